@@ -17,7 +17,6 @@ use faultline_stats::drill::conclude_record;
 use faultline_stats::history::results_of_record;
 use faultline_stats::sequential::concluded;
 use faultline_store::{Kept, Store};
-use std::path::PathBuf;
 
 /// How measuring ended.
 #[derive(Debug)]
@@ -44,8 +43,8 @@ pub(crate) enum Ended {
 pub struct Conclusion {
     /// The run, without its attempts.
     pub head: RunHead,
-    /// The database that holds it.
-    pub database: PathBuf,
+    /// The name of the database that holds it, for people.
+    pub database: String,
     /// The result.
     pub what: Concluded,
     /// The results of gates, if it had any.
@@ -123,7 +122,7 @@ impl Conclusion {
             }
         };
         let failed = store.failed_attempts(run)?;
-        Ok(Conclusion { head, database: store.path().to_owned(), what, gates: Vec::new(), failed })
+        Ok(Conclusion { head, database: store.name(), what, gates: Vec::new(), failed })
     }
 
     /// The run.

@@ -38,7 +38,7 @@ pub use check::{CheckRequest, check};
 pub use command_words::command_words;
 pub use comparison::{LiveComparisonRequest, USUAL_LEVEL, compare};
 pub use conclusion::{AppliedGate, Concluded, Conclusion, Measured};
-pub use database::check_writable;
+pub use database::{Copied, CopyProgress, check_writable, copy_database};
 pub use delete::delete;
 pub use error::{Because, Error, ErrorKind};
 pub use growing::{Gone, GrowingRequest, GrowingRun};

@@ -31,7 +31,7 @@ pub struct Places {
     pub cache: Option<PathBuf>,
     /// Directory for data that are measured once on this machine and kept.
     pub data: Option<PathBuf>,
-    /// The database.
+    /// The database: the path of a file, or the URL of a PostgreSQL server's database.
     pub database: Option<PathBuf>,
 }
 
@@ -59,7 +59,7 @@ impl Places {
         })
     }
 
-    /// The database's path. Fails if there is none.
+    /// The database's path or URL. Fails if there is none.
     pub(crate) fn database(&self) -> Result<&Path, Error> {
         self.database
             .as_deref()

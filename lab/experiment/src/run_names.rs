@@ -29,10 +29,10 @@ struct Found {
 
 fn found(text: &str, places: &Places) -> Result<Found, Error> {
     let number = text.parse().ok().map(RunId);
-    if !places.database()?.exists() && number.is_none() {
-        return Err(unknown(text));
-    }
-    let store = database::existing(places)?;
+    let store = match number {
+        Some(_) => database::existing(places)?,
+        None => database::if_there(places)?.ok_or_else(|| unknown(text))?,
+    };
     let Some(number) = number else { return named(text, &store)?.ok_or_else(|| unknown(text)) };
     match store.load_head(number) {
         Ok(_) => Ok(Found { newest: number, others: Vec::new() }),

@@ -99,10 +99,7 @@ impl StoredHistory {
 /// The runs that measured a subject of a history with so many tasks, the newest first; none if there is no database. `repository`: the directory, as it is
 /// saved. Fails if the database cannot be read.
 pub fn histories(subject: &str, repository: &str, tasks: u32, places: &Places) -> Result<Vec<StoredHistory>, Error> {
-    if !places.database()?.exists() {
-        return Ok(Vec::new());
-    }
-    let mut store = database::existing(places)?;
+    let Some(mut store) = database::if_there(places)? else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for run in store.runs_of_history(subject, repository)? {
         let conclusion = Conclusion::of(&mut store, run)?;
@@ -117,10 +114,7 @@ pub fn histories(subject: &str, repository: &str, tasks: u32, places: &Places) -
 
 /// What people and searches said of changes of a series; nothing if there is no database. Fails if the database cannot be read.
 pub fn said_of_changes(series: &SeriesName, places: &Places) -> Result<Vec<PlacedEvent>, Error> {
-    if !places.database()?.exists() {
-        return Ok(Vec::new());
-    }
-    let mut store = database::existing(places)?;
+    let Some(mut store) = database::if_there(places)? else { return Ok(Vec::new()) };
     let mut said = store.change_events(series)?;
     for run in store.searches_of_history(series)? {
         let conclusion = Conclusion::of(&mut store, run)?;
@@ -138,10 +132,8 @@ pub fn say_of_change(series: &SeriesName, said: &PlacedEvent, places: &Places) -
 
 /// The changes of a series of which somebody was notified; none if there is no database. Fails if the database cannot be read.
 pub fn notified(series: &SeriesName, places: &Places) -> Result<Vec<ChangePlace>, Error> {
-    if !places.database()?.exists() {
-        return Ok(Vec::new());
-    }
-    Ok(database::existing(places)?.notified(series)?)
+    let Some(store) = database::if_there(places)? else { return Ok(Vec::new()) };
+    Ok(store.notified(series)?)
 }
 
 /// Saves that somebody was notified of a change of a series. Fails if there is no database, or if it cannot be written.
@@ -160,7 +152,7 @@ pub fn imports(places: &Places) -> Result<Vec<ImportedLine>, Error> {
 }
 
 fn newest(store: &Store) -> Result<RunId, Error> {
-    store.newest_run()?.ok_or_else(|| {
-        Error::usage(format!("there is no run in {} yet", store.path().display()), "`faultline run` makes one")
-    })
+    store
+        .newest_run()?
+        .ok_or_else(|| Error::usage(format!("there is no run in {} yet", store.name()), "`faultline run` makes one"))
 }

@@ -39,8 +39,15 @@ Examples:
   faultline report 3 -o run3.html         a run as a page that opens offline"
 )]
 pub(crate) struct Arguments {
-    /// Database file [default: faultline/faultline.sqlite in the user's data directory]
-    #[arg(long, global = true, display_order = 998, value_name = "FILE", env = "FAULTLINE_DB", hide_env_values = true)]
+    /// Database: a file, or a PostgreSQL server's as postgres://USER@HOST/DATABASE [default: faultline/faultline.sqlite in the user's data directory]
+    #[arg(
+        long,
+        global = true,
+        display_order = 998,
+        value_name = "FILE|URL",
+        env = "FAULTLINE_DB",
+        hide_env_values = true
+    )]
     pub(crate) db: Option<PathBuf>,
 
     #[command(subcommand)]
@@ -83,6 +90,9 @@ pub(crate) enum Command {
     Report(Report),
     /// Delete runs
     Delete(Delete),
+    /// Copy a whole database, from or to a PostgreSQL server too
+    #[command(subcommand)]
+    Store(StoreCommand),
     /// List the workloads and their variants
     Workloads(Workloads),
     /// Show the facts about this machine or a guest, or those saved with a run
@@ -305,6 +315,29 @@ pub(crate) struct Delete {
     /// Do not ask
     #[arg(short, long)]
     pub(crate) yes: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum StoreCommand {
+    /// Copy a database with all runs and imports into an empty one
+    Copy(StoreCopy),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  faultline store copy runs.sqlite postgres://ada@db.example/faultline   take a file to the team's server
+  faultline store copy postgres://ada@db.example/faultline backup.sqlite
+The copy has the same runs with the same numbers. It is complete, or nothing is copied. --db is not used.
+A password belongs into PGPASSWORD or ~/.pgpass, because others can read command lines.")]
+pub(crate) struct StoreCopy {
+    /// Database to copy: a file, or a PostgreSQL server's as postgres://USER@HOST/DATABASE
+    #[arg(value_name = "FROM")]
+    pub(crate) from: PathBuf,
+
+    /// Database to copy to: a file that does not exist yet, or a server's database without runs and imports
+    #[arg(value_name = "TO")]
+    pub(crate) to: PathBuf,
 }
 
 #[derive(Debug, Args)]

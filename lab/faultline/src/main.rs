@@ -51,6 +51,7 @@ fn dispatch(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Command::Export(export) => commands::exchange::export(export, db),
         Command::Report(report) => commands::report::report(report, db),
         Command::Delete(delete) => commands::delete::delete(delete, db),
+        Command::Store(store) => commands::store::store(store),
         Command::Workloads(workloads) => commands::workloads::workloads(workloads),
         Command::Facts(facts) => commands::facts::facts(facts, db),
         Command::Published(published) => commands::published::published(published, db),

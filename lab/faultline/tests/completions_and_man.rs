@@ -123,5 +123,5 @@ fn pages_have_values_in_their_synopsis_examples_as_they_are_and_options_in_order
     let options = compare.split(".SH ").find(|section| section.starts_with("OPTIONS")).unwrap();
     let place = |name: &str| options.find(name).unwrap_or_else(|| panic!("{name} is not in {options}"));
     assert!(place("--a <VARIANT>") < place("--b <VARIANT>") && place("--b <VARIANT>") < place("--config"), "{options}");
-    assert!(place("--format") < place("--db <FILE>") && place("--db <FILE>") < place("--help"), "{options}");
+    assert!(place("--format") < place("--db <FILE|URL>") && place("--db <FILE|URL>") < place("--help"), "{options}");
 }

@@ -1,11 +1,10 @@
 //! What people said of changes of histories, and of which changes somebody was notified. Lines are only added.
 
-use crate::load::from_json;
+use crate::connection::{from_json, params};
 use crate::write::json;
 use crate::{Store, StoreError};
 use faultline_model::history::change::PlacedEvent;
 use faultline_model::named_change::{ChangePlace, SeriesName};
-use rusqlite::params;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -41,7 +40,7 @@ impl Store {
             let insert = "INSERT INTO change_event (subject, repository, tasks, measure, kind, json)
                           VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
             let SeriesName { subject, repository, tasks, .. } = series;
-            transaction.execute(insert, params![subject, repository, tasks, measure(series), kind, json(value)])?;
+            transaction.execute(insert, params![subject, repository, *tasks, measure(series), kind, json(value)])?;
             Ok(())
         })
     }
@@ -49,11 +48,8 @@ impl Store {
     fn of_changes<T: DeserializeOwned>(&self, series: &SeriesName, kind: &str) -> Result<Vec<T>, StoreError> {
         let query = "SELECT json FROM change_event
                      WHERE subject = ?1 AND repository = ?2 AND tasks = ?3 AND measure = ?4 AND kind = ?5 ORDER BY id";
-        let of = params![series.subject, series.repository, series.tasks, measure(series), kind];
-        let read = self.connection.prepare(query).and_then(|mut statement| {
-            let lines = statement.query_map(of, |row| from_json(row, 0))?;
-            lines.collect()
-        });
+        let of = params![&series.subject, &series.repository, series.tasks, measure(series), kind];
+        let read = self.connection.rows(query, of, |row| from_json(row, 0));
         read.map_err(self.failed("read the states of changes in"))
     }
 }

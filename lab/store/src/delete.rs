@@ -2,9 +2,11 @@
 //!
 //! An empty row of the run remains and keeps its number from being used again.
 
+use crate::connection::{Connection, Result, params};
+use crate::lock::hold_run_in;
+use crate::server::Held;
 use crate::{Store, StoreError};
 use faultline_model::record::RunId;
-use rusqlite::{Transaction, params};
 
 /// Tables of attempts.
 const OF_ATTEMPTS: [&str; 6] = ["sample", "note", "usage", "counter", "measure", "reading"];
@@ -13,16 +15,24 @@ const OF_ATTEMPTS: [&str; 6] = ["sample", "note", "usage", "counter", "measure",
 const OF_RUN: [&str; 7] = ["attempt", "item", "session_facts", "session", "subject", "conclusion", "explained"];
 
 impl Store {
-    /// Deletes all of these runs, or none. Fails if one of them does not exist, or if the database cannot be written.
+    /// Deletes all of these runs, or none. Fails if one of them does not exist, or is measured on another machine, or if the database cannot be written.
     pub fn delete_runs(&mut self, runs: &[RunId]) -> Result<(), StoreError> {
         for &run in runs {
             self.load_head(run)?;
         }
-        self.write("delete runs from", |transaction| runs.iter().try_for_each(|&run| delete(transaction, run)))
+        let in_use = self.write("delete runs from", |transaction| {
+            for &run in runs {
+                if let Held::ByOther(holder) = hold_run_in(transaction, run)? {
+                    return Ok(Some((run, holder)));
+                }
+            }
+            runs.iter().try_for_each(|&run| delete(transaction, run)).map(|()| None)
+        })?;
+        in_use.map_or(Ok(()), |(run, holder)| Err(StoreError::run_is_measured(run, &holder)))
     }
 }
 
-fn delete(transaction: &Transaction<'_>, run: RunId) -> rusqlite::Result<()> {
+fn delete(transaction: &Connection, run: RunId) -> Result<()> {
     for table in OF_ATTEMPTS {
         let query = format!("DELETE FROM {table} WHERE attempt_id IN (SELECT id FROM attempt WHERE run_id = ?1)");
         transaction.execute(&query, params![run.0])?;

@@ -1,8 +1,14 @@
 //! Database errors as one line for people and a hint.
 
+mod server;
+
+pub(crate) use server::not_connected;
+
+use crate::connection::Failure;
 use faultline_model::journal::JournalError;
 use faultline_model::record::RunId;
 use rusqlite::ErrorCode;
+use std::fmt::Display;
 use std::path::Path;
 
 /// The database cannot do what was asked for.
@@ -41,10 +47,10 @@ impl StoreError {
         Self::new(StoreErrorKind::Unusable, problem, hint)
     }
 
-    pub(crate) fn no_run(run: RunId, path: &Path) -> Self {
+    pub(crate) fn no_run(run: RunId, place: impl Display) -> Self {
         Self::new(
             StoreErrorKind::NoSuchRun,
-            format!("there is no run {run} in {}", path.display()),
+            format!("there is no run {run} in {place}"),
             "`faultline list` shows all runs",
         )
     }
@@ -64,16 +70,30 @@ impl StoreError {
         )
     }
 
-    pub(crate) fn removed(path: &Path) -> Self {
+    pub(crate) fn run_is_measured(run: RunId, who: &str) -> Self {
         Self::failed(
-            format!("the database {} was removed or replaced during the run", path.display()),
+            format!("another process measures run {run}: {who}"),
+            "wait for it to end, or end it; `faultline list` shows all runs",
+        )
+    }
+
+    pub(crate) fn not_empty(place: impl Display) -> Self {
+        Self::unusable(
+            format!("{place} is not empty, so nothing was copied"),
+            "a copy needs a new file, or a database or schema of its own (docs/STORE.md)",
+        )
+    }
+
+    pub(crate) fn removed(place: impl Display) -> Self {
+        Self::failed(
+            format!("the database {place} was removed or replaced during the run"),
             "everything measured since then is lost; start again with `faultline run`",
         )
     }
 
-    pub(crate) fn no_database(path: &Path) -> Self {
+    pub(crate) fn no_database(place: impl Display) -> Self {
         Self::unusable(
-            format!("there is no database at {}", path.display()),
+            format!("there is no database at {place}"),
             "`faultline run` makes one; `--db FILE` names another",
         )
     }
@@ -88,7 +108,8 @@ impl StoreError {
 
     /// What SQLite would say.
     fn of_code(action: &str, path: &Path, code: std::ffi::c_int) -> Self {
-        Self::from_sqlite(action, path, rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None))
+        let error = rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None);
+        Self::from_sqlite(action, path.display(), &error)
     }
 
     pub(crate) fn no_directory(directory: &Path, error: &std::io::Error) -> Self {
@@ -98,7 +119,18 @@ impl StoreError {
         )
     }
 
-    pub(crate) fn from_sqlite(action: &str, path: &Path, error: rusqlite::Error) -> Self {
+    pub(crate) fn from_failure(action: &str, place: impl Display, failure: Failure) -> Self {
+        match failure {
+            Failure::Sqlite(error) => Self::from_sqlite(action, place, &error),
+            Failure::Postgres(error) => server::failed(action, place, &error),
+            Failure::Unreadable { .. } | Failure::NoRow => Self::failed(
+                format!("cannot {action} the database {place}: {failure}"),
+                "a newer version of Faultline saved it, or the database was changed by hand; `--db FILE` names another",
+            ),
+        }
+    }
+
+    pub(crate) fn from_sqlite(action: &str, place: impl Display, error: &rusqlite::Error) -> Self {
         use StoreErrorKind::{Failed, Unusable};
         let code = error.sqlite_error_code();
         let kind = match code {
@@ -131,7 +163,7 @@ impl StoreError {
             }
             _ => (error.to_string(), "`--db FILE` names another database"),
         };
-        Self::new(kind, format!("cannot {action} the database {}: {reason}", path.display()), hint)
+        Self::new(kind, format!("cannot {action} the database {place}: {reason}"), hint)
     }
 }
 

@@ -1,11 +1,12 @@
 //! Finds runs: the newest, by label, by the commit of a subject, by the history that they measured.
 
-use crate::{Store, StoreError};
+use crate::connection::{Connection, Result, Row, Value, from_json, params};
+use crate::{Store, StoreError, server};
 use faultline_model::count::Count;
 use faultline_model::named_change::SeriesName;
 use faultline_model::record::RunId;
 use faultline_model::subject::{Commit, SubjectIndex};
-use rusqlite::{Params, Row, params};
+use serde::Deserialize;
 use std::collections::BTreeSet;
 
 /// A subject of a run that was built from a commit.
@@ -22,35 +23,52 @@ pub struct CommitRun {
 impl Store {
     /// The runs that measured commits of a subject's history, the newest first. `repository`: the directory, as it is saved. Fails if the database cannot be read.
     pub fn runs_of_history(&self, subject: &str, repository: &str) -> Result<Vec<RunId>, StoreError> {
-        let query = "SELECT id FROM run WHERE kind = 'history' AND json_extract(settings, '$.kind.subject') = ?1
-                     AND json_extract(settings, '$.kind.repository') = ?2 ORDER BY id DESC";
-        self.runs(query, [subject, repository])
+        let query = "SELECT id, settings FROM run WHERE kind = 'history' ORDER BY id DESC";
+        let runs = self.found(query, params![], |row| {
+            let HistorySettings { kind } = from_json(row, 1)?;
+            Ok((kind.subject == subject && kind.repository == repository).then_some(RunId(row.get(0)?)))
+        })?;
+        Ok(runs.into_iter().flatten().collect())
     }
 
     /// The finished searches that were to confirm a change of a series, the oldest first. Fails if the database cannot be read.
     pub fn searches_of_history(&self, series: &SeriesName) -> Result<Vec<RunId>, StoreError> {
-        let query = "SELECT id FROM run WHERE kind = 'drill' AND finished = 1
-                     AND json_extract(settings, '$.kind.of.subject') = ?1
-                     AND json_extract(settings, '$.kind.of.repository') = ?2
-                     AND json_extract(settings, '$.kind.of.tasks') = ?3
-                     AND coalesce(json_extract(settings, '$.kind.of.counted'), '') = ?4 ORDER BY id";
-        let counted = series.counted.map_or("", Count::word);
-        self.runs(query, params![series.subject, series.repository, series.tasks, counted])
+        let query = "SELECT id, settings FROM run WHERE kind = 'drill' AND finished = 1 ORDER BY id";
+        let runs = self.found(query, params![], |row| {
+            let SearchSettings { kind } = from_json(row, 1)?;
+            let is_it = kind.of.is_some_and(|of| {
+                of.subject == series.subject
+                    && of.repository == series.repository
+                    && of.tasks == series.tasks
+                    && of.counted.as_deref().unwrap_or_default() == series.counted.map_or("", Count::word)
+            });
+            Ok(is_it.then_some(RunId(row.get(0)?)))
+        })?;
+        Ok(runs.into_iter().flatten().collect())
     }
 
     /// The run that started last, if there is one. Fails if the database cannot be read.
     pub fn newest_run(&self) -> Result<Option<RunId>, StoreError> {
-        Ok(self.runs("SELECT id FROM run WHERE kind <> 'deleted' ORDER BY id DESC LIMIT 1", [])?.first().copied())
+        Ok(self
+            .runs("SELECT id FROM run WHERE kind <> 'deleted' ORDER BY id DESC LIMIT 1", params![])?
+            .first()
+            .copied())
     }
 
-    /// The run that started last and is not finished. Fails if the database cannot be read.
+    /// The run that started last, is not finished, and is not measured on another machine at the moment. Fails if the database cannot be read.
     pub fn newest_open_run(&self) -> Result<Option<RunId>, StoreError> {
-        Ok(self.runs("SELECT id FROM run WHERE finished = 0 ORDER BY id DESC LIMIT 1", [])?.first().copied())
+        let query = match self.connection {
+            Connection::Sqlite(_) => "SELECT id FROM run WHERE finished = 0 ORDER BY id DESC LIMIT 1".to_owned(),
+            Connection::Postgres(_) => {
+                format!("SELECT id FROM run WHERE finished = 0 AND {} ORDER BY id DESC LIMIT 1", server::is_free())
+            }
+        };
+        Ok(self.runs(&query, params![])?.first().copied())
     }
 
     /// The runs with exactly that label, the newest first. Fails if the database cannot be read.
     pub fn runs_labelled(&self, label: &str) -> Result<Vec<RunId>, StoreError> {
-        self.runs("SELECT id FROM run WHERE label = ?1 ORDER BY id DESC", [label])
+        self.runs("SELECT id FROM run WHERE label = ?1 ORDER BY id DESC", params![label])
     }
 
     /// The subjects built from the commit with that name, or from the only commit whose name begins with it, the newest first. Empty if it cannot be
@@ -58,12 +76,14 @@ impl Store {
     pub fn runs_of_commit(&self, name: &str) -> Result<Vec<CommitRun>, StoreError> {
         let Some(Commit { id: name, .. }) = Commit::named(name) else { return Ok(Vec::new()) };
         // "g" comes after all hexadecimal digits. So names that begin with this one are between the bounds, and the index finds them.
-        // A random layout of a commit is no run of the commit.
-        let query = "SELECT run_id, number, commit_id FROM subject WHERE commit_id >= ?1 AND commit_id < ?1 || 'g'
-                     AND coalesce(json_extract(build, '$.kind'), '') <> 'relinked' ORDER BY run_id DESC, number";
-        let mut found = self.found(query, [&name], |row| {
-            Ok(CommitRun { run: RunId(row.get(0)?), subject: SubjectIndex(row.get(1)?), commit: row.get(2)? })
+        let query =
+            "SELECT run_id, number, commit_id, build FROM subject WHERE commit_id >= ?1 AND commit_id < ?1 || 'g'
+                     ORDER BY run_id DESC, number";
+        let found = self.found(query, params![&name], |row| {
+            let one = CommitRun { run: RunId(row.get(0)?), subject: SubjectIndex(row.get(1)?), commit: row.get(2)? };
+            Ok((!is_layout(row, 3)?).then_some(one))
         })?;
+        let mut found: Vec<CommitRun> = found.into_iter().flatten().collect();
         if found.iter().any(|one| one.commit == name) {
             found.retain(|one| one.commit == name);
         }
@@ -74,17 +94,65 @@ impl Store {
         }
     }
 
-    fn runs(&self, query: &str, of: impl Params) -> Result<Vec<RunId>, StoreError> {
+    fn runs(&self, query: &str, of: &[Value<'_>]) -> Result<Vec<RunId>, StoreError> {
         self.found(query, of, |row| Ok(RunId(row.get(0)?)))
     }
 
     fn found<T>(
         &self,
         query: &str,
-        of: impl Params,
-        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+        of: &[Value<'_>],
+        read: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<Vec<T>, StoreError> {
-        let found = self.connection.prepare(query).and_then(|mut statement| statement.query_map(of, read)?.collect());
-        found.map_err(self.failed("read the runs in"))
+        self.connection.rows(query, of, read).map_err(self.failed("read the runs in"))
     }
+}
+
+/// Of the settings of a history, what it measured.
+#[derive(Debug, Deserialize)]
+struct HistorySettings {
+    kind: HistoryLine,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct HistoryLine {
+    subject: String,
+    repository: String,
+}
+
+/// Of the settings of a search, what it searches.
+#[derive(Debug, Deserialize)]
+struct SearchSettings {
+    kind: SearchLine,
+}
+
+#[derive(Debug, Deserialize)]
+struct SearchLine {
+    #[serde(default)]
+    of: Option<SearchedSeries>,
+}
+
+/// The series of a history whose change a search is to confirm.
+#[derive(Debug, Deserialize)]
+struct SearchedSeries {
+    subject: String,
+    repository: String,
+    tasks: u32,
+    #[serde(default)]
+    counted: Option<String>,
+}
+
+/// Of a build's result, its kind.
+#[derive(Debug, Deserialize)]
+struct Build {
+    kind: String,
+}
+
+/// Whether a subject was built as a random layout of its commit: that is no run of the commit. `column`: its build.
+fn is_layout(row: &Row<'_>, column: usize) -> Result<bool> {
+    if row.value(column)? == Value::Null {
+        return Ok(false);
+    }
+    Ok(from_json::<Build>(row, column)?.kind == "relinked")
 }

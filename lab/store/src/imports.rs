@@ -1,11 +1,11 @@
 //! Figures of other tools: saved under a name, loaded, listed. `stats` compares them.
 
+use crate::connection::{from_json, params};
 use crate::write::json;
 use crate::{Store, StoreError};
 use faultline_model::dataset::Dataset;
 use faultline_model::imported::ImportedLine;
 use faultline_model::time::UnixMillis;
-use rusqlite::{OptionalExtension, params};
 
 impl Store {
     /// Saves figures under a name. Older figures of that name remain, but the name now refers to these. Fails if the database cannot be written.
@@ -29,7 +29,7 @@ impl Store {
     /// The newest figures of that name, if there are any. Fails if the database cannot be read, or if another version saved them.
     pub fn load_dataset(&self, name: &str) -> Result<Option<Dataset>, StoreError> {
         let query = "SELECT json FROM dataset WHERE name = ?1 ORDER BY id DESC LIMIT 1";
-        let loaded = self.connection.query_row(query, [name], |row| crate::load::from_json(row, 0)).optional();
+        let loaded = self.connection.optional_row(query, params![name], |row| from_json(row, 0));
         loaded.map_err(self.failed("read the figures in"))
     }
 
@@ -37,17 +37,14 @@ impl Store {
     pub fn list_datasets(&self) -> Result<Vec<ImportedLine>, StoreError> {
         let query = "SELECT name, source, imported_ms, series, points FROM dataset
                      WHERE id IN (SELECT max(id) FROM dataset GROUP BY name) ORDER BY id DESC";
-        let lines = self.connection.prepare(query).and_then(|mut statement| {
-            let lines = statement.query_map([], |row| {
-                Ok(ImportedLine {
-                    name: row.get(0)?,
-                    source: row.get(1)?,
-                    imported: UnixMillis(row.get(2)?),
-                    series: row.get(3)?,
-                    points: row.get(4)?,
-                })
-            })?;
-            lines.collect()
+        let lines = self.connection.rows(query, params![], |row| {
+            Ok(ImportedLine {
+                name: row.get(0)?,
+                source: row.get(1)?,
+                imported: UnixMillis(row.get(2)?),
+                series: row.get(3)?,
+                points: row.get(4)?,
+            })
         });
         lines.map_err(self.failed("read the figures in"))
     }

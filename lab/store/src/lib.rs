@@ -1,33 +1,46 @@
-//! Saves runs, plans, attempts and samples in one SQLite file.
+//! Saves runs, plans, attempts and samples in a database: in a file of SQLite's, or on a PostgreSQL server. Whoever uses a [`Store`] does not know which.
 //!
-//! When the call that saves a sample returns, the sample is on its way to the disk. If the process is killed immediately afterwards,
-//! nothing is lost. A power failure may lose the last moments, but does not damage the file. Saved data are never altered or
-//! dropped: samples that do not count stay, with an outcome that says why. `stats` interprets the figures.
+//! When the call that saves a sample returns, the sample is on its way to the disk of this machine, or on the disk of the server. If the process is killed
+//! immediately afterwards, nothing is lost. A power failure may lose the last moments of a file, but does not damage it. Saved data are never altered or
+//! dropped: samples that do not count stay, with an outcome that says why. `stats` interprets the figures. docs/STORE.md states the guarantees.
+//!
+//! A database is named by a path, or by a URL that begins with `postgres://` or `postgresql://`. Calls block, so asynchronous code makes them on threads for that.
 
 mod change_events;
 mod conclusions;
+mod connection;
+mod copy;
 mod delete;
 mod error;
+mod file;
 mod find;
 mod imports;
 mod list;
 mod load;
+mod location;
 mod lock;
 mod queries;
 mod read_only;
 mod run_journal;
 mod schema;
+mod server;
+mod tables;
 mod write;
 
 pub use conclusions::Kept;
+pub use copy::{Copied, CopyProgress, copy};
 pub use error::{StoreError, StoreErrorKind};
 pub use find::CommitRun;
+pub use location::directory_beside;
 pub use lock::MeasuringLock;
 pub use run_journal::RunJournal;
 pub use write::NewRun;
 
-use rusqlite::{Connection, OpenFlags};
-use std::path::{Path, PathBuf};
+use connection::{Connection, Failure};
+use file::DatabaseFile;
+use location::Location;
+use server::Address;
+use std::path::Path;
 use std::time::Duration;
 
 /// How long a write waits for another process that is writing. A write takes well under a millisecond, so after this time
@@ -38,96 +51,91 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct Store {
     connection: Connection,
-    /// As the user named it, for messages.
-    path: PathBuf,
-    /// The same, absolute.
-    file: PathBuf,
-    identity: Option<Identity>,
-}
-
-/// Identifies the file that a path leads to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Identity {
-    device: u64,
-    inode: u64,
-}
-
-impl Identity {
-    fn of(path: &Path) -> Option<Self> {
-        use std::os::unix::fs::MetadataExt;
-        let metadata = path.metadata().ok()?;
-        Some(Identity { device: metadata.dev(), inode: metadata.ino() })
-    }
+    location: Location,
+    /// The file, unless the database is on a server.
+    file: Option<DatabaseFile>,
 }
 
 impl Store {
-    /// Opens the database at `path`. Creates it, and the directories above it, if it does not exist. Fails if it cannot be created, opened or written, or is
-    /// not Faultline's.
-    pub fn open_or_create(path: &Path) -> Result<Self, StoreError> {
-        if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
-            std::fs::create_dir_all(directory).map_err(|error| StoreError::no_directory(directory, &error))?;
-        }
-        Self::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
-    }
-
-    /// Fails if the database at `path` could not be written, or created if it does not exist. Creates nothing.
-    pub fn check_writable(path: &Path) -> Result<(), StoreError> {
-        let file = std::path::absolute(path).map_err(|error| StoreError::no_name(path, &error))?;
-        match (file.exists(), read_only::may_write(&file)) {
-            (true, true) => Self::open_existing(path).map(drop),
-            (true, false) => Err(StoreError::not_writable(path)),
-            (false, _) => read_only::check_creatable(&file, path),
+    /// Opens the database with that path or URL. Creates a file and the directories above it, or the tables on a server, if they do not exist. Fails if it cannot be
+    /// created, opened or written, or is not Faultline's.
+    pub fn open_or_create(named: &Path) -> Result<Self, StoreError> {
+        match Location::of(named)? {
+            Location::File(path) => Ok(Self::of_file(file::open_or_create(&path)?, path)),
+            Location::Server(address) => {
+                let connection = server::connect(&address)?;
+                schema::postgres::create_or_migrate(&connection, &address)?;
+                Ok(Self::on_server(connection, address))
+            }
         }
     }
 
-    /// Opens the existing database at `path` for reading, even if we may not write it (another user's, on a read-only file system, or
-    /// in an archive). A database of an older version is then migrated in memory. Fails if it does not exist, cannot be read, or is not Faultline's.
-    pub fn open_to_read(path: &Path) -> Result<Self, StoreError> {
-        if !path.exists() {
-            return Err(StoreError::no_database(path));
+    /// Fails if the database with that path or URL could not be written, or created if it does not exist. Creates nothing.
+    pub fn check_writable(named: &Path) -> Result<(), StoreError> {
+        match Location::of(named)? {
+            Location::File(path) => file::check_writable(&path),
+            Location::Server(address) => schema::postgres::check_writable(&server::connect(&address)?, &address),
         }
-        let file = std::path::absolute(path).map_err(|error| StoreError::no_name(path, &error))?;
-        if read_only::may_write(&file) {
-            return Self::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE);
+    }
+
+    /// Opens the existing database with that path or URL for reading, even if we may not write it (another user's, on a read-only file system, or
+    /// in an archive). A file of an older version is then migrated in memory. Fails if it does not exist, cannot be read, or is not Faultline's.
+    pub fn open_to_read(named: &Path) -> Result<Self, StoreError> {
+        let location = Location::of(named)?;
+        Self::open_to_read_if_there(named)?.ok_or_else(|| StoreError::no_database(location))
+    }
+
+    /// Like [`Store::open_to_read`]; `None` if the database does not exist.
+    pub fn open_to_read_if_there(named: &Path) -> Result<Option<Self>, StoreError> {
+        match Location::of(named)? {
+            Location::File(path) if !path.exists() => Ok(None),
+            Location::File(path) => Ok(Some(Self::of_file(file::open_to_read(&path)?, path))),
+            Location::Server(address) => Self::on_server_if_there(address),
         }
-        let connection = read_only::open(&file, path)?;
-        let identity = Identity::of(&file);
-        Ok(Store { connection, path: path.to_owned(), file, identity })
     }
 
-    /// Opens the existing database at `path` for writing. Fails if it does not exist, cannot be opened or written, or is not Faultline's.
-    pub fn open_existing(path: &Path) -> Result<Self, StoreError> {
-        if !path.exists() {
-            return Err(StoreError::no_database(path));
+    /// Opens the existing database with that path or URL for writing. Fails if it does not exist, cannot be opened or written, or is not Faultline's.
+    pub fn open_existing(named: &Path) -> Result<Self, StoreError> {
+        match Location::of(named)? {
+            Location::File(path) => Ok(Self::of_file(file::open_existing(&path)?, path)),
+            Location::Server(address) => {
+                let shown = address.to_string();
+                Self::on_server_if_there(address)?.ok_or_else(|| StoreError::no_database(shown))
+            }
         }
-        Self::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
     }
 
-    fn open(path: &Path, flags: OpenFlags) -> Result<Self, StoreError> {
-        let failed = |error| StoreError::from_sqlite("open", path, error);
-        // SQLite gives `:memory:` and `file:…` a special meaning, so the path is made absolute.
-        let file = std::path::absolute(path).map_err(|error| StoreError::no_name(path, &error))?;
-        let mut connection =
-            Connection::open_with_flags(&file, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(failed)?;
-        connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
-        schema::prepare(&mut connection, path)?;
-        let identity = Identity::of(&file);
-        Ok(Store { connection, path: path.to_owned(), file, identity })
+    /// The database's name for people: its path, or its URL without the password.
+    pub fn name(&self) -> String {
+        self.location.to_string()
     }
 
-    /// The path of the database.
-    pub fn path(&self) -> &Path {
-        &self.path
+    fn of_file((connection, file): (rusqlite::Connection, DatabaseFile), path: std::path::PathBuf) -> Self {
+        Store { connection: Connection::Sqlite(connection), location: Location::File(path), file: Some(file) }
     }
 
-    /// Checks that the file still exists at its path. An open file that was removed or replaced accepts every sample, and loses it.
+    fn on_server(connection: Connection, address: Box<Address>) -> Self {
+        Store { connection, location: Location::Server(address), file: None }
+    }
+
+    fn on_server_if_there(address: Box<Address>) -> Result<Option<Self>, StoreError> {
+        let connection = server::connect(&address)?;
+        let is_there = schema::postgres::migrate_if_there(&connection, &address)?;
+        Ok(is_there.then(|| Self::on_server(connection, address)))
+    }
+
+    /// Checks that a file still exists at its path. An open file that was removed or replaced accepts every sample, and loses it.
     fn check_still_there(&self) -> Result<(), StoreError> {
-        if Identity::of(&self.file) == self.identity { Ok(()) } else { Err(StoreError::removed(&self.path)) }
+        if self.file.as_ref().is_none_or(DatabaseFile::is_still_there) {
+            Ok(())
+        } else {
+            Err(StoreError::removed(&self.location))
+        }
     }
 
     /// Describes for people what went wrong when `action` met a database error.
-    fn failed(&self, action: &str) -> impl Fn(rusqlite::Error) -> StoreError + use<> {
-        let (action, path) = (action.to_owned(), self.path.clone());
-        move |error| StoreError::from_sqlite(&action, &path, error)
+    fn failed(&self, action: &str) -> impl Fn(Failure) -> StoreError + use<> {
+        let (action, place) = (action.to_owned(), self.location.to_string());
+        move |failure| StoreError::from_failure(&action, &place, failure)
     }
 }

@@ -1,51 +1,72 @@
 //! The list of runs: one line for each, without loading any run.
 
-use crate::load::{from_json, state};
+use crate::connection::{Connection, Failure, Purpose, Result, from_json, params};
+use crate::load::state;
 use crate::{Store, StoreError};
 use faultline_model::plan::KindOfRun;
 use faultline_model::record::{RunId, RunLine};
 use faultline_model::subject::KindOfSubject;
 use faultline_model::time::UnixMillis;
-use rusqlite::types::Type;
-use rusqlite::{Connection, params};
+use std::collections::HashMap;
 
 impl Store {
     /// Every run, the newest first. Fails if the database cannot be read.
     pub fn list_runs(&self) -> Result<Vec<RunLine>, StoreError> {
-        read_lines(&self.connection).map_err(self.failed("read the runs from"))
+        let lines = self.connection.transaction(Purpose::Read, |snapshot| {
+            let mut lines = read_lines(snapshot)?;
+            let mut workloads = texts_by_run(snapshot, WORKLOADS)?;
+            let mut sides = texts_by_run(snapshot, SIDES)?;
+            for line in &mut lines {
+                line.workloads = workloads.remove(&line.id.0).unwrap_or_default();
+                line.sides = sides.remove(&line.id.0).unwrap_or_default();
+            }
+            Ok(lines)
+        });
+        lines.map_err(self.failed("read the runs from"))
     }
 }
 
-fn read_lines(connection: &Connection) -> rusqlite::Result<Vec<RunLine>> {
-    let query = r#"
+/// The workloads of each run, in the order in which they come first.
+const WORKLOADS: &str = "SELECT run_id, workload FROM item GROUP BY run_id, workload ORDER BY run_id, min(ordinal)";
+
+/// The names of the sides of each comparison.
+const SIDES: &str = "SELECT subject.run_id, subject.name FROM subject JOIN run ON run.id = subject.run_id
+                     WHERE run.kind = 'comparison' ORDER BY subject.run_id, subject.number";
+
+/// The rows of a query that returns runs with a text, by run.
+fn texts_by_run(connection: &Connection, query: &str) -> Result<HashMap<i64, Vec<String>>> {
+    let mut by_run: HashMap<i64, Vec<String>> = HashMap::new();
+    for (run, text) in connection.rows(query, params![], |row| Ok((row.get::<i64>(0)?, row.get(1)?)))? {
+        by_run.entry(run).or_default().push(text);
+    }
+    Ok(by_run)
+}
+
+/// The lines of all runs, without their workloads and sides.
+fn read_lines(connection: &Connection) -> Result<Vec<RunLine>> {
+    let query = "
         SELECT run.id, run.label, run.finished, session.started_ms, run.kind, run.suite, run.cpus, run.machine,
                (SELECT kind FROM subject WHERE run_id = run.id AND number = 0),
                (SELECT count(*) FROM item WHERE run_id = run.id),
                (SELECT count(*) FROM attempt WHERE run_id = run.id AND final = 1),
                (SELECT count(*) FROM attempt WHERE run_id = run.id AND final = 1
                 AND outcome_kind NOT IN ('done', 'unsupported')),
-               (SELECT count(*) FROM item WHERE run_id = run.id AND skipped = 1),
-               CASE WHEN run.kind = 'comparison' THEN
-                   (SELECT json_group_array(name) FROM (SELECT name FROM subject WHERE run_id = run.id ORDER BY number))
-               ELSE '[]' END,
-               (SELECT json_group_array(workload) FROM
-                   (SELECT workload FROM item WHERE run_id = run.id GROUP BY workload ORDER BY min(ordinal)))
+               (SELECT count(*) FROM item WHERE run_id = run.id AND skipped = 1)
         FROM run JOIN session ON session.run_id = run.id AND session.number = 0
-        ORDER BY run.id DESC"#;
-    let mut statement = connection.prepare(query)?;
-    let lines = statement.query_map(params![], |row| {
+        ORDER BY run.id DESC";
+    connection.rows(query, params![], |row| {
         Ok(RunLine {
             id: RunId(row.get(0)?),
             label: row.get(1)?,
             started: UnixMillis(row.get(3)?),
             state: state(row.get(2)?),
-            kind: named(4, row.get(4)?, KindOfRun::ALL, KindOfRun::word)?,
+            kind: named(4, &row.get::<String>(4)?, KindOfRun::ALL, KindOfRun::word)?,
             suite: row.get(5)?,
-            workloads: from_json(row, 14)?,
-            sides: from_json(row, 13)?,
+            workloads: Vec::new(),
+            sides: Vec::new(),
             subject: row
-                .get::<_, Option<String>>(8)?
-                .map(|word| named(8, word, KindOfSubject::ALL, KindOfSubject::word))
+                .get::<Option<String>>(8)?
+                .map(|word| named(8, &word, KindOfSubject::ALL, KindOfSubject::word))
                 .transpose()?,
             cpus: from_json(row, 6)?,
             planned: row.get(9)?,
@@ -54,20 +75,16 @@ fn read_lines(connection: &Connection) -> rusqlite::Result<Vec<RunLine>> {
             skipped: row.get(12)?,
             machine: row.get(7)?,
         })
-    })?;
-    lines.collect()
+    })
 }
 
 /// The value whose word is saved in a column.
 fn named<T: Copy>(
     column: usize,
-    saved: String,
+    saved: &str,
     all: impl IntoIterator<Item = T>,
     word: fn(T) -> &'static str,
-) -> rusqlite::Result<T> {
-    let unknown = || {
-        let problem = format!("a newer version saved {saved}");
-        rusqlite::Error::FromSqlConversionFailure(column, Type::Text, problem.into())
-    };
+) -> Result<T> {
+    let unknown = || Failure::unreadable(column, format_args!("a newer version saved {saved}"));
     all.into_iter().find(|&value| word(value) == saved).ok_or_else(unknown)
 }

@@ -1,5 +1,6 @@
 //! Loads runs: complete, without their attempts, or what was added to one since it was loaded.
 
+use crate::connection::{Connection, Purpose, Result, Row, Value, from_json, from_word, params};
 use crate::{Store, StoreError};
 use faultline_model::cell::{Case, Cell, TaskMode};
 use faultline_model::direction::Direction;
@@ -11,83 +12,60 @@ use faultline_model::protocol::{Interval, Measure, Usage, UsageScope};
 use faultline_model::record::{Attempt, RunHead, RunId, RunRecord, RunState, Session};
 use faultline_model::subject::{Commit, Subject, SubjectIndex};
 use faultline_model::time::UnixMillis;
-use rusqlite::types::{Type, ValueRef};
-use rusqlite::{Connection, OptionalExtension, Params, Row, params};
-use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 
 impl Store {
     /// The whole run with that id. Fails if there is no such run, or if the database cannot be read.
     pub fn load_run(&self, run: RunId) -> Result<RunRecord, StoreError> {
         let record = read_run(&self.connection, run).map_err(self.failed("read a run from"))?;
-        record.ok_or_else(|| StoreError::no_run(run, &self.path))
+        record.ok_or_else(|| StoreError::no_run(run, &self.location))
     }
 
     /// Adds to a record what was saved since it was loaded, and reads nothing else: a closed attempt is never altered. Then the record is that of [`Store::load_run`].
     /// If this fails, the record stays as it was: the run was deleted, or the database cannot be read.
     pub fn load_further(&self, record: &mut RunRecord) -> Result<(), StoreError> {
         let further = read_further(&self.connection, record).map_err(self.failed("read a run from"))?;
-        further.map(|further| further.add_to(record)).ok_or_else(|| StoreError::no_run(record.id, &self.path))
+        further.map(|further| further.add_to(record)).ok_or_else(|| StoreError::no_run(record.id, &self.location))
     }
 
     /// The run with that id, without its plan and its attempts. Fails if there is no such run, or if the database cannot be read.
     pub fn load_head(&self, run: RunId) -> Result<RunHead, StoreError> {
         let head = read_head(&self.connection, run).map_err(self.failed("read a run from"))?;
-        head.ok_or_else(|| StoreError::no_run(run, &self.path))
+        head.ok_or_else(|| StoreError::no_run(run, &self.location))
     }
-}
-
-/// Reads a JSON column. Fails if it is not JSON of this type.
-pub(crate) fn from_json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
-    let text: String = row.get(column)?;
-    serde_json::from_str(&text)
-        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error)))
-}
-
-/// A column that holds one of a few words.
-fn from_word<T>(row: &Row<'_>, column: usize, read: impl Fn(&str) -> Option<T>) -> rusqlite::Result<T> {
-    let text: String = row.get(column)?;
-    read(&text).ok_or(rusqlite::Error::InvalidColumnType(column, text, Type::Text))
 }
 
 pub(crate) fn state(finished: bool) -> RunState {
     if finished { RunState::Finished } else { RunState::Open }
 }
 
-/// All rows of a query. Fails if the query or `read` fails.
-pub(crate) fn rows<T>(
-    connection: &Connection,
-    query: &str,
-    of: impl Params,
-    read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
-) -> rusqlite::Result<Vec<T>> {
-    connection.prepare_cached(query)?.query_map(of, read)?.collect()
-}
-
-fn read_run(connection: &Connection, run: RunId) -> rusqlite::Result<Option<RunRecord>> {
+fn read_run(connection: &Connection, run: RunId) -> Result<Option<RunRecord>> {
     // One snapshot for all queries, because a run may be writing at the same time.
-    let snapshot = connection.unchecked_transaction()?;
-    let Some(head) = empty_head(&snapshot, run)? else { return Ok(None) };
-    let mut record =
-        RunRecord { head, plan: Vec::new(), skipped: Vec::new(), attempts: Vec::new(), explained: Vec::new() };
-    Further::of_record(&snapshot, &record)?.add_to(&mut record);
-    Ok(Some(record))
+    connection.transaction(Purpose::Read, |snapshot| {
+        let Some(head) = empty_head(snapshot, run)? else { return Ok(None) };
+        let mut record =
+            RunRecord { head, plan: Vec::new(), skipped: Vec::new(), attempts: Vec::new(), explained: Vec::new() };
+        Further::of_record(snapshot, &record)?.add_to(&mut record);
+        Ok(Some(record))
+    })
 }
 
-fn read_head(connection: &Connection, run: RunId) -> rusqlite::Result<Option<RunHead>> {
-    let snapshot = connection.unchecked_transaction()?;
-    let Some(mut head) = empty_head(&snapshot, run)? else { return Ok(None) };
-    head.subjects = read_subjects(&snapshot, run, 0)?;
-    head.sessions = read_sessions(&snapshot, run, 0)?;
-    Ok(Some(head))
+fn read_head(connection: &Connection, run: RunId) -> Result<Option<RunHead>> {
+    connection.transaction(Purpose::Read, |snapshot| {
+        let Some(mut head) = empty_head(snapshot, run)? else { return Ok(None) };
+        head.subjects = read_subjects(snapshot, run, 0)?;
+        head.sessions = read_sessions(snapshot, run, 0)?;
+        Ok(Some(head))
+    })
 }
 
 /// The further part of a record; `None` if its run was deleted.
-fn read_further(connection: &Connection, record: &RunRecord) -> rusqlite::Result<Option<Further>> {
-    let snapshot = connection.unchecked_transaction()?;
-    let there = "SELECT 1 FROM run WHERE id = ?1 AND kind <> 'deleted'";
-    let is_there = snapshot.prepare_cached(there)?.exists([record.id.0])?;
-    if is_there { Further::of_record(&snapshot, record).map(Some) } else { Ok(None) }
+fn read_further(connection: &Connection, record: &RunRecord) -> Result<Option<Further>> {
+    connection.transaction(Purpose::Read, |snapshot| {
+        let there = "SELECT finished FROM run WHERE id = ?1 AND kind <> 'deleted'";
+        let is_there = snapshot.optional_row(there, params![record.id.0], |_| Ok(()))?.is_some();
+        if is_there { Further::of_record(snapshot, record).map(Some) } else { Ok(None) }
+    })
 }
 
 /// What was saved of a run after a record of it was loaded.
@@ -106,10 +84,10 @@ struct Further {
 }
 
 impl Further {
-    fn of_record(snapshot: &Connection, record: &RunRecord) -> rusqlite::Result<Self> {
+    fn of_record(snapshot: &Connection, record: &RunRecord) -> Result<Self> {
         let run = record.id;
         let query = "SELECT finished FROM run WHERE id = ?1";
-        let finished = snapshot.prepare_cached(query)?.query_row([run.0], |row| row.get(0))?;
+        let finished = snapshot.row(query, params![run.0], |row| row.get(0))?;
         let is_open = |attempt: &Attempt| attempt.outcome.is_none();
         let kept = record.attempts.iter().position(is_open).unwrap_or(record.attempts.len());
         let after = record.attempts[..kept].last().map_or(0, |attempt| attempt.id.0);
@@ -138,9 +116,9 @@ impl Further {
 }
 
 /// The head of a run, without its subjects and sessions.
-fn empty_head(snapshot: &Connection, run: RunId) -> rusqlite::Result<Option<RunHead>> {
+fn empty_head(snapshot: &Connection, run: RunId) -> Result<Option<RunHead>> {
     let query = "SELECT label, settings, workloads, finished FROM run WHERE id = ?1 AND kind <> 'deleted'";
-    let head = snapshot.query_row(query, [run.0], |row| {
+    snapshot.optional_row(query, params![run.0], |row| {
         Ok(RunHead {
             id: run,
             label: row.get(0)?,
@@ -150,19 +128,18 @@ fn empty_head(snapshot: &Connection, run: RunId) -> rusqlite::Result<Option<RunH
             state: state(row.get(3)?),
             sessions: Vec::new(),
         })
-    });
-    head.optional()
+    })
 }
 
 /// The subjects from that number on.
-fn read_subjects(connection: &Connection, run: RunId, from: usize) -> rusqlite::Result<Vec<Subject>> {
+fn read_subjects(connection: &Connection, run: RunId, from: usize) -> Result<Vec<Subject>> {
     let query = "SELECT name, what, commit_id, repository, setup, machine, build FROM subject
                  WHERE run_id = ?1 AND number >= ?2 ORDER BY number";
-    rows(connection, query, params![run.0, from as i64], |row| {
+    connection.rows(query, params![run.0, from as i64], |row| {
         let repository = row.get(3)?;
-        let commit = row.get::<_, Option<String>>(2)?.map(|id| Commit { id, repository });
-        let build = match row.get_ref(6)? {
-            ValueRef::Null => None,
+        let commit = row.get::<Option<String>>(2)?.map(|id| Commit { id, repository });
+        let build = match row.value(6)? {
+            Value::Null => None,
             _ => Some(from_json(row, 6)?),
         };
         let (what, setup, machine) = (from_json(row, 1)?, from_json(row, 4)?, from_json(row, 5)?);
@@ -171,23 +148,21 @@ fn read_subjects(connection: &Connection, run: RunId, from: usize) -> rusqlite::
 }
 
 /// The explanations of a search's steps. Those that can no longer be read count as not saved.
-fn read_explained(connection: &Connection, run: RunId) -> rusqlite::Result<Vec<StepExplained>> {
-    let text = connection
-        .prepare_cached("SELECT json FROM explained WHERE run_id = ?1")?
-        .query_row([run.0], |row| row.get::<_, String>(0))
-        .optional()?;
+fn read_explained(connection: &Connection, run: RunId) -> Result<Vec<StepExplained>> {
+    let query = "SELECT json FROM explained WHERE run_id = ?1";
+    let text = connection.optional_row(query, params![run.0], |row| row.get::<String>(0))?;
     Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
 }
 
 /// The sessions from that number on.
-fn read_sessions(connection: &Connection, run: RunId, from: usize) -> rusqlite::Result<Vec<Session>> {
+fn read_sessions(connection: &Connection, run: RunId, from: usize) -> Result<Vec<Session>> {
     let query = "SELECT started_ms FROM session WHERE run_id = ?1 AND number >= ?2 ORDER BY number";
     let those = params![run.0, from as i64];
     let mut sessions =
-        rows(connection, query, those, |row| Ok(Session { started: UnixMillis(row.get(0)?), facts: Vec::new() }))?;
+        connection.rows(query, those, |row| Ok(Session { started: UnixMillis(row.get(0)?), facts: Vec::new() }))?;
     let query =
         "SELECT session, facts FROM session_facts WHERE run_id = ?1 AND session >= ?2 ORDER BY session, subject";
-    for (session, facts) in rows(connection, query, those, |row| Ok((row.get::<_, u32>(0)?, from_json(row, 1)?)))? {
+    for (session, facts) in connection.rows(query, those, |row| Ok((row.get::<u32>(0)?, from_json(row, 1)?)))? {
         if let Some(session) = sessions.get_mut(session as usize - from) {
             session.facts.push(facts);
         }
@@ -196,31 +171,32 @@ fn read_sessions(connection: &Connection, run: RunId, from: usize) -> rusqlite::
 }
 
 /// The items from that ordinal on.
-fn read_plan(connection: &Connection, run: RunId, from: u32) -> rusqlite::Result<Vec<PlanItem>> {
+fn read_plan(connection: &Connection, run: RunId, from: u32) -> Result<Vec<PlanItem>> {
     let query =
         "SELECT ordinal, block, workload, variant, mode, tasks, warmup_ms, window_ms, interval_ms, subject, seed
                  FROM item WHERE run_id = ?1 AND ordinal >= ?2 ORDER BY ordinal";
-    rows(connection, query, params![run.0, from], item)
+    connection.rows(query, params![run.0, from], item)
 }
 
-fn read_skipped(connection: &Connection, run: RunId) -> rusqlite::Result<Vec<u32>> {
-    let query = "SELECT ordinal FROM item INDEXED BY item_skipped WHERE run_id = ?1 AND skipped = 1 ORDER BY ordinal";
-    rows(connection, query, [run.0], |row| row.get(0))
+fn read_skipped(connection: &Connection, run: RunId) -> Result<Vec<u32>> {
+    let by_index = connection.spelled("INDEXED BY item_skipped", "");
+    let query = format!("SELECT ordinal FROM item {by_index} WHERE run_id = ?1 AND skipped = 1 ORDER BY ordinal");
+    connection.rows(&query, params![run.0], |row| row.get(0))
 }
 
 /// An item of the plan, from its columns: ordinal, block, workload, variant, mode, tasks, the three times, subject, seed. Fails if a column has another type.
-pub(crate) fn item(row: &Row<'_>) -> rusqlite::Result<PlanItem> {
+pub(crate) fn item(row: &Row<'_>) -> Result<PlanItem> {
     let case = Case { workload: row.get(2)?, variant: row.get(3)?, mode: from_word(row, 4, TaskMode::from_word)? };
-    let timing = match row.get::<_, Option<i64>>(6)? {
+    let timing = match row.get::<Option<i64>>(6)? {
         None => None,
         Some(warmup_ms) => Some(Timing {
             warmup_ms: warmup_ms as u64,
-            window_ms: row.get::<_, i64>(7)? as u64,
-            interval_ms: row.get::<_, i64>(8)? as u64,
+            window_ms: row.get::<i64>(7)? as u64,
+            interval_ms: row.get::<i64>(8)? as u64,
         }),
     };
     let cell = Cell { case, tasks: row.get(5)? };
-    let seed = row.get::<_, Option<i64>>(10)?.map(|seed| seed as u64);
+    let seed = row.get::<Option<i64>>(10)?.map(|seed| seed as u64);
     Ok(PlanItem { ordinal: row.get(0)?, block: row.get(1)?, subject: SubjectIndex(row.get(9)?), cell, timing, seed })
 }
 
@@ -234,15 +210,15 @@ struct Attempts<'a> {
 }
 
 /// The attempts after that id.
-fn read_attempts(connection: &Connection, run: RunId, after: i64) -> rusqlite::Result<Vec<Attempt>> {
+fn read_attempts(connection: &Connection, run: RunId, after: i64) -> Result<Vec<Attempt>> {
     let query = "SELECT id, ordinal, session, started_ms, outcome, bytes_per_operation FROM attempt
                  WHERE run_id = ?1 AND id > ?2 ORDER BY id";
-    let attempts = rows(connection, query, params![run.0, after], |row| {
+    let attempts = connection.rows(query, params![run.0, after], |row| {
         let mut attempt = Attempt::begun(AttemptId(row.get(0)?), row.get(1)?, row.get(2)?, UnixMillis(row.get(3)?));
-        if row.get::<_, Option<String>>(4)?.is_some() {
+        if row.get::<Option<String>>(4)?.is_some() {
             attempt.outcome = Some(from_json(row, 4)?);
         }
-        attempt.bytes_per_operation = row.get::<_, Option<i64>>(5)?.map(|bytes| bytes as u64);
+        attempt.bytes_per_operation = row.get::<Option<i64>>(5)?.map(|bytes| bytes as u64);
         Ok((attempt.id.0, attempt))
     })?;
     let mut attempts = Attempts { connection, run, after, by_id: attempts.into_iter().collect() };
@@ -256,15 +232,17 @@ fn read_attempts(connection: &Connection, run: RunId, after: i64) -> rusqlite::R
 fn add<T>(
     attempts: &mut Attempts<'_>,
     (columns, table, order): (&str, &str, &str),
-    read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+    read: impl Fn(&Row<'_>) -> Result<T>,
     put: impl Fn(&mut Attempt, T),
-) -> rusqlite::Result<()> {
+) -> Result<()> {
+    // SQLite then goes through the attempts, and looks up the rows of each.
+    let join = attempts.connection.spelled("CROSS JOIN", "JOIN");
     let query = format!(
-        "SELECT t.attempt_id, {columns} FROM attempt a CROSS JOIN {table} t ON t.attempt_id = a.id
+        "SELECT t.attempt_id, {columns} FROM attempt a {join} {table} t ON t.attempt_id = a.id
          WHERE a.run_id = ?1 AND a.id > ?2 ORDER BY t.attempt_id, {order}"
     );
     let those = params![attempts.run.0, attempts.after];
-    for (id, value) in rows(attempts.connection, &query, those, |row| Ok((row.get::<_, i64>(0)?, read(row)?)))? {
+    for (id, value) in attempts.connection.rows(&query, those, |row| Ok((row.get::<i64>(0)?, read(row)?)))? {
         if let Some(attempt) = attempts.by_id.get_mut(&id) {
             put(attempt, value);
         }
@@ -272,15 +250,15 @@ fn add<T>(
     Ok(())
 }
 
-fn add_samples(attempts: &mut Attempts<'_>) -> rusqlite::Result<()> {
+fn add_samples(attempts: &mut Attempts<'_>) -> Result<()> {
     let columns = ("t.phase = 'window', t.from_ns, t.to_ns, t.operations", "sample", "t.phase, t.number");
     let read = |row: &Row<'_>| {
         let interval = Interval {
-            from_ns: row.get::<_, i64>(2)? as u64,
-            to_ns: row.get::<_, i64>(3)? as u64,
+            from_ns: row.get::<i64>(2)? as u64,
+            to_ns: row.get::<i64>(3)? as u64,
             operations: from_json(row, 4)?,
         };
-        Ok((row.get::<_, bool>(1)?, interval))
+        Ok((row.get::<bool>(1)?, interval))
     };
     add(
         attempts,
@@ -292,12 +270,12 @@ fn add_samples(attempts: &mut Attempts<'_>) -> rusqlite::Result<()> {
     )
 }
 
-fn add_figures(attempts: &mut Attempts<'_>) -> rusqlite::Result<()> {
-    let pair = |row: &Row<'_>| Ok((row.get::<_, String>(1)?, row.get::<_, String>(2)?));
+fn add_figures(attempts: &mut Attempts<'_>) -> Result<()> {
+    let pair = |row: &Row<'_>| Ok((row.get::<String>(1)?, row.get::<String>(2)?));
     add(attempts, ("t.key, t.text", "note", "t.key"), pair, |attempt, (key, text)| {
         attempt.notes.insert(key, text);
     })?;
-    let counter = |row: &Row<'_>| Ok((row.get::<_, String>(1)?, row.get::<_, i64>(2)?));
+    let counter = |row: &Row<'_>| Ok((row.get::<String>(1)?, row.get::<i64>(2)?));
     add(attempts, ("t.name, t.delta", "counter", "t.name"), counter, |attempt, (name, delta)| {
         attempt.counters.insert(name, delta);
     })?;
@@ -309,7 +287,7 @@ fn add_figures(attempts: &mut Attempts<'_>) -> rusqlite::Result<()> {
 }
 
 /// Adds what the lens counted. A reading of another version is an error, because half a figure is worse than none.
-fn add_readings(attempts: &mut Attempts<'_>) -> rusqlite::Result<()> {
+fn add_readings(attempts: &mut Attempts<'_>) -> Result<()> {
     let read = |row: &Row<'_>| {
         from_word(row, 1, |format| (format == Reading::FORMAT).then_some(()))?;
         from_json::<Reading>(row, 2)
@@ -319,7 +297,7 @@ fn add_readings(attempts: &mut Attempts<'_>) -> rusqlite::Result<()> {
     })
 }
 
-fn read_measure(row: &Row<'_>) -> rusqlite::Result<Measure> {
+fn read_measure(row: &Row<'_>) -> Result<Measure> {
     Ok(Measure {
         name: row.get(1)?,
         unit: row.get(2)?,
@@ -328,8 +306,8 @@ fn read_measure(row: &Row<'_>) -> rusqlite::Result<Measure> {
     })
 }
 
-fn read_usage(row: &Row<'_>) -> rusqlite::Result<Usage> {
-    let number = |column: usize| row.get::<_, i64>(column).map(|value| value as u64);
+fn read_usage(row: &Row<'_>) -> Result<Usage> {
+    let number = |column: usize| row.get::<i64>(column).map(|value| value as u64);
     let scope = from_word(row, 1, |word| match word {
         "window" => Some(UsageScope::Window),
         "life" => Some(UsageScope::Life),

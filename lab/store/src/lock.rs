@@ -1,38 +1,100 @@
-//! Only one run at a time measures into a database: two runs would disturb each other's figures.
+//! Locks of whoever measures.
 //!
-//! The lock is the operating system's, on a file next to the database. It is released when the process ends, for any reason.
+//! Only one run at a time measures on a machine into a database: two runs would disturb each other's figures. For a file, the lock is the operating system's, on
+//! another file next to the database. For a database on a server, it is the server's, and names the machine: other machines may measure at the same time. Then each run
+//! has a lock too, so that one process at a time measures it.
+//!
+//! All locks are released when the process ends, for any reason.
 
+use crate::Store;
+use crate::connection::Connection;
 use crate::error::StoreError;
+use crate::location::Location;
+use crate::server::{self, Held};
+use faultline_model::record::RunId;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-/// Held while a run measures.
+/// Held while a run measures. That of a server lasts as long as the store that took it.
 #[derive(Debug)]
 pub struct MeasuringLock {
-    _file: File,
+    _file: Option<File>,
 }
 
-impl MeasuringLock {
-    /// Takes the lock of the database at `path`. Fails if another process holds it (the error names that process), or if the lock file cannot be opened.
-    pub fn take(path: &Path) -> Result<Self, StoreError> {
-        let lock_path = lock_path(path);
-        let failed = |error: std::io::Error| {
-            StoreError::unusable(
-                format!("cannot lock {}: {error}", lock_path.display()),
-                "`--db FILE` names a database in a place that can be written",
-            )
-        };
-        let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&lock_path);
-        let mut file = open.map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(held(path, &mut file)),
-            Err(TryLockError::Error(error)) => return Err(failed(error)),
+impl Store {
+    /// Takes the lock of whoever measures on this machine. Fails if another process holds it (the error names that process), or if the lock file cannot be opened.
+    pub fn lock_measuring(&self) -> Result<MeasuringLock, StoreError> {
+        match &self.location {
+            Location::File(path) => Ok(MeasuringLock { _file: Some(lock_file(path)?) }),
+            Location::Server(_) => {
+                let held = server::hold(&self.connection, &format!("machine {}", machine()));
+                match held.map_err(self.failed("lock"))? {
+                    Held::ByUs => Ok(MeasuringLock { _file: None }),
+                    Held::ByOther(holder) => Err(held_by(&format!(" ({holder})"), &self.location)),
+                }
+            }
         }
-        write_holder(&mut file).map_err(failed)?;
-        Ok(MeasuringLock { _file: file })
     }
+
+    /// Makes sure that no other process measures the run, as long as the store is open. Fails if one does, and names it.
+    pub(crate) fn hold_run(&self, run: RunId) -> Result<(), StoreError> {
+        let held = hold_run(&self.connection, run).map_err(self.failed("lock a run in"))?;
+        match held {
+            Held::ByUs => Ok(()),
+            Held::ByOther(holder) => Err(StoreError::run_is_measured(run, &holder)),
+        }
+    }
+}
+
+/// Takes the lock of a run until the store is closed. A file needs none, because one process at a time measures into it.
+pub(crate) fn hold_run(connection: &Connection, run: RunId) -> crate::connection::Result<Held> {
+    match connection {
+        Connection::Sqlite(_) => Ok(Held::ByUs),
+        Connection::Postgres(_) => server::hold(connection, &name_of(run)),
+    }
+}
+
+/// Takes the lock of a run until the transaction ends, likewise.
+pub(crate) fn hold_run_in(transaction: &Connection, run: RunId) -> crate::connection::Result<Held> {
+    match transaction {
+        Connection::Sqlite(_) => Ok(Held::ByUs),
+        Connection::Postgres(_) => server::hold_until_the_transaction_ends(transaction, &name_of(run)),
+    }
+}
+
+/// The lock's name; `server::is_free` writes it too.
+fn name_of(run: RunId) -> String {
+    format!("run {}", run.0)
+}
+
+/// Identifies the machine, also for processes in containers: the boot of its kernel, or else its name.
+fn machine() -> String {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    boot.map_or_else(
+        |_| rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        |boot| boot.trim().to_owned(),
+    )
+}
+
+/// Locks the file next to the database at `path`.
+fn lock_file(path: &Path) -> Result<File, StoreError> {
+    let lock_path = lock_path(path);
+    let failed = |error: std::io::Error| {
+        StoreError::unusable(
+            format!("cannot lock {}: {error}", lock_path.display()),
+            "`--db FILE` names a database in a place that can be written",
+        )
+    };
+    let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&lock_path);
+    let mut file = open.map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(held_by(&holder(&mut file), path.display())),
+        Err(TryLockError::Error(error)) => return Err(failed(error)),
+    }
+    write_holder(&mut file).map_err(failed)?;
+    Ok(file)
 }
 
 /// The file next to the database itself, even if a symbolic link was named: one database has one lock.
@@ -48,12 +110,16 @@ fn write_holder(file: &mut File) -> std::io::Result<()> {
     write!(file, "{}", std::process::id())
 }
 
-fn held(path: &Path, file: &mut File) -> StoreError {
+/// The process that holds the lock file, in brackets; empty if it is not known.
+fn holder(file: &mut File) -> String {
     let mut holder = String::new();
     let known = file.read_to_string(&mut holder).is_ok() && !holder.is_empty();
-    let who = if known { format!(" (process {holder})") } else { String::new() };
+    if known { format!(" (process {holder})") } else { String::new() }
+}
+
+fn held_by(who: &str, place: impl std::fmt::Display) -> StoreError {
     StoreError::failed(
-        format!("another run{who} is measuring into {}", path.display()),
+        format!("another run{who} is measuring into {place}"),
         "two runs at the same time disturb each other: wait for it to end",
     )
 }

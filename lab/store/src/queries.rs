@@ -1,6 +1,7 @@
 //! Answers about a run from its rows, without its samples: what is missing, and how many attempts failed.
 
-use crate::load::{item, rows};
+use crate::connection::params;
+use crate::load::item;
 use crate::{Store, StoreError};
 use faultline_model::plan::PlanItem;
 use faultline_model::record::RunId;
@@ -14,13 +15,13 @@ impl Store {
                          SELECT 1 FROM attempt WHERE attempt.run_id = item.run_id AND attempt.ordinal = item.ordinal AND final = 1
                      )
                      ORDER BY ordinal";
-        rows(&self.connection, query, [run.0], item).map_err(self.failed("read a run from"))
+        self.connection.rows(query, params![run.0], item).map_err(self.failed("read a run from"))
     }
 
     /// The number of attempts of a run that ended, did not succeed, and are supported by the machine. Fails if the database cannot be read.
     pub fn failed_attempts(&self, run: RunId) -> Result<u32, StoreError> {
         let query = "SELECT count(*) FROM attempt
                      WHERE run_id = ?1 AND outcome_kind NOT IN ('done', 'unsupported', 'interrupted')";
-        self.connection.query_row(query, [run.0], |row| row.get(0)).map_err(self.failed("read a run from"))
+        self.connection.row(query, params![run.0], |row| row.get(0)).map_err(self.failed("read a run from"))
     }
 }

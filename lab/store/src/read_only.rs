@@ -39,7 +39,7 @@ pub(crate) fn check_creatable(file: &Path, path: &Path) -> Result<(), StoreError
 
 /// Opens `file`, an absolute path. `path` is the name for messages. Fails if the file cannot be read or is not Faultline's.
 pub(crate) fn open(file: &Path, path: &Path) -> Result<Connection, StoreError> {
-    let failed = |error| StoreError::from_sqlite("read", path, error);
+    let failed = |error| StoreError::from_sqlite("read", path.display(), &error);
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     // A log with content is part of the database: without it the newest runs would be missing.
     let immutable = if has_log(file) { "" } else { "?immutable=1" };

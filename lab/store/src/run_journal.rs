@@ -1,14 +1,14 @@
 //! Saves the output of a run's workloads, each interval at once, the rest with the attempt's outcome; and what the lens counted.
 
 use crate::Store;
-use crate::write::json;
+use crate::connection::{Purpose, Result, Value, params};
+use crate::write::{json, kind_of};
 use faultline_model::journal::{AttemptId, Journal, JournalError};
 use faultline_model::lens::reading::Reading;
 use faultline_model::outcome::Outcome;
 use faultline_model::protocol::{Event, Interval, Measure, Usage, UsageScope};
 use faultline_model::record::RunId;
 use faultline_model::time::UnixMillis;
-use rusqlite::{CachedStatement, Connection, params};
 
 /// The journal of one run.
 #[derive(Debug)]
@@ -25,24 +25,21 @@ impl Store {
 }
 
 impl RunJournal<'_> {
-    fn save(
-        &mut self,
-        statement: &str,
-        execute: impl FnOnce(&mut CachedStatement<'_>) -> rusqlite::Result<usize>,
-    ) -> Result<(), JournalError> {
-        let connection: &Connection = &self.store.connection;
-        let saved = connection.prepare_cached(statement).and_then(|mut statement| execute(&mut statement));
-        saved.map(|_| ()).map_err(|error| self.store.failed("save a sample in")(error).into())
+    fn save(&mut self, statement: &str, values: &[Value<'_>]) -> Result<(), JournalError> {
+        let saved = self.store.connection.execute(statement, values);
+        self.saved(saved.map(drop))
+    }
+
+    /// The journal's answer to a statement.
+    fn saved<T>(&self, saved: Result<T>) -> Result<T, JournalError> {
+        Ok(saved.map_err(self.store.failed("save a sample in"))?)
     }
 
     fn interval(&mut self, attempt: AttemptId, phase: &str, interval: &Interval) -> Result<(), JournalError> {
         self.save(
             "INSERT INTO sample (attempt_id, phase, number, from_ns, to_ns, operations)
              SELECT ?1, ?2, count(*), ?3, ?4, ?5 FROM sample WHERE attempt_id = ?1 AND phase = ?2",
-            |statement| {
-                let operations = json(&interval.operations);
-                statement.execute(params![attempt.0, phase, interval.from_ns as i64, interval.to_ns as i64, operations])
-            },
+            params![attempt.0, phase, interval.from_ns as i64, interval.to_ns as i64, json(&interval.operations)],
         )
     }
 
@@ -51,8 +48,15 @@ impl RunJournal<'_> {
             UsageScope::Window => "window",
             UsageScope::Life => "life",
         };
-        self.save("INSERT OR REPLACE INTO usage VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)", |statement| {
-            statement.execute(params![
+        self.save(
+            "INSERT INTO usage (attempt_id, scope, user_ns, system_ns, minor_faults, major_faults, voluntary_switches,
+                                involuntary_switches)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+             ON CONFLICT (attempt_id) DO UPDATE SET
+                 scope = excluded.scope, user_ns = excluded.user_ns, system_ns = excluded.system_ns,
+                 minor_faults = excluded.minor_faults, major_faults = excluded.major_faults,
+                 voluntary_switches = excluded.voluntary_switches, involuntary_switches = excluded.involuntary_switches",
+            params![
                 attempt.0,
                 scope,
                 usage.user_ns as i64,
@@ -61,31 +65,28 @@ impl RunJournal<'_> {
                 usage.major_faults as i64,
                 usage.voluntary_switches as i64,
                 usage.involuntary_switches as i64,
-            ])
-        })
+            ],
+        )
     }
 
     fn measure(&mut self, attempt: AttemptId, measure: &Measure) -> Result<(), JournalError> {
         self.save(
             "INSERT INTO measure (attempt_id, number, name, unit, direction, value)
              SELECT ?1, count(*), ?2, ?3, ?4, ?5 FROM measure WHERE attempt_id = ?1",
-            |statement| {
-                let direction = measure.direction.word();
-                statement.execute(params![attempt.0, measure.name, measure.unit, direction, measure.value])
-            },
+            params![attempt.0, &measure.name, &measure.unit, measure.direction.word(), measure.value],
         )
     }
 }
 
 impl Journal for RunJournal<'_> {
     fn begin_attempt(&mut self, ordinal: u32, started: UnixMillis) -> Result<AttemptId, JournalError> {
-        let run = self.run.0;
-        self.save(
+        let begun = self.store.connection.row(
             "INSERT INTO attempt (run_id, ordinal, started_ms, session)
-             VALUES (?1, ?2, ?3, (SELECT coalesce(max(number), 0) FROM session WHERE run_id = ?1))",
-            |statement| statement.execute(params![run, ordinal, started.0]),
-        )?;
-        Ok(AttemptId(self.store.connection.last_insert_rowid()))
+             VALUES (?1, ?2, ?3, (SELECT coalesce(max(number), 0) FROM session WHERE run_id = ?1)) RETURNING id",
+            params![self.run.0, ordinal, started.0],
+            |row| Ok(AttemptId(row.get(0)?)),
+        );
+        self.saved(begun)
     }
 
     fn record(&mut self, attempt: AttemptId, event: &Event) -> Result<(), JournalError> {
@@ -93,20 +94,27 @@ impl Journal for RunJournal<'_> {
             Event::Warmup(interval) => self.interval(attempt, "warmup", interval),
             Event::Window(interval) => self.interval(attempt, "window", interval),
             Event::BytesPerOperation(bytes) => self
-                .save("UPDATE attempt SET bytes_per_operation = ?2 WHERE id = ?1", |statement| {
-                    statement.execute(params![attempt.0, *bytes as i64])
-                }),
-            Event::Note(key, text) => self.save("INSERT OR REPLACE INTO note VALUES (?1, ?2, ?3)", |statement| {
-                statement.execute(params![attempt.0, key, text])
-            }),
+                .save("UPDATE attempt SET bytes_per_operation = ?2 WHERE id = ?1", params![attempt.0, *bytes as i64]),
+            Event::Note(key, text) => {
+                let once = self.store.connection.spelled("key", "md5(key)");
+                let insert = format!(
+                    "INSERT INTO note (attempt_id, key, text) VALUES (?1, ?2, ?3)
+                     ON CONFLICT (attempt_id, {once}) DO UPDATE SET text = excluded.text"
+                );
+                self.save(&insert, params![attempt.0, key, text])
+            }
             Event::Usage(usage) => self.usage(attempt, usage),
-            Event::Counter(name, delta) => self
-                .save("INSERT OR REPLACE INTO counter VALUES (?1, ?2, ?3)", |statement| {
-                    statement.execute(params![attempt.0, name, delta])
-                }),
+            Event::Counter(name, delta) => {
+                let once = self.store.connection.spelled("name", "md5(name)");
+                let insert = format!(
+                    "INSERT INTO counter (attempt_id, name, delta) VALUES (?1, ?2, ?3)
+                     ON CONFLICT (attempt_id, {once}) DO UPDATE SET delta = excluded.delta"
+                );
+                self.save(&insert, params![attempt.0, name, *delta])
+            }
             Event::Measure(measure) => self.measure(attempt, measure),
             // Dozens of counters, usage and measures follow at once. One transaction holds all of them; `end_attempt` ends it.
-            Event::End(_) => self.save("BEGIN IMMEDIATE", |statement| statement.execute([])),
+            Event::End(_) => self.saved(self.store.connection.begin(Purpose::Write)),
             // The plan, the workload's description and the attempt's outcome contain the same.
             Event::Hello(_)
             | Event::Variant(_)
@@ -123,17 +131,19 @@ impl Journal for RunJournal<'_> {
     }
 
     fn record_reading(&mut self, attempt: AttemptId, reading: &Reading) -> Result<(), JournalError> {
-        self.save("INSERT INTO reading (attempt_id, format, json) VALUES (?1, ?2, ?3)", |statement| {
-            statement.execute(params![attempt.0, reading.format, json(reading)])
-        })
+        self.save(
+            "INSERT INTO reading (attempt_id, format, json) VALUES (?1, ?2, ?3)",
+            params![attempt.0, &reading.format, json(reading)],
+        )
     }
 
     fn end_attempt(&mut self, attempt: AttemptId, outcome: &Outcome, ended: UnixMillis) -> Result<(), JournalError> {
-        self.save("UPDATE attempt SET outcome = ?2, final = ?3, ended_ms = ?4 WHERE id = ?1", |statement| {
-            statement.execute(params![attempt.0, json(outcome), outcome.is_final(), ended.0])
-        })?;
-        if !self.store.connection.is_autocommit() {
-            self.save("COMMIT", |statement| statement.execute([]))?;
+        self.save(
+            "UPDATE attempt SET outcome = ?2, outcome_kind = ?3, final = ?4, ended_ms = ?5 WHERE id = ?1",
+            params![attempt.0, json(outcome), kind_of(outcome), outcome.is_final(), ended.0],
+        )?;
+        if self.store.connection.is_in_transaction() {
+            self.saved(self.store.connection.commit())?;
         }
         Ok(self.store.check_still_there()?)
     }

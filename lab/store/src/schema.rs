@@ -1,5 +1,6 @@
-//! The tables, and their migration from older versions.
+//! The tables in SQLite, and their migration from older versions.
 
+pub(crate) mod postgres;
 mod subjects;
 
 use crate::BUSY_TIMEOUT;
@@ -61,7 +62,7 @@ pub(crate) fn is_current(connection: &Connection, path: &Path) -> Result<bool, S
 
 /// The version of the tables. Fails if the file is not ours, or of a newer version.
 fn check(connection: &Connection, path: &Path) -> Result<usize, StoreError> {
-    let failed = |error| StoreError::from_sqlite("open", path, error);
+    let failed = |error| StoreError::from_sqlite("open", path.display(), &error);
     let number = |query: &str| connection.query_row(query, [], |row| row.get::<_, i64>(0)).map_err(failed);
     let empty = number("SELECT count(*) FROM sqlite_schema")? == 0;
     if !empty && number("PRAGMA application_id")? != APPLICATION_ID {
@@ -110,7 +111,7 @@ fn overtaken(connection: &Connection, version: usize, error: &MigrationError) ->
 
 fn not_set_up(path: &Path, error: MigrationError) -> StoreError {
     match error {
-        MigrationError::RusqliteError { err, .. } => StoreError::from_sqlite("set up", path, err),
+        MigrationError::RusqliteError { err, .. } => StoreError::from_sqlite("set up", path.display(), &err),
         other => StoreError::failed(
             format!("cannot migrate the tables of {}: {other}", path.display()),
             "`--db FILE` names another database",
@@ -149,6 +150,7 @@ mod tests {
     fn the_steps_run_on_an_empty_database() {
         Migrations::new(steps()).validate().unwrap();
         assert_eq!(steps().len(), STEPS);
+        assert_eq!(postgres::newest(), STEPS, "a step needs another one for PostgreSQL");
         assert!(FIRST.contains(&format!("PRAGMA application_id = {APPLICATION_ID};")));
     }
 }

@@ -1,5 +1,7 @@
 //! Starts, resumes and ends runs.
 
+use crate::connection::{Connection, Purpose, Result, params};
+use crate::lock::hold_run;
 use crate::{Store, StoreError};
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::explained::StepExplained;
@@ -8,7 +10,6 @@ use faultline_model::outcome::Outcome;
 use faultline_model::plan::{PlanItem, Settings};
 use faultline_model::record::{RunId, Session};
 use faultline_model::subject::{Subject, SubjectIndex};
-use rusqlite::{Transaction, TransactionBehavior, params};
 use serde::Serialize;
 
 /// A run that is about to start.
@@ -33,9 +34,9 @@ impl Store {
     pub fn begin_run(&mut self, new: &NewRun<'_>) -> Result<RunId, StoreError> {
         self.write("save the run in", |transaction| {
             let settings = new.settings;
-            transaction.execute(
+            let run = transaction.row(
                 "INSERT INTO run (label, settings, workloads, kind, suite, cpus, machine)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) RETURNING id",
                 params![
                     new.label,
                     json(settings),
@@ -45,8 +46,10 @@ impl Store {
                     json(&settings.cpus),
                     machine_words(new.session.facts_of(SubjectIndex::A)),
                 ],
+                |row| Ok(RunId(row.get(0)?)),
             )?;
-            let run = RunId(transaction.last_insert_rowid());
+            // Nobody knows the number yet, so nobody else holds it.
+            hold_run(transaction, run)?;
             for (number, subject) in new.subjects.iter().enumerate() {
                 insert_subject(transaction, run, number as i64, subject)?;
             }
@@ -62,7 +65,7 @@ impl Store {
     pub fn extend_run(&mut self, run: RunId, subjects: &[Subject], items: &[PlanItem]) -> Result<(), StoreError> {
         self.write("save the run in", |transaction| {
             let count = "SELECT count(*) FROM subject WHERE run_id = ?1";
-            let there: i64 = transaction.query_row(count, [run.0], |row| row.get(0))?;
+            let there: i64 = transaction.row(count, params![run.0], |row| row.get(0))?;
             for (number, subject) in subjects.iter().enumerate() {
                 insert_subject(transaction, run, there + number as i64, subject)?;
             }
@@ -70,13 +73,14 @@ impl Store {
         })
     }
 
-    /// Opens another session of a run. Attempts that were running when the last session was killed become interrupted. Fails if the database cannot be
-    /// written.
+    /// Opens another session of a run. Attempts that were running when the last session was killed become interrupted. Fails if another process measures the run, or
+    /// if the database cannot be written.
     pub fn resume_run(&mut self, run: RunId, session: &Session) -> Result<(), StoreError> {
+        self.hold_run(run)?;
         self.write("save the session in", |transaction| {
             transaction.execute(
-                "UPDATE attempt SET outcome = ?2, ended_ms = ?3 WHERE run_id = ?1 AND outcome IS NULL",
-                params![run.0, json(&Outcome::Interrupted), session.started.0],
+                "UPDATE attempt SET outcome = ?2, outcome_kind = ?3, ended_ms = ?4 WHERE run_id = ?1 AND outcome IS NULL",
+                params![run.0, json(&Outcome::Interrupted), kind_of(&Outcome::Interrupted), session.started.0],
             )?;
             insert_session(transaction, run, session)
         })
@@ -88,7 +92,7 @@ impl Store {
             for ordinal in ordinals {
                 transaction.execute(
                     "UPDATE item SET skipped = 1 WHERE run_id = ?1 AND ordinal = ?2",
-                    params![run.0, ordinal],
+                    params![run.0, *ordinal],
                 )?;
             }
             Ok(())
@@ -98,7 +102,9 @@ impl Store {
     /// Saves what is known of the steps that a search found, instead of what was saved before. Fails if the database cannot be written.
     pub fn save_explained(&mut self, run: RunId, explained: &[StepExplained]) -> Result<(), StoreError> {
         self.write("save the run in", |transaction| {
-            let insert = "INSERT OR REPLACE INTO explained (run_id, json) VALUES (?1, ?2)";
+            // An insert, and never an update: it drops the conclusion.
+            transaction.execute("DELETE FROM explained WHERE run_id = ?1", params![run.0])?;
+            let insert = "INSERT INTO explained (run_id, json) VALUES (?1, ?2)";
             transaction.execute(insert, params![run.0, json(explained)]).map(drop)
         })
     }
@@ -114,13 +120,9 @@ impl Store {
     pub(crate) fn write<T>(
         &mut self,
         action: &str,
-        body: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+        body: impl FnOnce(&Connection) -> Result<T>,
     ) -> Result<T, StoreError> {
-        let failed = self.failed(action);
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
-        let value = body(&transaction).map_err(&failed)?;
-        transaction.commit().map_err(&failed)?;
-        Ok(value)
+        self.connection.transaction(Purpose::Write, body).map_err(self.failed(action))
     }
 }
 
@@ -129,14 +131,20 @@ pub(crate) fn json<T: Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).expect("plain data has a JSON form")
 }
 
-fn insert_subject(transaction: &Transaction<'_>, run: RunId, number: i64, subject: &Subject) -> rusqlite::Result<()> {
+/// The `kind` of an outcome's JSON. SQLite's tables have a trigger that saves the same.
+pub(crate) fn kind_of(outcome: &Outcome) -> Option<String> {
+    let fields = serde_json::to_value(outcome).ok()?;
+    fields.get("kind")?.as_str().map(str::to_owned)
+}
+
+fn insert_subject(transaction: &Connection, run: RunId, number: i64, subject: &Subject) -> Result<()> {
     transaction.execute(
         "INSERT INTO subject (run_id, number, name, what, commit_id, repository, setup, machine, build, kind)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         params![
             run.0,
             number,
-            subject.name,
+            &subject.name,
             json(&subject.what),
             subject.commit.as_ref().map(|commit| &commit.id),
             subject.commit.as_ref().and_then(|commit| commit.repository.as_ref()),
@@ -149,9 +157,9 @@ fn insert_subject(transaction: &Transaction<'_>, run: RunId, number: i64, subjec
     Ok(())
 }
 
-fn insert_session(transaction: &Transaction<'_>, run: RunId, session: &Session) -> rusqlite::Result<()> {
+fn insert_session(transaction: &Connection, run: RunId, session: &Session) -> Result<()> {
     let count = "SELECT count(*) FROM session WHERE run_id = ?1";
-    let number: i64 = transaction.query_row(count, [run.0], |row| row.get(0))?;
+    let number: i64 = transaction.row(count, params![run.0], |row| row.get(0))?;
     transaction.execute(
         "INSERT INTO session (run_id, number, started_ms) VALUES (?1, ?2, ?3)",
         params![run.0, number, session.started.0],
@@ -172,19 +180,17 @@ pub(crate) fn machine_words(facts: Option<&Facts>) -> String {
     known.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-fn insert_item(transaction: &Transaction<'_>, run: RunId, item: &PlanItem) -> rusqlite::Result<()> {
+fn insert_item(transaction: &Connection, run: RunId, item: &PlanItem) -> Result<()> {
     let case = &item.cell.case;
-    let mut statement = transaction.prepare_cached(
-        "INSERT INTO item
+    let insert = "INSERT INTO item
              (run_id, ordinal, block, workload, variant, mode, tasks, warmup_ms, window_ms, interval_ms, subject, seed)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-    )?;
-    statement.execute(params![
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+    let values = params![
         run.0,
         item.ordinal,
         item.block,
-        case.workload,
-        case.variant,
+        &case.workload,
+        &case.variant,
         case.mode.word(),
         item.cell.tasks,
         item.timing.map(|timing| timing.warmup_ms as i64),
@@ -192,6 +198,6 @@ fn insert_item(transaction: &Transaction<'_>, run: RunId, item: &PlanItem) -> ru
         item.timing.map(|timing| timing.interval_ms as i64),
         item.subject.0,
         item.seed.map(|seed| seed as i64),
-    ])?;
-    Ok(())
+    ];
+    transaction.execute(insert, values).map(drop)
 }

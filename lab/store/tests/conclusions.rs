@@ -1,5 +1,7 @@
 //! Conclusions are kept of finished runs, for one version of the method, until the record changes.
 
+mod place;
+
 use faultline_model::cell::{Case, Cell, TaskMode};
 use faultline_model::facts::Facts;
 use faultline_model::journal::Journal;
@@ -11,16 +13,16 @@ use faultline_model::subject::{Subject, SubjectIndex};
 use faultline_model::summary::{Progress, RunSummary};
 use faultline_model::time::UnixMillis;
 use faultline_store::{NewRun, Store};
-use tempfile::TempDir;
+use place::{Place, each};
+use std::time::{Duration, Instant};
 
 fn session() -> Session {
     Session { started: UnixMillis(1), facts: vec![Facts::default()] }
 }
 
 /// A run of two items, of which one is done.
-fn begun() -> (TempDir, Store, RunId) {
-    let directory = tempfile::tempdir().unwrap();
-    let mut store = Store::open_or_create(&directory.path().join("db.sqlite")).unwrap();
+fn begun(place: &Place) -> (Store, RunId) {
+    let mut store = place.store();
     let case = Case { workload: "load".into(), variant: "base".into(), mode: TaskMode::Process };
     let cell = Cell { case, tasks: 1 };
     let item = |ordinal| PlanItem {
@@ -45,7 +47,7 @@ fn begun() -> (TempDir, Store, RunId) {
     };
     let run = store.begin_run(&new).unwrap();
     attempt(&mut store, run, 0);
-    (directory, store, run)
+    (store, run)
 }
 
 fn attempt(store: &mut Store, run: RunId, ordinal: u32) {
@@ -54,12 +56,12 @@ fn attempt(store: &mut Store, run: RunId, ordinal: u32) {
     journal.end_attempt(id, &Outcome::Done, UnixMillis(3)).unwrap();
 }
 
-fn finished() -> (TempDir, Store, RunId) {
-    let (directory, mut store, run) = begun();
+fn finished(place: &Place) -> (Store, RunId) {
+    let (mut store, run) = begun(place);
     store.finish_run(run).unwrap();
     store.save_conclusion(run, 3, &summary(run)).unwrap();
     assert_eq!(kept(&store, run), Some(summary(run)));
-    (directory, store, run)
+    (store, run)
 }
 
 fn summary(run: RunId) -> RunSummary {
@@ -83,50 +85,78 @@ fn kept(store: &Store, run: RunId) -> Option<RunSummary> {
 
 #[test]
 fn of_another_version_there_is_none_and_a_new_one_takes_its_place() {
-    let (_directory, mut store, run) = finished();
-    assert_eq!(store.load_conclusion::<RunSummary>(run, 2).unwrap(), None);
-    store.save_conclusion(run, 4, &summary(run)).unwrap();
-    assert_eq!(kept(&store, run), None);
-    assert_eq!(store.load_conclusion(run, 4).unwrap(), Some(summary(run)));
+    each(|place| {
+        let (mut store, run) = finished(place);
+        assert_eq!(store.load_conclusion::<RunSummary>(run, 2).unwrap(), None);
+        store.save_conclusion(run, 4, &summary(run)).unwrap();
+        assert_eq!(kept(&store, run), None);
+        assert_eq!(store.load_conclusion(run, 4).unwrap(), Some(summary(run)));
+    });
 }
 
 #[test]
 fn an_open_run_has_none() {
-    let (_directory, mut store, run) = begun();
-    store.save_conclusion(run, 3, &summary(run)).unwrap();
-    assert_eq!(kept(&store, run), None);
+    each(|place| {
+        let (mut store, run) = begun(place);
+        store.save_conclusion(run, 3, &summary(run)).unwrap();
+        assert_eq!(kept(&store, run), None);
+    });
 }
 
 #[test]
 fn whatever_changes_the_record_drops_it() {
-    let changes: [fn(&mut Store, RunId); 3] = [
+    let changes: [fn(&mut Store, RunId); 4] = [
         |store, run| store.resume_run(run, &session()).unwrap(),
         |store, run| attempt(store, run, 1),
         |store, run| store.skip_items(run, &[1]).unwrap(),
+        |store, run| store.save_explained(run, &[]).unwrap(),
     ];
-    for (change, number) in changes.into_iter().zip(0..) {
-        let (_directory, mut store, run) = finished();
-        change(&mut store, run);
-        assert_eq!(kept(&store, run), None, "change {number}");
-    }
+    each(|place| {
+        let (mut store, run) = finished(place);
+        for (change, number) in changes.into_iter().zip(0..) {
+            store.finish_run(run).unwrap();
+            store.save_conclusion(run, 3, &summary(run)).unwrap();
+            assert!(kept(&store, run).is_some());
+            change(&mut store, run);
+            assert_eq!(kept(&store, run), None, "change {number}");
+        }
+        store.save_conclusion(run, 3, &summary(run)).unwrap();
+        store.save_explained(run, &[]).unwrap();
+        assert_eq!(kept(&store, run), None, "also if something was explained before");
+    });
 }
 
 #[test]
 fn what_cannot_be_read_any_more_counts_as_none() {
-    let (directory, store, run) = finished();
-    let other = rusqlite::Connection::open(directory.path().join("db.sqlite")).unwrap();
-    other.execute("UPDATE conclusion SET json = '{\"format\": 1}'", []).unwrap();
-    assert_eq!(kept(&store, run), None);
+    each(|place| {
+        let (store, run) = finished(place);
+        place.sql("UPDATE conclusion SET json = '{\"format\": 1}'");
+        assert_eq!(kept(&store, run), None);
+    });
 }
 
 #[test]
 fn nobody_is_waited_for() {
-    let (directory, mut store, run) = finished();
-    let other = rusqlite::Connection::open(directory.path().join("db.sqlite")).unwrap();
-    other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let problem = store.save_conclusion(run, 4, &summary(run)).unwrap_err().problem;
-    assert!(problem.ends_with("another process keeps it locked"), "{problem}");
-    assert_eq!(kept(&store, run), Some(summary(run)), "the one that was kept is still there");
-    other.execute_batch("ROLLBACK").unwrap();
-    store.save_conclusion(run, 4, &summary(run)).unwrap();
+    /// Far less than a write waits for another one.
+    const SOON: Duration = Duration::from_secs(5);
+    each(|place| {
+        let (mut store, run) = finished(place);
+        let refused = |store: &mut Store| {
+            let begun = Instant::now();
+            let problem = store.save_conclusion(run, 4, &summary(run)).unwrap_err().problem;
+            assert!(problem.ends_with("keeps it locked"), "{problem}");
+            assert!(begun.elapsed() < SOON, "it waited");
+        };
+        if place.is_file() {
+            let other = place.sqlite();
+            other.execute_batch("BEGIN IMMEDIATE").unwrap();
+            refused(&mut store);
+        } else {
+            let mut other = place.postgres();
+            other.batch_execute("BEGIN; UPDATE conclusion SET method = 5").unwrap();
+            refused(&mut store);
+        }
+        assert_eq!(kept(&store, run), Some(summary(run)), "the one that was kept is still there");
+        store.save_conclusion(run, 4, &summary(run)).unwrap();
+    });
 }

@@ -1,4 +1,6 @@
-//! Queries over rows say what the whole record says, whatever a run holds.
+//! Queries over rows say what the whole record says, whatever a run holds, in a file and on a server.
+
+mod place;
 
 use faultline_model::cell::{Case, Cell, TaskMode};
 use faultline_model::direction::Direction;
@@ -17,8 +19,10 @@ use faultline_model::setup::Setup;
 use faultline_model::subject::{BuildResult, Commit, Subject, SubjectIndex};
 use faultline_model::time::UnixMillis;
 use faultline_store::{NewRun, Store};
+use place::{Place, each};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
 use std::collections::BTreeSet;
 
 fn settings() -> Settings {
@@ -129,32 +133,61 @@ fn failed_of(record: &RunRecord) -> usize {
     record.attempts.iter().filter(has_failed).count()
 }
 
+/// Checks the aggregates of a run with these items.
+fn aggregates_of(items: &[DrawnItem], place: &Place) -> Result<(), TestCaseError> {
+    let mut store = place.store();
+    let plan: Vec<_> = items.iter().map(|(item, ..)| *item).collect();
+    let run = begin(&mut store, None, &[side("old", None), side("new", None)], 1, &plan);
+    for ((_, attempts, is_skipped), ordinal) in items.iter().zip(0..) {
+        attempts.iter().for_each(|drawn| save(&mut store, run, ordinal, drawn));
+        if *is_skipped {
+            store.skip_items(run, &[ordinal]).unwrap();
+        }
+    }
+    let record = store.load_run(run).unwrap();
+    let missing: Vec<PlanItem> = record
+        .plan
+        .iter()
+        .filter(|item| record.final_attempt(item.ordinal).is_none() && !record.skipped.contains(&item.ordinal))
+        .cloned()
+        .collect();
+    prop_assert_eq!(store.missing_items(run).unwrap(), missing);
+    prop_assert_eq!(&store.load_head(run).unwrap(), &record.head);
+    prop_assert_eq!(store.failed_attempts(run).unwrap() as usize, failed_of(&record));
+    Ok(())
+}
+
+/// Cases of a test in a file, each of which has its own.
+const IN_FILES: u32 = 64;
+
+/// Cases of a test on the server, where a database takes longer to make.
+const ON_SERVER: u32 = 16;
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(IN_FILES))]
 
     #[test]
     fn aggregates_are_those_of_the_whole_record(items in items()) {
-        let directory = tempfile::tempdir().unwrap();
-        let database = directory.path().join("db.sqlite");
-        let mut store = Store::open_or_create(&database).unwrap();
-        let plan: Vec<_> = items.iter().map(|(item, ..)| *item).collect();
-        let run = begin(&mut store, None, &[side("old", None), side("new", None)], 1, &plan);
-        for ((_, attempts, is_skipped), ordinal) in items.iter().zip(0..) {
-            attempts.iter().for_each(|drawn| save(&mut store, run, ordinal, drawn));
-            if *is_skipped {
-                store.skip_items(run, &[ordinal]).unwrap();
-            }
-        }
-        let record = store.load_run(run).unwrap();
-        let missing: Vec<PlanItem> = record
-            .plan
-            .iter()
-            .filter(|item| record.final_attempt(item.ordinal).is_none() && !record.skipped.contains(&item.ordinal))
-            .cloned()
-            .collect();
-        prop_assert_eq!(store.missing_items(run).unwrap(), missing);
-        prop_assert_eq!(&store.load_head(run).unwrap(), &record.head);
-        prop_assert_eq!(store.failed_attempts(run).unwrap() as usize, failed_of(&record));
+        aggregates_of(&items, &Place::file())?;
+    }
+
+    #[test]
+    fn a_record_that_is_read_further_is_the_whole_one(happenings in vec(happening(), 0..40)) {
+        read_further(&happenings, &Place::file())?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(ON_SERVER))]
+
+    #[test]
+    fn aggregates_are_those_of_the_whole_record_on_a_server(items in items()) {
+        aggregates_of(&items, &Place::schema())?;
+    }
+
+    #[test]
+    fn a_record_that_is_read_further_is_the_whole_one_on_a_server(happenings in vec(happening(), 0..40)) {
+        read_further(&happenings, &Place::schema())?;
     }
 }
 
@@ -271,115 +304,131 @@ impl Living {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-
-    #[test]
-    fn a_record_that_is_read_further_is_the_whole_one(happenings in vec(happening(), 0..40)) {
-        let directory = tempfile::tempdir().unwrap();
-        let mut store = Store::open_or_create(&directory.path().join("db.sqlite")).unwrap();
-        let another = begin(&mut store, None, &[side("another", None)], 1, &[(0, 0, 1)]);
-        let run = begin(&mut store, None, &[side("old", None), side("new", None)], 1, &[(0, 0, 1), (0, 1, 1)]);
-        let (mut record, mut early) = (store.load_run(run).unwrap(), store.load_run(run).unwrap());
-        let mut living = Living { store, run, items: 2, subjects: 2, ended: BTreeSet::new(), open: Vec::new() };
-        for happening in &happenings {
-            living.live(happening);
-            let drawn = Drawn { started: 1, window: Vec::new(), measure: None, outcome: Some(Outcome::Interrupted) };
-            save(&mut living.store, another, 0, &drawn);
-            if matches!(happening, Happening::Read) {
-                living.store.load_further(&mut record).unwrap();
-                prop_assert_eq!(&record, &living.store.load_run(run).unwrap());
-            }
+/// Lets these things happen to a run, and checks each time that a record of it that is read further is the whole one.
+fn read_further(happenings: &[Happening], place: &Place) -> Result<(), TestCaseError> {
+    let mut store = place.store();
+    let another = begin(&mut store, None, &[side("another", None)], 1, &[(0, 0, 1)]);
+    let run = begin(&mut store, None, &[side("old", None), side("new", None)], 1, &[(0, 0, 1), (0, 1, 1)]);
+    let (mut record, mut early) = (store.load_run(run).unwrap(), store.load_run(run).unwrap());
+    let mut living = Living { store, run, items: 2, subjects: 2, ended: BTreeSet::new(), open: Vec::new() };
+    for happening in happenings {
+        living.live(happening);
+        let drawn = Drawn { started: 1, window: Vec::new(), measure: None, outcome: Some(Outcome::Interrupted) };
+        save(&mut living.store, another, 0, &drawn);
+        if matches!(happening, Happening::Read) {
+            living.store.load_further(&mut record).unwrap();
+            prop_assert_eq!(&record, &living.store.load_run(run).unwrap());
         }
-        living.store.load_further(&mut early).unwrap();
-        prop_assert_eq!(&early, &living.store.load_run(run).unwrap());
     }
+    living.store.load_further(&mut early).unwrap();
+    prop_assert_eq!(&early, &living.store.load_run(run).unwrap());
+    Ok(())
 }
 
 #[test]
 fn a_run_that_was_deleted_meanwhile_is_not_read_further() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut store = Store::open_or_create(&directory.path().join("db.sqlite")).unwrap();
-    let run = begin(&mut store, None, &[side("one", None)], 1, &[(0, 0, 1)]);
-    let mut record = store.load_run(run).unwrap();
-    store.delete_runs(&[run]).unwrap();
-    assert_eq!(store.load_further(&mut record).unwrap_err().problem, store.load_run(run).unwrap_err().problem);
+    each(|place| {
+        let mut store = place.store();
+        let run = begin(&mut store, None, &[side("one", None)], 1, &[(0, 0, 1)]);
+        let mut record = store.load_run(run).unwrap();
+        store.delete_runs(&[run]).unwrap();
+        assert_eq!(store.load_further(&mut record).unwrap_err().problem, store.load_run(run).unwrap_err().problem);
+    });
 }
 
 #[test]
 fn sums_of_counts_that_64_bits_do_not_hold_are_no_error() {
-    let directory = tempfile::tempdir().unwrap();
-    let database = directory.path().join("db.sqlite");
-    let mut store = Store::open_or_create(&database).unwrap();
-    let run = begin(&mut store, None, &[side("one", None)], 1, &[(0, 0, 1)]);
-    let window = vec![Interval { from_ns: 0, to_ns: i64::MAX as u64, operations: vec![i64::MAX as u64; 3] }; 2];
-    save(
-        &mut store,
-        run,
-        0,
-        &Drawn { started: 1, window: window.clone(), measure: None, outcome: Some(Outcome::Done) },
-    );
-    assert_eq!(store.load_run(run).unwrap().attempts[0].window, window);
+    each(|place| {
+        let mut store = place.store();
+        let run = begin(&mut store, None, &[side("one", None)], 1, &[(0, 0, 1)]);
+        let window = vec![Interval { from_ns: 0, to_ns: i64::MAX as u64, operations: vec![i64::MAX as u64; 3] }; 2];
+        save(
+            &mut store,
+            run,
+            0,
+            &Drawn { started: 1, window: window.clone(), measure: None, outcome: Some(Outcome::Done) },
+        );
+        assert_eq!(store.load_run(run).unwrap().attempts[0].window, window);
+    });
 }
 
 #[test]
 fn runs_are_found_by_label_and_commit() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut store = Store::open_or_create(&directory.path().join("db.sqlite")).unwrap();
-    let mut run = |label, commits: &[Option<&str>], at| {
-        let subjects: Vec<Subject> = commits.iter().map(|commit| side("s", *commit)).collect();
-        begin(&mut store, Some(label), &subjects, at, &[])
-    };
-    let one = run("nightly", &[Some("1F3A9C2d7e")], 10);
-    let two = run("1f3a9c2d7e", &[Some("1f3a9c2e00"), Some("80d2f11")], 20);
-    let three = run("nightly", &[Some("80d2f11aa")], 30);
-    let four = run("20261121", &[None], 40);
+    each(|place| {
+        let mut store = place.store();
+        let mut run = |label, commits: &[Option<&str>], at| {
+            let subjects: Vec<Subject> = commits.iter().map(|commit| side("s", *commit)).collect();
+            begin(&mut store, Some(label), &subjects, at, &[])
+        };
+        let one = run("nightly", &[Some("1F3A9C2d7e")], 10);
+        let two = run("1f3a9c2d7e", &[Some("1f3a9c2e00"), Some("80d2f11")], 20);
+        let three = run("nightly", &[Some("80d2f11aa")], 30);
+        let four = run("20261121", &[None], 40);
 
-    assert_eq!(store.runs_labelled("nightly").unwrap(), [three, one]);
-    assert_eq!(store.runs_labelled("night").unwrap(), []);
-    assert_eq!(store.runs_labelled("2026112").unwrap(), []);
-    assert_eq!((store.newest_run().unwrap(), store.newest_open_run().unwrap()), (Some(four), Some(four)));
+        assert_eq!(store.runs_labelled("nightly").unwrap(), [three, one]);
+        assert_eq!(store.runs_labelled("night").unwrap(), []);
+        assert_eq!(store.runs_labelled("2026112").unwrap(), []);
+        assert_eq!((store.newest_run().unwrap(), store.newest_open_run().unwrap()), (Some(four), Some(four)));
 
-    let found = |name: &str| {
-        let found = store.runs_of_commit(name).unwrap();
-        found.into_iter().map(|one| (one.run, one.subject.0, one.commit)).collect::<Vec<_>>()
-    };
-    assert_eq!(found("1f3a9c2d"), [(one, 0, "1f3a9c2d7e".to_owned())]);
-    assert_eq!(found("1F3A9C2E"), [(two, 0, "1f3a9c2e00".to_owned())]);
-    assert_eq!(found("80d2f11"), [(two, 1, "80d2f11".to_owned())], "a whole name is no beginning of another");
-    for nothing in ["2026112", "20261121", "1f3a9c", "1f3a9c2f", "nightly", ""] {
-        assert_eq!(found(nothing), [], "{nothing}");
-    }
-    let problem = store.runs_of_commit("1f3a9c2").unwrap_err().problem;
-    assert_eq!(problem, "several commits begin with '1f3a9c2': 1f3a9c2d7e, 1f3a9c2e00");
+        let found = |name: &str| {
+            let found = store.runs_of_commit(name).unwrap();
+            found.into_iter().map(|one| (one.run, one.subject.0, one.commit)).collect::<Vec<_>>()
+        };
+        assert_eq!(found("1f3a9c2d"), [(one, 0, "1f3a9c2d7e".to_owned())]);
+        assert_eq!(found("1F3A9C2E"), [(two, 0, "1f3a9c2e00".to_owned())]);
+        assert_eq!(found("80d2f11"), [(two, 1, "80d2f11".to_owned())], "a whole name is no beginning of another");
+        for nothing in ["2026112", "20261121", "1f3a9c", "1f3a9c2f", "nightly", ""] {
+            assert_eq!(found(nothing), [], "{nothing}");
+        }
+        let problem = store.runs_of_commit("1f3a9c2").unwrap_err().problem;
+        assert_eq!(problem, "several commits begin with '1f3a9c2': 1f3a9c2d7e, 1f3a9c2e00");
+    });
 }
 
 #[test]
 fn explanations_of_steps_are_replaced_read_further_and_deleted() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut store = Store::open_or_create(&directory.path().join("db.sqlite")).unwrap();
-    let [run, other] = ["one", "other"].map(|name| begin(&mut store, None, &[side(name, None)], 1, &[(0, 0, 1)]));
-    let mut record = store.load_run(run).unwrap();
-    let explained = |after| StepExplained { before: 1, after, commits: Vec::new(), linked: LinkedChanges::None };
-    store.save_explained(run, &[explained(2), explained(7)]).unwrap();
-    store.save_explained(run, &[explained(3)]).unwrap();
-    store.load_further(&mut record).unwrap();
-    assert_eq!(record.explained, [explained(3)]);
-    assert_eq!(store.load_run(run).unwrap(), record);
-    assert_eq!(store.load_run(other).unwrap().explained, []);
-    store.delete_runs(&[run]).unwrap();
-    assert!(store.load_run(run).is_err());
+    each(|place| {
+        let mut store = place.store();
+        let [run, other] = ["one", "other"].map(|name| begin(&mut store, None, &[side(name, None)], 1, &[(0, 0, 1)]));
+        let mut record = store.load_run(run).unwrap();
+        let explained = |after| StepExplained { before: 1, after, commits: Vec::new(), linked: LinkedChanges::None };
+        store.save_explained(run, &[explained(2), explained(7)]).unwrap();
+        store.save_explained(run, &[explained(3)]).unwrap();
+        store.load_further(&mut record).unwrap();
+        assert_eq!(record.explained, [explained(3)]);
+        assert_eq!(store.load_run(run).unwrap(), record);
+        assert_eq!(store.load_run(other).unwrap().explained, []);
+        store.delete_runs(&[run]).unwrap();
+        assert!(store.load_run(run).is_err());
+    });
 }
 
 #[test]
 fn a_layout_of_a_commit_is_no_run_of_it() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut store = Store::open_or_create(&directory.path().join("db.sqlite")).unwrap();
-    let of = |build| Subject { build: Some(build), ..side("s", Some("1f3a9c2d7e")) };
-    let relinked = BuildResult::Relinked { layout: 0, result: RelinkResult::Unchanged };
-    let run = begin(&mut store, None, &[of(relinked.clone()), of(BuildResult::Built), of(relinked)], 1, &[]);
-    let found = store.runs_of_commit("1f3a9c2").unwrap();
-    assert_eq!(found.iter().map(|one| (one.run, one.subject.0)).collect::<Vec<_>>(), [(run, 1)]);
+    each(|place| {
+        let mut store = place.store();
+        let of = |build| Subject { build: Some(build), ..side("s", Some("1f3a9c2d7e")) };
+        let relinked = BuildResult::Relinked { layout: 0, result: RelinkResult::Unchanged };
+        let run = begin(&mut store, None, &[of(relinked.clone()), of(BuildResult::Built), of(relinked)], 1, &[]);
+        let found = store.runs_of_commit("1f3a9c2").unwrap();
+        assert_eq!(found.iter().map(|one| (one.run, one.subject.0)).collect::<Vec<_>>(), [(run, 1)]);
+    });
+}
+
+#[test]
+fn runs_of_a_history_are_those_of_its_subject_and_repository() {
+    each(|place| {
+        let store = place.store();
+        for (subject, repository) in [("sort", "/src/a"), ("sort", "/src/b"), ("parse", "/src/a"), ("sort", "/src/a")] {
+            place.sql(&format!(
+                r#"INSERT INTO run (settings, workloads, kind)
+                   VALUES ('{{"kind":{{"subject":"{subject}","repository":"{repository}"}}}}', '[]', 'history')"#
+            ));
+        }
+        place.sql(r#"INSERT INTO run (settings, workloads) VALUES ('{"kind":{"repository":"/src/a"}}', '[]')"#);
+        assert_eq!(store.runs_of_history("sort", "/src/a").unwrap(), [RunId(4), RunId(1)]);
+        assert_eq!(store.runs_of_history("sort", "/src/c").unwrap(), []);
+    });
 }
 
 #[test]

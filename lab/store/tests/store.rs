@@ -1,4 +1,6 @@
-//! The store as its users see it: what is saved is there again, once, also after the file was closed without a word.
+//! The store as its users see it, in a file and on a server: what is saved is there again, once, also after the database was closed without a word.
+
+mod place;
 
 use faultline_model::cell::{Case, Cell, TaskMode};
 use faultline_model::dataset::{DataPoint, Dataset, Measured, Series};
@@ -17,7 +19,8 @@ use faultline_model::record::{RunId, RunState, Session};
 use faultline_model::setup::Setup;
 use faultline_model::subject::{Commit, KindOfSubject, Subject, SubjectIndex};
 use faultline_model::time::UnixMillis;
-use faultline_store::{MeasuringLock, NewRun, Store};
+use faultline_store::{NewRun, Store};
+use place::{Place, each};
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::path::Path;
@@ -89,168 +92,173 @@ fn attempt(store: &mut Store, run: RunId, ordinal: u32, outcome: Option<Outcome>
 
 #[test]
 fn a_run_reads_back_as_it_was_saved() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("deep/er/db.sqlite");
-    let mut store = Store::open_or_create(&path).unwrap();
-    let run = begin(&mut store);
-    attempt(&mut store, run, 0, Some(Outcome::Done));
-    drop(store);
+    each(|place| {
+        let mut store = place.store();
+        let run = begin(&mut store);
+        attempt(&mut store, run, 0, Some(Outcome::Done));
+        drop(store);
 
-    let store = Store::open_existing(&path).unwrap();
-    let record = store.load_run(run).unwrap();
-    assert_eq!(record.settings, settings());
-    assert_eq!(record.plan, [item(0), item(1)]);
-    assert_eq!(record.sessions, [session(1)]);
-    assert_eq!(record.state, RunState::Open);
-    let attempt = &record.attempts[0];
-    assert_eq!(attempt.bytes_per_operation, Some(4096));
-    assert_eq!(attempt.notes["compiler"], "gcc 12");
-    let event = |line: &str| parse(line.as_bytes()).unwrap();
-    assert_eq!(Event::Warmup(attempt.warmup[0].clone()), event(PRINTED[2]));
-    assert_eq!(Event::Window(attempt.window[0].clone()), event(PRINTED[3]));
-    assert_eq!(Event::Window(attempt.window[1].clone()), event(PRINTED[4]));
-    assert_eq!(Event::Usage(attempt.usage.unwrap()), event(PRINTED[6]));
-    assert_eq!(attempt.counters["vmstat.pgfault"], -9);
-    assert_eq!(Event::Measure(attempt.measures[0].clone()), event(PRINTED[8]));
-    assert_eq!(attempt.outcome, Some(Outcome::Done));
+        let store = Store::open_existing(&place.db).unwrap();
+        let record = store.load_run(run).unwrap();
+        assert_eq!(record.settings, settings());
+        assert_eq!(record.plan, [item(0), item(1)]);
+        assert_eq!(record.sessions, [session(1)]);
+        assert_eq!(record.state, RunState::Open);
+        let attempt = &record.attempts[0];
+        assert_eq!(attempt.bytes_per_operation, Some(4096));
+        assert_eq!(attempt.notes["compiler"], "gcc 12");
+        let event = |line: &str| parse(line.as_bytes()).unwrap();
+        assert_eq!(Event::Warmup(attempt.warmup[0].clone()), event(PRINTED[2]));
+        assert_eq!(Event::Window(attempt.window[0].clone()), event(PRINTED[3]));
+        assert_eq!(Event::Window(attempt.window[1].clone()), event(PRINTED[4]));
+        assert_eq!(Event::Usage(attempt.usage.unwrap()), event(PRINTED[6]));
+        assert_eq!(attempt.counters["vmstat.pgfault"], -9);
+        assert_eq!(Event::Measure(attempt.measures[0].clone()), event(PRINTED[8]));
+        assert_eq!(attempt.outcome, Some(Outcome::Done));
 
-    let line = &store.list_runs().unwrap()[0];
-    assert_eq!((line.planned, line.ended, line.failed, line.machine.as_str()), (2, 1, 0, "6.1"));
-    assert_eq!(store.newest_open_run().unwrap(), Some(run));
+        let line = &store.list_runs().unwrap()[0];
+        assert_eq!((line.planned, line.ended, line.failed, line.machine.as_str()), (2, 1, 0, "6.1"));
+        assert_eq!(store.newest_open_run().unwrap(), Some(run));
+    });
 }
 
 #[test]
 fn the_seeds_of_items_read_back_with_the_plan_and_with_what_is_missing() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut store = Store::open_or_create(&directory.path().join("db.sqlite")).unwrap();
-    let seeds = [None, Some(0), Some(7), Some(i64::MAX as u64)];
-    let plan: Vec<PlanItem> = (0..).zip(seeds).map(|(ordinal, seed)| PlanItem { seed, ..item(ordinal) }).collect();
-    let new = NewRun {
-        label: None,
-        settings: &settings(),
-        subjects: &host(),
-        workloads: &[],
-        plan: &plan,
-        session: &session(1),
-    };
-    let run = store.begin_run(&new).unwrap();
-    assert_eq!(store.load_run(run).unwrap().plan, plan);
-    assert_eq!(store.missing_items(run).unwrap(), plan);
+    each(|place| {
+        let mut store = place.store();
+        let seeds = [None, Some(0), Some(7), Some(i64::MAX as u64)];
+        let plan: Vec<PlanItem> = (0..).zip(seeds).map(|(ordinal, seed)| PlanItem { seed, ..item(ordinal) }).collect();
+        let new = NewRun {
+            label: None,
+            settings: &settings(),
+            subjects: &host(),
+            workloads: &[],
+            plan: &plan,
+            session: &session(1),
+        };
+        let run = store.begin_run(&new).unwrap();
+        assert_eq!(store.load_run(run).unwrap().plan, plan);
+        assert_eq!(store.missing_items(run).unwrap(), plan);
+    });
 }
 
 #[test]
 fn the_sides_of_a_comparison_and_their_machines_read_back() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut store = Store::open_or_create(&directory.path().join("x.sqlite")).unwrap();
-    let side = |ordinal, subject| PlanItem { subject, ..item(ordinal) };
-    let plan = [side(0, SubjectIndex::B), side(1, SubjectIndex::A)];
-    let setup = Setup { compiler: Some("clang".to_owned()), ..Setup::default() };
-    let guest = "qemu:cpus=2,kernel=/k".parse().unwrap();
-    let commit = Commit { id: "1f3a9c2".to_owned(), repository: Some("/src".to_owned()) };
-    let subjects = [
-        Subject { commit: Some(commit), ..Subject::on("old".to_owned(), Where::Host, Setup::default()) },
-        Subject::on("new".to_owned(), guest, setup),
-    ];
-    let RunKind::Timed(timed) = settings().kind else { panic!() };
-    let kind = RunKind::Comparison(ComparisonSettings {
-        timed,
-        level: 0.95,
-        margin: 0.02,
-        once: false,
-        purpose: ComparisonPurpose::Answer,
+    each(|place| {
+        let mut store = place.store();
+        let side = |ordinal, subject| PlanItem { subject, ..item(ordinal) };
+        let plan = [side(0, SubjectIndex::B), side(1, SubjectIndex::A)];
+        let setup = Setup { compiler: Some("clang".to_owned()), ..Setup::default() };
+        let guest = "qemu:cpus=2,kernel=/k".parse().unwrap();
+        let commit = Commit { id: "1f3a9c2".to_owned(), repository: Some("/src".to_owned()) };
+        let subjects = [
+            Subject { commit: Some(commit), ..Subject::on("old".to_owned(), Where::Host, Setup::default()) },
+            Subject::on("new".to_owned(), guest, setup),
+        ];
+        let RunKind::Timed(timed) = settings().kind else { panic!() };
+        let kind = RunKind::Comparison(ComparisonSettings {
+            timed,
+            level: 0.95,
+            margin: 0.02,
+            once: false,
+            purpose: ComparisonPurpose::Answer,
+        });
+        let settings = Settings { kind, ..settings() };
+        let mut facts_b = Facts::default();
+        facts_b.text("kernel.release", "6.12");
+        let mut session = session(1);
+        session.facts.push(facts_b);
+        let new = NewRun {
+            label: None,
+            settings: &settings,
+            subjects: &subjects,
+            workloads: &[],
+            plan: &plan,
+            session: &session,
+        };
+        let run = store.begin_run(&new).unwrap();
+        let record = store.load_run(run).unwrap();
+        assert_eq!((record.plan.as_slice(), &record.settings, &record.sessions[0]), (&plan[..], &settings, &session));
+        assert_eq!(record.subjects, subjects);
     });
-    let settings = Settings { kind, ..settings() };
-    let mut facts_b = Facts::default();
-    facts_b.text("kernel.release", "6.12");
-    let mut session = session(1);
-    session.facts.push(facts_b);
-    let new = NewRun {
-        label: None,
-        settings: &settings,
-        subjects: &subjects,
-        workloads: &[],
-        plan: &plan,
-        session: &session,
-    };
-    let run = store.begin_run(&new).unwrap();
-    let record = store.load_run(run).unwrap();
-    assert_eq!((record.plan.as_slice(), &record.settings, &record.sessions[0]), (&plan[..], &settings, &session));
-    assert_eq!(record.subjects, subjects);
 }
 
 #[test]
 fn of_figures_under_one_name_the_newest_is_meant() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut store = Store::open_or_create(&directory.path().join("x.sqlite")).unwrap();
-    let dataset = |value| {
-        Dataset::of(vec![Series {
-            name: "sort".to_owned(),
-            tasks: None,
-            measure: None,
-            unit: "s".to_owned(),
-            direction: None,
-            points: vec![DataPoint::of(Measured::Values(vec![value]))],
-        }])
-    };
-    store.save_dataset("nightly", "hyperfine", UnixMillis(1), &dataset(1.0)).unwrap();
-    store.save_dataset("other", "go-bench", UnixMillis(2), &dataset(2.0)).unwrap();
-    store.save_dataset("nightly", "asv", UnixMillis(3), &dataset(3.0)).unwrap();
-    assert_eq!(store.load_dataset("nightly").unwrap(), Some(dataset(3.0)));
-    assert_eq!(store.load_dataset("weekly").unwrap(), None);
-    let lines = store.list_datasets().unwrap();
-    let names: Vec<_> = lines.iter().map(|line| (line.name.as_str(), line.source.as_str(), line.points)).collect();
-    assert_eq!(names, [("nightly", "asv", 1), ("other", "go-bench", 1)]);
-    let unreadable = "UPDATE dataset SET json = 'no JSON'";
-    rusqlite::Connection::open(directory.path().join("x.sqlite")).unwrap().execute(unreadable, []).unwrap();
-    assert_eq!(store.list_datasets().unwrap(), lines, "the list reads no figures");
+    each(|place| {
+        let mut store = place.store();
+        let dataset = |value| {
+            Dataset::of(vec![Series {
+                name: "sort".to_owned(),
+                tasks: None,
+                measure: None,
+                unit: "s".to_owned(),
+                direction: None,
+                points: vec![DataPoint::of(Measured::Values(vec![value]))],
+            }])
+        };
+        store.save_dataset("nightly", "hyperfine", UnixMillis(1), &dataset(1.0)).unwrap();
+        store.save_dataset("other", "go-bench", UnixMillis(2), &dataset(2.0)).unwrap();
+        store.save_dataset("nightly", "asv", UnixMillis(3), &dataset(3.0)).unwrap();
+        assert_eq!(store.load_dataset("nightly").unwrap(), Some(dataset(3.0)));
+        assert_eq!(store.load_dataset("weekly").unwrap(), None);
+        let lines = store.list_datasets().unwrap();
+        let names: Vec<_> = lines.iter().map(|line| (line.name.as_str(), line.source.as_str(), line.points)).collect();
+        assert_eq!(names, [("nightly", "asv", 1), ("other", "go-bench", 1)]);
+        place.sql("UPDATE dataset SET json = 'no JSON'");
+        assert_eq!(store.list_datasets().unwrap(), lines, "the list reads no figures");
+    });
 }
 
 #[test]
 fn the_list_of_runs_reads_no_outcome() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("x.sqlite");
-    let mut store = Store::open_or_create(&path).unwrap();
-    let run = begin(&mut store);
-    attempt(&mut store, run, 0, Some(Outcome::TimedOut { limit_ms: 1 }));
-    let lines = store.list_runs().unwrap();
-    assert_eq!((lines[0].ended, lines[0].failed), (1, 1));
-    let other = rusqlite::Connection::open(&path).unwrap();
-    other.execute_batch("DROP TRIGGER attempt_closed; UPDATE attempt SET outcome = 'no JSON'").unwrap();
-    assert_eq!(store.list_runs().unwrap(), lines);
+    each(|place| {
+        let mut store = place.store();
+        let run = begin(&mut store);
+        attempt(&mut store, run, 0, Some(Outcome::TimedOut { limit_ms: 1 }));
+        let lines = store.list_runs().unwrap();
+        assert_eq!((lines[0].ended, lines[0].failed), (1, 1));
+        if place.is_file() {
+            place.sql("DROP TRIGGER attempt_closed");
+        }
+        place.sql("UPDATE attempt SET outcome = 'no JSON'");
+        assert_eq!(store.list_runs().unwrap(), lines);
+    });
 }
 
 #[test]
 fn a_resume_closes_what_was_under_way_and_keeps_its_samples() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("db.sqlite");
-    let mut store = Store::open_or_create(&path).unwrap();
-    let run = begin(&mut store);
-    attempt(&mut store, run, 0, None);
-    drop(store);
+    each(|place| {
+        let mut store = place.store();
+        let run = begin(&mut store);
+        attempt(&mut store, run, 0, None);
+        drop(store);
 
-    let mut store = Store::open_existing(&path).unwrap();
-    store.resume_run(run, &session(9)).unwrap();
-    attempt(&mut store, run, 0, Some(Outcome::Done));
-    store.skip_items(run, &[1]).unwrap();
-    store.finish_run(run).unwrap();
-    let record = store.load_run(run).unwrap();
-    assert_eq!(record.attempts.len(), 2);
-    assert_eq!(record.attempts[0].outcome, Some(Outcome::Interrupted));
-    assert_eq!(record.attempts[0].window.len(), 2);
-    assert_eq!(record.final_attempt(0).unwrap().id, record.attempts[1].id);
-    assert_eq!([0, 1].map(|index| record.attempts[index].session), [0, 1]);
-    assert_eq!((record.skipped.as_slice(), record.sessions.len(), record.state), (&[1][..], 2, RunState::Finished));
+        let mut store = Store::open_existing(&place.db).unwrap();
+        store.resume_run(run, &session(9)).unwrap();
+        attempt(&mut store, run, 0, Some(Outcome::Done));
+        store.skip_items(run, &[1]).unwrap();
+        store.finish_run(run).unwrap();
+        let record = store.load_run(run).unwrap();
+        assert_eq!(record.attempts.len(), 2);
+        assert_eq!(record.attempts[0].outcome, Some(Outcome::Interrupted));
+        assert_eq!(record.attempts[0].window.len(), 2);
+        assert_eq!(record.final_attempt(0).unwrap().id, record.attempts[1].id);
+        assert_eq!([0, 1].map(|index| record.attempts[index].session), [0, 1]);
+        assert_eq!((record.skipped.as_slice(), record.sessions.len(), record.state), (&[1][..], 2, RunState::Finished));
+    });
 }
 
 #[test]
 fn an_item_ends_only_once() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut store = Store::open_or_create(&directory.path().join("db.sqlite")).unwrap();
-    let run = begin(&mut store);
-    attempt(&mut store, run, 0, Some(Outcome::Done));
-    let mut journal = store.journal(run);
-    let second = journal.begin_attempt(0, UnixMillis(5)).unwrap();
-    assert!(journal.end_attempt(second, &Outcome::Done, UnixMillis(6)).is_err());
+    each(|place| {
+        let mut store = place.store();
+        let run = begin(&mut store);
+        attempt(&mut store, run, 0, Some(Outcome::Done));
+        let mut journal = store.journal(run);
+        let second = journal.begin_attempt(0, UnixMillis(5)).unwrap();
+        assert!(journal.end_attempt(second, &Outcome::Done, UnixMillis(6)).is_err());
+    });
 }
 
 fn reading() -> Reading {
@@ -325,22 +333,22 @@ fn reading() -> Reading {
 
 #[test]
 fn what_the_lens_counted_reads_back_and_belongs_to_its_attempt() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("db.sqlite");
-    let mut store = Store::open_or_create(&path).unwrap();
-    let run = begin(&mut store);
-    attempt(&mut store, run, 0, Some(Outcome::Done));
-    let mut journal = store.journal(run);
-    let second = journal.begin_attempt(1, UnixMillis(4)).unwrap();
-    journal.record(second, &parse(b"end 5").unwrap()).unwrap();
-    journal.record_reading(second, &reading()).unwrap();
-    assert!(journal.record_reading(second, &reading()).is_err(), "an attempt has one reading");
-    journal.end_attempt(second, &Outcome::Done, UnixMillis(5)).unwrap();
-    drop(store);
+    each(|place| {
+        let mut store = place.store();
+        let run = begin(&mut store);
+        attempt(&mut store, run, 0, Some(Outcome::Done));
+        let mut journal = store.journal(run);
+        let second = journal.begin_attempt(1, UnixMillis(4)).unwrap();
+        journal.record(second, &parse(b"end 5").unwrap()).unwrap();
+        journal.record_reading(second, &reading()).unwrap();
+        journal.end_attempt(second, &Outcome::Done, UnixMillis(5)).unwrap();
+        assert!(journal.record_reading(second, &reading()).is_err(), "an attempt has one reading");
+        drop(store);
 
-    let record = Store::open_existing(&path).unwrap().load_run(run).unwrap();
-    assert_eq!(record.attempts[0].reading, None);
-    assert_eq!(record.attempts[1].reading.as_deref(), Some(&reading()));
+        let record = Store::open_existing(&place.db).unwrap().load_run(run).unwrap();
+        assert_eq!(record.attempts[0].reading, None);
+        assert_eq!(record.attempts[1].reading.as_deref(), Some(&reading()));
+    });
 }
 
 #[test]
@@ -365,15 +373,15 @@ fn a_reading_is_saved_when_the_call_returns() {
 
 #[test]
 fn a_reading_of_another_version_is_an_error_for_its_run_and_not_for_the_list() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("db.sqlite");
-    let mut store = Store::open_or_create(&path).unwrap();
-    let run = begin(&mut store);
-    let mut journal = store.journal(run);
-    let first = journal.begin_attempt(0, UnixMillis(4)).unwrap();
-    journal.record_reading(first, &Reading { format: "faultline-lens-reading/9".into(), ..reading() }).unwrap();
-    assert!(store.load_run(run).is_err());
-    assert_eq!(store.list_runs().unwrap().len(), 1, "the list reads no reading");
+    each(|place| {
+        let mut store = place.store();
+        let run = begin(&mut store);
+        let mut journal = store.journal(run);
+        let first = journal.begin_attempt(0, UnixMillis(4)).unwrap();
+        journal.record_reading(first, &Reading { format: "faultline-lens-reading/9".into(), ..reading() }).unwrap();
+        assert!(store.load_run(run).is_err());
+        assert_eq!(store.list_runs().unwrap().len(), 1, "the list reads no reading");
+    });
 }
 
 #[test]
@@ -459,26 +467,112 @@ fn damage_in_the_middle_is_an_error_and_not_a_figure() {
 
 #[test]
 fn the_lock_is_one_at_a_time_and_names_its_holder() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("db.sqlite");
-    let held = MeasuringLock::take(&path).unwrap();
-    let refused = MeasuringLock::take(&path).unwrap_err().to_string();
-    assert!(refused.contains(&format!("(process {})", std::process::id())), "{refused}");
-    drop(held);
-    MeasuringLock::take(&path).unwrap();
+    each(|place| {
+        let (one, other) = (place.store(), place.store());
+        let held = one.lock_measuring().unwrap();
+        let refused = other.lock_measuring().unwrap_err().to_string();
+        assert!(refused.contains(&format!("(process {}", std::process::id())), "{refused}");
+        drop((held, one));
+        other.lock_measuring().unwrap();
+    });
 }
 
 #[test]
 fn many_may_set_up_one_database_at_once() {
-    for _ in 0..20 {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("db.sqlite");
+    for place in (0..20).map(|_| Place::file()).chain((0..5).map(|_| Place::schema())) {
         std::thread::scope(|scope| {
-            let openers: Vec<_> = (0..4).map(|_| scope.spawn(|| Store::open_or_create(&path))).collect();
+            let openers: Vec<_> = (0..4).map(|_| scope.spawn(|| place.store())).collect();
             for opener in openers {
-                begin(&mut opener.join().unwrap().unwrap());
+                begin(&mut opener.join().unwrap());
             }
         });
-        assert_eq!(Store::open_existing(&path).unwrap().list_runs().unwrap().len(), 4);
+        assert_eq!(Store::open_existing(&place.db).unwrap().list_runs().unwrap().len(), 4);
     }
+}
+
+#[test]
+fn a_new_file_gets_the_directories_above_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("deep/er/db.sqlite");
+    drop(Store::open_or_create(&path).unwrap());
+    assert!(path.exists());
+}
+
+/// Texts that do harm where they are not passed as data, or that a kind of database cannot hold by itself.
+const HOSTILE: [&str; 7] = [
+    "'; DROP TABLE run; --",
+    "\"x\" ?1 $1 \\ %s {}",
+    "zero\0in\u{1A}0 the\u{1A}middle",
+    "\u{FEFF}\u{202E}ot the left \u{1F980}",
+    "line\nline\r\ttab \u{7F}",
+    "",
+    " blanks ",
+];
+
+#[test]
+fn every_text_reads_back_as_it_was_saved() {
+    each(|place| {
+        let mut store = place.store();
+        for (text, number) in HOSTILE.iter().zip(1..) {
+            let workload = Case { workload: (*text).into(), variant: (*text).into(), mode: TaskMode::Thread };
+            let plan = [PlanItem { cell: Cell { case: workload, tasks: 1 }, ..item(0) }];
+            let subjects = [Subject::on((*text).to_owned(), Where::Host, Setup::default())];
+            let new = NewRun {
+                label: Some(text),
+                settings: &settings(),
+                subjects: &subjects,
+                workloads: &[],
+                plan: &plan,
+                session: &session(1),
+            };
+            let run = store.begin_run(&new).unwrap();
+            let mut journal = store.journal(run);
+            let id = journal.begin_attempt(0, UnixMillis(1)).unwrap();
+            journal.record(id, &Event::Note((*text).to_owned(), (*text).to_owned())).unwrap();
+            journal.record(id, &Event::Counter((*text).to_owned(), -1)).unwrap();
+            let failed = Outcome::Failed { step: (*text).to_owned(), errno: 1, text: (*text).to_owned() };
+            journal.end_attempt(id, &failed, UnixMillis(2)).unwrap();
+            let record = store.load_run(run).unwrap();
+            assert_eq!(run, RunId(number));
+            assert_eq!(
+                (record.label.as_deref(), &record.plan[..], &record.subjects[..]),
+                (Some(*text), &plan[..], &subjects[..])
+            );
+            let attempt = &record.attempts[0];
+            assert_eq!((attempt.notes.get(*text), attempt.counters.get(*text)), (Some(&(*text).to_owned()), Some(&-1)));
+            assert_eq!(attempt.outcome, Some(failed));
+            assert_eq!(store.runs_labelled(text).unwrap(), [run]);
+            assert_eq!(store.runs_of_commit(text).unwrap(), []);
+            assert_eq!(store.list_runs().unwrap()[0].workloads, [*text]);
+        }
+        assert_eq!(store.list_runs().unwrap().len(), HOSTILE.len());
+    });
+}
+
+#[test]
+fn long_texts_and_the_greatest_numbers_read_back() {
+    const TEXT_BYTES: usize = 12 << 20;
+    each(|place| {
+        let mut store = place.store();
+        let run = begin(&mut store);
+        let long = |length| "lorem ipsum '\"\\ ".repeat(length / 15);
+        let mut journal = store.journal(run);
+        let id = journal.begin_attempt(0, UnixMillis(i64::MIN)).unwrap();
+        // Longer than what an index on texts can hold.
+        let key = long(50_000);
+        for value in ["first", "second"] {
+            journal.record(id, &Event::Note(key.clone(), value.to_owned())).unwrap();
+            journal.record(id, &Event::Counter(key.clone(), i64::MIN)).unwrap();
+        }
+        let mut big = reading();
+        big.target = long(TEXT_BYTES);
+        journal.record_reading(id, &big).unwrap();
+        journal.end_attempt(id, &Outcome::Done, UnixMillis(i64::MAX)).unwrap();
+        let record = store.load_run(run).unwrap();
+        let attempt = &record.attempts[0];
+        assert_eq!(attempt.started, UnixMillis(i64::MIN));
+        assert_eq!(attempt.notes, BTreeMap::from([(key.clone(), "second".to_owned())]));
+        assert_eq!(attempt.counters, BTreeMap::from([(key, i64::MIN)]));
+        assert_eq!(attempt.reading.as_deref(), Some(&big));
+    });
 }

@@ -1,4 +1,4 @@
-//! The costs that were measured on this machine, in a file beside the database.
+//! The costs that were measured on this machine, in a file beside the database. If that is on a server, the file is in the user's data directory.
 
 use crate::error::Error;
 use crate::places::Places;
@@ -6,6 +6,7 @@ use crate::whole_file;
 use faultline_coherence::{CostTable, DelayTimes};
 use faultline_model::lens::calibration::Calibration;
 use faultline_model::lens::settings::{CostTimes, DelaySettings};
+use faultline_store::directory_beside;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -44,9 +45,15 @@ struct KeptDelays {
     entry_ns: u32,
 }
 
-/// The file of the measured table: beside the database. Fails if there is none.
+/// The file of the measured table. Fails if there is neither a file of a database nor a home directory.
 fn file(places: &Places) -> Result<PathBuf, Error> {
-    Ok(places.database()?.with_file_name(FILE))
+    if let Some(beside) = directory_beside(places.database()?) {
+        return Ok(beside.join(FILE));
+    }
+    let data = places.data.as_ref().ok_or_else(|| {
+        Error::failed("there is no home directory for the measured costs", "set HOME, or XDG_DATA_HOME")
+    })?;
+    Ok(data.join(FILE))
 }
 
 /// Where a measured table may be: beside the database, or else in the user's data directory.

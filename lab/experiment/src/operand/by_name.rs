@@ -67,10 +67,7 @@ fn named(name: &str, from: Option<Foreign>, places: &Places) -> Result<Option<Fo
     if path.exists() {
         return Ok(Some(Found::Figures(read(path, from)?.1)));
     }
-    if !places.database()?.exists() {
-        return Ok(None);
-    }
-    let store = database::existing(places)?;
+    let Some(store) = database::if_there(places)? else { return Ok(None) };
     if let Some(dataset) = store.load_dataset(name)? {
         return Ok(Some(Found::Figures(dataset)));
     }

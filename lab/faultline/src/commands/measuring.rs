@@ -96,7 +96,7 @@ fn show(conclusion: &Conclusion, conduct: &Conduct) -> Result<(), Failure> {
     let page = conduct.output.as_deref().map_or(Ok(()), |path| present::write_page(&present::page(conclusion)?, path));
     output::print(&present::table(conclusion, conduct.format.format))?;
     if !conduct.quiet {
-        failure::warn(&format!("saved as run {} in {}", conclusion.run(), conclusion.database.display()));
+        failure::warn(&format!("saved as run {} in {}", conclusion.run(), conclusion.database));
     }
     // Standard output holds the run's figures.
     for report in &conclusion.gates {

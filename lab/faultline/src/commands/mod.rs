@@ -18,6 +18,7 @@ pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod show;
+pub(crate) mod store;
 pub(crate) mod try_patches;
 pub(crate) mod workloads;
 

@@ -1,0 +1,71 @@
+//! Statements, rows and transactions of SQLite.
+
+use super::Purpose;
+use super::failure::{Failure, Result};
+use super::row::{Columns, Row};
+use super::value::Value;
+use crate::BUSY_TIMEOUT;
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, ToSql, params_from_iter};
+use std::time::Duration;
+
+pub(super) fn execute(connection: &Connection, statement: &str, parameters: &[Value<'_>]) -> Result<usize> {
+    Ok(connection.prepare_cached(statement)?.execute(params_from_iter(parameters))?)
+}
+
+pub(super) fn rows<T>(
+    connection: &Connection,
+    query: &str,
+    parameters: &[Value<'_>],
+    mut read: impl FnMut(&Row<'_>) -> Result<T>,
+) -> Result<Vec<T>> {
+    let mut statement = connection.prepare_cached(query)?;
+    let mut rows = statement.query(params_from_iter(parameters))?;
+    let mut all = Vec::new();
+    while let Some(row) = rows.next()? {
+        all.push(read(&Row(row))?);
+    }
+    Ok(all)
+}
+
+impl Columns for rusqlite::Row<'_> {
+    fn value(&self, column: usize) -> Result<Value<'_>> {
+        Ok(match self.get_ref(column)? {
+            ValueRef::Null => Value::Null,
+            ValueRef::Integer(number) => Value::Integer(number),
+            ValueRef::Real(number) => Value::Real(number),
+            ValueRef::Text(text) => {
+                Value::Text(std::str::from_utf8(text).map_err(|error| Failure::unreadable(column, error))?.into())
+            }
+            ValueRef::Blob(_) => return Err(Failure::unreadable(column, "a blob")),
+        })
+    }
+}
+
+/// A transaction that writes takes its lock at once: one that began to read, and wants to write later, could fail then.
+pub(super) fn begin(connection: &Connection, purpose: Purpose) -> Result<()> {
+    run(connection, if purpose == Purpose::Write { "BEGIN IMMEDIATE" } else { "BEGIN" })
+}
+
+/// Executes a statement without parameters and rows, such as `COMMIT`.
+pub(super) fn run(connection: &Connection, statement: &str) -> Result<()> {
+    execute(connection, statement, &[]).map(drop)
+}
+
+pub(super) fn without_waiting<T>(connection: &Connection, body: impl FnOnce() -> Result<T>) -> Result<T> {
+    connection.busy_timeout(Duration::ZERO)?;
+    let value = body();
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    value
+}
+
+impl ToSql for Value<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Value::Null => ValueRef::Null,
+            Value::Integer(number) => ValueRef::Integer(*number),
+            Value::Real(number) => ValueRef::Real(*number),
+            Value::Text(text) => ValueRef::Text(text.as_bytes()),
+        }))
+    }
+}

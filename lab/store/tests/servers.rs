@@ -1,0 +1,354 @@
+//! A PostgreSQL server as the store: what it acknowledged is there after a crash, several runners and a reader use it at once, and what cannot be used is refused in one line.
+
+mod place;
+
+use faultline_model::cell::{Case, Cell, TaskMode};
+use faultline_model::facts::Facts;
+use faultline_model::journal::{AttemptId, Journal};
+use faultline_model::machine::Machine;
+use faultline_model::outcome::Outcome;
+use faultline_model::plan::{PinPolicy, PlanItem, RunKind, Settings, TimedSettings};
+use faultline_model::protocol::{Event, Interval};
+use faultline_model::record::{RunId, RunRecord, Session};
+use faultline_model::subject::{Subject, SubjectIndex};
+use faultline_model::time::UnixMillis;
+use faultline_store::{NewRun, Store, StoreError, StoreErrorKind};
+use place::server::{PASSWORD_IN_URL, Server, USER};
+use place::{Place, shared};
+use std::io::Read;
+use std::net::TcpListener;
+use std::path::Path;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+fn settings() -> Settings {
+    let timed = TimedSettings {
+        suite: None,
+        pin: PinPolicy::Each,
+        oversubscribe: false,
+        budget_ms: None,
+        copies: 1,
+        tree: None,
+    };
+    Settings { cpus: vec![1], repeats: 1, seed: 7, limit_ms: None, size: None, kind: RunKind::Timed(timed) }
+}
+
+fn session() -> Session {
+    Session { started: UnixMillis(1), facts: vec![Facts::default()] }
+}
+
+/// Begins a run with so many items.
+fn begin(store: &mut Store, items: u32) -> RunId {
+    let case = Case { workload: "load".into(), variant: "base".into(), mode: TaskMode::Process };
+    let item = |ordinal| PlanItem {
+        ordinal,
+        block: ordinal,
+        subject: SubjectIndex::A,
+        cell: Cell { case: case.clone(), tasks: 1 },
+        timing: None,
+        seed: None,
+    };
+    let plan: Vec<PlanItem> = (0..items).map(item).collect();
+    let (settings, subjects, session) = (settings(), [Subject::as_is(Machine::Host)], session());
+    let new = NewRun {
+        label: None,
+        settings: &settings,
+        subjects: &subjects,
+        workloads: &[],
+        plan: &plan,
+        session: &session,
+    };
+    store.begin_run(&new).unwrap()
+}
+
+/// What a runner was told is saved.
+#[derive(Debug, Default)]
+struct Acknowledged {
+    /// Attempts with the numbers of their intervals, and whether they were closed.
+    attempts: Vec<(AttemptId, u64, bool)>,
+}
+
+/// The interval with that number.
+fn interval(number: u64) -> Interval {
+    Interval { from_ns: number, to_ns: number + 1, operations: vec![number; 3] }
+}
+
+/// Attempts each item, with so many intervals, until a write fails.
+fn measure(
+    store: &mut Store,
+    run: RunId,
+    items: u32,
+    intervals: u64,
+    acknowledged: &mut Acknowledged,
+) -> Option<String> {
+    let mut one = |ordinal: u32| {
+        let mut journal = store.journal(run);
+        let id = journal.begin_attempt(ordinal, UnixMillis(2))?;
+        acknowledged.attempts.push((id, 0, false));
+        let own = acknowledged.attempts.last_mut().unwrap();
+        for number in 0..intervals {
+            journal.record(id, &Event::Window(interval(number)))?;
+            own.1 = number + 1;
+        }
+        journal.record(id, &Event::End(1))?;
+        journal.record(id, &Event::Counter("vmstat.pgfault".into(), 5))?;
+        journal.end_attempt(id, &Outcome::Done, UnixMillis(3))?;
+        own.2 = true;
+        Ok::<(), faultline_model::journal::JournalError>(())
+    };
+    (0..items).find_map(|ordinal| one(ordinal).err()).map(|error| error.problem)
+}
+
+/// Everything acknowledged is in the record: its attempts, their intervals in order, and outcomes.
+fn assert_holds(record: &RunRecord, acknowledged: &Acknowledged) {
+    for &(id, intervals, closed) in &acknowledged.attempts {
+        let attempt = record.attempts.iter().find(|attempt| attempt.id == id).expect("the attempt is there");
+        assert!(attempt.window.len() as u64 >= intervals, "{} of {intervals} intervals", attempt.window.len());
+        assert!(attempt.window.iter().zip(0..).all(|(saved, number)| *saved == interval(number)));
+        if closed {
+            assert_eq!((&attempt.outcome, attempt.counters.len()), (&Some(Outcome::Done), 1));
+        }
+    }
+}
+
+#[test]
+fn what_a_server_acknowledged_is_there_after_it_was_killed() {
+    const ROUNDS: u64 = 4;
+    let mut server = Server::start();
+    let place = Place::schema_of(&server);
+    // A session that asks not to wait for the disk waits nevertheless.
+    let hasty = format!("{}%20-c%20synchronous_commit%3Doff", place.db.display());
+    for round in 0..ROUNDS {
+        let mut store = Store::open_or_create(if round % 2 == 0 { &place.db } else { Path::new(&hasty) }).unwrap();
+        let run = begin(&mut store, 10_000);
+        let (sender, progress) = mpsc::channel();
+        let writer = thread::spawn(move || {
+            let mut acknowledged = Acknowledged::default();
+            sender.send(()).unwrap();
+            let problem = measure(&mut store, run, 10_000, 40, &mut acknowledged);
+            (acknowledged, problem)
+        });
+        progress.recv().unwrap();
+        thread::sleep(Duration::from_millis(150 + 70 * round));
+        server.kill();
+        let (acknowledged, problem) = writer.join().unwrap();
+        let problem = problem.expect("a write fails when the server is gone");
+        assert!(problem.contains("the connection was lost"), "{problem}");
+        assert!(acknowledged.attempts.iter().any(|(_, intervals, _)| *intervals > 0), "the kill met no write");
+        server.start_again();
+        let mut store = Store::open_existing(&place.db).unwrap();
+        assert_holds(&store.load_run(run).unwrap(), &acknowledged);
+        // The run can be resumed, and nothing of it is lost then either.
+        assert_eq!(store.newest_open_run().unwrap(), Some(run));
+        store.resume_run(run, &session()).unwrap();
+        let record = store.load_run(run).unwrap();
+        assert!(record.attempts.iter().all(|attempt| attempt.outcome.is_some()));
+        let unclosed = record.attempts.len() - acknowledged.attempts.iter().filter(|attempt| attempt.2).count();
+        assert!(unclosed <= 2, "{unclosed} attempts were cut short");
+        store.finish_run(run).unwrap();
+    }
+}
+
+#[test]
+fn two_runners_and_a_reader_use_one_database_at_once() {
+    const ITEMS: u32 = 60;
+    const INTERVALS: u64 = 20;
+    let place = Place::schema();
+    place.store();
+    let runs = thread::scope(|scope| {
+        let runner = || {
+            scope.spawn(|| {
+                let mut store = place.store();
+                let run = begin(&mut store, ITEMS);
+                let mut acknowledged = Acknowledged::default();
+                assert_eq!(measure(&mut store, run, ITEMS, INTERVALS, &mut acknowledged), None);
+                store.finish_run(run).unwrap();
+                (run, acknowledged)
+            })
+        };
+        let runners = [runner(), runner()];
+        let reader =
+            scope.spawn(|| {
+                let store = Store::open_to_read(&place.db).unwrap();
+                let (mut reads, mut seen) = (0, 0);
+                loop {
+                    let lines = store.list_runs().unwrap();
+                    for line in &lines {
+                        let record = store.load_run(line.id).unwrap();
+                        // A snapshot: a closed attempt has everything that was saved before it was closed.
+                        let whole = |attempt: &&faultline_model::record::Attempt| attempt.outcome.is_some();
+                        assert!(record.attempts.iter().filter(whole).all(|attempt| {
+                            attempt.window.len() as u64 == INTERVALS && attempt.counters.len() == 1
+                        }));
+                        seen += record.attempts.len();
+                    }
+                    reads += 1;
+                    if lines.len() == 2 && lines.iter().all(|line| line.ended == ITEMS) {
+                        return (reads, seen);
+                    }
+                }
+            });
+        let runs = runners.map(|runner| runner.join().unwrap());
+        let (reads, seen) = reader.join().unwrap();
+        assert!(reads > 2 && seen > 0, "the reader read while they wrote");
+        runs
+    });
+    let store = Store::open_existing(&place.db).unwrap();
+    for (run, acknowledged) in &runs {
+        let record = store.load_run(*run).unwrap();
+        assert_eq!(record.attempts.len(), ITEMS as usize);
+        assert!(record.attempts.iter().all(|attempt| attempt.window.len() as u64 == INTERVALS));
+        assert_holds(&record, acknowledged);
+    }
+    assert_ne!(runs[0].0, runs[1].0);
+}
+
+#[test]
+fn a_run_is_measured_by_one_process_at_a_time() {
+    let place = Place::schema();
+    let (mut one, mut other) = (place.store(), place.store());
+    let run = begin(&mut one, 2);
+    let refused = |refused: StoreError| {
+        assert!(refused.problem.starts_with(&format!("another process measures run {run}: process ")), "{refused}");
+        assert!(refused.hint.is_some());
+    };
+    refused(other.resume_run(run, &session()).unwrap_err());
+    refused(other.delete_runs(&[run]).unwrap_err());
+    assert_eq!(other.newest_open_run().unwrap(), None, "`resume` without a number takes no run of another machine");
+    drop(one);
+    other.resume_run(run, &session()).unwrap();
+    assert_eq!(other.load_run(run).unwrap().sessions.len(), 2);
+}
+
+/// Asserts that a database cannot be used: one line that says why, a hint, and no password in either.
+fn assert_unusable(url: &str, problem: &str) {
+    for opened in [
+        Store::open_to_read(Path::new(url)).err(),
+        Store::open_or_create(Path::new(url)).err(),
+        Store::check_writable(Path::new(url)).err(),
+    ] {
+        let error = opened.unwrap_or_else(|| panic!("{problem}: it opens"));
+        let hint = error.hint.clone().expect("there is a hint");
+        assert!(error.problem.contains(problem), "{error}");
+        assert_eq!(error.kind, StoreErrorKind::Unusable, "{error}");
+        for line in [&error.problem, &hint] {
+            assert!(!line.contains('\n'), "{line:?}");
+            for part in ["p%40ss", "p@ss", "sesame"] {
+                assert!(!line.contains(part), "a password is shown: {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_connected_to_is_refused_in_one_line() {
+    let server = shared();
+    let good = format!("{USER}:{PASSWORD_IN_URL}");
+    assert_unusable(&server.tcp_url(&format!("{USER}:sesame"), "postgres"), "the user or the password is wrong");
+    assert_unusable(&server.tcp_url("nobody:sesame", "postgres"), "the user or the password is wrong");
+    assert_unusable(&server.tcp_url(&good, "none"), "the server has no database of that name");
+    assert_unusable("postgres://x:sesame@127.0.0.1:1/x", "Connection refused");
+    let elsewhere = "postgres://x:sesame@host.invalid/x";
+    assert_unusable(elsewhere, "the connection to postgres://x@host.invalid/x would not be encrypted");
+    assert_unusable(&format!("{elsewhere}?sslmode=require"), "would not be encrypted");
+    let trusted = format!("{elsewhere}?sslmode=disable");
+    assert_unusable(&trusted, "cannot connect to the database postgres://x@host.invalid/x: failed to lookup address");
+    assert_unusable("postgres://x:sesame@/x?host=/nowhere", "cannot connect");
+    for url in
+        ["postgres://", "postgres://x:sesame@h:port/x", "postgresql://x:p@ss@h/x", "postgres://x:sesame@h/x?sesame=1"]
+    {
+        assert_unusable(url, "the URL of the database");
+    }
+    assert_unusable("postgres://x:sesame@localhost", "names no database");
+    // The password of the URL is taken, and never shown.
+    let place = Place::schema();
+    let options = place.db.to_str().unwrap().split("options=").nth(1).unwrap().to_owned();
+    let url = format!("{}?options={options}", server.tcp_url(&good, "postgres"));
+    let store = Store::open_or_create(Path::new(&url)).unwrap();
+    assert_eq!(store.name(), format!("postgres://{USER}@127.0.0.1:{}/postgres", server.port()));
+    for part in ["p@ss", PASSWORD_IN_URL] {
+        assert!(!format!("{store:?}").contains(part), "{store:?}");
+    }
+}
+
+#[test]
+fn a_server_that_does_not_answer_is_given_up() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = silent.local_addr().unwrap().port();
+    // Accepts connections, reads, and never answers.
+    thread::spawn(move || {
+        for stream in silent.incoming().flatten() {
+            thread::spawn(move || {
+                let mut stream = stream;
+                let _ = stream.read_to_end(&mut Vec::new());
+            });
+        }
+    });
+    let begun = Instant::now();
+    assert_unusable(&format!("postgres://x:sesame@127.0.0.1:{port}/x?connect_timeout=1"), "no answer within 1 s");
+    assert!(begun.elapsed() < Duration::from_secs(9), "three attempts of one second each");
+}
+
+#[test]
+fn other_tables_and_other_versions_are_left_alone() {
+    let foreign = Place::schema();
+    foreign.sql("CREATE TABLE cats (name TEXT)");
+    assert_unusable(foreign.db.to_str().unwrap(), "is a database of another program");
+    let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()";
+    assert_eq!(foreign.postgres().query_one(tables, &[]).unwrap().get::<_, i64>(0), 1);
+
+    for (version, problem) in [(999, "was written by a newer version of Faultline"), (3, "which cannot be migrated")] {
+        let place = Place::schema();
+        place.store();
+        place.sql(&format!("UPDATE faultline_schema SET version = {version}"));
+        assert_unusable(place.db.to_str().unwrap(), problem);
+    }
+
+    let empty = Place::schema();
+    for opened in [Store::open_to_read(&empty.db), Store::open_existing(&empty.db)] {
+        assert!(opened.unwrap_err().problem.starts_with("there is no database at postgres://"));
+    }
+    assert!(Store::open_to_read_if_there(&empty.db).unwrap().is_none());
+    Store::check_writable(&empty.db).unwrap();
+    assert!(Store::open_to_read_if_there(&empty.db).unwrap().is_none(), "a check makes nothing");
+}
+
+#[test]
+fn who_may_only_read_reads() {
+    let place = Place::schema();
+    let mut store = place.store();
+    let run = begin(&mut store, 1);
+    let schema = place.db.to_str().unwrap().rsplit("%3D").next().unwrap().to_owned();
+    let guest = format!("guest_of_{schema}");
+    place.sql(&format!(
+        "CREATE ROLE {guest} LOGIN; GRANT USAGE ON SCHEMA {schema} TO {guest}; GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {guest}"
+    ));
+    let url = place.db.to_str().unwrap().replace(&format!("{USER}@"), &format!("{guest}@"));
+    let mut guest = Store::open_to_read(Path::new(&url)).unwrap();
+    assert_eq!(guest.load_run(run).unwrap(), store.load_run(run).unwrap());
+    let refused = guest.finish_run(run).unwrap_err();
+    assert!(refused.problem.contains("permission denied") && refused.kind == StoreErrorKind::Unusable, "{refused}");
+    let refused = Store::check_writable(Path::new(&url)).unwrap_err();
+    assert!(refused.problem.contains("may write") && refused.kind == StoreErrorKind::Unusable, "{refused}");
+}
+
+#[test]
+fn both_kinds_of_database_have_the_same_tables() {
+    let (file, schema) = (Place::file(), Place::schema());
+    drop((file.store(), schema.store()));
+    let columns_of = |texts: Vec<String>| {
+        let mut columns = texts;
+        columns.sort();
+        columns
+    };
+    let sqlite = file.sqlite();
+    let query = "SELECT t.name || '.' || c.name || CASE WHEN c.\"notnull\" OR c.pk > 0 THEN '!' ELSE '' END
+                 FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table'";
+    let mut statement = sqlite.prepare(query).unwrap();
+    let of_file = columns_of(statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect());
+    let query = "SELECT table_name || '.' || column_name || CASE WHEN is_nullable = 'NO' THEN '!' ELSE '' END
+                 FROM information_schema.columns WHERE table_schema = current_schema() AND table_name <> 'faultline_schema'";
+    let rows = schema.postgres().query(query, &[]).unwrap();
+    assert_eq!(columns_of(rows.iter().map(|row| row.get(0)).collect()), of_file);
+}
