@@ -3,7 +3,7 @@
 mod changes;
 mod commits;
 mod gate;
-mod words;
+pub(crate) mod words;
 
 pub use changes::history_changes;
 pub use commits::history_commits;

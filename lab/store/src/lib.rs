@@ -7,6 +7,7 @@
 mod conclusions;
 mod delete;
 mod error;
+mod executions;
 mod find;
 mod imports;
 mod list;

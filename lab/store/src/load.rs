@@ -319,7 +319,7 @@ fn add_readings(attempts: &mut Attempts<'_>) -> rusqlite::Result<()> {
     })
 }
 
-fn read_measure(row: &Row<'_>) -> rusqlite::Result<Measure> {
+pub(crate) fn read_measure(row: &Row<'_>) -> rusqlite::Result<Measure> {
     Ok(Measure {
         name: row.get(1)?,
         unit: row.get(2)?,
