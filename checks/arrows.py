@@ -12,7 +12,8 @@ import subprocess
 import sys
 
 ALLOWED = {
-    "faultline": {"experiment", "history", "literature", "runner", "targets", "stats", "report", "exchange", "model", "coherence"},
+    "faultline": {"experiment", "history", "literature", "runner", "targets", "stats", "report", "exchange", "model", "coherence", "web"},
+    "faultline-web": {"experiment", "stats", "report", "model"},
     "faultline-experiment": {"runner", "targets", "symbols", "stats", "store", "exchange", "model", "coherence"},
     "faultline-history": {"experiment", "runner", "targets", "symbols", "stats", "model"},
     "faultline-simulation": {"experiment", "history", "runner", "targets", "stats", "store", "model"},
@@ -33,11 +34,11 @@ ALLOWED = {
 }
 
 # What a crate's tests may use in addition.
-ALLOWED_IN_TESTS = {"faultline": {"store"}}
+ALLOWED_IN_TESTS = {"faultline": {"store"}, "faultline-web": {"store"}}
 
 # Crates that know arguments, a terminal or signals: only front ends may use them.
 FRONT_END_ONLY = {"clap", "clap_complete", "clap_mangen", "ctrlc", "indicatif", "terminal_size"}
-BELOW_FRONT_ENDS = {"faultline-experiment", "faultline-history", "faultline-literature", "faultline-report"}
+BELOW_FRONT_ENDS = {"faultline-web", "faultline-experiment", "faultline-history", "faultline-literature", "faultline-report"}
 BELOW_FRONT_ENDS |= {f"faultline-{crate}" for crate in ALLOWED["faultline-experiment"]}
 
 # The QEMU plugin: a separate workspace, GPL-2.0-or-later.

@@ -16,7 +16,7 @@ use crate::places::Places;
 use by_name::{Found, find};
 use faultline_exchange::Format as Foreign;
 use faultline_model::dataset::Dataset;
-use faultline_model::record::{RunHead, RunRecord};
+use faultline_model::record::{RunHead, RunId, RunRecord};
 use faultline_stats::datasets;
 use std::path::Path;
 
@@ -70,6 +70,12 @@ pub fn resolve(text: &str, from: Option<Foreign>, places: &Places) -> Result<Ope
         }
     };
     Ok(Operand { name: text.to_owned(), source: Source::Figures(dataset) })
+}
+
+/// A run of ours by its number alone, which never names a file. Fails if it does not exist, or has figures of many commits.
+pub(crate) fn stored_run(run: RunId, places: &Places) -> Result<Operand, Error> {
+    let found = Found::Run(by_name::stored_run(run, places)?);
+    Ok(Operand { name: format!("run {run}"), source: found.load(places)? })
 }
 
 /// Whether `text` names something that holds figures. A run's number counts, whether the run is there or not.

@@ -10,6 +10,7 @@ use faultline_model::comparison::Comparison;
 use faultline_model::dataset::Dataset;
 use faultline_model::direction::Direction;
 use faultline_model::plan::USUAL_MARGIN;
+use faultline_model::record::RunId;
 use faultline_model::unmatched::{Unmatched, UnmatchedReason};
 use faultline_stats::comparison::{ComparisonError, Settings, compare_datasets, compare_runs};
 use faultline_stats::two_sample;
@@ -40,6 +41,13 @@ pub fn compare_stored(request: &StoredComparisonRequest, places: &Places) -> Res
             "name two runs or files, or give `--a` and `--b` to measure two variants",
         )),
     }
+}
+
+/// Compares two runs of the database, and concludes. Takes no other name of either, so that nothing else is read. Fails if a run does not exist or has figures of
+/// many commits, or if nothing can be compared.
+pub fn compare_stored_runs(runs: [RunId; 2], places: &Places) -> Result<Comparison, Error> {
+    let [a, b] = runs.map(|run| operand::stored_run(run, places));
+    of_two(&a?, &b?, &StoredComparisonRequest::default())
 }
 
 /// A run that is a comparison by itself.

@@ -7,6 +7,7 @@ pub(crate) mod exchange;
 pub(crate) mod history;
 pub(crate) mod lens;
 pub(crate) mod measuring;
+pub(crate) mod serve;
 pub(crate) mod try_patches;
 
 use crate::completing;
@@ -36,7 +37,8 @@ Examples:
   faultline show 3 --format markdown      a run's table
   faultline compare --a '' --b 'sysctl.vm.overcommit_memory=2' fork_exit   does a setting matter?
   faultline lens kernel fault_existing --cpus 1,8   the same loops, counted in cache-line transfers
-  faultline report 3 -o run3.html         a run as a page that opens offline"
+  faultline report 3 -o run3.html         a run as a page that opens offline
+  faultline serve                         histories and runs as pages, at http://127.0.0.1:8710"
 )]
 pub(crate) struct Arguments {
     /// Database: a file, or a PostgreSQL server's as postgres://USER@HOST/DATABASE [default: faultline/faultline.sqlite in the user's data directory]
@@ -88,6 +90,10 @@ pub(crate) enum Command {
     Export(exchange::Export),
     /// Write a run as one self-contained page
     Report(Report),
+    /// Serve pages of histories and runs, and a JSON API, to a browser
+    Serve(serve::Serve),
+    /// Write the pages of histories and runs as files, which open without a server
+    ExportSite(serve::ExportSite),
     /// Delete runs
     Delete(Delete),
     /// Copy a whole database, from or to a PostgreSQL server too

@@ -50,6 +50,8 @@ fn dispatch(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Command::Import(import) => commands::exchange::import(import, db),
         Command::Export(export) => commands::exchange::export(export, db),
         Command::Report(report) => commands::report::report(report, db),
+        Command::Serve(serve) => commands::serve::serve(serve, db),
+        Command::ExportSite(site) => commands::export_site::export_site(site, db),
         Command::Delete(delete) => commands::delete::delete(delete, db),
         Command::Store(store) => commands::store::store(store),
         Command::Workloads(workloads) => commands::workloads::workloads(workloads),

@@ -136,6 +136,13 @@ const BAD: &[&[&str]] = &[
     &["export", "/nowhere/at/all", "--to", "bencher"],
     &["changes", "/nowhere/at/all"],
     &["changes", "Cargo.toml", "--false-alarms", "some"],
+    &["serve", "--listen", "8710"],
+    &["serve", "--listen", "0.0.0.0:0"],
+    &["serve", "--token-file", "/nowhere/at/all"],
+    &["serve", "--token-file", "Cargo.toml"],
+    &["serve", "--host", "lab.example:443"],
+    &["serve", "--new-token", "/nowhere/at/all"],
+    &["export-site"],
 ];
 
 #[test]
@@ -203,6 +210,8 @@ fn help_leads_to_everything() {
         "import",
         "export",
         "report",
+        "serve",
+        "export-site",
         "delete",
         "workloads",
         "facts",

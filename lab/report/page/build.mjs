@@ -1,5 +1,6 @@
-// Bundles script and style of the page: `node build.mjs OUT_DIR` writes page.js, page.css and page.sha256 there.
-// The hash, of the very bytes that stand in the page's script element, goes into its content security policy.
+// Bundles script and style of the page: `node build.mjs OUT_DIR` writes page.js, page.css, page.sha256 and page.version there.
+// The hash, of the very bytes that stand in the page's script element, goes into its content security policy. The version, of both
+// files, goes into their names where they are files of their own.
 
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -21,3 +22,5 @@ await build({
 await build({ entryPoints: { page: 'src/page.css' }, outdir: out, bundle: true, minify: true, charset: 'utf8', logLevel: 'warning' })
 const script = readFileSync(join(out, 'page.js'))
 writeFileSync(join(out, 'page.sha256'), createHash('sha256').update(script).digest('base64'))
+const style = readFileSync(join(out, 'page.css'))
+writeFileSync(join(out, 'page.version'), createHash('sha256').update(script).update(style).digest('hex').slice(0, 16))

@@ -4,7 +4,7 @@ mod changes;
 mod commits;
 mod gate;
 mod quirks;
-mod words;
+pub(crate) mod words;
 
 pub use changes::history_changes;
 pub use commits::history_commits;

@@ -28,6 +28,7 @@ mod run;
 mod runs;
 mod sentences;
 pub mod sheet;
+pub mod site;
 pub mod style;
 pub mod table;
 mod workloads;

@@ -59,7 +59,7 @@ fn columns<'a>() -> Vec<Column<'a>> {
 const NAMED: usize = 2;
 
 /// The suite or the workloads that were chosen, what ran under the lens, the sides of a comparison, or that commits are searched.
-fn what(line: &RunLine, signs: &Signs) -> String {
+pub(crate) fn what(line: &RunLine, signs: &Signs) -> String {
     match line.kind {
         KindOfRun::Comparison => format!("comparison: {}", line.sides.join(" | ")),
         KindOfRun::Lens => format!("lens, {}", under_lens(line).unwrap_or(signs.none)),

@@ -2,6 +2,7 @@
 
 use faultline_model::comparison::Comparison;
 use faultline_model::summary::RunSummary;
+use faultline_model::timeline::Timeline;
 use std::collections::BTreeMap;
 use std::{env, fs};
 use ts_rs::{Config, TS, TypeVisitor};
@@ -32,6 +33,7 @@ fn types() -> String {
     let mut declarations = Declarations { config: &config, found: BTreeMap::new() };
     declarations.visit::<RunSummary>();
     declarations.visit::<Comparison>();
+    declarations.visit::<Timeline>();
     let all: Vec<String> = declarations.found.into_values().collect();
     format!("{HEAD}\n{}", compact(&all.join("\n")))
 }

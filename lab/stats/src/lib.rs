@@ -30,6 +30,7 @@ mod side_figures;
 mod speedup;
 mod summarise;
 pub mod thresholds;
+pub mod timeline;
 mod tried;
 pub mod two_sample;
 mod verdict;

@@ -12,6 +12,7 @@ mod connection;
 mod copy;
 mod delete;
 mod error;
+mod executions;
 mod file;
 mod find;
 mod imports;

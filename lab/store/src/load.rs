@@ -297,7 +297,7 @@ fn add_readings(attempts: &mut Attempts<'_>) -> Result<()> {
     })
 }
 
-fn read_measure(row: &Row<'_>) -> Result<Measure> {
+pub(crate) fn read_measure(row: &Row<'_>) -> Result<Measure> {
     Ok(Measure {
         name: row.get(1)?,
         unit: row.get(2)?,

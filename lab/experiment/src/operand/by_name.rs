@@ -61,6 +61,11 @@ pub(super) fn find(text: &str, from: Option<Foreign>, places: &Places) -> Result
     }
 }
 
+/// The run with that number. Fails if it does not exist, or has figures of many commits.
+pub(super) fn stored_run(run: RunId, places: &Places) -> Result<RunHead, Error> {
+    with_one_set_of_figures(database::existing(places)?.load_head(run)?)
+}
+
 /// What goes by a name: a file, an import, a label, a commit, in this order.
 fn named(name: &str, from: Option<Foreign>, places: &Places) -> Result<Option<Found>, Error> {
     let path = Path::new(name);

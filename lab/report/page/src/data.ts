@@ -5,7 +5,8 @@ export function dataText(): string {
   return document.getElementById('data')?.textContent ?? ''
 }
 
-/** The data: a run's summary, or a comparison; `format` tells which. */
-export function readData<T>(): T {
-  return JSON.parse(dataText()) as T
+/** The data: a run's summary, a comparison, or a timeline; `format` tells which. Nothing on a page without a plot. */
+export function readData<T>(): T | null {
+  const text = dataText()
+  return text ? (JSON.parse(text) as T) : null
 }

@@ -24,6 +24,10 @@ export interface Subject<M> extends Saved {
   /** The drawing, or nothing when there is no figure to draw. */
   draw(width: number): Drawing<M> | null
   describe(mark: M): Description
+  /** Whether two marks, of an earlier drawing and a later one, are the same; otherwise those at the same place among all are. */
+  same?(before: M, now: M): boolean
+  /** Told which mark the box is about, and whether it is pinned. */
+  chosen?(mark: M | null, locked: boolean): void
 }
 
 const SVG = 'http://www.w3.org/2000/svg'
@@ -69,9 +73,12 @@ export class Explorer<M> {
   /** Draws anew, for another choice of the reader or another width. */
   redraw(): void {
     if (this.width === 0) return
+    const before = this.drawing?.marks[this.active]?.mark
     this.drawing = this.subject.draw(this.width)
     this.canvas.replaceChildren(...(this.drawing ? [this.drawing.svg] : []))
-    if (this.active >= 0 && this.drawing && this.active < this.drawing.marks.length) this.show(this.active)
+    const { same } = this.subject
+    const index = same && before !== undefined ? (this.drawing?.marks.findIndex(({ mark }) => same(before, mark)) ?? -1) : this.active
+    if (index >= 0 && this.drawing && index < this.drawing.marks.length) this.show(index)
     else this.close()
   }
 
@@ -83,13 +90,24 @@ export class Explorer<M> {
     this.halo.setAttribute('cy', String(place.y))
     this.drawing.svg.append(this.halo)
     this.tooltip.show(this.subject.describe(place.mark), place, this.width, this.locked)
+    this.subject.chosen?.(place.mark, this.locked)
+  }
+
+  /** Pins the box at the first mark that is `wanted`; without one, closes it. */
+  pin(wanted: (mark: M) => boolean): void {
+    const index = this.drawing?.marks.findIndex(({ mark }) => wanted(mark)) ?? -1
+    if (index < 0) return this.close()
+    this.active = index
+    this.lock(true)
   }
 
   private close(): void {
+    const was = this.active
     this.active = -1
     this.locked = false
     this.halo.remove()
     this.tooltip.hide()
+    if (was >= 0) this.subject.chosen?.(null, false)
   }
 
   private leave(): void {

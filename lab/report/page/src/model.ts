@@ -41,6 +41,36 @@ high: number,
 /** Share of such intervals that enclose the true figure: 0…1. */
 level: number, };
 
+/** Consecutive commits together. */
+export type Bucket = {
+/** Position of the first commit. */
+first: number,
+/** Position of the last commit. */
+last: number,
+/** When the first was committed, in seconds since 1970. */
+first_s: number,
+/** When the last was committed. */
+last_s: number,
+/** Number of commits with a value. */
+measured: number,
+/** Number of commits that cannot be measured. */
+unusable: number,
+/** Values of the commits; `None` if none has one. */
+level: BucketLevel | null, };
+
+/** The values of the commits of a bucket. No extreme is lost. */
+export type BucketLevel = {
+/** The lowest median of a commit. */
+low: number,
+/** Position of the commit that has it. */
+low_at: number,
+/** The median of the commits' medians. */
+median: number,
+/** The highest median of a commit. */
+high: number,
+/** Position of the commit that has it. */
+high_at: number, };
+
 /** Transfers by distance. */
 export type ByDistance = {
 /** From a CPU that shares a cache. */
@@ -125,6 +155,27 @@ frames: Array<number>,
 is_whole: boolean,
 /** Samples. */
 samples: number, };
+
+/** A commit. */
+export type CommitMark = {
+/** Its position. */
+position: number,
+/** Its name. */
+commit: string,
+/** When it was committed, in seconds since 1970. */
+committed_s: number,
+/** Its author's name. */
+author: string,
+/** The first line of its message. */
+subject: string,
+/** The run that has its result. */
+run: RunId | null,
+/** Its median; `None` if it has no value. */
+value: Estimate | null,
+/** The values of its executions. Left out where a range has too many. */
+values: Array<number>,
+/** Why it cannot be measured, in words; empty if it was measured, or not tried. */
+why: string, };
 
 /** One workload of a comparison. */
 export type ComparedWorkload = {
@@ -912,6 +963,29 @@ direction: Direction | null,
 /** Its estimate. */
 estimate: Estimate, };
 
+/** A step between commits. */
+export type StepMark = {
+/** Position of the last measured commit before it, as estimated. */
+after: number,
+/** Position of the first measured commit that has the new level, as estimated. */
+by: number,
+/** Lower end of the 95 % range of `after`. */
+earliest: number,
+/** Upper end of the 95 % range of `by`. */
+latest: number,
+/** The level before it. */
+from: number,
+/** The level after it. */
+to: number,
+/** Names of the commits at `after` and `by`. */
+commits: [string, string],
+/** By how much it changes the level, in words. */
+change: string,
+/** What that means, and how certain it is, in words. */
+what: string,
+/** Whether values are better after it. */
+is_better: boolean, };
+
 /** What a task is. */
 export type TaskMode = "process" | "thread";
 
@@ -925,6 +999,35 @@ system: number,
 idle: number,
 /** Taken away by a hypervisor. */
 steal: number, };
+
+/** A range of a history. `format` is [`Timeline::FORMAT`]. Positions are places among all commits of the history, from 0, the oldest first. */
+export type Timeline = {
+/** Name and version of this structure. */
+format: string,
+/** Identifies the history in addresses. */
+id: string,
+/** The subject's name. */
+subject: string,
+/** Unit of the values. Lower is better. */
+unit: string,
+/** Copies of the command that ran at once, or its threads. */
+tasks: number,
+/** Whether values are exact counts, without intervals. */
+is_exact: boolean,
+/** Number of all commits of the history. */
+commits: number,
+/** First position of the range. */
+from: number,
+/** Last position of the range. */
+to: number,
+/** The commits of the range; empty if they are in buckets. */
+marks: Array<CommitMark>,
+/** The range in buckets, if it has too many commits. */
+buckets: Array<Bucket>,
+/** The whole history in buckets. */
+whole: Array<Bucket>,
+/** All steps of the history. */
+steps: Array<StepMark>, };
 
 /** A type. */
 export type TypeFigures = {

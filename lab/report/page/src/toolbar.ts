@@ -32,7 +32,7 @@ function axesOf(state: State): string {
 }
 
 /** A group of radio buttons, one of which holds. */
-function choice(legend: string, name: string, options: Record<string, string>, chosen: string, take: (value: string) => void): HTMLElement {
+export function choice(legend: string, name: string, options: Record<string, string>, chosen: string, take: (value: string) => void): HTMLElement {
   const group = document.createElement('fieldset')
   group.className = 'choice'
   const title = document.createElement('legend')
@@ -51,7 +51,8 @@ function choice(legend: string, name: string, options: Record<string, string>, c
   return group
 }
 
-function check(group: HTMLElement, value: string): void {
+/** Shows that this one of a group holds. */
+export function check(group: HTMLElement, value: string): void {
   for (const input of group.querySelectorAll('input')) input.checked = input.value === value
 }
 

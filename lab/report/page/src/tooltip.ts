@@ -1,9 +1,15 @@
 // The exact figures of one point, in a box beside it that is also read out.
 
+/** A text that leads somewhere, while the box is pinned. */
+export interface Linked {
+  text: string
+  href: string
+}
+
 /** What the box says: a heading, and terms with their texts. */
 export interface Description {
   heading: string
-  rows: [string, string][]
+  rows: [string, string | Linked][]
 }
 
 export class Tooltip {
@@ -40,13 +46,20 @@ function heading(text: string, locked: boolean): HTMLElement {
   return head
 }
 
-function list(rows: [string, string][]): HTMLElement {
+function list(rows: Description['rows']): HTMLElement {
   const list = document.createElement('dl')
   for (const [term, text] of rows) {
     const [dt, dd] = [document.createElement('dt'), document.createElement('dd')]
     dt.textContent = term
-    dd.textContent = text
+    dd.append(typeof text === 'string' ? text : linkTo(text))
     list.append(dt, dd)
   }
   return list
+}
+
+function linkTo({ text, href }: Linked): HTMLAnchorElement {
+  const link = document.createElement('a')
+  link.href = href
+  link.textContent = text
+  return link
 }

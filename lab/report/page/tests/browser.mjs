@@ -43,19 +43,24 @@ export function summaryOf(name) {
   return JSON.parse(readFileSync(new URL(`${name}.json`, PAGES), 'utf8'))
 }
 
-/** Opens a fixture. `problems` gathers console errors, exceptions, and requests for anything but the page itself. */
-export async function open(name, { hash = '', scheme = 'light', javaScriptEnabled = true, width = 1280, reducedMotion = 'reduce' } = {}) {
-  const context = await browser.newContext({ colorScheme: scheme, javaScriptEnabled, reducedMotion, viewport: { width, height: 900 }, offline: true })
+/** Opens a fixture, without a network. `problems` gathers console errors, exceptions, and requests for anything but the page itself. */
+export function open(name, { hash = '', ...options } = {}) {
+  const address = pathToFileURL(fileURLToPath(new URL(`${name}.html`, PAGES))).href
+  return openPage(address + hash, { ...options, offline: true, allowed: (url) => url.split('#')[0] === address })
+}
+
+/** Opens an address. `problems` gathers console errors, exceptions, and requests that are not allowed. */
+export async function openPage(address, { scheme = 'light', javaScriptEnabled = true, width = 1280, reducedMotion = 'reduce', offline, allowed }) {
+  const context = await browser.newContext({ colorScheme: scheme, javaScriptEnabled, reducedMotion, viewport: { width, height: 900 }, offline })
   const page = await context.newPage()
   const problems = []
-  const address = pathToFileURL(fileURLToPath(new URL(`${name}.html`, PAGES))).href
   page.on('console', (message) => message.type() === 'error' && problems.push(message.text()))
   page.on('pageerror', (error) => problems.push(String(error)))
   page.on('request', (request) => {
     const url = request.url()
-    if (url.split('#')[0] !== address && !url.startsWith('data:') && !url.startsWith('blob:')) problems.push(`request for ${url}`)
+    if (!allowed(url) && !url.startsWith('data:') && !url.startsWith('blob:')) problems.push(`request for ${url}`)
   })
-  await page.goto(address + hash)
+  await page.goto(address)
   if (javaScriptEnabled) await page.waitForFunction(() => document.documentElement.classList.contains('live'))
   if (javaScriptEnabled && (await page.locator('.chart').count()) > 0) await page.locator('.chart svg').first().waitFor()
   return { page, problems, close: () => context.close() }

@@ -17,24 +17,33 @@ use faultline_model::history::{Differing, HistoryPoint, HistorySeries, HistorySt
 const LETTERS: usize = 72;
 
 /// What follows a series' name: what is measured of which command.
-pub(super) fn about(series: &HistorySeries) -> String {
-    let quantity = Quantity::counted(series.counted);
-    let tasks = match (series.tasks, quantity.is_exact()) {
+pub(crate) fn about(series: &HistorySeries) -> String {
+    let (quantity, command) = (Quantity::counted(series.counted).name(), one_line(&series.command.join(" ")));
+    format!(": {quantity} of `{command}`, {}", tasks(series, series.tasks))
+}
+
+/// What is measured, with how many tasks.
+pub(crate) fn measured(series: &HistorySeries) -> String {
+    format!("{}, {}", Quantity::counted(series.counted).name(), tasks(series, series.tasks))
+}
+
+/// A number of tasks: threads under the lens, otherwise copies.
+pub(crate) fn tasks(series: &HistorySeries, tasks: u32) -> String {
+    match (tasks, Quantity::counted(series.counted).is_exact()) {
         (1, true) => "1 thread".to_owned(),
         (tasks, true) => format!("{tasks} threads"),
         (1, false) => "1 copy".to_owned(),
         (tasks, false) => format!("{tasks} copies"),
-    };
-    format!(": {} of `{}`, {tasks}", quantity.name(), one_line(&series.command.join(" ")))
+    }
 }
 
 /// A value with its unit; a count as it is.
-pub(super) fn quantity(series: &HistorySeries, value: f64, signs: &Signs) -> String {
+pub(crate) fn quantity(series: &HistorySeries, value: f64, signs: &Signs) -> String {
     if series.counted.is_some() { value.to_string() } else { Scale::of(value, &series.unit, signs).quantity(value) }
 }
 
 /// By how much a step changes the level, what that means, and what is known of it beyond that it was found.
-pub(super) fn step(step: &HistoryStep, signs: &Signs) -> String {
+pub(crate) fn step(step: &HistoryStep, signs: &Signs) -> String {
     let state = match step.state.now {
         ChangeState::Found => String::new(),
         state => format!(", {}", state.word()),
@@ -71,13 +80,13 @@ fn said(event: &ChangeEvent) -> String {
 }
 
 /// By how much.
-pub(super) fn change(step: &HistoryStep, signs: &Signs) -> String {
+pub(crate) fn change(step: &HistoryStep, signs: &Signs) -> String {
     let percent = 100.0 * (step.to - step.from) / step.from.abs();
     if percent.is_finite() { format!("{percent:+.1} %") } else { signs.none.to_owned() }
 }
 
 /// Whether it is for the better, and how certain it is.
-pub(super) fn kind(step: &HistoryStep) -> String {
+pub(crate) fn kind(step: &HistoryStep) -> String {
     let effect = match step.effect {
         Effect::Better => "better",
         Effect::Worse => "worse",
@@ -90,7 +99,7 @@ pub(super) fn kind(step: &HistoryStep) -> String {
 }
 
 /// Why a commit has no value; empty if it has one, or was not tried.
-pub(super) fn why(result: &PointResult) -> &'static str {
+pub(crate) fn why(result: &PointResult) -> &'static str {
     match result {
         PointResult::Unusable(not_measured) => match not_measured.why {
             Unusable::Build => "does not build",
@@ -103,7 +112,7 @@ pub(super) fn why(result: &PointResult) -> &'static str {
 }
 
 /// What is said below a table.
-pub(super) fn sentences(series: &HistorySeries, signs: &Signs) -> Vec<String> {
+pub(crate) fn sentences(series: &HistorySeries, signs: &Signs) -> Vec<String> {
     let mut said = vec![counts(series)];
     said.extend(coverage(series));
     said.push(steps(series));

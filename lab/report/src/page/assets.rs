@@ -11,6 +11,16 @@ pub(crate) const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/page.js"
 /// SHA-256 of [`SCRIPT`], in the form for the policy.
 const SCRIPT_HASH: &str = include_str!(concat!(env!("OUT_DIR"), "/page.sha256"));
 
+/// The script's file in a site. Its name changes with its content, so a browser may keep it for ever.
+pub(crate) const SCRIPT_NAME: &str = concat!("page-", include_str!(concat!(env!("OUT_DIR"), "/page.version")), ".js");
+
+/// The style's file in a site, named likewise.
+pub(crate) const STYLE_NAME: &str = concat!("page-", include_str!(concat!(env!("OUT_DIR"), "/page.version")), ".css");
+
+/// Policy of a page in a file of a site: its script and style are files beside it, and nothing else is loaded.
+pub(crate) const POLICY_OF_FILES: &str = "default-src 'none'; script-src 'self' file:; style-src 'self' file: 'unsafe-inline'; img-src data:; \
+     base-uri 'none'; form-action 'none'";
+
 /// Content security policy: nothing is loaded from anywhere, and only the page's own script runs. Styles in attributes are allowed: widths of
 /// bars need them, and so does the charts' library.
 pub(crate) fn policy() -> String {

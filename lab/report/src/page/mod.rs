@@ -2,20 +2,23 @@
 //! controls are added by the script (`page/src`), which reads the run's summary, or the comparison, from the page.
 
 mod anchor;
-mod assets;
+pub(crate) mod assets;
 mod comparison;
 mod curve;
-mod document;
+pub(crate) mod delivery;
+pub(crate) mod document;
 mod lens;
 mod lens_callers;
 mod lens_types;
 mod overview;
 mod shares;
 mod surroundings;
-mod value;
+pub(crate) mod value;
 
 pub use comparison::comparison_html;
+pub(crate) use comparison::comparison_page;
 
+use self::delivery::Delivery;
 use crate::introduction;
 use crate::moment;
 use crate::one_line::one_line;
@@ -29,6 +32,11 @@ use maud::{Markup, html as markup};
 /// The page of a run as HTML: its figures from `summary`, settings and facts from `head`. Nothing in it is loaded from elsewhere, and its
 /// content security policy forbids to.
 pub fn html(summary: &RunSummary, head: &RunHead) -> String {
+    run_page(summary, head, &Delivery::Alone)
+}
+
+/// The page of a run, delivered so.
+pub(crate) fn run_page(summary: &RunSummary, head: &RunHead, delivery: &Delivery<'_>) -> String {
     let title = introduction::title(summary, &UNICODE);
     let parts = markup! {
         @match &summary.lens {
@@ -49,13 +57,14 @@ pub fn html(summary: &RunSummary, head: &RunHead) -> String {
         (surroundings::settings(summary, head))
     };
     let skip = if summary.lens.is_some() { "Skip to the cases" } else { "Skip to the curves" };
-    document::document(&title, ("#curves", skip), masthead(summary, &title), parts, &worded_run(summary))
+    let masthead = masthead(summary, &title, delivery);
+    document::document(delivery, &title, ("#curves", skip), masthead, parts, Some(&worded_run(summary)))
 }
 
-fn masthead(summary: &RunSummary, title: &str) -> Markup {
+fn masthead(summary: &RunSummary, title: &str, delivery: &Delivery<'_>) -> Markup {
     markup! {
         header.masthead {
-            p.brand { "Faultline" }
+            (delivery.brand())
             h1 { (title) }
             p.machine { (one_line(&summary.machine)) }
             p.standing { time datetime=(moment::iso(summary.started)) { (introduction::standing(summary, &UNICODE)) } }
@@ -66,6 +75,9 @@ fn masthead(summary: &RunSummary, title: &str) -> Markup {
                 a href="#reading" { "How to read this" }
                 a href="#facts" { "Facts" }
                 a href="#settings" { "Settings" }
+                @if let Delivery::Site(site) = delivery {
+                    @if site.is_live() { a href=(site.executions(summary.run)) { "Executions" } }
+                }
                 a #download hidden { "Download as JSON" }
             }
         }

@@ -4,6 +4,7 @@ mod surroundings;
 mod workload;
 
 use super::anchor;
+use super::delivery::Delivery;
 use super::document::{document, table};
 use super::value;
 use crate::comparison::change::{Change, level};
@@ -19,6 +20,11 @@ use maud::{Markup, html as markup};
 
 /// The page of a comparison as HTML. Nothing in it is loaded from elsewhere, and its content security policy forbids to.
 pub fn comparison_html(compared: &Comparison) -> String {
+    comparison_page(compared, &Delivery::Alone)
+}
+
+/// The page of a comparison, delivered so.
+pub(crate) fn comparison_page(compared: &Comparison, delivery: &Delivery<'_>) -> String {
     let title = words::title(compared, &UNICODE);
     let parts = markup! {
         (overview(compared))
@@ -33,18 +39,19 @@ pub fn comparison_html(compared: &Comparison) -> String {
         (reading(compared))
     };
     document(
+        delivery,
         &title,
         ("#workloads", "Skip to the workloads"),
-        masthead(compared, &title),
+        masthead(compared, &title, delivery),
         parts,
-        &worded_comparison(compared),
+        Some(&worded_comparison(compared)),
     )
 }
 
-fn masthead(compared: &Comparison, title: &str) -> Markup {
+fn masthead(compared: &Comparison, title: &str, delivery: &Delivery<'_>) -> Markup {
     markup! {
         header.masthead {
-            p.brand { "Faultline" }
+            (delivery.brand())
             h1 { (title) }
             div.sides {
                 (side("A", &compared.a))

@@ -1,0 +1,128 @@
+//! A range of a history, to be drawn: its commits, or what they come to where there are more than a screen can show.
+
+use crate::estimate::Estimate;
+use crate::record::RunId;
+use serde::{Deserialize, Serialize};
+
+/// A range of a history. `format` is [`Timeline::FORMAT`]. Positions are places among all commits of the history, from 0, the oldest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct Timeline {
+    /// Name and version of this structure.
+    pub format: String,
+    /// Identifies the history in addresses.
+    pub id: String,
+    /// The subject's name.
+    pub subject: String,
+    /// Unit of the values. Lower is better.
+    pub unit: String,
+    /// Copies of the command that ran at once, or its threads.
+    pub tasks: u32,
+    /// Whether values are exact counts, without intervals.
+    pub is_exact: bool,
+    /// Number of all commits of the history.
+    pub commits: u32,
+    /// First position of the range.
+    pub from: u32,
+    /// Last position of the range.
+    pub to: u32,
+    /// The commits of the range; empty if they are in buckets.
+    pub marks: Vec<CommitMark>,
+    /// The range in buckets, if it has too many commits.
+    pub buckets: Vec<Bucket>,
+    /// The whole history in buckets.
+    pub whole: Vec<Bucket>,
+    /// All steps of the history.
+    pub steps: Vec<StepMark>,
+}
+
+impl Timeline {
+    /// Value of `format`.
+    pub const FORMAT: &'static str = "faultline-timeline/1";
+}
+
+/// A commit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct CommitMark {
+    /// Its position.
+    pub position: u32,
+    /// Its name.
+    pub commit: String,
+    /// When it was committed, in seconds since 1970.
+    pub committed_s: i64,
+    /// Its author's name.
+    pub author: String,
+    /// The first line of its message.
+    pub subject: String,
+    /// The run that has its result.
+    pub run: Option<RunId>,
+    /// Its median; `None` if it has no value.
+    pub value: Option<Estimate>,
+    /// The values of its executions. Left out where a range has too many.
+    pub values: Vec<f64>,
+    /// Why it cannot be measured, in words; empty if it was measured, or not tried.
+    pub why: String,
+}
+
+/// Consecutive commits together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct Bucket {
+    /// Position of the first commit.
+    pub first: u32,
+    /// Position of the last commit.
+    pub last: u32,
+    /// When the first was committed, in seconds since 1970.
+    pub first_s: i64,
+    /// When the last was committed.
+    pub last_s: i64,
+    /// Number of commits with a value.
+    pub measured: u32,
+    /// Number of commits that cannot be measured.
+    pub unusable: u32,
+    /// Values of the commits; `None` if none has one.
+    pub level: Option<BucketLevel>,
+}
+
+/// The values of the commits of a bucket. No extreme is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct BucketLevel {
+    /// The lowest median of a commit.
+    pub low: f64,
+    /// Position of the commit that has it.
+    pub low_at: u32,
+    /// The median of the commits' medians.
+    pub median: f64,
+    /// The highest median of a commit.
+    pub high: f64,
+    /// Position of the commit that has it.
+    pub high_at: u32,
+}
+
+/// A step between commits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct StepMark {
+    /// Position of the last measured commit before it, as estimated.
+    pub after: u32,
+    /// Position of the first measured commit that has the new level, as estimated.
+    pub by: u32,
+    /// Lower end of the 95 % range of `after`.
+    pub earliest: u32,
+    /// Upper end of the 95 % range of `by`.
+    pub latest: u32,
+    /// The level before it.
+    pub from: f64,
+    /// The level after it.
+    pub to: f64,
+    /// Names of the commits at `after` and `by`.
+    pub commits: [String; 2],
+    /// By how much it changes the level, in words.
+    pub change: String,
+    /// What that means, and how certain it is, in words.
+    pub what: String,
+    /// Whether values are better after it.
+    pub is_better: bool,
+}

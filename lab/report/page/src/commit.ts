@@ -1,0 +1,93 @@
+// What is said of a commit of a history, or of several together: in the box beside the plot, and in the file with its data.
+
+import type { Sheet } from './csv'
+import { percent, quantity, span } from './figure'
+import type { CommitMark, Timeline } from './model'
+import { oneLine, shortEnd } from './shorten'
+import type { Spot } from './timeline'
+import type { Description } from './tooltip'
+
+/** Digits of a commit's name. */
+const DIGITS = 12
+const LETTERS = 140
+
+export function shortName(commit: string): string {
+  return commit.slice(0, DIGITS)
+}
+
+export function day(seconds: number): string {
+  const date = new Date(seconds * 1000)
+  return Number.isNaN(date.getTime()) ? '' : date.toISOString().slice(0, 10)
+}
+
+/** A value with its unit; a count as it is. */
+export function figure(timeline: Timeline, value: number): string {
+  return timeline.is_exact ? String(value) : quantity(value, timeline.unit)
+}
+
+export function interval(timeline: Timeline, mark: CommitMark): string {
+  return mark.value && !timeline.is_exact ? span(mark.value.low, mark.value.high, mark.value.median, timeline.unit) : ''
+}
+
+/** What the box says. `runs`: what leads to the page of a run, before and after its number. */
+export function words(timeline: Timeline, spot: Spot, runs: { before: string; after: string }): Description {
+  return spot.commit ? ofCommit(timeline, spot.commit, runs) : ofBucket(timeline, spot)
+}
+
+function ofCommit(timeline: Timeline, mark: CommitMark, runs: { before: string; after: string }): Description {
+  const rows: Description['rows'] = [
+    ['subject', shortEnd(oneLine(mark.subject), LETTERS)],
+    ['author', shortEnd(oneLine(mark.author), LETTERS)],
+    ['committed', day(mark.committed_s)],
+  ]
+  if (mark.value) {
+    rows.push([timeline.is_exact ? 'count' : 'median', figure(timeline, mark.value.median)])
+    if (!timeline.is_exact) rows.push([`${percent(mark.value.coverage)} interval`, interval(timeline, mark)], ['n', String(mark.value.n)])
+    const change = changeAt(timeline, mark)
+    if (change) rows.push(['Δ to the previous', change])
+  } else rows.push(['result', mark.why])
+  const step = timeline.steps.find((step) => step.by === mark.position)
+  if (step) rows.push(['step', `${step.change}, ${step.what}`])
+  if (mark.run !== null) rows.push(['measured by', { text: `run ${mark.run}`, href: `${runs.before}${mark.run}${runs.after}` }])
+  return { heading: shortName(mark.commit), rows }
+}
+
+/** By how much its median differs from that of the measured commit before it. */
+function changeAt(timeline: Timeline, mark: CommitMark): string | null {
+  const before = timeline.marks.findLast((other) => other.position < mark.position && other.value !== null)
+  if (!before?.value || !mark.value || before.value.median === 0) return null
+  const change = mark.value.median / before.value.median - 1
+  const direction = change > 0 ? 'worse' : change < 0 ? 'better' : 'the same'
+  return `${change > 0 ? '+' : ''}${(change * 100).toFixed(1)} %, ${direction}; a single commit's, not a step's`
+}
+
+function ofBucket(timeline: Timeline, spot: Spot): Description {
+  const bucket = spot.bucket!
+  const rows: Description['rows'] = [
+    ['commits', `${bucket.last - bucket.first + 1}: ${bucket.measured} measured, ${bucket.unusable} not measurable`],
+    ['committed', `${day(bucket.first_s)} … ${day(bucket.last_s)}`],
+  ]
+  if (bucket.level) {
+    rows.push(['median', figure(timeline, bucket.level.median)])
+    rows.push(['lowest', `${figure(timeline, bucket.level.low)}, at position ${bucket.level.low_at}`])
+    rows.push(['highest', `${figure(timeline, bucket.level.high)}, at position ${bucket.level.high_at}`])
+  }
+  return { heading: `positions ${bucket.first} … ${bucket.last}`, rows }
+}
+
+/** The data behind the plot. */
+export function sheetOf(timeline: Timeline): Sheet {
+  if (timeline.marks.length > 0) {
+    return {
+      head: ['position', 'commit', 'committed_s', 'median', 'low', 'high', 'n', 'unit', 'unusable', 'run', 'values'],
+      rows: timeline.marks.map((mark) => [
+        mark.position, mark.commit, mark.committed_s, mark.value?.median ?? '', mark.value?.low ?? '', mark.value?.high ?? '', mark.value?.n ?? '', timeline.unit, mark.why, mark.run ?? '',
+        mark.values.join(';'),
+      ]),
+    }
+  }
+  return {
+    head: ['first', 'last', 'measured', 'unusable', 'low', 'median', 'high', 'unit'],
+    rows: timeline.buckets.map(({ first, last, measured, unusable, level }) => [first, last, measured, unusable, level?.low ?? '', level?.median ?? '', level?.high ?? '', timeline.unit]),
+  }
+}

@@ -1,0 +1,53 @@
+// Ranges of a history: from what the page has, or from the server where that has more. Only the newest question matters.
+
+import type { Timeline } from './model'
+
+/** Single values of executions in an answer are left out above this number, as the server does. */
+const MOST_VALUES = 20_000
+/** Pause before a question, while the reader still drags. */
+const PAUSE_MS = 40
+
+export class Ranges {
+  /** The newest answer; at first what came with the page. */
+  private newest: Timeline
+  private asked: AbortController | null = null
+
+  constructor(
+    private readonly whole: Timeline,
+    private readonly source: string | null,
+  ) {
+    this.newest = whole
+  }
+
+  /** What is there of a range, and whether the server has no more of it. */
+  there(from: number, to: number): { timeline: Timeline; isAll: boolean } {
+    this.asked?.abort()
+    const covering = [this.newest, this.whole].find((one) => one.from <= from && to <= one.to) ?? this.whole
+    return { timeline: covering, isAll: this.source === null || isAll(covering, from, to) }
+  }
+
+  /** Asks the server; nothing if another question came meanwhile, or if it does not answer. */
+  async ask(from: number, to: number, width: number): Promise<Timeline | null> {
+    const asked = new AbortController()
+    this.asked = asked
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+    if (asked.signal.aborted) return null
+    try {
+      const answer = await fetch(`${this.source}?from=${from}&to=${to}&width=${Math.max(1, Math.min(4000, width))}`, { signal: asked.signal })
+      if (!answer.ok) return null
+      this.newest = (await answer.json()) as Timeline
+      return this.newest
+    } catch {
+      // What was drawn stays: it is true, only coarser.
+      return null
+    }
+  }
+}
+
+/** Whether a timeline has each commit of a range, with its values unless they would be too many. */
+function isAll(timeline: Timeline, from: number, to: number): boolean {
+  if (timeline.buckets.length > 0) return timeline.from === from && timeline.to === to
+  const within = timeline.marks.filter((mark) => mark.position >= from && mark.position <= to)
+  const values = within.reduce((sum, mark) => sum + (mark.value?.n ?? 0), 0)
+  return values > MOST_VALUES || within.every((mark) => mark.value === null || mark.values.length > 0)
+}

@@ -1,0 +1,43 @@
+// Starts a server over a made-up database for a file of tests, and opens its pages. Nothing but the server is asked.
+
+import { after, before } from 'node:test'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { openPage } from './browser.mjs'
+
+const PROGRAM = process.env.FAULTLINE_FIXTURE_SERVER ?? fileURLToPath(new URL('../../../../target/debug/examples/fixture_server', import.meta.url))
+
+let server
+let address
+
+/** Starts the server, and ends it with the tests. `site`: a directory to which it first writes its pages. */
+export function useServer(site) {
+  before(async () => {
+    server = spawn(PROGRAM, site ? [site] : [], { stdio: ['pipe', 'pipe', 'inherit'] })
+    const [line] = await once(createInterface({ input: server.stdout }), 'line')
+    address = line
+  })
+  after(() => {
+    server.stdin.end()
+    server.kill()
+  })
+}
+
+/** What a path answers, as JSON. */
+export async function asked(path) {
+  const answer = await fetch(address + path)
+  return answer.json()
+}
+
+/** The identifier of a history. */
+export async function historyCalled(subject, tasks = 1) {
+  const { histories } = await asked('/api/v1/histories')
+  return histories.find((one) => one.subject.startsWith(subject) && one.tasks === tasks).id
+}
+
+/** Opens a page of the server. `problems` gathers console errors, exceptions, and requests for anything but the server. */
+export function openOf(path, options = {}) {
+  return openPage(address + path, { ...options, offline: false, allowed: (url) => url.startsWith(`${address}/`) })
+}

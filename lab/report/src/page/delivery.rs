@@ -1,0 +1,136 @@
+//! How a page comes to its reader: as one file that needs nothing else, or as one of many of a site, which share style and script.
+
+use super::assets;
+use faultline_model::record::RunId;
+use maud::{Markup, PreEscaped, html as markup};
+
+/// How a page comes to its reader.
+#[derive(Debug, Clone, Copy)]
+pub enum Delivery<'a> {
+    /// One file.
+    Alone,
+    /// A page of a site.
+    Site(&'a Site),
+}
+
+/// Where the pages of a site are, as one of them links to them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Site {
+    /// What leads to the top of the site: `/`, or `../` once or more, or nothing.
+    root: String,
+    /// Whether a server answers; otherwise pages are files.
+    is_live: bool,
+}
+
+impl Site {
+    /// Pages of a server.
+    pub fn served() -> Self {
+        Site { root: "/".to_owned(), is_live: true }
+    }
+
+    /// Pages in files, seen from one that is so many directories below the top.
+    pub fn of_files(depth: usize) -> Self {
+        Site { root: "../".repeat(depth), is_live: false }
+    }
+
+    /// Whether a server answers.
+    pub fn is_live(&self) -> bool {
+        self.is_live
+    }
+
+    /// The address of a page, by its path below the top without an ending.
+    fn page(&self, path: &str) -> String {
+        match (path, self.is_live) {
+            ("", true) => self.root.clone(),
+            ("", false) => format!("{}index.html", self.root),
+            (path, true) => format!("{}{path}", self.root),
+            (path, false) => format!("{}{path}.html", self.root),
+        }
+    }
+
+    /// The overview.
+    pub fn overview(&self) -> String {
+        self.page("")
+    }
+
+    /// The list of runs.
+    pub fn runs(&self) -> String {
+        self.page("runs")
+    }
+
+    /// A run.
+    pub fn run(&self, run: RunId) -> String {
+        self.page(&format!("runs/{run}"))
+    }
+
+    /// What leads to a run, before and after its number.
+    pub(crate) fn run_parts(&self) -> (String, &'static str) {
+        (format!("{}runs/", self.root), if self.is_live { "" } else { ".html" })
+    }
+
+    /// A history, by its identifier.
+    pub fn history(&self, id: &str) -> String {
+        self.page(&format!("histories/{id}"))
+    }
+
+    /// The comparison of two runs, which a server makes.
+    pub(crate) fn compare(&self) -> String {
+        self.page("compare")
+    }
+
+    /// The executions of a run, which a server reads.
+    pub(crate) fn executions(&self, run: RunId) -> String {
+        self.page(&format!("runs/{run}/executions"))
+    }
+
+    /// An execution, which a server reads.
+    pub(crate) fn execution(&self, run: RunId, execution: i64) -> String {
+        self.page(&format!("runs/{run}/executions/{execution}"))
+    }
+
+    /// What answers with a range of a history; `None` without a server.
+    pub(crate) fn timeline(&self, id: &str) -> Option<String> {
+        self.is_live.then(|| format!("{}api/v1/histories/{id}/timeline", self.root))
+    }
+
+    fn asset(&self, name: &str) -> String {
+        format!("{}assets/{name}", self.root)
+    }
+}
+
+impl Delivery<'_> {
+    /// Policy, style and, of a site, the script, for the head of a page.
+    pub(super) fn head(&self) -> Markup {
+        match self {
+            Delivery::Alone => markup! {
+                meta http-equiv="Content-Security-Policy" content=(assets::policy());
+                style { (PreEscaped(assets::STYLE)) }
+            },
+            Delivery::Site(site) => markup! {
+                // A server sends its policy with each answer.
+                @if !site.is_live { meta http-equiv="Content-Security-Policy" content=(assets::POLICY_OF_FILES); }
+                link rel="stylesheet" href=(site.asset(assets::STYLE_NAME));
+                script src=(site.asset(assets::SCRIPT_NAME)) defer {}
+            },
+        }
+    }
+
+    /// The script of a page that is alone, at the end of its body.
+    pub(super) fn foot(&self) -> Markup {
+        markup! { @if let Delivery::Alone = self { script { (PreEscaped(assets::SCRIPT)) } } }
+    }
+
+    /// The name of the program, and of a site the way to its other pages.
+    pub(crate) fn brand(&self) -> Markup {
+        match self {
+            Delivery::Alone => markup! { p.brand { "Faultline" } },
+            Delivery::Site(site) => markup! {
+                nav.site aria-label="Pages" {
+                    a.brand href=(site.overview()) { "Faultline" }
+                    a href=(site.overview()) { "Histories" }
+                    a href=(site.runs()) { "Runs" }
+                }
+            },
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Pages of a database, for a server or as files: they are made of the same components as the page of a run.
+
+mod executions;
+mod frame;
+mod marks;
+mod overview;
+mod problem;
+mod runs;
+mod sparkline;
+mod text;
+mod timeline;
+
+pub use crate::page::delivery::Site;
+pub use executions::{SamplesPage, execution_page, executions_page};
+pub use marks::{commit_mark, step_mark};
+pub use overview::{HistoryRow, Overview, overview_page};
+pub use problem::problem_page;
+pub use runs::runs_page;
+pub use text::text_page;
+pub use timeline::{TimelinePage, timeline_page};
+
+use crate::page::assets;
+use crate::page::comparison_page;
+use crate::page::delivery::Delivery;
+use crate::page::run_page;
+use faultline_model::comparison::Comparison;
+use faultline_model::record::RunHead;
+use faultline_model::summary::RunSummary;
+
+/// A file that pages of a site share.
+#[derive(Debug, Clone, Copy)]
+pub struct Asset {
+    /// Its name in the directory `assets`. It changes with the content.
+    pub name: &'static str,
+    /// Its content.
+    pub text: &'static str,
+    /// Its media type.
+    pub media_type: &'static str,
+}
+
+/// The files that pages of a site share: script and style.
+pub const ASSETS: [Asset; 2] = [
+    Asset { name: assets::SCRIPT_NAME, text: assets::SCRIPT, media_type: "text/javascript; charset=utf-8" },
+    Asset { name: assets::STYLE_NAME, text: assets::STYLE, media_type: "text/css; charset=utf-8" },
+];
+
+/// The page of a run, in a site.
+pub fn run_of_site(summary: &RunSummary, head: &RunHead, site: &Site) -> String {
+    run_page(summary, head, &Delivery::Site(site))
+}
+
+/// The page of a comparison, in a site.
+pub fn comparison_of_site(compared: &Comparison, site: &Site) -> String {
+    comparison_page(compared, &Delivery::Site(site))
+}

@@ -1,0 +1,16 @@
+//! The page for a request that is not met.
+
+use super::frame::page;
+use crate::page::delivery::Site;
+use maud::html as markup;
+
+/// One line that says what is wrong, and a hint.
+pub fn problem_page(status: u16, problem: &str, hint: Option<&str>, site: &Site) -> String {
+    let parts = markup! {
+        section {
+            p.nothing { (problem) }
+            @if let Some(hint) = hint { p.hint { "Hint: " (hint) } }
+        }
+    };
+    page(site, &format!("Error {status}"), markup! {}, parts)
+}

@@ -1,0 +1,170 @@
+//! The page of a history: its course as a plot, its steps, and its commits as a table that the plot is linked to.
+
+use super::frame::page_with;
+use crate::history::words;
+use crate::moment;
+use crate::one_line::{cut, one_line};
+use crate::page::delivery::Site;
+use crate::page::document::table;
+use crate::page::value;
+use crate::style::UNICODE;
+use faultline_model::commit::short_name;
+use faultline_model::history::HistorySeries;
+use faultline_model::time::UnixMillis;
+use faultline_model::timeline::{CommitMark, StepMark, Timeline};
+use maud::{Markup, html as markup};
+
+/// Rows of the table of commits. The script shows those of the plot's range, as many at most.
+const ROWS: usize = 200;
+/// Letters of a commit's subject.
+const LETTERS: usize = 90;
+
+/// What the page shows.
+#[derive(Debug, Clone)]
+pub struct TimelinePage<'a> {
+    /// The history.
+    pub series: &'a HistorySeries,
+    /// What of it is drawn.
+    pub timeline: &'a Timeline,
+    /// Number of tasks and identifier of this history and those of the same subject and measure, by tasks.
+    pub siblings: Vec<(u32, &'a str)>,
+}
+
+/// The page.
+pub fn timeline_page(shown: &TimelinePage<'_>, site: &Site) -> String {
+    let (series, timeline) = (shown.series, shown.timeline);
+    let about = markup! {
+        p.machine { (words::measured(series)) " of " code { (one_line(&series.command.join(" "))) } }
+        @if shown.siblings.len() > 1 {
+            nav aria-label="Numbers of tasks" {
+                @for (tasks, id) in &shown.siblings {
+                    @if *tasks == series.tasks { span.here aria-current="page" { (words::tasks(series, *tasks)) } }
+                    @else { a href=(site.history(id)) { (words::tasks(series, *tasks)) } }
+                }
+            }
+        }
+    };
+    let parts = markup! {
+        (course(timeline, site))
+        (steps(series, timeline))
+        (commits(series, timeline, site))
+        section #reading aria-labelledby="reading-title" {
+            h2 #reading-title { "How to read this" }
+            ul {
+                @for sentence in words::sentences(series, &UNICODE) { li { (sentence) } }
+                li { "In the plot the line joins the medians of commits, the band is their interval, faint dots are single executions, and crosses at the bottom are commits that cannot be measured." }
+                li { "A dashed line is the first commit of a new level, the stripe around it the 95 % range in which the step lies." }
+                li { "Where there are more commits than pixels, the band reaches from the lowest to the highest commit of each pixel: no extreme is left out." }
+            }
+        }
+    };
+    page_with(site, &one_line(&series.subject), about, parts, Some(timeline))
+}
+
+fn course(timeline: &Timeline, site: &Site) -> Markup {
+    let (before, after) = site.run_parts();
+    markup! {
+        section #course aria-labelledby="course-title" {
+            h2 #course-title { "Course" }
+            @if timeline.commits == 0 { p.nothing { "It has no commits yet." } } @else {
+                div #toolbar.toolbar role="group" aria-label="What the plot shows" hidden {}
+                p #chart-keys.hint {
+                    "In the plot: arrow keys move between commits, Enter pins the figures of one, Escape closes them; + and - zoom, 0 shows all. "
+                    "Drag across the strip to choose a range."
+                }
+                figure.timeline data-source=[site.timeline(&timeline.id)] data-run-before=(before) data-run-after=(after) {
+                    div.strip {}
+                    div.chart aria-label={ "Course of " (timeline.commits) " commits, " (timeline.steps.len()) " steps" } aria-describedby="chart-keys" {
+                        noscript { p.nothing { "The plot needs JavaScript. The tables hold the same figures." } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn steps(series: &HistorySeries, timeline: &Timeline) -> Markup {
+    let head = markup! {
+        th scope="col" { "first commit" }
+        th scope="col" { "date" }
+        th.number scope="col" { "change" }
+        th scope="col" { "what" }
+        th.number scope="col" { "from" }
+        th.number scope="col" { "to" }
+        th scope="col" { "95 % range" }
+        th scope="col" { "commit's subject" }
+    };
+    let body = markup! { @for step in timeline.steps.iter().rev() { (step_row(series, step)) } };
+    markup! {
+        section #steps aria-labelledby="steps-title" {
+            h2 #steps-title { "Steps" }
+            @if timeline.steps.is_empty() { p.nothing { "No step was found." } }
+            @else { (table("Steps, the newest first", false, head, body)) }
+        }
+    }
+}
+
+fn step_row(series: &HistorySeries, step: &StepMark) -> Markup {
+    let commit = series.commit(step.by);
+    let name = |position| series.commit(position).map_or("", |commit| short_name(&commit.id));
+    markup! {
+        tr {
+            th scope="row" { a href={ "#at=" (step.commits[1]) } { code { (short_name(&step.commits[1])) } } }
+            td { @if let Some(commit) = commit { (moment::day(UnixMillis(commit.committed_s.saturating_mul(1000)))) } }
+            td.number { (step.change) }
+            td { (step.what) }
+            td.number { (value::data(step.from, &words::quantity(series, step.from, &UNICODE))) }
+            td.number { (value::data(step.to, &words::quantity(series, step.to, &UNICODE))) }
+            td { code { (name(step.earliest)) } " … " code { (name(step.latest)) } }
+            td { @if let Some(commit) = commit { (cut(&one_line(&commit.subject), LETTERS)) } }
+        }
+    }
+}
+
+fn commits(series: &HistorySeries, timeline: &Timeline, site: &Site) -> Markup {
+    let head = markup! {
+        th scope="col" { "commit" }
+        th scope="col" { "date" }
+        th.number scope="col" { "value" }
+        th scope="col" { "interval" }
+        th.number scope="col" { "n" }
+        th.number scope="col" { "run" }
+        th scope="col" { "author" }
+        th scope="col" { "subject" }
+    };
+    let newest = timeline.marks.iter().rev().take(ROWS);
+    let body = markup! { @for mark in newest { (commit_row(series, mark, site)) } };
+    markup! {
+        section #commits aria-labelledby="commits-title" {
+            h2 #commits-title { "Commits" }
+            p #shown.hint role="status" {
+                @if timeline.marks.is_empty() { "There are too many commits here to list them: choose a shorter range." }
+                @else { "The newest " (timeline.marks.len().min(ROWS)) " of " (timeline.marks.len()) " commits in the plot." }
+            }
+            (table("Commits in the plot, the newest first", false, head, body))
+        }
+    }
+}
+
+fn commit_row(series: &HistorySeries, mark: &CommitMark, site: &Site) -> Markup {
+    // Exact values have no interval.
+    let interval = mark.value.filter(|_| series.counted.is_none());
+    markup! {
+        tr data-position=(mark.position) {
+            th scope="row" { a href={ "#at=" (mark.commit) } { code { (short_name(&mark.commit)) } } }
+            td { (moment::day(UnixMillis(mark.committed_s.saturating_mul(1000)))) }
+            td.number {
+                @match mark.value {
+                    Some(estimate) => (value::data(estimate.median, &words::quantity(series, estimate.median, &UNICODE))),
+                    None if mark.why.is_empty() => (value::none()),
+                    None => (mark.why),
+                }
+            }
+            td { (value::interval(interval, &series.unit)) }
+            td.number { (value::n(mark.value)) }
+            td.number { @if let Some(run) = mark.run { a href=(site.run(run)) { (run) } } @else { (value::none()) } }
+            td { (cut(&one_line(&mark.author), LETTERS)) }
+            td { (cut(&one_line(&mark.subject), LETTERS)) }
+        }
+    }
+}

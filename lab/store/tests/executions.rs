@@ -1,0 +1,96 @@
+//! Executions without their run: lines in pages, and ranges of samples.
+
+use faultline_model::cell::{Case, Cell, TaskMode};
+use faultline_model::execution::{Phase, SampleRange};
+use faultline_model::facts::Facts;
+use faultline_model::journal::{AttemptId, Journal};
+use faultline_model::machine::Machine;
+use faultline_model::outcome::Outcome;
+use faultline_model::plan::{PinPolicy, PlanItem, RunKind, Settings, TimedSettings, Timing};
+use faultline_model::protocol::parse;
+use faultline_model::record::{RunId, Session};
+use faultline_model::subject::{Subject, SubjectIndex};
+use faultline_model::time::UnixMillis;
+use faultline_store::{NewRun, Store};
+
+fn item(ordinal: u32) -> PlanItem {
+    let case = Case { workload: "zero_fill".into(), variant: "base".into(), mode: TaskMode::Process };
+    let timing = Some(Timing { warmup_ms: 10, window_ms: 100, interval_ms: 50 });
+    PlanItem { ordinal, block: ordinal, subject: SubjectIndex::A, cell: Cell { case, tasks: 2 }, timing, seed: None }
+}
+
+/// A run of three items, of which the first two were executed and the third is running.
+fn run(store: &mut Store) -> (RunId, Vec<AttemptId>) {
+    let timed = TimedSettings {
+        suite: None,
+        pin: PinPolicy::Each,
+        oversubscribe: false,
+        budget_ms: None,
+        copies: 1,
+        tree: None,
+    };
+    let settings =
+        Settings { cpus: vec![2], repeats: 3, seed: 7, limit_ms: None, size: None, kind: RunKind::Timed(timed) };
+    let new = NewRun {
+        label: None,
+        settings: &settings,
+        subjects: &[Subject::as_is(Machine::Host)],
+        workloads: &[],
+        plan: &[item(0), item(1), item(2)],
+        session: &Session { started: UnixMillis(1), facts: vec![Facts::default()] },
+    };
+    let run = store.begin_run(&new).unwrap();
+    let lines = [
+        "warmup 1 2 3 4",
+        "interval 2 3 5 6",
+        "interval 3 4 7 8",
+        "interval 4 5 9 10",
+        "end 5",
+        "measure real_s s lower 1.5",
+    ];
+    let mut attempts = Vec::new();
+    for (ordinal, outcome) in [(0, Some(Outcome::Done)), (1, Some(Outcome::TimedOut { limit_ms: 9 })), (2, None)] {
+        let mut journal = store.journal(run);
+        let attempt = journal.begin_attempt(ordinal, UnixMillis(2)).unwrap();
+        if let Some(outcome) = outcome {
+            lines.iter().for_each(|line| journal.record(attempt, &parse(line.as_bytes()).unwrap()).unwrap());
+            journal.end_attempt(attempt, &outcome, UnixMillis(3)).unwrap();
+        }
+        attempts.push(attempt);
+    }
+    (run, attempts)
+}
+
+#[test]
+fn lines_come_in_pages_in_the_order_of_their_beginning() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::open_or_create(&directory.path().join("db.sqlite")).unwrap();
+    run(&mut store);
+    let (run, attempts) = run(&mut store);
+    let all = store.list_executions(run, None, 10).unwrap();
+    assert_eq!(all.iter().map(|line| line.id).collect::<Vec<_>>(), attempts);
+    assert_eq!(all.iter().map(|line| line.block).collect::<Vec<_>>(), [0, 1, 2]);
+    let outcomes: Vec<_> = all.iter().map(|line| line.outcome.clone()).collect();
+    assert_eq!(outcomes, [Some(Outcome::Done), Some(Outcome::TimedOut { limit_ms: 9 }), None]);
+    assert_eq!(store.list_executions(run, None, 2).unwrap(), all[..2]);
+    assert_eq!(store.list_executions(run, Some(attempts[1]), 10).unwrap(), all[2..]);
+    assert_eq!(store.list_executions(RunId(99), None, 10).unwrap(), []);
+}
+
+#[test]
+fn a_range_of_samples_is_what_the_whole_run_has_there() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::open_or_create(&directory.path().join("db.sqlite")).unwrap();
+    let (run, attempts) = run(&mut store);
+    let whole = store.load_run(run).unwrap().attempts[1].clone();
+    let samples =
+        |phase, from, most| store.load_samples(run, attempts[1], &SampleRange { phase, from, most }).unwrap().unwrap();
+    let all = samples(Phase::Window, 0, 100);
+    assert_eq!((all.total, &all.intervals, &all.measures), (3, &whole.window, &whole.measures));
+    assert_eq!(samples(Phase::Window, 1, 1).intervals, whole.window[1..2]);
+    assert_eq!(samples(Phase::Window, 3, 100).intervals, []);
+    assert_eq!(samples(Phase::Warmup, 0, 100).intervals, whole.warmup);
+    let range = SampleRange { phase: Phase::Window, from: 0, most: 1 };
+    assert_eq!(store.load_samples(RunId(run.0 + 1), attempts[1], &range).unwrap(), None);
+    assert_eq!(store.load_samples(run, AttemptId(99), &range).unwrap(), None);
+}

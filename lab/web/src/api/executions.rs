@@ -1,0 +1,77 @@
+//! Executions of a run, and the raw samples of one.
+
+use super::number;
+use crate::problem::Problem;
+use crate::query::Query;
+use crate::samples::{ask_samples, phase};
+use crate::state::State;
+use axum::Json;
+use axum::extract::{Path, RawQuery, State as Shared};
+use faultline_experiment::stored_executions;
+use faultline_model::execution::{ExecutionLine, Phase, SampleRange, Samples};
+use faultline_model::journal::AttemptId;
+use faultline_model::record::RunId;
+use serde::Serialize;
+
+/// Maximum number of executions in an answer, which is also the usual one.
+const MOST_EXECUTIONS: u32 = 500;
+/// Intervals in an answer, if nothing else is asked for.
+const USUAL_SAMPLES: u32 = 1000;
+/// Maximum number of intervals in an answer. Each has a number for each task.
+const MOST_SAMPLES: u32 = 5000;
+
+/// Some executions of a run, in the order in which they began.
+#[derive(Serialize)]
+pub(super) struct Executions {
+    format: &'static str,
+    run: RunId,
+    executions: Vec<ExecutionLine>,
+    /// `after` of the next request; `None` if there are no further executions.
+    next: Option<i64>,
+}
+
+pub(super) async fn list(
+    Shared(state): Shared<State>,
+    Path(run): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Result<Json<Executions>, Problem> {
+    let query = Query::parse(query.as_deref(), &["after", "limit"])?;
+    let run = RunId(number(&run, "run")?);
+    let after = query.number("after", 0, i64::MAX)?.map(AttemptId);
+    let limit = query.number("limit", 1, MOST_EXECUTIONS)?.unwrap_or(MOST_EXECUTIONS);
+    // One more than asked for, which says whether there are further ones.
+    let read = move |places: &_| stored_executions::executions(run, after, limit + 1, places);
+    let mut executions = state.reader.read(read).await?;
+    let has_further = executions.len() > limit as usize;
+    executions.truncate(limit as usize);
+    let next = executions.last().filter(|_| has_further).map(|last| last.id.0);
+    Ok(Json(Executions { format: "faultline-executions/1", run, executions, next }))
+}
+
+/// Samples of one phase of an execution.
+#[derive(Serialize)]
+pub(super) struct OfExecution {
+    format: &'static str,
+    run: RunId,
+    execution: i64,
+    phase: Phase,
+    #[serde(flatten)]
+    samples: Samples,
+}
+
+pub(super) async fn samples(
+    Shared(state): Shared<State>,
+    Path((run, execution)): Path<(String, String)>,
+    RawQuery(query): RawQuery,
+) -> Result<Json<OfExecution>, Problem> {
+    let query = Query::parse(query.as_deref(), &["phase", "from", "limit"])?;
+    let run = RunId(number(&run, "run")?);
+    let execution = number(&execution, "execution")?;
+    let range = SampleRange {
+        phase: phase(&query)?,
+        from: query.number("from", 0, u32::MAX)?.unwrap_or(0),
+        most: query.number("limit", 1, MOST_SAMPLES)?.unwrap_or(USUAL_SAMPLES),
+    };
+    let samples = ask_samples(&state, run, AttemptId(execution), range).await?;
+    Ok(Json(OfExecution { format: "faultline-samples/1", run, execution, phase: range.phase, samples }))
+}

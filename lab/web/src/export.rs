@@ -1,0 +1,82 @@
+//! The pages as files: they open from a directory without a server, or from any web server.
+
+use crate::histories::{Snapshot, read};
+use crate::pages;
+use crate::timeline::Asked;
+use faultline_experiment::{Error, Places, stored, whole_file};
+use faultline_report::site::{ASSETS, Site, runs_page};
+use std::fs;
+use std::path::Path;
+
+/// Says that a directory is one of ours, so that it may be written again.
+const MARK: &str = "faultline-site.txt";
+const MARKED: &str =
+    "Pages of a Faultline database, written by `faultline export-site`. They are replaced when it is called again.\n";
+
+/// Buckets of a history with too many commits to be in a page one by one.
+const WIDTH: usize = 2000;
+
+/// What was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exported {
+    /// Number of pages of runs.
+    pub runs: usize,
+    /// Number of pages of histories.
+    pub histories: usize,
+    /// Runs that have no page, each with the reason: nothing can be concluded of them, or they cannot be read.
+    pub left_out: Vec<String>,
+}
+
+/// Writes all pages into a directory, which is made if it does not exist. Fails if it has something else, if it cannot be written, or if the database cannot
+/// be read.
+pub fn export_site(directory: &Path, places: &Places) -> Result<Exported, Error> {
+    let now = read(&Snapshot::default(), places)?;
+    prepare(directory)?;
+    write(directory, MARK, MARKED)?;
+    for asset in &ASSETS {
+        write(directory, &format!("assets/{}", asset.name), asset.text)?;
+    }
+    let (top, below) = (Site::of_files(0), Site::of_files(1));
+    write(directory, "index.html", &pages::overview::shown(&now, &top))?;
+    write(directory, "runs.html", &runs_page(&now.runs, None, &top))?;
+    let whole = Asked { from: None, to: None, width: WIDTH };
+    for history in &now.histories {
+        let page = pages::history::shown(history, &whole, &now, &below);
+        write(directory, &format!("histories/{}.html", history.id), &page)?;
+    }
+    let mut exported = Exported { runs: 0, histories: now.histories.len(), left_out: Vec::new() };
+    for line in &now.runs {
+        match stored::conclusion(Some(line.id), places) {
+            Ok(conclusion) => {
+                let page = pages::run::shown(&conclusion, &now, &below);
+                write(directory, &format!("runs/{}.html", line.id), &page)?;
+                exported.runs += 1;
+            }
+            Err(error) => exported.left_out.push(format!("run {}: {}", line.id, error.problem)),
+        }
+    }
+    Ok(exported)
+}
+
+/// Makes the directories. Fails if there are files of others.
+fn prepare(directory: &Path) -> Result<(), Error> {
+    let failed = |error: std::io::Error| {
+        Error::usage(
+            format!("cannot write into {}: {error}", directory.display()),
+            "name a directory that can be written",
+        )
+    };
+    fs::create_dir_all(directory).map_err(failed)?;
+    let is_empty = fs::read_dir(directory).map_err(failed)?.next().is_none();
+    if !is_empty && !directory.join(MARK).is_file() {
+        return Err(Error::usage(
+            format!("{} has files that are not pages of a database", directory.display()),
+            "name an empty directory, or one that does not exist",
+        ));
+    }
+    ["assets", "runs", "histories"].iter().try_for_each(|name| fs::create_dir_all(directory.join(name)).map_err(failed))
+}
+
+fn write(directory: &Path, name: &str, text: &str) -> Result<(), Error> {
+    whole_file::write(&directory.join(name), text)
+}

@@ -1,0 +1,54 @@
+//! The executions of a run, and the raw samples of one.
+
+use super::{Page, PageProblem};
+use crate::api::number;
+use crate::query::Query;
+use crate::samples::{ask_samples, phase};
+use crate::state::State;
+use axum::extract::{Path, RawQuery, State as Shared};
+use faultline_experiment::stored_executions;
+use faultline_model::execution::SampleRange;
+use faultline_model::journal::AttemptId;
+use faultline_model::record::RunId;
+use faultline_report::site::{SamplesPage, Site, execution_page, executions_page};
+
+/// Executions in a page.
+const MOST_EXECUTIONS: u32 = 200;
+/// Samples in a page.
+const MOST_SAMPLES: u32 = 500;
+
+pub(super) async fn list(
+    Shared(state): Shared<State>,
+    Path(run): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Result<Page, PageProblem> {
+    let query = Query::parse(query.as_deref(), &["after"])?;
+    let run = RunId(number(&run, "run")?);
+    let after = query.number("after", 0, i64::MAX)?.map(AttemptId);
+    let read = move |places: &_| stored_executions::executions(run, after, MOST_EXECUTIONS + 1, places);
+    let mut executions = state.reader.read(read).await?;
+    let has_further = executions.len() > MOST_EXECUTIONS as usize;
+    executions.truncate(MOST_EXECUTIONS as usize);
+    let further = executions.last().filter(|_| has_further).map(|last| format!("?after={}", last.id.0));
+    Ok(Page(executions_page(run, &executions, further.as_deref(), &Site::served())))
+}
+
+pub(super) async fn one(
+    Shared(state): Shared<State>,
+    Path((run, execution)): Path<(String, String)>,
+    RawQuery(query): RawQuery,
+) -> Result<Page, PageProblem> {
+    let query = Query::parse(query.as_deref(), &["phase", "from"])?;
+    let (run, execution) = (RunId(number(&run, "run")?), number(&execution, "execution")?);
+    let range = SampleRange {
+        phase: phase(&query)?,
+        from: query.number("from", 0, u32::MAX)?.unwrap_or(0),
+        most: MOST_SAMPLES,
+    };
+    let samples = ask_samples(&state, run, AttemptId(execution), range).await?;
+    let next = range.from.saturating_add(samples.intervals.len() as u32);
+    let has_further = !samples.intervals.is_empty() && next < samples.total;
+    let further = has_further.then(|| format!("?phase={}&from={next}", range.phase.word()));
+    let page = SamplesPage { run, execution, phase: range.phase, samples: &samples, further };
+    Ok(Page(execution_page(&page, &Site::served())))
+}

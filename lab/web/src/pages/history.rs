@@ -1,0 +1,32 @@
+//! The page of a history.
+
+use super::{Page, PageProblem};
+use crate::histories::{History, Snapshot};
+use crate::query::Query;
+use crate::state::State;
+use crate::timeline::{Asked, timeline};
+use axum::extract::{Path, RawQuery, State as Shared};
+use faultline_report::site::{Site, TimelinePage, timeline_page};
+
+pub(super) async fn history(
+    Shared(state): Shared<State>,
+    Path(id): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Result<Page, PageProblem> {
+    let query = Query::parse(query.as_deref(), &["from", "to"])?;
+    let asked = Asked::parse(&query)?;
+    let now = state.histories.now().await?;
+    let history = now.history(&id)?;
+    Ok(Page(shown(&history, &asked, &now, &Site::served())))
+}
+
+/// The page of a history, with a range of it drawn.
+pub(crate) fn shown(history: &History, asked: &Asked, now: &Snapshot, site: &Site) -> String {
+    let siblings = now.siblings(history);
+    let page = TimelinePage {
+        series: &history.series,
+        timeline: &timeline(history, asked),
+        siblings: siblings.iter().map(|one| (one.series.tasks, one.id.as_str())).collect(),
+    };
+    timeline_page(&page, site)
+}

@@ -1,0 +1,35 @@
+//! The overview of histories and runs.
+
+use super::{Page, PageProblem};
+use crate::histories::Snapshot;
+use crate::query::Query;
+use crate::state::State;
+use axum::extract::{RawQuery, State as Shared};
+use faultline_model::record::{RunLine, RunState};
+use faultline_report::site::{HistoryRow, Overview, Site, overview_page};
+use faultline_stats::timeline::buckets;
+
+/// Buckets of a line in the overview: more would not be seen.
+const BUCKETS: usize = 80;
+/// Finished runs that are shown.
+const RECENT: usize = 10;
+/// Unfinished runs that are shown.
+const OPEN: usize = 20;
+
+pub(super) async fn overview(Shared(state): Shared<State>, RawQuery(query): RawQuery) -> Result<Page, PageProblem> {
+    Query::parse(query.as_deref(), &[])?;
+    let now = state.histories.now().await?;
+    Ok(Page(shown(&now, &Site::served())))
+}
+
+/// The overview of what is in a database.
+pub(crate) fn shown(now: &Snapshot, site: &Site) -> String {
+    let histories = now.histories.iter().map(|history| HistoryRow {
+        id: &history.id,
+        series: &history.series,
+        buckets: buckets(&history.series.points, 0..history.series.points.len(), BUCKETS),
+    });
+    let runs = |state: RunState, most: usize| now.runs.iter().filter(move |run| run.state == state).take(most).cloned();
+    let runs: Vec<RunLine> = runs(RunState::Open, OPEN).chain(runs(RunState::Finished, RECENT)).collect();
+    overview_page(&Overview { histories: histories.collect(), runs, unreadable: &now.unreadable }, site)
+}

@@ -1,0 +1,111 @@
+//! Why a request is not met: a status, one line, and a hint. As JSON for programs.
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::http::header::RETRY_AFTER;
+use axum::response::{IntoResponse, Response};
+use faultline_experiment::{Error, ErrorKind};
+use serde::Serialize;
+
+/// Seconds after which a client may ask again.
+const RETRY_SECONDS: &str = "2";
+
+/// Why a request is not met. What it says never has a path of this machine.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Problem {
+    pub(crate) status: StatusCode,
+    pub(crate) problem: String,
+    pub(crate) hint: Option<String>,
+}
+
+impl Problem {
+    fn new(status: StatusCode, problem: impl Into<String>, hint: &str) -> Self {
+        Problem { status, problem: problem.into(), hint: Some(hint.to_owned()) }
+    }
+
+    /// The request cannot be understood.
+    pub(crate) fn bad_request(problem: impl Into<String>, hint: &str) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, problem, hint)
+    }
+
+    /// What is asked for is not there.
+    pub(crate) fn not_found(problem: impl Into<String>, hint: &str) -> Self {
+        Self::new(StatusCode::NOT_FOUND, problem, hint)
+    }
+
+    /// The client did not say who it is, or is nobody we know.
+    pub(crate) fn no_token() -> Self {
+        Self::new(
+            StatusCode::UNAUTHORIZED,
+            "this server needs a token",
+            "send `Authorization: Bearer TOKEN`; a browser asks for it: any user name, the token as password",
+        )
+    }
+
+    /// The request calls us by a foreign name.
+    pub(crate) fn foreign_host() -> Self {
+        Self::new(
+            StatusCode::MISDIRECTED_REQUEST,
+            "this server is not known by the name in the request",
+            "`faultline serve --host NAME` lets it answer to a further name",
+        )
+    }
+
+    /// Only reading is possible.
+    pub(crate) fn read_only() -> Self {
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "this server only answers GET and HEAD", "it writes nothing")
+    }
+
+    /// Too much is asked at the moment.
+    pub(crate) fn busy() -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "too many requests are waiting for the database", "ask again later")
+    }
+
+    /// The database did not answer in time.
+    pub(crate) fn too_slow() -> Self {
+        Self::new(StatusCode::GATEWAY_TIMEOUT, "the answer took too long", "ask for less: a shorter range, fewer rows")
+    }
+
+    /// Something failed here, of which clients learn no more.
+    pub(crate) fn internal() -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "something failed inside", "the server's own output says what")
+    }
+
+    /// An error about what was asked for: it does not exist. Failures of the database say no more than that there was one.
+    pub(crate) fn of(error: Error, database: &str) -> Self {
+        match error.kind {
+            ErrorKind::Usage => Problem {
+                status: StatusCode::NOT_FOUND,
+                problem: error.problem.replace(database, "the database"),
+                hint: None,
+            },
+            ErrorKind::Failed | ErrorKind::Stopped => Self::internal(),
+        }
+    }
+
+    /// The same for what exists and cannot be answered.
+    pub(crate) fn unprocessable(self) -> Self {
+        match self.status {
+            StatusCode::NOT_FOUND => Problem { status: StatusCode::UNPROCESSABLE_ENTITY, ..self },
+            _ => self,
+        }
+    }
+}
+
+/// What a client gets.
+#[derive(Serialize)]
+struct Body<'a> {
+    error: &'a str,
+    hint: Option<&'a str>,
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let body = Body { error: &self.problem, hint: self.hint.as_deref() };
+        let mut response = (self.status, Json(&body)).into_response();
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            response.headers_mut().insert(RETRY_AFTER, axum::http::HeaderValue::from_static(RETRY_SECONDS));
+        }
+        response
+    }
+}

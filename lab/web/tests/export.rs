@@ -1,0 +1,61 @@
+//! The pages as files: all of them, with links that lead to files, and never over the files of others.
+
+mod filled;
+
+use faultline_experiment::Places;
+use faultline_web::export_site;
+use std::fs;
+use std::path::Path;
+
+fn places(database: &Path) -> Places {
+    Places { database: Some(database.to_owned()), ..Places::find().unwrap() }
+}
+
+#[test]
+fn every_link_of_a_page_leads_to_a_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = directory.path().join("db.sqlite");
+    filled::fill(&database, false);
+    let site = directory.path().join("deep/site");
+    let exported = export_site(&site, &places(&database)).unwrap();
+    assert_eq!((exported.runs, exported.histories, exported.left_out.as_slice()), (5, 3, &[][..]));
+    let mut links = 0;
+    for page in
+        ["index.html", "runs.html", "runs/1.html", "runs/3.html"].into_iter().map(str::to_owned).chain(histories(&site))
+    {
+        let text = fs::read_to_string(site.join(&page)).unwrap();
+        assert!(text.contains("Content-Security-Policy"), "{page}");
+        let own = site.join(&page);
+        for link in
+            text.split(" href=\"").chain(text.split(" src=\"")).skip(1).filter_map(|rest| rest.split('"').next())
+        {
+            if link.starts_with('#') || link.starts_with("data:") || link.starts_with('<') {
+                continue;
+            }
+            assert!(!link.starts_with('/') && !link.contains("://"), "{page}: {link}");
+            let target = own.parent().unwrap().join(link.split('#').next().unwrap());
+            assert!(target.is_file(), "{page} leads to {link}");
+            links += 1;
+        }
+    }
+    assert!(links > 30, "{links}");
+    // Again, which replaces them.
+    assert_eq!(export_site(&site, &places(&database)).unwrap(), exported);
+}
+
+fn histories(site: &Path) -> Vec<String> {
+    let names = fs::read_dir(site.join("histories")).unwrap();
+    names.map(|entry| format!("histories/{}", entry.unwrap().file_name().into_string().unwrap())).collect()
+}
+
+#[test]
+fn files_of_others_stay() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = directory.path().join("db.sqlite");
+    filled::fill(&database, false);
+    let refused = export_site(directory.path(), &places(&database)).unwrap_err();
+    assert!(refused.problem.contains("not pages of a database"), "{refused:?}");
+    let nowhere = export_site(&directory.path().join("site"), &places(Path::new("/nowhere/db.sqlite"))).unwrap_err();
+    assert!(nowhere.problem.contains("/nowhere/db.sqlite"));
+    assert!(!directory.path().join("site").exists());
+}

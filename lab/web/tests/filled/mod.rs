@@ -1,0 +1,236 @@
+//! A database for tests: two runs, and histories with a step, with failures, with hostile texts, and with more commits than are sent one by one.
+
+use faultline_model::cell::{Case, Cell, TaskMode};
+use faultline_model::commit::{CommitInfo, CommitLine};
+use faultline_model::describe::{Style, VariantInfo, WorkloadInfo};
+use faultline_model::direction::Direction;
+use faultline_model::facts::Facts;
+use faultline_model::journal::Journal;
+use faultline_model::machine::Machine;
+use faultline_model::outcome::Outcome;
+use faultline_model::plan::{
+    HistorySettings, LineMeasure, MeasuredLine, PinPolicy, PlanItem, RunKind, Settings, TimedSettings, Timing,
+};
+use faultline_model::protocol::{Event, Interval, Measure};
+use faultline_model::recipe::{BuildTools, Recipe};
+use faultline_model::record::{RunId, Session};
+use faultline_model::setup::Setup;
+use faultline_model::subject::{BuildResult, Commit, Subject, SubjectIndex};
+use faultline_model::time::UnixMillis;
+use faultline_store::{NewRun, Store};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Text that is executed, if anything of it is taken for markup.
+pub const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\" onmouseover='alert(2)' {{7*7}} \u{202e}\u{0}";
+
+/// Commits of the long history: more than are sent one by one.
+pub const LONG: usize = 6000;
+
+/// The commit of `app` at which it becomes slower.
+pub const STEP: usize = 70;
+
+/// When the runs were made, and the first commit: 2027-01-15.
+const THEN_S: i64 = 1_800_000_000;
+
+/// Makes the database. Runs 1 and 2 measured `zero_fill`; 3 and 4 the history `app` with one task and with four; 5 a hostile one; 6, if it is asked for, a long one.
+pub fn fill(path: &Path, is_long: bool) {
+    let mut store = Store::open_or_create(path).unwrap();
+    timed(&mut store, Some("baseline"), 1000);
+    timed(&mut store, Some(HOSTILE), 1300);
+    for tasks in [1, 4] {
+        let level = move |at: usize| if at < STEP { 1.0 } else { 1.2 + 0.1 * f64::from(tasks) };
+        history(&mut store, "app", tasks, (120, 6), |at, block| match at {
+            30 => None,
+            50 => Some(Err(Outcome::TimedOut { limit_ms: 1000 })),
+            _ => Some(Ok(level(at) * noise(at, block))),
+        });
+    }
+    history(&mut store, HOSTILE, 1, (14, 2), |at, block| Some(Ok(2.0 * noise(at, block))));
+    if is_long {
+        history(&mut store, "long", 1, (LONG, 1), |at, block| {
+            let spike = if at == 4321 { 9.0 } else { 1.0 };
+            Some(Ok(spike * noise(at, block)))
+        });
+    }
+}
+
+/// About 1, the same for the same place.
+fn noise(at: usize, block: u32) -> f64 {
+    let mixed = (at as u64 * 7919 + u64::from(block) * 104_729 + 17).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+    1.0 + 0.004 * (mixed as f64 / f64::from(1 << 24) - 0.5)
+}
+
+fn session() -> Session {
+    let mut facts = Facts::default();
+    facts.text("host.name", "example");
+    facts.text("kernel.release", "6.1.0");
+    facts.text("cpu.model", HOSTILE);
+    facts.count("cpu.logical", 8);
+    facts.count("cpu.usable", 8);
+    Session { started: UnixMillis(THEN_S * 1000), facts: vec![facts] }
+}
+
+fn settings(cpus: &[u32], repeats: u32, kind: RunKind) -> Settings {
+    Settings { cpus: cpus.to_vec(), repeats, seed: 7, limit_ms: None, size: None, kind }
+}
+
+fn timed_settings() -> TimedSettings {
+    TimedSettings { suite: None, pin: PinPolicy::Each, oversubscribe: false, budget_ms: None, copies: 1, tree: None }
+}
+
+fn workload(name: &str, style: Style) -> WorkloadInfo {
+    let is_loop = style == Style::Loop;
+    WorkloadInfo {
+        name: name.to_owned(),
+        summary: "does something".to_owned(),
+        operation: "turn".to_owned(),
+        unit: if is_loop { "turn/s" } else { "s" }.to_owned(),
+        direction: if is_loop { Direction::Higher } else { Direction::Lower },
+        style,
+        window_ms: 300,
+        size: None,
+        size_ranges: Vec::new(),
+        variants: vec![VariantInfo { name: "base".into(), modes: vec![TaskMode::Process], text: "as it is".into() }],
+        lens_operations: None,
+        suites: Vec::new(),
+        roles: Vec::new(),
+    }
+}
+
+fn item(ordinal: u32, block: u32, subject: u32, cell: (&str, u32), timing: Option<Timing>) -> PlanItem {
+    let case = Case { workload: cell.0.into(), variant: "base".into(), mode: TaskMode::Process };
+    PlanItem { ordinal, block, subject: SubjectIndex(subject), cell: Cell { case, tasks: cell.1 }, timing, seed: None }
+}
+
+/// A run of one loop at 1, 2 and 4 tasks, six times each.
+fn timed(store: &mut Store, label: Option<&str>, operations: u64) {
+    let timing = Some(Timing { warmup_ms: 0, window_ms: 300, interval_ms: 100 });
+    let cells = (0..6).flat_map(|block| [1, 2, 4].map(|tasks| (block, tasks)));
+    let plan: Vec<PlanItem> = (0..)
+        .zip(cells)
+        .map(|(ordinal, (block, tasks))| item(ordinal, block, 0, ("zero_fill", tasks), timing))
+        .collect();
+    let run = store
+        .begin_run(&NewRun {
+            label,
+            settings: &settings(&[1, 2, 4], 6, RunKind::Timed(timed_settings())),
+            subjects: &[Subject::as_is(Machine::Host)],
+            workloads: &[workload("zero_fill", Style::Loop)],
+            plan: &plan,
+            session: &session(),
+        })
+        .unwrap();
+    for item in &plan {
+        let rate =
+            operations as f64 * noise(item.ordinal as usize, item.block) * 0.9_f64.powf(f64::from(item.cell.tasks));
+        let interval = |number: u64| {
+            Event::Window(Interval {
+                from_ns: number * 100_000_000,
+                to_ns: (number + 1) * 100_000_000,
+                operations: vec![rate as u64 + number; item.cell.tasks as usize],
+            })
+        };
+        execution(store, run, item.ordinal, (0..3).map(interval), Outcome::Done);
+    }
+    store.finish_run(run).unwrap();
+}
+
+fn execution(store: &mut Store, run: RunId, ordinal: u32, events: impl IntoIterator<Item = Event>, outcome: Outcome) {
+    let at = UnixMillis(THEN_S * 1000 + i64::from(ordinal));
+    let mut journal = store.journal(run);
+    let attempt = journal.begin_attempt(ordinal, at).unwrap();
+    events.into_iter().for_each(|event| journal.record(attempt, &event).unwrap());
+    journal.end_attempt(attempt, &outcome, at).unwrap();
+}
+
+/// What came of an execution of a commit: its seconds, or how it ended; `None` if the commit does not build.
+type Came = Option<Result<f64, Outcome>>;
+
+/// A run that measured so many commits so often.
+fn history(
+    store: &mut Store,
+    subject: &str,
+    tasks: u32,
+    (commits, repeats): (usize, u32),
+    came: impl Fn(usize, u32) -> Came,
+) {
+    let line: Vec<CommitInfo> = (0..commits).map(commit).collect();
+    let subjects: Vec<Subject> =
+        line.iter().enumerate().map(|(at, commit)| built(commit, came(at, 0).is_some())).collect();
+    let blocks = (0..repeats).flat_map(|block| (0..commits).map(move |at| (block, at)));
+    // A commit that does not build is not executed, and one that fails only once.
+    let executed: Vec<(u32, usize, Result<f64, Outcome>)> = blocks
+        .filter_map(|(block, at)| Some((block, at, came(at, block)?)))
+        .filter(|(block, _, came)| *block == 0 || came.is_ok())
+        .collect();
+    let plan: Vec<PlanItem> = (0..)
+        .zip(&executed)
+        .map(|(ordinal, (block, at, _))| item(ordinal, *block, *at as u32, ("load", tasks), None))
+        .collect();
+    let run = store
+        .begin_run(&NewRun {
+            label: None,
+            settings: &settings(&[tasks], repeats, RunKind::History(Box::new(measured(subject, line)))),
+            subjects: &subjects,
+            workloads: &[workload("load", Style::Once)],
+            plan: &plan,
+            session: &session(),
+        })
+        .unwrap();
+    for (ordinal, (_, _, came)) in (0..).zip(executed) {
+        let measure = |value| {
+            Event::Measure(Measure { name: "real_s".into(), unit: "s".into(), direction: Direction::Lower, value })
+        };
+        match came {
+            Ok(seconds) => execution(store, run, ordinal, [measure(seconds)], Outcome::Done),
+            Err(outcome) => execution(store, run, ordinal, [], outcome),
+        }
+    }
+    store.finish_run(run).unwrap();
+}
+
+fn commit(at: usize) -> CommitInfo {
+    let subject = if at.is_multiple_of(5) { format!("Commit {at}: {HOSTILE}") } else { format!("Commit {at}") };
+    CommitInfo {
+        id: format!("{:016x}{at:024x}", (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+        tree: format!("{at:040x}"),
+        parents: Vec::new(),
+        committed_s: THEN_S - 86_400 * 365 + at as i64 * 3600,
+        author: "A. Uthor".to_owned(),
+        subject,
+    }
+}
+
+fn built(commit: &CommitInfo, is_built: bool) -> Subject {
+    let failed = BuildResult::Failed { how: "it ends with status 2".to_owned(), output: HOSTILE.to_owned() };
+    let setup = Setup { directory: is_built.then(|| format!("/builds/{}", commit.id)), ..Setup::default() };
+    Subject {
+        commit: Some(Commit { id: commit.id.clone(), repository: None }),
+        build: Some(if is_built { BuildResult::Built } else { failed }),
+        ..Subject::on(commit.id.clone(), Machine::Host, setup)
+    }
+}
+
+fn measured(subject: &str, commits: Vec<CommitInfo>) -> HistorySettings {
+    HistorySettings {
+        wanted: (0..commits.len() as u32).collect(),
+        measured: MeasuredLine {
+            measure: LineMeasure::Timed(timed_settings()),
+            repository: "/repository".to_owned(),
+            work: None,
+            line: CommitLine { commits },
+            recipe: Recipe {
+                command: Vec::new(),
+                environment: Vec::new(),
+                limit_s: 1,
+                kept: Vec::new(),
+                is_clean: false,
+            },
+            tools: Some(BuildTools { digest: "1".to_owned(), versions: BTreeMap::new() }),
+            command: vec!["./load".to_owned()],
+        },
+        subject: subject.to_owned(),
+        machine: "here".to_owned(),
+    }
+}

@@ -1,0 +1,159 @@
+//! The JSON API over HTTP: what it answers, and that each answer is bounded.
+
+use crate::asked::Served;
+use crate::filled;
+use crate::filled::STEP;
+use serde_json::Value;
+
+fn history_called(served: &Served, subject: &str, tasks: u32) -> String {
+    let all = served.get("/api/v1/histories").json();
+    let found =
+        all["histories"].as_array().unwrap().iter().find(|one| one["subject"] == subject && one["tasks"] == tasks);
+    found.unwrap()["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn runs_come_in_pages_and_one_as_show_prints_it() {
+    let served = Served::new(false);
+    assert_eq!(served.get("/api/v1/health").json()["runs"], 5);
+    let page = served.get("/api/v1/runs?limit=2").json();
+    let ids = |page: &Value| {
+        page["runs"].as_array().unwrap().iter().map(|run| run["id"].as_i64().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!((ids(&page), page["next"].as_i64()), (vec![5, 4], Some(4)));
+    let rest = served.get("/api/v1/runs?before=4").json();
+    assert_eq!((ids(&rest), &rest["next"]), (vec![3, 2, 1], &Value::Null));
+    let run = served.get("/api/v1/runs/1").json();
+    assert_eq!((run["run"].as_i64(), run["curves"].as_array().unwrap().len()), (Some(1), 1));
+    assert_eq!(served.get("/api/v1/runs/3").json()[0]["subject"], "app");
+    assert_eq!(served.get("/api/v1/runs/77").status, 404);
+}
+
+#[test]
+fn samples_come_by_range_as_they_were_saved() {
+    let served = Served::new(false);
+    let page = served.get("/api/v1/runs/1/executions?limit=3").json();
+    let executions = page["executions"].as_array().unwrap();
+    assert_eq!((executions.len(), executions[1]["cell"]["tasks"].as_u64()), (3, Some(2)));
+    let after = page["next"].as_i64().unwrap();
+    assert_eq!(
+        served.get(&format!("/api/v1/runs/1/executions?after={after}")).json()["executions"].as_array().unwrap().len(),
+        15
+    );
+    let execution = executions[1]["id"].as_i64().unwrap();
+    let address = format!("/api/v1/runs/1/executions/{execution}/samples");
+    let all = served.get(&address).json();
+    assert_eq!((all["total"].as_u64(), all["intervals"].as_array().unwrap().len()), (Some(3), 3));
+    let some = served.get(&format!("{address}?from=1&limit=1")).json();
+    assert_eq!(some["intervals"].as_array().unwrap(), &all["intervals"].as_array().unwrap()[1..2]);
+    assert_eq!(served.get(&format!("{address}?phase=warmup")).json()["total"], 0);
+    // The execution of another run, and none.
+    assert_eq!(served.get(&format!("/api/v1/runs/2/executions/{execution}/samples")).status, 404);
+    assert_eq!(served.get("/api/v1/runs/99/executions").status, 404);
+    let once = served.get("/api/v1/runs/3/executions?limit=1").json()["executions"][0]["id"].as_i64().unwrap();
+    let once = served.get(&format!("/api/v1/runs/3/executions/{once}/samples")).json();
+    assert_eq!(once["measures"][0]["name"], "real_s");
+}
+
+#[test]
+fn runs_are_compared_by_their_numbers_and_files_are_not_read() {
+    let served = Served::new(false);
+    let compared = served.get("/api/v1/compare?a=1&b=2").json();
+    assert_eq!(compared["workloads"].as_array().unwrap().len(), 3);
+    // The working directory has a file of that name.
+    for name in ["Cargo.toml", "src/lib.rs", "/etc/passwd", "1%40a", "baseline", ""] {
+        let answer = served.get(&format!("/api/v1/compare?a=1&b={name}"));
+        assert_eq!(answer.status, 400, "{name}");
+    }
+    assert_eq!(served.get("/api/v1/compare?a=1&b=99").status, 404);
+    assert_eq!(served.get("/api/v1/compare?a=1").status, 400);
+    let refused = served.get("/api/v1/compare?a=1&b=3");
+    assert_eq!(refused.status, 422, "{refused:?}");
+    assert!(refused.json()["error"].as_str().unwrap().contains("run 3"));
+}
+
+#[test]
+fn a_history_has_its_step_its_failures_and_its_values() {
+    let served = Served::new(false);
+    let id = history_called(&served, "app", 1);
+    let series = served.get(&format!("/api/v1/histories/{id}")).json();
+    assert_eq!(series["points"].as_array().unwrap().len(), 120);
+    let timeline = served.get(&format!("/api/v1/histories/{id}/timeline")).json();
+    let marks = timeline["marks"].as_array().unwrap();
+    assert_eq!((marks.len(), marks[3]["values"].as_array().unwrap().len()), (120, 6));
+    assert_eq!((marks[30]["why"].as_str(), marks[50]["why"].as_str()), (Some("does not build"), Some("does not end")));
+    let steps = timeline["steps"].as_array().unwrap();
+    assert_eq!((steps.len(), steps[0]["by"].as_u64()), (1, Some(STEP as u64)));
+    assert!(steps[0]["change"].as_str().unwrap().starts_with("+30"), "{}", steps[0]);
+    let some = served.get(&format!("/api/v1/histories/{id}/timeline?from=10&to=12")).json();
+    assert_eq!(some["marks"].as_array().unwrap()[..], marks[10..=12]);
+    assert_eq!(served.get("/api/v1/histories/0000000000000000").status, 404);
+    assert_eq!(served.get(&format!("/api/v1/histories/{id}/timeline?from=9&to=3")).status, 400);
+    assert_ne!(id, history_called(&served, "app", 4));
+}
+
+#[test]
+fn many_commits_come_in_buckets_without_losing_the_one_that_is_slow() {
+    let served = Served::new(true);
+    let id = history_called(&served, "long", 1);
+    let wide = served.get(&format!("/api/v1/histories/{id}/timeline?width=300")).json();
+    let buckets = wide["buckets"].as_array().unwrap();
+    assert_eq!((buckets.len(), wide["marks"].as_array().unwrap().len()), (300, 0));
+    assert!(
+        buckets
+            .iter()
+            .any(|bucket| bucket["level"]["high_at"] == 4321 && bucket["level"]["high"].as_f64().unwrap() > 8.0)
+    );
+    let near = served.get(&format!("/api/v1/histories/{id}/timeline?from=4000&to=5000&width=300")).json();
+    assert_eq!((near["marks"].as_array().unwrap().len(), near["buckets"].as_array().unwrap().len()), (1001, 0));
+}
+
+#[test]
+fn the_api_takes_the_described_parameters_and_no_others() {
+    let served = Served::new(false);
+    let description = served.get("/api/v1/openapi.json").json();
+    let execution = served.get("/api/v1/runs/1/executions?limit=1").json()["executions"][0]["id"].to_string();
+    let history = history_called(&served, "app", 1);
+    for (path, operation) in description["paths"].as_object().unwrap() {
+        let path = path.replace("{run}", "1").replace("{execution}", &execution).replace("{history}", &history);
+        let parameters = operation["get"]["parameters"].as_array().unwrap();
+        let query: Vec<&Value> = parameters.iter().filter(|one| one["in"] == "query").collect();
+        let value = |schema: &Value| match (schema["enum"][0].as_str(), &schema["minimum"]) {
+            (Some(word), _) => word.to_owned(),
+            (None, least) => least.as_i64().unwrap().max(1).to_string(),
+        };
+        let pairs: Vec<String> =
+            query.iter().map(|one| format!("{}={}", one["name"].as_str().unwrap(), value(&one["schema"]))).collect();
+        let answer = served.get(&format!("/api/v1{path}?{}", pairs.join("&")));
+        assert_eq!(answer.status, 200, "{path}: {answer:?}");
+        let answered = answer.json();
+        let schema = &operation["get"]["responses"]["200"]["content"]["application/json"]["schema"];
+        for field in schema["required"].as_array().into_iter().flatten() {
+            assert!(answered.get(field.as_str().unwrap()).is_some(), "{path} has no {field}");
+        }
+        if let Some(format) = schema["properties"]["format"]["const"].as_str() {
+            assert_eq!(answered["format"], format, "{path}");
+        }
+        for odd in ["colour=red".to_owned(), pairs.first().map_or("x".to_owned(), |pair| format!("{pair}&{pair}"))] {
+            assert_eq!(served.get(&format!("/api/v1{path}?{odd}")).status, 400, "{path}?{odd}");
+        }
+        for one in query.iter().filter(|one| one["schema"]["maximum"].is_u64()) {
+            let beyond = one["schema"]["maximum"].as_u64().unwrap() + 1;
+            let refused = served.get(&format!("/api/v1{path}?{}={beyond}", one["name"].as_str().unwrap()));
+            assert_eq!(refused.status, 400, "{path} {one}");
+        }
+    }
+}
+
+#[test]
+fn what_a_run_adds_is_seen_a_moment_later() {
+    let served = Served::new(false);
+    assert_eq!(served.get("/api/v1/health").json()["runs"], 5);
+    let before = served.get(&format!("/api/v1/histories/{}", history_called(&served, "app", 1))).json();
+    filled::fill(&served.database, false);
+    std::thread::sleep(std::time::Duration::from_millis(2100));
+    let health = served.get("/api/v1/health").json();
+    assert_eq!((health["runs"].as_u64(), health["histories"].as_u64()), (Some(10), Some(3)));
+    let after = served.get(&format!("/api/v1/histories/{}", history_called(&served, "app", 1))).json();
+    assert_eq!((&before["runs"], &after["runs"]), (&serde_json::json!([3]), &serde_json::json!([8, 3])));
+}

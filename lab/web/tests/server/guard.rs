@@ -1,0 +1,146 @@
+//! What the server refuses: foreign names, missing tokens, writing, and requests that are too long or no requests at all.
+
+use crate::asked::{Served, places};
+use crate::filled;
+use faultline_web::{NewToken, ServeRequest, Server, Tokens};
+use std::sync::Arc;
+
+#[test]
+fn foreign_names_are_refused_before_anything_is_read() {
+    let served = Served::with(false, None, &["lab.example"]);
+    for host in ["127.0.0.1", "localhost:80", "lab.example", "LAB.example:443"] {
+        assert_eq!(served.ask("GET", "/api/v1/health", &[&format!("Host: {host}")]).status, 200, "{host}");
+    }
+    for host in ["evil.example", "127.0.0.1.evil.example", "192.0.2.1", "", "localhost@evil.example"] {
+        assert_eq!(served.ask("GET", "/api/v1/health", &[&format!("Host: {host}")]).status, 421, "{host}");
+    }
+    let two = served.ask("GET", "/api/v1/health", &["Host: localhost", "Host: localhost"]);
+    assert_eq!(two.status, 421);
+    assert_eq!(served.ask("GET", "http://evil.example/api/v1/health", &[]).status, 421);
+    let none = served.raw(b"GET /api/v1/health HTTP/1.1\r\nConnection: close\r\n\r\n");
+    assert!([400, 421].contains(&none.status), "{none:?}");
+}
+
+#[test]
+fn with_tokens_nobody_reads_without_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("tokens");
+    let token = NewToken::add_to(&file).unwrap().token;
+    let served = Served::with(false, Some(Tokens::read(&file).unwrap()), &[]);
+    let ask = |header: &str| served.ask("GET", "/api/v1/runs/1", &[header]);
+    let refused = served.get("/api/v1/runs/1");
+    assert_eq!(refused.status, 401);
+    assert!(refused.head.contains("www-authenticate: basic"));
+    assert!(!refused.body.contains("zero_fill"));
+    assert_eq!(ask(&format!("Authorization: Bearer {token}")).status, 200);
+    assert_eq!(ask(&format!("authorization: bearer {token}")).status, 200);
+    let basic = |user: &str, password: &str| format!("Authorization: Basic {}", base64(&format!("{user}:{password}")));
+    assert_eq!(ask(&basic("anyone", &token)).status, 200);
+    for wrong in [
+        basic(&token, "x"),
+        basic("x", &token[1..]),
+        format!("Authorization: Bearer {}0", &token[1..]),
+        "Authorization: Bearer".into(),
+        "Authorization: Basic %%%".into(),
+    ] {
+        assert_eq!(ask(&wrong).status, 401, "{wrong}");
+    }
+}
+
+fn base64(text: &str) -> String {
+    use base64::Engine as _;
+    base64::engine::general_purpose::STANDARD.encode(text)
+}
+
+#[test]
+fn nothing_but_reading_is_possible_and_no_answer_can_be_framed_or_executed() {
+    let served = Served::new(false);
+    for method in ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "BREW"] {
+        assert_eq!(served.ask(method, "/api/v1/runs/1", &["Content-Length: 0"]).status, 405, "{method}");
+    }
+    let head = served.ask("HEAD", "/api/v1/runs/1", &[]);
+    assert_eq!((head.status, head.body.as_str()), (200, ""));
+    for target in ["/api/v1/runs", "/api/v1/runs/99", "/nowhere"] {
+        let answer = served.get(target);
+        for told in [
+            "content-security-policy: default-src 'none'",
+            "x-content-type-options: nosniff",
+            "x-frame-options: deny",
+            "referrer-policy: no-referrer",
+            "cross-origin-resource-policy: same-origin",
+        ] {
+            assert!(answer.head.contains(told), "{target}: {told}: {}", answer.head);
+        }
+        assert!(!answer.head.contains("access-control-allow"), "{}", answer.head);
+    }
+}
+
+#[test]
+fn odd_requests_get_a_clear_refusal_and_no_insight() {
+    let served = Served::new(false);
+    let traversals = [
+        "/../../etc/passwd",
+        "/api/v1/../../../etc/passwd",
+        "/api/v1/runs/..%2f..%2fetc%2fpasswd",
+        "/%2e%2e/%2e%2e/etc/passwd",
+        "//etc/passwd",
+        "/api/v1/runs/1/../../../../etc/passwd",
+    ];
+    let numbers = [
+        "/api/v1/runs/-1",
+        "/api/v1/runs/0",
+        "/api/v1/runs/1e3",
+        "/api/v1/runs/99999999999999999999",
+        "/api/v1/runs/1%00",
+        "/api/v1/runs/%ff",
+        "/api/v1/runs/1%27%20OR%201=1",
+        "/api/v1/runs/%3Cscript%3Ealert(1)%3C/script%3E",
+    ];
+    let queries = [
+        "/api/v1/runs?limit=0",
+        "/api/v1/runs?limit=1001",
+        "/api/v1/runs?limit=%00",
+        "/api/v1/runs?before=%27%3BDROP%20TABLE%20run%3B--",
+        "/api/v1/runs?limit=1&limit=2",
+        "/api/v1/histories/x?y",
+    ];
+    for target in traversals.iter().chain(&numbers).chain(&queries) {
+        let answer = served.get(target);
+        assert!((400..500).contains(&answer.status), "{target}: {answer:?}");
+        for insight in ["root:", "panicked", "src/", ".rs:", "sqlite", served.database.to_str().unwrap()] {
+            assert!(!answer.body.contains(insight), "{target}: {}", answer.body);
+        }
+    }
+    let long = format!("/api/v1/runs?limit={}", "1".repeat(60_000));
+    assert!([400, 414, 431].contains(&served.get(&long).status));
+    let heavy = format!("X-Heavy: {}", "x".repeat(60_000));
+    assert_eq!(served.ask("GET", "/api/v1/runs", &[&heavy]).status, 431);
+    let garbage = served.raw(b"\x16\x03\x01 not http\r\n\r\n");
+    assert!([0, 400].contains(&garbage.status), "{garbage:?}");
+    assert_eq!(served.get("/api/v1/health").status, 200);
+    assert!(served.said.lock().unwrap().is_empty(), "{:?}", served.said);
+}
+
+#[test]
+fn beyond_this_machine_it_listens_only_with_a_token() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = directory.path().join("db.sqlite");
+    filled::fill(&database, false);
+    let request = |listen: &str, tokens| ServeRequest {
+        listen: listen.parse().unwrap(),
+        tokens,
+        hosts: Vec::new(),
+        log: Arc::new(|_: &str| {}),
+    };
+    let refused = Server::bind(request("0.0.0.0:0", None), places(database.clone())).err().unwrap();
+    assert!(refused.problem.contains("no token"), "{refused:?}");
+    let file = directory.path().join("tokens");
+    NewToken::add_to(&file).unwrap();
+    let tokens = Some(Tokens::read(&file).unwrap());
+    assert!(Server::bind(request("0.0.0.0:0", tokens), places(database.clone())).is_ok());
+    let taken = Server::bind(request("127.0.0.1:0", None), places(database.clone())).unwrap();
+    let again = Server::bind(request(&taken.address().to_string(), None), places(database)).err().unwrap();
+    assert!(again.problem.starts_with("cannot listen on 127.0.0.1:"), "{again:?}");
+    let nothing = Server::bind(request("127.0.0.1:0", None), places("/nowhere/db.sqlite".into())).err().unwrap();
+    assert!(nothing.problem.contains("/nowhere/db.sqlite"), "{nothing:?}");
+}
