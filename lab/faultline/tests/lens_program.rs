@@ -295,7 +295,16 @@ fn a_run_that_is_killed_goes_on_with_the_same_machine_and_program_alone() {
     };
     let mut begun = in_place(lens::program(&lab, ODD, &["./counters", "{threads}", "2000"]));
     let child = begun.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    lab::await_boot("a second boot", || lab.attempts() >= Some(2) && each_report_has_a_keeper(&lab));
+    // Looked at while it is stopped, so that nothing changes between the look and the kill.
+    let signal = |signal| kill_process(Pid::from_child(&child), signal).unwrap();
+    lab::await_boot("a second boot", || {
+        signal(Signal::STOP);
+        let is_time = lab.attempts() >= Some(2) && each_report_has_a_keeper(&lab);
+        if !is_time {
+            signal(Signal::CONT);
+        }
+        is_time
+    });
     lab::kill(child);
     lab::await_that("an empty scratch directory", || lab.scratch_left().is_empty());
     lab.assert_nothing_left();
