@@ -23,10 +23,15 @@ impl Repository {
 
     /// Declares the program, measured three times at each commit that is picked, with these keys in addition.
     fn declare(&self, keys: &str) {
+        self.declare_repeated(3, keys);
+    }
+
+    /// The same with another number of repeats.
+    fn declare_repeated(&self, repeats: u32, keys: &str) {
         let branch = BRANCH.replace('"', "\\\"");
         let text = format!(
             "[subject.app]\nrepository = \"repository\"\nwork = \"work\"\nbranch = \"{branch}\"\nbuild = \"./build\"\n\
-             keep = [\"prog\"]\ncommand = \"./prog\"\nrepeats = 3\nseed = 1\n{keys}\n[variant.other]\nenvironment = {{ X = 1 }}\n"
+             keep = [\"prog\"]\ncommand = \"./prog\"\nrepeats = {repeats}\nseed = 1\n{keys}\n[variant.other]\nenvironment = {{ X = 1 }}\n"
         );
         fs::write(self.lab.path("faultline.toml"), text).unwrap();
     }
@@ -347,10 +352,12 @@ fn a_compilers_step_is_bridged_and_labelled_as_a_quirk() {
     };
     install(1);
     (0..8).for_each(|_| repository.commit_built(20, COMPILED));
-    repository.declare(&format!(
+    // Fewer would leave it undecided: the interval of their median covers too little.
+    let with_compiler = format!(
         "environment = {{ CC = \"{}\" }}\n[[quirk]]\nwhat = \"never <b>\"\nsince = \"2001-01-01\"",
         compiler.display()
-    ));
+    );
+    repository.declare_repeated(6, &with_compiler);
     let run = |repository: &Repository| {
         let output = repository.run(&["run", "--quiet"]);
         assert_eq!(output.status.code(), Some(0), "{}", said(&output));

@@ -91,6 +91,13 @@ pub enum ChangeCaution {
     },
 }
 
+impl ChangeCaution {
+    /// Whether no step is reported for it.
+    pub fn withholds(&self) -> bool {
+        matches!(self, ChangeCaution::Restless { .. } | ChangeCaution::UnlikeAnyNoise { .. })
+    }
+}
+
 /// A series with its steps. `format` is [`Changes::FORMAT`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Changes {

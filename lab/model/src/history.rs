@@ -288,7 +288,12 @@ pub struct HistoryStep {
 impl HistoryStep {
     /// Whether nothing has to be done about it: it is ignored or fixed, or the surroundings made it, not the program.
     pub fn is_settled(&self) -> bool {
-        self.state.now.is_settled() || self.cause.as_ref().is_some_and(|cause| cause.label == StepLabel::Quirk)
+        self.state.now.is_settled() || self.is_quirk()
+    }
+
+    /// Whether the surroundings made it, not the program.
+    pub fn is_quirk(&self) -> bool {
+        self.cause.as_ref().is_some_and(|cause| cause.label == StepLabel::Quirk)
     }
 }
 

@@ -73,10 +73,12 @@ impl Store {
         })
     }
 
-    /// Opens another session of a run. Attempts that were running when the last session was killed become interrupted. Fails if another process measures the run, or
+    /// Opens another session of a run. Attempts that were running when the last session was killed become interrupted. Fails if there is no such run, if another process measures the run, or
     /// if the database cannot be written.
     pub fn resume_run(&mut self, run: RunId, session: &Session) -> Result<(), StoreError> {
         self.hold_run(run)?;
+        // Held, it can no longer be deleted; on another machine it may have been since it was found.
+        self.load_head(run)?;
         self.write("save the session in", |transaction| {
             transaction.execute(
                 "UPDATE attempt SET outcome = ?2, outcome_kind = ?3, ended_ms = ?4 WHERE run_id = ?1 AND outcome IS NULL",

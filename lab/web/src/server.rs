@@ -61,11 +61,17 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens. Fails if the database cannot be read, if it listens beyond this machine without a token, or if the address is taken.
+    /// Listens. Fails if the database cannot be read, if it can be reached from other machines without a token, or if the address is taken.
     pub fn bind(request: ServeRequest, places: Places) -> Result<Self, Error> {
         if !request.listen.ip().is_loopback() && request.tokens.is_none() {
             return Err(Error::usage(
                 format!("{} can be reached from other machines, and no token is asked for", request.listen),
+                "`--token-file FILE` names a file of tokens; `--new-token FILE` makes one",
+            ));
+        }
+        if !request.hosts.is_empty() && request.tokens.is_none() {
+            return Err(Error::usage(
+                "a proxy in front can be reached from other machines, and no token is asked for",
                 "`--token-file FILE` names a file of tokens; `--new-token FILE` makes one",
             ));
         }

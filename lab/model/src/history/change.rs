@@ -122,7 +122,7 @@ impl HistorySeries {
     }
 
     /// The step that a place means now, by its number: of those with the same effect whose ranges share a commit with that of the place, the one whose estimated
-    /// commit is nearest. So what was said of one change is never taken for another. `None` if there is none, or if the series lacks the place's commits.
+    /// commit is nearest. A change that appears in the same range later, when more commits are measured, may be taken for it. `None` if there is none, or if the series lacks the place's commits.
     pub fn step_meant(&self, place: &ChangePlace) -> Option<usize> {
         let positions = self.positions();
         let at = |id: &String| positions.get(id.as_str()).copied();

@@ -56,7 +56,8 @@ impl<'a> Gate<Finding<'a>> {
 }
 
 impl HistorySeries {
-    /// Whether it shows a step of a newer series of the same subject: one with the same effect, whose range shares a commit with that of the step.
+    /// Whether it shows a step of a newer series of the same subject: one with the same effect, whose range shares a commit with that of the step. A quirk
+    /// shows no change of the program.
     pub fn shows(&self, newer: &HistorySeries, step: &HistoryStep) -> bool {
         let positions = newer.positions();
         let place = |position: u32| positions.get(self.commit(position)?.id.as_str()).copied();
@@ -65,7 +66,8 @@ impl HistorySeries {
             (Some(earliest), Some(latest)) => earliest < step.latest && step.earliest < latest,
             _ => false,
         };
-        self.steps.steps.iter().any(|own| own.effect == step.effect && is_it(own))
+        let is_like_it = |own: &HistoryStep| own.effect == step.effect && (!own.is_quirk() || step.is_quirk());
+        self.steps.steps.iter().any(|own| is_like_it(own) && is_it(own))
     }
 }
 

@@ -2,7 +2,7 @@
 
 import type { Sheet } from './csv'
 import { percent, quantity, span } from './figure'
-import type { CommitMark, Timeline } from './model'
+import type { CommitMark, Estimate, Timeline } from './model'
 import { oneLine, shortEnd } from './shorten'
 import type { Spot } from './timeline'
 import type { Description } from './tooltip'
@@ -10,6 +10,9 @@ import type { Description } from './tooltip'
 /** Digits of a commit's name. */
 const DIGITS = 12
 const LETTERS = 140
+
+/** The coverage that an interval needs, so that values outside it differ: that of six executions. */
+const LEAST_COVERAGE = 0.95
 
 export function shortName(commit: string): string {
   return commit.slice(0, DIGITS)
@@ -57,8 +60,15 @@ function changeAt(timeline: Timeline, mark: CommitMark): string | null {
   const before = timeline.marks.findLast((other) => other.position < mark.position && other.value !== null)
   if (!before?.value || !mark.value || before.value.median === 0) return null
   const change = mark.value.median / before.value.median - 1
-  const direction = change > 0 ? 'worse' : change < 0 ? 'better' : 'the same'
+  const direction = isClear(timeline, before.value, mark.value) ? (change > 0 ? 'worse' : 'better') : 'inconclusive'
   return `${change > 0 ? '+' : ''}${(change * 100).toFixed(1)} %, ${direction}; a single commit's, not a step's`
+}
+
+/** Whether two values differ beyond their intervals, or exactly. Intervals of too few executions cover too little. */
+function isClear(timeline: Timeline, before: Estimate, now: Estimate): boolean {
+  if (timeline.is_exact) return before.median !== now.median
+  const areKnown = Math.min(before.coverage, now.coverage) >= LEAST_COVERAGE
+  return areKnown && (before.high < now.low || now.high < before.low)
 }
 
 function ofBucket(timeline: Timeline, spot: Spot): Description {

@@ -11,8 +11,9 @@ use crate::page::document::table;
 use crate::page::value;
 use crate::quantity::Quantity;
 use crate::style::UNICODE;
-use faultline_model::changes::{Effect, Status};
+use faultline_model::changes::{ChangeCaution, Effect, Status};
 use faultline_model::commit::short_name;
+use faultline_model::drill::StepLabel;
 use faultline_model::history::{HistorySeries, HistoryStep, PointResult, StepBasis};
 use faultline_model::record::{RunId, RunLine, RunState};
 use faultline_model::time::UnixMillis;
@@ -125,12 +126,21 @@ fn row(one: &HistoryRow<'_>, site: &Site) -> Markup {
 fn state(series: &HistorySeries, step: Option<&HistoryStep>) -> Markup {
     let (class, sign, text) = match (step, &series.steps.basis) {
         (None, StepBasis::TooShort { .. }) => ("quiet", "–", "too few commits".to_owned()),
+        (None, StepBasis::Noisy { cautions, .. }) if cautions.iter().any(ChangeCaution::withholds) => {
+            ("partly", "?", "inconclusive: the noise hides steps".to_owned())
+        }
         (None, _) => ("quiet", "=", "no step".to_owned()),
-        (Some(step), _) => match (step.effect, step.status == Some(Status::Provisional) || step.between_runs) {
+        (Some(step), _) => match (step.effect, is_uncertain(step)) {
             (Effect::Worse, false) => ("bad", "▼", words::kind(step)),
             (Effect::Better, false) => ("good", "▲", words::kind(step)),
             (_, true) => ("partly", "?", words::kind(step)),
         },
     };
     markup! { span.badge.(class) { span.sign aria-hidden="true" { (sign) } " " (one_line(&text)) } }
+}
+
+/// Whether a step may be none, or may be one of the surroundings.
+fn is_uncertain(step: &HistoryStep) -> bool {
+    let is_of_code = step.cause.as_ref().is_none_or(|cause| cause.label == StepLabel::Code);
+    step.status == Some(Status::Provisional) || step.between_runs || !is_of_code
 }

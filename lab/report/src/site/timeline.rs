@@ -8,8 +8,9 @@ use crate::page::delivery::Site;
 use crate::page::document::table;
 use crate::page::value;
 use crate::style::UNICODE;
+use faultline_model::changes::ChangeCaution;
 use faultline_model::commit::short_name;
-use faultline_model::history::HistorySeries;
+use faultline_model::history::{HistorySeries, StepBasis};
 use faultline_model::time::UnixMillis;
 use faultline_model::timeline::{CommitMark, StepMark, Timeline};
 use maud::{Markup, html as markup};
@@ -98,9 +99,20 @@ fn steps(series: &HistorySeries, timeline: &Timeline) -> Markup {
     markup! {
         section #steps aria-labelledby="steps-title" {
             h2 #steps-title { "Steps" }
-            @if timeline.steps.is_empty() { p.nothing { "No step was found." } }
+            @if timeline.steps.is_empty() { p.nothing { (without_steps(series)) } }
             @else { (table("Steps, the newest first", false, head, body)) }
         }
+    }
+}
+
+/// Why there are no steps: only a search that could find some says that there are none.
+fn without_steps(series: &HistorySeries) -> &'static str {
+    match &series.steps.basis {
+        StepBasis::TooShort { .. } => "Not searched: too few commits have results.",
+        StepBasis::Noisy { cautions, .. } if cautions.iter().any(ChangeCaution::withholds) => {
+            "Inconclusive: the noise is of a kind in which no step is reported."
+        }
+        StepBasis::Noisy { .. } | StepBasis::Exact => "No step was found.",
     }
 }
 

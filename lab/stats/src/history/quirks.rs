@@ -3,6 +3,7 @@
 use super::bridge::{change, outcomes};
 use super::run::HistoryRun;
 use super::surroundings::Difference;
+use crate::interval::fewest_values;
 use faultline_model::drill::{Change, StepLabel};
 use faultline_model::history::quirk::{Bridge, DeclaredQuirk, Quirk, QuirkPlace, QuirkTime, StepCause, letter};
 use faultline_model::history::{HistoryPoint, HistoryStep, PointResult};
@@ -83,8 +84,13 @@ pub(super) fn cause(step: &HistoryStep, points: &[HistoryPoint], quirks: &[Quirk
         return None;
     }
     if between.is_empty() {
-        // Its commits are declared to have other surroundings, which cannot be measured.
-        return Some(StepCause { quirks: letters, label: StepLabel::Quirk, of_surroundings: None, of_commits: None });
+        // Its commits are declared to have other surroundings, which cannot be measured. The program may have changed at the same place.
+        return Some(StepCause {
+            quirks: letters,
+            label: StepLabel::Undecided,
+            of_surroundings: None,
+            of_commits: None,
+        });
     }
     let bridges: Option<Vec<Change>> = between.iter().map(|quirk| Some(quirk.bridge?.change)).collect();
     let of_surroundings =
@@ -92,14 +98,21 @@ pub(super) fn cause(step: &HistoryStep, points: &[HistoryPoint], quirks: &[Quirk
     let whole = whole(step, points);
     let rest = of_surroundings.and_then(|surroundings| Some(product(&[whole?, inverse(&surroundings)])));
     let label = match (whole, of_surroundings, rest) {
-        (Some(whole), Some(surroundings), Some(rest)) => match label(whole.ratio, &surroundings, &rest, least) {
-            // What the commits changed may be what was declared of them.
-            StepLabel::Code if !of_commits.is_empty() => StepLabel::Undecided,
-            label => label,
-        },
+        (Some(whole), Some(surroundings), Some(rest)) if is_known(step, rest.units) => {
+            match label(whole.ratio, &surroundings, &rest, least) {
+                // What the commits changed may be what was declared of them.
+                StepLabel::Code if !of_commits.is_empty() => StepLabel::Undecided,
+                label => label,
+            }
+        }
         _ => StepLabel::Undecided,
     };
     Some(StepCause { quirks: letters, label, of_surroundings, of_commits: rest })
+}
+
+/// Whether medians of so many values have intervals that cover enough. Exact values, which have no status, need none.
+fn is_known(step: &HistoryStep, units: u32) -> bool {
+    step.status.is_none() || u64::from(units) >= fewest_values()
 }
 
 /// Whether a quirk of commits begins or ends within the range of a step.
@@ -267,8 +280,8 @@ mod tests {
             },
         };
         let all = run(1, "gcc", (0..40).map(|at| (at, if at < 20 { 1.0 } else { 1.3 })));
-        assert_eq!(only(&of(&[&all], &[commits(20, None)])).1.label, StepLabel::Quirk);
-        assert_eq!(only(&of(&[&all], &[commits(5, Some(19))])).1.label, StepLabel::Quirk, "it ends there");
+        assert_eq!(only(&of(&[&all], &[commits(20, None)])).1.label, StepLabel::Undecided);
+        assert_eq!(only(&of(&[&all], &[commits(5, Some(19))])).1.quirks, ["A"], "it ends there");
         let elsewhere = of(&[&all], &[commits(5, Some(9)), commits(5, Some(3)), commits(99, None)]);
         assert!(elsewhere.steps.steps[0].cause.is_none());
         assert_eq!((elsewhere.quirks.len(), elsewhere.unplaced_quirks.len()), (1, 2));

@@ -1,7 +1,7 @@
 //! States of a series' steps: from what people and searches said of them, and from later steps that undo them.
 
 use crate::thresholds::CHANGE_UNDONE_SHARE;
-use faultline_model::changes::Effect;
+use faultline_model::changes::{Effect, Status};
 use faultline_model::drill::{Drill, DrillStep, StepLabel};
 use faultline_model::history::change::{ChangeEvent, ChangeState, PlacedEvent, Source};
 use faultline_model::history::{HistorySeries, HistoryStep};
@@ -22,7 +22,7 @@ pub fn states(series: &mut HistorySeries, said: &[PlacedEvent]) {
     series.steps.unplaced = unplaced;
     for (number, mut log) in logs.into_iter().enumerate() {
         log.sort_by_key(|event| event.at);
-        let now = log.iter().fold(ChangeState::Found, after);
+        let (now, _) = log.iter().fold((ChangeState::Found, false), after);
         let fixed_by = undone_by(&series.steps.steps, number);
         let state = &mut series.steps.steps[number].state;
         state.now = if fixed_by.is_some() && !now.is_settled() { ChangeState::Fixed } else { now };
@@ -31,24 +31,36 @@ pub fn states(series: &mut HistorySeries, said: &[PlacedEvent]) {
     }
 }
 
-/// The state after something was said.
-fn after(before: ChangeState, said: &ChangeEvent) -> ChangeState {
+/// The state after something was said, and whether a person said it.
+fn after((before, by_person): (ChangeState, bool), said: &ChangeEvent) -> (ChangeState, bool) {
     match said.source {
-        Source::Search { .. } if before.is_settled() => before,
-        Source::Person { .. } | Source::Search { .. } => said.state,
+        Source::Person { .. } => (said.state, true),
+        Source::Search { .. } if before.is_settled() => (before, by_person),
+        // A search that finds nothing does not take back what a person confirmed.
+        Source::Search { .. } if by_person && said.state == ChangeState::Found => (before, by_person),
+        Source::Search { .. } => (said.state, false),
     }
 }
 
-/// The first commit after a later step that takes back most of a step for the worse; `None` if there is none, or if the step is for the better.
+/// The first commit after later steps that take back most of a step for the worse; `None` if there are none, or if the step is for the better.
 fn undone_by(steps: &[HistoryStep], number: usize) -> Option<u32> {
     let step = &steps[number];
-    let enough = CHANGE_UNDONE_SHARE * (step.to - step.from);
-    // What the surroundings take back is not fixed.
-    let is_of_code = |later: &HistoryStep| later.cause.as_ref().is_none_or(|cause| cause.label == StepLabel::Code);
-    let undoes =
-        |later: &&HistoryStep| later.effect == Effect::Better && is_of_code(later) && step.to - later.to >= enough;
-    let is_worse = step.effect == Effect::Worse;
-    steps[number + 1..].iter().find(undoes).filter(|_| is_worse).map(|later| later.by)
+    if step.effect != Effect::Worse {
+        return None;
+    }
+    let mut taken_back = 0.0;
+    let later = steps[number + 1..].iter().filter(|later| is_certainly_of_code(later));
+    let mut undone = later.filter(|later| {
+        taken_back += later.from - later.to;
+        taken_back >= CHANGE_UNDONE_SHARE * (step.to - step.from)
+    });
+    undone.next().map(|later| later.by)
+}
+
+/// Whether neither the surroundings nor the time of measuring made a step, and no further commits may show that it is none.
+fn is_certainly_of_code(step: &HistoryStep) -> bool {
+    let is_of_code = step.cause.as_ref().is_none_or(|cause| cause.label == StepLabel::Code);
+    is_of_code && !step.between_runs && step.status != Some(Status::Provisional)
 }
 
 /// What a finished search says of the change that it was to confirm; `None` of a search that was to confirm none. The change is confirmed if the search
@@ -125,6 +137,7 @@ mod tests {
         assert_eq!(now(&SLOWER, &[said(1, person(), Fixed), said(2, search(), Confirmed)]), [Fixed]);
         let reopened = [said(1, person(), Ignored), said(2, person(), Found), said(3, search(), Confirmed)];
         assert_eq!(now(&SLOWER, &reopened), [Confirmed]);
+        assert_eq!(now(&SLOWER, &[said(1, person(), Confirmed), said(2, search(), Found)]), [Confirmed]);
     }
 
     #[test]
@@ -151,6 +164,15 @@ mod tests {
             states(&mut series, &[]);
             assert_eq!(series.steps.steps[0].state.now, expected, "{label:?}");
         }
+        // The program takes back a small part after that.
+        let mut series = example::exact_series(&[10.0, 10.0, 15.0, 11.0, 10.8]);
+        series.steps.steps[1].cause = Some(cause(StepLabel::Quirk));
+        states(&mut series, &[]);
+        assert_eq!(series.steps.steps[0].state.now, ChangeState::Found);
+        series.steps.steps[1].cause = None;
+        series.steps.steps[1].between_runs = true;
+        states(&mut series, &[]);
+        assert_eq!(series.steps.steps[0].state.now, ChangeState::Found, "the machine may have changed");
     }
 
     #[test]

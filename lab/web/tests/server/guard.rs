@@ -7,9 +7,12 @@ use std::sync::Arc;
 
 #[test]
 fn foreign_names_are_refused_before_anything_is_read() {
-    let served = Served::with(false, None, &["lab.example"]);
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("tokens");
+    let by_token = format!("Authorization: Bearer {}", NewToken::add_to(&file).unwrap().token);
+    let served = Served::with(false, Some(Tokens::read(&file).unwrap()), &["lab.example"]);
     for host in ["127.0.0.1", "localhost:80", "lab.example", "LAB.example:443"] {
-        assert_eq!(served.ask("GET", "/api/v1/health", &[&format!("Host: {host}")]).status, 200, "{host}");
+        assert_eq!(served.ask("GET", "/api/v1/health", &[&format!("Host: {host}"), &by_token]).status, 200, "{host}");
     }
     for host in ["evil.example", "127.0.0.1.evil.example", "192.0.2.1", "", "localhost@evil.example"] {
         assert_eq!(served.ask("GET", "/api/v1/health", &[&format!("Host: {host}")]).status, 421, "{host}");
@@ -134,6 +137,9 @@ fn beyond_this_machine_it_listens_only_with_a_token() {
     };
     let refused = Server::bind(request("0.0.0.0:0", None), places(database.clone())).err().unwrap();
     assert!(refused.problem.contains("no token"), "{refused:?}");
+    let by_proxy = ServeRequest { hosts: vec!["lab.example".to_owned()], ..request("127.0.0.1:0", None) };
+    let refused = Server::bind(by_proxy, places(database.clone())).err().unwrap();
+    assert!(refused.problem.contains("proxy") && refused.problem.contains("no token"), "{refused:?}");
     let file = directory.path().join("tokens");
     NewToken::add_to(&file).unwrap();
     let tokens = Some(Tokens::read(&file).unwrap());
