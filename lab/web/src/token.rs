@@ -16,7 +16,7 @@ const BYTES: usize = 32;
 #[derive(Debug, Clone)]
 pub struct Tokens(Vec<[u8; BYTES]>);
 
-/// A file of tokens is of no use.
+/// A file of tokens that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TokensError {
     /// It cannot be read.

@@ -27,7 +27,7 @@ pub(crate) fn serve(arguments: &Serve, db: Option<&Path>) -> Result<ExitCode, Fa
     output::print(&format!("http://{}/\n", server.address()))?;
     if !arguments.listen.ip().is_loopback() {
         failure::warn(
-            &"other machines can read what passes between them and this server, the token included; a proxy with TLS in front prevents that",
+            &"other machines can read the traffic of this server, including the token; a proxy with TLS in front prevents that",
         );
     }
     server.run(move || stop.is_set())?;

@@ -1,4 +1,4 @@
-// Brings the page of a history to life: the plot with its strip and controls, and the table of commits that goes with it. The whole choice stands in the address.
+// Brings the page of a history to life: the plot with its strip and controls, and the table of commits that goes with it. The address holds the whole choice.
 
 import { Kept, type Codec } from './address'
 import { sheetOf, words } from './commit'

@@ -20,7 +20,7 @@ const MARGINS = { marginLeft: 74, marginRight: 20, marginTop: 34, marginBottom: 
 /** With more spots than this, each is no longer drawn as a dot of its own. */
 const DOTS = 300
 /** Pixels that the words above a step need. */
-const STEP_WORDS = 70
+const STEP_WORDS = 150
 
 /** The drawing, or nothing when there is no figure to draw. */
 export function drawCourse(timeline: Timeline, asked: Asked, width: number): Drawing<Spot> | null {
@@ -110,7 +110,7 @@ function stepMarks(timeline: Timeline, spots: Spot[], { from, to, across }: Aske
     Plot.rectX(placed, { x1: 'x1', x2: 'x2', fill: colour, fillOpacity: 0.12 }),
     Plot.ruleX(placed, { x: 'x', stroke: colour, strokeDasharray: '4 3', strokeWidth: 1.5 }),
     ...placed.map((one) =>
-      Plot.text([one], { x: 'x', frameAnchor: 'top', dy: one.y, text: () => `${one.step.is_better ? '▼' : '▲'} ${one.step.change}`, fill: colour(one), fontWeight: 600 }),
+      Plot.text([one], { x: 'x', frameAnchor: 'top', dy: one.y, text: () => `${one.step.change}, ${one.step.what}`, fill: colour(one), fontWeight: 600 }),
     ),
   ]
 }

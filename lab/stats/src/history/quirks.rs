@@ -124,8 +124,8 @@ fn is_at(quirk: &Quirk, step: &HistoryStep) -> bool {
     }
 }
 
-/// Whether commits or surroundings changed. In the direction of the step: code, if the commits' part is more than the least change for certain; quirk, if the
-/// surroundings' part is above 0 for certain, and the commits' part is at most half of the step for certain.
+/// Whether commits or surroundings changed. In the direction of the step: code, if the interval of the commits' part is above the least change; quirk, if that of the
+/// surroundings' part is above 0, and that of the commits' part ends at half of the step or below.
 fn label(whole: f64, surroundings: &Change, rest: &Change, least: f64) -> StepLabel {
     let sign = whole.ln().signum();
     let part = |change: &Change| {
