@@ -25,7 +25,7 @@ test('line, band, executions, step and commits that cannot be measured are drawn
   assert.equal((await svg.locator('path.executions').getAttribute('d')).split('M').length - 1, 118 * 6)
   assert.equal(await svg.locator('g[aria-label="dot"] circle').count(), 118)
   assert.equal(await svg.locator('g[aria-label="text"] text').filter({ hasText: '✕' }).count(), 2)
-  assert.match(await svg.innerHTML(), /▲ \+30\.\d %/)
+  assert.match(await svg.innerHTML(), /\+30\.\d %, worse/)
   assert.equal(await page.locator('.strip line.worse').count(), 1)
   assert.match(await page.locator('#reading').innerText(), /118 of 120 commits are measured, 2 cannot be measured/)
   assert.deepEqual(problems, [])
@@ -94,7 +94,7 @@ test('buttons, keys and the strip choose the range, which the address and the ta
 test('by date and on a logarithmic axis the step stays where it is', async () => {
   const { page, problems, close } = await opened('app', '#x=date&log=1')
   assert.match(await page.locator('.timeline .chart svg').innerHTML(), /committed \(UTC\)/)
-  assert.match(await page.locator('.timeline .chart svg').innerHTML(), /▲ \+30\.\d %/)
+  assert.match(await page.locator('.timeline .chart svg').innerHTML(), /\+30\.\d %, worse/)
   await page.getByLabel('Order').check({ force: true })
   await page.getByLabel('Linear').check({ force: true })
   assert.equal(new URL(page.url()).hash, '')
