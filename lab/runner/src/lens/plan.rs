@@ -8,6 +8,7 @@ use faultline_model::describe::{Style, WorkloadInfo};
 use faultline_model::lens::settings::LensSettings;
 use faultline_model::plan::{PlanItem, RunKind, Settings};
 use faultline_model::subject::SubjectIndex;
+use std::cmp::Reverse;
 
 /// The variant name of a program that is not a workload.
 const PROGRAM: &str = "program";
@@ -32,7 +33,7 @@ pub struct LensRequest {
     pub memory_bytes: Option<u64>,
     /// Time limit of each execution in milliseconds, if given.
     pub limit_ms: Option<u64>,
-    /// Seed of the order. In a guest also the seed of the first repeat; each further repeat has the next number.
+    /// In a guest the seed of the first repeat; each further repeat has the next number. Also the seed of the order of machines of one size.
     pub seed: u64,
     /// Settings of the lens.
     pub settings: LensSettings,
@@ -113,6 +114,14 @@ fn give_seeds(items: &mut [PlanItem], request: &LensRequest) -> Result<(), Reque
     Ok(())
 }
 
+/// Within each block, machines with many CPUs go first. They take longest, so that none of them runs alone at the end. Counts do not depend on the order.
+fn largest_first(items: &mut [PlanItem]) {
+    items.sort_by_key(|item| (item.block, Reverse(item.cell.tasks)));
+    for (ordinal, item) in (0..).zip(items) {
+        item.ordinal = ordinal;
+    }
+}
+
 fn plan(request: &LensRequest, cases: &[Case]) -> Result<Plan, RequestError> {
     let mut cpus = request.cpus.clone();
     cpus.sort_unstable();
@@ -142,6 +151,51 @@ fn plan(request: &LensRequest, cases: &[Case]) -> Result<Plan, RequestError> {
         kind: RunKind::Lens(request.settings.clone()),
     };
     let mut items = order(&cells, request.repeats, request.seed);
+    largest_first(&mut items);
     give_seeds(&mut items, request)?;
     Ok(Plan { settings, items })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::tests::workloads;
+
+    #[test]
+    fn large_machines_come_first_in_each_block_and_each_block_has_all() {
+        let settings = LensSettings {
+            sockets: 1,
+            cpus_per_cache: None,
+            costs: "laptop".to_owned(),
+            operations_per_task: None,
+            quantum: None,
+            private_quantum: None,
+            budgets: Vec::new(),
+            again: None,
+        };
+        let request = LensRequest {
+            workloads: vec!["zero_fill".to_owned()],
+            mode: None,
+            cpus: vec![2, 64, 1, 8],
+            repeats: 2,
+            size: None,
+            memory_bytes: None,
+            limit_ms: None,
+            seed: 7,
+            settings,
+        };
+        let items = plan_kernel(&request, &workloads()).unwrap().items;
+        let blocks: Vec<_> = items.chunk_by(|before, item| before.block == item.block).collect();
+        assert_eq!(blocks.len(), 2);
+        for (seed, block) in (7..).zip(blocks) {
+            assert!(block.is_sorted_by_key(|item| Reverse(item.cell.tasks)));
+            let mut cells: Vec<_> =
+                block.iter().map(|item| (item.cell.case.variant.clone(), item.cell.tasks)).collect();
+            cells.sort();
+            let all = ["base", "huge"].map(|variant| [1, 2, 8, 64].map(|cpus| (variant.to_owned(), cpus)));
+            assert_eq!(cells, all.concat());
+            assert!(block.iter().all(|item| item.seed == Some(seed)));
+        }
+        assert!(items.iter().zip(0..).all(|(item, ordinal)| item.ordinal == ordinal));
+    }
 }
