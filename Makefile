@@ -26,7 +26,7 @@ FAULTLINE := target/release/faultline
 PAGE := lab/report/page
 FUZZ_SECONDS := 60
 
-.PHONY: build guest emulator kernel kernels lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-guest test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-frames-lens-peers bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
+.PHONY: build guest emulator kernel kernels lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-guest test-bed test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-frames-lens-peers bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
 	needs-rust needs-build needs-test needs-lens needs-emulator needs-guest workloads
 
 # What each part needs: a command, and the packages that contain it. `make test` names all missing packages at once.
@@ -180,7 +180,13 @@ SUITE := bookworm
 test-fresh:
 	checks/fresh/run.sh $(SUITE)
 
-test-all: test fuzz test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-guest test-newest-emulator
+# Histories and the search of commits on a repository with planted changes (docs/TEST-BED.md): four minutes on a quiet machine.
+test-bed: build
+	@checks/need.sh git=git cc=gcc ld=binutils
+	rm -rf target/test-bed
+	python3 examples/test-bed/check.py $(FAULTLINE) target/test-bed
+
+test-all: test fuzz test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-guest test-bed test-newest-emulator
 	vm/frames/embedding/check.sh target/embedding
 	@# In a directory of its own: cargo keeps the packages of an earlier one, and takes them again while the version is the same.
 	packages=$$(mktemp -d target/publish.XXXXXX) && trap 'rm -rf "$$packages"' EXIT && \

@@ -53,7 +53,10 @@ impl faultline_experiment::Observer for Shown {
     }
 
     fn notice(&mut self, notice: &Notice) {
-        let is_progress = matches!(notice, Notice::BuildingCommitOfHistory { .. });
+        let is_progress = matches!(
+            notice,
+            Notice::BuildingCommitOfHistory { .. } | Notice::BuildingCommit { .. } | Notice::LinkingCommit { .. }
+        );
         if !(self.quiet && is_progress) {
             warn(&notice::words(notice));
         }

@@ -56,7 +56,7 @@ fn the_commit_that_made_it_slower_is_named_and_broken_ones_are_skipped() {
     assert_eq!(output.status.code(), Some(1), "the gate is closed: {}", said(&output));
     let slower = format!("\n  {} (commit 11 ", &repository.commits[11][..12]);
     let words = String::from_utf8_lossy(&output.stderr);
-    assert!(words.contains("\ngate: closed\n") && words.contains(&slower) && !words.contains('\u{1b}'), "{words}");
+    assert!(words.contains("gate: closed\n") && words.contains(&slower) && !words.contains('\u{1b}'), "{words}");
     let found = repository.json(&output);
     assert_eq!(candidates(&found), [[repository.commits[11].as_str()]], "{found:#}");
     let step = found["steps"].as_array().unwrap().iter().find(|step| step["confirmed"] == true).unwrap();
@@ -117,7 +117,7 @@ fn a_gate_is_closed_by_a_search_that_could_not_see_the_least_change() {
     let closed = gated(&[]);
     let words = String::from_utf8(closed.stderr).unwrap();
     assert_eq!(closed.status.code(), Some(1), "{words}");
-    assert!(words.contains("\ngate: closed\n"), "{words}");
+    assert!(words.contains("gate: closed\n"), "{words}");
     assert!(words.contains("\n  inconclusive: 80 % power to detect a change of "), "{words}");
     let passed = String::from_utf8(gated(&["--inconclusive", "pass"]).stderr).unwrap();
     assert!(passed.contains("\n  passes: inconclusive: 80 % power to detect a change of "), "{passed}");
