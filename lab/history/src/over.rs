@@ -52,14 +52,17 @@ impl<'a> Over<'a> {
         steps: &StepSettings,
         places: &Places,
     ) -> Result<Result<Option<HistorySeries>, SeriesError>, Error> {
-        let mut found = series(&self.of_it(&self.stored(places)?), &self.subject.quirks, steps);
+        let stored = self.stored(places)?;
+        let runs = self.of_it(&stored);
+        let mut found = series(&runs, &self.subject.quirks, steps);
         if let Ok(Some(series)) = &mut found {
-            states(series, &stored::said_of_changes(&series.name(), places)?);
+            let said = stored::said_of_changes(series, &runs, places)?;
+            states(series, &said);
         }
         Ok(found)
     }
 
-    /// The same without the newest run.
+    /// The same series without its newest run, and without states; `None` if that is its only run.
     pub fn earlier_series(
         &self,
         steps: &StepSettings,
@@ -67,7 +70,7 @@ impl<'a> Over<'a> {
     ) -> Result<Result<Option<HistorySeries>, SeriesError>, Error> {
         let stored = self.stored(places)?;
         let runs = self.of_it(&stored);
-        Ok(series(runs.get(1..).unwrap_or_default(), &self.subject.quirks, steps))
+        Ok(series(&comparable_before(&runs), &self.subject.quirks, steps))
     }
 
     /// The runs that measured it by this measure.
@@ -196,6 +199,16 @@ impl<'a> Over<'a> {
         let again: BTreeSet<usize> = picked.iter().flat_map(neighbours).collect();
         (picked, again.into_iter().collect())
     }
+}
+
+/// The runs before the newest one whose results belong to its series.
+fn comparable_before<'a>(runs: &[HistoryRun<'a>]) -> Vec<HistoryRun<'a>> {
+    let Some((newest, before)) = runs.split_first() else { return Vec::new() };
+    let parts = |run: &HistoryRun<'a>| run.head.settings.history().map(|history| (&run.head.settings, history));
+    let is_comparable = |run: &&HistoryRun<'a>| {
+        parts(newest).zip(parts(run)).is_some_and(|(newest, run)| differing(newest, run).is_none())
+    };
+    before.iter().filter(is_comparable).copied().collect()
 }
 
 /// What comparable runs, the newest first, say of each commit.

@@ -8,14 +8,14 @@ pub mod quirk;
 use crate::changes::{ChangeCaution, Effect, Status};
 use crate::commit::CommitInfo;
 use crate::count::Count;
-use crate::drill::{StepLabel, Unusable};
+use crate::drill::Unusable;
 use crate::estimate::Estimate;
 use crate::explained::{FilesChanged, LinkedChanges};
 use crate::outcome::Outcome;
 use crate::record::RunId;
 use crate::subject::SubjectIndex;
-use change::StepState;
-use quirk::{Quirk, StepCause};
+use change::{ChangeState, StepState};
+use quirk::{CauseLabel, Quirk, StepCause};
 use serde::{Deserialize, Serialize};
 
 /// What a run that measures commits does next.
@@ -109,6 +109,9 @@ pub struct HistorySeries {
     pub unit: String,
     /// Copies of the command that ran at once, or its threads.
     pub tasks: u32,
+    /// A digest of what its results have in common: recipe, command, measure, machine.
+    #[serde(default)]
+    pub conditions: String,
     /// The runs that it comes from, the newest first.
     pub runs: Vec<RunId>,
     /// Runs of the subject whose results belong to another series, the newest first.
@@ -288,13 +291,33 @@ pub struct HistoryStep {
 impl HistoryStep {
     /// Whether nothing has to be done about it: it is ignored or fixed, or the surroundings made it, not the program.
     pub fn is_settled(&self) -> bool {
-        self.state.now.is_settled() || self.is_quirk()
+        self.state.now.is_settled() || self.blame() == Blame::Surroundings
     }
 
-    /// Whether the surroundings made it, not the program.
-    pub fn is_quirk(&self) -> bool {
-        self.cause.as_ref().is_some_and(|cause| cause.label == StepLabel::Quirk)
+    /// Whether the program made it, as far as that is known.
+    pub fn blame(&self) -> Blame {
+        match &self.cause {
+            // Both sides were measured together, so in the same surroundings.
+            _ if self.state.now == ChangeState::Confirmed => Blame::Program,
+            None => Blame::Program,
+            Some(cause) => match cause.label {
+                CauseLabel::Code => Blame::Program,
+                CauseLabel::Quirk => Blame::Surroundings,
+                CauseLabel::MostlyQuirk | CauseLabel::Inconclusive => Blame::Inconclusive,
+            },
+        }
     }
+}
+
+/// What made a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Blame {
+    /// The surroundings: the program's part is no step.
+    Surroundings,
+    /// It is not shown whether the program's part is a step.
+    Inconclusive,
+    /// The program, as nothing shows otherwise.
+    Program,
 }
 
 /// What lies between two commits of a repository.

@@ -440,10 +440,21 @@ fn what_was_said_of_changes_is_kept_by_series_in_its_order() {
 
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("db.sqlite");
-    let series =
-        |tasks, counted| SeriesName { subject: "it's \"app\"".to_owned(), repository: "/r".to_owned(), tasks, counted };
+    let series = |tasks, counted| SeriesName {
+        subject: "it's \"app\"".to_owned(),
+        repository: "/r".to_owned(),
+        tasks,
+        counted,
+        conditions: "1f".to_owned(),
+    };
     let said = |at: i64, state| PlacedEvent {
-        place: ChangePlace { earliest: "a".into(), by: "b".into(), latest: "c".into(), effect: Effect::Worse },
+        place: ChangePlace {
+            earliest: "a".into(),
+            by: "b".into(),
+            latest: "c".into(),
+            effect: Effect::Worse,
+            levels: Some([0.1, 0.3]),
+        },
         event: ChangeEvent {
             at: UnixMillis(at),
             source: Source::Person { name: "\u{1b}[31m".to_owned() },
@@ -463,4 +474,6 @@ fn what_was_said_of_changes_is_kept_by_series_in_its_order() {
     assert_eq!(store.change_events(&series(1, Some(Count::Transfers))).unwrap(), [first]);
     assert_eq!(store.change_events(&series(2, None)).unwrap(), []);
     assert_eq!(store.change_events(&series(1, Some(Count::Instructions))).unwrap(), []);
+    let others = SeriesName { conditions: "2e".to_owned(), ..series(1, None) };
+    assert_eq!(store.change_events(&others).unwrap(), [], "another command");
 }

@@ -140,7 +140,7 @@ pub(crate) struct Changes {
     #[arg(long, value_name = "COMMIT", requires = "gate", value_parser = super::commit)]
     pub(crate) since: Option<faultline_model::subject::Commit>,
 
-    /// Whether a history that is too short to search fails the gate
+    /// Whether an inconclusive history fails the gate: one too short to search, or a step that may be a quirk
     #[arg(long, value_enum, value_name = "ACTION", default_value = "fail", requires = "gate")]
     pub(crate) inconclusive: WhenInconclusive,
 

@@ -1,12 +1,13 @@
 //! Quirks of a series in words: what changed, how it is bridged, and what that says of steps.
 
 use crate::fact_words;
+use crate::figure::percent;
 use crate::moment;
 use crate::one_line::{cut, one_line};
 use crate::style::Signs;
 use faultline_model::commit::short_name;
-use faultline_model::drill::{Change, StepLabel};
-use faultline_model::history::quirk::{ChangedFact, Quirk, QuirkPlace, StepCause};
+use faultline_model::drill::Change;
+use faultline_model::history::quirk::{CauseLabel, ChangedFact, Quirk, QuirkPlace, StepCause};
 use faultline_model::history::{HistoryPoint, HistorySeries, HistoryStep};
 
 /// Letters of a text of others that are shown.
@@ -31,9 +32,10 @@ pub(super) fn of_step(step: &HistoryStep) -> String {
     let letters = quirks.join(", ");
     let quirk = if quirks.len() == 1 { "quirk" } else { "quirks" };
     match label {
-        StepLabel::Quirk => format!(", {quirk} {letters}"),
-        StepLabel::Code => format!(", code (not {quirk} {letters})"),
-        StepLabel::Layout | StepLabel::Undecided => format!(", code or {quirk} {letters}"),
+        CauseLabel::Quirk => format!(", {quirk} {letters}"),
+        CauseLabel::MostlyQuirk => format!(", mostly {quirk} {letters}"),
+        CauseLabel::Code => format!(", code (not {quirk} {letters})"),
+        CauseLabel::Inconclusive => format!(", code or {quirk} {letters}"),
     }
 }
 
@@ -41,10 +43,21 @@ pub(super) fn of_step(step: &HistoryStep) -> String {
 pub(super) fn cause_word(step: &HistoryStep) -> &'static str {
     match step.cause.as_ref().map(|cause| cause.label) {
         None => "",
-        Some(StepLabel::Code) => "code",
-        Some(StepLabel::Quirk) => "quirk",
-        Some(StepLabel::Layout | StepLabel::Undecided) => "undecided",
+        Some(CauseLabel::Code) => "code",
+        Some(CauseLabel::Quirk) => "quirk",
+        Some(CauseLabel::MostlyQuirk) => "mostly-quirk",
+        Some(CauseLabel::Inconclusive) => "inconclusive",
     }
+}
+
+/// What is not shown of a step that the program or the surroundings made.
+pub(super) fn doubt(step: &HistoryStep) -> String {
+    let of_commits = step.cause.as_ref().and_then(|cause| cause.of_commits.as_ref());
+    let part = of_commits.map_or_else(
+        || "it is not known whether the program or the surroundings changed".to_owned(),
+        |part| format!("the commits may have changed it by {} to {}", share(part.low), share(part.high)),
+    );
+    format!("inconclusive: {part}")
 }
 
 /// How large the parts of the quirks and of the commits are, where that is known.
@@ -69,15 +82,30 @@ fn share(ratio: f64) -> String {
 /// A sentence for each quirk, and one for what could not be placed.
 pub(super) fn sentences(series: &HistorySeries, signs: &Signs) -> Vec<String> {
     let mut said: Vec<String> = series.quirks.iter().map(|quirk| sentence(series, quirk, signs)).collect();
-    if series.steps.steps.iter().any(|step| cause_word(step) == "undecided") {
-        said.push(
+    let least = percent(series.steps.least_change);
+    let of_labels = [
+        ("quirk", format!("quirk: the surroundings changed the value, and the commits by at most {least}.")),
+        (
+            "mostly-quirk",
+            format!(
+                "mostly quirk: the surroundings made at least half of the step. The commits may have changed the value by more than {least}; \
+                 more executions (`repeats`) make it more precise."
+            ),
+        ),
+        (
+            "inconclusive",
             "code or quirk: no commit that was measured in both surroundings tells which. `faultline history run` measures one \
              when it measures in new surroundings; more executions (`repeats`) make it more precise."
                 .to_owned(),
-        );
-    }
+        ),
+    ];
+    let has = |label: &str| series.steps.steps.iter().any(|step| cause_word(step) == label);
+    said.extend(of_labels.into_iter().filter(|(label, _)| has(label)).map(|(_, sentence)| sentence));
     said.extend(series.unplaced_quirks.iter().map(|what| {
-        format!("The declared quirk '{}' names a commit without a result, so it is not placed.", text(what))
+        format!(
+            "The declared quirk '{}' is not placed: the history has not all of its commits, or the last one comes before the first.",
+            text(what)
+        )
     }));
     said
 }

@@ -4,11 +4,11 @@ use super::*;
 use faultline_model::changes::{ChangeCaution, Effect, Status};
 use faultline_model::commit::CommitInfo;
 use faultline_model::count::Count;
-use faultline_model::drill::{Change, StepLabel, Unusable};
+use faultline_model::drill::{Change, Unusable};
 use faultline_model::explained::{FileChange, FilesChanged, LinesChanged, LinkedChanges};
 use faultline_model::gate::Gate;
 use faultline_model::history::change::{ChangeEvent, ChangeState, Source, StepState};
-use faultline_model::history::quirk::{Bridge, ChangedFact, Quirk, QuirkPlace, StepCause};
+use faultline_model::history::quirk::{Bridge, CauseLabel, ChangedFact, Quirk, QuirkPlace, StepCause};
 use faultline_model::history::{
     Author, Between, Differing, FailedBuild, HistorySteps, NotMeasured, OtherRun, StepBasis,
 };
@@ -74,6 +74,7 @@ fn series() -> HistorySeries {
         counted: None,
         unit: "s".to_owned(),
         tasks: 2,
+        conditions: String::new(),
         runs: vec![RunId(3), RunId(1)],
         left_out: vec![OtherRun { run: RunId(2), differs_in: Differing::Tools }],
         points,
@@ -289,14 +290,14 @@ fn quirks_are_shown_with_letters_what_changed_and_how_they_are_bridged() {
         of_surroundings: Some(change(1.4)),
         of_commits: Some(change(1.07)),
     };
-    all[0].steps.steps[0].cause = Some(cause(StepLabel::Undecided));
+    all[0].steps.steps[0].cause = Some(cause(CauseLabel::Inconclusive));
     let shown = words(&history_changes(&all, Format::Table, &Style::PLAIN));
     for part in [
         "Quirk A, since run 3 (1970-01-01 00:00 UTC): a |",
         "`cc --version` was 'gcc 12', is 'a |",
         "kernel release was '6.1', is '6.12'. Bridged by 000000000000: +40.0 % (+39.0 % … +41.0 %) after it.",
         "Quirk B, commits 000000000000 to 000000000000: other flags (declared). Not measured",
-        "The declared quirk 'no place' names a commit without a result",
+        "The declared quirk 'no place' is not placed: the history has not all of its commits, or",
         "worse, between runs, code or quirk A",
         "of the surroundings: +40.0 % (+39.0 % … +41.0 %); of the commits: +7.0 %",
         "code or quirk: no commit that was measured in both surroundings tells which.",
@@ -319,11 +320,20 @@ fn quirks_are_shown_with_letters_what_changed_and_how_they_are_bridged() {
         let gate = Gate::of_histories(all, |_, _| true, WhenInconclusive::Fail);
         (gate.is_open(), history_gate(&gate, &Style::PLAIN))
     };
+    let (is_open, said) = told(&all);
+    assert!(!is_open && said.contains("inconclusive: the commits may have changed it by +6.0 % to +8.0 %"), "{said}");
+    all[0].steps.steps[0].cause = Some(cause(CauseLabel::MostlyQuirk));
     assert!(!told(&all).0);
-    all[0].steps.steps[0].cause = Some(cause(StepLabel::Quirk));
+    let gate = Gate::of_histories(&all, |_, _| true, WhenInconclusive::Pass);
+    let said = history_gate(&gate, &Style::PLAIN);
+    let part = "worse, between runs, mostly quirk A: inconclusive: the commits";
+    assert!(said.starts_with("gate: open, but it is inconclusive") && said.contains(part), "{said}");
+    let shown = words(&history(&all, Format::Table, &Style::PLAIN));
+    assert!(shown.contains("The commits may have changed the value by more than 1.0 %"), "{shown}");
+    all[0].steps.steps[0].cause = Some(cause(CauseLabel::Quirk));
     let (is_open, said) = told(&all);
     assert!(is_open && said.contains("+50.0 %, worse, between runs, quirk A"), "{said}");
-    all[0].steps.steps[0].cause = Some(cause(StepLabel::Code));
+    all[0].steps.steps[0].cause = Some(cause(CauseLabel::Code));
     let (is_open, said) = told(&all);
     assert!(!is_open && said.contains("worse, between runs, code (not quirk A)"), "{said}");
 }

@@ -13,8 +13,7 @@ use crate::quantity::Quantity;
 use crate::style::UNICODE;
 use faultline_model::changes::{ChangeCaution, Effect, Status};
 use faultline_model::commit::short_name;
-use faultline_model::drill::StepLabel;
-use faultline_model::history::{HistorySeries, HistoryStep, PointResult, StepBasis};
+use faultline_model::history::{Blame, HistorySeries, HistoryStep, PointResult, StepBasis};
 use faultline_model::record::{RunId, RunLine, RunState};
 use faultline_model::time::UnixMillis;
 use faultline_model::timeline::Bucket;
@@ -141,6 +140,5 @@ fn state(series: &HistorySeries, step: Option<&HistoryStep>) -> Markup {
 
 /// Whether a step may be none, or may be one of the surroundings.
 fn is_uncertain(step: &HistoryStep) -> bool {
-    let is_of_code = step.cause.as_ref().is_none_or(|cause| cause.label == StepLabel::Code);
-    step.status == Some(Status::Provisional) || step.between_runs || !is_of_code
+    step.status == Some(Status::Provisional) || step.between_runs || step.blame() != Blame::Program
 }

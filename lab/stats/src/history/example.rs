@@ -54,6 +54,7 @@ pub(super) fn exact_series(values: &[f64]) -> HistorySeries {
         counted: Some(Count::Instructions),
         unit: "instructions".to_owned(),
         tasks: 1,
+        conditions: String::new(),
         runs: vec![RunId(1)],
         left_out: Vec::new(),
         quirks: Vec::new(),

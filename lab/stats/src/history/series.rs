@@ -2,7 +2,7 @@
 
 use super::quirks::{cause, quirks};
 use super::run::HistoryRun;
-use super::same::differing;
+use super::same::{conditions, differing};
 use super::steps::{StepSettings, steps};
 use super::surroundings::{Difference, groups};
 use crate::changes::SeriesError;
@@ -52,6 +52,7 @@ pub fn series(
         counted,
         unit: counted.map_or("s", Count::word).to_owned(),
         tasks: newest.head.settings.cpus.first().copied().unwrap_or(1),
+        conditions: conditions(&newest.head.settings, history),
         runs: same.iter().map(|run| run.head.id).collect(),
         left_out,
         points,

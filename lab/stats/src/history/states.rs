@@ -2,8 +2,9 @@
 
 use crate::thresholds::CHANGE_UNDONE_SHARE;
 use faultline_model::changes::{Effect, Status};
-use faultline_model::drill::{Drill, DrillStep, StepLabel};
+use faultline_model::drill::{Drill, DrillStep};
 use faultline_model::history::change::{ChangeEvent, ChangeState, PlacedEvent, Source};
+use faultline_model::history::quirk::CauseLabel;
 use faultline_model::history::{HistorySeries, HistoryStep};
 use faultline_model::record::RunHead;
 
@@ -59,7 +60,7 @@ fn undone_by(steps: &[HistoryStep], number: usize) -> Option<u32> {
 
 /// Whether neither the surroundings nor the time of measuring made a step, and no further commits may show that it is none.
 fn is_certainly_of_code(step: &HistoryStep) -> bool {
-    let is_of_code = step.cause.as_ref().is_none_or(|cause| cause.label == StepLabel::Code);
+    let is_of_code = step.cause.as_ref().is_none_or(|cause| cause.label == CauseLabel::Code);
     is_of_code && !step.between_runs && step.status != Some(Status::Provisional)
 }
 
@@ -102,7 +103,7 @@ mod tests {
 
     fn place(earliest: u32, latest: u32) -> ChangePlace {
         let id = |position| example::commit(position).id;
-        ChangePlace { earliest: id(earliest), by: id(latest), latest: id(latest), effect: Effect::Worse }
+        ChangePlace { earliest: id(earliest), by: id(latest), latest: id(latest), effect: Effect::Worse, levels: None }
     }
 
     fn said(at: i64, source: Source, state: ChangeState) -> PlacedEvent {
@@ -156,9 +157,9 @@ mod tests {
         let mut series = example::exact_series(&[10.0, 10.0, 15.0, 10.0]);
         let cause = |label| StepCause { quirks: vec!["A".to_owned()], label, of_surroundings: None, of_commits: None };
         for (label, expected) in [
-            (StepLabel::Quirk, ChangeState::Found),
-            (StepLabel::Undecided, ChangeState::Found),
-            (StepLabel::Code, ChangeState::Fixed),
+            (CauseLabel::Quirk, ChangeState::Found),
+            (CauseLabel::Inconclusive, ChangeState::Found),
+            (CauseLabel::Code, ChangeState::Fixed),
         ] {
             series.steps.steps[1].cause = Some(cause(label));
             states(&mut series, &[]);
@@ -166,7 +167,7 @@ mod tests {
         }
         // The program takes back a small part after that.
         let mut series = example::exact_series(&[10.0, 10.0, 15.0, 11.0, 10.8]);
-        series.steps.steps[1].cause = Some(cause(StepLabel::Quirk));
+        series.steps.steps[1].cause = Some(cause(CauseLabel::Quirk));
         states(&mut series, &[]);
         assert_eq!(series.steps.steps[0].state.now, ChangeState::Found);
         series.steps.steps[1].cause = None;
