@@ -3,6 +3,7 @@
 use crate::commits::Commits;
 use crate::explain;
 use crate::relink::{Relink, Relinked};
+use crate::revert;
 use crate::subject::{described, subject};
 use crate::tools_again;
 use crate::workshop::{Workshop, absolute};
@@ -21,7 +22,7 @@ use faultline_model::recipe::Recipe;
 use faultline_model::record::{RunHead, RunId};
 use faultline_model::relink::{LayoutKind, RelinkResult};
 use faultline_model::subject::{BuildResult, Subject, SubjectIndex};
-use faultline_stats::drill::next_of_record;
+use faultline_stats::drill::{RevertNext, next_of_record, next_revert};
 use std::path::{Path, PathBuf};
 
 /// The request for a search.
@@ -53,6 +54,8 @@ pub struct BisectRequest {
     pub label: Option<String>,
     /// What an inconclusive search does to its gate; `None` if it has none.
     pub gate: Option<WhenInconclusive>,
+    /// Whether each commit that made a step is undone on top of the new one.
+    pub revert: bool,
 }
 
 /// How sure a search is to be, and of what.
@@ -146,19 +149,22 @@ pub fn bisect(request: &BisectRequest, lab: &mut Lab<'_>) -> Result<Measured, Er
 
 /// The same, with commits from anywhere.
 pub fn search(request: &BisectRequest, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<Measured, Error> {
-    search_with(request, None, |_| Vec::new(), commits, lab)
+    search_with(request, None, |line| line.commits.last().cloned(), |_| Vec::new(), commits, lab)
 }
 
-/// The same, with what earlier runs say of commits of the line. `of`: the change of a history that is to be confirmed.
+/// The same, with what earlier runs say of commits of the line. `of`: the change of a history that is to be confirmed. `newest`: the commit on top of which others are
+/// undone, if that is asked for.
 pub(crate) fn search_with(
     request: &BisectRequest,
     of: Option<NamedChange>,
+    newest: impl FnOnce(&CommitLine) -> Option<CommitInfo>,
     known: impl FnOnce(&CommitLine) -> Vec<KnownCommit>,
     commits: &dyn Commits,
     lab: &mut Lab<'_>,
 ) -> Result<Measured, Error> {
     let line = commits.line(&request.old, &request.new, lab)?;
     let known = known(&line);
+    let revert = if request.revert { newest(&line) } else { None };
     let measured = MeasuredLine {
         measure: request.measure.settings(lab)?,
         repository: absolute(&request.repository)?,
@@ -168,8 +174,15 @@ pub(crate) fn search_with(
         tools: Some(commits.tools(&request.recipe, lab)?),
         command: request.command.clone(),
     };
-    let search =
-        LineSearch { measured, search: request.search, layouts: request.layouts, gate: request.gate, known, of };
+    let search = LineSearch {
+        measured,
+        search: request.search,
+        layouts: request.layouts,
+        gate: request.gate,
+        revert,
+        known,
+        of,
+    };
     let growing = GrowingRequest {
         kind: RunKind::Drill(Box::new(search)),
         repeats: request.search.most_blocks,
@@ -218,7 +231,15 @@ fn follow(
             return Ok(Measured::Stopped { run: run.record().id });
         }
         match next_of_record(run.record()) {
-            None | Some(Next::Nothing) => return finish(run, search, commits, lab),
+            None | Some(Next::Nothing) => match next_revert(run.record()) {
+                RevertNext::Nothing => return finish(run, search, commits, lab),
+                next => match revert::go_on(&mut run, search, next, commits, lab) {
+                    Err(error) if error == Error::stopped() => {
+                        return Ok(Measured::Stopped { run: run.record().id });
+                    }
+                    done => done?,
+                },
+            },
             Some(Next::Try { position, .. }) => match try_commit(&mut run, search, position, commits, lab) {
                 // Everything until now is saved.
                 Err(error) if error == Error::stopped() => return Ok(Measured::Stopped { run: run.record().id }),
@@ -304,7 +325,10 @@ fn relink(
     let most = search.search.layouts;
     lab.observer.notice(&Notice::LinkingCommit { commit: commit.id.clone(), layout, most });
     let own = built(&run.record().subjects, search, &drill::Build { layout: None, ..*build });
-    let own = own.and_then(|index| run.record().subjects[index.at()].setup.directory.clone()).unwrap_or_default();
+    let own = own.and_then(|index| run.record().subjects[index.at()].setup.directory.as_deref());
+    // Or an earlier run built it.
+    let known = search.known.iter().find(|known| known.position == build.position).and_then(|known| known.build());
+    let own = own.or(known).unwrap_or_default().to_owned();
     let program = search.command.first().map_or("", String::as_str);
     let asked = Relink { commit, layout: search.layouts.with_seed(layout), own: Path::new(&own), program };
     let linked = commits.relink(&asked, &search.recipe, &tools, lab)?;

@@ -8,12 +8,13 @@ use crate::workshop::Workshop;
 use faultline_experiment::stored::StoredHistory;
 use faultline_experiment::{Error, Lab, Measured};
 use faultline_model::commit::CommitLine;
-use faultline_model::drill::Noise;
+use faultline_model::drill::{DrillSettings, Noise};
 use faultline_model::history::{CommitOutcome, HistorySeries, HistoryStep};
 use faultline_model::named_change::NamedChange;
 use faultline_model::plan::{KnownCommit, KnownResult};
 use faultline_model::relink::LayoutKind;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// What is searched.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +27,8 @@ pub struct Drilled<'a> {
     pub step: &'a HistoryStep,
     /// How sure the search is to be.
     pub wanted: Wanted,
+    /// Whether each commit that made a step is undone on top of the newest one of the history.
+    pub revert: bool,
 }
 
 /// Searches the commits between the ends of a step's range. Fails like [`bisect::bisect`], or if the ends are not on one line of first parents.
@@ -37,7 +40,7 @@ pub fn drill(drilled: &Drilled<'_>, lab: &mut Lab<'_>) -> Result<Measured, Error
 
 /// The same, with commits from anywhere.
 pub fn drill_in(drilled: &Drilled<'_>, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<Measured, Error> {
-    let Drilled { over, series, step, wanted } = drilled;
+    let Drilled { over, series, step, wanted, revert } = drilled;
     let subject = over.subject;
     let place = place(series, step)?;
     let search = over.measure.search(*wanted, None);
@@ -55,21 +58,28 @@ pub fn drill_in(drilled: &Drilled<'_>, commits: &dyn Commits, lab: &mut Lab<'_>)
         seed: subject.seed,
         label: None,
         gate: None,
+        revert: *revert,
     };
     let now = over.asked(commits, lab)?;
     let mut known = over.comparable(&now.settings, lab.places)?;
     known.retain(|run| now.has_tools_of(run));
     let of = NamedChange { series: series.name(), place };
-    bisect::search_with(&request, Some(of), |line| known_of(line, &known, search.noise), commits, lab)
+    let newest = || series.points.last().map(|point| point.commit.clone());
+    let known_of = |line: &CommitLine| known_of(line, &known, &search);
+    bisect::search_with(&request, Some(of), |_| newest(), known_of, commits, lab)
 }
 
-/// What comparable runs that had the tools of now say of the commits of a line. Times are measured anew: only times of one block are comparable.
-fn known_of(line: &CommitLine, runs: &[StoredHistory], noise: Noise) -> Vec<KnownCommit> {
+/// What comparable runs that had the tools of now say of the commits of a line. Times are measured anew: only times of one block are comparable. If random layouts are
+/// asked for, a build that is not kept any more is made anew: others are compared with it.
+fn known_of(line: &CommitLine, runs: &[StoredHistory], search: &DrillSettings) -> Vec<KnownCommit> {
+    let is_kept = |build: Option<&str>| search.layouts == 0 || build.is_some_and(|build| Path::new(build).is_dir());
     let mut newest: BTreeMap<&str, KnownCommit> = BTreeMap::new();
     for run in runs {
         for result in &run.results.commits {
             let result_of = match &result.outcome {
-                CommitOutcome::Measured { values, .. } if noise == Noise::None => {
+                CommitOutcome::Measured { values, .. }
+                    if search.noise == Noise::None && is_kept(run.build_of(&result.commit)) =>
+                {
                     let build = run.build_of(&result.commit).map(str::to_owned);
                     values.first().map(|&value| KnownResult::Value { value, build })
                 }

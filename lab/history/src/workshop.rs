@@ -5,6 +5,7 @@ use crate::commits::{Commits, Walked};
 use crate::declared::Which;
 use crate::relink::{Relink, Relinked};
 use crate::repository::{Checkout, Repository, Theirs};
+use crate::revert::{Revert, Reverted};
 use faultline_experiment::{Error, Lab};
 use faultline_model::commit::{CommitInfo, CommitLine};
 use faultline_model::explained::FilesChanged;
@@ -94,6 +95,10 @@ impl Commits for Workshop {
         lab: &Lab<'_>,
     ) -> Result<Relinked, Error> {
         self.builds.relink(asked, (recipe, tools), (&self.repository, &self.checkout), lab)
+    }
+
+    fn revert(&self, asked: &Revert<'_>, lab: &Lab<'_>) -> Result<Reverted, Error> {
+        self.repository.revert(asked, lab)
     }
 
     fn files(&self, from: &CommitInfo, to: &CommitInfo, lab: &Lab<'_>) -> Result<FilesChanged, Error> {

@@ -4,6 +4,7 @@
 pub mod gate;
 
 use crate::explained::StepExplained;
+use crate::reverted::StepReverted;
 use serde::{Deserialize, Serialize};
 
 /// A commit of the line, built in certain surroundings and with a certain layout.
@@ -262,6 +263,9 @@ pub struct DrillStep {
     pub of_surroundings: Option<Change>,
     /// The change between the commits in the same surroundings; only where their own differ.
     pub of_commits: Option<Change>,
+    /// What undoing its commit on top of the newest one told; `None` if that was not asked for, or if several commits may have made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverted: Option<StepReverted>,
     /// What is known of the step besides its values; only of finished searches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explained: Option<StepExplained>,

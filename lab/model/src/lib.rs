@@ -32,6 +32,7 @@ pub mod protocol;
 pub mod recipe;
 pub mod record;
 pub mod relink;
+pub mod reverted;
 pub mod role;
 pub mod said;
 pub mod scaling;

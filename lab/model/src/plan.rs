@@ -3,7 +3,7 @@
 //! Making a plan (which workloads, what order) belongs to `runner`.
 
 use crate::cell::Cell;
-use crate::commit::CommitLine;
+use crate::commit::{CommitInfo, CommitLine};
 use crate::count::Count;
 use crate::drill::{DrillSettings, Unusable};
 use crate::lens::settings::LensSettings;
@@ -246,6 +246,9 @@ pub struct LineSearch {
     /// What an inconclusive search does to the gate that the search has to pass; `None` if it has none.
     #[serde(default)]
     pub gate: Option<WhenInconclusive>,
+    /// The commit on top of which each commit that made a step is undone, if that is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revert: Option<CommitInfo>,
     /// What earlier runs say of its commits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub known: Vec<KnownCommit>,

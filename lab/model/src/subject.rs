@@ -5,6 +5,7 @@
 use crate::lens::raw::LensMode;
 use crate::machine::Machine;
 use crate::relink::RelinkResult;
+use crate::reverted::RevertResult;
 use crate::setup::Setup;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -171,6 +172,13 @@ pub enum BuildResult {
         layout: u32,
         /// What came of it.
         result: RelinkResult,
+    },
+    /// A commit with another one undone on top. The subject has no commit.
+    Reverted {
+        /// The name of the commit that is undone.
+        of: String,
+        /// What came of it.
+        result: RevertResult,
     },
 }
 

@@ -3,6 +3,7 @@
 mod explained;
 mod gate;
 mod layouts;
+mod reverts;
 
 pub use gate::drill_gate;
 
@@ -16,6 +17,7 @@ use faultline_model::commit::{CommitInfo, CommitLine, short_name};
 use faultline_model::drill::{Change, Drill, DrillStep, StepLabel};
 use faultline_model::plan::LineSearch;
 use faultline_model::record::RunHead;
+use faultline_model::reverted::{RevertOutcome, Share};
 use faultline_model::subject::{BuildResult, Subject};
 use serde::Serialize;
 
@@ -115,6 +117,9 @@ fn columns<'a>(quantity: Quantity, has_layouts: bool) -> Vec<Column<'a>> {
         }),
         Column::csv_only("layouts_ratio_low", |(step, _)| table::number(step.under_layouts.map(|change| change.low))),
         Column::csv_only("layouts_ratio_high", |(step, _)| table::number(step.under_layouts.map(|change| change.high))),
+        Column::csv_only("taken_back", |(step, _)| table::number(taken_back(step).map(|share| share.share))),
+        Column::csv_only("taken_back_low", |(step, _)| table::number(taken_back(step).map(|share| share.low))),
+        Column::csv_only("taken_back_high", |(step, _)| table::number(taken_back(step).map(|share| share.high))),
         Column::left("author", |(step, line), _| {
             at(line, step.after).map_or_else(String::new, |commit| one_line(&commit.author))
         })
@@ -127,6 +132,14 @@ fn columns<'a>(quantity: Quantity, has_layouts: bool) -> Vec<Column<'a>> {
             at(line, step.after).map_or_else(String::new, |commit| one_line(&commit.subject))
         }),
     ]
+}
+
+/// The part of a step that the revert of its commit takes back.
+fn taken_back(step: &DrillStep) -> Option<Share> {
+    match step.reverted.as_ref()?.outcome {
+        RevertOutcome::Measured { taken_back, .. } => taken_back,
+        _ => None,
+    }
 }
 
 fn at(line: &CommitLine, position: u32) -> Option<&CommitInfo> {
@@ -221,6 +234,7 @@ fn sentences(found: &Drill, head: &RunHead, search: &LineSearch) -> Vec<String> 
         );
     }
     sentences.extend(found.steps.iter().filter_map(|step| layouts::sentence(step, line)));
+    sentences.extend(found.steps.iter().filter_map(|step| reverts::sentence(step, search)));
     if found.steps.iter().any(|step| step.label == StepLabel::Undecided) {
         sentences.push(undecided(search.search.layouts).to_owned());
     }

@@ -213,6 +213,7 @@ impl Scenario {
             seed: Some(self.seed),
             label: Some(format!("seed {}", self.seed)),
             gate: history.gate,
+            revert: false,
         }
     }
 

@@ -46,6 +46,7 @@ fn request(arguments: &Bisect) -> Result<BisectRequest, Failure> {
         seed: arguments.seed,
         label: arguments.label.clone(),
         gate: arguments.gate.then(|| arguments.inconclusive.into()),
+        revert: arguments.revert,
     })
 }
 

@@ -134,6 +134,7 @@ mod tests {
             layouts: None,
             of_surroundings: None,
             of_commits: None,
+            reverted: None,
             explained: None,
         }
     }

@@ -118,6 +118,7 @@ mod tests {
             layouts: None,
             of_surroundings: None,
             of_commits: None,
+            reverted: None,
             explained,
         }
     }

@@ -74,6 +74,7 @@ mod tests {
             layouts: Some(tried),
             of_surroundings: None,
             of_commits: None,
+            reverted: None,
             explained: None,
         };
         sentence(&step, &line).unwrap()

@@ -1,5 +1,6 @@
 //! What a run's record says of its line of commits.
 
+use super::reverts::{blocks_of_reverts, reverted};
 use super::{concluded, next};
 use crate::progress::{Standing, standings};
 use crate::tried;
@@ -14,15 +15,23 @@ use std::collections::BTreeMap;
 /// What is concluded of a record so far; `None` of a run that searches no line.
 pub fn conclude_record(record: &RunRecord) -> Option<Drill> {
     let search = record.settings.drill()?;
-    let mut found = concluded(&evidence(record, search), &search.search);
-    for step in &mut found.steps {
+    let mut found = concluded_of_record(record)?;
+    let reverted = reverted(record, &found);
+    for (step, reverted) in found.steps.iter_mut().zip(reverted) {
         let is_it = |explained: &&StepExplained| (explained.before, explained.after) == (step.before, step.after);
         step.explained = record.explained.iter().find(is_it).cloned();
+        step.reverted = reverted;
     }
     let values = search.known.iter().filter(|known| matches!(known.result, KnownResult::Value { .. })).count() as u32;
     let known = search.known.len() as u32;
     // What the search itself did.
     Some(Drill { trials: found.trials - known, executions: found.executions - values, known, ..found })
+}
+
+/// What the line alone tells.
+pub(super) fn concluded_of_record(record: &RunRecord) -> Option<Drill> {
+    let search = record.settings.drill()?;
+    Some(concluded(&evidence(record, search), &search.search))
 }
 
 /// What to do next in a run, once all that was planned has ended; `None` of a run that searches no line.
@@ -31,11 +40,13 @@ pub fn next_of_record(record: &RunRecord) -> Option<Next> {
     Some(next(&evidence(record, search), &search.search))
 }
 
-/// What was tried and measured. A commit is usable if it was built and an execution of it succeeded.
-fn evidence(record: &RunRecord, search: &LineSearch) -> Evidence {
+/// What was tried and measured of the line. A commit is usable if it was built and an execution of it succeeded.
+pub(super) fn evidence(record: &RunRecord, search: &LineSearch) -> Evidence {
     let mut evidence = Evidence::new(search.line.last(), Vec::new());
     search.known.iter().for_each(|known| add_known(known, &mut evidence));
-    let standings = standings(record);
+    let of_reverts = blocks_of_reverts(record);
+    let standings: Vec<_> =
+        standings(record).into_iter().filter(|(item, _)| !of_reverts.contains(&item.block)).collect();
     let mut first_by_directory: BTreeMap<&str, u32> = BTreeMap::new();
     let mut places = Places::new();
     for (number, subject) in record.subjects.iter().enumerate() {
@@ -178,6 +189,7 @@ mod tests {
             search,
             layouts: LayoutKind::default(),
             gate: None,
+            revert: None,
             known: Vec::new(),
             of: None,
         }));

@@ -12,7 +12,7 @@ use faultline_model::drill::{Build, Change, DrillSettings, LayoutsTried, Noise, 
 use std::collections::BTreeMap;
 
 /// Fewest blocks that confirm a step.
-const CONFIRMING_BLOCKS: usize = 8;
+pub(super) const CONFIRMING_BLOCKS: usize = 8;
 
 /// Standard deviations of the change from 0 that a confirmation is planned for.
 const CONFIRMING_DEVIATIONS: f64 = 4.5;
@@ -348,13 +348,13 @@ fn sum_of_squares(values: &[f64]) -> f64 {
 }
 
 /// A difference of logarithms of exact values as a ratio; `None` if that is no number, because the value before was 0.
-fn exact_change(difference: f64) -> Option<Change> {
+pub(super) fn exact_change(difference: f64) -> Option<Change> {
     let ratio = difference.exp();
     ratio.is_finite().then_some(Change { ratio, low: ratio, high: ratio, units: 1 })
 }
 
 /// The shift of differences of logarithms as a ratio with its interval; `None` of too few.
-fn shift(mut differences: Vec<f64>, error: f64) -> Option<Change> {
+pub(super) fn shift(mut differences: Vec<f64>, error: f64) -> Option<Change> {
     differences.sort_by(f64::total_cmp);
     let (centre, low, high) = sign_shift(&differences, error)?;
     Some(Change { ratio: centre.exp(), low: low.exp(), high: high.exp(), units: differences.len() as u32 })

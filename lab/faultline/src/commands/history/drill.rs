@@ -26,8 +26,9 @@ pub(crate) fn drill(arguments: &Drill, db: Option<&Path>) -> Result<ExitCode, Fa
     let places = places::for_measuring(conduct, db)?;
     let (over, series) = with_steps(&subject, &arguments.of, &places)?;
     let step = step(&series, arguments.step)?;
-    let wanted = Wanted { level: arguments.level, least: arguments.least, thorough: false, layouts: 0 };
-    let drilled = Drilled { over, series: &series, step, wanted };
+    let Drill { level, least, .. } = *arguments;
+    let wanted = Wanted { level, least, thorough: false, layouts: arguments.layouts.unwrap_or(0) };
+    let drilled = Drilled { over, series: &series, step, wanted, revert: arguments.revert };
     measuring::with_lab(conduct, &places, |lab| {
         let measured = search(&drilled, lab)?;
         let concluded = measuring::told(measured, conduct)?;
