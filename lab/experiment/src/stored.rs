@@ -129,7 +129,7 @@ pub fn said_of_changes(
         let of = conclusion.head.settings.drill().and_then(|search| search.of.as_ref());
         let is_described = of.is_some_and(|of| !of.series.conditions.is_empty());
         let said = if is_described { &mut said } else { &mut undescribed };
-        said.extend(said_by_search(&conclusion.head, found));
+        said.extend(said_by_search(&conclusion.head, found, series));
     }
     let is_of_it =
         |one: &PlacedEvent| conditions_at(runs, one.event.at).is_none_or(|conditions| conditions == name.conditions);

@@ -278,7 +278,7 @@ fn the_revert_of_each_commit_is_measured_on_top_of_the_newest() {
     assert_eq!(*conflict, serde_json::json!({"on": newest, "outcome": "conflict", "files": ["b"]}));
 
     let shown = said(&repository.lab.run(&["show"])).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(shown.contains("The revert takes back ") && shown.contains(" % of the step (95 % interval: "), "{shown}");
+    assert!(shown.contains("The revert takes back ") && shown.contains(" % (95 % interval: "), "{shown}");
     let refused = format!("The revert of {} does not apply to {}: ", &repository.commits[4][..12], &newest[..12]);
     assert!(shown.contains(&refused) && shown.contains("the same lines of b."), "{shown}");
     let csv = said(&repository.lab.run(&["show", "--format", "csv"]));

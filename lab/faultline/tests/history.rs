@@ -357,7 +357,7 @@ fn a_compilers_step_is_bridged_and_labelled_as_a_quirk() {
     };
     install(1);
     (0..8).for_each(|_| repository.commit_built(20, COMPILED));
-    // Fewer would leave it undecided: the interval of their median covers too little.
+    // Fewer would leave it inconclusive: the interval of their median covers too little.
     let with_compiler = format!(
         "environment = {{ CC = \"{}\" }}\n[[quirk]]\nwhat = \"never <b>\"\nsince = \"2001-01-01\"",
         compiler.display()
@@ -475,6 +475,47 @@ fn a_mark_belongs_to_the_command_that_was_measured() {
     assert_eq!(state(), "fixed");
     measured("./prog", later + 1);
     assert_eq!(state(), "ignored", "the command of before is measured again");
+
+    // With two numbers of CPUs a step's number and commit mean one of each.
+    generated::save_with(&lab.db(), &repository, 300, "./prog", later + 2, 4);
+    let two = "[subject.app]\nrepository = \"repository\"\ncommand = \"./prog\"\ncpus = [1, 4]\n";
+    fs::write(lab.path("faultline.toml"), two).unwrap();
+    let ambiguous = "the step may be that of several series: with 1 and with 4 CPUs";
+    assert_refused(&history(&["mark", "app", "fixed", "--step", "1"]), 2, ambiguous);
+    assert_refused(&history(&["drill", "app", "--step", "1"]), 2, ambiguous);
+    let marked = history(&["mark", "app", "fixed", "--step", "1", "--cpus", "4"]);
+    assert_eq!(marked.status.code(), Some(0), "{}", said(&marked));
+    assert_eq!(state(), "ignored", "the other series");
+}
+
+#[test]
+fn adaptive_picking_keeps_what_other_tools_built_in_the_history() {
+    let mut repository = Repository::on_branch();
+    let compiler = repository.lab.path("compiler");
+    let install = |version: u32| {
+        fs::write(&compiler, format!("#!/bin/sh\necho {version}\n")).unwrap();
+        fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    install(1);
+    (0..14).for_each(|_| repository.commit(10, true));
+    let keys = format!("pick = \"adaptive\"\ncommits = 13\nenvironment = {{ CC = \"{}\" }}", compiler.display());
+    repository.declare_repeated(1, &keys);
+    let measured = |repository: &Repository| {
+        let output = repository.run(&["run", "--quiet"]);
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        let series = repository.json(&["show"]);
+        let is_measured = |point: &&Value| point["result"] == "measured";
+        let points = series[0]["points"].as_array().unwrap().iter().filter(is_measured);
+        points.map(|point| point["commit"]["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let old = measured(&repository);
+    assert_eq!(old.len(), 13);
+    install(2);
+    (0..20).for_each(|_| repository.commit(10, true));
+    let new = measured(&repository);
+    assert!(new.len() > 13 && old.iter().all(|commit| new.contains(commit)), "{old:?} {new:?}");
+    let quirks = repository.json(&["changes"])[0]["quirks"].clone();
+    assert!(quirks[0]["bridge"]["commit"].is_u64(), "{quirks:#}");
 }
 
 /// A run that measured many commits.
@@ -505,10 +546,15 @@ mod generated {
 
     /// Saves the run: each commit takes a second or so, after three tenths of them a tenth more, and after seven tenths a little less than that.
     pub fn save(database: &Path, repository: &Path, commits: u32, command: &str, started: i64) {
+        save_with(database, repository, commits, command, started, 1);
+    }
+
+    /// The same with a number of copies that run at once.
+    pub fn save_with(database: &Path, repository: &Path, commits: u32, command: &str, started: i64, tasks: u32) {
         let mut store = Store::open_or_create(database).unwrap();
-        let (settings, workloads) = (settings(repository, commits, command), [workload()]);
+        let (settings, workloads) = (settings(repository, commits, command, tasks), [workload()]);
         let subjects: Vec<Subject> = (0..commits).map(|position| subject(position, command)).collect();
-        let plan: Vec<PlanItem> = (0..commits * REPEATS).map(|ordinal| item(ordinal, commits)).collect();
+        let plan: Vec<PlanItem> = (0..commits * REPEATS).map(|ordinal| item(ordinal, commits, tasks)).collect();
         let session = Session { started: UnixMillis(started), facts: vec![Facts::default()] };
         let new = NewRun {
             label: None,
@@ -546,7 +592,7 @@ mod generated {
         format!("{:08x}{position:032x}", position.wrapping_mul(2_654_435_761))
     }
 
-    fn settings(repository: &Path, commits: u32, command: &str) -> Settings {
+    fn settings(repository: &Path, commits: u32, command: &str, tasks: u32) -> Settings {
         let commit = |position| CommitInfo {
             id: id(position),
             tree: id(position),
@@ -574,7 +620,7 @@ mod generated {
             machine: "here".to_owned(),
         };
         let kind = RunKind::History(Box::new(history));
-        Settings { cpus: vec![1], repeats: REPEATS, seed: 1, limit_ms: None, size: None, kind }
+        Settings { cpus: vec![tasks], repeats: REPEATS, seed: 1, limit_ms: None, size: None, kind }
     }
 
     fn subject(position: u32, command: &str) -> Subject {
@@ -587,10 +633,10 @@ mod generated {
         }
     }
 
-    fn item(ordinal: u32, commits: u32) -> PlanItem {
+    fn item(ordinal: u32, commits: u32, tasks: u32) -> PlanItem {
         let case = Case { workload: "program".into(), variant: "given".into(), mode: TaskMode::Process };
         let subject = SubjectIndex(ordinal % commits);
-        let cell = Cell { case, tasks: 1 };
+        let cell = Cell { case, tasks };
         PlanItem { ordinal, block: ordinal / commits, subject, cell, timing: None, seed: None }
     }
 

@@ -3,7 +3,7 @@
 use crate::build::Build;
 use crate::declared::Which;
 use crate::relink::{Relink, Relinked};
-use crate::revert::{Revert, Reverted};
+use crate::undone::{Revert, Reverted};
 use faultline_experiment::{Error, Lab};
 use faultline_model::commit::{CommitInfo, CommitLine};
 use faultline_model::explained::FilesChanged;

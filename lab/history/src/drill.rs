@@ -60,6 +60,7 @@ pub fn drill_in(drilled: &Drilled<'_>, commits: &dyn Commits, lab: &mut Lab<'_>)
         gate: None,
         revert: *revert,
     };
+    commits.line(&request.old, &request.new, lab).map_err(not_on_a_line)?;
     let now = over.asked(commits, lab)?;
     let mut known = over.comparable(&now.settings, lab.places)?;
     known.retain(|run| now.has_tools_of(run));
@@ -67,6 +68,17 @@ pub fn drill_in(drilled: &Drilled<'_>, commits: &dyn Commits, lab: &mut Lab<'_>)
     let newest = || series.points.last().map(|point| point.commit.clone());
     let known_of = |line: &CommitLine| known_of(line, &known, &search);
     bisect::search_with(&request, Some(of), |_| newest(), known_of, commits, lab)
+}
+
+/// Why a step cannot be searched whose ends are on different branches.
+fn not_on_a_line(error: Error) -> Error {
+    if error == Error::stopped() {
+        return error;
+    }
+    Error::usage(
+        format!("the commits of this step cannot be searched: {}", error.problem),
+        "a search follows first parents; `faultline history changes` lists the commits of a step of parallel branches (`walk = \"full\"`)",
+    )
 }
 
 /// What comparable runs that had the tools of now say of the commits of a line. Times are measured anew: only times of one block are comparable. If random layouts are

@@ -28,10 +28,11 @@ mod subject;
 mod surroundings;
 mod tools_again;
 pub mod try_patches;
+mod undone;
 mod workshop;
 
 pub use commits::{Commits, Walked};
 pub use relink::{Relink, Relinked};
 pub use resume::resume;
-pub use revert::{Revert, Reverted};
+pub use undone::{Revert, Reverted};
 pub use workshop::Workshop;

@@ -20,7 +20,13 @@ pub struct Mark {
 pub fn mark(series: &HistorySeries, step: &HistoryStep, mark: Mark, lab: &Lab<'_>) -> Result<(), Error> {
     let place = place(series, step)?;
     let source = Source::Person { name: mark.person };
-    let event =
-        ChangeEvent { at: lab.clock.now(), source, state: mark.state, reason: mark.reason, commits: Vec::new() };
+    let event = ChangeEvent {
+        at: lab.clock.now(),
+        source,
+        state: mark.state,
+        is_inconclusive: false,
+        reason: mark.reason,
+        commits: Vec::new(),
+    };
     stored::say_of_change(&series.name(), &PlacedEvent { place, event }, lab.places)
 }

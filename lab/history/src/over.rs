@@ -57,7 +57,7 @@ impl<'a> Over<'a> {
         let mut found = series(&runs, &self.subject.quirks, steps);
         if let Ok(Some(series)) = &mut found {
             let said = stored::said_of_changes(series, &runs, places)?;
-            states(series, &said);
+            states(series, &said, self.subject.which.order());
         }
         Ok(found)
     }
@@ -130,8 +130,8 @@ impl<'a> Over<'a> {
         Ok(self.plan(&commits.walk(&self.subject.which, lab)?, known, &now, Asked { retry, measured: 0 }))
     }
 
-    /// The same, with the comparable runs. Adaptive picking compares neighbours, so it goes by what the tools of now have built. Otherwise results of other tools
-    /// count too, and a commit bridges the surroundings.
+    /// The same, with the comparable runs. Adaptive picking compares neighbours, so it goes by what the tools of now have built; commits with results of other tools
+    /// stay in the history. Otherwise results of other tools count too. A commit bridges the surroundings.
     pub(crate) fn plan(
         &self,
         walked: &Walked,
@@ -140,33 +140,32 @@ impl<'a> Over<'a> {
         asked: Asked,
     ) -> Vec<PlannedCommit> {
         let is_adaptive = self.subject.which.adaptive().is_some();
-        let known: Vec<StoredHistory> = known.into_iter().filter(|run| !is_adaptive || now.has_tools_of(run)).collect();
-        let mut newest: BTreeMap<&str, bool> = BTreeMap::new();
-        for result in known.iter().flat_map(|run| &run.results.commits) {
-            newest.entry(&result.commit).or_insert(matches!(result.outcome, CommitOutcome::Measured { .. }));
-        }
+        let counting: Vec<&StoredHistory> = known.iter().filter(|run| !is_adaptive || now.has_tools_of(run)).collect();
+        let (newest, of_any_tools) = (newest(counting.iter().copied()), newest(&known));
         let (picked, again) = match self.subject.which.adaptive() {
             None => (picked(walked, &self.subject.which), Vec::new()),
-            Some(most) => self.picked_adaptively(walked, &known, most.saturating_sub(asked.measured)),
+            Some(most) => self.picked_adaptively(walked, &counting, most.saturating_sub(asked.measured)),
         };
         // Adaptive picking has no list of its own that a commit that failed could be on.
         let planned = |(position, commit): (usize, &CommitInfo)| {
             let is_picked = picked.binary_search(&position).is_ok();
             let is_measured = newest.get(commit.id.as_str()).copied();
+            let before = of_any_tools.get(commit.id.as_str()).copied();
+            let is_wanted = (is_picked && is_measured.is_none())
+                || ((is_picked || is_adaptive) && asked.retry && is_measured == Some(false))
+                || again.binary_search(&position).is_ok();
             let planned = PlannedCommit {
                 subject: self.subject.name.clone(),
                 tasks: self.measure.tasks(),
                 commit: commit.clone(),
                 is_picked,
-                is_wanted: (is_picked && is_measured.is_none())
-                    || ((is_picked || is_adaptive) && asked.retry && is_measured == Some(false))
-                    || again.binary_search(&position).is_ok(),
-                is_measured,
+                is_wanted,
+                is_measured: if is_wanted { is_measured } else { is_measured.or(before) },
             };
-            (is_picked || is_measured.is_some()).then_some(planned)
+            (is_picked || before.is_some()).then_some(planned)
         };
         let mut all: Vec<PlannedCommit> = walked.commits.iter().enumerate().filter_map(planned).collect();
-        if !is_adaptive && all.iter().any(|one| one.is_wanted) {
+        if all.iter().any(|one| one.is_wanted) {
             self.bridge(&mut all, &known, now);
         }
         all
@@ -185,7 +184,7 @@ impl<'a> Over<'a> {
     }
 
     /// The commits that tell most, at most so many, and those that are measured again beside them: the neighbours of each, because times are compared within a run.
-    fn picked_adaptively(&self, walked: &Walked, runs: &[StoredHistory], most: u32) -> (Vec<usize>, Vec<usize>) {
+    fn picked_adaptively(&self, walked: &Walked, runs: &[&StoredHistory], most: u32) -> (Vec<usize>, Vec<usize>) {
         let known = known(walked, runs);
         let picked = adaptive::next(&known, StepSettings::default().least_change, most as usize);
         if self.measure.count().is_some() {
@@ -201,6 +200,15 @@ impl<'a> Over<'a> {
     }
 }
 
+/// Whether the newest result of each commit is a value. `runs`: the newest first.
+fn newest<'a>(runs: impl IntoIterator<Item = &'a StoredHistory>) -> BTreeMap<&'a str, bool> {
+    let mut newest = BTreeMap::new();
+    for result in runs.into_iter().flat_map(|run| &run.results.commits) {
+        newest.entry(result.commit.as_str()).or_insert(matches!(result.outcome, CommitOutcome::Measured { .. }));
+    }
+    newest
+}
+
 /// The runs before the newest one whose results belong to its series.
 fn comparable_before<'a>(runs: &[HistoryRun<'a>]) -> Vec<HistoryRun<'a>> {
     let Some((newest, before)) = runs.split_first() else { return Vec::new() };
@@ -212,7 +220,7 @@ fn comparable_before<'a>(runs: &[HistoryRun<'a>]) -> Vec<HistoryRun<'a>> {
 }
 
 /// What comparable runs, the newest first, say of each commit.
-fn known(walked: &Walked, runs: &[StoredHistory]) -> Vec<Known> {
+fn known(walked: &Walked, runs: &[&StoredHistory]) -> Vec<Known> {
     let runs: Vec<HistoryRun<'_>> =
         runs.iter().map(|run| HistoryRun { head: &run.head, results: &run.results }).collect();
     let series = series(&runs, &[], &StepSettings::default()).ok().flatten();

@@ -4,36 +4,15 @@ use crate::build::Build;
 use crate::commits::Commits;
 use crate::subject::{described, subject};
 use crate::tools_again;
+use crate::undone::{Revert, Reverted};
 use faultline_experiment::{Error, GrowingRun, Lab, Notice};
-use faultline_model::commit::{CommitInfo, short_name};
+use faultline_model::commit::short_name;
 use faultline_model::machine::Machine;
 use faultline_model::plan::LineSearch;
 use faultline_model::recipe::BuildTools;
 use faultline_model::reverted::RevertResult;
 use faultline_model::subject::{BuildResult, Subject};
 use faultline_stats::drill::RevertNext;
-
-/// A commit that is to be undone.
-#[derive(Debug, Clone, Copy)]
-pub struct Revert<'a> {
-    /// The commit.
-    pub commit: &'a CommitInfo,
-    /// The one before it on its line, to whose files it returns: of a merge the first parent.
-    pub before: &'a CommitInfo,
-    /// The commit on top of which it is undone.
-    pub on: &'a CommitInfo,
-}
-
-/// What came of undoing a commit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reverted {
-    /// The result. Its name is that of its tree, because no commit is made.
-    Tree(Box<CommitInfo>),
-    /// It does not apply. The files with conflicts, as git writes them.
-    Conflict(Vec<String>),
-    /// It changes no file.
-    Empty,
-}
 
 /// Does what is asked for next. Fails on a stop, if the tools are not those with which the search began, or if the database cannot be written.
 pub(crate) fn go_on(

@@ -5,7 +5,7 @@ use crate::commits::{Commits, Walked};
 use crate::declared::Which;
 use crate::relink::{Relink, Relinked};
 use crate::repository::{Checkout, Repository, Theirs};
-use crate::revert::{Revert, Reverted};
+use crate::undone::{Revert, Reverted};
 use faultline_experiment::{Error, Lab};
 use faultline_model::commit::{CommitInfo, CommitLine};
 use faultline_model::explained::FilesChanged;

@@ -2,9 +2,10 @@
 //! `stats`.
 
 pub mod gate;
+pub mod reverted;
 
 use crate::explained::StepExplained;
-use crate::reverted::StepReverted;
+use reverted::StepReverted;
 use serde::{Deserialize, Serialize};
 
 /// A commit of the line, built in certain surroundings and with a certain layout.
@@ -214,7 +215,8 @@ pub enum StepLabel {
     /// The surroundings: one commit differs by most of the change between the surroundings before and after.
     Quirk,
     /// Not known: it could not be measured, or not precisely enough.
-    Undecided,
+    #[serde(alias = "undecided")]
+    Inconclusive,
 }
 
 /// What came of random layouts of the commits on both sides of a step.

@@ -240,7 +240,7 @@ pub enum StepBasis {
     Noisy {
         /// False-positive rate: the share of series without a step in which one is found.
         false_alarms: f64,
-        /// The same for a confirmed step.
+        /// The same for a firm step.
         false_confirmations: f64,
         /// Number of steps that were left out because they are smaller than the smallest change.
         smaller: u32,

@@ -14,10 +14,10 @@ use crate::quantity::Quantity;
 use crate::style::{Style, UNICODE};
 use crate::table::{self, Form, Table};
 use faultline_model::commit::{CommitInfo, CommitLine, short_name};
+use faultline_model::drill::reverted::{RevertOutcome, Share};
 use faultline_model::drill::{Change, Drill, DrillStep, StepLabel};
 use faultline_model::plan::LineSearch;
 use faultline_model::record::RunHead;
-use faultline_model::reverted::{RevertOutcome, Share};
 use faultline_model::subject::{BuildResult, Subject};
 use serde::Serialize;
 
@@ -189,7 +189,7 @@ fn label(label: StepLabel) -> &'static str {
         StepLabel::Code => "code",
         StepLabel::Layout => "layout",
         StepLabel::Quirk => "surroundings",
-        StepLabel::Undecided => "code or layout",
+        StepLabel::Inconclusive => "code or layout",
     }
 }
 
@@ -235,14 +235,14 @@ fn sentences(found: &Drill, head: &RunHead, search: &LineSearch) -> Vec<String> 
     }
     sentences.extend(found.steps.iter().filter_map(|step| layouts::sentence(step, line)));
     sentences.extend(found.steps.iter().filter_map(|step| reverts::sentence(step, search)));
-    if found.steps.iter().any(|step| step.label == StepLabel::Undecided) {
-        sentences.push(undecided(search.search.layouts).to_owned());
+    if found.steps.iter().any(|step| step.label == StepLabel::Inconclusive) {
+        sentences.push(inconclusive(search.search.layouts).to_owned());
     }
     sentences
 }
 
 /// What a step that is not labelled may be. `layouts`: the number of random layouts that were asked for.
-fn undecided(layouts: u32) -> &'static str {
+fn inconclusive(layouts: u32) -> &'static str {
     if layouts == 0 {
         "code or layout: places of code and data in memory change with every build, and can make a step too. \
          `--layouts 12` measures both commits in random layouts. Read the commit before you blame it."

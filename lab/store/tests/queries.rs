@@ -459,6 +459,7 @@ fn what_was_said_of_changes_is_kept_by_series_in_its_order() {
             at: UnixMillis(at),
             source: Source::Person { name: "\u{1b}[31m".to_owned() },
             state,
+            is_inconclusive: false,
             reason: Some("'; DROP TABLE run".to_owned()),
             commits: Vec::new(),
         },

@@ -216,7 +216,7 @@ pub(crate) struct SeriesWithSteps {
     #[arg(value_name = "SUBJECT")]
     pub(crate) subject: String,
 
-    /// Which series: the number of CPUs [default: the first that has steps]
+    /// Which series: the number of CPUs. Required if `--step` or `--at` may mean several [default: the first that has steps]
     #[arg(long, value_name = "N", value_parser = super::count)]
     pub(crate) cpus: Option<u32>,
 

@@ -1,5 +1,6 @@
 //! Which commits of a repository are measured.
 
+use faultline_stats::history::CommitOrder;
 use serde::Deserialize;
 
 /// Which commits of a repository.
@@ -24,6 +25,14 @@ impl Which {
     /// Whether what was measured decides which commits are measured next.
     pub fn is_adaptive(&self) -> bool {
         self.adaptive().is_some()
+    }
+
+    /// How its commits follow each other.
+    pub(crate) fn order(&self) -> CommitOrder {
+        match self {
+            Which::Branch { walk: Walk::Full, .. } => CommitOrder::Branches,
+            Which::Branch { walk: Walk::FirstParent, .. } | Which::Named(_) => CommitOrder::Line,
+        }
     }
 
     /// How many commits adaptive picking measures at most in one call; `None` of any other way to pick.

@@ -3,7 +3,7 @@
 use super::Repository;
 use super::git::Failure;
 use super::patches::Bench;
-use crate::revert::{Revert, Reverted};
+use crate::undone::{Revert, Reverted};
 use faultline_experiment::{Error, Lab};
 use faultline_model::commit::{CommitInfo, short_name};
 

@@ -64,12 +64,19 @@ pub struct ChangeEvent {
     pub source: Source,
     /// What it is. A search that did not confirm it says that it is only found.
     pub state: ChangeState,
+    /// Of a search: it neither confirmed the change nor could exclude it, so it says nothing.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_inconclusive: bool,
     /// Why. It comes from outside: it may hold any character.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Names of the commits of which one made it, as a search found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commits: Vec<String>,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// Something that was said of a change, with the change's place at that time.

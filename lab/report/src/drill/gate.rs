@@ -113,7 +113,7 @@ mod tests {
             confirmed: true,
             change,
             values: None,
-            label: StepLabel::Undecided,
+            label: StepLabel::Inconclusive,
             under_layouts: None,
             layouts: None,
             of_surroundings: None,

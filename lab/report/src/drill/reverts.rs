@@ -3,9 +3,9 @@
 use super::{change_words, short};
 use crate::one_line::{cut, one_line};
 use faultline_model::commit::short_name;
+use faultline_model::drill::reverted::{RevertOutcome, Share};
 use faultline_model::drill::{DrillStep, Unusable};
 use faultline_model::plan::LineSearch;
-use faultline_model::reverted::{RevertOutcome, Share};
 
 /// Files that are named.
 const NAMED: usize = 3;

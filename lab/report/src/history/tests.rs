@@ -58,7 +58,7 @@ fn series() -> HistorySeries {
         from: 1.0,
         to: 1.5,
         effect: Effect::Worse,
-        status: Some(Status::Confirmed),
+        status: Some(Status::Firm),
         between_runs: true,
         cause: None,
         state: StepState::default(),
@@ -111,7 +111,7 @@ fn a_history_says_what_is_measured_and_what_is_not() {
         "+50.0 %, worse, between runs",
         "2 of 4 commits are measured, 1 cannot be measured, 1 without a result yet. Runs 3, 1.",
         "with a confidence level of 75.0 %.",
-        "1 step was found. Stated false-positive rate: 10.0 % of series without a step, 1.0 % for confirmed steps. 2 steps of less than 1.0 % are left out.",
+        "1 step was found. Stated false-positive rate: 10.0 % of series without a step, 1.0 % for firm steps. 2 steps of less than 1.0 % are left out.",
         "At the newest 1 measured commits no step can be found yet",
         "between runs: no run measured commits on both sides",
         "Left out, as their results are not comparable: run 2 (other build tools).",
@@ -210,12 +210,14 @@ fn what_was_said_of_a_step_is_shown_with_its_reason_and_lets_it_pass() {
         at: UnixMillis(at),
         source,
         state,
+        is_inconclusive: at == 30_000,
         reason: reason.map(str::to_owned),
         commits: commits.iter().map(|number| format!("{number:040}")).collect(),
     };
     let person = || Source::Person { name: HOSTILE.to_owned() };
     let log = vec![
         event(0, Source::Search { run: RunId(8) }, ChangeState::Found, None, &[]),
+        event(30_000, Source::Search { run: RunId(7) }, ChangeState::Found, None, &[]),
         event(60_000, Source::Search { run: RunId(9) }, ChangeState::Confirmed, None, &[2]),
         event(120_000, person(), ChangeState::Ignored, Some(HOSTILE), &[]),
     ];
@@ -224,6 +226,7 @@ fn what_was_said_of_a_step_is_shown_with_its_reason_and_lets_it_pass() {
     let shown = words(&history_changes(&all, Format::Table, &Style::PLAIN));
     for part in [
         "1970-01-01 00:00 UTC: not confirmed by run 8",
+        "1970-01-01 00:00 UTC: inconclusive: run 7 could not exclude it",
         "1970-01-01 00:01 UTC: confirmed by run 9: commit 000000000000",
         "1970-01-01 00:02 UTC: ignored by a |",
         "taken back by the step at 000000000000",

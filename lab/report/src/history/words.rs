@@ -66,6 +66,7 @@ fn said(event: &ChangeEvent) -> String {
     let who = match &event.source {
         Source::Person { name } => format!("{} by {}", event.state.word(), cut(&one_line(name), LETTERS)),
         Source::Search { run } if event.state == ChangeState::Confirmed => format!("confirmed by run {run}"),
+        Source::Search { run } if event.is_inconclusive => format!("inconclusive: run {run} could not exclude it"),
         Source::Search { run } => format!("not confirmed by run {run}"),
     };
     let commits = match event.commits.as_slice() {
@@ -184,7 +185,7 @@ fn steps(series: &HistorySeries) -> String {
                 several => format!(" {several} steps of less than {least} are left out."),
             };
             format!(
-                "{found}. Stated false-positive rate: {} of series without a step, {} for confirmed steps.{smaller}",
+                "{found}. Stated false-positive rate: {} of series without a step, {} for firm steps.{smaller}",
                 percent(*false_alarms),
                 percent(*false_confirmations)
             )

@@ -5,6 +5,7 @@
 //! measured once more by itself, with random layouts and across surroundings (`sides`), and its commit may be undone (`reverts`). Methods stand in docs/METHODOLOGY.md, §18.
 
 mod concluded;
+mod evidence;
 mod gaps;
 mod layouts;
 mod levels;

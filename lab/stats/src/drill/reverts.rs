@@ -1,17 +1,18 @@
 //! Reverts after a search: each commit that made a step is undone on top of the newest one, and both are measured in the same blocks. What is to be done next, and what it
 //! tells, are functions of what is recorded, as in the search itself.
 
+use super::evidence::{blocks_of_reverts, concluded_of_record, evidence, revert};
 use super::line::{Line, State};
-use super::record::{concluded_of_record, evidence};
 use super::sides::{CONFIRMING_BLOCKS, exact_change, shift};
 use crate::progress::{Standing, standings};
 use crate::tried;
 use crate::two_sample::sign_shift;
 use faultline_model::commit::CommitInfo;
+use faultline_model::drill::reverted::{RevertOutcome, Share, StepReverted};
 use faultline_model::drill::{Drill, DrillStep, Noise};
 use faultline_model::plan::{LineSearch, PlanItem};
 use faultline_model::record::RunRecord;
-use faultline_model::reverted::{RevertOutcome, RevertResult, Share, StepReverted};
+use faultline_model::reverted::RevertResult;
 use faultline_model::subject::{BuildResult, Subject, SubjectIndex};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,20 +50,6 @@ pub fn next_revert(record: &RunRecord) -> RevertNext {
 pub(super) fn reverted(record: &RunRecord, found: &Drill) -> Vec<Option<StepReverted>> {
     let reverts = Reverts::of(record);
     found.steps.iter().map(|step| reverts.as_ref()?.told(step)).collect()
-}
-
-/// The blocks that were planned for reverts. They tell nothing of the line.
-pub(super) fn blocks_of_reverts(record: &RunRecord) -> BTreeSet<u32> {
-    let is_reverted = |item: &&PlanItem| record.subject(item.subject).is_some_and(|subject| revert(subject).is_some());
-    record.plan.iter().filter(is_reverted).map(|item| item.block).collect()
-}
-
-/// The commit that a subject undoes, and what came of it.
-fn revert(subject: &Subject) -> Option<(&str, &RevertResult)> {
-    match &subject.build {
-        Some(BuildResult::Reverted { of, result }) => Some((of, result)),
-        _ => None,
-    }
 }
 
 /// The commit that made a step, if it is known.

@@ -161,7 +161,7 @@ impl<'a> Sides<'a> {
         let confirming = (needed.min(f64::from(self.settings.most_blocks)).ceil() as usize).max(CONFIRMING_BLOCKS);
         let can_label = self.layouts().is_some_and(|layouts| layouts.can_be_had()) || self.bridge().is_some();
         let fewest = if can_label { confirming.max(LABEL_BLOCKS) } else { confirming };
-        let is_known = self.is_confirmed() && (!can_label || self.label() != StepLabel::Undecided);
+        let is_known = self.is_confirmed() && (!can_label || self.label() != StepLabel::Inconclusive);
         let mut look = fewest;
         while look <= self.blocks && !is_known {
             look *= 2;
@@ -224,7 +224,7 @@ impl<'a> Sides<'a> {
         };
         match (in_surroundings, self.settings.noise) {
             (Part::Little, _) => StepLabel::Quirk,
-            (Part::Unknown, _) => StepLabel::Undecided,
+            (Part::Unknown, _) => StepLabel::Inconclusive,
             (Part::Most, Noise::None) if self.settings.layouts == 0 => StepLabel::Code,
             (Part::Most, Noise::None) => code_or_layout(self.exact_part()),
             (Part::Most, Noise::Any) => code_or_layout(self.part(self.under_layouts_at(LABEL_ERROR))),
@@ -337,7 +337,7 @@ fn code_or_layout(remains: Part) -> StepLabel {
     match remains {
         Part::Most => StepLabel::Code,
         Part::Little => StepLabel::Layout,
-        Part::Unknown => StepLabel::Undecided,
+        Part::Unknown => StepLabel::Inconclusive,
     }
 }
 
