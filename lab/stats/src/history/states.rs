@@ -65,9 +65,12 @@ fn undone_by(series: &HistorySeries, number: usize, order: CommitOrder) -> Optio
     let mut taken_back = 0.0;
     let follows = |later: &HistoryStep| order == CommitOrder::Line || descends(series, later.by, step.by);
     let later = steps[number + 1..].iter().filter(|later| is_certainly_of_code(later) && follows(later));
+    let most = CHANGE_UNDONE_SHARE * (step.to - step.from);
     let mut undone = later.filter(|later| {
-        taken_back += later.from - later.to;
-        taken_back >= CHANGE_UNDONE_SHARE * (step.to - step.from)
+        let lower = later.from - later.to;
+        // A merge of branches rises to what one of them had: that is no further step for the worse, so the level decides too.
+        taken_back += if order == CommitOrder::Line { lower } else { lower.max(0.0) };
+        taken_back >= most && (order == CommitOrder::Line || step.to - later.to >= most)
     });
     undone.next().map(|later| later.by)
 }
