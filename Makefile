@@ -132,7 +132,7 @@ needs-guest: needs-build
 # Boots guests in full emulation, one after the other; takes some minutes. Downloads 4 MB once: a kernel that isn't Linux.
 test-guest: needs-guest guest lens
 	@checks/need.sh objcopy=binutils memcached=memcached libjemalloc2 libmimalloc2.0 libsqlite3-dev
-	$(CARGO) test --workspace --locked --no-fail-fast --bins --test guest --test lens_kernel --test lens_repeats --test lens_program \
+	$(CARGO) test --workspace --locked --no-fail-fast --bins --test guest --test history_kernels --test lens_kernel --test lens_repeats --test lens_program \
 		--test bisect_counted --test bisect_layouts --test lens_program_guest --test lens_callers --test lens_names --test lens_theory --test lens_real --test lens_machine --test lens -- --include-ignored --test-threads 1
 
 # Small machines under the lens repeat themselves exactly, also on a busy host. Takes two minutes.

@@ -6,6 +6,7 @@ use faultline_model::describe::WorkloadInfo;
 use faultline_model::facts::Facts;
 use faultline_model::machine::{Guest, Machine, MachineShape};
 use faultline_targets::counting::{CountableGuest, CountingMachine, Lens};
+use faultline_targets::host::{Host, HostPaths};
 use faultline_targets::qemu::{BareMachine, BareRequest, Emulator, KernelImage, MachineRequest, Named, QemuMachine};
 use faultline_targets::{StopFlag, Target};
 
@@ -132,6 +133,14 @@ pub fn facts(machine: &Machine, machines: &dyn Machines, places: &Places) -> Res
 pub fn workloads(machine: &Machine, machines: &dyn Machines, places: &Places) -> Result<Vec<WorkloadInfo>, Error> {
     let ready = machines.ready(machine, places, &StopFlag::default())?;
     ready.target.workloads().map_err(Error::target_as_usage)
+}
+
+/// The workloads of guests, as they describe themselves on this host: they are the same programs, and need no library of a guest. Fails if the guest's parts are
+/// missing, or if a workload does not describe itself.
+pub(crate) fn guest_workloads(places: &Places) -> Result<Vec<WorkloadInfo>, Error> {
+    let paths = places.guest_paths()?;
+    let host = Host::new(HostPaths { workloads: paths.guest.join("workloads"), ..paths.host });
+    host.workloads().map_err(|error| Error::usage(error.problem, "`make guest` builds the workloads of guests"))
 }
 
 /// The memory of a machine, if it is known.

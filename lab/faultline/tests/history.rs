@@ -424,6 +424,7 @@ fn a_thousand_commits_with_results_are_shown_with_their_steps() {
 
 /// A run that measured many commits.
 mod generated {
+    use faultline_model::artefact::Artefact;
     use faultline_model::cell::{Case, Cell, TaskMode};
     use faultline_model::commit::{CommitInfo, CommitLine};
     use faultline_model::describe::{Style, VariantInfo, WorkloadInfo};
@@ -510,7 +511,8 @@ mod generated {
             line: CommitLine { commits: (0..commits).map(commit).collect() },
             recipe,
             tools: Some(BuildTools { digest: "1".to_owned(), versions: BTreeMap::new() }),
-            command: vec!["./prog".to_owned()],
+            releases: Vec::new(),
+            artefact: Artefact::Command(vec!["./prog".to_owned()]),
         };
         let history = HistorySettings {
             measured,

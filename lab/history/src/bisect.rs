@@ -6,8 +6,9 @@ use crate::relink::{Relink, Relinked};
 use crate::subject::{described, subject};
 use crate::tools_again;
 use crate::workshop::{Workshop, absolute};
-use faultline_experiment::lens::{BuildsRequest, USUAL_SEED, settings_of_builds};
+use faultline_experiment::lens::{BuildsRequest, KernelsRequest, USUAL_SEED, settings_of_builds, settings_of_kernels};
 use faultline_experiment::{Error, Gone, GrowingRequest, GrowingRun, Lab, Measured, Notice};
+use faultline_model::artefact::Artefact;
 use faultline_model::commit::{CommitInfo, CommitLine};
 use faultline_model::count::Count;
 use faultline_model::drill::{self, DrillSettings, Next, Noise};
@@ -37,8 +38,8 @@ pub struct BisectRequest {
     pub new: String,
     /// How a commit is built.
     pub recipe: Recipe,
-    /// Words of the command to measure, which runs at the top of a build.
-    pub command: Vec<String>,
+    /// What is measured of a build.
+    pub artefact: Artefact,
     /// How the line is searched.
     pub search: DrillSettings,
     /// How random layouts are drawn.
@@ -88,6 +89,13 @@ pub enum MeasureRequest {
         /// How it is counted.
         request: Box<BuildsRequest>,
     },
+    /// What the lens counts of a workload on the kernel.
+    CountOnKernel {
+        /// Which count.
+        what: Count,
+        /// How it is counted.
+        request: Box<KernelsRequest>,
+    },
 }
 
 impl MeasureRequest {
@@ -96,35 +104,35 @@ impl MeasureRequest {
         let Wanted { level, least, thorough, layouts } = wanted;
         let noise = match self {
             MeasureRequest::Time { .. } => Noise::Any,
-            MeasureRequest::Count { .. } => Noise::None,
+            MeasureRequest::Count { .. } | MeasureRequest::CountOnKernel { .. } => Noise::None,
         };
         DrillSettings { noise, level, least, most_blocks: repeats.unwrap_or(USUAL_REPEATS), layouts, thorough }
     }
 
     /// As it is saved. Fails if the lens cannot be used here.
     pub(crate) fn settings(&self, lab: &Lab<'_>) -> Result<LineMeasure, Error> {
-        Ok(match self {
-            MeasureRequest::Time { pin, .. } => LineMeasure::Timed(TimedSettings::pinned(*pin)),
-            MeasureRequest::Count { what, request } => {
-                let lens = settings_of_builds(request, lab)?;
-                LineMeasure::Counted(Box::new(CountedSettings { what: *what, lens }))
-            }
-        })
+        let (what, lens) = match self {
+            MeasureRequest::Time { pin, .. } => return Ok(LineMeasure::Timed(TimedSettings::pinned(*pin))),
+            MeasureRequest::Count { what, request } => (*what, settings_of_builds(request, lab)?),
+            MeasureRequest::CountOnKernel { what, request } => (*what, settings_of_kernels(request, lab)?),
+        };
+        Ok(LineMeasure::Counted(Box::new(CountedSettings { what, lens })))
     }
 
     /// What is counted; `None` if time is measured.
     pub(crate) fn count(&self) -> Option<Count> {
         match self {
             MeasureRequest::Time { .. } => None,
-            MeasureRequest::Count { what, .. } => Some(*what),
+            MeasureRequest::Count { what, .. } | MeasureRequest::CountOnKernel { what, .. } => Some(*what),
         }
     }
 
-    /// Copies of the command, or its threads.
+    /// Copies of the command, its threads, or the tasks of a workload on a kernel.
     pub fn tasks(&self) -> u32 {
         match self {
             MeasureRequest::Time { tasks, .. } => *tasks,
             MeasureRequest::Count { request, .. } => request.threads(),
+            MeasureRequest::CountOnKernel { request, .. } => request.cpus,
         }
     }
 
@@ -132,7 +140,7 @@ impl MeasureRequest {
     pub(crate) fn usual_seed(&self) -> Option<u64> {
         match self {
             MeasureRequest::Time { .. } => None,
-            MeasureRequest::Count { .. } => Some(USUAL_SEED),
+            MeasureRequest::Count { .. } | MeasureRequest::CountOnKernel { .. } => Some(USUAL_SEED),
         }
     }
 }
@@ -166,7 +174,8 @@ pub(crate) fn search_with(
         line,
         recipe: request.recipe.clone(),
         tools: Some(commits.tools(&request.recipe, lab)?),
-        command: request.command.clone(),
+        releases: Vec::new(),
+        artefact: request.artefact.clone(),
     };
     let search =
         LineSearch { measured, search: request.search, layouts: request.layouts, gate: request.gate, known, of };
@@ -280,7 +289,7 @@ fn try_commit(
         tried: run.record().subjects.iter().filter(|subject| !is_relinked(subject)).count(),
     });
     let build = commits.build(commit, &search.recipe, &tools, lab)?;
-    let subject = subject(commit, search, build, run)?;
+    let subject = subject(commit, search, build, run, lab)?;
     run.add_subject(&subject)
 }
 
@@ -305,10 +314,10 @@ fn relink(
     lab.observer.notice(&Notice::LinkingCommit { commit: commit.id.clone(), layout, most });
     let own = built(&run.record().subjects, search, &drill::Build { layout: None, ..*build });
     let own = own.and_then(|index| run.record().subjects[index.at()].setup.directory.clone()).unwrap_or_default();
-    let program = search.command.first().map_or("", String::as_str);
+    let program = search.artefact.command().first().map_or("", String::as_str);
     let asked = Relink { commit, layout: search.layouts.with_seed(layout), own: Path::new(&own), program };
     let linked = commits.relink(&asked, &search.recipe, &tools, lab)?;
-    let (directory, machine, result) = placed(linked, search, run)?;
+    let (directory, machine, result) = placed(linked, search, run, lab)?;
     let build = BuildResult::Relinked { layout, result };
     run.add_unplanned(&described(commit, search, (directory, machine), build))
 }
@@ -318,9 +327,10 @@ fn placed(
     linked: Relinked,
     search: &LineSearch,
     run: &GrowingRun,
+    lab: &mut Lab<'_>,
 ) -> Result<(Option<String>, Machine, RelinkResult), Error> {
     let Some(directory) = linked.directory else { return Ok((None, Machine::Host, linked.result)) };
-    Ok(match run.machine(&search.command, &directory)? {
+    Ok(match run.machine(&search.artefact, &directory, lab)? {
         Ok(machine) => (Some(directory.to_string_lossy().into_owned()), machine, linked.result),
         Err(how) => (None, Machine::Host, RelinkResult::Failed { how, output: String::new() }),
     })

@@ -4,7 +4,7 @@ use crate::bisect::{self, BisectRequest, Wanted};
 use crate::commits::Commits;
 use crate::over::Over;
 use crate::place::place;
-use crate::workshop::Workshop;
+use crate::source;
 use faultline_experiment::stored::StoredHistory;
 use faultline_experiment::{Error, Lab, Measured};
 use faultline_model::commit::CommitLine;
@@ -31,8 +31,8 @@ pub struct Drilled<'a> {
 /// Searches the commits between the ends of a step's range. Fails like [`bisect::bisect`], or if the ends are not on one line of first parents.
 pub fn drill(drilled: &Drilled<'_>, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let subject = drilled.over.subject;
-    let workshop = Workshop::open(&subject.repository, subject.work.as_deref(), lab)?;
-    drill_in(drilled, &workshop, lab)
+    let commits = source::of_subject(subject, lab)?;
+    drill_in(drilled, commits.as_ref(), lab)
 }
 
 /// The same, with commits from anywhere.
@@ -47,7 +47,7 @@ pub fn drill_in(drilled: &Drilled<'_>, commits: &dyn Commits, lab: &mut Lab<'_>)
         old: place.earliest.clone(),
         new: place.latest.clone(),
         recipe: subject.recipe.clone(),
-        command: subject.command.clone(),
+        artefact: subject.artefact.clone(),
         search,
         layouts: LayoutKind::default(),
         measure: over.measure.clone(),

@@ -85,7 +85,7 @@ impl<'a> Over<'a> {
     pub(crate) fn asked(&self, commits: &dyn Commits, lab: &Lab<'_>) -> Result<Now, Error> {
         let subject = self.subject;
         let measure = self.measure.settings(lab)?;
-        let machine = measuring_machine(&measure, lab)?;
+        let machine = measuring_machine(&measure, &subject.artefact, lab)?;
         let measured = MeasuredLine {
             measure,
             repository: absolute(&subject.repository)?,
@@ -93,7 +93,8 @@ impl<'a> Over<'a> {
             line: CommitLine { commits: Vec::new() },
             recipe: subject.recipe.clone(),
             tools: Some(commits.tools(&subject.recipe, lab)?),
-            command: subject.command.clone(),
+            releases: subject.which.releases().to_vec(),
+            artefact: subject.artefact.clone(),
         };
         let history =
             HistorySettings { measured, subject: subject.name.clone(), wanted: Vec::new(), machine: machine.name };

@@ -2,6 +2,7 @@
 
 pub mod change;
 pub mod gate;
+pub mod moved;
 pub mod notice;
 pub mod quirk;
 
@@ -15,6 +16,7 @@ use crate::outcome::Outcome;
 use crate::record::RunId;
 use crate::subject::SubjectIndex;
 use change::StepState;
+use moved::StepMoved;
 use quirk::{Quirk, StepCause};
 use serde::{Deserialize, Serialize};
 
@@ -99,10 +101,16 @@ pub struct HistorySeries {
     pub format: String,
     /// The subject's name.
     pub subject: String,
-    /// The directory of the repository.
+    /// The directory of the repository; of releases, that of the file that declares them.
     pub repository: String,
-    /// Words of the command.
+    /// Words of the command; none of kernels.
     pub command: Vec<String>,
+    /// The workload that kernels ran, as `name:variant`; its values are per operation. `None` of programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<String>,
+    /// Whether its points are releases and not commits of a repository.
+    #[serde(default)]
+    pub has_releases: bool,
     /// What is counted; `None` if time is measured.
     pub counted: Option<Count>,
     /// Unit of the values.
@@ -123,6 +131,9 @@ pub struct HistorySeries {
     pub unplaced_quirks: Vec<String>,
     /// The steps between them.
     pub steps: HistorySteps,
+    /// What the lens counted otherwise at steps of counts, if it was looked up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moved: Vec<StepMoved>,
 }
 
 impl HistorySeries {

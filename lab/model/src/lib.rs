@@ -4,6 +4,7 @@
 //! as numbers. How a figure is estimated belongs to `stats`, how it is kept to `store`, how it is shown to `report`.
 
 pub mod advice;
+pub mod artefact;
 pub mod cell;
 pub mod changes;
 pub mod commit;

@@ -261,7 +261,7 @@ fn summary(found: &Drill, search: &LineSearch) -> String {
         short(line, 0),
         short(line, line.last()),
         Quantity::of(search).name(),
-        one_line(&search.command.join(" ")),
+        one_line(&search.artefact.words()),
         found.unusable,
         found.executions,
     )

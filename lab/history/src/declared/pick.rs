@@ -1,8 +1,9 @@
 //! Which commits of a repository are measured.
 
+use faultline_model::artefact::Release;
 use serde::Deserialize;
 
-/// Which commits of a repository.
+/// Which commits of a repository, or which releases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Which {
     /// Commits of a branch.
@@ -18,6 +19,8 @@ pub enum Which {
     },
     /// Named commits, the oldest first.
     Named(Vec<String>),
+    /// Releases instead of commits, the oldest first.
+    Releases(Vec<Release>),
 }
 
 impl Which {
@@ -30,7 +33,15 @@ impl Which {
     pub(crate) fn adaptive(&self) -> Option<u32> {
         match self {
             Which::Branch { pick: Pick::Adaptive { most }, .. } => Some(*most),
-            Which::Branch { .. } | Which::Named(_) => None,
+            Which::Branch { .. } | Which::Named(_) | Which::Releases(_) => None,
+        }
+    }
+
+    /// The releases; none if it has commits.
+    pub(crate) fn releases(&self) -> &[Release] {
+        match self {
+            Which::Releases(releases) => releases,
+            Which::Branch { .. } | Which::Named(_) => &[],
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What is written of a history, in every format, with texts that would do harm.
 
 use super::*;
+use faultline_model::cell::{Case, TaskMode};
 use faultline_model::changes::{ChangeCaution, Effect, Status};
 use faultline_model::commit::CommitInfo;
 use faultline_model::count::Count;
@@ -8,10 +9,14 @@ use faultline_model::drill::{Change, StepLabel, Unusable};
 use faultline_model::explained::{FileChange, FilesChanged, LinesChanged, LinkedChanges};
 use faultline_model::gate::Gate;
 use faultline_model::history::change::{ChangeEvent, ChangeState, Source, StepState};
+use faultline_model::history::moved::StepMoved;
 use faultline_model::history::quirk::{Bridge, ChangedFact, Quirk, QuirkPlace, StepCause};
 use faultline_model::history::{
     Author, Between, Differing, FailedBuild, HistorySteps, NotMeasured, OtherRun, StepBasis,
 };
+use faultline_model::lens;
+use faultline_model::lens::comparison::{Basis, CellComparison, Difference, Spread};
+use faultline_model::lens::key::Key;
 use faultline_model::plan::WhenInconclusive;
 use faultline_model::record::RunId;
 
@@ -70,6 +75,9 @@ fn series() -> HistorySeries {
         format: HistorySeries::FORMAT.to_owned(),
         subject: "app".to_owned(),
         repository: "/r".to_owned(),
+        workload: None,
+        has_releases: false,
+        moved: Vec::new(),
         command: vec!["./prog".to_owned(), HOSTILE.to_owned()],
         counted: None,
         unit: "s".to_owned(),
@@ -326,4 +334,57 @@ fn quirks_are_shown_with_letters_what_changed_and_how_they_are_bridged() {
     all[0].steps.steps[0].cause = Some(cause(StepLabel::Code));
     let (is_open, said) = told(&all);
     assert!(!is_open && said.contains("worse, between runs, code (not quirk A)"), "{said}");
+}
+
+#[test]
+fn kernels_and_releases_are_called_so_and_what_moved_is_named() {
+    let mut series = exact();
+    series.counted = Some(Count::Transfers);
+    series.command.clear();
+    series.workload = Some("zero_fill:base".to_owned());
+    series.has_releases = true;
+    series.points[0].commit.id = "6.1.0-50-cloud".to_owned();
+    let side = |median: f64| Spread { median, low: median, high: median, n: 1 };
+    let went = |name: &str, before: f64| Difference {
+        of: Key::Named { name: name.to_owned() }.into(),
+        change: lens::comparison::Change::Went,
+        a: side(before),
+        b: side(0.0),
+        difference: -before,
+        beside_a: Vec::new(),
+        beside_b: Vec::new(),
+    };
+    let data = (0..7).map(|number| went(&format!("lock{number} {HOSTILE}"), 7.25)).collect();
+    let counts = CellComparison {
+        case: Case { workload: "zero_fill".to_owned(), variant: "base".to_owned(), mode: TaskMode::Thread },
+        cpus: 2,
+        basis: Basis::Repeats,
+        transfers: (side(9.0), side(2.0)),
+        transfers_difference: -7.0,
+        transfers_change: lens::comparison::Change::Less,
+        instructions: (side(1.0), side(1.0)),
+        instructions_difference: 0.0,
+        data,
+        code: Vec::new(),
+    };
+    series.moved = vec![StepMoved { after: 0, by: 2, counts }];
+    let all = [series];
+    let shown = words(&history_changes(&all, Format::Table, &Style::PLAIN));
+    for part in [
+        "the transfers of cache lines of `zero_fill:base`, per operation, 2 CPUs",
+        "2 of 4 releases are measured",
+        "6.1.0-50-cloud",
+        "Data that moved more or less, transfers per operation (the greatest 5 of 7):",
+        "went, 7.250 → 0: lock0 a |",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!shown.contains("lock5") && !shown.contains("Code that moved"), "{shown}");
+    for format in Format::ALL {
+        assert!(!history_changes(&all, format, &Style::PLAIN).contains('\u{1b}'));
+    }
+    let markdown = history_changes(&all, Format::Markdown, &Style::PLAIN);
+    assert!(markdown.contains("\\<b>") && !markdown.contains(" <b>"), "{markdown}");
+    let back: Vec<HistorySeries> = serde_json::from_str(&history(&all, Format::Json, &Style::PLAIN)).unwrap();
+    assert_eq!(back, all);
 }

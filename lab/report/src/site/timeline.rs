@@ -35,7 +35,7 @@ pub struct TimelinePage<'a> {
 pub fn timeline_page(shown: &TimelinePage<'_>, site: &Site) -> String {
     let (series, timeline) = (shown.series, shown.timeline);
     let about = markup! {
-        p.machine { (words::measured(series)) " of " code { (one_line(&series.command.join(" "))) } }
+        p.machine { (words::measured(series)) " of " code { (words::subject(series)) } }
         @if shown.siblings.len() > 1 {
             nav aria-label="Numbers of tasks" {
                 @for (tasks, id) in &shown.siblings {

@@ -128,6 +128,7 @@ fn measured(
 mod tests {
     use super::*;
     use crate::lens::example;
+    use faultline_model::artefact::Artefact;
     use faultline_model::commit::{CommitInfo, CommitLine};
     use faultline_model::count::Count;
     use faultline_model::drill::{DrillSettings, Noise, Unusable};
@@ -163,7 +164,8 @@ mod tests {
                 is_clean: false,
             },
             tools: None,
-            command: vec!["./load".to_owned()],
+            releases: Vec::new(),
+            artefact: Artefact::Command(vec!["./load".to_owned()]),
         };
         let search = DrillSettings {
             noise: Noise::None,

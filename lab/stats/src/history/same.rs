@@ -11,7 +11,7 @@ pub fn differing(a: (&Settings, &HistorySettings), b: (&Settings, &HistorySettin
     let is_counted = matches!(a.measure, LineMeasure::Counted(_));
     [
         (Differing::Recipe, !builds_the_same(&a.recipe, &b.recipe)),
-        (Differing::Command, a.command != b.command),
+        (Differing::Command, a.artefact != b.artefact),
         (Differing::Measure, a.measure != b.measure),
         (Differing::Seed, is_counted && settings_a.seed != settings_b.seed),
         (Differing::Tools, a.tools.is_some() != b.tools.is_some()),

@@ -1,5 +1,6 @@
 //! A database for tests: two runs, and histories with a step, with failures, with hostile texts, and with more commits than are sent one by one.
 
+use faultline_model::artefact::Artefact;
 use faultline_model::cell::{Case, Cell, TaskMode};
 use faultline_model::commit::{CommitInfo, CommitLine};
 use faultline_model::describe::{Style, VariantInfo, WorkloadInfo};
@@ -228,7 +229,8 @@ fn measured(subject: &str, commits: Vec<CommitInfo>) -> HistorySettings {
                 is_clean: false,
             },
             tools: Some(BuildTools { digest: "1".to_owned(), versions: BTreeMap::new() }),
-            command: vec!["./load".to_owned()],
+            releases: Vec::new(),
+            artefact: Artefact::Command(vec!["./load".to_owned()]),
         },
         subject: subject.to_owned(),
         machine: "here".to_owned(),

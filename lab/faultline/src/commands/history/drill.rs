@@ -21,7 +21,7 @@ pub(crate) fn drill(arguments: &Drill, db: Option<&Path>) -> Result<ExitCode, Fa
         return Err(present::no_page_of_commits());
     }
     let declared = declared(&arguments.of.config)?;
-    let subject = declared.chosen(std::slice::from_ref(&arguments.of.subject))?[0];
+    let subject = declared.one(&arguments.of.subject)?;
     let subject = HistorySubject { limit_ms: conduct.limit_ms().or(subject.limit_ms), ..subject.clone() };
     let places = places::for_measuring(conduct, db)?;
     let (over, series) = with_steps(&subject, &arguments.of, &places)?;

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 pub(crate) fn mark(arguments: &Mark, db: Option<&Path>) -> Result<ExitCode, Failure> {
     let declared = declared(&arguments.of.config)?;
-    let subject = declared.chosen(std::slice::from_ref(&arguments.of.subject))?[0];
+    let subject = declared.one(&arguments.of.subject)?;
     let places = places::found(db)?;
     let (over, series) = with_steps(subject, &arguments.of, &places)?;
     let step = step(&series, &arguments.which)?;
