@@ -26,7 +26,7 @@ FAULTLINE := target/release/faultline
 PAGE := lab/report/page
 FUZZ_SECONDS := 60
 
-.PHONY: build guest emulator kernel kernels lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-guest test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-frames-lens-peers bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
+.PHONY: build guest emulator kernel kernels lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-examples test-guest test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-frames-lens-peers bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
 	needs-rust needs-build needs-test needs-lens needs-emulator needs-guest workloads
 
 # What each part needs: a command, and the packages that contain it. `make test` names all missing packages at once.
@@ -139,6 +139,13 @@ test-guest: needs-guest guest lens
 test-repeats: needs-guest guest lens
 	$(CARGO) test --workspace --locked --test lens_repeats -- --include-ignored small
 
+# Histories of kernels. Builds a Linux tree in target/examples/linux-tree and boots some of its commits (ten minutes of CPU time the first time, 4 GB); fetches the
+# distribution's kernels of four ages (400 MB, once) and boots each three times. Started again, it goes on.
+test-examples: build needs-guest guest lens
+	checks/need.sh linux-source-6.1 flex=flex bison=bison bc=bc libelf-dev libssl-dev cpio=cpio patch=patch xz=xz-utils python3=python3 git=git
+	examples/linux-tree/run.sh $(FAULTLINE)
+	examples/linux-releases/run.sh $(FAULTLINE)
+
 # Boots a kernel under the lens in the newest QEMU that the distribution has, unpacked with its libraries. Downloads 50 MB, once.
 test-newest-emulator: needs-guest guest lens
 	qemu=$$(packages/newest-emulator.sh) && FAULTLINE_QEMU=$$qemu $(CARGO) test --workspace --locked --test lens_kernel -- --include-ignored --test-threads 1 transfers_of_shared_faults
@@ -180,7 +187,7 @@ SUITE := bookworm
 test-fresh:
 	checks/fresh/run.sh $(SUITE)
 
-test-all: test fuzz test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-guest test-newest-emulator
+test-all: test fuzz test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-guest test-newest-emulator test-examples
 	vm/frames/embedding/check.sh target/embedding
 	@# In a directory of its own: cargo keeps the packages of an earlier one, and takes them again while the version is the same.
 	packages=$$(mktemp -d target/publish.XXXXXX) && trap 'rm -rf "$$packages"' EXIT && \

@@ -62,6 +62,9 @@ enum Bench {
     Kernels(Box<LensOfKernels>),
 }
 
+/// A target that counts, with names for what it counts.
+type CountingTarget = (Box<dyn Target>, Naming);
+
 impl Bench {
     /// For a new run, with the workloads that it may plan.
     fn begin(settings: &Settings, tasks: u32, lab: &Lab<'_>) -> Result<(Self, Vec<WorkloadInfo>), Error> {
@@ -99,7 +102,7 @@ impl Bench {
         head: &RunHead,
         subject: SubjectIndex,
         lab: &mut Lab<'_>,
-    ) -> Result<Option<(Box<dyn Target>, Naming)>, Error> {
+    ) -> Result<Option<CountingTarget>, Error> {
         let subject = resumable::subject(head, subject)?;
         let ready = match self {
             Bench::Host(_) => return Ok(None),

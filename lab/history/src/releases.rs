@@ -30,6 +30,8 @@ const NAME_DIGITS: usize = 16;
 pub(crate) struct Releases {
     /// The oldest first.
     releases: Vec<Release>,
+    /// The directory of the file with the list, for shorter paths.
+    declared_in: String,
     /// The directory of the copies.
     copies: PathBuf,
     /// Locked while we use the directory.
@@ -53,7 +55,7 @@ impl Releases {
         let copies = ours.join("builds");
         fs::create_dir_all(&copies).map_err(|error| unwritable(&copies, &error))?;
         let copies = copies.canonicalize().map_err(|error| unwritable(&copies, &error))?;
-        Ok(Releases { releases: releases.to_vec(), copies, _lock: lock })
+        Ok(Releases { releases: releases.to_vec(), declared_in: absolute(declared_in)?, copies, _lock: lock })
     }
 
     /// The releases in the form of commits, each the parent of the next.
@@ -65,9 +67,15 @@ impl Releases {
             parents,
             committed_s: release.released_s,
             author: String::new(),
-            subject: release.kernel.clone(),
+            subject: self.below(&release.kernel).to_owned(),
         };
         self.releases.iter().zip(parents).map(info).collect()
+    }
+
+    /// A path as the file has it, if it is relative there.
+    fn below<'a>(&self, path: &'a str) -> &'a str {
+        let below = path.strip_prefix(self.declared_in.trim_end_matches("/."));
+        below.and_then(|rest| rest.strip_prefix('/')).map_or(path, |rest| rest.trim_start_matches("./"))
     }
 
     /// Copies a kernel, unless its copy is there. The copy gets its name when it is complete.
@@ -157,7 +165,8 @@ mod tests {
         let releases = vec![release("6.1-2", 5), release("6.12", 9)];
         let copies = directory.join("builds");
         fs::create_dir_all(&copies).unwrap();
-        Releases { releases, copies, _lock: File::create(directory.join("lock")).unwrap() }
+        let declared_in = directory.to_string_lossy().into_owned();
+        Releases { releases, declared_in, copies, _lock: File::create(directory.join("lock")).unwrap() }
     }
 
     #[test]
@@ -167,6 +176,7 @@ mod tests {
         let told: Vec<_> =
             infos.iter().map(|info| (info.id.as_str(), info.parents.as_slice(), info.committed_s)).collect();
         assert_eq!(told, [("6.1-2", &[][..], 5), ("6.12", &["6.1-2".to_owned()][..], 9)]);
+        assert_eq!(infos[1].subject, "6.12", "the path of its kernel, from the directory of the file");
     }
 
     #[test]

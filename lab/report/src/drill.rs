@@ -6,6 +6,7 @@ mod layouts;
 
 pub use gate::drill_gate;
 
+use crate::figure;
 use crate::format::Format;
 use crate::json::json;
 use crate::one_line::{cut, one_line};
@@ -150,11 +151,16 @@ fn step_change(step: &DrillStep) -> String {
         (Some([before, after]), change) => {
             let percent =
                 change.map_or_else(String::new, |change| format!(" ({:+.1} %)", 100.0 * (change.ratio - 1.0)));
-            format!("{before} → {after}{percent}")
+            format!("{} → {}{percent}", count(before), count(after))
         }
         (None, Some(change)) => change_words(change),
         (None, None) => String::new(),
     }
+}
+
+/// A count of a whole run as it is; one per operation with four digits.
+fn count(value: f64) -> String {
+    if value.fract() == 0.0 { value.to_string() } else { figure::transfers(value) }
 }
 
 /// The value after, against the value before.

@@ -9,6 +9,7 @@ use faultline_model::outcome::Outcome;
 use faultline_model::record::{RunId, RunRecord};
 use faultline_stats::lens::compare;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// What differs at each step of counts; nothing of times. A step without readings on both sides is left out. Fails if the database cannot be read.
 pub(super) fn moved(series: &HistorySeries, lab: &Lab<'_>) -> Result<Vec<StepMoved>, Error> {
@@ -19,8 +20,8 @@ pub(super) fn moved(series: &HistorySeries, lab: &Lab<'_>) -> Result<Vec<StepMov
     let points = |step: &HistoryStep| [step.after, step.by].map(|position| &series.points[position as usize]);
     let mut records: BTreeMap<RunId, RunRecord> = BTreeMap::new();
     for run in steps.iter().flat_map(points).filter_map(|point| point.run) {
-        if !records.contains_key(&run) {
-            records.insert(run, stored::load(run, lab.places)?);
+        if let Entry::Vacant(vacant) = records.entry(run) {
+            vacant.insert(stored::load(run, lab.places)?);
         }
     }
     let of_step = |step: &HistoryStep| {
