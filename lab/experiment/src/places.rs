@@ -66,6 +66,11 @@ impl Places {
             .ok_or_else(|| Error::failed("there is no home directory for the database", "`--db FILE` names one"))
     }
 
+    /// The database as messages name it: without a password.
+    pub fn database_name(&self) -> String {
+        self.database.as_deref().map_or_else(String::new, faultline_store::shown)
+    }
+
     /// The workloads' sources. Fails if there are none.
     pub(crate) fn sources(&self) -> Result<&Path, Error> {
         self.sources.as_deref().ok_or_else(|| {

@@ -10,7 +10,8 @@ use faultline_model::history::HistoryResults;
 use faultline_model::history::change::PlacedEvent;
 use faultline_model::imported::ImportedLine;
 use faultline_model::named_change::{ChangePlace, SeriesName};
-use faultline_model::record::{RunHead, RunId, RunLine, RunRecord};
+use faultline_model::plan::KindOfRun;
+use faultline_model::record::{RunHead, RunId, RunLine, RunProgress, RunRecord};
 use faultline_model::subject::{Subject, SubjectIndex};
 use faultline_model::summary::RunSummary;
 use faultline_stats::history::said_by_search;
@@ -144,6 +145,11 @@ pub fn save_notified(series: &SeriesName, change: &ChangePlace, places: &Places)
 /// A line for each run, the newest first. Fails if the database cannot be read.
 pub fn runs(places: &Places) -> Result<Vec<RunLine>, Error> {
     Ok(database::existing(places)?.list_runs()?)
+}
+
+/// How far each run of a history is, the newest first. Fails if the database cannot be read.
+pub fn progress_of_histories(places: &Places) -> Result<Vec<RunProgress>, Error> {
+    Ok(database::existing(places)?.progress_of(KindOfRun::History)?)
 }
 
 /// A line for each import. Fails if the database cannot be read.

@@ -21,6 +21,7 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
+use tokio_io_timeout::TimeoutStream;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 
@@ -32,6 +33,8 @@ const MOST_CONNECTIONS: usize = 1024;
 const HEAD: Duration = Duration::from_secs(30);
 /// Longest life of a connection, however slowly its client reads.
 const CONNECTION: Duration = Duration::from_secs(600);
+/// Longest time for which a client may read nothing of its answer. Answers stay in memory until they are read.
+const STALLED: Duration = Duration::from_secs(20);
 /// Longest head of a request, in bytes.
 const HEAD_BYTES: usize = 32 * 1024;
 /// How often it looks whether it is to stop.
@@ -143,11 +146,13 @@ async fn accept(listener: &tokio::net::TcpListener, routes: &Router, is_stopped:
 
 /// Serves a connection on a task of its own.
 fn serve(stream: TcpStream, place: OwnedSemaphorePermit, routes: Router, graceful: &GracefulShutdown) {
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(STALLED));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD)
         .max_buf_size(HEAD_BYTES)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes));
+        .serve_connection(TokioIo::new(Box::pin(stream)), TowerToHyperService::new(routes));
     let connection = graceful.watch(connection);
     tokio::spawn(async move {
         // That a client goes away, or sends garbage, is nothing to report.

@@ -3,6 +3,8 @@
 mod filled;
 
 use faultline_experiment::Places;
+use faultline_model::record::RunId;
+use faultline_store::Store;
 use faultline_web::export_site;
 use std::fs;
 use std::path::Path;
@@ -58,4 +60,30 @@ fn files_of_others_stay() {
     let nowhere = export_site(&directory.path().join("site"), &places(Path::new("/nowhere/db.sqlite"))).unwrap_err();
     assert!(nowhere.problem.contains("/nowhere/db.sqlite"));
     assert!(!directory.path().join("site").exists());
+}
+
+#[test]
+fn what_is_no_longer_in_the_database_has_no_page() {
+    let directory = tempfile::tempdir().unwrap();
+    let (database, site) = (directory.path().join("db.sqlite"), directory.path().join("site"));
+    filled::fill(&database, false);
+    export_site(&site, &places(&database)).unwrap();
+    fs::write(site.join("runs/notes.txt"), "of somebody else").unwrap();
+    fs::write(site.join("assets/page-0.js"), "of an older version").unwrap();
+    let before = histories(&site);
+    // Run 4 is the only one of its history.
+    Store::open_existing(&database).unwrap().delete_runs(&[RunId(1), RunId(4)]).unwrap();
+    let exported = export_site(&site, &places(&database)).unwrap();
+    assert_eq!((exported.runs, exported.histories), (3, 2));
+    for (name, is_there) in [
+        ("runs/1.html", false),
+        ("runs/2.html", true),
+        ("runs/4.html", false),
+        ("runs/notes.txt", true),
+        ("assets/page-0.js", false),
+    ] {
+        assert_eq!(site.join(name).exists(), is_there, "{name}");
+    }
+    let after = histories(&site);
+    assert!(after.len() + 1 == before.len() && after.iter().all(|page| before.contains(page)), "{before:?} {after:?}");
 }

@@ -8,7 +8,7 @@ pub(crate) mod overview;
 pub(crate) mod run;
 mod runs;
 
-use crate::problem::Problem;
+use crate::problem::{Problem, with_retry};
 use crate::state::State;
 use axum::Router;
 use axum::http::header::CONTENT_SECURITY_POLICY;
@@ -60,6 +60,6 @@ impl IntoResponse for PageProblem {
     fn into_response(self) -> Response {
         let Problem { status, problem, hint } = self.0;
         let page = problem_page(status.as_u16(), &problem, hint.as_deref(), &Site::served());
-        (status, Page(page)).into_response()
+        with_retry((status, Page(page)).into_response())
     }
 }

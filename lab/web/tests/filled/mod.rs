@@ -1,5 +1,7 @@
 //! A database for tests: two runs, and histories with a step, with failures, with hostile texts, and with more commits than are sent one by one.
 
+#![allow(dead_code, reason = "each program uses a part of it")]
+
 use faultline_model::cell::{Case, Cell, TaskMode};
 use faultline_model::commit::{CommitInfo, CommitLine};
 use faultline_model::describe::{Style, VariantInfo, WorkloadInfo};
@@ -56,12 +58,12 @@ pub fn fill(path: &Path, is_long: bool) {
 }
 
 /// About 1, the same for the same place.
-fn noise(at: usize, block: u32) -> f64 {
+pub fn noise(at: usize, block: u32) -> f64 {
     let mixed = (at as u64 * 7919 + u64::from(block) * 104_729 + 17).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
     1.0 + 0.004 * (mixed as f64 / f64::from(1 << 24) - 0.5)
 }
 
-fn session() -> Session {
+pub fn session() -> Session {
     let mut facts = Facts::default();
     facts.text("host.name", "example");
     facts.text("kernel.release", "6.1.0");
@@ -71,15 +73,15 @@ fn session() -> Session {
     Session { started: UnixMillis(THEN_S * 1000), facts: vec![facts] }
 }
 
-fn settings(cpus: &[u32], repeats: u32, kind: RunKind) -> Settings {
+pub fn settings(cpus: &[u32], repeats: u32, kind: RunKind) -> Settings {
     Settings { cpus: cpus.to_vec(), repeats, seed: 7, limit_ms: None, size: None, kind }
 }
 
-fn timed_settings() -> TimedSettings {
-    TimedSettings { suite: None, pin: PinPolicy::Each, oversubscribe: false, budget_ms: None, copies: 1, tree: None }
+pub fn timed_settings() -> TimedSettings {
+    TimedSettings::pinned(PinPolicy::Each)
 }
 
-fn workload(name: &str, style: Style) -> WorkloadInfo {
+pub fn workload(name: &str, style: Style) -> WorkloadInfo {
     let is_loop = style == Style::Loop;
     WorkloadInfo {
         name: name.to_owned(),
@@ -98,7 +100,7 @@ fn workload(name: &str, style: Style) -> WorkloadInfo {
     }
 }
 
-fn item(ordinal: u32, block: u32, subject: u32, cell: (&str, u32), timing: Option<Timing>) -> PlanItem {
+pub fn item(ordinal: u32, block: u32, subject: u32, cell: (&str, u32), timing: Option<Timing>) -> PlanItem {
     let case = Case { workload: cell.0.into(), variant: "base".into(), mode: TaskMode::Process };
     PlanItem { ordinal, block, subject: SubjectIndex(subject), cell: Cell { case, tasks: cell.1 }, timing, seed: None }
 }
@@ -136,12 +138,39 @@ fn timed(store: &mut Store, label: Option<&str>, operations: u64) {
     store.finish_run(run).unwrap();
 }
 
-fn execution(store: &mut Store, run: RunId, ordinal: u32, events: impl IntoIterator<Item = Event>, outcome: Outcome) {
+pub fn execution(
+    store: &mut Store,
+    run: RunId,
+    ordinal: u32,
+    events: impl IntoIterator<Item = Event>,
+    outcome: Outcome,
+) {
     let at = UnixMillis(THEN_S * 1000 + i64::from(ordinal));
     let mut journal = store.journal(run);
     let attempt = journal.begin_attempt(ordinal, at).unwrap();
     events.into_iter().for_each(|event| journal.record(attempt, &event).unwrap());
     journal.end_attempt(attempt, &outcome, at).unwrap();
+}
+
+/// Begins a run of the history `growing`, whose first commit does not build.
+pub fn begin_building(path: &Path) -> RunId {
+    let line: Vec<CommitInfo> = (0..3).map(commit).collect();
+    Store::open_existing(path)
+        .unwrap()
+        .begin_run(&NewRun {
+            label: None,
+            settings: &settings(&[1], 6, RunKind::History(Box::new(measured("growing", line)))),
+            subjects: &[built(&commit(0), false)],
+            workloads: &[workload("load", Style::Once)],
+            plan: &[],
+            session: &session(),
+        })
+        .unwrap()
+}
+
+/// The run's second commit does not build either.
+pub fn fail_a_further_build(path: &Path, run: RunId) {
+    Store::open_existing(path).unwrap().extend_run(run, &[built(&commit(1), false)], &[]).unwrap();
 }
 
 /// What came of an execution of a commit: its seconds, or how it ended; `None` if the commit does not build.
@@ -190,7 +219,7 @@ fn history(
     store.finish_run(run).unwrap();
 }
 
-fn commit(at: usize) -> CommitInfo {
+pub fn commit(at: usize) -> CommitInfo {
     let subject = if at.is_multiple_of(5) { format!("Commit {at}: {HOSTILE}") } else { format!("Commit {at}") };
     CommitInfo {
         id: format!("{:016x}{at:024x}", (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)),
@@ -202,7 +231,7 @@ fn commit(at: usize) -> CommitInfo {
     }
 }
 
-fn built(commit: &CommitInfo, is_built: bool) -> Subject {
+pub fn built(commit: &CommitInfo, is_built: bool) -> Subject {
     let failed = BuildResult::Failed { how: "it ends with status 2".to_owned(), output: HOSTILE.to_owned() };
     let setup = Setup { directory: is_built.then(|| format!("/builds/{}", commit.id)), ..Setup::default() };
     Subject {
@@ -212,7 +241,7 @@ fn built(commit: &CommitInfo, is_built: bool) -> Subject {
     }
 }
 
-fn measured(subject: &str, commits: Vec<CommitInfo>) -> HistorySettings {
+pub fn measured(subject: &str, commits: Vec<CommitInfo>) -> HistorySettings {
     HistorySettings {
         wanted: (0..commits.len() as u32).collect(),
         measured: MeasuredLine {

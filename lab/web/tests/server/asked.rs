@@ -23,7 +23,8 @@ pub struct Served {
     pub database: PathBuf,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
-    _directory: tempfile::TempDir,
+    /// Removed with the server.
+    directory: Option<tempfile::TempDir>,
 }
 
 /// What a server answered.
@@ -55,6 +56,13 @@ impl Served {
         let directory = tempfile::tempdir().unwrap();
         let database = directory.path().join("db.sqlite");
         filled::fill(&database, is_long);
+        let mut served = Self::over(database, tokens, hosts);
+        served.directory = Some(directory);
+        served
+    }
+
+    /// Over a database that is there: a path or a URL.
+    pub fn over(database: PathBuf, tokens: Option<Tokens>, hosts: &[&str]) -> Self {
         let said = Arc::new(Mutex::new(Vec::new()));
         let says = Arc::clone(&said);
         let request = ServeRequest {
@@ -68,7 +76,7 @@ impl Served {
         let stopped = Arc::clone(&stop);
         // Relaxed: the flag alone is passed.
         let thread = std::thread::spawn(move || server.run(move || stopped.load(Ordering::Relaxed)).unwrap());
-        Served { address, said, database, stop, thread: Some(thread), _directory: directory }
+        Served { address, said, database, stop, thread: Some(thread), directory: None }
     }
 
     /// Asks by GET.

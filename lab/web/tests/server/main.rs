@@ -6,3 +6,9 @@ mod asked;
 mod filled;
 mod guard;
 mod load;
+mod outage;
+#[allow(dead_code, reason = "other tests use the rest of it")]
+#[path = "../../../store/tests/place/server.rs"]
+mod postgres_server;
+#[path = "../../../store/tests/runner/mod.rs"]
+mod runner;
