@@ -25,8 +25,9 @@ PREFIX := /usr/local
 FAULTLINE := target/release/faultline
 PAGE := lab/report/page
 FUZZ_SECONDS := 60
+API_SECONDS := 60
 
-.PHONY: build guest emulator kernel kernels lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-guest test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-frames-lens-peers bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
+.PHONY: build guest emulator kernel kernels lens run test check test-all test-api test-rust test-page test-workloads test-lens test-frames test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-guest test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-frames-lens-peers bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
 	needs-rust needs-build needs-test needs-lens needs-emulator needs-guest workloads
 
 # What each part needs: a command, and the packages that contain it. `make test` names all missing packages at once.
@@ -175,12 +176,20 @@ test-simulated: needs-build
 	$(CARGO) test --release --locked -p faultline-stats -- --include-ignored $$skip
 	FAULTLINE_SEEDS=20000 $(CARGO) test --release --locked -p faultline-simulation
 
+# The API, asked for a minute for what its OpenAPI description allows and for what it does not.
+test-api: needs-test
+	@checks/need.sh python3-venv
+	$(CARGO) build --workspace --locked --example fixture_server
+	python3 -m venv target/schemathesis
+	target/schemathesis/bin/pip install --quiet --disable-pip-version-check --require-hashes -r lab/web/tests/described/requirements.txt
+	lab/web/tests/described/run.py target/schemathesis/bin/schemathesis target/debug/examples/fixture_server $(API_SECONDS)
+
 # README's commands on a machine that has only the packages they ask for.
 SUITE := bookworm
 test-fresh:
 	checks/fresh/run.sh $(SUITE)
 
-test-all: test fuzz test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-guest test-newest-emulator
+test-all: test fuzz test-api test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-guest test-newest-emulator
 	vm/frames/embedding/check.sh target/embedding
 	@# In a directory of its own: cargo keeps the packages of an earlier one, and takes them again while the version is the same.
 	packages=$$(mktemp -d target/publish.XXXXXX) && trap 'rm -rf "$$packages"' EXIT && \
