@@ -6,7 +6,7 @@
 #   make test-all   also the slow tests: fuzzing, model checking, guests in an emulator, the workloads under sanitizers and for other systems
 #   make bench      compares our loops with the same loops without the harness; bench-lens: the cost of the lens, and how well its counts repeat
 #                   bench-frames, bench-frames-lens, bench-frames-peers, bench-frames-lens-peers: page-frame allocators; bench-changes: the step finder and other tools; bench-drill: searches of commits, and other tools;
-#                   bench-compare: live comparisons of equal sides and of known differences; bench-commands: commands beside hyperfine;
+#                   bench-serve: pages of a million samples; bench-compare: live comparisons of equal sides and of known differences; bench-commands: commands beside hyperfine;
 #                   bench-lens-planted: known changes of a kernel under the lens; bench-lens-repeats: does each workload repeat itself exactly, and how far
 #                   counts differ from seed to seed; bench-lens-kernels: kernels of several ages, and a stock kernel's workloads;
 #                   bench-lens-truth: predictions of the lens beside the hardware
@@ -27,7 +27,7 @@ PAGE := lab/report/page
 FUZZ_SECONDS := 60
 API_SECONDS := 60
 
-.PHONY: build guest emulator kernel kernels lens run test check test-all test-api test-rust test-page test-workloads test-lens test-frames test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-guest test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-frames-lens-peers bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
+.PHONY: build guest emulator kernel kernels lens run test check test-all test-api test-rust test-page test-workloads test-lens test-frames test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-guest test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-frames-lens-peers bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth bench-serve install clean \
 	needs-rust needs-build needs-test needs-lens needs-emulator needs-guest workloads
 
 # What each part needs: a command, and the packages that contain it. `make test` names all missing packages at once.
@@ -247,6 +247,11 @@ bench-frames-lens-peers: build guest lens kernel
 	$(CARGO) bench --locked -p faultline-frame-designs --bench transfers -- --program $(CURDIR)/target/peers/build/release/frames_loop \
 		--only ours,ours-near-marks,llfree --kinds local,huge,pipeline,random
 
+# `faultline serve` over 5,000 commits with a million samples: first plot, zoom, memory, size of script and style, and 200 clients while a runner writes.
+bench-serve: needs-test
+	cd $(PAGE) && npm ci --no-audit --no-fund
+	$(CARGO) bench --locked -p faultline-web --bench serve
+
 # Compares the step finder with Perfherder's t-test, asv, Otava and PELT. FAULTLINE_TCPD, FAULTLINE_NUMPY_BENCH and FAULTLINE_ENSO_BENCH name clones of archives
 # of real series (lab/stats/benches/changes/MARKS.md); archives without a clone are left out.
 bench-changes: needs-build
@@ -275,7 +280,7 @@ bench-commands: build
 	target/welch/bin/python lab/faultline/benches/commands/sequential_files.py $(FAULTLINE)
 	target/welch/bin/python lab/faultline/benches/commands/planted.py $(FAULTLINE)
 
-bench: workloads bench-frames bench-changes bench-drill bench-compare bench-commands
+bench: workloads bench-frames bench-changes bench-drill bench-compare bench-commands bench-serve
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads bench
 
 install: build
