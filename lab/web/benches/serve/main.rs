@@ -58,6 +58,7 @@ struct Figures {
     first_unconcluded_cpu_ms: Spread,
     in_browser_ms: Spread,
     zoom_ms: Spread,
+    zoom_cpu_ms: Spread,
     memory_mb: Spread,
     memory_unconcluded_mb: Spread,
     page_kb: Spread,
@@ -80,7 +81,7 @@ impl Figures {
         let (first, time) = timed(|| page_once_read(&server, &page));
         self.first_ms.add(milliseconds(time));
         self.first_cpu_ms.add(server.cpu_ms());
-        let mut from = 1;
+        let (mut from, before_ms) = (1, server.cpu_ms());
         for _ in 0..ZOOMS {
             from = (from * 48_271) % 0x7fff_ffff;
             let begin = from % (database::COMMITS - ZOOMED);
@@ -90,6 +91,7 @@ impl Figures {
             assert_eq!(answer.status, 200, "{target}");
             self.zoom_ms.add(milliseconds(time));
         }
+        self.zoom_cpu_ms.add((server.cpu_ms() - before_ms) / ZOOMS as f64);
         let assets = first.assets();
         assert_eq!(assets.len(), 2, "script and style: {assets:?}");
         let bytes: usize = assets.iter().map(|asset| get(server.address, asset).body.len()).sum();
@@ -111,6 +113,7 @@ impl Figures {
             ("first plot, nothing concluded yet, ms", None, &self.first_unconcluded_ms),
             ("  of it CPU time of the server, ms", None, &self.first_unconcluded_cpu_ms),
             ("zoom, ms", Some(100.0), &self.zoom_ms),
+            ("  of it CPU time of the server, ms", None, &self.zoom_cpu_ms),
             ("peak memory of the server, MB", Some(300.0), &self.memory_mb),
             ("peak memory, nothing concluded yet, MB", Some(300.0), &self.memory_unconcluded_mb),
             ("script and style, compressed, kB", Some(150.0), &self.bundle_kb),
