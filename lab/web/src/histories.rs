@@ -4,16 +4,20 @@
 //! looked for again only after a moment, however many clients ask meanwhile.
 
 use crate::problem::Problem;
+use crate::quirks::DeclaredQuirks;
 use crate::reading::Reader;
+use crate::said::SaidMark;
 use crate::token::hex;
 use faultline_experiment::stored::{self, StoredHistory};
 use faultline_experiment::{Concluded, Error, ErrorKind, Places};
 use faultline_model::commit::CommitLine;
 use faultline_model::count::Count;
+use faultline_model::history::change::PlacedEvent;
 use faultline_model::history::{CommitOutcome, HistorySeries};
+use faultline_model::named_change::SeriesName;
 use faultline_model::plan::{KindOfRun, RunKind};
 use faultline_model::record::{RunHead, RunId, RunLine, RunState};
-use faultline_stats::history::{HistoryRun, StepSettings, series};
+use faultline_stats::history::{HistoryRun, StepSettings, series, states};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,7 +31,7 @@ const FRESH: Duration = Duration::from_secs(2);
 const ID_BYTES: usize = 8;
 
 /// A history, and how it came to be.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct History {
     /// Names it in addresses. It stays the same as the history goes on.
     pub(crate) id: String,
@@ -40,6 +44,11 @@ pub(crate) struct History {
 }
 
 impl History {
+    /// Whether one of its runs is not finished.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.made_of.iter().any(|mark| mark.1 == RunState::Open)
+    }
+
     /// Whether a run is one of those that measured it.
     pub(crate) fn has_run(&self, run: RunId) -> bool {
         self.made_of.iter().any(|mark| mark.0 == run)
@@ -55,6 +64,8 @@ pub(crate) struct Snapshot {
     pub(crate) histories: Vec<Arc<History>>,
     /// Runs of histories that cannot be read: another version saved them, or they are damaged.
     pub(crate) unreadable: Vec<RunId>,
+    /// Up to where the states of changes were read.
+    pub(crate) said: SaidMark,
 }
 
 impl Snapshot {
@@ -77,29 +88,39 @@ impl Snapshot {
 /// The histories, kept.
 pub(crate) struct Histories {
     reader: Reader,
+    declared: Arc<DeclaredQuirks>,
     kept: Mutex<Option<Kept>>,
 }
 
 #[derive(Clone)]
 struct Kept {
-    at: Instant,
+    /// When it was read; `None` if it has to be read again.
+    at: Option<Instant>,
     snapshot: Arc<Snapshot>,
 }
 
 impl Histories {
-    pub(crate) fn new(reader: Reader) -> Self {
-        Histories { reader, kept: Mutex::new(None) }
+    pub(crate) fn new(reader: Reader, declared: DeclaredQuirks) -> Self {
+        Histories { reader, declared: Arc::new(declared), kept: Mutex::new(None) }
+    }
+
+    /// Lets the next request read again, because something was written.
+    pub(crate) async fn expire(&self) {
+        if let Some(kept) = self.kept.lock().await.as_mut() {
+            kept.at = None;
+        }
     }
 
     /// What is in the database now, or was a moment ago. One request reads, and those that come meanwhile get what it finds. Fails if the database cannot be read in time.
     pub(crate) async fn now(&self) -> Result<Arc<Snapshot>, Problem> {
         let mut kept = self.kept.lock().await;
-        if let Some(kept) = kept.as_ref().filter(|kept| kept.at.elapsed() < FRESH) {
+        if let Some(kept) = kept.as_ref().filter(|kept| kept.at.is_some_and(|at| at.elapsed() < FRESH)) {
             return Ok(Arc::clone(&kept.snapshot));
         }
         let before = kept.as_ref().map(|kept| Arc::clone(&kept.snapshot)).unwrap_or_default();
-        let snapshot = Arc::new(self.reader.read(move |places| read(&before, places)).await?);
-        *kept = Some(Kept { at: Instant::now(), snapshot: Arc::clone(&snapshot) });
+        let declared = Arc::clone(&self.declared);
+        let snapshot = Arc::new(self.reader.read(move |places| read(&before, &declared, places)).await?);
+        *kept = Some(Kept { at: Some(Instant::now()), snapshot: Arc::clone(&snapshot) });
         Ok(snapshot)
     }
 }
@@ -167,8 +188,9 @@ struct Loaded {
 }
 
 /// What is in the database, with the histories that have not changed taken from `before`. Fails if the database cannot be read.
-pub(crate) fn read(before: &Snapshot, places: &Places) -> Result<Snapshot, Error> {
+pub(crate) fn read(before: &Snapshot, declared: &DeclaredQuirks, places: &Places) -> Result<Snapshot, Error> {
     let runs = stored::runs(places)?;
+    let said = SaidMark::now(&runs, places)?;
     let of_histories: BTreeMap<RunId, Mark> =
         runs.iter().filter(|run| run.kind == KindOfRun::History).map(|run| (run.id, mark(run))).collect();
     let is_unchanged =
@@ -189,9 +211,10 @@ pub(crate) fn read(before: &Snapshot, places: &Places) -> Result<Snapshot, Error
             }
         }
     }
-    histories.extend(groups.by_key.into_iter().filter_map(|(key, runs)| history(&key, &runs)).map(Arc::new));
+    histories.extend(groups.by_key.into_iter().filter_map(|(key, runs)| history(&key, &runs, declared)).map(Arc::new));
     histories.sort_by_cached_key(|history| Key::of(&history.series));
-    Ok(Snapshot { runs, histories, unreadable: groups.unreadable })
+    let histories = with_states(histories, before, &said, places)?;
+    Ok(Snapshot { runs, histories, unreadable: groups.unreadable, said })
 }
 
 /// Runs of histories, those of each the newest first.
@@ -230,11 +253,11 @@ fn lighten(head: &mut RunHead, is_newest: bool) {
 }
 
 /// The history that runs make, the newest run first.
-fn history(key: &Key, loaded: &[Loaded]) -> Option<History> {
+fn history(key: &Key, loaded: &[Loaded], declared: &DeclaredQuirks) -> Option<History> {
     let runs: Vec<HistoryRun<'_>> =
         loaded.iter().map(|one| HistoryRun { head: &one.run.head, results: &one.run.results }).collect();
-    // Quirks that only `faultline.toml` declares are not in the database.
-    let series = series(&runs, &[], &StepSettings::default()).ok().flatten()?;
+    let quirks = declared.of(&key.subject, &key.repository);
+    let series = series(&runs, quirks, &StepSettings::default()).ok().flatten()?;
     let is_of_it = |one: &&Loaded| series.runs.contains(&one.mark.0);
     let mut values = BTreeMap::new();
     // The newest result of a commit counts, as in the series.
@@ -246,4 +269,31 @@ fn history(key: &Key, loaded: &[Loaded]) -> Option<History> {
         values.entry(result.commit.clone()).or_insert(measured);
     }
     Some(History { id: key.id(), series, values, made_of: loaded.iter().map(|one| one.mark).collect() })
+}
+
+/// The histories with the states of their steps. Those of `before` have theirs, unless something was said since. Fails if the database cannot be read.
+fn with_states(
+    histories: Vec<Arc<History>>,
+    before: &Snapshot,
+    now: &SaidMark,
+    places: &Places,
+) -> Result<Vec<Arc<History>>, Error> {
+    let is_kept = |history: &Arc<History>| {
+        before.said == *now && before.histories.iter().any(|before| Arc::ptr_eq(before, history))
+    };
+    let names: Vec<SeriesName> =
+        histories.iter().filter(|history| !is_kept(history)).map(|history| history.series.name()).collect();
+    let mut said = stored::said_of_all(&names, places)?.into_iter();
+    let with_states = |history: Arc<History>| match is_kept(&history) {
+        true => history,
+        false => with_said(history, &said.next().unwrap_or_default()),
+    };
+    Ok(histories.into_iter().map(with_states).collect())
+}
+
+/// The history with the states that follow from what was said.
+fn with_said(history: Arc<History>, said: &[PlacedEvent]) -> Arc<History> {
+    let mut history = Arc::unwrap_or_clone(history);
+    states(&mut history.series, said);
+    Arc::new(history)
 }

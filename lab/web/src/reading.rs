@@ -61,7 +61,7 @@ impl Reader {
     }
 
     /// The database's path, as messages name it.
-    fn database(&self) -> String {
+    pub(crate) fn database(&self) -> String {
         self.places.database.as_ref().map_or_else(String::new, |path| path.display().to_string())
     }
 }

@@ -2,7 +2,9 @@
 
 mod api;
 mod asked;
+mod changes;
 #[path = "../filled/mod.rs"]
 mod filled;
 mod guard;
 mod load;
+mod unchanged;
