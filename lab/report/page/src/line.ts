@@ -24,6 +24,8 @@ const MARGINS = { marginLeft: 74, marginRight: 20, marginTop: 34, marginBottom: 
 const DOTS = 300
 /** Pixels that the words above a step need. */
 const STEP_WORDS = 150
+/** Share of the range at each end in which the words of a step stand to its inner side. */
+const EDGE = 0.25
 /** Pixels between the bars of two quirks. */
 const QUIRK_LINE = 18
 
@@ -91,7 +93,9 @@ function xAxis(spots: Spot[], { from, to, across }: Asked, width: number): Plot.
 function yAxis(values: number[], timeline: Timeline, log: boolean): Plot.ScaleOptions {
   const [least, most] = [values.reduce((a, b) => Math.min(a, b), Infinity), values.reduce((a, b) => Math.max(a, b), -Infinity)]
   const room = (most - least || Math.abs(most) || 1) * 0.08
-  const domain = log ? [least / 1.1, most * 1.1] : [least - room, most + room]
+  // The bars of quirks have room of their own below the values.
+  const below = 1 + timeline.quirks.length
+  const domain = log ? [least / 1.1 ** below, most * 1.1] : [least - room * below, most + room]
   const common = { label: `${timeline.unit}, lower is better`, labelArrow: 'none', tickFormat: tickBetween(domain[0], domain[1], timeline.unit), grid: true, nice: false } as const
   return log ? { ...common, type: 'log', domain, ticks: logTicks(domain[0], domain[1], 6) } : { ...common, type: 'linear', domain, ticks: 6 }
 }
@@ -114,6 +118,8 @@ interface Placed {
   y: number
   /** Whether its first commit is in sight; otherwise only a part of its range is. */
   isWithin: boolean
+  /** To which side of the line its words stand, so that they are not cut off. */
+  anchor: 'start' | 'middle' | 'end'
 }
 
 /** The first commit of each new level as a line, and the range in which it lies as a stripe. */
@@ -129,7 +135,9 @@ function stepMarks(timeline: Timeline, spots: Spot[], { from, to, across }: Aske
     line = (by - last) / perPixel < STEP_WORDS ? (line + 1) % 2 : 0
     last = by
     const isWithin = by === step.by
-    return { step, look: lookOf(step), x: place(by), x1: place(step.earliest), x2: place(step.latest), y: -8 - line * 13, isWithin }
+    const share = (by - from) / Math.max(1, to - from)
+    const anchor = share < EDGE ? 'start' : share > 1 - EDGE ? 'end' : 'middle'
+    return { step, look: lookOf(step), x: place(by), x1: place(step.earliest), x2: place(step.latest), y: -8 - line * 13, isWithin, anchor }
   })
   const colour = ({ look }: Placed) => look.colour
   const rule = (one: Placed) => Plot.ruleX([one], { x: 'x', stroke: colour, strokeDasharray: one.look.dashes || undefined, strokeWidth: 1.5 })
@@ -137,7 +145,7 @@ function stepMarks(timeline: Timeline, spots: Spot[], { from, to, across }: Aske
   return [
     Plot.rectX(placed, { x1: 'x1', x2: 'x2', fill: colour, fillOpacity: 0.12 }),
     ...placed.filter(({ isWithin }) => isWithin).map(rule),
-    ...placed.map((one) => Plot.text([one], { x: 'x', frameAnchor: 'top', dy: one.y, text, fill: colour, fontWeight: 600 })),
+    ...placed.map((one) => Plot.text([one], { x: 'x', frameAnchor: 'top', dy: one.y, text, textAnchor: one.anchor, fill: colour, fontWeight: 600 })),
   ]
 }
 

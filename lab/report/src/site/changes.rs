@@ -74,7 +74,6 @@ fn list(shown: &ChangesPage<'_>, site: &Site) -> Markup {
         th scope="col" { "state" }
         th scope="col" { "first commit" }
         th scope="col" { "date" }
-        th scope="col" { "95 % range" }
         th scope="col" { "commits between" }
     };
     let body = markup! { @for change in &shown.changes { (row(change, shown.may_mark, site)) } };
@@ -98,7 +97,10 @@ fn row(change: &ChangeRow<'_>, may_mark: bool, site: &Site) -> Markup {
                     (value::data(step.to, &words::quantity(series, step.to, &UNICODE)))
                 }
             }
-            td { (badge::kind(step)) }
+            td {
+                (badge::kind(step))
+                div.about { @if series.counted.is_none() { "95 % range: " } (range(series, step)) }
+            }
             td {
                 (badge::state(step))
                 (said(series, step))
@@ -111,7 +113,6 @@ fn row(change: &ChangeRow<'_>, may_mark: bool, site: &Site) -> Markup {
                 }
             }
             td { @if let Some(commit) = commit { (moment::day(UnixMillis(commit.committed_s.saturating_mul(1000)))) } }
-            td { (range(series, step)) }
             td { (between(series, step, &history)) }
         }
     }
