@@ -116,9 +116,24 @@ pub fn histories(subject: &str, repository: &str, tasks: u32, places: &Places) -
 /// What people and searches said of changes of a series; nothing if there is no database. Fails if the database cannot be read.
 pub fn said_of_changes(series: &SeriesName, places: &Places) -> Result<Vec<PlacedEvent>, Error> {
     let Some(mut store) = database::if_there(places)? else { return Ok(Vec::new()) };
+    said(&mut store, series)
+}
+
+/// The same for several series, in their order. Fails if there is no database, or if it cannot be read.
+pub fn said_of_all(all: &[SeriesName], places: &Places) -> Result<Vec<Vec<PlacedEvent>>, Error> {
+    let mut store = database::existing(places)?;
+    all.iter().map(|series| said(&mut store, series)).collect()
+}
+
+/// A number that grows whenever a person says something of a change. Fails if there is no database, or if it cannot be read.
+pub fn newest_said(places: &Places) -> Result<i64, Error> {
+    Ok(database::existing(places)?.newest_change_event()?)
+}
+
+fn said(store: &mut Store, series: &SeriesName) -> Result<Vec<PlacedEvent>, Error> {
     let mut said = store.change_events(series)?;
     for run in store.searches_of_history(series)? {
-        let conclusion = Conclusion::of(&mut store, run)?;
+        let conclusion = Conclusion::of(store, run)?;
         if let Concluded::Drill(found) = &conclusion.what {
             said.extend(said_by_search(&conclusion.head, found));
         }

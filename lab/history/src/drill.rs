@@ -3,10 +3,9 @@
 use crate::bisect::{self, BisectRequest, Wanted};
 use crate::commits::Commits;
 use crate::over::Over;
-use crate::place::place;
 use crate::workshop::Workshop;
 use faultline_experiment::stored::StoredHistory;
-use faultline_experiment::{Error, Lab, Measured};
+use faultline_experiment::{Error, Lab, Measured, place_of};
 use faultline_model::commit::CommitLine;
 use faultline_model::drill::Noise;
 use faultline_model::history::{CommitOutcome, HistorySeries, HistoryStep};
@@ -39,7 +38,7 @@ pub fn drill(drilled: &Drilled<'_>, lab: &mut Lab<'_>) -> Result<Measured, Error
 pub fn drill_in(drilled: &Drilled<'_>, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let Drilled { over, series, step, wanted } = drilled;
     let subject = over.subject;
-    let place = place(series, step)?;
+    let place = place_of(series, step)?;
     let search = over.measure.search(*wanted, None);
     let request = BisectRequest {
         repository: subject.repository.clone(),

@@ -17,7 +17,6 @@ pub mod notify;
 mod now;
 pub mod over;
 mod picked;
-mod place;
 mod relink;
 pub mod repository;
 mod resume;

@@ -2,7 +2,7 @@
 
 use crate::commands::runner;
 use crate::declared::Notify;
-use faultline_experiment::{Error, Lab, stored};
+use faultline_experiment::{Error, Lab, place_of, stored};
 use faultline_model::history::change::ChangeState;
 use faultline_model::history::notice::ChangeNotice;
 use faultline_model::history::{HistorySeries, HistoryStep};
@@ -32,7 +32,7 @@ pub fn notify(series: &HistorySeries, whom: &Notify, lab: &Lab<'_>) -> Result<Ve
         }
         match tell(series, step, whom, lab)? {
             None => {
-                let place = crate::place::place(series, step)?;
+                let place = place_of(series, step)?;
                 stored::save_notified(&name, &place, lab.places)?;
             }
             Some(problem) => failed.push(NotNotified { problem }),

@@ -1,5 +1,6 @@
 //! A history: results of commits, of one run and of several together, and the steps between commits. Computed by `stats`.
 
+pub mod certainty;
 pub mod change;
 pub mod gate;
 pub mod notice;

@@ -3,7 +3,7 @@
 mod changes;
 mod commits;
 mod gate;
-mod quirks;
+pub(crate) mod quirks;
 pub(crate) mod words;
 
 pub use changes::history_changes;

@@ -25,6 +25,13 @@ impl Store {
         self.of_changes(series, SAID)
     }
 
+    /// The number of the newest line that was added; 0 if there is none. Fails if the database cannot be read.
+    pub fn newest_change_event(&self) -> Result<i64, StoreError> {
+        let read = self.connection.rows("SELECT COALESCE(MAX(id), 0) FROM change_event", params![], |row| row.get(0));
+        let newest: Vec<i64> = read.map_err(self.failed("read the states of changes in"))?;
+        Ok(newest.first().copied().unwrap_or(0))
+    }
+
     /// Adds that somebody was notified of a change of a series. Fails if the database cannot be written.
     pub fn save_notified(&mut self, series: &SeriesName, change: &ChangePlace) -> Result<(), StoreError> {
         self.save_of_change(series, NOTIFIED, change)

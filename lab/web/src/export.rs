@@ -1,7 +1,9 @@
 //! The pages as files: they open from a directory without a server, or from any web server.
 
+use crate::clock;
 use crate::histories::{Snapshot, read};
 use crate::pages;
+use crate::quirks::DeclaredQuirks;
 use crate::timeline::Asked;
 use faultline_experiment::{Error, ErrorKind, Places, stored, whole_file};
 use faultline_report::site::{ASSETS, Site, runs_page};
@@ -30,19 +32,23 @@ pub struct Exported {
 
 /// Writes all pages into a directory, which is made if it does not exist. Fails if it has something else, if it cannot be written, or if the database cannot
 /// be read.
-pub fn export_site(directory: &Path, places: &Places) -> Result<Exported, Error> {
-    let now = read(&Snapshot::default(), places)?;
+pub fn export_site(directory: &Path, declared: &DeclaredQuirks, places: &Places) -> Result<Exported, Error> {
+    let now = read(&Snapshot::default(), declared, places)?;
+    let database = places.database.as_ref().map_or_else(String::new, |path| path.display().to_string());
     prepare(directory)?;
     write(directory, MARK, MARKED)?;
     for asset in &ASSETS {
         write(directory, &format!("assets/{}", asset.name), asset.text)?;
     }
-    let (top, below) = (Site::of_files(0), Site::of_files(1));
+    let made = clock::now();
+    let (top, below) = (Site::of_files(0, made), Site::of_files(1, made));
     write(directory, "index.html", &pages::overview::shown(&now, &top))?;
     write(directory, "runs.html", &runs_page(&now.runs, None, &top))?;
+    write(directory, "changes.html", &pages::changes::whole(&now, &top))?;
+    write(directory, "changes.atom", &pages::changes::feed_of(&now, &database, &top))?;
     let whole = Asked { from: None, to: None, width: WIDTH };
     for history in &now.histories {
-        let page = pages::history::shown(history, &whole, &now, &below);
+        let page = pages::history::shown(history, &whole, &now, false, &below);
         write(directory, &format!("histories/{}.html", history.id), &page)?;
     }
     let mut pages_of_runs = BTreeSet::new();

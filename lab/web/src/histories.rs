@@ -4,16 +4,20 @@
 //! looked for again only after a moment, however many clients ask meanwhile.
 
 use crate::problem::Problem;
+use crate::quirks::DeclaredQuirks;
 use crate::reading::{READ, Reader};
+use crate::said::SaidMark;
 use crate::token::hex;
 use faultline_experiment::stored::{self, StoredHistory};
 use faultline_experiment::{Concluded, Error, ErrorKind, Places};
 use faultline_model::commit::CommitLine;
 use faultline_model::count::Count;
+use faultline_model::history::change::PlacedEvent;
 use faultline_model::history::{CommitOutcome, HistorySeries};
+use faultline_model::named_change::SeriesName;
 use faultline_model::plan::RunKind;
-use faultline_model::record::{RunHead, RunId, RunLine, RunProgress};
-use faultline_stats::history::{HistoryRun, StepSettings, series};
+use faultline_model::record::{RunHead, RunId, RunLine, RunProgress, RunState};
+use faultline_stats::history::{HistoryRun, StepSettings, series, states};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,7 +36,7 @@ const OLDEST: Duration = Duration::from_secs(60);
 const ID_BYTES: usize = 8;
 
 /// A history, and how it came to be.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct History {
     /// Names it in addresses. It stays the same as the history goes on.
     pub(crate) id: String,
@@ -45,6 +49,11 @@ pub(crate) struct History {
 }
 
 impl History {
+    /// Whether one of its runs is not finished.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.made_of.iter().any(|mark| mark.state == RunState::Open)
+    }
+
     /// Whether a run is one of those that measured it.
     pub(crate) fn has_run(&self, run: RunId) -> bool {
         self.made_of.iter().any(|mark| mark.id == run)
@@ -60,6 +69,8 @@ pub(crate) struct Snapshot {
     pub(crate) histories: Vec<Arc<History>>,
     /// Runs of histories that cannot be read: another version saved them, or they are damaged.
     pub(crate) unreadable: Vec<RunId>,
+    /// Up to where the states of changes were read.
+    pub(crate) said: SaidMark,
 }
 
 impl Snapshot {
@@ -82,6 +93,7 @@ impl Snapshot {
 /// The histories, kept.
 pub(crate) struct Histories {
     reader: Reader,
+    declared: Arc<DeclaredQuirks>,
     /// How long a request waits for a read that takes long.
     patience: Duration,
     keeping: Arc<Mutex<Keeping>>,
@@ -92,6 +104,8 @@ pub(crate) struct Histories {
 struct Keeping {
     kept: Option<Kept>,
     reading: Option<Receiver<Ended>>,
+    /// Number of writes that were announced.
+    writes: u64,
 }
 
 struct Kept {
@@ -104,8 +118,18 @@ struct Kept {
 type Ended = Option<Result<Arc<Snapshot>, Problem>>;
 
 impl Histories {
-    pub(crate) fn new(reader: Reader) -> Self {
-        Histories { reader, patience: READ, keeping: Arc::default() }
+    pub(crate) fn new(reader: Reader, declared: DeclaredQuirks) -> Self {
+        Histories { reader, declared: Arc::new(declared), patience: READ, keeping: Arc::default() }
+    }
+
+    /// Lets the next request read again, because something was written. What is being read may lack it.
+    pub(crate) fn expire(&self) {
+        let mut keeping = lock(&self.keeping);
+        keeping.writes += 1;
+        keeping.reading = None;
+        if let Some(kept) = keeping.kept.as_mut() {
+            kept.until = Instant::now();
+        }
     }
 
     /// What is in the database now, or was a moment ago. One request reads, and those that come meanwhile get what it finds. Fails if the database cannot be
@@ -133,14 +157,17 @@ impl Histories {
         let (sender, receiver) = channel(None);
         keeping.reading = Some(receiver.clone());
         let (reader, shared) = (self.reader.clone(), Arc::clone(&self.keeping));
+        let (declared, writes) = (Arc::clone(&self.declared), keeping.writes);
         tokio::spawn(async move {
             let begun = Instant::now();
-            let read = reader.read_to_the_end(move |places| read(&before, places)).await.map(Arc::new);
+            let read = reader.read_to_the_end(move |places| read(&before, &declared, places)).await.map(Arc::new);
             let mut keeping = lock(&shared);
-            keeping.reading = None;
-            if let Ok(snapshot) = &read {
-                let fresh = (begun.elapsed() * TIMES_READING).clamp(FRESH, OLDEST);
-                keeping.kept = Some(Kept { until: Instant::now() + fresh, snapshot: Arc::clone(snapshot) });
+            if keeping.writes == writes {
+                keeping.reading = None;
+                if let Ok(snapshot) = &read {
+                    let fresh = (begun.elapsed() * TIMES_READING).clamp(FRESH, OLDEST);
+                    keeping.kept = Some(Kept { until: Instant::now() + fresh, snapshot: Arc::clone(snapshot) });
+                }
             }
             drop(keeping);
             // Those who asked may be gone.
@@ -211,10 +238,11 @@ struct Loaded {
 }
 
 /// What is in the database, with the histories that have not changed taken from `before`. Fails if the database cannot be read.
-pub(crate) fn read(before: &Snapshot, places: &Places) -> Result<Snapshot, Error> {
+pub(crate) fn read(before: &Snapshot, declared: &DeclaredQuirks, places: &Places) -> Result<Snapshot, Error> {
     // How far the runs are is read first: if one goes on meanwhile, it is read again the next time.
     let progress = stored::progress_of_histories(places)?;
     let runs = stored::runs(places)?;
+    let said = SaidMark::now(&runs, places)?;
     let of_histories: BTreeMap<RunId, RunProgress> = progress.into_iter().map(|mark| (mark.id, mark)).collect();
     let is_unchanged =
         |history: &&Arc<History>| history.made_of.iter().all(|mark| of_histories.get(&mark.id) == Some(mark));
@@ -238,9 +266,10 @@ pub(crate) fn read(before: &Snapshot, places: &Places) -> Result<Snapshot, Error
             }
         }
     }
-    histories.extend(groups.by_key.into_iter().filter_map(|(key, runs)| history(&key, &runs)).map(Arc::new));
+    histories.extend(groups.by_key.into_iter().filter_map(|(key, runs)| history(&key, &runs, declared)).map(Arc::new));
     histories.sort_by_cached_key(|history| Key::of(&history.series));
-    Ok(Snapshot { runs, histories, unreadable: groups.unreadable })
+    let histories = with_states(histories, before, &said, places)?;
+    Ok(Snapshot { runs, histories, unreadable: groups.unreadable, said })
 }
 
 /// Runs of histories, those of each the newest first.
@@ -285,11 +314,11 @@ fn lighten(head: &mut RunHead, is_newest: bool) {
 }
 
 /// The history that runs make, the newest run first.
-fn history(key: &Key, loaded: &[Loaded]) -> Option<History> {
+fn history(key: &Key, loaded: &[Loaded], declared: &DeclaredQuirks) -> Option<History> {
     let runs: Vec<HistoryRun<'_>> =
         loaded.iter().map(|one| HistoryRun { head: &one.run.head, results: &one.run.results }).collect();
-    // Quirks that only `faultline.toml` declares are not in the database.
-    let series = series(&runs, &[], &StepSettings::default()).ok().flatten()?;
+    let quirks = declared.of(&key.subject, &key.repository);
+    let series = series(&runs, quirks, &StepSettings::default()).ok().flatten()?;
     let is_of_it = |one: &&Loaded| series.runs.contains(&one.mark.id);
     let mut values = BTreeMap::new();
     // The newest result of a commit counts, as in the series.
@@ -301,6 +330,33 @@ fn history(key: &Key, loaded: &[Loaded]) -> Option<History> {
         values.entry(result.commit.clone()).or_insert(measured);
     }
     Some(History { id: key.id(), series, values, made_of: loaded.iter().map(|one| one.mark).collect() })
+}
+
+/// The histories with the states of their steps. Those of `before` have theirs, unless something was said since. Fails if the database cannot be read.
+fn with_states(
+    histories: Vec<Arc<History>>,
+    before: &Snapshot,
+    now: &SaidMark,
+    places: &Places,
+) -> Result<Vec<Arc<History>>, Error> {
+    let is_kept = |history: &Arc<History>| {
+        before.said == *now && before.histories.iter().any(|before| Arc::ptr_eq(before, history))
+    };
+    let names: Vec<SeriesName> =
+        histories.iter().filter(|history| !is_kept(history)).map(|history| history.series.name()).collect();
+    let mut said = stored::said_of_all(&names, places)?.into_iter();
+    let with_states = |history: Arc<History>| match is_kept(&history) {
+        true => history,
+        false => with_said(history, &said.next().unwrap_or_default()),
+    };
+    Ok(histories.into_iter().map(with_states).collect())
+}
+
+/// The history with the states that follow from what was said.
+fn with_said(history: Arc<History>, said: &[PlacedEvent]) -> Arc<History> {
+    let mut history = Arc::unwrap_or_clone(history);
+    states(&mut history.series, said);
+    Arc::new(history)
 }
 
 #[cfg(test)]
@@ -321,7 +377,7 @@ mod tests {
         drop(Store::open_or_create(&database).unwrap());
         let histories = Histories {
             patience: Duration::ZERO,
-            ..Histories::new(Reader::new(places(&database), Arc::new(|_: &str| {})))
+            ..Histories::new(Reader::new(places(&database), Arc::new(|_: &str| {})), DeclaredQuirks::default())
         };
         let refused = histories.now().await.unwrap_err();
         assert_eq!(
@@ -340,7 +396,8 @@ mod tests {
     async fn a_read_that_fails_is_not_kept() {
         let directory = tempfile::tempdir().unwrap();
         let database = directory.path().join("db.sqlite");
-        let histories = Histories::new(Reader::new(places(&database), Arc::new(|_: &str| {})));
+        let histories =
+            Histories::new(Reader::new(places(&database), Arc::new(|_: &str| {})), DeclaredQuirks::default());
         assert_eq!(histories.now().await.unwrap_err().status, StatusCode::SERVICE_UNAVAILABLE);
         drop(Store::open_or_create(&database).unwrap());
         assert!(histories.now().await.is_ok());
@@ -352,7 +409,7 @@ mod tests {
         let mut groups = Groups { places: &nowhere, by_key: BTreeMap::new(), unreadable: Vec::new() };
         let mark = RunProgress {
             id: RunId(1),
-            state: faultline_model::record::RunState::Open,
+            state: RunState::Open,
             subjects: 1,
             sessions: 1,
             planned: 1,

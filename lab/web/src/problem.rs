@@ -19,7 +19,7 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
-    fn new(status: StatusCode, problem: impl Into<String>, hint: &str) -> Self {
+    pub(crate) fn new(status: StatusCode, problem: impl Into<String>, hint: &str) -> Self {
         Problem { status, problem: problem.into(), hint: Some(hint.to_owned()) }
     }
 
@@ -53,7 +53,20 @@ impl Problem {
 
     /// Only reading is possible.
     pub(crate) fn read_only() -> Self {
-        Self::new(StatusCode::METHOD_NOT_ALLOWED, "this server only answers GET and HEAD", "it writes nothing")
+        Self::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "this address only answers GET and HEAD",
+            "`faultline serve --token-file FILE` lets readers with a token set the states of changes, and nothing else",
+        )
+    }
+
+    /// A page of somebody else's sends it.
+    pub(crate) fn foreign_page() -> Self {
+        Self::new(
+            StatusCode::FORBIDDEN,
+            "the request comes from a page of another site",
+            "set states on the pages of this server, or send the request without `Origin`",
+        )
     }
 
     /// Too much is asked at the moment.

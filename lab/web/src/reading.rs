@@ -74,7 +74,12 @@ impl Reader {
             if error.kind != ErrorKind::Usage {
                 (self.log)(&error.problem);
             }
-            Problem::of(error, &self.places.database_name())
+            Problem::of(error, &self.database())
         })
+    }
+
+    /// The database as messages name it: without a password.
+    pub(crate) fn database(&self) -> String {
+        self.places.database_name()
     }
 }

@@ -4,11 +4,13 @@ use crate::guard::{Guard, guard};
 use crate::hosts::Hosts;
 use crate::log::Log;
 use crate::problem::Problem;
+use crate::quirks::DeclaredQuirks;
 use crate::state::State;
 use crate::token::Tokens;
+use crate::unchanged::unchanged;
 use crate::{api, pages};
 use axum::Router;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::IntoResponse;
 use faultline_experiment::{Error, Places, stored};
 use hyper::server::conn::http1;
@@ -52,6 +54,8 @@ pub struct ServeRequest {
     pub tokens: Option<Tokens>,
     /// Names by which a proxy in front is known, besides `localhost` and addresses in numbers.
     pub hosts: Vec<String>,
+    /// Quirks that are not in the database.
+    pub quirks: DeclaredQuirks,
     /// Takes a line about something that failed inside.
     pub log: Arc<dyn Fn(&str) + Send + Sync>,
 }
@@ -88,9 +92,10 @@ impl Server {
         let listener = TcpListener::bind(request.listen).map_err(taken)?;
         let address = listener.local_addr().map_err(taken)?;
         listener.set_nonblocking(true).map_err(taken)?;
+        let state = State::new(places, request.log, request.quirks, request.tokens.is_some());
         let guard =
             Guard { hosts: Arc::new(Hosts::new(request.listen, &request.hosts)), tokens: request.tokens.map(Arc::new) };
-        Ok(Server { listener, address, routes: routes(State::new(places, request.log), guard) })
+        Ok(Server { listener, address, routes: routes(state, guard) })
     }
 
     /// Where it listens.
@@ -125,6 +130,7 @@ fn routes(state: State, by: Guard) -> Router {
     Router::new()
         .nest("/api/v1", api::routes(state.clone()))
         .merge(pages::routes(state))
+        .layer(from_fn(unchanged))
         .layer(CatchPanicLayer::custom(panicked))
         .layer(from_fn_with_state(by, guard))
         .layer(CompressionLayer::new())

@@ -9,6 +9,7 @@ pub use notify::Notify;
 pub use pick::{Pick, Walk, Which};
 
 use crate::bisect::MeasureRequest;
+use crate::workshop::absolute;
 use entry::Entry;
 use faultline_experiment::Error;
 use faultline_experiment::settings_file::{self, USUAL_FILE};
@@ -53,6 +54,13 @@ pub struct HistorySubject {
     pub seed: Option<u64>,
     /// Changes of the surroundings that nothing records.
     pub quirks: Vec<DeclaredQuirk>,
+}
+
+impl HistorySubject {
+    /// The directory of the repository as it is saved with runs. Fails if it cannot be saved.
+    pub fn saved_repository(&self) -> Result<String, Error> {
+        absolute(&self.repository)
+    }
 }
 
 /// The subjects of a file.

@@ -17,12 +17,17 @@ const LISTED: usize = 4;
 
 /// The quirks in whose surroundings a commit was measured.
 pub(super) fn of_point(series: &HistorySeries, position: u32, point: &HistoryPoint) -> String {
-    let holds = |(number, quirk): &(usize, &Quirk)| match quirk.place {
-        QuirkPlace::Runs { .. } => point.run.is_some() && *number < point.surroundings as usize,
+    let quirks = series.quirks.iter().enumerate();
+    let letters = quirks.filter(|(number, quirk)| holds(*number, quirk, position, point));
+    letters.map(|(_, quirk)| quirk.letter.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a commit was measured in the surroundings of a quirk, by the quirk's number in its series.
+pub(crate) fn holds(number: usize, quirk: &Quirk, position: u32, point: &HistoryPoint) -> bool {
+    match quirk.place {
+        QuirkPlace::Runs { .. } => point.run.is_some() && number < point.surroundings as usize,
         QuirkPlace::Commits { first, last } => (first..=last).contains(&position),
-    };
-    let letters = series.quirks.iter().enumerate().filter(holds).map(|(_, quirk)| quirk.letter.as_str());
-    letters.collect::<Vec<_>>().join(" ")
+    }
 }
 
 /// What follows the words for a step, if quirks lie within its range.
@@ -66,9 +71,15 @@ fn share(ratio: f64) -> String {
     format!("{:+.1} %", 100.0 * (ratio - 1.0))
 }
 
-/// A sentence for each quirk, and one for what could not be placed.
+/// A sentence for each quirk, and what is said of all together.
 pub(super) fn sentences(series: &HistorySeries, signs: &Signs) -> Vec<String> {
-    let mut said: Vec<String> = series.quirks.iter().map(|quirk| sentence(series, quirk, signs)).collect();
+    let each = series.quirks.iter().map(|quirk| sentence(series, quirk, signs));
+    each.chain(remarks(series)).collect()
+}
+
+/// What is said of quirks besides the sentence for each: steps that may be quirks, and quirks that could not be placed.
+pub(super) fn remarks(series: &HistorySeries) -> Vec<String> {
+    let mut said = Vec::new();
     if series.steps.steps.iter().any(|step| cause_word(step) == "undecided") {
         said.push(
             "code or quirk: no commit that was measured in both surroundings tells which. `faultline history run` measures one \
@@ -82,7 +93,8 @@ pub(super) fn sentences(series: &HistorySeries, signs: &Signs) -> Vec<String> {
     said
 }
 
-fn sentence(series: &HistorySeries, quirk: &Quirk, signs: &Signs) -> String {
+/// What a quirk is, where it is, and how it is bridged.
+pub(crate) fn sentence(series: &HistorySeries, quirk: &Quirk, signs: &Signs) -> String {
     let name = |position: u32| series.commit(position).map_or("", |commit| short_name(&commit.id));
     let place = match quirk.place {
         QuirkPlace::Runs { since, began, .. } => format!("since run {since} ({})", moment::words(began)),

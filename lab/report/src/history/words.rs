@@ -52,7 +52,7 @@ pub(crate) fn step(step: &HistoryStep, signs: &Signs) -> String {
 }
 
 /// What is known of a step besides its values, a line for each: the parts of quirks and commits, and what was said.
-pub(super) fn log(series: &HistorySeries, step: &HistoryStep, signs: &Signs) -> Vec<String> {
+pub(crate) fn log(series: &HistorySeries, step: &HistoryStep, signs: &Signs) -> Vec<String> {
     let fixed = step
         .state
         .fixed_by
@@ -113,6 +113,15 @@ pub(crate) fn why(result: &PointResult) -> &'static str {
 
 /// What is said below a table.
 pub(crate) fn sentences(series: &HistorySeries, signs: &Signs) -> Vec<String> {
+    [of_values(series), quirks::sentences(series, signs), of_others(series)].concat()
+}
+
+/// The same without the sentence for each quirk, where a legend has it.
+pub(crate) fn sentences_beside_legend(series: &HistorySeries) -> Vec<String> {
+    [of_values(series), quirks::remarks(series), of_others(series)].concat()
+}
+
+fn of_values(series: &HistorySeries) -> Vec<String> {
     let mut said = vec![counts(series)];
     said.extend(coverage(series));
     said.push(steps(series));
@@ -127,10 +136,12 @@ pub(crate) fn sentences(series: &HistorySeries, signs: &Signs) -> Vec<String> {
     if let StepBasis::Noisy { cautions, .. } = &series.steps.basis {
         said.extend(cautions.iter().map(|caution| change_caution(caution, std::slice::from_ref(&series.subject))));
     }
-    said.extend(quirks::sentences(series, signs));
-    said.extend(unplaced(series.steps.unplaced));
-    said.extend(left_out(&series.left_out));
     said
+}
+
+/// What belongs to no step, and runs of another series.
+fn of_others(series: &HistorySeries) -> Vec<String> {
+    unplaced(series.steps.unplaced).into_iter().chain(left_out(&series.left_out)).collect()
 }
 
 fn counts(series: &HistorySeries) -> String {

@@ -1,7 +1,7 @@
 //! A server in a process of its own, so that its memory can be told.
 
 use faultline_experiment::Places;
-use faultline_web::{ServeRequest, Server};
+use faultline_web::{DeclaredQuirks, ServeRequest, Server};
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -18,6 +18,7 @@ pub fn serve(database: &Path) {
     let request = ServeRequest {
         listen: "127.0.0.1:0".parse().expect("an address"),
         tokens: None,
+        quirks: DeclaredQuirks::default(),
         hosts: Vec::new(),
         log: Arc::new(|line: &str| eprintln!("{line}")),
     };

@@ -169,7 +169,8 @@ fn the_api_takes_the_described_parameters_and_no_others() {
     let history = history_called(&served, "app", 1);
     for (path, operation) in description["paths"].as_object().unwrap() {
         let path = path.replace("{run}", "1").replace("{execution}", &execution).replace("{history}", &history);
-        let parameters = operation["get"]["parameters"].as_array().unwrap();
+        // What writes is tried in `changes`.
+        let Some(parameters) = operation["get"]["parameters"].as_array() else { continue };
         let query: Vec<&Value> = parameters.iter().filter(|one| one["in"] == "query").collect();
         let value = |schema: &Value| match (schema["enum"][0].as_str(), &schema["minimum"]) {
             (Some(word), _) => word.to_owned(),

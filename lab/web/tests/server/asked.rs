@@ -2,7 +2,7 @@
 
 use crate::filled;
 use faultline_experiment::Places;
-use faultline_web::{ServeRequest, Server, Tokens};
+use faultline_web::{DeclaredQuirks, ServeRequest, Server, Tokens};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
@@ -68,6 +68,7 @@ impl Served {
         let request = ServeRequest {
             listen: "127.0.0.1:0".parse().unwrap(),
             tokens,
+            quirks: DeclaredQuirks::default(),
             hosts: hosts.iter().map(|&host| host.to_owned()).collect(),
             log: Arc::new(move |line: &str| says.lock().unwrap().push(line.to_owned())),
         };
@@ -91,6 +92,16 @@ impl Served {
             if headers.iter().any(|header| header.starts_with("Host:")) { Vec::new() } else { vec![host.as_str()] };
         let head: String = host.iter().chain(headers).map(|header| format!("{header}\r\n")).collect();
         self.raw(format!("{method} {target} HTTP/1.1\r\nConnection: close\r\n{head}\r\n").as_bytes())
+    }
+
+    /// Sends a body.
+    pub fn post(&self, target: &str, headers: &[&str], body: &str) -> Answer {
+        let head: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
+        let (host, length) = (self.address, body.len());
+        let request = format!(
+            "POST {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Length: {length}\r\n{head}\r\n{body}"
+        );
+        self.raw(request.as_bytes())
     }
 
     /// Sends these bytes, and reads all of the answer.

@@ -2,7 +2,7 @@
 
 use crate::asked::{Served, places};
 use crate::filled;
-use faultline_web::{NewToken, ServeRequest, Server, Tokens};
+use faultline_web::{DeclaredQuirks, NewToken, ServeRequest, Server, Tokens};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -158,6 +158,7 @@ fn beyond_this_machine_it_listens_only_with_a_token() {
         listen: listen.parse().unwrap(),
         tokens,
         hosts: Vec::new(),
+        quirks: DeclaredQuirks::default(),
         log: Arc::new(|_: &str| {}),
     };
     let refused = Server::bind(request("0.0.0.0:0", None), places(database.clone())).err().unwrap();

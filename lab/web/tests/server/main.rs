@@ -2,6 +2,7 @@
 
 mod api;
 mod asked;
+mod changes;
 #[path = "../filled/mod.rs"]
 mod filled;
 mod guard;
@@ -12,3 +13,4 @@ mod outage;
 mod postgres_server;
 #[path = "../../../store/tests/runner/mod.rs"]
 mod runner;
+mod unchanged;
