@@ -5,6 +5,7 @@ use crate::whole_file::unnamed;
 use etcetera::BaseStrategy;
 use faultline_targets::host::{Host, HostPaths};
 use faultline_targets::qemu::{EMULATOR_PROGRAM, GuestPaths};
+use faultline_targets::ssh::SshPaths;
 use std::path::{Path, PathBuf};
 
 /// Paths. A front end takes the default ones and replaces those that the user named. `None` means that nothing was found, which is an error
@@ -119,17 +120,26 @@ impl Places {
 
     /// The paths of a guest's parts on this host. Fails if they are missing.
     pub(crate) fn guest_paths(&self) -> Result<GuestPaths, Error> {
-        let guest = self.guest.clone().ok_or_else(|| {
-            Error::usage(
-                "the guest's parts are not beside the command",
-                "`make guest` builds them; `--guest DIR` names their directory",
-            )
-        })?;
+        let guest = self.guest()?;
         let cache = self
             .cache
             .clone()
             .ok_or_else(|| Error::failed("there is no home directory for caches", "set HOME, or XDG_CACHE_HOME"))?;
         Ok(GuestPaths { guest, host: self.paths_for_facts()?, cache })
+    }
+
+    /// The paths of what is brought to a host over SSH. Fails if it is missing.
+    pub(crate) fn ssh_paths(&self) -> Result<SshPaths, Error> {
+        Ok(SshPaths { guest: self.guest()?, host: self.paths_for_facts()? })
+    }
+
+    fn guest(&self) -> Result<PathBuf, Error> {
+        self.guest.clone().ok_or_else(|| {
+            Error::usage(
+                "the guest's parts are not beside the command",
+                "`make guest` builds them; `--guest DIR` names their directory",
+            )
+        })
     }
 
     fn host_paths(&self, workloads: PathBuf) -> Result<HostPaths, Error> {

@@ -107,7 +107,7 @@ fn given_tree(tree: &TreeRequest, machine: &Machine) -> Result<GivenTree, Error>
     }
     if !machine.is_host() {
         return Err(Error::usage(
-            format!("the tree {} is not in a guest", directory.display()),
+            format!("the tree {} is on this host only", directory.display()),
             "build it on this host, without `--on`",
         ));
     }

@@ -72,7 +72,7 @@ fn tell(series: &HistorySeries, step: &HistoryStep, whom: &Notify, lab: &Lab<'_>
         Ending::Signalled { signal, .. } => format!("signal {signal} ends it"),
         Ending::TimedOut => format!("it has not ended after {} s", whom.limit.as_secs_f64()),
         Ending::NotStarted { text } | Ending::LeftChanged { text } => text,
-        Ending::Refused | Ending::GuestFailed { .. } => "it was cut off".to_owned(),
+        Ending::Refused | Ending::ConnectionLost { .. } | Ending::GuestFailed { .. } => "it was cut off".to_owned(),
     };
     Ok(Some(format!("`{}`: {how}", whom.command.join(" "))))
 }

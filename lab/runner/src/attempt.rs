@@ -296,6 +296,7 @@ impl<'a> Reader<'a> {
         let outcome = match (self.rubbish, self.transcript, ending) {
             (_, _, Ending::Stopped) => Outcome::Interrupted,
             (_, _, Ending::LeftChanged { text }) => Outcome::LeftChanged { text },
+            (_, _, Ending::ConnectionLost { text }) => Outcome::ConnectionLost { text },
             (Some(error), _, _) => Outcome::Rubbish { line: error.line, problem: error.problem },
             (None, Some(transcript), Ending::Exited { status, stderr }) => match exited(transcript, status, stderr) {
                 Outcome::Done => complete(self.window.len() as u64, self.planned),

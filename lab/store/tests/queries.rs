@@ -104,6 +104,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
         1 => Just(Outcome::TimedOut { limit_ms: 5 }),
         1 => Just(Outcome::Unsupported { step: "s".into(), text: "t".into() }),
         1 => Just(Outcome::LeftChanged { text: "t".into() }),
+        1 => Just(Outcome::ConnectionLost { text: "t".into() }),
         1 => Just(Outcome::Interrupted),
     ]
 }
@@ -128,7 +129,13 @@ fn items() -> impl Strategy<Value = Vec<DrawnItem>> {
 
 fn failed_of(record: &RunRecord) -> usize {
     let has_failed = |attempt: &&Attempt| {
-        !matches!(attempt.outcome, None | Some(Outcome::Done | Outcome::Unsupported { .. } | Outcome::Interrupted))
+        let counts_not = |outcome: &Outcome| {
+            matches!(
+                outcome,
+                Outcome::Done | Outcome::Unsupported { .. } | Outcome::Interrupted | Outcome::ConnectionLost { .. }
+            )
+        };
+        !attempt.outcome.as_ref().is_none_or(counts_not)
     };
     record.attempts.iter().filter(has_failed).count()
 }

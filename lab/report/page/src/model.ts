@@ -765,6 +765,8 @@ problem: string, } | { "kind": "not_started",
 /** Why, in words. */
 text: string, } | { "kind": "left_changed",
 /** Which setting, and why, in words. */
+text: string, } | { "kind": "connection_lost",
+/** Why, in words. */
 text: string, } | { "kind": "guest_failed",
 /** How the guest failed. */
 how: GuestFailure,
