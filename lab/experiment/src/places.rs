@@ -32,6 +32,8 @@ pub struct Places {
     pub cache: Option<PathBuf>,
     /// Directory for data that are measured once on this machine and kept.
     pub data: Option<PathBuf>,
+    /// The file that declares hosts. `None`: `faultline.toml` in the current directory, if it exists.
+    pub settings: Option<PathBuf>,
     /// The database: the path of a file, or the URL of a PostgreSQL server's database.
     pub database: Option<PathBuf>,
 }
@@ -56,6 +58,7 @@ impl Places {
             cache: strategy.map(|strategy| strategy.cache_dir().join("faultline")),
             database: data.as_ref().map(|data| data.join("faultline.sqlite")),
             data,
+            settings: None,
             keeper,
         })
     }
@@ -212,6 +215,7 @@ mod tests {
             scratch: std::env::temp_dir(),
             cache: None,
             data: None,
+            settings: None,
             database: None,
         };
         assert!(places.paths_for_facts().is_ok());

@@ -1,6 +1,7 @@
 //! The requested machine, ready to run workloads, or to count under the lens.
 
 use crate::error::Error;
+use crate::hosts;
 use crate::places::Places;
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::facts::Facts;
@@ -161,9 +162,9 @@ fn qemu(guest: &Guest, places: &Places, stop: &StopFlag) -> Result<ReadyTarget<d
     Ok(ReadyTarget { target: Box::new(target), machine })
 }
 
-/// A host over SSH. What is wrong with it is found out before anything is measured; files are saved with their full paths.
+/// A host over SSH, which may be declared. What is wrong with it is found out before anything is measured; files are saved with their full paths.
 fn ssh(host: &SshHost, places: &Places, stop: &StopFlag) -> Result<ReadyTarget<dyn Target + Sync>, Error> {
-    let host = with_full_paths(host)?;
+    let host = with_full_paths(&hosts::resolved(host, places)?)?;
     let target = SshMachine::connect(host.clone(), &places.ssh_paths()?, stop)
         .map_err(|error| if stop.is_set() { Error::stopped() } else { Error::target_as_usage(error) })?;
     Ok(ReadyTarget { target: Box::new(target), machine: Machine::Ssh(host) })

@@ -226,6 +226,14 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) machine: OnMachine,
 
+    /// Install this file on the host over SSH that --on names, reboot it, and wait for it, before anything is measured. `[host.NAME]` in faultline.toml says how
+    #[arg(long, value_name = "FILE", requires = "on")]
+    pub(crate) install: Option<PathBuf>,
+
+    /// Release of the kernel that must boot then (`uname -r`)
+    #[arg(long, value_name = "RELEASE", requires = "install")]
+    pub(crate) release: Option<String>,
+
     /// Machine of a partner, written as for --on: receiver=host. Repeat for each role that a workload needs
     #[arg(long = "partner", value_name = "ROLE=MACHINE", value_parser = partner)]
     pub(crate) partners: Vec<(Role, Machine)>,

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::{Child, Output, Stdio};
 
 const SHORT: [&str; 10] =
-    ["--cpus", "1", "--repeats", "2", "--warmup", "0ms", "--window", "20ms", "--interval", "10ms"];
+    ["--cpus", "1", "--repeats", "2", "--warmup", "0ms", "--window", "300ms", "--interval", "100ms"];
 
 /// Twenty executions that take a while, so that something can happen in their midst.
 const LONG: [&str; 12] = [

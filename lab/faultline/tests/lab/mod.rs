@@ -171,7 +171,7 @@ header() {{
 }
 
 /// Whether mounts of a new namespace stay in it as they are. What would see to that fails where the root is no mount point.
-fn nothing_mounted_is_shared() -> bool {
+pub fn nothing_mounted_is_shared() -> bool {
     fs::read_to_string("/proc/self/mountinfo").is_ok_and(|mounts| !mounts.contains(" shared:"))
 }
 

@@ -1,7 +1,9 @@
 //! A server of OpenSSH that belongs to a test: its own keys, configuration and port, on loopback, in the lab's directory. Nothing of the user's own
 //! configuration takes part. Processes that it starts for a client carry the lab's mark.
 
-use super::lab::{Lab, MARK};
+#![allow(dead_code, reason = "each test program uses a part of it")]
+
+use super::lab::{Lab, MARK, nothing_mounted_is_shared};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -19,6 +21,8 @@ pub struct Server {
     directory: PathBuf,
     port: u16,
     listener: Option<Child>,
+    /// The host shows the boot id in the file `boot_id`.
+    shows_boot_id: bool,
 }
 
 impl Server {
@@ -27,8 +31,24 @@ impl Server {
         Self::start_with(lab, "")
     }
 
-    /// The same with further lines of its configuration, which take precedence.
+    /// The same for a host whose boot id is in its file `boot_id`, so that a command can change it as a reboot does; `None` where this machine gives us no
+    /// mount namespace.
+    pub fn start_with_boot_id(lab: &Lab) -> Option<Self> {
+        let is_possible =
+            Command::new("unshare").args(own_mounts()).arg("true").output().is_ok_and(|output| output.status.success());
+        if !is_possible {
+            println!("skipped: this machine gives us no mount namespace");
+            return None;
+        }
+        Some(Self::start_as(lab, "", true))
+    }
+
+    /// The same as [`Server::start`] with further lines of its configuration, which take precedence.
     pub fn start_with(lab: &Lab, lines: &str) -> Self {
+        Self::start_as(lab, lines, false)
+    }
+
+    fn start_as(lab: &Lab, lines: &str, shows_boot_id: bool) -> Self {
         assert!(Path::new(PROGRAM).exists(), "no {PROGRAM}; hint: apt-get install openssh-server");
         let directory = lab.path("ssh");
         for name in ["", "remote"] {
@@ -38,7 +58,7 @@ impl Server {
             fs::create_dir_all(PRIVILEGED_DIRECTORY).unwrap();
         }
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let mut server = Server { directory, port, listener: None };
+        let mut server = Server { directory, port, listener: None, shows_boot_id };
         for name in ["host_key", "key", "other_key"] {
             server.make_key(name);
         }
@@ -56,6 +76,7 @@ impl Server {
              IdentityAgent none\n"
         );
         fs::write(server.path("ssh_config"), client).unwrap();
+        fs::write(server.path("boot_id"), "first\n").unwrap();
         server.know("host_key");
         server.listen();
         server
@@ -105,7 +126,15 @@ impl Server {
     /// Listens, again if it was stopped.
     pub fn listen(&mut self) {
         let log = fs::OpenOptions::new().create(true).append(true).open(self.path("log")).unwrap();
-        let mut command = Command::new(PROGRAM);
+        // It ends with our thread, however that ends.
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL"]);
+        if self.shows_boot_id {
+            command.arg("unshare").args(own_mounts());
+            command.args(["sh", "-euc", "mount --bind \"$0\" /proc/sys/kernel/random/boot_id; exec \"$@\""]);
+            command.arg(self.path("boot_id"));
+        }
+        command.arg(PROGRAM);
         command.args(["-D", "-e", "-f"]).arg(self.path("sshd_config")).stdin(Stdio::null()).stdout(Stdio::null());
         self.listener = Some(command.stderr(log).spawn().unwrap());
         let log = self.path("log");
@@ -153,6 +182,11 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.stop();
     }
+}
+
+/// Arguments for mounts that nobody else sees.
+fn own_mounts() -> &'static [&'static str] {
+    if nothing_mounted_is_shared() { &["--mount", "--propagation", "unchanged"] } else { &["--mount"] }
 }
 
 fn panic_if_ended(listener: &mut Child, log: &Path) -> bool {

@@ -75,9 +75,11 @@ struct File {
     notify: Option<notify::Entry>,
     #[serde(default)]
     quirk: Vec<Spanned<quirk::Entry>>,
-    /// Variants of comparisons, which another reader checks.
+    /// Variants of comparisons and hosts, which other readers check.
     #[serde(default, rename = "variant")]
     _variants: Option<IgnoredAny>,
+    #[serde(default, rename = "host")]
+    _hosts: Option<IgnoredAny>,
 }
 
 impl Declared {

@@ -8,10 +8,14 @@ use faultline_model::describe::{self, WorkloadInfo};
 use faultline_model::facts::Facts;
 use std::path::Path;
 
+/// The identifier of the present boot, and the kernel's release.
+pub(crate) const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+pub(crate) const RELEASE: &str = "/proc/sys/kernel/osrelease";
+
 /// Facts from the kernel's own files, by key.
 const KERNEL_FILES: [(&str, &str); 3] = [
     ("kernel.name", "/proc/sys/kernel/ostype"),
-    ("kernel.release", "/proc/sys/kernel/osrelease"),
+    ("kernel.release", RELEASE),
     ("kernel.version", "/proc/sys/kernel/version"),
 ];
 

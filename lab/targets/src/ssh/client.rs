@@ -11,7 +11,7 @@ const PROGRAM: &str = "ssh";
 
 /// What every connection has, whatever the user's configuration says: no questions, known host keys only, nothing forwarded, an end if the host is silent,
 /// and no part in a connection that others share.
-const OPTIONS: [&str; 13] = [
+const OPTIONS: [&str; 15] = [
     "BatchMode=yes",
     "StrictHostKeyChecking=yes",
     "UpdateHostKeys=no",
@@ -25,6 +25,8 @@ const OPTIONS: [&str; 13] = [
     "ControlMaster=no",
     "ControlPath=none",
     "EscapeChar=none",
+    "RemoteCommand=none",
+    "LogLevel=INFO",
 ];
 
 /// The beginning of the line that says what the host is: its system and its architecture follow.

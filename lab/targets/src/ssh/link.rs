@@ -15,9 +15,6 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
-/// How long connecting, and bringing the agent and the programs (about 14 MB) to the host, may take.
-const CONNECT_LIMIT: Duration = Duration::from_secs(300);
-
 /// Added to a limit that the agent keeps itself. Then it does not answer any more.
 const ANSWER_SLACK: Duration = Duration::from_secs(60);
 
@@ -34,6 +31,8 @@ pub(super) struct Connecting<'a> {
     pub(super) client: &'a Path,
     pub(super) paths: &'a HostPaths,
     pub(super) programs: &'a Programs,
+    /// How long connecting, and bringing the agent and the programs to the host, may take.
+    pub(super) limit: Duration,
 }
 
 /// A connection.
@@ -111,7 +110,7 @@ impl Connecting<'_> {
         greeting: &mut Greeting,
         stop: &StopFlag,
     ) -> Result<(String, String), NoMore> {
-        let mut limit = Deadline::after(CONNECT_LIMIT);
+        let mut limit = Deadline::after(self.limit);
         let agent = &self.programs.agent;
         let first = format!("{}\n{}\n", self.host.scratch().unwrap_or_default(), agent.len());
         session.send(first.as_bytes(), &mut limit, stop)?;
@@ -142,7 +141,7 @@ impl Connecting<'_> {
         }
         match no_more {
             NoMore::Stopped => self.failed("stopped".to_owned()),
-            NoMore::TimedOut => self.failed(format!("it took more than {} s", CONNECT_LIMIT.as_secs())),
+            NoMore::TimedOut => self.failed(format!("it took more than {} s", self.limit.as_secs())),
             NoMore::Ended => {
                 let status = ended.as_ref().and_then(|ended| match &ended.end {
                     End::Exited(status) => Some(*status),

@@ -16,6 +16,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+/// How long connecting, and bringing the agent and the programs (about 14 MB) to the host, may take.
+const CONNECT_LIMIT: Duration = Duration::from_secs(300);
+
 /// Time limit for facts, and every workload's description of itself.
 const INQUIRY_LIMIT: Duration = Duration::from_secs(120);
 
@@ -28,7 +31,7 @@ const HOST_NAME: &str = "/proc/sys/kernel/hostname";
 /// Files with facts that nobody asks of a guest, which has just booted. A directory stands for its files.
 const FURTHER_FILES: [&str; 6] = [
     "/proc/loadavg",
-    "/proc/sys/kernel/random/boot_id",
+    inquiry::BOOT_ID,
     "/sys/devices/system/cpu/cpu0/cpufreq",
     "/sys/devices/system/cpu/cpufreq/boost",
     "/sys/devices/system/cpu/intel_pstate/no_turbo",
@@ -63,7 +66,8 @@ impl SshMachine {
     pub fn connect(host: SshHost, paths: &SshPaths, stop: &StopFlag) -> Result<Self, TargetError> {
         let client = client::find()?;
         let programs = Programs::read(&paths.guest)?;
-        let connecting = Connecting { host: &host, client: &client, paths: &paths.host, programs: &programs };
+        let connecting =
+            Connecting { host: &host, client: &client, paths: &paths.host, programs: &programs, limit: CONNECT_LIMIT };
         let link = connecting.connect(stop)?;
         let (link, sizes) = inquire(link, &host, &sizes_plan(), stop)?;
         let online = |path: &str| numbers(&sizes.files, path);
@@ -101,7 +105,7 @@ impl SshMachine {
             return Ok(link);
         }
         let Self { host, client, paths, programs, .. } = self;
-        Connecting { host, client, paths, programs }.connect(stop).map_err(|error| error.problem)
+        Connecting { host, client, paths, programs, limit: CONNECT_LIMIT }.connect(stop).map_err(|error| error.problem)
     }
 
     fn keep(&self, link: Link) {
