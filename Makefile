@@ -6,7 +6,7 @@
 #   make test-all   also the slow tests: fuzzing, model checking, guests in an emulator, the workloads under sanitizers and for other systems
 #   make bench      compares our loops with the same loops without the harness; bench-lens: the cost of the lens, and how well its counts repeat
 #                   bench-frames, bench-frames-lens, bench-frames-peers, bench-frames-lens-peers: page-frame allocators; bench-changes: the step finder and other tools; bench-drill: searches of commits, and other tools;
-#                   bench-compare: live comparisons of equal sides and of known differences; bench-commands: commands beside hyperfine;
+#                   bench-serve: pages of a million samples; bench-compare: live comparisons of equal sides and of known differences; bench-commands: commands beside hyperfine;
 #                   bench-lens-planted: known changes of a kernel under the lens; bench-lens-repeats: does each workload repeat itself exactly, and how far
 #                   counts differ from seed to seed; bench-lens-kernels: kernels of several ages, and a stock kernel's workloads;
 #                   bench-lens-truth: predictions of the lens beside the hardware
@@ -25,15 +25,16 @@ PREFIX := /usr/local
 FAULTLINE := target/release/faultline
 PAGE := lab/report/page
 FUZZ_SECONDS := 60
+API_SECONDS := 60
 
-.PHONY: build guest emulator kernel kernels lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-guest test-bed test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-frames-lens-peers bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
+.PHONY: build guest emulator kernel kernels lens run test check test-all test-api test-rust test-page test-workloads test-lens test-frames test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-examples test-guest test-bed test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-frames-lens-peers bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
 	needs-rust needs-build needs-test needs-lens needs-emulator needs-guest workloads
 
 # What each part needs: a command, and the packages that contain it. `make test` names all missing packages at once.
 BUILD_NEEDS := "cc=gcc libc6-dev" make=make node=nodejs npm=npm
 EMULATOR_NEEDS = $(shell packages/emulator.sh needs)
 LENS_NEEDS = as=binutils $(EMULATOR_NEEDS)
-TEST_NEEDS = $(BUILD_NEEDS) python3=python3 git=git unshare=util-linux "chromium=chromium fonts-dejavu-core" postgresql $(LENS_NEEDS)
+TEST_NEEDS = $(BUILD_NEEDS) python3=python3 git=git unshare=util-linux ssh=openssh-client openssh-server "chromium=chromium fonts-dejavu-core" postgresql $(LENS_NEEDS)
 
 needs-rust:
 	@command -v $(CARGO) >/dev/null || { echo "missing: Rust (cargo); hint: install it with rustup" >&2; exit 1; }
@@ -132,12 +133,19 @@ needs-guest: needs-build
 # Boots guests in full emulation, one after the other; takes some minutes. Downloads 4 MB once: a kernel that isn't Linux.
 test-guest: needs-guest guest lens
 	@checks/need.sh objcopy=binutils memcached=memcached libjemalloc2 libmimalloc2.0 libsqlite3-dev
-	$(CARGO) test --workspace --locked --no-fail-fast --bins --test guest --test lens_kernel --test lens_repeats --test lens_program \
+	$(CARGO) test --workspace --locked --no-fail-fast --bins --test guest --test history_kernels --test lens_kernel --test lens_repeats --test lens_program \
 		--test bisect_counted --test bisect_layouts --test lens_program_guest --test lens_callers --test lens_names --test lens_theory --test lens_real --test lens_machine --test lens -- --include-ignored --test-threads 1
 
 # Small machines under the lens repeat themselves exactly, also on a busy host. Takes two minutes.
 test-repeats: needs-guest guest lens
 	$(CARGO) test --workspace --locked --test lens_repeats -- --include-ignored small
+
+# Histories of kernels. Builds a Linux tree in target/examples/linux-tree and boots some of its commits (ten minutes of CPU time the first time, 4 GB); fetches the
+# distribution's kernels of four ages (400 MB, once) and boots each three times. Started again, it goes on.
+test-examples: build needs-guest guest lens
+	checks/need.sh linux-source-6.1 flex=flex bison=bison bc=bc libelf-dev libssl-dev cpio=cpio patch=patch xz=xz-utils python3=python3 git=git
+	examples/linux-tree/run.sh $(FAULTLINE)
+	examples/linux-releases/run.sh $(FAULTLINE)
 
 # Boots a kernel under the lens in the newest QEMU that the distribution has, unpacked with its libraries. Downloads 50 MB, once.
 test-newest-emulator: needs-guest guest lens
@@ -175,6 +183,14 @@ test-simulated: needs-build
 	$(CARGO) test --release --locked -p faultline-stats -- --include-ignored $$skip
 	FAULTLINE_SEEDS=20000 $(CARGO) test --release --locked -p faultline-simulation
 
+# The API, asked for a minute for what its OpenAPI description allows and for what it does not.
+test-api: needs-test
+	@checks/need.sh python3-venv
+	$(CARGO) build --workspace --locked --example fixture_server
+	python3 -m venv target/schemathesis
+	target/schemathesis/bin/pip install --quiet --disable-pip-version-check --require-hashes -r lab/web/tests/described/requirements.txt
+	lab/web/tests/described/run.py target/schemathesis/bin/schemathesis target/debug/examples/fixture_server $(API_SECONDS)
+
 # README's commands on a machine that has only the packages they ask for.
 SUITE := bookworm
 test-fresh:
@@ -186,7 +202,7 @@ test-bed: build
 	rm -rf target/test-bed
 	python3 examples/test-bed/check.py $(FAULTLINE) target/test-bed
 
-test-all: test fuzz test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-guest test-bed test-newest-emulator
+test-all: test fuzz test-api test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-guest test-newest-emulator test-examples test-bed
 	vm/frames/embedding/check.sh target/embedding
 	@# In a directory of its own: cargo keeps the packages of an earlier one, and takes them again while the version is the same.
 	packages=$$(mktemp -d target/publish.XXXXXX) && trap 'rm -rf "$$packages"' EXIT && \
@@ -244,6 +260,11 @@ bench-frames-lens-peers: build guest lens kernel
 	$(CARGO) bench --locked -p faultline-frame-designs --bench transfers -- --program $(CURDIR)/target/peers/build/release/frames_loop \
 		--only ours,ours-near-marks,llfree --kinds local,huge,pipeline,random
 
+# `faultline serve` over 5,000 commits with a million samples: first plot, zoom, memory, size of script and style, and 200 clients while a runner writes.
+bench-serve: needs-test
+	cd $(PAGE) && npm ci --no-audit --no-fund
+	$(CARGO) bench --locked -p faultline-web --bench serve
+
 # Compares the step finder with Perfherder's t-test, asv, Otava and PELT. FAULTLINE_TCPD, FAULTLINE_NUMPY_BENCH and FAULTLINE_ENSO_BENCH name clones of archives
 # of real series (lab/stats/benches/changes/MARKS.md); archives without a clone are left out.
 bench-changes: needs-build
@@ -272,7 +293,7 @@ bench-commands: build
 	target/welch/bin/python lab/faultline/benches/commands/sequential_files.py $(FAULTLINE)
 	target/welch/bin/python lab/faultline/benches/commands/planted.py $(FAULTLINE)
 
-bench: workloads bench-frames bench-changes bench-drill bench-compare bench-commands
+bench: workloads bench-frames bench-changes bench-drill bench-compare bench-commands bench-serve
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads bench
 
 install: build

@@ -20,7 +20,7 @@ from pathlib import Path
 import make
 
 
-UNDECIDED = "undecided"
+UNDECIDED = "inconclusive"
 
 
 class Bed:

@@ -16,7 +16,7 @@ use faultline_stats::comparison::{ComparisonError, Settings};
 use faultline_stats::drill::conclude_record;
 use faultline_stats::history::results_of_record;
 use faultline_stats::sequential::concluded;
-use faultline_store::{Kept, Store};
+use faultline_store::{Kept, Store, StoreError};
 
 /// How measuring ended.
 #[derive(Debug)]
@@ -105,20 +105,24 @@ impl Conclusion {
         let what = match head.settings.kind {
             RunKind::Comparison(ref settings) if settings.purpose == ComparisonPurpose::Check => {
                 let fitness = |record: &RunRecord| Ok(faultline_stats::fitness::fitness(compared(record)?, record));
-                Concluded::Fitness(kept_or_computed(store, run, record, fitness)?)
+                Concluded::Fitness(kept_or_computed(store, run, record, Store::load_run, fitness)?)
             }
-            RunKind::Comparison(_) => Concluded::Comparison(kept_or_computed(store, run, record, compared)?),
+            RunKind::Comparison(_) => {
+                Concluded::Comparison(kept_or_computed(store, run, record, Store::load_run, compared)?)
+            }
             RunKind::Timed(_) | RunKind::Lens(_) => {
                 let figures = |record: &RunRecord| Ok(faultline_stats::summarise(record));
-                Concluded::Figures(kept_or_computed(store, run, record, figures)?)
+                Concluded::Figures(kept_or_computed(store, run, record, Store::load_run, figures)?)
             }
             RunKind::Drill(_) => {
                 let found = |record: &RunRecord| conclude_record(record).ok_or_else(|| says_no_commits(run));
-                Concluded::Drill(kept_or_computed(store, run, record, found)?)
+                Concluded::Drill(kept_or_computed(store, run, record, Store::load_run, found)?)
             }
             RunKind::History(_) => {
                 let results = |record: &RunRecord| results_of_record(record).ok_or_else(|| says_no_commits(run));
-                Concluded::History(kept_or_computed(store, run, record, results)?)
+                // A history may have millions of samples, and its results need the totals of each execution alone.
+                let load = Store::load_run_without_samples;
+                Concluded::History(kept_or_computed(store, run, record, load, results)?)
             }
         };
         let failed = store.failed_attempts(run)?;
@@ -161,11 +165,13 @@ impl Conclusion {
     }
 }
 
-/// The conclusion that this version of the method saved, unless a record is given. Otherwise it is computed, and saved if the run has ended.
+/// The conclusion that this version of the method saved, unless a record is given. Otherwise it is computed, and saved if the run has ended. `load`: the
+/// record, with as much of it as `compute` needs.
 fn kept_or_computed<T: Kept>(
     store: &mut Store,
     run: RunId,
     record: Option<&RunRecord>,
+    load: impl FnOnce(&Store, RunId) -> Result<RunRecord, StoreError>,
     compute: impl FnOnce(&RunRecord) -> Result<T, Error>,
 ) -> Result<Box<T>, Error> {
     let loaded;
@@ -175,7 +181,7 @@ fn kept_or_computed<T: Kept>(
             if let Some(kept) = store.load_conclusion(run, METHOD_VERSION)? {
                 return Ok(Box::new(kept));
             }
-            loaded = store.load_run(run)?;
+            loaded = load(store, run)?;
             &loaded
         }
     };
@@ -209,7 +215,7 @@ impl AppliedGate<'_> {
 }
 
 fn says_no_commits(run: RunId) -> Error {
-    Error::failed(
+    Error::unanswerable(
         format!("run {run} does not say which commits it measures"),
         "its database was changed by hand; start a new run",
     )
@@ -220,7 +226,7 @@ fn compared(record: &RunRecord) -> Result<Comparison, Error> {
     concluded(record, &Settings::default()).map_err(|error| {
         let left_out = first_unmatched(&error);
         let problem = format!("run {} can't be compared: {error}", record.id);
-        Error::failed(problem, "give each side what it needs here, and compare again")
+        Error::unanswerable(problem, "give each side what it needs here, and compare again")
             .because(left_out.into_iter().chain(failed_first(record)))
     })
 }

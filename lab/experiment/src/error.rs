@@ -44,6 +44,10 @@ pub enum Because {
 pub enum ErrorKind {
     /// The request is invalid.
     Usage,
+    /// The database cannot be used: it does not exist, cannot be reached or opened, or is none of ours.
+    Unusable,
+    /// What is saved gives no answer: it is damaged, another version saved it, or it cannot be compared.
+    Unanswerable,
     /// Something failed.
     Failed,
     /// The user stopped it before there was anything to save.
@@ -54,6 +58,11 @@ impl Error {
     /// Something failed.
     pub fn failed(problem: impl Into<String>, hint: impl Into<String>) -> Self {
         Error { problem: problem.into(), hint: Some(hint.into()), kind: ErrorKind::Failed, because: Vec::new() }
+    }
+
+    /// What is saved gives no answer.
+    pub(crate) fn unanswerable(problem: impl Into<String>, hint: impl Into<String>) -> Self {
+        Error { kind: ErrorKind::Unanswerable, ..Self::failed(problem, hint) }
     }
 
     /// The request is invalid.
@@ -98,7 +107,9 @@ impl From<TargetError> for Error {
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         let kind = match error.kind {
-            StoreErrorKind::NoSuchRun | StoreErrorKind::Unusable => ErrorKind::Usage,
+            StoreErrorKind::NoSuchRun => ErrorKind::Usage,
+            StoreErrorKind::Unusable => ErrorKind::Unusable,
+            StoreErrorKind::Unreadable => ErrorKind::Unanswerable,
             StoreErrorKind::Failed => ErrorKind::Failed,
         };
         Error { problem: error.problem, hint: error.hint, kind, because: Vec::new() }

@@ -5,16 +5,19 @@ use crate::conclusion::{Ended, Measured};
 use crate::database::MeasuringStore;
 use crate::error::Error;
 use crate::lab::Lab;
-use crate::lens::LensOfBuilds;
+use crate::lens::{LensOfBuilds, LensOfKernels};
 use crate::measure::{self, Stretch};
 use crate::resumable;
 use crate::target::ReadyTarget;
+use faultline_model::artefact::Artefact;
+use faultline_model::describe::WorkloadInfo;
 use faultline_model::explained::StepExplained;
+use faultline_model::lens::settings::LensSettings;
 use faultline_model::machine::Machine;
 use faultline_model::plan::{MeasuredLine, PlanItem, RunKind, Settings};
 use faultline_model::record::{RunHead, RunId, RunRecord, Session};
 use faultline_model::subject::{BuildResult, Subject, SubjectIndex};
-use faultline_runner::lens::{Naming, block_of_programs};
+use faultline_runner::lens::{Naming, block_of_kernels, block_of_programs};
 use faultline_runner::{Clock, PlannedRun, SubjectTargets, Targets, block_of_commands};
 use faultline_store::{NewRun, Store};
 use faultline_targets::Target;
@@ -53,18 +56,79 @@ pub struct GrowingRun {
 enum Bench {
     /// On this host.
     Host(ReadyTarget),
-    /// In guests, under the lens.
+    /// Programs, in guests under the lens.
     Guests(Box<LensOfBuilds>),
+    /// Kernels, in guests under the lens.
+    Kernels(Box<LensOfKernels>),
 }
 
+/// A target that counts, with names for what it counts.
+type CountingTarget = (Box<dyn Target>, Naming);
+
 impl Bench {
+    /// For a new run, with the workloads that it may plan.
+    fn begin(settings: &Settings, tasks: u32, lab: &Lab<'_>) -> Result<(Self, Vec<WorkloadInfo>), Error> {
+        Ok(match counted(settings) {
+            None => {
+                let ready = lab.machines.ready(&Machine::Host, lab.places, lab.stop)?;
+                let workloads = ready.target.workloads().map_err(Error::target_as_usage)?;
+                (Bench::Host(ready), workloads)
+            }
+            Some((lens, Artefact::Command(_))) => {
+                (Bench::Guests(Box::new(LensOfBuilds::begin(lens, tasks, lab)?)), Vec::new())
+            }
+            Some((lens, Artefact::Kernel(kernel))) => {
+                let lens = LensOfKernels::begin(lens, kernel, tasks, lab)?;
+                let workloads = lens.workloads().to_vec();
+                (Bench::Kernels(Box::new(lens)), workloads)
+            }
+        })
+    }
+
+    /// For a run that was stopped or killed.
+    fn resume(head: &RunHead, lab: &Lab<'_>) -> Result<Self, Error> {
+        Ok(match counted(&head.settings) {
+            None => Bench::Host(lab.machines.ready(&Machine::Host, lab.places, lab.stop)?),
+            Some((lens, Artefact::Command(_))) => Bench::Guests(Box::new(LensOfBuilds::resume(head, lens, lab)?)),
+            Some((lens, Artefact::Kernel(kernel))) => {
+                Bench::Kernels(Box::new(LensOfKernels::resume(head, lens, kernel, lab)?))
+            }
+        })
+    }
+
+    /// The target that counts a subject, with names. `None` on a stop, and on a bench that does not count. Fails if the subject's build is not there any more.
+    fn counting(
+        &self,
+        head: &RunHead,
+        subject: SubjectIndex,
+        lab: &mut Lab<'_>,
+    ) -> Result<Option<CountingTarget>, Error> {
+        let subject = resumable::subject(head, subject)?;
+        let ready = match self {
+            Bench::Host(_) => return Ok(None),
+            Bench::Guests(lens) => lens.ready(subject, lens.is_whole(&head.subjects)?),
+            Bench::Kernels(lens) => lens.ready(subject, lab),
+        };
+        match ready {
+            Err(error) if error == Error::stopped() => Ok(None),
+            ready => ready.map(Some),
+        }
+    }
+
     fn session(&self, clock: &dyn Clock) -> Session {
         let facts = match self {
             Bench::Host(ready) => ready.target.facts(),
             Bench::Guests(lens) => lens.facts(),
+            Bench::Kernels(lens) => lens.facts(),
         };
         Session { started: clock.now(), facts: vec![facts] }
     }
+}
+
+/// How the lens counts, and what; `None` if time is measured.
+fn counted(settings: &Settings) -> Option<(&LensSettings, &Artefact)> {
+    let line = settings.measured_line()?;
+    Some((&line.measure.counted()?.lens, &line.artefact))
 }
 
 /// Whether everything planned has ended.
@@ -88,16 +152,7 @@ impl GrowingRun {
             size: None,
             kind: request.kind.clone(),
         };
-        let (bench, workloads) = match settings.measured_line().and_then(|line| line.measure.counted()) {
-            None => {
-                let ready = lab.machines.ready(&Machine::Host, lab.places, lab.stop)?;
-                let workloads = ready.target.workloads().map_err(Error::target_as_usage)?;
-                (Bench::Host(ready), workloads)
-            }
-            Some(counted) => {
-                (Bench::Guests(Box::new(LensOfBuilds::begin(&counted.lens, request.tasks, lab)?)), Vec::new())
-            }
-        };
+        let (bench, workloads) = Bench::begin(&settings, request.tasks, lab)?;
         let mut database = MeasuringStore::open_or_create(lab.places)?;
         let session = bench.session(lab.clock);
         let new = NewRun {
@@ -119,10 +174,7 @@ impl GrowingRun {
         lab.put_back_leftovers()?;
         let mut database = MeasuringStore::open_existing(lab.places)?;
         let head = database.store.load_head(run)?;
-        let bench = match head.settings.measured_line().and_then(|line| line.measure.counted()) {
-            Some(counted) => Bench::Guests(Box::new(LensOfBuilds::resume(&head, &counted.lens, lab)?)),
-            None => Bench::Host(lab.machines.ready(&Machine::Host, lab.places, lab.stop)?),
-        };
+        let bench = Bench::resume(&head, lab)?;
         database.store.resume_run(run, &bench.session(lab.clock))?;
         let (record, missing) = (database.store.load_run(run)?, database.store.missing_items(run)?);
         Ok(GrowingRun { database, record, missing, limit_ms: limit_ms.or(head.settings.limit_ms), bench })
@@ -133,12 +185,18 @@ impl GrowingRun {
         &self.record
     }
 
-    /// The machine on which a command runs in the directory of a build. Inner error, in words: it cannot run there, which is a result of the build. Fails if no
+    /// The machine on which what a build left runs. `directory`: that of the build. Inner error, in words: it cannot run there, which is a result of the build. Fails if no
     /// machine can hold its files.
-    pub fn machine(&self, command: &[String], directory: &Path) -> Result<Result<Machine, String>, Error> {
+    pub fn machine(
+        &self,
+        artefact: &Artefact,
+        directory: &Path,
+        lab: &mut Lab<'_>,
+    ) -> Result<Result<Machine, String>, Error> {
         match &self.bench {
             Bench::Host(_) => Ok(Ok(Machine::Host)),
-            Bench::Guests(lens) => lens.machine(command, directory),
+            Bench::Guests(lens) => lens.machine(artefact.command(), directory),
+            Bench::Kernels(lens) => Ok(lens.machine(directory, lab)),
         }
     }
 
@@ -175,6 +233,9 @@ impl GrowingRun {
                     let name = settings.measured_line().map_or("", MeasuredLine::program_name);
                     block_of_programs(subjects, (name, tasks), (block, ordinal), settings.seed)
                 }
+                Bench::Kernels(lens) => {
+                    block_of_kernels(subjects, (lens.case(), tasks), (block, ordinal), settings.seed)
+                }
             });
             ordinal += subjects.len() as u32;
             block += 1;
@@ -205,16 +266,13 @@ impl GrowingRun {
 
     fn measure_missing(&mut self, lab: &mut Lab<'_>) -> Result<Gone, Error> {
         let (store, head) = (&mut self.database.store, &self.record.head);
-        let lens = match &self.bench {
-            Bench::Host(ready) => {
-                return stretch(store, head, (ready.target.as_ref(), None), (&self.missing, self.limit_ms), lab);
-            }
-            Bench::Guests(lens) => lens,
-        };
-        let is_whole = lens.is_whole(&head.subjects)?;
+        if let Bench::Host(ready) = &self.bench {
+            return stretch(store, head, (ready.target.as_ref(), None), (&self.missing, self.limit_ms), lab);
+        }
         for items in self.missing.chunk_by(|x, y| x.subject == y.subject) {
-            let subject = resumable::subject(head, items[0].subject)?;
-            let (target, naming) = lens.ready(subject, is_whole)?;
+            let Some((target, naming)) = self.bench.counting(head, items[0].subject, lab)? else {
+                return Ok(Gone::Stopped);
+            };
             if stretch(store, head, (target.as_ref(), Some(&naming)), (items, self.limit_ms), lab)? == Gone::Stopped {
                 return Ok(Gone::Stopped);
             }

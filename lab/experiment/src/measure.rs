@@ -41,7 +41,8 @@ pub(crate) enum Stretch {
     Stopped,
 }
 
-/// Measures items of a run, and reports events. Fails if the database cannot be written, or if a system setting could not be restored.
+/// Measures items of a run, and reports events. Fails if the database cannot be written, if a system setting could not be restored, or
+/// if the connection to a host was lost.
 pub(crate) fn stretch(
     store: &mut Store,
     head: &RunHead,
@@ -55,6 +56,13 @@ pub(crate) fn stretch(
         Completion::Finished => Ok(Stretch::Whole),
         Completion::BudgetUsed(left) => Ok(Stretch::BudgetUsed(left)),
         Completion::Stopped => Ok(Stretch::Stopped),
+        Completion::ConnectionLost(text) => Err(Error::failed(
+            text,
+            format!(
+                "everything measured is saved; `faultline resume {}` continues when the host answers again",
+                head.id
+            ),
+        )),
         Completion::LeftChanged(text) => Err(Error::failed(
             text,
             format!("restore it by hand; everything measured is saved, and `faultline resume {}` continues", head.id),

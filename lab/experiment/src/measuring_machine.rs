@@ -2,6 +2,8 @@
 
 use crate::error::Error;
 use crate::lab::Lab;
+use crate::lens::programs_of;
+use faultline_model::artefact::Artefact;
 use faultline_model::facts::Facts;
 use faultline_model::machine::Machine;
 use faultline_model::plan::LineMeasure;
@@ -9,14 +11,15 @@ use faultline_model::plan::LineMeasure;
 /// What measures commits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MeasuringMachine {
-    /// What tells it apart: values of another one are not comparable. For time, this host and its CPUs; for counts, which no host changes, the emulator.
+    /// What tells it apart: values of another one are not comparable. For time, this host and its CPUs; for counts, which no host changes, the
+    /// emulator, and the programs that kernels run.
     pub name: String,
     /// Facts of the host on which time is measured; `None` of counts.
     pub facts: Option<Facts>,
 }
 
-/// The machine that measures time, or counts, of a program. Fails if it is not available.
-pub fn measuring_machine(measure: &LineMeasure, lab: &Lab<'_>) -> Result<MeasuringMachine, Error> {
+/// The machine that measures time, or counts, of what builds leave. Fails if it is not available, or if the workload of a kernel does not exist.
+pub fn measuring_machine(measure: &LineMeasure, artefact: &Artefact, lab: &Lab<'_>) -> Result<MeasuringMachine, Error> {
     match measure {
         LineMeasure::Timed(_) => {
             let facts = lab.machines.ready(&Machine::Host, lab.places, lab.stop)?.target.facts();
@@ -24,6 +27,13 @@ pub fn measuring_machine(measure: &LineMeasure, lab: &Lab<'_>) -> Result<Measuri
             let name = known.into_iter().flatten().collect::<Vec<_>>().join(", ");
             Ok(MeasuringMachine { name, facts: Some(facts) })
         }
-        LineMeasure::Counted(_) => Ok(MeasuringMachine { name: lab.machines.lens_emulator(lab.places)?, facts: None }),
+        LineMeasure::Counted(_) => {
+            let emulator = lab.machines.lens_emulator(lab.places)?;
+            let name = match artefact.kernel() {
+                Some(kernel) => format!("{emulator}, {}", programs_of(kernel, lab.places)?),
+                None => emulator,
+            };
+            Ok(MeasuringMachine { name, facts: None })
+        }
     }
 }

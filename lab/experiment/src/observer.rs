@@ -28,6 +28,13 @@ pub enum Notice {
         /// The compiler.
         compiler: String,
     },
+    /// A file is being installed on a host, which reboots then.
+    InstallingOnHost {
+        /// The host.
+        host: String,
+        /// The file.
+        artefact: PathBuf,
+    },
     /// A commit is being built.
     BuildingCommit {
         /// The commit.

@@ -5,6 +5,7 @@ use crate::whole_file::unnamed;
 use etcetera::BaseStrategy;
 use faultline_targets::host::{Host, HostPaths};
 use faultline_targets::qemu::{EMULATOR_PROGRAM, GuestPaths};
+use faultline_targets::ssh::SshPaths;
 use std::path::{Path, PathBuf};
 
 /// Paths. A front end takes the default ones and replaces those that the user named. `None` means that nothing was found, which is an error
@@ -31,6 +32,8 @@ pub struct Places {
     pub cache: Option<PathBuf>,
     /// Directory for data that are measured once on this machine and kept.
     pub data: Option<PathBuf>,
+    /// The file that declares hosts. `None`: `faultline.toml` in the current directory, if it exists.
+    pub settings: Option<PathBuf>,
     /// The database: the path of a file, or the URL of a PostgreSQL server's database.
     pub database: Option<PathBuf>,
 }
@@ -55,6 +58,7 @@ impl Places {
             cache: strategy.map(|strategy| strategy.cache_dir().join("faultline")),
             database: data.as_ref().map(|data| data.join("faultline.sqlite")),
             data,
+            settings: None,
             keeper,
         })
     }
@@ -64,6 +68,11 @@ impl Places {
         self.database
             .as_deref()
             .ok_or_else(|| Error::failed("there is no home directory for the database", "`--db FILE` names one"))
+    }
+
+    /// The database as messages name it: without a password.
+    pub fn database_name(&self) -> String {
+        self.database.as_deref().map_or_else(String::new, faultline_store::shown)
     }
 
     /// The workloads' sources. Fails if there are none.
@@ -119,17 +128,26 @@ impl Places {
 
     /// The paths of a guest's parts on this host. Fails if they are missing.
     pub(crate) fn guest_paths(&self) -> Result<GuestPaths, Error> {
-        let guest = self.guest.clone().ok_or_else(|| {
-            Error::usage(
-                "the guest's parts are not beside the command",
-                "`make guest` builds them; `--guest DIR` names their directory",
-            )
-        })?;
+        let guest = self.guest()?;
         let cache = self
             .cache
             .clone()
             .ok_or_else(|| Error::failed("there is no home directory for caches", "set HOME, or XDG_CACHE_HOME"))?;
         Ok(GuestPaths { guest, host: self.paths_for_facts()?, cache })
+    }
+
+    /// The paths of what is brought to a host over SSH. Fails if it is missing.
+    pub(crate) fn ssh_paths(&self) -> Result<SshPaths, Error> {
+        Ok(SshPaths { guest: self.guest()?, host: self.paths_for_facts()? })
+    }
+
+    fn guest(&self) -> Result<PathBuf, Error> {
+        self.guest.clone().ok_or_else(|| {
+            Error::usage(
+                "the guest's parts are not beside the command",
+                "`make guest` builds them; `--guest DIR` names their directory",
+            )
+        })
     }
 
     fn host_paths(&self, workloads: PathBuf) -> Result<HostPaths, Error> {
@@ -202,6 +220,7 @@ mod tests {
             scratch: std::env::temp_dir(),
             cache: None,
             data: None,
+            settings: None,
             database: None,
         };
         assert!(places.paths_for_facts().is_ok());

@@ -4,6 +4,7 @@ use crate::command_words::command_words;
 use crate::conclusion::Measured;
 use crate::database::MeasuringStore;
 use crate::error::Error;
+use crate::install::{InstallRequest, install};
 use crate::lab::Lab;
 use crate::measure;
 use crate::partners::Planned;
@@ -28,6 +29,8 @@ pub struct RunRequest {
     pub tree: Option<TreeRequest>,
     /// The machine.
     pub machine: Machine,
+    /// What is installed on the machine, which reboots, before it is measured.
+    pub install: Option<InstallRequest>,
     /// The machines of the partners.
     pub partners: BTreeMap<Role, Machine>,
     /// Seed of the order; a random one if `None`.
@@ -52,6 +55,9 @@ pub struct TreeRequest {
 pub fn run(request: &RunRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let tree = request.tree.as_ref().map(|tree| given_tree(tree, &request.machine)).transpose()?;
     lab.put_back_leftovers()?;
+    if let Some(installed) = &request.install {
+        install(installed, &request.machine, lab)?;
+    }
     let ready = lab.machines.ready(&request.machine, lab.places, lab.stop)?;
     let target = ready.target.as_ref();
     let workloads = target.workloads().map_err(Error::target_as_usage)?;
@@ -107,7 +113,7 @@ fn given_tree(tree: &TreeRequest, machine: &Machine) -> Result<GivenTree, Error>
     }
     if !machine.is_host() {
         return Err(Error::usage(
-            format!("the tree {} is not in a guest", directory.display()),
+            format!("the tree {} is on this host only", directory.display()),
             "build it on this host, without `--on`",
         ));
     }

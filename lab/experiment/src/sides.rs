@@ -102,7 +102,7 @@ fn checked_machine(side: &mut Subject) -> Result<(), Error> {
 }
 
 fn ready(side: &mut Subject, lab: &mut Lab<'_>, built: &mut Vec<TempDir>) -> Result<ReadyTarget, Error> {
-    let is_guest = !side.machine.is_host();
+    let is_elsewhere = !side.machine.is_host();
     let mut places = lab.places.clone();
     if let Some(directory) = &mut side.setup.directory {
         *directory = absolute(Path::new(directory), "the command's directory")?.to_string_lossy().into_owned();
@@ -110,7 +110,7 @@ fn ready(side: &mut Subject, lab: &mut Lab<'_>, built: &mut Vec<TempDir>) -> Res
     if let Some(programs) = &mut side.setup.programs {
         let directory = absolute(Path::new(programs), "programs")?;
         *programs = directory.to_string_lossy().into_owned();
-        if is_guest { places.guest = Some(directory) } else { places.workloads = Some(directory) }
+        if is_elsewhere { places.guest = Some(directory) } else { places.workloads = Some(directory) }
     }
     if let Some(compiler) = side.setup.compiler.clone() {
         let directory = build(&compiler, &mut side.setup, lab)?;
@@ -128,8 +128,8 @@ fn machine(setup: &mut Setup, usual: &Machine) -> Result<Machine, Error> {
     *kernel = path.to_string_lossy().into_owned();
     match machine {
         Machine::Qemu(guest) => Ok(Machine::Qemu(Guest { kernel: Some(path), ..guest })),
-        Machine::Host => Err(Error::usage(
-            "a kernel image runs in a guest, and this side is on the host",
+        Machine::Host | Machine::Ssh(_) => Err(Error::usage(
+            "a kernel image runs in a guest, and this side is on a host",
             "add `on=qemu`, or `--on qemu` for both sides",
         )),
     }
@@ -147,18 +147,18 @@ fn check_environment(setup: &Setup) -> Result<(), Error> {
 }
 
 /// Refuses combinations that are impossible.
-fn check(setup: &Setup, is_guest: bool) -> Result<(), Error> {
+fn check(setup: &Setup, is_elsewhere: bool) -> Result<(), Error> {
     if setup.compiler.is_some() && setup.programs.is_some() {
         return Err(Error::usage("a side has both `programs` and `compiler`", "give it one of the two"));
     }
-    if is_guest && setup.compiler.is_some() {
+    if is_elsewhere && setup.compiler.is_some() {
         return Err(Error::usage(
-            "programs for a guest are not built here",
+            "programs for another machine are not built here",
             "build them (`make -C workloads guest`) and name them: `programs=DIR`",
         ));
     }
     check_environment(setup)?;
-    if !is_guest {
+    if !is_elsewhere {
         check_settings(setup)?;
         check_program(setup)?;
     }
@@ -171,9 +171,9 @@ fn check(setup: &Setup, is_guest: bool) -> Result<(), Error> {
             "a workload runs in a scratch directory of its own",
         ));
     }
-    if is_guest && !setup.command.is_empty() {
+    if is_elsewhere && !setup.command.is_empty() {
         return Err(Error::usage(
-            "a command of this host cannot run in a guest",
+            "a command of this host cannot run on another machine",
             "compare commands on this host, without `on`",
         ));
     }

@@ -6,14 +6,15 @@ use crate::error::Error;
 use crate::places::Places;
 use crate::run_names::find_run;
 use faultline_model::facts::Facts;
-use faultline_model::history::HistoryResults;
 use faultline_model::history::change::PlacedEvent;
+use faultline_model::history::{HistoryResults, HistorySeries};
 use faultline_model::imported::ImportedLine;
 use faultline_model::named_change::{ChangePlace, SeriesName};
-use faultline_model::record::{RunHead, RunId, RunLine, RunRecord};
+use faultline_model::plan::KindOfRun;
+use faultline_model::record::{RunHead, RunId, RunLine, RunProgress, RunRecord};
 use faultline_model::subject::{Subject, SubjectIndex};
 use faultline_model::summary::RunSummary;
-use faultline_stats::history::said_by_search;
+use faultline_stats::history::{Eras, said_by_search};
 use faultline_store::Store;
 
 /// A run's conclusion; the newest run's if `None`. Fails if there is no such run, if it cannot be concluded, or if the database cannot be read.
@@ -112,17 +113,45 @@ pub fn histories(subject: &str, repository: &str, tasks: u32, places: &Places) -
     Ok(found)
 }
 
-/// What people and searches said of changes of a series; nothing if there is no database. Fails if the database cannot be read.
-pub fn said_of_changes(series: &SeriesName, places: &Places) -> Result<Vec<PlacedEvent>, Error> {
+/// What people and searches said of changes of a series; nothing if there is no database. `eras`: of the runs of its subject. What older versions saved
+/// without its conditions has those of the run that was the newest at that time. Fails if the database cannot be read.
+pub fn said_of_changes(series: &HistorySeries, eras: &Eras, places: &Places) -> Result<Vec<PlacedEvent>, Error> {
     let Some(mut store) = database::if_there(places)? else { return Ok(Vec::new()) };
-    let mut said = store.change_events(series)?;
-    for run in store.searches_of_history(series)? {
-        let conclusion = Conclusion::of(&mut store, run)?;
-        if let Concluded::Drill(found) = &conclusion.what {
-            said.extend(said_by_search(&conclusion.head, found));
-        }
+    said(&mut store, series, eras)
+}
+
+/// The same for several series, in their order. Fails if there is no database, or if it cannot be read.
+pub fn said_of_all(all: &[(&HistorySeries, &Eras)], places: &Places) -> Result<Vec<Vec<PlacedEvent>>, Error> {
+    let mut store = database::existing(places)?;
+    all.iter().map(|(series, eras)| said(&mut store, series, eras)).collect()
+}
+
+/// A number that grows whenever a person says something of a change. Fails if there is no database, or if it cannot be read.
+pub fn newest_said(places: &Places) -> Result<i64, Error> {
+    Ok(database::existing(places)?.newest_change_event()?)
+}
+
+fn said(store: &mut Store, series: &HistorySeries, eras: &Eras) -> Result<Vec<PlacedEvent>, Error> {
+    let name = series.name();
+    let mut said = store.change_events(&name)?;
+    let mut undescribed = store.change_events(&without_conditions(&name))?;
+    for run in store.searches_of_history(&name)? {
+        let conclusion = Conclusion::of(store, run)?;
+        let Concluded::Drill(found) = &conclusion.what else { continue };
+        let of = conclusion.head.settings.drill().and_then(|search| search.of.as_ref());
+        let is_described = of.is_some_and(|of| !of.series.conditions.is_empty());
+        let said = if is_described { &mut said } else { &mut undescribed };
+        said.extend(said_by_search(&conclusion.head, found, series));
     }
+    let is_of_it =
+        |one: &PlacedEvent| eras.conditions_at(one.event.at).is_none_or(|conditions| conditions == name.conditions);
+    said.extend(undescribed.into_iter().filter(is_of_it));
     Ok(said)
+}
+
+/// The name by which older versions saved what was said of a series.
+fn without_conditions(series: &SeriesName) -> SeriesName {
+    SeriesName { conditions: String::new(), ..series.clone() }
 }
 
 /// Saves what a person says of a change of a series. Fails if there is no database, or if it cannot be written.
@@ -133,7 +162,7 @@ pub fn say_of_change(series: &SeriesName, said: &PlacedEvent, places: &Places) -
 /// The changes of a series of which somebody was notified; none if there is no database. Fails if the database cannot be read.
 pub fn notified(series: &SeriesName, places: &Places) -> Result<Vec<ChangePlace>, Error> {
     let Some(store) = database::if_there(places)? else { return Ok(Vec::new()) };
-    Ok(store.notified(series)?)
+    Ok([store.notified(series)?, store.notified(&without_conditions(series))?].concat())
 }
 
 /// Saves that somebody was notified of a change of a series. Fails if there is no database, or if it cannot be written.
@@ -144,6 +173,11 @@ pub fn save_notified(series: &SeriesName, change: &ChangePlace, places: &Places)
 /// A line for each run, the newest first. Fails if the database cannot be read.
 pub fn runs(places: &Places) -> Result<Vec<RunLine>, Error> {
     Ok(database::existing(places)?.list_runs()?)
+}
+
+/// How far each run of a history is, the newest first. Fails if the database cannot be read.
+pub fn progress_of_histories(places: &Places) -> Result<Vec<RunProgress>, Error> {
+    Ok(database::existing(places)?.progress_of(KindOfRun::History)?)
 }
 
 /// A line for each import. Fails if the database cannot be read.

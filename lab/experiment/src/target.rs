@@ -1,13 +1,17 @@
 //! The requested machine, ready to run workloads, or to count under the lens.
 
 use crate::error::Error;
+use crate::hosts;
 use crate::places::Places;
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::facts::Facts;
-use faultline_model::machine::{Guest, Machine, MachineShape};
+use faultline_model::machine::{Guest, Machine, MachineShape, SshHost};
 use faultline_targets::counting::{CountableGuest, CountingMachine, Lens};
+use faultline_targets::host::{Host, HostPaths};
 use faultline_targets::qemu::{BareMachine, BareRequest, Emulator, KernelImage, MachineRequest, Named, QemuMachine};
+use faultline_targets::ssh::SshMachine;
 use faultline_targets::{StopFlag, Target};
+use std::path::PathBuf;
 
 /// Makes machines ready for every kind of run.
 pub trait Machines {
@@ -62,7 +66,7 @@ pub struct ReadyTarget<T: ?Sized = dyn Target> {
     pub machine: Machine,
 }
 
-/// This host, and guests in an emulator on it.
+/// This host, guests in an emulator on it, and hosts that it reaches over SSH.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LocalMachines;
 
@@ -81,6 +85,7 @@ impl Machines for LocalMachines {
         match machine {
             Machine::Host => Ok(ReadyTarget { target: Box::new(places.host()?), machine: Machine::Host }),
             Machine::Qemu(guest) => qemu(guest, places, stop),
+            Machine::Ssh(host) => ssh(host, places, stop),
         }
     }
 
@@ -134,6 +139,14 @@ pub fn workloads(machine: &Machine, machines: &dyn Machines, places: &Places) ->
     ready.target.workloads().map_err(Error::target_as_usage)
 }
 
+/// The workloads of guests, as they describe themselves on this host: they are the same programs, and need no library of a guest. Fails if the guest's parts are
+/// missing, or if a workload does not describe itself.
+pub(crate) fn guest_workloads(places: &Places) -> Result<Vec<WorkloadInfo>, Error> {
+    let paths = places.guest_paths()?;
+    let host = Host::new(HostPaths { workloads: paths.guest.join("workloads"), ..paths.host });
+    host.workloads().map_err(|error| Error::usage(error.problem, "`make guest` builds the workloads of guests"))
+}
+
 /// The memory of a machine, if it is known.
 pub(crate) fn memory_bytes(target: &dyn Target) -> Option<u64> {
     target.facts().get_count("memory.total_bytes").and_then(|bytes| u64::try_from(bytes).ok())
@@ -156,6 +169,24 @@ fn qemu(guest: &Guest, places: &Places, stop: &StopFlag) -> Result<ReadyTarget<d
     };
     let target = QemuMachine::start(request, paths, emulator, stop).map_err(|error| or_stopped(error, stop))?;
     Ok(ReadyTarget { target: Box::new(target), machine })
+}
+
+/// A host over SSH, which may be declared. What is wrong with it is found out before anything is measured; files are saved with their full paths.
+fn ssh(host: &SshHost, places: &Places, stop: &StopFlag) -> Result<ReadyTarget<dyn Target + Sync>, Error> {
+    let host = with_full_paths(&hosts::resolved(host, places)?)?;
+    let target = SshMachine::connect(host.clone(), &places.ssh_paths()?, stop)
+        .map_err(|error| if stop.is_set() { Error::stopped() } else { Error::target_as_usage(error) })?;
+    Ok(ReadyTarget { target: Box::new(target), machine: Machine::Ssh(host) })
+}
+
+fn with_full_paths(host: &SshHost) -> Result<SshHost, Error> {
+    let full = |path: &Option<PathBuf>| path.as_ref().map(std::path::absolute).transpose();
+    let no_directory =
+        |error: std::io::Error| Error::failed(format!("there is no current directory: {error}"), "go to one");
+    let mut host = host.clone();
+    host.identity = full(&host.identity).map_err(no_directory)?;
+    host.config = full(&host.config).map_err(no_directory)?;
+    Ok(host)
 }
 
 /// The error, or a stop if that is its cause.

@@ -27,7 +27,9 @@ const BASELINE: &str = "baseline";
 struct File {
     #[serde(default)]
     variant: BTreeMap<String, Setup>,
-    /// Subjects of histories, their quirks, and who is notified of their changes, which another reader checks.
+    /// Hosts, subjects of histories, their quirks, and who is notified of their changes, which other readers check.
+    #[serde(default, rename = "host")]
+    _hosts: Option<IgnoredAny>,
     #[serde(default, rename = "subject")]
     _subjects: Option<IgnoredAny>,
     #[serde(default, rename = "notify")]

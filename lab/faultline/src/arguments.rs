@@ -142,9 +142,11 @@ pub(crate) struct WorkloadsPlace {
 /// On which machine.
 #[derive(Debug, Args)]
 pub(crate) struct OnMachine {
-    /// The machine: host, or a guest as qemu:KEY=VALUE,… [default: host]
+    /// The machine: host, a guest as qemu:KEY=VALUE,…, or another host as ssh:USER@HOST [default: host]
     ///
     /// A guest is an emulated machine that boots anew for each execution. Its rates are the emulator's, not those of any hardware. Keys: cpus=N; sockets=N, each a NUMA node; memory=2G; kernel=FILE, by default that of FAULTLINE_KERNEL, otherwise the newest in /boot, otherwise what `make kernel` unpacked; append=PARAMETER for the kernel, may be repeated; boot_limit=90s; accel=kvm to use the host's own CPUs. A comma in a value is written twice.
+    ///
+    /// Another host is measured over SSH, with OpenSSH's client, keys and known hosts: ssh:[USER@]HOST[:PORT]. Keys: identity=FILE, a private key; config=FILE for the client; scratch=DIR, a directory of the host.
     #[arg(long, value_name = "MACHINE", value_parser = str::parse::<Machine>)]
     pub(crate) on: Option<Machine>,
 }
@@ -223,6 +225,14 @@ pub(crate) struct Run {
 
     #[command(flatten)]
     pub(crate) machine: OnMachine,
+
+    /// Install this file on the host over SSH that --on names, reboot it, and wait for it, before anything is measured. `[host.NAME]` in faultline.toml says how
+    #[arg(long, value_name = "FILE", requires = "on")]
+    pub(crate) install: Option<PathBuf>,
+
+    /// Release of the kernel that must boot then (`uname -r`)
+    #[arg(long, value_name = "RELEASE", requires = "install")]
+    pub(crate) release: Option<String>,
 
     /// Machine of a partner, written as for --on: receiver=host. Repeat for each role that a workload needs
     #[arg(long = "partner", value_name = "ROLE=MACHINE", value_parser = partner)]

@@ -131,8 +131,8 @@ fn tip(text: &str) -> Option<String> {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let status = match error.kind {
-            experiment::ErrorKind::Usage => USAGE,
-            experiment::ErrorKind::Failed => FAILED,
+            experiment::ErrorKind::Usage | experiment::ErrorKind::Unusable => USAGE,
+            experiment::ErrorKind::Unanswerable | experiment::ErrorKind::Failed => FAILED,
             experiment::ErrorKind::Stopped => STOPPED,
         };
         let because = error.because.iter().map(because).collect::<String>();

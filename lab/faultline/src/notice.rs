@@ -9,6 +9,9 @@ pub(crate) fn words(notice: &Notice) -> String {
         Notice::SettingPutBack { setting } => {
             format!("restored a setting that a killed comparison had left changed: {setting}")
         }
+        Notice::InstallingOnHost { host, artefact } => {
+            format!("installing {} on {host}, which reboots then", artefact.display())
+        }
         Notice::BuildingWorkloads { compiler } => format!("building the workloads with {compiler}"),
         Notice::BuildingCommit { commit, position, last, tried } => format!(
             "building commit {} ({} of {} from the old end; {tried} tried so far)",

@@ -155,7 +155,7 @@ enum Extent {
 impl Extent {
     fn of(run: &RunHead) -> Self {
         if run.settings.drill().is_some() {
-            let own = run.subjects.iter().filter(|subject| layout(subject).is_none());
+            let own = run.subjects.iter().filter(|subject| layout(subject).is_none() && subject.commit.is_some());
             return Extent::Search { subjects: run.subjects.iter().map(subject_words).collect(), tried: own.count() };
         }
         if run.settings.history().is_some() {
@@ -165,8 +165,11 @@ impl Extent {
     }
 }
 
-/// The commit of a subject, and its random layout.
+/// The commit of a subject, and its random layout; the name of one that is no commit.
 fn subject_words(subject: &Subject) -> String {
+    if subject.commit.is_none() {
+        return subject.name.clone();
+    }
     let commit = short_name(&subject.name);
     layout(subject).map_or_else(|| commit.to_owned(), |layout| format!("{commit}, layout {}", layout + 1))
 }

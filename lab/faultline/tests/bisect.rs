@@ -247,3 +247,42 @@ fn a_search_is_not_resumed_with_another_compiler() {
     let output = resume();
     assert_eq!(candidates(&repository.json(&output)), [[repository.commits[3].as_str()]], "{}", said(&output));
 }
+
+#[test]
+fn the_revert_of_each_commit_is_measured_on_top_of_the_newest() {
+    let mut repository = Repository::new();
+    repository.write_programs(&[("build", "#!/bin/sh\ncat a b >prog && chmod +x prog\n")]);
+    for number in 0..7 {
+        let (a, b) = (if number < 2 { "0.020" } else { "0.120" }, if number < 4 { "0.020" } else { "0.170" });
+        let again = if number < 5 { "" } else { " # again" };
+        let (a, b) = (format!("#!/bin/sh\nsleep {a}\n"), format!("sleep {b}{again}\n"));
+        repository.write(&[("a", &a), ("b", &b), (&format!("note {number}"), "")]);
+        repository.commit_all(&format!("commit {number}"));
+    }
+    let newest = repository.commits[6].as_str();
+    let output =
+        repository.bisect(&["--format", "json", "--revert", "--least", "10%", "HEAD~6", "HEAD"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let found = repository.json(&output);
+    let expected = [[repository.commits[2].as_str()], [repository.commits[4].as_str()]];
+    assert_eq!(candidates(&found), expected, "{found:#}");
+    let confirmed: Vec<&Value> =
+        found["steps"].as_array().unwrap().iter().filter(|step| step["confirmed"] == true).collect();
+    let [applied, conflict] = [&confirmed[0]["reverted"], &confirmed[1]["reverted"]];
+    assert_eq!((&applied["on"], &applied["outcome"]), (&newest.into(), &"measured".into()), "{found:#}");
+    assert!(applied["change"]["high"].as_f64().unwrap() < 0.9, "{applied:#}");
+    // All of the 100 ms, although the program takes twice as long by now.
+    let part = &applied["taken_back"];
+    assert!((0.7..1.3).contains(&part["share"].as_f64().unwrap()), "{applied:#}");
+    assert!(part["low"].as_f64().unwrap() <= 1.1 && part["high"].as_f64().unwrap() >= 0.9, "{applied:#}");
+    assert_eq!(*conflict, serde_json::json!({"on": newest, "outcome": "conflict", "files": ["b"]}));
+
+    let shown = said(&repository.lab.run(&["show"])).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("The revert takes back ") && shown.contains(" % (95 % interval: "), "{shown}");
+    let refused = format!("The revert of {} does not apply to {}: ", &repository.commits[4][..12], &newest[..12]);
+    assert!(shown.contains(&refused) && shown.contains("the same lines of b."), "{shown}");
+    let csv = said(&repository.lab.run(&["show", "--format", "csv"]));
+    assert!(csv.lines().next().unwrap().contains(",taken_back,taken_back_low,taken_back_high,"), "{csv}");
+    assert!(git(&repository.path(), &["status", "--porcelain", "--ignored"]).is_empty());
+    repository.lab.assert_nothing_left();
+}

@@ -122,7 +122,7 @@ fn a_linker_that_takes_no_layout_is_told_and_nothing_is_claimed() {
         .output()
         .unwrap();
     let found = json(&output);
-    assert_eq!(labels(&found), [(repository.commits[2].clone(), "undecided".to_owned())], "{found:#}");
+    assert_eq!(labels(&found), [(repository.commits[2].clone(), "inconclusive".to_owned())], "{found:#}");
     let layouts = &found["steps"][0]["layouts"];
     assert_eq!((&layouts["tried"], &layouts["distinct"], &layouts["unchanged"]), (&2.into(), &0.into(), &2.into()));
     let shown = stdout(&repository.lab.run(&["show"])).split_whitespace().collect::<Vec<_>>().join(" ");

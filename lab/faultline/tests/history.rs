@@ -181,13 +181,18 @@ fn commits_are_measured_once_and_their_step_is_found_explained_and_drilled() {
     fs::write(&tell, "#!/bin/sh\ntest -e ready || { echo not ready >&2; exit 3; }\necho \"$1\" >>told\ncat >>told\n")
         .unwrap();
     fs::set_permissions(&tell, fs::Permissions::from_mode(0o755)).unwrap();
-    let drilled = repository.run(&["drill", "app", "--quiet", "--format", "json"]);
+    let drilled = repository.run(&["drill", "app", "--quiet", "--layouts", "8", "--revert", "--format", "json"]);
     let problem = "nobody was notified of a confirmed change of app: `./tell a b`: it ends with status 3: not ready";
     assert!(String::from_utf8_lossy(&drilled.stderr).contains(problem), "{}", said(&drilled));
     let found: Value = serde_json::from_slice(&drilled.stdout).unwrap_or_else(|_| panic!("{}", said(&drilled)));
     let candidates = &found["commits"][0]["candidates"];
     assert_eq!(candidates[0]["id"], repository.commits[17].as_str(), "{found:#}");
     assert_eq!(candidates.as_array().unwrap().len(), 1, "{found:#}");
+    // Nothing links this program, so the first two layouts show that there are none.
+    let layouts = &found["steps"][0]["layouts"];
+    assert_eq!((&layouts["tried"], &layouts["unchanged"]), (&2.into(), &2.into()), "{found:#}");
+    let reverted = &found["steps"][0]["reverted"];
+    assert_eq!((&reverted["on"], &reverted["outcome"]), (&repository.commits[30].as_str().into(), &"conflict".into()));
     // The history knows that the step is confirmed, and by which commit.
     let (now, log) = state(&repository);
     let search = log.last().unwrap();
@@ -352,7 +357,7 @@ fn a_compilers_step_is_bridged_and_labelled_as_a_quirk() {
     };
     install(1);
     (0..8).for_each(|_| repository.commit_built(20, COMPILED));
-    // Fewer would leave it undecided: the interval of their median covers too little.
+    // Fewer would leave it inconclusive: the interval of their median covers too little.
     let with_compiler = format!(
         "environment = {{ CC = \"{}\" }}\n[[quirk]]\nwhat = \"never <b>\"\nsince = \"2001-01-01\"",
         compiler.display()
@@ -374,15 +379,25 @@ fn a_compilers_step_is_bridged_and_labelled_as_a_quirk() {
     let changes = repository.json(&["changes"]);
     let [step] = changes[0]["steps"].as_array().unwrap().as_slice() else { panic!("{changes:#}") };
     assert_eq!(changes[0]["commits"][0][1]["id"], repository.commits[7].as_str());
-    assert_eq!((&step["cause"]["label"], &step["cause"]["quirks"][0]), (&"quirk".into(), &"A".into()), "{step:#}");
+    // What was measured so few times does not exclude that the program changed too: `--min-change` says how much of that matters.
+    let label = step["cause"]["label"].as_str().unwrap();
+    assert!(label.ends_with("quirk") && step["cause"]["quirks"][0] == "A", "{step:#}");
     let quirk = &changes[0]["quirks"][0];
     let key = format!("{} --version", compiler.display());
     assert_eq!(quirk["changed"][0], serde_json::json!({"key": key, "before": "1", "now": "2"}), "{quirk:#}");
     assert!(quirk["bridge"]["change"]["ratio"].as_f64() > Some(2.0), "{quirk:#}");
     assert_eq!(changes[0]["quirks"].as_array().unwrap().len(), 1, "what was declared is no time between the runs");
-    let gate = repository.run(&["changes", "--gate", "--since", &repository.commits[0][..12]]);
-    assert_eq!(gate.status.code(), Some(0), "{}", said(&gate));
-    assert!(said(&gate).contains(", quirk A"), "{}", said(&gate));
+    let gate = |least: &str| {
+        let since = &repository.commits[0][..12];
+        repository.run(&["changes", "--gate", "--since", since, "--min-change", least])
+    };
+    let open = gate("200%");
+    assert_eq!(open.status.code(), Some(0), "{}", said(&open));
+    assert!(said(&open).contains(", quirk A"), "{}", said(&open));
+    // Noise excludes no change of the program of any size.
+    let closed = gate("0%");
+    assert_eq!(closed.status.code(), Some(1), "{}", said(&closed));
+    assert!(said(&closed).contains(", mostly quirk A: inconclusive: "), "{}", said(&closed));
     let shown = words(&repository.run(&["show"]));
     assert!(shown.contains("Quirk A, since run 2 (") && shown.contains("Bridged by "), "{shown}");
 
@@ -402,7 +417,7 @@ fn a_thousand_commits_with_results_are_shown_with_their_steps() {
     fs::create_dir(&repository).unwrap();
     fs::write(lab.path("faultline.toml"), "[subject.app]\nrepository = \"repository\"\ncommand = \"./prog\"\n")
         .unwrap();
-    generated::save(&lab.db(), &repository, MANY);
+    generated::save(&lab.db(), &repository, MANY, "./prog", 1);
     let history = |arguments: &[&str]| {
         let mut command = lab.command(&[&["history"], arguments].concat());
         let began = std::time::Instant::now();
@@ -422,8 +437,90 @@ fn a_thousand_commits_with_results_are_shown_with_their_steps() {
     assert_eq!(places, [300, 700]);
 }
 
+#[test]
+fn a_mark_belongs_to_the_command_that_was_measured() {
+    let lab = Lab::new();
+    let repository = lab.path("repository");
+    fs::create_dir(&repository).unwrap();
+    fs::write(lab.path("faultline.toml"), "[subject.app]\nrepository = \"repository\"\ncommand = \"./prog\"\n")
+        .unwrap();
+    let measured = |command: &str, started| generated::save(&lab.db(), &repository, 300, command, started);
+    let history = |arguments: &[&str]| {
+        let mut command = lab.command(&[&["history"], arguments].concat());
+        command.current_dir(lab.path("")).output().unwrap()
+    };
+    let state = || {
+        let changes = history(&["changes", "--format", "json"]);
+        let changes: Value = serde_json::from_slice(&changes.stdout).unwrap_or_else(|_| panic!("{}", said(&changes)));
+        assert_eq!(changes[0]["steps"].as_array().unwrap().len(), 2, "{changes:#}");
+        changes[0]["steps"][0]["state"]["now"].as_str().unwrap().to_owned()
+    };
+    let gate = || history(&["changes", "--gate"]).status.code();
+    measured("./prog", 1);
+    assert_eq!(gate(), Some(1));
+    let marked = history(&["mark", "app", "ignored", "--step", "1", "--reason", "x"]);
+    assert_eq!(marked.status.code(), Some(0), "{}", said(&marked));
+    assert_eq!((state().as_str(), gate()), ("ignored", Some(0)));
+    // What older versions saved belongs to the run that was the newest at that time.
+    let older = "UPDATE change_event SET conditions = '', json = json_remove(json, '$.place.levels')";
+    assert_eq!(rusqlite::Connection::open(lab.db()).unwrap().execute(older, []).unwrap(), 1);
+    assert_eq!((state().as_str(), gate()), ("ignored", Some(0)));
+
+    // The run with the other command is the first of its series, so all of its steps are new.
+    let later = 4_000_000_000_000;
+    measured("./other", later);
+    assert_eq!((state().as_str(), gate()), ("found", Some(1)));
+    let marked = history(&["mark", "app", "fixed", "--step", "1"]);
+    assert_eq!(marked.status.code(), Some(0), "{}", said(&marked));
+    assert_eq!(state(), "fixed");
+    measured("./prog", later + 1);
+    assert_eq!(state(), "ignored", "the command of before is measured again");
+
+    // With two numbers of CPUs a step's number and commit mean one of each.
+    generated::save_with(&lab.db(), &repository, 300, "./prog", later + 2, 4);
+    let two = "[subject.app]\nrepository = \"repository\"\ncommand = \"./prog\"\ncpus = [1, 4]\n";
+    fs::write(lab.path("faultline.toml"), two).unwrap();
+    let ambiguous = "the step may be that of several series: with 1 and with 4 CPUs";
+    assert_refused(&history(&["mark", "app", "fixed", "--step", "1"]), 2, ambiguous);
+    assert_refused(&history(&["drill", "app", "--step", "1"]), 2, ambiguous);
+    let marked = history(&["mark", "app", "fixed", "--step", "1", "--cpus", "4"]);
+    assert_eq!(marked.status.code(), Some(0), "{}", said(&marked));
+    assert_eq!(state(), "ignored", "the other series");
+}
+
+#[test]
+fn adaptive_picking_keeps_what_other_tools_built_in_the_history() {
+    let mut repository = Repository::on_branch();
+    let compiler = repository.lab.path("compiler");
+    let install = |version: u32| {
+        fs::write(&compiler, format!("#!/bin/sh\necho {version}\n")).unwrap();
+        fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    install(1);
+    (0..14).for_each(|_| repository.commit(10, true));
+    let keys = format!("pick = \"adaptive\"\ncommits = 13\nenvironment = {{ CC = \"{}\" }}", compiler.display());
+    repository.declare_repeated(1, &keys);
+    let measured = |repository: &Repository| {
+        let output = repository.run(&["run", "--quiet"]);
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        let series = repository.json(&["show"]);
+        let is_measured = |point: &&Value| point["result"] == "measured";
+        let points = series[0]["points"].as_array().unwrap().iter().filter(is_measured);
+        points.map(|point| point["commit"]["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let old = measured(&repository);
+    assert_eq!(old.len(), 13);
+    install(2);
+    (0..20).for_each(|_| repository.commit(10, true));
+    let new = measured(&repository);
+    assert!(new.len() > 13 && old.iter().all(|commit| new.contains(commit)), "{old:?} {new:?}");
+    let quirks = repository.json(&["changes"])[0]["quirks"].clone();
+    assert!(quirks[0]["bridge"]["commit"].is_u64(), "{quirks:#}");
+}
+
 /// A run that measured many commits.
 mod generated {
+    use faultline_model::artefact::Artefact;
     use faultline_model::cell::{Case, Cell, TaskMode};
     use faultline_model::commit::{CommitInfo, CommitLine};
     use faultline_model::describe::{Style, VariantInfo, WorkloadInfo};
@@ -448,13 +545,18 @@ mod generated {
     /// Executions of a commit.
     const REPEATS: u32 = 3;
 
-    /// Saves the run: each commit takes a second or so, from the 300th on a tenth more, and from the 700th on a fifth less than that.
-    pub fn save(database: &Path, repository: &Path, commits: u32) {
+    /// Saves the run: each commit takes a second or so, after three tenths of them a tenth more, and after seven tenths a little less than that.
+    pub fn save(database: &Path, repository: &Path, commits: u32, command: &str, started: i64) {
+        save_with(database, repository, commits, command, started, 1);
+    }
+
+    /// The same with a number of copies that run at once.
+    pub fn save_with(database: &Path, repository: &Path, commits: u32, command: &str, started: i64, tasks: u32) {
         let mut store = Store::open_or_create(database).unwrap();
-        let (settings, workloads) = (settings(repository, commits), [workload()]);
-        let subjects: Vec<Subject> = (0..commits).map(subject).collect();
-        let plan: Vec<PlanItem> = (0..commits * REPEATS).map(|ordinal| item(ordinal, commits)).collect();
-        let session = Session { started: UnixMillis(1), facts: vec![Facts::default()] };
+        let (settings, workloads) = (settings(repository, commits, command, tasks), [workload()]);
+        let subjects: Vec<Subject> = (0..commits).map(|position| subject(position, command)).collect();
+        let plan: Vec<PlanItem> = (0..commits * REPEATS).map(|ordinal| item(ordinal, commits, tasks)).collect();
+        let session = Session { started: UnixMillis(started), facts: vec![Facts::default()] };
         let new = NewRun {
             label: None,
             settings: &settings,
@@ -467,7 +569,7 @@ mod generated {
         let mut journal = store.journal(run);
         for item in &plan {
             let attempt = journal.begin_attempt(item.ordinal, UnixMillis(2)).unwrap();
-            let printed = ["end 5".to_owned(), format!("measure real_s s lower {}", seconds(item))];
+            let printed = ["end 5".to_owned(), format!("measure real_s s lower {}", seconds(item, commits))];
             for line in printed {
                 let event: Event = parse(line.as_bytes()).unwrap();
                 journal.record(attempt, &event).unwrap();
@@ -477,11 +579,11 @@ mod generated {
         store.finish_run(run).unwrap();
     }
 
-    fn seconds(item: &PlanItem) -> f64 {
-        let level = match item.subject.0 {
-            0..300 => 1.0,
-            300..700 => 1.1,
-            _ => 0.88,
+    fn seconds(item: &PlanItem, commits: u32) -> f64 {
+        let level = match 10 * item.subject.0 / commits {
+            0..3 => 1.0,
+            3..7 => 1.1,
+            _ => 1.06,
         };
         let noise = (item.subject.0.wrapping_mul(2_654_435_761) >> 16) % 1000 + item.block * 7;
         level * (1.0 + 0.01 * f64::from(noise) / 1000.0)
@@ -491,7 +593,7 @@ mod generated {
         format!("{:08x}{position:032x}", position.wrapping_mul(2_654_435_761))
     }
 
-    fn settings(repository: &Path, commits: u32) -> Settings {
+    fn settings(repository: &Path, commits: u32, command: &str, tasks: u32) -> Settings {
         let commit = |position| CommitInfo {
             id: id(position),
             tree: id(position),
@@ -510,7 +612,8 @@ mod generated {
             line: CommitLine { commits: (0..commits).map(commit).collect() },
             recipe,
             tools: Some(BuildTools { digest: "1".to_owned(), versions: BTreeMap::new() }),
-            command: vec!["./prog".to_owned()],
+            releases: Vec::new(),
+            artefact: Artefact::Command(vec![command.to_owned()]),
         };
         let history = HistorySettings {
             measured,
@@ -519,12 +622,12 @@ mod generated {
             machine: "here".to_owned(),
         };
         let kind = RunKind::History(Box::new(history));
-        Settings { cpus: vec![1], repeats: REPEATS, seed: 1, limit_ms: None, size: None, kind }
+        Settings { cpus: vec![tasks], repeats: REPEATS, seed: 1, limit_ms: None, size: None, kind }
     }
 
-    fn subject(position: u32) -> Subject {
+    fn subject(position: u32, command: &str) -> Subject {
         let directory = Some(format!("/builds/{position}"));
-        let setup = Setup { command: vec!["./prog".to_owned()], directory, ..Setup::default() };
+        let setup = Setup { command: vec![command.to_owned()], directory, ..Setup::default() };
         Subject {
             commit: Some(Commit { id: id(position), repository: None }),
             build: Some(BuildResult::Built),
@@ -532,10 +635,10 @@ mod generated {
         }
     }
 
-    fn item(ordinal: u32, commits: u32) -> PlanItem {
+    fn item(ordinal: u32, commits: u32, tasks: u32) -> PlanItem {
         let case = Case { workload: "program".into(), variant: "given".into(), mode: TaskMode::Process };
         let subject = SubjectIndex(ordinal % commits);
-        let cell = Cell { case, tasks: 1 };
+        let cell = Cell { case, tasks };
         PlanItem { ordinal, block: ordinal / commits, subject, cell, timing: None, seed: None }
     }
 

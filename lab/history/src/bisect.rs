@@ -3,11 +3,13 @@
 use crate::commits::Commits;
 use crate::explain;
 use crate::relink::{Relink, Relinked};
+use crate::revert;
 use crate::subject::{described, subject};
 use crate::tools_again;
 use crate::workshop::{Workshop, absolute};
-use faultline_experiment::lens::{BuildsRequest, USUAL_SEED, settings_of_builds};
+use faultline_experiment::lens::{BuildsRequest, KernelsRequest, USUAL_SEED, settings_of_builds, settings_of_kernels};
 use faultline_experiment::{Error, Gone, GrowingRequest, GrowingRun, Lab, Measured, Notice};
+use faultline_model::artefact::Artefact;
 use faultline_model::commit::{CommitInfo, CommitLine};
 use faultline_model::count::Count;
 use faultline_model::drill::{self, DrillSettings, Next, Noise};
@@ -21,7 +23,7 @@ use faultline_model::recipe::Recipe;
 use faultline_model::record::{RunHead, RunId};
 use faultline_model::relink::{LayoutKind, RelinkResult};
 use faultline_model::subject::{BuildResult, Subject, SubjectIndex};
-use faultline_stats::drill::next_of_record;
+use faultline_stats::drill::{RevertNext, next_of_record, next_revert};
 use std::path::{Path, PathBuf};
 
 /// The request for a search.
@@ -37,8 +39,8 @@ pub struct BisectRequest {
     pub new: String,
     /// How a commit is built.
     pub recipe: Recipe,
-    /// Words of the command to measure, which runs at the top of a build.
-    pub command: Vec<String>,
+    /// What is measured of a build.
+    pub artefact: Artefact,
     /// How the line is searched.
     pub search: DrillSettings,
     /// How random layouts are drawn.
@@ -53,6 +55,8 @@ pub struct BisectRequest {
     pub label: Option<String>,
     /// What an inconclusive search does to its gate; `None` if it has none.
     pub gate: Option<WhenInconclusive>,
+    /// Whether each commit that made a step is undone on top of the new one.
+    pub revert: bool,
 }
 
 /// How sure a search is to be, and of what.
@@ -88,6 +92,13 @@ pub enum MeasureRequest {
         /// How it is counted.
         request: Box<BuildsRequest>,
     },
+    /// What the lens counts of a workload on the kernel.
+    CountOnKernel {
+        /// Which count.
+        what: Count,
+        /// How it is counted.
+        request: Box<KernelsRequest>,
+    },
 }
 
 impl MeasureRequest {
@@ -96,35 +107,35 @@ impl MeasureRequest {
         let Wanted { level, least, thorough, layouts } = wanted;
         let noise = match self {
             MeasureRequest::Time { .. } => Noise::Any,
-            MeasureRequest::Count { .. } => Noise::None,
+            MeasureRequest::Count { .. } | MeasureRequest::CountOnKernel { .. } => Noise::None,
         };
         DrillSettings { noise, level, least, most_blocks: repeats.unwrap_or(USUAL_REPEATS), layouts, thorough }
     }
 
     /// As it is saved. Fails if the lens cannot be used here.
     pub(crate) fn settings(&self, lab: &Lab<'_>) -> Result<LineMeasure, Error> {
-        Ok(match self {
-            MeasureRequest::Time { pin, .. } => LineMeasure::Timed(TimedSettings::pinned(*pin)),
-            MeasureRequest::Count { what, request } => {
-                let lens = settings_of_builds(request, lab)?;
-                LineMeasure::Counted(Box::new(CountedSettings { what: *what, lens }))
-            }
-        })
+        let (what, lens) = match self {
+            MeasureRequest::Time { pin, .. } => return Ok(LineMeasure::Timed(TimedSettings::pinned(*pin))),
+            MeasureRequest::Count { what, request } => (*what, settings_of_builds(request, lab)?),
+            MeasureRequest::CountOnKernel { what, request } => (*what, settings_of_kernels(request, lab)?),
+        };
+        Ok(LineMeasure::Counted(Box::new(CountedSettings { what, lens })))
     }
 
     /// What is counted; `None` if time is measured.
     pub(crate) fn count(&self) -> Option<Count> {
         match self {
             MeasureRequest::Time { .. } => None,
-            MeasureRequest::Count { what, .. } => Some(*what),
+            MeasureRequest::Count { what, .. } | MeasureRequest::CountOnKernel { what, .. } => Some(*what),
         }
     }
 
-    /// Copies of the command, or its threads.
+    /// Copies of the command, its threads, or the tasks of a workload on a kernel.
     pub fn tasks(&self) -> u32 {
         match self {
             MeasureRequest::Time { tasks, .. } => *tasks,
             MeasureRequest::Count { request, .. } => request.threads(),
+            MeasureRequest::CountOnKernel { request, .. } => request.cpus,
         }
     }
 
@@ -132,7 +143,7 @@ impl MeasureRequest {
     pub(crate) fn usual_seed(&self) -> Option<u64> {
         match self {
             MeasureRequest::Time { .. } => None,
-            MeasureRequest::Count { .. } => Some(USUAL_SEED),
+            MeasureRequest::Count { .. } | MeasureRequest::CountOnKernel { .. } => Some(USUAL_SEED),
         }
     }
 }
@@ -146,19 +157,22 @@ pub fn bisect(request: &BisectRequest, lab: &mut Lab<'_>) -> Result<Measured, Er
 
 /// The same, with commits from anywhere.
 pub fn search(request: &BisectRequest, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<Measured, Error> {
-    search_with(request, None, |_| Vec::new(), commits, lab)
+    search_with(request, None, |line| line.commits.last().cloned(), |_| Vec::new(), commits, lab)
 }
 
-/// The same, with what earlier runs say of commits of the line. `of`: the change of a history that is to be confirmed.
+/// The same, with what earlier runs say of commits of the line. `of`: the change of a history that is to be confirmed. `newest`: the commit on top of which others are
+/// undone, if that is asked for.
 pub(crate) fn search_with(
     request: &BisectRequest,
     of: Option<NamedChange>,
+    newest: impl FnOnce(&CommitLine) -> Option<CommitInfo>,
     known: impl FnOnce(&CommitLine) -> Vec<KnownCommit>,
     commits: &dyn Commits,
     lab: &mut Lab<'_>,
 ) -> Result<Measured, Error> {
     let line = commits.line(&request.old, &request.new, lab)?;
     let known = known(&line);
+    let revert = if request.revert { newest(&line) } else { None };
     let measured = MeasuredLine {
         measure: request.measure.settings(lab)?,
         repository: absolute(&request.repository)?,
@@ -166,10 +180,18 @@ pub(crate) fn search_with(
         line,
         recipe: request.recipe.clone(),
         tools: Some(commits.tools(&request.recipe, lab)?),
-        command: request.command.clone(),
+        releases: Vec::new(),
+        artefact: request.artefact.clone(),
     };
-    let search =
-        LineSearch { measured, search: request.search, layouts: request.layouts, gate: request.gate, known, of };
+    let search = LineSearch {
+        measured,
+        search: request.search,
+        layouts: request.layouts,
+        gate: request.gate,
+        revert,
+        known,
+        of,
+    };
     let growing = GrowingRequest {
         kind: RunKind::Drill(Box::new(search)),
         repeats: request.search.most_blocks,
@@ -218,7 +240,15 @@ fn follow(
             return Ok(Measured::Stopped { run: run.record().id });
         }
         match next_of_record(run.record()) {
-            None | Some(Next::Nothing) => return finish(run, search, commits, lab),
+            None | Some(Next::Nothing) => match next_revert(run.record()) {
+                RevertNext::Nothing => return finish(run, search, commits, lab),
+                next => match revert::go_on(&mut run, search, next, commits, lab) {
+                    Err(error) if error == Error::stopped() => {
+                        return Ok(Measured::Stopped { run: run.record().id });
+                    }
+                    done => done?,
+                },
+            },
             Some(Next::Try { position, .. }) => match try_commit(&mut run, search, position, commits, lab) {
                 // Everything until now is saved.
                 Err(error) if error == Error::stopped() => return Ok(Measured::Stopped { run: run.record().id }),
@@ -280,7 +310,7 @@ fn try_commit(
         tried: run.record().subjects.iter().filter(|subject| !is_relinked(subject)).count(),
     });
     let build = commits.build(commit, &search.recipe, &tools, lab)?;
-    let subject = subject(commit, search, build, run)?;
+    let subject = subject(commit, search, build, run, lab)?;
     run.add_subject(&subject)
 }
 
@@ -304,11 +334,14 @@ fn relink(
     let most = search.search.layouts;
     lab.observer.notice(&Notice::LinkingCommit { commit: commit.id.clone(), layout, most });
     let own = built(&run.record().subjects, search, &drill::Build { layout: None, ..*build });
-    let own = own.and_then(|index| run.record().subjects[index.at()].setup.directory.clone()).unwrap_or_default();
-    let program = search.command.first().map_or("", String::as_str);
+    let own = own.and_then(|index| run.record().subjects[index.at()].setup.directory.as_deref());
+    // Or an earlier run built it.
+    let known = search.known.iter().find(|known| known.position == build.position).and_then(|known| known.build());
+    let own = own.or(known).unwrap_or_default().to_owned();
+    let program = search.artefact.command().first().map_or("", String::as_str);
     let asked = Relink { commit, layout: search.layouts.with_seed(layout), own: Path::new(&own), program };
     let linked = commits.relink(&asked, &search.recipe, &tools, lab)?;
-    let (directory, machine, result) = placed(linked, search, run)?;
+    let (directory, machine, result) = placed(linked, search, run, lab)?;
     let build = BuildResult::Relinked { layout, result };
     run.add_unplanned(&described(commit, search, (directory, machine), build))
 }
@@ -318,9 +351,10 @@ fn placed(
     linked: Relinked,
     search: &LineSearch,
     run: &GrowingRun,
+    lab: &mut Lab<'_>,
 ) -> Result<(Option<String>, Machine, RelinkResult), Error> {
     let Some(directory) = linked.directory else { return Ok((None, Machine::Host, linked.result)) };
-    Ok(match run.machine(&search.command, &directory)? {
+    Ok(match run.machine(&search.artefact, &directory, lab)? {
         Ok(machine) => (Some(directory.to_string_lossy().into_owned()), machine, linked.result),
         Err(how) => (None, Machine::Host, RelinkResult::Failed { how, output: String::new() }),
     })

@@ -204,7 +204,7 @@ fn run(
         Ending::TimedOut => format!("it has not ended after {} s", recipe.limit_s),
         Ending::NotStarted { text } | Ending::LeftChanged { text } => text,
         Ending::Stopped => return Err(Error::stopped()),
-        Ending::Refused | Ending::GuestFailed { .. } => output.failure(),
+        Ending::Refused | Ending::ConnectionLost { .. } | Ending::GuestFailed { .. } => output.failure(),
     };
     match lack_of_room(&how, &output, checkout, lab) {
         Some(why) => Err(room::full(&format!("{} could not be built: {why}", commit.id))),

@@ -3,6 +3,7 @@
 use crate::build::Build;
 use crate::declared::Which;
 use crate::relink::{Relink, Relinked};
+use crate::undone::{Revert, Reverted};
 use faultline_experiment::{Error, Lab};
 use faultline_model::commit::{CommitInfo, CommitLine};
 use faultline_model::explained::FilesChanged;
@@ -36,6 +37,9 @@ pub trait Commits {
     /// Links the build of a commit with another layout, unless that is kept. Fails on a stop, or if there is no room; that it cannot be linked so is no error.
     fn relink(&self, asked: &Relink<'_>, recipe: &Recipe, tools: &BuildTools, lab: &Lab<'_>)
     -> Result<Relinked, Error>;
+
+    /// Undoes a commit on top of another. Fails on a stop, or if git does not work; that it does not apply is no error.
+    fn revert(&self, asked: &Revert<'_>, lab: &Lab<'_>) -> Result<Reverted, Error>;
 
     /// The files that differ between two commits. Fails on a stop, or if the repository cannot be read.
     fn files(&self, from: &CommitInfo, to: &CommitInfo, lab: &Lab<'_>) -> Result<FilesChanged, Error>;

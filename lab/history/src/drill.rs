@@ -3,17 +3,17 @@
 use crate::bisect::{self, BisectRequest, Wanted};
 use crate::commits::Commits;
 use crate::over::Over;
-use crate::place::place;
-use crate::workshop::Workshop;
+use crate::source;
 use faultline_experiment::stored::StoredHistory;
-use faultline_experiment::{Error, Lab, Measured};
+use faultline_experiment::{Error, Lab, Measured, place_of};
 use faultline_model::commit::CommitLine;
-use faultline_model::drill::Noise;
+use faultline_model::drill::{DrillSettings, Noise};
 use faultline_model::history::{CommitOutcome, HistorySeries, HistoryStep};
 use faultline_model::named_change::NamedChange;
 use faultline_model::plan::{KnownCommit, KnownResult};
 use faultline_model::relink::LayoutKind;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// What is searched.
 #[derive(Debug, Clone, Copy)]
@@ -26,20 +26,22 @@ pub struct Drilled<'a> {
     pub step: &'a HistoryStep,
     /// How sure the search is to be.
     pub wanted: Wanted,
+    /// Whether each commit that made a step is undone on top of the newest one of the history.
+    pub revert: bool,
 }
 
 /// Searches the commits between the ends of a step's range. Fails like [`bisect::bisect`], or if the ends are not on one line of first parents.
 pub fn drill(drilled: &Drilled<'_>, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let subject = drilled.over.subject;
-    let workshop = Workshop::open(&subject.repository, subject.work.as_deref(), lab)?;
-    drill_in(drilled, &workshop, lab)
+    let commits = source::of_subject(subject, lab)?;
+    drill_in(drilled, commits.as_ref(), lab)
 }
 
 /// The same, with commits from anywhere.
 pub fn drill_in(drilled: &Drilled<'_>, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<Measured, Error> {
-    let Drilled { over, series, step, wanted } = drilled;
+    let Drilled { over, series, step, wanted, revert } = drilled;
     let subject = over.subject;
-    let place = place(series, step)?;
+    let place = place_of(series, step)?;
     let search = over.measure.search(*wanted, None);
     let request = BisectRequest {
         repository: subject.repository.clone(),
@@ -47,7 +49,7 @@ pub fn drill_in(drilled: &Drilled<'_>, commits: &dyn Commits, lab: &mut Lab<'_>)
         old: place.earliest.clone(),
         new: place.latest.clone(),
         recipe: subject.recipe.clone(),
-        command: subject.command.clone(),
+        artefact: subject.artefact.clone(),
         search,
         layouts: LayoutKind::default(),
         measure: over.measure.clone(),
@@ -55,21 +57,40 @@ pub fn drill_in(drilled: &Drilled<'_>, commits: &dyn Commits, lab: &mut Lab<'_>)
         seed: subject.seed,
         label: None,
         gate: None,
+        revert: *revert,
     };
+    commits.line(&request.old, &request.new, lab).map_err(not_on_a_line)?;
     let now = over.asked(commits, lab)?;
     let mut known = over.comparable(&now.settings, lab.places)?;
     known.retain(|run| now.has_tools_of(run));
     let of = NamedChange { series: series.name(), place };
-    bisect::search_with(&request, Some(of), |line| known_of(line, &known, search.noise), commits, lab)
+    let newest = || series.points.last().map(|point| point.commit.clone());
+    let known_of = |line: &CommitLine| known_of(line, &known, &search);
+    bisect::search_with(&request, Some(of), |_| newest(), known_of, commits, lab)
 }
 
-/// What comparable runs that had the tools of now say of the commits of a line. Times are measured anew: only times of one block are comparable.
-fn known_of(line: &CommitLine, runs: &[StoredHistory], noise: Noise) -> Vec<KnownCommit> {
+/// Why a step cannot be searched whose ends are on different branches.
+fn not_on_a_line(error: Error) -> Error {
+    if error == Error::stopped() {
+        return error;
+    }
+    Error::usage(
+        format!("the commits of this step cannot be searched: {}", error.problem),
+        "a search follows first parents; `faultline history changes` lists the commits of a step of parallel branches (`walk = \"full\"`)",
+    )
+}
+
+/// What comparable runs that had the tools of now say of the commits of a line. Times are measured anew: only times of one block are comparable. If random layouts are
+/// asked for, a build that is not kept any more is made anew: others are compared with it.
+fn known_of(line: &CommitLine, runs: &[StoredHistory], search: &DrillSettings) -> Vec<KnownCommit> {
+    let is_kept = |build: Option<&str>| search.layouts == 0 || build.is_some_and(|build| Path::new(build).is_dir());
     let mut newest: BTreeMap<&str, KnownCommit> = BTreeMap::new();
     for run in runs {
         for result in &run.results.commits {
             let result_of = match &result.outcome {
-                CommitOutcome::Measured { values, .. } if noise == Noise::None => {
+                CommitOutcome::Measured { values, .. }
+                    if search.noise == Noise::None && is_kept(run.build_of(&result.commit)) =>
+                {
                     let build = run.build_of(&result.commit).map(str::to_owned);
                     values.first().map(|&value| KnownResult::Value { value, build })
                 }

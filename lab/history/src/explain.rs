@@ -1,6 +1,7 @@
 //! What is known of the steps that a search found, besides their values: read from the repository and from the builds on both sides of each step.
 
 pub mod history;
+mod moved;
 
 use crate::commits::Commits;
 use crate::linked_files::linked_files;

@@ -2,7 +2,7 @@
 
 use crate::commands::runner;
 use crate::declared::Notify;
-use faultline_experiment::{Error, Lab, stored};
+use faultline_experiment::{Error, Lab, place_of, stored};
 use faultline_model::history::change::ChangeState;
 use faultline_model::history::notice::ChangeNotice;
 use faultline_model::history::{HistorySeries, HistoryStep};
@@ -32,7 +32,7 @@ pub fn notify(series: &HistorySeries, whom: &Notify, lab: &Lab<'_>) -> Result<Ve
         }
         match tell(series, step, whom, lab)? {
             None => {
-                let place = crate::place::place(series, step)?;
+                let place = place_of(series, step)?;
                 stored::save_notified(&name, &place, lab.places)?;
             }
             Some(problem) => failed.push(NotNotified { problem }),
@@ -72,7 +72,7 @@ fn tell(series: &HistorySeries, step: &HistoryStep, whom: &Notify, lab: &Lab<'_>
         Ending::Signalled { signal, .. } => format!("signal {signal} ends it"),
         Ending::TimedOut => format!("it has not ended after {} s", whom.limit.as_secs_f64()),
         Ending::NotStarted { text } | Ending::LeftChanged { text } => text,
-        Ending::Refused | Ending::GuestFailed { .. } => "it was cut off".to_owned(),
+        Ending::Refused | Ending::ConnectionLost { .. } | Ending::GuestFailed { .. } => "it was cut off".to_owned(),
     };
     Ok(Some(format!("`{}`: {how}", whom.command.join(" "))))
 }

@@ -14,7 +14,7 @@ use faultline_model::commit::{CommitInfo, CommitLine};
 use faultline_model::history::{CommitOutcome, HistoryPoint, HistorySeries, PlannedCommit, PointResult};
 use faultline_model::plan::{HistorySettings, MeasuredLine, RunKind, Settings};
 use faultline_stats::changes::SeriesError;
-use faultline_stats::history::{HistoryRun, StepSettings, bridging, differing, series, states};
+use faultline_stats::history::{Eras, HistoryRun, StepSettings, bridging, differing, series, states};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A subject, measured in one way.
@@ -52,14 +52,17 @@ impl<'a> Over<'a> {
         steps: &StepSettings,
         places: &Places,
     ) -> Result<Result<Option<HistorySeries>, SeriesError>, Error> {
-        let mut found = series(&self.of_it(&self.stored(places)?), &self.subject.quirks, steps);
+        let stored = self.stored(places)?;
+        let runs = self.of_it(&stored);
+        let mut found = series(&runs, &self.subject.quirks, steps);
         if let Ok(Some(series)) = &mut found {
-            states(series, &stored::said_of_changes(&series.name(), places)?);
+            let said = stored::said_of_changes(series, &Eras::of(&runs), places)?;
+            states(series, &said, self.subject.which.order());
         }
         Ok(found)
     }
 
-    /// The same without the newest run.
+    /// The same series without its newest run, and without states; `None` if that is its only run.
     pub fn earlier_series(
         &self,
         steps: &StepSettings,
@@ -67,7 +70,7 @@ impl<'a> Over<'a> {
     ) -> Result<Result<Option<HistorySeries>, SeriesError>, Error> {
         let stored = self.stored(places)?;
         let runs = self.of_it(&stored);
-        Ok(series(runs.get(1..).unwrap_or_default(), &self.subject.quirks, steps))
+        Ok(series(&comparable_before(&runs), &self.subject.quirks, steps))
     }
 
     /// The runs that measured it by this measure.
@@ -85,7 +88,7 @@ impl<'a> Over<'a> {
     pub(crate) fn asked(&self, commits: &dyn Commits, lab: &Lab<'_>) -> Result<Now, Error> {
         let subject = self.subject;
         let measure = self.measure.settings(lab)?;
-        let machine = measuring_machine(&measure, lab)?;
+        let machine = measuring_machine(&measure, &subject.artefact, lab)?;
         let measured = MeasuredLine {
             measure,
             repository: absolute(&subject.repository)?,
@@ -93,7 +96,8 @@ impl<'a> Over<'a> {
             line: CommitLine { commits: Vec::new() },
             recipe: subject.recipe.clone(),
             tools: Some(commits.tools(&subject.recipe, lab)?),
-            command: subject.command.clone(),
+            releases: subject.which.releases().to_vec(),
+            artefact: subject.artefact.clone(),
         };
         let history =
             HistorySettings { measured, subject: subject.name.clone(), wanted: Vec::new(), machine: machine.name };
@@ -127,8 +131,8 @@ impl<'a> Over<'a> {
         Ok(self.plan(&commits.walk(&self.subject.which, lab)?, known, &now, Asked { retry, measured: 0 }))
     }
 
-    /// The same, with the comparable runs. Adaptive picking compares neighbours, so it goes by what the tools of now have built. Otherwise results of other tools
-    /// count too, and a commit bridges the surroundings.
+    /// The same, with the comparable runs. Adaptive picking compares neighbours, so it goes by what the tools of now have built; commits with results of other tools
+    /// stay in the history. Otherwise results of other tools count too. A commit bridges the surroundings.
     pub(crate) fn plan(
         &self,
         walked: &Walked,
@@ -137,33 +141,32 @@ impl<'a> Over<'a> {
         asked: Asked,
     ) -> Vec<PlannedCommit> {
         let is_adaptive = self.subject.which.adaptive().is_some();
-        let known: Vec<StoredHistory> = known.into_iter().filter(|run| !is_adaptive || now.has_tools_of(run)).collect();
-        let mut newest: BTreeMap<&str, bool> = BTreeMap::new();
-        for result in known.iter().flat_map(|run| &run.results.commits) {
-            newest.entry(&result.commit).or_insert(matches!(result.outcome, CommitOutcome::Measured { .. }));
-        }
+        let counting: Vec<&StoredHistory> = known.iter().filter(|run| !is_adaptive || now.has_tools_of(run)).collect();
+        let (newest, of_any_tools) = (newest(counting.iter().copied()), newest(&known));
         let (picked, again) = match self.subject.which.adaptive() {
             None => (picked(walked, &self.subject.which), Vec::new()),
-            Some(most) => self.picked_adaptively(walked, &known, most.saturating_sub(asked.measured)),
+            Some(most) => self.picked_adaptively(walked, &counting, most.saturating_sub(asked.measured)),
         };
         // Adaptive picking has no list of its own that a commit that failed could be on.
         let planned = |(position, commit): (usize, &CommitInfo)| {
             let is_picked = picked.binary_search(&position).is_ok();
             let is_measured = newest.get(commit.id.as_str()).copied();
+            let before = of_any_tools.get(commit.id.as_str()).copied();
+            let is_wanted = (is_picked && is_measured.is_none())
+                || ((is_picked || is_adaptive) && asked.retry && is_measured == Some(false))
+                || again.binary_search(&position).is_ok();
             let planned = PlannedCommit {
                 subject: self.subject.name.clone(),
                 tasks: self.measure.tasks(),
                 commit: commit.clone(),
                 is_picked,
-                is_wanted: (is_picked && is_measured.is_none())
-                    || ((is_picked || is_adaptive) && asked.retry && is_measured == Some(false))
-                    || again.binary_search(&position).is_ok(),
-                is_measured,
+                is_wanted,
+                is_measured: if is_wanted { is_measured } else { is_measured.or(before) },
             };
-            (is_picked || is_measured.is_some()).then_some(planned)
+            (is_picked || before.is_some()).then_some(planned)
         };
         let mut all: Vec<PlannedCommit> = walked.commits.iter().enumerate().filter_map(planned).collect();
-        if !is_adaptive && all.iter().any(|one| one.is_wanted) {
+        if all.iter().any(|one| one.is_wanted) {
             self.bridge(&mut all, &known, now);
         }
         all
@@ -182,7 +185,7 @@ impl<'a> Over<'a> {
     }
 
     /// The commits that tell most, at most so many, and those that are measured again beside them: the neighbours of each, because times are compared within a run.
-    fn picked_adaptively(&self, walked: &Walked, runs: &[StoredHistory], most: u32) -> (Vec<usize>, Vec<usize>) {
+    fn picked_adaptively(&self, walked: &Walked, runs: &[&StoredHistory], most: u32) -> (Vec<usize>, Vec<usize>) {
         let known = known(walked, runs);
         let picked = adaptive::next(&known, StepSettings::default().least_change, most as usize);
         if self.measure.count().is_some() {
@@ -198,8 +201,27 @@ impl<'a> Over<'a> {
     }
 }
 
+/// Whether the newest result of each commit is a value. `runs`: the newest first.
+fn newest<'a>(runs: impl IntoIterator<Item = &'a StoredHistory>) -> BTreeMap<&'a str, bool> {
+    let mut newest = BTreeMap::new();
+    for result in runs.into_iter().flat_map(|run| &run.results.commits) {
+        newest.entry(result.commit.as_str()).or_insert(matches!(result.outcome, CommitOutcome::Measured { .. }));
+    }
+    newest
+}
+
+/// The runs before the newest one whose results belong to its series.
+fn comparable_before<'a>(runs: &[HistoryRun<'a>]) -> Vec<HistoryRun<'a>> {
+    let Some((newest, before)) = runs.split_first() else { return Vec::new() };
+    let parts = |run: &HistoryRun<'a>| run.head.settings.history().map(|history| (&run.head.settings, history));
+    let is_comparable = |run: &&HistoryRun<'a>| {
+        parts(newest).zip(parts(run)).is_some_and(|(newest, run)| differing(newest, run).is_none())
+    };
+    before.iter().filter(is_comparable).copied().collect()
+}
+
 /// What comparable runs, the newest first, say of each commit.
-fn known(walked: &Walked, runs: &[StoredHistory]) -> Vec<Known> {
+fn known(walked: &Walked, runs: &[&StoredHistory]) -> Vec<Known> {
     let runs: Vec<HistoryRun<'_>> =
         runs.iter().map(|run| HistoryRun { head: &run.head, results: &run.results }).collect();
     let series = series(&runs, &[], &StepSettings::default()).ok().flatten();

@@ -14,7 +14,7 @@ const DAY_S: i64 = 86_400;
 pub(crate) fn picked(walked: &Walked, which: &Which) -> Vec<usize> {
     let commits = &walked.commits;
     let pick = match which {
-        Which::Named(_) => Pick::Every(1),
+        Which::Named(_) | Which::Releases(_) => Pick::Every(1),
         Which::Branch { pick, .. } => *pick,
     };
     let last = commits.len().saturating_sub(1);

@@ -9,6 +9,7 @@ mod files;
 mod git;
 mod line;
 mod patches;
+mod revert;
 mod walk;
 
 pub use between::CommitsBetween;

@@ -2,16 +2,15 @@
 
 use crate::commits::Commits;
 use crate::over::{Asked, Over};
+use crate::source;
 use crate::subject::subject;
 use crate::tools_again;
-use crate::workshop::Workshop;
 use faultline_experiment::{Error, Gone, GrowingRequest, GrowingRun, Lab, Measured, Notice};
 use faultline_model::commit::CommitLine;
 use faultline_model::history::HistoryNext;
 use faultline_model::plan::{HistorySettings, RunKind, Settings};
 use faultline_model::record::{RunHead, RunId, RunState};
 use faultline_stats::history::next_of_record;
-use std::path::Path;
 
 /// What came of a request.
 #[derive(Debug)]
@@ -68,8 +67,8 @@ pub fn run(over: &Over<'_>, ask: Asked, commits: &dyn Commits, lab: &mut Lab<'_>
 /// not there any more, or if another commit is to be built and the tools are others.
 pub fn resume(head: &RunHead, limit_ms: Option<u64>, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let history = history_of(head)?;
-    let workshop = Workshop::open(Path::new(&history.repository), history.work.as_deref().map(Path::new), lab)?;
-    go_on(head.id, limit_ms, &workshop, lab)
+    let commits = source::of_line(history, lab)?;
+    go_on(head.id, limit_ms, commits.as_ref(), lab)
 }
 
 /// The same, with commits from anywhere.
@@ -121,6 +120,6 @@ fn build(
         of: history.wanted.len(),
     });
     let build = commits.build(commit, &history.recipe, &tools, lab)?;
-    let subject = subject(commit, history, build, run)?;
+    let subject = subject(commit, history, build, run, lab)?;
     run.add_unplanned(&subject)
 }

@@ -1,23 +1,24 @@
-//! A commit as a subject of a run: what came of its build, and where its program runs.
+//! A commit as a subject of a run: what came of its build, and where its program or kernel runs.
 
 use crate::build::Build;
-use faultline_experiment::{Error, GrowingRun};
+use faultline_experiment::{Error, GrowingRun, Lab};
 use faultline_model::commit::CommitInfo;
 use faultline_model::machine::Machine;
 use faultline_model::plan::MeasuredLine;
 use faultline_model::setup::Setup;
 use faultline_model::subject::{BuildResult, Commit, Subject};
 
-/// What came of a build. Fails if its program cannot be put into a guest for a reason that is no fault of the commit.
+/// What came of a build. Fails if its program or kernel cannot be put into a guest for a reason that is no fault of the commit.
 pub(crate) fn subject(
     commit: &CommitInfo,
     measured: &MeasuredLine,
     build: Build,
     run: &GrowingRun,
+    lab: &mut Lab<'_>,
 ) -> Result<Subject, Error> {
     let (directory, machine, result) = match build {
         Build::Failed { how, output } => (None, Machine::Host, BuildResult::Failed { how, output }),
-        Build::Built { directory, .. } => match run.machine(&measured.command, &directory)? {
+        Build::Built { directory, .. } => match run.machine(&measured.artefact, &directory, lab)? {
             Ok(machine) => (Some(directory.to_string_lossy().into_owned()), machine, BuildResult::Built),
             Err(how) => (None, Machine::Host, BuildResult::Failed { how, output: String::new() }),
         },
@@ -32,7 +33,7 @@ pub(crate) fn described(
     (directory, machine): (Option<String>, Machine),
     result: BuildResult,
 ) -> Subject {
-    let setup = Setup { command: measured.command.clone(), directory, ..Setup::default() };
+    let setup = Setup { command: measured.artefact.command().to_vec(), directory, ..Setup::default() };
     let repository = Some(measured.repository.clone());
     Subject {
         commit: Some(Commit { id: commit.id.clone(), repository }),

@@ -5,6 +5,7 @@ use crate::commits::{Commits, Walked};
 use crate::declared::Which;
 use crate::relink::{Relink, Relinked};
 use crate::repository::{Checkout, Repository, Theirs};
+use crate::undone::{Revert, Reverted};
 use faultline_experiment::{Error, Lab};
 use faultline_model::commit::{CommitInfo, CommitLine};
 use faultline_model::explained::FilesChanged;
@@ -40,26 +41,9 @@ impl Workshop {
         let theirs = Theirs::find(&there, lab)?;
         let ours = match work {
             Some(work) => work.to_owned(),
-            None => usual_place(&theirs, lab)?,
+            None => usual_place(&theirs.identity()?, lab)?,
         };
-        let unwritable = |error: std::io::Error| {
-            Error::usage(
-                format!("cannot write {}: {error}", ours.display()),
-                "`--work DIR` (in faultline.toml: `work`) names a directory for checkouts and builds",
-            )
-        };
-        fs::create_dir_all(&ours).map_err(unwritable)?;
-        let lock = File::create(ours.join("lock")).map_err(unwritable)?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(Error::failed(
-                    format!("another command builds in {}", ours.display()),
-                    "wait until it has ended, or name another directory with `--work DIR` (in faultline.toml: `work`)",
-                ));
-            }
-            Err(TryLockError::Error(error)) => return Err(unwritable(error)),
-        }
+        let lock = locked(&ours)?;
         Ok(Workshop {
             repository: Repository::open(&theirs, &ours, lab)?,
             checkout: Checkout::below(&ours)?,
@@ -96,20 +80,44 @@ impl Commits for Workshop {
         self.builds.relink(asked, (recipe, tools), (&self.repository, &self.checkout), lab)
     }
 
+    fn revert(&self, asked: &Revert<'_>, lab: &Lab<'_>) -> Result<Reverted, Error> {
+        self.repository.revert(asked, lab)
+    }
+
     fn files(&self, from: &CommitInfo, to: &CommitInfo, lab: &Lab<'_>) -> Result<FilesChanged, Error> {
         self.repository.files(from, to, lab)
     }
 }
 
-/// The directory for a repository, named after its identity, among the user's caches.
-fn usual_place(theirs: &Theirs, lab: &Lab<'_>) -> Result<PathBuf, Error> {
+/// Makes a directory for checkouts and builds, and locks it until the file is dropped. Fails if it cannot be written, or if another command uses it.
+pub(crate) fn locked(ours: &Path) -> Result<File, Error> {
+    let unwritable = |error: std::io::Error| {
+        Error::usage(
+            format!("cannot write {}: {error}", ours.display()),
+            "`--work DIR` (in faultline.toml: `work`) names a directory for checkouts and builds",
+        )
+    };
+    fs::create_dir_all(ours).map_err(unwritable)?;
+    let lock = File::create(ours.join("lock")).map_err(unwritable)?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(Error::failed(
+            format!("another command builds in {}", ours.display()),
+            "wait until it has ended, or name another directory with `--work DIR` (in faultline.toml: `work`)",
+        )),
+        Err(TryLockError::Error(error)) => Err(unwritable(error)),
+    }
+}
+
+/// The directory for a repository, or for releases, among the user's caches. `identity`: what tells it apart from every other.
+pub(crate) fn usual_place(identity: &str, lab: &Lab<'_>) -> Result<PathBuf, Error> {
     let cache = lab.places.cache.as_deref().ok_or_else(|| {
         Error::usage(
             "there is no home directory for caches",
             "`--work DIR` (in faultline.toml: `work`) names a directory for checkouts and builds",
         )
     })?;
-    let digest = Sha256::digest(theirs.identity()?);
+    let digest = Sha256::digest(identity);
     let digits: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(cache.join("history").join(&digits[..NAME_DIGITS]))
 }

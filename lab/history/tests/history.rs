@@ -4,7 +4,7 @@ use faultline_experiment::{Error, Lab, LocalMachines, Notice, Observer, Places};
 use faultline_history::build::Build;
 use faultline_history::declared::{Pick, Walk, Which};
 use faultline_history::repository::Patched;
-use faultline_history::{Commits, Relink, Relinked, Workshop, linker};
+use faultline_history::{Commits, Relink, Relinked, Revert, Reverted, Workshop, linker};
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::PlanItem;
 use faultline_model::recipe::Recipe;
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
 }
 
 fn tests() -> Vec<Trial> {
-    let all: [(&str, fn()); 21] = [
+    let all: [(&str, fn()); 22] = [
         ("a_line_has_every_commit_of_first_parents", a_line_has_every_commit_of_first_parents),
         ("a_history_has_first_parents_all_ancestors_or_tags", a_history_has_first_parents_all_ancestors_or_tags),
         ("names_that_lead_nowhere_are_refused", names_that_lead_nowhere_are_refused),
@@ -54,6 +54,10 @@ fn tests() -> Vec<Trial> {
         ("patches_that_do_not_apply_are_refused", patches_that_do_not_apply_are_refused),
         ("hostile_patches_are_refused", hostile_patches_are_refused),
         ("what_a_repository_configures_has_no_part_in_applying", what_a_repository_configures_has_no_part_in_applying),
+        (
+            "a_commit_is_undone_on_top_of_a_newer_one_or_conflicts",
+            a_commit_is_undone_on_top_of_a_newer_one_or_conflicts,
+        ),
     ];
     let trial = |(name, test): (&str, fn())| {
         Trial::test(name, move || {
@@ -642,6 +646,50 @@ fn hostile_patches_are_refused() {
     assert!(!find(place.root.path(), "harm"));
     // A link within the tree is nothing unusual.
     patched(&place, &[&adding("d/l", "120000", "../d/a")]).unwrap();
+}
+
+fn a_commit_is_undone_on_top_of_a_newer_one_or_conflicts() {
+    let place = Place::new();
+    let file = "f \u{1b}[31m<b>";
+    place.commit(file, "1\n2\n3\n4\n5\n6\n7\n8\n", "first");
+    place.commit(file, "1\ntwo\n3\n4\n5\n6\n7\n8\n", "second");
+    place.commit(file, "1\ntwo\n3\n4\n5\n6\nseven\n8\n", "third");
+    place.commit(file, "1\nzwei\n3\n4\n5\n6\nseven\n8\n", "fourth");
+    let undo = |commit: &str, on: &str| {
+        place.with(|workshop, lab| {
+            let of = |name: &str| workshop.repository.commit(name, lab).unwrap();
+            let (before, commit, on) = (of(&format!("{commit}^")), of(commit), of(on));
+            workshop.repository.revert(&Revert { commit: &commit, before: &before, on: &on }, lab).unwrap()
+        })
+    };
+    let tree_of = |reverted: &Reverted| match reverted {
+        Reverted::Tree(tree) => tree.tree.clone(),
+        other => panic!("{other:?}"),
+    };
+    let own_tree = |name: &str| place.git(&["rev-parse", &format!("{name}^{{tree}}")]).trim().to_owned();
+    assert_eq!(tree_of(&undo("HEAD", "HEAD")), own_tree("HEAD~1"));
+    // Lines around what it changed are not those that it had.
+    let undone = tree_of(&undo("HEAD~1", "HEAD"));
+    assert_ne!(undone, own_tree("HEAD"));
+    let built = recipe(&format!("cp '{file}' kept"));
+    let text = place.with(|workshop, lab| {
+        let on = workshop.repository.commit("HEAD", lab).unwrap();
+        let commit = faultline_model::commit::CommitInfo { id: undone.clone(), tree: undone.clone(), ..on };
+        let tools = workshop.tools(&built, lab).unwrap();
+        match workshop.build(&commit, &built, &tools, lab).unwrap() {
+            Build::Built { directory, .. } => fs::read_to_string(directory.join(file)).unwrap(),
+            failed => panic!("{failed:?}"),
+        }
+    });
+    assert_eq!(text, "1\nzwei\n3\n4\n5\n6\n7\n8\n");
+    let Reverted::Conflict(files) = undo("HEAD~2", "HEAD") else { panic!("its line was changed again") };
+    assert_eq!(files, [r#""f \033[31m<b>""#]);
+    place.commit(file, "1\nzwei\n3\n4\n5\n6\n7\n8\n", "fifth takes the third back");
+    assert_eq!(undo("HEAD~2", "HEAD"), Reverted::Empty);
+    fs::remove_file(place.theirs().join(file)).unwrap();
+    place.commit("g", "1\n", "sixth removes it");
+    assert!(matches!(undo("HEAD~3", "HEAD"), Reverted::Conflict(_)));
+    assert!(place.git(&["status", "--porcelain"]).is_empty());
 }
 
 fn what_a_repository_configures_has_no_part_in_applying() {

@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// It was also found at the stricter false-positive rate, and enough points follow it.
-    Confirmed,
+    #[serde(alias = "confirmed")]
+    Firm,
     /// More points may show that it is none.
     Provisional,
 }
@@ -105,7 +106,7 @@ pub struct Changes {
     pub format: String,
     /// False-positive rate: the share of series without a step in which one is found.
     pub false_alarms: f64,
-    /// The same for a confirmed step.
+    /// The same for a firm step.
     pub false_confirmations: f64,
     /// Smallest change of the level that is reported, as a share of the level before.
     #[serde(default)]

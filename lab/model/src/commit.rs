@@ -5,17 +5,18 @@ use serde::{Deserialize, Serialize};
 /// Digits of a commit's name that are shown where few must do.
 const SHOWN_DIGITS: usize = 12;
 
-/// The beginning of a commit's name, for people.
+/// The beginning of a commit's name, for people. Names of releases, which are not made of hexadecimal digits alone, are shown whole.
 pub fn short_name(id: &str) -> &str {
-    id.char_indices().nth(SHOWN_DIGITS).map_or(id, |(end, _)| &id[..end])
+    let is_of_commit = id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_of_commit { id.get(..SHOWN_DIGITS).unwrap_or(id) } else { id }
 }
 
 /// A commit, as its repository describes it. All its texts come from outside: they may hold any character.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommitInfo {
-    /// Its name: hexadecimal digits.
+    /// Its name: hexadecimal digits, or the name of a release.
     pub id: String,
-    /// The name of its tree. Commits with the same tree have the same files.
+    /// The name of its tree. Commits with the same tree have the same files. Empty of a release.
     pub tree: String,
     /// Its parents' names; a merge has several, the first is the branch that was merged into.
     pub parents: Vec<String>,
@@ -54,6 +55,7 @@ mod tests {
     fn a_short_name_has_twelve_digits_or_all_that_there_are() {
         assert_eq!(short_name(&"0123456789abcdef".repeat(2)), "0123456789ab");
         assert_eq!(short_name("0123456"), "0123456");
-        assert_eq!(short_name("ééééééééééééé"), "éééééééééééé");
+        assert_eq!(short_name("6.1.0-50-cloud-amd64"), "6.1.0-50-cloud-amd64");
+        assert_eq!(short_name("ééééééééééééé"), "ééééééééééééé");
     }
 }

@@ -2,8 +2,10 @@
 //! `stats`.
 
 pub mod gate;
+pub mod reverted;
 
 use crate::explained::StepExplained;
+use reverted::StepReverted;
 use serde::{Deserialize, Serialize};
 
 /// A commit of the line, built in certain surroundings and with a certain layout.
@@ -213,7 +215,8 @@ pub enum StepLabel {
     /// The surroundings: one commit differs by most of the change between the surroundings before and after.
     Quirk,
     /// Not known: it could not be measured, or not precisely enough.
-    Undecided,
+    #[serde(alias = "undecided")]
+    Inconclusive,
 }
 
 /// What came of random layouts of the commits on both sides of a step.
@@ -262,6 +265,9 @@ pub struct DrillStep {
     pub of_surroundings: Option<Change>,
     /// The change between the commits in the same surroundings; only where their own differ.
     pub of_commits: Option<Change>,
+    /// What undoing its commit on top of the newest one told; `None` if that was not asked for, or if several commits may have made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverted: Option<StepReverted>,
     /// What is known of the step besides its values; only of finished searches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explained: Option<StepExplained>,

@@ -1,21 +1,24 @@
 //! A history: results of commits, of one run and of several together, and the steps between commits. Computed by `stats`.
 
+pub mod certainty;
 pub mod change;
 pub mod gate;
+pub mod moved;
 pub mod notice;
 pub mod quirk;
 
 use crate::changes::{ChangeCaution, Effect, Status};
 use crate::commit::CommitInfo;
 use crate::count::Count;
-use crate::drill::{StepLabel, Unusable};
+use crate::drill::Unusable;
 use crate::estimate::Estimate;
 use crate::explained::{FilesChanged, LinkedChanges};
 use crate::outcome::Outcome;
 use crate::record::RunId;
 use crate::subject::SubjectIndex;
-use change::StepState;
-use quirk::{Quirk, StepCause};
+use change::{ChangeState, StepState};
+use moved::StepMoved;
+use quirk::{CauseLabel, Quirk, StepCause};
 use serde::{Deserialize, Serialize};
 
 /// What a run that measures commits does next.
@@ -99,16 +102,25 @@ pub struct HistorySeries {
     pub format: String,
     /// The subject's name.
     pub subject: String,
-    /// The directory of the repository.
+    /// The directory of the repository; of releases, that of the file that declares them.
     pub repository: String,
-    /// Words of the command.
+    /// Words of the command; none of kernels.
     pub command: Vec<String>,
+    /// The workload that kernels ran, as `name:variant`; its values are per operation. `None` of programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<String>,
+    /// Whether its points are releases and not commits of a repository.
+    #[serde(default)]
+    pub has_releases: bool,
     /// What is counted; `None` if time is measured.
     pub counted: Option<Count>,
     /// Unit of the values.
     pub unit: String,
     /// Copies of the command that ran at once, or its threads.
     pub tasks: u32,
+    /// A digest of what its results have in common: recipe, command, measure, machine.
+    #[serde(default)]
+    pub conditions: String,
     /// The runs that it comes from, the newest first.
     pub runs: Vec<RunId>,
     /// Runs of the subject whose results belong to another series, the newest first.
@@ -123,6 +135,9 @@ pub struct HistorySeries {
     pub unplaced_quirks: Vec<String>,
     /// The steps between them.
     pub steps: HistorySteps,
+    /// What the lens counted otherwise at steps of counts, if it was looked up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moved: Vec<StepMoved>,
 }
 
 impl HistorySeries {
@@ -237,7 +252,7 @@ pub enum StepBasis {
     Noisy {
         /// False-positive rate: the share of series without a step in which one is found.
         false_alarms: f64,
-        /// The same for a confirmed step.
+        /// The same for a firm step.
         false_confirmations: f64,
         /// Number of steps that were left out because they are smaller than the smallest change.
         smaller: u32,
@@ -288,13 +303,33 @@ pub struct HistoryStep {
 impl HistoryStep {
     /// Whether nothing has to be done about it: it is ignored or fixed, or the surroundings made it, not the program.
     pub fn is_settled(&self) -> bool {
-        self.state.now.is_settled() || self.is_quirk()
+        self.state.now.is_settled() || self.blame() == Blame::Surroundings
     }
 
-    /// Whether the surroundings made it, not the program.
-    pub fn is_quirk(&self) -> bool {
-        self.cause.as_ref().is_some_and(|cause| cause.label == StepLabel::Quirk)
+    /// Whether the program made it, as far as that is known.
+    pub fn blame(&self) -> Blame {
+        match &self.cause {
+            // Both sides were measured together, so in the same surroundings.
+            _ if self.state.now == ChangeState::Confirmed => Blame::Program,
+            None => Blame::Program,
+            Some(cause) => match cause.label {
+                CauseLabel::Code => Blame::Program,
+                CauseLabel::Quirk => Blame::Surroundings,
+                CauseLabel::MostlyQuirk | CauseLabel::Inconclusive => Blame::Inconclusive,
+            },
+        }
     }
+}
+
+/// What made a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Blame {
+    /// The surroundings: the program's part is no step.
+    Surroundings,
+    /// It is not shown whether the program's part is a step.
+    Inconclusive,
+    /// The program, as nothing shows otherwise.
+    Program,
 }
 
 /// What lies between two commits of a repository.

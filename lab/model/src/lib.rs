@@ -4,6 +4,7 @@
 //! as numbers. How a figure is estimated belongs to `stats`, how it is kept to `store`, how it is shown to `report`.
 
 pub mod advice;
+pub mod artefact;
 pub mod cell;
 pub mod changes;
 pub mod commit;
@@ -32,6 +33,7 @@ pub mod protocol;
 pub mod recipe;
 pub mod record;
 pub mod relink;
+pub mod reverted;
 pub mod role;
 pub mod said;
 pub mod scaling;

@@ -1,11 +1,14 @@
-//! The machine on which something runs. It is saved as data; its text is for people, who write it in `--on`: `host`, or `qemu:KEY=VALUE,…` (`words`).
+//! The machine on which something runs. It is saved as data; its text is for people, who write it in `--on`: `host`, `qemu:KEY=VALUE,…` or
+//! `ssh:USER@HOST,…` (`words`).
 //!
 //! Plain data: `targets` finds out whether such a machine is available.
 
 mod shape;
+mod ssh_host;
 mod words;
 
 pub use shape::{MOST_CPUS, MachineShape};
+pub use ssh_host::SshHost;
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -69,13 +72,15 @@ pub enum Machine {
     Host,
     /// A guest in QEMU, which boots for each execution.
     Qemu(Guest),
+    /// Another host, which is reached over SSH.
+    Ssh(SshHost),
 }
 
 impl Machine {
     /// The guest, if it is one.
     pub fn guest(&self) -> Option<&Guest> {
         match self {
-            Machine::Host => None,
+            Machine::Host | Machine::Ssh(_) => None,
             Machine::Qemu(guest) => Some(guest),
         }
     }
@@ -107,6 +112,7 @@ enum Written {
 enum Data {
     Host,
     Qemu(Guest),
+    Ssh(SshHost),
 }
 
 impl TryFrom<Written> for Machine {
@@ -117,6 +123,7 @@ impl TryFrom<Written> for Machine {
             Written::Text(text) => text.parse(),
             Written::Data(Data::Host) => Ok(Machine::Host),
             Written::Data(Data::Qemu(guest)) => Ok(Machine::Qemu(guest)),
+            Written::Data(Data::Ssh(host)) => Ok(Machine::Ssh(host)),
         }
     }
 }
@@ -148,7 +155,9 @@ mod tests {
             "kind": "qemu", "shape": {"cpus": 4, "sockets": 1, "memory_mib": 2048}, "kernel": "/a,b",
             "accelerator": "tcg", "boot_limit": {"secs": 90, "nanos": 0}, "parameters": ["a=1,2"],
         });
-        for (machine, data) in [(Machine::Host, json!({"kind": "host"})), (guest, data)] {
+        let host: Machine = "ssh:a@b:22,identity=/k".parse().unwrap();
+        let host_data = json!({"kind": "ssh", "user": "a", "host": "b", "port": 22, "identity": "/k", "config": null, "scratch": null});
+        for (machine, data) in [(Machine::Host, json!({"kind": "host"})), (guest, data), (host, host_data)] {
             assert_eq!(to_value(&machine).unwrap(), data);
             assert_eq!(from_value::<Machine>(data).unwrap(), machine);
         }
@@ -167,6 +176,8 @@ mod tests {
             "kind": "qemu", "shape": {"cpus": 8, "sockets": 3, "memory_mib": 2048}, "kernel": null,
             "accelerator": "tcg", "boot_limit": {"secs": 90, "nanos": 0}, "parameters": [],
         });
+        assert!(from_value::<Machine>(data).is_err());
+        let data = json!({"kind": "ssh", "user": null, "host": "-oProxyCommand=x", "port": null, "identity": null, "config": null, "scratch": null});
         assert!(from_value::<Machine>(data).is_err());
     }
 }

@@ -63,6 +63,11 @@ pub enum Outcome {
         /// Which setting, and why, in words.
         text: String,
     },
+    /// The connection to the host on which it ran was lost, or could not be made again. It may have ended in any way.
+    ConnectionLost {
+        /// Why, in words.
+        text: String,
+    },
     /// The guest in which it ran failed.
     GuestFailed {
         /// How the guest failed.
@@ -133,9 +138,10 @@ impl GuestFailure {
 }
 
 impl Outcome {
-    /// Whether the item need not be run again: the attempt ended by itself. Interrupted attempts, and those that left the system changed, are not final.
+    /// Whether the item need not be run again: the attempt ended by itself. Interrupted attempts, those that left the system changed, and those whose
+    /// connection was lost are not final.
     pub fn is_final(&self) -> bool {
-        !matches!(self, Outcome::Interrupted | Outcome::LeftChanged { .. })
+        !matches!(self, Outcome::Interrupted | Outcome::LeftChanged { .. } | Outcome::ConnectionLost { .. })
     }
 }
 

@@ -2,8 +2,9 @@
 //!
 //! Making a plan (which workloads, what order) belongs to `runner`.
 
+use crate::artefact::{Artefact, Release};
 use crate::cell::Cell;
-use crate::commit::CommitLine;
+use crate::commit::{CommitInfo, CommitLine};
 use crate::count::Count;
 use crate::drill::{DrillSettings, Unusable};
 use crate::lens::settings::LensSettings;
@@ -209,25 +210,29 @@ pub struct MeasuredLine {
     /// What is measured of each commit.
     #[serde(flatten)]
     pub measure: LineMeasure,
-    /// The directory of the repository.
+    /// The directory of the repository; of releases, that of the file that declares them.
     pub repository: String,
     /// The directory for checkouts and builds, if one was named.
     pub work: Option<String>,
-    /// The commits.
+    /// The commits. A release counts as one.
     pub line: CommitLine,
+    /// The releases that it has instead of commits; none if it has commits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub releases: Vec<Release>,
     /// How a commit is built.
     pub recipe: Recipe,
     /// The tools with which its commits are built; `None` in searches of older versions.
     #[serde(default)]
     pub tools: Option<BuildTools>,
-    /// Words of the command that is measured, in the directory of a build.
-    pub command: Vec<String>,
+    /// What is measured of a build.
+    #[serde(flatten)]
+    pub artefact: Artefact,
 }
 
 impl MeasuredLine {
     /// The name of the program's file, for people.
     pub fn program_name(&self) -> &str {
-        let word = self.command.first().map_or("", String::as_str);
+        let word = self.artefact.command().first().map_or("", String::as_str);
         word.rsplit('/').next().unwrap_or(word)
     }
 }
@@ -246,6 +251,9 @@ pub struct LineSearch {
     /// What an inconclusive search does to the gate that the search has to pass; `None` if it has none.
     #[serde(default)]
     pub gate: Option<WhenInconclusive>,
+    /// The commit on top of which each commit that made a step is undone, if that is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revert: Option<CommitInfo>,
     /// What earlier runs say of its commits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub known: Vec<KnownCommit>,
@@ -481,6 +489,13 @@ mod tests {
             serde_json::json!({"what": "transfers", "lens": {"sockets": 1, "costs": "default", "budgets": []}});
         let search = read(&line);
         assert_eq!(search.measure.counted().map(|counted| counted.what), Some(Count::Transfers));
+        assert_eq!(search.program_name(), "x");
+        assert_eq!(read(&serde_json::to_value(&search).unwrap()), search);
+
+        line.as_object_mut().unwrap().remove("command");
+        line["kernel"] = serde_json::json!({"image": "bzImage", "workload": "zero_fill:base", "mode": "thread"});
+        let search = read(&line);
+        assert_eq!(search.artefact.kernel().map(|kernel| kernel.image.as_str()), Some("bzImage"));
         assert_eq!(read(&serde_json::to_value(&search).unwrap()), search);
     }
 

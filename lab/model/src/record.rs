@@ -221,3 +221,24 @@ pub struct RunLine {
     /// Host name and kernel.
     pub machine: String,
 }
+
+/// How far a run is. Whatever is added to its record makes it another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunProgress {
+    /// The run.
+    pub id: RunId,
+    /// Its state. A finished run is never altered, so its numbers are 0.
+    pub state: RunState,
+    /// Its subjects: commits that were built, or that do not build.
+    pub subjects: u32,
+    /// Its sessions.
+    pub sessions: u32,
+    /// Items planned.
+    pub planned: u32,
+    /// Items left out because the time budget was used up.
+    pub skipped: u32,
+    /// Attempts.
+    pub attempts: u32,
+    /// Of these, those that have ended.
+    pub ended: u32,
+}

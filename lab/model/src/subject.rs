@@ -5,6 +5,7 @@
 use crate::lens::raw::LensMode;
 use crate::machine::Machine;
 use crate::relink::RelinkResult;
+use crate::reverted::RevertResult;
 use crate::setup::Setup;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -172,6 +173,13 @@ pub enum BuildResult {
         /// What came of it.
         result: RelinkResult,
     },
+    /// A commit with another one undone on top. The subject has no commit.
+    Reverted {
+        /// The name of the commit that is undone.
+        of: String,
+        /// What came of it.
+        result: RevertResult,
+    },
 }
 
 /// What is measured, and where.
@@ -204,7 +212,7 @@ impl Subject {
                 image: guest.kernel.as_ref().map_or_else(String::new, |kernel| kernel.to_string_lossy().into_owned()),
                 command_line: guest.parameters.join(" "),
             },
-            Machine::Host => SubjectKind::System,
+            Machine::Host | Machine::Ssh(_) => SubjectKind::System,
         };
         Subject { name, what, commit: None, build: None, setup, machine }
     }

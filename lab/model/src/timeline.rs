@@ -1,6 +1,7 @@
 //! A range of a history, to be drawn: its commits, or what they come to where there are more than a screen can show.
 
 use crate::estimate::Estimate;
+use crate::history::certainty::Certainty;
 use crate::record::RunId;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +35,8 @@ pub struct Timeline {
     pub whole: Vec<Bucket>,
     /// All steps of the history.
     pub steps: Vec<StepMark>,
+    /// All quirks of the history.
+    pub quirks: Vec<QuirkMark>,
 }
 
 impl Timeline {
@@ -125,4 +128,22 @@ pub struct StepMark {
     pub what: String,
     /// Whether values are better after it.
     pub is_better: bool,
+    /// How certain it is that the program changed.
+    pub certainty: Certainty,
+    /// The word for its state.
+    pub state: String,
+    /// What was said of it, and which parts quirks and commits have, a line for each.
+    pub said: Vec<String>,
+}
+
+/// A change of the surroundings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct QuirkMark {
+    /// Its letter.
+    pub letter: String,
+    /// What it is, in words.
+    pub what: String,
+    /// First and last positions of commits with results in these surroundings. Commits without a result may lie between.
+    pub ranges: Vec<[u32; 2]>,
 }

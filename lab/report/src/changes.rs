@@ -115,7 +115,7 @@ fn what(series: &SeriesChanges, step: &Step) -> String {
         (None, _) => "down",
     };
     match step.status {
-        Status::Confirmed => effect.to_owned(),
+        Status::Firm => effect.to_owned(),
         Status::Provisional => format!("{effect}, provisional"),
     }
 }
@@ -126,7 +126,7 @@ fn sentences(found: &ChangesFound) -> impl Iterator<Item = String> + '_ {
     let head = match found.series.first() {
         None => "No series was searched.".to_owned(),
         Some(first) => format!(
-            "{count} {} in {} series of {points} points. Stated false-positive rate: {:.1} % of series without a step, {:.1} % for confirmed \
+            "{count} {} in {} series of {points} points. Stated false-positive rate: {:.1} % of series without a step, {:.1} % for firm \
              steps. Simulated series of 200 points and more kept it, except where their noise wanders slowly or jumps between levels.",
             if count == 1 { "step" } else { "steps" },
             found.series.len(),
@@ -233,7 +233,7 @@ mod tests {
         );
         let told = lines[2..].join(" ");
         assert!(told.contains("1 step in 1 series of 2 points."), "{told}");
-        assert!(told.contains("10.0 % of series without a step, 2.0 % for confirmed steps."), "{told}");
+        assert!(told.contains("10.0 % of series without a step, 2.0 % for firm steps."), "{told}");
         assert!(told.contains("2 steps of less than 1 % left out"), "{told}");
         assert!(told.contains("Part of the noise moves slowly in sort:"), "{told}");
         assert!(told.ends_with("Left out: heap: the value at position 0 is NaN: it has to be finite."), "{told}");

@@ -3,9 +3,11 @@
 mod explained;
 mod gate;
 mod layouts;
+mod reverts;
 
 pub use gate::drill_gate;
 
+use crate::figure;
 use crate::format::Format;
 use crate::json::json;
 use crate::one_line::{cut, one_line};
@@ -13,6 +15,7 @@ use crate::quantity::Quantity;
 use crate::style::{Style, UNICODE};
 use crate::table::{self, Form, Table};
 use faultline_model::commit::{CommitInfo, CommitLine, short_name};
+use faultline_model::drill::reverted::{RevertOutcome, Share};
 use faultline_model::drill::{Change, Drill, DrillStep, StepLabel};
 use faultline_model::plan::LineSearch;
 use faultline_model::record::RunHead;
@@ -115,6 +118,9 @@ fn columns<'a>(quantity: Quantity, has_layouts: bool) -> Vec<Column<'a>> {
         }),
         Column::csv_only("layouts_ratio_low", |(step, _)| table::number(step.under_layouts.map(|change| change.low))),
         Column::csv_only("layouts_ratio_high", |(step, _)| table::number(step.under_layouts.map(|change| change.high))),
+        Column::csv_only("taken_back", |(step, _)| table::number(taken_back(step).map(|share| share.share))),
+        Column::csv_only("taken_back_low", |(step, _)| table::number(taken_back(step).map(|share| share.low))),
+        Column::csv_only("taken_back_high", |(step, _)| table::number(taken_back(step).map(|share| share.high))),
         Column::left("author", |(step, line), _| {
             at(line, step.after).map_or_else(String::new, |commit| one_line(&commit.author))
         })
@@ -127,6 +133,14 @@ fn columns<'a>(quantity: Quantity, has_layouts: bool) -> Vec<Column<'a>> {
             at(line, step.after).map_or_else(String::new, |commit| one_line(&commit.subject))
         }),
     ]
+}
+
+/// The part of a step that the revert of its commit takes back.
+fn taken_back(step: &DrillStep) -> Option<Share> {
+    match step.reverted.as_ref()?.outcome {
+        RevertOutcome::Measured { taken_back, .. } => taken_back,
+        _ => None,
+    }
 }
 
 fn at(line: &CommitLine, position: u32) -> Option<&CommitInfo> {
@@ -150,11 +164,16 @@ fn step_change(step: &DrillStep) -> String {
         (Some([before, after]), change) => {
             let percent =
                 change.map_or_else(String::new, |change| format!(" ({:+.1} %)", 100.0 * (change.ratio - 1.0)));
-            format!("{before} → {after}{percent}")
+            format!("{} → {}{percent}", count(before), count(after))
         }
         (None, Some(change)) => change_words(change),
         (None, None) => String::new(),
     }
+}
+
+/// A count of a whole run as it is; one per operation with four digits.
+fn count(value: f64) -> String {
+    if value.fract() == 0.0 { value.to_string() } else { figure::transfers(value) }
 }
 
 /// The value after, against the value before.
@@ -176,7 +195,7 @@ fn label(label: StepLabel) -> &'static str {
         StepLabel::Code => "code",
         StepLabel::Layout => "layout",
         StepLabel::Quirk => "surroundings",
-        StepLabel::Undecided => "code or layout",
+        StepLabel::Inconclusive => "code or layout",
     }
 }
 
@@ -221,14 +240,15 @@ fn sentences(found: &Drill, head: &RunHead, search: &LineSearch) -> Vec<String> 
         );
     }
     sentences.extend(found.steps.iter().filter_map(|step| layouts::sentence(step, line)));
-    if found.steps.iter().any(|step| step.label == StepLabel::Undecided) {
-        sentences.push(undecided(search.search.layouts).to_owned());
+    sentences.extend(found.steps.iter().filter_map(|step| reverts::sentence(step, search)));
+    if found.steps.iter().any(|step| step.label == StepLabel::Inconclusive) {
+        sentences.push(inconclusive(search.search.layouts).to_owned());
     }
     sentences
 }
 
 /// What a step that is not labelled may be. `layouts`: the number of random layouts that were asked for.
-fn undecided(layouts: u32) -> &'static str {
+fn inconclusive(layouts: u32) -> &'static str {
     if layouts == 0 {
         "code or layout: places of code and data in memory change with every build, and can make a step too. \
          `--layouts 12` measures both commits in random layouts. Read the commit before you blame it."
@@ -261,7 +281,7 @@ fn summary(found: &Drill, search: &LineSearch) -> String {
         short(line, 0),
         short(line, line.last()),
         Quantity::of(search).name(),
-        one_line(&search.command.join(" ")),
+        one_line(&search.artefact.words()),
         found.unusable,
         found.executions,
     )

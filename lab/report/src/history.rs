@@ -3,7 +3,8 @@
 mod changes;
 mod commits;
 mod gate;
-mod quirks;
+mod moved;
+pub(crate) mod quirks;
 pub(crate) mod words;
 
 pub use changes::history_changes;
@@ -38,7 +39,7 @@ pub fn history(all: &[HistorySeries], format: Format, style: &Style) -> String {
         }),
         Format::Markdown => all.iter().map(|series| markdown(series, &table(series).markdown(&UNICODE))).collect(),
         Format::Json => json(all),
-        Format::Csv => Table::new(columns(Quantity::counted(None), true), all.iter().flat_map(rows)).csv(),
+        Format::Csv => Table::new(columns(Quantity::counted(None), "commit", true), all.iter().flat_map(rows)).csv(),
     }
 }
 
@@ -68,7 +69,10 @@ fn markdown(series: &HistorySeries, table: &str) -> String {
 }
 
 fn table(series: &HistorySeries) -> Table<Row<'_>> {
-    Table::new(columns(Quantity::counted(series.counted), !series.quirks.is_empty()), rows(series))
+    Table::new(
+        columns(Quantity::counted(series.counted), words::point(series), !series.quirks.is_empty()),
+        rows(series),
+    )
 }
 
 /// A commit of a series.
@@ -81,12 +85,12 @@ fn rows(series: &HistorySeries) -> impl Iterator<Item = Row<'_>> {
 type Column<'a> = table::Column<Row<'a>>;
 
 /// Exact values have no interval.
-fn columns<'a>(quantity: Quantity, has_quirks: bool) -> Vec<Column<'a>> {
+fn columns<'a>(quantity: Quantity, point: &'static str, has_quirks: bool) -> Vec<Column<'a>> {
     let is_noisy = !quantity.is_exact();
     vec![
         Column::csv_only("history", |(series, ..)| series.subject.clone()),
         Column::csv_only("tasks", |(series, ..)| series.tasks.to_string()),
-        Column::left("commit", |(_, _, point), _| short_name(&point.commit.id).to_owned())
+        Column::left(point, |(_, _, point), _| short_name(&point.commit.id).to_owned())
             .csv("commit", |(_, _, point)| point.commit.id.clone()),
         Column::left("date", |(_, _, point), _| moment::day(committed(point)))
             .csv("committed", |(_, _, point)| moment::iso(committed(point))),

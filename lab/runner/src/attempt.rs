@@ -12,7 +12,7 @@ use faultline_model::plan::{PinPolicy, PlanItem};
 use faultline_model::protocol::{Event, Interval};
 use faultline_model::role::Role;
 use faultline_model::setup::Setup;
-use faultline_model::subject::Subject;
+use faultline_model::subject::{Subject, SubjectKind};
 use faultline_model::transcript::{Transcript, TranscriptError};
 use faultline_targets::{Ending, Execution, StopFlag, Target};
 use std::borrow::Cow;
@@ -78,7 +78,7 @@ pub(crate) fn execution(run: &PlannedRun<'_>, item: &PlanItem) -> Execution {
         workload: item.cell.case.workload.clone(),
         arguments,
         limit: run.limit.unwrap_or(usual),
-        directory: setup.directory.as_ref().map(PathBuf::from),
+        directory: setup.directory.as_ref().filter(|_| !is_of_built_kernel(run.subjects, item)).map(PathBuf::from),
         environment: environment(&setup),
         system_settings: setup.system_files().collect(),
     }
@@ -165,6 +165,12 @@ fn workload_arguments(
 /// The setup of the item's subject; an empty one if it is not known.
 fn setup<'a>(subjects: &'a [Subject], item: &PlanItem) -> Cow<'a, Setup> {
     subjects.get(item.subject.at()).map_or_else(Cow::default, |subject| Cow::Borrowed(&subject.setup))
+}
+
+/// Whether the subject is a kernel that was built for the run: its directory holds the build, and nothing runs there.
+fn is_of_built_kernel(subjects: &[Subject], item: &PlanItem) -> bool {
+    let subject = subjects.get(item.subject.at());
+    subject.is_some_and(|subject| subject.build.is_some() && matches!(subject.what, SubjectKind::Kernel { .. }))
 }
 
 /// Environment variables. Workloads that compile take their compiler from `CC`.
@@ -296,6 +302,7 @@ impl<'a> Reader<'a> {
         let outcome = match (self.rubbish, self.transcript, ending) {
             (_, _, Ending::Stopped) => Outcome::Interrupted,
             (_, _, Ending::LeftChanged { text }) => Outcome::LeftChanged { text },
+            (_, _, Ending::ConnectionLost { text }) => Outcome::ConnectionLost { text },
             (Some(error), _, _) => Outcome::Rubbish { line: error.line, problem: error.problem },
             (None, Some(transcript), Ending::Exited { status, stderr }) => match exited(transcript, status, stderr) {
                 Outcome::Done => complete(self.window.len() as u64, self.planned),

@@ -9,6 +9,8 @@ pub enum Completion {
     Stopped,
     /// A system setting could not be restored, and the text says which. Later executions would be measured with it.
     LeftChanged(String),
+    /// The connection to a host was lost, and the text says how; the rest can be run later.
+    ConnectionLost(String),
     /// The time budget was used up before these items could start; they are given by ordinal.
     BudgetUsed(Vec<u32>),
 }

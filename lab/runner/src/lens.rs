@@ -8,7 +8,9 @@ mod reading;
 mod side_by_side;
 
 pub use naming::{ImagesInGuest, Naming};
-pub use plan::{LensRequest, block_of_programs, plan_kernel, plan_machine, plan_program};
+pub use plan::{
+    LensRequest, block_of_kernels, block_of_programs, case_of_workload, plan_kernel, plan_machine, plan_program,
+};
 pub(crate) use reading::operations_of;
 pub(crate) use side_by_side::run;
 

@@ -22,6 +22,7 @@ pub(crate) fn outcome_of(ending: Ending, limit: Duration) -> Outcome {
         Ending::TimedOut => Outcome::TimedOut { limit_ms: limit.as_millis() as u64 },
         Ending::NotStarted { text } => Outcome::NotStarted { text },
         Ending::LeftChanged { text } => Outcome::LeftChanged { text },
+        Ending::ConnectionLost { text } => Outcome::ConnectionLost { text },
         Ending::Refused => Outcome::Rubbish { line: 0, problem: "its output was refused".to_owned() },
         Ending::GuestFailed { failure, text, console } => Outcome::GuestFailed { how: failure, text, console },
         Ending::Stopped => Outcome::Interrupted,

@@ -37,14 +37,15 @@ pub fn run(
         let id = journal.begin_attempt(item.ordinal, clock.now())?;
         let attempted = attempt::execute(run, item, id, journal, observer, stop)?;
         journal.end_attempt(id, &attempted.outcome, clock.now())?;
-        if attempted.outcome == Outcome::Interrupted {
-            return Ok(Completion::Stopped);
+        match attempted.outcome {
+            Outcome::Interrupted => return Ok(Completion::Stopped),
+            Outcome::LeftChanged { text } => return Ok(Completion::LeftChanged(text)),
+            Outcome::ConnectionLost { text } => return Ok(Completion::ConnectionLost(text)),
+            outcome => {
+                pace.ended(item, began);
+                observer.item_ends(item, &outcome, attempted.value, &pace.progress());
+            }
         }
-        if let Outcome::LeftChanged { text } = attempted.outcome {
-            return Ok(Completion::LeftChanged(text));
-        }
-        pace.ended(item, began);
-        observer.item_ends(item, &attempted.outcome, attempted.value, &pace.progress());
     }
     Ok(Completion::Finished)
 }

@@ -6,7 +6,7 @@ use crate::world::World;
 use faultline_experiment::{Error, Lab};
 use faultline_history::build::Build;
 use faultline_history::declared::Which;
-use faultline_history::{Commits, Relink, Relinked, Walked};
+use faultline_history::{Commits, Relink, Relinked, Revert, Reverted, Walked};
 use faultline_model::commit::{CommitInfo, CommitLine};
 use faultline_model::explained::FilesChanged;
 use faultline_model::recipe::{BuildTools, Recipe};
@@ -70,6 +70,11 @@ impl Commits for SimulatedCommits {
     fn relink(&self, asked: &Relink<'_>, _: &Recipe, tools: &BuildTools, lab: &Lab<'_>) -> Result<Relinked, Error> {
         self.work(&format!("{} in layout {}", asked.commit.id, asked.layout.seed), tools, lab)?;
         Ok(self.history()?.relink(asked))
+    }
+
+    fn revert(&self, asked: &Revert<'_>, _: &Lab<'_>) -> Result<Reverted, Error> {
+        let hint = "search without reverts";
+        Err(Error::failed(format!("the simulated commit {} has no files to undo", asked.commit.id), hint))
     }
 
     fn files(&self, from: &CommitInfo, to: &CommitInfo, lab: &Lab<'_>) -> Result<FilesChanged, Error> {

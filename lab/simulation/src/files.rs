@@ -44,6 +44,7 @@ pub(crate) fn places(database: &Path) -> Places {
         cache: None,
         data: None,
         database: Some(database.to_owned()),
+        settings: None,
     }
 }
 

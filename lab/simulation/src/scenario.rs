@@ -9,6 +9,7 @@ use faultline_history::bisect::{BisectRequest, MeasureRequest, search};
 use faultline_history::declared::{HistorySubject, Pick, Walk, Which};
 use faultline_history::over::{Asked, Over};
 use faultline_history::run::{Ran, run as measure};
+use faultline_model::artefact::Artefact;
 use faultline_model::machine::Machine;
 use faultline_model::plan::{ComparisonPurpose, PinPolicy, WhenInconclusive};
 use faultline_model::recipe::Recipe;
@@ -180,6 +181,7 @@ impl Scenario {
     fn subject(&self, repeats: u32) -> HistorySubject {
         HistorySubject {
             name: "simulated".to_owned(),
+            table: "simulated".to_owned(),
             repository: "/simulated".into(),
             work: None,
             which: Which::Branch {
@@ -189,7 +191,7 @@ impl Scenario {
                 walk: Walk::FirstParent,
             },
             recipe: recipe(),
-            command: vec!["./program".to_owned()],
+            artefact: Artefact::Command(vec!["./program".to_owned()]),
             measures: vec![MeasureRequest::Time { pin: PinPolicy::None, tasks: 1 }],
             repeats,
             limit_ms: Some(5_000),
@@ -205,7 +207,7 @@ impl Scenario {
             old: "old".to_owned(),
             new: "new".to_owned(),
             recipe: recipe(),
-            command: vec!["./program".to_owned()],
+            artefact: Artefact::Command(vec!["./program".to_owned()]),
             search: history.settings,
             layouts: LayoutKind::default(),
             measure: MeasureRequest::Time { pin: PinPolicy::None, tasks: 1 },
@@ -213,6 +215,7 @@ impl Scenario {
             seed: Some(self.seed),
             label: Some(format!("seed {}", self.seed)),
             gate: history.gate,
+            revert: false,
         }
     }
 

@@ -112,7 +112,7 @@ pub const MISFIT_LEVEL: f64 = 0.01;
 /// Share of series without a step in which one is found.
 pub const CHANGE_FALSE_ALARMS: f64 = 0.10;
 
-/// The same for a confirmed step.
+/// The same for a firm step.
 pub const CHANGE_CONFIRMED: f64 = 0.01;
 
 /// Least change of a level, as a share of it, that is told of.
@@ -121,7 +121,7 @@ pub const CHANGE_LEAST: f64 = 0.01;
 /// Points below which slow noise can't be told from steps.
 pub const CHANGE_SHORT_POINTS: usize = 100;
 
-/// Points that follow a confirmed step.
+/// Points that follow a firm step.
 pub const CHANGE_POINTS_AFTER: usize = 10;
 
 /// Part of a step for the worse that a later step has to take back to count as its fix.

@@ -23,7 +23,7 @@ fn alarms(series: impl Fn(&mut Noise) -> Vec<f64>, trials: u32) -> [f64; 2] {
     for _ in 0..trials {
         let found = found(&series(&mut random));
         counts[0] += u32::from(!found.steps.is_empty());
-        counts[1] += u32::from(found.steps.iter().any(|step| step.status == Status::Confirmed));
+        counts[1] += u32::from(found.steps.iter().any(|step| step.status == Status::Firm));
     }
     counts.map(|count| f64::from(count) / f64::from(trials))
 }

@@ -172,7 +172,7 @@ fn a_change_of_the_surroundings_is_told_from_one_of_the_code() {
 }
 
 #[test]
-fn a_commit_that_cannot_be_built_in_other_surroundings_is_undecided() {
+fn a_commit_that_cannot_be_built_in_other_surroundings_is_inconclusive() {
     let world = with(60, 0.0, &[(30, StepLabel::Quirk, 0.1)]);
     let mut evidence = Evidence::new(60, vec![30]);
     let mut blocks = 0;
@@ -196,5 +196,5 @@ fn a_commit_that_cannot_be_built_in_other_surroundings_is_undecided() {
         }
     }
     let drill = concluded(&evidence, &exact());
-    assert!(drill.unusable == 2 && drill.steps[0].label == StepLabel::Undecided, "{drill:?}");
+    assert!(drill.unusable == 2 && drill.steps[0].label == StepLabel::Inconclusive, "{drill:?}");
 }

@@ -81,7 +81,7 @@ fn nothing_is_labelled_if_layouts_change_nothing() {
         for step in &drill.steps {
             let layouts = step.layouts.unwrap();
             assert_eq!((layouts.tried, layouts.distinct, layouts.unchanged), (2, 0, 2), "{layouts:?}");
-            assert_eq!((step.label, step.under_layouts), (StepLabel::Undecided, None));
+            assert_eq!((step.label, step.under_layouts), (StepLabel::Inconclusive, None));
         }
     }
 }
@@ -115,7 +115,7 @@ fn exact_steps_are_told_apart_by_layouts() {
         let executions = evidence.measured.iter().filter(|measured| measured.build.layout.is_some()).count();
         assert_eq!(executions, 2 * 8, "each layout of both commits once");
         let unmovable = World { is_movable: false, ..world };
-        assert_eq!(search(&unmovable, &settings).1.steps[0].label, StepLabel::Undecided);
+        assert_eq!(search(&unmovable, &settings).1.steps[0].label, StepLabel::Inconclusive);
     }
 }
 

@@ -20,9 +20,16 @@ impl Store {
         self.save_of_change(series, SAID, said)
     }
 
-    /// What was said of changes of a series, in the order in which it was saved. Fails if the database cannot be read, or if a newer version saved it.
+    /// What was said of changes of a series, in the order in which it was saved. A series without conditions has what older versions saved. Fails if the database cannot be read, or if a newer version saved it.
     pub fn change_events(&self, series: &SeriesName) -> Result<Vec<PlacedEvent>, StoreError> {
         self.of_changes(series, SAID)
+    }
+
+    /// The number of the newest line that was added; 0 if there is none. Fails if the database cannot be read.
+    pub fn newest_change_event(&self) -> Result<i64, StoreError> {
+        let read = self.connection.rows("SELECT COALESCE(MAX(id), 0) FROM change_event", params![], |row| row.get(0));
+        let newest: Vec<i64> = read.map_err(self.failed("read the states of changes in"))?;
+        Ok(newest.first().copied().unwrap_or(0))
     }
 
     /// Adds that somebody was notified of a change of a series. Fails if the database cannot be written.
@@ -37,18 +44,21 @@ impl Store {
 
     fn save_of_change<T: Serialize>(&mut self, series: &SeriesName, kind: &str, value: &T) -> Result<(), StoreError> {
         self.write("save the state of a change in", |transaction| {
-            let insert = "INSERT INTO change_event (subject, repository, tasks, measure, kind, json)
-                          VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-            let SeriesName { subject, repository, tasks, .. } = series;
-            transaction.execute(insert, params![subject, repository, *tasks, measure(series), kind, json(value)])?;
+            let insert = "INSERT INTO change_event (subject, repository, tasks, measure, conditions, kind, json)
+                          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+            let SeriesName { subject, repository, tasks, conditions, .. } = series;
+            let of = params![subject, repository, *tasks, measure(series), conditions, kind, json(value)];
+            transaction.execute(insert, of)?;
             Ok(())
         })
     }
 
     fn of_changes<T: DeserializeOwned>(&self, series: &SeriesName, kind: &str) -> Result<Vec<T>, StoreError> {
         let query = "SELECT json FROM change_event
-                     WHERE subject = ?1 AND repository = ?2 AND tasks = ?3 AND measure = ?4 AND kind = ?5 ORDER BY id";
-        let of = params![&series.subject, &series.repository, series.tasks, measure(series), kind];
+                     WHERE subject = ?1 AND repository = ?2 AND tasks = ?3 AND measure = ?4 AND conditions = ?5 AND kind = ?6
+                     ORDER BY id";
+        let SeriesName { subject, repository, tasks, conditions, .. } = series;
+        let of = params![subject, repository, *tasks, measure(series), conditions, kind];
         let read = self.connection.rows(query, of, |row| from_json(row, 0));
         read.map_err(self.failed("read the states of changes in"))
     }

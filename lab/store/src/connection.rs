@@ -63,17 +63,33 @@ impl Connection {
         }
     }
 
+    /// Takes the rows of a query one after the other, so they need not be in memory together. Stops, and fails, if the query or `take` fails. `take` must
+    /// not use this connection.
+    pub(crate) fn each_row<E: From<Failure>>(
+        &self,
+        query: &str,
+        parameters: &[Value<'_>],
+        take: impl FnMut(&Row<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match self {
+            Connection::Sqlite(connection) => sqlite::each_row(connection, query, parameters, take),
+            Connection::Postgres(session) => session.each_row(query, parameters, take),
+        }
+    }
+
     /// All rows of a query. Fails if the query or `read` fails.
     pub(crate) fn rows<T>(
         &self,
         query: &str,
         parameters: &[Value<'_>],
-        read: impl FnMut(&Row<'_>) -> Result<T>,
+        mut read: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<Vec<T>> {
-        match self {
-            Connection::Sqlite(connection) => sqlite::rows(connection, query, parameters, read),
-            Connection::Postgres(session) => session.rows(query, parameters, read),
-        }
+        let mut all = Vec::new();
+        self.each_row(query, parameters, |row| {
+            all.push(read(row)?);
+            Ok::<(), Failure>(())
+        })?;
+        Ok(all)
     }
 
     /// The only row of a query; `None` if it has none. Fails like [`Connection::rows`].

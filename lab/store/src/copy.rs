@@ -1,16 +1,16 @@
 //! Copies a database into an empty one, row by row with all numbers, in one transaction: afterwards the other has everything, or nothing.
 
 use crate::Store;
-use crate::connection::{Connection, Purpose, Result, Row, Value, params};
+use crate::connection::{Connection, Failure, Purpose, Result, Value, params};
 use crate::error::StoreError;
 use crate::tables::{TABLES, Table};
 use std::path::Path;
 
-/// How many rows are read and written at a time. Both databases take so many parameters in a statement.
-const ROWS: usize = 500;
+/// How many rows are written by a statement: as many as there are, or else fewer. Both databases take so many parameters.
+const ROWS: [usize; 4] = [500, 50, 5, 1];
 
-/// The same of a table whose rows may have megabytes.
-const LARGE_ROWS: usize = 4;
+/// Rows are written when they have so many bytes together. More are in memory only if one row has them.
+const BATCH_BYTES: usize = 4 << 20;
 
 /// How far a copy is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,31 +92,79 @@ fn lock(target: &Connection) -> Result<()> {
 /// A row's values.
 type Values = Vec<Value<'static>>;
 
-fn copy_table(table: &Table, source: &Store, target: &Store, copied: &mut dyn FnMut(u64)) -> Result<(), StoreError> {
-    let mut last: Option<Values> = None;
-    loop {
-        let rows = read(table, last.as_deref(), &source.connection).map_err(source.failed("read"))?;
-        if rows.is_empty() {
-            break;
-        }
-        insert(table, &rows, &target.connection).map_err(target.failed("write"))?;
-        copied(rows.len() as u64);
-        last = rows.into_iter().next_back();
-    }
-    if table.is_numbered { number_on(table, &target.connection).map_err(target.failed("write")) } else { Ok(()) }
+/// Where a copy failed.
+enum Broken {
+    /// A row cannot be read.
+    Source(Failure),
+    /// Rows cannot be written.
+    Target(Failure),
 }
 
-/// The rows that follow a row in the order of their keys; the first ones if `None`.
-fn read(table: &Table, last: Option<&[Value<'static>]>, source: &Connection) -> Result<Vec<Values>> {
+impl From<Failure> for Broken {
+    fn from(failure: Failure) -> Self {
+        Broken::Source(failure)
+    }
+}
+
+fn copy_table(table: &Table, source: &Store, target: &Store, copied: &mut dyn FnMut(u64)) -> Result<(), StoreError> {
+    copy_rows(table, &source.connection, &target.connection, copied).map_err(|broken| match broken {
+        Broken::Source(failure) => source.failed("read")(failure),
+        Broken::Target(failure) => target.failed("write")(failure),
+    })
+}
+
+fn copy_rows(
+    table: &Table,
+    source: &Connection,
+    target: &Connection,
+    copied: &mut dyn FnMut(u64),
+) -> Result<(), Broken> {
     let (columns, key) = (table.columns.join(", "), table.columns[..table.key].join(", "));
-    let follows = match last {
-        Some(_) => format!("WHERE ({key}) > ({})", numbers(1, table.key)),
-        None => String::new(),
+    let query = format!("SELECT {columns} FROM {} ORDER BY {key}", table.name);
+    let mut batch = Batch::default();
+    let mut write = |batch: &mut Batch| {
+        insert_all(table, &batch.rows, target).map_err(Broken::Target)?;
+        if !batch.rows.is_empty() {
+            copied(batch.rows.len() as u64);
+        }
+        *batch = Batch::default();
+        Ok::<(), Broken>(())
     };
-    let most = if table.columns.contains(&"json") { LARGE_ROWS } else { ROWS };
-    let query = format!("SELECT {columns} FROM {} {follows} ORDER BY {key} LIMIT {most}", table.name);
-    let values = |row: &Row<'_>| (0..table.columns.len()).map(|column| Ok(row.value(column)?.into_owned())).collect();
-    source.rows(&query, last.map_or(&[], |last| &last[..table.key]), values)
+    source.each_row(&query, &[], |row| {
+        let columns = 0..table.columns.len();
+        batch.add(columns.map(|column| Ok(row.value(column)?.into_owned())).collect::<Result<Values>>()?);
+        if batch.is_full() { write(&mut batch) } else { Ok(()) }
+    })?;
+    write(&mut batch)?;
+    if table.is_numbered { number_on(table, target).map_err(Broken::Target) } else { Ok(()) }
+}
+
+/// Rows that are written together.
+#[derive(Default)]
+struct Batch {
+    rows: Vec<Values>,
+    bytes: usize,
+}
+
+impl Batch {
+    fn add(&mut self, row: Values) {
+        self.bytes += row.iter().map(Value::bytes).sum::<usize>();
+        self.rows.push(row);
+    }
+
+    fn is_full(&self) -> bool {
+        self.rows.len() >= ROWS[0] || self.bytes >= BATCH_BYTES
+    }
+}
+
+/// Writes rows by statements of a few lengths, which are prepared once each.
+fn insert_all(table: &Table, mut rows: &[Values], target: &Connection) -> Result<()> {
+    while let Some(most) = ROWS.into_iter().find(|most| *most <= rows.len()) {
+        let (now, later) = rows.split_at(most);
+        insert(table, now, target)?;
+        rows = later;
+    }
+    Ok(())
 }
 
 fn insert(table: &Table, rows: &[Values], target: &Connection) -> Result<()> {

@@ -30,6 +30,8 @@ pub enum StoreErrorKind {
     NoSuchRun,
     /// The named file does not exist, may not be used, or is not a database of this version of Faultline.
     Unusable,
+    /// What is saved cannot be read: a newer version of Faultline saved it, or it is damaged.
+    Unreadable,
     /// Something failed.
     Failed,
 }
@@ -123,7 +125,8 @@ impl StoreError {
         match failure {
             Failure::Sqlite(error) => Self::from_sqlite(action, place, &error),
             Failure::Postgres(error) => server::failed(action, place, &error),
-            Failure::Unreadable { .. } | Failure::NoRow => Self::failed(
+            Failure::Unreadable { .. } | Failure::NoRow => Self::new(
+                StoreErrorKind::Unreadable,
                 format!("cannot {action} the database {place}: {failure}"),
                 "a newer version of Faultline saved it, or the database was changed by hand; `--db FILE` names another",
             ),
@@ -131,10 +134,11 @@ impl StoreError {
     }
 
     pub(crate) fn from_sqlite(action: &str, place: impl Display, error: &rusqlite::Error) -> Self {
-        use StoreErrorKind::{Failed, Unusable};
+        use StoreErrorKind::{Failed, Unreadable, Unusable};
         let code = error.sqlite_error_code();
         let kind = match code {
             Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::NotADatabase) => Unusable,
+            Some(ErrorCode::DatabaseCorrupt) => Unreadable,
             _ => Failed,
         };
         let (reason, hint) = match code {

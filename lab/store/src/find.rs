@@ -31,7 +31,7 @@ impl Store {
         Ok(runs.into_iter().flatten().collect())
     }
 
-    /// The finished searches that were to confirm a change of a series, the oldest first. Fails if the database cannot be read.
+    /// The finished searches that were to confirm a change of a series, the oldest first; also those of older versions, which saved no conditions. Fails if the database cannot be read.
     pub fn searches_of_history(&self, series: &SeriesName) -> Result<Vec<RunId>, StoreError> {
         let query = "SELECT id, settings FROM run WHERE kind = 'drill' AND finished = 1 ORDER BY id";
         let runs = self.found(query, params![], |row| {
@@ -41,6 +41,7 @@ impl Store {
                     && of.repository == series.repository
                     && of.tasks == series.tasks
                     && of.counted.as_deref().unwrap_or_default() == series.counted.map_or("", Count::word)
+                    && (of.conditions.is_empty() || of.conditions == series.conditions)
             });
             Ok(is_it.then_some(RunId(row.get(0)?)))
         })?;
@@ -141,6 +142,8 @@ struct SearchedSeries {
     tasks: u32,
     #[serde(default)]
     counted: Option<String>,
+    #[serde(default)]
+    conditions: String,
 }
 
 /// Of a build's result, its kind.

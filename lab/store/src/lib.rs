@@ -32,7 +32,7 @@ pub use conclusions::Kept;
 pub use copy::{Copied, CopyProgress, copy};
 pub use error::{StoreError, StoreErrorKind};
 pub use find::CommitRun;
-pub use location::directory_beside;
+pub use location::{directory_beside, shown};
 pub use lock::MeasuringLock;
 pub use run_journal::RunJournal;
 pub use write::NewRun;

@@ -1,10 +1,10 @@
-//! The list of runs: one line for each, without loading any run.
+//! The list of runs: one line for each, without loading any run; and how far each is.
 
-use crate::connection::{Connection, Failure, Purpose, Result, from_json, params};
+use crate::connection::{Connection, Failure, Purpose, Result, Row, from_json, params};
 use crate::load::state;
 use crate::{Store, StoreError};
 use faultline_model::plan::KindOfRun;
-use faultline_model::record::{RunId, RunLine};
+use faultline_model::record::{RunId, RunLine, RunProgress};
 use faultline_model::subject::KindOfSubject;
 use faultline_model::time::UnixMillis;
 use std::collections::HashMap;
@@ -24,6 +24,43 @@ impl Store {
         });
         lines.map_err(self.failed("read the runs from"))
     }
+
+    /// How far each run of a kind is, the newest first. Fails if the database cannot be read.
+    pub fn progress_of(&self, kind: KindOfRun) -> Result<Vec<RunProgress>, StoreError> {
+        let progress = |row: &Row<'_>| {
+            Ok(RunProgress {
+                id: RunId(row.get(0)?),
+                state: state(row.get(1)?),
+                subjects: row.get(2)?,
+                sessions: row.get(3)?,
+                planned: row.get(4)?,
+                skipped: row.get(5)?,
+                attempts: row.get(6)?,
+                ended: row.get(7)?,
+            })
+        };
+        self.connection
+            .rows(&progress_query(), params![kind.word()], progress)
+            .map_err(self.failed("read the runs from"))
+    }
+}
+
+/// Counts the rows of unfinished runs.
+fn progress_query() -> String {
+    let count = |(table, those): (&str, &str)| {
+        let count = format!("SELECT count(*) FROM {table} WHERE run_id = run.id {those}");
+        format!("CASE run.finished WHEN 1 THEN 0 ELSE ({count}) END")
+    };
+    let counts = [
+        ("subject", ""),
+        ("session", ""),
+        ("item", ""),
+        ("item", "AND skipped = 1"),
+        ("attempt", ""),
+        ("attempt", "AND outcome IS NOT NULL"),
+    ];
+    let counts = counts.map(count).join(", ");
+    format!("SELECT run.id, run.finished, {counts} FROM run WHERE run.kind = ?1 ORDER BY run.id DESC")
 }
 
 /// The workloads of each run, in the order in which they come first.

@@ -17,7 +17,17 @@ use std::collections::BTreeMap;
 impl Store {
     /// The whole run with that id. Fails if there is no such run, or if the database cannot be read.
     pub fn load_run(&self, run: RunId) -> Result<RunRecord, StoreError> {
-        let record = read_run(&self.connection, run).map_err(self.failed("read a run from"))?;
+        self.load(run, Intervals::Each)
+    }
+
+    /// The run with that id, with the intervals of each phase of an attempt put together to one, which has their total length and the operations of each task.
+    /// So a run with millions of samples takes little memory, and its rates are the same. Fails if there is no such run, or if the database cannot be read.
+    pub fn load_run_without_samples(&self, run: RunId) -> Result<RunRecord, StoreError> {
+        self.load(run, Intervals::Together)
+    }
+
+    fn load(&self, run: RunId, intervals: Intervals) -> Result<RunRecord, StoreError> {
+        let record = read_run(&self.connection, run, intervals).map_err(self.failed("read a run from"))?;
         record.ok_or_else(|| StoreError::no_run(run, &self.location))
     }
 
@@ -39,13 +49,42 @@ pub(crate) fn state(finished: bool) -> RunState {
     if finished { RunState::Finished } else { RunState::Open }
 }
 
-fn read_run(connection: &Connection, run: RunId) -> Result<Option<RunRecord>> {
+/// How the intervals of an attempt are loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Intervals {
+    /// As they were saved.
+    Each,
+    /// Those of a phase put together to one.
+    Together,
+}
+
+impl Intervals {
+    /// Adds an interval to those of its phase.
+    fn add(self, further: Interval, to: &mut Vec<Interval>) {
+        let length_ns = further.to_ns.saturating_sub(further.from_ns);
+        match (self, to.last_mut()) {
+            (Intervals::Together, Some(all)) => {
+                all.to_ns = all.to_ns.saturating_add(length_ns);
+                all.operations.resize(all.operations.len().max(further.operations.len()), 0);
+                for (sum, count) in all.operations.iter_mut().zip(&further.operations) {
+                    *sum = sum.saturating_add(*count);
+                }
+            }
+            (Intervals::Together, None) => {
+                to.push(Interval { from_ns: 0, to_ns: length_ns, operations: further.operations });
+            }
+            (Intervals::Each, _) => to.push(further),
+        }
+    }
+}
+
+fn read_run(connection: &Connection, run: RunId, intervals: Intervals) -> Result<Option<RunRecord>> {
     // One snapshot for all queries, because a run may be writing at the same time.
     connection.transaction(Purpose::Read, |snapshot| {
         let Some(head) = empty_head(snapshot, run)? else { return Ok(None) };
         let mut record =
             RunRecord { head, plan: Vec::new(), skipped: Vec::new(), attempts: Vec::new(), explained: Vec::new() };
-        Further::of_record(snapshot, &record)?.add_to(&mut record);
+        Further::of_record(snapshot, &record, intervals)?.add_to(&mut record);
         Ok(Some(record))
     })
 }
@@ -64,7 +103,7 @@ fn read_further(connection: &Connection, record: &RunRecord) -> Result<Option<Fu
     connection.transaction(Purpose::Read, |snapshot| {
         let there = "SELECT finished FROM run WHERE id = ?1 AND kind <> 'deleted'";
         let is_there = snapshot.optional_row(there, params![record.id.0], |_| Ok(()))?.is_some();
-        if is_there { Further::of_record(snapshot, record).map(Some) } else { Ok(None) }
+        if is_there { Further::of_record(snapshot, record, Intervals::Each).map(Some) } else { Ok(None) }
     })
 }
 
@@ -84,7 +123,7 @@ struct Further {
 }
 
 impl Further {
-    fn of_record(snapshot: &Connection, record: &RunRecord) -> Result<Self> {
+    fn of_record(snapshot: &Connection, record: &RunRecord, intervals: Intervals) -> Result<Self> {
         let run = record.id;
         let query = "SELECT finished FROM run WHERE id = ?1";
         let finished = snapshot.row(query, params![run.0], |row| row.get(0))?;
@@ -98,7 +137,7 @@ impl Further {
             plan: read_plan(snapshot, run, record.plan.last().map_or(0, |last| last.ordinal + 1))?,
             skipped: read_skipped(snapshot, run)?,
             kept,
-            attempts: read_attempts(snapshot, run, after)?,
+            attempts: read_attempts(snapshot, run, after, intervals)?,
             explained: read_explained(snapshot, run)?,
         })
     }
@@ -210,7 +249,7 @@ struct Attempts<'a> {
 }
 
 /// The attempts after that id.
-fn read_attempts(connection: &Connection, run: RunId, after: i64) -> Result<Vec<Attempt>> {
+fn read_attempts(connection: &Connection, run: RunId, after: i64, intervals: Intervals) -> Result<Vec<Attempt>> {
     let query = "SELECT id, ordinal, session, started_ms, outcome, bytes_per_operation FROM attempt
                  WHERE run_id = ?1 AND id > ?2 ORDER BY id";
     let attempts = connection.rows(query, params![run.0, after], |row| {
@@ -222,7 +261,7 @@ fn read_attempts(connection: &Connection, run: RunId, after: i64) -> Result<Vec<
         Ok((attempt.id.0, attempt))
     })?;
     let mut attempts = Attempts { connection, run, after, by_id: attempts.into_iter().collect() };
-    add_samples(&mut attempts)?;
+    add_samples(&mut attempts, intervals)?;
     add_figures(&mut attempts)?;
     add_readings(&mut attempts)?;
     Ok(attempts.by_id.into_values().collect())
@@ -241,16 +280,16 @@ fn add<T>(
         "SELECT t.attempt_id, {columns} FROM attempt a {join} {table} t ON t.attempt_id = a.id
          WHERE a.run_id = ?1 AND a.id > ?2 ORDER BY t.attempt_id, {order}"
     );
-    let those = params![attempts.run.0, attempts.after];
-    for (id, value) in attempts.connection.rows(&query, those, |row| Ok((row.get::<i64>(0)?, read(row)?)))? {
-        if let Some(attempt) = attempts.by_id.get_mut(&id) {
-            put(attempt, value);
+    let Attempts { connection, run, after, by_id, .. } = attempts;
+    connection.each_row(&query, params![run.0, *after], |row| {
+        if let Some(attempt) = by_id.get_mut(&row.get::<i64>(0)?) {
+            put(attempt, read(row)?);
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
-fn add_samples(attempts: &mut Attempts<'_>) -> Result<()> {
+fn add_samples(attempts: &mut Attempts<'_>, intervals: Intervals) -> Result<()> {
     let columns = ("t.phase = 'window', t.from_ns, t.to_ns, t.operations", "sample", "t.phase, t.number");
     let read = |row: &Row<'_>| {
         let interval = Interval {
@@ -260,14 +299,9 @@ fn add_samples(attempts: &mut Attempts<'_>) -> Result<()> {
         };
         Ok((row.get::<bool>(1)?, interval))
     };
-    add(
-        attempts,
-        columns,
-        read,
-        |attempt, (in_window, interval)| {
-            if in_window { attempt.window.push(interval) } else { attempt.warmup.push(interval) }
-        },
-    )
+    add(attempts, columns, read, |attempt, (in_window, interval)| {
+        intervals.add(interval, if in_window { &mut attempt.window } else { &mut attempt.warmup });
+    })
 }
 
 fn add_figures(attempts: &mut Attempts<'_>) -> Result<()> {

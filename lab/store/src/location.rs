@@ -44,3 +44,8 @@ fn url(named: &Path) -> Option<&str> {
 pub fn directory_beside(named: &Path) -> Option<&Path> {
     if url(named).is_some() { None } else { Some(named.parent().unwrap_or(Path::new(""))) }
 }
+
+/// The database with that path or URL, as messages name it: without a password. Empty if the URL cannot be understood.
+pub fn shown(named: &Path) -> String {
+    Location::of(named).map_or_else(|_| String::new(), |location| location.to_string())
+}

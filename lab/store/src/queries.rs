@@ -21,7 +21,7 @@ impl Store {
     /// The number of attempts of a run that ended, did not succeed, and are supported by the machine. Fails if the database cannot be read.
     pub fn failed_attempts(&self, run: RunId) -> Result<u32, StoreError> {
         let query = "SELECT count(*) FROM attempt
-                     WHERE run_id = ?1 AND outcome_kind NOT IN ('done', 'unsupported', 'interrupted')";
+                     WHERE run_id = ?1 AND outcome_kind NOT IN ('done', 'unsupported', 'interrupted', 'connection_lost')";
         self.connection.row(query, params![run.0], |row| row.get(0)).map_err(self.failed("read a run from"))
     }
 }

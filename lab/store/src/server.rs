@@ -1,7 +1,8 @@
-//! Databases on a PostgreSQL server: their addresses, passwords, connections and locks.
+//! Databases on a PostgreSQL server: their addresses, passwords, encryption, connections and locks.
 
 mod address;
 mod connect;
+mod encryption;
 mod locks;
 mod password;
 mod session_name;

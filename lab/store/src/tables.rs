@@ -86,7 +86,7 @@ pub(crate) const TABLES: &[Table] = &[
     table("reading", 1, &["attempt_id", "format", "json"]),
     table("explained", 1, &["run_id", "json"]),
     numbered("dataset", &["id", "name", "source", "imported_ms", "json", "series", "points"]),
-    numbered("change_event", &["id", "subject", "repository", "tasks", "measure", "kind", "json"]),
+    numbered("change_event", &["id", "subject", "repository", "tasks", "measure", "kind", "json", "conditions"]),
     table("conclusion", 2, &["run_id", "kind", "method", "json"]),
 ];
 

@@ -33,14 +33,7 @@ fn begin(store: &mut Store, label: &str) -> RunId {
         timing: None,
         seed: Some(7),
     };
-    let timed = TimedSettings {
-        suite: None,
-        pin: PinPolicy::Each,
-        oversubscribe: false,
-        budget_ms: None,
-        copies: 1,
-        tree: None,
-    };
+    let timed = TimedSettings::pinned(PinPolicy::Each);
     let settings =
         Settings { cpus: vec![1], repeats: 1, seed: 7, limit_ms: None, size: None, kind: RunKind::Timed(timed) };
     let commit = Commit { id: "1f3a9c2".to_owned(), repository: None };
@@ -222,4 +215,28 @@ fn a_copy_that_fails_leaves_nothing() {
         to.sql(end);
         copied(&from, to);
     }
+}
+
+#[test]
+fn large_rows_are_copied_a_few_at_a_time() {
+    const NOTES: usize = 6;
+    let (from, server, back) = (Place::file(), Place::schema(), Place::file());
+    let mut store = from.store();
+    let run = begin(&mut store, "large");
+    let mut journal = store.journal(run);
+    let attempt = journal.begin_attempt(0, UnixMillis(2)).unwrap();
+    for number in 0..NOTES {
+        let text = "x".repeat(3_000_000);
+        journal.record(attempt, &Event::Note(format!("note{number}"), text)).unwrap();
+    }
+    for (from, to) in [(&from, &server), (&server, &back)] {
+        let (mut rows, mut batches) = (0, Vec::new());
+        let progress = &mut |progress: CopyProgress| {
+            batches.push(progress.rows - rows);
+            rows = progress.rows;
+        };
+        copy(&from.db, &to.db, progress).unwrap();
+        assert!(batches.iter().all(|batch| *batch < NOTES as u64), "two have more than four megabytes: {batches:?}");
+    }
+    assert_eq!(dump(&from.db), dump(&back.db));
 }

@@ -21,14 +21,7 @@ fn item(ordinal: u32) -> PlanItem {
 
 /// A run of three items, of which the first two were executed and the third is running.
 fn run(store: &mut Store) -> (RunId, Vec<AttemptId>) {
-    let timed = TimedSettings {
-        suite: None,
-        pin: PinPolicy::Each,
-        oversubscribe: false,
-        budget_ms: None,
-        copies: 1,
-        tree: None,
-    };
+    let timed = TimedSettings::pinned(PinPolicy::Each);
     let settings =
         Settings { cpus: vec![2], repeats: 3, seed: 7, limit_ms: None, size: None, kind: RunKind::Timed(timed) };
     let new = NewRun {

@@ -10,10 +10,10 @@ use faultline_model::journal::{AttemptId, Journal};
 use faultline_model::machine::Machine;
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::{
-    ComparisonPurpose, ComparisonSettings, PinPolicy, PlanItem, RunKind, Settings, TimedSettings,
+    ComparisonPurpose, ComparisonSettings, KindOfRun, PinPolicy, PlanItem, RunKind, Settings, TimedSettings,
 };
 use faultline_model::protocol::{Event, Interval, Measure};
-use faultline_model::record::{Attempt, RunId, RunRecord, Session};
+use faultline_model::record::{Attempt, RunId, RunProgress, RunRecord, Session};
 use faultline_model::relink::RelinkResult;
 use faultline_model::setup::Setup;
 use faultline_model::subject::{BuildResult, Commit, Subject, SubjectIndex};
@@ -104,6 +104,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
         1 => Just(Outcome::TimedOut { limit_ms: 5 }),
         1 => Just(Outcome::Unsupported { step: "s".into(), text: "t".into() }),
         1 => Just(Outcome::LeftChanged { text: "t".into() }),
+        1 => Just(Outcome::ConnectionLost { text: "t".into() }),
         1 => Just(Outcome::Interrupted),
     ]
 }
@@ -128,7 +129,13 @@ fn items() -> impl Strategy<Value = Vec<DrawnItem>> {
 
 fn failed_of(record: &RunRecord) -> usize {
     let has_failed = |attempt: &&Attempt| {
-        !matches!(attempt.outcome, None | Some(Outcome::Done | Outcome::Unsupported { .. } | Outcome::Interrupted))
+        let counts_not = |outcome: &Outcome| {
+            matches!(
+                outcome,
+                Outcome::Done | Outcome::Unsupported { .. } | Outcome::Interrupted | Outcome::ConnectionLost { .. }
+            )
+        };
+        !attempt.outcome.as_ref().is_none_or(counts_not)
     };
     record.attempts.iter().filter(has_failed).count()
 }
@@ -440,14 +447,26 @@ fn what_was_said_of_changes_is_kept_by_series_in_its_order() {
 
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("db.sqlite");
-    let series =
-        |tasks, counted| SeriesName { subject: "it's \"app\"".to_owned(), repository: "/r".to_owned(), tasks, counted };
+    let series = |tasks, counted| SeriesName {
+        subject: "it's \"app\"".to_owned(),
+        repository: "/r".to_owned(),
+        tasks,
+        counted,
+        conditions: "1f".to_owned(),
+    };
     let said = |at: i64, state| PlacedEvent {
-        place: ChangePlace { earliest: "a".into(), by: "b".into(), latest: "c".into(), effect: Effect::Worse },
+        place: ChangePlace {
+            earliest: "a".into(),
+            by: "b".into(),
+            latest: "c".into(),
+            effect: Effect::Worse,
+            levels: Some([0.1, 0.3]),
+        },
         event: ChangeEvent {
             at: UnixMillis(at),
             source: Source::Person { name: "\u{1b}[31m".to_owned() },
             state,
+            is_inconclusive: false,
             reason: Some("'; DROP TABLE run".to_owned()),
             commits: Vec::new(),
         },
@@ -463,4 +482,73 @@ fn what_was_said_of_changes_is_kept_by_series_in_its_order() {
     assert_eq!(store.change_events(&series(1, Some(Count::Transfers))).unwrap(), [first]);
     assert_eq!(store.change_events(&series(2, None)).unwrap(), []);
     assert_eq!(store.change_events(&series(1, Some(Count::Instructions))).unwrap(), []);
+    let others = SeriesName { conditions: "2e".to_owned(), ..series(1, None) };
+    assert_eq!(store.change_events(&others).unwrap(), [], "another command");
+}
+
+#[test]
+fn whatever_is_added_to_a_run_is_progress() {
+    each(|place| {
+        let mut store = place.store();
+        let run = begin(&mut store, None, &[side("a", None)], 1, &[(0, 0, 1), (0, 0, 1)]);
+        let mut seen: Vec<RunProgress> = Vec::new();
+        let mut is_new = |store: &Store| {
+            let [now] = store.progress_of(KindOfRun::Comparison).unwrap()[..] else { panic!("there is one run") };
+            let is_new = !seen.contains(&now);
+            seen.push(now);
+            is_new
+        };
+        assert!(is_new(&store) && !is_new(&store));
+        // A commit that does not build: nothing but the subject is saved.
+        store.extend_run(run, &[side("b", None)], &[]).unwrap();
+        assert!(is_new(&store));
+        let attempt = store.journal(run).begin_attempt(0, UnixMillis(2)).unwrap();
+        assert!(is_new(&store));
+        store.journal(run).end_attempt(attempt, &Outcome::Done, UnixMillis(3)).unwrap();
+        assert!(is_new(&store));
+        store.skip_items(run, &[1]).unwrap();
+        assert!(is_new(&store));
+        let further =
+            PlanItem { ordinal: 2, block: 1, subject: SubjectIndex::A, cell: cell(1), timing: None, seed: None };
+        store.extend_run(run, &[], &[further]).unwrap();
+        assert!(is_new(&store));
+        store.resume_run(run, &Session { started: UnixMillis(9), facts: vec![Facts::default(); 2] }).unwrap();
+        assert!(is_new(&store));
+        store.finish_run(run).unwrap();
+        assert!(is_new(&store));
+        assert_eq!(store.progress_of(KindOfRun::History).unwrap(), []);
+        store.delete_runs(&[run]).unwrap();
+        assert_eq!(store.progress_of(KindOfRun::Comparison).unwrap(), []);
+    });
+}
+
+#[test]
+fn without_its_samples_a_run_has_the_same_totals() {
+    each(|place| {
+        let mut store = place.store();
+        let run = begin(&mut store, None, &[side("a", None)], 1, &[(0, 0, 2), (0, 0, 2)]);
+        for ordinal in 0..2 {
+            let mut journal = store.journal(run);
+            let attempt = journal.begin_attempt(ordinal, UnixMillis(2)).unwrap();
+            let interval = |from_ns, to_ns, operations| Interval { from_ns, to_ns, operations };
+            journal.record(attempt, &Event::Warmup(interval(0, 5, vec![1, 1]))).unwrap();
+            for number in 1..=ordinal.into() {
+                journal.record(attempt, &Event::Window(interval(number * 10, number * 17, vec![number, 7]))).unwrap();
+                journal.record(attempt, &Event::Window(interval(number * 20, number * 21, vec![2, 3]))).unwrap();
+            }
+            journal.end_attempt(attempt, &Outcome::Done, UnixMillis(3)).unwrap();
+        }
+        let (whole, totals) = (store.load_run(run).unwrap(), store.load_run_without_samples(run).unwrap());
+        assert_eq!(totals.attempts[1].window, [Interval { from_ns: 0, to_ns: 7 + 1, operations: vec![3, 10] }]);
+        assert_eq!(totals.attempts[0].window, []);
+        for (whole, totals) in whole.attempts.iter().zip(&totals.attempts) {
+            let sums = |attempt: &Attempt| {
+                let intervals = attempt.warmup.iter().chain(&attempt.window);
+                intervals.fold((0, 0), |(ns, all), one| (ns + one.length_ns(), all + one.total()))
+            };
+            assert_eq!(sums(whole), sums(totals));
+            let rest = Attempt { warmup: Vec::new(), window: Vec::new(), ..whole.clone() };
+            assert_eq!(Attempt { warmup: Vec::new(), window: Vec::new(), ..totals.clone() }, rest);
+        }
+    });
 }

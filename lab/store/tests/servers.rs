@@ -1,116 +1,19 @@
 //! A PostgreSQL server as the store: what it acknowledged is there after a crash, several runners and a reader use it at once, and what cannot be used is refused in one line.
 
 mod place;
+mod runner;
 
-use faultline_model::cell::{Case, Cell, TaskMode};
-use faultline_model::facts::Facts;
-use faultline_model::journal::{AttemptId, Journal};
-use faultline_model::machine::Machine;
-use faultline_model::outcome::Outcome;
-use faultline_model::plan::{PinPolicy, PlanItem, RunKind, Settings, TimedSettings};
-use faultline_model::protocol::{Event, Interval};
-use faultline_model::record::{RunId, RunRecord, Session};
-use faultline_model::subject::{Subject, SubjectIndex};
-use faultline_model::time::UnixMillis;
-use faultline_store::{NewRun, Store, StoreError, StoreErrorKind};
+use faultline_store::{Store, StoreError, StoreErrorKind};
 use place::server::{PASSWORD_IN_URL, Server, USER};
 use place::{Place, shared};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use runner::{Acknowledged, assert_holds, begin, measure, session};
 use std::io::Read;
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
-
-fn settings() -> Settings {
-    let timed = TimedSettings {
-        suite: None,
-        pin: PinPolicy::Each,
-        oversubscribe: false,
-        budget_ms: None,
-        copies: 1,
-        tree: None,
-    };
-    Settings { cpus: vec![1], repeats: 1, seed: 7, limit_ms: None, size: None, kind: RunKind::Timed(timed) }
-}
-
-fn session() -> Session {
-    Session { started: UnixMillis(1), facts: vec![Facts::default()] }
-}
-
-/// Begins a run with so many items.
-fn begin(store: &mut Store, items: u32) -> RunId {
-    let case = Case { workload: "load".into(), variant: "base".into(), mode: TaskMode::Process };
-    let item = |ordinal| PlanItem {
-        ordinal,
-        block: ordinal,
-        subject: SubjectIndex::A,
-        cell: Cell { case: case.clone(), tasks: 1 },
-        timing: None,
-        seed: None,
-    };
-    let plan: Vec<PlanItem> = (0..items).map(item).collect();
-    let (settings, subjects, session) = (settings(), [Subject::as_is(Machine::Host)], session());
-    let new = NewRun {
-        label: None,
-        settings: &settings,
-        subjects: &subjects,
-        workloads: &[],
-        plan: &plan,
-        session: &session,
-    };
-    store.begin_run(&new).unwrap()
-}
-
-/// What a runner was told is saved.
-#[derive(Debug, Default)]
-struct Acknowledged {
-    /// Attempts with the numbers of their intervals, and whether they were closed.
-    attempts: Vec<(AttemptId, u64, bool)>,
-}
-
-/// The interval with that number.
-fn interval(number: u64) -> Interval {
-    Interval { from_ns: number, to_ns: number + 1, operations: vec![number; 3] }
-}
-
-/// Attempts each item, with so many intervals, until a write fails.
-fn measure(
-    store: &mut Store,
-    run: RunId,
-    items: u32,
-    intervals: u64,
-    acknowledged: &mut Acknowledged,
-) -> Option<String> {
-    let mut one = |ordinal: u32| {
-        let mut journal = store.journal(run);
-        let id = journal.begin_attempt(ordinal, UnixMillis(2))?;
-        acknowledged.attempts.push((id, 0, false));
-        let own = acknowledged.attempts.last_mut().unwrap();
-        for number in 0..intervals {
-            journal.record(id, &Event::Window(interval(number)))?;
-            own.1 = number + 1;
-        }
-        journal.record(id, &Event::End(1))?;
-        journal.record(id, &Event::Counter("vmstat.pgfault".into(), 5))?;
-        journal.end_attempt(id, &Outcome::Done, UnixMillis(3))?;
-        own.2 = true;
-        Ok::<(), faultline_model::journal::JournalError>(())
-    };
-    (0..items).find_map(|ordinal| one(ordinal).err()).map(|error| error.problem)
-}
-
-/// Everything acknowledged is in the record: its attempts, their intervals in order, and outcomes.
-fn assert_holds(record: &RunRecord, acknowledged: &Acknowledged) {
-    for &(id, intervals, closed) in &acknowledged.attempts {
-        let attempt = record.attempts.iter().find(|attempt| attempt.id == id).expect("the attempt is there");
-        assert!(attempt.window.len() as u64 >= intervals, "{} of {intervals} intervals", attempt.window.len());
-        assert!(attempt.window.iter().zip(0..).all(|(saved, number)| *saved == interval(number)));
-        if closed {
-            assert_eq!((&attempt.outcome, attempt.counters.len()), (&Some(Outcome::Done), 1));
-        }
-    }
-}
 
 #[test]
 fn what_a_server_acknowledged_is_there_after_it_was_killed() {
@@ -250,10 +153,16 @@ fn what_cannot_be_connected_to_is_refused_in_one_line() {
     assert_unusable(&server.tcp_url(&good, "none"), "the server has no database of that name");
     assert_unusable("postgres://x:sesame@127.0.0.1:1/x", "Connection refused");
     let elsewhere = "postgres://x:sesame@host.invalid/x";
-    assert_unusable(elsewhere, "the connection to postgres://x@host.invalid/x would not be encrypted");
-    assert_unusable(&format!("{elsewhere}?sslmode=require"), "would not be encrypted");
+    assert_unusable(
+        &format!("{elsewhere}?sslmode=prefer"),
+        "the connection to postgres://x@host.invalid/x might not be",
+    );
+    assert_unusable(&format!("{elsewhere}?sslmode=sesame"), "has an `sslmode` that is not supported");
+    assert_unusable(&format!("{elsewhere}?sslrootcert=/nowhere"), "cannot read the certificates in /nowhere");
     let trusted = format!("{elsewhere}?sslmode=disable");
     assert_unusable(&trusted, "cannot connect to the database postgres://x@host.invalid/x: failed to lookup address");
+    assert_unusable(&format!("{}?sslmode=require", server.tcp_url(&good, "postgres")), "the server does not encrypt");
+    assert_unusable("postgres://x:sesame@/x?host=/nowhere&sslmode=require", "is by a Unix socket");
     assert_unusable("postgres://x:sesame@/x?host=/nowhere", "cannot connect");
     for url in
         ["postgres://", "postgres://x:sesame@h:port/x", "postgresql://x:p@ss@h/x", "postgres://x:sesame@h/x?sesame=1"]
@@ -270,6 +179,56 @@ fn what_cannot_be_connected_to_is_refused_in_one_line() {
     for part in ["p@ss", PASSWORD_IN_URL] {
         assert!(!format!("{store:?}").contains(part), "{store:?}");
     }
+}
+
+/// A certificate authority, and the certificate with its key that it made for `localhost`, in PEM.
+fn authority() -> (String, String, String) {
+    let mut authority = CertificateParams::new(Vec::new()).unwrap();
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let key = KeyPair::generate().unwrap();
+    let own = authority.self_signed(&key).unwrap().pem();
+    let of_server = KeyPair::generate().unwrap();
+    let names = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    let certificate = names.signed_by(&of_server, &Issuer::new(authority, key)).unwrap();
+    (own, certificate.pem(), of_server.serialize_pem())
+}
+
+#[test]
+fn connections_are_encrypted_and_the_certificate_is_checked() {
+    let (directory, server) = (tempfile::tempdir().unwrap(), Server::start());
+    let (ours, theirs) = (directory.path().join("ours.pem"), directory.path().join("theirs.pem"));
+    let (authority_of_server, certificate, key) = authority();
+    std::fs::write(&ours, authority_of_server).unwrap();
+    std::fs::write(&theirs, authority().0).unwrap();
+    server.encrypt(&certificate, &key);
+    let url = |host: &str, options: &str| {
+        let login = format!("{USER}:{PASSWORD_IN_URL}");
+        format!("{}?{options}", server.tcp_url(&login, "postgres").replace("127.0.0.1", host))
+    };
+    let verified = |roots: &Path| format!("sslmode=verify-full&sslrootcert={}", roots.display());
+    let mut client = postgres::Client::connect(&server.url("postgres", "public"), postgres::NoTls).unwrap();
+    let mut is_encrypted = || -> Vec<bool> {
+        let query =
+            "SELECT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name LIKE 'faultline%'";
+        client.query(query, &[]).unwrap().iter().map(|row| row.get(0)).collect()
+    };
+    for (options, expected) in
+        [(verified(&ours), true), ("sslmode=require".to_owned(), true), ("sslmode=disable".to_owned(), false)]
+    {
+        let store = Store::open_or_create(Path::new(&url("localhost", &options))).unwrap();
+        assert_eq!(is_encrypted(), [expected], "{options}");
+        drop(store);
+        let until = Instant::now() + Duration::from_secs(20);
+        while !is_encrypted().is_empty() {
+            assert!(Instant::now() < until, "the session does not end");
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+    // Another name, and another authority.
+    assert_unusable(&url("127.0.0.1", &verified(&ours)), "invalid peer certificate");
+    assert_unusable(&url("localhost", &verified(&theirs)), "invalid peer certificate");
+    let required = format!("sslmode=require&sslrootcert={}", theirs.display());
+    assert_unusable(&url("localhost", &required), "invalid peer certificate");
 }
 
 #[test]

@@ -1,6 +1,8 @@
 /*
  * The first process of a guest: mounts what programs need, does what its plan says, tells it all over the channel, and
  * switches the machine off. Linux alone; linked statically, as nothing else is in the initramfs but the workloads.
+ *
+ * As `agent serve DIRECTORY` it does nothing of that, and serves a lab that reaches this machine over SSH (serve.h).
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -13,13 +15,9 @@
 #include <unistd.h>
 
 #include "channel.h"
-#include "files.h"
-#include "loopback.h"
-#include "per_cpu.h"
+#include "commands.h"
 #include "plan.h"
-#include "program.h"
-#include "settings.h"
-#include "symbols.h"
+#include "serve.h"
 
 static const char plan_path[] = "/faultline/plan";
 
@@ -55,58 +53,10 @@ static const char *mount_all(int *error)
     return failed;
 }
 
-/* A setting did not take: programs are not to run without it. */
-static bool is_refused;
-
-static void run(char **words)
+int main(int count, char **words)
 {
-    if (!is_refused)
-        program_run(words);
-}
-
-static void count(char **words)
-{
-    if (!is_refused)
-        program_count(words[1], strcmp(words[0], "whole") == 0, words + 2);
-}
-
-static void set(const char *path, const char *value)
-{
-    if (!is_refused)
-        is_refused = !settings_write(path, value);
-}
-
-/* The agent's own environment is what programs get; itself it reads none of it. */
-static void set_variable(const char *name, const char *value)
-{
-    if (setenv(name, value, 1) != 0)
-        channel_failed("setenv", errno);
-}
-
-static void obey(char **words, size_t count_of_words)
-{
-    if (strcmp(words[0], "run") == 0 && count_of_words >= 2)
-        run(words + 1);
-    else if (strcmp(words[0], "count") == 0 && count_of_words >= 4)
-        count(words + 1);
-    else if (strcmp(words[0], "loopback") == 0 && count_of_words == 1)
-        loopback_up();
-    else if (strcmp(words[0], "write") == 0 && count_of_words == 3)
-        set(words[1], words[2]);
-    else if (strcmp(words[0], "env") == 0 && count_of_words == 3)
-        set_variable(words[1], words[2]);
-    else if (strcmp(words[0], "file") == 0 && count_of_words == 2)
-        files_send(words[1]);
-    else if (strcmp(words[0], "symbols") == 0 && count_of_words == 1)
-        symbols_send();
-    else if (strcmp(words[0], "per-cpu") == 0 && count_of_words == 3)
-        per_cpu_send(words + 1);
-    else
-        channel_print("failed", "the plan's command '%s' is not known", words[0]);
-}
-
-int main(void)
-{
+    if (count == 3 && strcmp(words[1], "serve") == 0)
+        return serve(words[2]);
     if (getpid() != 1) {
         fprintf(stderr, "faultline: this is the first process of a guest; it does nothing elsewhere\n");
         return EXIT_FAILURE;
@@ -118,10 +68,7 @@ int main(void)
         channel_failed(unmounted, mount_error);
     if (!plan_read(plan_path))
         channel_failed(plan_path, errno);
-    size_t count;
-    char **words;
-    while ((words = plan_next(&count)) != NULL)
-        obey(words, count);
+    commands_obey();
     channel_print("end", "%s", "");
     channel_drain();
     reboot(RB_POWER_OFF);

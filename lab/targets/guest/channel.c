@@ -13,6 +13,8 @@
 
 enum { HEADER_BYTES = 64 };
 
+static const char format_and_version[] = "faultline-guest 1";
+
 static int port = -1;
 
 void channel_open(void)
@@ -26,7 +28,16 @@ void channel_open(void)
     cfmakeraw(&line); /* bytes go out as they are: no carriage returns, no control characters acted on */
     cfsetspeed(&line, B115200);
     tcsetattr(port, TCSANOW, &line);
-    channel_print("hello", "faultline-guest 1");
+    channel_print("hello", "%s", format_and_version);
+}
+
+bool channel_take_output(void)
+{
+    port = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (port < 0)
+        return false;
+    channel_print("hello", "%s", format_and_version);
+    return true;
 }
 
 static void write_whole(struct iovec *parts, int count)
@@ -75,6 +86,12 @@ void channel_print(const char *kind, const char *format, ...)
 void channel_failed(const char *step, int error)
 {
     channel_print("failed", "%s: %s", step, strerror(error));
+}
+
+void channel_break_line(void)
+{
+    struct iovec end = {.iov_base = (void *)"\n", .iov_len = 1};
+    write_whole(&end, 1);
 }
 
 void channel_drain(void)

@@ -40,10 +40,10 @@ static bool is_whole(void)
     return true;
 }
 
-bool plan_read(const char *path)
+bool plan_take(char *bytes, size_t length)
 {
-    size_t length;
-    char *bytes = read_whole(path, &length);
+    free(words);
+    word_count = next = 0;
     words = calloc(length + 1, sizeof *words); /* a word has a byte at least: its end */
     if (bytes == NULL || words == NULL)
         return false;
@@ -54,6 +54,18 @@ bool plan_read(const char *path)
     word_count = 0;
     errno = EINVAL;
     return false;
+}
+
+bool plan_read(const char *path)
+{
+    size_t length;
+    char *bytes = read_whole(path, &length);
+    return plan_take(bytes, length);
+}
+
+void plan_rewind(void)
+{
+    next = 0;
 }
 
 char **plan_next(size_t *count)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -92,4 +93,50 @@ bool settings_write(const char *path, const char *value)
         return true;
     channel_print("not-started", "%s can't be set to '%s': it reads '%s' after that", path, value, value_now);
     return false;
+}
+
+/* A setting as it was before it was changed. */
+struct change {
+    struct change *earlier;
+    char path[VALUE_BYTES];
+    char value[VALUE_BYTES];
+};
+
+static struct change *changes;
+
+bool settings_change(const char *path, const char *value)
+{
+    struct change *change = calloc(1, sizeof *change);
+    char now[VALUE_BYTES];
+    int error = change == NULL ? ENOMEM : strlen(path) >= sizeof change->path ? ENAMETOOLONG : read_value(path, now);
+    if (error != 0) {
+        channel_print("not-started", "%s can't be read: %s", path, strerror(error));
+        free(change);
+        return false;
+    }
+    strcpy(change->path, path);
+    strcpy(change->value, chosen(now));
+    change->earlier = changes;
+    changes = change;
+    return settings_write(path, value);
+}
+
+/* Whether the setting has that value. */
+static bool reads(const char *path, const char *value)
+{
+    char now[VALUE_BYTES];
+    return read_value(path, now) == 0 && same_words(chosen(now), value);
+}
+
+void settings_put_back(void)
+{
+    while (changes != NULL) {
+        struct change *last = changes;
+        int error = reads(last->path, last->value) ? 0 : write_value(last->path, last->value);
+        if (!reads(last->path, last->value))
+            channel_print("left-changed", "%s can't be set to '%s' again: %s", last->path, last->value,
+                          error != 0 ? strerror(error) : "it reads another value after that");
+        changes = last->earlier;
+        free(last);
+    }
 }

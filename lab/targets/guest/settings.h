@@ -1,4 +1,4 @@
-/* The system's settings in the guest, each a file of one line. It boots anew for each plan, so nothing is put back. */
+/* The system's settings, each a file of one line. A guest boots anew for each plan, so nothing is put back there. */
 #ifndef SETTINGS_H
 #define SETTINGS_H
 
@@ -6,5 +6,11 @@
 
 /* Writes the value into the file and sees whether it took; false when it did not: `not-started` has said why then. */
 bool settings_write(const char *path, const char *value);
+
+/* The same for a setting that is put back later. */
+bool settings_change(const char *path, const char *value);
+
+/* Gives each changed setting the value that it had, the last change first. `left-changed` names each one that could not be put back. */
+void settings_put_back(void);
 
 #endif

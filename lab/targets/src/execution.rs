@@ -73,6 +73,11 @@ pub enum Ending {
         /// Which setting, and why, in words.
         text: String,
     },
+    /// The connection to the host on which it ran was lost, or could not be made again.
+    ConnectionLost {
+        /// Why, in words.
+        text: String,
+    },
     /// The guest in which it ran failed.
     GuestFailed {
         /// How it failed.

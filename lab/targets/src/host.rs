@@ -12,6 +12,7 @@ mod room;
 mod topology;
 
 pub use room::machines_at_once;
+pub(crate) use topology::pinning_order;
 
 use crate::execution::LineSink;
 use crate::{Ending, Execution, StopFlag, Target, TargetError};

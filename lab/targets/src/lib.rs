@@ -1,8 +1,9 @@
 //! Where a run happens. A target describes its machine and executes workloads on it, with time limits.
 //!
-//! There are two: this host, and a guest in an emulator, which boots for each execution. A guest can count with the lens
-//! (`counting`). `runner` decides what to execute and what to do with the output.
+//! There are three: this host, a guest in an emulator, which boots for each execution, and another host that is reached over SSH. A guest can count with
+//! the lens (`counting`). `runner` decides what to execute and what to do with the output.
 
+mod agent;
 pub mod counting;
 mod executable;
 mod execution;
@@ -15,6 +16,7 @@ mod program_output;
 pub mod qemu;
 pub mod search_path;
 mod settings_guard;
+pub mod ssh;
 mod stop;
 mod system_files;
 mod system_settings;

@@ -255,7 +255,7 @@ impl Reader<'_> {
 }
 
 /// Numbers in a list such as `0-3,8`.
-fn list(text: &str) -> Vec<u32> {
+pub(crate) fn list(text: &str) -> Vec<u32> {
     let ranges = text.split(',').filter_map(|range| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         Some(first.parse::<u32>().ok()?..=last.parse::<u32>().ok()?)

@@ -1,8 +1,7 @@
 //! A guest in QEMU as a target: boots a Linux kernel with an initramfs of Faultline's own for each execution (`machine`). Beside it, machines with any
 //! system (`bare`).
 //!
-//! `execution` says what the guest's agent does, and what became of it; `frame` reads what the agent sends. The agent itself is C, in `guest/` next to
-//! this crate's sources.
+//! `execution` says what the guest's agent does, and what became of it.
 
 mod bare;
 mod boot;
@@ -12,14 +11,11 @@ mod console;
 mod emulator;
 mod execution;
 mod facts;
-mod frame;
 mod initramfs;
 mod kernel_image;
 mod machine;
 mod memory;
-mod plan;
 mod probe;
-mod programs;
 mod region_end;
 mod request;
 mod symbols;

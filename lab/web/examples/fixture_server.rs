@@ -1,13 +1,13 @@
 //! Serves a made-up database on any free port of loopback, for the browser tests, until its standard input ends. Prints the address. With the name of a
-//! directory, first writes its pages there as files.
+//! directory, first writes its pages there as files. With `--token`, it asks for a token, which it prints behind the address.
 //!
-//! `cargo run -p faultline-web --example fixture_server -- [DIR]`
+//! `cargo run -p faultline-web --example fixture_server -- [DIR | --token]`
 
 #[path = "../tests/filled/mod.rs"]
 mod filled;
 
 use faultline_experiment::Places;
-use faultline_web::{ServeRequest, Server, export_site};
+use faultline_web::{DeclaredQuirks, NewToken, ServeRequest, Server, Tokens, export_site};
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -17,18 +17,25 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = tempfile::tempdir()?;
     let database = directory.path().join("db.sqlite");
     filled::fill(&database, true);
+    filled::add_moved(&database);
+    filled::add_growing(&database);
     let places = Places { database: Some(database), ..Places::find()? };
-    if let Some(site) = std::env::args_os().nth(1) {
-        export_site(Path::new(&site), &places)?;
+    let argument = std::env::args_os().nth(1);
+    let asks_for_token = argument.as_ref().is_some_and(|argument| argument == "--token");
+    if let Some(site) = argument.filter(|_| !asks_for_token) {
+        export_site(Path::new(&site), &DeclaredQuirks::default(), &places)?;
     }
+    let file = directory.path().join("tokens");
+    let token = if asks_for_token { NewToken::add_to(&file)?.token } else { String::new() };
     let request = ServeRequest {
         listen: "127.0.0.1:0".parse()?,
-        tokens: None,
+        tokens: asks_for_token.then(|| Tokens::read(&file)).transpose()?,
         hosts: Vec::new(),
+        quirks: DeclaredQuirks::default(),
         log: Arc::new(|line: &str| eprintln!("{line}")),
     };
     let server = Server::bind(request, places)?;
-    println!("http://{}", server.address());
+    println!("http://{} {token}", server.address());
     let stop = Arc::new(AtomicBool::new(false));
     let ended = Arc::clone(&stop);
     std::thread::spawn(move || {

@@ -4,30 +4,38 @@
 //! looked for again only after a moment, however many clients ask meanwhile.
 
 use crate::problem::Problem;
-use crate::reading::Reader;
+use crate::quirks::DeclaredQuirks;
+use crate::reading::{READ, Reader};
+use crate::said::SaidMark;
 use crate::token::hex;
 use faultline_experiment::stored::{self, StoredHistory};
 use faultline_experiment::{Concluded, Error, ErrorKind, Places};
 use faultline_model::commit::CommitLine;
 use faultline_model::count::Count;
+use faultline_model::history::change::PlacedEvent;
 use faultline_model::history::{CommitOutcome, HistorySeries};
-use faultline_model::plan::{KindOfRun, RunKind};
-use faultline_model::record::{RunHead, RunId, RunLine, RunState};
-use faultline_stats::history::{HistoryRun, StepSettings, series};
+use faultline_model::plan::RunKind;
+use faultline_model::record::{RunHead, RunId, RunLine, RunProgress, RunState};
+use faultline_stats::history::{CommitOrder, Eras, HistoryRun, StepSettings, series, states};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::Mutex;
+use tokio::sync::watch::{Receiver, channel};
+use tokio::time::timeout;
 
-/// How old the answer to a request may be.
+/// How old the answer to a request may be, …
 const FRESH: Duration = Duration::from_secs(2);
+/// … or so many times as old as reading it took, so that reading leaves most of the time to others, …
+const TIMES_READING: u32 = 4;
+/// … but not older than this.
+const OLDEST: Duration = Duration::from_secs(60);
 
 /// Bytes of a history's identifier.
 const ID_BYTES: usize = 8;
 
 /// A history, and how it came to be.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct History {
     /// Names it in addresses. It stays the same as the history goes on.
     pub(crate) id: String,
@@ -36,13 +44,20 @@ pub(crate) struct History {
     /// The values of each commit that was measured, by its name.
     pub(crate) values: BTreeMap<String, Vec<f64>>,
     /// The runs that it came from, and how far each was. Another state makes another series.
-    made_of: Vec<Mark>,
+    made_of: Vec<RunProgress>,
+    /// In which conditions they measured.
+    eras: Eras,
 }
 
 impl History {
+    /// Whether one of its runs is not finished.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.made_of.iter().any(|mark| mark.state == RunState::Open)
+    }
+
     /// Whether a run is one of those that measured it.
     pub(crate) fn has_run(&self, run: RunId) -> bool {
-        self.made_of.iter().any(|mark| mark.0 == run)
+        self.made_of.iter().any(|mark| mark.id == run)
     }
 }
 
@@ -55,6 +70,8 @@ pub(crate) struct Snapshot {
     pub(crate) histories: Vec<Arc<History>>,
     /// Runs of histories that cannot be read: another version saved them, or they are damaged.
     pub(crate) unreadable: Vec<RunId>,
+    /// Up to where the states of changes were read.
+    pub(crate) said: SaidMark,
 }
 
 impl Snapshot {
@@ -77,31 +94,93 @@ impl Snapshot {
 /// The histories, kept.
 pub(crate) struct Histories {
     reader: Reader,
-    kept: Mutex<Option<Kept>>,
+    declared: Arc<DeclaredQuirks>,
+    /// How long a request waits for a read that takes long.
+    patience: Duration,
+    keeping: Arc<Mutex<Keeping>>,
 }
 
-#[derive(Clone)]
+/// What was read last, and what is being read.
+#[derive(Default)]
+struct Keeping {
+    kept: Option<Kept>,
+    reading: Option<Receiver<Ended>>,
+    /// Number of writes that were announced.
+    writes: u64,
+}
+
 struct Kept {
-    at: Instant,
+    /// When it is too old.
+    until: Instant,
     snapshot: Arc<Snapshot>,
 }
 
+/// What a read found; `None` until it has ended.
+type Ended = Option<Result<Arc<Snapshot>, Problem>>;
+
 impl Histories {
-    pub(crate) fn new(reader: Reader) -> Self {
-        Histories { reader, kept: Mutex::new(None) }
+    pub(crate) fn new(reader: Reader, declared: DeclaredQuirks) -> Self {
+        Histories { reader, declared: Arc::new(declared), patience: READ, keeping: Arc::default() }
     }
 
-    /// What is in the database now, or was a moment ago. One request reads, and those that come meanwhile get what it finds. Fails if the database cannot be read in time.
-    pub(crate) async fn now(&self) -> Result<Arc<Snapshot>, Problem> {
-        let mut kept = self.kept.lock().await;
-        if let Some(kept) = kept.as_ref().filter(|kept| kept.at.elapsed() < FRESH) {
-            return Ok(Arc::clone(&kept.snapshot));
+    /// Lets the next request read again, because something was written. What is being read may lack it.
+    pub(crate) fn expire(&self) {
+        let mut keeping = lock(&self.keeping);
+        keeping.writes += 1;
+        keeping.reading = None;
+        if let Some(kept) = keeping.kept.as_mut() {
+            kept.until = Instant::now();
         }
-        let before = kept.as_ref().map(|kept| Arc::clone(&kept.snapshot)).unwrap_or_default();
-        let snapshot = Arc::new(self.reader.read(move |places| read(&before, places)).await?);
-        *kept = Some(Kept { at: Instant::now(), snapshot: Arc::clone(&snapshot) });
-        Ok(snapshot)
     }
+
+    /// What is in the database now, or was a moment ago. One request reads, and those that come meanwhile get what it finds. Fails if the database cannot be
+    /// read in time. A read that takes longer goes on, and a later request gets what it finds. That a read failed is not kept.
+    pub(crate) async fn now(&self) -> Result<Arc<Snapshot>, Problem> {
+        let mut reading = {
+            let mut keeping = lock(&self.keeping);
+            if let Some(kept) = keeping.kept.as_ref().filter(|kept| Instant::now() < kept.until) {
+                return Ok(Arc::clone(&kept.snapshot));
+            }
+            match &keeping.reading {
+                Some(reading) => reading.clone(),
+                None => self.begin(&mut keeping),
+            }
+        };
+        match timeout(self.patience, reading.wait_for(Option::is_some)).await {
+            Err(_) => Err(Problem::still_reading()),
+            Ok(ended) => ended.ok().and_then(|ended| ended.clone()).unwrap_or_else(|| Err(Problem::internal())),
+        }
+    }
+
+    /// Begins to read, on a task that no request can end.
+    fn begin(&self, keeping: &mut Keeping) -> Receiver<Ended> {
+        let before = keeping.kept.as_ref().map(|kept| Arc::clone(&kept.snapshot)).unwrap_or_default();
+        let (sender, receiver) = channel(None);
+        keeping.reading = Some(receiver.clone());
+        let (reader, shared) = (self.reader.clone(), Arc::clone(&self.keeping));
+        let (declared, writes) = (Arc::clone(&self.declared), keeping.writes);
+        tokio::spawn(async move {
+            let begun = Instant::now();
+            let read = reader.read_to_the_end(move |places| read(&before, &declared, places)).await.map(Arc::new);
+            let mut keeping = lock(&shared);
+            if keeping.writes == writes {
+                keeping.reading = None;
+                if let Ok(snapshot) = &read {
+                    let fresh = (begun.elapsed() * TIMES_READING).clamp(FRESH, OLDEST);
+                    keeping.kept = Some(Kept { until: Instant::now() + fresh, snapshot: Arc::clone(snapshot) });
+                }
+            }
+            drop(keeping);
+            // Those who asked may be gone.
+            let _ = sender.send(Some(read));
+        });
+        receiver
+    }
+}
+
+/// Nothing panics while it is locked.
+fn lock(keeping: &Mutex<Keeping>) -> MutexGuard<'_, Keeping> {
+    keeping.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What makes runs belong to one history.
@@ -153,45 +232,45 @@ pub(crate) fn measure(counted: Option<Count>) -> &'static str {
     }
 }
 
-/// How far a run is.
-type Mark = (RunId, RunState, u32);
-
-fn mark(line: &RunLine) -> Mark {
-    (line.id, line.state, line.ended)
-}
-
 /// A run of a history, with as much of it as its series needs.
 struct Loaded {
     run: StoredHistory,
-    mark: Mark,
+    mark: RunProgress,
 }
 
 /// What is in the database, with the histories that have not changed taken from `before`. Fails if the database cannot be read.
-pub(crate) fn read(before: &Snapshot, places: &Places) -> Result<Snapshot, Error> {
+pub(crate) fn read(before: &Snapshot, declared: &DeclaredQuirks, places: &Places) -> Result<Snapshot, Error> {
+    // How far the runs are is read first: if one goes on meanwhile, it is read again the next time.
+    let progress = stored::progress_of_histories(places)?;
     let runs = stored::runs(places)?;
-    let of_histories: BTreeMap<RunId, Mark> =
-        runs.iter().filter(|run| run.kind == KindOfRun::History).map(|run| (run.id, mark(run))).collect();
+    let said = SaidMark::now(&runs, places)?;
+    let of_histories: BTreeMap<RunId, RunProgress> = progress.into_iter().map(|mark| (mark.id, mark)).collect();
     let is_unchanged =
-        |history: &&Arc<History>| history.made_of.iter().all(|mark| of_histories.get(&mark.0) == Some(mark));
+        |history: &&Arc<History>| history.made_of.iter().all(|mark| of_histories.get(&mark.id) == Some(mark));
     let unchanged: Vec<&Arc<History>> = before.histories.iter().filter(is_unchanged).collect();
-    let known: BTreeSet<RunId> = unchanged.iter().flat_map(|history| &history.made_of).map(|mark| mark.0).collect();
+    let known: BTreeSet<RunId> = unchanged.iter().flat_map(|history| &history.made_of).map(|mark| mark.id).collect();
 
     let mut groups = Groups { places, by_key: BTreeMap::new(), unreadable: Vec::new() };
-    of_histories.values().rev().filter(|mark| !known.contains(&mark.0)).for_each(|mark| groups.load(*mark));
+    for mark in of_histories.values().rev().filter(|mark| !known.contains(&mark.id)) {
+        groups.load(*mark)?;
+    }
     let mut histories = Vec::new();
     for history in unchanged {
         match groups.by_key.remove(&Key::of(&history.series)) {
             None => histories.push(Arc::clone(history)),
             Some(further) => {
                 let all: BTreeSet<RunId> =
-                    further.iter().map(|loaded| &loaded.mark).chain(&history.made_of).map(|mark| mark.0).collect();
-                all.iter().rev().filter_map(|run| of_histories.get(run)).for_each(|mark| groups.load(*mark));
+                    further.iter().map(|loaded| &loaded.mark).chain(&history.made_of).map(|mark| mark.id).collect();
+                for mark in all.iter().rev().filter_map(|run| of_histories.get(run)) {
+                    groups.load(*mark)?;
+                }
             }
         }
     }
-    histories.extend(groups.by_key.into_iter().filter_map(|(key, runs)| history(&key, &runs)).map(Arc::new));
+    histories.extend(groups.by_key.into_iter().filter_map(|(key, runs)| history(&key, &runs, declared)).map(Arc::new));
     histories.sort_by_cached_key(|history| Key::of(&history.series));
-    Ok(Snapshot { runs, histories, unreadable: groups.unreadable })
+    let histories = with_states(histories, before, &said, places)?;
+    Ok(Snapshot { runs, histories, unreadable: groups.unreadable, said })
 }
 
 /// Runs of histories, those of each the newest first.
@@ -202,21 +281,27 @@ struct Groups<'a> {
 }
 
 impl Groups<'_> {
-    /// Loads a run into its group; the newer ones are there already.
-    fn load(&mut self, mark: Mark) {
-        let conclusion = match stored::conclusion(Some(mark.0), self.places) {
+    /// Loads a run into its group; the newer ones are there already. Fails if the database cannot be read.
+    fn load(&mut self, mark: RunProgress) -> Result<(), Error> {
+        let conclusion = match stored::conclusion(Some(mark.id), self.places) {
             Ok(conclusion) => conclusion,
             // It was deleted meanwhile.
-            Err(error) if error.kind == ErrorKind::Usage => return,
-            Err(_) => return self.unreadable.push(mark.0),
+            Err(error) if error.kind == ErrorKind::Usage => return Ok(()),
+            Err(error) if error.kind == ErrorKind::Unanswerable => {
+                self.unreadable.push(mark.id);
+                return Ok(());
+            }
+            Err(error) => return Err(error),
         };
         let (Some(key), Concluded::History(results)) = (Key::of_run(&conclusion.head), conclusion.what) else {
-            return self.unreadable.push(mark.0);
+            self.unreadable.push(mark.id);
+            return Ok(());
         };
         let group = self.by_key.entry(key).or_default();
         let mut run = StoredHistory { head: conclusion.head, results: *results };
         lighten(&mut run.head, group.is_empty());
         group.push(Loaded { run, mark });
+        Ok(())
     }
 }
 
@@ -230,12 +315,12 @@ fn lighten(head: &mut RunHead, is_newest: bool) {
 }
 
 /// The history that runs make, the newest run first.
-fn history(key: &Key, loaded: &[Loaded]) -> Option<History> {
+fn history(key: &Key, loaded: &[Loaded], declared: &DeclaredQuirks) -> Option<History> {
     let runs: Vec<HistoryRun<'_>> =
         loaded.iter().map(|one| HistoryRun { head: &one.run.head, results: &one.run.results }).collect();
-    // Quirks that only `faultline.toml` declares are not in the database.
-    let series = series(&runs, &[], &StepSettings::default()).ok().flatten()?;
-    let is_of_it = |one: &&Loaded| series.runs.contains(&one.mark.0);
+    let quirks = declared.of(&key.subject, &key.repository);
+    let series = series(&runs, quirks, &StepSettings::default()).ok().flatten()?;
+    let is_of_it = |one: &&Loaded| series.runs.contains(&one.mark.id);
     let mut values = BTreeMap::new();
     // The newest result of a commit counts, as in the series.
     for result in loaded.iter().filter(is_of_it).flat_map(|one| &one.run.results.commits) {
@@ -245,5 +330,102 @@ fn history(key: &Key, loaded: &[Loaded]) -> Option<History> {
         };
         values.entry(result.commit.clone()).or_insert(measured);
     }
-    Some(History { id: key.id(), series, values, made_of: loaded.iter().map(|one| one.mark).collect() })
+    Some(History {
+        id: key.id(),
+        series,
+        values,
+        eras: Eras::of(&runs),
+        made_of: loaded.iter().map(|one| one.mark).collect(),
+    })
+}
+
+/// The histories with the states of their steps. Those of `before` have theirs, unless something was said since. Fails if the database cannot be read.
+fn with_states(
+    histories: Vec<Arc<History>>,
+    before: &Snapshot,
+    now: &SaidMark,
+    places: &Places,
+) -> Result<Vec<Arc<History>>, Error> {
+    let is_kept = |history: &Arc<History>| {
+        before.said == *now && before.histories.iter().any(|before| Arc::ptr_eq(before, history))
+    };
+    let changed: Vec<_> =
+        histories.iter().filter(|history| !is_kept(history)).map(|history| (&history.series, &history.eras)).collect();
+    let mut said = stored::said_of_all(&changed, places)?.into_iter();
+    let with_states = |history: Arc<History>| match is_kept(&history) {
+        true => history,
+        false => with_said(history, &said.next().unwrap_or_default()),
+    };
+    Ok(histories.into_iter().map(with_states).collect())
+}
+
+/// The history with the states that follow from what was said.
+fn with_said(history: Arc<History>, said: &[PlacedEvent]) -> Arc<History> {
+    let mut history = Arc::unwrap_or_clone(history);
+    // Whether the walk mixes parallel branches is not saved, so no step is called fixed that may be on another branch.
+    states(&mut history.series, said, CommitOrder::Branches);
+    Arc::new(history)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::StatusCode;
+    use faultline_store::Store;
+    use std::path::Path;
+
+    fn places(database: &Path) -> Places {
+        Places { database: Some(database.to_owned()), ..Places::find().unwrap() }
+    }
+
+    #[tokio::test]
+    async fn a_read_that_takes_long_is_kept_for_the_next_request() {
+        let directory = tempfile::tempdir().unwrap();
+        let database = directory.path().join("db.sqlite");
+        drop(Store::open_or_create(&database).unwrap());
+        let histories = Histories {
+            patience: Duration::ZERO,
+            ..Histories::new(Reader::new(places(&database), Arc::new(|_: &str| {})), DeclaredQuirks::default())
+        };
+        let refused = histories.now().await.unwrap_err();
+        assert_eq!(
+            (refused.status, refused.problem.as_str()),
+            (StatusCode::SERVICE_UNAVAILABLE, "the histories are still being read")
+        );
+        let until = Instant::now() + Duration::from_secs(60);
+        while lock(&histories.keeping).kept.is_none() {
+            assert!(Instant::now() < until, "the read does not end");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert!(histories.now().await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_read_that_fails_is_not_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let database = directory.path().join("db.sqlite");
+        let histories =
+            Histories::new(Reader::new(places(&database), Arc::new(|_: &str| {})), DeclaredQuirks::default());
+        assert_eq!(histories.now().await.unwrap_err().status, StatusCode::SERVICE_UNAVAILABLE);
+        drop(Store::open_or_create(&database).unwrap());
+        assert!(histories.now().await.is_ok());
+    }
+
+    #[test]
+    fn a_run_whose_database_cannot_be_reached_is_neither_deleted_nor_unreadable() {
+        let nowhere = places(Path::new("postgres://x@127.0.0.1:1/x"));
+        let mut groups = Groups { places: &nowhere, by_key: BTreeMap::new(), unreadable: Vec::new() };
+        let mark = RunProgress {
+            id: RunId(1),
+            state: RunState::Open,
+            subjects: 1,
+            sessions: 1,
+            planned: 1,
+            skipped: 0,
+            attempts: 0,
+            ended: 0,
+        };
+        assert_eq!(groups.load(mark).unwrap_err().kind, ErrorKind::Unusable);
+        assert_eq!(groups.unreadable, []);
+    }
 }

@@ -1,8 +1,8 @@
 //! Why a request is not met: a status, one line, and a hint. As JSON for programs.
 
 use axum::Json;
-use axum::http::StatusCode;
 use axum::http::header::RETRY_AFTER;
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use faultline_experiment::{Error, ErrorKind};
 use serde::Serialize;
@@ -19,7 +19,7 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
-    fn new(status: StatusCode, problem: impl Into<String>, hint: &str) -> Self {
+    pub(crate) fn new(status: StatusCode, problem: impl Into<String>, hint: &str) -> Self {
         Problem { status, problem: problem.into(), hint: Some(hint.to_owned()) }
     }
 
@@ -53,12 +53,43 @@ impl Problem {
 
     /// Only reading is possible.
     pub(crate) fn read_only() -> Self {
-        Self::new(StatusCode::METHOD_NOT_ALLOWED, "this server only answers GET and HEAD", "it writes nothing")
+        Self::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "this address only answers GET and HEAD",
+            "`faultline serve --token-file FILE` lets readers with a token set the states of changes, and nothing else",
+        )
+    }
+
+    /// A page of somebody else's sends it.
+    pub(crate) fn foreign_page() -> Self {
+        Self::new(
+            StatusCode::FORBIDDEN,
+            "the request comes from a page of another site",
+            "set states on the pages of this server, or send the request without `Origin`",
+        )
     }
 
     /// Too much is asked at the moment.
     pub(crate) fn busy() -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "too many requests are waiting for the database", "ask again later")
+    }
+
+    /// The database cannot be read at the moment.
+    fn unreachable() -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "the database cannot be read at the moment",
+            "ask again later; the server's own output says why",
+        )
+    }
+
+    /// The histories are read for the first time, or after many changes. That goes on.
+    pub(crate) fn still_reading() -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "the histories are still being read",
+            "ask again in a moment; what has been read is kept",
+        )
     }
 
     /// The database did not answer in time.
@@ -71,16 +102,22 @@ impl Problem {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "something failed inside", "the server's own output says what")
     }
 
-    /// An error about what was asked for: it does not exist. Failures of the database say no more than that there was one.
+    /// An error about what was asked for: it does not exist, or gives no answer. Failures of the database say no more than that there was one.
+    /// `database`: as the error names it.
     pub(crate) fn of(error: Error, database: &str) -> Self {
-        match error.kind {
-            ErrorKind::Usage => Problem {
-                status: StatusCode::NOT_FOUND,
-                problem: error.problem.replace(database, "the database"),
-                hint: None,
-            },
-            ErrorKind::Failed | ErrorKind::Stopped => Self::internal(),
-        }
+        let status = match error.kind {
+            ErrorKind::Usage => StatusCode::NOT_FOUND,
+            ErrorKind::Unanswerable => StatusCode::UNPROCESSABLE_ENTITY,
+            ErrorKind::Unusable | ErrorKind::Failed => return Self::unreachable(),
+            ErrorKind::Stopped => return Self::internal(),
+        };
+        let problem = match database {
+            "" => error.problem,
+            name => {
+                error.problem.replace(&format!("the database {name}"), "the database").replace(name, "the database")
+            }
+        };
+        Problem { status, problem, hint: None }
     }
 
     /// The same for what exists and cannot be answered.
@@ -102,10 +139,14 @@ struct Body<'a> {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let body = Body { error: &self.problem, hint: self.hint.as_deref() };
-        let mut response = (self.status, Json(&body)).into_response();
-        if self.status == StatusCode::SERVICE_UNAVAILABLE {
-            response.headers_mut().insert(RETRY_AFTER, axum::http::HeaderValue::from_static(RETRY_SECONDS));
-        }
-        response
+        with_retry((self.status, Json(&body)).into_response())
     }
+}
+
+/// The response; if it is one that passes, with the time after which a client may ask again.
+pub(crate) fn with_retry(mut response: Response) -> Response {
+    if response.status() == StatusCode::SERVICE_UNAVAILABLE {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static(RETRY_SECONDS));
+    }
+    response
 }

@@ -6,7 +6,7 @@ use faultline_experiment::{Error, ErrorKind, Places};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinError, JoinHandle, spawn_blocking};
 use tokio::time::timeout;
 
 /// Reads at once. More would only compete for the disk and the CPUs that a run is measured on.
@@ -16,7 +16,7 @@ const AT_ONCE: usize = 4;
 const QUEUE: Duration = Duration::from_secs(10);
 
 /// Longest time that a read may take. A read that takes longer goes on unheard, and keeps its place among those at once.
-const READ: Duration = Duration::from_secs(30);
+pub(crate) const READ: Duration = Duration::from_secs(30);
 
 /// Reads the database for requests.
 #[derive(Clone)]
@@ -37,31 +37,49 @@ impl Reader {
         &self,
         work: impl FnOnce(&Places) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Problem> {
+        let reading = self.begin(work).await?;
+        match timeout(READ, reading).await {
+            Err(_) => Err(Problem::too_slow()),
+            Ok(read) => self.ended(read),
+        }
+    }
+
+    /// The same, however long it takes.
+    pub(crate) async fn read_to_the_end<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Places) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let reading = self.begin(work).await?;
+        self.ended(reading.await)
+    }
+
+    /// Begins it when it is its turn.
+    async fn begin<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Places) -> Result<T, Error> + Send + 'static,
+    ) -> Result<JoinHandle<Result<T, Error>>, Problem> {
         let turn = timeout(QUEUE, Arc::clone(&self.turns).acquire_owned()).await;
         let turn = turn.map_err(|_| Problem::busy())?.map_err(|_| Problem::internal())?;
         let places = Arc::clone(&self.places);
-        let reading = spawn_blocking(move || {
+        Ok(spawn_blocking(move || {
             let read = work(&places);
             drop(turn);
             read
-        });
-        match timeout(READ, reading).await {
-            Err(_) => Err(Problem::too_slow()),
-            // It panicked: the runtime has said so on standard error.
-            Ok(Err(_)) => Err(Problem::internal()),
-            Ok(Ok(read)) => read.map_err(|error| self.problem(error)),
-        }
+        }))
     }
 
-    fn problem(&self, error: Error) -> Problem {
-        if error.kind != ErrorKind::Usage {
-            (self.log)(&error.problem);
-        }
-        Problem::of(error, &self.database())
+    fn ended<T>(&self, read: Result<Result<T, Error>, JoinError>) -> Result<T, Problem> {
+        // If it panicked, the runtime has said so on standard error.
+        read.map_err(|_| Problem::internal())?.map_err(|error| {
+            if error.kind != ErrorKind::Usage {
+                (self.log)(&error.problem);
+            }
+            Problem::of(error, &self.database())
+        })
     }
 
-    /// The database's path, as messages name it.
-    fn database(&self) -> String {
-        self.places.database.as_ref().map_or_else(String::new, |path| path.display().to_string())
+    /// The database as messages name it: without a password.
+    pub(crate) fn database(&self) -> String {
+        self.places.database_name()
     }
 }

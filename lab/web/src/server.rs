@@ -4,11 +4,13 @@ use crate::guard::{Guard, guard};
 use crate::hosts::Hosts;
 use crate::log::Log;
 use crate::problem::Problem;
+use crate::quirks::DeclaredQuirks;
 use crate::state::State;
 use crate::token::Tokens;
+use crate::unchanged::unchanged;
 use crate::{api, pages};
 use axum::Router;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::IntoResponse;
 use faultline_experiment::{Error, Places, stored};
 use hyper::server::conn::http1;
@@ -21,6 +23,7 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
+use tokio_io_timeout::TimeoutStream;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 
@@ -32,6 +35,8 @@ const MOST_CONNECTIONS: usize = 1024;
 const HEAD: Duration = Duration::from_secs(30);
 /// Longest life of a connection, however slowly its client reads.
 const CONNECTION: Duration = Duration::from_secs(600);
+/// Longest time for which a client may read nothing of its answer. Answers stay in memory until they are read.
+const STALLED: Duration = Duration::from_secs(20);
 /// Longest head of a request, in bytes.
 const HEAD_BYTES: usize = 32 * 1024;
 /// How often it looks whether it is to stop.
@@ -49,6 +54,8 @@ pub struct ServeRequest {
     pub tokens: Option<Tokens>,
     /// Names by which a proxy in front is known, besides `localhost` and addresses in numbers.
     pub hosts: Vec<String>,
+    /// Quirks that are not in the database.
+    pub quirks: DeclaredQuirks,
     /// Takes a line about something that failed inside.
     pub log: Arc<dyn Fn(&str) + Send + Sync>,
 }
@@ -85,9 +92,10 @@ impl Server {
         let listener = TcpListener::bind(request.listen).map_err(taken)?;
         let address = listener.local_addr().map_err(taken)?;
         listener.set_nonblocking(true).map_err(taken)?;
+        let state = State::new(places, request.log, request.quirks, request.tokens.is_some());
         let guard =
             Guard { hosts: Arc::new(Hosts::new(request.listen, &request.hosts)), tokens: request.tokens.map(Arc::new) };
-        Ok(Server { listener, address, routes: routes(State::new(places, request.log), guard) })
+        Ok(Server { listener, address, routes: routes(state, guard) })
     }
 
     /// Where it listens.
@@ -122,6 +130,7 @@ fn routes(state: State, by: Guard) -> Router {
     Router::new()
         .nest("/api/v1", api::routes(state.clone()))
         .merge(pages::routes(state))
+        .layer(from_fn(unchanged))
         .layer(CatchPanicLayer::custom(panicked))
         .layer(from_fn_with_state(by, guard))
         .layer(CompressionLayer::new())
@@ -143,11 +152,13 @@ async fn accept(listener: &tokio::net::TcpListener, routes: &Router, is_stopped:
 
 /// Serves a connection on a task of its own.
 fn serve(stream: TcpStream, place: OwnedSemaphorePermit, routes: Router, graceful: &GracefulShutdown) {
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(STALLED));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD)
         .max_buf_size(HEAD_BYTES)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes));
+        .serve_connection(TokioIo::new(Box::pin(stream)), TowerToHyperService::new(routes));
     let connection = graceful.watch(connection);
     tokio::spawn(async move {
         // That a client goes away, or sends garbage, is nothing to report.

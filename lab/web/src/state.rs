@@ -2,6 +2,7 @@
 
 use crate::histories::Histories;
 use crate::log::Log;
+use crate::quirks::DeclaredQuirks;
 use crate::reading::Reader;
 use faultline_experiment::Places;
 use std::sync::Arc;
@@ -13,11 +14,13 @@ pub(crate) struct State {
     pub(crate) reader: Reader,
     /// The histories in it.
     pub(crate) histories: Arc<Histories>,
+    /// Whether readers may set states of changes: they have a token.
+    pub(crate) may_mark: bool,
 }
 
 impl State {
-    pub(crate) fn new(places: Places, log: Log) -> Self {
+    pub(crate) fn new(places: Places, log: Log, declared: DeclaredQuirks, may_mark: bool) -> Self {
         let reader = Reader::new(places, log);
-        State { histories: Arc::new(Histories::new(reader.clone())), reader }
+        State { histories: Arc::new(Histories::new(reader.clone(), declared)), reader, may_mark }
     }
 }

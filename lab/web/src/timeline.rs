@@ -5,7 +5,7 @@ use crate::problem::Problem;
 use crate::query::Query;
 use faultline_model::history::HistoryPoint;
 use faultline_model::timeline::Timeline;
-use faultline_report::site::{commit_mark, step_mark};
+use faultline_report::site::{commit_mark, quirk_marks, step_mark};
 use faultline_stats::timeline::buckets;
 use std::ops::Range;
 
@@ -78,5 +78,6 @@ pub(crate) fn timeline(history: &History, asked: &Asked) -> Timeline {
         buckets: if are_few { Vec::new() } else { buckets(points, range, asked.width) },
         whole: buckets(points, 0..points.len(), WHOLE),
         steps: series.steps.steps.iter().map(|step| step_mark(series, step)).collect(),
+        quirks: quirk_marks(series),
     }
 }

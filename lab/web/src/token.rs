@@ -12,9 +12,35 @@ use subtle::ConstantTimeEq;
 const MARK: &str = "faultline-token-sha256";
 const BYTES: usize = 32;
 
+/// Digits of a token's hash that name it, if it has no name.
+const NAMING_DIGITS: usize = 8;
+
 /// The hashes of the tokens that are accepted.
 #[derive(Debug, Clone)]
-pub struct Tokens(Vec<[u8; BYTES]>);
+pub struct Tokens(Vec<Token>);
+
+/// A token, by its hash.
+#[derive(Debug, Clone)]
+pub(crate) struct Token {
+    hash: [u8; BYTES],
+    /// Whose it is.
+    pub(crate) name: Option<String>,
+}
+
+impl Token {
+    /// What a token is called that has no name.
+    pub(crate) fn without_name(&self) -> String {
+        format!("token {}", &hex(&self.hash)[..NAMING_DIGITS])
+    }
+
+    /// From a line of the file: the hash, and perhaps a name.
+    fn parse(line: &str) -> Option<Self> {
+        let rest = line.strip_prefix(MARK)?.trim();
+        let (hash, name) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+        let name = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
+        Some(Token { hash: from_hex(hash)?, name })
+    }
+}
 
 /// A file of tokens that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -46,20 +72,17 @@ impl Tokens {
 
     fn parse(text: &str, name: &str) -> Result<Self, TokensError> {
         let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
-        let hash = |(number, line): (usize, &str)| {
-            line.strip_prefix(MARK)
-                .and_then(|hash| from_hex(hash.trim()))
-                .ok_or_else(|| TokensError::NoToken(name.to_owned(), number))
+        let token = |(number, line): (usize, &str)| {
+            Token::parse(line).ok_or_else(|| TokensError::NoToken(name.to_owned(), number))
         };
-        let hashes = lines.map(hash).collect::<Result<Vec<_>, _>>()?;
-        if hashes.is_empty() { Err(TokensError::Empty(name.to_owned())) } else { Ok(Tokens(hashes)) }
+        let tokens = lines.map(token).collect::<Result<Vec<_>, _>>()?;
+        if tokens.is_empty() { Err(TokensError::Empty(name.to_owned())) } else { Ok(Tokens(tokens)) }
     }
 
-    /// Whether it is one of them. Compares it with all, so that the time says nothing.
-    pub(crate) fn accept(&self, token: &str) -> bool {
+    /// Which of them it is. Compares it with all, so that the time says nothing about those that it is not.
+    pub(crate) fn accept(&self, token: &str) -> Option<&Token> {
         let hash: [u8; BYTES] = Sha256::digest(token.as_bytes()).into();
-        let found = self.0.iter().fold(subtle::Choice::from(0), |found, one| found | one.ct_eq(&hash));
-        found.into()
+        self.0.iter().fold(None, |found, one| if one.hash.ct_eq(&hash).into() { Some(one) } else { found })
     }
 }
 
@@ -71,13 +94,20 @@ pub struct NewToken {
 }
 
 impl NewToken {
-    /// Makes a token, and adds its hash to a file, which only its owner may read if it is new. Fails if the file cannot be written.
+    /// Makes a token without a name, as [`NewToken::add_named_to`] does.
     pub fn add_to(path: &Path) -> Result<Self, TokensError> {
+        Self::add_named_to(path, "")
+    }
+
+    /// Makes a token, and adds its hash and its name to a file, which only its owner may read if it is new. Fails if the file cannot be written. `name`: whose it is,
+    /// in one line; nobody's if it is empty.
+    pub fn add_named_to(path: &Path, name: &str) -> Result<Self, TokensError> {
         use std::os::unix::fs::OpenOptionsExt;
         let mut bytes = [0; BYTES];
         getrandom::fill(&mut bytes).map_err(TokensError::NoRandomness)?;
         let token = hex(&bytes);
-        let line = format!("{MARK} {}\n", hex(&Sha256::digest(token.as_bytes())));
+        let line = format!("{MARK} {} {name}", hex(&Sha256::digest(token.as_bytes())));
+        let line = format!("{}\n", line.trim_end());
         let opened = std::fs::OpenOptions::new().append(true).create(true).mode(0o600).open(path);
         opened
             .and_then(|mut file| file.write_all(line.as_bytes()))
@@ -116,13 +146,26 @@ mod tests {
         let path = directory.path().join("tokens");
         let [first, second] = [0, 1].map(|_| NewToken::add_to(&path).unwrap().token);
         let tokens = Tokens::read(&path).unwrap();
-        assert!(tokens.accept(&first) && tokens.accept(&second));
-        assert!(!tokens.accept("") && !tokens.accept(&first[1..]) && !tokens.accept(&first.to_uppercase()));
+        let is_accepted = |token: &str| tokens.accept(token).is_some();
+        assert!(is_accepted(&first) && is_accepted(&second));
+        assert!(!is_accepted("") && !is_accepted(&first[1..]) && !is_accepted(&first.to_uppercase()));
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(!text.contains(&first) && !text.contains(&second));
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         let hash = text.split_whitespace().nth(1).unwrap();
-        assert!(!tokens.accept(hash), "the hash is no token");
+        assert!(!is_accepted(hash), "the hash is no token");
+    }
+
+    #[test]
+    fn a_token_has_the_name_that_it_was_given() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("tokens");
+        let named = NewToken::add_named_to(&path, "A. Uthor").unwrap().token;
+        let other = NewToken::add_to(&path).unwrap().token;
+        let tokens = Tokens::read(&path).unwrap();
+        assert_eq!(tokens.accept(&named).unwrap().name.as_deref(), Some("A. Uthor"));
+        let other = tokens.accept(&other).unwrap();
+        assert_eq!((&other.name, other.without_name().len()), (&None, "token ".len() + NAMING_DIGITS));
     }
 
     #[test]

@@ -90,7 +90,7 @@ fn boot(guest: Guest, kernel: KernelImage, lab: &Lab<'_>) -> Result<Box<dyn Coun
 }
 
 /// The machine in each of the shapes, under the lens, with names.
-fn counting(
+pub(super) fn counting(
     first: &dyn CountableGuest,
     shapes: &[MachineShape],
     lens: Lens,
@@ -105,7 +105,7 @@ fn counting(
 
 /// The kernel's ELF file; reports it if the file has no debug information. Fails if it cannot be read, or if it says that it is of
 /// another build than the kernel's image.
-fn vmlinux(path: &Path, kernel: &KernelImage, observer: &mut dyn Observer) -> Result<Image, Error> {
+pub(super) fn vmlinux(path: &Path, kernel: &KernelImage, observer: &mut dyn Observer) -> Result<Image, Error> {
     let image = Image::read(path).map_err(symbols_failed)?;
     if let (Some((release, build)), Some(banner)) = (&kernel.build, image.banner())
         && !(banner.contains(release.as_str()) && banner.contains(build.as_str()))

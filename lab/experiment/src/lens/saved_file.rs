@@ -45,7 +45,8 @@ pub(super) fn subject_again(again: &LensAgain, what: &str, run: RunId) -> Result
     }
 }
 
-fn digest(path: &Path) -> std::io::Result<String> {
+/// The digest of a file's content, in hexadecimal digits.
+pub(super) fn digest(path: &Path) -> std::io::Result<String> {
     let bytes = std::fs::read(path)?;
     Ok(Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect())
 }

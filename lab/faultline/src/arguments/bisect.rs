@@ -18,6 +18,7 @@ Examples:
   faultline bisect HEAD~50 HEAD --build 'cargo build --release' --keep target/release/bench -- target/release/bench
   faultline bisect v1.4 HEAD --build make --gate -- ./prog        exit status 1 if a commit made it slower
   faultline bisect v1.4 HEAD --layouts 12 --build make -- ./prog  did the code change, or only its places in memory?
+  faultline bisect v1.4 HEAD --revert --build make -- ./prog      and how much would its revert take back today?
   faultline bisect v1.4 HEAD --measure transfers --threads 4 --build make -- ./prog {threads}
                                                                   which commit made cache lines move between CPUs?
 Commits are checked out and built in a directory of ours; the repository and its checkout are only read. A commit that does
@@ -72,6 +73,10 @@ pub(crate) struct Bisect {
     /// Space between sections in these layouts
     #[arg(long, value_enum, value_name = "SPACING", default_value = "gap", requires = "layouts")]
     pub(crate) layout_spacing: Spacing,
+
+    /// Undo each commit that is named on top of NEW, and measure that beside NEW: how much of the step does the revert take back?
+    #[arg(long)]
+    pub(crate) revert: bool,
 
     /// Copies of the command that run at once. Only for time [default: 1]
     #[arg(long, value_name = "N", value_parser = count)]

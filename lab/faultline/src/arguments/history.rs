@@ -140,7 +140,7 @@ pub(crate) struct Changes {
     #[arg(long, value_name = "COMMIT", requires = "gate", value_parser = super::commit)]
     pub(crate) since: Option<faultline_model::subject::Commit>,
 
-    /// Whether a history that is too short to search fails the gate
+    /// Whether an inconclusive history fails the gate: one too short to search, or a step that may be a quirk
     #[arg(long, value_enum, value_name = "ACTION", default_value = "fail", requires = "gate")]
     pub(crate) inconclusive: WhenInconclusive,
 
@@ -154,6 +154,7 @@ Examples:
   faultline history drill app                the newest step for the worse
   faultline history drill app --step 2       the second step that `faultline history changes app` lists
   faultline history drill app --cpus 8       of the series with 8 CPUs
+  faultline history drill app --revert       and how much would the commit's revert take back today?
 The search is that of `faultline bisect`, between the commits of the step. Counts of the history are used again, and so is that a
 commit cannot be measured. Times are measured anew, with both sides in the same blocks: times of other days are not comparable.")]
 pub(crate) struct Drill {
@@ -171,6 +172,14 @@ pub(crate) struct Drill {
     /// Smallest change to search for
     #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = margin)]
     pub(crate) least: f64,
+
+    /// Link the commits on both sides of each step again in N random layouts, as `faultline bisect` does [default: no layouts]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(8..=1000))]
+    pub(crate) layouts: Option<u32>,
+
+    /// Undo each commit that is named on top of the newest one of the history, and measure both together
+    #[arg(long)]
+    pub(crate) revert: bool,
 
     #[command(flatten)]
     pub(crate) conduct: Conduct,
@@ -207,7 +216,7 @@ pub(crate) struct SeriesWithSteps {
     #[arg(value_name = "SUBJECT")]
     pub(crate) subject: String,
 
-    /// Which series: the number of CPUs [default: the first that has steps]
+    /// Which series: the number of CPUs. Required if `--step` or `--at` may mean several [default: the first that has steps]
     #[arg(long, value_name = "N", value_parser = super::count)]
     pub(crate) cpus: Option<u32>,
 

@@ -9,10 +9,10 @@ use std::path::PathBuf;
 Examples:
   faultline serve                                     http://127.0.0.1:8710, for this machine alone
   faultline serve --listen 127.0.0.1:0                any free port
-  faultline serve --new-token tokens                  make a token; the file gets its hash
+  faultline serve --new-token tokens --name 'A. Uthor'    make a token; the file gets its hash
   faultline serve --listen 0.0.0.0:8710 --token-file tokens --host lab.example
-It only reads. Other machines need a token, and nothing is encrypted: put a proxy with TLS in
-front (docs/SERVE.md). Ctrl-C ends it.")]
+It only reads, except that readers with a token can set the states of changes. Other machines need
+a token, and nothing is encrypted: put a proxy with TLS in front (docs/SERVE.md). Ctrl-C ends it.")]
 pub(crate) struct Serve {
     /// Address and port to listen on. Port 0: any that is free
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8710")]
@@ -26,9 +26,17 @@ pub(crate) struct Serve {
     #[arg(long = "host", value_name = "NAME", value_parser = host)]
     pub(crate) hosts: Vec<String>,
 
+    /// File that declares quirks of subjects, as `faultline history` reads it. The pages show them
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
     /// Make a token, print it once, add its hash to this file, and end
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["listen", "token_file", "hosts"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["listen", "token_file", "hosts", "config"])]
     pub(crate) new_token: Option<PathBuf>,
+
+    /// Whose the new token is. States of changes that are set with it have this name
+    #[arg(long, value_name = "NAME", requires = "new_token", value_parser = person)]
+    pub(crate) name: Option<String>,
 }
 
 /// A host's name without a port.
@@ -37,6 +45,15 @@ fn host(text: &str) -> Result<String, String> {
     match !text.is_empty() && text.bytes().all(is_sign) {
         true => Ok(text.to_owned()),
         false => Err("not the name of a host; write it like lab.example, without a port".to_owned()),
+    }
+}
+
+/// A person's name, in one line.
+fn person(text: &str) -> Result<String, String> {
+    let name = text.trim();
+    match !name.is_empty() && name.chars().count() <= 64 && !name.chars().any(char::is_control) {
+        true => Ok(name.to_owned()),
+        false => Err("not a name of 1 to 64 letters in one line".to_owned()),
     }
 }
 
@@ -50,4 +67,8 @@ pub(crate) struct ExportSite {
     /// Directory to write to: empty, not there yet, or written by this command before
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
+
+    /// File that declares quirks of subjects, as `faultline history` reads it. The pages show them
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
 }

@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::places;
 use faultline_experiment::lens::BuildsRequest;
 use faultline_history::bisect::{BisectRequest, MeasureRequest, Wanted};
+use faultline_model::artefact::Artefact;
 use faultline_model::count::Count;
 use faultline_model::plan::PinPolicy;
 use faultline_model::relink::LayoutKind;
@@ -38,7 +39,7 @@ fn request(arguments: &Bisect) -> Result<BisectRequest, Failure> {
         old: arguments.old.clone(),
         new: arguments.new.clone(),
         recipe: building::recipe(&arguments.building)?,
-        command: arguments.command.clone(),
+        artefact: Artefact::Command(arguments.command.clone()),
         search: measure.search(wanted, arguments.repeats),
         layouts: layout_kind(arguments)?,
         measure,
@@ -46,6 +47,7 @@ fn request(arguments: &Bisect) -> Result<BisectRequest, Failure> {
         seed: arguments.seed,
         label: arguments.label.clone(),
         gate: arguments.gate.then(|| arguments.inconclusive.into()),
+        revert: arguments.revert,
     })
 }
 

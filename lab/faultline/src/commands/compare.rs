@@ -18,7 +18,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 pub(crate) fn compare(arguments: &Compare, db: Option<&Path>) -> Result<ExitCode, Failure> {
-    let found = places::for_measuring(&arguments.conduct, db)?;
+    let found = Places { settings: arguments.config.clone(), ..places::for_measuring(&arguments.conduct, db)? };
     let places = Places { sources: arguments.sources.clone().or(found.sources), ..found };
     if arguments.a.is_some() || arguments.b.is_some() {
         return live(sides(arguments)?, &arguments.what, arguments, &places);

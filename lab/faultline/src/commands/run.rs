@@ -4,6 +4,7 @@ use super::measuring;
 use crate::arguments::Run;
 use crate::failure::Failure;
 use crate::places;
+use faultline_experiment::install::InstallRequest;
 use faultline_experiment::{RunRequest, TreeRequest};
 use faultline_model::machine::Machine;
 use faultline_model::role::Role;
@@ -22,6 +23,10 @@ pub(crate) fn run(arguments: &Run, db: Option<&Path>) -> Result<ExitCode, Failur
         },
         tree: tree(arguments),
         machine: arguments.machine.on.clone().unwrap_or_default(),
+        install: arguments
+            .install
+            .clone()
+            .map(|artefact| InstallRequest { artefact, release: arguments.release.clone() }),
         partners: partners(arguments)?,
         seed: arguments.measuring.seed,
         label: arguments.label.clone(),

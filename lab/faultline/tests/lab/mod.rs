@@ -16,7 +16,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// Name of the environment variable that marks our processes.
-const MARK: &str = "FAULTLINE_TEST_MARK";
+pub const MARK: &str = "FAULTLINE_TEST_MARK";
 
 /// Processes that were killed may take a moment to be gone.
 const GONE_LIMIT: Duration = Duration::from_secs(10);
@@ -38,6 +38,11 @@ impl Lab {
 
     pub fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
+    }
+
+    /// The mark of our processes.
+    pub fn mark(&self) -> &str {
+        &self.mark
     }
 
     pub fn db(&self) -> PathBuf {
@@ -166,7 +171,7 @@ header() {{
 }
 
 /// Whether mounts of a new namespace stay in it as they are. What would see to that fails where the root is no mount point.
-fn nothing_mounted_is_shared() -> bool {
+pub fn nothing_mounted_is_shared() -> bool {
     fs::read_to_string("/proc/self/mountinfo").is_ok_and(|mounts| !mounts.contains(" shared:"))
 }
 
@@ -207,7 +212,7 @@ pub fn await_boot(what: &str, condition: impl FnMut() -> bool) {
     await_within(Duration::from_secs(300), what, condition);
 }
 
-fn await_within(limit: Duration, what: &str, mut condition: impl FnMut() -> bool) {
+pub fn await_within(limit: Duration, what: &str, mut condition: impl FnMut() -> bool) {
     let until = Instant::now() + limit;
     while !condition() {
         assert!(Instant::now() < until, "{what} did not come about");

@@ -1,12 +1,17 @@
 //! A table `[subject.NAME]` as it is written, and what it means.
 
+mod kernel;
+
 use super::{HistorySubject, Pick, Walk, Which};
 use crate::bisect::MeasureRequest;
 use faultline_experiment::command_words;
 use faultline_experiment::lens::BuildsRequest;
+use faultline_model::artefact::Artefact;
+use faultline_model::cell::TaskMode;
 use faultline_model::count::Count;
 use faultline_model::plan::PinPolicy;
 use faultline_model::recipe::Recipe;
+use kernel::ReleaseEntry;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
@@ -47,9 +52,15 @@ pub(super) struct Entry {
     #[serde(default)]
     clean: bool,
     build_limit: Option<Length>,
-    command: Words,
+    command: Option<Words>,
+    image: Option<String>,
+    vmlinux: Option<String>,
+    workloads: Option<Vec<String>>,
+    mode: Option<TaskMode>,
+    ops: Option<Number>,
     #[serde(default)]
-    measure: Measure,
+    release: Vec<ReleaseEntry>,
+    measure: Option<Measure>,
     cpus: Option<Vec<Number>>,
     repeats: Option<Number>,
     pin: Option<PinPolicy>,
@@ -61,10 +72,9 @@ pub(super) struct Entry {
 }
 
 /// What is measured.
-#[derive(Clone, Copy, Default, Deserialize)]
+#[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Measure {
-    #[default]
     Time,
     Instructions,
     Transfers,
@@ -131,27 +141,54 @@ impl TryFrom<String> for Length {
 }
 
 impl Entry {
-    /// The subject. `directory`: where its paths begin. Fails with the problem.
-    pub(super) fn subject(self, name: &str, directory: &Path) -> Result<HistorySubject, String> {
+    /// The subjects: one, or for a kernel one for each workload. `directory`: where its paths begin. Fails with the problem.
+    pub(super) fn subjects(self, name: &str, directory: &Path) -> Result<Vec<HistorySubject>, String> {
         let is_sign = |sign: char| sign.is_ascii_alphanumeric() || "._-".contains(sign);
         if name.is_empty() || !name.chars().all(is_sign) {
             return Err("a name has letters, digits, '.', '_' and '-'".to_owned());
         }
-        let which = self.which()?;
-        let (measures, repeats) = (self.measures(directory)?, self.repeats()?);
-        Ok(HistorySubject {
+        if self.is_kernel() {
+            return self.kernels(name, directory);
+        }
+        if let Some(key) = self.key_of_kernels() {
+            return Err(format!("`{key}` belongs to a kernel: give its `image`, or `[[subject.{name}.release]]`"));
+        }
+        let command = self.command.as_ref().map(|words| words.0.clone());
+        let command = command.ok_or("give `command`, or for a kernel `image` or `[[subject.NAME.release]]`")?;
+        Ok(vec![HistorySubject {
             name: name.to_owned(),
+            table: name.to_owned(),
+            which: self.which()?,
+            measures: self.measures(directory)?,
+            repeats: self.repeats()?,
+            recipe: self.recipe()?,
+            artefact: Artefact::Command(command),
+            ..self.common(directory)
+        }])
+    }
+
+    /// What a subject has whatever it is; the rest is replaced.
+    fn common(&self, directory: &Path) -> HistorySubject {
+        HistorySubject {
+            name: String::new(),
+            table: String::new(),
             repository: directory.join(self.repository.as_deref().unwrap_or(".")),
             work: self.work.as_ref().map(|work| directory.join(work)),
-            which,
-            measures,
-            repeats,
+            which: Which::Named(Vec::new()),
+            measures: Vec::new(),
+            repeats: 1,
             limit_ms: self.limit.as_ref().map(|limit| u64::try_from(limit.0.as_millis()).unwrap_or(u64::MAX).max(1)),
             seed: self.seed,
             quirks: Vec::new(),
-            recipe: self.recipe()?,
-            command: self.command.0,
-        })
+            recipe: Recipe {
+                command: Vec::new(),
+                environment: Vec::new(),
+                limit_s: 1,
+                kept: Vec::new(),
+                is_clean: false,
+            },
+            artefact: Artefact::Command(Vec::new()),
+        }
     }
 
     fn pick(&self) -> Result<Pick, String> {
@@ -189,13 +226,7 @@ impl Entry {
     }
 
     fn recipe(&self) -> Result<Recipe, String> {
-        let leaves = |path: &&String| {
-            let mut parts = Path::new(path.as_str()).components();
-            path.is_empty() || !parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
-        };
-        if let Some(path) = self.keep.iter().find(leaves) {
-            return Err(format!("`keep` takes paths below the top of a build, not '{}'", path.escape_debug()));
-        }
+        check_below_the_top("keep", &self.keep)?;
         Ok(Recipe {
             command: self.build.as_ref().map(|build| build.0.clone()).unwrap_or_default(),
             environment: self.environment.clone().into_iter().collect(),
@@ -207,8 +238,8 @@ impl Entry {
 
     fn repeats(&self) -> Result<u32, String> {
         let usual = match self.measure {
-            Measure::Time => USUAL_REPEATS,
-            Measure::Instructions | Measure::Transfers => 1,
+            None | Some(Measure::Time) => USUAL_REPEATS,
+            Some(Measure::Instructions | Measure::Transfers) => 1,
         };
         let repeats = self.repeats.map_or(usual, u32::from);
         let range = 1..=MOST_REPEATS;
@@ -217,18 +248,11 @@ impl Entry {
 
     /// What is measured, for each number of CPUs.
     fn measures(&self, directory: &Path) -> Result<Vec<MeasureRequest>, String> {
-        let cpus: Vec<u32> = self.cpus.iter().flatten().map(|cpus| u32::from(*cpus)).collect();
-        let cpus = if self.cpus.is_none() { vec![1] } else { cpus };
-        if cpus.is_empty()
-            || !cpus.is_sorted_by(|a, b| a < b)
-            || !cpus.iter().all(|cpus| (1..=MOST_CPUS).contains(cpus))
-        {
-            return Err(format!("`cpus` takes ascending numbers from 1 to {MOST_CPUS}, at least one"));
-        }
+        let cpus = self.numbers_of_cpus()?;
         let (what, word) = match self.measure {
-            Measure::Time => return self.times(&cpus),
-            Measure::Instructions => (Count::Instructions, "instructions"),
-            Measure::Transfers => (Count::Transfers, "transfers"),
+            None | Some(Measure::Time) => return self.times(&cpus),
+            Some(Measure::Instructions) => (Count::Instructions, "instructions"),
+            Some(Measure::Transfers) => (Count::Transfers, "transfers"),
         };
         if self.repeats.is_some() {
             return Err(format!(
@@ -248,6 +272,20 @@ impl Entry {
         Ok(cpus.iter().map(|threads| MeasureRequest::Count { what, request: Box::new(request(threads)) }).collect())
     }
 
+    /// The numbers of CPUs, ascending. Fails with the problem.
+    fn numbers_of_cpus(&self) -> Result<Vec<u32>, String> {
+        let cpus: Vec<u32> = self.cpus.iter().flatten().map(|cpus| u32::from(*cpus)).collect();
+        let cpus = if self.cpus.is_none() { vec![1] } else { cpus };
+        let is_right = !cpus.is_empty()
+            && cpus.is_sorted_by(|a, b| a < b)
+            && cpus.iter().all(|cpus| (1..=MOST_CPUS).contains(cpus));
+        if is_right {
+            Ok(cpus)
+        } else {
+            Err(format!("`cpus` takes ascending numbers from 1 to {MOST_CPUS}, at least one"))
+        }
+    }
+
     fn times(&self, cpus: &[u32]) -> Result<Vec<MeasureRequest>, String> {
         let of_lens = [
             ("whole", self.whole.is_some()),
@@ -259,5 +297,17 @@ impl Entry {
         }
         let pin = self.pin.unwrap_or(PinPolicy::Each);
         Ok(cpus.iter().map(|&tasks| MeasureRequest::Time { pin, tasks }).collect())
+    }
+}
+
+/// Fails, with the problem, if a path leaves the top of a build. `key`: where they are declared.
+fn check_below_the_top(key: &str, paths: &[String]) -> Result<(), String> {
+    let leaves = |path: &&String| {
+        let mut parts = Path::new(path.as_str()).components();
+        path.is_empty() || !parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+    };
+    match paths.iter().find(leaves) {
+        Some(path) => Err(format!("`{key}` takes paths below the top of a build, not '{}'", path.escape_debug())),
+        None => Ok(()),
     }
 }

@@ -9,9 +9,11 @@ pub use notify::Notify;
 pub use pick::{Pick, Walk, Which};
 
 use crate::bisect::MeasureRequest;
+use crate::workshop::absolute;
 use entry::Entry;
 use faultline_experiment::Error;
 use faultline_experiment::settings_file::{self, USUAL_FILE};
+use faultline_model::artefact::Artefact;
 use faultline_model::history::quirk::DeclaredQuirk;
 use faultline_model::recipe::Recipe;
 use serde::Deserialize;
@@ -28,12 +30,14 @@ const EXAMPLE: &str = include_str!("example.toml");
 const HINT: &str =
     "docs/HISTORY.md describes the keys of `[subject.NAME]`; `faultline init FILE` writes an example with all of them";
 
-/// A program over the commits of a repository.
+/// A program or kernel over the commits of a repository, or over releases.
 #[derive(Debug, Clone)]
 pub struct HistorySubject {
-    /// Its name.
+    /// Its name; of a kernel `TABLE/WORKLOAD`.
     pub name: String,
-    /// A directory of the repository.
+    /// The name of its table in the file, which the workloads of a kernel share.
+    pub table: String,
+    /// A directory of the repository; of releases, that of the file.
     pub repository: PathBuf,
     /// The directory for checkouts and builds; one among the user's caches if `None`.
     pub work: Option<PathBuf>,
@@ -41,8 +45,8 @@ pub struct HistorySubject {
     pub which: Which,
     /// How a commit is built.
     pub recipe: Recipe,
-    /// Words of the command that is measured.
-    pub command: Vec<String>,
+    /// What is measured of a build.
+    pub artefact: Artefact,
     /// What is measured: once for each number of CPUs, which is a series of its own.
     pub measures: Vec<MeasureRequest>,
     /// Executions of a commit.
@@ -53,6 +57,13 @@ pub struct HistorySubject {
     pub seed: Option<u64>,
     /// Changes of the surroundings that nothing records.
     pub quirks: Vec<DeclaredQuirk>,
+}
+
+impl HistorySubject {
+    /// The directory of the repository as it is saved with runs. Fails if it cannot be saved.
+    pub fn saved_repository(&self) -> Result<String, Error> {
+        absolute(&self.repository)
+    }
 }
 
 /// The subjects of a file.
@@ -75,9 +86,11 @@ struct File {
     notify: Option<notify::Entry>,
     #[serde(default)]
     quirk: Vec<Spanned<quirk::Entry>>,
-    /// Variants of comparisons, which another reader checks.
+    /// Variants of comparisons and hosts, which other readers check.
     #[serde(default, rename = "variant")]
     _variants: Option<IgnoredAny>,
+    #[serde(default, rename = "host")]
+    _hosts: Option<IgnoredAny>,
 }
 
 impl Declared {
@@ -103,22 +116,25 @@ impl Declared {
         let mut subjects = BTreeMap::new();
         for (name, entry) in parsed.subject {
             let at = entry.span();
-            let subject = entry.into_inner().subject(&name, directory).map_err(|problem| {
+            let of_table = entry.into_inner().subjects(&name, directory).map_err(|problem| {
                 settings_file::refused(text, file, at, &format!("subject '{}': {problem}", name.escape_debug()), HINT)
             })?;
-            subjects.insert(name, subject);
+            subjects.extend(of_table.into_iter().map(|subject| (subject.name.clone(), subject)));
         }
         for entry in parsed.quirk {
             let at = entry.span();
             let refused =
                 |problem: String| settings_file::refused(text, file, at.clone(), &format!("quirk: {problem}"), HINT);
             let (names, quirk) = entry.into_inner().quirk().map_err(refused)?;
-            if let Some(name) = names.iter().flatten().find(|name| !subjects.contains_key(*name)) {
+            let is_none = |name: &&String| !subjects.values().any(|subject: &HistorySubject| subject.is_called(name));
+            if let Some(name) = names.iter().flatten().find(is_none) {
                 return Err(refused(format!("there is no subject '{}'", name.escape_debug())));
             }
-            let is_meant = |name: &String| names.as_ref().is_none_or(|names| names.contains(name));
-            let meant = subjects.iter_mut().filter(|(name, _)| is_meant(name));
-            meant.for_each(|(_, subject)| subject.quirks.push(quirk.clone()));
+            let is_meant = |subject: &HistorySubject| {
+                names.as_ref().is_none_or(|names| names.iter().any(|name| subject.is_called(name)))
+            };
+            let meant = subjects.values_mut().filter(|subject| is_meant(subject));
+            meant.for_each(|subject| subject.quirks.push(quirk.clone()));
         }
         if subjects.is_empty() {
             let problem = format!("{} declares no subject", file.display());
@@ -136,17 +152,46 @@ impl Declared {
         if names.is_empty() {
             return Ok(self.subjects.values().collect());
         }
-        names.iter().map(|name| self.subject(name)).collect()
+        let called: Vec<Vec<&HistorySubject>> = names.iter().map(|name| self.called(name)).collect::<Result<_, _>>()?;
+        Ok(called.concat())
     }
 
-    fn subject(&self, name: &str) -> Result<&HistorySubject, Error> {
-        self.subjects.get(name).ok_or_else(|| {
+    /// The only subject of that name. Fails if there is none, or if the name stands for several workloads of a kernel.
+    pub fn one(&self, name: &str) -> Result<&HistorySubject, Error> {
+        match self.called(name)?.as_slice() {
+            [one] => Ok(one),
+            several => {
+                let names: Vec<&str> = several.iter().map(|subject| subject.name.as_str()).collect();
+                Err(Error::usage(
+                    format!(
+                        "'{}' has {} workloads, and each is a history of its own",
+                        name.escape_debug(),
+                        names.len()
+                    ),
+                    format!("name one: {}", names.join(", ")),
+                ))
+            }
+        }
+    }
+
+    /// The subjects of that name, or of the table of that name. Fails if there is none.
+    fn called(&self, name: &str) -> Result<Vec<&HistorySubject>, Error> {
+        let called: Vec<&HistorySubject> = self.subjects.values().filter(|subject| subject.is_called(name)).collect();
+        if called.is_empty() {
             let names: Vec<&str> = self.subjects.keys().map(String::as_str).collect();
-            Error::usage(
+            return Err(Error::usage(
                 format!("{} declares no subject '{}'", self.file.display(), name.escape_debug()),
                 format!("it declares {}", names.join(", ")),
-            )
-        })
+            ));
+        }
+        Ok(called)
+    }
+}
+
+impl HistorySubject {
+    /// Whether a name means it: its own, or that of its table.
+    fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.table == name
     }
 }
 
@@ -204,7 +249,7 @@ mod tests {
     fn the_example_is_right_with_every_key_that_it_names() {
         let example = parse(EXAMPLE).unwrap();
         let app = &example.subjects["app"];
-        assert_eq!((app.command.as_slice(), app.repeats), (&["./prog".to_owned(), "1000".to_owned()][..], 7));
+        assert_eq!((app.artefact.command(), app.repeats), (&["./prog".to_owned(), "1000".to_owned()][..], 7));
         assert_eq!(app.repository, Path::new("here/."));
         // Each key that is commented out belongs to a subject too, whatever value it has.
         let (of_subject, others) = EXAMPLE.split_once("# [[quirk]]").unwrap();
@@ -235,7 +280,7 @@ mod tests {
                 .starts_with("here/f.toml:3: unknown field `brnach`, expected one of ")
         );
         assert!(wrong("[subjects.a]\n").starts_with("here/f.toml:1: unknown field `subjects`"));
-        assert!(wrong("\n[subject.a]\nbuild = 'make'\n").starts_with("here/f.toml:2: missing field `command`"));
+        assert!(wrong("\n[subject.a]\nbuild = 'make'\n").starts_with("here/f.toml:2: subject 'a': give `command`"));
         assert!(wrong("[subject.a]\ncommand = \"'\"\n").starts_with("here/f.toml:2: "));
         assert_eq!(
             wrong("[subject.a]\ncommand = 'x'\nrepeats = 'many'\n"),
@@ -287,6 +332,48 @@ mod tests {
         assert_eq!((*what, request.whole), (Count::Instructions, true));
         assert_eq!(declared.subjects["a"].repeats, 1);
         assert!(declared.chosen(&["b".to_owned()]).unwrap_err().hint.unwrap().contains("declares a"));
+    }
+
+    #[test]
+    fn each_workload_of_a_kernel_is_a_subject_and_the_table_names_all() {
+        let declared = parse(
+            "[subject.linux]\nimage = 'boot/bzImage'\nkeep = ['System.map']\nworkloads = ['zero_fill:base', 'map_churn:threads']\n\
+             cpus = [1, 8]\nops = 64\nmode = 'thread'\n[[quirk]]\nwhat = 'x'\nsince = '2026-11-20'\nsubjects = ['linux']\n",
+        )
+        .unwrap();
+        let names: Vec<&str> = declared.subjects.keys().map(String::as_str).collect();
+        assert_eq!(names, ["linux/map_churn:threads", "linux/zero_fill:base"]);
+        let zero_fill = declared.one("linux/zero_fill:base").unwrap();
+        let kernel = zero_fill.artefact.kernel().unwrap();
+        assert_eq!((kernel.image.as_str(), kernel.workload.as_str()), ("boot/bzImage", "zero_fill:base"));
+        assert_eq!(zero_fill.recipe.kept, ["System.map", "boot/bzImage"]);
+        let [one, eight] = zero_fill.measures.as_slice() else { panic!("two numbers") };
+        assert_eq!(([one.tasks(), eight.tasks()], eight.count()), ([1, 8], Some(Count::Transfers)));
+        let MeasureRequest::CountOnKernel { request, .. } = eight else { panic!("{eight:?}") };
+        assert_eq!(request.operations, Some(64));
+        assert_eq!(declared.chosen(&["linux".to_owned()]).unwrap().len(), 2);
+        assert!(declared.subjects.values().all(|subject| subject.quirks.len() == 1));
+        assert!(declared.one("linux").unwrap_err().problem.contains("2 workloads"));
+    }
+
+    #[test]
+    fn releases_stand_instead_of_a_repository() {
+        let release = |name: &str, date: &str| {
+            format!("[[subject.linux.release]]\nname = '{name}'\ndate = '{date}'\nkernel = 'k/{name}'\n")
+        };
+        let text = |releases: &str| format!("[subject.linux]\nworkloads = ['zero_fill:base']\n{releases}");
+        let both = [release("6.1", "1970-01-02"), release("6.12", "1970-01-03")].concat();
+        let declared = parse(&text(&both)).unwrap();
+        let Which::Releases(releases) = &declared.subjects["linux/zero_fill:base"].which else { panic!("releases") };
+        let told: Vec<_> = releases.iter().map(|release| (release.name.as_str(), release.released_s)).collect();
+        assert_eq!(told, [("6.1", 86_400), ("6.12", 2 * 86_400)]);
+        assert!(releases.iter().all(|release| Path::new(&release.kernel).is_absolute()));
+        assert!(wrong(&text(&release("6.1", "soon"))).ends_with("release 6.1: 'soon' is no day like 2023-06-10"));
+        assert!(wrong(&text(&release("<b>", "2023-06-10"))).contains("'<b>' names no release"));
+        assert!(
+            wrong("[subject.a]\nimage = '../x'\nworkloads = ['a:b']\n").contains("`image` takes paths below the top")
+        );
+        assert!(wrong("[subject.a]\ncommand = 'x'\nops = 3\n").contains("`ops` belongs to a kernel"));
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! Which commits of a repository are measured.
 
+use faultline_model::artefact::Release;
+use faultline_stats::history::CommitOrder;
 use serde::Deserialize;
 
-/// Which commits of a repository.
+/// Which commits of a repository, or which releases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Which {
     /// Commits of a branch.
@@ -18,6 +20,8 @@ pub enum Which {
     },
     /// Named commits, the oldest first.
     Named(Vec<String>),
+    /// Releases instead of commits, the oldest first.
+    Releases(Vec<Release>),
 }
 
 impl Which {
@@ -26,11 +30,27 @@ impl Which {
         self.adaptive().is_some()
     }
 
+    /// How its commits follow each other.
+    pub(crate) fn order(&self) -> CommitOrder {
+        match self {
+            Which::Branch { walk: Walk::Full, .. } => CommitOrder::Branches,
+            Which::Branch { walk: Walk::FirstParent, .. } | Which::Named(_) | Which::Releases(_) => CommitOrder::Line,
+        }
+    }
+
     /// How many commits adaptive picking measures at most in one call; `None` of any other way to pick.
     pub(crate) fn adaptive(&self) -> Option<u32> {
         match self {
             Which::Branch { pick: Pick::Adaptive { most }, .. } => Some(*most),
-            Which::Branch { .. } | Which::Named(_) => None,
+            Which::Branch { .. } | Which::Named(_) | Which::Releases(_) => None,
+        }
+    }
+
+    /// The releases; none if it has commits.
+    pub(crate) fn releases(&self) -> &[Release] {
+        match self {
+            Which::Releases(releases) => releases,
+            Which::Branch { .. } | Which::Named(_) => &[],
         }
     }
 }

@@ -1,6 +1,7 @@
-//! What lies between the commits of a history's steps, from its repository and the builds that are kept.
+//! What lies between the commits of a history's steps, from its repository and the builds that are kept; and what the lens counted otherwise.
 
 use super::linked;
+use super::moved::moved;
 use crate::commits::Commits;
 use crate::declared::HistorySubject;
 use crate::over::Over;
@@ -10,9 +11,13 @@ use faultline_experiment::{Error, Lab};
 use faultline_model::history::{Between, HistoryPoint, HistorySeries};
 use std::path::Path;
 
-/// Adds to each step what lies between its commits. Fails if the repository, or a commit, is not there any more; then the steps before it have what was
+/// Adds to each step what the lens counted otherwise, and what lies between its commits. Nothing lies between releases. Fails if the repository, or a commit, is not there any more; then the steps before it have what was
 /// found.
 pub fn explain(series: &mut HistorySeries, subject: &HistorySubject, lab: &Lab<'_>) -> Result<(), Error> {
+    series.moved = moved(series, lab)?;
+    if series.has_releases {
+        return Ok(());
+    }
     let workshop = Workshop::open(Path::new(&series.repository), subject.work.as_deref(), lab)?;
     let mut runs = Vec::new();
     for over in Over::all(subject).filter(|over| over.measure.tasks() == series.tasks) {

@@ -113,16 +113,16 @@ fn leads_out(path: &str, target: &str) -> bool {
 }
 
 /// Where patches are applied: an index of ours, and a directory for the parts of mails.
-struct Bench<'a> {
-    repository: &'a Repository,
+pub(super) struct Bench<'a> {
+    pub(super) repository: &'a Repository,
     base: &'a CommitInfo,
-    directory: PathBuf,
-    index: PathBuf,
+    pub(super) directory: PathBuf,
+    pub(super) index: PathBuf,
 }
 
 impl<'a> Bench<'a> {
     /// With the files of a commit. Fails if the directory cannot be written.
-    fn new(repository: &'a Repository, base: &'a CommitInfo, lab: &Lab<'_>) -> Result<Self, Error> {
+    pub(super) fn new(repository: &'a Repository, base: &'a CommitInfo, lab: &Lab<'_>) -> Result<Self, Error> {
         let directory = repository.git.directory().with_file_name("patches");
         let _ = fs::remove_dir_all(&directory);
         fs::create_dir_all(&directory).map_err(|error| unwritable(&directory, &error))?;
@@ -198,8 +198,8 @@ impl<'a> Bench<'a> {
         git.lines(&words, lab).map(drop).map_err(|failure| failure.or_exited_saying(refused, "apply a patch"))
     }
 
-    /// The tree with all patches.
-    fn tree(&self, lab: &Lab<'_>) -> Result<String, Error> {
+    /// The tree with all that was applied.
+    pub(super) fn tree(&self, lab: &Lab<'_>) -> Result<String, Error> {
         let git = self.repository.git.with(&[("GIT_INDEX_FILE", &self.index)]);
         Ok(git.run(&["write-tree"], "write a tree", lab)?.concat())
     }

@@ -20,6 +20,8 @@ impl Repository {
                 commits.retain(|commit| tagged.insert(commit.id.clone()));
                 Ok(Walked { commits, tagged })
             }
+            // They need no repository.
+            Which::Releases(_) => Ok(Walked { commits: Vec::new(), tagged: BTreeSet::new() }),
             Which::Branch { newest, since, walk, .. } => self.walk_branch(newest, since.as_deref(), *walk, lab),
         }
     }

@@ -129,11 +129,12 @@ mod tests {
             confirmed: true,
             change: change.map(|(ratio, high)| Change { ratio, low: 0.5, high, units: 8 }),
             values: None,
-            label: StepLabel::Undecided,
+            label: StepLabel::Inconclusive,
             under_layouts: None,
             layouts: None,
             of_surroundings: None,
             of_commits: None,
+            reverted: None,
             explained: None,
         }
     }

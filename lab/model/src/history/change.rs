@@ -64,6 +64,9 @@ pub struct ChangeEvent {
     pub source: Source,
     /// What it is. A search that did not confirm it says that it is only found.
     pub state: ChangeState,
+    /// Of a search: it neither confirmed the change nor could exclude it, so it says nothing.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_inconclusive: bool,
     /// Why. It comes from outside: it may hold any character.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -72,8 +75,12 @@ pub struct ChangeEvent {
     pub commits: Vec<String>,
 }
 
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
 /// Something that was said of a change, with the change's place at that time.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlacedEvent {
     /// The place.
     pub place: ChangePlace,
@@ -107,6 +114,7 @@ impl HistorySeries {
             repository: self.repository.clone(),
             tasks: self.tasks,
             counted: self.counted,
+            conditions: self.conditions.clone(),
         }
     }
 
@@ -118,19 +126,21 @@ impl HistorySeries {
             by: id(step.by)?,
             latest: id(step.latest)?,
             effect: step.effect,
+            levels: Some([step.from, step.to]),
         })
     }
 
-    /// The step that a place means now, by its number: of those with the same effect whose ranges share a commit with that of the place, the one whose estimated
-    /// commit is nearest. A change that appears in the same range later, when more commits are measured, may be taken for it. `None` if there is none, or if the series lacks the place's commits.
+    /// The step that a place means now, by its number: of those with the same effect and a similar size whose ranges share a commit with that of the place, the one
+    /// whose estimated commit is nearest. `None` if there is none, or if the series lacks the place's commits.
     pub fn step_meant(&self, place: &ChangePlace) -> Option<usize> {
         let positions = self.positions();
         let at = |id: &String| positions.get(id.as_str()).copied();
         let (earliest, by, latest) = (at(&place.earliest)?, at(&place.by)?, at(&place.latest)?);
         let steps = self.steps.steps.iter().enumerate();
         // A range begins after its earliest commit.
-        let is_it =
-            |step: &HistoryStep| step.effect == place.effect && earliest < step.latest && step.earliest < latest;
+        let is_in_range = |step: &HistoryStep| earliest < step.latest && step.earliest < latest;
+        let is_like_it = |step: &HistoryStep| step.effect == place.effect && place.may_be_between([step.from, step.to]);
+        let is_it = |step: &HistoryStep| is_in_range(step) && is_like_it(step);
         let meant = steps.filter(|(_, step)| is_it(step)).min_by_key(|(_, step)| step.by.abs_diff(by));
         meant.map(|(number, _)| number)
     }

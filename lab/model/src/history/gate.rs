@@ -1,6 +1,6 @@
 //! What a gate found of histories: it is open, unless something new is worse, or a series is too short to find steps in it.
 
-use super::{HistorySeries, HistoryStep, StepBasis};
+use super::{Blame, HistorySeries, HistoryStep, StepBasis};
 use crate::changes::Effect;
 use crate::gate::Gate;
 use crate::plan::WhenInconclusive;
@@ -22,6 +22,13 @@ pub enum Finding<'a> {
         /// The step.
         step: &'a HistoryStep,
     },
+    /// A new step for the worse of which it is not shown whether the program or the surroundings made it.
+    Inconclusive {
+        /// The series.
+        series: &'a HistorySeries,
+        /// The step.
+        step: &'a HistoryStep,
+    },
     /// The series is too short to find steps in it.
     TooShort(&'a HistorySeries),
     /// At the newest measured commits no step can be found yet.
@@ -29,7 +36,8 @@ pub enum Finding<'a> {
 }
 
 impl<'a> Gate<Finding<'a>> {
-    /// Applies it to series. `is_new`: whether a step of a series is new. Changes that are ignored, fixed or quirks pass.
+    /// Applies it to series. `is_new`: whether a step of a series is new. Changes that are ignored, fixed or quirks pass. A step that may be a quirk is inconclusive,
+    /// and so is a series that is too short.
     pub fn of_histories(
         all: &'a [HistorySeries],
         is_new: impl Fn(&HistorySeries, &HistoryStep) -> bool,
@@ -39,25 +47,34 @@ impl<'a> Gate<Finding<'a>> {
         for series in all {
             let new = |step: &&HistoryStep| step.effect == Effect::Worse && is_new(series, step);
             for step in series.steps.steps.iter().filter(new) {
-                match step.is_settled() {
-                    true => gate.noted.push(Finding::Settled { series, step }),
-                    false => gate.closed_by.push(Finding::Worse { series, step }),
+                match step.blame() {
+                    _ if step.is_settled() => gate.noted.push(Finding::Settled { series, step }),
+                    Blame::Inconclusive => {
+                        gate.add_inconclusive(Finding::Inconclusive { series, step }, when_inconclusive)
+                    }
+                    Blame::Program | Blame::Surroundings => gate.closed_by.push(Finding::Worse { series, step }),
                 }
             }
-            match (&series.steps.basis, when_inconclusive) {
-                (StepBasis::TooShort { .. }, WhenInconclusive::Fail) => gate.closed_by.push(Finding::TooShort(series)),
-                (StepBasis::TooShort { .. }, WhenInconclusive::Pass) => gate.noted.push(Finding::TooShort(series)),
+            match &series.steps.basis {
+                StepBasis::TooShort { .. } => gate.add_inconclusive(Finding::TooShort(series), when_inconclusive),
                 _ if series.steps.unjudged > 0 => gate.noted.push(Finding::Unjudged(series)),
                 _ => {}
             }
         }
         gate
     }
+
+    fn add_inconclusive(&mut self, found: Finding<'a>, when_inconclusive: WhenInconclusive) {
+        match when_inconclusive {
+            WhenInconclusive::Fail => self.closed_by.push(found),
+            WhenInconclusive::Pass => self.noted.push(found),
+        }
+    }
 }
 
 impl HistorySeries {
-    /// Whether it shows a step of a newer series of the same subject: one with the same effect, whose range shares a commit with that of the step. A quirk
-    /// shows no change of the program.
+    /// Whether it shows a step of a newer series of the same subject: one with the same effect, whose range shares a commit with that of the step. What was a quirk,
+    /// or may have been one, shows no change that is now known to be the program's.
     pub fn shows(&self, newer: &HistorySeries, step: &HistoryStep) -> bool {
         let positions = newer.positions();
         let place = |position: u32| positions.get(self.commit(position)?.id.as_str()).copied();
@@ -66,7 +83,7 @@ impl HistorySeries {
             (Some(earliest), Some(latest)) => earliest < step.latest && step.earliest < latest,
             _ => false,
         };
-        let is_like_it = |own: &HistoryStep| own.effect == step.effect && (!own.is_quirk() || step.is_quirk());
+        let is_like_it = |own: &HistoryStep| own.effect == step.effect && own.blame() >= step.blame();
         self.steps.steps.iter().any(|own| is_like_it(own) && is_it(own))
     }
 }
@@ -76,6 +93,7 @@ mod tests {
     use super::*;
     use crate::commit::CommitInfo;
     use crate::history::change::{ChangeState, StepState};
+    use crate::history::quirk::{CauseLabel, StepCause};
     use crate::history::{HistoryPoint, HistorySteps, PointResult};
     use crate::named_change::ChangePlace;
 
@@ -114,9 +132,13 @@ mod tests {
             subject: "app".to_owned(),
             repository: String::new(),
             command: Vec::new(),
+            workload: None,
+            has_releases: false,
+            moved: Vec::new(),
             counted: None,
             unit: "s".to_owned(),
             tasks: 1,
+            conditions: String::new(),
             runs: Vec::new(),
             left_out: Vec::new(),
             points: commits.iter().map(point).collect(),
@@ -150,6 +172,55 @@ mod tests {
         let better = ChangePlace { effect: Effect::Better, ..place.clone() };
         assert_eq!(new.step_meant(&better), None);
         assert_eq!(series(&[0, 4], vec![worse((0, 1))]).step_meant(&place), None, "its commits are gone");
+    }
+
+    #[test]
+    fn what_was_said_of_a_change_means_no_change_of_another_size_at_the_same_place() {
+        let old = series(&[0, 8], vec![step((0, 1), Effect::Worse)]);
+        let place = old.place_of(&old.steps.steps[0]).unwrap();
+        let sized = |range, to| HistoryStep { to, ..step(range, Effect::Worse) };
+        let new = |steps| series(&[0, 2, 4, 8], steps);
+        // What was one step of 100 % is two: neither is what was marked, unless one has nearly all of it.
+        assert_eq!(new(vec![sized((0, 1), 1.4), sized((2, 3), 1.45)]).step_meant(&place), None);
+        assert_eq!(new(vec![sized((0, 1), 1.05), sized((2, 3), 1.9)]).step_meant(&place), Some(1));
+        let unsized_place = ChangePlace { levels: None, ..place };
+        assert_eq!(new(vec![sized((0, 1), 1.4)]).step_meant(&unsized_place), Some(0), "saved by an older version");
+    }
+
+    /// A step for the worse with this label.
+    fn labelled(label: CauseLabel) -> HistoryStep {
+        let cause = StepCause { quirks: vec!["A".to_owned()], label, of_surroundings: None, of_commits: None };
+        HistoryStep { cause: Some(cause), ..step((0, 1), Effect::Worse) }
+    }
+
+    #[test]
+    fn only_a_quirk_whose_commits_made_no_step_passes() {
+        use CauseLabel::{Code, Inconclusive, MostlyQuirk, Quirk};
+        let opens = |step: HistoryStep| {
+            let all = [series(&[0, 1, 2], vec![step])];
+            [WhenInconclusive::Fail, WhenInconclusive::Pass]
+                .map(|when| Gate::of_histories(&all, |_, _| true, when).is_open())
+        };
+        assert_eq!(opens(labelled(Quirk)), [true, true]);
+        assert_eq!(opens(labelled(MostlyQuirk)), [false, true]);
+        assert_eq!(opens(labelled(Inconclusive)), [false, true]);
+        assert_eq!(opens(labelled(Code)), [false, false]);
+        let state = StepState { now: ChangeState::Confirmed, ..StepState::default() };
+        assert_eq!(
+            opens(HistoryStep { state, ..labelled(Quirk) }),
+            [false, false],
+            "a search measured both sides together"
+        );
+    }
+
+    #[test]
+    fn a_step_that_may_have_been_a_quirk_is_new_once_it_is_code() {
+        let old = |label| series(&[0, 1, 2], vec![labelled(label)]);
+        let is_known = |old: &HistorySeries, label| old.shows(&series(&[0, 1, 2], Vec::new()), &labelled(label));
+        let doubtful = old(CauseLabel::MostlyQuirk);
+        assert!(is_known(&doubtful, CauseLabel::Inconclusive) && is_known(&doubtful, CauseLabel::Quirk));
+        assert!(!is_known(&doubtful, CauseLabel::Code) && is_known(&old(CauseLabel::Code), CauseLabel::Code));
+        assert!(!is_known(&old(CauseLabel::Quirk), CauseLabel::MostlyQuirk));
     }
 
     #[test]

@@ -15,8 +15,11 @@ pub struct ChangeNotice {
     pub subject: String,
     /// The directory of the repository.
     pub repository: String,
-    /// Words of the command that is measured.
+    /// Words of the command that is measured; none of kernels.
     pub command: Vec<String>,
+    /// The workload that kernels ran; `None` of programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<String>,
     /// Copies of the command that run at once, or its threads.
     pub tasks: u32,
     /// What is measured: `time`, or a count of the lens.
@@ -48,6 +51,7 @@ impl ChangeNotice {
             subject: series.subject.clone(),
             repository: series.repository.clone(),
             command: series.command.clone(),
+            workload: series.workload.clone(),
             tasks: series.tasks,
             measure: series.counted.map_or("time", |count| count.word()).to_owned(),
             unit: series.unit.clone(),

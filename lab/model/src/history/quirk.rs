@@ -1,6 +1,6 @@
 //! Quirks: changes of the surroundings of a history's commits, not of the commits. Each is bridged by a commit that was measured before and after it.
 
-use crate::drill::{Change, StepLabel};
+use crate::drill::Change;
 use crate::record::RunId;
 use crate::time::UnixMillis;
 use serde::{Deserialize, Serialize};
@@ -98,13 +98,27 @@ pub struct Bridge {
     pub change: Change,
 }
 
+/// What changed at a step within whose range quirks lie, as far as it is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CauseLabel {
+    /// The commits changed it by more than the smallest change that is a step.
+    Code,
+    /// The surroundings changed it. The commits changed it by at most the smallest change that is a step, and by at most half of the step.
+    Quirk,
+    /// The surroundings changed it. The commits changed it by at most half of the step, but perhaps by more than the smallest change that is a step.
+    MostlyQuirk,
+    /// Neither is shown.
+    Inconclusive,
+}
+
 /// What a quirk says of a step within whose range it lies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepCause {
     /// The letters of the quirks.
     pub quirks: Vec<String>,
     /// Whether the program changed, or the surroundings.
-    pub label: StepLabel,
+    pub label: CauseLabel,
     /// The part of the quirks: the change of the bridges; `None` if one of them is not bridged.
     pub of_surroundings: Option<Change>,
     /// The part of the commits: what remains of the step's change without that.

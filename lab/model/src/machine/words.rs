@@ -1,6 +1,6 @@
-//! A machine's text, as in `--on`: `host`, or `qemu:KEY=VALUE,…`. A comma in a value is written twice.
+//! A machine's text, as in `--on`: `host`, `qemu:KEY=VALUE,…`, or `ssh:USER@HOST:PORT,KEY=VALUE,…`. A comma in a value is written twice.
 
-use super::{Accelerator, Guest, Machine, MachineShape, usual_boot_limit};
+use super::{Accelerator, Guest, Machine, MachineShape, SshHost, usual_boot_limit};
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -8,6 +8,9 @@ use std::time::Duration;
 
 /// The beginning of a guest's name.
 const QEMU: &str = "qemu";
+
+/// The beginning of another host's name.
+const SSH: &str = "ssh";
 
 /// Default number of CPUs.
 const DEFAULT_CPUS: u32 = 4;
@@ -20,7 +23,8 @@ impl FromStr for Machine {
         match kind {
             "host" if rest.is_empty() => Ok(Machine::Host),
             QEMU => Ok(Machine::Qemu(guest(rest)?)),
-            _ => Err("not a machine; `host`, or for example `qemu:cpus=8,sockets=2`".to_owned()),
+            SSH => Ok(Machine::Ssh(ssh_host(rest)?)),
+            _ => Err("not a machine; `host`, or for example `qemu:cpus=8,sockets=2` or `ssh:user@host`".to_owned()),
         }
     }
 }
@@ -52,6 +56,26 @@ fn guest(text: &str) -> Result<Guest, String> {
         MachineShape::new(cpus, sockets, memory_mib).map_err(|error| format!("{}; {}", error.problem, error.hint))?;
     let boot_limit = boot_limit.unwrap_or_else(|| usual_boot_limit(cpus));
     Ok(Guest { shape, kernel, accelerator, boot_limit, parameters })
+}
+
+fn ssh_host(text: &str) -> Result<SshHost, String> {
+    let parts = parts(text);
+    let Some((destination, keys)) = parts.split_first() else {
+        return Err("no host; for example `ssh:user@host`".to_owned());
+    };
+    let mut host = SshHost::at(destination)?;
+    for part in keys {
+        let (key, value) = part
+            .split_once('=')
+            .ok_or_else(|| format!("'{part}' is not KEY=VALUE; write a comma within a value twice"))?;
+        match key {
+            "identity" => host.identity = Some(PathBuf::from(value)),
+            "config" => host.config = Some(PathBuf::from(value)),
+            "scratch" => host = host.with_scratch(value)?,
+            _ => return Err(format!("'{key}' is unknown; identity, config or scratch")),
+        }
+    }
+    Ok(host)
 }
 
 /// The parts between commas, without empty ones. Two commas are one that belongs to a part.
@@ -111,6 +135,7 @@ impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let guest = match self {
             Machine::Host => return f.write_str("host"),
+            Machine::Ssh(host) => return written_host(host, f),
             Machine::Qemu(guest) => guest,
         };
         let (shape, limit) = (guest.shape, humantime::format_duration(guest.boot_limit).to_string().replace(' ', ""));
@@ -121,6 +146,16 @@ impl fmt::Display for Machine {
         write!(f, ",boot_limit={limit},accel={}", guest.accelerator.word())?;
         guest.parameters.iter().try_for_each(|parameter| write!(f, ",append={}", written(parameter)))
     }
+}
+
+fn written_host(host: &SshHost, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(f, "{SSH}:{}", host.destination())?;
+    for (key, path) in [("identity", &host.identity), ("config", &host.config)] {
+        if let Some(path) = path {
+            write!(f, ",{key}={}", written(&path.to_string_lossy()))?;
+        }
+    }
+    host.scratch().map_or(Ok(()), |scratch| write!(f, ",scratch={}", written(scratch)))
 }
 
 #[cfg(test)]
@@ -141,6 +176,10 @@ mod tests {
                 "qemu:memory=2G,kernel=/k,append=a=1,append=b,boot_limit=90s",
                 "qemu:cpus=4,sockets=1,memory=2048M,kernel=/k,boot_limit=1m30s,accel=tcg,append=a=1,append=b",
             ),
+            ("ssh:me@lab.example:2222", "ssh:me@lab.example:2222"),
+            ("ssh:lab", "ssh:lab"),
+            ("ssh:me@[fe80::1%eth0]:22", "ssh:me@[fe80::1%eth0]:22"),
+            ("ssh:lab,scratch=/var/tmp,identity=/k,,1,config=/c", "ssh:lab,identity=/k,,1,config=/c,scratch=/var/tmp"),
         ] {
             let machine: Machine = text.parse().unwrap();
             assert_eq!(machine.to_string(), full);
@@ -163,6 +202,12 @@ mod tests {
             ("qemu:memory=lots", "'lots' is not a size of memory"),
             ("qemu:boot_limit=0s", "'0s' is not a limit"),
             ("qemu:accel=hax", "'hax' is not tcg or kvm"),
+            ("ssh", "no host"),
+            ("ssh:", "no host"),
+            ("ssh:lab,colour=red", "'colour' is unknown; identity, config or scratch"),
+            ("ssh:lab,identity", "'identity' is not KEY=VALUE"),
+            ("ssh:-oProxyCommand=x", "is not the name of a host"),
+            ("ssh:lab,scratch=tmp", "'tmp' is not a path from the root"),
         ] {
             let said = text.parse::<Machine>().unwrap_err();
             assert!(said.contains(problem), "{text}: {said}");

@@ -3,8 +3,11 @@
 import { Kept, type Codec } from './address'
 import { sheetOf, words } from './commit'
 import { fillCommits, markRow } from './commits'
+import { readData } from './data'
 import { Explorer } from './explorer'
 import { drawCourse } from './line'
+import { keepLive, replaceParts } from './live'
+import { wireMarking } from './marking'
 import type { Timeline } from './model'
 import { Ranges } from './ranges'
 import { Strip } from './strip'
@@ -46,9 +49,18 @@ const PAN = 0.5
 /** The fewest commits that are shown. */
 const LEAST = 5
 
+/** Parts of the page that say the same as the plot. */
+const PARTS = ['steps', 'quirks', 'reading']
+
 export function showCourse(timeline: Timeline): void {
   const figure = document.querySelector<HTMLElement>('figure.timeline')
-  if (figure) new Course(figure, timeline)
+  if (!figure) return
+  const course = new Course(figure, timeline)
+  keepLive((page) => {
+    const newer = readData<Timeline>(page)
+    if (newer) course.update(newer)
+    for (const part of replaceParts(page, PARTS)) wireMarking(part)
+  })
 }
 
 class Course {
@@ -64,12 +76,13 @@ class Course {
 
   constructor(
     private readonly figure: HTMLElement,
-    private readonly whole: Timeline,
+    private whole: Timeline,
   ) {
     this.shown = whole
     this.runs = { before: figure.dataset.runBefore ?? '', after: figure.dataset.runAfter ?? '' }
     this.kept = new Kept(CODEC, (state) => this.settled(state))
     this.kept.settle()
+    this.takeQuestion()
     this.ranges = new Ranges(whole, figure.dataset.source ?? null)
     this.strip = new Strip(figure.querySelector('.strip')!, whole, (from, to) => this.zoomTo(from, to))
     const chart = figure.querySelector<HTMLElement>('.chart')!
@@ -90,6 +103,21 @@ class Course {
     this.controls(document.getElementById('toolbar')!)
     this.kept.listen((state, before) => this.changed(state, before))
     void this.load()
+  }
+
+  /** Takes a newer state of the history over. */
+  update(whole: Timeline): void {
+    this.whole = whole
+    this.ranges.update(whole)
+    this.strip.update(whole)
+    void this.load()
+  }
+
+  /** The range that the address asks the server for, unless the reader has chosen another. */
+  private takeQuestion(): void {
+    const { from, to, at } = this.kept.state
+    const isPart = this.whole.from > 0 || this.whole.to < this.whole.commits - 1
+    if (from === null && to === null && at === '' && isPart) this.kept.state = { ...this.kept.state, from: this.whole.from, to: this.whole.to }
   }
 
   /** A state from outside, within what there is; a pinned commit is in the range. */

@@ -1,9 +1,11 @@
-// Draws the course of a history: median line, interval band, single executions, steps, commits that cannot be measured. Knows nothing of pointer and keyboard.
+// Draws the course of a history: median line, interval band, single executions, steps, quirks, commits that cannot be measured. Knows nothing of pointer and keyboard.
 
 import * as Plot from '@observablehq/plot'
+import { lookOf, wordsOf, type Look } from './certainty'
 import type { Drawing } from './explorer'
 import { tickBetween } from './figure'
 import { silent, STYLE } from './frame'
+import { piecesOf } from './joins'
 import type { StepMark, Timeline } from './model'
 import { logTicks } from './ticks'
 import { placeOf, spotsOf, type Across, type Spot } from './timeline'
@@ -15,12 +17,17 @@ export interface Asked {
   log: boolean
 }
 
+const SVG = 'http://www.w3.org/2000/svg'
 const HEIGHT = 340
 const MARGINS = { marginLeft: 74, marginRight: 20, marginTop: 34, marginBottom: 40 }
 /** With more spots than this, each is no longer drawn as a dot of its own. */
 const DOTS = 300
 /** Pixels that the words above a step need. */
 const STEP_WORDS = 150
+/** Share of the range at each end in which the words of a step stand to its inner side. */
+const EDGE = 0.25
+/** Pixels between the bars of two quirks. */
+const QUIRK_LINE = 18
 
 /** The drawing, or nothing when there is no figure to draw. */
 export function drawCourse(timeline: Timeline, asked: Asked, width: number): Drawing<Spot> | null {
@@ -29,6 +36,10 @@ export function drawCourse(timeline: Timeline, asked: Asked, width: number): Dra
   if (levels.length === 0) return null
   const executions = spots.flatMap((spot) => (spot.commit?.values ?? []).map((value) => ({ x: spot.x, value })))
   const values = [...levels.flatMap(({ level }) => [level!.low, level!.high]), ...executions.map(({ value }) => value)].filter((value) => !asked.log || value > 0)
+  const pieces = piecesOf(timeline, levels)
+  const ofPieces = (dotted: boolean) => pieces.flatMap((one, piece): Linked[] => (one.dotted === dotted ? one.spots.map((spot) => ({ spot, piece })) : []))
+  const [solid, dotted] = [ofPieces(false), ofPieces(true)]
+  const alone = pieces.flatMap(({ spots, dotted }) => (!dotted && spots.length === 1 ? spots : []))
   const plot = silent(Plot.plot({
     width,
     height: HEIGHT,
@@ -38,11 +49,14 @@ export function drawCourse(timeline: Timeline, asked: Asked, width: number): Dra
     y: yAxis(values, timeline, asked.log),
     marks: [
       ...stepMarks(timeline, spots, asked, width),
-      Plot.areaY(levels, { x: 'x', y1: low, y2: high, fill: 'var(--accent)', fillOpacity: 0.2 }),
+      quirkBars(timeline, spots, asked),
+      Plot.areaY(solid, { x: xOf, y1: lowOf, y2: highOf, z: 'piece', fill: 'var(--accent)', fillOpacity: 0.2 }),
+      Plot.ruleX(alone, { x: 'x', y1: low, y2: high, stroke: 'var(--accent)', strokeOpacity: 0.35, strokeWidth: 4 }),
       tinyDots(executions),
-      Plot.lineY(levels, { x: 'x', y: median, stroke: 'var(--accent)', strokeWidth: 1.5 }),
+      Plot.lineY(dotted, { x: xOf, y: medianOf, z: 'piece', stroke: 'var(--accent)', strokeWidth: 1.2, strokeDasharray: '1 4', strokeOpacity: 0.8 }),
+      Plot.lineY(solid, { x: xOf, y: medianOf, z: 'piece', stroke: 'var(--accent)', strokeWidth: 1.5 }),
       Plot.dot(levels.length <= DOTS ? levels : [], { x: 'x', y: median, r: 3, fill: 'var(--accent)', stroke: 'var(--paper)', strokeWidth: 1 }),
-      Plot.text(spots.filter((spot) => spot.level === null), { x: 'x', frameAnchor: 'bottom', text: () => '✕', fill: 'var(--bad)', dy: -4 }),
+      Plot.text(spots.filter(isUnusable), { x: 'x', frameAnchor: 'bottom', text: () => '✕', fill: 'var(--bad)', dy: -4 }),
     ],
   }))
   const [x, y] = [plot.scale('x')!, plot.scale('y')!]
@@ -53,6 +67,20 @@ export function drawCourse(timeline: Timeline, asked: Asked, width: number): Dra
 const low = (spot: Spot) => spot.level!.low
 const median = (spot: Spot) => spot.level!.median
 const high = (spot: Spot) => spot.level!.high
+
+/** A spot of a piece of the line. */
+interface Linked {
+  spot: Spot
+  piece: number
+}
+
+const xOf = ({ spot }: Linked) => spot.x
+const lowOf = ({ spot }: Linked) => low(spot)
+const medianOf = ({ spot }: Linked) => median(spot)
+const highOf = ({ spot }: Linked) => high(spot)
+
+/** Whether it has commits that cannot be measured. */
+const isUnusable = (spot: Spot) => spot.level === null || (spot.bucket?.unusable ?? 0) > 0
 
 function xAxis(spots: Spot[], { from, to, across }: Asked, width: number): Plot.ScaleOptions {
   const ticks = Math.max(2, Math.floor((width - MARGINS.marginLeft) / 110))
@@ -65,7 +93,9 @@ function xAxis(spots: Spot[], { from, to, across }: Asked, width: number): Plot.
 function yAxis(values: number[], timeline: Timeline, log: boolean): Plot.ScaleOptions {
   const [least, most] = [values.reduce((a, b) => Math.min(a, b), Infinity), values.reduce((a, b) => Math.max(a, b), -Infinity)]
   const room = (most - least || Math.abs(most) || 1) * 0.08
-  const domain = log ? [least / 1.1, most * 1.1] : [least - room, most + room]
+  // The bars of quirks have room of their own below the values.
+  const below = 1 + timeline.quirks.length
+  const domain = log ? [least / 1.1 ** below, most * 1.1] : [least - room * below, most + room]
   const common = { label: `${timeline.unit}, lower is better`, labelArrow: 'none', tickFormat: tickBetween(domain[0], domain[1], timeline.unit), grid: true, nice: false } as const
   return log ? { ...common, type: 'log', domain, ticks: logTicks(domain[0], domain[1], 6) } : { ...common, type: 'linear', domain, ticks: 6 }
 }
@@ -73,44 +103,73 @@ function yAxis(values: number[], timeline: Timeline, log: boolean): Plot.ScaleOp
 /** All single executions as one element: there may be thousands. */
 function tinyDots(executions: { x: number; value: number }[]): Plot.Markish {
   return (_index, scales) => {
-    const path = document.createElementNS('http://www.w3.org/2000/svg', 'path')
     const place = (x: number, value: number) => `M${(scales.x!(x) as number).toFixed(1)} ${(scales.y!(value) as number).toFixed(1)}h0`
-    path.setAttribute('d', executions.map(({ x, value }) => place(x, value)).join(''))
-    for (const [name, value] of Object.entries({ class: 'executions', stroke: 'var(--accent)', 'stroke-opacity': 0.35, 'stroke-width': 4, 'stroke-linecap': 'round', fill: 'none' })) {
-      path.setAttribute(name, String(value))
-    }
-    return path
+    const d = executions.map(({ x, value }) => place(x, value)).join('')
+    return shape('path', { d, class: 'executions', stroke: 'var(--accent)', 'stroke-opacity': 0.35, 'stroke-width': 4, 'stroke-linecap': 'round', fill: 'none' })
   }
 }
 
 interface Placed {
   step: StepMark
+  look: Look
   x: number
   x1: number
   x2: number
   y: number
+  /** Whether its first commit is in sight; otherwise only a part of its range is. */
+  isWithin: boolean
+  /** To which side of the line its words stand, so that they are not cut off. */
+  anchor: 'start' | 'middle' | 'end'
 }
 
 /** The first commit of each new level as a line, and the range in which it lies as a stripe. */
 function stepMarks(timeline: Timeline, spots: Spot[], { from, to, across }: Asked, width: number): Plot.Markish[] {
-  const inside = timeline.steps.filter((step) => step.by >= from && step.by <= to)
+  const inSight = timeline.steps.filter((step) => step.latest >= from && step.earliest < to)
   const perPixel = (to - from + 1) / Math.max(1, width - MARGINS.marginLeft - MARGINS.marginRight)
+  const bound = (position: number) => Math.min(to, Math.max(from, position))
   let last = -Infinity
   let line = 0
-  const placed = inside.flatMap((step): Placed[] => {
-    const place = (position: number) => placeOf(Math.min(to, Math.max(from, position)), spots, across)
-    const x = place(step.by)
-    if (x === null) return []
-    line = (step.by - last) / perPixel < STEP_WORDS ? (line + 1) % 2 : 0
-    last = step.by
-    return [{ step, x, x1: place(step.earliest) ?? x, x2: place(step.latest) ?? x, y: -8 - line * 13 }]
+  const placed = inSight.map((step): Placed => {
+    const place = (position: number) => placeOf(bound(position), spots, across)
+    const by = bound(step.by)
+    line = (by - last) / perPixel < STEP_WORDS ? (line + 1) % 2 : 0
+    last = by
+    const isWithin = by === step.by
+    const share = (by - from) / Math.max(1, to - from)
+    const anchor = share < EDGE ? 'start' : share > 1 - EDGE ? 'end' : 'middle'
+    return { step, look: lookOf(step), x: place(by), x1: place(step.earliest), x2: place(step.latest), y: -8 - line * 13, isWithin, anchor }
   })
-  const colour = ({ step }: Placed) => (step.is_better ? 'var(--good)' : 'var(--bad)')
+  const colour = ({ look }: Placed) => look.colour
+  const rule = (one: Placed) => Plot.ruleX([one], { x: 'x', stroke: colour, strokeDasharray: one.look.dashes || undefined, strokeWidth: 1.5 })
+  const text = (one: Placed) => (one.isWithin ? wordsOf(one.step) : `${wordsOf(one.step)} (outside)`)
   return [
     Plot.rectX(placed, { x1: 'x1', x2: 'x2', fill: colour, fillOpacity: 0.12 }),
-    Plot.ruleX(placed, { x: 'x', stroke: colour, strokeDasharray: '4 3', strokeWidth: 1.5 }),
-    ...placed.map((one) =>
-      Plot.text([one], { x: 'x', frameAnchor: 'top', dy: one.y, text: () => `${one.step.change}, ${one.step.what}`, fill: colour(one), fontWeight: 600 }),
-    ),
+    ...placed.filter(({ isWithin }) => isWithin).map(rule),
+    ...placed.map((one) => Plot.text([one], { x: 'x', frameAnchor: 'top', dy: one.y, text, textAnchor: one.anchor, fill: colour, fontWeight: 600 })),
   ]
+}
+
+/** The commits that were measured in the surroundings of each quirk: bars at the bottom, each with its letter where it begins. */
+function quirkBars(timeline: Timeline, spots: Spot[], { from, to, across }: Asked): Plot.Markish {
+  return (_index, scales) => {
+    const group = document.createElementNS(SVG, 'g')
+    group.setAttribute('class', 'quirk-bars')
+    const x = (position: number) => scales.x!(placeOf(Math.min(to, Math.max(from, position)), spots, across)) as number
+    timeline.quirks.forEach((quirk, number) => {
+      const y = HEIGHT - MARGINS.marginBottom - QUIRK_LINE * (number + 1)
+      for (const [first, last] of quirk.ranges.filter(([first, last]) => last >= from && first <= to)) {
+        group.append(shape('line', { x1: x(first), x2: x(last), y1: y, y2: y, stroke: 'var(--muted)', 'stroke-width': 3, 'stroke-linecap': 'round' }))
+        const letter = shape('text', { x: x(first), y: y - 4, fill: 'var(--text)', stroke: 'none', 'font-weight': 600, 'text-anchor': 'middle' })
+        letter.textContent = quirk.letter
+        group.append(letter)
+      }
+    })
+    return group
+  }
+}
+
+function shape(name: string, attributes: Record<string, string | number>): SVGElement {
+  const made = document.createElementNS(SVG, name)
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value))
+  return made
 }

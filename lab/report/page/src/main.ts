@@ -5,11 +5,18 @@ import { showCourse } from './course'
 import { readData } from './data'
 import { isCompared } from './improvement'
 import { wireDownload, wireLinks } from './links'
+import { keepLive, replaceParts } from './live'
+import { wireMarking } from './marking'
 import type { Comparison, RunSummary, Timeline } from './model'
+import { showNews } from './news'
 import { wirePrint } from './printing'
 import { showRun } from './run'
 import { makeSortable } from './sorting'
 import { isTimeline } from './timeline'
+import { showWorklist } from './worklist'
+
+/** Parts of lists that change while a run goes on. */
+const LISTS = ['histories', 'open', 'recent']
 
 const data = readData<RunSummary | Comparison | Timeline>()
 document.documentElement.classList.add('live')
@@ -17,6 +24,12 @@ document.querySelectorAll<HTMLTableElement>('table.sortable').forEach(makeSortab
 if (data === null) {
   // A list.
   wireLinks(() => {})
+  showWorklist()
+  const markNews = showNews()
+  keepLive((page) => {
+    for (const part of replaceParts(page, LISTS)) part.querySelectorAll<HTMLTableElement>('table.sortable').forEach(makeSortable)
+    markNews()
+  })
 } else if (isTimeline(data)) {
   wireLinks(() => {})
   showCourse(data)
@@ -28,4 +41,5 @@ if (data === null) {
   wireLinks(showRun(data))
   wireDownload(`faultline-run-${data.run}.json`)
 }
+wireMarking()
 wirePrint()

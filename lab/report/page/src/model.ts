@@ -147,6 +147,9 @@ variant: string,
 /** What a task is. */
 mode: TaskMode, };
 
+/** How certain it is that the program changed at a step. */
+export type Certainty = "certain" | "provisional" | "inconclusive" | "quirk";
+
 /** Samples with one chain of callers. */
 export type ChainFigures = {
 /** The functions, by their places in [`CallersFigures::frames`]: first the one that caused the transfer, then its callers. */
@@ -765,6 +768,8 @@ problem: string, } | { "kind": "not_started",
 /** Why, in words. */
 text: string, } | { "kind": "left_changed",
 /** Which setting, and why, in words. */
+text: string, } | { "kind": "connection_lost",
+/** Why, in words. */
 text: string, } | { "kind": "guest_failed",
 /** How the guest failed. */
 how: GuestFailure,
@@ -849,6 +854,15 @@ failed: number,
 unsupported: number,
 /** Items left out because the time budget was used up. */
 skipped: number, };
+
+/** A change of the surroundings. */
+export type QuirkMark = {
+/** Its letter. */
+letter: string,
+/** What it is, in words. */
+what: string,
+/** First and last positions of commits with results in these surroundings. Commits without a result may lie between. */
+ranges: Array<[number, number]>, };
 
 /** From the smallest to the greatest number of CPUs ≥ 2 that has a figure. */
 export type Reach = {
@@ -984,7 +998,13 @@ change: string,
 /** What that means, and how certain it is, in words. */
 what: string,
 /** Whether values are better after it. */
-is_better: boolean, };
+is_better: boolean,
+/** How certain it is that the program changed. */
+certainty: Certainty,
+/** The word for its state. */
+state: string,
+/** What was said of it, and which parts quirks and commits have, a line for each. */
+said: Array<string>, };
 
 /** What a task is. */
 export type TaskMode = "process" | "thread";
@@ -1027,7 +1047,9 @@ buckets: Array<Bucket>,
 /** The whole history in buckets. */
 whole: Array<Bucket>,
 /** All steps of the history. */
-steps: Array<StepMark>, };
+steps: Array<StepMark>,
+/** All quirks of the history. */
+quirks: Array<QuirkMark>, };
 
 /** A type. */
 export type TypeFigures = {

@@ -13,9 +13,15 @@ export class Ranges {
   private asked: AbortController | null = null
 
   constructor(
-    private readonly whole: Timeline,
+    private whole: Timeline,
     private readonly source: string | null,
   ) {
+    this.newest = whole
+  }
+
+  /** Takes a newer state of the history over. */
+  update(whole: Timeline): void {
+    this.whole = whole
     this.newest = whole
   }
 
@@ -46,6 +52,7 @@ export class Ranges {
 
 /** Whether a timeline has each commit of a range, with its values unless they would be too many. */
 function isAll(timeline: Timeline, from: number, to: number): boolean {
+  if (from < timeline.from || to > timeline.to) return false
   if (timeline.buckets.length > 0) return timeline.from === from && timeline.to === to
   const within = timeline.marks.filter((mark) => mark.position >= from && mark.position <= to)
   const values = within.reduce((sum, mark) => sum + (mark.value?.n ?? 0), 0)

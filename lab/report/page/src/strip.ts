@@ -1,5 +1,6 @@
 // The strip above a plot: the whole history, and the range of it that is shown. Dragging across it chooses another range; what the buttons do is the same.
 
+import { lookOf } from './certainty'
 import type { Timeline } from './model'
 
 const SVG = 'http://www.w3.org/2000/svg'
@@ -15,7 +16,7 @@ export class Strip {
   /** `choose` is told the range that is dragged across, and whether the drag has ended. */
   constructor(
     private readonly host: HTMLElement,
-    private readonly timeline: Timeline,
+    private timeline: Timeline,
     private readonly choose: (from: number, to: number) => void,
   ) {
     this.svg.setAttribute('aria-hidden', 'true')
@@ -23,6 +24,12 @@ export class Strip {
     host.replaceChildren(this.svg)
     host.addEventListener('pointerdown', (event) => this.drag(event))
     new ResizeObserver(() => this.draw()).observe(host)
+  }
+
+  /** Takes a newer state of the history over. */
+  update(timeline: Timeline): void {
+    this.timeline = timeline
+    this.draw()
   }
 
   show(from: number, to: number): void {
@@ -47,12 +54,15 @@ export class Strip {
     const y = (value: number) => 3 + (HEIGHT - 6) * (most > least ? 1 - (value - least) / (most - least) : 0.5)
     const path = (value: (level: { low: number; median: number; high: number }) => number, order = levels) => order.map(({ x, level }) => `${x.toFixed(1)} ${y(value(level)).toFixed(1)}`)
     const band = [...path((level) => level.high), ...path((level) => level.low, levels.toReversed())]
-    const steps = this.timeline.steps.map((step) => element('line', { class: step.is_better ? 'better' : 'worse', x1: this.x(step.by), x2: this.x(step.by), y1: 0, y2: HEIGHT }))
+    const steps = this.timeline.steps.map((step) => element('line', { class: lookOf(step).name, x1: this.x(step.by), x2: this.x(step.by), y1: 0, y2: HEIGHT }))
+    const failed = this.timeline.whole.filter(({ unusable }) => unusable > 0).map(({ first, last }) => this.x((first + last + 1) / 2))
+    const unusable = failed.map((x) => element('line', { class: 'unusable', x1: x, x2: x, y1: HEIGHT - 6, y2: HEIGHT }))
     this.svg.setAttribute('width', String(this.host.clientWidth))
     this.svg.replaceChildren(
       element('polygon', { class: 'range', points: band.join(' ') }),
       element('polyline', { class: 'median', points: path((level) => level.median).join(' ') }),
       ...steps,
+      ...unusable,
       this.frame,
     )
     this.show(this.range.from, this.range.to)

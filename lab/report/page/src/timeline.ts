@@ -55,10 +55,9 @@ function ofBucket(bucket: Bucket, across: Across): Spot {
   }
 }
 
-/** Where a position is on the axis, as far as the spots tell. */
-export function placeOf(position: number, spots: Spot[], across: Across): number | null {
+/** Where a position is on the axis: by date, that of the spot that has it or is nearest to it. */
+export function placeOf(position: number, spots: Spot[], across: Across): number {
   if (across === 'order') return position
-  const at = spots.find((spot) => spot.first <= position && position <= spot.last)
-  if (!at) return null
-  return at.commit ? at.commit.committed_s * 1000 : at.x
+  const distance = (spot: Spot) => Math.max(spot.first - position, position - spot.last, 0)
+  return spots.reduce((nearest, spot) => (distance(spot) < distance(nearest) ? spot : nearest)).x
 }

@@ -50,8 +50,8 @@ export function open(name, { hash = '', ...options } = {}) {
 }
 
 /** Opens an address. `problems` gathers console errors, exceptions, and requests that are not allowed. */
-export async function openPage(address, { scheme = 'light', javaScriptEnabled = true, width = 1280, reducedMotion = 'reduce', offline, allowed }) {
-  const context = await browser.newContext({ colorScheme: scheme, javaScriptEnabled, reducedMotion, viewport: { width, height: 900 }, offline })
+export async function openPage(address, { scheme = 'light', javaScriptEnabled = true, width = 1280, reducedMotion = 'reduce', login, offline, allowed }) {
+  const context = await browser.newContext({ colorScheme: scheme, javaScriptEnabled, reducedMotion, viewport: { width, height: 900 }, offline, httpCredentials: login })
   const page = await context.newPage()
   const problems = []
   page.on('console', (message) => message.type() === 'error' && problems.push(message.text()))

@@ -43,6 +43,17 @@ test('the page of a run has its charts, and a long history its buckets', async (
   }
 })
 
+test('the pages say when they were made, and have the work list of changes', async () => {
+  const { page, problems, close } = await openFile('changes.html')
+  assert.match(await page.locator('.made').innerText(), /^These pages show the database as it was on 20\d\d-\d\d-\d\d \d\d:\d\d UTC\.$/)
+  assert.equal(await page.locator('form').count(), 0)
+  await page.locator('#changes tbody tr').filter({ hasText: 'app' }).first().getByRole('link').first().click()
+  await page.locator('.timeline .chart svg').waitFor()
+  assert.equal(await page.locator('.made').count(), 1)
+  assert.deepEqual(problems, [])
+  await close()
+})
+
 test('nothing of a page is sent anywhere', async () => {
   const { page, close } = await openFile('index.html')
   const refused = await page.evaluate(async () => {

@@ -11,13 +11,14 @@ const PROGRAM = process.env.FAULTLINE_FIXTURE_SERVER ?? fileURLToPath(new URL('.
 
 let server
 let address
+let token
 
-/** Starts the server, and ends it with the tests. `site`: a directory to which it first writes its pages. */
+/** Starts the server, and ends it with the tests. `site`: a directory to which it first writes its pages, or `--token` for a server that asks for a token. */
 export function useServer(site) {
   before(async () => {
     server = spawn(PROGRAM, site ? [site] : [], { stdio: ['pipe', 'pipe', 'inherit'] })
     const [line] = await once(createInterface({ input: server.stdout }), 'line')
-    address = line
+    ;[address, token] = line.split(' ')
   })
   after(() => {
     server.stdin.end()
@@ -27,7 +28,7 @@ export function useServer(site) {
 
 /** What a path answers, as JSON. */
 export async function asked(path) {
-  const answer = await fetch(address + path)
+  const answer = await fetch(address + path, token ? { headers: { authorization: `Bearer ${token}` } } : {})
   return answer.json()
 }
 
@@ -39,5 +40,6 @@ export async function historyCalled(subject, tasks = 1) {
 
 /** Opens a page of the server. `problems` gathers console errors, exceptions, and requests for anything but the server. */
 export function openOf(path, options = {}) {
-  return openPage(address + path, { ...options, offline: false, allowed: (url) => url.startsWith(`${address}/`) })
+  const login = token ? { username: 'B. Uilder', password: token } : undefined
+  return openPage(address + path, { ...options, login, offline: false, allowed: (url) => url.startsWith(`${address}/`) })
 }

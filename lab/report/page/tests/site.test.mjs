@@ -18,6 +18,7 @@ async function addresses() {
   const { executions } = await asked('/api/v1/runs/1/executions?limit=1')
   return {
     overview: '/',
+    changes: '/changes#state=all',
     runs: '/runs',
     run: '/runs/2',
     'run of a history': '/runs/3',
@@ -26,6 +27,7 @@ async function addresses() {
     comparison: '/compare?a=1&b=2',
     history: `/histories/${await historyCalled('app')}`,
     'hostile history': `/histories/${await historyCalled('</script>')}`,
+    'history with quirks': `/histories/${await historyCalled('moved')}`,
     'long history': `/histories/${await historyCalled('long')}`,
   }
 }

@@ -120,6 +120,78 @@ test('of many commits the slowest one is in sight, and a closer look brings sing
   await close()
 })
 
+test('how certain a step is can be seen by its line, its colour and its words', async () => {
+  const { page, problems, close } = await opened('moved')
+  const rules = page.locator('.timeline .chart g[aria-label="rule"] line[stroke-dasharray], .timeline .chart g[aria-label="rule"][stroke-dasharray]')
+  const dashes = await rules.evaluateAll((lines) => lines.map((line) => [line.getAttribute('stroke-dasharray'), (line.getAttribute('stroke') ?? line.querySelector('line').getAttribute('stroke'))]))
+  assert.deepEqual(dashes, [['1 4', 'var(--muted)'], ['6 4', 'var(--partly)']])
+  const words = await page.locator('.timeline .chart svg').innerHTML()
+  assert.match(words, /\+2\d\.\d %, worse[^<]*quirk A/)
+  assert.match(words, /\+2\d\.\d %, worse, provisional/)
+  assert.equal(await page.locator('.strip line.quirk').count(), 1)
+  assert.equal(await page.locator('.strip line.open').count(), 1)
+  assert.deepEqual(problems, [])
+  await close()
+})
+
+test('quirks have letters in the plot, a legend, and stand in the box of their commits', async () => {
+  const { page, close } = await opened('moved')
+  const bars = page.locator('.timeline .chart g.quirk-bars')
+  assert.equal(await bars.locator('line').count(), 1)
+  assert.equal(await bars.locator('text').textContent(), 'A')
+  assert.match(await page.locator('#quirks dd').innerText(), /Quirk A, since run \d+ .*was '6\.1\.0', is '6\.12\.0'/)
+  await page.locator('.timeline .chart').focus()
+  await page.keyboard.press('End')
+  assert.match(await page.locator('.tip').innerText(), /quirk\s+A/)
+  await page.keyboard.press('Home')
+  assert.doesNotMatch(await page.locator('.tip').innerText(), /quirk\s+A/)
+  await close()
+})
+
+test('the line is interrupted at commits that cannot be measured, and dotted where none was tried', async () => {
+  const { page, close } = await opened('app', '#from=25&to=55')
+  const lines = (which) => page.locator(`.timeline .chart g[aria-label="line"]${which} path`)
+  // Commits 30 and 50 cannot be measured.
+  assert.equal(await lines(':not([stroke-dasharray])').count(), 3)
+  assert.equal(await lines('[stroke-dasharray]').count(), 0)
+  await close()
+  const { page: moved, close: closeMoved } = await opened('moved')
+  assert.equal(await moved.locator('.timeline .chart g[aria-label="line"]:not([stroke-dasharray]) path').count(), 2)
+  assert.equal(await moved.locator('.timeline .chart g[aria-label="line"][stroke-dasharray] path').count(), 1)
+  await closeMoved()
+})
+
+test('a step outside the range is drawn as far as its own range reaches into it', async () => {
+  const { page, problems, close } = await opened('moved')
+  // The steps of the made-up history are sharp, so this one gets a wider range on its way.
+  await page.route('**/histories/*', async (route) => {
+    const answer = await route.fetch()
+    const body = (await answer.text()).replace('"by":74,"earliest":73,"latest":74', '"by":74,"earliest":71,"latest":77')
+    await route.fulfill({ response: answer, body })
+  })
+  const drawn = async (hash) => {
+    await page.evaluate((hash) => (location.hash = hash), hash)
+    await page.reload()
+    await page.locator('.timeline .chart svg').waitFor()
+    return page.locator('.timeline .chart svg').innerHTML()
+  }
+  for (const hash of ['#from=75&to=79', '#from=66&to=72']) assert.match(await drawn(hash), /provisional \(outside\)/, hash)
+  for (const hash of ['#from=65&to=71', '#from=40&to=60']) assert.doesNotMatch(await drawn(hash), /provisional/, hash)
+  assert.match(await drawn('#from=70&to=79'), /provisional</)
+  assert.deepEqual(problems, [])
+  await close()
+})
+
+test('a range that the address asks the server for is shown, and all is one press away', async () => {
+  const { page, problems, close } = await openOf(`/histories/${await historyCalled('app')}?from=10&to=29`)
+  assert.equal(await page.locator('#commits tbody tr').count(), 20)
+  assert.equal(await page.locator('.timeline .chart g[aria-label="dot"] circle').count(), 20)
+  await page.getByRole('button', { name: 'All commits' }).click()
+  await page.waitForFunction(() => document.querySelectorAll('#commits tbody tr').length === 120)
+  assert.deepEqual(problems, [])
+  await close()
+})
+
 test('a narrow screen has the plot too', async () => {
   const { page, problems, close } = await opened('app', `#from=${STEP - 20}&to=${STEP + 20}`, { width: 400, scheme: 'dark' })
   const box = await page.locator('.timeline .chart svg').boundingBox()

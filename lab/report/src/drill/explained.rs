@@ -104,7 +104,7 @@ mod tests {
 
     fn step(explained: Option<StepExplained>) -> DrillStep {
         let probability = 1.0;
-        let label = faultline_model::drill::StepLabel::Undecided;
+        let label = faultline_model::drill::StepLabel::Inconclusive;
         DrillStep {
             before: 1,
             after: 3,
@@ -118,6 +118,7 @@ mod tests {
             layouts: None,
             of_surroundings: None,
             of_commits: None,
+            reverted: None,
             explained,
         }
     }

@@ -113,11 +113,12 @@ mod tests {
             confirmed: true,
             change,
             values: None,
-            label: StepLabel::Undecided,
+            label: StepLabel::Inconclusive,
             under_layouts: None,
             layouts: None,
             of_surroundings: None,
             of_commits: None,
+            reverted: None,
             explained: None,
         }
     }

@@ -74,6 +74,7 @@ mod tests {
             layouts: Some(tried),
             of_surroundings: None,
             of_commits: None,
+            reverted: None,
             explained: None,
         };
         sentence(&step, &line).unwrap()
@@ -94,7 +95,7 @@ mod tests {
     #[test]
     fn layouts_that_change_nothing_are_told() {
         let tried = LayoutsTried { tried: 2, distinct: 0, unchanged: 2, failed: 0, between: None, within: None };
-        let told = told(tried, None, StepLabel::Undecided);
+        let told = told(tried, None, StepLabel::Inconclusive);
         assert!(told.contains("with 2 of 2 layouts the linker's output had the same places"), "{told}");
     }
 }

@@ -1,6 +1,6 @@
 //! The steps of histories, with what lies between the commits of each.
 
-use super::{ROOMY, ends, quirks, sentences, sheets, words};
+use super::{ROOMY, ends, moved, quirks, sentences, sheets, words};
 use crate::explained::{Item, files, linked};
 use crate::format::Format;
 use crate::json::json;
@@ -11,6 +11,7 @@ use crate::sheet::Sheet;
 use crate::style::{Signs, Style, UNICODE};
 use crate::table::{self, Table};
 use faultline_model::commit::{CommitInfo, short_name};
+use faultline_model::history::moved::StepMoved;
 use faultline_model::history::quirk::Quirk;
 use faultline_model::history::{Author, Between, HistorySeries, HistoryStep};
 use faultline_model::time::UnixMillis;
@@ -68,11 +69,11 @@ fn markdown(series: &HistorySeries) -> String {
     text
 }
 
-/// What was said, the commits, the files, and what was linked.
+/// What was said, what moved, the commits, the files, and what was linked.
 fn items(series: &HistorySeries, step: &HistoryStep, signs: &Signs) -> Vec<Item> {
     let said = words::log(series, step, signs).into_iter().map(|text| Item::new(0, text));
     let between = step.between.iter().flat_map(|between| items_between(series, step, between, signs));
-    said.chain(between).collect()
+    said.chain(moved::items(series, step, signs)).chain(between).collect()
 }
 
 fn items_between(series: &HistorySeries, step: &HistoryStep, between: &Between, signs: &Signs) -> Vec<Item> {
@@ -180,6 +181,9 @@ struct Shown<'a> {
     quirks: &'a [Quirk],
     #[serde(flatten)]
     steps: &'a faultline_model::history::HistorySteps,
+    /// What the lens counted otherwise at steps.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    moved: &'a [StepMoved],
     /// For each step, the commits at `after`, `by`, `earliest` and `latest`.
     commits: Vec<[Option<&'a CommitInfo>; 4]>,
 }
@@ -196,6 +200,7 @@ impl<'a> Shown<'a> {
             unit: &series.unit,
             quirks: &series.quirks,
             steps: &series.steps,
+            moved: &series.moved,
             commits: series.steps.steps.iter().map(commits).collect(),
         }
     }

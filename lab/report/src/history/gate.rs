@@ -1,6 +1,6 @@
 //! What a gate found of histories, in words.
 
-use super::{ends, words};
+use super::{ends, quirks, words};
 use crate::gate;
 use crate::one_line::one_line;
 use crate::quantity::Quantity;
@@ -12,9 +12,11 @@ use faultline_model::history::{HistorySeries, HistoryStep};
 
 /// What a gate found of histories, for people.
 pub fn history_gate(gate: &Gate<Finding<'_>>, style: &Style) -> String {
-    let is_settled = |found: &Finding<'_>| matches!(found, Finding::Settled { .. });
-    let settled = gate.noted.iter().filter(|found| is_settled(found)).count();
+    let number = |is_it: fn(&Finding<'_>) -> bool| gate.noted.iter().filter(|found| is_it(found)).count();
+    let settled = number(|found| matches!(found, Finding::Settled { .. }));
+    let inconclusive = number(|found| matches!(found, Finding::Inconclusive { .. }));
     let if_open = match (settled, gate.noted.len() - settled) {
+        _ if inconclusive > 0 => (Tone::Middling, "but it is inconclusive whether the program became worse"),
         (0, 0) => (Tone::Good, "no new step for the worse"),
         (0, _) => (Tone::Middling, "no new step for the worse is known"),
         (_, 0) => (Tone::Good, "each new step for the worse is ignored, fixed, or a quirk"),
@@ -27,6 +29,7 @@ fn line(found: &Finding<'_>) -> String {
     match *found {
         Finding::Worse { series, step } => worse(series, step),
         Finding::Settled { series, step } => format!("{}{}", worse(series, step), why(step)),
+        Finding::Inconclusive { series, step } => format!("{}: {}", worse(series, step), quirks::doubt(step)),
         Finding::TooShort(series) => {
             format!(
                 "{}: inconclusive: {} measured commits are too few to find steps",

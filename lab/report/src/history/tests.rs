@@ -1,17 +1,22 @@
 //! What is written of a history, in every format, with texts that would do harm.
 
 use super::*;
+use faultline_model::cell::{Case, TaskMode};
 use faultline_model::changes::{ChangeCaution, Effect, Status};
 use faultline_model::commit::CommitInfo;
 use faultline_model::count::Count;
-use faultline_model::drill::{Change, StepLabel, Unusable};
+use faultline_model::drill::{Change, Unusable};
 use faultline_model::explained::{FileChange, FilesChanged, LinesChanged, LinkedChanges};
 use faultline_model::gate::Gate;
 use faultline_model::history::change::{ChangeEvent, ChangeState, Source, StepState};
-use faultline_model::history::quirk::{Bridge, ChangedFact, Quirk, QuirkPlace, StepCause};
+use faultline_model::history::moved::StepMoved;
+use faultline_model::history::quirk::{Bridge, CauseLabel, ChangedFact, Quirk, QuirkPlace, StepCause};
 use faultline_model::history::{
     Author, Between, Differing, FailedBuild, HistorySteps, NotMeasured, OtherRun, StepBasis,
 };
+use faultline_model::lens;
+use faultline_model::lens::comparison::{Basis, CellComparison, Difference, Spread};
+use faultline_model::lens::key::Key;
 use faultline_model::plan::WhenInconclusive;
 use faultline_model::record::RunId;
 
@@ -58,7 +63,7 @@ fn series() -> HistorySeries {
         from: 1.0,
         to: 1.5,
         effect: Effect::Worse,
-        status: Some(Status::Confirmed),
+        status: Some(Status::Firm),
         between_runs: true,
         cause: None,
         state: StepState::default(),
@@ -70,10 +75,14 @@ fn series() -> HistorySeries {
         format: HistorySeries::FORMAT.to_owned(),
         subject: "app".to_owned(),
         repository: "/r".to_owned(),
+        workload: None,
+        has_releases: false,
+        moved: Vec::new(),
         command: vec!["./prog".to_owned(), HOSTILE.to_owned()],
         counted: None,
         unit: "s".to_owned(),
         tasks: 2,
+        conditions: String::new(),
         runs: vec![RunId(3), RunId(1)],
         left_out: vec![OtherRun { run: RunId(2), differs_in: Differing::Tools }],
         points,
@@ -110,7 +119,7 @@ fn a_history_says_what_is_measured_and_what_is_not() {
         "+50.0 %, worse, between runs",
         "2 of 4 commits are measured, 1 cannot be measured, 1 without a result yet. Runs 3, 1.",
         "with a confidence level of 75.0 %.",
-        "1 step was found. Stated false-positive rate: 10.0 % of series without a step, 1.0 % for confirmed steps. 2 steps of less than 1.0 % are left out.",
+        "1 step was found. Stated false-positive rate: 10.0 % of series without a step, 1.0 % for firm steps. 2 steps of less than 1.0 % are left out.",
         "At the newest 1 measured commits no step can be found yet",
         "between runs: no run measured commits on both sides",
         "Left out, as their results are not comparable: run 2 (other build tools).",
@@ -209,12 +218,14 @@ fn what_was_said_of_a_step_is_shown_with_its_reason_and_lets_it_pass() {
         at: UnixMillis(at),
         source,
         state,
+        is_inconclusive: at == 30_000,
         reason: reason.map(str::to_owned),
         commits: commits.iter().map(|number| format!("{number:040}")).collect(),
     };
     let person = || Source::Person { name: HOSTILE.to_owned() };
     let log = vec![
         event(0, Source::Search { run: RunId(8) }, ChangeState::Found, None, &[]),
+        event(30_000, Source::Search { run: RunId(7) }, ChangeState::Found, None, &[]),
         event(60_000, Source::Search { run: RunId(9) }, ChangeState::Confirmed, None, &[2]),
         event(120_000, person(), ChangeState::Ignored, Some(HOSTILE), &[]),
     ];
@@ -223,6 +234,7 @@ fn what_was_said_of_a_step_is_shown_with_its_reason_and_lets_it_pass() {
     let shown = words(&history_changes(&all, Format::Table, &Style::PLAIN));
     for part in [
         "1970-01-01 00:00 UTC: not confirmed by run 8",
+        "1970-01-01 00:00 UTC: inconclusive: run 7 could not exclude it",
         "1970-01-01 00:01 UTC: confirmed by run 9: commit 000000000000",
         "1970-01-01 00:02 UTC: ignored by a |",
         "taken back by the step at 000000000000",
@@ -289,14 +301,14 @@ fn quirks_are_shown_with_letters_what_changed_and_how_they_are_bridged() {
         of_surroundings: Some(change(1.4)),
         of_commits: Some(change(1.07)),
     };
-    all[0].steps.steps[0].cause = Some(cause(StepLabel::Undecided));
+    all[0].steps.steps[0].cause = Some(cause(CauseLabel::Inconclusive));
     let shown = words(&history_changes(&all, Format::Table, &Style::PLAIN));
     for part in [
         "Quirk A, since run 3 (1970-01-01 00:00 UTC): a |",
         "`cc --version` was 'gcc 12', is 'a |",
         "kernel release was '6.1', is '6.12'. Bridged by 000000000000: +40.0 % (+39.0 % … +41.0 %) after it.",
         "Quirk B, commits 000000000000 to 000000000000: other flags (declared). Not measured",
-        "The declared quirk 'no place' names a commit without a result",
+        "The declared quirk 'no place' is not placed: the history has not all of its commits, or",
         "worse, between runs, code or quirk A",
         "of the surroundings: +40.0 % (+39.0 % … +41.0 %); of the commits: +7.0 %",
         "code or quirk: no commit that was measured in both surroundings tells which.",
@@ -319,11 +331,73 @@ fn quirks_are_shown_with_letters_what_changed_and_how_they_are_bridged() {
         let gate = Gate::of_histories(all, |_, _| true, WhenInconclusive::Fail);
         (gate.is_open(), history_gate(&gate, &Style::PLAIN))
     };
+    let (is_open, said) = told(&all);
+    assert!(!is_open && said.contains("inconclusive: the commits may have changed it by +6.0 % to +8.0 %"), "{said}");
+    all[0].steps.steps[0].cause = Some(cause(CauseLabel::MostlyQuirk));
     assert!(!told(&all).0);
-    all[0].steps.steps[0].cause = Some(cause(StepLabel::Quirk));
+    let gate = Gate::of_histories(&all, |_, _| true, WhenInconclusive::Pass);
+    let said = history_gate(&gate, &Style::PLAIN);
+    let part = "worse, between runs, mostly quirk A: inconclusive: the commits";
+    assert!(said.starts_with("gate: open, but it is inconclusive") && said.contains(part), "{said}");
+    let shown = words(&history(&all, Format::Table, &Style::PLAIN));
+    assert!(shown.contains("The commits may have changed the value by more than 1.0 %"), "{shown}");
+    all[0].steps.steps[0].cause = Some(cause(CauseLabel::Quirk));
     let (is_open, said) = told(&all);
     assert!(is_open && said.contains("+50.0 %, worse, between runs, quirk A"), "{said}");
-    all[0].steps.steps[0].cause = Some(cause(StepLabel::Code));
+    all[0].steps.steps[0].cause = Some(cause(CauseLabel::Code));
     let (is_open, said) = told(&all);
     assert!(!is_open && said.contains("worse, between runs, code (not quirk A)"), "{said}");
+}
+
+#[test]
+fn kernels_and_releases_are_called_so_and_what_moved_is_named() {
+    let mut series = exact();
+    series.counted = Some(Count::Transfers);
+    series.command.clear();
+    series.workload = Some("zero_fill:base".to_owned());
+    series.has_releases = true;
+    series.points[0].commit.id = "6.1.0-50-cloud".to_owned();
+    let side = |median: f64| Spread { median, low: median, high: median, n: 1 };
+    let went = |name: &str, before: f64| Difference {
+        of: Key::Named { name: name.to_owned() }.into(),
+        change: lens::comparison::Change::Went,
+        a: side(before),
+        b: side(0.0),
+        difference: -before,
+        beside_a: Vec::new(),
+        beside_b: Vec::new(),
+    };
+    let data = (0..7).map(|number| went(&format!("lock{number} {HOSTILE}"), 7.25)).collect();
+    let counts = CellComparison {
+        case: Case { workload: "zero_fill".to_owned(), variant: "base".to_owned(), mode: TaskMode::Thread },
+        cpus: 2,
+        basis: Basis::Repeats,
+        transfers: (side(9.0), side(2.0)),
+        transfers_difference: -7.0,
+        transfers_change: lens::comparison::Change::Less,
+        instructions: (side(1.0), side(1.0)),
+        instructions_difference: 0.0,
+        data,
+        code: Vec::new(),
+    };
+    series.moved = vec![StepMoved { after: 0, by: 2, counts }];
+    let all = [series];
+    let shown = words(&history_changes(&all, Format::Table, &Style::PLAIN));
+    for part in [
+        "the transfers of cache lines of `zero_fill:base`, per operation, 2 CPUs",
+        "2 of 4 releases are measured",
+        "6.1.0-50-cloud",
+        "Data that moved more or less, transfers per operation (the greatest 5 of 7):",
+        "went, 7.250 → 0: lock0 a |",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!shown.contains("lock5") && !shown.contains("Code that moved"), "{shown}");
+    for format in Format::ALL {
+        assert!(!history_changes(&all, format, &Style::PLAIN).contains('\u{1b}'));
+    }
+    let markdown = history_changes(&all, Format::Markdown, &Style::PLAIN);
+    assert!(markdown.contains("\\<b>") && !markdown.contains(" <b>"), "{markdown}");
+    let back: Vec<HistorySeries> = serde_json::from_str(&history(&all, Format::Json, &Style::PLAIN)).unwrap();
+    assert_eq!(back, all);
 }

@@ -1,7 +1,7 @@
 //! What is said of a series.
 
 use super::quirks;
-use crate::figure::{Scale, percent};
+use crate::figure::{self, Scale, percent};
 use crate::moment;
 use crate::one_line::{cut, one_line};
 use crate::quantity::Quantity;
@@ -18,17 +18,31 @@ const LETTERS: usize = 72;
 
 /// What follows a series' name: what is measured of which command.
 pub(crate) fn about(series: &HistorySeries) -> String {
-    let (quantity, command) = (Quantity::counted(series.counted).name(), one_line(&series.command.join(" ")));
-    format!(": {quantity} of `{command}`, {}", tasks(series, series.tasks))
+    let quantity = Quantity::counted(series.counted).name();
+    format!(": {quantity} of `{}`, {}", subject(series), measured_by(series))
+}
+
+/// The command, or the workload of kernels.
+pub(crate) fn subject(series: &HistorySeries) -> String {
+    one_line(&series.workload.clone().unwrap_or_else(|| series.command.join(" ")))
 }
 
 /// What is measured, with how many tasks.
 pub(crate) fn measured(series: &HistorySeries) -> String {
-    format!("{}, {}", Quantity::counted(series.counted).name(), tasks(series, series.tasks))
+    format!("{}, {}", Quantity::counted(series.counted).name(), measured_by(series))
 }
 
-/// A number of tasks: threads under the lens, otherwise copies.
+/// With how many tasks, and whether values are per operation.
+fn measured_by(series: &HistorySeries) -> String {
+    let each = if series.workload.is_some() { "per operation, " } else { "" };
+    format!("{each}{}", tasks(series, series.tasks))
+}
+
+/// A number of tasks: CPUs of a kernel, threads of a program under the lens, otherwise copies.
 pub(crate) fn tasks(series: &HistorySeries, tasks: u32) -> String {
+    if series.workload.is_some() {
+        return format!("{tasks} {}", if tasks == 1 { "CPU" } else { "CPUs" });
+    }
     match (tasks, Quantity::counted(series.counted).is_exact()) {
         (1, true) => "1 thread".to_owned(),
         (tasks, true) => format!("{tasks} threads"),
@@ -37,9 +51,18 @@ pub(crate) fn tasks(series: &HistorySeries, tasks: u32) -> String {
     }
 }
 
-/// A value with its unit; a count as it is.
+/// A value with its unit; a count as it is, and per operation with four digits.
 pub(crate) fn quantity(series: &HistorySeries, value: f64, signs: &Signs) -> String {
-    if series.counted.is_some() { value.to_string() } else { Scale::of(value, &series.unit, signs).quantity(value) }
+    match (series.counted, &series.workload) {
+        (None, _) => Scale::of(value, &series.unit, signs).quantity(value),
+        (Some(_), None) => value.to_string(),
+        (Some(_), Some(_)) => figure::transfers(value),
+    }
+}
+
+/// What the points of a series are, in the singular.
+pub(crate) fn point(series: &HistorySeries) -> &'static str {
+    if series.has_releases { "release" } else { "commit" }
 }
 
 /// By how much a step changes the level, what that means, and what is known of it beyond that it was found.
@@ -52,7 +75,7 @@ pub(crate) fn step(step: &HistoryStep, signs: &Signs) -> String {
 }
 
 /// What is known of a step besides its values, a line for each: the parts of quirks and commits, and what was said.
-pub(super) fn log(series: &HistorySeries, step: &HistoryStep, signs: &Signs) -> Vec<String> {
+pub(crate) fn log(series: &HistorySeries, step: &HistoryStep, signs: &Signs) -> Vec<String> {
     let fixed = step
         .state
         .fixed_by
@@ -66,6 +89,7 @@ fn said(event: &ChangeEvent) -> String {
     let who = match &event.source {
         Source::Person { name } => format!("{} by {}", event.state.word(), cut(&one_line(name), LETTERS)),
         Source::Search { run } if event.state == ChangeState::Confirmed => format!("confirmed by run {run}"),
+        Source::Search { run } if event.is_inconclusive => format!("inconclusive: run {run} could not exclude it"),
         Source::Search { run } => format!("not confirmed by run {run}"),
     };
     let commits = match event.commits.as_slice() {
@@ -113,6 +137,15 @@ pub(crate) fn why(result: &PointResult) -> &'static str {
 
 /// What is said below a table.
 pub(crate) fn sentences(series: &HistorySeries, signs: &Signs) -> Vec<String> {
+    [of_values(series), quirks::sentences(series, signs), of_others(series)].concat()
+}
+
+/// The same without the sentence for each quirk, where a legend has it.
+pub(crate) fn sentences_beside_legend(series: &HistorySeries) -> Vec<String> {
+    [of_values(series), quirks::remarks(series), of_others(series)].concat()
+}
+
+fn of_values(series: &HistorySeries) -> Vec<String> {
     let mut said = vec![counts(series)];
     said.extend(coverage(series));
     said.push(steps(series));
@@ -127,10 +160,12 @@ pub(crate) fn sentences(series: &HistorySeries, signs: &Signs) -> Vec<String> {
     if let StepBasis::Noisy { cautions, .. } = &series.steps.basis {
         said.extend(cautions.iter().map(|caution| change_caution(caution, std::slice::from_ref(&series.subject))));
     }
-    said.extend(quirks::sentences(series, signs));
-    said.extend(unplaced(series.steps.unplaced));
-    said.extend(left_out(&series.left_out));
     said
+}
+
+/// What belongs to no step, and runs of another series.
+fn of_others(series: &HistorySeries) -> Vec<String> {
+    unplaced(series.steps.unplaced).into_iter().chain(left_out(&series.left_out)).collect()
 }
 
 fn counts(series: &HistorySeries) -> String {
@@ -141,8 +176,9 @@ fn counts(series: &HistorySeries) -> String {
     let runs: Vec<String> = series.runs.iter().map(ToString::to_string).collect();
     let missing = if missing == 0 { String::new() } else { format!(", {missing} without a result yet") };
     format!(
-        "{measured} of {} commits are measured, {unusable} cannot be measured{missing}. {} {}.",
+        "{measured} of {} {}s are measured, {unusable} cannot be measured{missing}. {} {}.",
         series.points.len(),
+        point(series),
         if runs.len() == 1 { "Run" } else { "Runs" },
         runs.join(", ")
     )
@@ -184,7 +220,7 @@ fn steps(series: &HistorySeries) -> String {
                 several => format!(" {several} steps of less than {least} are left out."),
             };
             format!(
-                "{found}. Stated false-positive rate: {} of series without a step, {} for confirmed steps.{smaller}",
+                "{found}. Stated false-positive rate: {} of series without a step, {} for firm steps.{smaller}",
                 percent(*false_alarms),
                 percent(*false_confirmations)
             )

@@ -76,13 +76,22 @@ fn difference_columns<'a>(kind: &'static str) -> Vec<DifferenceColumn<'a>> {
         DifferenceColumn::right("after", |difference, _| shown(difference.b.median)).on(NARROW),
         DifferenceColumn::right("difference", |difference, signs| seeds::signed(difference.difference, signs))
             .on(ROOMY),
-        DifferenceColumn::left(kind, |difference, _| {
-            one_line(&match beside(difference).as_str() {
-                "" => key(&difference.of),
-                beside => format!("{} ({beside})", key(&difference.of)),
-            })
-        }),
+        DifferenceColumn::left(kind, |difference, _| named(difference)),
     ]
+}
+
+/// A difference in one line: `went, 9.310 → 0: mm_struct.mmap_lock`.
+pub(crate) fn difference_words(difference: &Difference, signs: &Signs) -> String {
+    let values = format!("{} {} {}", shown(difference.a.median), signs.arrow, shown(difference.b.median));
+    format!("{}, {values}: {}", difference.change.word(), named(difference))
+}
+
+/// Its name, and what shares a line with it.
+fn named(difference: &Difference) -> String {
+    one_line(&match beside(difference).as_str() {
+        "" => key(&difference.of),
+        beside => format!("{} ({beside})", key(&difference.of)),
+    })
 }
 
 /// What shared a line with it before, and does after.

@@ -1,7 +1,9 @@
 //! How a page comes to its reader: as one file that needs nothing else, or as one of many of a site, which share style and script.
 
 use super::assets;
+use crate::moment;
 use faultline_model::record::RunId;
+use faultline_model::time::UnixMillis;
 use maud::{Markup, PreEscaped, html as markup};
 
 /// How a page comes to its reader.
@@ -20,17 +22,19 @@ pub struct Site {
     root: String,
     /// Whether a server answers; otherwise pages are files.
     is_live: bool,
+    /// When pages that are files were made.
+    made: Option<UnixMillis>,
 }
 
 impl Site {
     /// Pages of a server.
     pub fn served() -> Self {
-        Site { root: "/".to_owned(), is_live: true }
+        Site { root: "/".to_owned(), is_live: true, made: None }
     }
 
-    /// Pages in files, seen from one that is so many directories below the top.
-    pub fn of_files(depth: usize) -> Self {
-        Site { root: "../".repeat(depth), is_live: false }
+    /// Pages in files, made at that time, seen from one that is so many directories below the top.
+    pub fn of_files(depth: usize, made: UnixMillis) -> Self {
+        Site { root: "../".repeat(depth), is_live: false, made: Some(made) }
     }
 
     /// Whether a server answers.
@@ -73,6 +77,21 @@ impl Site {
         self.page(&format!("histories/{id}"))
     }
 
+    /// The changes of all histories.
+    pub fn changes(&self) -> String {
+        self.page("changes")
+    }
+
+    /// The changes as an Atom feed.
+    pub fn feed(&self) -> String {
+        format!("{}changes.atom", self.root)
+    }
+
+    /// What takes the state of a change: the history's identifier, and the step's first commit with the new level.
+    pub(crate) fn change(&self, history: &str, commit: &str) -> String {
+        format!("{}api/v1/histories/{history}/changes/{commit}", self.root)
+    }
+
     /// The comparison of two runs, which a server makes.
     pub(crate) fn compare(&self) -> String {
         self.page("compare")
@@ -110,6 +129,7 @@ impl Delivery<'_> {
                 // A server sends its policy with each answer.
                 @if !site.is_live { meta http-equiv="Content-Security-Policy" content=(assets::POLICY_OF_FILES); }
                 link rel="stylesheet" href=(site.asset(assets::STYLE_NAME));
+                link rel="alternate" type="application/atom+xml" title="Changes" href=(site.feed());
                 script src=(site.asset(assets::SCRIPT_NAME)) defer {}
             },
         }
@@ -128,7 +148,11 @@ impl Delivery<'_> {
                 nav.site aria-label="Pages" {
                     a.brand href=(site.overview()) { "Faultline" }
                     a href=(site.overview()) { "Histories" }
+                    a href=(site.changes()) { "Changes" }
                     a href=(site.runs()) { "Runs" }
+                }
+                @if let Some(made) = site.made {
+                    p.made { "These pages show the database as it was on " time datetime=(moment::iso(made)) { (moment::words(made)) } "." }
                 }
             },
         }

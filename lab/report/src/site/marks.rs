@@ -1,10 +1,11 @@
-//! Commits and steps of a history as marks of a timeline, with their words.
+//! Commits, steps and quirks of a history as marks of a timeline, with their words.
 
-use crate::history::words;
+use crate::history::{quirks, words};
 use crate::style::UNICODE;
 use faultline_model::changes::Effect;
+use faultline_model::history::quirk::Quirk;
 use faultline_model::history::{HistoryPoint, HistorySeries, HistoryStep, PointResult};
-use faultline_model::timeline::{CommitMark, StepMark};
+use faultline_model::timeline::{CommitMark, QuirkMark, StepMark};
 
 /// A commit at a position, with the values of its executions.
 pub fn commit_mark(position: u32, point: &HistoryPoint, values: &[f64]) -> CommitMark {
@@ -39,5 +40,34 @@ pub fn step_mark(series: &HistorySeries, step: &HistoryStep) -> StepMark {
         change: words::change(step, &UNICODE),
         what: words::kind(step),
         is_better: step.effect == Effect::Better,
+        certainty: step.certainty(),
+        state: step.state.now.word().to_owned(),
+        said: words::log(series, step, &UNICODE),
     }
+}
+
+/// The quirks of a history.
+pub fn quirk_marks(series: &HistorySeries) -> Vec<QuirkMark> {
+    let mark = |(number, quirk): (usize, &Quirk)| QuirkMark {
+        letter: quirk.letter.clone(),
+        what: quirks::sentence(series, quirk, &UNICODE),
+        ranges: ranges(series, number, quirk),
+    };
+    series.quirks.iter().enumerate().map(mark).collect()
+}
+
+/// Where a quirk holds, among the commits that have a result.
+fn ranges(series: &HistorySeries, number: usize, quirk: &Quirk) -> Vec<[u32; 2]> {
+    let mut ranges: Vec<[u32; 2]> = Vec::new();
+    let mut goes_on = false;
+    for (position, point) in (0..).zip(&series.points).filter(|(_, point)| point.run.is_some()) {
+        let holds = quirks::holds(number, quirk, position, point);
+        match ranges.last_mut().filter(|_| goes_on) {
+            Some(range) if holds => range[1] = position,
+            _ if holds => ranges.push([position, position]),
+            _ => {}
+        }
+        goes_on = holds;
+    }
+    ranges
 }

@@ -1,7 +1,13 @@
 //! Pages of a database, for a server or as files: they are made of the same components as the page of a run.
 
+mod badge;
+mod between;
+mod changes;
 mod executions;
+mod feed;
 mod frame;
+mod live;
+mod mark_form;
 mod marks;
 mod overview;
 mod problem;
@@ -11,8 +17,11 @@ mod text;
 mod timeline;
 
 pub use crate::page::delivery::Site;
+pub use changes::{ChangeRow, ChangesPage, changes_page};
 pub use executions::{SamplesPage, execution_page, executions_page};
-pub use marks::{commit_mark, step_mark};
+pub use feed::{FeedEntry, changes_feed};
+pub use mark_form::REMARK_LETTERS;
+pub use marks::{commit_mark, quirk_marks, step_mark};
 pub use overview::{HistoryRow, Overview, overview_page};
 pub use problem::problem_page;
 pub use runs::runs_page;

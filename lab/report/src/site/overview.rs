@@ -1,20 +1,20 @@
 //! The overview: each history with its line, its last step and what is known of it; runs under way, and the newest ones.
 
+use super::badge;
 use super::frame::page;
+use super::live;
 use super::runs::rows;
 use super::sparkline::sparkline;
 use crate::history::words;
 use crate::moment;
-use crate::one_line::one_line;
 use crate::page::delivery::Site;
 use crate::page::document::table;
 use crate::page::value;
 use crate::quantity::Quantity;
 use crate::style::UNICODE;
-use faultline_model::changes::{ChangeCaution, Effect, Status};
+use faultline_model::changes::ChangeCaution;
 use faultline_model::commit::short_name;
-use faultline_model::drill::StepLabel;
-use faultline_model::history::{HistorySeries, HistoryStep, PointResult, StepBasis};
+use faultline_model::history::{HistorySeries, PointResult, StepBasis};
 use faultline_model::record::{RunId, RunLine, RunState};
 use faultline_model::time::UnixMillis;
 use faultline_model::timeline::Bucket;
@@ -45,6 +45,7 @@ pub struct Overview<'a> {
 /// The overview.
 pub fn overview_page(overview: &Overview<'_>, site: &Site) -> String {
     let parts = markup! {
+        (live::line(overview.runs.iter().any(|run| run.state == RunState::Open), site))
         section #histories aria-labelledby="histories-title" {
             h2 #histories-title { "Histories" }
             @if overview.histories.is_empty() {
@@ -81,8 +82,9 @@ fn histories(all: &[HistoryRow<'_>], site: &Site) -> Markup {
         th scope="col" { "measure" }
         th.number scope="col" { "tasks" }
         th scope="col" { "course" }
-        th scope="col" { "state" }
         th scope="col" { "last step" }
+        th scope="col" { "change" }
+        th scope="col" { "state" }
         th scope="col" { "commit" }
         th scope="col" { "date" }
         th.number scope="col" { "newest value" }
@@ -97,15 +99,17 @@ fn row(one: &HistoryRow<'_>, site: &Site) -> Markup {
     let step = series.steps.steps.last();
     let newest = series.points.iter().rev().find_map(|point| point.value());
     let measured = series.points.iter().filter(|point| matches!(point.result, PointResult::Measured { .. })).count();
-    let steps: Vec<u32> = series.steps.steps.iter().map(|step| step.by).collect();
+    let by = step.and_then(|step| series.commit(step.by)).map_or("", |commit| commit.id.as_str());
     markup! {
-        tr {
+        // The script compares these with those of the last visit.
+        tr data-history=(one.id) data-step=(by) data-measured=(measured) {
             th scope="row" { a href=(site.history(one.id)) { (value::name(&series.subject)) } }
             td { (Quantity::counted(series.counted).name()) }
             td.number { (value::count(series.tasks)) }
-            td { (sparkline(&one.buckets, &steps)) }
-            td { (state(series, step)) }
+            td { (sparkline(&one.buckets, &series.steps.steps)) }
+            td { @if let Some(step) = step { (badge::kind(step)) } @else { (without_step(series)) } }
             td { @if let Some(step) = step { (words::change(step, &UNICODE)) } @else { (value::none()) } }
+            td { @if let Some(step) = step { (badge::state(step)) } @else { (value::none()) } }
             td {
                 @if let Some(commit) = step.and_then(|step| series.commit(step.by)) {
                     a href={ (site.history(one.id)) "#at=" (commit.id) } { code { (short_name(&commit.id)) } }
@@ -122,25 +126,13 @@ fn row(one: &HistoryRow<'_>, site: &Site) -> Markup {
     }
 }
 
-/// What is known of the last step, with a sign that needs no colour.
-fn state(series: &HistorySeries, step: Option<&HistoryStep>) -> Markup {
-    let (class, sign, text) = match (step, &series.steps.basis) {
-        (None, StepBasis::TooShort { .. }) => ("quiet", "–", "too few commits".to_owned()),
-        (None, StepBasis::Noisy { cautions, .. }) if cautions.iter().any(ChangeCaution::withholds) => {
-            ("partly", "?", "inconclusive: the noise hides steps".to_owned())
+/// Why a history has no step: only a search that could find some says that there is none.
+fn without_step(series: &HistorySeries) -> Markup {
+    match &series.steps.basis {
+        StepBasis::TooShort { .. } => badge::badge("quiet", "–", "too few commits"),
+        StepBasis::Noisy { cautions, .. } if cautions.iter().any(ChangeCaution::withholds) => {
+            badge::badge("partly", "?", "inconclusive: the noise hides steps")
         }
-        (None, _) => ("quiet", "=", "no step".to_owned()),
-        (Some(step), _) => match (step.effect, is_uncertain(step)) {
-            (Effect::Worse, false) => ("bad", "▼", words::kind(step)),
-            (Effect::Better, false) => ("good", "▲", words::kind(step)),
-            (_, true) => ("partly", "?", words::kind(step)),
-        },
-    };
-    markup! { span.badge.(class) { span.sign aria-hidden="true" { (sign) } " " (one_line(&text)) } }
-}
-
-/// Whether a step may be none, or may be one of the surroundings.
-fn is_uncertain(step: &HistoryStep) -> bool {
-    let is_of_code = step.cause.as_ref().is_none_or(|cause| cause.label == StepLabel::Code);
-    step.status == Some(Status::Provisional) || step.between_runs || !is_of_code
+        StepBasis::Noisy { .. } | StepBasis::Exact => badge::badge("quiet", "=", "no step"),
+    }
 }

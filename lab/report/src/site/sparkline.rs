@@ -1,5 +1,8 @@
 //! A history in the height of a line of text. Its figures stand beside it, so readers of the page's words miss nothing.
 
+use faultline_model::changes::Effect;
+use faultline_model::history::HistoryStep;
+use faultline_model::history::certainty::Certainty;
 use faultline_model::timeline::{Bucket, BucketLevel};
 use maud::{Markup, html as markup};
 
@@ -8,9 +11,8 @@ const HEIGHT: f64 = 28.0;
 /// Room for the thickness of lines.
 const EDGE: f64 = 2.0;
 
-/// The line of medians, the range of values behind it, and a tick for each bucket that has only commits that cannot be measured. `steps`: positions of the
-/// first commits of new levels.
-pub(super) fn sparkline(buckets: &[Bucket], steps: &[u32]) -> Markup {
+/// The line of medians, the range of values behind it, a line for each step, and a tick for each bucket with commits that cannot be measured.
+pub(super) fn sparkline(buckets: &[Bucket], steps: &[HistoryStep]) -> Markup {
     let levels: Vec<(&Bucket, &BucketLevel)> =
         buckets.iter().filter_map(|bucket| Some((bucket, bucket.level.as_ref()?))).collect();
     let low = levels.iter().map(|(_, level)| level.low).fold(f64::INFINITY, f64::min);
@@ -31,12 +33,22 @@ pub(super) fn sparkline(buckets: &[Bucket], steps: &[u32]) -> Markup {
         svg.spark viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } width=(WIDTH) height=(HEIGHT) aria-hidden="true" focusable="false" {
             @if !levels.is_empty() {
                 polygon.range points=(range) {}
-                @for step in steps { line.step x1=(format!("{:.1}", x(*step))) x2=(format!("{:.1}", x(*step))) y1="0" y2=(HEIGHT) {} }
+                @for step in steps { line class=(class(step)) x1=(format!("{:.1}", x(step.by))) x2=(format!("{:.1}", x(step.by))) y1="0" y2=(HEIGHT) {} }
                 polyline.median points=(line) {}
             }
-            @for bucket in buckets.iter().filter(|bucket| bucket.measured == 0 && bucket.unusable > 0) {
+            @for bucket in buckets.iter().filter(|bucket| bucket.unusable > 0) {
                 line.unusable x1=(format!("{:.1}", middle(bucket))) x2=(format!("{:.1}", middle(bucket))) y1=(HEIGHT - 5.0) y2=(HEIGHT) {}
             }
         }
+    }
+}
+
+/// How the line of a step looks: as in the strip above the plot of its history.
+fn class(step: &HistoryStep) -> &'static str {
+    match (step.certainty(), step.effect) {
+        (Certainty::Certain, Effect::Worse) => "worse",
+        (Certainty::Certain, Effect::Better) => "better",
+        (Certainty::Provisional | Certainty::Inconclusive, _) => "open",
+        (Certainty::Quirk, _) => "quirk",
     }
 }

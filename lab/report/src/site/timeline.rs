@@ -1,6 +1,10 @@
 //! The page of a history: its course as a plot, its steps, and its commits as a table that the plot is linked to.
 
+use super::badge;
+use super::between::{between, range, said};
 use super::frame::page_with;
+use super::live;
+use super::mark_form::mark_form;
 use crate::history::words;
 use crate::moment;
 use crate::one_line::{cut, one_line};
@@ -10,9 +14,9 @@ use crate::page::value;
 use crate::style::UNICODE;
 use faultline_model::changes::ChangeCaution;
 use faultline_model::commit::short_name;
-use faultline_model::history::{HistorySeries, StepBasis};
+use faultline_model::history::{HistorySeries, HistoryStep, StepBasis};
 use faultline_model::time::UnixMillis;
-use faultline_model::timeline::{CommitMark, StepMark, Timeline};
+use faultline_model::timeline::{CommitMark, Timeline};
 use maud::{Markup, html as markup};
 
 /// Rows of the table of commits. The script shows those of the plot's range, as many at most.
@@ -29,13 +33,17 @@ pub struct TimelinePage<'a> {
     pub timeline: &'a Timeline,
     /// Number of tasks and identifier of this history and those of the same subject and measure, by tasks.
     pub siblings: Vec<(u32, &'a str)>,
+    /// Whether the reader may set states.
+    pub may_mark: bool,
+    /// Whether one of its runs is not finished. Then a page of a server stays up to date by itself.
+    pub goes_on: bool,
 }
 
 /// The page.
 pub fn timeline_page(shown: &TimelinePage<'_>, site: &Site) -> String {
     let (series, timeline) = (shown.series, shown.timeline);
     let about = markup! {
-        p.machine { (words::measured(series)) " of " code { (one_line(&series.command.join(" "))) } }
+        p.machine { (words::measured(series)) " of " code { (words::subject(series)) } }
         @if shown.siblings.len() > 1 {
             nav aria-label="Numbers of tasks" {
                 @for (tasks, id) in &shown.siblings {
@@ -46,16 +54,20 @@ pub fn timeline_page(shown: &TimelinePage<'_>, site: &Site) -> String {
         }
     };
     let parts = markup! {
+        (live::line(shown.goes_on, site))
         (course(timeline, site))
-        (steps(series, timeline))
+        (quirks(timeline))
+        (steps(shown, site))
         (commits(series, timeline, site))
         section #reading aria-labelledby="reading-title" {
             h2 #reading-title { "How to read this" }
             ul {
-                @for sentence in words::sentences(series, &UNICODE) { li { (sentence) } }
-                li { "In the plot the line joins the medians of commits, the band is their interval, faint dots are single executions, and crosses at the bottom are commits that cannot be measured." }
-                li { "A dashed line is the first commit of a new level, the stripe around it the 95 % range in which the step lies." }
-                li { "Where there are more commits than pixels, the band reaches from the lowest to the highest commit of each pixel: no extreme is left out." }
+                @for sentence in words::sentences_beside_legend(series) { li { (sentence) } }
+                li { "In the plot the line joins the medians of neighbouring commits, the band is their interval, faint dots are single executions, and crosses at the bottom are commits that cannot be measured." }
+                li { "The line is interrupted at commits that cannot be measured, and dotted where commits between have no result." }
+                li { "An upright line is the first commit of a new level, the stripe around it the 95 % range in which the step lies. It is solid for a certain step, dashed for one that is provisional or may come from the surroundings, dotted for a quirk." }
+                @if !timeline.quirks.is_empty() { li { "Bars with letters at the bottom are the commits that were measured in the surroundings of a quirk." } }
+                li { "Where there are more commits than pixels, the band reaches from the lowest to the highest commit of each pixel: no extreme is left out. A cross is then a pixel with commits that cannot be measured." }
             }
         }
     };
@@ -84,22 +96,40 @@ fn course(timeline: &Timeline, site: &Site) -> Markup {
     }
 }
 
-fn steps(series: &HistorySeries, timeline: &Timeline) -> Markup {
+/// The letters of quirks, with what they stand for.
+fn quirks(timeline: &Timeline) -> Markup {
+    markup! {
+        @if !timeline.quirks.is_empty() {
+            section #quirks aria-labelledby="quirks-title" {
+                h2 #quirks-title { "Quirks" }
+                p.hint { "Changes of the surroundings, not of the commits. The plot has their letters." }
+                dl.quirks {
+                    @for quirk in &timeline.quirks { dt { (quirk.letter) } dd { (quirk.what) } }
+                }
+            }
+        }
+    }
+}
+
+fn steps(shown: &TimelinePage<'_>, site: &Site) -> Markup {
+    let series = shown.series;
     let head = markup! {
         th scope="col" { "first commit" }
         th scope="col" { "date" }
         th.number scope="col" { "change" }
         th scope="col" { "what" }
+        th scope="col" { "state" }
         th.number scope="col" { "from" }
         th.number scope="col" { "to" }
         th scope="col" { "95 % range" }
+        th scope="col" { "commits between" }
         th scope="col" { "commit's subject" }
     };
-    let body = markup! { @for step in timeline.steps.iter().rev() { (step_row(series, step)) } };
+    let body = markup! { @for step in series.steps.steps.iter().rev() { (step_row(step, shown, site)) } };
     markup! {
         section #steps aria-labelledby="steps-title" {
             h2 #steps-title { "Steps" }
-            @if timeline.steps.is_empty() { p.nothing { (without_steps(series)) } }
+            @if series.steps.steps.is_empty() { p.nothing { (without_steps(series)) } }
             @else { (table("Steps, the newest first", false, head, body)) }
         }
     }
@@ -116,18 +146,24 @@ fn without_steps(series: &HistorySeries) -> &'static str {
     }
 }
 
-fn step_row(series: &HistorySeries, step: &StepMark) -> Markup {
+fn step_row(step: &HistoryStep, shown: &TimelinePage<'_>, site: &Site) -> Markup {
+    let (series, id) = (shown.series, shown.timeline.id.as_str());
     let commit = series.commit(step.by);
-    let name = |position| series.commit(position).map_or("", |commit| short_name(&commit.id));
     markup! {
         tr {
-            th scope="row" { a href={ "#at=" (step.commits[1]) } { code { (short_name(&step.commits[1])) } } }
+            th scope="row" { @if let Some(commit) = commit { a href={ "#at=" (commit.id) } { code { (short_name(&commit.id)) } } } }
             td { @if let Some(commit) = commit { (moment::day(UnixMillis(commit.committed_s.saturating_mul(1000)))) } }
-            td.number { (step.change) }
-            td { (step.what) }
+            td.number { (words::change(step, &UNICODE)) }
+            td { (badge::kind(step)) }
+            td {
+                (badge::state(step))
+                (said(series, step))
+                @if shown.may_mark { (mark_form(id, series, step, site)) }
+            }
             td.number { (value::data(step.from, &words::quantity(series, step.from, &UNICODE))) }
             td.number { (value::data(step.to, &words::quantity(series, step.to, &UNICODE))) }
-            td { code { (name(step.earliest)) } " … " code { (name(step.latest)) } }
+            td { (range(series, step)) }
+            td { (between(series, step, "")) }
             td { @if let Some(commit) = commit { (cut(&one_line(&commit.subject), LETTERS)) } }
         }
     }

@@ -50,14 +50,7 @@ pub fn plan_kernel(request: &LensRequest, workloads: &[WorkloadInfo]) -> Result<
     }
     let wanted =
         Request { workloads: request.workloads.clone(), mode: request.mode, size: request.size, ..Request::default() };
-    let cases = cases(&wanted, workloads)?;
-    let is_once = |case: &&Case| workloads.iter().any(|info| info.name == case.workload && info.style == Style::Once);
-    if let Some(case) = cases.iter().find(is_once) {
-        return Err(RequestError::new(
-            format!("{} runs once, so it has no operations to count per", case.workload),
-            "choose a workload that loops",
-        ));
-    }
+    let cases = looping(cases(&wanted, workloads)?, workloads)?;
     size::check(&wanted, &cases, most(&request.cpus), request.memory_bytes, workloads)?;
     plan(request, &cases)
 }
@@ -75,7 +68,10 @@ pub fn block_of_programs(
     (block, ordinal): (u32, u32),
     seed: u64,
 ) -> Vec<PlanItem> {
-    let cell = Cell { case: case_of_program(name), tasks: threads };
+    block_of_one_cell(subjects, &Cell { case: case_of_program(name), tasks: threads }, (block, ordinal), seed)
+}
+
+fn block_of_one_cell(subjects: &[SubjectIndex], cell: &Cell, (block, ordinal): (u32, u32), seed: u64) -> Vec<PlanItem> {
     let item = |(ordinal, &subject): (u32, &SubjectIndex)| PlanItem {
         ordinal,
         block,
@@ -85,6 +81,39 @@ pub fn block_of_programs(
         seed: Some(seed),
     };
     (ordinal..).zip(subjects).map(item).collect()
+}
+
+/// The one case that the name of a workload and a mode stand for. Fails if there is none or if there are several, and for a workload that runs once.
+pub fn case_of_workload(name: &str, mode: Option<TaskMode>, workloads: &[WorkloadInfo]) -> Result<Case, RequestError> {
+    let wanted = Request { workloads: vec![name.to_owned()], mode, ..Request::default() };
+    let cases = looping(cases(&wanted, workloads)?, workloads)?;
+    let names: Vec<String> = cases.iter().map(|case| format!("'{case}'")).collect();
+    <[Case; 1]>::try_from(cases).map(|[case]| case).map_err(|_| {
+        RequestError::new(format!("'{name}' has several variants"), format!("name one: {}", names.join(", ")))
+    })
+}
+
+/// The cases. Fails if one is of a workload that runs once.
+fn looping(cases: Vec<Case>, workloads: &[WorkloadInfo]) -> Result<Vec<Case>, RequestError> {
+    let is_once = |case: &&Case| workloads.iter().any(|info| info.name == case.workload && info.style == Style::Once);
+    match cases.iter().find(is_once) {
+        Some(case) => Err(RequestError::new(
+            format!("{} runs once, so it has no operations to count per", case.workload),
+            "choose a workload that loops",
+        )),
+        None => Ok(cases),
+    }
+}
+
+/// A block that counts a workload once on each of these subjects, in the order given. All have the seed `seed`, so that their counts can be compared. `ordinal`:
+/// that of the first item.
+pub fn block_of_kernels(
+    subjects: &[SubjectIndex],
+    (case, tasks): (&Case, u32),
+    (block, ordinal): (u32, u32),
+    seed: u64,
+) -> Vec<PlanItem> {
+    block_of_one_cell(subjects, &Cell { case: case.clone(), tasks }, (block, ordinal), seed)
 }
 
 fn case_of_program(name: &str) -> Case {
@@ -197,5 +226,27 @@ mod tests {
             assert!(block.iter().all(|item| item.seed == Some(seed)));
         }
         assert!(items.iter().zip(0..).all(|(item, ordinal)| item.ordinal == ordinal));
+    }
+
+    #[test]
+    fn one_case_is_named() {
+        let case = |name: &str, mode| case_of_workload(name, mode, &workloads());
+        let base = case("zero_fill:base", None).unwrap();
+        assert_eq!((base.to_string().as_str(), base.mode), ("zero_fill:base", TaskMode::Process));
+        assert_eq!(case("zero_fill:base", Some(TaskMode::Thread)).unwrap().mode, TaskMode::Thread);
+        let refused = case("zero_fill", None).unwrap_err();
+        assert_eq!(refused.problem, "'zero_fill' has several variants");
+        assert_eq!(refused.hint, "name one: 'zero_fill:base', 'zero_fill:huge'");
+        assert!(case("tree_build:generated", None).unwrap_err().problem.contains("runs once"));
+        assert!(case("zero_fil:base", None).is_err());
+    }
+
+    #[test]
+    fn each_kernel_of_a_block_runs_the_same_with_one_seed() {
+        let case = case_of_workload("zero_fill:base", None, &workloads()).unwrap();
+        let items = block_of_kernels(&[SubjectIndex(2), SubjectIndex(0)], (&case, 8), (0, 5), 7);
+        let told: Vec<_> =
+            items.iter().map(|item| (item.ordinal, item.subject.0, item.cell.tasks, item.seed)).collect();
+        assert_eq!(told, [(5, 2, 8, Some(7)), (6, 0, 8, Some(7))]);
     }
 }

@@ -189,6 +189,7 @@ where
         match attempted.outcome {
             Outcome::Interrupted => self.completion.change_to(Completion::Stopped),
             Outcome::LeftChanged { text } => self.completion.change_to(Completion::LeftChanged(text)),
+            Outcome::ConnectionLost { text } => self.completion.change_to(Completion::ConnectionLost(text)),
             outcome => {
                 self.pace.ended(item, began);
                 self.observer.item_ends(item, &outcome, attempted.value, &self.pace.progress());

@@ -234,7 +234,7 @@ fn step(series: &Series, cut: &Cut, beside: &[Segment], direction: Direction) ->
         from,
         to,
         effect: if rises == (direction == Direction::Higher) { Effect::Better } else { Effect::Worse },
-        status: if sure { Status::Confirmed } else { Status::Provisional },
+        status: if sure { Status::Firm } else { Status::Provisional },
         gain: cut.gain,
     }
 }
@@ -268,7 +268,7 @@ mod tests {
         assert_eq!(steps.len(), 1, "{steps:?}");
         assert_eq!(
             (steps[0].after, steps[0].by, steps[0].effect, steps[0].status),
-            (24, 25, Effect::Better, Status::Confirmed)
+            (24, 25, Effect::Better, Status::Firm)
         );
         assert!(steps[0].earliest <= 24 && steps[0].latest >= 25 && (steps[0].to - steps[0].from - 6.0).abs() < 1.0);
         let lower = changes(&series, &Settings::new(Direction::Lower)).unwrap();

@@ -56,6 +56,7 @@ fn step(line: &Line, settings: &DrillSettings, known: &Known, gap: &Gap) -> Dril
         layouts: sides.layouts_tried(),
         of_surroundings: sides.of_surroundings(),
         of_commits: sides.of_commits(),
+        reverted: None,
         explained: None,
     }
 }

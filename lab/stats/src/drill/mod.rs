@@ -2,9 +2,10 @@
 //!
 //! [`next`] reads no state of its own, so a search that was killed continues where it was, and [`concluded`] gives the same answer each time. Values are
 //! compared within blocks (`levels`); a posterior over steps, given the levels, decides where to look (`posterior`, `gaps`, `pick`); each step is
-//! measured once more by itself, with random layouts and across surroundings (`sides`). Methods stand in docs/METHODOLOGY.md, §18.
+//! measured once more by itself, with random layouts and across surroundings (`sides`), and its commit may be undone (`reverts`). Methods stand in docs/METHODOLOGY.md, §18.
 
 mod concluded;
+mod evidence;
 mod gaps;
 mod layouts;
 mod levels;
@@ -14,8 +15,10 @@ mod pick;
 mod positive_definite;
 mod posterior;
 mod record;
+mod reverts;
 mod sides;
 
 pub use concluded::concluded;
 pub use next::next;
 pub use record::{conclude_record, next_of_record};
+pub use reverts::{RevertNext, next_revert};

@@ -1,23 +1,22 @@
 //! What a run's record says of its line of commits.
 
-use super::{concluded, next};
-use crate::progress::{Standing, standings};
-use crate::tried;
-use faultline_model::drill::{Build, Drill, Evidence, LayoutResult, LayoutTrial, Measured, Next, Trial, TrialResult};
+use super::evidence::{concluded_of_record, evidence};
+use super::next;
+use super::reverts::reverted;
+use faultline_model::drill::{Drill, Next};
 use faultline_model::explained::StepExplained;
-use faultline_model::plan::{KnownCommit, KnownResult, LineSearch, PlanItem};
+use faultline_model::plan::KnownResult;
 use faultline_model::record::RunRecord;
-use faultline_model::relink::RelinkResult;
-use faultline_model::subject::{BuildResult, Subject, SubjectIndex};
-use std::collections::BTreeMap;
 
 /// What is concluded of a record so far; `None` of a run that searches no line.
 pub fn conclude_record(record: &RunRecord) -> Option<Drill> {
     let search = record.settings.drill()?;
-    let mut found = concluded(&evidence(record, search), &search.search);
-    for step in &mut found.steps {
+    let mut found = concluded_of_record(record)?;
+    let reverted = reverted(record, &found);
+    for (step, reverted) in found.steps.iter_mut().zip(reverted) {
         let is_it = |explained: &&StepExplained| (explained.before, explained.after) == (step.before, step.after);
         step.explained = record.explained.iter().find(is_it).cloned();
+        step.reverted = reverted;
     }
     let values = search.known.iter().filter(|known| matches!(known.result, KnownResult::Value { .. })).count() as u32;
     let known = search.known.len() as u32;
@@ -31,110 +30,18 @@ pub fn next_of_record(record: &RunRecord) -> Option<Next> {
     Some(next(&evidence(record, search), &search.search))
 }
 
-/// What was tried and measured. A commit is usable if it was built and an execution of it succeeded.
-fn evidence(record: &RunRecord, search: &LineSearch) -> Evidence {
-    let mut evidence = Evidence::new(search.line.last(), Vec::new());
-    search.known.iter().for_each(|known| add_known(known, &mut evidence));
-    let standings = standings(record);
-    let mut first_by_directory: BTreeMap<&str, u32> = BTreeMap::new();
-    let mut places = Places::new();
-    for (number, subject) in record.subjects.iter().enumerate() {
-        let index = SubjectIndex(number as u32);
-        let Some(position) = position(search, subject) else { continue };
-        let own = standings.iter().filter(|(item, _)| item.subject == index);
-        if let Some(BuildResult::Relinked { layout, result }) = &subject.build {
-            let build = Build::plain(position, 0).with_layout(*layout);
-            let result = relinked(&mut places, position, *layout, result, own.clone().map(|(_, standing)| standing));
-            evidence.layouts.push(LayoutTrial { build, result });
-            evidence
-                .measured
-                .extend(own.filter_map(|(item, standing)| measured(record, search, build, item, standing)));
-            continue;
-        }
-        let same = subject.setup.directory.as_deref().and_then(|directory| {
-            let first = *first_by_directory.entry(directory).or_insert(position);
-            (first != position).then_some(first)
-        });
-        let result = match (same, tried::result(subject, own.clone().map(|(_, standing)| standing))) {
-            (Some(position), TrialResult::Usable) => TrialResult::SameAs { position },
-            (_, result) => result,
-        };
-        evidence.trials.push(Trial { position, surroundings: 0, result });
-        let build = Build::plain(position, 0);
-        evidence.measured.extend(own.filter_map(|(item, standing)| measured(record, search, build, item, standing)));
-    }
-    evidence
-}
-
-/// The first layout of each commit with the places of that digest.
-type Places<'a> = BTreeMap<(u32, &'a str), u32>;
-
-/// What came of a random layout, given the states of its executions.
-fn relinked<'a, 'b>(
-    places: &mut Places<'a>,
-    position: u32,
-    layout: u32,
-    result: &'a RelinkResult,
-    mut own: impl Iterator<Item = &'b Standing<'b>> + Clone,
-) -> LayoutResult {
-    let has_failed = own.clone().any(|standing| matches!(standing, Standing::Failed(_)));
-    let has_succeeded = own.any(|standing| matches!(standing, Standing::Done(_)));
-    match result {
-        RelinkResult::Failed { .. } => LayoutResult::Failed,
-        RelinkResult::Placed { .. } if has_failed && !has_succeeded => LayoutResult::Failed,
-        RelinkResult::Unchanged => LayoutResult::Unchanged,
-        RelinkResult::Placed { places: digest } => match *places.entry((position, digest)).or_insert(layout) {
-            first if first == layout => LayoutResult::Placed,
-            layout => LayoutResult::SameAs { layout },
-        },
-    }
-}
-
-/// What earlier runs say of a commit. It needs no block of its own: only exact values are known.
-fn add_known(known: &KnownCommit, evidence: &mut Evidence) {
-    let (position, surroundings) = (known.position, 0);
-    let result = match known.result {
-        KnownResult::Value { .. } => TrialResult::Usable,
-        KnownResult::Unusable { why } => TrialResult::Unusable { why },
-    };
-    evidence.trials.push(Trial { position, surroundings, result });
-    if let KnownResult::Value { value, .. } = known.result {
-        let build = Build::plain(position, surroundings);
-        evidence.measured.push(Measured { build, block: 0, value: Some(value) });
-    }
-}
-
-fn position(search: &LineSearch, subject: &Subject) -> Option<u32> {
-    search.line.position(&subject.commit.as_ref()?.id)
-}
-
-/// An execution that has ended.
-fn measured(
-    record: &RunRecord,
-    search: &LineSearch,
-    build: Build,
-    item: &PlanItem,
-    standing: &Standing<'_>,
-) -> Option<Measured> {
-    let value = match standing {
-        Standing::Done(attempt) => tried::value(record, &search.measure, item, attempt),
-        Standing::Failed(_) => None,
-        Standing::Skipped | Standing::Left => return None,
-    };
-    Some(Measured { build, block: item.block, value })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::lens::example;
+    use faultline_model::artefact::Artefact;
     use faultline_model::commit::{CommitInfo, CommitLine};
     use faultline_model::count::Count;
-    use faultline_model::drill::{DrillSettings, Noise, Unusable};
-    use faultline_model::plan::{CountedSettings, LineMeasure, MeasuredLine, RunKind};
+    use faultline_model::drill::{DrillSettings, LayoutResult, Noise, Unusable};
+    use faultline_model::plan::{CountedSettings, KnownCommit, LineMeasure, LineSearch, MeasuredLine, RunKind};
     use faultline_model::recipe::Recipe;
-    use faultline_model::relink::LayoutKind;
-    use faultline_model::subject::Commit;
+    use faultline_model::relink::{LayoutKind, RelinkResult};
+    use faultline_model::subject::{BuildResult, Commit, Subject, SubjectIndex};
 
     /// A line of five commits, of which some were tried, in that order: positions, and transfers per operation.
     fn searched(what: Count, tried: &[(u32, f64)]) -> RunRecord {
@@ -163,7 +70,8 @@ mod tests {
                 is_clean: false,
             },
             tools: None,
-            command: vec!["./load".to_owned()],
+            releases: Vec::new(),
+            artefact: Artefact::Command(vec!["./load".to_owned()]),
         };
         let search = DrillSettings {
             noise: Noise::None,
@@ -178,6 +86,7 @@ mod tests {
             search,
             layouts: LayoutKind::default(),
             gate: None,
+            revert: None,
             known: Vec::new(),
             of: None,
         }));

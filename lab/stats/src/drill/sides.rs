@@ -12,7 +12,7 @@ use faultline_model::drill::{Build, Change, DrillSettings, LayoutsTried, Noise, 
 use std::collections::BTreeMap;
 
 /// Fewest blocks that confirm a step.
-const CONFIRMING_BLOCKS: usize = 8;
+pub(super) const CONFIRMING_BLOCKS: usize = 8;
 
 /// Standard deviations of the change from 0 that a confirmation is planned for.
 const CONFIRMING_DEVIATIONS: f64 = 4.5;
@@ -161,7 +161,7 @@ impl<'a> Sides<'a> {
         let confirming = (needed.min(f64::from(self.settings.most_blocks)).ceil() as usize).max(CONFIRMING_BLOCKS);
         let can_label = self.layouts().is_some_and(|layouts| layouts.can_be_had()) || self.bridge().is_some();
         let fewest = if can_label { confirming.max(LABEL_BLOCKS) } else { confirming };
-        let is_known = self.is_confirmed() && (!can_label || self.label() != StepLabel::Undecided);
+        let is_known = self.is_confirmed() && (!can_label || self.label() != StepLabel::Inconclusive);
         let mut look = fewest;
         while look <= self.blocks && !is_known {
             look *= 2;
@@ -224,7 +224,7 @@ impl<'a> Sides<'a> {
         };
         match (in_surroundings, self.settings.noise) {
             (Part::Little, _) => StepLabel::Quirk,
-            (Part::Unknown, _) => StepLabel::Undecided,
+            (Part::Unknown, _) => StepLabel::Inconclusive,
             (Part::Most, Noise::None) if self.settings.layouts == 0 => StepLabel::Code,
             (Part::Most, Noise::None) => code_or_layout(self.exact_part()),
             (Part::Most, Noise::Any) => code_or_layout(self.part(self.under_layouts_at(LABEL_ERROR))),
@@ -337,7 +337,7 @@ fn code_or_layout(remains: Part) -> StepLabel {
     match remains {
         Part::Most => StepLabel::Code,
         Part::Little => StepLabel::Layout,
-        Part::Unknown => StepLabel::Undecided,
+        Part::Unknown => StepLabel::Inconclusive,
     }
 }
 
@@ -348,13 +348,13 @@ fn sum_of_squares(values: &[f64]) -> f64 {
 }
 
 /// A difference of logarithms of exact values as a ratio; `None` if that is no number, because the value before was 0.
-fn exact_change(difference: f64) -> Option<Change> {
+pub(super) fn exact_change(difference: f64) -> Option<Change> {
     let ratio = difference.exp();
     ratio.is_finite().then_some(Change { ratio, low: ratio, high: ratio, units: 1 })
 }
 
 /// The shift of differences of logarithms as a ratio with its interval; `None` of too few.
-fn shift(mut differences: Vec<f64>, error: f64) -> Option<Change> {
+pub(super) fn shift(mut differences: Vec<f64>, error: f64) -> Option<Change> {
     differences.sort_by(f64::total_cmp);
     let (centre, low, high) = sign_shift(&differences, error)?;
     Some(Change { ratio: centre.exp(), low: low.exp(), high: high.exp(), units: differences.len() as u32 })

@@ -2,6 +2,7 @@
 
 use super::steps::{StepSettings, steps};
 use crate::example;
+use faultline_model::artefact::Artefact;
 use faultline_model::cell::{Case, Cell, TaskMode};
 use faultline_model::commit::{CommitInfo, CommitLine};
 use faultline_model::count::Count;
@@ -51,9 +52,13 @@ pub(super) fn exact_series(values: &[f64]) -> HistorySeries {
         subject: "app".to_owned(),
         repository: "/repository".to_owned(),
         command: Vec::new(),
+        workload: None,
+        has_releases: false,
+        moved: Vec::new(),
         counted: Some(Count::Instructions),
         unit: "instructions".to_owned(),
         tasks: 1,
+        conditions: String::new(),
         runs: vec![RunId(1)],
         left_out: Vec::new(),
         quirks: Vec::new(),
@@ -74,7 +79,8 @@ pub(super) fn begun(wanted: &[u32], repeats: u32) -> RunRecord {
         line: CommitLine { commits: (0..COMMITS).map(commit).collect() },
         recipe: Recipe { command: Vec::new(), environment: Vec::new(), limit_s: 1, kept: Vec::new(), is_clean: false },
         tools: Some(BuildTools { digest: "1".to_owned(), versions: BTreeMap::new() }),
-        command: vec!["./load".to_owned()],
+        releases: Vec::new(),
+        artefact: Artefact::Command(vec!["./load".to_owned()]),
     };
     record.head.workloads[0].style = Style::Once;
     record.head.settings.repeats = repeats;

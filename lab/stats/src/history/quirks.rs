@@ -4,8 +4,10 @@ use super::bridge::{change, outcomes};
 use super::run::HistoryRun;
 use super::surroundings::Difference;
 use crate::interval::fewest_values;
-use faultline_model::drill::{Change, StepLabel};
-use faultline_model::history::quirk::{Bridge, DeclaredQuirk, Quirk, QuirkPlace, QuirkTime, StepCause, letter};
+use faultline_model::drill::Change;
+use faultline_model::history::quirk::{
+    Bridge, CauseLabel, DeclaredQuirk, Quirk, QuirkPlace, QuirkTime, StepCause, letter,
+};
 use faultline_model::history::{HistoryPoint, HistoryStep, PointResult};
 use faultline_model::time::UnixMillis;
 
@@ -75,19 +77,22 @@ fn of_commits(first: &str, last: Option<&str>, points: &[HistoryPoint]) -> Optio
 /// What the quirks within the range of a step say of it; `None` if there are none. `quirks`: as [`quirks`] orders them. `least`: the smallest change that is a step,
 /// as a share.
 pub(super) fn cause(step: &HistoryStep, points: &[HistoryPoint], quirks: &[Quirk], least: f64) -> Option<StepCause> {
-    let surroundings = |position: u32| points.get(position as usize).map_or(0, |point| point.surroundings as usize);
-    let (from, to) = (surroundings(step.earliest), surroundings(step.latest));
-    let between = &quirks[from.min(to)..from.max(to)];
+    let through = surroundings_through(step, points);
+    let (from, to) = (*through.first()?, *through.last()?);
+    let (lowest, highest) = (*through.iter().min()?, *through.iter().max()?);
+    let between = &quirks[lowest..highest];
     let of_commits: Vec<&Quirk> = quirks.iter().filter(|quirk| is_at(quirk, step)).collect();
     let letters: Vec<String> = between.iter().chain(of_commits.iter().copied()).map(|one| one.letter.clone()).collect();
     if letters.is_empty() {
         return None;
     }
-    if between.is_empty() {
-        // Its commits are declared to have other surroundings, which cannot be measured. The program may have changed at the same place.
+    let is_crossed_once = through.is_sorted() || through.iter().rev().is_sorted();
+    if between.is_empty() || !is_crossed_once {
+        // Its commits are declared to have other surroundings, which cannot be measured: the program may have changed at the same place. Or commits among them were
+        // measured in other surroundings than those on both sides: then no bridge leads from one side to the other.
         return Some(StepCause {
             quirks: letters,
-            label: StepLabel::Undecided,
+            label: CauseLabel::Inconclusive,
             of_surroundings: None,
             of_commits: None,
         });
@@ -101,13 +106,20 @@ pub(super) fn cause(step: &HistoryStep, points: &[HistoryPoint], quirks: &[Quirk
         (Some(whole), Some(surroundings), Some(rest)) if is_known(step, rest.units) => {
             match label(whole.ratio, &surroundings, &rest, least) {
                 // What the commits changed may be what was declared of them.
-                StepLabel::Code if !of_commits.is_empty() => StepLabel::Undecided,
+                CauseLabel::Code if !of_commits.is_empty() => CauseLabel::Inconclusive,
                 label => label,
             }
         }
-        _ => StepLabel::Undecided,
+        _ => CauseLabel::Inconclusive,
     };
     Some(StepCause { quirks: letters, label, of_surroundings, of_commits: rest })
+}
+
+/// The surroundings of the measured commits from the first end of a step's range to the last.
+fn surroundings_through(step: &HistoryStep, points: &[HistoryPoint]) -> Vec<usize> {
+    let range = points.get(step.earliest as usize..=step.latest as usize).unwrap_or_default();
+    let measured = range.iter().filter(|point| matches!(point.result, PointResult::Measured { .. }));
+    measured.map(|point| point.surroundings as usize).collect()
 }
 
 /// Whether medians of so many values have intervals that cover enough. Exact values, which have no status, need none.
@@ -124,9 +136,9 @@ fn is_at(quirk: &Quirk, step: &HistoryStep) -> bool {
     }
 }
 
-/// Whether commits or surroundings changed. In the direction of the step: code, if the interval of the commits' part is above the least change; quirk, if that of the
-/// surroundings' part is above 0, and that of the commits' part ends at half of the step or below.
-fn label(whole: f64, surroundings: &Change, rest: &Change, least: f64) -> StepLabel {
+/// Whether commits or surroundings changed. In the direction of the step: code, if the interval of the commits' part is above the least change; quirk or mostly a quirk,
+/// if that of the surroundings' part is above 0, and that of the commits' part ends at half of the step or below. It is a quirk if it also ends at the least change or below.
+fn label(whole: f64, surroundings: &Change, rest: &Change, least: f64) -> CauseLabel {
     let sign = whole.ln().signum();
     let part = |change: &Change| {
         let (low, high) = (sign * change.low.ln(), sign * change.high.ln());
@@ -134,11 +146,13 @@ fn label(whole: f64, surroundings: &Change, rest: &Change, least: f64) -> StepLa
     };
     let ((surroundings_low, _), (rest_low, rest_high)) = (part(surroundings), part(rest));
     if rest_low > least.ln_1p() {
-        StepLabel::Code
-    } else if surroundings_low > 0.0 && rest_high <= whole.ln().abs() / 2.0 {
-        StepLabel::Quirk
+        CauseLabel::Code
+    } else if surroundings_low <= 0.0 || rest_high > whole.ln().abs() / 2.0 {
+        CauseLabel::Inconclusive
+    } else if rest_high <= least.ln_1p() {
+        CauseLabel::Quirk
     } else {
-        StepLabel::Undecided
+        CauseLabel::MostlyQuirk
     }
 }
 
@@ -228,7 +242,7 @@ mod tests {
         let series = of(&[&new, &old], &[]);
         assert!(series.left_out.is_empty());
         let (by, cause) = only(&series);
-        assert_eq!((by, cause.quirks.as_slice(), cause.label), (19, &["A".to_owned()][..], StepLabel::Quirk));
+        assert_eq!((by, cause.quirks.as_slice(), cause.label), (19, &["A".to_owned()][..], CauseLabel::Quirk));
         let quirk = &series.quirks[0];
         assert_eq!((quirk.changed[0].key.as_str(), quirk.bridge.unwrap().commit), ("cc --version", 19));
         assert_eq!(quirk.place, QuirkPlace::Runs { before: RunId(1), since: RunId(2), began: UnixMillis(2000) });
@@ -239,12 +253,12 @@ mod tests {
         let series = of(&[&new, &old], &[]);
         let [step] = series.steps.steps.as_slice() else { panic!("{:#?}", series.steps) };
         assert_eq!(step.by, 20);
-        assert!(step.cause.as_ref().is_none_or(|cause| cause.label == StepLabel::Code), "{step:?}");
+        assert!(step.cause.as_ref().is_none_or(|cause| cause.label == CauseLabel::Code), "{step:?}");
 
         // The program moved at the bridge itself, as the old surroundings show.
         let old = run(1, "gcc 12", (0..20).map(|at| (at, if at < 19 { 1.0 } else { 1.3 })));
         let new = run(2, "gcc 13", (19..40).map(|at| (at, 1.3)));
-        let (series, expected) = (of(&[&new, &old], &[]), StepLabel::Code);
+        let (series, expected) = (of(&[&new, &old], &[]), CauseLabel::Code);
         assert_eq!((only(&series).0, only(&series).1.label), (19, expected));
     }
 
@@ -254,12 +268,22 @@ mod tests {
             (run(1, "gcc 12", (0..20).map(|at| (at, 1.0))), run(2, "gcc 13", (20..40).map(|at| (at, 1.3))));
         let series = of(&[&new, &old], &[]);
         let (_, cause) = only(&series);
-        assert_eq!((cause.label, cause.of_surroundings), (StepLabel::Undecided, None));
+        assert_eq!((cause.label, cause.of_surroundings), (CauseLabel::Inconclusive, None));
         // A bridge that is too noisy decides nothing either.
         let change = |low, high| Change { ratio: 1.2, low, high, units: 7 };
-        assert_eq!(label(1.3, &change(0.9, 1.4), &change(0.9, 1.4), 0.01), StepLabel::Undecided);
-        assert_eq!(label(1.0 / 1.3, &change(0.7, 0.8), &change(0.98, 1.02), 0.01), StepLabel::Quirk, "downwards");
-        assert_eq!(label(1.3, &change(1.0, 1.0), &change(1.3, 1.3), 0.0), StepLabel::Code, "exact");
+        assert_eq!(label(1.3, &change(0.9, 1.4), &change(0.9, 1.4), 0.01), CauseLabel::Inconclusive);
+        assert_eq!(
+            label(1.0 / 1.3, &change(0.7, 0.8), &change(0.98, 1.02), 0.02),
+            CauseLabel::MostlyQuirk,
+            "downwards"
+        );
+        assert_eq!(label(1.0 / 1.3, &change(0.7, 0.8), &change(0.985, 1.02), 0.02), CauseLabel::Quirk, "downwards");
+        assert_eq!(
+            label(1.3, &change(1.2, 1.4), &change(0.9, 1.15), 0.2),
+            CauseLabel::Inconclusive,
+            "more than half of it"
+        );
+        assert_eq!(label(1.3, &change(1.0, 1.0), &change(1.3, 1.3), 0.0), CauseLabel::Code, "exact");
     }
 
     #[test]
@@ -269,7 +293,7 @@ mod tests {
         let (old, new) = (run(1, "gcc", (0..20).map(|at| (at, 1.0))), run(2, "gcc", (19..40).map(|at| (at, 1.3))));
         let series = of(&[&new, &old], &[since(1500)]);
         assert_eq!(series.quirks[0].declared, ["new firmware"]);
-        assert_eq!(only(&series).1.label, StepLabel::Quirk);
+        assert_eq!(only(&series).1.label, CauseLabel::Quirk);
         assert!(of(&[&new, &old], &[since(2001), since(1000)]).quirks.is_empty(), "not between the runs");
 
         let commits = |first: u32, last: Option<u32>| DeclaredQuirk {
@@ -280,11 +304,53 @@ mod tests {
             },
         };
         let all = run(1, "gcc", (0..40).map(|at| (at, if at < 20 { 1.0 } else { 1.3 })));
-        assert_eq!(only(&of(&[&all], &[commits(20, None)])).1.label, StepLabel::Undecided);
+        assert_eq!(only(&of(&[&all], &[commits(20, None)])).1.label, CauseLabel::Inconclusive);
         assert_eq!(only(&of(&[&all], &[commits(5, Some(19))])).1.quirks, ["A"], "it ends there");
         let elsewhere = of(&[&all], &[commits(5, Some(9)), commits(5, Some(3)), commits(99, None)]);
         assert!(elsewhere.steps.steps[0].cause.is_none());
         assert_eq!((elsewhere.quirks.len(), elsewhere.unplaced_quirks.len()), (1, 2));
+    }
+
+    #[test]
+    fn a_change_of_the_program_that_a_quirk_may_hide_is_not_called_one() {
+        // The compiler makes 30 %, and the program 5 % at the same commit: less than half of the step.
+        let old = run(1, "gcc 12", (0..20).map(|at| (at, 1.0)));
+        let new = run(2, "gcc 13", (19..40).map(|at| (at, if at < 20 { 1.3 } else { 1.365 })));
+        let series = of(&[&new, &old], &[]);
+        let labels: Vec<_> =
+            series.steps.steps.iter().map(|step| step.cause.as_ref().map(|cause| cause.label)).collect();
+        assert!(!labels.is_empty() && !labels.contains(&Some(CauseLabel::Quirk)), "{labels:?}");
+        let bound = |least: f64| {
+            let change = |low, high| Change { ratio: 1.3, low, high, units: 7 };
+            label(1.365, &change(1.29, 1.31), &change(1.03, 1.06), least)
+        };
+        assert_eq!([0.01, 0.05, 0.07].map(bound), [CauseLabel::Code, CauseLabel::MostlyQuirk, CauseLabel::Quirk]);
+    }
+
+    #[test]
+    fn an_island_of_other_surroundings_within_a_range_is_seen() {
+        let (old, new) = (run(1, "gcc 12", (0..40).map(|at| (at, 1.0))), run(2, "gcc 13", [(20, 1.3)].into_iter()));
+        let series = of(&[&new, &old], &[]);
+        let step = |earliest, latest| HistoryStep {
+            after: earliest,
+            by: latest,
+            earliest,
+            latest,
+            from: 1.0,
+            to: 1.3,
+            effect: faultline_model::changes::Effect::Worse,
+            status: None,
+            between_runs: false,
+            cause: None,
+            state: faultline_model::history::change::StepState::default(),
+            between: None,
+        };
+        let cause = |earliest, latest| cause(&step(earliest, latest), &series.points, &series.quirks, 0.01);
+        assert_eq!(cause(10, 19), None);
+        let island = cause(18, 22).unwrap();
+        assert_eq!((island.quirks.as_slice(), island.label), (&["A".to_owned()][..], CauseLabel::Inconclusive));
+        assert_eq!(island.of_surroundings, None, "no bridge leads from one end to the other");
+        assert!(cause(19, 20).unwrap().of_surroundings.is_some());
     }
 
     #[test]

@@ -2,13 +2,12 @@
 
 use super::quirks::{cause, quirks};
 use super::run::HistoryRun;
-use super::same::differing;
+use super::same::{conditions, differing};
 use super::steps::{StepSettings, steps};
 use super::surroundings::{Difference, groups};
 use crate::changes::SeriesError;
 use crate::interval::estimate;
 use faultline_model::commit::{CommitInfo, CommitLine};
-use faultline_model::count::Count;
 use faultline_model::history::quirk::DeclaredQuirk;
 use faultline_model::history::{CommitOutcome, HistoryPoint, HistorySeries, OtherRun, PointResult};
 use faultline_model::plan::{HistorySettings, MeasuredLine, RunKind};
@@ -48,10 +47,14 @@ pub fn series(
         format: HistorySeries::FORMAT.to_owned(),
         subject: history.subject.clone(),
         repository: history.repository.clone(),
-        command: history.command.clone(),
+        command: history.artefact.command().to_vec(),
+        workload: history.artefact.kernel().map(|kernel| kernel.workload.clone()),
+        has_releases: !history.releases.is_empty(),
+        moved: Vec::new(),
         counted,
-        unit: counted.map_or("s", Count::word).to_owned(),
+        unit: unit(history),
         tasks: newest.head.settings.cpus.first().copied().unwrap_or(1),
+        conditions: conditions(&newest.head.settings, history),
         runs: same.iter().map(|run| run.head.id).collect(),
         left_out,
         points,
@@ -59,6 +62,15 @@ pub fn series(
         unplaced_quirks,
         steps,
     }))
+}
+
+/// The unit of the values of a line. A program's run is one operation; a workload does many.
+fn unit(line: &MeasuredLine) -> String {
+    match (line.measure.counted(), line.artefact.kernel()) {
+        (None, _) => "s".to_owned(),
+        (Some(counted), None) => counted.what.word().to_owned(),
+        (Some(counted), Some(_)) => format!("{} per operation", counted.what.word()),
+    }
 }
 
 /// The series of one run alone, of the commits that it measured; `None` of a run that measured no history.

@@ -2,14 +2,18 @@
 
 use crate::thresholds::CHANGE_UNDONE_SHARE;
 use faultline_model::changes::{Effect, Status};
-use faultline_model::drill::{Drill, DrillStep, StepLabel};
+use faultline_model::commit::{CommitInfo, CommitLine};
+use faultline_model::drill::{Drill, DrillSettings, DrillStep};
 use faultline_model::history::change::{ChangeEvent, ChangeState, PlacedEvent, Source};
+use faultline_model::history::quirk::CauseLabel;
 use faultline_model::history::{HistorySeries, HistoryStep};
+use faultline_model::named_change::ChangePlace;
 use faultline_model::record::RunHead;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Gives each step its state, with what was said of it. `said`: in any order. What a person said holds until a person says something else, except that a
-/// confirmation by hand gives way to a later step that undoes the change. Otherwise the last search decides.
-pub fn states(series: &mut HistorySeries, said: &[PlacedEvent]) {
+/// confirmation by hand gives way to a later step that undoes the change. Otherwise the last search decides. `order`: that of the commits.
+pub fn states(series: &mut HistorySeries, said: &[PlacedEvent], order: CommitOrder) {
     let mut logs: Vec<Vec<ChangeEvent>> = vec![Vec::new(); series.steps.steps.len()];
     let mut unplaced = 0;
     for one in said {
@@ -23,7 +27,7 @@ pub fn states(series: &mut HistorySeries, said: &[PlacedEvent]) {
     for (number, mut log) in logs.into_iter().enumerate() {
         log.sort_by_key(|event| event.at);
         let (now, _) = log.iter().fold((ChangeState::Found, false), after);
-        let fixed_by = undone_by(&series.steps.steps, number);
+        let fixed_by = undone_by(series, number, order);
         let state = &mut series.steps.steps[number].state;
         state.now = if fixed_by.is_some() && !now.is_settled() { ChangeState::Fixed } else { now };
         state.fixed_by = fixed_by;
@@ -35,37 +39,68 @@ pub fn states(series: &mut HistorySeries, said: &[PlacedEvent]) {
 fn after((before, by_person): (ChangeState, bool), said: &ChangeEvent) -> (ChangeState, bool) {
     match said.source {
         Source::Person { .. } => (said.state, true),
-        Source::Search { .. } if before.is_settled() => (before, by_person),
+        Source::Search { .. } if before.is_settled() || said.is_inconclusive => (before, by_person),
         // A search that finds nothing does not take back what a person confirmed.
         Source::Search { .. } if by_person && said.state == ChangeState::Found => (before, by_person),
         Source::Search { .. } => (said.state, false),
     }
 }
 
+/// How the commits of a series follow each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommitOrder {
+    /// Each holds what the ones before it changed.
+    Line,
+    /// Those of parallel branches are mixed.
+    Branches,
+}
+
 /// The first commit after later steps that take back most of a step for the worse; `None` if there are none, or if the step is for the better.
-fn undone_by(steps: &[HistoryStep], number: usize) -> Option<u32> {
+fn undone_by(series: &HistorySeries, number: usize, order: CommitOrder) -> Option<u32> {
+    let steps = &series.steps.steps;
     let step = &steps[number];
     if step.effect != Effect::Worse {
         return None;
     }
     let mut taken_back = 0.0;
-    let later = steps[number + 1..].iter().filter(|later| is_certainly_of_code(later));
+    let follows = |later: &HistoryStep| order == CommitOrder::Line || descends(series, later.by, step.by);
+    let later = steps[number + 1..].iter().filter(|later| is_certainly_of_code(later) && follows(later));
+    let most = CHANGE_UNDONE_SHARE * (step.to - step.from);
     let mut undone = later.filter(|later| {
-        taken_back += later.from - later.to;
-        taken_back >= CHANGE_UNDONE_SHARE * (step.to - step.from)
+        let lower = later.from - later.to;
+        // A merge of branches rises to what one of them had: that is no further step for the worse, so the level decides too.
+        taken_back += if order == CommitOrder::Line { lower } else { lower.max(0.0) };
+        taken_back >= most && (order == CommitOrder::Line || step.to - later.to >= most)
     });
     undone.next().map(|later| later.by)
 }
 
+/// Whether a commit holds what another one changed, as far as the parents of the series' commits tell: a commit of a parallel branch does not, and so undoes nothing.
+fn descends(series: &HistorySeries, later: u32, earlier: u32) -> bool {
+    let positions: BTreeMap<&str, u32> =
+        (0..).zip(&series.points).map(|(position, point)| (point.commit.id.as_str(), position)).collect();
+    let (mut next, mut seen) = (vec![later], BTreeSet::new());
+    while let Some(position) = next.pop() {
+        if position == earlier {
+            return true;
+        }
+        if seen.insert(position) {
+            let parents = series.commit(position).map_or(&[][..], |commit| &commit.parents);
+            next.extend(parents.iter().filter_map(|parent| positions.get(parent.as_str())));
+        }
+    }
+    false
+}
+
 /// Whether neither the surroundings nor the time of measuring made a step, and no further commits may show that it is none.
 fn is_certainly_of_code(step: &HistoryStep) -> bool {
-    let is_of_code = step.cause.as_ref().is_none_or(|cause| cause.label == StepLabel::Code);
+    let is_of_code = step.cause.as_ref().is_none_or(|cause| cause.label == CauseLabel::Code);
     is_of_code && !step.between_runs && step.status != Some(Status::Provisional)
 }
 
 /// What a finished search says of the change that it was to confirm; `None` of a search that was to confirm none. The change is confirmed if the search
-/// confirmed a step with the same effect.
-pub fn said_by_search(head: &RunHead, found: &Drill) -> Option<PlacedEvent> {
+/// confirmed a step with the same effect. That belongs to the points of the series between which the search found its commits.
+pub fn said_by_search(head: &RunHead, found: &Drill, series: &HistorySeries) -> Option<PlacedEvent> {
     let search = head.settings.drill()?;
     let place = &search.of.as_ref()?.place;
     let step = found.steps.iter().find(|step| step.confirmed && effect(step) == Some(place.effect));
@@ -75,10 +110,37 @@ pub fn said_by_search(head: &RunHead, found: &Drill) -> Option<PlacedEvent> {
         at: head.sessions.last()?.started,
         source: Source::Search { run: head.id },
         state: if step.is_some() { ChangeState::Confirmed } else { ChangeState::Found },
+        is_inconclusive: step.is_none() && !excludes(found, &search.search, place),
         reason: None,
         commits: commits.iter().filter_map(id).collect(),
     };
-    Some(PlacedEvent { place: place.clone(), event })
+    let narrowed = step.and_then(|step| narrowed(place, step, &search.line, series));
+    Some(PlacedEvent { place: narrowed.unwrap_or_else(|| place.clone()), event })
+}
+
+/// Whether a search without a confirmed step shows that there is no such change: it could have found one of that size, and found none that may be it.
+fn excludes(found: &Drill, search: &DrillSettings, place: &ChangePlace) -> bool {
+    let may_be_it = found.steps.iter().any(|step| effect(step).is_none_or(|effect| effect == place.effect));
+    let is_worse = place.effect == Effect::Worse;
+    let has_slope = found.slopes.iter().any(|slope| (slope.ratio > 1.0) == is_worse);
+    let size = place.levels.map_or(search.least, |[from, to]| (to / from).ln().abs().exp_m1());
+    let could_see_it = found.detectable.is_some_and(|detectable| detectable <= size);
+    let is_searched = found.finished && found.unusable_end.is_none() && found.undetected <= 1.0 - search.level;
+    is_searched && could_see_it && !may_be_it && !has_slope
+}
+
+/// The place between the points of a series that are nearest to the commits of which one made a step; `None` if a side has no point.
+fn narrowed(place: &ChangePlace, step: &DrillStep, line: &CommitLine, series: &HistorySeries) -> Option<ChangePlace> {
+    let points: BTreeSet<&str> = series.points.iter().map(|point| point.commit.id.as_str()).collect();
+    let is_point = |commit: &&CommitInfo| points.contains(commit.id.as_str());
+    let earliest = line.commits.get(..=step.before as usize)?.iter().rev().find(is_point)?;
+    let latest = line.commits.get(step.after as usize..)?.iter().find(is_point)?;
+    Some(ChangePlace {
+        earliest: earliest.id.clone(),
+        by: latest.id.clone(),
+        latest: latest.id.clone(),
+        ..place.clone()
+    })
 }
 
 /// Whether a step makes the program better: lower values are.
@@ -95,18 +157,25 @@ fn effect(step: &DrillStep) -> Option<Effect> {
 mod tests {
     use super::*;
     use crate::history::example;
+    use faultline_model::drill::{Change, Noise, StepLabel};
     use faultline_model::history::quirk::StepCause;
-    use faultline_model::named_change::ChangePlace;
     use faultline_model::record::RunId;
     use faultline_model::time::UnixMillis;
 
     fn place(earliest: u32, latest: u32) -> ChangePlace {
         let id = |position| example::commit(position).id;
-        ChangePlace { earliest: id(earliest), by: id(latest), latest: id(latest), effect: Effect::Worse }
+        ChangePlace { earliest: id(earliest), by: id(latest), latest: id(latest), effect: Effect::Worse, levels: None }
     }
 
     fn said(at: i64, source: Source, state: ChangeState) -> PlacedEvent {
-        let event = ChangeEvent { at: UnixMillis(at), source, state, reason: None, commits: Vec::new() };
+        let event = ChangeEvent {
+            at: UnixMillis(at),
+            source,
+            state,
+            is_inconclusive: false,
+            reason: None,
+            commits: Vec::new(),
+        };
         PlacedEvent { place: place(1, 2), event }
     }
 
@@ -120,7 +189,7 @@ mod tests {
 
     fn now(values: &[f64], events: &[PlacedEvent]) -> Vec<ChangeState> {
         let mut series = example::exact_series(values);
-        states(&mut series, events);
+        states(&mut series, events, CommitOrder::Line);
         series.steps.steps.iter().map(|step| step.state.now).collect()
     }
 
@@ -156,29 +225,122 @@ mod tests {
         let mut series = example::exact_series(&[10.0, 10.0, 15.0, 10.0]);
         let cause = |label| StepCause { quirks: vec!["A".to_owned()], label, of_surroundings: None, of_commits: None };
         for (label, expected) in [
-            (StepLabel::Quirk, ChangeState::Found),
-            (StepLabel::Undecided, ChangeState::Found),
-            (StepLabel::Code, ChangeState::Fixed),
+            (CauseLabel::Quirk, ChangeState::Found),
+            (CauseLabel::Inconclusive, ChangeState::Found),
+            (CauseLabel::Code, ChangeState::Fixed),
         ] {
             series.steps.steps[1].cause = Some(cause(label));
-            states(&mut series, &[]);
+            states(&mut series, &[], CommitOrder::Line);
             assert_eq!(series.steps.steps[0].state.now, expected, "{label:?}");
         }
         // The program takes back a small part after that.
         let mut series = example::exact_series(&[10.0, 10.0, 15.0, 11.0, 10.8]);
-        series.steps.steps[1].cause = Some(cause(StepLabel::Quirk));
-        states(&mut series, &[]);
+        series.steps.steps[1].cause = Some(cause(CauseLabel::Quirk));
+        states(&mut series, &[], CommitOrder::Line);
         assert_eq!(series.steps.steps[0].state.now, ChangeState::Found);
         series.steps.steps[1].cause = None;
         series.steps.steps[1].between_runs = true;
-        states(&mut series, &[]);
+        states(&mut series, &[], CommitOrder::Line);
         assert_eq!(series.steps.steps[0].state.now, ChangeState::Found, "the machine may have changed");
+    }
+
+    #[test]
+    fn a_commit_of_a_parallel_branch_fixes_nothing() {
+        // 0 – 1 – 2 (slower) – 4 (merge) – 5 (faster), and beside it 1 – 3, which is as fast as before.
+        let mut series = example::exact_series(&[10.0, 10.0, 15.0, 10.0, 15.0, 10.0]);
+        let parents: [&[u32]; 6] = [&[], &[0], &[1], &[1], &[2, 3], &[4]];
+        for (point, parents) in series.points.iter_mut().zip(parents) {
+            point.commit.parents = parents.iter().map(|position| example::commit(*position).id).collect();
+        }
+        let fixed_by = |series: &HistorySeries| series.steps.steps[0].state.fixed_by;
+        states(&mut series, &[], CommitOrder::Branches);
+        assert_eq!(fixed_by(&series), Some(5));
+        states(&mut series, &[], CommitOrder::Line);
+        assert_eq!(fixed_by(&series), Some(3));
+        series.points[4].commit.parents.clear();
+        states(&mut series, &[], CommitOrder::Branches);
+        assert_eq!(fixed_by(&series), None, "a commit between them was not measured");
+    }
+
+    /// A finished search of a line of commits, every other of which the series has.
+    fn searched(steps: Vec<DrillStep>, detectable: f64) -> Drill {
+        Drill {
+            format: Drill::FORMAT.to_owned(),
+            finished: true,
+            unusable_end: None,
+            steps,
+            slopes: Vec::new(),
+            probability_by_position: Vec::new(),
+            detectable: Some(detectable),
+            undetected: 0.01,
+            longest_unseen: 0,
+            trials: 2,
+            known: 0,
+            unusable: 0,
+            blocks: 6,
+            executions: 12,
+        }
+    }
+
+    fn drilled(ratio: f64, confirmed: bool) -> DrillStep {
+        DrillStep {
+            before: 2,
+            after: 3,
+            candidates: vec![3],
+            probability: 0.97,
+            confirmed,
+            change: Some(Change { ratio, low: ratio - 0.01, high: ratio + 0.01, units: 8 }),
+            values: None,
+            label: StepLabel::Code,
+            under_layouts: None,
+            layouts: None,
+            of_surroundings: None,
+            of_commits: None,
+            reverted: None,
+            explained: None,
+        }
+    }
+
+    #[test]
+    fn a_search_that_could_have_missed_a_change_is_inconclusive() {
+        let place = ChangePlace { levels: Some([10.0, 11.0]), ..place(0, 4) };
+        let settings =
+            DrillSettings { noise: Noise::Any, level: 0.95, least: 0.02, most_blocks: 60, layouts: 0, thorough: false };
+        let excluded = |found: &Drill| excludes(found, &settings, &place);
+        assert!(excluded(&searched(Vec::new(), 0.09)));
+        assert!(!excluded(&searched(Vec::new(), 0.12)), "too noisy for a change of 10 %");
+        assert!(!excluded(&Drill { undetected: 0.2, ..searched(Vec::new(), 0.02) }));
+        assert!(!excluded(&Drill { unusable_end: Some(4), ..searched(Vec::new(), 0.02) }));
+        assert!(!excluded(&searched(vec![drilled(1.1, false)], 0.02)), "a step that was not confirmed may be it");
+        assert!(excluded(&searched(vec![drilled(0.9, true)], 0.02)), "the other direction");
+        let slope = faultline_model::drill::Slope { from: 0, to: 4, ratio: 1.05 };
+        assert!(!excluded(&Drill { slopes: vec![slope], ..searched(Vec::new(), 0.02) }));
+        // It takes nothing back.
+        let mut inconclusive = said(2, search(), ChangeState::Found);
+        inconclusive.event.is_inconclusive = true;
+        let events = [said(1, search(), ChangeState::Confirmed), inconclusive];
+        assert_eq!(now(&SLOWER, &events), [ChangeState::Confirmed]);
+    }
+
+    #[test]
+    fn what_a_search_found_belongs_to_the_points_around_its_commit() {
+        let line = CommitLine { commits: (0..5).map(example::commit).collect() };
+        let mut series = example::exact_series(&[10.0, 10.0, 15.0, 15.0, 20.0]);
+        let narrow = |series: &HistorySeries| narrowed(&place(0, 4), &drilled(1.1, true), &line, series).unwrap();
+        assert_eq!((narrow(&series).earliest, narrow(&series).by), (example::commit(2).id, example::commit(3).id));
+        series.points.remove(3);
+        series.points.remove(1);
+        assert_eq!((narrow(&series).earliest, narrow(&series).by), (example::commit(2).id, example::commit(4).id));
     }
 
     #[test]
     fn what_was_said_of_a_change_that_is_gone_is_counted() {
         let mut series = example::exact_series(&[10.0, 10.0, 10.0, 10.0]);
-        states(&mut series, &[said(1, person(), ChangeState::Ignored), said(2, search(), ChangeState::Confirmed)]);
+        states(
+            &mut series,
+            &[said(1, person(), ChangeState::Ignored), said(2, search(), ChangeState::Confirmed)],
+            CommitOrder::Line,
+        );
         assert_eq!(series.steps.unplaced, 1, "a search is repeated when the change comes back");
     }
 }

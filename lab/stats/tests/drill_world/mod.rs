@@ -162,7 +162,7 @@ impl World {
                     quirks <= build.surroundings
                 }
                 StepLabel::Layout => build.position >= step.at && build.layout.is_none(),
-                StepLabel::Code | StepLabel::Undecided => build.position >= step.at,
+                StepLabel::Code | StepLabel::Inconclusive => build.position >= step.at,
             };
             level += if is_after { step.change } else { 0.0 };
         }
@@ -264,7 +264,7 @@ pub struct Score {
     pub missed: u32,
     pub invented: u32,
     pub wrong_labels: u32,
-    pub undecided: u32,
+    pub inconclusive: u32,
     pub unconfirmed: u32,
     pub trials: u32,
     pub blocks: u32,
@@ -282,17 +282,17 @@ impl Score {
         let is_true = |found: &&DrillStep| world.steps.iter().any(|step| is_at(world, found, step));
         let invented = drill.steps.iter().filter(|found| !is_true(found)).count() as u32;
         let labels = || world.steps.iter().filter_map(|step| Some((step.label, found(step)?.label)));
-        let undecided = labels().filter(|(_, label)| *label == StepLabel::Undecided).count() as u32;
-        let wrong = labels().filter(|(truth, label)| label != truth).count() as u32 - undecided;
+        let inconclusive = labels().filter(|(_, label)| *label == StepLabel::Inconclusive).count() as u32;
+        let wrong = labels().filter(|(truth, label)| label != truth).count() as u32 - inconclusive;
         let allowed = world.steps.len().max(1) as f64 * (1.5 * f64::from(world.last).log2() + 4.0);
         self.searches += 1;
         self.right += u32::from(missed + invented == 0);
-        self.labelled += u32::from(missed + invented + wrong + undecided == 0);
+        self.labelled += u32::from(missed + invented + wrong + inconclusive == 0);
         self.steps += world.steps.len() as u32;
         self.missed += missed;
         self.invented += invented;
         self.wrong_labels += wrong;
-        self.undecided += undecided;
+        self.inconclusive += inconclusive;
         self.unconfirmed += drill.steps.iter().filter(|step| !step.confirmed).count() as u32;
         self.trials += drill.trials;
         self.blocks += drill.blocks;
@@ -308,7 +308,7 @@ impl std::fmt::Display for Score {
         let of_steps = |number: u32| f64::from(number) / f64::from(self.steps.max(1));
         write!(
             f,
-            "{} searches: {} have all steps right, {} all labels too; of {} steps {} missed, {} invented, {} labelled wrong, {} undecided, \
+            "{} searches: {} have all steps right, {} all labels too; of {} steps {} missed, {} invented, {} labelled wrong, {} inconclusive, \
              {} unconfirmed; builds per search {:.1}, per step {:.1}, too many in {}; blocks {:.0}, executions {:.0}; {} open gates",
             self.searches,
             self.right,
@@ -317,7 +317,7 @@ impl std::fmt::Display for Score {
             self.missed,
             self.invented,
             self.wrong_labels,
-            self.undecided,
+            self.inconclusive,
             self.unconfirmed,
             of_searches(self.trials),
             of_steps(self.trials),

@@ -1,11 +1,12 @@
 //! Statements, rows and transactions of PostgreSQL.
 
 use super::Purpose;
-use super::failure::Result;
+use super::failure::{Failure, Result};
 use super::nul::{escaped, unescaped};
 use super::row::{Columns, Row};
 use super::value::Value;
 use bytes::BytesMut;
+use postgres::fallible_iterator::FallibleIterator;
 use postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 use postgres::{Client, Statement};
 use std::cell::{Cell, RefCell};
@@ -38,15 +39,19 @@ impl Session {
         Ok(usize::try_from(changed).unwrap_or(usize::MAX))
     }
 
-    pub(super) fn rows<T>(
+    pub(super) fn each_row<E: From<Failure>>(
         &self,
         query: &str,
         parameters: &[Value<'_>],
-        mut read: impl FnMut(&Row<'_>) -> Result<T>,
-    ) -> Result<Vec<T>> {
+        mut take: impl FnMut(&Row<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
         let prepared = self.prepare(query)?;
-        let rows = self.client.borrow_mut().query(&prepared, &borrowed(parameters))?;
-        rows.iter().map(|row| read(&Row(row))).collect()
+        let mut client = self.client.borrow_mut();
+        let mut rows = client.query_raw(&prepared, parameters).map_err(Failure::from)?;
+        while let Some(row) = rows.next().map_err(Failure::from)? {
+            take(&Row(&row))?;
+        }
+        Ok(())
     }
 
     /// Executes several statements without parameters.

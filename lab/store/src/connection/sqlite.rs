@@ -13,19 +13,18 @@ pub(super) fn execute(connection: &Connection, statement: &str, parameters: &[Va
     Ok(connection.prepare_cached(statement)?.execute(params_from_iter(parameters))?)
 }
 
-pub(super) fn rows<T>(
+pub(super) fn each_row<E: From<Failure>>(
     connection: &Connection,
     query: &str,
     parameters: &[Value<'_>],
-    mut read: impl FnMut(&Row<'_>) -> Result<T>,
-) -> Result<Vec<T>> {
-    let mut statement = connection.prepare_cached(query)?;
-    let mut rows = statement.query(params_from_iter(parameters))?;
-    let mut all = Vec::new();
-    while let Some(row) = rows.next()? {
-        all.push(read(&Row(row))?);
+    mut take: impl FnMut(&Row<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut statement = connection.prepare_cached(query).map_err(Failure::from)?;
+    let mut rows = statement.query(params_from_iter(parameters)).map_err(Failure::from)?;
+    while let Some(row) = rows.next().map_err(Failure::from)? {
+        take(&Row(row))?;
     }
-    Ok(all)
+    Ok(())
 }
 
 impl Columns for rusqlite::Row<'_> {

@@ -26,6 +26,11 @@ impl Value<'_> {
         }
     }
 
+    /// The bytes that it takes, about.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Self>() + if let Value::Text(text) = self { text.len() } else { 0 }
+    }
+
     /// The same value, with the text of this one.
     pub(crate) fn borrowed(&self) -> Value<'_> {
         match self {

@@ -10,6 +10,10 @@ pub(crate) fn not_connected(place: impl Display, error: &Error) -> StoreError {
     let (reason, hint) = match error.code() {
         Some(code) => refusal(code, error).unwrap_or_else(|| (said(error), "check the URL of `--db`")),
         None if said(error).contains("password missing") => ("it asks for a password".to_owned(), PASSWORD),
+        None if said(error).contains("invalid peer certificate") => (said(error), CERTIFICATE),
+        None if said(error).contains("server does not support TLS") => {
+            ("the server does not encrypt".to_owned(), NO_TLS)
+        }
         None => {
             (said(error), "check the host and the port, and that the server is running and accepts connections there")
         }
@@ -29,6 +33,7 @@ pub(super) fn failed(action: &str, place: impl Display, error: &Error) -> StoreE
         Some(
             &SqlState::INSUFFICIENT_PRIVILEGE | &SqlState::READ_ONLY_SQL_TRANSACTION | &SqlState::INVALID_SCHEMA_NAME,
         ) => StoreErrorKind::Unusable,
+        Some(&SqlState::DATA_CORRUPTED | &SqlState::INDEX_CORRUPTED) => StoreErrorKind::Unreadable,
         _ => StoreErrorKind::Failed,
     };
     let (reason, hint) = match refused {
@@ -38,6 +43,10 @@ pub(super) fn failed(action: &str, place: impl Display, error: &Error) -> StoreE
     };
     StoreError::new(kind, format!("cannot {action} the database {place}: {reason}"), hint)
 }
+
+const CERTIFICATE: &str = "name the authority's certificate by `sslrootcert=FILE` in the URL; the certificate must be for the host that the URL names";
+
+const NO_TLS: &str = "turn on `ssl` there, or use an SSH tunnel (docs/STORE.md); where the network may be trusted, add `?sslmode=disable` to the URL";
 
 const PASSWORD: &str = "give the user's password in PGPASSWORD, in ~/.pgpass, or in the URL; see docs/STORE.md";
 

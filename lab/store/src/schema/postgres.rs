@@ -15,6 +15,7 @@ struct Step {
 const STEPS: &[Step] = &[
     Step { version: 12, statements: include_str!("postgres/0012_all.sql") },
     Step { version: 13, statements: include_str!("postgres/0013_change_events.sql") },
+    Step { version: 14, statements: include_str!("postgres/0014_conditions.sql") },
 ];
 
 /// The version of the tables after the last step.

@@ -1,9 +1,10 @@
 //! The address of a server's database: a URL, shown without its password.
 
+use super::encryption::{self, Encryption, Where};
 use super::password::{self, Login};
 use crate::StoreError;
 use postgres::Config;
-use postgres::config::{Host, SslMode};
+use postgres::config::Host;
 use std::fmt::{Display, Formatter};
 use std::net::IpAddr;
 use std::time::Duration;
@@ -21,6 +22,7 @@ const FORM: &str = "write it like postgres://USER@HOST/DATABASE or postgres:///D
 #[derive(Clone)]
 pub(crate) struct Address {
     config: Config,
+    encryption: Encryption,
     /// The URL without the password and the options.
     shown: String,
 }
@@ -38,9 +40,11 @@ impl Display for Address {
 }
 
 impl Address {
-    /// Reads a URL. Fails if it names no host or no database, or another machine without saying that nothing needs to be encrypted. No message cites the URL, since any part of it may be a part of a password.
+    /// Reads a URL. Fails if it names no host or no database, or an encryption that is not possible. No message cites the URL, since any part of it may be a
+    /// part of a password.
     pub(crate) fn parse(url: &str) -> Result<Self, StoreError> {
         let wrong = |problem: &str| StoreError::unusable(format!("the URL of the database {problem}"), FORM);
+        let (url, asked) = encryption::split(url);
         let mut config: Config = url.parse().map_err(|_| wrong("cannot be read"))?;
         let has_sign = |host: &Host| matches!(host, Host::Tcp(name) if name.contains('@'));
         if config.get_hosts().is_empty() {
@@ -57,15 +61,14 @@ impl Address {
             config.user(&user.filter(|user| !user.is_empty()).ok_or_else(|| wrong("names no user"))?);
         }
         let shown = shown(&config);
-        if config.get_ssl_mode() != SslMode::Disable && !is_on_this_machine(&config)
-            || config.get_ssl_mode() == SslMode::Require
-        {
-            return Err(StoreError::unusable(
-                format!("the connection to {shown} would not be encrypted"),
-                "use an SSH tunnel (docs/STORE.md); where the network may be trusted, add `?sslmode=disable` to the URL",
-            ));
-        }
-        Ok(Address { config, shown })
+        let encryption = asked.decide(place(&config), &shown)?;
+        config.ssl_mode(encryption.mode());
+        Ok(Address { config, encryption, shown })
+    }
+
+    /// How connections are encrypted.
+    pub(super) fn encryption(&self) -> &Encryption {
+        &self.encryption
     }
 
     /// What to connect with, the password included. Fails if the file of passwords cannot be used.
@@ -104,13 +107,20 @@ impl Address {
     }
 }
 
-/// Whether nothing that is sent leaves this machine.
-fn is_on_this_machine(config: &Config) -> bool {
+/// Where the server is; if the URL names several, the farthest of them.
+fn place(config: &Config) -> Where {
+    let is_socket = |host: &Host| matches!(host, Host::Unix(_));
     let is_own = |host: &Host| match host {
         Host::Unix(_) => true,
         Host::Tcp(name) => name == "localhost" || name.parse().is_ok_and(|address: IpAddr| address.is_loopback()),
     };
-    config.get_hosts().iter().all(is_own) && config.get_hostaddrs().iter().all(IpAddr::is_loopback)
+    if !config.get_hosts().iter().all(is_own) || !config.get_hostaddrs().iter().all(IpAddr::is_loopback) {
+        Where::Elsewhere
+    } else if config.get_hosts().iter().any(is_socket) {
+        Where::Socket
+    } else {
+        Where::ThisMachine
+    }
 }
 
 /// The URL without the password and the options.

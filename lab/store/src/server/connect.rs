@@ -9,6 +9,7 @@ use postgres::{Client, Config, NoTls};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Duration;
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// A connection on which nothing is heard for so long is tried …
 const SILENCE: Duration = Duration::from_secs(30);
@@ -30,7 +31,7 @@ pub(crate) fn connect(address: &Address) -> Result<Connection, StoreError> {
         .keepalives_interval(BETWEEN_TRIES)
         .tcp_user_timeout(UNACKNOWLEDGED)
         .application_name(&session_name::own());
-    let client = within(limit, config).map_err(|problem| match problem {
+    let client = within(limit, config, address.encryption().connector()?).map_err(|problem| match problem {
         Some(error) => not_connected(address, &error),
         None => StoreError::unusable(
             format!("cannot connect to the database {address}: no answer within {} s", limit.as_secs()),
@@ -44,9 +45,14 @@ pub(crate) fn connect(address: &Address) -> Result<Connection, StoreError> {
 
 /// Connects on a thread of its own: the client limits only the time until a host accepts, and not the time until the server there answers. `None`: the limit has
 /// passed. The thread then ends with the process, at the latest.
-fn within(limit: Duration, config: Config) -> Result<Client, Option<postgres::Error>> {
+fn within(limit: Duration, config: Config, tls: Option<MakeRustlsConnect>) -> Result<Client, Option<postgres::Error>> {
     let (sender, receiver) = sync_channel(1);
-    let connecting = move || drop(sender.send(config.connect(NoTls)));
+    let connecting = move || {
+        drop(sender.send(match tls {
+            Some(tls) => config.connect(tls),
+            None => config.connect(NoTls),
+        }));
+    };
     let started = thread::Builder::new().name("connecting".to_owned()).spawn(connecting);
     if started.is_err() {
         return Err(None);

@@ -94,6 +94,32 @@ impl Server {
         self.port
     }
 
+    /// Lets the server encrypt connections by TCP if it is asked to, with this certificate and key in PEM.
+    pub fn encrypt(&self, certificate: &str, key: &str) {
+        let data = self.directory.join("data");
+        for (name, text) in [("server.crt", certificate), ("server.key", key)] {
+            let path = data.join(name);
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+            if geteuid().is_root() {
+                chown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
+            }
+        }
+        let mut client = postgres::Client::connect(&self.url("postgres", "public"), postgres::NoTls).unwrap();
+        client.batch_execute("ALTER SYSTEM SET ssl = on").unwrap();
+        client.batch_execute("SELECT pg_reload_conf()").unwrap();
+        let until = Instant::now() + START_LIMIT;
+        // A new session has the new settings.
+        let is_on = || {
+            let mut client = postgres::Client::connect(&self.url("postgres", "public"), postgres::NoTls).unwrap();
+            client.query_one("SHOW ssl", &[]).unwrap().get::<_, String>(0) == "on"
+        };
+        while !is_on() {
+            assert!(Instant::now() < until, "the server does not read its settings again");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// Kills the server and all its processes, as if they had crashed at once.
     pub fn kill(&mut self) {
         let processes = self.processes();

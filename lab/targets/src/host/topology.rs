@@ -1,14 +1,18 @@
 //! The CPUs that we may use, and the order in which tasks are placed on them.
 
 use crate::linux_facts::{Place, place};
-use crate::system_files::OwnFiles;
+use crate::system_files::{OwnFiles, SystemFiles};
 use std::collections::BTreeMap;
 
 /// CPUs that this process may run on, in pinning order. If the system reports only their count, they are in the order of
 /// their numbers.
 pub(super) fn usable_cpus() -> Vec<u32> {
-    let allowed = allowed_cpus();
-    let places: Vec<(u32, Option<Place>)> = allowed.into_iter().map(|cpu| (cpu, place(&OwnFiles, cpu))).collect();
+    pinning_order(&allowed_cpus(), &OwnFiles)
+}
+
+/// These CPUs of the machine with these files, in pinning order.
+pub(crate) fn pinning_order(cpus: &[u32], files: &dyn SystemFiles) -> Vec<u32> {
+    let places: Vec<(u32, Option<Place>)> = cpus.iter().map(|&cpu| (cpu, place(files, cpu))).collect();
     order(&places)
 }
 

@@ -2,11 +2,11 @@
 
 use super::command_line::{Beside, CommandLine};
 use super::console;
-use super::frame::{self, Frame, LONGEST_HEADER_BYTES};
-use super::initramfs::{self, GuestProgram};
+use super::initramfs;
 use super::memory::{GuestMemory, path_of};
-use super::plan::Plan;
 use super::region_end::RegionEnd;
+use crate::agent::frame::{self, Frame, LONGEST_HEADER_BYTES};
+use crate::agent::{GuestProgram, Plan};
 use crate::counting::AtEnd;
 use crate::keep::{Deadline, End, Ended, Grace, Kept, Output, Program};
 use crate::program_files::tree::Tree;

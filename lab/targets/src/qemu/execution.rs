@@ -1,9 +1,9 @@
 //! An execution in a boot of its own: the commands for the guest's agent, and what became of them.
 
 use super::boot::{BootEnd, Booted};
-use super::frame::Frame;
 use super::initramfs::WORKLOADS;
-use super::plan::Plan;
+use crate::agent::frame::Frame;
+use crate::agent::{Plan, ProgramEnd};
 use crate::counting::AtEnd;
 use crate::execution::LineSink;
 use crate::program_files::{ProgramFiles, SCRATCH};
@@ -145,8 +145,7 @@ fn command(execution: &Execution) -> Vec<String> {
 /// What a guest reported about an execution.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
-    ending: Option<Ending>,
-    stderr: String,
+    program: ProgramEnd,
     per_cpu_offsets: Vec<u64>,
     no_per_cpu_offsets: Option<String>,
     told: Told,
@@ -155,18 +154,6 @@ pub(super) struct Heard {
 impl Heard {
     pub(super) fn take(&mut self, frame: &Frame<'_>, sink: &mut LineSink<'_>) -> ControlFlow<()> {
         match frame {
-            Frame::Out(line) => return sink(line),
-            Frame::Err(line) => {
-                self.stderr.push_str(&String::from_utf8_lossy(line));
-                self.stderr.push('\n');
-            }
-            Frame::Exit(status) => {
-                self.ending = Some(Ending::Exited { status: *status, stderr: std::mem::take(&mut self.stderr) });
-            }
-            Frame::Signal(signal) => {
-                self.ending = Some(Ending::Signalled { signal: *signal, stderr: std::mem::take(&mut self.stderr) });
-            }
-            Frame::NotStarted(text) => self.ending = Some(Ending::NotStarted { text: text.clone() }),
             Frame::PerCpu(offset) => self.per_cpu_offsets.push(*offset),
             Frame::NoPerCpu(text) => self.no_per_cpu_offsets = Some(text.clone()),
             Frame::Map(mapping) => self.told.mappings.push(mapping.clone()),
@@ -174,7 +161,7 @@ impl Heard {
             Frame::NoMaps(text) => self.told.no_mappings = Some(text.clone()),
             Frame::Processes(count) => self.told.processes = *count,
             Frame::Left => self.told.has_left_processes = true,
-            _ => {}
+            _ => return self.program.take(frame, sink),
         }
         ControlFlow::Continue(())
     }
@@ -182,7 +169,7 @@ impl Heard {
     pub(super) fn executed(self, booted: Booted) -> GuestExecuted {
         let console = booted.console.clone();
         let failed = |failure, text| Ending::GuestFailed { failure, text, console };
-        let ending = match (booted.end, self.ending) {
+        let ending = match (booted.end, self.program.ending) {
             (BootEnd::Stopped, _) => Ending::Stopped,
             (BootEnd::Refused, _) => Ending::Refused,
             (BootEnd::Done, Some(ending)) => ending,

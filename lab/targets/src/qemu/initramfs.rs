@@ -1,6 +1,7 @@
 //! The guest's file system: the agent as its first process, the workloads or a program's files, and the plan of one boot.
 
-use super::plan::Plan;
+use crate::agent::GuestProgram;
+use crate::agent::Plan;
 use crate::program_files::tree::{Node, Tree};
 use cpio::newc::Builder;
 use std::fs;
@@ -20,13 +21,6 @@ const FILE_MODE: u32 = 0o100_644;
 const DIRECTORY: u32 = 0o040_000;
 const REGULAR: u32 = 0o100_000;
 const LINK_MODE: u32 = 0o120_777;
-
-/// A program that goes into the guest.
-#[derive(Debug, Clone)]
-pub(super) struct GuestProgram {
-    pub(super) name: String,
-    pub(super) bytes: Vec<u8>,
-}
 
 /// Writes the archive, in the kernel's own format (`newc`). `tree`: further files. Fails if `out` cannot be written, or a file cannot be read.
 pub(super) fn write(

@@ -3,11 +3,10 @@
 use super::boot::{BOOT_TRIALS, Boot};
 use super::command_line::{Beside, CommandLine};
 use super::execution::{self, GuestExecuted, GuestExecution, Heard};
-use super::plan::Plan;
 use super::probe::{self, Probe};
-use super::programs::Programs;
 use super::request::{GuestPaths, MachineRequest};
 use super::{Emulator, clock, facts, symbols};
+use crate::agent::{Plan, Programs};
 use crate::execution::LineSink;
 use crate::{Ending, Execution, Plugin, StopFlag, Target, TargetError};
 use faultline_model::describe::WorkloadInfo;

@@ -2,8 +2,8 @@
 //! every boot of an image, because addresses are not randomised.
 
 use super::boot::{Boot, BootEnd};
-use super::frame::Frame;
-use super::plan::Plan;
+use crate::agent::Plan;
+use crate::agent::frame::Frame;
 use crate::{StopFlag, TargetError};
 use faultline_model::lens::kernel_symbol::KernelSymbol;
 use std::fs;

@@ -7,15 +7,25 @@ use crate::state::State;
 use crate::timeline::{Asked, timeline as timeline_of};
 use axum::Json;
 use axum::extract::{Path, RawQuery, State as Shared};
-use faultline_model::history::{HistorySeries, HistoryStep, PointResult};
+use faultline_model::history::{HistorySeries, HistoryStep, HistorySteps, PointResult};
 use faultline_model::timeline::Timeline;
 use serde::Serialize;
+use std::ops::Range;
 
-/// All histories.
+/// Maximum number of histories in an answer, which is also the usual one.
+const MOST_HISTORIES: usize = 200;
+/// Commits in an answer, if nothing else is asked for.
+const USUAL_COMMITS: usize = 1000;
+/// Maximum number of commits in an answer.
+const MOST_COMMITS: usize = 5000;
+
+/// Some histories, by subject and number of tasks.
 #[derive(Serialize)]
 pub(super) struct Histories {
     format: &'static str,
     histories: Vec<Line>,
+    /// `from` of the next request; `None` if there are no further histories.
+    next: Option<usize>,
 }
 
 /// A history without its commits.
@@ -36,10 +46,20 @@ struct Line {
 }
 
 pub(super) async fn list(Shared(state): Shared<State>, RawQuery(query): RawQuery) -> Result<Json<Histories>, Problem> {
-    Query::parse(query.as_deref(), &[])?;
+    let query = Query::parse(query.as_deref(), &["from", "limit"])?;
+    let from = query.number("from", 0, u32::MAX)?.unwrap_or(0) as usize;
+    let limit = query.number("limit", 1, MOST_HISTORIES)?.unwrap_or(MOST_HISTORIES);
     let now = state.histories.now().await?;
-    let histories = now.histories.iter().map(|history| line(history)).collect();
-    Ok(Json(Histories { format: "faultline-histories/1", histories }))
+    let (range, next) = page(now.histories.len(), from, limit);
+    let histories = now.histories[range].iter().map(|history| line(history)).collect();
+    Ok(Json(Histories { format: "faultline-histories/1", histories, next }))
+}
+
+/// The range of up to `limit` of `all` from a place on, and where the next one begins, if there is one.
+fn page(all: usize, from: usize, limit: usize) -> (Range<usize>, Option<usize>) {
+    let begin = from.min(all);
+    let end = begin.saturating_add(limit).min(all);
+    (begin..end, (end < all).then_some(end))
 }
 
 fn line(history: &History) -> Line {
@@ -59,14 +79,53 @@ fn line(history: &History) -> Line {
     }
 }
 
-/// The history, as `faultline history show --format json` prints it.
+/// Some commits of a history with the steps among them.
+#[derive(Serialize)]
+pub(super) struct OfHistory {
+    #[serde(flatten)]
+    series: HistorySeries,
+    /// Number of all its commits.
+    commits: usize,
+    /// Position of the first commit here.
+    from: usize,
+    /// `from` of the next request; `None` if there are no further commits.
+    next: Option<usize>,
+}
+
+/// The history as `faultline history show --format json` prints it, with a range of its commits.
 pub(super) async fn one(
     Shared(state): Shared<State>,
     Path(id): Path<String>,
     RawQuery(query): RawQuery,
-) -> Result<Json<HistorySeries>, Problem> {
-    Query::parse(query.as_deref(), &[])?;
-    Ok(Json(state.histories.now().await?.history(&id)?.series.clone()))
+) -> Result<Json<OfHistory>, Problem> {
+    let query = Query::parse(query.as_deref(), &["from", "limit"])?;
+    let from = query.number("from", 0, u32::MAX)?.unwrap_or(0) as usize;
+    let limit = query.number("limit", 1, MOST_COMMITS)?.unwrap_or(USUAL_COMMITS);
+    let now = state.histories.now().await?;
+    let whole = &now.history(&id)?.series;
+    let (range, next) = page(whole.points.len(), from, limit);
+    let is_in_it = |step: &&HistoryStep| range.contains(&(step.by as usize));
+    let steps = whole.steps.steps.iter().filter(is_in_it).cloned().collect();
+    let series = HistorySeries {
+        format: whole.format.clone(),
+        subject: whole.subject.clone(),
+        repository: whole.repository.clone(),
+        command: whole.command.clone(),
+        workload: whole.workload.clone(),
+        has_releases: whole.has_releases,
+        counted: whole.counted,
+        unit: whole.unit.clone(),
+        tasks: whole.tasks,
+        conditions: whole.conditions.clone(),
+        runs: whole.runs.clone(),
+        left_out: whole.left_out.clone(),
+        points: whole.points[range.clone()].to_vec(),
+        quirks: whole.quirks.clone(),
+        unplaced_quirks: whole.unplaced_quirks.clone(),
+        steps: HistorySteps { steps, ..whole.steps.clone() },
+        moved: whole.moved.clone(),
+    };
+    Ok(Json(OfHistory { series, commits: whole.points.len(), from: range.start, next }))
 }
 
 /// A range of its commits, or what they come to where there are many.

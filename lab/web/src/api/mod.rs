@@ -1,5 +1,6 @@
 //! The JSON API. Every answer is bounded: lists come in pages, and ranges are cut.
 
+mod changes;
 mod compare;
 mod executions;
 mod health;
@@ -10,12 +11,13 @@ mod runs;
 use crate::problem::Problem;
 use crate::state::State;
 use axum::Router;
+use axum::extract::DefaultBodyLimit;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 
 /// The addresses below `/api/v1`.
-pub(crate) const PATHS: [&str; 9] = [
+pub(crate) const PATHS: [&str; 11] = [
     "/health",
     "/runs",
     "/runs/{run}",
@@ -25,6 +27,8 @@ pub(crate) const PATHS: [&str; 9] = [
     "/histories",
     "/histories/{history}",
     "/histories/{history}/timeline",
+    "/histories/{history}/changes/{commit}",
+    "/changes",
 ];
 
 /// The routes below `/api/v1`.
@@ -39,7 +43,10 @@ pub(crate) fn routes(state: State) -> Router {
         .route(PATHS[6], get(histories::list))
         .route(PATHS[7], get(histories::one))
         .route(PATHS[8], get(histories::timeline))
+        .route(PATHS[9], post(changes::mark).layer(DefaultBodyLimit::max(changes::MOST_BYTES)))
+        .route(PATHS[10], get(changes::list))
         .route("/openapi.json", get(openapi::openapi))
+        .method_not_allowed_fallback(|| async { Problem::read_only() })
         .fallback(|| async { Problem::not_found("there is no such address", "`/api/v1/openapi.json` describes all") })
         .with_state(state)
 }

@@ -17,16 +17,18 @@ pub(super) async fn history(
     let asked = Asked::parse(&query)?;
     let now = state.histories.now().await?;
     let history = now.history(&id)?;
-    Ok(Page(shown(&history, &asked, &now, &Site::served())))
+    Ok(Page(shown(&history, &asked, &now, state.may_mark, &Site::served())))
 }
 
 /// The page of a history, with a range of it drawn.
-pub(crate) fn shown(history: &History, asked: &Asked, now: &Snapshot, site: &Site) -> String {
+pub(crate) fn shown(history: &History, asked: &Asked, now: &Snapshot, may_mark: bool, site: &Site) -> String {
     let siblings = now.siblings(history);
     let page = TimelinePage {
         series: &history.series,
         timeline: &timeline(history, asked),
         siblings: siblings.iter().map(|one| (one.series.tasks, one.id.as_str())).collect(),
+        may_mark,
+        goes_on: history.goes_on(),
     };
     timeline_page(&page, site)
 }

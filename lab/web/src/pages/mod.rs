@@ -1,6 +1,7 @@
 //! The pages. What they show is read here; how it looks belongs to `report`. The whole state of a page is in its address.
 
 mod assets;
+pub(crate) mod changes;
 mod compare;
 mod executions;
 pub(crate) mod history;
@@ -8,10 +9,12 @@ pub(crate) mod overview;
 pub(crate) mod run;
 mod runs;
 
-use crate::problem::Problem;
+use crate::problem::{Problem, with_retry};
 use crate::state::State;
+use crate::unchanged::tag;
 use axum::Router;
-use axum::http::header::CONTENT_SECURITY_POLICY;
+use axum::http::HeaderValue;
+use axum::http::header::{CONTENT_SECURITY_POLICY, ETAG};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use faultline_report::site::{Site, problem_page};
@@ -29,6 +32,8 @@ pub(crate) fn routes(state: State) -> Router {
         .route("/runs/{run}", get(run::run))
         .route("/runs/{run}/executions", get(executions::list))
         .route("/runs/{run}/executions/{execution}", get(executions::one))
+        .route("/changes", get(changes::changes))
+        .route("/changes.atom", get(changes::feed))
         .route("/compare", get(compare::compare))
         .route("/histories/{history}", get(history::history))
         .route("/assets/{name}", get(assets::asset))
@@ -43,7 +48,8 @@ pub(crate) struct Page(pub(crate) String);
 
 impl IntoResponse for Page {
     fn into_response(self) -> Response {
-        ([(CONTENT_SECURITY_POLICY, POLICY)], Html(self.0)).into_response()
+        let policy = HeaderValue::from_static(POLICY);
+        ([(CONTENT_SECURITY_POLICY, policy), (ETAG, tag(&self.0))], Html(self.0)).into_response()
     }
 }
 
@@ -60,6 +66,6 @@ impl IntoResponse for PageProblem {
     fn into_response(self) -> Response {
         let Problem { status, problem, hint } = self.0;
         let page = problem_page(status.as_u16(), &problem, hint.as_deref(), &Site::served());
-        (status, Page(page)).into_response()
+        with_retry((status, Page(page)).into_response())
     }
 }

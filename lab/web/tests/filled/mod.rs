@@ -1,5 +1,8 @@
 //! A database for tests: two runs, and histories with a step, with failures, with hostile texts, and with more commits than are sent one by one.
 
+#![allow(dead_code, reason = "each program uses a part of it")]
+
+use faultline_model::artefact::Artefact;
 use faultline_model::cell::{Case, Cell, TaskMode};
 use faultline_model::commit::{CommitInfo, CommitLine};
 use faultline_model::describe::{Style, VariantInfo, WorkloadInfo};
@@ -30,6 +33,12 @@ pub const LONG: usize = 6000;
 /// The commit of `app` at which it becomes slower.
 pub const STEP: usize = 70;
 
+/// The commit of `moved` from which on its newest results are of another kernel.
+pub const MOVED: usize = 30;
+
+/// The commit of `moved` at which the program becomes slower, near its end.
+pub const LATE: usize = 74;
+
 /// When the runs were made, and the first commit: 2027-01-15.
 const THEN_S: i64 = 1_800_000_000;
 
@@ -55,31 +64,54 @@ pub fn fill(path: &Path, is_long: bool) {
     }
 }
 
+/// Adds the history `moved`: measured under one kernel, and then further under another one that makes it slower. Some commits were not tried.
+pub fn add_moved(path: &Path) {
+    let mut store = Store::open_or_create(path).unwrap();
+    let part = |kernel, tried: Vec<usize>| Part { line: 80, tried, repeats: 6, kernel, is_finished: true };
+    part_of_history(&mut store, "moved", 1, &part("6.1.0", (0..40).collect()), |at, block| Some(Ok(noise(at, block))));
+    let further = (MOVED..60).chain(65..80).collect();
+    part_of_history(&mut store, "moved", 1, &part("6.12.0", further), |at, block| {
+        let level = if at < LATE { 1.2 } else { 1.5 };
+        Some(Ok(level * noise(at, block)))
+    });
+}
+
+/// Adds the history `growing`, whose run is not finished.
+pub fn add_growing(path: &Path) {
+    let mut store = Store::open_or_create(path).unwrap();
+    let part = Part { line: 20, tried: (0..12).collect(), repeats: 2, kernel: KERNEL, is_finished: false };
+    part_of_history(&mut store, "growing", 1, &part, |at, block| Some(Ok(noise(at, block))));
+}
+
 /// About 1, the same for the same place.
-fn noise(at: usize, block: u32) -> f64 {
+pub fn noise(at: usize, block: u32) -> f64 {
     let mixed = (at as u64 * 7919 + u64::from(block) * 104_729 + 17).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
     1.0 + 0.004 * (mixed as f64 / f64::from(1 << 24) - 0.5)
 }
 
-fn session() -> Session {
+pub fn session() -> Session {
+    session_under(KERNEL)
+}
+
+fn session_under(kernel: &str) -> Session {
     let mut facts = Facts::default();
     facts.text("host.name", "example");
-    facts.text("kernel.release", "6.1.0");
+    facts.text("kernel.release", kernel);
     facts.text("cpu.model", HOSTILE);
     facts.count("cpu.logical", 8);
     facts.count("cpu.usable", 8);
     Session { started: UnixMillis(THEN_S * 1000), facts: vec![facts] }
 }
 
-fn settings(cpus: &[u32], repeats: u32, kind: RunKind) -> Settings {
+pub fn settings(cpus: &[u32], repeats: u32, kind: RunKind) -> Settings {
     Settings { cpus: cpus.to_vec(), repeats, seed: 7, limit_ms: None, size: None, kind }
 }
 
-fn timed_settings() -> TimedSettings {
-    TimedSettings { suite: None, pin: PinPolicy::Each, oversubscribe: false, budget_ms: None, copies: 1, tree: None }
+pub fn timed_settings() -> TimedSettings {
+    TimedSettings::pinned(PinPolicy::Each)
 }
 
-fn workload(name: &str, style: Style) -> WorkloadInfo {
+pub fn workload(name: &str, style: Style) -> WorkloadInfo {
     let is_loop = style == Style::Loop;
     WorkloadInfo {
         name: name.to_owned(),
@@ -98,7 +130,7 @@ fn workload(name: &str, style: Style) -> WorkloadInfo {
     }
 }
 
-fn item(ordinal: u32, block: u32, subject: u32, cell: (&str, u32), timing: Option<Timing>) -> PlanItem {
+pub fn item(ordinal: u32, block: u32, subject: u32, cell: (&str, u32), timing: Option<Timing>) -> PlanItem {
     let case = Case { workload: cell.0.into(), variant: "base".into(), mode: TaskMode::Process };
     PlanItem { ordinal, block, subject: SubjectIndex(subject), cell: Cell { case, tasks: cell.1 }, timing, seed: None }
 }
@@ -136,7 +168,13 @@ fn timed(store: &mut Store, label: Option<&str>, operations: u64) {
     store.finish_run(run).unwrap();
 }
 
-fn execution(store: &mut Store, run: RunId, ordinal: u32, events: impl IntoIterator<Item = Event>, outcome: Outcome) {
+pub fn execution(
+    store: &mut Store,
+    run: RunId,
+    ordinal: u32,
+    events: impl IntoIterator<Item = Event>,
+    outcome: Outcome,
+) {
     let at = UnixMillis(THEN_S * 1000 + i64::from(ordinal));
     let mut journal = store.journal(run);
     let attempt = journal.begin_attempt(ordinal, at).unwrap();
@@ -144,8 +182,44 @@ fn execution(store: &mut Store, run: RunId, ordinal: u32, events: impl IntoItera
     journal.end_attempt(attempt, &outcome, at).unwrap();
 }
 
+/// Begins a run of the history `growing`, whose first commit does not build.
+pub fn begin_building(path: &Path) -> RunId {
+    let line: Vec<CommitInfo> = (0..3).map(commit).collect();
+    Store::open_existing(path)
+        .unwrap()
+        .begin_run(&NewRun {
+            label: None,
+            settings: &settings(&[1], 6, RunKind::History(Box::new(measured("growing", line)))),
+            subjects: &[built(&commit(0), false)],
+            workloads: &[workload("load", Style::Once)],
+            plan: &[],
+            session: &session(),
+        })
+        .unwrap()
+}
+
+/// The run's second commit does not build either.
+pub fn fail_a_further_build(path: &Path, run: RunId) {
+    Store::open_existing(path).unwrap().extend_run(run, &[built(&commit(1), false)], &[]).unwrap();
+}
+
 /// What came of an execution of a commit: its seconds, or how it ended; `None` if the commit does not build.
 type Came = Option<Result<f64, Outcome>>;
+
+/// The kernel of most runs.
+const KERNEL: &str = "6.1.0";
+
+/// What a run measured of a line of commits.
+struct Part {
+    /// Commits of the line.
+    line: usize,
+    /// Places of those that it tried.
+    tried: Vec<usize>,
+    /// Executions of each.
+    repeats: u32,
+    kernel: &'static str,
+    is_finished: bool,
+}
 
 /// A run that measured so many commits so often.
 fn history(
@@ -155,27 +229,40 @@ fn history(
     (commits, repeats): (usize, u32),
     came: impl Fn(usize, u32) -> Came,
 ) {
-    let line: Vec<CommitInfo> = (0..commits).map(commit).collect();
-    let subjects: Vec<Subject> =
-        line.iter().enumerate().map(|(at, commit)| built(commit, came(at, 0).is_some())).collect();
-    let blocks = (0..repeats).flat_map(|block| (0..commits).map(move |at| (block, at)));
+    let part = Part { line: commits, tried: (0..commits).collect(), repeats, kernel: KERNEL, is_finished: true };
+    part_of_history(store, subject, tasks, &part, came);
+}
+
+/// A run that measured some commits of a line.
+fn part_of_history(
+    store: &mut Store,
+    subject: &str,
+    tasks: u32,
+    Part { line, tried, repeats, kernel, is_finished }: &Part,
+    came: impl Fn(usize, u32) -> Came,
+) {
+    let line: Vec<CommitInfo> = (0..*line).map(commit).collect();
+    let subjects: Vec<Subject> = tried.iter().map(|at| built(&line[*at], came(*at, 0).is_some())).collect();
+    let blocks =
+        (0..*repeats).flat_map(|block| tried.iter().enumerate().map(move |(subject, at)| (block, subject, *at)));
     // A commit that does not build is not executed, and one that fails only once.
     let executed: Vec<(u32, usize, Result<f64, Outcome>)> = blocks
-        .filter_map(|(block, at)| Some((block, at, came(at, block)?)))
+        .filter_map(|(block, subject, at)| Some((block, subject, came(at, block)?)))
         .filter(|(block, _, came)| *block == 0 || came.is_ok())
         .collect();
     let plan: Vec<PlanItem> = (0..)
         .zip(&executed)
-        .map(|(ordinal, (block, at, _))| item(ordinal, *block, *at as u32, ("load", tasks), None))
+        .map(|(ordinal, (block, subject, _))| item(ordinal, *block, *subject as u32, ("load", tasks), None))
         .collect();
+    let measured = HistorySettings { wanted: tried.iter().map(|at| *at as u32).collect(), ..measured(subject, line) };
     let run = store
         .begin_run(&NewRun {
             label: None,
-            settings: &settings(&[tasks], repeats, RunKind::History(Box::new(measured(subject, line)))),
+            settings: &settings(&[tasks], *repeats, RunKind::History(Box::new(measured))),
             subjects: &subjects,
             workloads: &[workload("load", Style::Once)],
             plan: &plan,
-            session: &session(),
+            session: &session_under(kernel),
         })
         .unwrap();
     for (ordinal, (_, _, came)) in (0..).zip(executed) {
@@ -187,10 +274,12 @@ fn history(
             Err(outcome) => execution(store, run, ordinal, [], outcome),
         }
     }
-    store.finish_run(run).unwrap();
+    if *is_finished {
+        store.finish_run(run).unwrap();
+    }
 }
 
-fn commit(at: usize) -> CommitInfo {
+pub fn commit(at: usize) -> CommitInfo {
     let subject = if at.is_multiple_of(5) { format!("Commit {at}: {HOSTILE}") } else { format!("Commit {at}") };
     CommitInfo {
         id: format!("{:016x}{at:024x}", (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)),
@@ -202,7 +291,7 @@ fn commit(at: usize) -> CommitInfo {
     }
 }
 
-fn built(commit: &CommitInfo, is_built: bool) -> Subject {
+pub fn built(commit: &CommitInfo, is_built: bool) -> Subject {
     let failed = BuildResult::Failed { how: "it ends with status 2".to_owned(), output: HOSTILE.to_owned() };
     let setup = Setup { directory: is_built.then(|| format!("/builds/{}", commit.id)), ..Setup::default() };
     Subject {
@@ -212,7 +301,7 @@ fn built(commit: &CommitInfo, is_built: bool) -> Subject {
     }
 }
 
-fn measured(subject: &str, commits: Vec<CommitInfo>) -> HistorySettings {
+pub fn measured(subject: &str, commits: Vec<CommitInfo>) -> HistorySettings {
     HistorySettings {
         wanted: (0..commits.len() as u32).collect(),
         measured: MeasuredLine {
@@ -228,7 +317,8 @@ fn measured(subject: &str, commits: Vec<CommitInfo>) -> HistorySettings {
                 is_clean: false,
             },
             tools: Some(BuildTools { digest: "1".to_owned(), versions: BTreeMap::new() }),
-            command: vec!["./load".to_owned()],
+            releases: Vec::new(),
+            artefact: Artefact::Command(vec!["./load".to_owned()]),
         },
         subject: subject.to_owned(),
         machine: "here".to_owned(),

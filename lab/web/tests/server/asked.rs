@@ -2,7 +2,7 @@
 
 use crate::filled;
 use faultline_experiment::Places;
-use faultline_web::{ServeRequest, Server, Tokens};
+use faultline_web::{DeclaredQuirks, ServeRequest, Server, Tokens};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
@@ -23,7 +23,8 @@ pub struct Served {
     pub database: PathBuf,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
-    _directory: tempfile::TempDir,
+    /// Removed with the server.
+    directory: Option<tempfile::TempDir>,
 }
 
 /// What a server answered.
@@ -55,11 +56,19 @@ impl Served {
         let directory = tempfile::tempdir().unwrap();
         let database = directory.path().join("db.sqlite");
         filled::fill(&database, is_long);
+        let mut served = Self::over(database, tokens, hosts);
+        served.directory = Some(directory);
+        served
+    }
+
+    /// Over a database that is there: a path or a URL.
+    pub fn over(database: PathBuf, tokens: Option<Tokens>, hosts: &[&str]) -> Self {
         let said = Arc::new(Mutex::new(Vec::new()));
         let says = Arc::clone(&said);
         let request = ServeRequest {
             listen: "127.0.0.1:0".parse().unwrap(),
             tokens,
+            quirks: DeclaredQuirks::default(),
             hosts: hosts.iter().map(|&host| host.to_owned()).collect(),
             log: Arc::new(move |line: &str| says.lock().unwrap().push(line.to_owned())),
         };
@@ -68,7 +77,7 @@ impl Served {
         let stopped = Arc::clone(&stop);
         // Relaxed: the flag alone is passed.
         let thread = std::thread::spawn(move || server.run(move || stopped.load(Ordering::Relaxed)).unwrap());
-        Served { address, said, database, stop, thread: Some(thread), _directory: directory }
+        Served { address, said, database, stop, thread: Some(thread), directory: None }
     }
 
     /// Asks by GET.
@@ -83,6 +92,16 @@ impl Served {
             if headers.iter().any(|header| header.starts_with("Host:")) { Vec::new() } else { vec![host.as_str()] };
         let head: String = host.iter().chain(headers).map(|header| format!("{header}\r\n")).collect();
         self.raw(format!("{method} {target} HTTP/1.1\r\nConnection: close\r\n{head}\r\n").as_bytes())
+    }
+
+    /// Sends a body.
+    pub fn post(&self, target: &str, headers: &[&str], body: &str) -> Answer {
+        let head: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
+        let (host, length) = (self.address, body.len());
+        let request = format!(
+            "POST {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Length: {length}\r\n{head}\r\n{body}"
+        );
+        self.raw(request.as_bytes())
     }
 
     /// Sends these bytes, and reads all of the answer.

@@ -2,8 +2,11 @@
 
 use crate::asked::{Served, places};
 use crate::filled;
-use faultline_web::{NewToken, ServeRequest, Server, Tokens};
+use faultline_web::{DeclaredQuirks, NewToken, ServeRequest, Server, Tokens};
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::sync::Arc;
+use std::time::Duration;
 
 #[test]
 fn foreign_names_are_refused_before_anything_is_read() {
@@ -125,6 +128,28 @@ fn odd_requests_get_a_clear_refusal_and_no_insight() {
 }
 
 #[test]
+fn a_client_that_reads_nothing_is_given_up() {
+    const REQUESTS: usize = 300;
+    let served = Served::new(true);
+    let histories = served.get("/api/v1/histories").json();
+    let long = histories["histories"].as_array().unwrap().iter().find(|one| one["subject"] == "long").unwrap();
+    let target = format!("/api/v1/histories/{}/timeline?from=0&to=4000", long["id"].as_str().unwrap());
+    let length = served.get(&target).body.len();
+    let mut stream = TcpStream::connect(served.address).unwrap();
+    let request = format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    stream.write_all(request.repeat(REQUESTS).as_bytes()).unwrap();
+    std::thread::sleep(Duration::from_secs(25));
+    // What the system had taken is still there, and then the connection ends.
+    let mut read = 0;
+    let mut part = [0; 1 << 16];
+    while let Ok(bytes @ 1..) = stream.read(&mut part) {
+        read += bytes;
+    }
+    assert!(read < length * REQUESTS, "{read} bytes of {REQUESTS} answers of {length}");
+    assert_eq!(served.get("/api/v1/health").status, 200);
+}
+
+#[test]
 fn beyond_this_machine_it_listens_only_with_a_token() {
     let directory = tempfile::tempdir().unwrap();
     let database = directory.path().join("db.sqlite");
@@ -133,6 +158,7 @@ fn beyond_this_machine_it_listens_only_with_a_token() {
         listen: listen.parse().unwrap(),
         tokens,
         hosts: Vec::new(),
+        quirks: DeclaredQuirks::default(),
         log: Arc::new(|_: &str| {}),
     };
     let refused = Server::bind(request("0.0.0.0:0", None), places(database.clone())).err().unwrap();

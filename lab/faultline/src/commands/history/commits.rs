@@ -5,8 +5,8 @@ use crate::arguments::history::Commits;
 use crate::commands::measuring;
 use crate::failure::Failure;
 use crate::{output, places};
-use faultline_history::Workshop;
 use faultline_history::over::Over;
+use faultline_history::source;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -17,9 +17,9 @@ pub(crate) fn commits(arguments: &Commits, db: Option<&Path>) -> Result<ExitCode
     measuring::looking(&places, |lab| {
         let mut all = Vec::new();
         for subject in subjects {
-            let workshop = Workshop::open(&subject.repository, subject.work.as_deref(), lab)?;
+            let commits = source::of_subject(subject, lab)?;
             for over in Over::all(subject) {
-                all.extend(over.planned(&workshop, arguments.retry, lab)?);
+                all.extend(over.planned(commits.as_ref(), arguments.retry, lab)?);
             }
         }
         output::print(&faultline_report::history_commits(&all, arguments.format.format, &output::style()))?;

@@ -1,7 +1,7 @@
 //! `faultline history drill`
 
 use super::notify::notify;
-use super::step::{numbered, with_steps};
+use super::step::{numbered, only, with_steps};
 use super::{declared, settings};
 use crate::arguments::history::Drill;
 use crate::commands::{measuring, present};
@@ -21,13 +21,15 @@ pub(crate) fn drill(arguments: &Drill, db: Option<&Path>) -> Result<ExitCode, Fa
         return Err(present::no_page_of_commits());
     }
     let declared = declared(&arguments.of.config)?;
-    let subject = declared.chosen(std::slice::from_ref(&arguments.of.subject))?[0];
+    let subject = declared.one(&arguments.of.subject)?;
     let subject = HistorySubject { limit_ms: conduct.limit_ms().or(subject.limit_ms), ..subject.clone() };
     let places = places::for_measuring(conduct, db)?;
-    let (over, series) = with_steps(&subject, &arguments.of, &places)?;
+    let mut found = with_steps(&subject, &arguments.of, &places)?;
+    let (over, series) = if arguments.step.is_some() { only(found)? } else { found.swap_remove(0) };
     let step = step(&series, arguments.step)?;
-    let wanted = Wanted { level: arguments.level, least: arguments.least, thorough: false, layouts: 0 };
-    let drilled = Drilled { over, series: &series, step, wanted };
+    let Drill { level, least, .. } = *arguments;
+    let wanted = Wanted { level, least, thorough: false, layouts: arguments.layouts.unwrap_or(0) };
+    let drilled = Drilled { over, series: &series, step, wanted, revert: arguments.revert };
     measuring::with_lab(conduct, &places, |lab| {
         let measured = search(&drilled, lab)?;
         let concluded = measuring::told(measured, conduct)?;

@@ -1,7 +1,7 @@
 //! `faultline history mark`
 
 use super::notify::notify;
-use super::step::{at_commit, numbered, with_steps};
+use super::step::{at_commit, has_step_at, numbered, only, with_steps};
 use super::{declared, settings};
 use crate::arguments::history::{Mark, Which};
 use crate::commands::measuring;
@@ -14,9 +14,9 @@ use std::process::ExitCode;
 
 pub(crate) fn mark(arguments: &Mark, db: Option<&Path>) -> Result<ExitCode, Failure> {
     let declared = declared(&arguments.of.config)?;
-    let subject = declared.chosen(std::slice::from_ref(&arguments.of.subject))?[0];
+    let subject = declared.one(&arguments.of.subject)?;
     let places = places::found(db)?;
-    let (over, series) = with_steps(subject, &arguments.of, &places)?;
+    let (over, series) = chosen(with_steps(subject, &arguments.of, &places)?, &arguments.which)?;
     let step = step(&series, &arguments.which)?;
     let said = Said { state: arguments.state.into(), person: person(), reason: arguments.reason.clone() };
     let words = faultline_report::history_marked(&series, step, said.state);
@@ -26,6 +26,16 @@ pub(crate) fn mark(arguments: &Mark, db: Option<&Path>) -> Result<ExitCode, Fail
         notify(&declared, &over, &settings(&arguments.of.steps), lab)?;
         Ok(ExitCode::SUCCESS)
     })
+}
+
+/// The series of the step. Fails if it may be that of several.
+fn chosen<T>(mut found: Vec<(T, HistorySeries)>, which: &Which) -> Result<(T, HistorySeries), Failure> {
+    if let Some(commit) = &which.at
+        && found.iter().any(|(_, series)| has_step_at(series, &commit.id))
+    {
+        found.retain(|(_, series)| has_step_at(series, &commit.id));
+    }
+    only(found)
 }
 
 fn step<'a>(series: &'a HistorySeries, which: &Which) -> Result<&'a HistoryStep, Failure> {

@@ -7,10 +7,11 @@ use crate::commands::{measuring, present};
 use crate::failure::{self, Failure};
 use crate::places;
 use faultline_experiment::{Error, Lab};
-use faultline_history::Workshop;
+use faultline_history::Commits;
 use faultline_history::declared::HistorySubject;
 use faultline_history::over::{Asked, Over};
 use faultline_history::run::{Ran, run as measure};
+use faultline_history::source;
 use faultline_stats::history::StepSettings;
 use std::path::Path;
 use std::process::ExitCode;
@@ -28,9 +29,9 @@ pub(crate) fn run(arguments: &Run, db: Option<&Path>) -> Result<ExitCode, Failur
     let places = places::for_measuring(conduct, db)?;
     measuring::with_lab(conduct, &places, |lab| {
         for subject in &subjects {
-            let workshop = Workshop::open(&subject.repository, subject.work.as_deref(), lab)?;
+            let commits = source::of_subject(subject, lab)?;
             for over in Over::all(subject) {
-                if !one(&over, arguments, &workshop, lab)? {
+                if !one(&over, arguments, commits.as_ref(), lab)? {
                     return Ok(failure::stopped());
                 }
                 notify(&declared, &over, &StepSettings::default(), lab)?;
@@ -41,10 +42,10 @@ pub(crate) fn run(arguments: &Run, db: Option<&Path>) -> Result<ExitCode, Failur
 }
 
 /// Measures one series, and shows what was measured; with adaptive picking, until no commit is to be measured. False if it was stopped.
-fn one(over: &Over<'_>, arguments: &Run, workshop: &Workshop, lab: &mut Lab<'_>) -> Result<bool, Failure> {
+fn one(over: &Over<'_>, arguments: &Run, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<bool, Failure> {
     let mut ask = Asked { retry: arguments.retry, measured: 0 };
     loop {
-        let ran: Result<Ran, Error> = measure(over, ask, workshop, lab);
+        let ran: Result<Ran, Error> = measure(over, ask, commits, lab);
         match ran? {
             Ran::Nothing { picked } => {
                 if ask.measured == 0 {

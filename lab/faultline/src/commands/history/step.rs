@@ -8,26 +8,44 @@ use faultline_history::declared::HistorySubject;
 use faultline_history::over::Over;
 use faultline_model::history::{HistorySeries, HistoryStep};
 
-/// The series of a subject that was asked for, or the first that has steps. Fails if there is none.
+/// The series of a subject that have steps, at the number of CPUs that was asked for, or at all. Fails if there is none.
 pub(super) fn with_steps<'a>(
     subject: &'a HistorySubject,
     asked: &SeriesWithSteps,
     places: &Places,
-) -> Result<(Over<'a>, HistorySeries), Failure> {
+) -> Result<Vec<(Over<'a>, HistorySeries)>, Failure> {
+    let mut found = Vec::new();
     for over in Over::all(subject) {
         if asked.cpus.is_some_and(|cpus| cpus != over.measure.tasks()) {
             continue;
         }
-        if let Some(series) = series(&over, &asked.steps, places)?
-            && !series.steps.steps.is_empty()
-        {
-            return Ok((over, series));
-        }
+        found.extend(series(&over, &asked.steps, places)?.map(|series| (over, series)));
     }
-    Err(Failure::new(
-        format!("no step of {} is known", subject.name),
-        "`faultline history run` measures more commits; `faultline bisect` searches between any two",
-    ))
+    found.retain(|(_, series)| !series.steps.steps.is_empty());
+    match found.is_empty() {
+        true => Err(Failure::new(
+            format!("no step of {} is known", subject.name),
+            "`faultline history run` measures more commits; `faultline bisect` searches between any two",
+        )),
+        false => Ok(found),
+    }
+}
+
+/// The only one of several series: a step that is named by its number or its commit must belong to one. Fails if there are more.
+pub(super) fn only<T>(mut found: Vec<(T, HistorySeries)>) -> Result<(T, HistorySeries), Failure> {
+    let cpus: Vec<String> = found.iter().map(|(_, series)| series.tasks.to_string()).collect();
+    match (found.pop(), found.is_empty()) {
+        (Some(one), true) => Ok(one),
+        _ => Err(Failure::usage(
+            format!("the step may be that of several series: with {} CPUs", cpus.join(" and with ")),
+            "`--cpus N` says which",
+        )),
+    }
+}
+
+/// Whether a series has a step that a commit may have made.
+pub(super) fn has_step_at(series: &HistorySeries, id: &str) -> bool {
+    series.steps.steps.iter().any(|step| may_be_of(series, step, id))
 }
 
 /// The step of a number in the list, from 1. Fails if there are fewer.

@@ -1,4 +1,4 @@
-//! Frames, in which a guest's agent reports (docs/FORMATS.md, "What a guest says"): the reader of one line.
+//! Frames, in which the agent of a guest or host reports (docs/FORMATS.md, "What a guest says"): the reader of one line.
 
 use faultline_model::lens::raw::{GeneratedCode, Mapping};
 use std::fmt;
@@ -7,11 +7,11 @@ use std::fmt;
 const FORMAT: &str = "faultline-guest 1";
 
 /// Longest header of a frame in bytes: kind, length, two blanks.
-pub(super) const LONGEST_HEADER_BYTES: usize = 64;
+pub(crate) const LONGEST_HEADER_BYTES: usize = 64;
 
 /// A frame. Bytes come from programs and may be anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Frame<'a> {
+pub(crate) enum Frame<'a> {
     /// The agent has started.
     Hello,
     /// The following frames are about this program.
@@ -46,6 +46,12 @@ pub(super) enum Frame<'a> {
     Processes(u64),
     /// Processes that went on after the program were killed.
     Left,
+    /// The directory of a host's agent.
+    Directory(String),
+    /// The plan did not end within its limit, and was killed.
+    TimedOut,
+    /// A host's setting could not be put back; why, in words.
+    LeftChanged(String),
     /// The agent failed.
     Failed(String),
     /// The plan is done.
@@ -54,7 +60,7 @@ pub(super) enum Frame<'a> {
 
 /// Why a line is not a frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum NoFrame {
+pub(crate) enum NoFrame {
     /// Its text is shorter than its header says.
     CutOff,
     /// Not of this format.
@@ -74,7 +80,7 @@ impl fmt::Display for NoFrame {
 }
 
 /// Reads a line without its end. Fails if it is not a whole frame of this format and version.
-pub(super) fn parse(line: &[u8]) -> Result<Frame<'_>, NoFrame> {
+pub(crate) fn parse(line: &[u8]) -> Result<Frame<'_>, NoFrame> {
     let mut parts = line.splitn(3, |&byte| byte == b' ');
     let (Some(kind), Some(length), Some(text)) = (parts.next(), parts.next(), parts.next()) else {
         return Err(NoFrame::Rubbish);
@@ -105,6 +111,9 @@ fn frame<'a>(kind: &[u8], text: &'a [u8]) -> Result<Frame<'a>, NoFrame> {
         b"generated" => Frame::Generated(generated(text).ok_or(NoFrame::Rubbish)?),
         b"processes" => Frame::Processes(number(text, 10).ok_or(NoFrame::Rubbish)?),
         b"left" => Frame::Left,
+        b"directory" => Frame::Directory(words()),
+        b"timed-out" => Frame::TimedOut,
+        b"left-changed" => Frame::LeftChanged(words()),
         b"failed" => Frame::Failed(words()),
         b"end" => Frame::End,
         _ => return Err(NoFrame::Rubbish),

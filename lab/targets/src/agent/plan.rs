@@ -1,17 +1,17 @@
-//! What a guest does in one boot (docs/FORMATS.md, "A guest's plan").
+//! What the agent does in one boot of a guest, or in one execution on a host (docs/FORMATS.md, "A guest's plan").
 
 /// Commands for the agent, in their order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Plan(Vec<Vec<String>>);
+pub(crate) struct Plan(Vec<Vec<String>>);
 
 impl Plan {
     /// Adds a command; its words must not contain NUL characters.
-    pub(super) fn add<W: AsRef<str>>(&mut self, words: &[W]) {
+    pub(crate) fn add<W: AsRef<str>>(&mut self, words: &[W]) {
         self.0.push(words.iter().map(|word| word.as_ref().to_owned()).collect());
     }
 
     /// Each command as the number of its words, then the words; each ended by NUL.
-    pub(super) fn bytes(&self) -> Vec<u8> {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for command in &self.0 {
             let count = command.len().to_string();

@@ -1,6 +1,5 @@
-//! The programs in a guest: the agent and the workloads, built for it.
+//! The programs of a machine that is not this host: the agent and the workloads, linked statically.
 
-use super::initramfs::GuestProgram;
 use crate::TargetError;
 use crate::executable::{self, Executable, Linking};
 use faultline_model::facts::Facts;
@@ -11,23 +10,30 @@ use std::path::Path;
 const AGENT: &str = "agent";
 const WORKLOADS: &str = "workloads";
 
+/// A program that goes to the machine.
+#[derive(Debug, Clone)]
+pub(crate) struct GuestProgram {
+    pub(crate) name: String,
+    pub(crate) bytes: Vec<u8>,
+}
+
 /// Agent and programs.
 #[derive(Debug, Clone)]
-pub(super) struct Programs {
-    pub(super) agent: Vec<u8>,
-    pub(super) programs: Vec<GuestProgram>,
+pub(crate) struct Programs {
+    pub(crate) agent: Vec<u8>,
+    pub(crate) programs: Vec<GuestProgram>,
 }
 
 impl GuestProgram {
     /// Programs with a dot in their names belong to a workload and are not workloads themselves.
-    pub(super) fn is_workload(&self) -> bool {
+    pub(crate) fn is_workload(&self) -> bool {
         !self.name.contains('.')
     }
 }
 
 impl Programs {
     /// Reads `agent` and all of `workloads/` in `directory`. Fails if they cannot be read, or cannot run in a guest.
-    pub(super) fn read(directory: &Path) -> Result<Self, TargetError> {
+    pub(crate) fn read(directory: &Path) -> Result<Self, TargetError> {
         let agent = read(&directory.join(AGENT))?;
         let workloads = directory.join(WORKLOADS);
         let entries = std::fs::read_dir(&workloads).map_err(|error| missing(&workloads, &error.to_string()))?;
@@ -45,18 +51,18 @@ impl Programs {
     }
 
     /// The agent alone, for a guest in which a user's program runs. Fails if it cannot be read, or cannot run in a guest.
-    pub(super) fn agent_alone(directory: &Path) -> Result<Self, TargetError> {
+    pub(crate) fn agent_alone(directory: &Path) -> Result<Self, TargetError> {
         Ok(Programs { agent: read(&directory.join(AGENT))?, programs: Vec::new() })
     }
 
     /// The addresses of the agent's code. Fails if it is damaged.
-    pub(super) fn agent_code(&self) -> Result<Range<u64>, TargetError> {
+    pub(crate) fn agent_code(&self) -> Result<Range<u64>, TargetError> {
         executable::code_range(&self.agent)
             .ok_or_else(|| missing(Path::new(AGENT), "its ELF headers do not say where its code is"))
     }
 
     /// Two runs are comparable only if their workloads are the same programs.
-    pub(super) fn put_digests(&self, facts: &mut Facts) {
+    pub(crate) fn put_digests(&self, facts: &mut Facts) {
         for program in self.programs.iter().filter(|program| program.is_workload()) {
             let hex: String = Sha256::digest(&program.bytes).iter().map(|byte| format!("{byte:02x}")).collect();
             facts.text(&format!("workload.{}.sha256", program.name), hex);

@@ -1,0 +1,34 @@
+#!/bin/sh
+# The distribution's kernels, from 5.10 to the newest, as a history of releases: run.sh FAULTLINE [CPUS [WORKLOADS]]. Fetches them (`make kernels`, 400 MB, once), writes
+# target/examples/linux-releases/faultline.toml with what was fetched, measures what has no result yet, and prints what was measured and the steps. Ends with 1 unless the step over Linux 6.4 is there, and names the lock of the address space. CPUS and
+# WORKLOADS are lists as faultline.toml has them; a boot with 16 CPUs takes about two minutes of CPU time. Started again, it goes on.
+set -eu
+root=$(cd "$(dirname "$0")/../.." && pwd)
+faultline=$1
+cpus=${2:-[1, 8, 16]}
+workloads=${3:-[\"zero_fill:base\"]}
+place=$root/target/examples/linux-releases
+mkdir -p "$place"
+
+{
+    echo '# Written by examples/linux-releases/run.sh.'
+    echo '[subject.linux]'
+    echo 'work = "work"'
+    echo "workloads = $workloads"
+    echo 'mode = "thread"'
+    echo "cpus = $cpus"
+    "$root/packages/kernels.sh" bullseye bookworm trixie sid | while read -r kernel version; do
+        echo
+        echo '[[subject.linux.release]]'
+        echo "name = \"${version%-amd64}\""
+        echo "date = \"$(date --utc --reference="$root/$kernel" +%F)\""
+        echo "kernel = \"../../../$kernel\""
+    done
+} >"$place/faultline.toml"
+
+FAULTLINE_DB=$place/runs.sqlite
+export FAULTLINE_DB
+"$faultline" history run --quiet --config "$place/faultline.toml"
+"$faultline" history changes --config "$place/faultline.toml"
+"$faultline" history changes --config "$place/faultline.toml" --format json >"$place/changes.json"
+python3 "$(dirname "$0")/check.py" "$place/changes.json"

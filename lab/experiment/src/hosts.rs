@@ -1,0 +1,201 @@
+//! Hosts over SSH that `faultline.toml` declares (`[host.NAME]`): where they are, and how they get something new, reboot, and are switched off and on.
+
+use crate::error::Error;
+use crate::places::Places;
+use crate::settings_file::{self, USUAL_FILE};
+use faultline_model::machine::SshHost;
+use faultline_targets::ssh::{self, HostControl};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const HINT: &str = "docs/HOSTS.md describes the keys of `[host.NAME]`";
+
+/// How a host reboots if nothing else is declared.
+const USUAL_REBOOT: [&str; 2] = ["systemctl", "reboot"];
+
+/// How long a host may take to come back if nothing else is declared.
+const USUAL_BACK_LIMIT: Duration = Duration::from_secs(5 * 60);
+
+/// The content of a file; other readers check the other tables.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    host: BTreeMap<String, toml::Spanned<Entry>>,
+    #[serde(default, rename = "variant")]
+    _variants: Option<IgnoredAny>,
+    #[serde(default, rename = "subject")]
+    _subjects: Option<IgnoredAny>,
+    #[serde(default, rename = "notify")]
+    _notify: Option<IgnoredAny>,
+    #[serde(default, rename = "quirk")]
+    _quirks: Option<IgnoredAny>,
+}
+
+/// A host, as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    ssh: String,
+    port: Option<u16>,
+    identity: Option<PathBuf>,
+    config: Option<PathBuf>,
+    scratch: Option<String>,
+    #[serde(default)]
+    install: Vec<String>,
+    reboot: Option<Vec<String>>,
+    #[serde(default)]
+    power_cycle: Vec<String>,
+    back_limit: Option<String>,
+}
+
+/// A declared host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeclaredHost {
+    /// Where it is.
+    pub host: SshHost,
+    /// What is done to it.
+    pub control: HostControl,
+}
+
+/// The hosts that a file declares, by name.
+#[derive(Debug, Default)]
+pub struct Hosts(BTreeMap<String, DeclaredHost>);
+
+impl Hosts {
+    /// Reads the file of the places, or `faultline.toml` if it exists. Fails if it cannot be read, or declares something impossible.
+    pub fn read(places: &Places) -> Result<Self, Error> {
+        let file = places.settings.as_deref().unwrap_or(Path::new(USUAL_FILE));
+        match settings_file::read(file) {
+            Ok(text) => Self::parse(&text, file),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && places.settings.is_none() => {
+                Ok(Self::default())
+            }
+            Err(error) => Err(Error::usage(format!("cannot read {}: {error}", file.display()), HINT)),
+        }
+    }
+
+    fn parse(text: &str, file: &Path) -> Result<Self, Error> {
+        let parsed: File = settings_file::parse(text, file, HINT)?;
+        let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut hosts = BTreeMap::new();
+        for (name, entry) in parsed.host {
+            let at = entry.span();
+            let declared = entry.into_inner().declared(directory).map_err(|problem| {
+                let problem = format!("host '{}': {problem}", name.escape_debug());
+                settings_file::refused(text, file, at, &problem, HINT)
+            })?;
+            hosts.insert(name, declared);
+        }
+        Ok(Hosts(hosts))
+    }
+
+    /// The host that a machine means, if that is nothing but a declared name.
+    pub fn named(&self, host: &SshHost) -> Option<&DeclaredHost> {
+        self.0.get(host.host()).filter(|_| host.is_bare_name())
+    }
+}
+
+impl Entry {
+    /// Paths are relative to `directory`. Fails in words.
+    fn declared(self, directory: &Path) -> Result<DeclaredHost, String> {
+        let mut host = SshHost::at(&self.ssh)?;
+        if let Some(port) = self.port {
+            if host.port().is_some() {
+                return Err("the port is given twice".to_owned());
+            }
+            host = host.with_port(port);
+        }
+        if let Some(scratch) = &self.scratch {
+            host = host.with_scratch(scratch)?;
+        }
+        host.identity = self.identity.map(|path| directory.join(path));
+        host.config = self.config.map(|path| directory.join(path));
+        let reboot = self.reboot.unwrap_or_else(|| USUAL_REBOOT.map(str::to_owned).into());
+        for (key, words) in [("install", &self.install), ("reboot", &reboot), ("power_cycle", &self.power_cycle)] {
+            if words.iter().any(|word| word.contains('\0')) || words.first().is_some_and(String::is_empty) {
+                return Err(format!("`{key}` is not a command"));
+            }
+        }
+        if reboot.is_empty() {
+            return Err("`reboot` is not a command".to_owned());
+        }
+        if !self.install.is_empty() && !self.install.iter().any(|word| word.contains(ssh::ARTEFACT)) {
+            return Err(format!("`install` has no {}, which stands for the file that is installed", ssh::ARTEFACT));
+        }
+        let back_limit = match self.back_limit {
+            None => USUAL_BACK_LIMIT,
+            Some(text) => match humantime::parse_duration(&text) {
+                Ok(limit) if !limit.is_zero() => limit,
+                _ => {
+                    return Err(format!(
+                        "`back_limit`: '{}' is not a limit; write it like 90s or 5m",
+                        text.escape_debug()
+                    ));
+                }
+            },
+        };
+        let (install, power_cycle, directory) = (self.install, self.power_cycle, directory.to_owned());
+        Ok(DeclaredHost { host, control: HostControl { install, reboot, power_cycle, directory, back_limit } })
+    }
+}
+
+/// The machine with what a declared name stands for; the machine itself if it is none.
+pub(crate) fn resolved(host: &SshHost, places: &Places) -> Result<SshHost, Error> {
+    if !host.is_bare_name() {
+        return Ok(host.clone());
+    }
+    Ok(Hosts::read(places)?.named(host).map_or_else(|| host.clone(), |declared| declared.host.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Hosts, Error> {
+        Hosts::parse(text, Path::new("lab/faultline.toml"))
+    }
+
+    fn named(hosts: &Hosts, text: &str) -> Option<DeclaredHost> {
+        hosts.named(&SshHost::at(text).unwrap()).cloned()
+    }
+
+    #[test]
+    fn hosts_are_read_beside_other_tables() {
+        let text = "[variant.x]\n[subject.y]\n[host.lab]\nssh = \"root@lab.example\"\nport = 2222\nidentity = \"keys/lab\"\n\
+            install = [\"dpkg\", \"-i\", \"{artefact}\"]\npower_cycle = [\"./plug\", \"lab\"]\nback_limit = \"90s\"\n[host.other]\nssh = \"other\"\n";
+        let hosts = parse(text).unwrap();
+        let lab = named(&hosts, "lab").unwrap();
+        assert_eq!(lab.host.destination(), "root@lab.example:2222");
+        assert_eq!(lab.host.identity.as_deref(), Some(Path::new("lab/keys/lab")));
+        assert_eq!(lab.control.reboot, USUAL_REBOOT);
+        assert_eq!(
+            (lab.control.back_limit, lab.control.directory.as_path()),
+            (Duration::from_secs(90), Path::new("lab"))
+        );
+        assert_eq!(named(&hosts, "other").unwrap().control.back_limit, USUAL_BACK_LIMIT);
+        for text in ["me@lab", "lab:22", "unknown"] {
+            assert_eq!(named(&hosts, text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_impossible_is_refused_with_its_line() {
+        for (lines, problem) in [
+            ("port = 1", "missing field `ssh`"),
+            ("ssh = \"-oProxyCommand=x\"", "host 'lab': '-oProxyCommand=x' is not the name of a host"),
+            ("ssh = \"a:1\"\nport = 2", "the port is given twice"),
+            ("ssh = \"a\"\nscratch = \"tmp\"", "not a path from the root"),
+            ("ssh = \"a\"\ninstall = [\"make\"]", "`install` has no {artefact}"),
+            ("ssh = \"a\"\nreboot = []", "`reboot` is not a command"),
+            ("ssh = \"a\"\nback_limit = \"0s\"", "'0s' is not a limit"),
+            ("ssh = \"a\"\npassword = \"b\"", "unknown field `password`"),
+        ] {
+            let said = parse(&format!("\n[host.lab]\n{lines}\n")).unwrap_err().problem;
+            assert!(said.contains(problem) && said.starts_with("lab/faultline.toml:"), "{said}");
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! A person says what a change of a history is.
+
+use crate::error::Error;
+use crate::places::Places;
+use crate::stored;
+use faultline_model::history::change::{ChangeEvent, ChangeState, PlacedEvent, Source};
+use faultline_model::history::{HistorySeries, HistoryStep};
+use faultline_model::named_change::ChangePlace;
+use faultline_model::time::UnixMillis;
+
+/// What is said of a change.
+#[derive(Debug, Clone)]
+pub struct Mark {
+    /// What it is.
+    pub state: ChangeState,
+    /// Who says so.
+    pub person: String,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// Saves a mark of a step, said at that time. Fails if the series does not have the step's commits, or if the database cannot be written.
+pub fn mark(
+    series: &HistorySeries,
+    step: &HistoryStep,
+    mark: Mark,
+    at: UnixMillis,
+    places: &Places,
+) -> Result<(), Error> {
+    let place = place_of(series, step)?;
+    let source = Source::Person { name: mark.person };
+    let event =
+        ChangeEvent { at, source, state: mark.state, is_inconclusive: false, reason: mark.reason, commits: Vec::new() };
+    stored::say_of_change(&series.name(), &PlacedEvent { place, event }, places)
+}
+
+/// The place of a step, by which it is named when it is searched or when something is said of it. Fails if the series does not have its commits.
+pub fn place_of(series: &HistorySeries, step: &HistoryStep) -> Result<ChangePlace, Error> {
+    series.place_of(step).ok_or_else(|| {
+        Error::failed("the history does not have the commits of its step", "`faultline history run` measures it again")
+    })
+}

@@ -1,0 +1,204 @@
+//! Kernels as subjects of `faultline history`, from one end to the other: releases, and commits of a repository whose build leaves an image. Guests boot under the
+//! real lens. Needs a kernel (`make kernel`), what `make guest` builds, and what `make lens` does.
+
+mod lab;
+
+use faultline_model::drill::Unusable;
+use faultline_model::history::{HistorySeries, PointResult};
+use faultline_model::lens::summary::LensPoint;
+use lab::lens::assert_status;
+use lab::repository::{Repository, git};
+use lab::{Lab, assert_refused, await_boot, kill, lens, stderr, stdout};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+/// A short workload.
+const WORKLOAD: &str = "zero_fill:base";
+
+/// What is asked of it, in faultline.toml and as options.
+const KEYS: &str =
+    "workloads = [\"zero_fill:base\"]\nmode = \"thread\"\nops = 64\ncpus = [2]\nseed = 3\nwork = \"work\"\n";
+const OPTIONS: [&str; 8] = ["--mode", "thread", "--ops", "64", "--cpus", "2", "--seed", "3"];
+
+fn declare(lab: &Lab, text: &str) {
+    fs::write(lab.path("faultline.toml"), text).unwrap();
+}
+
+/// A release of a kernel in a file of the lab.
+fn release(name: &str, day: u32, kernel: &str) -> String {
+    format!("[[subject.linux.release]]\nname = \"{name}\"\ndate = \"2023-06-{day:02}\"\nkernel = \"{kernel}\"\n")
+}
+
+fn command(lab: &Lab, arguments: &[&str]) -> Command {
+    let mut command = lens::command(lab, arguments);
+    command.current_dir(lab.path("")).env("XDG_CACHE_HOME", lab.path("cache"));
+    command
+}
+
+fn history(lab: &Lab, arguments: &[&str]) -> Output {
+    command(lab, &[&["history"], arguments].concat()).output().unwrap()
+}
+
+/// The only series.
+#[track_caller]
+fn series(lab: &Lab) -> HistorySeries {
+    let shown = history(lab, &["show", "--format", "json"]);
+    assert_status(&shown, 0);
+    let [series] = serde_json::from_slice::<[HistorySeries; 1]>(&shown.stdout).unwrap();
+    series
+}
+
+/// Why a point has no value.
+fn why(series: &HistorySeries, name: &str) -> Option<Unusable> {
+    let point = series.points.iter().find(|point| point.commit.id == name)?;
+    match &point.result {
+        PointResult::Unusable(not) => Some(not.why),
+        PointResult::Measured { .. } | PointResult::None => None,
+    }
+}
+
+/// What `faultline lens kernel` counts of a kernel.
+fn counted(lab: &Lab, kernel: &Path) -> LensPoint {
+    let words = ["lens", "kernel", WORKLOAD, "--quiet", "--format", "json", "--kernel", kernel.to_str().unwrap()];
+    let output = command(lab, &[&words[..], &OPTIONS].concat()).output().unwrap();
+    assert_status(&output, 0);
+    lens::point(&output)
+}
+
+/// The kernel with an image whose first instructions are invalid. It does not come up, and the emulator ends.
+fn broken(kernel: &[u8]) -> Vec<u8> {
+    /// The number of sectors of its first part, at this place; 0 stands for 4.
+    const SECTORS: usize = 0x1f1;
+    let sectors = if kernel[SECTORS] == 0 { 4 } else { usize::from(kernel[SECTORS]) };
+    let begin = 512 * (sectors + 1);
+    let mut broken = kernel.to_vec();
+    for pair in broken[begin..begin + 4096].chunks_exact_mut(2) {
+        pair.copy_from_slice(&[0x0f, 0x0b]);
+    }
+    broken
+}
+
+#[test]
+fn releases_have_the_counts_of_lens_kernel_and_failures_are_results() {
+    let lab = Lab::new();
+    let image = lab::guest::kernel().path;
+    let kernel = fs::read(&image).unwrap();
+    fs::write(lab.path("first"), &kernel).unwrap();
+    fs::write(lab.path("again"), &kernel).unwrap();
+    fs::write(lab.path("broken"), broken(&kernel)).unwrap();
+    fs::write(lab.path("text"), "no kernel\n".repeat(1000)).unwrap();
+    let releases = [
+        release("6.1.0-1", 1, "first"),
+        release("6.1.0-2", 2, "again"),
+        release("6.1.0-3", 3, "broken"),
+        release("6.1.0-4", 4, "text"),
+    ];
+    declare(&lab, &format!("[subject.linux]\n{KEYS}{}", releases.concat()));
+
+    let planned = history(&lab, &["commits"]);
+    assert_status(&planned, 0);
+    assert!(stdout(&planned).contains("4 of 4 would be measured"), "{}", stdout(&planned));
+    let ran = history(&lab, &["run", "--quiet"]);
+    assert_status(&ran, 0);
+
+    let series = series(&lab);
+    assert_eq!((series.subject.as_str(), series.tasks, series.has_releases), ("linux/zero_fill:base", 2, true));
+    assert_eq!(series.unit, "transfers per operation");
+    let names: Vec<&str> = series.points.iter().map(|point| point.commit.id.as_str()).collect();
+    assert_eq!(names, ["6.1.0-1", "6.1.0-2", "6.1.0-3", "6.1.0-4"]);
+    let directly = counted(&lab, &image).transfers.unwrap().median;
+    assert!(directly > 0.0);
+    assert_eq!(series.points[0].value(), Some(directly), "the same kernel counts the same, whoever boots it");
+    let PointResult::Measured { same_as, .. } = &series.points[1].result else { panic!("{:?}", series.points[1]) };
+    assert_eq!(same_as.as_deref(), Some("6.1.0-1"), "the same bytes are booted once");
+    assert_eq!((why(&series, "6.1.0-3"), why(&series, "6.1.0-4")), (Some(Unusable::Boot), Some(Unusable::Build)));
+    assert_eq!(lab.record(1).attempts.len(), 2, "one boot that counted, and one that failed");
+
+    let shown = stdout(&history(&lab, &["show"]));
+    for words in ["release", "6.1.0-1", "does not boot", "per operation, 2 CPUs", "2 of 4 releases are measured"] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    let again = history(&lab, &["run", "--quiet"]);
+    assert!(
+        stderr(&again).contains("linux/zero_fill:base at 2: each of the 4 picked commits has a result"),
+        "{}",
+        stderr(&again)
+    );
+    assert_refused(&history(&lab, &["drill", "linux"]), 1, "no step of linux/zero_fill:base is known");
+    lab.assert_nothing_left();
+}
+
+/// A repository whose build copies the image that a file names.
+fn of_kernels(images: &[&Path]) -> Repository {
+    let mut repository = Repository::new();
+    for (number, image) in images.iter().enumerate() {
+        let build = format!("#!/bin/sh\n# {number}\nmkdir -p boot && cp '{}' boot/bzImage\n", image.display());
+        repository.write_programs(&[("build", &build)]);
+        repository.commit_all(&format!("commit {number}"));
+    }
+    let keys = "repository = \"repository\"\nbuild = \"./build\"\nimage = \"boot/bzImage\"\n";
+    declare(&repository.lab, &format!("[subject.linux]\n{keys}{KEYS}"));
+    repository
+}
+
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn commits_that_build_kernels_are_counted_also_after_a_kill() {
+    let image = lab::guest::kernel().path;
+    let repository = of_kernels(&[&image, &image, Path::new("/nowhere"), &image]);
+    let lab = &repository.lab;
+    let mut run = command(lab, &["history", "run", "--quiet"]);
+    let child = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    await_boot("the second kernel", || lab.attempts().is_some_and(|attempts| attempts > 1));
+    // What was made before the emulator started belongs to nobody else if the process is killed.
+    std::thread::sleep(Duration::from_secs(3));
+    kill(child);
+    let resumed = history(lab, &["run", "--quiet"]);
+    assert_status(&resumed, 0);
+
+    let series = series(lab);
+    assert!(!series.has_releases && series.runs.len() == 1, "{series:?}");
+    let values: Vec<Option<f64>> = series.points.iter().map(|point| point.value()).collect();
+    assert!(values[0].is_some() && values[0] == values[1] && values[0] == values[3], "{values:?}");
+    assert_eq!(why(&series, &repository.commits[2]), Some(Unusable::Build));
+    assert!(series.steps.steps.is_empty(), "{:?}", series.steps);
+    // Nothing else than the image is kept of a build, and the user's checkout is not touched.
+    let record = lab.record(1);
+    let build = Path::new(record.subjects[0].setup.directory.as_deref().unwrap());
+    let kept: Vec<_> = fs::read_dir(build).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(kept, ["boot"]);
+    assert!(git(&repository.path(), &["status", "--porcelain", "--ignored"]).is_empty());
+    lab.assert_nothing_left();
+}
+
+#[test]
+fn what_can_not_be_counted_is_refused() {
+    let lab = Lab::new();
+    fs::write(lab.path("text"), "x").unwrap();
+    let refused = |keys: &str, releases: &str, problem: &str| {
+        declare(&lab, &format!("[subject.linux]\nwork = \"work\"\n{keys}\n{releases}"));
+        assert_refused(&history(&lab, &["commits"]), 2, problem);
+    };
+    let one = release("1", 1, "text");
+    refused("workloads = [\"zero_fil:base\"]", &one, "there is no workload 'zero_fil'");
+    refused("workloads = [\"zero_fill:base\"]", &release("1", 1, "gone"), "the kernel of the release 1: No such file");
+    refused("workloads = [\"zero_fill:base\"]", &release("1 2", 1, "text"), "'1 2' names no release");
+    refused("workloads = [\"zero_fill:base\"]", &[one.clone(), one.clone()].concat(), "there are two releases '1'");
+    refused("workloads = [\"zero_fill:base\"]\nbranch = \"main\"", &one, "`branch` does not apply to releases");
+    refused(
+        "workloads = [\"zero_fill:base\"]\nmeasure = \"time\"",
+        &one,
+        "`measure = \"time\"` does not apply to kernels",
+    );
+    refused("workloads = [\"zero_fill:base\"]\nrepeats = 3", &one, "`repeats` does not apply to kernels");
+    refused("workloads = [\"zero_fill\"]", &one, "`workloads` takes NAME:VARIANT, each once, not 'zero_fill'");
+    refused("", &one, "`workloads` takes the workloads that run on the kernel");
+    refused("workloads = [\"zero_fill:base\"]\ncommand = \"./x\"", "", "`workloads` belongs to a kernel");
+    declare(&lab, &format!("[subject.linux]\nworkloads = [\"map_churn:threads\", \"zero_fill:base\"]\n{one}"));
+    let drilled = history(&lab, &["drill", "linux"]);
+    assert_refused(&drilled, 2, "'linux' has 2 workloads, and each is a history of its own");
+    assert!(stderr(&drilled).contains("linux/map_churn:threads, linux/zero_fill:base"), "{}", stderr(&drilled));
+    assert!(!lab.db().exists());
+}

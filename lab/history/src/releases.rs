@@ -1,0 +1,206 @@
+//! Releases instead of commits: kernels that are there already. The "build" of one is a copy of its image, named after its bytes, so releases with the same
+//! kernel share their results, and a run goes on with the same kernel after its file was replaced.
+
+use crate::build::Build;
+use crate::commits::{Commits, Walked};
+use crate::declared::Which;
+use crate::relink::{Relink, Relinked};
+use crate::room;
+use crate::undone::{Revert, Reverted};
+use crate::workshop::{absolute, locked, usual_place};
+use faultline_experiment::{Error, Lab};
+use faultline_model::artefact::Release;
+use faultline_model::commit::{CommitInfo, CommitLine, short_name};
+use faultline_model::explained::FilesChanged;
+use faultline_model::recipe::{BuildTools, Recipe};
+use faultline_model::relink::RelinkResult;
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The name of the image in the copy of a release.
+pub(crate) const IMAGE: &str = "vmlinuz";
+
+/// Number of hexadecimal digits that tell copies apart.
+const NAME_DIGITS: usize = 16;
+
+/// A list of releases, and our directory for copies of their kernels. One command at a time uses it.
+#[derive(Debug)]
+pub(crate) struct Releases {
+    /// The oldest first.
+    releases: Vec<Release>,
+    /// The directory of the file with the list, for shorter paths.
+    declared_in: String,
+    /// The directory of the copies.
+    copies: PathBuf,
+    /// Locked while we use the directory.
+    _lock: File,
+}
+
+impl Releases {
+    /// Opens the directory for copies: `work`, or one of the user's caches that belongs to `declared_in`, the directory of the file with the list. Fails if it
+    /// cannot be written, or if another command uses it.
+    pub(crate) fn open(
+        releases: &[Release],
+        declared_in: &Path,
+        work: Option<&Path>,
+        lab: &Lab<'_>,
+    ) -> Result<Self, Error> {
+        let ours = match work {
+            Some(work) => work.to_owned(),
+            None => usual_place(&format!("releases of {}", absolute(declared_in)?), lab)?,
+        };
+        let lock = locked(&ours)?;
+        let copies = ours.join("builds");
+        fs::create_dir_all(&copies).map_err(|error| unwritable(&copies, &error))?;
+        let copies = copies.canonicalize().map_err(|error| unwritable(&copies, &error))?;
+        Ok(Releases { releases: releases.to_vec(), declared_in: absolute(declared_in)?, copies, _lock: lock })
+    }
+
+    /// The releases in the form of commits, each the parent of the next.
+    fn infos(&self) -> Vec<CommitInfo> {
+        let parents = std::iter::once(Vec::new()).chain(self.releases.iter().map(|release| vec![release.name.clone()]));
+        let info = |(release, parents): (&Release, Vec<String>)| CommitInfo {
+            id: release.name.clone(),
+            tree: String::new(),
+            parents,
+            committed_s: release.released_s,
+            author: String::new(),
+            subject: self.below(&release.kernel).to_owned(),
+        };
+        self.releases.iter().zip(parents).map(info).collect()
+    }
+
+    /// A path as the file has it, if it is relative there.
+    fn below<'a>(&self, path: &'a str) -> &'a str {
+        let below = path.strip_prefix(self.declared_in.trim_end_matches("/."));
+        below.and_then(|rest| rest.strip_prefix('/')).map_or(path, |rest| rest.trim_start_matches("./"))
+    }
+
+    /// Copies a kernel, unless its copy is there. The copy gets its name when it is complete.
+    fn copied(&self, bytes: &[u8]) -> io::Result<Build> {
+        let digest: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let directory = self.copies.join(&digest[..NAME_DIGITS]);
+        if directory.is_dir() {
+            return Ok(Build::Built { directory, is_old: true });
+        }
+        let fresh = self.copies.join("new");
+        if fresh.is_dir() {
+            fs::remove_dir_all(&fresh)?;
+        }
+        fs::create_dir(&fresh)?;
+        fs::write(fresh.join(IMAGE), bytes)?;
+        fs::rename(&fresh, &directory)?;
+        Ok(Build::Built { directory, is_old: false })
+    }
+}
+
+impl Commits for Releases {
+    fn line(&self, old: &str, new: &str, _: &Lab<'_>) -> Result<CommitLine, Error> {
+        Err(Error::usage(
+            format!("there is nothing to search between the releases {} and {}", short_name(old), short_name(new)),
+            "releases have no commits here: declare a `repository` instead, or further releases between them",
+        ))
+    }
+
+    /// Fails if the kernel of a release cannot be read.
+    fn walk(&self, _: &Which, _: &Lab<'_>) -> Result<Walked, Error> {
+        self.releases.iter().try_for_each(|release| {
+            File::open(&release.kernel).map(drop).map_err(|error| unreadable(release, &error))
+        })?;
+        Ok(Walked { commits: self.infos(), tagged: BTreeSet::new() })
+    }
+
+    fn tools(&self, _: &Recipe, _: &Lab<'_>) -> Result<BuildTools, Error> {
+        Ok(BuildTools { digest: String::new(), versions: BTreeMap::new() })
+    }
+
+    /// Fails if the kernel cannot be read or copied.
+    fn build(&self, commit: &CommitInfo, _: &Recipe, _: &BuildTools, _: &Lab<'_>) -> Result<Build, Error> {
+        let release = self.releases.iter().find(|release| release.name == commit.id).ok_or_else(|| {
+            Error::failed(format!("there is no release {} any more", short_name(&commit.id)), "start a new run")
+        })?;
+        let bytes = fs::read(&release.kernel).map_err(|error| unreadable(release, &error))?;
+        self.copied(&bytes).map_err(|error| match room::is_full(&self.copies) {
+            true => room::full(&format!("the kernel {} could not be copied: {error}", release.kernel)),
+            false => unwritable(&self.copies, &error),
+        })
+    }
+
+    /// Kernels that are there already are not linked again.
+    fn relink(&self, _: &Relink<'_>, _: &Recipe, _: &BuildTools, _: &Lab<'_>) -> Result<Relinked, Error> {
+        Ok(Relinked { directory: None, result: RelinkResult::Unchanged })
+    }
+
+    fn revert(&self, asked: &Revert<'_>, _: &Lab<'_>) -> Result<Reverted, Error> {
+        Err(Error::usage(
+            format!("there is nothing to undo in the release {}", short_name(&asked.commit.id)),
+            "releases have no commits here: declare a `repository` instead",
+        ))
+    }
+
+    fn files(&self, _: &CommitInfo, _: &CommitInfo, _: &Lab<'_>) -> Result<FilesChanged, Error> {
+        Ok(FilesChanged::of(Vec::new()))
+    }
+}
+
+fn unreadable(release: &Release, error: &io::Error) -> Error {
+    Error::usage(
+        format!("cannot read {}, the kernel of the release {}: {error}", release.kernel, release.name),
+        "restore the file, or leave the release out of faultline.toml",
+    )
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Error {
+    Error::failed(
+        format!("cannot write {}: {error}", path.display()),
+        "make room, or name another directory with `work` in faultline.toml",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn releases(directory: &Path) -> Releases {
+        let release = |name: &str, at: i64| Release {
+            name: name.to_owned(),
+            released_s: at,
+            kernel: directory.join(name).to_string_lossy().into_owned(),
+        };
+        let releases = vec![release("6.1-2", 5), release("6.12", 9)];
+        let copies = directory.join("builds");
+        fs::create_dir_all(&copies).unwrap();
+        let declared_in = directory.to_string_lossy().into_owned();
+        Releases { releases, declared_in, copies, _lock: File::create(directory.join("lock")).unwrap() }
+    }
+
+    #[test]
+    fn releases_are_a_line_in_their_order() {
+        let directory = tempfile::tempdir().unwrap();
+        let infos = releases(directory.path()).infos();
+        let told: Vec<_> =
+            infos.iter().map(|info| (info.id.as_str(), info.parents.as_slice(), info.committed_s)).collect();
+        assert_eq!(told, [("6.1-2", &[][..], 5), ("6.12", &["6.1-2".to_owned()][..], 9)]);
+        assert_eq!(infos[1].subject, "6.12", "the path of its kernel, from the directory of the file");
+    }
+
+    #[test]
+    fn a_kernel_is_copied_once_under_the_name_of_its_bytes() {
+        let directory = tempfile::tempdir().unwrap();
+        let releases = releases(directory.path());
+        let place = |bytes: &[u8]| match releases.copied(bytes).unwrap() {
+            Build::Built { directory, is_old } => (directory, is_old),
+            failed => panic!("{failed:?}"),
+        };
+        let (first, is_old) = place(b"one");
+        assert!(!is_old && fs::read(first.join(IMAGE)).unwrap() == b"one");
+        // A copy that was cut short.
+        fs::create_dir(directory.path().join("builds/new")).unwrap();
+        assert_eq!(place(b"one"), (first.clone(), true));
+        let (other, _) = place(b"two");
+        assert_ne!(other, first);
+    }
+}

@@ -1,0 +1,88 @@
+// The work list of changes, its filter, the states that a reader with a token sets, and what is new since the last visit.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { useBrowser } from './browser.mjs'
+import { asked, historyCalled, openOf, useServer } from './server.mjs'
+
+useBrowser()
+useServer('--token')
+
+const ROWS = '#changes tbody tr:not([hidden])'
+
+test('the work list shows what is open, and the address has the choice', async () => {
+  const { page, problems, close } = await openOf('/changes')
+  const { total } = await asked('/api/v1/changes')
+  const { total: open } = await asked('/api/v1/changes?state=open')
+  assert.ok(open < total)
+  assert.equal(await page.locator(ROWS).count(), open)
+  assert.equal(await page.locator('#changes .count').innerText(), `${open} of ${total} changes`)
+  await page.getByRole('radio', { name: 'All' }).check({ force: true })
+  assert.equal(await page.locator(ROWS).count(), total)
+  assert.match(page.url(), /#state=all$/)
+  await page.reload()
+  assert.equal(await page.locator(ROWS).count(), total)
+  await page.getByRole('radio', { name: 'All' }).focus()
+  await page.keyboard.press('ArrowRight')
+  assert.match(page.url(), /#state=found$/)
+  const row = page.locator(ROWS).filter({ hasText: 'app' }).first()
+  assert.match(await row.innerText(), /\+30\.\d %/)
+  await row.getByText(/1 commit by A\. Uthor \(1\)/).click()
+  assert.match(await row.locator('details.between li').innerText(), /Commit 70/)
+  assert.deepEqual(problems, [])
+  await close()
+})
+
+test('a state with its remark is saved, and shown as text wherever the change is', async () => {
+  const { page, problems, close } = await openOf('/changes')
+  const before = await page.locator(ROWS).count()
+  const row = page.locator(ROWS).filter({ hasText: 'app' }).first()
+  await row.getByText('Set state').press('Enter')
+  await row.getByLabel('State').selectOption('ignored')
+  await row.getByLabel('Remark').fill('<img src=x onerror=alert(1)> known')
+  await row.getByLabel('Remark').press('Enter')
+  await page.waitForFunction((count) => document.querySelectorAll('#changes tbody tr:not([hidden])').length === count, before - 1)
+  await page.getByRole('radio', { name: 'Ignored' }).check({ force: true })
+  assert.match(await page.locator(ROWS).innerText(), /ignored by B\. Uilder: <img src=x onerror=alert\(1\)> known/)
+  assert.equal(await page.locator('img').count(), 0)
+  await page.locator(ROWS).getByRole('link').first().click()
+  await page.locator('.timeline .chart svg').waitFor()
+  assert.match(await page.locator('#steps tbody').innerText(), /ignored by B\. Uilder/)
+  assert.match(await page.locator('.timeline .chart svg').innerHTML(), /worse, ignored/)
+  await page.goto(new URL('/', page.url()).href)
+  assert.match(await page.locator('#histories tbody').innerText(), /ignored/)
+  assert.deepEqual(problems, [])
+  await close()
+})
+
+test('what is refused is said beside the form', async () => {
+  const { page, close } = await openOf(`/histories/${await historyCalled('moved')}`)
+  await page.route('**/changes/*', (route) => route.fulfill({ status: 404, contentType: 'application/json', body: '{"error": "the history has no change at this commit", "hint": null}' }))
+  const form = page.locator('#steps .marking').first()
+  await form.getByText('Set state').click()
+  await form.getByRole('button', { name: 'Save' }).click()
+  await form.getByText('Not saved: the history has no change at this commit.').waitFor()
+  assert.equal(await form.getByRole('button', { name: 'Save' }).isEnabled(), true)
+  await close()
+})
+
+test('a later visit says what is new', async () => {
+  const { page, problems, close } = await openOf('/')
+  assert.equal(await page.locator('#news').count(), 0)
+  await page.reload()
+  assert.match(await page.locator('#news').innerText(), /^Nothing new/)
+  const id = await historyCalled('app')
+  await page.evaluate((id) => {
+    const seen = JSON.parse(localStorage.getItem('faultline-seen'))
+    seen[id] = { step: '', measured: seen[id].measured - 3 }
+    localStorage.setItem('faultline-seen', JSON.stringify(seen))
+  }, id)
+  await page.reload()
+  assert.match(await page.locator('#news').innerText(), /^1 history has something new/)
+  assert.equal(await page.locator(`tr[data-history="${id}"] .badge.new`).innerText(), 'new step, +3 commits')
+  await page.evaluate(() => localStorage.setItem('faultline-seen', 'not JSON'))
+  await page.reload()
+  assert.equal(await page.locator('#news').count(), 0)
+  assert.deepEqual(problems, [])
+  await close()
+})

@@ -1,0 +1,252 @@
+//! Brings a host up with something new: installs it, reboots, waits until another boot answers, and checks that boot. A state machine: what it does to a host
+//! is behind a trait.
+
+use std::time::Duration;
+
+/// A boot of a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostBoot {
+    /// The kernel's identifier of it.
+    pub id: String,
+    /// The kernel's release, as `uname -r` prints it.
+    pub release: String,
+}
+
+/// Why a host is not up with what was installed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotUp {
+    /// It could not be reached before anything was done.
+    Unreachable(String),
+    /// The installation failed.
+    NotInstalled(String),
+    /// The command to reboot failed.
+    NotRebooted(String),
+    /// No other boot answered within the limit, also after a power cycle if there is a command for it.
+    NotBack {
+        /// The limit of each wait.
+        limit: Duration,
+        /// What came of the power cycle; `None` if there is no command for it.
+        power_cycled: Option<Result<(), String>>,
+    },
+    /// Another kernel booted than the expected one.
+    OtherKernel {
+        /// The release that was expected.
+        expected: String,
+        /// The release that booted.
+        found: String,
+    },
+    /// A stop was requested.
+    Stopped,
+}
+
+/// What is done to a host.
+pub(super) trait Acts {
+    /// The boot that answers now. Fails, in words, if none does.
+    fn boot(&mut self) -> Result<HostBoot, String>;
+
+    /// Installs. Fails in words.
+    fn install(&mut self) -> Result<(), String>;
+
+    /// Asks the host to reboot; the connection may be lost by it. Fails in words.
+    fn reboot(&mut self) -> Result<(), String>;
+
+    /// Switches the host off and on; `None` if there is no command for it.
+    fn power_cycle(&mut self) -> Option<Result<(), String>>;
+
+    /// Waits until the host may be asked again. Fails on a stop.
+    fn rest(&mut self) -> Result<(), NotUp>;
+
+    /// Time since any fixed moment.
+    fn now(&self) -> Duration;
+}
+
+/// What is wanted of the host.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    /// How long to wait for another boot, after the reboot and after a power cycle.
+    pub(super) back_limit: Duration,
+    /// The release of its kernel; any if `None`.
+    pub(super) release: Option<&'a str>,
+}
+
+/// What comes next. `before`: the identifier of the boot before everything.
+enum State {
+    Begin,
+    Install { before: String },
+    Reboot { before: String },
+    Wait { before: String, until: Duration, power_cycled: Option<Result<(), String>> },
+    Check { boot: HostBoot },
+    Up { boot: HostBoot },
+}
+
+/// Does all of it. Fails if the host does not come up with what is wanted.
+pub(super) fn bring_up(acts: &mut dyn Acts, wanted: &Wanted<'_>) -> Result<HostBoot, NotUp> {
+    let mut state = State::Begin;
+    loop {
+        state = match state {
+            State::Up { boot } => return Ok(boot),
+            other => step(other, acts, wanted)?,
+        };
+    }
+}
+
+fn step(state: State, acts: &mut dyn Acts, wanted: &Wanted<'_>) -> Result<State, NotUp> {
+    match state {
+        State::Begin => Ok(State::Install { before: acts.boot().map_err(NotUp::Unreachable)?.id }),
+        State::Install { before } => {
+            acts.install().map_err(NotUp::NotInstalled)?;
+            Ok(State::Reboot { before })
+        }
+        State::Reboot { before } => {
+            acts.reboot().map_err(NotUp::NotRebooted)?;
+            Ok(State::Wait { before, until: acts.now() + wanted.back_limit, power_cycled: None })
+        }
+        State::Wait { before, until, power_cycled } => {
+            acts.rest()?;
+            match acts.boot() {
+                Ok(boot) if boot.id != before => Ok(State::Check { boot }),
+                Ok(_) | Err(_) if acts.now() < until => Ok(State::Wait { before, until, power_cycled }),
+                Ok(_) | Err(_) => cycle(before, power_cycled, acts, wanted.back_limit),
+            }
+        }
+        State::Check { boot } => match wanted.release {
+            Some(expected) if expected != boot.release => {
+                Err(NotUp::OtherKernel { expected: expected.to_owned(), found: boot.release })
+            }
+            _ => Ok(State::Up { boot }),
+        },
+        State::Up { .. } => Ok(state),
+    }
+}
+
+/// The host did not come back in time: the first time it is switched off and on.
+fn cycle(
+    before: String,
+    power_cycled: Option<Result<(), String>>,
+    acts: &mut dyn Acts,
+    limit: Duration,
+) -> Result<State, NotUp> {
+    if power_cycled.is_some() {
+        return Err(NotUp::NotBack { limit, power_cycled });
+    }
+    match acts.power_cycle() {
+        Some(Ok(())) => Ok(State::Wait { before, until: acts.now() + limit, power_cycled: Some(Ok(())) }),
+        power_cycled => Err(NotUp::NotBack { limit, power_cycled }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A host whose boots answer at these times (seconds after the reboot, or after the power cycle).
+    #[derive(Default)]
+    struct Host {
+        now_s: u64,
+        /// When the clock was last at a reboot or power cycle.
+        went_s: Option<u64>,
+        back_after_reboot_s: Option<u64>,
+        back_after_cycle_s: Option<u64>,
+        /// The old boot goes on answering for so long.
+        down_after_s: u64,
+        is_cycled: bool,
+        has_power: Option<Result<(), String>>,
+        refuses: &'static str,
+        stops_at_s: Option<u64>,
+        done: Vec<&'static str>,
+    }
+
+    impl Host {
+        fn refuse(&mut self, what: &'static str) -> Result<(), String> {
+            self.done.push(what);
+            if self.refuses == what { Err(format!("no {what}")) } else { Ok(()) }
+        }
+    }
+
+    fn boot(id: &str, release: &str) -> HostBoot {
+        HostBoot { id: id.to_owned(), release: release.to_owned() }
+    }
+
+    impl Acts for Host {
+        fn boot(&mut self) -> Result<HostBoot, String> {
+            let Some(went) = self.went_s else {
+                return if self.refuses == "boot" { Err("no boot".to_owned()) } else { Ok(boot("1", "old")) };
+            };
+            let passed = self.now_s - went;
+            let back = if self.is_cycled { self.back_after_cycle_s } else { self.back_after_reboot_s };
+            match back {
+                Some(back) if passed >= back => Ok(boot("2", "new")),
+                _ if !self.is_cycled && passed < self.down_after_s => Ok(boot("1", "old")),
+                _ => Err("connection refused".to_owned()),
+            }
+        }
+
+        fn install(&mut self) -> Result<(), String> {
+            self.refuse("install")
+        }
+
+        fn reboot(&mut self) -> Result<(), String> {
+            self.went_s = Some(self.now_s);
+            self.refuse("reboot")
+        }
+
+        fn power_cycle(&mut self) -> Option<Result<(), String>> {
+            self.done.push("power_cycle");
+            (self.is_cycled, self.went_s) = (true, Some(self.now_s));
+            self.has_power.clone()
+        }
+
+        fn rest(&mut self) -> Result<(), NotUp> {
+            self.now_s += 5;
+            if self.stops_at_s.is_some_and(|stop| self.now_s >= stop) { Err(NotUp::Stopped) } else { Ok(()) }
+        }
+
+        fn now(&self) -> Duration {
+            Duration::from_secs(self.now_s)
+        }
+    }
+
+    const LIMIT: Duration = Duration::from_secs(60);
+
+    fn brought_up(mut host: Host, release: Option<&str>) -> (Result<HostBoot, NotUp>, Vec<&'static str>) {
+        let up = bring_up(&mut host, &Wanted { back_limit: LIMIT, release });
+        (up, host.done)
+    }
+
+    #[test]
+    fn only_another_boot_counts_as_back() {
+        let host = || Host { back_after_reboot_s: Some(50), down_after_s: 20, ..Host::default() };
+        assert_eq!(brought_up(host(), None), (Ok(boot("2", "new")), vec!["install", "reboot"]));
+        assert_eq!(brought_up(host(), Some("new")).0, Ok(boot("2", "new")));
+        let other = NotUp::OtherKernel { expected: "newer".to_owned(), found: "new".to_owned() };
+        assert_eq!(brought_up(host(), Some("newer")).0, Err(other));
+    }
+
+    #[test]
+    fn a_host_that_does_not_come_back_is_switched_off_and_on_once() {
+        let hangs = || Host { has_power: Some(Ok(())), ..Host::default() };
+        let (up, done) = brought_up(Host { back_after_cycle_s: Some(30), ..hangs() }, None);
+        assert_eq!((up, done), (Ok(boot("2", "new")), vec!["install", "reboot", "power_cycle"]));
+        // It never went down.
+        let (up, _) = brought_up(Host { down_after_s: 1000, back_after_cycle_s: Some(30), ..hangs() }, None);
+        assert_eq!(up, Ok(boot("2", "new")));
+
+        let (up, done) = brought_up(hangs(), None);
+        assert_eq!(up, Err(NotUp::NotBack { limit: LIMIT, power_cycled: Some(Ok(())) }));
+        assert_eq!(done, ["install", "reboot", "power_cycle"], "once");
+        for has_power in [None, Some(Err("no such plug".to_owned()))] {
+            let (up, _) = brought_up(Host { has_power: has_power.clone(), ..Host::default() }, None);
+            assert_eq!(up, Err(NotUp::NotBack { limit: LIMIT, power_cycled: has_power }));
+        }
+    }
+
+    #[test]
+    fn nothing_is_done_after_a_failure() {
+        let fails = |refuses| brought_up(Host { refuses, back_after_reboot_s: Some(0), ..Host::default() }, None);
+        assert_eq!(fails("boot"), (Err(NotUp::Unreachable("no boot".to_owned())), vec![]));
+        assert_eq!(fails("install"), (Err(NotUp::NotInstalled("no install".to_owned())), vec!["install"]));
+        assert_eq!(fails("reboot"), (Err(NotUp::NotRebooted("no reboot".to_owned())), vec!["install", "reboot"]));
+        let (up, _) = brought_up(Host { stops_at_s: Some(20), ..Host::default() }, None);
+        assert_eq!(up, Err(NotUp::Stopped));
+    }
+}

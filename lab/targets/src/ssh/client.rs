@@ -1,0 +1,171 @@
+//! The command line of OpenSSH's client. Every word of it is an argument of its own, and what the remote shell gets is a constant: the rest goes over
+//! standard input.
+
+use crate::{TargetError, search_path};
+use faultline_model::machine::SshHost;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The client's program.
+const PROGRAM: &str = "ssh";
+
+/// What every connection has, whatever the user's configuration says: no questions, known host keys only, nothing forwarded, an end if the host is silent,
+/// and no part in a connection that others share.
+const OPTIONS: [&str; 15] = [
+    "BatchMode=yes",
+    "StrictHostKeyChecking=yes",
+    "UpdateHostKeys=no",
+    "PasswordAuthentication=no",
+    "KbdInteractiveAuthentication=no",
+    "ConnectTimeout=15",
+    "ServerAliveInterval=5",
+    "ServerAliveCountMax=4",
+    "ClearAllForwardings=yes",
+    "PermitLocalCommand=no",
+    "ControlMaster=no",
+    "ControlPath=none",
+    "EscapeChar=none",
+    "RemoteCommand=none",
+    "LogLevel=INFO",
+];
+
+/// The beginning of the line that says what the host is: its system and its architecture follow.
+pub(super) const SYSTEM: &str = "faultline-host ";
+
+/// What the host's shell gets. Standard input: a line with the directory for scratch files, which may be empty; a line with the number of bytes of the agent;
+/// the agent; then what the agent reads. There is no quote, backslash, line end or exclamation mark in the inner command, so every shell that a user may
+/// have there reads it alike.
+pub(super) const REMOTE_COMMAND: &str = "exec /bin/sh -c 'umask 077; echo faultline-host \"$(uname -sm)\"; \
+    IFS= read -r base && IFS= read -r bytes || exit 70; \
+    dir=$(mktemp -d \"${base:-${TMPDIR:-/tmp}}/faultline.XXXXXX\") || exit 71; \
+    head -c \"$bytes\" >\"$dir/agent\"; status=72; \
+    if [ $(wc -c <\"$dir/agent\") -eq \"$bytes\" ]; then chmod 700 \"$dir/agent\"; \"$dir/agent\" serve \"$dir\"; status=$?; fi; \
+    rm -rf \"$dir\"; exit $status'";
+
+/// The client's program. Fails if there is none in `PATH`.
+pub(super) fn find() -> Result<PathBuf, TargetError> {
+    search_path::find(PROGRAM).ok_or_else(|| TargetError {
+        problem: format!("there is no program '{PROGRAM}' in PATH"),
+        hint: "install OpenSSH's client; on Debian: apt install openssh-client".to_owned(),
+    })
+}
+
+/// The client's arguments before the remote command. Fails if a file that the user named is missing, or cannot be named to the client.
+pub(super) fn arguments(host: &SshHost) -> Result<Vec<OsString>, TargetError> {
+    let mut arguments: Vec<OsString> = ["-T", "-x", "-a"].map(OsString::from).into();
+    let mut option = |name: &str, value: OsString| arguments.extend([OsString::from(name), value]);
+    for setting in OPTIONS {
+        option("-o", setting.into());
+    }
+    if let Some(config) = &host.config {
+        option("-F", existing(config, "configuration for ssh")?);
+    }
+    if let Some(identity) = &host.identity {
+        option("-i", without_tokens(existing(identity, "key file")?)?);
+        option("-o", "IdentitiesOnly=yes".into());
+    }
+    if let Some(user) = host.user() {
+        option("-l", user.into());
+    }
+    if let Some(port) = host.port() {
+        option("-p", port.to_string().into());
+    }
+    arguments.extend([OsString::from("--"), host.host().into()]);
+    Ok(arguments)
+}
+
+fn existing(path: &Path, what: &str) -> Result<OsString, TargetError> {
+    let refused = |reason: String| TargetError {
+        problem: format!("cannot use {} as the {what}: {reason}", path.display()),
+        hint: "name an existing file".to_owned(),
+    };
+    // The client takes a relative path as one of its own directories.
+    let path = std::path::absolute(path).map_err(|error| refused(error.to_string()))?;
+    std::fs::File::open(&path).map_err(|error| refused(error.to_string()))?;
+    Ok(path.into_os_string())
+}
+
+/// The client replaces what follows a percent or dollar sign in the path of a key.
+fn without_tokens(path: OsString) -> Result<OsString, TargetError> {
+    if path.to_string_lossy().contains(['%', '$']) {
+        return Err(TargetError {
+            problem: format!("ssh cannot use a key file whose path has a percent or dollar sign: {}", path.display()),
+            hint: "name it by another path".to_owned(),
+        });
+    }
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn names_are_words_of_their_own_behind_what_ends_the_options() {
+        let own = std::env::current_exe().unwrap();
+        let mut host = SshHost::at("me@[::1]:2222").unwrap();
+        host.identity = Some(own.clone());
+        let arguments = arguments(&host).unwrap();
+        let words: Vec<_> = arguments.iter().map(|word| word.to_str().unwrap()).collect();
+        assert_eq!(words[words.len() - 2..], ["--", "::1"]);
+        for pair in [["-l", "me"], ["-p", "2222"], ["-i", own.to_str().unwrap()], ["-o", "StrictHostKeyChecking=yes"]] {
+            assert!(words.windows(2).any(|two| two == pair), "{pair:?} in {words:?}");
+        }
+    }
+
+    #[test]
+    fn a_key_file_that_is_missing_or_has_tokens_in_its_name_is_refused() {
+        let mut host = SshHost::at("lab").unwrap();
+        host.identity = Some("/nowhere/key".into());
+        assert!(arguments(&host).unwrap_err().problem.contains("cannot use /nowhere/key as the key file"));
+        let directory = tempfile::tempdir().unwrap();
+        let named = directory.path().join("key%h");
+        std::fs::write(&named, "").unwrap();
+        host.identity = Some(named);
+        assert!(arguments(&host).unwrap_err().problem.contains("percent or dollar"));
+    }
+
+    /// What the remote command leaves of a directory, and its exit status, with this input. It runs in each shell that this machine has.
+    fn run_remotely(input: &[u8], scratch: &Path) -> Vec<(i32, Vec<String>)> {
+        use std::io::Write;
+        let shells = ["sh", "bash", "dash", "zsh", "ksh", "fish", "tcsh"];
+        let mut ends = Vec::new();
+        for shell in shells.into_iter().filter(|shell| search_path::find(shell).is_some()) {
+            let mut child = Command::new(shell)
+                .args(["-c", REMOTE_COMMAND])
+                .env("TMPDIR", scratch)
+                .stdin(Stdio::piped())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            // Fails if it does not read all of it.
+            let _ = child.stdin.take().unwrap().write_all(input);
+            let status = child.wait().unwrap().code().unwrap();
+            let left = std::fs::read_dir(scratch).unwrap();
+            ends.push((status, left.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()));
+        }
+        assert!(!ends.is_empty());
+        ends
+    }
+
+    #[test]
+    fn the_remote_command_starts_the_agent_and_leaves_nothing() {
+        let scratch = tempfile::tempdir().unwrap();
+        let agent = "#!/bin/sh\n[ \"$1\" = serve ] && [ -d \"$2\" ] && read -r word && [ \"$word\" = next ] && exit 5\nexit 6\n";
+        let inputs = [
+            (format!("\n{}\n{agent}next\n", agent.len()), 5),
+            (format!("{}\n{}\n{agent}next\n", scratch.path().display(), agent.len()), 5),
+            // Cut off in the midst of the agent, and before it.
+            (format!("\n{}\n#!/bin/sh\n", agent.len()), 72),
+            ("\n".to_owned(), 70),
+            (format!("{}/$(touch x) 'none\"\n1\nx", scratch.path().display()), 71),
+        ];
+        for (input, status) in inputs {
+            for (ended, left) in run_remotely(input.as_bytes(), scratch.path()) {
+                assert_eq!((ended, left), (status, Vec::new()), "{input:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Why there is no connection: what OpenSSH's client prints, as a problem and a hint.
+
+use crate::TargetError;
+use faultline_model::machine::SshHost;
+
+/// Status of the client itself; any other is that of the remote command.
+const CLIENT_FAILED: i32 = 255;
+
+/// The end of a connection that never served.
+pub(super) struct Failed<'a> {
+    /// The client's status; `None` if it was killed.
+    pub(super) status: Option<i32>,
+    /// The end of its standard error.
+    pub(super) stderr: &'a str,
+    /// The system and architecture of the host, if it said so.
+    pub(super) system: Option<&'a str>,
+}
+
+/// Why, and what to do.
+pub(super) fn explain(failed: &Failed<'_>, host: &SshHost) -> TargetError {
+    let (destination, stderr) = (host.destination(), failed.stderr);
+    let has = |text: &str| stderr.contains(text);
+    let error = |problem: String, hint: String| TargetError { problem, hint };
+    if has("REMOTE HOST IDENTIFICATION HAS CHANGED") || has("Host key for ") && has(" has changed") {
+        return error(
+            format!("the host key of {destination} is not the one that is known"),
+            format!(
+                "somebody may be between you and the host; if its key was changed, remove the old one: ssh-keygen -R {}",
+                known_name(host)
+            ),
+        );
+    }
+    if has("host key is known for") || has("Host key verification failed") {
+        return error(
+            format!("the host key of {destination} is not known"),
+            format!(
+                "`ssh-keyscan{} {} >> ~/.ssh/known_hosts` adds it; compare it first with what `ssh-keygen -lf` prints on the host",
+                host.port().map_or_else(String::new, |port| format!(" -p {port}")),
+                host.host()
+            ),
+        );
+    }
+    if let Some(methods) = stderr.lines().find_map(|line| line.split_once("Permission denied (")).map(|(_, rest)| rest)
+    {
+        return denied(methods, &destination);
+    }
+    match failed.status {
+        None | Some(CLIENT_FAILED) => error(
+            format!(
+                "cannot connect to {destination}: {}",
+                last_line(stderr).unwrap_or_else(|| "ssh said nothing".to_owned())
+            ),
+            "`ssh` with the same name tells more with -v; the name, the port or OpenSSH's configuration may be wrong"
+                .to_owned(),
+        ),
+        Some(status) => not_started(status, failed, &destination),
+    }
+}
+
+/// No key was accepted. `methods`: what the host would accept.
+fn denied(methods: &str, destination: &str) -> TargetError {
+    let asks = ["password", "keyboard-interactive"].iter().any(|method| methods.contains(method));
+    let problem = match asks {
+        true => format!("{destination} asks for a password, because it accepts no key of yours"),
+        false => format!("{destination} accepts no key of yours"),
+    };
+    let hint = "keys and agents are used, passwords never: `ssh-copy-id` gives the host your key, `identity=FILE` names another";
+    TargetError { problem, hint: hint.to_owned() }
+}
+
+/// The connection was there, and the agent could not be started.
+fn not_started(status: i32, failed: &Failed<'_>, destination: &str) -> TargetError {
+    let said = last_line(failed.stderr).unwrap_or_else(|| format!("exit status {status}"));
+    let hint = match failed.system {
+        Some(_) => "`scratch=DIR` names a directory of the host where you may write files and start programs",
+        None => "it needs a shell (/bin/sh) that runs commands; `ssh` with a command tries it",
+    };
+    TargetError { problem: format!("cannot run programs on {destination}: {said}"), hint: hint.to_owned() }
+}
+
+/// The name of the host in the file of known keys.
+fn known_name(host: &SshHost) -> String {
+    match host.port() {
+        None | Some(22) => host.host().to_owned(),
+        Some(port) => format!("'[{}]:{port}'", host.host()),
+    }
+}
+
+/// The last line that has text, without control characters, which may come from anybody.
+pub(super) fn last_line(stderr: &str) -> Option<String> {
+    let readable = |line: &str| line.trim().chars().filter(|c| !c.is_control()).collect::<String>();
+    stderr.lines().map(readable).rfind(|line| !line.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn explained(status: i32, stderr: &str, system: Option<&str>) -> (String, String) {
+        let failed = Failed { status: Some(status), stderr, system };
+        let TargetError { problem, hint } = explain(&failed, &SshHost::at("me@lab:2222").unwrap());
+        (problem, hint)
+    }
+
+    #[test]
+    fn each_reason_has_its_hint() {
+        let unknown = "No ED25519 host key is known for [lab]:2222 and you have requested strict checking.\r\nHost key verification failed.\r\n";
+        let changed =
+            "@@@@\n@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\n@@@@\nHost key verification failed.\n";
+        for (status, stderr, system, problem, hint) in [
+            (255, unknown, None, "the host key of me@lab:2222 is not known", "ssh-keyscan -p 2222 lab >>"),
+            (255, changed, None, "is not the one that is known", "ssh-keygen -R '[lab]:2222'"),
+            (255, "me@lab: Permission denied (publickey,password).\n", None, "asks for a password", "ssh-copy-id"),
+            (255, "me@lab: Permission denied (publickey).\n", None, "me@lab:2222 accepts no key of yours", "identity="),
+            (
+                255,
+                "ssh: connect to host lab port 2222: Connection refused\r\n",
+                None,
+                "cannot connect to me@lab:2222: ssh: connect to host lab port 2222: Connection refused",
+                "-v",
+            ),
+            (255, "", None, "ssh said nothing", "-v"),
+            (
+                126,
+                "sh: 1: /x/agent: Exec format error\n",
+                Some("Linux aarch64"),
+                "cannot run programs on me@lab:2222: sh: 1: /x/agent",
+                "scratch=",
+            ),
+            (
+                1,
+                "This account is not available.\u{1b}[2J\n",
+                None,
+                "This account is not available.[2J",
+                "needs a shell",
+            ),
+        ] {
+            let said = explained(status, stderr, system);
+            assert!(said.0.contains(problem) && said.1.contains(hint), "{said:?}");
+        }
+    }
+}

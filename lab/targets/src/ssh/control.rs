@@ -1,0 +1,261 @@
+//! What is done to a real host to bring it up with something new: commands there run under the agent, the command for its power runs here.
+
+use super::bring_up::{self, Acts, HostBoot, NotUp, Wanted};
+use super::client;
+use super::link::{Answer, Asked, Connecting, FrameSink, Link, NoAnswer};
+use super::machine::SshPaths;
+use crate::agent::inquiry::{BOOT_ID, Heard, RELEASE};
+use crate::agent::{GuestProgram, Plan, ProgramEnd, Programs};
+use crate::host::command::{CommandRunner, Errors, HostCommand};
+use crate::system_files::SystemFiles;
+use crate::{Ending, StopFlag, TargetError};
+use faultline_model::machine::SshHost;
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How long one look at a host may take.
+const LOOK_LIMIT: Duration = Duration::from_secs(60);
+
+/// How long an installation may take.
+const INSTALL_LIMIT: Duration = Duration::from_secs(30 * 60);
+
+/// How long a command that reboots or switches power may take.
+const POWER_LIMIT: Duration = Duration::from_secs(5 * 60);
+
+/// Time between two looks at a host that is not back.
+const LOOK_INTERVAL: Duration = Duration::from_secs(2);
+
+/// How often to look for a stop.
+const STOP_POLL: Duration = Duration::from_millis(100);
+
+/// Largest artefact: the agent takes no larger request.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// The word of a command that stands for the path of the artefact on the host.
+pub const ARTEFACT: &str = "{artefact}";
+
+/// Number of lines of an installation's output that are shown if it fails.
+const SHOWN_LINES: usize = 5;
+
+/// How a host gets something new, is rebooted, and is switched off and on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostControl {
+    /// Words of the command that installs, on the host; [`ARTEFACT`] among them stands for the file.
+    pub install: Vec<String>,
+    /// Words of the command that reboots, on the host.
+    pub reboot: Vec<String>,
+    /// Words of the command that switches its power off and on, on this host; none if empty.
+    pub power_cycle: Vec<String>,
+    /// The directory on this host in which that command runs.
+    pub directory: PathBuf,
+    /// How long the host may take to come back.
+    pub back_limit: Duration,
+}
+
+/// What is to be brought up, and where.
+#[derive(Debug, Clone, Copy)]
+pub struct BringUp<'a> {
+    /// The host.
+    pub host: &'a SshHost,
+    /// Its commands.
+    pub control: &'a HostControl,
+    /// The file that is installed.
+    pub artefact: &'a Path,
+    /// The release of the kernel that is to boot; any if `None`.
+    pub release: Option<&'a str>,
+}
+
+/// Installs, reboots, waits and checks. Fails if there is no client, agent or artefact; the inner error says why the host is not up.
+pub fn bring_up(
+    asked: &BringUp<'_>,
+    paths: &SshPaths,
+    stop: &StopFlag,
+) -> Result<Result<HostBoot, NotUp>, TargetError> {
+    let mut real = Real {
+        asked,
+        client: client::find()?,
+        paths,
+        programs: Programs::agent_alone(&paths.guest)?,
+        artefact: read(asked.artefact)?,
+        stop,
+        began: Instant::now(),
+    };
+    let wanted = Wanted { back_limit: asked.control.back_limit, release: asked.release };
+    Ok(bring_up::bring_up(&mut real, &wanted))
+}
+
+/// The file, under a name for the host: its own if that is harmless.
+fn read(path: &Path) -> Result<GuestProgram, TargetError> {
+    let refused = |reason: String| TargetError {
+        problem: format!("cannot install {}: {reason}", path.display()),
+        hint: "name a file of up to 256 MiB".to_owned(),
+    };
+    let size = path.metadata().map_err(|error| refused(error.to_string()))?.len();
+    if size > MOST_BYTES {
+        return Err(refused(format!("it has {} MiB", size >> 20)));
+    }
+    let bytes = std::fs::read(path).map_err(|error| refused(error.to_string()))?;
+    let is_harmless = |name: &&str| {
+        let fits = |c: char| c.is_ascii_alphanumeric() || "._-+~".contains(c);
+        name.len() < 200 && name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(fits)
+    };
+    let name = path.file_name().and_then(|name| name.to_str()).filter(is_harmless).unwrap_or("artefact");
+    Ok(GuestProgram { name: name.to_owned(), bytes })
+}
+
+/// What became of a command on the host that did not fail.
+enum Ran {
+    ToItsEnd,
+    /// The connection was lost meanwhile.
+    CutOff,
+}
+
+/// A real host.
+struct Real<'a> {
+    asked: &'a BringUp<'a>,
+    client: PathBuf,
+    paths: &'a SshPaths,
+    programs: Programs,
+    artefact: GuestProgram,
+    stop: &'a StopFlag,
+    began: Instant,
+}
+
+impl Real<'_> {
+    fn connect(&self, programs: &Programs) -> Result<Link, String> {
+        let (host, paths) = (self.asked.host, &self.paths.host);
+        let limit = LOOK_LIMIT + upload_limit(programs);
+        let connecting = Connecting { host, client: &self.client, paths, programs, limit };
+        connecting.connect(self.stop).map_err(|error| error.problem)
+    }
+
+    /// Runs a command on the host. Fails in words, with the end of its output.
+    fn run(&self, words: &[String], with_artefact: bool, limit: Duration) -> Result<Ran, String> {
+        let mut programs = self.programs.clone();
+        programs.programs.extend(with_artefact.then(|| self.artefact.clone()));
+        let link = self.connect(&programs)?;
+        let there = format!("{}/workloads/{}", link.directory(), self.artefact.name);
+        let mut plan = Plan::default();
+        // The shell finds the program in PATH and becomes it; no word is interpreted.
+        let mut command = ["run", "/bin/sh", "-c", "exec \"$@\" 2>&1", "sh"].map(str::to_owned).to_vec();
+        command.extend(words.iter().map(|word| word.replace(ARTEFACT, &there)));
+        plan.add(&command);
+        let mut said = VecDeque::new();
+        let mut program = ProgramEnd::default();
+        let mut keep = |line: &[u8]| {
+            said.push_back(String::from_utf8_lossy(line).chars().filter(|c| !c.is_control()).collect::<String>());
+            if said.len() > SHOWN_LINES {
+                said.pop_front();
+            }
+            ControlFlow::Continue(())
+        };
+        let answer = link.ask(&Asked { plan: &plan, limit }, &mut |frame| program.take(frame, &mut keep), self.stop);
+        let how = match (answer, program.ending) {
+            (Ok((_, Answer::Done)), Some(Ending::Exited { status: 0, .. })) => return Ok(Ran::ToItsEnd),
+            (Ok((_, Answer::Done)), Some(Ending::Exited { status, .. })) => format!("it ended with status {status}"),
+            (Ok((_, Answer::Done)), Some(Ending::Signalled { signal, .. })) => format!("signal {signal} ended it"),
+            (Ok((_, Answer::Done)), Some(Ending::NotStarted { text })) => text,
+            (Ok((_, Answer::Done)), _) => "nothing is known of its end".to_owned(),
+            (Ok((_, Answer::TimedOut)), _) => format!("it had not ended after {} s", limit.as_secs()),
+            (Ok((_, Answer::Failed(text) | Answer::LeftChanged(text))), _) => text,
+            (Err(NoAnswer::Lost(_)), _) => return Ok(Ran::CutOff),
+            (Err(NoAnswer::Refused | NoAnswer::Stopped), _) => "stopped".to_owned(),
+        };
+        let said = said.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" / ");
+        let colon = if said.is_empty() { "" } else { ": " };
+        Err(format!("`{}`: {how}{colon}{said}", words.join(" ")))
+    }
+}
+
+/// At a megabyte a second.
+fn upload_limit(programs: &Programs) -> Duration {
+    let bytes: usize = programs.programs.iter().map(|program| program.bytes.len()).sum();
+    Duration::from_secs(bytes as u64 >> 20)
+}
+
+impl Acts for Real<'_> {
+    fn boot(&mut self) -> Result<HostBoot, String> {
+        let link = self.connect(&self.programs)?;
+        let mut plan = Plan::default();
+        plan.add(&["file", BOOT_ID]);
+        plan.add(&["file", RELEASE]);
+        let mut heard = Heard::default();
+        let take: &mut FrameSink<'_> = &mut |frame| {
+            heard.take(frame);
+            ControlFlow::Continue(())
+        };
+        match link.ask(&Asked { plan: &plan, limit: LOOK_LIMIT }, take, self.stop) {
+            Ok((_, Answer::Done)) => {}
+            Ok((_, Answer::Failed(text) | Answer::LeftChanged(text))) | Err(NoAnswer::Lost(text)) => return Err(text),
+            Ok((_, Answer::TimedOut)) | Err(NoAnswer::Refused | NoAnswer::Stopped) => {
+                return Err("no answer".to_owned());
+            }
+        }
+        match (heard.files.text(BOOT_ID), heard.files.text(RELEASE)) {
+            (Some(id), Some(release)) => Ok(HostBoot { id, release }),
+            _ => Err(format!("it has no {BOOT_ID}")),
+        }
+    }
+
+    fn install(&mut self) -> Result<(), String> {
+        match self.run(&self.asked.control.install, true, INSTALL_LIMIT)? {
+            Ran::ToItsEnd => Ok(()),
+            Ran::CutOff => Err("the connection was lost meanwhile".to_owned()),
+        }
+    }
+
+    fn reboot(&mut self) -> Result<(), String> {
+        // A host that goes down cuts the connection.
+        self.run(&self.asked.control.reboot, false, POWER_LIMIT).map(drop)
+    }
+
+    fn power_cycle(&mut self) -> Option<Result<(), String>> {
+        let HostControl { power_cycle, directory, .. } = self.asked.control;
+        if power_cycle.is_empty() {
+            return None;
+        }
+        let argv: Vec<OsString> = power_cycle.iter().map(OsString::from).collect();
+        let host = &self.paths.host;
+        let command = HostCommand {
+            argv: &argv,
+            directory,
+            environment: &[],
+            limit: POWER_LIMIT,
+            errors: Errors::Apart,
+            input: None,
+        };
+        let run = |runner: CommandRunner| runner.run(&command, &mut |_| ControlFlow::Continue(()), self.stop);
+        let ended = CommandRunner::new(&host.keeper, &host.scratch).map(run);
+        let how = match ended {
+            Ok(Ending::Exited { status: 0, .. }) => return Some(Ok(())),
+            Ok(Ending::Exited { status, stderr }) => match stderr.lines().last() {
+                Some(line) => format!("it ended with status {status}: {line}"),
+                None => format!("it ended with status {status}"),
+            },
+            Ok(Ending::NotStarted { text }) => text,
+            Ok(Ending::TimedOut) => format!("it had not ended after {} s", POWER_LIMIT.as_secs()),
+            Ok(_) => "it was stopped".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        Some(Err(format!("`{}`: {how}", power_cycle.join(" "))))
+    }
+
+    fn rest(&mut self) -> Result<(), NotUp> {
+        let until = Instant::now() + LOOK_INTERVAL;
+        while Instant::now() < until {
+            if self.stop.is_set() {
+                return Err(NotUp::Stopped);
+            }
+            sleep(STOP_POLL);
+        }
+        Ok(())
+    }
+
+    fn now(&self) -> Duration {
+        self.began.elapsed()
+    }
+}

@@ -1,0 +1,377 @@
+//! A connection on which the agent serves: how it comes about, what the agent is asked, and what it answers.
+
+use super::client::{self, REMOTE_COMMAND, SYSTEM};
+use super::complaint::{self, Failed};
+use super::session::{NoMore, Session, Start, USUAL_GRACE};
+use crate::agent::frame::{self, Frame, LONGEST_HEADER_BYTES, NoFrame};
+use crate::agent::{GuestProgram, Plan, Programs};
+use crate::host::HostPaths;
+use crate::keep::{Deadline, End};
+use crate::{StopFlag, TargetError};
+use faultline_model::machine::SshHost;
+use faultline_model::protocol::LONGEST_LINE_BYTES;
+use std::ffi::OsString;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Duration;
+
+/// Added to a limit that the agent keeps itself. Then it does not answer any more.
+const ANSWER_SLACK: Duration = Duration::from_secs(60);
+
+/// How long to wait for a client whose host does not answer.
+const NO_GRACE: Duration = Duration::ZERO;
+
+/// Lines that a host may print before the remote command does, from the files that its shell reads.
+const MOST_LINES_BEFORE: usize = 1000;
+
+/// What connects.
+pub(super) struct Connecting<'a> {
+    pub(super) host: &'a SshHost,
+    /// The client's program.
+    pub(super) client: &'a Path,
+    pub(super) paths: &'a HostPaths,
+    pub(super) programs: &'a Programs,
+    /// How long connecting, and bringing the agent and the programs to the host, may take.
+    pub(super) limit: Duration,
+}
+
+/// A connection.
+#[derive(Debug)]
+pub(super) struct Link {
+    session: Session,
+    /// The directory of the agent and of the programs on the host.
+    directory: String,
+    /// The host's architecture, as `uname -m` prints it.
+    architecture: String,
+}
+
+/// What is asked of the agent at once.
+pub(super) struct Asked<'a> {
+    pub(super) plan: &'a Plan,
+    /// How long the plan may take; the agent kills what takes longer.
+    pub(super) limit: Duration,
+}
+
+/// How the agent answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// The plan was done.
+    Done,
+    /// The agent could not do it; why, in words.
+    Failed(String),
+    /// It took too long, and was killed.
+    TimedOut,
+    /// Settings could not be put back; which, and why.
+    LeftChanged(String),
+}
+
+/// Why there is no answer. The connection is of no more use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum NoAnswer {
+    /// The sink returned `Break`.
+    Refused,
+    /// A stop was requested.
+    Stopped,
+    /// The connection was lost, or the host did not answer; why, in words.
+    Lost(String),
+}
+
+/// Receives the frames of a plan as they arrive.
+pub(super) type FrameSink<'a> = dyn FnMut(&Frame<'_>) -> ControlFlow<()> + 'a;
+
+impl Connecting<'_> {
+    /// Connects, starts the agent on the host, and brings the programs there. Fails if any of it does, or on a stop.
+    pub(super) fn connect(&self, stop: &StopFlag) -> Result<Link, TargetError> {
+        let mut argv: Vec<OsString> = vec![self.client.as_os_str().to_owned()];
+        argv.extend(client::arguments(self.host)?);
+        argv.push(REMOTE_COMMAND.into());
+        let start = Start {
+            keeper: &self.paths.keeper,
+            scratch: &self.paths.scratch,
+            argv: &argv,
+            longest_line: LONGEST_LINE_BYTES + 1 + LONGEST_HEADER_BYTES,
+        };
+        let session = Session::start(&start).map_err(|text| self.failed(text))?;
+        self.greet(session, stop)
+    }
+
+    fn greet(&self, mut session: Session, stop: &StopFlag) -> Result<Link, TargetError> {
+        let mut greeting = Greeting::default();
+        match self.exchange(&mut session, &mut greeting, stop) {
+            Ok((directory, architecture)) => Ok(Link { session, directory, architecture }),
+            Err(no_more) => Err(self.explain(session, no_more, &greeting)),
+        }
+    }
+
+    /// Sends everything, and waits until the agent has said where it is.
+    fn exchange(
+        &self,
+        session: &mut Session,
+        greeting: &mut Greeting,
+        stop: &StopFlag,
+    ) -> Result<(String, String), NoMore> {
+        let mut limit = Deadline::after(self.limit);
+        let agent = &self.programs.agent;
+        let first = format!("{}\n{}\n", self.host.scratch().unwrap_or_default(), agent.len());
+        session.send(first.as_bytes(), &mut limit, stop)?;
+        session.send(agent, &mut limit, stop)?;
+        let found = loop {
+            greeting.take(&session.next(&mut limit, stop)?)?;
+            if let (Some(directory), Some(architecture)) = (&greeting.directory, greeting.architecture()) {
+                break (directory.clone(), architecture.to_owned());
+            }
+        };
+        for GuestProgram { name, bytes } in &self.programs.programs {
+            session.send(format!("put {} {name}\n", bytes.len()).as_bytes(), &mut limit, stop)?;
+            session.send(bytes, &mut limit, stop)?;
+        }
+        Ok(found)
+    }
+
+    fn failed(&self, text: String) -> TargetError {
+        let hint = "`ssh` with the same name tells more with -v".to_owned();
+        TargetError { problem: format!("cannot connect to {}: {text}", self.host.destination()), hint }
+    }
+
+    fn explain(&self, session: Session, no_more: NoMore, greeting: &Greeting) -> TargetError {
+        let grace = if no_more == NoMore::TimedOut { NO_GRACE } else { USUAL_GRACE };
+        let ended = session.end(grace);
+        if let Some(trouble) = &greeting.trouble {
+            return self.failed(trouble.clone());
+        }
+        match no_more {
+            NoMore::Stopped => self.failed("stopped".to_owned()),
+            NoMore::TimedOut => self.failed(format!("it took more than {} s", self.limit.as_secs())),
+            NoMore::Ended => {
+                let status = ended.as_ref().and_then(|ended| match &ended.end {
+                    End::Exited(status) => Some(*status),
+                    _ => None,
+                });
+                let stderr = ended.as_ref().map_or("", |ended| &ended.stderr);
+                complaint::explain(&Failed { status, stderr, system: greeting.system.as_deref() }, self.host)
+            }
+        }
+    }
+}
+
+/// What the host says before the agent serves.
+#[derive(Debug, Default)]
+struct Greeting {
+    lines: usize,
+    /// System and architecture.
+    system: Option<String>,
+    has_agent: bool,
+    directory: Option<String>,
+    trouble: Option<String>,
+}
+
+impl Greeting {
+    /// Takes a line. Fails if there can be no agent.
+    fn take(&mut self, line: &[u8]) -> Result<(), NoMore> {
+        self.lines += 1;
+        if self.lines > MOST_LINES_BEFORE {
+            return self.give_up("the host prints without an end".to_owned());
+        }
+        if self.system.is_none() {
+            let text = String::from_utf8_lossy(line);
+            if let Some((_, system)) = text.split_once(SYSTEM) {
+                self.system = Some(system.trim().chars().filter(|c| !c.is_control()).collect());
+                return self.check_system();
+            }
+            return Ok(());
+        }
+        match frame::parse(line) {
+            Ok(Frame::Hello) => self.has_agent = true,
+            Ok(Frame::Directory(directory)) => self.directory = Some(directory),
+            Ok(Frame::Failed(text)) => return self.give_up(text),
+            Err(no_frame @ NoFrame::OtherVersion(_)) => return self.give_up(no_frame.to_string()),
+            Ok(_) | Err(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Programs are built for Linux on this architecture.
+    fn check_system(&mut self) -> Result<(), NoMore> {
+        let own = format!("Linux {}", std::env::consts::ARCH);
+        match &self.system {
+            Some(system) if *system != own => {
+                let text = format!("it is {system}, and the workloads for other machines are built for {own}");
+                self.give_up(text)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn give_up(&mut self, trouble: String) -> Result<(), NoMore> {
+        self.trouble = Some(trouble);
+        Err(NoMore::Ended)
+    }
+
+    fn architecture(&self) -> Option<&str> {
+        self.system.as_deref().filter(|_| self.has_agent)?.split_whitespace().nth(1)
+    }
+}
+
+impl Link {
+    /// The directory of the agent on the host.
+    pub(super) fn directory(&self) -> &str {
+        &self.directory
+    }
+
+    /// The host's architecture, as `uname -m` prints it.
+    pub(super) fn architecture(&self) -> &str {
+        &self.architecture
+    }
+
+    /// Whether the connection stands, as far as is known without a question.
+    pub(super) fn is_up(&self) -> bool {
+        self.session.is_running()
+    }
+
+    /// Asks the agent, and passes on what it says until it is done. Without an answer, the connection is ended: then nothing of the plan runs any more, unless
+    /// the host cannot be reached; there it ends soon by itself.
+    pub(super) fn ask(
+        mut self,
+        asked: &Asked<'_>,
+        sink: &mut FrameSink<'_>,
+        stop: &StopFlag,
+    ) -> Result<(Link, Answer), NoAnswer> {
+        let mut answering = Answering::default();
+        let asked = self.exchange(asked, &mut answering, sink, stop);
+        match asked {
+            Ok(()) => Ok((self, answering.answer())),
+            Err(no_more) => Err(self.give_up(no_more, &answering)),
+        }
+    }
+
+    fn exchange(
+        &mut self,
+        asked: &Asked<'_>,
+        answering: &mut Answering,
+        sink: &mut FrameSink<'_>,
+        stop: &StopFlag,
+    ) -> Result<(), NoMore> {
+        let plan = asked.plan.bytes();
+        let limit_ms = i64::try_from(asked.limit.as_millis()).unwrap_or(i64::MAX).min(LONGEST_LIMIT_MS);
+        let mut limit = Deadline::after(asked.limit.saturating_add(ANSWER_SLACK));
+        self.session.send(format!("do {} {limit_ms}\n", plan.len()).as_bytes(), &mut limit, stop)?;
+        self.session.send(&plan, &mut limit, stop)?;
+        while !answering.is_done {
+            let line = self.session.next(&mut limit, stop)?;
+            if answering.take(&line, sink).is_break() {
+                answering.is_refused = true;
+                return Err(NoMore::Stopped);
+            }
+        }
+        Ok(())
+    }
+
+    fn give_up(self, no_more: NoMore, answering: &Answering) -> NoAnswer {
+        let grace = if no_more == NoMore::TimedOut { NO_GRACE } else { USUAL_GRACE };
+        let ended = self.session.end(grace);
+        match no_more {
+            NoMore::Stopped if answering.is_refused => NoAnswer::Refused,
+            NoMore::Stopped => NoAnswer::Stopped,
+            NoMore::TimedOut => NoAnswer::Lost("the host does not answer".to_owned()),
+            NoMore::Ended => {
+                let said = ended.as_ref().and_then(|ended| complaint::last_line(&ended.stderr));
+                let why = answering.trouble.clone().or(said);
+                NoAnswer::Lost(why.unwrap_or_else(|| "ssh ended without a word".to_owned()))
+            }
+        }
+    }
+}
+
+/// A year: more than an agent's clock can be asked to add is never meant.
+const LONGEST_LIMIT_MS: i64 = 366 * 24 * 3600 * 1000;
+
+/// What the agent has answered so far.
+#[derive(Debug, Default)]
+struct Answering {
+    is_done: bool,
+    is_refused: bool,
+    is_timed_out: bool,
+    left_changed: Vec<String>,
+    /// The agent's own failure, or what is wrong with its lines.
+    trouble: Option<String>,
+}
+
+impl Answering {
+    fn take(&mut self, line: &[u8], sink: &mut FrameSink<'_>) -> ControlFlow<()> {
+        match frame::parse(line) {
+            // The agent ends the line of a killed process before its own.
+            Err(_) if line.is_empty() => {}
+            Err(no_frame) => drop(self.trouble.get_or_insert(no_frame.to_string())),
+            Ok(Frame::End) => self.is_done = true,
+            Ok(Frame::Failed(text)) => self.trouble = Some(format!("the host's agent: {text}")),
+            Ok(Frame::TimedOut) => self.is_timed_out = true,
+            Ok(Frame::LeftChanged(text)) => self.left_changed.push(text),
+            Ok(frame) => return sink(&frame),
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn answer(self) -> Answer {
+        if !self.left_changed.is_empty() {
+            return Answer::LeftChanged(format!("the host is left changed: {}", self.left_changed.join("; ")));
+        }
+        if self.is_timed_out {
+            return Answer::TimedOut;
+        }
+        self.trouble.map_or(Answer::Done, Answer::Failed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn greeting(lines: &[&str]) -> (Greeting, Result<(), NoMore>) {
+        let mut greeting = Greeting::default();
+        let taken = lines.iter().try_for_each(|line| greeting.take(line.as_bytes()));
+        (greeting, taken)
+    }
+
+    #[test]
+    fn what_a_shell_prints_before_is_passed_over() {
+        let own = format!("faultline-host Linux {}", std::env::consts::ARCH);
+        let (heard, taken) =
+            greeting(&["Welcome!", "", &own, "sh: noise", "hello 17 faultline-guest 1", "directory 2 /x"]);
+        assert_eq!(taken, Ok(()));
+        assert_eq!((heard.directory.as_deref(), heard.architecture()), (Some("/x"), Some(std::env::consts::ARCH)));
+    }
+
+    #[test]
+    fn hosts_that_cannot_run_our_programs_are_told() {
+        for (lines, problem) in [
+            (&["faultline-host FreeBSD amd64"][..], "it is FreeBSD amd64, and the workloads"),
+            (
+                &[&format!("faultline-host Linux {}", std::env::consts::ARCH), "hello 17 faultline-guest 9"],
+                "'faultline-guest 9'",
+            ),
+            (&["x"; 1001], "without an end"),
+        ] {
+            let (heard, taken) = greeting(lines);
+            assert_eq!(taken, Err(NoMore::Ended));
+            assert!(heard.trouble.as_ref().unwrap().contains(problem), "{heard:?}");
+        }
+    }
+
+    fn answer(lines: &[&str]) -> (bool, Answer) {
+        let mut answering = Answering::default();
+        for line in lines {
+            assert!(answering.take(line.as_bytes(), &mut |_| ControlFlow::Continue(())).is_continue());
+        }
+        (answering.is_done, answering.answer())
+    }
+
+    #[test]
+    fn answers_are_told_apart() {
+        assert_eq!(answer(&["out 1 x", "end 0 "]), (true, Answer::Done));
+        assert_eq!(answer(&["out 9 x", "", "timed-out 4 1000", "end 0 "]), (true, Answer::TimedOut));
+        let left = Answer::LeftChanged("the host is left changed: x".to_owned());
+        assert_eq!(answer(&["timed-out 4 1000", "left-changed 1 x", "end 0 "]), (true, left));
+        assert_eq!(answer(&["failed 1 x", "end 0 "]), (true, Answer::Failed("the host's agent: x".to_owned())));
+        assert!(matches!(answer(&["out 9 x"]), (false, Answer::Failed(_))));
+    }
+}

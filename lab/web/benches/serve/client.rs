@@ -1,0 +1,61 @@
+//! Plain requests over HTTP, whose answers may be compressed.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+/// No answer takes this long.
+const LIMIT: Duration = Duration::from_secs(120);
+
+pub struct Answer {
+    pub status: u16,
+    /// As it came: compressed.
+    pub body: Vec<u8>,
+    /// Without compression, if it was asked for so.
+    address: SocketAddr,
+    target: String,
+}
+
+/// Asks for a target, and reads all of the answer.
+pub fn get(address: SocketAddr, target: &str) -> Answer {
+    let (status, body) = ask(address, target, "gzip");
+    Answer { status, body, address, target: target.to_owned() }
+}
+
+impl Answer {
+    /// The targets of the script and the style that the page names.
+    pub fn assets(&self) -> Vec<String> {
+        let (_, body) = ask(self.address, &self.target, "identity");
+        let text = String::from_utf8_lossy(&body).into_owned();
+        let head = text.split("</head>").next().unwrap_or_default();
+        let names = head.split('"').filter(|part| part.starts_with("/assets/"));
+        names.map(str::to_owned).collect()
+    }
+}
+
+fn ask(address: SocketAddr, target: &str, encoding: &str) -> (u16, Vec<u8>) {
+    let mut stream = TcpStream::connect(address).expect("the server listens");
+    stream.set_read_timeout(Some(LIMIT)).expect("a socket has a time limit");
+    let head =
+        format!("GET {target} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nAccept-Encoding: {encoding}\r\n\r\n");
+    stream.write_all(head.as_bytes()).expect("the server reads");
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).expect("the server answers");
+    let end = bytes.windows(4).position(|window| window == b"\r\n\r\n").expect("an answer has a head");
+    let head = String::from_utf8_lossy(&bytes[..end]).to_ascii_lowercase();
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+    let body = &bytes[end + 4..];
+    let body = if head.contains("transfer-encoding: chunked") { unchunked(body) } else { body.to_vec() };
+    (status, body)
+}
+
+fn unchunked(mut body: &[u8]) -> Vec<u8> {
+    let mut whole = Vec::new();
+    while let Some(end) = body.windows(2).position(|window| window == b"\r\n") {
+        let length = std::str::from_utf8(&body[..end]).ok().and_then(|text| usize::from_str_radix(text, 16).ok());
+        let Some(length) = length.filter(|length| *length > 0) else { break };
+        whole.extend_from_slice(&body[end + 2..][..length]);
+        body = &body[end + 2 + length + 2..];
+    }
+    whole
+}

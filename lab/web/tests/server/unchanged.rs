@@ -1,0 +1,44 @@
+//! Pages that a browser has already are not sent again, and only pages on which a run goes on ask.
+
+use crate::asked::{Answer, Served};
+use crate::filled;
+
+/// The tag of an answer, whose head was put into lower case.
+fn tag(answer: &Answer) -> String {
+    let tag = answer.head.lines().find_map(|line| line.strip_prefix("etag: w/"));
+    format!("W/{}", tag.unwrap_or_else(|| panic!("{answer:?}")))
+}
+
+#[test]
+fn a_page_is_sent_again_only_if_it_has_changed() {
+    let served = Served::new(false);
+    for page in ["/", "/changes", "/runs/1"] {
+        let first = served.get(page);
+        let tag = tag(&first);
+        let again = served.ask("GET", page, &[&format!("If-None-Match: {tag}")]);
+        assert_eq!((again.status, again.body.as_str()), (304, ""), "{page}");
+        assert!(again.head.contains(&tag.to_lowercase()) && again.head.contains("x-frame-options"), "{again:?}");
+        let other = served.ask("GET", page, &["If-None-Match: W/\"0\", \"1\""]);
+        assert_eq!((other.status, &other.body), (200, &first.body), "{page}");
+    }
+    let before = served.get("/");
+    let tag = tag(&before);
+    filled::add_moved(&served.database);
+    std::thread::sleep(std::time::Duration::from_millis(2100));
+    let after = served.ask("GET", "/", &[&format!("If-None-Match: {tag}")]);
+    assert!(after.status == 200 && after.body.contains("moved"), "{after:?}");
+}
+
+#[test]
+fn only_pages_on_which_a_run_goes_on_ask_for_news() {
+    let served = Served::new(false);
+    assert!(!served.get("/").body.contains("data-live"));
+    filled::add_growing(&served.database);
+    std::thread::sleep(std::time::Duration::from_millis(2100));
+    assert!(served.get("/").body.contains("data-live"));
+    let histories = served.get("/api/v1/histories").json();
+    for history in histories["histories"].as_array().unwrap() {
+        let page = served.get(&format!("/histories/{}", history["id"].as_str().unwrap()));
+        assert_eq!(page.body.contains("data-live"), history["subject"] == "growing", "{history}");
+    }
+}
