@@ -113,8 +113,15 @@ impl Connecting<'_> {
         let mut limit = Deadline::after(self.limit);
         let agent = &self.programs.agent;
         let first = format!("{}\n{}\n", self.host.scratch().unwrap_or_default(), agent.len());
-        session.send(first.as_bytes(), &mut limit, stop)?;
-        session.send(agent, &mut limit, stop)?;
+        let sent =
+            session.send(first.as_bytes(), &mut limit, stop).and_then(|()| session.send(agent, &mut limit, stop));
+        if sent == Err(NoMore::Ended) {
+            // The host's shell did not take all of it; what it printed before says why.
+            loop {
+                greeting.take(&session.next(&mut limit, stop)?)?;
+            }
+        }
+        sent?;
         let found = loop {
             greeting.take(&session.next(&mut limit, stop)?)?;
             if let (Some(directory), Some(architecture)) = (&greeting.directory, greeting.architecture()) {
