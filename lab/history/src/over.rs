@@ -99,8 +99,13 @@ impl<'a> Over<'a> {
             releases: subject.which.releases().to_vec(),
             artefact: subject.artefact.clone(),
         };
-        let history =
-            HistorySettings { measured, subject: subject.name.clone(), wanted: Vec::new(), machine: machine.name };
+        let history = HistorySettings {
+            measured,
+            subject: subject.name.clone(),
+            wanted: Vec::new(),
+            machine: machine.name,
+            order: subject.which.order(),
+        };
         let settings = Settings {
             cpus: vec![self.measure.tasks()],
             repeats: subject.repeats,

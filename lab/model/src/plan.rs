@@ -322,6 +322,20 @@ pub struct HistorySettings {
     pub wanted: Vec<u32>,
     /// What measures them: results of another machine, or emulator, belong to another series.
     pub machine: String,
+    /// How the commits follow each other. Runs of older versions do not say.
+    #[serde(default)]
+    pub order: CommitOrder,
+}
+
+/// How the commits of a history follow each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CommitOrder {
+    /// Each holds what the ones before it changed.
+    Line,
+    /// Those of parallel branches may be mixed.
+    #[default]
+    Branches,
 }
 
 impl Deref for HistorySettings {

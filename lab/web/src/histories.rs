@@ -14,9 +14,9 @@ use faultline_model::commit::CommitLine;
 use faultline_model::count::Count;
 use faultline_model::history::change::PlacedEvent;
 use faultline_model::history::{CommitOutcome, HistorySeries};
-use faultline_model::plan::RunKind;
+use faultline_model::plan::{CommitOrder, RunKind};
 use faultline_model::record::{RunHead, RunId, RunLine, RunProgress, RunState};
-use faultline_stats::history::{CommitOrder, Eras, HistoryRun, StepSettings, series, states};
+use faultline_stats::history::{Eras, HistoryRun, StepSettings, series, states};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -47,6 +47,8 @@ pub(crate) struct History {
     made_of: Vec<RunProgress>,
     /// In which conditions they measured.
     eras: Eras,
+    /// How its commits follow each other, as the newest of them says.
+    order: CommitOrder,
 }
 
 impl History {
@@ -330,7 +332,10 @@ fn history(key: &Key, loaded: &[Loaded], declared: &DeclaredQuirks) -> Option<Hi
         };
         values.entry(result.commit.clone()).or_insert(measured);
     }
+    let newest = loaded.iter().find(is_of_it).and_then(|one| one.run.head.settings.history());
+    let order = newest.map(|history| history.order).unwrap_or_default();
     Some(History {
+        order,
         id: key.id(),
         series,
         values,
@@ -362,8 +367,8 @@ fn with_states(
 /// The history with the states that follow from what was said.
 fn with_said(history: Arc<History>, said: &[PlacedEvent]) -> Arc<History> {
     let mut history = Arc::unwrap_or_clone(history);
-    // Whether the walk mixes parallel branches is not saved, so no step is called fixed that may be on another branch.
-    states(&mut history.series, said, CommitOrder::Branches);
+    let order = history.order;
+    states(&mut history.series, said, order);
     Arc::new(history)
 }
 

@@ -13,7 +13,7 @@ use faultline_model::history::{HistoryPoint, HistorySeries, PointResult};
 use faultline_model::journal::AttemptId;
 use faultline_model::machine::Machine;
 use faultline_model::outcome::Outcome;
-use faultline_model::plan::{HistorySettings, LineMeasure, MeasuredLine, PlanItem, RunKind};
+use faultline_model::plan::{CommitOrder, HistorySettings, LineMeasure, MeasuredLine, PlanItem, RunKind};
 use faultline_model::protocol::Measure;
 use faultline_model::recipe::{BuildTools, Recipe};
 use faultline_model::record::{Attempt, RunId, RunRecord};
@@ -89,6 +89,7 @@ pub(super) fn begun(wanted: &[u32], repeats: u32) -> RunRecord {
         subject: "app".to_owned(),
         wanted: wanted.to_vec(),
         machine: "here".to_owned(),
+        order: CommitOrder::Line,
     }));
     record.head.subjects.clear();
     record.attempts.clear();

@@ -21,6 +21,6 @@ pub use record::{next_of_record, results_of_record};
 pub use run::HistoryRun;
 pub use same::{Eras, conditions, differing};
 pub use series::{series, series_of_run};
-pub use states::{CommitOrder, said_by_search, states};
+pub use states::{said_by_search, states};
 pub use steps::StepSettings;
 pub use surroundings::Surroundings;

@@ -12,7 +12,8 @@ use faultline_model::journal::Journal;
 use faultline_model::machine::Machine;
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::{
-    HistorySettings, LineMeasure, MeasuredLine, PinPolicy, PlanItem, RunKind, Settings, TimedSettings, Timing,
+    CommitOrder, HistorySettings, LineMeasure, MeasuredLine, PinPolicy, PlanItem, RunKind, Settings, TimedSettings,
+    Timing,
 };
 use faultline_model::protocol::{Event, Interval, Measure};
 use faultline_model::recipe::{BuildTools, Recipe};
@@ -72,6 +73,15 @@ pub fn add_moved(path: &Path) {
     let further = (MOVED..60).chain(65..80).collect();
     part_of_history(&mut store, "moved", 1, &part("6.12.0", further), |at, block| {
         let level = if at < LATE { 1.2 } else { 1.5 };
+        Some(Ok(level * noise(at, block)))
+    });
+}
+
+/// Adds the history `mended`: one step for the worse, which a later one takes back.
+pub fn add_mended(path: &Path) {
+    let mut store = Store::open_or_create(path).unwrap();
+    history(&mut store, "mended", 1, (60, 6), |at, block| {
+        let level = if (20..40).contains(&at) { 1.3 } else { 1.0 };
         Some(Ok(level * noise(at, block)))
     });
 }
@@ -322,5 +332,6 @@ pub fn measured(subject: &str, commits: Vec<CommitInfo>) -> HistorySettings {
         },
         subject: subject.to_owned(),
         machine: "here".to_owned(),
+        order: CommitOrder::Line,
     }
 }

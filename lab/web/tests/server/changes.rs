@@ -55,6 +55,15 @@ fn the_work_list_has_the_steps_of_all_histories_and_how_certain_they_are() {
 }
 
 #[test]
+fn what_a_later_commit_took_back_is_fixed() {
+    let served = Served::new(false);
+    filled::add_mended(&served.database);
+    let fixed = list(&served.get("/api/v1/changes?state=fixed"));
+    let told: Vec<_> = fixed.iter().map(|one| (one["subject"].as_str().unwrap(), one["step"]["by"].as_u64())).collect();
+    assert_eq!(told, [("mended", Some(20))]);
+}
+
+#[test]
 fn the_feed_is_well_formed_and_the_same_change_has_the_same_name() {
     let served = Served::new(false);
     filled::add_moved(&served.database);
