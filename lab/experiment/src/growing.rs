@@ -29,7 +29,7 @@ use std::path::Path;
 pub struct GrowingRequest {
     /// What is measured, and how: a kind of run that builds commits.
     pub kind: RunKind,
-    /// Maximum number of blocks in which a commit is executed.
+    /// Maximum number of blocks in which a commit is executed, or of seeds with which it is counted.
     pub repeats: u32,
     /// Copies of the command that run at once; under the lens, threads of the command, for which the guest has CPUs.
     pub tasks: u32,
@@ -152,6 +152,7 @@ impl GrowingRun {
             size: None,
             kind: request.kind.clone(),
         };
+        check_seeds(&settings)?;
         let (bench, workloads) = Bench::begin(&settings, request.tasks, lab)?;
         let mut database = MeasuringStore::open_or_create(lab.places)?;
         let session = bench.session(lab.clock);
@@ -204,7 +205,7 @@ impl GrowingRun {
     pub fn add_subject(&mut self, subject: &Subject) -> Result<(), Error> {
         let index = SubjectIndex(self.record.subjects.len() as u32);
         let is_built = subject.build == Some(BuildResult::Built);
-        let items = if is_built { self.items(&[vec![index]]) } else { Vec::new() };
+        let items = if is_built { self.items(&[(0, vec![index])]) } else { Vec::new() };
         self.extend(std::slice::from_ref(subject), items)
     }
 
@@ -213,29 +214,34 @@ impl GrowingRun {
         self.extend(std::slice::from_ref(subject), Vec::new())
     }
 
-    /// Plans further blocks, each of which executes these subjects once, in random order. Fails if the database cannot be written.
+    /// Plans further blocks, each of which executes these subjects once, in random order; under the lens with the run's seed. Fails if the database cannot be written.
     pub fn plan(&mut self, blocks: &[Vec<SubjectIndex>]) -> Result<(), Error> {
-        let items = self.items(blocks);
+        let blocks: Vec<_> = blocks.iter().map(|subjects| (0, subjects.clone())).collect();
+        self.count(&blocks)
+    }
+
+    /// Plans further blocks, each of which counts these subjects once with the run's seed plus a number. Fails if the database cannot be written.
+    pub fn count(&mut self, seeds: &[(u32, Vec<SubjectIndex>)]) -> Result<(), Error> {
+        let items = self.items(seeds);
         self.extend(&[], items)
     }
 
-    /// The items of further blocks.
-    fn items(&self, blocks: &[Vec<SubjectIndex>]) -> Vec<PlanItem> {
+    /// The items of further blocks, each with the number that is added to the seed of guests.
+    fn items(&self, blocks: &[(u32, Vec<SubjectIndex>)]) -> Vec<PlanItem> {
         let planned = self.record.plan.last();
         let (mut ordinal, mut block) = planned.map_or((0, 0), |last| (last.ordinal + 1, last.block + 1));
         let settings = &self.record.settings;
         let tasks = settings.cpus.first().copied().unwrap_or(1);
         let mut items = Vec::new();
-        for subjects in blocks {
+        for (number, subjects) in blocks {
+            let seed = settings.seed + u64::from(*number);
             items.extend(match &self.bench {
                 Bench::Host(_) => block_of_commands(subjects, tasks, block, ordinal, settings.seed),
                 Bench::Guests(_) => {
                     let name = settings.measured_line().map_or("", MeasuredLine::program_name);
-                    block_of_programs(subjects, (name, tasks), (block, ordinal), settings.seed)
+                    block_of_programs(subjects, (name, tasks), (block, ordinal), seed)
                 }
-                Bench::Kernels(lens) => {
-                    block_of_kernels(subjects, (lens.case(), tasks), (block, ordinal), settings.seed)
-                }
+                Bench::Kernels(lens) => block_of_kernels(subjects, (lens.case(), tasks), (block, ordinal), seed),
             });
             ordinal += subjects.len() as u32;
             block += 1;
@@ -269,7 +275,10 @@ impl GrowingRun {
         if let Bench::Host(ready) = &self.bench {
             return stretch(store, head, (ready.target.as_ref(), None), (&self.missing, self.limit_ms), lab);
         }
-        for items in self.missing.chunk_by(|x, y| x.subject == y.subject) {
+        // A guest is made ready once for all executions of a subject. Counts do not depend on the order.
+        let mut missing = self.missing.clone();
+        missing.sort_by_key(|item| item.subject);
+        for items in missing.chunk_by(|x, y| x.subject == y.subject) {
             let Some((target, naming)) = self.bench.counting(head, items[0].subject, lab)? else {
                 return Ok(Gone::Stopped);
             };
@@ -294,6 +303,19 @@ impl GrowingRun {
         store.load_further(&mut self.record)?;
         Measured::of_record(&Ended::ToTheEnd, store, &self.record)
     }
+}
+
+/// Fails if a seed of the run is more than every reader of JSON and SQL can hold. Steps are confirmed with as many further seeds as searches have.
+fn check_seeds(settings: &Settings) -> Result<(), Error> {
+    let number = 2 * u64::from(settings.repeats);
+    let is_held = settings.seed.checked_add(number).is_some_and(|last| last <= i64::MAX as u64);
+    if counted(settings).is_none() || is_held {
+        return Ok(());
+    }
+    Err(Error::usage(
+        format!("there are no {number} seeds from {}", settings.seed),
+        format!("each execution of a commit may have the next number, and the last must be at most {}", i64::MAX),
+    ))
 }
 
 /// Measures items on one target, with names if it counts. `limit_ms`: time limit of each execution instead of the run's own.

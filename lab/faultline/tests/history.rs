@@ -621,6 +621,7 @@ mod generated {
             wanted: (0..commits).collect(),
             machine: "here".to_owned(),
             order: CommitOrder::Line,
+            seeds_by_ends: false,
         };
         let kind = RunKind::History(Box::new(history));
         Settings { cpus: vec![tasks], repeats: REPEATS, seed: 1, limit_ms: None, size: None, kind }

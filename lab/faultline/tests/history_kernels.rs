@@ -19,7 +19,7 @@ const WORKLOAD: &str = "zero_fill:base";
 
 /// What is asked of it, in faultline.toml and as options.
 const KEYS: &str =
-    "workloads = [\"zero_fill:base\"]\nmode = \"thread\"\nops = 64\ncpus = [2]\nseed = 3\nwork = \"work\"\n";
+    "workloads = [\"zero_fill:base\"]\nmode = \"thread\"\nops = 64\ncpus = [2]\nseed = 3\nseeds = 1\nwork = \"work\"\n";
 const OPTIONS: [&str; 8] = ["--mode", "thread", "--ops", "64", "--cpus", "2", "--seed", "3"];
 
 fn declare(lab: &Lab, text: &str) {
@@ -192,7 +192,11 @@ fn what_can_not_be_counted_is_refused() {
         &one,
         "`measure = \"time\"` does not apply to kernels",
     );
-    refused("workloads = [\"zero_fill:base\"]\nrepeats = 3", &one, "`repeats` does not apply to kernels");
+    refused(
+        "workloads = [\"zero_fill:base\"]\nrepeats = 3",
+        &one,
+        "`repeats` does not apply to kernels: `workloads` run in a guest, with as many seeds as `seeds` says",
+    );
     refused("workloads = [\"zero_fill\"]", &one, "`workloads` takes NAME:VARIANT, each once, not 'zero_fill'");
     refused("", &one, "`workloads` takes the workloads that run on the kernel");
     refused("workloads = [\"zero_fill:base\"]\ncommand = \"./x\"", "", "`workloads` belongs to a kernel");

@@ -194,6 +194,7 @@ impl Scenario {
             artefact: Artefact::Command(vec!["./program".to_owned()]),
             measures: vec![MeasureRequest::Time { pin: PinPolicy::None, tasks: 1 }],
             repeats,
+            seeds_by_ends: false,
             limit_ms: Some(5_000),
             seed: Some(self.seed),
             quirks: Vec::new(),

@@ -3,7 +3,7 @@
 use crate::histories::History;
 use crate::problem::Problem;
 use crate::query::Query;
-use faultline_model::history::HistoryPoint;
+use faultline_model::history::{HistoryPoint, StepBasis};
 use faultline_model::timeline::Timeline;
 use faultline_report::site::{commit_mark, quirk_marks, step_mark};
 use faultline_stats::timeline::buckets;
@@ -70,7 +70,7 @@ pub(crate) fn timeline(history: &History, asked: &Asked) -> Timeline {
         subject: series.subject.clone(),
         unit: series.unit.clone(),
         tasks: series.tasks,
-        is_exact: series.counted.is_some(),
+        is_exact: series.steps.basis == StepBasis::Exact,
         commits: points.len() as u32,
         from: range.start as u32,
         to: range.end.saturating_sub(1).max(range.start) as u32,

@@ -7,6 +7,7 @@ use super::measuring::Pin;
 use super::{Conduct, count, label, seed};
 use clap::{Args, ValueEnum};
 use faultline_experiment::lens::With;
+use faultline_history::bisect::FEWEST_SEEDS;
 use faultline_model::relink::{SectionOrder, SectionSpacing};
 use std::path::PathBuf;
 
@@ -23,8 +24,8 @@ Examples:
                                                                   which commit made cache lines move between CPUs?
 Commits are checked out and built in a directory of ours; the repository and its checkout are only read. A commit that does
 not build or run is skipped. Times are compared within blocks of interleaved executions. Instructions and transfers are
-counted under the lens, in guests: counts are exact, so each commit is executed once. A guest has all that is kept of a
-build, and the program's libraries. Ctrl-C ends cleanly; `faultline resume` continues.")]
+counted under the lens, in guests. With one seed counts are exact; if both ends count the same with two seeds, each commit
+is executed once, otherwise with several. A guest has all that is kept of a build, and the program's libraries. Ctrl-C ends cleanly; `faultline resume` continues.")]
 pub(crate) struct Bisect {
     /// The old commit: a branch, tag or name, as git takes it
     #[arg(value_name = "OLD", allow_hyphen_values = false)]
@@ -45,7 +46,7 @@ pub(crate) struct Bisect {
     #[command(flatten)]
     pub(crate) building: Building,
 
-    /// Probability with which all that is said to be found is right. Only for time: counts are exact
+    /// Probability with which all that is said to be found is right. Counts of one seed are exact
     #[arg(long, value_name = "PERCENT", default_value = "95%", value_parser = level)]
     pub(crate) level: f64,
 
@@ -56,6 +57,11 @@ pub(crate) struct Bisect {
     /// Maximum number of executions of a commit in the search; as many again confirm a step. Only for time [default: 60]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..=10_000))]
     pub(crate) repeats: Option<u32>,
+
+    /// Maximum number of seeds with which a commit is counted in the search, from 8 on; as many again confirm a step. 1: count each commit once, and take one
+    /// schedule for all. Only for instructions and transfers [default: if both ends count the same with two seeds 1, otherwise 12]
+    #[arg(long, value_name = "N", value_parser = seeds)]
+    pub(crate) seeds: Option<u32>,
 
     /// Also search stretches with equal ends, for changes that cancel each other
     #[arg(long)]
@@ -110,6 +116,15 @@ pub(crate) struct Bisect {
 
     #[command(flatten)]
     pub(crate) model: Model,
+}
+
+/// A number of seeds: one, or enough to tell counts that depend on the seed apart.
+fn seeds(text: &str) -> Result<u32, String> {
+    let most = 1000;
+    match text.parse() {
+        Ok(number) if number == 1 || (FEWEST_SEEDS..=most).contains(&number) => Ok(number),
+        _ => Err(format!("1, or {FEWEST_SEEDS} to {most}")),
+    }
 }
 
 /// The order of sections in a layout.

@@ -40,7 +40,7 @@ fn request(arguments: &Bisect) -> Result<BisectRequest, Failure> {
         new: arguments.new.clone(),
         recipe: building::recipe(&arguments.building)?,
         artefact: Artefact::Command(arguments.command.clone()),
-        search: measure.search(wanted, arguments.repeats),
+        search: measure.search(wanted, arguments.repeats.or(arguments.seeds)),
         layouts: layout_kind(arguments)?,
         measure,
         limit_ms: arguments.conduct.limit_ms(),
@@ -77,6 +77,12 @@ fn measure(arguments: &Bisect) -> Result<MeasureRequest, Failure> {
                 "`--measure transfers` or `--measure instructions` counts in guests",
             ));
         }
+        Measure::Time if arguments.seeds.is_some() => {
+            return Err(Failure::usage(
+                "--seeds does not apply to time",
+                "`--repeats` takes the maximum number of executions of a commit",
+            ));
+        }
         Measure::Time => {
             let pin = arguments.pin.map_or(PinPolicy::Each, Into::into);
             return Ok(MeasureRequest::Time { pin, tasks: arguments.tasks.unwrap_or(1) });
@@ -85,7 +91,7 @@ fn measure(arguments: &Bisect) -> Result<MeasureRequest, Failure> {
         Measure::Transfers => (Count::Transfers, "transfers"),
     };
     let only_for_time = [
-        ("--repeats", arguments.repeats.is_some(), "counts are exact, so each commit is executed once"),
+        ("--repeats", arguments.repeats.is_some(), "`--seeds` takes the number of executions, each with another seed"),
         ("--tasks", arguments.tasks.is_some(), "`--threads` takes the number of threads"),
         ("--pin", arguments.pin.is_some(), "a guest has a CPU for each thread"),
     ];

@@ -20,6 +20,9 @@ use std::time::Duration;
 /// Executions of a commit whose time is measured, unless another number is asked for: the interval of their median covers 98 %.
 const USUAL_REPEATS: u32 = 7;
 
+/// Seeds of a commit whose counts depend on the seed, unless another number is asked for: the fewest whose median has an interval of 95 %.
+const USUAL_SEEDS: u32 = 6;
+
 /// The maximum number of executions of a commit.
 const MOST_REPEATS: u32 = 10_000;
 
@@ -66,6 +69,7 @@ pub(super) struct Entry {
     pin: Option<PinPolicy>,
     limit: Option<Length>,
     seed: Option<u64>,
+    seeds: Option<Number>,
     whole: Option<bool>,
     kernel_too: Option<bool>,
     kernel: Option<String>,
@@ -161,6 +165,7 @@ impl Entry {
             which: self.which()?,
             measures: self.measures(directory)?,
             repeats: self.repeats()?,
+            seeds_by_ends: self.seeds.is_none(),
             recipe: self.recipe()?,
             artefact: Artefact::Command(command),
             ..self.common(directory)
@@ -177,6 +182,7 @@ impl Entry {
             which: Which::Named(Vec::new()),
             measures: Vec::new(),
             repeats: 1,
+            seeds_by_ends: false,
             limit_ms: self.limit.as_ref().map(|limit| u64::try_from(limit.0.as_millis()).unwrap_or(u64::MAX).max(1)),
             seed: self.seed,
             quirks: Vec::new(),
@@ -236,14 +242,20 @@ impl Entry {
         })
     }
 
+    /// Executions of a commit; of counts, seeds.
     fn repeats(&self) -> Result<u32, String> {
-        let usual = match self.measure {
-            None | Some(Measure::Time) => USUAL_REPEATS,
-            Some(Measure::Instructions | Measure::Transfers) => 1,
-        };
-        let repeats = self.repeats.map_or(usual, u32::from);
-        let range = 1..=MOST_REPEATS;
-        if range.contains(&repeats) { Ok(repeats) } else { Err(format!("`repeats` takes 1 to {MOST_REPEATS}")) }
+        match self.measure {
+            None | Some(Measure::Time) if self.seeds.is_some() => {
+                Err("`seeds` applies only to instructions and transfers".to_owned())
+            }
+            None | Some(Measure::Time) => number("repeats", self.repeats, USUAL_REPEATS),
+            Some(Measure::Instructions | Measure::Transfers) => self.number_of_seeds(),
+        }
+    }
+
+    /// The maximum number of seeds.
+    fn number_of_seeds(&self) -> Result<u32, String> {
+        number("seeds", self.seeds, USUAL_SEEDS)
     }
 
     /// What is measured, for each number of CPUs.
@@ -256,7 +268,7 @@ impl Entry {
         };
         if self.repeats.is_some() {
             return Err(format!(
-                "`repeats` does not apply to {word}: counts are exact, so each commit is executed once"
+                "`repeats` does not apply to {word}: with one seed counts are exact, and `seeds` takes the number of seeds"
             ));
         }
         if self.pin.is_some() {
@@ -298,6 +310,13 @@ impl Entry {
         let pin = self.pin.unwrap_or(PinPolicy::Each);
         Ok(cpus.iter().map(|&tasks| MeasureRequest::Time { pin, tasks }).collect())
     }
+}
+
+/// The number that a key has, or the usual one.
+fn number(key: &str, given: Option<Number>, usual: u32) -> Result<u32, String> {
+    let number = given.map_or(usual, u32::from);
+    let range = 1..=MOST_REPEATS;
+    if range.contains(&number) { Ok(number) } else { Err(format!("`{key}` takes 1 to {MOST_REPEATS}")) }
 }
 
 /// Fails, with the problem, if a path leaves the top of a build. `key`: where they are declared.

@@ -3,7 +3,7 @@
 use super::quirks::{cause, quirks};
 use super::run::HistoryRun;
 use super::same::{conditions, differing};
-use super::steps::{StepSettings, steps};
+use super::steps::{StepSettings, steps_of_counts, steps_of_times};
 use super::surroundings::{Difference, groups};
 use crate::changes::SeriesError;
 use crate::interval::estimate;
@@ -36,9 +36,13 @@ pub fn series(
         }
     }
     let groups = groups(&same, declared);
-    let points = points(history, &same, &groups);
+    let of_commits = newest_of(&same);
+    let points = points(history, &of_commits, &groups);
     let counted = history.measure.counted().map(|counted| counted.what);
-    let mut steps = steps(&points, &measured_by(&same), counted.is_some(), settings)?;
+    let mut steps = match counted {
+        None => steps_of_times(&points, &measured_by(&same), settings)?,
+        Some(_) => steps_of_counts(&points, &counts(&points, &of_commits), settings)?,
+    };
     let (quirks, unplaced_quirks) = quirks(&groups, declared, &points);
     for step in &mut steps.steps {
         step.cause = cause(step, &points, &quirks, settings.least_change);
@@ -83,20 +87,36 @@ pub fn series_of_run(run: &HistoryRun<'_>) -> Option<HistorySeries> {
     series(&[HistoryRun { head: &head, results: run.results }], &[], &StepSettings::default()).ok().flatten()
 }
 
-/// The commits of the line, with the newest result of each. `groups`: the same runs by their surroundings.
-fn points(
-    history: &HistorySettings,
-    runs: &[HistoryRun<'_>],
-    groups: &[(Difference, Vec<HistoryRun<'_>>)],
-) -> Vec<HistoryPoint> {
-    let numbered = (0..).zip(groups).flat_map(|(number, (_, runs))| runs.iter().map(move |run| (run.head.id, number)));
-    let surroundings: BTreeMap<RunId, u32> = numbered.collect();
-    let mut newest: BTreeMap<&str, (RunId, &CommitOutcome)> = BTreeMap::new();
+/// The newest result of each commit.
+type Newest<'a> = BTreeMap<&'a str, (RunId, &'a CommitOutcome)>;
+
+fn newest_of<'a>(runs: &[HistoryRun<'a>]) -> Newest<'a> {
+    let mut newest = Newest::new();
     for run in runs {
         for result in &run.results.commits {
             newest.entry(&result.commit).or_insert((run.head.id, &result.outcome));
         }
     }
+    newest
+}
+
+/// The counts of each commit with its seeds; none of one without a count.
+fn counts<'a>(points: &[HistoryPoint], newest: &Newest<'a>) -> Vec<&'a [f64]> {
+    let counts = |point: &HistoryPoint| match newest.get(point.commit.id.as_str()) {
+        Some((_, CommitOutcome::Measured { values, .. })) => values.as_slice(),
+        Some((_, CommitOutcome::Unusable(_))) | None => &[],
+    };
+    points.iter().map(counts).collect()
+}
+
+/// The commits of the line, with their results. `groups`: the runs by their surroundings.
+fn points(
+    history: &HistorySettings,
+    newest: &Newest<'_>,
+    groups: &[(Difference, Vec<HistoryRun<'_>>)],
+) -> Vec<HistoryPoint> {
+    let numbered = (0..).zip(groups).flat_map(|(number, (_, runs))| runs.iter().map(move |run| (run.head.id, number)));
+    let surroundings: BTreeMap<RunId, u32> = numbered.collect();
     let point = |commit: &CommitInfo| {
         let found = newest.get(commit.id.as_str());
         let result = found.map_or(PointResult::None, |(_, outcome)| result(outcome));

@@ -82,6 +82,7 @@ impl Entry {
         {
             return Err(format!("`workloads` takes NAME:VARIANT, each once, not '{}'", workload.escape_debug()));
         }
+        let seeds = self.number_of_seeds()?;
         let (measures, recipe) = (self.counts_on_kernels()?, self.recipe_of_kernel(!releases.is_empty())?);
         let which = if releases.is_empty() { self.which()? } else { Which::Releases(releases) };
         let subject = |workload: &String| HistorySubject {
@@ -90,6 +91,8 @@ impl Entry {
             which: which.clone(),
             measures: measures.clone(),
             recipe: recipe.clone(),
+            repeats: seeds,
+            seeds_by_ends: self.seeds.is_none(),
             artefact: Artefact::Kernel(Box::new(BuiltKernel {
                 image: self.image.clone().unwrap_or_else(|| IMAGE.to_owned()),
                 vmlinux: self.vmlinux.clone(),
@@ -113,7 +116,7 @@ impl Entry {
         ];
         if let Some((key, _)) = of_programs.into_iter().find(|(_, is_given)| *is_given) {
             return Err(format!(
-                "`{key}` does not apply to kernels: `workloads` run in a guest, and each commit is counted once"
+                "`{key}` does not apply to kernels: `workloads` run in a guest, with as many seeds as `seeds` says"
             ));
         }
         let of_repositories = [
