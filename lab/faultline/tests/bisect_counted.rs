@@ -102,9 +102,9 @@ impl Repository {
         command
     }
 
-    /// The one command that a user types in the clone.
+    /// The one command that a user types in the clone, for counts of one schedule.
     fn bisect(&self, measure: &str, more: &[&str]) -> Command {
-        let threads = ["--threads", "2"];
+        let threads = ["--threads", "2", "--seeds", "1"];
         let command = ["bisect", "HEAD~9", "HEAD", "--build", "make", "--measure", measure, "--quiet"];
         self.command(&[&command[..], &threads, more, &["--", "./counters"]].concat())
     }
