@@ -232,6 +232,7 @@ fn options_that_do_not_apply_are_refused() {
     refused(&["--measure", "transfers", "--repeats", "9"], "--repeats does not apply to transfers");
     refused(&["--measure", "instructions", "--tasks", "2"], "--tasks does not apply to instructions");
     refused(&["--seeds", "9"], "--seeds does not apply to time");
+    refused(&["--image", "bzImage", "--workload", "zero_fill:base"], "cannot be used with");
     refused(&["--measure", "transfers", "--seeds", "3"], "1, or 8 to 1000");
     refused(
         &["--measure", "transfers", "--seed", "9223372036854775807"],

@@ -130,6 +130,59 @@ fn releases_have_the_counts_of_lens_kernel_and_failures_are_results() {
     lab.assert_nothing_left();
 }
 
+/// `faultline bisect` over all commits of a repository, with the kernels that their builds leave.
+fn bisect(repository: &Repository, more: &[&str]) -> Output {
+    let words = ["bisect", &repository.commits[0], "HEAD", "--repository", "repository", "--work", "search", "--quiet"];
+    command(&repository.lab, &[&words[..], &["--build", "./build"], more].concat()).output().unwrap()
+}
+
+/// Five commits, of which one leaves no image, one an image that does not boot, and one a kernel whose workload is another.
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn a_search_skips_kernels_that_do_not_build_or_boot() {
+    let image = lab::guest::kernel().path;
+    let kernels = Lab::new();
+    fs::write(kernels.path("broken"), broken(&fs::read(&image).unwrap())).unwrap();
+    // The same kernel with a byte more is another file, and counts the same.
+    let longer = [fs::read(&image).unwrap(), vec![0; 16]].concat();
+    fs::write(kernels.path("longer"), longer).unwrap();
+    let (broken, longer) = (kernels.path("broken"), kernels.path("longer"));
+    let repository = of_kernels(&[&image, &longer, Path::new("/nowhere"), &broken, &image]);
+    let of_kernel = ["--image", "boot/bzImage", "--workload", WORKLOAD, "--measure", "transfers", "--seeds", "1"];
+    let found = bisect(&repository, &[&of_kernel[..], &OPTIONS, &["--thorough", "--format", "json"]].concat());
+    assert_status(&found, 0);
+    let found: serde_json::Value = serde_json::from_slice(&found.stdout).unwrap();
+    assert!(found["steps"].as_array().unwrap().is_empty() && found["finished"].as_bool().unwrap(), "{found:#}");
+    let record = repository.lab.record(1);
+    let kept = Path::new(record.subjects[0].setup.directory.as_deref().unwrap());
+    assert!(kept.join("boot/bzImage").is_file() && !kept.join("build").exists(), "only the image is kept");
+
+    // An end that does not boot is told.
+    let repository = of_kernels(&[&image, &broken]);
+    let told = bisect(&repository, &[&of_kernel[..], &OPTIONS].concat());
+    assert_status(&told, 1);
+    assert!(stdout(&told).contains("Not searched: 1 commits after"), "{}", stdout(&told));
+    repository.lab.assert_nothing_left();
+}
+
+#[test]
+fn a_search_of_kernels_says_what_does_not_apply() {
+    let lab = Lab::new();
+    let refused = |options: &[&str], problem: &str| {
+        let words = ["bisect", "HEAD~1", "HEAD", "--image", "boot/bzImage"];
+        assert_refused(&lab.run(&[&words[..], options].concat()), 2, problem);
+    };
+    let workload = ["--workload", WORKLOAD];
+    let with = |options: &[&'static str]| [&workload[..], options].concat();
+    refused(&[], "--workload");
+    refused(&workload, "time does not apply to kernels, which are emulated");
+    refused(&with(&["--measure", "transfers", "--threads", "2"]), "--threads does not apply to kernels");
+    refused(&with(&["--measure", "transfers", "--layouts", "8"]), "--layouts does not apply to kernels");
+    refused(&with(&["--measure", "transfers", "--vmlinux", "../x"]), "'../x' is no path below the top of a build");
+    refused(&with(&["--measure", "transfers", "--", "./x"]), "cannot be used with");
+    assert!(!lab.db().exists());
+}
+
 /// A repository whose build copies the image that a file names.
 fn of_kernels(images: &[&Path]) -> Repository {
     let mut repository = Repository::new();

@@ -3,7 +3,7 @@
 use super::building::Building;
 use super::compare::{WhenInconclusive, level, margin};
 use super::lens::{Model, variable, with};
-use super::measuring::Pin;
+use super::measuring::{Mode, Pin};
 use super::{Conduct, count, label, seed};
 use clap::{Args, ValueEnum};
 use faultline_experiment::lens::With;
@@ -22,6 +22,8 @@ Examples:
   faultline bisect v1.4 HEAD --revert --build make -- ./prog      and how much would its revert take back today?
   faultline bisect v1.4 HEAD --measure transfers --threads 4 --build make -- ./prog {threads}
                                                                   which commit made cache lines move between CPUs?
+  faultline bisect v6.11 v6.12 --build 'sh build.sh' --image arch/x86/boot/bzImage --workload zero_fill:base --cpus 8 --measure transfers
+                                                                  the same of a kernel's page faults
 Commits are checked out and built in a directory of ours; the repository and its checkout are only read. A commit that does
 not build or run is skipped. Times are compared within blocks of interleaved executions. Instructions and transfers are
 counted under the lens, in guests. With one seed counts are exact; if both ends count the same with two seeds, each commit
@@ -36,7 +38,7 @@ pub(crate) struct Bisect {
     pub(crate) new: String,
 
     /// Command to measure, at the top of a build; it runs without a shell. Under the lens, {threads} stands for the number of threads
-    #[arg(value_name = "COMMAND", last = true, required = true)]
+    #[arg(value_name = "COMMAND", last = true, required_unless_present = "image", conflicts_with = "image")]
     pub(crate) command: Vec<String>,
 
     /// What is measured: time on this host, or what the lens counts
@@ -112,6 +114,9 @@ pub(crate) struct Bisect {
     pub(crate) conduct: Conduct,
 
     #[command(flatten)]
+    pub(crate) kernel: Kernel,
+
+    #[command(flatten)]
     pub(crate) guest: Guest,
 
     #[command(flatten)]
@@ -178,6 +183,35 @@ pub(crate) enum Measure {
     Instructions,
     /// Transfers of cache lines between CPUs
     Transfers,
+}
+
+/// A kernel that is booted instead of a command.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Only for kernels")]
+pub(crate) struct Kernel {
+    /// Measure a kernel instead of a command: boot this file of each build, a bzImage. A commit whose kernel does not boot is skipped
+    #[arg(long, value_name = "PATH", requires = "workload")]
+    pub(crate) image: Option<String>,
+
+    /// The same kernel as an ELF file of each build, for names
+    #[arg(long, value_name = "PATH", requires = "image")]
+    pub(crate) vmlinux: Option<String>,
+
+    /// Workload that runs on the kernel; its counts are per operation
+    #[arg(long, value_name = "NAME:VARIANT", requires = "image")]
+    pub(crate) workload: Option<String>,
+
+    /// CPUs of the machine, with one task on each [default: 1]
+    #[arg(long, value_name = "N", requires = "image", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub(crate) cpus: Option<u32>,
+
+    /// What tasks are, for workloads that can be either [default: the variant's first]
+    #[arg(long, value_enum, value_name = "MODE", requires = "image")]
+    pub(crate) mode: Option<Mode>,
+
+    /// Operations of each task [default: the workload's]
+    #[arg(long, value_name = "N", requires = "image", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) ops: Option<u64>,
 }
 
 /// The guest in which commits are counted.

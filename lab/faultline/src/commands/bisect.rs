@@ -1,5 +1,7 @@
 //! `faultline bisect`
 
+mod kernel;
+
 use super::lens::under::modelled;
 use super::{building, measuring, present};
 use crate::arguments::bisect::{Bisect, Measure};
@@ -26,7 +28,10 @@ pub(crate) fn bisect(arguments: &Bisect, db: Option<&Path>) -> Result<ExitCode, 
 }
 
 fn request(arguments: &Bisect) -> Result<BisectRequest, Failure> {
-    let measure = measure(arguments)?;
+    let (artefact, measure) = match kernel::artefact(arguments)? {
+        Some(kernel) => (kernel, kernel::measure(arguments)?),
+        None => (Artefact::Command(arguments.command.clone()), measure(arguments)?),
+    };
     let wanted = Wanted {
         level: arguments.level,
         least: arguments.least,
@@ -38,8 +43,8 @@ fn request(arguments: &Bisect) -> Result<BisectRequest, Failure> {
         work: arguments.building.work.clone(),
         old: arguments.old.clone(),
         new: arguments.new.clone(),
-        recipe: building::recipe(&arguments.building)?,
-        artefact: Artefact::Command(arguments.command.clone()),
+        recipe: kernel::kept(building::recipe(&arguments.building)?, &artefact),
+        artefact,
         search: measure.search(wanted, arguments.repeats.or(arguments.seeds)),
         layouts: layout_kind(arguments)?,
         measure,
