@@ -15,6 +15,7 @@ mod growing;
 pub mod hosts;
 mod imports;
 pub mod install;
+pub mod jobs;
 mod lab;
 pub mod lens;
 mod mark;

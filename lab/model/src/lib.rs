@@ -22,6 +22,7 @@ pub mod failure;
 pub mod gate;
 pub mod history;
 pub mod imported;
+pub mod job;
 pub mod journal;
 mod json;
 pub mod lens;

@@ -167,7 +167,7 @@ impl Scenario {
             Kind::History(_, repeats) => {
                 let subject = self.subject(*repeats);
                 let over = Over { subject: &subject, measure: &subject.measures[0] };
-                match measure(&over, Asked { retry: false, measured: 0 }, commits, lab)? {
+                match measure(&over, Asked::Missing { retry: false, measured: 0 }, commits, lab)? {
                     Ran::Measured { measured, .. } | Ran::Continued(measured) => Ok(measured),
                     Ran::Nothing { picked } => {
                         Err(Error::failed(format!("{picked} commits have results"), "begin anew"))

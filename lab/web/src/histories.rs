@@ -14,6 +14,7 @@ use faultline_model::commit::CommitLine;
 use faultline_model::count::Count;
 use faultline_model::history::change::PlacedEvent;
 use faultline_model::history::{CommitOutcome, HistorySeries};
+use faultline_model::job::Job;
 use faultline_model::plan::{CommitOrder, RunKind};
 use faultline_model::record::{RunHead, RunId, RunLine, RunProgress, RunState};
 use faultline_stats::history::{Eras, HistoryRun, StepSettings, series, states};
@@ -81,6 +82,12 @@ impl Snapshot {
     pub(crate) fn history(&self, id: &str) -> Result<Arc<History>, Problem> {
         let found = self.histories.iter().find(|history| history.id == id);
         found.cloned().ok_or_else(|| Problem::not_found("there is no such history", "`/api/v1/histories` lists all"))
+    }
+
+    /// Identifier of the history that a job is about; `None` if its runs were deleted.
+    pub(crate) fn named(&self, job: &Job) -> Option<&str> {
+        let found = self.histories.iter().find(|history| history.series.name() == job.series);
+        found.map(|history| history.id.as_str())
     }
 
     /// The history and those of the same subject and measure with other numbers of tasks, by tasks.

@@ -2,6 +2,7 @@
 
 use super::assets;
 use crate::moment;
+use faultline_model::job::JobId;
 use faultline_model::record::RunId;
 use faultline_model::time::UnixMillis;
 use maud::{Markup, PreEscaped, html as markup};
@@ -90,6 +91,21 @@ impl Site {
     /// What takes the state of a change: the history's identifier, and the step's first commit with the new level.
     pub(crate) fn change(&self, history: &str, commit: &str) -> String {
         format!("{}api/v1/histories/{history}/changes/{commit}", self.root)
+    }
+
+    /// What readers asked for.
+    pub(crate) fn jobs(&self) -> String {
+        self.page("jobs")
+    }
+
+    /// What takes work on a history with that identifier.
+    pub(crate) fn jobs_of(&self, history: &str) -> String {
+        format!("{}api/v1/histories/{history}/jobs", self.root)
+    }
+
+    /// What withdraws a job.
+    pub(crate) fn withdrawn(&self, job: JobId) -> String {
+        format!("{}api/v1/jobs/{job}/withdraw", self.root)
     }
 
     /// The comparison of two runs, which a server makes.

@@ -5,6 +5,7 @@ pub(crate) mod changes;
 mod compare;
 mod executions;
 pub(crate) mod history;
+mod jobs;
 pub(crate) mod overview;
 pub(crate) mod run;
 mod runs;
@@ -34,6 +35,7 @@ pub(crate) fn routes(state: State) -> Router {
         .route("/runs/{run}/executions/{execution}", get(executions::one))
         .route("/changes", get(changes::changes))
         .route("/changes.atom", get(changes::feed))
+        .route("/jobs", get(jobs::list))
         .route("/compare", get(compare::compare))
         .route("/histories/{history}", get(history::history))
         .route("/assets/{name}", get(assets::asset))
