@@ -1,10 +1,10 @@
 //! The pages as files: they open from a directory without a server, or from any web server.
 
+use crate::asked_range::Asked;
 use crate::clock;
 use crate::histories::{Snapshot, read};
 use crate::pages;
 use crate::quirks::DeclaredQuirks;
-use crate::timeline::Asked;
 use faultline_experiment::{Error, ErrorKind, Places, stored, whole_file};
 use faultline_report::site::{ASSETS, Site, runs_page};
 use std::collections::BTreeSet;

@@ -6,6 +6,7 @@
 //! What a client may ask for is bounded: connections, headers, rows of an answer, reads of the database at once, and the time of each.
 
 mod api;
+mod asked_range;
 mod changes;
 mod clock;
 mod compared;
@@ -19,6 +20,7 @@ mod problem;
 mod query;
 mod quirks;
 mod reading;
+mod related;
 mod said;
 mod samples;
 mod server;

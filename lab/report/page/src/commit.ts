@@ -9,7 +9,7 @@ import type { Description } from './tooltip'
 
 /** Digits of a commit's name. */
 const DIGITS = 12
-const LETTERS = 140
+export const LETTERS = 140
 
 /** The coverage that an interval needs, so that values outside it differ: that of six executions. */
 const LEAST_COVERAGE = 0.95
@@ -23,12 +23,15 @@ export function day(seconds: number): string {
   return Number.isNaN(date.getTime()) ? '' : date.toISOString().slice(0, 10)
 }
 
+/** What values are written with. */
+type Measured = Pick<Timeline, 'is_exact' | 'unit'>
+
 /** A value with its unit; a count as it is. */
-export function figure(timeline: Timeline, value: number): string {
+export function figure(timeline: Measured, value: number): string {
   return timeline.is_exact ? String(value) : quantity(value, timeline.unit)
 }
 
-export function interval(timeline: Timeline, mark: CommitMark): string {
+export function interval(timeline: Measured, mark: CommitMark): string {
   return mark.value && !timeline.is_exact ? span(mark.value.low, mark.value.high, mark.value.median, timeline.unit) : ''
 }
 
@@ -38,23 +41,34 @@ export function words(timeline: Timeline, spot: Spot, runs: { before: string; af
 }
 
 function ofCommit(timeline: Timeline, mark: CommitMark, runs: { before: string; after: string }): Description {
-  const rows: Description['rows'] = [
-    ['subject', shortEnd(oneLine(mark.subject), LETTERS)],
-    ['author', shortEnd(oneLine(mark.author), LETTERS)],
-    ['committed', day(mark.committed_s)],
-  ]
+  const rows: Description['rows'] = [...about(mark), ...valueOf(timeline, mark)]
   if (mark.value) {
-    rows.push([timeline.is_exact ? 'count' : 'median', figure(timeline, mark.value.median)])
-    if (!timeline.is_exact) rows.push([`${percent(mark.value.coverage)} interval`, interval(timeline, mark)], ['n', String(mark.value.n)])
     const change = changeAt(timeline, mark)
     if (change) rows.push(['Δ to the previous', change])
-  } else rows.push(['result', mark.why])
+  }
   const step = timeline.steps.find((step) => step.by === mark.position)
   if (step) rows.push(['step', `${step.change}, ${step.what}`], ['state', [step.state, ...step.said.map((line) => shortEnd(oneLine(line), LETTERS))].join('; ')])
   const letters = mark.run === null ? [] : timeline.quirks.filter(({ ranges }) => ranges.some(([first, last]) => first <= mark.position && mark.position <= last)).map(({ letter }) => letter)
   if (letters.length > 0) rows.push([letters.length === 1 ? 'quirk' : 'quirks', letters.join(', ')])
   if (mark.run !== null) rows.push(['measured by', { text: `run ${mark.run}`, href: `${runs.before}${mark.run}${runs.after}` }])
   return { heading: shortName(mark.commit), rows }
+}
+
+/** What is said of any commit. */
+export function about(mark: CommitMark): Description['rows'] {
+  return [
+    ['subject', shortEnd(oneLine(mark.subject), LETTERS)],
+    ['author', shortEnd(oneLine(mark.author), LETTERS)],
+    ['committed', day(mark.committed_s)],
+  ]
+}
+
+/** Its value with interval and number of executions, or why it has none. */
+export function valueOf(series: Measured, mark: CommitMark): Description['rows'] {
+  if (!mark.value) return [['result', mark.why]]
+  const { median, coverage, n } = mark.value
+  if (series.is_exact) return [['count', figure(series, median)]]
+  return [['median', figure(series, median)], [`${percent(coverage)} interval`, interval(series, mark)], ['n', String(n)]]
 }
 
 /** By how much its median differs from that of the measured commit before it. */
@@ -87,7 +101,7 @@ function ofBucket(timeline: Timeline, spot: Spot): Description {
   return { heading: `positions ${bucket.first} … ${bucket.last}`, rows }
 }
 
-/** The data behind the plot. */
+/** The data behind the plot of one history. */
 export function sheetOf(timeline: Timeline): Sheet {
   if (timeline.marks.length > 0) {
     return {

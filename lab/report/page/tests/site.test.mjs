@@ -26,6 +26,7 @@ async function addresses() {
     samples: `/runs/1/executions/${executions[0].id}`,
     comparison: '/compare?a=1&b=2',
     history: `/histories/${await historyCalled('app')}`,
+    'several histories': `/histories/${await historyCalled('app')}#with=${await historyCalled('app', 4)},${await historyCalled('</script>')}`,
     'hostile history': `/histories/${await historyCalled('</script>')}`,
     'history with quirks': `/histories/${await historyCalled('moved')}`,
     'long history': `/histories/${await historyCalled('long')}`,

@@ -112,6 +112,16 @@ impl Site {
         self.is_live.then(|| format!("{}api/v1/histories/{id}/timeline", self.root))
     }
 
+    /// What the addresses of a server's pages of histories begin with; `None` without a server.
+    pub(crate) fn histories(&self) -> Option<String> {
+        self.is_live.then(|| format!("{}histories/", self.root))
+    }
+
+    /// What answers with further histories in a range of a history; `None` without a server.
+    pub(crate) fn beside(&self, id: &str) -> Option<String> {
+        self.is_live.then(|| format!("{}api/v1/histories/{id}/beside", self.root))
+    }
+
     fn asset(&self, name: &str) -> String {
         format!("{}assets/{name}", self.root)
     }

@@ -21,7 +21,7 @@ pub use changes::{ChangeRow, ChangesPage, changes_page};
 pub use executions::{SamplesPage, execution_page, executions_page};
 pub use feed::{FeedEntry, changes_feed};
 pub use mark_form::REMARK_LETTERS;
-pub use marks::{commit_mark, quirk_marks, step_mark};
+pub use marks::{commit_mark, history_name, quirk_marks, step_mark};
 pub use overview::{HistoryRow, Overview, overview_page};
 pub use problem::problem_page;
 pub use runs::runs_page;

@@ -1,14 +1,16 @@
 //! Histories: the list, one with all its commits, and a range of one to be drawn.
 
+use crate::asked_range::Asked;
 use crate::histories::{History, measure};
 use crate::problem::Problem;
 use crate::query::Query;
+use crate::related::{asked_for, beside as beside_of};
 use crate::state::State;
-use crate::timeline::{Asked, timeline as timeline_of};
+use crate::timeline::timeline as timeline_of;
 use axum::Json;
 use axum::extract::{Path, RawQuery, State as Shared};
 use faultline_model::history::{HistorySeries, HistoryStep, HistorySteps, PointResult};
-use faultline_model::timeline::Timeline;
+use faultline_model::timeline::{Beside, Timeline};
 use serde::Serialize;
 use std::ops::Range;
 
@@ -136,6 +138,19 @@ pub(super) async fn timeline(
 ) -> Result<Json<Timeline>, Problem> {
     let query = Query::parse(query.as_deref(), &["from", "to", "width"])?;
     let asked = Asked::parse(&query)?;
-    let history = state.histories.now().await?.history(&id)?;
-    Ok(Json(timeline_of(&history, &asked)))
+    let now = state.histories.now().await?;
+    Ok(Json(timeline_of(now.history(&id)?.as_ref(), &asked, &now)))
+}
+
+/// Other histories in a range of one, placed on its line of commits.
+pub(super) async fn beside(
+    Shared(state): Shared<State>,
+    Path(id): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Result<Json<Beside>, Problem> {
+    let query = Query::parse(query.as_deref(), &["with", "from", "to", "width"])?;
+    let asked = Asked::parse(&query)?;
+    let now = state.histories.now().await?;
+    let history = now.history(&id)?;
+    Ok(Json(beside_of(&history, &asked_for(&query, &now)?, &asked)))
 }

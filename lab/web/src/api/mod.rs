@@ -17,7 +17,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 
 /// The addresses below `/api/v1`.
-pub(crate) const PATHS: [&str; 11] = [
+pub(crate) const PATHS: [&str; 12] = [
     "/health",
     "/runs",
     "/runs/{run}",
@@ -27,6 +27,7 @@ pub(crate) const PATHS: [&str; 11] = [
     "/histories",
     "/histories/{history}",
     "/histories/{history}/timeline",
+    "/histories/{history}/beside",
     "/histories/{history}/changes/{commit}",
     "/changes",
 ];
@@ -43,8 +44,9 @@ pub(crate) fn routes(state: State) -> Router {
         .route(PATHS[6], get(histories::list))
         .route(PATHS[7], get(histories::one))
         .route(PATHS[8], get(histories::timeline))
-        .route(PATHS[9], post(changes::mark).layer(DefaultBodyLimit::max(changes::MOST_BYTES)))
-        .route(PATHS[10], get(changes::list))
+        .route(PATHS[9], get(histories::beside))
+        .route(PATHS[10], post(changes::mark).layer(DefaultBodyLimit::max(changes::MOST_BYTES)))
+        .route(PATHS[11], get(changes::list))
         .route("/openapi.json", get(openapi::openapi))
         .method_not_allowed_fallback(|| async { Problem::read_only() })
         .fallback(|| async { Problem::not_found("there is no such address", "`/api/v1/openapi.json` describes all") })

@@ -110,6 +110,48 @@ fn many_commits_come_in_buckets_without_losing_the_one_that_is_slow() {
 }
 
 #[test]
+fn other_histories_come_in_the_range_of_one_at_the_same_commits_and_bounded() {
+    let served = Served::new(true);
+    let [one, four, long] =
+        [("app", 1), ("app", 4), ("long", 1)].map(|(subject, tasks)| history_called(&served, subject, tasks));
+    let timeline = served.get(&format!("/api/v1/histories/{one}/timeline")).json();
+    let related: Vec<&str> =
+        timeline["related"].as_array().unwrap().iter().map(|other| other["id"].as_str().unwrap()).collect();
+    assert_eq!((related.len(), related[0]), (3, four.as_str()), "those of the same subject come first");
+    let address = format!("/api/v1/histories/{one}/beside");
+    let some = served.get(&format!("{address}?with={four},{long}&from=60&to=79")).json();
+    let [of_four, of_long] = some["series"].as_array().unwrap().as_slice() else { panic!("{some}") };
+    assert_eq!((of_four["id"].as_str(), of_four["marks"].as_array().unwrap().len()), (Some(four.as_str()), 20));
+    assert_eq!((of_four["marks"][10]["at"].as_f64(), &of_four["outside"]), (Some(70.0), &Value::from(0)));
+    assert_eq!(of_long["outside"].as_u64(), Some(filled::LONG as u64 - 120));
+    // Many commits come in buckets that lose no extreme.
+    let wide = served.get(&format!("/api/v1/histories/{long}/beside?with={one}&width=50")).json();
+    assert_eq!(wide["series"][0]["marks"].as_array().unwrap().len(), 120);
+    filled::add_other_long(&served.database);
+    let until = Instant::now() + Duration::from_secs(90);
+    let buckets = loop {
+        let all = served.get("/api/v1/histories").json();
+        let found = all["histories"].as_array().unwrap().iter().find(|one| one["subject"] == "other").cloned();
+        if let Some(other) = found {
+            let with = other["id"].as_str().unwrap();
+            break served.get(&format!("/api/v1/histories/{long}/beside?with={with}&width=300")).json();
+        }
+        assert!(Instant::now() < until, "{all}");
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    let buckets = buckets["series"][0]["buckets"].as_array().unwrap().clone();
+    assert_eq!(buckets.len(), 300);
+    assert!(buckets.iter().any(|bucket| bucket["bucket"]["level"]["high_at"] == 1234));
+    let many = [one.as_str(); 6].join(",");
+    for odd in
+        ["", "?with=", &format!("?with={four},{four}"), &format!("?with={many}"), "?with=%3Cscript%3E,,1,2,3,4,5"]
+    {
+        assert_eq!(served.get(&format!("{address}{odd}")).status, 400, "{odd}");
+    }
+    assert_eq!(served.get(&format!("{address}?with=0000000000000000")).status, 404);
+}
+
+#[test]
 fn histories_and_their_commits_come_in_pages() {
     let served = Served::new(false);
     let all = served.get("/api/v1/histories").json();
@@ -166,18 +208,19 @@ fn the_api_takes_the_described_parameters_and_no_others() {
     let served = Served::new(false);
     let description = served.get("/api/v1/openapi.json").json();
     let execution = served.get("/api/v1/runs/1/executions?limit=1").json()["executions"][0]["id"].to_string();
-    let history = history_called(&served, "app", 1);
+    let (history, other) = (history_called(&served, "app", 1), history_called(&served, "app", 4));
     for (path, operation) in description["paths"].as_object().unwrap() {
         let path = path.replace("{run}", "1").replace("{execution}", &execution).replace("{history}", &history);
         // What writes is tried in `changes`.
         let Some(parameters) = operation["get"]["parameters"].as_array() else { continue };
         let query: Vec<&Value> = parameters.iter().filter(|one| one["in"] == "query").collect();
-        let value = |schema: &Value| match (schema["enum"][0].as_str(), &schema["minimum"]) {
-            (Some(word), _) => word.to_owned(),
-            (None, least) => least.as_i64().unwrap().max(1).to_string(),
+        let value = |one: &Value| match (one["name"].as_str().unwrap(), one["schema"]["enum"][0].as_str()) {
+            ("with", _) => other.clone(),
+            (_, Some(word)) => word.to_owned(),
+            (_, None) => one["schema"]["minimum"].as_i64().unwrap().max(1).to_string(),
         };
         let pairs: Vec<String> =
-            query.iter().map(|one| format!("{}={}", one["name"].as_str().unwrap(), value(&one["schema"]))).collect();
+            query.iter().map(|one| format!("{}={}", one["name"].as_str().unwrap(), value(one))).collect();
         let answer = served.get(&format!("/api/v1{path}?{}", pairs.join("&")));
         assert_eq!(answer.status, 200, "{path}: {answer:?}");
         let answered = answer.json();
@@ -193,7 +236,10 @@ fn the_api_takes_the_described_parameters_and_no_others() {
         }
         for one in query.iter().filter(|one| one["schema"]["maximum"].is_u64()) {
             let beyond = one["schema"]["maximum"].as_u64().unwrap() + 1;
-            let refused = served.get(&format!("/api/v1{path}?{}={beyond}", one["name"].as_str().unwrap()));
+            let name = one["name"].as_str().unwrap();
+            let others = pairs.iter().filter(|pair| !pair.starts_with(&format!("{name}=")));
+            let query: Vec<String> = others.cloned().chain([format!("{name}={beyond}")]).collect();
+            let refused = served.get(&format!("/api/v1{path}?{}", query.join("&")));
             assert_eq!(refused.status, 400, "{path} {one}");
         }
     }
