@@ -41,6 +41,8 @@ pub struct Timeline {
     pub whole: Vec<Bucket>,
     /// All steps of the history.
     pub steps: Vec<StepMark>,
+    /// Smallest change that is a step, as a share of the value before.
+    pub least_change: f64,
     /// All quirks of the history.
     pub quirks: Vec<QuirkMark>,
 }
@@ -215,10 +217,29 @@ pub struct StepMark {
     pub is_better: bool,
     /// How certain it is that the program changed.
     pub certainty: Certainty,
-    /// The word for its state.
+    /// The word for its state; empty if nothing is known of it.
     pub state: String,
     /// What was said of it, and which parts quirks and commits have, a line for each.
     pub said: Vec<String>,
+}
+
+/// The steps of a history by a smallest change that a reader has chosen. `format` is [`StepsFound::FORMAT`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct StepsFound {
+    /// Name and version of this structure.
+    pub format: String,
+    /// Identifies the history in addresses.
+    pub id: String,
+    /// Smallest change that is a step, as a share of the value before.
+    pub least_change: f64,
+    /// The steps. Nothing is known of their states, which belong to the steps by the usual smallest change.
+    pub steps: Vec<StepMark>,
+}
+
+impl StepsFound {
+    /// Value of `format`.
+    pub const FORMAT: &'static str = "faultline-steps/1";
 }
 
 /// A change of the surroundings.

@@ -16,7 +16,7 @@ use faultline_model::history::change::PlacedEvent;
 use faultline_model::history::{CommitOutcome, HistorySeries};
 use faultline_model::plan::{CommitOrder, RunKind};
 use faultline_model::record::{RunHead, RunId, RunLine, RunProgress, RunState};
-use faultline_stats::history::{Eras, HistoryRun, StepSettings, series, states};
+use faultline_stats::history::{Eras, HistoryRun, StepSettings, measured_by, series, states};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -43,6 +43,8 @@ pub(crate) struct History {
     pub(crate) series: HistorySeries,
     /// The values of each commit that was measured, by its name.
     pub(crate) values: BTreeMap<String, Vec<f64>>,
+    /// The positions of the commits that each of its runs measured, ascending.
+    pub(crate) measured_by: Vec<Vec<u32>>,
     /// The runs that it came from, and how far each was. Another state makes another series.
     made_of: Vec<RunProgress>,
     /// In which conditions they measured.
@@ -334,8 +336,14 @@ fn history(key: &Key, loaded: &[Loaded], declared: &DeclaredQuirks) -> Option<Hi
     }
     let newest = loaded.iter().find(is_of_it).and_then(|one| one.run.head.settings.history());
     let order = newest.map(|history| history.order).unwrap_or_default();
+    let of_it: Vec<HistoryRun<'_>> = loaded
+        .iter()
+        .filter(is_of_it)
+        .map(|one| HistoryRun { head: &one.run.head, results: &one.run.results })
+        .collect();
     Some(History {
         order,
+        measured_by: measured_by(&series.points, &of_it),
         id: key.id(),
         series,
         values,

@@ -25,6 +25,7 @@ mod said;
 mod samples;
 mod server;
 mod state;
+mod thresholds;
 mod timeline;
 mod token;
 mod unchanged;

@@ -44,6 +44,7 @@ pub(crate) fn timeline(history: &History, asked: &Asked, now: &Snapshot) -> Time
         buckets: if are_few { Vec::new() } else { buckets(points, range, asked.width) },
         whole: buckets(points, 0..points.len(), WHOLE),
         steps: series.steps.steps.iter().map(|step| step_mark(series, step)).collect(),
+        least_change: series.steps.least_change,
         quirks: quirk_marks(series),
     }
 }

@@ -1,6 +1,7 @@
 // What the reader of a history's page has chosen, as the address has it.
 
 import type { Codec } from './address'
+import { percentOf } from './threshold'
 import type { Across } from './timeline'
 
 export interface Choice {
@@ -11,6 +12,8 @@ export interface Choice {
   log: boolean
   /** Whether values are in relation to the first of their history. */
   relative: boolean
+  /** The smallest change that is a step, in percent; nothing for the usual one. */
+  least: number | null
   /** Identifiers of the histories that are drawn with this one. */
   others: string[]
   /** The commit whose figures are pinned, or nothing. */
@@ -27,7 +30,7 @@ export const CODEC: Codec<Choice> = {
     const others = (query.get('with') ?? '').split(',').filter((id) => id !== '')
     return {
       from: position(query.get('from')), to: position(query.get('to')), across, log: query.get('log') === '1', relative: query.get('y') === 'relative',
-      others: [...new Set(others)], at: query.get('at') ?? '', of: query.get('of') ?? '',
+      least: percentOf(query.get('min')), others: [...new Set(others)], at: query.get('at') ?? '', of: query.get('of') ?? '',
     }
   },
   format(state) {
@@ -37,6 +40,7 @@ export const CODEC: Codec<Choice> = {
     if (state.across !== 'order') query.set('x', state.across)
     if (state.log) query.set('log', '1')
     if (state.relative) query.set('y', 'relative')
+    if (state.least !== null) query.set('min', String(state.least))
     if (state.others.length > 0) query.set('with', state.others.join(','))
     if (state.at) query.set('at', state.at)
     if (state.at && state.of) query.set('of', state.of)

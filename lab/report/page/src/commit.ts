@@ -47,7 +47,8 @@ function ofCommit(timeline: Timeline, mark: CommitMark, runs: { before: string; 
     if (change) rows.push(['Δ to the previous', change])
   }
   const step = timeline.steps.find((step) => step.by === mark.position)
-  if (step) rows.push(['step', `${step.change}, ${step.what}`], ['state', [step.state, ...step.said.map((line) => shortEnd(oneLine(line), LETTERS))].join('; ')])
+  if (step) rows.push(['step', `${step.change}, ${step.what}`])
+  if (step?.state) rows.push(['state', [step.state, ...step.said.map((line) => shortEnd(oneLine(line), LETTERS))].join('; ')])
   const letters = mark.run === null ? [] : timeline.quirks.filter(({ ranges }) => ranges.some(([first, last]) => first <= mark.position && mark.position <= last)).map(({ letter }) => letter)
   if (letters.length > 0) rows.push([letters.length === 1 ? 'quirk' : 'quirks', letters.join(', ')])
   if (mark.run !== null) rows.push(['measured by', { text: `run ${mark.run}`, href: `${runs.before}${mark.run}${runs.after}` }])

@@ -12,9 +12,10 @@ import { Explorer } from './explorer'
 import { drawCourse } from './line'
 import { keepLive, replaceParts } from './live'
 import { wireMarking } from './marking'
-import type { BesideSeries, Timeline } from './model'
+import type { BesideSeries, StepMark, Timeline } from './model'
 import { Ranges } from './ranges'
 import { Strip } from './strip'
+import { Steps, tellSteps, ThresholdControl, usualOf } from './threshold'
 import type { Across, Spot } from './timeline'
 import { check, choice } from './toolbar'
 import type { Description } from './tooltip'
@@ -51,6 +52,10 @@ class Course {
   /** Asks for histories that are drawn with this one; nothing without a server. */
   private readonly beside: BesideRanges | null
   private others: BesideSeries[] = []
+  /** Searches for steps by another smallest change; nothing without a server. */
+  private readonly steps: Steps | null
+  /** What such a search found; nothing for the usual steps. */
+  private found: StepMark[] | null = null
   /** The commit whose figures are pinned in the plot, with its history. */
   private pinned = ''
 
@@ -61,6 +66,7 @@ class Course {
     this.shown = whole
     this.runs = { before: figure.dataset.runBefore ?? '', after: figure.dataset.runAfter ?? '' }
     this.beside = figure.dataset.beside ? new BesideRanges(figure.dataset.beside) : null
+    this.steps = figure.dataset.steps ? new Steps(figure.dataset.steps) : null
     this.kept = new Kept(CODEC, (state) => this.settled(state))
     this.kept.settle()
     this.takeQuestion()
@@ -84,14 +90,16 @@ class Course {
     this.controls(document.getElementById('toolbar')!)
     this.kept.listen((state, before) => this.changed(state, before))
     void this.load()
+    if (this.kept.state.least !== null) void this.search()
   }
 
   /** Takes a newer state of the history over. */
   update(whole: Timeline): void {
     this.whole = whole
     this.ranges.update(whole)
-    this.strip.update(whole)
+    this.strip.update(this.withSteps(whole))
     void this.load()
+    if (this.kept.state.least !== null) void this.search()
   }
 
   /** The range that the address asks the server for, unless the reader has chosen another. */
@@ -110,10 +118,11 @@ class Course {
     const known = this.whole.related.map(({ id }) => id)
     const others = this.beside ? state.others.filter((id) => known.includes(id)).slice(0, MOST_BESIDE) : []
     // Where a commit of another history lies, the server knows.
-    if (state.of && others.includes(state.of)) return { ...state, from, to, others }
+    const least = this.steps ? state.least : null
+    if (state.of && others.includes(state.of)) return { ...state, from, to, least, others }
     const at = this.positionOf(state.at)
     if (at !== null && (at < (from ?? 0) || at > (to ?? last))) [from, to] = [null, null]
-    return { ...state, from, to, others, at: at === null ? '' : state.at, of: '' }
+    return { ...state, from, to, least, others, at: at === null ? '' : state.at, of: '' }
   }
 
   /** A link to a commit of this page leads to the plot, and keeps the range if the commit is in it. */
@@ -129,7 +138,7 @@ class Course {
   private positionOf(commit: string): number | null {
     if (!commit) return null
     const mark = [...this.shown.marks, ...this.whole.marks].find((mark) => mark.commit === commit)
-    const step = this.whole.steps.find((step) => step.commits.includes(commit))
+    const step = [...this.whole.steps, ...(this.found ?? [])].find((step) => step.commits.includes(commit))
     return mark?.position ?? (step ? (step.commits[1] === commit ? step.by : step.after) : null)
   }
 
@@ -183,8 +192,27 @@ class Course {
     return { head: [...head, 'history'], rows: [...rows.map((row) => [...row, this.whole.name]), ...this.others.flatMap(rowsBeside)] }
   }
 
+  /** Draws the steps by the smallest change that is chosen. */
+  private async search(): Promise<void> {
+    const { least } = this.kept.state
+    this.steps?.stop()
+    tellSteps(least, 'searching', this.whole)
+    const found = least === null ? [] : ((await this.steps?.ask(least)) ?? 'failed')
+    if (found === 'superseded') return
+    tellSteps(least, found, this.whole)
+    this.found = least === null || found === 'failed' ? null : found
+    this.strip.update(this.withSteps(this.whole))
+    this.shown = this.withSteps(this.shown)
+    this.explorer.redraw()
+  }
+
+  /** A timeline with the steps that are drawn. */
+  private withSteps(timeline: Timeline): Timeline {
+    return { ...timeline, steps: this.found ?? this.whole.steps }
+  }
+
   private take(timeline: Timeline): void {
-    this.shown = timeline
+    this.shown = this.withSteps(timeline)
     const { from, to } = this.range()
     this.explorer.redraw()
     fillCommits(timeline, from, to, this.runs)
@@ -206,6 +234,7 @@ class Course {
     else if (String(state.others) !== String(before.others)) void this.loadOthers()
     else if (otherwise) this.explorer.redraw()
     if (state.relative !== before.relative) this.tellSeries()
+    if (state.least !== before.least) void this.search()
     if (state.at === before.at && state.of === before.of) return
     markRow(this.positionOf(state.at))
     if (state.at) this.repin()
@@ -280,13 +309,15 @@ class Course {
     )
     const values = choice('Values', 'values', { measured: 'Measured', relative: 'Relative' }, state.relative ? 'relative' : 'measured', (value) => this.kept.set({ relative: value === 'relative' }))
     const chooser = this.beside && this.whole.related.length > 0 ? new Chooser(this.whole, state.others, (others) => this.kept.set({ others })) : null
-    bar.append(across, axes, values, range, ...(chooser ? [chooser.element] : []))
+    const threshold = this.steps ? new ThresholdControl(usualOf(this.whole), state.least, (least) => this.kept.set({ least })) : null
+    bar.append(across, axes, values, range, ...(threshold ? [threshold.element] : []), ...(chooser ? [chooser.element] : []))
     bar.hidden = false
     this.kept.listen((now) => {
       check(across, now.across)
       check(axes, now.log ? 'log' : 'linear')
       check(values, now.relative ? 'relative' : 'measured')
       chooser?.show(now.others)
+      threshold?.show(now.least)
     })
   }
 }

@@ -1060,10 +1060,21 @@ what: string,
 is_better: boolean,
 /** How certain it is that the program changed. */
 certainty: Certainty,
-/** The word for its state. */
+/** The word for its state; empty if nothing is known of it. */
 state: string,
 /** What was said of it, and which parts quirks and commits have, a line for each. */
 said: Array<string>, };
+
+/** The steps of a history by a smallest change that a reader has chosen. `format` is [`StepsFound::FORMAT`]. */
+export type StepsFound = {
+/** Name and version of this structure. */
+format: string,
+/** Identifies the history in addresses. */
+id: string,
+/** Smallest change that is a step, as a share of the value before. */
+least_change: number,
+/** The steps. Nothing is known of their states, which belong to the steps by the usual smallest change. */
+steps: Array<StepMark>, };
 
 /** What a task is. */
 export type TaskMode = "process" | "thread";
@@ -1113,6 +1124,8 @@ buckets: Array<Bucket>,
 whole: Array<Bucket>,
 /** All steps of the history. */
 steps: Array<StepMark>,
+/** Smallest change that is a step, as a share of the value before. */
+least_change: number,
 /** All quirks of the history. */
 quirks: Array<QuirkMark>, };
 

@@ -122,6 +122,11 @@ impl Site {
         self.is_live.then(|| format!("{}api/v1/histories/{id}/beside", self.root))
     }
 
+    /// What answers with the steps of a history by another smallest change; `None` without a server.
+    pub(crate) fn steps(&self, id: &str) -> Option<String> {
+        self.is_live.then(|| format!("{}api/v1/histories/{id}/steps", self.root))
+    }
+
     fn asset(&self, name: &str) -> String {
         format!("{}assets/{name}", self.root)
     }

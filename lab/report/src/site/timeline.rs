@@ -88,7 +88,8 @@ fn course(timeline: &Timeline, site: &Site) -> Markup {
                     "In the plot: arrow keys move between commits, Enter pins the figures of one, Escape closes them; + and - zoom, 0 shows all; up and down lead to the next of several histories. "
                     "Drag across the strip to choose a range."
                 }
-                figure.timeline data-source=[site.timeline(&timeline.id)] data-beside=[site.beside(&timeline.id)] data-pages=[site.histories()] data-run-before=(before) data-run-after=(after) {
+                p #threshold.hint role="status" hidden {}
+                figure.timeline data-source=[site.timeline(&timeline.id)] data-beside=[site.beside(&timeline.id)] data-steps=[site.steps(&timeline.id)] data-pages=[site.histories()] data-run-before=(before) data-run-after=(after) {
                     div.strip {}
                     ul #series.series hidden {}
                     div.chart aria-label={ "Course of " (timeline.commits) " commits, " (timeline.steps.len()) " steps" } aria-describedby="chart-keys" {

@@ -17,7 +17,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 
 /// The addresses below `/api/v1`.
-pub(crate) const PATHS: [&str; 12] = [
+pub(crate) const PATHS: [&str; 13] = [
     "/health",
     "/runs",
     "/runs/{run}",
@@ -28,6 +28,7 @@ pub(crate) const PATHS: [&str; 12] = [
     "/histories/{history}",
     "/histories/{history}/timeline",
     "/histories/{history}/beside",
+    "/histories/{history}/steps",
     "/histories/{history}/changes/{commit}",
     "/changes",
 ];
@@ -45,8 +46,9 @@ pub(crate) fn routes(state: State) -> Router {
         .route(PATHS[7], get(histories::one))
         .route(PATHS[8], get(histories::timeline))
         .route(PATHS[9], get(histories::beside))
-        .route(PATHS[10], post(changes::mark).layer(DefaultBodyLimit::max(changes::MOST_BYTES)))
-        .route(PATHS[11], get(changes::list))
+        .route(PATHS[10], get(histories::steps))
+        .route(PATHS[11], post(changes::mark).layer(DefaultBodyLimit::max(changes::MOST_BYTES)))
+        .route(PATHS[12], get(changes::list))
         .route("/openapi.json", get(openapi::openapi))
         .method_not_allowed_fallback(|| async { Problem::read_only() })
         .fallback(|| async { Problem::not_found("there is no such address", "`/api/v1/openapi.json` describes all") })

@@ -152,6 +152,30 @@ fn other_histories_come_in_the_range_of_one_at_the_same_commits_and_bounded() {
 }
 
 #[test]
+fn steps_by_another_smallest_change_have_no_states() {
+    let served = Served::new(false);
+    let id = history_called(&served, "app", 1);
+    let steps = |query: &str| served.get(&format!("/api/v1/histories/{id}/steps{query}")).json();
+    let usual = steps("");
+    assert_eq!((usual["least_change"].as_f64(), usual["steps"].as_array().unwrap().len()), (Some(0.01), 1));
+    assert_eq!(usual["steps"][0]["state"], "");
+    let timeline = served.get(&format!("/api/v1/histories/{id}/timeline")).json();
+    assert_eq!((&timeline["least_change"], &timeline["steps"][0]["state"]), (&0.01.into(), &"found".into()));
+    for (percent, found) in [("20", 1), ("28.25", 1), ("35", 0), ("100", 0), ("0", 1)] {
+        // The second answer is the one that was kept.
+        for _ in 0..2 {
+            let answer = steps(&format!("?min_change={percent}"));
+            assert_eq!(answer["steps"].as_array().unwrap().len(), found, "{percent}");
+        }
+    }
+    for odd in ["-1", "101", "NaN", "5%25", "%3Cscript%3E", ""] {
+        let refused = served.get(&format!("/api/v1/histories/{id}/steps?min_change={odd}"));
+        assert_eq!(refused.status, 400, "{odd}");
+    }
+    assert_eq!(served.get("/api/v1/histories/0000000000000000/steps").status, 404);
+}
+
+#[test]
 fn histories_and_their_commits_come_in_pages() {
     let served = Served::new(false);
     let all = served.get("/api/v1/histories").json();
