@@ -18,6 +18,8 @@ export interface Choice {
   others: string[]
   /** The commit whose figures are pinned, or nothing. */
   at: string
+  /** The commit that others are compared with, or nothing. */
+  side: string
   /** The history among the others that it belongs to; nothing for this one. */
   of: string
 }
@@ -30,7 +32,7 @@ export const CODEC: Codec<Choice> = {
     const others = (query.get('with') ?? '').split(',').filter((id) => id !== '')
     return {
       from: position(query.get('from')), to: position(query.get('to')), across, log: query.get('log') === '1', relative: query.get('y') === 'relative',
-      least: percentOf(query.get('min')), others: [...new Set(others)], at: query.get('at') ?? '', of: query.get('of') ?? '',
+      least: percentOf(query.get('min')), others: [...new Set(others)], at: query.get('at') ?? '', side: query.get('a') ?? '', of: query.get('of') ?? '',
     }
   },
   format(state) {
@@ -43,6 +45,7 @@ export const CODEC: Codec<Choice> = {
     if (state.least !== null) query.set('min', String(state.least))
     if (state.others.length > 0) query.set('with', state.others.join(','))
     if (state.at) query.set('at', state.at)
+    if (state.side) query.set('a', state.side)
     if (state.at && state.of) query.set('of', state.of)
     return query
   },

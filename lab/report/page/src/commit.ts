@@ -36,11 +36,18 @@ export function interval(timeline: Measured, mark: CommitMark): string {
 }
 
 /** What the box says. `runs`: what leads to the page of a run, before and after its number. */
-export function words(timeline: Timeline, spot: Spot, runs: { before: string; after: string }): Description {
-  return spot.commit ? ofCommit(timeline, spot.commit, runs) : ofBucket(timeline, spot)
+export function words(timeline: Timeline, spot: Spot, runs: { before: string; after: string }, compare: Comparing): Description {
+  return spot.commit ? ofCommit(timeline, spot.commit, runs, compare) : ofBucket(timeline, spot)
 }
 
-function ofCommit(timeline: Timeline, mark: CommitMark, runs: { before: string; after: string }): Description {
+/** Where the server compares two commits of the history, and the one that the reader has chosen as side A. */
+export interface Comparing {
+  /** Nothing without a server. */
+  source: string | null
+  side: string
+}
+
+function ofCommit(timeline: Timeline, mark: CommitMark, runs: { before: string; after: string }, compare: Comparing): Description {
   const rows: Description['rows'] = [...about(mark), ...valueOf(timeline, mark)]
   if (mark.value) {
     const change = changeAt(timeline, mark)
@@ -52,7 +59,24 @@ function ofCommit(timeline: Timeline, mark: CommitMark, runs: { before: string; 
   const letters = mark.run === null ? [] : timeline.quirks.filter(({ ranges }) => ranges.some(([first, last]) => first <= mark.position && mark.position <= last)).map(({ letter }) => letter)
   if (letters.length > 0) rows.push([letters.length === 1 ? 'quirk' : 'quirks', letters.join(', ')])
   if (mark.run !== null) rows.push(['measured by', { text: `run ${mark.run}`, href: `${runs.before}${mark.run}${runs.after}` }])
-  return { heading: shortName(mark.commit), rows }
+  return { heading: shortName(mark.commit), rows: [...rows, ...comparisons(timeline, mark, compare)] }
+}
+
+/** What leads to the comparison with the measured commit before, and with any other one. */
+function comparisons(timeline: Timeline, mark: CommitMark, { source, side }: Comparing): Description['rows'] {
+  if (source === null) return []
+  const address = (a: string) => `${source}?a=${encodeURIComponent(a)}&b=${encodeURIComponent(mark.commit)}`
+  const rows: Description['rows'] = []
+  const before = previousOf(timeline, mark)
+  if (before) rows.push(['compare', { text: `with the previous one, ${shortName(before.commit)}`, href: address(before.commit) }])
+  if (side && side !== mark.commit) rows.push(['compare', { text: `with side A, ${shortName(side)}`, href: address(side) }])
+  rows.push(side === mark.commit ? ['side A', 'pin another commit to compare it with this one'] : ['side A', { text: 'choose this commit', href: `#a=${encodeURIComponent(mark.commit)}` }])
+  return rows
+}
+
+/** The measured commit before one. */
+function previousOf(timeline: Timeline, mark: CommitMark): CommitMark | undefined {
+  return timeline.marks.findLast((other) => other.position < mark.position && other.value !== null)
 }
 
 /** What is said of any commit. */
@@ -74,7 +98,7 @@ export function valueOf(series: Measured, mark: CommitMark): Description['rows']
 
 /** By how much its median differs from that of the measured commit before it. */
 function changeAt(timeline: Timeline, mark: CommitMark): string | null {
-  const before = timeline.marks.findLast((other) => other.position < mark.position && other.value !== null)
+  const before = previousOf(timeline, mark)
   if (!before?.value || !mark.value || before.value.median === 0) return null
   const change = mark.value.median / before.value.median - 1
   const direction = isClear(timeline, before.value, mark.value) ? (change > 0 ? 'worse' : 'better') : 'inconclusive'

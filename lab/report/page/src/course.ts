@@ -24,6 +24,8 @@ import type { Description } from './tooltip'
 const ZOOM = 2
 /** By which share of the range a button moves it. */
 const PAN = 0.5
+/** Letters of the longest name of a commit or a release. */
+const LONGEST_NAME = 200
 /** The fewest commits that are shown. */
 const LEAST = 5
 
@@ -119,14 +121,20 @@ class Course {
     const others = this.beside ? state.others.filter((id) => known.includes(id)).slice(0, MOST_BESIDE) : []
     // Where a commit of another history lies, the server knows.
     const least = this.steps ? state.least : null
-    if (state.of && others.includes(state.of)) return { ...state, from, to, least, others }
+    const side = state.side.length <= LONGEST_NAME ? state.side : ''
+    if (state.of && others.includes(state.of)) return { ...state, from, to, least, side, others }
     const at = this.positionOf(state.at)
     if (at !== null && (at < (from ?? 0) || at > (to ?? last))) [from, to] = [null, null]
-    return { ...state, from, to, least, others, at: at === null ? '' : state.at, of: '' }
+    return { ...state, from, to, least, side, others, at: at === null ? '' : state.at, of: '' }
   }
 
   /** A link to a commit of this page leads to the plot, and keeps the range if the commit is in it. */
   private follow(event: MouseEvent, chart: HTMLElement): void {
+    const side = (event.target as Element).closest<HTMLAnchorElement>('a[href^="#a="]')
+    if (side) {
+      event.preventDefault()
+      return this.kept.set({ side: decodeURIComponent(side.hash.slice('#a='.length)) })
+    }
     const link = (event.target as Element).closest<HTMLAnchorElement>('a[href^="#at="]')
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return
     event.preventDefault()
@@ -180,7 +188,7 @@ class Course {
   }
 
   private describe(spot: Spot): Description {
-    const told = spot.series === 0 ? words(this.shown, spot, this.runs) : wordsBeside(this.others[spot.series - 1], spot, this.runs)
+    const told = spot.series === 0 ? words(this.shown, spot, this.runs, { source: this.figure.dataset.compare ?? null, side: this.kept.state.side }) : wordsBeside(this.others[spot.series - 1], spot, this.runs)
     const name = spot.series === 0 ? this.whole.name : this.others[spot.series - 1].name
     const relative = this.isRelative() && spot.level ? [['relative', `${spot.level.median.toPrecision(4)} of its first commit’s`] as [string, string]] : []
     return this.others.length === 0 ? { ...told, rows: [...told.rows, ...relative] } : { ...told, rows: [['history', `${spot.series + 1}: ${name}`], ...told.rows, ...relative] }
@@ -235,6 +243,7 @@ class Course {
     else if (otherwise) this.explorer.redraw()
     if (state.relative !== before.relative) this.tellSeries()
     if (state.least !== before.least) void this.search()
+    if (state.side !== before.side) this.explorer.redraw()
     if (state.at === before.at && state.of === before.of) return
     markRow(this.positionOf(state.at))
     if (state.at) this.repin()

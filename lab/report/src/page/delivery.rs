@@ -3,7 +3,9 @@
 use super::assets;
 use crate::moment;
 use faultline_model::record::RunId;
+use faultline_model::subject::SubjectIndex;
 use faultline_model::time::UnixMillis;
+use form_urlencoded::Serializer;
 use maud::{Markup, PreEscaped, html as markup};
 
 /// How a page comes to its reader.
@@ -85,6 +87,18 @@ impl Site {
     /// The changes as an Atom feed.
     pub fn feed(&self) -> String {
         format!("{}changes.atom", self.root)
+    }
+
+    /// The comparison of two commits of a history, which a server makes.
+    pub(crate) fn compare_commits(&self, id: &str, a: &str, b: &str) -> String {
+        // Names of releases may have any letters.
+        let query = Serializer::new(String::new()).append_pair("a", a).append_pair("b", b).finish();
+        format!("{}histories/{id}/compare?{query}", self.root)
+    }
+
+    /// The executions of one of a run's subjects, which a server reads.
+    pub(crate) fn executions_of(&self, run: RunId, subject: SubjectIndex) -> String {
+        format!("{}?subject={}", self.executions(run), subject.0)
     }
 
     /// What takes the state of a change: the history's identifier, and the step's first commit with the new level.

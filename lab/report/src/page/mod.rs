@@ -16,7 +16,7 @@ mod surroundings;
 pub(crate) mod value;
 
 pub use comparison::comparison_html;
-pub(crate) use comparison::comparison_page;
+pub(crate) use comparison::{comparison_page, comparison_parts};
 
 use self::delivery::Delivery;
 use crate::introduction;

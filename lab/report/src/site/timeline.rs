@@ -89,7 +89,7 @@ fn course(timeline: &Timeline, site: &Site) -> Markup {
                     "Drag across the strip to choose a range."
                 }
                 p #threshold.hint role="status" hidden {}
-                figure.timeline data-source=[site.timeline(&timeline.id)] data-beside=[site.beside(&timeline.id)] data-steps=[site.steps(&timeline.id)] data-pages=[site.histories()] data-run-before=(before) data-run-after=(after) {
+                figure.timeline data-source=[site.timeline(&timeline.id)] data-beside=[site.beside(&timeline.id)] data-steps=[site.steps(&timeline.id)] data-pages=[site.histories()] data-compare=[site.histories().map(|pages| format!("{pages}{}/compare", timeline.id))] data-run-before=(before) data-run-after=(after) {
                     div.strip {}
                     ul #series.series hidden {}
                     div.chart aria-label={ "Course of " (timeline.commits) " commits, " (timeline.steps.len()) " steps" } aria-describedby="chart-keys" {
@@ -168,10 +168,19 @@ fn step_row(step: &HistoryStep, shown: &TimelinePage<'_>, site: &Site) -> Markup
             td.number { (value::data(step.from, &words::quantity(series, step.from, &UNICODE))) }
             td.number { (value::data(step.to, &words::quantity(series, step.to, &UNICODE))) }
             td { (range(series, step)) }
-            td { (between(series, step, "")) }
+            td {
+                (between(series, step, ""))
+                @if site.is_live() { (compare_link(id, series, step, site)) }
+            }
             td { @if let Some(commit) = commit { (cut(&one_line(&commit.subject), LETTERS)) } }
         }
     }
+}
+
+/// What leads to the comparison of the commits on both sides of a step.
+fn compare_link(id: &str, series: &HistorySeries, step: &HistoryStep, site: &Site) -> Markup {
+    let name = |position| series.commit(position).map_or("", |commit| commit.id.as_str());
+    markup! { a href=(site.compare_commits(id, name(step.after), name(step.by))) { "Compare both sides" } }
 }
 
 fn commits(series: &HistorySeries, timeline: &Timeline, site: &Site) -> Markup {

@@ -6,6 +6,7 @@ mod compare;
 mod executions;
 pub(crate) mod history;
 pub(crate) mod overview;
+mod points;
 pub(crate) mod run;
 mod runs;
 
@@ -36,6 +37,7 @@ pub(crate) fn routes(state: State) -> Router {
         .route("/changes.atom", get(changes::feed))
         .route("/compare", get(compare::compare))
         .route("/histories/{history}", get(history::history))
+        .route("/histories/{history}/compare", get(points::compare))
         .route("/assets/{name}", get(assets::asset))
         .fallback(|| async {
             PageProblem(Problem::not_found("there is no such page", "the links above lead to those that are there"))

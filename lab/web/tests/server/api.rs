@@ -152,6 +152,38 @@ fn other_histories_come_in_the_range_of_one_at_the_same_commits_and_bounded() {
 }
 
 #[test]
+fn two_commits_of_a_history_are_compared_by_what_was_executed_of_them() {
+    let served = Served::new(false);
+    let id = history_called(&served, "app", 1);
+    let name = |at: usize| filled::commit(at).id;
+    let compare = |a: usize, b: usize| served.get(&format!("/histories/{id}/compare?a={}&b={}", name(a), name(b)));
+    let page = compare(STEP - 1, STEP);
+    assert_eq!(page.status, 200, "{page:?}");
+    for part in ["1 commit by A. Uthor", "\"answer\":\"slower\"", &format!("/runs/3/executions?subject={STEP}")] {
+        assert!(page.body.contains(part), "{part}: {}", page.body);
+    }
+    assert!(compare(STEP, STEP + 1).body.contains("No step of the history begins here"));
+    let unusable = compare(29, 30);
+    assert_eq!(unusable.status, 200);
+    assert!(unusable.body.contains("both commits need a value") && !unusable.body.contains("<img"));
+    let address = format!("/histories/{id}/compare");
+    let (a, b) = (name(1), name(2));
+    for (query, status) in [
+        (String::new(), 400),
+        (format!("?a={a}"), 400),
+        (format!("?a={a}&b={a}"), 400),
+        (format!("?a={a}&b={}", "0".repeat(40)), 404),
+        (format!("?a={a}&b=%3Cscript%3E"), 404),
+        (format!("?a={a}&b={b}&c=1"), 400),
+    ] {
+        assert_eq!(served.get(&format!("{address}{query}")).status, status, "{query}");
+    }
+    let executions = served.get(&format!("/api/v1/runs/3/executions?subject={STEP}")).json();
+    let executions = executions["executions"].as_array().unwrap();
+    assert!(executions.len() == 6 && executions.iter().all(|one| one["subject"] == STEP), "{executions:?}");
+}
+
+#[test]
 fn steps_by_another_smallest_change_have_no_states() {
     let served = Served::new(false);
     let id = history_called(&served, "app", 1);
