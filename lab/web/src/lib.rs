@@ -12,6 +12,7 @@ mod clock;
 mod compared;
 mod export;
 mod guard;
+mod held;
 mod histories;
 mod hosts;
 mod log;

@@ -3,6 +3,8 @@
 use crate::asked::Served;
 use crate::filled;
 use crate::filled::STEP;
+use faultline_model::history::quirk::{DeclaredQuirk, QuirkTime};
+use faultline_web::DeclaredQuirks;
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
@@ -181,6 +183,38 @@ fn two_commits_of_a_history_are_compared_by_what_was_executed_of_them() {
     let executions = served.get(&format!("/api/v1/runs/3/executions?subject={STEP}")).json();
     let executions = executions["executions"].as_array().unwrap();
     assert!(executions.len() == 6 && executions.iter().all(|one| one["subject"] == STEP), "{executions:?}");
+}
+
+#[test]
+fn the_overview_comes_in_pages() {
+    let served = Served::new(false);
+    let all = served.get("/").body;
+    assert_eq!(all.matches("data-history=").count(), 3);
+    assert!(!all.contains("Further histories"));
+    let rest = served.get("/?from=2").body;
+    assert_eq!(rest.matches("data-history=").count(), 1);
+    assert!(rest.contains("1 of 3 histories"), "{rest}");
+    assert_eq!(served.get("/?from=99").body.matches("data-history=").count(), 0);
+    assert_eq!([served.get("/?from=-1").status, served.get("/?limit=1").status], [400, 400]);
+}
+
+#[test]
+fn quirks_of_a_file_are_shown_with_those_of_the_database() {
+    let mut quirks = DeclaredQuirks::default();
+    let declared = DeclaredQuirk {
+        what: "another linker <script>".to_owned(),
+        when: QuirkTime::Commits { first: filled::commit(40).id, last: None },
+    };
+    quirks.add("app".to_owned(), "/repository".to_owned(), vec![declared]);
+    let served = Served::with_quirks(quirks);
+    let id = history_called(&served, "app", 1);
+    let timeline = served.get(&format!("/api/v1/histories/{id}/timeline")).json();
+    let quirk = &timeline["quirks"][0];
+    assert_eq!((&quirk["letter"], &quirk["ranges"][0][0]), (&"A".into(), &40.into()), "{}", timeline["quirks"]);
+    let page = served.get(&format!("/histories/{id}")).body;
+    assert!(page.contains("another linker &lt;script&gt;"));
+    let other = served.get(&format!("/api/v1/histories/{}/timeline", history_called(&served, filled::HOSTILE, 1)));
+    assert_eq!(other.json()["quirks"], Value::Array(Vec::new()));
 }
 
 #[test]
