@@ -26,6 +26,7 @@ pub mod journal;
 mod json;
 pub mod lens;
 pub mod machine;
+pub mod machine_facts;
 pub mod named_change;
 pub mod outcome;
 pub mod plan;

@@ -44,6 +44,7 @@ pub fn export_site(directory: &Path, declared: &DeclaredQuirks, places: &Places)
     let (top, below) = (Site::of_files(0, made), Site::of_files(1, made));
     write(directory, "index.html", &pages::overview::shown(&now, 0, usize::MAX, &top))?;
     write(directory, "runs.html", &runs_page(&now.runs, None, &top))?;
+    write(directory, "machines.html", &pages::machines::shown(places, &top)?)?;
     write(directory, "changes.html", &pages::changes::whole(&now, &top))?;
     write(directory, "changes.atom", &pages::changes::feed_of(&now, &database, &top))?;
     let whole = Asked { from: None, to: None, width: WIDTH };

@@ -21,6 +21,7 @@ async function addresses() {
   return {
     overview: '/',
     changes: '/changes#state=all',
+    machines: '/machines',
     runs: '/runs',
     run: '/runs/2',
     'run of a history': '/runs/3',

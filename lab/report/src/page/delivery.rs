@@ -79,6 +79,11 @@ impl Site {
         self.page(&format!("histories/{id}"))
     }
 
+    /// The machines on which was measured.
+    pub fn machines(&self) -> String {
+        self.page("machines")
+    }
+
     /// The changes of all histories.
     pub fn changes(&self) -> String {
         self.page("changes")
@@ -179,6 +184,7 @@ impl Delivery<'_> {
                     a href=(site.overview()) { "Histories" }
                     a href=(site.changes()) { "Changes" }
                     a href=(site.runs()) { "Runs" }
+                    a href=(site.machines()) { "Machines" }
                 }
                 @if let Some(made) = site.made {
                     p.made { "These pages show the database as it was on " time datetime=(moment::iso(made)) { (moment::words(made)) } "." }

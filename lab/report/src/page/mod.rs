@@ -18,6 +18,8 @@ pub(crate) mod value;
 pub use comparison::comparison_html;
 pub(crate) use comparison::{comparison_page, comparison_parts};
 
+pub(crate) use surroundings::fact_list;
+
 use self::delivery::Delivery;
 use crate::introduction;
 use crate::moment;

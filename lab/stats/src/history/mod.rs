@@ -23,4 +23,4 @@ pub use same::{Eras, conditions, differing};
 pub use series::{measured_by, series, series_of_run};
 pub use states::{said_by_search, states};
 pub use steps::{StepSettings, steps_by};
-pub use surroundings::Surroundings;
+pub use surroundings::{Surroundings, makes_quirk};

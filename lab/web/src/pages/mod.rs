@@ -5,6 +5,7 @@ pub(crate) mod changes;
 mod compare;
 mod executions;
 pub(crate) mod history;
+pub(crate) mod machines;
 pub(crate) mod overview;
 mod points;
 pub(crate) mod run;
@@ -33,6 +34,7 @@ pub(crate) fn routes(state: State) -> Router {
         .route("/runs/{run}", get(run::run))
         .route("/runs/{run}/executions", get(executions::list))
         .route("/runs/{run}/executions/{execution}", get(executions::one))
+        .route("/machines", get(machines::machines))
         .route("/changes", get(changes::changes))
         .route("/changes.atom", get(changes::feed))
         .route("/compare", get(compare::compare))

@@ -186,6 +186,19 @@ fn two_commits_of_a_history_are_compared_by_what_was_executed_of_them() {
 }
 
 #[test]
+fn machines_have_their_facts_and_what_changed() {
+    let served = Served::new(false);
+    filled::add_moved(&served.database);
+    let page = served.get("/machines");
+    assert_eq!(page.status, 200, "{page:?}");
+    for part in ["example", "kernel release", "6.12.0", "quirk", "7 starts of runs", "CPU model"] {
+        assert!(page.body.contains(part), "{part}: {}", page.body);
+    }
+    assert!(!page.body.contains("<img"));
+    assert_eq!(served.get("/machines?x=1").status, 400);
+}
+
+#[test]
 fn the_overview_comes_in_pages() {
     let served = Served::new(false);
     let all = served.get("/").body;
