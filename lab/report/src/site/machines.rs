@@ -151,7 +151,7 @@ mod tests {
     fn machine(run: i64, name: &str, facts: &[(&str, &str)]) -> KnownMachine {
         let mut known = Facts::default();
         known.text("host.name", name);
-        known.text("boot.id", &run.to_string());
+        known.text("boot.id", run.to_string());
         facts.iter().for_each(|(key, value)| known.text(key, *value));
         let newest = SessionFacts { run: RunId(run), started: UnixMillis(run), facts: known };
         KnownMachine { name: name.to_owned(), newest, since: UnixMillis(0), sessions: 1, changes: Vec::new() }
