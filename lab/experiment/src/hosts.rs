@@ -3,8 +3,8 @@
 use crate::error::Error;
 use crate::places::Places;
 use crate::settings_file::{self, USUAL_FILE};
-use faultline_model::machine::SshHost;
-use faultline_targets::ssh::{self, HostControl};
+use faultline_model::machine::{HostControl, SshHost};
+use faultline_targets::ssh;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
@@ -70,7 +70,7 @@ impl Hosts {
     pub fn read(places: &Places) -> Result<Self, Error> {
         let file = places.settings.as_deref().unwrap_or(Path::new(USUAL_FILE));
         match settings_file::read(file) {
-            Ok(text) => Self::parse(&text, file),
+            Ok(text) => Self::of_text(&text, file),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && places.settings.is_none() => {
                 Ok(Self::default())
             }
@@ -78,7 +78,8 @@ impl Hosts {
         }
     }
 
-    fn parse(text: &str, file: &Path) -> Result<Self, Error> {
+    /// Those that the text of a file declares. Fails if it declares something impossible.
+    pub fn of_text(text: &str, file: &Path) -> Result<Self, Error> {
         let parsed: File = settings_file::parse(text, file, HINT)?;
         let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut hosts = BTreeMap::new();
@@ -91,6 +92,11 @@ impl Hosts {
             hosts.insert(name, declared);
         }
         Ok(Hosts(hosts))
+    }
+
+    /// The names of the hosts.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
     }
 
     /// The host that a machine means, if that is nothing but a declared name.
@@ -156,7 +162,7 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<Hosts, Error> {
-        Hosts::parse(text, Path::new("lab/faultline.toml"))
+        Hosts::of_text(text, Path::new("lab/faultline.toml"))
     }
 
     fn named(hosts: &Hosts, text: &str) -> Option<DeclaredHost> {

@@ -88,7 +88,7 @@ impl<'a> Over<'a> {
     pub(crate) fn asked(&self, commits: &dyn Commits, lab: &Lab<'_>) -> Result<Now, Error> {
         let subject = self.subject;
         let measure = self.measure.settings(lab)?;
-        let machine = measuring_machine(&measure, &subject.artefact, lab)?;
+        let machine = measuring_machine(&measure, &subject.artefact, subject.on.as_ref(), lab)?;
         let measured = MeasuredLine {
             measure,
             repository: absolute(&subject.repository)?,
@@ -98,6 +98,7 @@ impl<'a> Over<'a> {
             tools: Some(commits.tools(&subject.recipe, lab)?),
             releases: subject.which.releases().to_vec(),
             artefact: subject.artefact.clone(),
+            on: subject.on.clone(),
         };
         let history = HistorySettings {
             measured,

@@ -25,6 +25,7 @@ pub mod imported;
 pub mod journal;
 mod json;
 pub mod lens;
+pub mod line_host;
 pub mod machine;
 pub mod named_change;
 pub mod outcome;

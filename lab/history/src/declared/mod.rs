@@ -12,9 +12,11 @@ use crate::bisect::MeasureRequest;
 use crate::workshop::absolute;
 use entry::Entry;
 use faultline_experiment::Error;
+use faultline_experiment::hosts::Hosts;
 use faultline_experiment::settings_file::{self, USUAL_FILE};
 use faultline_model::artefact::Artefact;
 use faultline_model::history::quirk::DeclaredQuirk;
+use faultline_model::line_host::LineHost;
 use faultline_model::recipe::Recipe;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -47,6 +49,8 @@ pub struct HistorySubject {
     pub recipe: Recipe,
     /// What is measured of a build.
     pub artefact: Artefact,
+    /// The host over SSH on which time is measured; `None` for this host.
+    pub on: Option<LineHost>,
     /// What is measured: once for each number of CPUs, which is a series of its own.
     pub measures: Vec<MeasureRequest>,
     /// Executions of a commit.
@@ -113,10 +117,11 @@ impl Declared {
     fn parse(text: &str, file: &Path) -> Result<Self, Error> {
         let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let parsed: File = settings_file::parse(text, file, HINT)?;
+        let hosts = Hosts::of_text(text, file)?;
         let mut subjects = BTreeMap::new();
         for (name, entry) in parsed.subject {
             let at = entry.span();
-            let of_table = entry.into_inner().subjects(&name, directory).map_err(|problem| {
+            let of_table = entry.into_inner().subjects(&name, directory, &hosts).map_err(|problem| {
                 settings_file::refused(text, file, at, &format!("subject '{}': {problem}", name.escape_debug()), HINT)
             })?;
             subjects.extend(of_table.into_iter().map(|subject| (subject.name.clone(), subject)));

@@ -79,6 +79,7 @@ pub(super) fn begun(wanted: &[u32], repeats: u32) -> RunRecord {
         line: CommitLine { commits: (0..COMMITS).map(commit).collect() },
         recipe: Recipe { command: Vec::new(), environment: Vec::new(), limit_s: 1, kept: Vec::new(), is_clean: false },
         tools: Some(BuildTools { digest: "1".to_owned(), versions: BTreeMap::new() }),
+        on: None,
         releases: Vec::new(),
         artefact: Artefact::Command(vec!["./load".to_owned()]),
     };

@@ -327,6 +327,7 @@ pub fn measured(subject: &str, commits: Vec<CommitInfo>) -> HistorySettings {
                 is_clean: false,
             },
             tools: Some(BuildTools { digest: "1".to_owned(), versions: BTreeMap::new() }),
+            on: None,
             releases: Vec::new(),
             artefact: Artefact::Command(vec!["./load".to_owned()]),
         },
