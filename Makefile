@@ -130,10 +130,12 @@ test-lens: needs-lens emulator
 needs-guest: needs-build
 	@checks/need.sh as=binutils $(EMULATOR_NEEDS)
 
-# Boots guests in full emulation, one after the other; takes some minutes. Downloads 4 MB once: a kernel that isn't Linux.
+# Boots guests in full emulation, one after the other; takes some minutes. Downloads 75 MB once: a kernel that isn't Linux, and two to be installed on a host.
 test-guest: needs-guest guest lens
-	@checks/need.sh objcopy=binutils memcached=memcached libjemalloc2 libmimalloc2.0 libsqlite3-dev
-	$(CARGO) test --workspace --locked --no-fail-fast --bins --test guest --test history_kernels --test lens_kernel --test lens_repeats --test lens_program \
+	@checks/need.sh objcopy=binutils memcached=memcached libjemalloc2 libmimalloc2.0 libsqlite3-dev ssh=openssh-client openssh-server busybox-static \
+		e2fsprogs xz=xz-utils tar=tar git=git
+	packages/host-kernels.sh >/dev/null
+	$(CARGO) test --workspace --locked --no-fail-fast --bins --test guest --test history_kernels --test history_guest_host --test lens_kernel --test lens_repeats --test lens_program \
 		--test bisect_counted --test bisect_layouts --test lens_program_guest --test lens_callers --test lens_names --test lens_theory --test lens_real --test lens_machine --test lens -- --include-ignored --test-threads 1
 
 # Small machines under the lens repeat themselves exactly, also on a busy host. Takes two minutes.
