@@ -2,11 +2,10 @@
 
 use crate::error::Error;
 use crate::places::Places;
-use crate::settings_file::{self, USUAL_FILE};
+use crate::settings_file::{self, Table, USUAL_FILE};
 use faultline_model::machine::{HostControl, SshHost};
 use faultline_targets::ssh;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,22 +17,6 @@ const USUAL_REBOOT: [&str; 2] = ["systemctl", "reboot"];
 
 /// How long a host may take to come back if nothing else is declared.
 const USUAL_BACK_LIMIT: Duration = Duration::from_secs(5 * 60);
-
-/// The content of a file; other readers check the other tables.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    #[serde(default)]
-    host: BTreeMap<String, toml::Spanned<Entry>>,
-    #[serde(default, rename = "variant")]
-    _variants: Option<IgnoredAny>,
-    #[serde(default, rename = "subject")]
-    _subjects: Option<IgnoredAny>,
-    #[serde(default, rename = "notify")]
-    _notify: Option<IgnoredAny>,
-    #[serde(default, rename = "quirk")]
-    _quirks: Option<IgnoredAny>,
-}
 
 /// A host, as it is written.
 #[derive(Debug, Deserialize)]
@@ -80,10 +63,11 @@ impl Hosts {
 
     /// Those that the text of a file declares. Fails if it declares something impossible.
     pub fn of_text(text: &str, file: &Path) -> Result<Self, Error> {
-        let parsed: File = settings_file::parse(text, file, HINT)?;
+        let written: Option<BTreeMap<String, toml::Spanned<Entry>>> =
+            settings_file::table(text, file, Table::Host, HINT)?;
         let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut hosts = BTreeMap::new();
-        for (name, entry) in parsed.host {
+        for (name, entry) in written.unwrap_or_default() {
             let at = entry.span();
             let declared = entry.into_inner().declared(directory).map_err(|problem| {
                 let problem = format!("host '{}': {problem}", name.escape_debug());
