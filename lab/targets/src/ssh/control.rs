@@ -66,8 +66,8 @@ pub fn bring_up(
     Ok(bring_up::bring_up(&mut real, &wanted))
 }
 
-/// Waits until a host answers whose connection was lost, and switches it off and on once if it does not. `boot`: the identifier of the boot that answered before.
-/// Fails if there is no client or agent; the inner error says why the host does not answer.
+/// Waits until a host answers whose connection was lost, and switches it off and on once if it does not. `boot`: the identifier of the boot that answered before;
+/// if it is empty, any boot is another one. Fails if there is no client or agent; the inner error says why the host does not answer.
 pub fn find_again(
     (host, control): (&SshHost, &HostControl),
     boot: &str,
