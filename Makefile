@@ -159,10 +159,12 @@ test-least-rust: needs-build
 test-loom: needs-build
 	RUSTFLAGS="--cfg loom" $(CARGO) test --release --locked -p faultline-coherence --lib --target-dir target/loom interleavings
 	RUSTFLAGS="--cfg loom" $(CARGO) test --release --locked -p faultline-frames --lib --target-dir target/loom interleavings
+	RUSTFLAGS="--cfg loom" $(CARGO) test --release --locked -p faultline-memory --lib --target-dir target/loom interleavings
 
 # Larger mixes on the page-frame allocator in random orders from seeds; then a minute of real threads that race.
 test-mixes: needs-build
 	RUSTFLAGS="--cfg shuttle" $(CARGO) test --release --locked -p faultline-frames --lib --target-dir target/shuttle mixes
+	RUSTFLAGS="--cfg shuttle" $(CARGO) test --release --locked -p faultline-memory --lib --target-dir target/shuttle mixes
 	$(CARGO) test --release --locked -p faultline-frames --test stress -- --ignored
 
 # The page-frame allocator's tests under Miri: undefined behaviour, and loads that return old values as weakly ordered CPUs do. The
@@ -170,6 +172,7 @@ test-mixes: needs-build
 test-miri: needs-build
 	vm/frames/late.sh target/miri
 	$(CARGO) +nightly miri test --locked -p faultline-frames --target-dir target/miri
+	$(CARGO) +nightly miri test --locked -p faultline-memory --target-dir target/miri
 
 # Do the tests of the three above fail on mistakes? Each is made in a copy of the tree, in target/mutants. Needs the nightly toolchain, too.
 test-mutants: needs-build
