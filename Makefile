@@ -172,11 +172,12 @@ test-mixes: needs-build
 test-miri: needs-build
 	vm/frames/late.sh target/miri
 	$(CARGO) +nightly miri test --locked -p faultline-frames --target-dir target/miri
-	$(CARGO) +nightly miri test --locked -p faultline-memory --target-dir target/miri
+	$(CARGO) +nightly miri test --locked -p faultline-memory --lib --target-dir target/miri
 
 # Do the tests of the three above fail on mistakes? Each is made in a copy of the tree, in target/mutants. Needs the nightly toolchain, too.
 test-mutants: needs-build
 	checks/mutants.py vm/frames/mutants.toml
+	checks/mutants.py vm/memory/mutants.toml
 
 # Error rates and power of the statistics over thousands of simulated comparisons, curves and series; experiments with faults from many more seeds.
 # The Turing series are not part of this repository: without FAULTLINE_TCPD, a clone of them, their test is left out.

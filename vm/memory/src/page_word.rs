@@ -283,11 +283,16 @@ mod tests {
         }
     }
 
+    /// Under Miri, which is slow, only those at the ends.
+    fn wires() -> impl Iterator<Item = u8> {
+        (0..=u8::MAX).filter(|wired| !cfg!(miri) || [0, 1, 255].contains(wired))
+    }
+
     fn all() -> impl Iterator<Item = Plain> {
         (0..16_u8).flat_map(|flags| {
             let flag = move |bit: u8| flags >> bit & 1 != 0;
             QUEUES.into_iter().flat_map(move |queue| {
-                (0..=u8::MAX).flat_map(move |wired| {
+                wires().flat_map(move |wired| {
                     [0, 1, 2, 3, u32::MAX - 1, u32::MAX].map(|owners| Plain {
                         busy: flag(0),
                         valid: flag(1),
@@ -319,7 +324,7 @@ mod tests {
                 allowed += usize::from(expected.is_some());
             }
         }
-        assert!(allowed > 100_000, "{allowed}");
+        assert!(allowed > if cfg!(miri) { 1_000 } else { 100_000 }, "{allowed}");
     }
 
     #[test]

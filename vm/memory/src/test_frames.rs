@@ -1,10 +1,12 @@
 //! Frames for tests of interleavings: a list that all CPUs share, whose steps are not explored.
 
 use crate::error::NoMemory;
+use crate::hosted::Hosted;
 use crate::machine::FrameSource;
+use crate::memory::Memory;
 use faultline_frames::ZeroedFrame;
 use faultline_numbers::FrameNumber;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::vec::Vec;
 
 /// Frames from 0 on.
@@ -12,11 +14,17 @@ use std::vec::Vec;
 pub(crate) struct List {
     free: Arc<Mutex<Vec<u32>>>,
     count: u32,
+    watched: Arc<OnceLock<&'static Memory<Hosted>>>,
 }
 
 impl List {
     pub(crate) fn of(count: u32) -> Self {
-        Self { free: Arc::new(Mutex::new((0..count).collect())), count }
+        Self { free: Arc::new(Mutex::new((0..count).collect())), count, watched: Arc::default() }
+    }
+
+    /// From now on no frame may be put that a TLB of this memory's machine still translates to.
+    pub(crate) fn watch(&self, memory: &'static Memory<Hosted>) {
+        assert!(self.watched.set(memory).is_ok());
     }
 
     pub(crate) fn free(&self) -> u32 {
@@ -32,6 +40,11 @@ unsafe impl FrameSource for List {
     }
 
     fn put(&self, frames: &[FrameNumber]) {
+        if let Some(memory) = self.watched.get() {
+            for frame in frames {
+                assert!(!memory.machine().is_translated(*frame), "{frame} is put, and a TLB translates to it");
+            }
+        }
         let mut free = self.free.lock().unwrap();
         for frame in frames {
             assert!(!free.contains(&(frame.0 as u32)), "{frame} is put twice");

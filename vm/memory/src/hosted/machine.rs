@@ -60,6 +60,12 @@ impl Hosted {
         &self.bytes[begin..begin + self.frame_bytes]
     }
 
+    /// Whether a TLB translates a page to a frame. The caller has no guard of `pin`.
+    #[cfg(all(test, any(loom, shuttle)))]
+    pub(crate) fn is_translated(&self, frame: FrameNumber) -> bool {
+        self.cpus.iter().any(|cpu| cpu.0.lock().has_frame(frame))
+    }
+
     /// A program's access to a byte, on a CPU where the space is active. `write`: the value to write, or else it reads.
     pub fn access(
         &self,

@@ -47,4 +47,10 @@ impl Tlb {
             }
         }
     }
+
+    /// Whether any page translates to a frame.
+    #[cfg(all(test, any(loom, shuttle)))]
+    pub(super) fn has_frame(&self, frame: FrameNumber) -> bool {
+        self.0.iter().flatten().any(|entry| entry.frame == frame)
+    }
 }
