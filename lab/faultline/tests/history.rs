@@ -530,7 +530,7 @@ mod generated {
     use faultline_model::machine::Machine;
     use faultline_model::outcome::Outcome;
     use faultline_model::plan::{
-        HistorySettings, LineMeasure, MeasuredLine, PinPolicy, PlanItem, RunKind, Settings, TimedSettings,
+        CommitOrder, HistorySettings, LineMeasure, MeasuredLine, PinPolicy, PlanItem, RunKind, Settings, TimedSettings,
     };
     use faultline_model::protocol::{Event, parse};
     use faultline_model::recipe::{BuildTools, Recipe};
@@ -612,6 +612,7 @@ mod generated {
             line: CommitLine { commits: (0..commits).map(commit).collect() },
             recipe,
             tools: Some(BuildTools { digest: "1".to_owned(), versions: BTreeMap::new() }),
+            on: None,
             releases: Vec::new(),
             artefact: Artefact::Command(vec![command.to_owned()]),
         };
@@ -620,6 +621,7 @@ mod generated {
             subject: "app".to_owned(),
             wanted: (0..commits).collect(),
             machine: "here".to_owned(),
+            order: CommitOrder::Line,
         };
         let kind = RunKind::History(Box::new(history));
         Settings { cpus: vec![tasks], repeats: REPEATS, seed: 1, limit_ms: None, size: None, kind }

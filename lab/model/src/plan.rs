@@ -8,6 +8,7 @@ use crate::commit::{CommitInfo, CommitLine};
 use crate::count::Count;
 use crate::drill::{DrillSettings, Unusable};
 use crate::lens::settings::LensSettings;
+use crate::line_host::LineHost;
 use crate::named_change::NamedChange;
 use crate::recipe::{BuildTools, Recipe};
 use crate::relink::LayoutKind;
@@ -227,6 +228,9 @@ pub struct MeasuredLine {
     /// What is measured of a build.
     #[serde(flatten)]
     pub artefact: Artefact,
+    /// The host over SSH on which time is measured; `None` for this host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<LineHost>,
 }
 
 impl MeasuredLine {
@@ -322,6 +326,20 @@ pub struct HistorySettings {
     pub wanted: Vec<u32>,
     /// What measures them: results of another machine, or emulator, belong to another series.
     pub machine: String,
+    /// How the commits follow each other. Runs of older versions do not say.
+    #[serde(default)]
+    pub order: CommitOrder,
+}
+
+/// How the commits of a history follow each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CommitOrder {
+    /// Each holds what the ones before it changed.
+    Line,
+    /// Those of parallel branches may be mixed.
+    #[default]
+    Branches,
 }
 
 impl Deref for HistorySettings {

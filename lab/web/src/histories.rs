@@ -14,9 +14,10 @@ use faultline_model::commit::CommitLine;
 use faultline_model::count::Count;
 use faultline_model::history::change::PlacedEvent;
 use faultline_model::history::{CommitOutcome, HistorySeries};
-use faultline_model::plan::RunKind;
+use faultline_model::job::Job;
+use faultline_model::plan::{CommitOrder, RunKind};
 use faultline_model::record::{RunHead, RunId, RunLine, RunProgress, RunState};
-use faultline_stats::history::{CommitOrder, Eras, HistoryRun, StepSettings, series, states};
+use faultline_stats::history::{Eras, HistoryRun, StepSettings, measured_by, series, states};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -43,10 +44,14 @@ pub(crate) struct History {
     pub(crate) series: HistorySeries,
     /// The values of each commit that was measured, by its name.
     pub(crate) values: BTreeMap<String, Vec<f64>>,
+    /// The positions of the commits that each of its runs measured, ascending.
+    pub(crate) measured_by: Vec<Vec<u32>>,
     /// The runs that it came from, and how far each was. Another state makes another series.
     made_of: Vec<RunProgress>,
     /// In which conditions they measured.
     eras: Eras,
+    /// How its commits follow each other, as the newest of them says.
+    order: CommitOrder,
 }
 
 impl History {
@@ -79,6 +84,12 @@ impl Snapshot {
     pub(crate) fn history(&self, id: &str) -> Result<Arc<History>, Problem> {
         let found = self.histories.iter().find(|history| history.id == id);
         found.cloned().ok_or_else(|| Problem::not_found("there is no such history", "`/api/v1/histories` lists all"))
+    }
+
+    /// Identifier of the history that a job is about; `None` if its runs were deleted.
+    pub(crate) fn named(&self, job: &Job) -> Option<&str> {
+        let found = self.histories.iter().find(|history| history.series.name() == job.series);
+        found.map(|history| history.id.as_str())
     }
 
     /// The history and those of the same subject and measure with other numbers of tasks, by tasks.
@@ -330,7 +341,16 @@ fn history(key: &Key, loaded: &[Loaded], declared: &DeclaredQuirks) -> Option<Hi
         };
         values.entry(result.commit.clone()).or_insert(measured);
     }
+    let newest = loaded.iter().find(is_of_it).and_then(|one| one.run.head.settings.history());
+    let order = newest.map(|history| history.order).unwrap_or_default();
+    let of_it: Vec<HistoryRun<'_>> = loaded
+        .iter()
+        .filter(is_of_it)
+        .map(|one| HistoryRun { head: &one.run.head, results: &one.run.results })
+        .collect();
     Some(History {
+        order,
+        measured_by: measured_by(&series.points, &of_it),
         id: key.id(),
         series,
         values,
@@ -362,8 +382,8 @@ fn with_states(
 /// The history with the states that follow from what was said.
 fn with_said(history: Arc<History>, said: &[PlacedEvent]) -> Arc<History> {
     let mut history = Arc::unwrap_or_clone(history);
-    // Whether the walk mixes parallel branches is not saved, so no step is called fixed that may be on another branch.
-    states(&mut history.series, said, CommitOrder::Branches);
+    let order = history.order;
+    states(&mut history.series, said, order);
     Arc::new(history)
 }
 

@@ -40,6 +40,7 @@ fn request(arguments: &Bisect) -> Result<BisectRequest, Failure> {
         new: arguments.new.clone(),
         recipe: building::recipe(&arguments.building)?,
         artefact: Artefact::Command(arguments.command.clone()),
+        on: None,
         search: measure.search(wanted, arguments.repeats),
         layouts: layout_kind(arguments)?,
         measure,

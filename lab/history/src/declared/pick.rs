@@ -1,7 +1,7 @@
 //! Which commits of a repository are measured.
 
 use faultline_model::artefact::Release;
-use faultline_stats::history::CommitOrder;
+use faultline_model::plan::CommitOrder;
 use serde::Deserialize;
 
 /// Which commits of a repository, or which releases.

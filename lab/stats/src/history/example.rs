@@ -13,7 +13,7 @@ use faultline_model::history::{HistoryPoint, HistorySeries, PointResult};
 use faultline_model::journal::AttemptId;
 use faultline_model::machine::Machine;
 use faultline_model::outcome::Outcome;
-use faultline_model::plan::{HistorySettings, LineMeasure, MeasuredLine, PlanItem, RunKind};
+use faultline_model::plan::{CommitOrder, HistorySettings, LineMeasure, MeasuredLine, PlanItem, RunKind};
 use faultline_model::protocol::Measure;
 use faultline_model::recipe::{BuildTools, Recipe};
 use faultline_model::record::{Attempt, RunId, RunRecord};
@@ -79,6 +79,7 @@ pub(super) fn begun(wanted: &[u32], repeats: u32) -> RunRecord {
         line: CommitLine { commits: (0..COMMITS).map(commit).collect() },
         recipe: Recipe { command: Vec::new(), environment: Vec::new(), limit_s: 1, kept: Vec::new(), is_clean: false },
         tools: Some(BuildTools { digest: "1".to_owned(), versions: BTreeMap::new() }),
+        on: None,
         releases: Vec::new(),
         artefact: Artefact::Command(vec!["./load".to_owned()]),
     };
@@ -89,6 +90,7 @@ pub(super) fn begun(wanted: &[u32], repeats: u32) -> RunRecord {
         subject: "app".to_owned(),
         wanted: wanted.to_vec(),
         machine: "here".to_owned(),
+        order: CommitOrder::Line,
     }));
     record.head.subjects.clear();
     record.attempts.clear();

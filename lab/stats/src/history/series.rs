@@ -1,15 +1,17 @@
 //! The results of several runs of a subject as one series.
 
-use super::quirks::{cause, quirks};
+use super::quirks::quirks;
 use super::run::HistoryRun;
 use super::same::{conditions, differing};
-use super::steps::{StepSettings, steps};
+use super::steps::{StepSettings, steps_by};
 use super::surroundings::{Difference, groups};
 use crate::changes::SeriesError;
 use crate::interval::estimate;
 use faultline_model::commit::{CommitInfo, CommitLine};
 use faultline_model::history::quirk::DeclaredQuirk;
-use faultline_model::history::{CommitOutcome, HistoryPoint, HistorySeries, OtherRun, PointResult};
+use faultline_model::history::{
+    CommitOutcome, HistoryPoint, HistorySeries, HistorySteps, OtherRun, PointResult, StepBasis,
+};
 use faultline_model::plan::{HistorySettings, MeasuredLine, RunKind};
 use faultline_model::record::RunId;
 use std::collections::BTreeMap;
@@ -38,12 +40,9 @@ pub fn series(
     let groups = groups(&same, declared);
     let points = points(history, &same, &groups);
     let counted = history.measure.counted().map(|counted| counted.what);
-    let mut steps = steps(&points, &measured_by(&same), counted.is_some(), settings)?;
     let (quirks, unplaced_quirks) = quirks(&groups, declared, &points);
-    for step in &mut steps.steps {
-        step.cause = cause(step, &points, &quirks, settings.least_change);
-    }
-    Ok(Some(HistorySeries {
+    let measured_by = measured_by(&points, &same);
+    let mut series = HistorySeries {
         format: HistorySeries::FORMAT.to_owned(),
         subject: history.subject.clone(),
         repository: history.repository.clone(),
@@ -60,8 +59,16 @@ pub fn series(
         points,
         quirks,
         unplaced_quirks,
-        steps,
-    }))
+        steps: HistorySteps {
+            basis: StepBasis::Exact,
+            least_change: settings.least_change,
+            steps: Vec::new(),
+            unjudged: 0,
+            unplaced: 0,
+        },
+    };
+    series.steps = steps_by(&series, &measured_by, settings)?;
+    Ok(Some(series))
 }
 
 /// The unit of the values of a line. A program's run is one operation; a workload does many.
@@ -117,12 +124,16 @@ fn result(outcome: &CommitOutcome) -> PointResult {
     }
 }
 
-/// The commits that each run measured.
-fn measured_by<'a>(runs: &[HistoryRun<'a>]) -> Vec<Vec<&'a str>> {
-    let measured = |run: &HistoryRun<'a>| {
+/// The positions among points of the commits that each run measured, ascending.
+pub fn measured_by(points: &[HistoryPoint], runs: &[HistoryRun<'_>]) -> Vec<Vec<u32>> {
+    let positions: BTreeMap<&str, u32> = points.iter().map(|point| point.commit.id.as_str()).zip(0..).collect();
+    let measured = |run: &HistoryRun<'_>| {
         let measured = run.results.commits.iter();
         let measured = measured.filter(|result| matches!(result.outcome, CommitOutcome::Measured { .. }));
-        measured.map(|result| result.commit.as_str()).collect()
+        let mut found: Vec<u32> =
+            measured.filter_map(|result| positions.get(result.commit.as_str()).copied()).collect();
+        found.sort_unstable();
+        found
     };
     runs.iter().map(measured).collect()
 }
@@ -131,7 +142,7 @@ fn measured_by<'a>(runs: &[HistoryRun<'a>]) -> Vec<Vec<&'a str>> {
 mod tests {
     use super::*;
     use crate::history::{example, results_of_record};
-    use faultline_model::history::{Differing, HistoryResults, StepBasis};
+    use faultline_model::history::{Differing, HistoryResults};
     use faultline_model::record::RunRecord;
 
     /// A run that measured these commits, each five times, with about these values.
@@ -155,6 +166,39 @@ mod tests {
         let runs: Vec<HistoryRun<'_>> =
             runs.iter().zip(&results).map(|(run, results)| HistoryRun { head: &run.head, results }).collect();
         series(&runs, &[], &StepSettings::default()).unwrap().unwrap()
+    }
+
+    #[test]
+    fn another_smallest_change_finds_other_steps_of_the_same_series() {
+        let values: Vec<(u32, f64)> = (0..40)
+            .map(|at| {
+                (
+                    at,
+                    if at < 14 {
+                        1.0
+                    } else if at < 27 {
+                        1.3
+                    } else {
+                        1.36
+                    },
+                )
+            })
+            .collect();
+        let record = run(1, &values);
+        let results = results_of_record(&record).unwrap();
+        let runs = [HistoryRun { head: &record.head, results: &results }];
+        let series = of(&[&record]);
+        let measured_by = measured_by(&series.points, &runs);
+        let places = |least_change: f64| {
+            let settings = StepSettings { least_change, ..StepSettings::default() };
+            let found = steps_by(&series, &measured_by, &settings).unwrap();
+            assert!(found.steps.iter().all(|step| !step.between_runs));
+            found.steps.iter().map(|step| step.by).collect::<Vec<_>>()
+        };
+        assert_eq!(steps_by(&series, &measured_by, &StepSettings::default()).unwrap(), series.steps);
+        assert_eq!([places(0.01), places(0.1), places(0.5)], [vec![14, 27], vec![14], vec![]]);
+        let wrong = StepSettings { least_change: f64::NAN, ..StepSettings::default() };
+        assert!(steps_by(&series, &measured_by, &wrong).is_err());
     }
 
     fn level(position: u32) -> f64 {

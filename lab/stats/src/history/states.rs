@@ -8,6 +8,7 @@ use faultline_model::history::change::{ChangeEvent, ChangeState, PlacedEvent, So
 use faultline_model::history::quirk::CauseLabel;
 use faultline_model::history::{HistorySeries, HistoryStep};
 use faultline_model::named_change::ChangePlace;
+use faultline_model::plan::CommitOrder;
 use faultline_model::record::RunHead;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,15 +45,6 @@ fn after((before, by_person): (ChangeState, bool), said: &ChangeEvent) -> (Chang
         Source::Search { .. } if by_person && said.state == ChangeState::Found => (before, by_person),
         Source::Search { .. } => (said.state, false),
     }
-}
-
-/// How the commits of a series follow each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CommitOrder {
-    /// Each holds what the ones before it changed.
-    Line,
-    /// Those of parallel branches are mixed.
-    Branches,
 }
 
 /// The first commit after later steps that take back most of a step for the worse; `None` if there are none, or if the step is for the better.

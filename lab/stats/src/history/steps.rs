@@ -1,12 +1,12 @@
 //! Steps between the commits of a series: by exact values, or by the statistics for series with noise.
 
+use super::quirks::cause;
 use crate::changes::{Observation, SEGMENT_POINTS, SHORTEST, SeriesError, Settings, changes};
 use crate::thresholds::{CHANGE_FALSE_ALARMS, CHANGE_LEAST};
 use faultline_model::changes::{Changes, Effect, Step};
 use faultline_model::direction::Direction;
 use faultline_model::history::change::StepState;
-use faultline_model::history::{HistoryPoint, HistoryStep, HistorySteps, StepBasis};
-use std::collections::BTreeSet;
+use faultline_model::history::{HistoryPoint, HistorySeries, HistoryStep, HistorySteps, StepBasis};
 
 /// How steps are searched for.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,13 +23,30 @@ impl Default for StepSettings {
     }
 }
 
-/// The steps between points. `measured_by`: names of the commits that each run measured; `is_exact`: each execution of a commit has the same value.
+/// The steps of a series by other settings than those that it was made with. `measured_by`: by the runs of the series ([`super::measured_by`]). Of their states nothing is known.
+///
+/// # Errors
+/// A false-positive rate or a minimum change out of range.
+pub fn steps_by(
+    series: &HistorySeries,
+    measured_by: &[Vec<u32>],
+    settings: &StepSettings,
+) -> Result<HistorySteps, SeriesError> {
+    let mut found = steps(&series.points, measured_by, series.counted.is_some(), settings)?;
+    for step in &mut found.steps {
+        step.cause = cause(step, &series.points, &series.quirks, settings.least_change);
+    }
+    Ok(found)
+}
+
+/// The steps between points, without their causes. `measured_by`: positions of the commits that each run measured, ascending; `is_exact`: each execution of a commit
+/// has the same value.
 ///
 /// # Errors
 /// A false-positive rate or a minimum change out of range.
 pub(super) fn steps(
     points: &[HistoryPoint],
-    measured_by: &[Vec<&str>],
+    measured_by: &[Vec<u32>],
     is_exact: bool,
     settings: &StepSettings,
 ) -> Result<HistorySteps, SeriesError> {
@@ -49,7 +66,7 @@ pub(super) fn steps(
         return Ok(HistorySteps { basis: StepBasis::Exact, least_change, steps, unjudged: 0, unplaced: 0 });
     }
     match changes(&observations, &of_changes) {
-        Ok(found) => Ok(noisy(points, measured_by, found, observations.len())),
+        Ok(found) => Ok(noisy(measured_by, found, observations.len())),
         Err(SeriesError::TooShort { points }) => {
             let points = points as u32;
             let basis = StepBasis::TooShort { points, needed: SHORTEST as u32 };
@@ -84,8 +101,7 @@ fn exact(observations: &[Observation], least_change: f64) -> Vec<HistoryStep> {
 }
 
 /// Steps that were found by statistics.
-fn noisy(points: &[HistoryPoint], measured_by: &[Vec<&str>], found: Changes, observations: usize) -> HistorySteps {
-    let sets: Vec<BTreeSet<&str>> = measured_by.iter().map(|names| names.iter().copied().collect()).collect();
+fn noisy(measured_by: &[Vec<u32>], found: Changes, observations: usize) -> HistorySteps {
     let step = |step: &Step| HistoryStep {
         after: step.after as u32,
         by: step.by as u32,
@@ -95,7 +111,7 @@ fn noisy(points: &[HistoryPoint], measured_by: &[Vec<&str>], found: Changes, obs
         to: step.to,
         effect: step.effect,
         status: Some(step.status),
-        between_runs: !sets.iter().any(|run| has_both_sides(points, run, step)),
+        between_runs: !measured_by.iter().any(|run| has_both_sides(run, step)),
         cause: None,
         state: StepState::default(),
         between: None,
@@ -115,11 +131,9 @@ fn noisy(points: &[HistoryPoint], measured_by: &[Vec<&str>], found: Changes, obs
 }
 
 /// Whether a run measured a commit before a step, and one after it.
-fn has_both_sides(points: &[HistoryPoint], run: &BTreeSet<&str>, step: &Step) -> bool {
-    let measured = |from: usize, to: usize| {
-        points[from..=to.min(points.len() - 1)].iter().any(|point| run.contains(point.commit.id.as_str()))
-    };
-    measured(0, step.earliest as usize) && measured(step.latest as usize, points.len() - 1)
+fn has_both_sides(run: &[u32], step: &Step) -> bool {
+    let (Some(first), Some(last)) = (run.first(), run.last()) else { return false };
+    *first as usize <= step.earliest as usize && step.latest as usize <= *last as usize
 }
 
 #[cfg(test)]

@@ -12,7 +12,8 @@ use faultline_model::journal::Journal;
 use faultline_model::machine::Machine;
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::{
-    HistorySettings, LineMeasure, MeasuredLine, PinPolicy, PlanItem, RunKind, Settings, TimedSettings, Timing,
+    CommitOrder, HistorySettings, LineMeasure, MeasuredLine, PinPolicy, PlanItem, RunKind, Settings, TimedSettings,
+    Timing,
 };
 use faultline_model::protocol::{Event, Interval, Measure};
 use faultline_model::recipe::{BuildTools, Recipe};
@@ -73,6 +74,24 @@ pub fn add_moved(path: &Path) {
     part_of_history(&mut store, "moved", 1, &part("6.12.0", further), |at, block| {
         let level = if at < LATE { 1.2 } else { 1.5 };
         Some(Ok(level * noise(at, block)))
+    });
+}
+
+/// Adds the history `mended`: one step for the worse, which a later one takes back.
+pub fn add_mended(path: &Path) {
+    let mut store = Store::open_or_create(path).unwrap();
+    history(&mut store, "mended", 1, (60, 6), |at, block| {
+        let level = if (20..40).contains(&at) { 1.3 } else { 1.0 };
+        Some(Ok(level * noise(at, block)))
+    });
+}
+
+/// Adds the history `other`: one of 2,000 commits, the 1,234th of which is slow.
+pub fn add_other_long(path: &Path) {
+    let mut store = Store::open_or_create(path).unwrap();
+    history(&mut store, "other", 1, (2000, 1), |at, block| {
+        let spike = if at == 1234 { 7.0 } else { 1.0 };
+        Some(Ok(spike * noise(at, block)))
     });
 }
 
@@ -317,10 +336,12 @@ pub fn measured(subject: &str, commits: Vec<CommitInfo>) -> HistorySettings {
                 is_clean: false,
             },
             tools: Some(BuildTools { digest: "1".to_owned(), versions: BTreeMap::new() }),
+            on: None,
             releases: Vec::new(),
             artefact: Artefact::Command(vec!["./load".to_owned()]),
         },
         subject: subject.to_owned(),
         machine: "here".to_owned(),
+        order: CommitOrder::Line,
     }
 }

@@ -5,17 +5,17 @@ use crate::filled::{self, LATE, MOVED, STEP};
 use faultline_web::{NewToken, Tokens};
 use serde_json::Value;
 
-const JSON: &str = "Content-Type: application/json";
+pub const JSON: &str = "Content-Type: application/json";
 
 /// A server that asks for a token, and the header that has it.
-fn with_token(name: &str) -> (Served, String) {
+pub fn with_token(name: &str) -> (Served, String) {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("tokens");
     let token = NewToken::add_named_to(&file, name).unwrap().token;
     (Served::with(false, Some(Tokens::read(&file).unwrap()), &[]), format!("Authorization: Bearer {token}"))
 }
 
-fn list(answer: &Answer) -> Vec<Value> {
+pub fn list(answer: &Answer) -> Vec<Value> {
     assert_eq!(answer.status, 200, "{answer:?}");
     answer.json()["changes"].as_array().unwrap().clone()
 }
@@ -52,6 +52,15 @@ fn the_work_list_has_the_steps_of_all_histories_and_how_certain_they_are() {
     assert_eq!(served.get("/api/v1/changes?state=odd").status, 400);
     let page = served.get("/changes");
     assert!(page.status == 200 && page.body.contains("provisional") && !page.body.contains("data-mark"), "{page:?}");
+}
+
+#[test]
+fn what_a_later_commit_took_back_is_fixed() {
+    let served = Served::new(false);
+    filled::add_mended(&served.database);
+    let fixed = list(&served.get("/api/v1/changes?state=fixed"));
+    let told: Vec<_> = fixed.iter().map(|one| (one["subject"].as_str().unwrap(), one["step"]["by"].as_u64())).collect();
+    assert_eq!(told, [("mended", Some(20))]);
 }
 
 #[test]
