@@ -130,10 +130,12 @@ test-lens: needs-lens emulator
 needs-guest: needs-build
 	@checks/need.sh as=binutils $(EMULATOR_NEEDS)
 
-# Boots guests in full emulation, one after the other; takes some minutes. Downloads 4 MB once: a kernel that isn't Linux.
+# Boots guests in full emulation, one after the other; takes some minutes. Downloads 75 MB once: a kernel that isn't Linux, and two to be installed on a host.
 test-guest: needs-guest guest lens
-	@checks/need.sh objcopy=binutils memcached=memcached libjemalloc2 libmimalloc2.0 libsqlite3-dev
-	$(CARGO) test --workspace --locked --no-fail-fast --bins --test guest --test history_kernels --test lens_kernel --test lens_repeats --test lens_program \
+	@checks/need.sh objcopy=binutils memcached=memcached libjemalloc2 libmimalloc2.0 libsqlite3-dev ssh=openssh-client openssh-server busybox-static \
+		e2fsprogs xz=xz-utils tar=tar git=git
+	packages/host-kernels.sh >/dev/null
+	$(CARGO) test --workspace --locked --no-fail-fast --bins --test guest --test history_kernels --test history_guest_host --test lens_kernel --test lens_repeats --test lens_program \
 		--test bisect_counted --test bisect_layouts --test lens_program_guest --test lens_callers --test lens_names --test lens_theory --test lens_real --test lens_machine --test lens -- --include-ignored --test-threads 1
 
 # Small machines under the lens repeat themselves exactly, also on a busy host. Takes two minutes.
@@ -159,10 +161,12 @@ test-least-rust: needs-build
 test-loom: needs-build
 	RUSTFLAGS="--cfg loom" $(CARGO) test --release --locked -p faultline-coherence --lib --target-dir target/loom interleavings
 	RUSTFLAGS="--cfg loom" $(CARGO) test --release --locked -p faultline-frames --lib --target-dir target/loom interleavings
+	RUSTFLAGS="--cfg loom" $(CARGO) test --release --locked -p faultline-memory --lib --target-dir target/loom interleavings
 
 # Larger mixes on the page-frame allocator in random orders from seeds; then a minute of real threads that race.
 test-mixes: needs-build
 	RUSTFLAGS="--cfg shuttle" $(CARGO) test --release --locked -p faultline-frames --lib --target-dir target/shuttle mixes
+	RUSTFLAGS="--cfg shuttle" $(CARGO) test --release --locked -p faultline-memory --lib --target-dir target/shuttle mixes
 	$(CARGO) test --release --locked -p faultline-frames --test stress -- --ignored
 
 # The page-frame allocator's tests under Miri: undefined behaviour, and loads that return old values as weakly ordered CPUs do. The
@@ -170,10 +174,12 @@ test-mixes: needs-build
 test-miri: needs-build
 	vm/frames/late.sh target/miri
 	$(CARGO) +nightly miri test --locked -p faultline-frames --target-dir target/miri
+	$(CARGO) +nightly miri test --locked -p faultline-memory --lib --target-dir target/miri
 
 # Do the tests of the three above fail on mistakes? Each is made in a copy of the tree, in target/mutants. Needs the nightly toolchain, too.
 test-mutants: needs-build
 	checks/mutants.py vm/frames/mutants.toml
+	checks/mutants.py vm/memory/mutants.toml
 
 # Error rates and power of the statistics over thousands of simulated comparisons, curves and series; experiments with faults from many more seeds.
 # The Turing series are not part of this repository: without FAULTLINE_TCPD, a clone of them, their test is left out.

@@ -29,6 +29,7 @@ ALLOWED = {
     "faultline-coherence": set(),
     "faultline-numbers": set(),
     "faultline-frames": {"numbers"},
+    "faultline-memory": {"frames", "numbers"},
     "faultline-frames-embedding": {"frames"},
     "faultline-frame-designs": {"frames"},
 }
@@ -46,7 +47,7 @@ APART = "faultline-lens"
 
 # What would give a pure crate its own clock, file or random number.
 PURE = {"faultline-model", "faultline-stats", "faultline-exchange", "faultline-literature", "faultline-coherence",
-        "faultline-frames", "faultline-numbers"}
+        "faultline-frames", "faultline-memory", "faultline-numbers"}
 IMPURE = re.compile(r"""
     \bstd::(?:\{[^}]*\b)?(?:fs|env|net|process)\b            # std::fs::…, use std::{cmp, fs}
   | \bstd::time::(?:\{[^}]*\b)?(?:SystemTime|Instant)\b

@@ -172,6 +172,7 @@ fn follow(
         store.load_further(&mut record)?;
         match ended {
             Stretch::Stopped => return Ok((Ended::Stopped, record)),
+            Stretch::ConnectionLost(error) => return Err(error),
             Stretch::BudgetUsed(_) => break,
             Stretch::Whole if is_hopeless(&record) || (is_look && is_settled(&record)) => break,
             Stretch::Whole => {}

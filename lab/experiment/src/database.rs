@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::places::Places;
 pub use faultline_store::{Copied, CopyProgress};
-use faultline_store::{MeasuringLock, Store};
+use faultline_store::{MachineLock, Store};
 use std::path::Path;
 
 /// The existing database, for reading. Fails if it does not exist or cannot be read.
@@ -29,7 +29,7 @@ pub fn copy_database(from: &Path, to: &Path, progress: &mut dyn FnMut(CopyProgre
 
 /// A database into which no other process of this machine measures at the moment.
 pub(crate) struct MeasuringStore {
-    _lock: MeasuringLock,
+    _lock: MachineLock,
     /// The database.
     pub(crate) store: Store,
 }

@@ -1,26 +1,28 @@
 //! A run whose plan grows while it goes on, because commits are built for it: a search along a line of commits, or a history. What was built and measured decides
-//! what is done next. Time is measured on this host; what the lens counts, in guests.
+//! what is done next. Time is measured on this host or over SSH on another one; what the lens counts, in guests.
 
 use crate::conclusion::{Ended, Measured};
 use crate::database::MeasuringStore;
 use crate::error::Error;
+use crate::installed::{self, InstallingHost};
 use crate::lab::Lab;
 use crate::lens::{LensOfBuilds, LensOfKernels};
 use crate::measure::{self, Stretch};
 use crate::resumable;
 use crate::target::ReadyTarget;
 use faultline_model::artefact::Artefact;
+use faultline_model::cell::Cell;
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::explained::StepExplained;
 use faultline_model::lens::settings::LensSettings;
-use faultline_model::machine::Machine;
+use faultline_model::machine::{HostControl, Machine};
 use faultline_model::plan::{MeasuredLine, PlanItem, RunKind, Settings};
 use faultline_model::record::{RunHead, RunId, RunRecord, Session};
 use faultline_model::subject::{BuildResult, Subject, SubjectIndex};
 use faultline_runner::lens::{Naming, block_of_kernels, block_of_programs};
-use faultline_runner::{Clock, PlannedRun, SubjectTargets, Targets, block_of_commands};
+use faultline_runner::{Clock, PlannedRun, SubjectTargets, Targets, block_of_cell, block_of_commands};
 use faultline_store::{NewRun, Store};
-use faultline_targets::Target;
+use faultline_targets::{Target, ssh};
 use std::num::NonZeroUsize;
 use std::path::Path;
 
@@ -54,8 +56,10 @@ pub struct GrowingRun {
 
 /// Where commits are measured.
 enum Bench {
-    /// On this host.
+    /// Programs, on this host or on another one.
     Host(ReadyTarget),
+    /// What is installed on another host, which reboots.
+    Installing(Box<InstallingHost>),
     /// Programs, in guests under the lens.
     Guests(Box<LensOfBuilds>),
     /// Kernels, in guests under the lens.
@@ -70,9 +74,13 @@ impl Bench {
     fn begin(settings: &Settings, tasks: u32, lab: &Lab<'_>) -> Result<(Self, Vec<WorkloadInfo>), Error> {
         Ok(match counted(settings) {
             None => {
-                let ready = lab.machines.ready(&Machine::Host, lab.places, lab.stop)?;
-                let workloads = ready.target.workloads().map_err(Error::target_as_usage)?;
-                (Bench::Host(ready), workloads)
+                let bench = Self::timed(settings, tasks, lab)?;
+                let workloads = match &bench {
+                    Bench::Installing(host) => host.workloads().to_vec(),
+                    Bench::Host(ready) => ready.target.workloads().map_err(Error::target_as_usage)?,
+                    Bench::Guests(_) | Bench::Kernels(_) => Vec::new(),
+                };
+                (bench, workloads)
             }
             Some((lens, Artefact::Command(_))) => {
                 (Bench::Guests(Box::new(LensOfBuilds::begin(lens, tasks, lab)?)), Vec::new())
@@ -88,12 +96,33 @@ impl Bench {
     /// For a run that was stopped or killed.
     fn resume(head: &RunHead, lab: &Lab<'_>) -> Result<Self, Error> {
         Ok(match counted(&head.settings) {
-            None => Bench::Host(lab.machines.ready(&Machine::Host, lab.places, lab.stop)?),
+            None => {
+                // A build of this run may have taken it down.
+                if let Some(on) = head.settings.measured_line().and_then(|line| line.on.as_ref())
+                    && on.is_installed()
+                {
+                    installed::await_host(on, lab)?;
+                }
+                Self::timed(&head.settings, head.settings.cpus.first().copied().unwrap_or(1), lab)?
+            }
             Some((lens, Artefact::Command(_))) => Bench::Guests(Box::new(LensOfBuilds::resume(head, lens, lab)?)),
             Some((lens, Artefact::Kernel(kernel))) => {
                 Bench::Kernels(Box::new(LensOfKernels::resume(head, lens, kernel, lab)?))
             }
         })
+    }
+
+    /// Where time is measured.
+    fn timed(settings: &Settings, tasks: u32, lab: &Lab<'_>) -> Result<Self, Error> {
+        let line = settings.measured_line();
+        let on = line.and_then(|line| line.on.as_ref());
+        if let (Some(on), Some(kernel)) = (on, line.and_then(|line| line.artefact.kernel()))
+            && let Some(release_file) = &on.release_file
+        {
+            return Ok(Bench::Installing(Box::new(InstallingHost::open(on, release_file, kernel, tasks, lab)?)));
+        }
+        let machine = on.map_or(Machine::Host, |on| Machine::Ssh(on.host.clone()));
+        Ok(Bench::Host(lab.machines.ready(&machine, lab.places, lab.stop)?))
     }
 
     /// The target that counts a subject, with names. `None` on a stop, and on a bench that does not count. Fails if the subject's build is not there any more.
@@ -105,7 +134,7 @@ impl Bench {
     ) -> Result<Option<CountingTarget>, Error> {
         let subject = resumable::subject(head, subject)?;
         let ready = match self {
-            Bench::Host(_) => return Ok(None),
+            Bench::Host(_) | Bench::Installing(_) => return Ok(None),
             Bench::Guests(lens) => lens.ready(subject, lens.is_whole(&head.subjects)?),
             Bench::Kernels(lens) => lens.ready(subject, lab),
         };
@@ -118,6 +147,7 @@ impl Bench {
     fn session(&self, clock: &dyn Clock) -> Session {
         let facts = match self {
             Bench::Host(ready) => ready.target.facts(),
+            Bench::Installing(host) => host.facts(),
             Bench::Guests(lens) => lens.facts(),
             Bench::Kernels(lens) => lens.facts(),
         };
@@ -130,6 +160,9 @@ fn counted(settings: &Settings) -> Option<(&LensSettings, &Artefact)> {
     let line = settings.measured_line()?;
     Some((&line.measure.counted()?.lens, &line.artefact))
 }
+
+/// How often in succession the connection to a host may be lost without any execution that counts.
+const MOST_CUTS: u32 = 3;
 
 /// Whether everything planned has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -195,7 +228,12 @@ impl GrowingRun {
         lab: &mut Lab<'_>,
     ) -> Result<Result<Machine, String>, Error> {
         match &self.bench {
+            Bench::Host(ReadyTarget { machine: machine @ Machine::Ssh(_), .. }) => {
+                ssh::check_size(directory).map_err(Error::target_as_usage)?;
+                Ok(Ok(machine.clone()))
+            }
             Bench::Host(_) => Ok(Ok(Machine::Host)),
+            Bench::Installing(host) => Ok(host.machine(directory)),
             Bench::Guests(lens) => lens.machine(artefact.command(), directory),
             Bench::Kernels(lens) => Ok(lens.machine(directory, lab)),
         }
@@ -237,6 +275,10 @@ impl GrowingRun {
             let seed = settings.seed + u64::from(*number);
             items.extend(match &self.bench {
                 Bench::Host(_) => block_of_commands(subjects, tasks, block, ordinal, settings.seed),
+                Bench::Installing(host) => {
+                    let cell = Cell { case: host.case().clone(), tasks };
+                    block_of_cell(subjects, (&cell, Some(host.timing())), (block, ordinal), settings.seed)
+                }
                 Bench::Guests(_) => {
                     let name = settings.measured_line().map_or("", MeasuredLine::program_name);
                     block_of_programs(subjects, (name, tasks), (block, ordinal), seed)
@@ -262,15 +304,45 @@ impl GrowingRun {
         if self.missing.is_empty() {
             return Ok(Gone::ToTheEnd);
         }
-        let gone = self.measure_missing(lab)?;
-        if gone == Gone::ToTheEnd {
-            self.missing.clear();
+        let mut cuts = 0;
+        loop {
+            let gone = self.measure_missing(lab)?;
+            let before = self.missing.len();
+            self.database.store.load_further(&mut self.record)?;
+            let lost = match gone {
+                Stretched::ToTheEnd => {
+                    self.missing.clear();
+                    return Ok(Gone::ToTheEnd);
+                }
+                Stretched::Stopped => return Ok(Gone::Stopped),
+                Stretched::ConnectionLost(error) => error,
+            };
+            self.missing = self.database.store.missing_items(self.record.id)?;
+            cuts = if self.missing.len() < before { 1 } else { cuts + 1 };
+            if cuts > MOST_CUTS {
+                return Err(lost);
+            }
+            if !self.is_back(lab)? {
+                return Err(lost);
+            }
         }
-        self.database.store.load_further(&mut self.record)?;
-        Ok(gone)
     }
 
-    fn measure_missing(&mut self, lab: &mut Lab<'_>) -> Result<Gone, Error> {
+    /// Waits for a host whose connection was lost. Whether it answers; of one on which builds are installed, more is found out before the next execution. Fails on a stop.
+    fn is_back(&self, lab: &Lab<'_>) -> Result<bool, Error> {
+        let on = self.record.settings.measured_line().and_then(|line| line.on.as_ref());
+        let (Some(on), Bench::Host(_)) = (on, &self.bench) else { return Ok(true) };
+        // Whoever only sends programs there does not switch it off.
+        let control = HostControl { power_cycle: Vec::new(), ..on.control.clone() };
+        let found = ssh::find_again((&on.host, &control), "", &lab.places.ssh_paths()?, lab.stop)?;
+        if lab.stop.is_set() { Err(Error::stopped()) } else { Ok(found.is_ok()) }
+    }
+
+    fn measure_missing(&mut self, lab: &mut Lab<'_>) -> Result<Stretched, Error> {
+        if let Bench::Installing(host) = &mut self.bench {
+            let (store, head) = (&mut self.database.store, &self.record.head);
+            return measure_installed(store, head, host, (&self.missing, self.limit_ms), lab);
+        }
         let (store, head) = (&mut self.database.store, &self.record.head);
         if let Bench::Host(ready) = &self.bench {
             return stretch(store, head, (ready.target.as_ref(), None), (&self.missing, self.limit_ms), lab);
@@ -280,13 +352,14 @@ impl GrowingRun {
         missing.sort_by_key(|item| item.subject);
         for items in missing.chunk_by(|x, y| x.subject == y.subject) {
             let Some((target, naming)) = self.bench.counting(head, items[0].subject, lab)? else {
-                return Ok(Gone::Stopped);
+                return Ok(Stretched::Stopped);
             };
-            if stretch(store, head, (target.as_ref(), Some(&naming)), (items, self.limit_ms), lab)? == Gone::Stopped {
-                return Ok(Gone::Stopped);
+            match stretch(store, head, (target.as_ref(), Some(&naming)), (items, self.limit_ms), lab)? {
+                Stretched::ToTheEnd => {}
+                ended => return Ok(ended),
             }
         }
-        Ok(Gone::ToTheEnd)
+        Ok(Stretched::ToTheEnd)
     }
 
     /// Saves what is known of the steps that were found, besides their values. Fails if the database cannot be written.
@@ -318,6 +391,39 @@ fn check_seeds(settings: &Settings) -> Result<(), Error> {
     ))
 }
 
+/// Installs what each item measures, and measures it. Fails if the host is lost, or if the database cannot be written.
+fn measure_installed(
+    store: &mut Store,
+    head: &RunHead,
+    host: &mut InstallingHost,
+    (items, limit_ms): (&[PlanItem], Option<u64>),
+    lab: &mut Lab<'_>,
+) -> Result<Stretched, Error> {
+    for item in items {
+        let subject = resumable::subject(head, item.subject)?;
+        let target = match host.ready(item.subject, subject, lab) {
+            Ok(target) => target,
+            Err(error) if error == Error::stopped() || lab.stop.is_set() => return Ok(Stretched::Stopped),
+            Err(error) => return Err(measure::host_lost(error.problem, head)),
+        };
+        match stretch(store, head, (target, None), (std::slice::from_ref(item), limit_ms), lab)? {
+            Stretched::ToTheEnd => host.measured(),
+            ended => return Ok(ended),
+        }
+    }
+    Ok(Stretched::ToTheEnd)
+}
+
+/// How measuring items ended.
+enum Stretched {
+    /// Each has ended.
+    ToTheEnd,
+    /// A stop was requested.
+    Stopped,
+    /// The connection to a host was lost, which an execution did not survive.
+    ConnectionLost(Error),
+}
+
 /// Measures items on one target, with names if it counts. `limit_ms`: time limit of each execution instead of the run's own.
 fn stretch(
     store: &mut Store,
@@ -325,7 +431,7 @@ fn stretch(
     (target, naming): (&dyn Target, Option<&Naming>),
     (items, limit_ms): (&[PlanItem], Option<u64>),
     lab: &mut Lab<'_>,
-) -> Result<Gone, Error> {
+) -> Result<Stretched, Error> {
     let targets = SubjectTargets::alone(target);
     let planned = PlannedRun {
         targets: Targets::shared(&targets),
@@ -339,7 +445,8 @@ fn stretch(
         jobs: NonZeroUsize::MIN,
     };
     Ok(match measure::stretch(store, head, &planned, lab)? {
-        Stretch::Whole | Stretch::BudgetUsed(_) => Gone::ToTheEnd,
-        Stretch::Stopped => Gone::Stopped,
+        Stretch::Whole | Stretch::BudgetUsed(_) => Stretched::ToTheEnd,
+        Stretch::Stopped => Stretched::Stopped,
+        Stretch::ConnectionLost(error) => Stretched::ConnectionLost(error),
     })
 }

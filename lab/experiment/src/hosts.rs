@@ -2,11 +2,10 @@
 
 use crate::error::Error;
 use crate::places::Places;
-use crate::settings_file::{self, USUAL_FILE};
-use faultline_model::machine::SshHost;
-use faultline_targets::ssh::{self, HostControl};
+use crate::settings_file::{self, Table, USUAL_FILE};
+use faultline_model::machine::{HostControl, SshHost};
+use faultline_targets::ssh;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,22 +17,6 @@ const USUAL_REBOOT: [&str; 2] = ["systemctl", "reboot"];
 
 /// How long a host may take to come back if nothing else is declared.
 const USUAL_BACK_LIMIT: Duration = Duration::from_secs(5 * 60);
-
-/// The content of a file; other readers check the other tables.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    #[serde(default)]
-    host: BTreeMap<String, toml::Spanned<Entry>>,
-    #[serde(default, rename = "variant")]
-    _variants: Option<IgnoredAny>,
-    #[serde(default, rename = "subject")]
-    _subjects: Option<IgnoredAny>,
-    #[serde(default, rename = "notify")]
-    _notify: Option<IgnoredAny>,
-    #[serde(default, rename = "quirk")]
-    _quirks: Option<IgnoredAny>,
-}
 
 /// A host, as it is written.
 #[derive(Debug, Deserialize)]
@@ -70,7 +53,7 @@ impl Hosts {
     pub fn read(places: &Places) -> Result<Self, Error> {
         let file = places.settings.as_deref().unwrap_or(Path::new(USUAL_FILE));
         match settings_file::read(file) {
-            Ok(text) => Self::parse(&text, file),
+            Ok(text) => Self::of_text(&text, file),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && places.settings.is_none() => {
                 Ok(Self::default())
             }
@@ -78,11 +61,13 @@ impl Hosts {
         }
     }
 
-    fn parse(text: &str, file: &Path) -> Result<Self, Error> {
-        let parsed: File = settings_file::parse(text, file, HINT)?;
+    /// Those that the text of a file declares. Fails if it declares something impossible.
+    pub fn of_text(text: &str, file: &Path) -> Result<Self, Error> {
+        let written: Option<BTreeMap<String, toml::Spanned<Entry>>> =
+            settings_file::table(text, file, Table::Host, HINT)?;
         let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut hosts = BTreeMap::new();
-        for (name, entry) in parsed.host {
+        for (name, entry) in written.unwrap_or_default() {
             let at = entry.span();
             let declared = entry.into_inner().declared(directory).map_err(|problem| {
                 let problem = format!("host '{}': {problem}", name.escape_debug());
@@ -91,6 +76,11 @@ impl Hosts {
             hosts.insert(name, declared);
         }
         Ok(Hosts(hosts))
+    }
+
+    /// The names of the hosts.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
     }
 
     /// The host that a machine means, if that is nothing but a declared name.
@@ -156,7 +146,7 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<Hosts, Error> {
-        Hosts::parse(text, Path::new("lab/faultline.toml"))
+        Hosts::of_text(text, Path::new("lab/faultline.toml"))
     }
 
     fn named(hosts: &Hosts, text: &str) -> Option<DeclaredHost> {

@@ -54,10 +54,15 @@ pub fn bring_up(
     if lab.stop.is_set() { Err(Error::stopped()) } else { Ok(up) }
 }
 
-fn said(not_up: &NotUp, host: &SshHost) -> Error {
+/// Why a host is not up, for people.
+pub(crate) fn said(not_up: &NotUp, host: &SshHost) -> Error {
     let name = host.destination();
     match not_up {
         NotUp::Unreachable(why) => Error::usage(why.clone(), "nothing was installed"),
+        NotUp::CutOff(why) => Error::failed(
+            format!("the connection to {name} was lost during the installation: {why}"),
+            "install again: nothing is known of its end",
+        ),
         NotUp::NotInstalled(why) => {
             Error::failed(format!("the installation on {name} failed: {why}"), "the host was not rebooted")
         }
@@ -72,7 +77,7 @@ fn said(not_up: &NotUp, host: &SshHost) -> Error {
                 Some(Err(why)) => format!("switching it off and on failed: {why}"),
             };
             Error::failed(
-                format!("{name} did not come back within {} s of its reboot; {cycled}", limit.as_secs_f64()),
+                format!("{name} did not come back within {} s; {cycled}", limit.as_secs_f64()),
                 "`back_limit` and `power_cycle` in `[host.NAME]` say how long to wait, and what to do then",
             )
         }

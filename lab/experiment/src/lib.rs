@@ -6,15 +6,19 @@
 
 mod check;
 mod command_words;
+mod commit_comparison;
 mod comparison;
 mod conclusion;
 mod database;
 mod delete;
 mod error;
+mod failing_target;
 mod growing;
 pub mod hosts;
 mod imports;
 pub mod install;
+mod installed;
+pub mod jobs;
 mod lab;
 pub mod lens;
 mod mark;
@@ -40,6 +44,7 @@ pub mod whole_file;
 
 pub use check::{CheckRequest, check};
 pub use command_words::command_words;
+pub use commit_comparison::{MeasuredCommit, compare_commits};
 pub use comparison::{LiveComparisonRequest, USUAL_LEVEL, compare};
 pub use conclusion::{AppliedGate, Concluded, Conclusion, Measured};
 pub use database::{Copied, CopyProgress, check_writable, copy_database};

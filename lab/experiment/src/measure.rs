@@ -39,10 +39,11 @@ pub(crate) enum Stretch {
     BudgetUsed(Vec<u32>),
     /// A stop was requested.
     Stopped,
+    /// The connection to a host was lost; the execution does not count.
+    ConnectionLost(Error),
 }
 
-/// Measures items of a run, and reports events. Fails if the database cannot be written, if a system setting could not be restored, or
-/// if the connection to a host was lost.
+/// Measures items of a run, and reports events. Fails if the database cannot be written, or if a system setting could not be restored.
 pub(crate) fn stretch(
     store: &mut Store,
     head: &RunHead,
@@ -56,18 +57,19 @@ pub(crate) fn stretch(
         Completion::Finished => Ok(Stretch::Whole),
         Completion::BudgetUsed(left) => Ok(Stretch::BudgetUsed(left)),
         Completion::Stopped => Ok(Stretch::Stopped),
-        Completion::ConnectionLost(text) => Err(Error::failed(
-            text,
-            format!(
-                "everything measured is saved; `faultline resume {}` continues when the host answers again",
-                head.id
-            ),
-        )),
+        Completion::ConnectionLost(text) => Ok(Stretch::ConnectionLost(host_lost(text, head))),
         Completion::LeftChanged(text) => Err(Error::failed(
             text,
             format!("restore it by hand; everything measured is saved, and `faultline resume {}` continues", head.id),
         )),
     }
+}
+
+/// The error for a host that cannot be reached any more.
+pub(crate) fn host_lost(problem: String, head: &RunHead) -> Error {
+    let hint =
+        format!("everything measured is saved; `faultline resume {}` continues when the host answers again", head.id);
+    Error::failed(problem, hint)
 }
 
 /// What a lens run needs in addition.
@@ -80,7 +82,7 @@ pub(crate) struct UnderLens<'a> {
 }
 
 /// Measures what is missing of a run with one subject. `limit_ms`: time limit of each execution instead of the run's own. Fails if the database
-/// cannot be written, or if a system setting could not be restored.
+/// cannot be written, if a system setting could not be restored, or if the connection to a host was lost.
 pub(crate) fn to_the_end(
     store: &mut Store,
     run: RunId,
@@ -104,6 +106,7 @@ pub(crate) fn to_the_end(
     };
     match stretch(store, &head, &planned, lab)? {
         Stretch::Stopped => return Ok(Ended::Stopped),
+        Stretch::ConnectionLost(error) => return Err(error),
         Stretch::BudgetUsed(left) => store.skip_items(run, &left)?,
         Stretch::Whole => {}
     }

@@ -9,6 +9,7 @@ use faultline_model::facts::Facts;
 use faultline_model::history::change::PlacedEvent;
 use faultline_model::history::{HistoryResults, HistorySeries};
 use faultline_model::imported::ImportedLine;
+use faultline_model::machine_facts::SessionFacts;
 use faultline_model::named_change::{ChangePlace, SeriesName};
 use faultline_model::plan::KindOfRun;
 use faultline_model::record::{RunHead, RunId, RunLine, RunProgress, RunRecord};
@@ -173,6 +174,11 @@ pub fn save_notified(series: &SeriesName, change: &ChangePlace, places: &Places)
 /// A line for each run, the newest first. Fails if the database cannot be read.
 pub fn runs(places: &Places) -> Result<Vec<RunLine>, Error> {
     Ok(database::existing(places)?.list_runs()?)
+}
+
+/// The facts of the newest sessions of runs, up to `most`, the newest first. Fails if the database cannot be read.
+pub fn newest_facts(most: u32, places: &Places) -> Result<Vec<SessionFacts>, Error> {
+    Ok(database::existing(places)?.newest_facts(most)?)
 }
 
 /// How far each run of a history is, the newest first. Fails if the database cannot be read.

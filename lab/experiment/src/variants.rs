@@ -4,14 +4,13 @@
 
 use crate::command_words::{command_words, words};
 use crate::error::Error;
-use crate::settings_file::{self, USUAL_FILE};
+use crate::hosts::Hosts;
+use crate::settings_file::{self, Table, USUAL_FILE};
 use faultline_model::machine::Machine;
 use faultline_model::role::Role;
 use faultline_model::setup::Setup;
 use faultline_model::subject::Subject;
 use faultline_targets::search_path::{is_executable, program_file};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -20,23 +19,6 @@ const KEYS: &str = "env.NAME, sysctl.NAME, /sys/FILE, programs, compiler, source
 
 /// The name of a side that changes nothing.
 const BASELINE: &str = "baseline";
-
-/// The content of a file.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    #[serde(default)]
-    variant: BTreeMap<String, Setup>,
-    /// Hosts, subjects of histories, their quirks, and who is notified of their changes, which other readers check.
-    #[serde(default, rename = "host")]
-    _hosts: Option<IgnoredAny>,
-    #[serde(default, rename = "subject")]
-    _subjects: Option<IgnoredAny>,
-    #[serde(default, rename = "notify")]
-    _notify: Option<IgnoredAny>,
-    #[serde(default, rename = "quirk")]
-    _quirks: Option<IgnoredAny>,
-}
 
 /// Declared variants.
 #[derive(Debug, Default)]
@@ -61,6 +43,8 @@ impl Variants {
             }
         };
         let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        // Sides may be on declared hosts.
+        Hosts::of_text(&text, file)?;
         Ok(Variants { declared: parse(&text, file, directory)?, file: file.to_owned() })
     }
 
@@ -190,11 +174,16 @@ fn merge(setup: &mut Setup, over: &Setup) {
     setup.partners.extend(over.partners.iter().map(|(role, machine)| (role.clone(), machine.clone())));
 }
 
+/// Fails if the text of a file declares an impossible variant.
+pub fn check(text: &str, file: &Path) -> Result<(), Error> {
+    parse(text, file, Path::new(".")).map(drop)
+}
+
 /// Parses a file's text. Paths in it are relative to its own directory.
 fn parse(text: &str, file: &Path, directory: &Path) -> Result<BTreeMap<String, Setup>, Error> {
     let hint = "a variant is a table: `[variant.NAME]` with environment, sysctl, sysfs, programs, compiler, sources, on, kernel, workload, command, directory or partners";
-    let parsed: File = settings_file::parse(text, file, hint)?;
-    let mut declared = parsed.variant;
+    let written: Option<BTreeMap<String, Setup>> = settings_file::table(text, file, Table::Variant, hint)?;
+    let mut declared = written.unwrap_or_default();
     for setup in declared.values_mut() {
         let Setup { programs, sources, kernel, directory: command_directory, .. } = setup;
         for path in [programs, sources, kernel, command_directory].into_iter().flatten() {
@@ -283,6 +272,6 @@ partners = { receiver = "host", forwarder = "host" }
         let wrong = |text| told(parse(text, Path::new("f.toml"), Path::new(".")).unwrap_err());
         assert!(wrong("[variant.a]\nsysctrl = {}\n").starts_with("f.toml:2: unknown field `sysctrl`"));
         assert!(wrong("[variant.a\n").starts_with("f.toml:1: "));
-        assert!(wrong("[variants.a]\n").starts_with("f.toml:1: unknown field `variants`"));
+        assert!(wrong("[variants.a]\n").starts_with("f.toml:1: unknown table `variants`; there are "));
     }
 }

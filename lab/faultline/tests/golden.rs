@@ -145,6 +145,8 @@ const BAD: &[&[&str]] = &[
     &["serve", "--token-file", "/nowhere/at/all"],
     &["serve", "--token-file", "Cargo.toml"],
     &["serve", "--host", "lab.example:443"],
+    &["serve", "--config", "/nowhere/at/all"],
+    &["serve", "--config", "Cargo.toml"],
     &["serve", "--new-token", "/nowhere/at/all"],
     &["export-site"],
 ];

@@ -612,6 +612,7 @@ mod generated {
             line: CommitLine { commits: (0..commits).map(commit).collect() },
             recipe,
             tools: Some(BuildTools { digest: "1".to_owned(), versions: BTreeMap::new() }),
+            on: None,
             releases: Vec::new(),
             artefact: Artefact::Command(vec![command.to_owned()]),
         };

@@ -13,6 +13,7 @@ use faultline_model::artefact::Artefact;
 use faultline_model::commit::{CommitInfo, CommitLine};
 use faultline_model::count::Count;
 use faultline_model::drill::{self, DrillSettings, Next, Noise};
+use faultline_model::line_host::LineHost;
 use faultline_model::machine::Machine;
 use faultline_model::named_change::NamedChange;
 use faultline_model::plan::{
@@ -41,6 +42,8 @@ pub struct BisectRequest {
     pub recipe: Recipe,
     /// What is measured of a build.
     pub artefact: Artefact,
+    /// The host over SSH on which time is measured; `None` for this host.
+    pub on: Option<LineHost>,
     /// How the line is searched.
     pub search: DrillSettings,
     /// How random layouts are drawn.
@@ -191,6 +194,7 @@ pub(crate) fn search_with(
         tools: Some(commits.tools(&request.recipe, lab)?),
         releases: Vec::new(),
         artefact: request.artefact.clone(),
+        on: request.on.clone(),
     };
     let search = LineSearch {
         measured,

@@ -50,6 +50,7 @@ pub fn drill_in(drilled: &Drilled<'_>, commits: &dyn Commits, lab: &mut Lab<'_>)
         new: place.latest.clone(),
         recipe: subject.recipe.clone(),
         artefact: subject.artefact.clone(),
+        on: subject.on.clone(),
         search,
         layouts: LayoutKind::default(),
         measure: over.measure.clone(),

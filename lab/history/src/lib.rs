@@ -10,6 +10,7 @@ mod commits;
 pub mod declared;
 pub mod drill;
 pub mod explain;
+pub mod jobs;
 mod linked_files;
 pub mod linker;
 pub mod mark;

@@ -28,11 +28,19 @@ pub struct Over<'a> {
 
 /// What a call asks for.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked {
-    /// Commits that could not be measured are tried again.
-    pub retry: bool,
-    /// Number of commits that were measured since the call began, which count for adaptive picking.
-    pub measured: u32,
+pub enum Asked<'a> {
+    /// What has no result.
+    Missing {
+        /// Commits that could not be measured are tried again.
+        retry: bool,
+        /// Number of commits that were measured since the call began, which count for adaptive picking.
+        measured: u32,
+    },
+    /// One commit, although it has a result.
+    Again {
+        /// Its full name.
+        commit: &'a str,
+    },
 }
 
 impl<'a> Over<'a> {
@@ -88,7 +96,7 @@ impl<'a> Over<'a> {
     pub(crate) fn asked(&self, commits: &dyn Commits, lab: &Lab<'_>) -> Result<Now, Error> {
         let subject = self.subject;
         let measure = self.measure.settings(lab)?;
-        let machine = measuring_machine(&measure, &subject.artefact, lab)?;
+        let machine = measuring_machine(&measure, &subject.artefact, subject.on.as_ref(), lab)?;
         let measured = MeasuredLine {
             measure,
             repository: absolute(&subject.repository)?,
@@ -98,6 +106,7 @@ impl<'a> Over<'a> {
             tools: Some(commits.tools(&subject.recipe, lab)?),
             releases: subject.which.releases().to_vec(),
             artefact: subject.artefact.clone(),
+            on: subject.on.clone(),
         };
         let history = HistorySettings {
             measured,
@@ -134,7 +143,7 @@ impl<'a> Over<'a> {
     pub fn planned(&self, commits: &dyn Commits, retry: bool, lab: &Lab<'_>) -> Result<Vec<PlannedCommit>, Error> {
         let now = self.asked(commits, lab)?;
         let known = self.comparable(&now.settings, lab.places)?;
-        Ok(self.plan(&commits.walk(&self.subject.which, lab)?, known, &now, Asked { retry, measured: 0 }))
+        Ok(self.plan(&commits.walk(&self.subject.which, lab)?, known, &now, Asked::Missing { retry, measured: 0 }))
     }
 
     /// The same, with the comparable runs. Adaptive picking compares neighbours, so it goes by what the tools of now have built; commits with results of other tools
@@ -144,23 +153,31 @@ impl<'a> Over<'a> {
         walked: &Walked,
         known: Vec<StoredHistory>,
         now: &Now,
-        asked: Asked,
+        asked: Asked<'_>,
     ) -> Vec<PlannedCommit> {
         let is_adaptive = self.subject.which.adaptive().is_some();
         let counting: Vec<&StoredHistory> = known.iter().filter(|run| !is_adaptive || now.has_tools_of(run)).collect();
         let (newest, of_any_tools) = (newest(counting.iter().copied()), newest(&known));
+        let (retry, measured) = match asked {
+            Asked::Missing { retry, measured } => (retry, measured),
+            Asked::Again { .. } => (false, 0),
+        };
         let (picked, again) = match self.subject.which.adaptive() {
             None => (picked(walked, &self.subject.which), Vec::new()),
-            Some(most) => self.picked_adaptively(walked, &counting, most.saturating_sub(asked.measured)),
+            Some(most) => self.picked_adaptively(walked, &counting, most.saturating_sub(measured)),
         };
         // Adaptive picking has no list of its own that a commit that failed could be on.
         let planned = |(position, commit): (usize, &CommitInfo)| {
             let is_picked = picked.binary_search(&position).is_ok();
             let is_measured = newest.get(commit.id.as_str()).copied();
             let before = of_any_tools.get(commit.id.as_str()).copied();
-            let is_wanted = (is_picked && is_measured.is_none())
-                || ((is_picked || is_adaptive) && asked.retry && is_measured == Some(false))
+            let is_missing = (is_picked && is_measured.is_none())
+                || ((is_picked || is_adaptive) && retry && is_measured == Some(false))
                 || again.binary_search(&position).is_ok();
+            let is_wanted = match asked {
+                Asked::Missing { .. } => is_missing,
+                Asked::Again { commit: again } => commit.id == again,
+            };
             let planned = PlannedCommit {
                 subject: self.subject.name.clone(),
                 tasks: self.measure.tasks(),

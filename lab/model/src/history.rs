@@ -2,6 +2,7 @@
 
 pub mod certainty;
 pub mod change;
+pub mod compared;
 pub mod gate;
 pub mod moved;
 pub mod notice;

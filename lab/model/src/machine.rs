@@ -3,10 +3,12 @@
 //!
 //! Plain data: `targets` finds out whether such a machine is available.
 
+mod host_control;
 mod shape;
 mod ssh_host;
 mod words;
 
+pub use host_control::HostControl;
 pub use shape::{MOST_CPUS, MachineShape};
 pub use ssh_host::SshHost;
 

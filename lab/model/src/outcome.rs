@@ -94,6 +94,19 @@ pub enum Outcome {
     Interrupted,
 }
 
+impl Outcome {
+    /// What the program, or the guest's console, printed last, if it was kept.
+    pub fn last_output(&self) -> Option<&str> {
+        match self {
+            Outcome::Crashed { stderr, .. } | Outcome::Exited { stderr, .. } => Some(stderr.as_str()),
+            Outcome::GuestFailed { console, .. } => Some(console.as_str()),
+            Outcome::PartnerFailed { outcome, .. } => outcome.last_output(),
+            _ => None,
+        }
+        .filter(|text: &&str| !text.trim().is_empty())
+    }
+}
+
 /// Why nothing was counted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]

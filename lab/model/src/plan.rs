@@ -8,6 +8,7 @@ use crate::commit::{CommitInfo, CommitLine};
 use crate::count::Count;
 use crate::drill::{DrillSettings, Unusable};
 use crate::lens::settings::LensSettings;
+use crate::line_host::LineHost;
 use crate::named_change::NamedChange;
 use crate::recipe::{BuildTools, Recipe};
 use crate::relink::LayoutKind;
@@ -227,6 +228,9 @@ pub struct MeasuredLine {
     /// What is measured of a build.
     #[serde(flatten)]
     pub artefact: Artefact,
+    /// The host over SSH on which time is measured; `None` for this host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<LineHost>,
 }
 
 impl MeasuredLine {

@@ -21,6 +21,12 @@ pub struct Timeline {
     pub tasks: u32,
     /// Whether values are exact counts, without intervals.
     pub is_exact: bool,
+    /// What tells the history from others, in words: subject, measure, tasks.
+    pub name: String,
+    /// The value of its first measured commit, to which a relative axis refers; `None` without one above 0.
+    pub base: Option<f64>,
+    /// Histories whose commits have places among those of this one, so that one plot can show them together.
+    pub related: Vec<RelatedHistory>,
     /// Number of all commits of the history.
     pub commits: u32,
     /// First position of the range.
@@ -35,6 +41,8 @@ pub struct Timeline {
     pub whole: Vec<Bucket>,
     /// All steps of the history.
     pub steps: Vec<StepMark>,
+    /// Smallest change that is a step, as a share of the value before.
+    pub least_change: f64,
     /// All quirks of the history.
     pub quirks: Vec<QuirkMark>,
 }
@@ -42,6 +50,85 @@ pub struct Timeline {
 impl Timeline {
     /// Value of `format`.
     pub const FORMAT: &'static str = "faultline-timeline/1";
+}
+
+/// A history that can be drawn with another one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct RelatedHistory {
+    /// Identifies it in addresses.
+    pub id: String,
+    /// What tells it from others, in words.
+    pub name: String,
+    /// Unit of its values.
+    pub unit: String,
+}
+
+/// Further histories in the range of one, placed on its line of commits. `format` is [`Beside::FORMAT`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct Beside {
+    /// Name and version of this structure.
+    pub format: String,
+    /// The history on whose line they are placed.
+    pub id: String,
+    /// First position of the range.
+    pub from: u32,
+    /// Last position of the range.
+    pub to: u32,
+    /// The histories, in the order in which they were asked for.
+    pub series: Vec<BesideSeries>,
+}
+
+impl Beside {
+    /// Value of `format`.
+    pub const FORMAT: &'static str = "faultline-beside/1";
+}
+
+/// A history on the line of another one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct BesideSeries {
+    /// Identifies it in addresses.
+    pub id: String,
+    /// What tells it from others, in words.
+    pub name: String,
+    /// Unit of its values. Lower is better.
+    pub unit: String,
+    /// Whether values are exact counts, without intervals.
+    pub is_exact: bool,
+    /// The value of its first measured commit; `None` without one above 0.
+    pub base: Option<f64>,
+    /// Number of its commits with a result that have no place on the line: they lie before its first common commit, or after the last.
+    pub outside: u32,
+    /// Its commits with a result in the range; empty if they are in buckets.
+    pub marks: Vec<PlacedMark>,
+    /// The range in buckets, if it has too many commits.
+    pub buckets: Vec<PlacedBucket>,
+}
+
+/// A commit of another history.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct PlacedMark {
+    /// Its place on the line: a position, or between two of them if the line does not have the commit.
+    pub at: f64,
+    /// Whether commits without a result lie between it and the one before it here.
+    pub is_after_gap: bool,
+    /// The commit, at its position in its own history; without the values of single executions.
+    pub mark: CommitMark,
+}
+
+/// Consecutive commits of another history together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct PlacedBucket {
+    /// Place of its first commit on the line.
+    pub from: f64,
+    /// Place of its last commit.
+    pub to: f64,
+    /// The commits, at their positions in their own history.
+    pub bucket: Bucket,
 }
 
 /// A commit.
@@ -130,10 +217,29 @@ pub struct StepMark {
     pub is_better: bool,
     /// How certain it is that the program changed.
     pub certainty: Certainty,
-    /// The word for its state.
+    /// The word for its state; empty if nothing is known of it.
     pub state: String,
     /// What was said of it, and which parts quirks and commits have, a line for each.
     pub said: Vec<String>,
+}
+
+/// The steps of a history by a smallest change that a reader has chosen. `format` is [`StepsFound::FORMAT`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct StepsFound {
+    /// Name and version of this structure.
+    pub format: String,
+    /// Identifies the history in addresses.
+    pub id: String,
+    /// Smallest change that is a step, as a share of the value before.
+    pub least_change: f64,
+    /// The steps. Nothing is known of their states, which belong to the steps by the usual smallest change.
+    pub steps: Vec<StepMark>,
+}
+
+impl StepsFound {
+    /// Value of `format`.
+    pub const FORMAT: &'static str = "faultline-steps/1";
 }
 
 /// A change of the surroundings.

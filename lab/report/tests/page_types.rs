@@ -2,7 +2,7 @@
 
 use faultline_model::comparison::Comparison;
 use faultline_model::summary::RunSummary;
-use faultline_model::timeline::Timeline;
+use faultline_model::timeline::{Beside, StepsFound, Timeline};
 use std::collections::BTreeMap;
 use std::{env, fs};
 use ts_rs::{Config, TS, TypeVisitor};
@@ -34,6 +34,8 @@ fn types() -> String {
     declarations.visit::<RunSummary>();
     declarations.visit::<Comparison>();
     declarations.visit::<Timeline>();
+    declarations.visit::<Beside>();
+    declarations.visit::<StepsFound>();
     let all: Vec<String> = declarations.found.into_values().collect();
     format!("{HEAD}\n{}", compact(&all.join("\n")))
 }

@@ -78,7 +78,7 @@ pub(crate) fn execution(run: &PlannedRun<'_>, item: &PlanItem) -> Execution {
         workload: item.cell.case.workload.clone(),
         arguments,
         limit: run.limit.unwrap_or(usual),
-        directory: setup.directory.as_ref().filter(|_| !is_of_built_kernel(run.subjects, item)).map(PathBuf::from),
+        directory: setup.directory.as_ref().filter(|_| !is_built_to_boot(run.subjects, item)).map(PathBuf::from),
         environment: environment(&setup),
         system_settings: setup.system_files().collect(),
     }
@@ -167,10 +167,10 @@ fn setup<'a>(subjects: &'a [Subject], item: &PlanItem) -> Cow<'a, Setup> {
     subjects.get(item.subject.at()).map_or_else(Cow::default, |subject| Cow::Borrowed(&subject.setup))
 }
 
-/// Whether the subject is a kernel that was built for the run: its directory holds the build, and nothing runs there.
-fn is_of_built_kernel(subjects: &[Subject], item: &PlanItem) -> bool {
+/// Whether the subject was built for the run to be booted, in a guest or on a host: its directory holds the build, and nothing runs there.
+fn is_built_to_boot(subjects: &[Subject], item: &PlanItem) -> bool {
     let subject = subjects.get(item.subject.at());
-    subject.is_some_and(|subject| subject.build.is_some() && matches!(subject.what, SubjectKind::Kernel { .. }))
+    subject.is_some_and(|subject| subject.build.is_some() && !matches!(subject.what, SubjectKind::Program { .. }))
 }
 
 /// Environment variables. Workloads that compile take their compiler from `CC`.

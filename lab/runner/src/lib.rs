@@ -26,7 +26,7 @@ pub use clock::{Clock, SystemClock};
 pub use comparison::{ComparisonRequest, SideMachine, plan_comparison};
 pub use completion::Completion;
 pub use observer::{Observer, RunProgress, Stage};
-pub use plan::{Plan, block_of_commands, plan};
+pub use plan::{Plan, block_of_cell, block_of_commands, plan, timing_of_case};
 pub use planned::{NoTarget, PlannedRun, SubjectTargets, Targets};
 pub use request::{Request, RequestError};
 pub use run::run;

@@ -3,7 +3,7 @@
 //! The order is that of randomised complete blocks: each block holds every cell once, in seeded random order. So drift over
 //! time affects all cells alike, and a run that is cut short has all cells equally often.
 
-use crate::suite::{GIVEN_COMMAND, SuiteTiming};
+use crate::suite::{GIVEN_COMMAND, Suite, SuiteTiming};
 use crate::{Request, RequestError, select, size};
 use faultline_model::cell::{Case, Cell, TaskMode};
 use faultline_model::describe::{Style, WorkloadInfo};
@@ -284,13 +284,28 @@ pub(crate) fn order(cells: &[Planned], repeats: u32, seed: u64) -> Vec<PlanItem>
 pub fn block_of_commands(subjects: &[SubjectIndex], tasks: u32, block: u32, ordinal: u32, seed: u64) -> Vec<PlanItem> {
     let (workload, variant) = GIVEN_COMMAND;
     let case = Case { workload: workload.to_owned(), variant: variant.to_owned(), mode: TaskMode::Process };
-    let cell = Cell { case, tasks };
+    block_of_cell(subjects, (&Cell { case, tasks }, None), (block, ordinal), seed)
+}
+
+/// The same with a cell instead of a command, and its phases.
+pub fn block_of_cell(
+    subjects: &[SubjectIndex],
+    (cell, timing): (&Cell, Option<Timing>),
+    (block, ordinal): (u32, u32),
+    seed: u64,
+) -> Vec<PlanItem> {
     let mut order = subjects.to_vec();
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     random.set_stream(u64::from(block));
     order.shuffle(&mut random);
-    let item = |(ordinal, subject)| PlanItem { ordinal, block, subject, cell: cell.clone(), timing: None, seed: None };
+    let item = |(ordinal, subject)| PlanItem { ordinal, block, subject, cell: cell.clone(), timing, seed: None };
     (ordinal..).zip(order).map(item).collect()
+}
+
+/// The phases of a looping case where none are asked for: those of the full suite. Fails if it runs once.
+pub fn timing_of_case(case: &Case, workloads: &[WorkloadInfo]) -> Result<Timing, RequestError> {
+    let phases = timing(&Request::default(), &Suite::Full.timing(), case, workloads)?;
+    phases.ok_or_else(|| RequestError::new(format!("{case} runs once"), "choose a workload that loops"))
 }
 
 #[cfg(test)]

@@ -167,7 +167,7 @@ impl Scenario {
             Kind::History(_, repeats) => {
                 let subject = self.subject(*repeats);
                 let over = Over { subject: &subject, measure: &subject.measures[0] };
-                match measure(&over, Asked { retry: false, measured: 0 }, commits, lab)? {
+                match measure(&over, Asked::Missing { retry: false, measured: 0 }, commits, lab)? {
                     Ran::Measured { measured, .. } | Ran::Continued(measured) => Ok(measured),
                     Ran::Nothing { picked } => {
                         Err(Error::failed(format!("{picked} commits have results"), "begin anew"))
@@ -192,6 +192,7 @@ impl Scenario {
             },
             recipe: recipe(),
             artefact: Artefact::Command(vec!["./program".to_owned()]),
+            on: None,
             measures: vec![MeasureRequest::Time { pin: PinPolicy::None, tasks: 1 }],
             repeats,
             seeds_by_ends: false,
@@ -209,6 +210,7 @@ impl Scenario {
             new: "new".to_owned(),
             recipe: recipe(),
             artefact: Artefact::Command(vec!["./program".to_owned()]),
+            on: None,
             search: history.settings,
             layouts: LayoutKind::default(),
             measure: MeasureRequest::Time { pin: PinPolicy::None, tasks: 1 },

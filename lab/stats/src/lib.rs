@@ -19,6 +19,7 @@ mod interval;
 pub mod lens;
 mod linked_changes;
 mod machine;
+pub mod machines;
 mod median;
 mod method;
 mod progress;

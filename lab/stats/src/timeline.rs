@@ -3,7 +3,35 @@
 use crate::median::median;
 use faultline_model::history::{HistoryPoint, PointResult};
 use faultline_model::timeline::{Bucket, BucketLevel};
+use std::collections::HashMap;
 use std::ops::Range;
+
+/// Where the commits of another history lie on a line of commits: at the position of the same commit, or, if the line does not have it, between those of its
+/// neighbours that the line has. `None` for those before the first common commit and after the last.
+pub fn places(line: &[HistoryPoint], other: &[HistoryPoint]) -> Vec<Option<f64>> {
+    let positions: HashMap<&str, usize> =
+        line.iter().enumerate().map(|(at, point)| (point.commit.id.as_str(), at)).collect();
+    let mut places = vec![None; other.len()];
+    let mut before: Option<(usize, f64)> = None;
+    for (at, point) in other.iter().enumerate() {
+        let Some(&position) = positions.get(point.commit.id.as_str()) else { continue };
+        let place = position as f64;
+        if let Some((first, from)) = before {
+            let gap = (at - first) as f64;
+            for (step, between) in places[first + 1..at].iter_mut().enumerate() {
+                *between = Some(from + (place - from) * (step + 1) as f64 / gap);
+            }
+        }
+        places[at] = Some(place);
+        before = Some((at, place));
+    }
+    places
+}
+
+/// The value of the first measured commit, if it is above 0: what a relative axis refers to.
+pub fn base(points: &[HistoryPoint]) -> Option<f64> {
+    points.iter().find_map(HistoryPoint::value).filter(|value| *value > 0.0)
+}
 
 /// The commits at these positions in at most `most` buckets of equal numbers of commits, or one more or less. Positions beyond the last commit are ignored.
 /// No bucket is empty. `most`: at least 1.
@@ -97,6 +125,24 @@ mod tests {
             let measured: u32 = buckets.iter().map(|bucket| bucket.measured).sum();
             assert_eq!((unusable, measured), (21, 982));
         }
+    }
+
+    #[test]
+    fn commits_of_another_history_lie_between_those_that_both_have() {
+        let of = |commits: &[usize]| commits.iter().map(|at| point(*at, Some(1.0))).collect::<Vec<_>>();
+        let line = of(&[0, 10, 20, 40]);
+        let other = of(&[5, 10, 13, 16, 20, 40, 50]);
+        let expected = [None, Some(1.0), Some(1.0 + 1.0 / 3.0), Some(1.0 + 2.0 / 3.0), Some(2.0), Some(3.0), None];
+        assert_eq!(places(&line, &other), expected);
+        assert_eq!(places(&line, &of(&[1, 2])), [None, None]);
+        assert_eq!(places(&[], &other), [None; 7]);
+    }
+
+    #[test]
+    fn the_base_is_the_first_value_above_zero_or_none() {
+        assert_eq!(base(&[point(0, None), point(1, Some(3.0)), point(2, Some(4.0))]), Some(3.0));
+        assert_eq!(base(&[point(0, Some(0.0)), point(1, Some(3.0))]), None);
+        assert_eq!(base(&[point(0, None)]), None);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::gather::about;
 use crate::progress::Standing;
 use crate::repeat::Repeat;
+use faultline_model::describe::Style;
 use faultline_model::drill::{TrialResult, Unusable};
 use faultline_model::outcome::{GuestFailure, Outcome};
 use faultline_model::plan::{LineMeasure, PlanItem};
@@ -38,7 +39,10 @@ pub(crate) fn why(attempt: &Attempt) -> Unusable {
 pub(crate) fn value(record: &RunRecord, measure: &LineMeasure, item: &PlanItem, attempt: &Attempt) -> Option<f64> {
     match measure {
         LineMeasure::Timed(_) => {
-            Repeat::of(about(&record.workloads, item).style, item.block, attempt).map(|repeat| repeat.value)
+            let style = about(&record.workloads, item).style;
+            let value = Repeat::of(style, item.block, attempt)?.value;
+            // Seconds, of a workload that loops per operation, so that less is better whatever runs.
+            Some(if style == Style::Loop { 1.0 / value } else { value }).filter(|value| value.is_finite())
         }
         LineMeasure::Counted(counted) => {
             attempt.reading.as_ref().map(|reading| reading.per_operation(counted.what.of(&reading.totals)))

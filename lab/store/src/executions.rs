@@ -1,31 +1,37 @@
 //! Executions of a run without loading the run: some of their lines, and a range of the samples of one.
 
-use crate::connection::{Connection, Purpose, Result, Row, from_json, params};
+use crate::connection::{Connection, Purpose, Result, Row, Value, from_json, params};
 use crate::load::{item, read_measure};
 use crate::{Store, StoreError};
 use faultline_model::execution::{ExecutionLine, SampleRange, Samples};
 use faultline_model::journal::AttemptId;
 use faultline_model::protocol::Interval;
 use faultline_model::record::RunId;
+use faultline_model::subject::SubjectIndex;
 use faultline_model::time::UnixMillis;
 
 impl Store {
-    /// Up to `most` executions of a run, in the order in which they began: those after `after`, or the first ones. Empty if there is no such run. Fails if
-    /// the database cannot be read.
+    /// Up to `most` executions of a run, or of one of its subjects, in the order in which they began: those after `after`, or the first ones. Empty if there is no
+    /// such run. Fails if the database cannot be read.
     pub fn list_executions(
         &self,
         run: RunId,
         after: Option<AttemptId>,
+        subject: Option<SubjectIndex>,
         most: u32,
     ) -> Result<Vec<ExecutionLine>, StoreError> {
+        let of_subject = if subject.is_some() { "AND item.subject = ?4" } else { "" };
         // The columns of an item come first, as `item` reads them.
-        let query = "SELECT item.ordinal, block, workload, variant, mode, tasks, warmup_ms, window_ms, interval_ms, subject, seed,
+        let query = format!(
+            "SELECT item.ordinal, block, workload, variant, mode, tasks, warmup_ms, window_ms, interval_ms, subject, seed,
                             attempt.id, attempt.started_ms, attempt.outcome
                      FROM attempt JOIN item ON item.run_id = attempt.run_id AND item.ordinal = attempt.ordinal
                      JOIN run ON run.id = attempt.run_id AND run.kind <> 'deleted'
-                     WHERE attempt.run_id = ?1 AND attempt.id > ?2 ORDER BY attempt.id LIMIT ?3";
-        let those = params![run.0, after.map_or(0, |after| after.0), most];
-        self.connection.rows(query, those, line).map_err(self.failed("read a run from"))
+                     WHERE attempt.run_id = ?1 AND attempt.id > ?2 {of_subject} ORDER BY attempt.id LIMIT ?3"
+        );
+        let mut those = params![run.0, after.map_or(0, |after| after.0), most].to_vec();
+        those.extend(subject.map(|subject| Value::from(subject.0)));
+        self.connection.rows(&query, &those, line).map_err(self.failed("read a run from"))
     }
 
     /// A range of the samples of an execution of a run; `None` if the run has no such execution. Reads only that range. Fails if the database cannot be read.

@@ -3,7 +3,8 @@
 use crate::connection::{Connection, Result, Row, Value, from_json, params};
 use crate::{Store, StoreError, server};
 use faultline_model::count::Count;
-use faultline_model::named_change::SeriesName;
+use faultline_model::named_change::{NamedChange, SeriesName};
+use faultline_model::plan::Settings;
 use faultline_model::record::RunId;
 use faultline_model::subject::{Commit, SubjectIndex};
 use serde::Deserialize;
@@ -46,6 +47,17 @@ impl Store {
             Ok(is_it.then_some(RunId(row.get(0)?)))
         })?;
         Ok(runs.into_iter().flatten().collect())
+    }
+
+    /// The newest search for a change that is not finished, if there is one. Fails if the database cannot be read.
+    pub fn open_search_of(&self, change: &NamedChange) -> Result<Option<RunId>, StoreError> {
+        let query = "SELECT id, settings FROM run WHERE kind = 'drill' AND finished = 0 ORDER BY id DESC";
+        let runs = self.found(query, params![], |row| {
+            let settings: Settings = from_json(row, 1)?;
+            let is_it = settings.drill().is_some_and(|search| search.of.as_ref() == Some(change));
+            Ok(is_it.then_some(RunId(row.get(0)?)))
+        })?;
+        Ok(runs.into_iter().flatten().next())
     }
 
     /// The run that started last, if there is one. Fails if the database cannot be read.

@@ -16,6 +16,7 @@ mod executions;
 mod file;
 mod find;
 mod imports;
+mod jobs;
 mod list;
 mod load;
 mod location;
@@ -32,8 +33,9 @@ pub use conclusions::Kept;
 pub use copy::{Copied, CopyProgress, copy};
 pub use error::{StoreError, StoreErrorKind};
 pub use find::CommitRun;
+pub use jobs::JobAsked;
 pub use location::{directory_beside, shown};
-pub use lock::MeasuringLock;
+pub use lock::{MachineLock, host_name};
 pub use run_journal::RunJournal;
 pub use write::NewRun;
 

@@ -3,6 +3,7 @@
 use crate::connection::{Connection, Failure, Purpose, Result, Row, from_json, params};
 use crate::load::state;
 use crate::{Store, StoreError};
+use faultline_model::machine_facts::SessionFacts;
 use faultline_model::plan::KindOfRun;
 use faultline_model::record::{RunId, RunLine, RunProgress};
 use faultline_model::subject::KindOfSubject;
@@ -46,6 +47,23 @@ impl Store {
 }
 
 /// Counts the rows of unfinished runs.
+impl Store {
+    /// The facts of the newest sessions, up to `most`, the newest first: of each those of the first subject's machine. Sessions without facts are left out. Fails if the
+    /// database cannot be read.
+    pub fn newest_facts(&self, most: u32) -> Result<Vec<SessionFacts>, StoreError> {
+        let query = "SELECT session.run_id, session.started_ms, session_facts.facts FROM session
+                     JOIN session_facts ON session_facts.run_id = session.run_id AND session_facts.session = session.number
+                         AND session_facts.subject = 0
+                     JOIN run ON run.id = session.run_id AND run.kind <> 'deleted'
+                     ORDER BY session.run_id DESC, session.number DESC LIMIT ?1";
+        let line = |row: &Row<'_>| {
+            let (run, started) = (RunId(row.get(0)?), UnixMillis(row.get(1)?));
+            Ok(SessionFacts { run, started, facts: from_json(row, 2)? })
+        };
+        self.connection.rows(query, params![most], line).map_err(self.failed("read facts from"))
+    }
+}
+
 fn progress_query() -> String {
     let count = |(table, those): (&str, &str)| {
         let count = format!("SELECT count(*) FROM {table} WHERE run_id = run.id {those}");

@@ -26,6 +26,13 @@ impl Store {
         self.load(run, Intervals::Together)
     }
 
+    /// The run with that id, with the items and attempts of two of its subjects alone, which may be the same: what a comparison of two commits of a long history needs.
+    /// Intervals are put together. Fails if there is no such run, or if the database cannot be read.
+    pub fn load_run_of_subjects(&self, run: RunId, subjects: [SubjectIndex; 2]) -> Result<RunRecord, StoreError> {
+        let record = read_run_of_subjects(&self.connection, run, subjects);
+        record.map_err(self.failed("read a run from"))?.ok_or_else(|| StoreError::no_run(run, &self.location))
+    }
+
     fn load(&self, run: RunId, intervals: Intervals) -> Result<RunRecord, StoreError> {
         let record = read_run(&self.connection, run, intervals).map_err(self.failed("read a run from"))?;
         record.ok_or_else(|| StoreError::no_run(run, &self.location))
@@ -98,6 +105,20 @@ fn read_head(connection: &Connection, run: RunId) -> Result<Option<RunHead>> {
     })
 }
 
+/// A run with what it planned and did of two subjects.
+fn read_run_of_subjects(connection: &Connection, run: RunId, subjects: [SubjectIndex; 2]) -> Result<Option<RunRecord>> {
+    connection.transaction(Purpose::Read, |snapshot| {
+        let Some(mut head) = empty_head(snapshot, run)? else { return Ok(None) };
+        head.subjects = read_subjects(snapshot, run, 0)?;
+        head.sessions = read_sessions(snapshot, run, 0)?;
+        let mut plan = read_plan(snapshot, run, 0)?;
+        plan.retain(|item| subjects.contains(&item.subject));
+        let attempts = read_attempts(snapshot, run, &Those::OfSubjects(subjects), Intervals::Together)?;
+        let skipped = read_skipped(snapshot, run)?;
+        Ok(Some(RunRecord { head, plan, skipped, attempts, explained: Vec::new() }))
+    })
+}
+
 /// The further part of a record; `None` if its run was deleted.
 fn read_further(connection: &Connection, record: &RunRecord) -> Result<Option<Further>> {
     connection.transaction(Purpose::Read, |snapshot| {
@@ -137,7 +158,7 @@ impl Further {
             plan: read_plan(snapshot, run, record.plan.last().map_or(0, |last| last.ordinal + 1))?,
             skipped: read_skipped(snapshot, run)?,
             kept,
-            attempts: read_attempts(snapshot, run, after, intervals)?,
+            attempts: read_attempts(snapshot, run, &Those::After(after), intervals)?,
             explained: read_explained(snapshot, run)?,
         })
     }
@@ -239,20 +260,49 @@ pub(crate) fn item(row: &Row<'_>) -> Result<PlanItem> {
     Ok(PlanItem { ordinal: row.get(0)?, block: row.get(1)?, subject: SubjectIndex(row.get(9)?), cell, timing, seed })
 }
 
+/// Which attempts of a run are read.
+enum Those {
+    /// Those after this one.
+    After(i64),
+    /// Those of these subjects.
+    OfSubjects([SubjectIndex; 2]),
+}
+
+impl Those {
+    /// As a condition on the table `a`.
+    fn condition(&self) -> &'static str {
+        match self {
+            Those::After(_) => "a.run_id = ?1 AND a.id > ?2",
+            Those::OfSubjects(_) => {
+                "a.run_id = ?1 AND a.ordinal IN (SELECT ordinal FROM item WHERE run_id = ?1 AND subject IN (?2, ?3))"
+            }
+        }
+    }
+
+    /// The condition's parameters.
+    fn parameters(&self, run: RunId) -> Vec<Value<'static>> {
+        match self {
+            Those::After(after) => params![run.0, *after].to_vec(),
+            Those::OfSubjects([a, b]) => params![run.0, a.0, b.0].to_vec(),
+        }
+    }
+}
+
 /// Some attempts of a run, by id.
 struct Attempts<'a> {
     connection: &'a Connection,
     run: RunId,
-    /// Those after this one.
-    after: i64,
+    those: &'a Those,
     by_id: BTreeMap<i64, Attempt>,
 }
 
-/// The attempts after that id.
-fn read_attempts(connection: &Connection, run: RunId, after: i64, intervals: Intervals) -> Result<Vec<Attempt>> {
-    let query = "SELECT id, ordinal, session, started_ms, outcome, bytes_per_operation FROM attempt
-                 WHERE run_id = ?1 AND id > ?2 ORDER BY id";
-    let attempts = connection.rows(query, params![run.0, after], |row| {
+/// Some attempts, by id.
+fn read_attempts(connection: &Connection, run: RunId, those: &Those, intervals: Intervals) -> Result<Vec<Attempt>> {
+    let query = format!(
+        "SELECT id, ordinal, session, started_ms, outcome, bytes_per_operation FROM attempt a WHERE {} ORDER BY id",
+        those.condition()
+    );
+    let attempts = connection.rows(&query, &those.parameters(run), |row| {
         let mut attempt = Attempt::begun(AttemptId(row.get(0)?), row.get(1)?, row.get(2)?, UnixMillis(row.get(3)?));
         if row.get::<Option<String>>(4)?.is_some() {
             attempt.outcome = Some(from_json(row, 4)?);
@@ -260,7 +310,7 @@ fn read_attempts(connection: &Connection, run: RunId, after: i64, intervals: Int
         attempt.bytes_per_operation = row.get::<Option<i64>>(5)?.map(|bytes| bytes as u64);
         Ok((attempt.id.0, attempt))
     })?;
-    let mut attempts = Attempts { connection, run, after, by_id: attempts.into_iter().collect() };
+    let mut attempts = Attempts { connection, run, those, by_id: attempts.into_iter().collect() };
     add_samples(&mut attempts, intervals)?;
     add_figures(&mut attempts)?;
     add_readings(&mut attempts)?;
@@ -278,10 +328,11 @@ fn add<T>(
     let join = attempts.connection.spelled("CROSS JOIN", "JOIN");
     let query = format!(
         "SELECT t.attempt_id, {columns} FROM attempt a {join} {table} t ON t.attempt_id = a.id
-         WHERE a.run_id = ?1 AND a.id > ?2 ORDER BY t.attempt_id, {order}"
+         WHERE {} ORDER BY t.attempt_id, {order}",
+        attempts.those.condition()
     );
-    let Attempts { connection, run, after, by_id, .. } = attempts;
-    connection.each_row(&query, params![run.0, *after], |row| {
+    let Attempts { connection, run, those, by_id } = attempts;
+    connection.each_row(&query, &those.parameters(*run), |row| {
         if let Some(attempt) = by_id.get_mut(&row.get::<i64>(0)?) {
             put(attempt, read(row)?);
         }

@@ -1,8 +1,10 @@
-//! Locks of whoever measures.
+//! Locks of whoever measures, or does jobs.
 //!
 //! Only one run at a time measures on a machine into a database: two runs would disturb each other's figures. For a file, the lock is the operating system's, on
 //! another file next to the database. For a database on a server, it is the server's, and names the machine: other machines may measure at the same time. Then each run
 //! has a lock too, so that one process at a time measures it.
+//!
+//! One worker at a time on a machine does the jobs of a database, by a lock of the same kind.
 //!
 //! All locks are released when the process ends, for any reason.
 
@@ -16,22 +18,70 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-/// Held while a run measures. That of a server lasts as long as the store that took it.
+/// Held while a run measures, or a worker does jobs. That of a server lasts as long as the store that took it.
 #[derive(Debug)]
-pub struct MeasuringLock {
+pub struct MachineLock {
     _file: Option<File>,
+}
+
+/// What only one process at a time does on a machine.
+#[derive(Debug, Clone, Copy)]
+enum Alone {
+    Measure,
+    DoJobs,
+}
+
+impl Alone {
+    /// The end of the lock file's name.
+    fn suffix(self) -> &'static str {
+        match self {
+            Alone::Measure => ".lock",
+            Alone::DoJobs => ".jobs.lock",
+        }
+    }
+
+    /// The lock's name on a server. `server::is_free` writes names of runs.
+    fn on_server(self) -> String {
+        match self {
+            Alone::Measure => format!("machine {}", machine()),
+            Alone::DoJobs => format!("jobs of {}", machine()),
+        }
+    }
+
+    /// Another process holds it.
+    fn held_by(self, who: &str, place: impl std::fmt::Display) -> StoreError {
+        match self {
+            Alone::Measure => StoreError::failed(
+                format!("another run{who} is measuring into {place}"),
+                "two runs at the same time disturb each other: wait for it to end",
+            ),
+            Alone::DoJobs => StoreError::failed(
+                format!("another worker{who} does the jobs of {place} on this machine"),
+                "one at a time measures: let that one do them, or end it",
+            ),
+        }
+    }
 }
 
 impl Store {
     /// Takes the lock of whoever measures on this machine. Fails if another process holds it (the error names that process), or if the lock file cannot be opened.
-    pub fn lock_measuring(&self) -> Result<MeasuringLock, StoreError> {
+    pub fn lock_measuring(&self) -> Result<MachineLock, StoreError> {
+        self.lock(Alone::Measure)
+    }
+
+    /// Takes the lock of whoever does jobs on this machine. Fails likewise.
+    pub fn lock_jobs(&self) -> Result<MachineLock, StoreError> {
+        self.lock(Alone::DoJobs)
+    }
+
+    fn lock(&self, alone: Alone) -> Result<MachineLock, StoreError> {
         match &self.location {
-            Location::File(path) => Ok(MeasuringLock { _file: Some(lock_file(path)?) }),
+            Location::File(path) => Ok(MachineLock { _file: Some(lock_file(path, alone)?) }),
             Location::Server(_) => {
-                let held = server::hold(&self.connection, &format!("machine {}", machine()));
+                let held = server::hold(&self.connection, &alone.on_server());
                 match held.map_err(self.failed("lock"))? {
-                    Held::ByUs => Ok(MeasuringLock { _file: None }),
-                    Held::ByOther(holder) => Err(held_by(&format!(" ({holder})"), &self.location)),
+                    Held::ByUs => Ok(MachineLock { _file: None }),
+                    Held::ByOther(holder) => Err(alone.held_by(&format!(" ({holder})"), &self.location)),
                 }
             }
         }
@@ -71,15 +121,17 @@ fn name_of(run: RunId) -> String {
 /// Identifies the machine, also for processes in containers: the boot of its kernel, or else its name.
 fn machine() -> String {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
-    boot.map_or_else(
-        |_| rustix::system::uname().nodename().to_string_lossy().into_owned(),
-        |boot| boot.trim().to_owned(),
-    )
+    boot.map_or_else(|_| host_name(), |boot| boot.trim().to_owned())
+}
+
+/// The name of the machine, which stays when it boots.
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
 /// Locks the file next to the database at `path`.
-fn lock_file(path: &Path) -> Result<File, StoreError> {
-    let lock_path = lock_path(path);
+fn lock_file(path: &Path, alone: Alone) -> Result<File, StoreError> {
+    let lock_path = lock_path(path, alone);
     let failed = |error: std::io::Error| {
         StoreError::unusable(
             format!("cannot lock {}: {error}", lock_path.display()),
@@ -90,7 +142,7 @@ fn lock_file(path: &Path) -> Result<File, StoreError> {
     let mut file = open.map_err(failed)?;
     match file.try_lock() {
         Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Err(held_by(&holder(&mut file), path.display())),
+        Err(TryLockError::WouldBlock) => return Err(alone.held_by(&holder(&mut file), path.display())),
         Err(TryLockError::Error(error)) => return Err(failed(error)),
     }
     write_holder(&mut file).map_err(failed)?;
@@ -98,9 +150,9 @@ fn lock_file(path: &Path) -> Result<File, StoreError> {
 }
 
 /// The file next to the database itself, even if a symbolic link was named: one database has one lock.
-fn lock_path(path: &Path) -> PathBuf {
+fn lock_path(path: &Path, alone: Alone) -> PathBuf {
     let mut name = path.canonicalize().unwrap_or_else(|_| path.to_owned()).into_os_string();
-    name.push(".lock");
+    name.push(alone.suffix());
     PathBuf::from(name)
 }
 
@@ -115,11 +167,4 @@ fn holder(file: &mut File) -> String {
     let mut holder = String::new();
     let known = file.read_to_string(&mut holder).is_ok() && !holder.is_empty();
     if known { format!(" (process {holder})") } else { String::new() }
-}
-
-fn held_by(who: &str, place: impl std::fmt::Display) -> StoreError {
-    StoreError::failed(
-        format!("another run{who} is measuring into {place}"),
-        "two runs at the same time disturb each other: wait for it to end",
-    )
 }

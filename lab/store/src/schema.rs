@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 const APPLICATION_ID: i64 = 0x464C_544C;
 
 /// Number of steps.
-const STEPS: usize = 14;
+const STEPS: usize = 15;
 
 /// The first step, which writes the application id.
 const FIRST: &str = include_str!("schema/0001_runs.sql");
@@ -36,6 +36,7 @@ fn steps() -> Vec<M<'static>> {
         M::up(include_str!("schema/0012_explained.sql")),
         M::up(include_str!("schema/0013_change_events.sql")),
         M::up(include_str!("schema/0014_conditions.sql")),
+        M::up(include_str!("schema/0015_jobs.sql")),
     ]
 }
 

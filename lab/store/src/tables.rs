@@ -87,6 +87,10 @@ pub(crate) const TABLES: &[Table] = &[
     table("explained", 1, &["run_id", "json"]),
     numbered("dataset", &["id", "name", "source", "imported_ms", "json", "series", "points"]),
     numbered("change_event", &["id", "subject", "repository", "tasks", "measure", "kind", "json", "conditions"]),
+    numbered(
+        "job",
+        &["id", "series", "work", "asked_by", "asked_ms", "state", "worker", "since_ms", "run_id", "problem"],
+    ),
     table("conclusion", 2, &["run_id", "kind", "method", "json"]),
 ];
 

@@ -60,14 +60,17 @@ fn lines_come_in_pages_in_the_order_of_their_beginning() {
     let mut store = Store::open_or_create(&directory.path().join("db.sqlite")).unwrap();
     run(&mut store);
     let (run, attempts) = run(&mut store);
-    let all = store.list_executions(run, None, 10).unwrap();
+    let all = store.list_executions(run, None, None, 10).unwrap();
     assert_eq!(all.iter().map(|line| line.id).collect::<Vec<_>>(), attempts);
     assert_eq!(all.iter().map(|line| line.block).collect::<Vec<_>>(), [0, 1, 2]);
     let outcomes: Vec<_> = all.iter().map(|line| line.outcome.clone()).collect();
     assert_eq!(outcomes, [Some(Outcome::Done), Some(Outcome::TimedOut { limit_ms: 9 }), None]);
-    assert_eq!(store.list_executions(run, None, 2).unwrap(), all[..2]);
-    assert_eq!(store.list_executions(run, Some(attempts[1]), 10).unwrap(), all[2..]);
-    assert_eq!(store.list_executions(RunId(99), None, 10).unwrap(), []);
+    assert_eq!(store.list_executions(run, None, None, 2).unwrap(), all[..2]);
+    assert_eq!(store.list_executions(run, Some(attempts[1]), None, 10).unwrap(), all[2..]);
+    let of = |subject| store.list_executions(run, None, Some(SubjectIndex(subject)), 10).unwrap();
+    assert!(of(0).iter().all(|one| one.subject == SubjectIndex(0)));
+    assert_eq!([of(0).len() + of(1).len(), of(7).len()], [all.len(), 0]);
+    assert_eq!(store.list_executions(RunId(99), None, None, 10).unwrap(), []);
 }
 
 #[test]
@@ -86,4 +89,18 @@ fn a_range_of_samples_is_what_the_whole_run_has_there() {
     let range = SampleRange { phase: Phase::Window, from: 0, most: 1 };
     assert_eq!(store.load_samples(RunId(run.0 + 1), attempts[1], &range).unwrap(), None);
     assert_eq!(store.load_samples(run, AttemptId(99), &range).unwrap(), None);
+}
+
+#[test]
+fn what_two_subjects_did_is_a_part_of_the_whole_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::open_or_create(&directory.path().join("db.sqlite")).unwrap();
+    let (run, _) = run(&mut store);
+    let whole = store.load_run_without_samples(run).unwrap();
+    let of = |subjects: [u32; 2]| store.load_run_of_subjects(run, subjects.map(SubjectIndex)).unwrap();
+    assert_eq!(of([0, 0]), whole);
+    assert_eq!(of([0, 7]), whole);
+    let none = of([7, 8]);
+    assert_eq!((none.head, none.plan.len(), none.attempts.len()), (whole.head, 0, 0));
+    assert!(store.load_run_of_subjects(RunId(99), [SubjectIndex(0); 2]).is_err());
 }

@@ -1,10 +1,11 @@
 //! Another host as a target, reached by OpenSSH's client (`client`). One connection serves many executions: it brings the agent and the workloads to a
 //! directory of its own on the host (`link`), and ends with the target. The agent ends when its input does, kills what it started and removes the directory,
-//! so nothing stays there, however the connection ends.
+//! so nothing stays there, however the connection ends. A program of this host is sent with the directory that it runs in (`build`).
 //!
 //! A host can also be brought up with something new (`bring_up`, `control`): installed, rebooted, waited for, and switched off and on if it does not come back.
 
 mod bring_up;
+mod build;
 mod client;
 mod complaint;
 mod control;
@@ -12,6 +13,7 @@ mod link;
 mod machine;
 mod session;
 
-pub use bring_up::{HostBoot, NotUp};
-pub use control::{ARTEFACT, BringUp, HostControl, bring_up};
+pub use bring_up::{FoundAgain, HostBoot, NotUp};
+pub use build::check_size;
+pub use control::{ARTEFACT, BringUp, bring_up, find_again};
 pub use machine::{SshMachine, SshPaths};

@@ -1,10 +1,10 @@
 //! The pages as files: they open from a directory without a server, or from any web server.
 
+use crate::asked_range::Asked;
 use crate::clock;
 use crate::histories::{Snapshot, read};
 use crate::pages;
 use crate::quirks::DeclaredQuirks;
-use crate::timeline::Asked;
 use faultline_experiment::{Error, ErrorKind, Places, stored, whole_file};
 use faultline_report::site::{ASSETS, Site, runs_page};
 use std::collections::BTreeSet;
@@ -42,8 +42,9 @@ pub fn export_site(directory: &Path, declared: &DeclaredQuirks, places: &Places)
     }
     let made = clock::now();
     let (top, below) = (Site::of_files(0, made), Site::of_files(1, made));
-    write(directory, "index.html", &pages::overview::shown(&now, &top))?;
+    write(directory, "index.html", &pages::overview::shown(&now, 0, usize::MAX, &top))?;
     write(directory, "runs.html", &runs_page(&now.runs, None, &top))?;
+    write(directory, "machines.html", &pages::machines::shown(places, &top)?)?;
     write(directory, "changes.html", &pages::changes::whole(&now, &top))?;
     write(directory, "changes.atom", &pages::changes::feed_of(&now, &database, &top))?;
     let whole = Asked { from: None, to: None, width: WIDTH };

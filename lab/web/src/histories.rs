@@ -14,9 +14,10 @@ use faultline_model::commit::CommitLine;
 use faultline_model::count::Count;
 use faultline_model::history::change::PlacedEvent;
 use faultline_model::history::{CommitOutcome, HistorySeries};
+use faultline_model::job::Job;
 use faultline_model::plan::{CommitOrder, RunKind};
 use faultline_model::record::{RunHead, RunId, RunLine, RunProgress, RunState};
-use faultline_stats::history::{Eras, HistoryRun, StepSettings, series, states};
+use faultline_stats::history::{Eras, Evidence, HistoryRun, StepSettings, evidence, series, states};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -43,6 +44,8 @@ pub(crate) struct History {
     pub(crate) series: HistorySeries,
     /// The values of each commit that was measured, by its name.
     pub(crate) values: BTreeMap<String, Vec<f64>>,
+    /// What its steps are decided by, besides the values of its commits.
+    pub(crate) evidence: Evidence,
     /// The runs that it came from, and how far each was. Another state makes another series.
     made_of: Vec<RunProgress>,
     /// In which conditions they measured.
@@ -81,6 +84,12 @@ impl Snapshot {
     pub(crate) fn history(&self, id: &str) -> Result<Arc<History>, Problem> {
         let found = self.histories.iter().find(|history| history.id == id);
         found.cloned().ok_or_else(|| Problem::not_found("there is no such history", "`/api/v1/histories` lists all"))
+    }
+
+    /// Identifier of the history that a job is about; `None` if its runs were deleted.
+    pub(crate) fn named(&self, job: &Job) -> Option<&str> {
+        let found = self.histories.iter().find(|history| history.series.name() == job.series);
+        found.map(|history| history.id.as_str())
     }
 
     /// The history and those of the same subject and measure with other numbers of tasks, by tasks.
@@ -334,8 +343,14 @@ fn history(key: &Key, loaded: &[Loaded], declared: &DeclaredQuirks) -> Option<Hi
     }
     let newest = loaded.iter().find(is_of_it).and_then(|one| one.run.head.settings.history());
     let order = newest.map(|history| history.order).unwrap_or_default();
+    let of_it: Vec<HistoryRun<'_>> = loaded
+        .iter()
+        .filter(is_of_it)
+        .map(|one| HistoryRun { head: &one.run.head, results: &one.run.results })
+        .collect();
     Some(History {
         order,
+        evidence: evidence(&series, &of_it),
         id: key.id(),
         series,
         values,

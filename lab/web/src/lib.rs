@@ -6,11 +6,13 @@
 //! What a client may ask for is bounded: connections, headers, rows of an answer, reads of the database at once, and the time of each.
 
 mod api;
+mod asked_range;
 mod changes;
 mod clock;
 mod compared;
 mod export;
 mod guard;
+mod held;
 mod histories;
 mod hosts;
 mod log;
@@ -19,10 +21,12 @@ mod problem;
 mod query;
 mod quirks;
 mod reading;
+mod related;
 mod said;
 mod samples;
 mod server;
 mod state;
+mod thresholds;
 mod timeline;
 mod token;
 mod unchanged;

@@ -92,6 +92,24 @@ impl Problem {
         )
     }
 
+    /// The answer has more bytes than any may have.
+    pub(crate) fn too_long(bytes: u64) -> Self {
+        Self::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            format!("the answer would have {} MiB", bytes.div_ceil(1024 * 1024)),
+            "`faultline show` and its siblings print all of a run; `/api/v1/histories/ID` answers in pages",
+        )
+    }
+
+    /// Too many answers wait for clients that read slowly.
+    pub(crate) fn no_room() -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "too many answers are waiting for clients that read slowly",
+            "ask again later",
+        )
+    }
+
     /// The database did not answer in time.
     pub(crate) fn too_slow() -> Self {
         Self::new(StatusCode::GATEWAY_TIMEOUT, "the answer took too long", "ask for less: a shorter range, fewer rows")

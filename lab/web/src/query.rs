@@ -42,6 +42,18 @@ impl Query {
         self.0.get(name).map(String::as_str)
     }
 
+    /// A decimal number within bounds, both included; `None` if it is not given.
+    pub(crate) fn decimal(&self, name: &str, least: f64, most: f64) -> Result<Option<f64>, Problem> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        match text.parse::<f64>() {
+            Ok(number) if number >= least && number <= most => Ok(Some(number)),
+            _ => Err(Problem::bad_request(
+                format!("`{name}` is not a number from {least} to {most}"),
+                "write it like 2.5",
+            )),
+        }
+    }
+
     /// A whole number within bounds, both included; `None` if it is not given.
     pub(crate) fn number<T>(&self, name: &str, least: T, most: T) -> Result<Option<T>, Problem>
     where
@@ -73,6 +85,23 @@ mod tests {
             let query = Query::parse(Some(&format!("from={odd}")), &["from"]).unwrap();
             assert!(query.number::<u32>("from", 0, 10).is_err(), "{odd}");
         }
+    }
+
+    #[test]
+    fn decimals_have_bounds() {
+        for (text, expected) in [("2.5", Some(2.5)), ("0", Some(0.0)), ("100", Some(100.0))] {
+            assert_eq!(
+                Query::parse(Some(&format!("min={text}")), &["min"]).unwrap().decimal("min", 0.0, 100.0),
+                Ok(expected)
+            );
+        }
+        for odd in ["-1", "NaN", "inf", "100.1", "5%25", ""] {
+            assert!(
+                Query::parse(Some(&format!("min={odd}")), &["min"]).unwrap().decimal("min", 0.0, 100.0).is_err(),
+                "{odd}"
+            );
+        }
+        assert_eq!(Query::default().decimal("min", 0.0, 1.0), Ok(None));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The server: accepts connections, bounded in number and time, and answers them until it is told to stop.
 
 use crate::guard::{Guard, guard};
+use crate::held::{Room, held};
 use crate::hosts::Hosts;
 use crate::log::Log;
 use crate::problem::Problem;
@@ -35,7 +36,7 @@ const MOST_CONNECTIONS: usize = 1024;
 const HEAD: Duration = Duration::from_secs(30);
 /// Longest life of a connection, however slowly its client reads.
 const CONNECTION: Duration = Duration::from_secs(600);
-/// Longest time for which a client may read nothing of its answer. Answers stay in memory until they are read.
+/// Longest time for which a client may read nothing of its answer. Answers stay in memory until they are read ([`crate::held`]).
 const STALLED: Duration = Duration::from_secs(20);
 /// Longest head of a request, in bytes.
 const HEAD_BYTES: usize = 32 * 1024;
@@ -131,6 +132,7 @@ fn routes(state: State, by: Guard) -> Router {
         .nest("/api/v1", api::routes(state.clone()))
         .merge(pages::routes(state))
         .layer(from_fn(unchanged))
+        .layer(from_fn_with_state(Room::default(), held))
         .layer(CatchPanicLayer::custom(panicked))
         .layer(from_fn_with_state(by, guard))
         .layer(CompressionLayer::new())

@@ -1,13 +1,12 @@
 //! A range of a history as a timeline: its commits if they are few, otherwise in as many buckets as a screen has pixels.
 
-use crate::histories::History;
-use crate::problem::Problem;
-use crate::query::Query;
+use crate::asked_range::Asked;
+use crate::histories::{History, Snapshot};
+use crate::related::related;
 use faultline_model::history::{HistoryPoint, StepBasis};
 use faultline_model::timeline::Timeline;
-use faultline_report::site::{commit_mark, quirk_marks, step_mark};
-use faultline_stats::timeline::buckets;
-use std::ops::Range;
+use faultline_report::site::{commit_mark, history_name, quirk_marks, step_mark};
+use faultline_stats::timeline::{base, buckets};
 
 /// Most commits that are sent one by one.
 pub(crate) const MOST_MARKS: usize = 5000;
@@ -15,45 +14,9 @@ pub(crate) const MOST_MARKS: usize = 5000;
 const MOST_VALUES: usize = 20_000;
 /// Buckets of the whole history, for the strip above the plot.
 const WHOLE: usize = 400;
-/// Buckets, if the width is not known.
-const USUAL_WIDTH: usize = 1000;
-const MOST_WIDTH: usize = 4000;
 
-/// What a client asks for.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Asked {
-    /// First and last position; those of the history if they are not given.
-    pub(crate) from: Option<u32>,
-    pub(crate) to: Option<u32>,
-    /// Pixels.
-    pub(crate) width: usize,
-}
-
-impl Asked {
-    /// From the parameters `from`, `to` and `width`. Fails if one is out of its bounds.
-    pub(crate) fn parse(query: &Query) -> Result<Self, Problem> {
-        let asked = Asked {
-            from: query.number("from", 0, u32::MAX)?,
-            to: query.number("to", 0, u32::MAX)?,
-            width: query.number("width", 1, MOST_WIDTH)?.unwrap_or(USUAL_WIDTH),
-        };
-        match (asked.from, asked.to) {
-            (Some(from), Some(to)) if from > to => {
-                Err(Problem::bad_request("`from` is after `to`", "both are positions of commits, the oldest is 0"))
-            }
-            _ => Ok(asked),
-        }
-    }
-
-    /// The positions among so many commits.
-    fn range(&self, commits: usize) -> Range<usize> {
-        let end = self.to.map_or(commits, |to| to as usize + 1).min(commits);
-        (self.from.unwrap_or(0) as usize).min(end)..end
-    }
-}
-
-/// The timeline of a range.
-pub(crate) fn timeline(history: &History, asked: &Asked) -> Timeline {
+/// The timeline of a range. `now`: what else is in the database.
+pub(crate) fn timeline(history: &History, asked: &Asked, now: &Snapshot) -> Timeline {
     let series = &history.series;
     let points = &series.points;
     let range = asked.range(points.len());
@@ -71,6 +34,9 @@ pub(crate) fn timeline(history: &History, asked: &Asked) -> Timeline {
         unit: series.unit.clone(),
         tasks: series.tasks,
         is_exact: series.steps.basis == StepBasis::Exact,
+        name: history_name(series),
+        base: base(points),
+        related: related(history, now),
         commits: points.len() as u32,
         from: range.start as u32,
         to: range.end.saturating_sub(1).max(range.start) as u32,
@@ -78,6 +44,7 @@ pub(crate) fn timeline(history: &History, asked: &Asked) -> Timeline {
         buckets: if are_few { Vec::new() } else { buckets(points, range, asked.width) },
         whole: buckets(points, 0..points.len(), WHOLE),
         steps: series.steps.steps.iter().map(|step| step_mark(series, step)).collect(),
+        least_change: series.steps.least_change,
         quirks: quirk_marks(series),
     }
 }

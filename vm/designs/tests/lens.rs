@@ -5,7 +5,7 @@ mod under_lens;
 
 use std::ops::RangeInclusive;
 use std::process::Command;
-use under_lens::{PROGRAM, Work};
+use under_lens::{Counted, PROGRAM, Work};
 
 /// No line moves, whatever the number of operations.
 #[track_caller]
@@ -125,17 +125,37 @@ fn ours_moves_no_more_lines_in_pipelines_of_more_cpus() {
     assert_moves(ours("pipeline", 1024, 32), "passed", &[8, 32], 0.05..=0.1);
 }
 
-/// A random CPU frees: the line with a frame's state comes from the CPU that wrote it last, and the owner fetches it back. docs/FRAMES-DESIGNS.md says why that
-/// takes nearly two transfers from 8 CPUs on.
+/// Seeds for what depends on how the threads' turns meet: nothing makes them wait for each other, so with one seed, or another layout of the program, a
+/// pattern without waits counts up to twice as much as with another.
+const SEEDS: u64 = 3;
+
+/// As [`assert_moves`], for the mean of several seeds.
+#[track_caller]
+fn assert_moves_in_the_mean(work: Work<'_>, baseline: &str, threads: &[u64], between: RangeInclusive<f64>) {
+    let seeds: Vec<Vec<Counted>> = std::thread::scope(|scope| {
+        let of_seed = |seed| scope.spawn(move || Work { seed, ..work }.count_beyond(baseline, threads));
+        let counting: Vec<_> = (1..=SEEDS).map(of_seed).collect();
+        counting.into_iter().map(|seed| seed.join().expect("a count of one seed")).collect()
+    });
+    for (place, threads) in threads.iter().enumerate() {
+        let moves: Vec<f64> = seeds.iter().map(|counted| counted[place].per_operation).collect();
+        let mean = moves.iter().sum::<f64>() / moves.len() as f64;
+        let busiest = &seeds[0][place].busiest;
+        assert!(between.contains(&mean), "{work:?} at {threads} threads: {mean:.3} of {moves:.3?}{busiest}");
+    }
+}
+
+/// A random CPU frees: the line with a frame's state comes from the CPU that wrote it last, and the owner fetches it back. With two CPUs half of the frames are
+/// freed by the one that got them. docs/FRAMES-DESIGNS.md says why it takes nearly two transfers from 8 CPUs on.
 #[test]
-fn ours_moves_little_more_than_a_line_for_a_frame_that_one_of_two_cpus_frees() {
-    assert_moves(ours("random", 1024, 1), "exchanged", &[2], 1.0..=1.3);
+fn ours_moves_at_most_little_more_than_a_line_for_a_frame_that_one_of_two_cpus_frees() {
+    assert_moves_in_the_mean(ours("random", 1024, 1), "exchanged", &[2], 0.3..=1.2);
 }
 
 #[test]
 #[ignore = "boots guests: make test-guest"]
 fn ours_moves_two_lines_for_a_frame_that_a_random_cpu_frees() {
-    assert_moves(ours("random", 1024, 1), "exchanged", &[8, 32], 1.5..=2.1);
+    assert_moves_in_the_mean(ours("random", 1024, 1), "exchanged", &[8, 32], 1.5..=2.1);
 }
 
 fn moved(design: &str) -> f64 {

@@ -15,8 +15,9 @@ use crate::frame::{BLOCK_FRAMES, Block};
 use crate::frames::Frames;
 use crate::index::Index;
 use crate::pressure::Urgency;
-use crate::primitive::AtomicU64;
+use crate::primitive::{AtomicU32, AtomicU64};
 use crate::search::Search;
+use crate::zeroed::Zeroed;
 use core::mem::MaybeUninit;
 use faultline_numbers::{CpuNumber, DomainId, FrameNumber, HugeFrame, Order};
 use loom::thread;
@@ -394,5 +395,17 @@ fn an_insertion_and_a_search_that_passes_over_its_word() {
         other.join().unwrap();
         third.join().unwrap();
         assert_eq!((index.skip_empty(0..64), index.skip_empty_back(0..64)), (0, 64));
+    });
+}
+
+#[test]
+fn two_takes_of_a_zeroed_frame() {
+    explore(|| {
+        let slots: &'static [AtomicU32] = Vec::from([AtomicU32::new(0)]).leak();
+        let zeroed = Zeroed { slots, each: 1 };
+        assert!(zeroed.keep(DomainId(0), 7));
+        let other = thread::spawn(move || zeroed.take(DomainId(0)));
+        let taken = [zeroed.take(DomainId(0)), other.join().unwrap()];
+        assert!(matches!(taken, [Some(7), None] | [None, Some(7)]), "{taken:?}");
     });
 }

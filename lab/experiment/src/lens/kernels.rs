@@ -2,12 +2,12 @@
 
 use super::guest::{guest, machine_request};
 use super::kernel::{counting, vmlinux};
-use super::not_booted::NotBooted;
 use super::request::{Gates, ModelRequest};
 use super::resume::check_emulator;
 use super::saved_file::{digest, saved};
 use super::{model, plugin};
 use crate::error::{Error, ErrorKind};
+use crate::failing_target::FailingTarget;
 use crate::lab::Lab;
 use crate::places::Places;
 use crate::target::{GuestRuns, guest_workloads};
@@ -170,7 +170,8 @@ impl LensOfKernels {
         match booted {
             // What is missing on this host was missed before.
             Err(error) if error.kind == ErrorKind::Failed => {
-                Ok((Box::new(NotBooted::new(self.shape.cpus(), error.problem)), Naming::Machine { images: [].into() }))
+                let failing = FailingTarget::not_booted(self.shape.cpus(), error.problem);
+                Ok((Box::new(failing), Naming::Machine { images: [].into() }))
             }
             booted => booted,
         }

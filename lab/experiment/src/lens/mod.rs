@@ -10,7 +10,6 @@ mod kernels;
 mod machine;
 mod measured_costs;
 mod model;
-mod not_booted;
 mod plugin;
 mod program;
 mod request;

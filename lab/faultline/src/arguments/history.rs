@@ -32,6 +32,8 @@ pub(crate) enum History {
     Drill(Box<Drill>),
     /// Say what a step is: ignored, with a reason; confirmed; fixed; or only found
     Mark(Mark),
+    /// Do the work that readers of the pages asked for
+    Work(Box<Work>),
 }
 
 /// Which subjects, and where they are declared.
@@ -207,6 +209,26 @@ pub(crate) struct Mark {
     /// Why; required for a change that is ignored
     #[arg(long, value_name = "TEXT", required_if_eq("state", "ignored"), value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(crate) reason: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  faultline history work                 what waits now, the oldest first
+  faultline history work app --wait      of one subject, and what is asked for later, until Ctrl-C
+Readers with a token ask on the pages of `faultline serve`: to measure a commit again, or to search the commits of a step. A job is
+done by the machine whose faultline.toml measures the same subject in the same way; others wait. A job that was stopped or killed
+goes on next time.")]
+pub(crate) struct Work {
+    #[command(flatten)]
+    pub(crate) subjects: Subjects,
+
+    /// Wait for more jobs, until Ctrl-C
+    #[arg(long)]
+    pub(crate) wait: bool,
+
+    #[command(flatten)]
+    pub(crate) conduct: Conduct,
 }
 
 /// A series of which a step is named.

@@ -45,6 +45,7 @@ fn request(arguments: &Bisect) -> Result<BisectRequest, Failure> {
         new: arguments.new.clone(),
         recipe: kernel::kept(building::recipe(&arguments.building)?, &artefact),
         artefact,
+        on: None,
         search: measure.search(wanted, arguments.repeats.or(arguments.seeds)),
         layouts: layout_kind(arguments)?,
         measure,

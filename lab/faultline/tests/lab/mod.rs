@@ -155,7 +155,12 @@ header() {{
 
     /// The number of attempts of the first run so far; none before it is saved.
     pub fn attempts(&self) -> Option<usize> {
-        Some(Store::open_existing(&self.db()).ok()?.load_run(RunId(1)).ok()?.attempts.len())
+        self.attempts_of(1)
+    }
+
+    /// Number of attempts of a run; `None` while there is no such run.
+    pub fn attempts_of(&self, run: i64) -> Option<usize> {
+        Some(Store::open_existing(&self.db()).ok()?.load_run(RunId(run)).ok()?.attempts.len())
     }
 
     #[track_caller]

@@ -1,10 +1,12 @@
 //! A table `[subject.NAME]` as it is written, and what it means.
 
+mod host;
 mod kernel;
 
 use super::{HistorySubject, Pick, Walk, Which};
 use crate::bisect::MeasureRequest;
 use faultline_experiment::command_words;
+use faultline_experiment::hosts::Hosts;
 use faultline_experiment::lens::BuildsRequest;
 use faultline_model::artefact::Artefact;
 use faultline_model::cell::TaskMode;
@@ -63,6 +65,8 @@ pub(super) struct Entry {
     ops: Option<Number>,
     #[serde(default)]
     release: Vec<ReleaseEntry>,
+    on: Option<String>,
+    release_file: Option<String>,
     measure: Option<Measure>,
     cpus: Option<Vec<Number>>,
     repeats: Option<Number>,
@@ -145,14 +149,18 @@ impl TryFrom<String> for Length {
 }
 
 impl Entry {
-    /// The subjects: one, or for a kernel one for each workload. `directory`: where its paths begin. Fails with the problem.
-    pub(super) fn subjects(self, name: &str, directory: &Path) -> Result<Vec<HistorySubject>, String> {
+    /// The subjects: one, or for a kernel one for each workload. `directory`: where its paths begin. `hosts`: those that the file declares.
+    /// Fails with the problem.
+    pub(super) fn subjects(self, name: &str, directory: &Path, hosts: &Hosts) -> Result<Vec<HistorySubject>, String> {
         let is_sign = |sign: char| sign.is_ascii_alphanumeric() || "._-".contains(sign);
         if name.is_empty() || !name.chars().all(is_sign) {
             return Err("a name has letters, digits, '.', '_' and '-'".to_owned());
         }
         if self.is_kernel() {
-            return self.kernels(name, directory);
+            return self.kernels(name, directory, hosts);
+        }
+        if self.release_file.is_some() {
+            return Err("`release_file` belongs to a kernel that is installed on a host: give its `image`".to_owned());
         }
         if let Some(key) = self.key_of_kernels() {
             return Err(format!("`{key}` belongs to a kernel: give its `image`, or `[[subject.{name}.release]]`"));
@@ -164,6 +172,7 @@ impl Entry {
             table: name.to_owned(),
             which: self.which()?,
             measures: self.measures(directory)?,
+            on: self.host(directory, hosts)?,
             repeats: self.repeats()?,
             seeds_by_ends: self.seeds.is_none(),
             recipe: self.recipe()?,
@@ -194,6 +203,7 @@ impl Entry {
                 is_clean: false,
             },
             artefact: Artefact::Command(Vec::new()),
+            on: None,
         }
     }
 

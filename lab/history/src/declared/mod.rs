@@ -12,12 +12,13 @@ use crate::bisect::MeasureRequest;
 use crate::workshop::absolute;
 use entry::Entry;
 use faultline_experiment::Error;
-use faultline_experiment::settings_file::{self, USUAL_FILE};
+use faultline_experiment::hosts::Hosts;
+use faultline_experiment::settings_file::{self, Table, USUAL_FILE};
+use faultline_experiment::variants;
 use faultline_model::artefact::Artefact;
 use faultline_model::history::quirk::DeclaredQuirk;
+use faultline_model::line_host::LineHost;
 use faultline_model::recipe::Recipe;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
@@ -47,6 +48,8 @@ pub struct HistorySubject {
     pub recipe: Recipe,
     /// What is measured of a build.
     pub artefact: Artefact,
+    /// The host over SSH on which time is measured; `None` for this host.
+    pub on: Option<LineHost>,
     /// What is measured: once for each number of CPUs, which is a series of its own.
     pub measures: Vec<MeasureRequest>,
     /// Executions of a commit; of counts, the maximum number of seeds.
@@ -79,22 +82,6 @@ pub struct Declared {
     pub notify: Option<Notify>,
 }
 
-/// The content of a file.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    #[serde(default)]
-    subject: BTreeMap<String, Spanned<Entry>>,
-    notify: Option<notify::Entry>,
-    #[serde(default)]
-    quirk: Vec<Spanned<quirk::Entry>>,
-    /// Variants of comparisons and hosts, which other readers check.
-    #[serde(default, rename = "variant")]
-    _variants: Option<IgnoredAny>,
-    #[serde(default, rename = "host")]
-    _hosts: Option<IgnoredAny>,
-}
-
 impl Declared {
     /// Reads the named file, or the `faultline.toml` of this directory or the nearest above it. Fails if there is none, if it cannot be read, or if it
     /// declares something impossible; then the problem has the line.
@@ -114,16 +101,21 @@ impl Declared {
 
     fn parse(text: &str, file: &Path) -> Result<Self, Error> {
         let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let parsed: File = settings_file::parse(text, file, HINT)?;
+        let written: Option<BTreeMap<String, Spanned<Entry>>> = settings_file::table(text, file, Table::Subject, HINT)?;
+        let quirks: Option<Vec<Spanned<quirk::Entry>>> = settings_file::table(text, file, Table::Quirk, HINT)?;
+        let notify: Option<notify::Entry> = settings_file::table(text, file, Table::Notify, HINT)?;
+        let hosts = Hosts::of_text(text, file)?;
+        // What another command would refuse is said here too: `faultline history commits` checks the file.
+        variants::check(text, file)?;
         let mut subjects = BTreeMap::new();
-        for (name, entry) in parsed.subject {
+        for (name, entry) in written.unwrap_or_default() {
             let at = entry.span();
-            let of_table = entry.into_inner().subjects(&name, directory).map_err(|problem| {
+            let of_table = entry.into_inner().subjects(&name, directory, &hosts).map_err(|problem| {
                 settings_file::refused(text, file, at, &format!("subject '{}': {problem}", name.escape_debug()), HINT)
             })?;
             subjects.extend(of_table.into_iter().map(|subject| (subject.name.clone(), subject)));
         }
-        for entry in parsed.quirk {
+        for entry in quirks.unwrap_or_default() {
             let at = entry.span();
             let refused =
                 |problem: String| settings_file::refused(text, file, at.clone(), &format!("quirk: {problem}"), HINT);
@@ -145,7 +137,7 @@ impl Declared {
                 "a subject is a table `[subject.NAME]`; `faultline init FILE` writes an example",
             ));
         }
-        let notify = parsed.notify.map(|notify| notify.notify(directory));
+        let notify = notify.map(|notify| notify.notify(directory));
         Ok(Declared { file: file.to_owned(), subjects, notify })
     }
 
@@ -281,7 +273,10 @@ mod tests {
             wrong("[subject.a]\ncommand = \"x\"\nbrnach = 'main'\n")
                 .starts_with("here/f.toml:3: unknown field `brnach`, expected one of ")
         );
-        assert!(wrong("[subjects.a]\n").starts_with("here/f.toml:1: unknown field `subjects`"));
+        assert!(wrong("[subjects.a]\n").starts_with("here/f.toml:1: unknown table `subjects`"));
+        let subject = "[subject.a]\ncommand = 'x'\n";
+        assert!(wrong(&format!("{subject}[host.a]\nshs = 'x'\n")).starts_with("here/f.toml:4: unknown field `shs`"));
+        assert!(wrong(&format!("{subject}[variant.a]\nsysctrl = 1\n")).starts_with("here/f.toml:4: unknown field"));
         assert!(wrong("\n[subject.a]\nbuild = 'make'\n").starts_with("here/f.toml:2: subject 'a': give `command`"));
         assert!(wrong("[subject.a]\ncommand = \"'\"\n").starts_with("here/f.toml:2: "));
         assert_eq!(

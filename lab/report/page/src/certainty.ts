@@ -18,5 +18,5 @@ export function lookOf(step: StepMark): Look {
 
 /** What a step means, how certain it is, and its state if somebody said something of it. */
 export function wordsOf(step: StepMark): string {
-  return `${step.change}, ${step.what}${step.state === 'found' ? '' : `, ${step.state}`}`
+  return `${step.change}, ${step.what}${step.state === 'found' || step.state === '' ? '' : `, ${step.state}`}`
 }

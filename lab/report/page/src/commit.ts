@@ -9,7 +9,7 @@ import type { Description } from './tooltip'
 
 /** Digits of a commit's name. */
 const DIGITS = 12
-const LETTERS = 140
+export const LETTERS = 140
 
 /** The coverage that an interval needs, so that values outside it differ: that of six executions. */
 const LEAST_COVERAGE = 0.95
@@ -23,43 +23,82 @@ export function day(seconds: number): string {
   return Number.isNaN(date.getTime()) ? '' : date.toISOString().slice(0, 10)
 }
 
+/** What values are written with. */
+type Measured = Pick<Timeline, 'is_exact' | 'unit'>
+
 /** A value with its unit; a count as it is. */
-export function figure(timeline: Timeline, value: number): string {
+export function figure(timeline: Measured, value: number): string {
   return timeline.is_exact ? String(value) : quantity(value, timeline.unit)
 }
 
-export function interval(timeline: Timeline, mark: CommitMark): string {
+export function interval(timeline: Measured, mark: CommitMark): string {
   return mark.value && !timeline.is_exact ? span(mark.value.low, mark.value.high, mark.value.median, timeline.unit) : ''
 }
 
 /** What the box says. `runs`: what leads to the page of a run, before and after its number. */
-export function words(timeline: Timeline, spot: Spot, runs: { before: string; after: string }): Description {
-  return spot.commit ? ofCommit(timeline, spot.commit, runs) : ofBucket(timeline, spot)
+export function words(timeline: Timeline, spot: Spot, runs: { before: string; after: string }, compare: Comparing): Description {
+  return spot.commit ? ofCommit(timeline, spot.commit, runs, compare) : ofBucket(timeline, spot)
 }
 
-function ofCommit(timeline: Timeline, mark: CommitMark, runs: { before: string; after: string }): Description {
-  const rows: Description['rows'] = [
+/** Where the server compares two commits of the history, and the one that the reader has chosen as side A. */
+export interface Comparing {
+  /** Nothing without a server. */
+  source: string | null
+  side: string
+}
+
+function ofCommit(timeline: Timeline, mark: CommitMark, runs: { before: string; after: string }, compare: Comparing): Description {
+  const rows: Description['rows'] = [...about(mark), ...valueOf(timeline, mark)]
+  if (mark.value) {
+    const change = changeAt(timeline, mark)
+    if (change) rows.push(['Δ to the previous', change])
+  }
+  const step = timeline.steps.find((step) => step.by === mark.position)
+  if (step) rows.push(['step', `${step.change}, ${step.what}`])
+  if (step?.state) rows.push(['state', [step.state, ...step.said.map((line) => shortEnd(oneLine(line), LETTERS))].join('; ')])
+  const letters = mark.run === null ? [] : timeline.quirks.filter(({ ranges }) => ranges.some(([first, last]) => first <= mark.position && mark.position <= last)).map(({ letter }) => letter)
+  if (letters.length > 0) rows.push([letters.length === 1 ? 'quirk' : 'quirks', letters.join(', ')])
+  if (mark.run !== null) rows.push(['measured by', { text: `run ${mark.run}`, href: `${runs.before}${mark.run}${runs.after}` }])
+  return { heading: shortName(mark.commit), rows: [...rows, ...comparisons(timeline, mark, compare)] }
+}
+
+/** What leads to the comparison with the measured commit before, and with any other one. */
+function comparisons(timeline: Timeline, mark: CommitMark, { source, side }: Comparing): Description['rows'] {
+  if (source === null) return []
+  const address = (a: string) => `${source}?a=${encodeURIComponent(a)}&b=${encodeURIComponent(mark.commit)}`
+  const rows: Description['rows'] = []
+  const before = previousOf(timeline, mark)
+  if (before) rows.push(['compare', { text: `with the previous one, ${shortName(before.commit)}`, href: address(before.commit) }])
+  if (side && side !== mark.commit) rows.push(['compare', { text: `with side A, ${shortName(side)}`, href: address(side) }])
+  rows.push(side === mark.commit ? ['side A', 'pin another commit to compare it with this one'] : ['side A', { text: 'choose this commit', href: `#a=${encodeURIComponent(mark.commit)}` }])
+  return rows
+}
+
+/** The measured commit before one. */
+function previousOf(timeline: Timeline, mark: CommitMark): CommitMark | undefined {
+  return timeline.marks.findLast((other) => other.position < mark.position && other.value !== null)
+}
+
+/** What is said of any commit. */
+export function about(mark: CommitMark): Description['rows'] {
+  return [
     ['subject', shortEnd(oneLine(mark.subject), LETTERS)],
     ['author', shortEnd(oneLine(mark.author), LETTERS)],
     ['committed', day(mark.committed_s)],
   ]
-  if (mark.value) {
-    rows.push([timeline.is_exact ? 'count' : 'median', figure(timeline, mark.value.median)])
-    if (!timeline.is_exact) rows.push([`${percent(mark.value.coverage)} interval`, interval(timeline, mark)], ['n', String(mark.value.n)])
-    const change = changeAt(timeline, mark)
-    if (change) rows.push(['Δ to the previous', change])
-  } else rows.push(['result', mark.why])
-  const step = timeline.steps.find((step) => step.by === mark.position)
-  if (step) rows.push(['step', `${step.change}, ${step.what}`], ['state', [step.state, ...step.said.map((line) => shortEnd(oneLine(line), LETTERS))].join('; ')])
-  const letters = mark.run === null ? [] : timeline.quirks.filter(({ ranges }) => ranges.some(([first, last]) => first <= mark.position && mark.position <= last)).map(({ letter }) => letter)
-  if (letters.length > 0) rows.push([letters.length === 1 ? 'quirk' : 'quirks', letters.join(', ')])
-  if (mark.run !== null) rows.push(['measured by', { text: `run ${mark.run}`, href: `${runs.before}${mark.run}${runs.after}` }])
-  return { heading: shortName(mark.commit), rows }
+}
+
+/** Its value with interval and number of executions, or why it has none. */
+export function valueOf(series: Measured, mark: CommitMark): Description['rows'] {
+  if (!mark.value) return [['result', mark.why]]
+  const { median, coverage, n } = mark.value
+  if (series.is_exact) return [['count', figure(series, median)]]
+  return [['median', figure(series, median)], [`${percent(coverage)} interval`, interval(series, mark)], ['n', String(n)]]
 }
 
 /** By how much its median differs from that of the measured commit before it. */
 function changeAt(timeline: Timeline, mark: CommitMark): string | null {
-  const before = timeline.marks.findLast((other) => other.position < mark.position && other.value !== null)
+  const before = previousOf(timeline, mark)
   if (!before?.value || !mark.value || before.value.median === 0) return null
   const change = mark.value.median / before.value.median - 1
   const direction = isClear(timeline, before.value, mark.value) ? (change > 0 ? 'worse' : 'better') : 'inconclusive'
@@ -87,7 +126,7 @@ function ofBucket(timeline: Timeline, spot: Spot): Description {
   return { heading: `positions ${bucket.first} … ${bucket.last}`, rows }
 }
 
-/** The data behind the plot. */
+/** The data behind the plot of one history. */
 export function sheetOf(timeline: Timeline): Sheet {
   if (timeline.marks.length > 0) {
     return {

@@ -1,51 +1,31 @@
 // Brings the page of a history to life: the plot with its strip and controls, and the table of commits that goes with it. The address holds the whole choice.
 
-import { Kept, type Codec } from './address'
+import { Kept } from './address'
+import { BesideRanges, MOST_BESIDE, rowsBeside, wordsBeside } from './beside'
+import { CODEC, type Choice } from './choice'
+import { Chooser, fillLegend } from './chooser'
 import { sheetOf, words } from './commit'
 import { fillCommits, markRow } from './commits'
+import type { Sheet } from './csv'
 import { readData } from './data'
 import { Explorer } from './explorer'
 import { drawCourse } from './line'
 import { keepLive, replaceParts } from './live'
 import { wireMarking } from './marking'
-import type { Timeline } from './model'
+import type { BesideSeries, StepMark, Timeline } from './model'
 import { Ranges } from './ranges'
 import { Strip } from './strip'
+import { Steps, tellSteps, ThresholdControl, usualOf } from './threshold'
 import type { Across, Spot } from './timeline'
 import { check, choice } from './toolbar'
-
-interface State {
-  /** First and last position; nothing for all. */
-  from: number | null
-  to: number | null
-  across: Across
-  log: boolean
-  /** The commit whose figures are pinned, or nothing. */
-  at: string
-}
-
-const position = (text: string | null) => (text !== null && /^\d{1,9}$/.test(text) ? Number(text) : null)
-
-const CODEC: Codec<State> = {
-  parse(query) {
-    const across = query.get('x') === 'date' ? 'date' : 'order'
-    return { from: position(query.get('from')), to: position(query.get('to')), across, log: query.get('log') === '1', at: query.get('at') ?? '' }
-  },
-  format(state) {
-    const query = new URLSearchParams()
-    if (state.from !== null) query.set('from', String(state.from))
-    if (state.to !== null) query.set('to', String(state.to))
-    if (state.across !== 'order') query.set('x', state.across)
-    if (state.log) query.set('log', '1')
-    if (state.at) query.set('at', state.at)
-    return query
-  },
-}
+import type { Description } from './tooltip'
 
 /** By how much a button or a key zooms. */
 const ZOOM = 2
 /** By which share of the range a button moves it. */
 const PAN = 0.5
+/** Letters of the longest name of a commit or a release. */
+const LONGEST_NAME = 200
 /** The fewest commits that are shown. */
 const LEAST = 5
 
@@ -64,14 +44,21 @@ export function showCourse(timeline: Timeline): void {
 }
 
 class Course {
-  private readonly kept: Kept<State>
+  private readonly kept: Kept<Choice>
   private readonly ranges: Ranges
   private readonly strip: Strip
   private readonly explorer: Explorer<Spot>
   /** What is drawn: the newest answer for the range. */
   private shown: Timeline
   private readonly runs: { before: string; after: string }
-  /** The commit whose figures are pinned in the plot. */
+  /** Asks for histories that are drawn with this one; nothing without a server. */
+  private readonly beside: BesideRanges | null
+  private others: BesideSeries[] = []
+  /** Searches for steps by another smallest change; nothing without a server. */
+  private readonly steps: Steps | null
+  /** What such a search found; nothing for the usual steps. */
+  private found: StepMark[] | null = null
+  /** The commit whose figures are pinned in the plot, with its history. */
   private pinned = ''
 
   constructor(
@@ -80,6 +67,8 @@ class Course {
   ) {
     this.shown = whole
     this.runs = { before: figure.dataset.runBefore ?? '', after: figure.dataset.runAfter ?? '' }
+    this.beside = figure.dataset.beside ? new BesideRanges(figure.dataset.beside) : null
+    this.steps = figure.dataset.steps ? new Steps(figure.dataset.steps) : null
     this.kept = new Kept(CODEC, (state) => this.settled(state))
     this.kept.settle()
     this.takeQuestion()
@@ -87,15 +76,15 @@ class Course {
     this.strip = new Strip(figure.querySelector('.strip')!, whole, (from, to) => this.zoomTo(from, to))
     const chart = figure.querySelector<HTMLElement>('.chart')!
     this.explorer = new Explorer<Spot>(chart, {
-      title: `${whole.subject}, ${whole.tasks} ${whole.tasks === 1 ? 'task' : 'tasks'}`,
+      title: whole.name,
       draw: (width) => {
         // A drawing has to be there before a commit in it can be pinned.
         queueMicrotask(() => this.repin())
-        return drawCourse(this.shown, { ...this.range(), across: this.kept.state.across, log: this.kept.state.log }, width)
+        return drawCourse(this.shown, this.others, { ...this.range(), across: this.kept.state.across, log: this.kept.state.log, relative: this.isRelative() }, width)
       },
-      same: (before, now) => before.first <= now.last && now.first <= before.last,
-      sheet: () => sheetOf(this.shown),
-      describe: (spot) => words(this.shown, spot, this.runs),
+      same: (before, now) => before.series === now.series && before.first <= now.last && now.first <= before.last,
+      sheet: () => this.sheet(),
+      describe: (spot) => this.describe(spot),
       chosen: (spot, locked) => this.chosen(spot, locked),
     })
     chart.addEventListener('keydown', (event) => this.key(event))
@@ -103,14 +92,16 @@ class Course {
     this.controls(document.getElementById('toolbar')!)
     this.kept.listen((state, before) => this.changed(state, before))
     void this.load()
+    if (this.kept.state.least !== null) void this.search()
   }
 
   /** Takes a newer state of the history over. */
   update(whole: Timeline): void {
     this.whole = whole
     this.ranges.update(whole)
-    this.strip.update(whole)
+    this.strip.update(this.withSteps(whole))
     void this.load()
+    if (this.kept.state.least !== null) void this.search()
   }
 
   /** The range that the address asks the server for, unless the reader has chosen another. */
@@ -121,22 +112,33 @@ class Course {
   }
 
   /** A state from outside, within what there is; a pinned commit is in the range. */
-  private settled(state: State): State {
+  private settled(state: Choice): Choice {
     const last = this.whole.commits - 1
     const bound = (value: number | null) => (value === null ? null : Math.min(last, Math.max(0, value)))
     let [from, to] = [bound(state.from), bound(state.to)]
     if (from !== null && to !== null && from > to) [from, to] = [to, from]
+    const known = this.whole.related.map(({ id }) => id)
+    const others = this.beside ? state.others.filter((id) => known.includes(id)).slice(0, MOST_BESIDE) : []
+    // Where a commit of another history lies, the server knows.
+    const least = this.steps ? state.least : null
+    const side = state.side.length <= LONGEST_NAME ? state.side : ''
+    if (state.of && others.includes(state.of)) return { ...state, from, to, least, side, others }
     const at = this.positionOf(state.at)
     if (at !== null && (at < (from ?? 0) || at > (to ?? last))) [from, to] = [null, null]
-    return { ...state, from, to, at: at === null ? '' : state.at }
+    return { ...state, from, to, least, side, others, at: at === null ? '' : state.at, of: '' }
   }
 
   /** A link to a commit of this page leads to the plot, and keeps the range if the commit is in it. */
   private follow(event: MouseEvent, chart: HTMLElement): void {
+    const side = (event.target as Element).closest<HTMLAnchorElement>('a[href^="#a="]')
+    if (side) {
+      event.preventDefault()
+      return this.kept.set({ side: decodeURIComponent(side.hash.slice('#a='.length)) })
+    }
     const link = (event.target as Element).closest<HTMLAnchorElement>('a[href^="#at="]')
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return
     event.preventDefault()
-    this.kept.set(this.settled({ ...this.kept.state, at: link.hash.slice('#at='.length) }))
+    this.kept.set(this.settled({ ...this.kept.state, at: link.hash.slice('#at='.length), of: '' }))
     chart.focus({ preventScroll: true })
     chart.scrollIntoView({ block: 'nearest' })
   }
@@ -144,7 +146,7 @@ class Course {
   private positionOf(commit: string): number | null {
     if (!commit) return null
     const mark = [...this.shown.marks, ...this.whole.marks].find((mark) => mark.commit === commit)
-    const step = this.whole.steps.find((step) => step.commits.includes(commit))
+    const step = [...this.whole.steps, ...(this.found ?? [])].find((step) => step.commits.includes(commit))
     return mark?.position ?? (step ? (step.commits[1] === commit ? step.by : step.after) : null)
   }
 
@@ -156,6 +158,7 @@ class Course {
   private async load(): Promise<void> {
     const { from, to } = this.range()
     this.strip.show(from, to)
+    void this.loadOthers()
     const soon = this.ranges.there(from, to)
     this.take(soon.timeline)
     if (soon.isAll) return
@@ -163,8 +166,61 @@ class Course {
     if (better) this.take(better)
   }
 
+  /** Draws the histories that are chosen, as soon as the server has answered. */
+  private async loadOthers(): Promise<void> {
+    const { from, to } = this.range()
+    const others = await this.beside?.ask(this.kept.state.others, from, to, Math.floor(this.figure.clientWidth))
+    if (!others || (others.length === 0 && this.others.length === 0)) return
+    this.others = others
+    this.explorer.redraw()
+    this.tellSeries()
+  }
+
+  /** Says in the legend what is drawn. */
+  private tellSeries(): void {
+    const list = document.getElementById('series')
+    if (list) fillLegend(list, this.whole, this.others, this.isRelative(), this.figure.dataset.pages ?? '')
+  }
+
+  /** Values of different units have one axis only in relation to the first of each. */
+  private isRelative(): boolean {
+    return this.kept.state.relative || this.others.some(({ unit }) => unit !== this.whole.unit)
+  }
+
+  private describe(spot: Spot): Description {
+    const told = spot.series === 0 ? words(this.shown, spot, this.runs, { source: this.figure.dataset.compare ?? null, side: this.kept.state.side }) : wordsBeside(this.others[spot.series - 1], spot, this.runs)
+    const name = spot.series === 0 ? this.whole.name : this.others[spot.series - 1].name
+    const relative = this.isRelative() && spot.level ? [['relative', `${spot.level.median.toPrecision(4)} of its first commit’s`] as [string, string]] : []
+    return this.others.length === 0 ? { ...told, rows: [...told.rows, ...relative] } : { ...told, rows: [['history', `${spot.series + 1}: ${name}`], ...told.rows, ...relative] }
+  }
+
+  private sheet(): Sheet {
+    const { head, rows } = sheetOf(this.shown)
+    if (this.others.length === 0 || this.shown.marks.length === 0) return { head, rows }
+    return { head: [...head, 'history'], rows: [...rows.map((row) => [...row, this.whole.name]), ...this.others.flatMap(rowsBeside)] }
+  }
+
+  /** Draws the steps by the smallest change that is chosen. */
+  private async search(): Promise<void> {
+    const { least } = this.kept.state
+    this.steps?.stop()
+    tellSteps(least, 'searching', this.whole)
+    const found = least === null ? [] : ((await this.steps?.ask(least)) ?? 'failed')
+    if (found === 'superseded') return
+    tellSteps(least, found, this.whole)
+    this.found = least === null || found === 'failed' ? null : found
+    this.strip.update(this.withSteps(this.whole))
+    this.shown = this.withSteps(this.shown)
+    this.explorer.redraw()
+  }
+
+  /** A timeline with the steps that are drawn. */
+  private withSteps(timeline: Timeline): Timeline {
+    return { ...timeline, steps: this.found ?? this.whole.steps }
+  }
+
   private take(timeline: Timeline): void {
-    this.shown = timeline
+    this.shown = this.withSteps(timeline)
     const { from, to } = this.range()
     this.explorer.redraw()
     fillCommits(timeline, from, to, this.runs)
@@ -173,14 +229,22 @@ class Course {
 
   /** Pins the commit that the address names, if it is drawn and not pinned yet. */
   private repin(): void {
-    const at = this.positionOf(this.kept.state.at)
-    if (at !== null && this.pinned !== this.kept.state.at) this.explorer.pin((spot) => spot.first <= at && at <= spot.last)
+    const { at, of } = this.kept.state
+    if (this.pinned === keyOf(at, of)) return
+    if (of) return this.explorer.pin((spot) => spot.series > 0 && this.others[spot.series - 1]?.id === of && spot.commit?.commit === at)
+    const position = this.positionOf(at)
+    if (position !== null) this.explorer.pin((spot) => spot.series === 0 && spot.first <= position && position <= spot.last)
   }
 
-  private changed(state: State, before: State): void {
+  private changed(state: Choice, before: Choice): void {
+    const otherwise = state.log !== before.log || state.across !== before.across || state.relative !== before.relative
     if (state.from !== before.from || state.to !== before.to) void this.load()
-    else if (state.log !== before.log || state.across !== before.across) this.explorer.redraw()
-    if (state.at === before.at) return
+    else if (String(state.others) !== String(before.others)) void this.loadOthers()
+    else if (otherwise) this.explorer.redraw()
+    if (state.relative !== before.relative) this.tellSeries()
+    if (state.least !== before.least) void this.search()
+    if (state.side !== before.side) this.explorer.redraw()
+    if (state.at === before.at && state.of === before.of) return
     markRow(this.positionOf(state.at))
     if (state.at) this.repin()
     else if (this.pinned) this.explorer.pin(() => false)
@@ -190,11 +254,12 @@ class Course {
   private chosen(spot: Spot | null, locked: boolean): void {
     const { at } = this.kept.state
     const place = this.positionOf(at)
-    const isWithin = spot !== null && place !== null && spot.first <= place && place <= spot.last
+    const isWithin = spot !== null && spot.series === 0 && place !== null && spot.first <= place && place <= spot.last
     const commit = !locked ? '' : (spot?.commit?.commit ?? (isWithin ? at : ''))
-    if (commit === this.pinned) return
-    this.pinned = commit
-    if (at !== commit) this.kept.set({ at: commit })
+    const of = commit && spot && spot.series > 0 ? this.others[spot.series - 1].id : ''
+    if (keyOf(commit, of) === this.pinned) return
+    this.pinned = keyOf(commit, of)
+    if (at !== commit || this.kept.state.of !== of) this.kept.set({ at: commit, of })
   }
 
   private zoomTo(from: number, to: number): void {
@@ -251,13 +316,24 @@ class Course {
       button('▶', 'Later commits', () => this.pan(PAN)),
       button('All', 'All commits', () => this.zoomTo(0, this.whole.commits - 1)),
     )
-    bar.append(across, axes, range)
+    const values = choice('Values', 'values', { measured: 'Measured', relative: 'Relative' }, state.relative ? 'relative' : 'measured', (value) => this.kept.set({ relative: value === 'relative' }))
+    const chooser = this.beside && this.whole.related.length > 0 ? new Chooser(this.whole, state.others, (others) => this.kept.set({ others })) : null
+    const threshold = this.steps ? new ThresholdControl(usualOf(this.whole), state.least, (least) => this.kept.set({ least })) : null
+    bar.append(across, axes, values, range, ...(threshold ? [threshold.element] : []), ...(chooser ? [chooser.element] : []))
     bar.hidden = false
     this.kept.listen((now) => {
       check(across, now.across)
       check(axes, now.log ? 'log' : 'linear')
+      check(values, now.relative ? 'relative' : 'measured')
+      chooser?.show(now.others)
+      threshold?.show(now.least)
     })
   }
+}
+
+/** Tells pinned commits of several histories apart. */
+function keyOf(commit: string, of: string): string {
+  return of ? `${of}:${commit}` : commit
 }
 
 function button(sign: string, name: string, act: () => void): HTMLButtonElement {

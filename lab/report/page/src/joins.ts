@@ -1,7 +1,7 @@
 // Which spots of a history the line joins: neighbours by a solid line, others by a dotted one if nothing was tried between them, and none across commits that
 // cannot be measured.
 
-import type { Timeline } from './model'
+import type { BesideSeries, Timeline } from './model'
 import type { Spot } from './timeline'
 
 /** How two spots with values are joined. */
@@ -13,8 +13,8 @@ export interface Piece {
   dotted: boolean
 }
 
-/** What lies at the places of a timeline, in the order of positions. */
-interface Cells {
+/** What lies at the places of a history, in the order of positions. */
+export interface Cells {
   firsts: number[]
   /** Number of places before each that cannot be measured, and that have no result. */
   unusable: number[]
@@ -22,8 +22,7 @@ interface Cells {
 }
 
 /** The pieces of the line. `levels`: the spots with a value, from left to right. */
-export function piecesOf(timeline: Timeline, levels: Spot[]): Piece[] {
-  const cells = cellsOf(timeline)
+export function piecesOf(cells: Cells, levels: Spot[]): Piece[] {
   const pieces: Piece[] = []
   let solid: Spot[] = []
   levels.forEach((spot, index) => {
@@ -38,16 +37,33 @@ export function piecesOf(timeline: Timeline, levels: Spot[]): Piece[] {
   return solid.length > 0 ? [...pieces, { spots: solid, dotted: false }] : pieces
 }
 
-function cellsOf(timeline: Timeline): Cells {
-  const cells: Cells = { firsts: [], unusable: [0], empty: [0] }
-  const add = (first: number, hasValue: boolean, isUnusable: boolean) => {
-    cells.firsts.push(first)
-    cells.unusable.push(cells.unusable.at(-1)! + (!hasValue && isUnusable ? 1 : 0))
-    cells.empty.push(cells.empty.at(-1)! + (!hasValue && !isUnusable ? 1 : 0))
-  }
-  if (timeline.buckets.length > 0) for (const bucket of timeline.buckets) add(bucket.first, bucket.level !== null, bucket.unusable > 0)
-  else for (const mark of timeline.marks) add(mark.position, mark.value !== null, mark.why !== '')
+/** Those of a timeline. */
+export function cellsOf(timeline: Timeline): Cells {
+  const cells = noCells()
+  if (timeline.buckets.length > 0) for (const bucket of timeline.buckets) add(cells, bucket.first, bucket.level !== null, bucket.unusable > 0)
+  else for (const mark of timeline.marks) add(cells, mark.position, mark.value !== null, mark.why !== '')
   return cells
+}
+
+/** Those of another history, at its places on the line. Only whether commits without a result lie between two others is known of them. */
+export function cellsBeside(series: BesideSeries): Cells {
+  const cells = noCells()
+  for (const { from, bucket } of series.buckets) add(cells, from, bucket.level !== null, bucket.unusable > 0)
+  for (const { at, is_after_gap, mark } of series.marks) {
+    if (is_after_gap) add(cells, ((cells.firsts.at(-1) ?? at) + at) / 2, false, false)
+    add(cells, at, mark.value !== null, mark.why !== '')
+  }
+  return cells
+}
+
+function noCells(): Cells {
+  return { firsts: [], unusable: [0], empty: [0] }
+}
+
+function add(cells: Cells, first: number, hasValue: boolean, isUnusable: boolean): void {
+  cells.firsts.push(first)
+  cells.unusable.push(cells.unusable.at(-1)! + (!hasValue && isUnusable ? 1 : 0))
+  cells.empty.push(cells.empty.at(-1)! + (!hasValue && !isUnusable ? 1 : 0))
 }
 
 /** By date commits may lie in another order than on their line; what lies between is that between their positions. */

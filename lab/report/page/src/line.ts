@@ -1,27 +1,31 @@
-// Draws the course of a history: median line, interval band, single executions, steps, quirks, commits that cannot be measured. Knows nothing of pointer and keyboard.
+// Draws the course of a history, and of others with it: median lines, interval bands, single executions, steps, quirks, commits that cannot be measured. Knows nothing
+// of pointer and keyboard.
 
 import * as Plot from '@observablehq/plot'
+import { spotsBeside } from './beside'
 import { lookOf, wordsOf, type Look } from './certainty'
-import type { Drawing } from './explorer'
+import type { Arrow, Drawing } from './explorer'
 import { tickBetween } from './figure'
 import { silent, STYLE } from './frame'
-import { piecesOf } from './joins'
-import type { StepMark, Timeline } from './model'
+import { cellsBeside, cellsOf } from './joins'
+import { courseOf, lineMarks } from './lines'
+import type { BesideSeries, StepMark, Timeline } from './model'
 import { logTicks } from './ticks'
-import { placeOf, spotsOf, type Across, type Spot } from './timeline'
+import { placeOf, relativeTo, spotsOf, type Across, type Spot } from './timeline'
+import { neighbour } from './walk'
 
 export interface Asked {
   from: number
   to: number
   across: Across
   log: boolean
+  /** Whether values are in relation to the first of their history. */
+  relative: boolean
 }
 
 const SVG = 'http://www.w3.org/2000/svg'
 const HEIGHT = 340
 const MARGINS = { marginLeft: 74, marginRight: 20, marginTop: 34, marginBottom: 40 }
-/** With more spots than this, each is no longer drawn as a dot of its own. */
-const DOTS = 300
 /** Pixels that the words above a step need. */
 const STEP_WORDS = 150
 /** Share of the range at each end in which the words of a step stand to its inner side. */
@@ -29,55 +33,37 @@ const EDGE = 0.25
 /** Pixels between the bars of two quirks. */
 const QUIRK_LINE = 18
 
-/** The drawing, or nothing when there is no figure to draw. */
-export function drawCourse(timeline: Timeline, asked: Asked, width: number): Drawing<Spot> | null {
-  const spots = spotsOf(timeline, asked.from, asked.to, asked.across)
-  const levels = spots.filter((spot) => spot.level !== null)
+/** The drawing, or nothing when there is no figure to draw. `others`: the histories that are drawn with it. */
+export function drawCourse(timeline: Timeline, others: BesideSeries[], asked: Asked, width: number): Drawing<Spot> | null {
+  const base = asked.relative ? timeline.base : 1
+  const own = spotsOf(timeline, asked.from, asked.to, asked.across).map((spot) => ({ ...spot, level: relativeTo(spot.level, base) }))
+  const beside = others.map((one, index) => courseOf(index + 1, spotsBeside(one, index + 1, asked.from, asked.to, asked.across, asked.relative), cellsBeside(one)))
+  const courses = [courseOf(0, own, cellsOf(timeline)), ...beside]
+  const spots = courses.flatMap((course) => course.spots).sort((a, b) => a.x - b.x || a.series - b.series)
+  const levels = courses.flatMap((course) => course.levels)
   if (levels.length === 0) return null
-  const executions = spots.flatMap((spot) => (spot.commit?.values ?? []).map((value) => ({ x: spot.x, value })))
+  const executions = base ? own.flatMap((spot) => (spot.commit?.values ?? []).map((value) => ({ x: spot.x, value: value / base }))) : []
   const values = [...levels.flatMap(({ level }) => [level!.low, level!.high]), ...executions.map(({ value }) => value)].filter((value) => !asked.log || value > 0)
-  const pieces = piecesOf(timeline, levels)
-  const ofPieces = (dotted: boolean) => pieces.flatMap((one, piece): Linked[] => (one.dotted === dotted ? one.spots.map((spot) => ({ spot, piece })) : []))
-  const [solid, dotted] = [ofPieces(false), ofPieces(true)]
-  const alone = pieces.flatMap(({ spots, dotted }) => (!dotted && spots.length === 1 ? spots : []))
   const plot = silent(Plot.plot({
     width,
     height: HEIGHT,
     ...MARGINS,
     style: STYLE,
     x: xAxis(spots, asked, width),
-    y: yAxis(values, timeline, asked.log),
+    y: yAxis(values, timeline, asked),
     marks: [
-      ...stepMarks(timeline, spots, asked, width),
-      quirkBars(timeline, spots, asked),
-      Plot.areaY(solid, { x: xOf, y1: lowOf, y2: highOf, z: 'piece', fill: 'var(--accent)', fillOpacity: 0.2 }),
-      Plot.ruleX(alone, { x: 'x', y1: low, y2: high, stroke: 'var(--accent)', strokeOpacity: 0.35, strokeWidth: 4 }),
+      ...(own.length > 0 ? stepMarks(timeline, own, asked, width) : []),
+      ...(own.length > 0 ? [quirkBars(timeline, own, asked)] : []),
       tinyDots(executions),
-      Plot.lineY(dotted, { x: xOf, y: medianOf, z: 'piece', stroke: 'var(--accent)', strokeWidth: 1.2, strokeDasharray: '1 4', strokeOpacity: 0.8 }),
-      Plot.lineY(solid, { x: xOf, y: medianOf, z: 'piece', stroke: 'var(--accent)', strokeWidth: 1.5 }),
-      Plot.dot(levels.length <= DOTS ? levels : [], { x: 'x', y: median, r: 3, fill: 'var(--accent)', stroke: 'var(--paper)', strokeWidth: 1 }),
+      ...courses.toReversed().flatMap((course) => lineMarks(course, courses.length > 1)),
       Plot.text(spots.filter(isUnusable), { x: 'x', frameAnchor: 'bottom', text: () => '✕', fill: 'var(--bad)', dy: -4 }),
     ],
   }))
   const [x, y] = [plot.scale('x')!, plot.scale('y')!]
   const bottom = HEIGHT - MARGINS.marginBottom - 8
-  return { svg: plot, marks: spots.map((spot) => ({ mark: spot, x: x.apply(spot.x), y: spot.level ? y.apply(spot.level.median) : bottom })) }
+  const marks = spots.map((spot) => ({ mark: spot, x: x.apply(spot.x), y: spot.level ? y.apply(spot.level.median) : bottom }))
+  return { svg: plot, marks, ...(others.length > 0 ? { nearest: 'both' as const, neighbour: (index: number, arrow: Arrow) => neighbour(spots, index, arrow) } : {}) }
 }
-
-const low = (spot: Spot) => spot.level!.low
-const median = (spot: Spot) => spot.level!.median
-const high = (spot: Spot) => spot.level!.high
-
-/** A spot of a piece of the line. */
-interface Linked {
-  spot: Spot
-  piece: number
-}
-
-const xOf = ({ spot }: Linked) => spot.x
-const lowOf = ({ spot }: Linked) => low(spot)
-const medianOf = ({ spot }: Linked) => median(spot)
-const highOf = ({ spot }: Linked) => high(spot)
 
 /** Whether it has commits that cannot be measured. */
 const isUnusable = (spot: Spot) => spot.level === null || (spot.bucket?.unusable ?? 0) > 0
@@ -90,13 +76,15 @@ function xAxis(spots: Spot[], { from, to, across }: Asked, width: number): Plot.
   return { ...common, type: 'utc', label: 'committed (UTC)', domain: [new Date(first), new Date(Math.max(last, first + 1000))] }
 }
 
-function yAxis(values: number[], timeline: Timeline, log: boolean): Plot.ScaleOptions {
+function yAxis(values: number[], timeline: Timeline, { log, relative }: Asked): Plot.ScaleOptions {
   const [least, most] = [values.reduce((a, b) => Math.min(a, b), Infinity), values.reduce((a, b) => Math.max(a, b), -Infinity)]
   const room = (most - least || Math.abs(most) || 1) * 0.08
   // The bars of quirks have room of their own below the values.
   const below = 1 + timeline.quirks.length
   const domain = log ? [least / 1.1 ** below, most * 1.1] : [least - room * below, most + room]
-  const common = { label: `${timeline.unit}, lower is better`, labelArrow: 'none', tickFormat: tickBetween(domain[0], domain[1], timeline.unit), grid: true, nice: false } as const
+  const unit = relative ? '' : timeline.unit
+  const label = relative ? 'relative to the first measured commit, lower is better' : `${unit}, lower is better`
+  const common = { label, labelArrow: 'none', tickFormat: tickBetween(domain[0], domain[1], unit), grid: true, nice: false } as const
   return log ? { ...common, type: 'log', domain, ticks: logTicks(domain[0], domain[1], 6) } : { ...common, type: 'linear', domain, ticks: 6 }
 }
 

@@ -23,6 +23,38 @@ at: number,
 /** How many objects do. */
 objects: number, };
 
+/** Further histories in the range of one, placed on its line of commits. `format` is [`Beside::FORMAT`]. */
+export type Beside = {
+/** Name and version of this structure. */
+format: string,
+/** The history on whose line they are placed. */
+id: string,
+/** First position of the range. */
+from: number,
+/** Last position of the range. */
+to: number,
+/** The histories, in the order in which they were asked for. */
+series: Array<BesideSeries>, };
+
+/** A history on the line of another one. */
+export type BesideSeries = {
+/** Identifies it in addresses. */
+id: string,
+/** What tells it from others, in words. */
+name: string,
+/** Unit of its values. Lower is better. */
+unit: string,
+/** Whether values are exact counts, without intervals. */
+is_exact: boolean,
+/** The value of its first measured commit; `None` without one above 0. */
+base: number | null,
+/** Number of its commits with a result that have no place on the line: they lie before its first common commit, or after the last. */
+outside: number,
+/** Its commits with a result in the range; empty if they are in buckets. */
+marks: Array<PlacedMark>,
+/** The range in buckets, if it has too many commits. */
+buckets: Array<PlacedBucket>, };
+
 /** The bits of a bit field. */
 export type Bits = {
 /** The first bit, from the first byte of the member. */
@@ -812,6 +844,24 @@ share: number,
 /** Share of its own transfers that is false sharing: 0…1; `None` for the code of one line, where it is not known. */
 false_share: number | null, };
 
+/** Consecutive commits of another history together. */
+export type PlacedBucket = {
+/** Place of its first commit on the line. */
+from: number,
+/** Place of its last commit. */
+to: number,
+/** The commits, at their positions in their own history. */
+bucket: Bucket, };
+
+/** A commit of another history. */
+export type PlacedMark = {
+/** Its place on the line: a position, or between two of them if the line does not have the commit. */
+at: number,
+/** Whether commits without a result lie between it and the one before it here. */
+is_after_gap: boolean,
+/** The commit, at its position in its own history; without the values of single executions. */
+mark: CommitMark, };
+
 /** One cell's figures. */
 export type Point = {
 /** Number of tasks. */
@@ -876,6 +926,15 @@ to_cpus: number,
 to: number,
 /** What each doubling adds, between the two. */
 per_doubling: number, };
+
+/** A history that can be drawn with another one. */
+export type RelatedHistory = {
+/** Identifies it in addresses. */
+id: string,
+/** What tells it from others, in words. */
+name: string,
+/** Unit of its values. */
+unit: string, };
 
 /** What a partner does for the measured execution: a short word such as `receiver` or `forwarder`. */
 export type Role = string;
@@ -1001,10 +1060,21 @@ what: string,
 is_better: boolean,
 /** How certain it is that the program changed. */
 certainty: Certainty,
-/** The word for its state. */
+/** The word for its state; empty if nothing is known of it. */
 state: string,
 /** What was said of it, and which parts quirks and commits have, a line for each. */
 said: Array<string>, };
+
+/** The steps of a history by a smallest change that a reader has chosen. `format` is [`StepsFound::FORMAT`]. */
+export type StepsFound = {
+/** Name and version of this structure. */
+format: string,
+/** Identifies the history in addresses. */
+id: string,
+/** Smallest change that is a step, as a share of the value before. */
+least_change: number,
+/** The steps. Nothing is known of their states, which belong to the steps by the usual smallest change. */
+steps: Array<StepMark>, };
 
 /** What a task is. */
 export type TaskMode = "process" | "thread";
@@ -1034,6 +1104,12 @@ unit: string,
 tasks: number,
 /** Whether values are exact counts, without intervals. */
 is_exact: boolean,
+/** What tells the history from others, in words: subject, measure, tasks. */
+name: string,
+/** The value of its first measured commit, to which a relative axis refers; `None` without one above 0. */
+base: number | null,
+/** Histories whose commits have places among those of this one, so that one plot can show them together. */
+related: Array<RelatedHistory>,
 /** Number of all commits of the history. */
 commits: number,
 /** First position of the range. */
@@ -1048,6 +1124,8 @@ buckets: Array<Bucket>,
 whole: Array<Bucket>,
 /** All steps of the history. */
 steps: Array<StepMark>,
+/** Smallest change that is a step, as a share of the value before. */
+least_change: number,
 /** All quirks of the history. */
 quirks: Array<QuirkMark>, };
 

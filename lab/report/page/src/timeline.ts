@@ -17,10 +17,17 @@ export interface Spot {
   why: string
   commit: CommitMark | null
   bucket: Bucket | null
+  /** The number of its history in the plot: 0 is the one of the page. */
+  series: number
 }
 
 export function isTimeline(data: { format: string }): data is Timeline {
   return data.format === 'faultline-timeline/1'
+}
+
+/** The level in relation to a value; nothing without either. */
+export function relativeTo(level: Spot['level'], base: number | null): Spot['level'] {
+  return level && base ? { low: level.low / base, median: level.median / base, high: level.high / base } : null
 }
 
 /** The spots of a range: commits that have a result, or buckets. */
@@ -40,6 +47,7 @@ function ofCommit(mark: CommitMark, across: Across): Spot {
     why: mark.why,
     commit: mark,
     bucket: null,
+    series: 0,
   }
 }
 
@@ -52,6 +60,7 @@ function ofBucket(bucket: Bucket, across: Across): Spot {
     why: bucket.level ? '' : 'cannot be measured',
     commit: null,
     bucket,
+    series: 0,
   }
 }
 

@@ -66,6 +66,26 @@ test('what is refused is said beside the form', async () => {
   await close()
 })
 
+test('work is asked for beside a change and on a comparison, listed, and withdrawn', async () => {
+  const { page, problems, close } = await openOf('/changes')
+  const row = page.locator(ROWS).filter({ hasText: 'app' }).first()
+  await row.getByText('Set state, or search').press('Enter')
+  await row.getByRole('button', { name: 'Search its commits' }).click()
+  await page.waitForURL('**/jobs')
+  const job = page.locator('#jobs tbody tr').first()
+  assert.match(await job.innerText(), /search[^]*waiting[^]*by B\. Uilder/)
+  await job.getByRole('button', { name: 'Withdraw' }).click()
+  await page.locator('#jobs tbody tr').first().getByText('withdrawn').waitFor()
+  const { marks } = await asked(`/api/v1/histories/${await historyCalled('app')}/timeline`)
+  const [a, b] = [marks[0].commit, marks[1].commit]
+  await page.goto(new URL(`/histories/${await historyCalled('app')}/compare?a=${a}&b=${b}`, page.url()).href)
+  await page.getByRole('button', { name: 'Measure B again' }).click()
+  await page.waitForURL('**/jobs')
+  assert.match(await page.locator('#jobs tbody tr').first().innerText(), new RegExp(`measure ${b.slice(0, 12)} again`))
+  assert.deepEqual(problems, [])
+  await close()
+})
+
 test('a later visit says what is new', async () => {
   const { page, problems, close } = await openOf('/')
   assert.equal(await page.locator('#news').count(), 0)

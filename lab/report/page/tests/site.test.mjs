@@ -16,9 +16,13 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 /** One page of each kind. */
 async function addresses() {
   const { executions } = await asked('/api/v1/runs/1/executions?limit=1')
+  const { executions: failed } = await asked('/api/v1/runs/3/executions?subject=50')
+  const { marks } = await asked(`/api/v1/histories/${await historyCalled('app')}/timeline`)
   return {
     overview: '/',
     changes: '/changes#state=all',
+    jobs: '/jobs',
+    machines: '/machines',
     runs: '/runs',
     run: '/runs/2',
     'run of a history': '/runs/3',
@@ -26,6 +30,10 @@ async function addresses() {
     samples: `/runs/1/executions/${executions[0].id}`,
     comparison: '/compare?a=1&b=2',
     history: `/histories/${await historyCalled('app')}`,
+    'several histories': `/histories/${await historyCalled('app')}#with=${await historyCalled('app', 4)},${await historyCalled('</script>')}`,
+    'two commits': `/histories/${await historyCalled('app')}/compare?a=${marks[69].commit}&b=${marks[70].commit}`,
+    'a commit that does not build': `/histories/${await historyCalled('app')}/compare?a=${marks[69].commit}&b=${marks[30].commit}`,
+    'an execution that failed': `/runs/3/executions/${failed[0].id}`,
     'hostile history': `/histories/${await historyCalled('</script>')}`,
     'history with quirks': `/histories/${await historyCalled('moved')}`,
     'long history': `/histories/${await historyCalled('long')}`,

@@ -4,7 +4,7 @@ use crate::explained::Item;
 use crate::lens::difference_words;
 use crate::style::Signs;
 use faultline_model::history::{HistorySeries, HistoryStep};
-use faultline_model::lens::comparison::Difference;
+use faultline_model::lens::comparison::{CellComparison, Difference};
 
 /// Differences of each kind that are shown.
 const SHOWN: usize = 5;
@@ -12,21 +12,24 @@ const SHOWN: usize = 5;
 /// What moved otherwise after a step; nothing if that was not looked up, or if nothing differs.
 pub(super) fn items(series: &HistorySeries, step: &HistoryStep, signs: &Signs) -> Vec<Item> {
     let of_step = series.moved.iter().find(|moved| (moved.after, moved.by) == (step.after, step.by));
-    of_step.map_or_else(Vec::new, |moved| {
-        let kinds = [("Data", &moved.counts.data), ("Code", &moved.counts.code)];
-        kinds.into_iter().flat_map(|(kind, differences)| of_kind(kind, differences, signs)).collect()
-    })
+    of_step.map_or_else(Vec::new, |moved| differences(&moved.counts, SHOWN, signs))
 }
 
-fn of_kind(kind: &str, differences: &[Difference], signs: &Signs) -> Vec<Item> {
+/// The data and the code whose transfers differ, up to `most` of each.
+pub(crate) fn differences(counts: &CellComparison, most: usize, signs: &Signs) -> Vec<Item> {
+    let kinds = [("Data", &counts.data), ("Code", &counts.code)];
+    kinds.into_iter().flat_map(|(kind, differences)| of_kind(kind, differences, most, signs)).collect()
+}
+
+fn of_kind(kind: &str, differences: &[Difference], most: usize, signs: &Signs) -> Vec<Item> {
     if differences.is_empty() {
         return Vec::new();
     }
     let greatest = match differences.len() {
-        all @ ..=SHOWN => format!("{all}"),
-        all => format!("the greatest {SHOWN} of {all}"),
+        all if all <= most => format!("{all}"),
+        all => format!("the greatest {most} of {all}"),
     };
     let title = format!("{kind} that moved more or less, transfers per operation ({greatest}):");
     let words = |difference| Item::new(1, difference_words(difference, signs));
-    std::iter::once(Item::new(0, title)).chain(differences.iter().take(SHOWN).map(words)).collect()
+    std::iter::once(Item::new(0, title)).chain(differences.iter().take(most).map(words)).collect()
 }

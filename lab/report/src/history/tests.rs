@@ -116,7 +116,7 @@ fn counts_of_several_seeds_have_intervals_and_say_how_they_are_compared() {
     let shown = words(&history(&[of_several_seeds()], Format::Table, &Style::PLAIN));
     for part in [
         "2 threads",
-        "0.9 … 1.1",
+        "0.900 … 1.100",
         "Counts depend on the seed, so each commit was counted with 5 to 6 of them",
         "a step is where the probability of none is at most 1.0 %",
         "would be found between any two neighbours (80 % power): 12.0 %.",

@@ -32,7 +32,7 @@ pub fn lens_compare_table(comparison: &LensComparison, format: Format, style: &S
 
 /// All transfers and instructions of a cell: `7.700 → 3.100 transfers (less), 2512 → 2518 instructions, per operation`.
 /// With seeds in common: `7.700 → 3.100 transfers (−4.600; exact, seed 1), …`.
-fn totals(cell: &CellComparison, signs: &Signs) -> String {
+pub(crate) fn totals(cell: &CellComparison, signs: &Signs) -> String {
     let pair = |(a, b): &(Spread, Spread)| format!("{} {} {}", side(a, signs), signs.arrow, side(b, signs));
     let change = seeds::transfers_change(cell, signs);
     let of_instructions =

@@ -17,8 +17,8 @@ pub(crate) mod words;
 
 pub use calibration::lens_calibration;
 pub use callers::folded;
-pub(crate) use compare::difference_words;
 pub use compare::lens_compare_table;
+pub(crate) use compare::{difference_words, totals};
 pub use gate::budget_table;
 pub use types::lens_types_table;
 

@@ -2,8 +2,11 @@
 
 use super::assets;
 use crate::moment;
+use faultline_model::job::JobId;
 use faultline_model::record::RunId;
+use faultline_model::subject::SubjectIndex;
 use faultline_model::time::UnixMillis;
+use form_urlencoded::Serializer;
 use maud::{Markup, PreEscaped, html as markup};
 
 /// How a page comes to its reader.
@@ -77,6 +80,11 @@ impl Site {
         self.page(&format!("histories/{id}"))
     }
 
+    /// The machines on which was measured.
+    pub fn machines(&self) -> String {
+        self.page("machines")
+    }
+
     /// The changes of all histories.
     pub fn changes(&self) -> String {
         self.page("changes")
@@ -87,9 +95,36 @@ impl Site {
         format!("{}changes.atom", self.root)
     }
 
+    /// The comparison of two commits of a history, which a server makes.
+    pub(crate) fn compare_commits(&self, id: &str, a: &str, b: &str) -> String {
+        // Names of releases may have any letters.
+        let query = Serializer::new(String::new()).append_pair("a", a).append_pair("b", b).finish();
+        format!("{}histories/{id}/compare?{query}", self.root)
+    }
+
+    /// The executions of one of a run's subjects, which a server reads.
+    pub(crate) fn executions_of(&self, run: RunId, subject: SubjectIndex) -> String {
+        format!("{}?subject={}", self.executions(run), subject.0)
+    }
+
     /// What takes the state of a change: the history's identifier, and the step's first commit with the new level.
     pub(crate) fn change(&self, history: &str, commit: &str) -> String {
         format!("{}api/v1/histories/{history}/changes/{commit}", self.root)
+    }
+
+    /// What readers asked for.
+    pub(crate) fn jobs(&self) -> String {
+        self.page("jobs")
+    }
+
+    /// What takes work on a history with that identifier.
+    pub(crate) fn jobs_of(&self, history: &str) -> String {
+        format!("{}api/v1/histories/{history}/jobs", self.root)
+    }
+
+    /// What withdraws a job.
+    pub(crate) fn withdrawn(&self, job: JobId) -> String {
+        format!("{}api/v1/jobs/{job}/withdraw", self.root)
     }
 
     /// The comparison of two runs, which a server makes.
@@ -110,6 +145,21 @@ impl Site {
     /// What answers with a range of a history; `None` without a server.
     pub(crate) fn timeline(&self, id: &str) -> Option<String> {
         self.is_live.then(|| format!("{}api/v1/histories/{id}/timeline", self.root))
+    }
+
+    /// What the addresses of a server's pages of histories begin with; `None` without a server.
+    pub(crate) fn histories(&self) -> Option<String> {
+        self.is_live.then(|| format!("{}histories/", self.root))
+    }
+
+    /// What answers with further histories in a range of a history; `None` without a server.
+    pub(crate) fn beside(&self, id: &str) -> Option<String> {
+        self.is_live.then(|| format!("{}api/v1/histories/{id}/beside", self.root))
+    }
+
+    /// What answers with the steps of a history by another smallest change; `None` without a server.
+    pub(crate) fn steps(&self, id: &str) -> Option<String> {
+        self.is_live.then(|| format!("{}api/v1/histories/{id}/steps", self.root))
     }
 
     fn asset(&self, name: &str) -> String {
@@ -150,6 +200,7 @@ impl Delivery<'_> {
                     a href=(site.overview()) { "Histories" }
                     a href=(site.changes()) { "Changes" }
                     a href=(site.runs()) { "Runs" }
+                    a href=(site.machines()) { "Machines" }
                 }
                 @if let Some(made) = site.made {
                     p.made { "These pages show the database as it was on " time datetime=(moment::iso(made)) { (moment::words(made)) } "." }

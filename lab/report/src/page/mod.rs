@@ -16,7 +16,9 @@ mod surroundings;
 pub(crate) mod value;
 
 pub use comparison::comparison_html;
-pub(crate) use comparison::comparison_page;
+pub(crate) use comparison::{comparison_page, comparison_parts};
+
+pub(crate) use surroundings::fact_list;
 
 use self::delivery::Delivery;
 use crate::introduction;

@@ -6,7 +6,7 @@ use crate::moment;
 use crate::one_line::one_line;
 use crate::sentences;
 use crate::style::UNICODE;
-use faultline_model::facts::FactValue;
+use faultline_model::facts::{FactValue, Facts};
 use faultline_model::lens::settings::LensSettings;
 use faultline_model::plan::{LineMeasure, PinPolicy, RunKind, Settings, TimedSettings};
 use faultline_model::record::RunHead;
@@ -44,14 +44,21 @@ pub(crate) fn facts(head: &RunHead) -> Markup {
                 None => p.nothing { "Nothing is known of the machine." },
                 Some(facts) => {
                     @if sessions > 1 { p.hint { "At the start of the run; it was resumed " (sessions - 1) " times." } }
-                    div.sections {
-                        @for ((_, heading), entries) in sections(&facts.0) {
-                            div.fact-section {
-                                h3 { (one_line(heading)) }
-                                dl { @for (key, value) in entries { (fact(key, value)) } }
-                            }
-                        }
-                    }
+                    (fact_list(facts))
+                }
+            }
+        }
+    }
+}
+
+/// Facts under their headings.
+pub(crate) fn fact_list(facts: &Facts) -> Markup {
+    markup! {
+        div.sections {
+            @for ((_, heading), entries) in sections(&facts.0) {
+                div.fact-section {
+                    h3 { (one_line(heading)) }
+                    dl { @for (key, value) in entries { (fact(key, value)) } }
                 }
             }
         }

@@ -19,14 +19,38 @@ const LETTERS: usize = 72;
 /// Number of the commits after the old level, up to the first with the new one, and their authors, with the list below, the newest first. `history`: the address of
 /// the history's page.
 pub(super) fn between(series: &HistorySeries, step: &HistoryStep, history: &str) -> Markup {
-    let line = (step.after + 1..=step.by).rev();
-    let commits: Vec<&CommitInfo> = line.filter_map(|position| series.commit(position)).collect();
-    let more = commits.len().saturating_sub(LISTED);
+    let commits = commits(series, [step.after, step.by]);
     markup! {
         details.between {
-            summary { (commits.len()) " " @if commits.len() == 1 { "commit" } @else { "commits" } " by " (authors(&commits)) }
+            summary { (counted(&commits)) }
+            (listed(&commits, LISTED, history))
+        }
+    }
+}
+
+/// The commits after one position, up to another one, as a list of up to `most`, the newest first.
+pub(super) fn commits_between(series: &HistorySeries, positions: [u32; 2], most: usize, history: &str) -> Markup {
+    let commits = commits(series, positions);
+    markup! {
+        p { (counted(&commits)) }
+        (listed(&commits, most, history))
+    }
+}
+
+fn commits(series: &HistorySeries, [after, by]: [u32; 2]) -> Vec<&CommitInfo> {
+    (after + 1..=by).rev().filter_map(|position| series.commit(position)).collect()
+}
+
+fn counted(commits: &[&CommitInfo]) -> String {
+    let noun = if commits.len() == 1 { "commit" } else { "commits" };
+    format!("{} {noun} by {}", commits.len(), authors(commits))
+}
+
+fn listed(commits: &[&CommitInfo], most: usize, history: &str) -> Markup {
+    let more = commits.len().saturating_sub(most);
+    markup! {
             ul {
-                @for commit in commits.iter().take(LISTED) {
+                @for commit in commits.iter().take(most) {
                     li {
                         a href={ (history) "#at=" (commit.id) } { code { (short_name(&commit.id)) } }
                         " " (cut(&one_line(&commit.subject), LETTERS)) " (" (cut(&one_line(&commit.author), LETTERS)) ")"
@@ -34,7 +58,6 @@ pub(super) fn between(series: &HistorySeries, step: &HistoryStep, history: &str)
                 }
                 @if more > 0 { li { "and " (more) " more" } }
             }
-        }
     }
 }
 

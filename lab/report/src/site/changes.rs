@@ -45,7 +45,7 @@ pub struct ChangesPage<'a> {
 /// The page.
 pub fn changes_page(shown: &ChangesPage<'_>, site: &Site) -> String {
     let about = markup! {
-        p.standing { "The steps of all histories, the newest first. " a href=(site.feed()) { "Atom feed" } }
+        p.standing { "The steps of all histories, the newest first. " a href=(site.feed()) { "Atom feed" } @if site.is_live() { " · " a href=(site.jobs()) { "Jobs" } } }
     };
     let parts = markup! {
         section #changes {

@@ -8,6 +8,7 @@ use crate::page::document::table;
 use crate::page::value;
 use crate::sentences::outcome;
 use faultline_model::execution::{ExecutionLine, Phase, Samples};
+use faultline_model::outcome::Outcome;
 use faultline_model::record::RunId;
 use maud::{Markup, html as markup};
 
@@ -64,6 +65,8 @@ pub struct SamplesPage<'a> {
     pub execution: i64,
     /// Which part of it.
     pub phase: Phase,
+    /// How it ended; `None` while it is running, or if it was killed with the run.
+    pub outcome: Option<&'a Outcome>,
     /// The samples.
     pub samples: &'a Samples,
     /// The address with those that follow, if there are any.
@@ -77,7 +80,16 @@ pub fn execution_page(shown: &SamplesPage<'_>, site: &Site) -> String {
         Phase::Warmup => Phase::Window,
         Phase::Window => Phase::Warmup,
     };
+    let ended =
+        shown.outcome.map_or_else(|| "running, or killed with the run".to_owned(), |ended| one_line(&outcome(ended)));
     let parts = markup! {
+        section #outcome aria-labelledby="outcome-title" {
+            h2 #outcome-title { "Outcome" }
+            p { (ended) }
+            @if let Some(output) = shown.outcome.and_then(Outcome::last_output) {
+                div.scroll tabindex="0" role="region" aria-label="Last output" { pre.text { (output) } }
+            }
+        }
         @if !samples.measures.is_empty() {
             section #measures aria-labelledby="measures-title" {
                 h2 #measures-title { "Figures" }

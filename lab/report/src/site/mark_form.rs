@@ -1,5 +1,6 @@
 //! The form by which a reader with a token says what a change is. The script sends it as JSON; without the script there is none.
 
+use super::jobs::drill_form;
 use crate::page::delivery::Site;
 use faultline_model::history::change::ChangeState;
 use faultline_model::history::{HistorySeries, HistoryStep};
@@ -15,7 +16,7 @@ pub(super) fn mark_form(id: &str, series: &HistorySeries, step: &HistoryStep, si
     let commit = series.commit(step.by).map_or("", |commit| commit.id.as_str());
     markup! {
         details.marking {
-            summary { "Set state" }
+            summary { "Set state, or search" }
             form data-mark=(site.change(id, commit)) {
                 label {
                     "State "
@@ -29,6 +30,7 @@ pub(super) fn mark_form(id: &str, series: &HistorySeries, step: &HistoryStep, si
                 button type="submit" { "Save" }
                 p.hint role="status" {}
             }
+            (drill_form(id, series, step, site))
         }
     }
 }

@@ -1,11 +1,17 @@
 //! Commits, steps and quirks of a history as marks of a timeline, with their words.
 
 use crate::history::{quirks, words};
+use crate::one_line::one_line;
 use crate::style::UNICODE;
 use faultline_model::changes::Effect;
 use faultline_model::history::quirk::Quirk;
 use faultline_model::history::{HistoryPoint, HistorySeries, HistoryStep, PointResult};
 use faultline_model::timeline::{CommitMark, QuirkMark, StepMark};
+
+/// What tells a history from others, in words.
+pub fn history_name(series: &HistorySeries) -> String {
+    one_line(&format!("{}: {}", series.subject, words::measured(series)))
+}
 
 /// A commit at a position, with the values of its executions.
 pub fn commit_mark(position: u32, point: &HistoryPoint, values: &[f64]) -> CommitMark {

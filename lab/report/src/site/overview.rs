@@ -20,6 +20,9 @@ use faultline_model::time::UnixMillis;
 use faultline_model::timeline::Bucket;
 use maud::{Markup, html as markup};
 
+/// Runs that are named.
+const NAMED: usize = 50;
+
 /// A history in the overview.
 #[derive(Debug, Clone)]
 pub struct HistoryRow<'a> {
@@ -34,8 +37,12 @@ pub struct HistoryRow<'a> {
 /// What the overview shows.
 #[derive(Debug, Clone)]
 pub struct Overview<'a> {
-    /// All histories.
+    /// Histories, in their order.
     pub histories: Vec<HistoryRow<'a>>,
+    /// Number of all histories.
+    pub total: usize,
+    /// The address with those that follow, if there are any.
+    pub further: Option<String>,
     /// Runs under way or stopped, and the newest ones.
     pub runs: Vec<RunLine>,
     /// Runs of histories that cannot be read.
@@ -48,13 +55,17 @@ pub fn overview_page(overview: &Overview<'_>, site: &Site) -> String {
         (live::line(overview.runs.iter().any(|run| run.state == RunState::Open), site))
         section #histories aria-labelledby="histories-title" {
             h2 #histories-title { "Histories" }
-            @if overview.histories.is_empty() {
+            @if overview.total == 0 {
                 p.nothing { "No history was measured yet: " code { "faultline history run" } " measures one." }
             } @else { (histories(&overview.histories, site)) }
+            @if overview.histories.len() < overview.total { p.hint { (overview.histories.len()) " of " (overview.total) " histories." } }
+            @if let Some(further) = &overview.further { p { a href=(further) { "Further histories" } } }
             @if !overview.unreadable.is_empty() {
                 p.failed.nothing {
                     "Runs that cannot be read, because they are damaged or another version saved them: "
-                    (overview.unreadable.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")) "."
+                    (overview.unreadable.iter().take(NAMED).map(ToString::to_string).collect::<Vec<_>>().join(", "))
+                    @if overview.unreadable.len() > NAMED { " and " (overview.unreadable.len() - NAMED) " more" }
+                    "."
                 }
             }
         }

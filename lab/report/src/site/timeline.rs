@@ -67,6 +67,9 @@ pub fn timeline_page(shown: &TimelinePage<'_>, site: &Site) -> String {
                 li { "The line is interrupted at commits that cannot be measured, and dotted where commits between have no result." }
                 li { "An upright line is the first commit of a new level, the stripe around it the 95 % range in which the step lies. It is solid for a certain step, dashed for one that is provisional or may come from the surroundings, dotted for a quirk." }
                 @if !timeline.quirks.is_empty() { li { "Bars with letters at the bottom are the commits that were measured in the surroundings of a quirk." } }
+                @if site.is_live() && !timeline.related.is_empty() {
+                    li { "Other histories can be drawn in the same plot, each with a number, a mark and a colour. Their commits lie at the same commits of this line, or between those of their neighbours. Relative values are multiples of each history's first measured commit, a single value with its own error." }
+                }
                 li { "Where there are more commits than pixels, the band reaches from the lowest to the highest commit of each pixel: no extreme is left out. A cross is then a pixel with commits that cannot be measured." }
             }
         }
@@ -82,11 +85,13 @@ fn course(timeline: &Timeline, site: &Site) -> Markup {
             @if timeline.commits == 0 { p.nothing { "It has no commits yet." } } @else {
                 div #toolbar.toolbar role="group" aria-label="What the plot shows" hidden {}
                 p #chart-keys.hint {
-                    "In the plot: arrow keys move between commits, Enter pins the figures of one, Escape closes them; + and - zoom, 0 shows all. "
+                    "In the plot: arrow keys move between commits, Enter pins the figures of one, Escape closes them; + and - zoom, 0 shows all; up and down lead to the next of several histories. "
                     "Drag across the strip to choose a range."
                 }
-                figure.timeline data-source=[site.timeline(&timeline.id)] data-run-before=(before) data-run-after=(after) {
+                p #threshold.hint role="status" hidden {}
+                figure.timeline data-source=[site.timeline(&timeline.id)] data-beside=[site.beside(&timeline.id)] data-steps=[site.steps(&timeline.id)] data-pages=[site.histories()] data-compare=[site.histories().map(|pages| format!("{pages}{}/compare", timeline.id))] data-run-before=(before) data-run-after=(after) {
                     div.strip {}
+                    ul #series.series hidden {}
                     div.chart aria-label={ "Course of " (timeline.commits) " commits, " (timeline.steps.len()) " steps" } aria-describedby="chart-keys" {
                         noscript { p.nothing { "The plot needs JavaScript. The tables hold the same figures." } }
                     }
@@ -163,10 +168,19 @@ fn step_row(step: &HistoryStep, shown: &TimelinePage<'_>, site: &Site) -> Markup
             td.number { (value::data(step.from, &words::quantity(series, step.from, &UNICODE))) }
             td.number { (value::data(step.to, &words::quantity(series, step.to, &UNICODE))) }
             td { (range(series, step)) }
-            td { (between(series, step, "")) }
+            td {
+                (between(series, step, ""))
+                @if site.is_live() { (compare_link(id, series, step, site)) }
+            }
             td { @if let Some(commit) = commit { (cut(&one_line(&commit.subject), LETTERS)) } }
         }
     }
+}
+
+/// What leads to the comparison of the commits on both sides of a step.
+fn compare_link(id: &str, series: &HistorySeries, step: &HistoryStep, site: &Site) -> Markup {
+    let name = |position| series.commit(position).map_or("", |commit| commit.id.as_str());
+    markup! { a href=(site.compare_commits(id, name(step.after), name(step.by))) { "Compare both sides" } }
 }
 
 fn commits(series: &HistorySeries, timeline: &Timeline, site: &Site) -> Markup {

@@ -16,7 +16,7 @@ mod untested;
 
 pub use datasets::compare_datasets;
 pub(crate) use runs::sides_answers;
-pub use runs::{compare_runs, compare_sides};
+pub use runs::{compare_runs, compare_sides, compare_subjects};
 
 use crate::two_sample::{self, TwoSampleError};
 use faultline_model::direction::Direction;

@@ -29,6 +29,18 @@ pub fn compare_runs(a: &RunRecord, b: &RunRecord, settings: &Settings) -> Result
     compared_at([run_described(a), run_described(b)], [first, second], settings, settings.two_sample.level)
 }
 
+/// Compares two subjects of runs without sides, such as commits of a history: by name, those of `names`.
+pub fn compare_subjects(
+    names: [&str; 2],
+    [a, b]: [(&RunRecord, SubjectIndex); 2],
+    settings: &Settings,
+) -> Result<Comparison, ComparisonError> {
+    let chosen = [a, b].map(|(record, subject)| Chosen { record, subject, blocks: u32::MAX });
+    let described = [(names[0], a.0), (names[1], b.0)]
+        .map(|(name, record)| Described { name: name.to_owned(), ..run_described(record) });
+    compared_at(described, chosen, settings, settings.two_sample.level)
+}
+
 /// Compares the sides of a live comparison: all that was measured, or what a look may see, at the look's own level.
 ///
 /// Counters are tested at the level of `settings` in either case, where nothing else used the machine: they are those of the whole system. [`Comparison::sequential`] is left open.

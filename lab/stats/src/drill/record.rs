@@ -70,6 +70,7 @@ mod tests {
                 is_clean: false,
             },
             tools: None,
+            on: None,
             releases: Vec::new(),
             artefact: Artefact::Command(vec!["./load".to_owned()]),
         };

@@ -47,7 +47,7 @@ pub(super) fn exact_series(values: &[f64]) -> HistorySeries {
         result: PointResult::Measured { estimate: estimate(value), same_as: None },
     };
     let points: Vec<HistoryPoint> = (0..).zip(values).map(point).collect();
-    let counts: Vec<&[f64]> = values.iter().map(std::slice::from_ref).collect();
+    let counts: Vec<Vec<f64>> = values.iter().map(|value| vec![*value]).collect();
     HistorySeries {
         format: HistorySeries::FORMAT.to_owned(),
         subject: "app".to_owned(),
@@ -80,6 +80,7 @@ pub(super) fn begun(wanted: &[u32], repeats: u32) -> RunRecord {
         line: CommitLine { commits: (0..COMMITS).map(commit).collect() },
         recipe: Recipe { command: Vec::new(), environment: Vec::new(), limit_s: 1, kept: Vec::new(), is_clean: false },
         tools: Some(BuildTools { digest: "1".to_owned(), versions: BTreeMap::new() }),
+        on: None,
         releases: Vec::new(),
         artefact: Artefact::Command(vec!["./load".to_owned()]),
     };

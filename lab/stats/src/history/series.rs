@@ -1,15 +1,19 @@
 //! The results of several runs of a subject as one series.
 
-use super::quirks::{cause, quirks};
+use super::evidence::evidence;
+use super::newest::{Newest, newest_of};
+use super::quirks::quirks;
 use super::run::HistoryRun;
 use super::same::{conditions, differing};
-use super::steps::{StepSettings, steps_of_counts, steps_of_times};
+use super::steps::{StepSettings, steps_by};
 use super::surroundings::{Difference, groups};
 use crate::changes::SeriesError;
 use crate::interval::estimate;
 use faultline_model::commit::{CommitInfo, CommitLine};
 use faultline_model::history::quirk::DeclaredQuirk;
-use faultline_model::history::{CommitOutcome, HistoryPoint, HistorySeries, OtherRun, PointResult};
+use faultline_model::history::{
+    CommitOutcome, HistoryPoint, HistorySeries, HistorySteps, OtherRun, PointResult, StepBasis,
+};
 use faultline_model::plan::{HistorySettings, MeasuredLine, RunKind};
 use faultline_model::record::RunId;
 use std::collections::BTreeMap;
@@ -39,15 +43,8 @@ pub fn series(
     let of_commits = newest_of(&same);
     let points = points(history, &of_commits, &groups);
     let counted = history.measure.counted().map(|counted| counted.what);
-    let mut steps = match counted {
-        None => steps_of_times(&points, &measured_by(&same), settings)?,
-        Some(_) => steps_of_counts(&points, &counts(&points, &of_commits), settings)?,
-    };
     let (quirks, unplaced_quirks) = quirks(&groups, declared, &points);
-    for step in &mut steps.steps {
-        step.cause = cause(step, &points, &quirks, settings.least_change);
-    }
-    Ok(Some(HistorySeries {
+    let mut series = HistorySeries {
         format: HistorySeries::FORMAT.to_owned(),
         subject: history.subject.clone(),
         repository: history.repository.clone(),
@@ -64,8 +61,16 @@ pub fn series(
         points,
         quirks,
         unplaced_quirks,
-        steps,
-    }))
+        steps: HistorySteps {
+            basis: StepBasis::Exact,
+            least_change: settings.least_change,
+            steps: Vec::new(),
+            unjudged: 0,
+            unplaced: 0,
+        },
+    };
+    series.steps = steps_by(&series, &evidence(&series, &same), settings)?;
+    Ok(Some(series))
 }
 
 /// The unit of the values of a line. A program's run is one operation; a workload does many.
@@ -85,28 +90,6 @@ pub fn series_of_run(run: &HistoryRun<'_>) -> Option<HistorySeries> {
     let measured = MeasuredLine { line: CommitLine { commits: line.collect() }, ..history.measured.clone() };
     head.settings.kind = RunKind::History(Box::new(HistorySettings { measured, ..history.clone() }));
     series(&[HistoryRun { head: &head, results: run.results }], &[], &StepSettings::default()).ok().flatten()
-}
-
-/// The newest result of each commit.
-type Newest<'a> = BTreeMap<&'a str, (RunId, &'a CommitOutcome)>;
-
-fn newest_of<'a>(runs: &[HistoryRun<'a>]) -> Newest<'a> {
-    let mut newest = Newest::new();
-    for run in runs {
-        for result in &run.results.commits {
-            newest.entry(&result.commit).or_insert((run.head.id, &result.outcome));
-        }
-    }
-    newest
-}
-
-/// The counts of each commit with its seeds; none of one without a count.
-fn counts<'a>(points: &[HistoryPoint], newest: &Newest<'a>) -> Vec<&'a [f64]> {
-    let counts = |point: &HistoryPoint| match newest.get(point.commit.id.as_str()) {
-        Some((_, CommitOutcome::Measured { values, .. })) => values.as_slice(),
-        Some((_, CommitOutcome::Unusable(_))) | None => &[],
-    };
-    points.iter().map(counts).collect()
 }
 
 /// The commits of the line, with their results. `groups`: the runs by their surroundings.
@@ -137,21 +120,11 @@ fn result(outcome: &CommitOutcome) -> PointResult {
     }
 }
 
-/// The commits that each run measured.
-fn measured_by<'a>(runs: &[HistoryRun<'a>]) -> Vec<Vec<&'a str>> {
-    let measured = |run: &HistoryRun<'a>| {
-        let measured = run.results.commits.iter();
-        let measured = measured.filter(|result| matches!(result.outcome, CommitOutcome::Measured { .. }));
-        measured.map(|result| result.commit.as_str()).collect()
-    };
-    runs.iter().map(measured).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::history::{example, results_of_record};
-    use faultline_model::history::{Differing, HistoryResults, StepBasis};
+    use faultline_model::history::{Differing, HistoryResults};
     use faultline_model::record::RunRecord;
 
     /// A run that measured these commits, each five times, with about these values.
@@ -175,6 +148,39 @@ mod tests {
         let runs: Vec<HistoryRun<'_>> =
             runs.iter().zip(&results).map(|(run, results)| HistoryRun { head: &run.head, results }).collect();
         series(&runs, &[], &StepSettings::default()).unwrap().unwrap()
+    }
+
+    #[test]
+    fn another_smallest_change_finds_other_steps_of_the_same_series() {
+        let values: Vec<(u32, f64)> = (0..40)
+            .map(|at| {
+                (
+                    at,
+                    if at < 14 {
+                        1.0
+                    } else if at < 27 {
+                        1.3
+                    } else {
+                        1.36
+                    },
+                )
+            })
+            .collect();
+        let record = run(1, &values);
+        let results = results_of_record(&record).unwrap();
+        let runs = [HistoryRun { head: &record.head, results: &results }];
+        let series = of(&[&record]);
+        let evidence = evidence(&series, &runs);
+        let places = |least_change: f64| {
+            let settings = StepSettings { least_change, ..StepSettings::default() };
+            let found = steps_by(&series, &evidence, &settings).unwrap();
+            assert!(found.steps.iter().all(|step| !step.between_runs));
+            found.steps.iter().map(|step| step.by).collect::<Vec<_>>()
+        };
+        assert_eq!(steps_by(&series, &evidence, &StepSettings::default()).unwrap(), series.steps);
+        assert_eq!([places(0.01), places(0.1), places(0.5)], [vec![14, 27], vec![14], vec![]]);
+        let wrong = StepSettings { least_change: f64::NAN, ..StepSettings::default() };
+        assert!(steps_by(&series, &evidence, &wrong).is_err());
     }
 
     fn level(position: u32) -> f64 {

@@ -1,13 +1,14 @@
 //! Steps between the commits of a series: by exact values, by samples of counts with several seeds, or by the statistics for series with noise.
 
+use super::evidence::Evidence;
+use super::quirks::cause;
 use crate::changes::{Observation, SEGMENT_POINTS, SHORTEST, SeriesError, Settings, changes};
 use crate::drill::{DETECTABLE_DEVIATIONS, Point, SampleLevel, are_same, for_zero, sample_levels, step_chances};
 use crate::thresholds::{CHANGE_FALSE_ALARMS, CHANGE_LEAST};
 use faultline_model::changes::{Changes, Effect, Status, Step};
 use faultline_model::direction::Direction;
 use faultline_model::history::change::StepState;
-use faultline_model::history::{HistoryPoint, HistoryStep, HistorySteps, PointResult, StepBasis};
-use std::collections::BTreeSet;
+use faultline_model::history::{HistoryPoint, HistorySeries, HistoryStep, HistorySteps, PointResult, StepBasis};
 
 /// By samples of counts a step is found if the probability of none is at most the false-positive rate divided by this.
 const INVENTED_PART: f64 = 10.0;
@@ -33,6 +34,25 @@ impl Default for StepSettings {
     }
 }
 
+/// The steps of a series by these settings. `evidence`: of the runs of the series ([`super::evidence`]). Of their states nothing is known.
+///
+/// # Errors
+/// A false-positive rate or a minimum change out of range.
+pub fn steps_by(
+    series: &HistorySeries,
+    evidence: &Evidence,
+    settings: &StepSettings,
+) -> Result<HistorySteps, SeriesError> {
+    let mut found = match evidence {
+        Evidence::Times(measured_by) => steps_of_times(&series.points, measured_by, settings)?,
+        Evidence::Counts(counts) => steps_of_counts(&series.points, counts, settings)?,
+    };
+    for step in &mut found.steps {
+        step.cause = cause(step, &series.points, &series.quirks, settings.least_change);
+    }
+    Ok(found)
+}
+
 /// The values of the points that have one.
 fn observations(points: &[HistoryPoint]) -> Vec<Observation> {
     let observation = |(position, point): (u64, &HistoryPoint)| Some(Observation { position, value: point.value()? });
@@ -50,7 +70,7 @@ fn of_changes(settings: &StepSettings) -> Settings {
 /// A false-positive rate or a minimum change out of range.
 pub(super) fn steps_of_counts(
     points: &[HistoryPoint],
-    counts: &[&[f64]],
+    counts: &[Vec<f64>],
     settings: &StepSettings,
 ) -> Result<HistorySteps, SeriesError> {
     of_changes(settings).checked()?;
@@ -63,19 +83,19 @@ pub(super) fn steps_of_counts(
     Ok(HistorySteps { basis, least_change, steps, unjudged: 0, unplaced: 0 })
 }
 
-/// The steps between points with noise. `measured_by`: names of the commits that each run measured.
+/// The steps between points with noise. `measured_by`: positions of the commits that each run measured, ascending.
 ///
 /// # Errors
 /// A false-positive rate or a minimum change out of range.
-pub(super) fn steps_of_times(
+fn steps_of_times(
     points: &[HistoryPoint],
-    measured_by: &[Vec<&str>],
+    measured_by: &[Vec<u32>],
     settings: &StepSettings,
 ) -> Result<HistorySteps, SeriesError> {
     let observations = observations(points);
     let least_change = settings.least_change;
     match changes(&observations, &of_changes(settings)) {
-        Ok(found) => Ok(noisy(points, measured_by, found, observations.len())),
+        Ok(found) => Ok(noisy(measured_by, found, observations.len())),
         Err(SeriesError::TooShort { points }) => {
             let points = points as u32;
             let basis = StepBasis::TooShort { points, needed: SHORTEST as u32 };
@@ -86,8 +106,8 @@ pub(super) fn steps_of_times(
 }
 
 /// Neighbours between which samples of counts have a step.
-fn by_samples(points: &[HistoryPoint], counts: &[&[f64]], settings: &StepSettings) -> (StepBasis, Vec<HistoryStep>) {
-    let zero = for_zero(counts.iter().copied().flatten().copied());
+fn by_samples(points: &[HistoryPoint], counts: &[Vec<f64>], settings: &StepSettings) -> (StepBasis, Vec<HistoryStep>) {
+    let zero = for_zero(counts.iter().flatten().copied());
     let measured: Vec<usize> = (0..points.len()).filter(|at| !counts[*at].is_empty()).collect();
     let logarithms = |at: &usize| counts[*at].iter().map(|count| count.max(zero).ln()).collect();
     let levels = sample_levels(&measured.iter().map(logarithms).collect::<Vec<Vec<f64>>>());
@@ -161,8 +181,7 @@ fn exact(observations: &[Observation], least_change: f64) -> Vec<HistoryStep> {
 }
 
 /// Steps that were found by statistics.
-fn noisy(points: &[HistoryPoint], measured_by: &[Vec<&str>], found: Changes, observations: usize) -> HistorySteps {
-    let sets: Vec<BTreeSet<&str>> = measured_by.iter().map(|names| names.iter().copied().collect()).collect();
+fn noisy(measured_by: &[Vec<u32>], found: Changes, observations: usize) -> HistorySteps {
     let step = |step: &Step| HistoryStep {
         after: step.after as u32,
         by: step.by as u32,
@@ -172,7 +191,7 @@ fn noisy(points: &[HistoryPoint], measured_by: &[Vec<&str>], found: Changes, obs
         to: step.to,
         effect: step.effect,
         status: Some(step.status),
-        between_runs: !sets.iter().any(|run| has_both_sides(points, run, step)),
+        between_runs: !measured_by.iter().any(|run| has_both_sides(run, step)),
         cause: None,
         state: StepState::default(),
         between: None,
@@ -192,11 +211,9 @@ fn noisy(points: &[HistoryPoint], measured_by: &[Vec<&str>], found: Changes, obs
 }
 
 /// Whether a run measured a commit before a step, and one after it.
-fn has_both_sides(points: &[HistoryPoint], run: &BTreeSet<&str>, step: &Step) -> bool {
-    let measured = |from: usize, to: usize| {
-        points[from..=to.min(points.len() - 1)].iter().any(|point| run.contains(point.commit.id.as_str()))
-    };
-    measured(0, step.earliest as usize) && measured(step.latest as usize, points.len() - 1)
+fn has_both_sides(run: &[u32], step: &Step) -> bool {
+    let (Some(first), Some(last)) = (run.first(), run.last()) else { return false };
+    *first as usize <= step.earliest as usize && step.latest as usize <= *last as usize
 }
 
 #[cfg(test)]
@@ -221,8 +238,8 @@ mod tests {
     }
 
     /// Each value as the count with one seed.
-    fn counts(values: &[Option<f64>]) -> Vec<&[f64]> {
-        values.iter().map(Option::as_slice).collect()
+    fn counts(values: &[Option<f64>]) -> Vec<Vec<f64>> {
+        values.iter().map(|value| value.as_slice().to_vec()).collect()
     }
 
     #[test]
@@ -263,8 +280,7 @@ mod tests {
     fn steps_of(samples: &[Vec<f64>]) -> HistorySteps {
         let medians: Vec<Option<f64>> =
             samples.iter().map(|counts| crate::interval::estimate(counts).map(|estimate| estimate.median)).collect();
-        let counts: Vec<&[f64]> = samples.iter().map(Vec::as_slice).collect();
-        steps_of_counts(&points(&medians), &counts, &StepSettings::default()).unwrap()
+        steps_of_counts(&points(&medians), samples, &StepSettings::default()).unwrap()
     }
 
     #[test]
@@ -295,7 +311,7 @@ mod tests {
     #[test]
     fn impossible_settings_are_refused() {
         let wrong = StepSettings { least_change: -1.0, ..StepSettings::default() };
-        assert_eq!(steps_of_counts(&points(&[Some(1.0)]), &[&[1.0]], &wrong), Err(SeriesError::LeastChange(-1.0)));
+        assert_eq!(steps_of_counts(&points(&[Some(1.0)]), &[vec![1.0]], &wrong), Err(SeriesError::LeastChange(-1.0)));
         assert_eq!(steps_of_times(&points(&[Some(1.0)]), &[], &wrong), Err(SeriesError::LeastChange(-1.0)));
     }
 }

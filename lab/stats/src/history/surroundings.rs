@@ -98,13 +98,16 @@ fn tools(before: Option<&BuildTools>, now: Option<&BuildTools>) -> Vec<ChangedFa
 /// Watched facts that differ. One that only one run has says nothing: an older version may not have recorded it.
 fn facts(before: Option<&Facts>, now: Option<&Facts>) -> Vec<ChangedFact> {
     let (Some(before), Some(now)) = (before, now) else { return Vec::new() };
-    let is_watched =
-        |key: &str| WATCHED.contains(&key) || WATCHED_FAMILIES.iter().any(|family| key.starts_with(family));
-    let changed = before.0.iter().filter(|(key, _)| is_watched(key)).filter_map(|(key, value)| {
+    let changed = before.0.iter().filter(|(key, _)| makes_quirk(key)).filter_map(|(key, value)| {
         let other = now.0.get(key).filter(|other| *other != value)?;
         Some(ChangedFact { key: key.clone(), before: Some(value.to_string()), now: Some(other.to_string()) })
     });
     changed.collect()
+}
+
+/// Whether histories of times have a quirk where the fact with this key changes between their runs.
+pub fn makes_quirk(key: &str) -> bool {
+    WATCHED.contains(&key) || WATCHED_FAMILIES.iter().any(|family| key.starts_with(family))
 }
 
 /// Runs of one series, the oldest first, in groups with the same surroundings, with what came before each group but the first.

@@ -16,6 +16,7 @@ const STEPS: &[Step] = &[
     Step { version: 12, statements: include_str!("postgres/0012_all.sql") },
     Step { version: 13, statements: include_str!("postgres/0013_change_events.sql") },
     Step { version: 14, statements: include_str!("postgres/0014_conditions.sql") },
+    Step { version: 15, statements: include_str!("postgres/0015_jobs.sql") },
 ];
 
 /// The version of the tables after the last step.

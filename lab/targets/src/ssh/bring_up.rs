@@ -1,5 +1,5 @@
-//! Brings a host up with something new: installs it, reboots, waits until another boot answers, and checks that boot. A state machine: what it does to a host
-//! is behind a trait.
+//! Brings a host up with something new: installs it, reboots, waits until another boot answers, and checks that boot; and finds a host again whose connection was
+//! lost. A state machine: what it does to a host is behind a trait.
 
 use std::time::Duration;
 
@@ -19,6 +19,8 @@ pub enum NotUp {
     Unreachable(String),
     /// The installation failed.
     NotInstalled(String),
+    /// The connection was lost during the installation, which may have ended in any way.
+    CutOff(String),
     /// The command to reboot failed.
     NotRebooted(String),
     /// No other boot answered within the limit, also after a power cycle if there is a command for it.
@@ -44,8 +46,8 @@ pub(super) trait Acts {
     /// The boot that answers now. Fails, in words, if none does.
     fn boot(&mut self) -> Result<HostBoot, String>;
 
-    /// Installs. Fails in words.
-    fn install(&mut self) -> Result<(), String>;
+    /// Installs. Fails if the host cannot be reached, if the connection is lost, or if the installation fails.
+    fn install(&mut self) -> Result<(), NotUp>;
 
     /// Asks the host to reboot; the connection may be lost by it. Fails in words.
     fn reboot(&mut self) -> Result<(), String>;
@@ -94,7 +96,7 @@ fn step(state: State, acts: &mut dyn Acts, wanted: &Wanted<'_>) -> Result<State,
     match state {
         State::Begin => Ok(State::Install { before: acts.boot().map_err(NotUp::Unreachable)?.id }),
         State::Install { before } => {
-            acts.install().map_err(NotUp::NotInstalled)?;
+            acts.install()?;
             Ok(State::Reboot { before })
         }
         State::Reboot { before } => {
@@ -106,7 +108,10 @@ fn step(state: State, acts: &mut dyn Acts, wanted: &Wanted<'_>) -> Result<State,
             match acts.boot() {
                 Ok(boot) if boot.id != before => Ok(State::Check { boot }),
                 Ok(_) | Err(_) if acts.now() < until => Ok(State::Wait { before, until, power_cycled }),
-                Ok(_) | Err(_) => cycle(before, power_cycled, acts, wanted.back_limit),
+                Ok(_) | Err(_) => {
+                    let until = cycle(power_cycled, acts, wanted.back_limit)?;
+                    Ok(State::Wait { before, until, power_cycled: Some(Ok(())) })
+                }
             }
         }
         State::Check { boot } => match wanted.release {
@@ -119,19 +124,41 @@ fn step(state: State, acts: &mut dyn Acts, wanted: &Wanted<'_>) -> Result<State,
     }
 }
 
-/// The host did not come back in time: the first time it is switched off and on.
-fn cycle(
-    before: String,
-    power_cycled: Option<Result<(), String>>,
-    acts: &mut dyn Acts,
-    limit: Duration,
-) -> Result<State, NotUp> {
+/// The host did not come back in time: the first time it is switched off and on. Returns until when to wait then.
+fn cycle(power_cycled: Option<Result<(), String>>, acts: &mut dyn Acts, limit: Duration) -> Result<Duration, NotUp> {
     if power_cycled.is_some() {
         return Err(NotUp::NotBack { limit, power_cycled });
     }
     match acts.power_cycle() {
-        Some(Ok(())) => Ok(State::Wait { before, until: acts.now() + limit, power_cycled: Some(Ok(())) }),
+        Some(Ok(())) => Ok(acts.now() + limit),
         power_cycled => Err(NotUp::NotBack { limit, power_cycled }),
+    }
+}
+
+/// What became of a host whose connection was lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FoundAgain {
+    /// The same boot answers: the network failed, or the host's server.
+    SameBoot,
+    /// Another boot answers: the host went down.
+    OtherBoot,
+}
+
+/// Waits until a host answers whose connection was lost, and switches it off and on once if it does not. `before`: the identifier of its boot. Fails if it does
+/// not come back, or on a stop.
+pub(super) fn find_again(acts: &mut dyn Acts, before: &str, limit: Duration) -> Result<FoundAgain, NotUp> {
+    let (mut until, mut power_cycled) = (acts.now() + limit, None);
+    loop {
+        acts.rest()?;
+        match acts.boot() {
+            Ok(boot) if boot.id == before => return Ok(FoundAgain::SameBoot),
+            Ok(_) => return Ok(FoundAgain::OtherBoot),
+            Err(_) if acts.now() < until => {}
+            Err(_) => {
+                until = cycle(power_cycled, acts, limit)?;
+                power_cycled = Some(Ok(()));
+            }
+        }
     }
 }
 
@@ -181,8 +208,8 @@ mod tests {
             }
         }
 
-        fn install(&mut self) -> Result<(), String> {
-            self.refuse("install")
+        fn install(&mut self) -> Result<(), NotUp> {
+            self.refuse("install").map_err(NotUp::NotInstalled)
         }
 
         fn reboot(&mut self) -> Result<(), String> {
@@ -248,5 +275,24 @@ mod tests {
         assert_eq!(fails("reboot"), (Err(NotUp::NotRebooted("no reboot".to_owned())), vec!["install", "reboot"]));
         let (up, _) = brought_up(Host { stops_at_s: Some(20), ..Host::default() }, None);
         assert_eq!(up, Err(NotUp::Stopped));
+    }
+
+    #[test]
+    fn a_host_whose_connection_was_lost_is_found_by_its_boot() {
+        let found = |mut host: Host| {
+            host.went_s = Some(0);
+            (find_again(&mut host, "1", LIMIT), host.done)
+        };
+        // The network comes back before anything is switched.
+        let cut = Host { down_after_s: 1000, ..Host::default() };
+        assert_eq!(found(cut), (Ok(FoundAgain::SameBoot), vec![]));
+        let panicked = Host { back_after_reboot_s: Some(50), ..Host::default() };
+        assert_eq!(found(panicked), (Ok(FoundAgain::OtherBoot), vec![]));
+        let hangs = || Host { has_power: Some(Ok(())), ..Host::default() };
+        let cycled = Host { back_after_cycle_s: Some(30), ..hangs() };
+        assert_eq!(found(cycled), (Ok(FoundAgain::OtherBoot), vec!["power_cycle"]));
+        let gone = NotUp::NotBack { limit: LIMIT, power_cycled: Some(Ok(())) };
+        assert_eq!(found(hangs()), (Err(gone), vec!["power_cycle"]), "once");
+        assert_eq!(found(Host { stops_at_s: Some(20), ..hangs() }).0, Err(NotUp::Stopped));
     }
 }

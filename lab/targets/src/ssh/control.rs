@@ -1,6 +1,6 @@
 //! What is done to a real host to bring it up with something new: commands there run under the agent, the command for its power runs here.
 
-use super::bring_up::{self, Acts, HostBoot, NotUp, Wanted};
+use super::bring_up::{self, Acts, FoundAgain, HostBoot, NotUp, Wanted};
 use super::client;
 use super::link::{Answer, Asked, Connecting, FrameSink, Link, NoAnswer};
 use super::machine::SshPaths;
@@ -9,7 +9,7 @@ use crate::agent::{GuestProgram, Plan, ProgramEnd, Programs};
 use crate::host::command::{CommandRunner, Errors, HostCommand};
 use crate::system_files::SystemFiles;
 use crate::{Ending, StopFlag, TargetError};
-use faultline_model::machine::SshHost;
+use faultline_model::machine::{HostControl, SshHost};
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
@@ -41,21 +41,6 @@ pub const ARTEFACT: &str = "{artefact}";
 /// Number of lines of an installation's output that are shown if it fails.
 const SHOWN_LINES: usize = 5;
 
-/// How a host gets something new, is rebooted, and is switched off and on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HostControl {
-    /// Words of the command that installs, on the host; [`ARTEFACT`] among them stands for the file.
-    pub install: Vec<String>,
-    /// Words of the command that reboots, on the host.
-    pub reboot: Vec<String>,
-    /// Words of the command that switches its power off and on, on this host; none if empty.
-    pub power_cycle: Vec<String>,
-    /// The directory on this host in which that command runs.
-    pub directory: PathBuf,
-    /// How long the host may take to come back.
-    pub back_limit: Duration,
-}
-
 /// What is to be brought up, and where.
 #[derive(Debug, Clone, Copy)]
 pub struct BringUp<'a> {
@@ -75,17 +60,22 @@ pub fn bring_up(
     paths: &SshPaths,
     stop: &StopFlag,
 ) -> Result<Result<HostBoot, NotUp>, TargetError> {
-    let mut real = Real {
-        asked,
-        client: client::find()?,
-        paths,
-        programs: Programs::agent_alone(&paths.guest)?,
-        artefact: read(asked.artefact)?,
-        stop,
-        began: Instant::now(),
-    };
+    let mut real = Real::of((asked.host, asked.control), paths, stop)?;
+    real.artefact = Some(read(asked.artefact)?);
     let wanted = Wanted { back_limit: asked.control.back_limit, release: asked.release };
     Ok(bring_up::bring_up(&mut real, &wanted))
+}
+
+/// Waits until a host answers whose connection was lost, and switches it off and on once if it does not. `boot`: the identifier of the boot that answered before;
+/// if it is empty, any boot is another one. Fails if there is no client or agent; the inner error says why the host does not answer.
+pub fn find_again(
+    (host, control): (&SshHost, &HostControl),
+    boot: &str,
+    paths: &SshPaths,
+    stop: &StopFlag,
+) -> Result<Result<FoundAgain, NotUp>, TargetError> {
+    let mut real = Real::of((host, control), paths, stop)?;
+    Ok(bring_up::find_again(&mut real, boot, control.back_limit))
 }
 
 /// The file, under a name for the host: its own if that is harmless.
@@ -110,35 +100,52 @@ fn read(path: &Path) -> Result<GuestProgram, TargetError> {
 /// What became of a command on the host that did not fail.
 enum Ran {
     ToItsEnd,
-    /// The connection was lost meanwhile.
-    CutOff,
+    /// The connection was lost meanwhile; why, in words.
+    CutOff(String),
+}
+
+/// Why a command on the host did nothing, or failed; in words.
+enum NotRun {
+    Unreachable(String),
+    Failed(String),
 }
 
 /// A real host.
 struct Real<'a> {
-    asked: &'a BringUp<'a>,
+    host: &'a SshHost,
+    control: &'a HostControl,
     client: PathBuf,
     paths: &'a SshPaths,
     programs: Programs,
-    artefact: GuestProgram,
+    /// What is installed, if anything is.
+    artefact: Option<GuestProgram>,
     stop: &'a StopFlag,
     began: Instant,
 }
 
-impl Real<'_> {
+impl<'a> Real<'a> {
+    fn of(
+        (host, control): (&'a SshHost, &'a HostControl),
+        paths: &'a SshPaths,
+        stop: &'a StopFlag,
+    ) -> Result<Self, TargetError> {
+        let (client, programs) = (client::find()?, Programs::agent_alone(&paths.guest)?);
+        Ok(Real { host, control, client, paths, programs, artefact: None, stop, began: Instant::now() })
+    }
+
     fn connect(&self, programs: &Programs) -> Result<Link, String> {
-        let (host, paths) = (self.asked.host, &self.paths.host);
+        let (host, paths) = (self.host, &self.paths.host);
         let limit = LOOK_LIMIT + upload_limit(programs);
         let connecting = Connecting { host, client: &self.client, paths, programs, limit };
         connecting.connect(self.stop).map_err(|error| error.problem)
     }
 
-    /// Runs a command on the host. Fails in words, with the end of its output.
-    fn run(&self, words: &[String], with_artefact: bool, limit: Duration) -> Result<Ran, String> {
+    /// Runs a command on the host. `artefact`: the file that is copied there for it. Fails with the end of its output.
+    fn run(&self, words: &[String], artefact: Option<&GuestProgram>, limit: Duration) -> Result<Ran, NotRun> {
         let mut programs = self.programs.clone();
-        programs.programs.extend(with_artefact.then(|| self.artefact.clone()));
-        let link = self.connect(&programs)?;
-        let there = format!("{}/workloads/{}", link.directory(), self.artefact.name);
+        programs.programs.extend(artefact.cloned());
+        let link = self.connect(&programs).map_err(NotRun::Unreachable)?;
+        let there = artefact.map_or_else(String::new, |file| format!("{}/workloads/{}", link.directory(), file.name));
         let mut plan = Plan::default();
         // The shell finds the program in PATH and becomes it; no word is interpreted.
         let mut command = ["run", "/bin/sh", "-c", "exec \"$@\" 2>&1", "sh"].map(str::to_owned).to_vec();
@@ -162,12 +169,12 @@ impl Real<'_> {
             (Ok((_, Answer::Done)), _) => "nothing is known of its end".to_owned(),
             (Ok((_, Answer::TimedOut)), _) => format!("it had not ended after {} s", limit.as_secs()),
             (Ok((_, Answer::Failed(text) | Answer::LeftChanged(text))), _) => text,
-            (Err(NoAnswer::Lost(_)), _) => return Ok(Ran::CutOff),
+            (Err(NoAnswer::Lost(why)), _) => return Ok(Ran::CutOff(why)),
             (Err(NoAnswer::Refused | NoAnswer::Stopped), _) => "stopped".to_owned(),
         };
         let said = said.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" / ");
         let colon = if said.is_empty() { "" } else { ": " };
-        Err(format!("`{}`: {how}{colon}{said}", words.join(" ")))
+        Err(NotRun::Failed(format!("`{}`: {how}{colon}{said}", words.join(" "))))
     }
 }
 
@@ -201,20 +208,24 @@ impl Acts for Real<'_> {
         }
     }
 
-    fn install(&mut self) -> Result<(), String> {
-        match self.run(&self.asked.control.install, true, INSTALL_LIMIT)? {
-            Ran::ToItsEnd => Ok(()),
-            Ran::CutOff => Err("the connection was lost meanwhile".to_owned()),
+    fn install(&mut self) -> Result<(), NotUp> {
+        match self.run(&self.control.install, self.artefact.as_ref(), INSTALL_LIMIT) {
+            Ok(Ran::ToItsEnd) => Ok(()),
+            Ok(Ran::CutOff(why)) => Err(NotUp::CutOff(why)),
+            Err(_) if self.stop.is_set() => Err(NotUp::Stopped),
+            Err(NotRun::Unreachable(why)) => Err(NotUp::Unreachable(why)),
+            Err(NotRun::Failed(why)) => Err(NotUp::NotInstalled(why)),
         }
     }
 
     fn reboot(&mut self) -> Result<(), String> {
         // A host that goes down cuts the connection.
-        self.run(&self.asked.control.reboot, false, POWER_LIMIT).map(drop)
+        let ran = self.run(&self.control.reboot, None, POWER_LIMIT);
+        ran.map(drop).map_err(|(NotRun::Unreachable(why) | NotRun::Failed(why))| why)
     }
 
     fn power_cycle(&mut self) -> Option<Result<(), String>> {
-        let HostControl { power_cycle, directory, .. } = self.asked.control;
+        let HostControl { power_cycle, directory, .. } = self.control;
         if power_cycle.is_empty() {
             return None;
         }

@@ -10,9 +10,10 @@ use crate::keep::{Deadline, End};
 use crate::{StopFlag, TargetError};
 use faultline_model::machine::SshHost;
 use faultline_model::protocol::LONGEST_LINE_BYTES;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Added to a limit that the agent keeps itself. Then it does not answer any more.
@@ -43,6 +44,10 @@ pub(super) struct Link {
     directory: String,
     /// The host's architecture, as `uname -m` prints it.
     architecture: String,
+    /// Directories of this host that were brought there, with their paths there.
+    brought: BTreeMap<PathBuf, String>,
+    /// Number of directories that were begun to be brought.
+    builds: u32,
 }
 
 /// What is asked of the agent at once.
@@ -98,7 +103,9 @@ impl Connecting<'_> {
     fn greet(&self, mut session: Session, stop: &StopFlag) -> Result<Link, TargetError> {
         let mut greeting = Greeting::default();
         match self.exchange(&mut session, &mut greeting, stop) {
-            Ok((directory, architecture)) => Ok(Link { session, directory, architecture }),
+            Ok((directory, architecture)) => {
+                Ok(Link { session, directory, architecture, brought: BTreeMap::new(), builds: 0 })
+            }
             Err(no_more) => Err(self.explain(session, no_more, &greeting)),
         }
     }
@@ -128,9 +135,8 @@ impl Connecting<'_> {
                 break (directory.clone(), architecture.to_owned());
             }
         };
-        for GuestProgram { name, bytes } in &self.programs.programs {
-            session.send(format!("put {} {name}\n", bytes.len()).as_bytes(), &mut limit, stop)?;
-            session.send(bytes, &mut limit, stop)?;
+        for program in &self.programs.programs {
+            put(session, program, &mut limit, stop)?;
         }
         Ok(found)
     }
@@ -235,6 +241,32 @@ impl Link {
         self.session.is_running()
     }
 
+    /// Where a directory of this host is there, if it was brought.
+    pub(super) fn brought(&self, directory: &Path) -> Option<String> {
+        self.brought.get(directory).cloned()
+    }
+
+    /// A name for the next directory that is brought, which no other has.
+    pub(super) fn next_build(&mut self) -> String {
+        self.builds += 1;
+        format!("build-{}", self.builds)
+    }
+
+    /// Notes where a directory is now.
+    pub(super) fn note_brought(&mut self, directory: &Path, there: &str) {
+        self.brought.insert(directory.to_owned(), there.to_owned());
+    }
+
+    /// Brings a file to the directory of the programs. Without success, the connection is ended.
+    pub(super) fn put(mut self, program: &GuestProgram, stop: &StopFlag) -> Result<Link, NoAnswer> {
+        // At a megabyte a second.
+        let mut limit = Deadline::after(ANSWER_SLACK + Duration::from_secs(program.bytes.len() as u64 >> 20));
+        match put(&mut self.session, program, &mut limit, stop) {
+            Ok(()) => Ok(self),
+            Err(no_more) => Err(self.give_up(no_more, &Answering::default())),
+        }
+    }
+
     /// Asks the agent, and passes on what it says until it is done. Without an answer, the connection is ended: then nothing of the plan runs any more, unless
     /// the host cannot be reached; there it ends soon by itself.
     pub(super) fn ask(
@@ -287,6 +319,11 @@ impl Link {
             }
         }
     }
+}
+
+fn put(session: &mut Session, program: &GuestProgram, limit: &mut Deadline, stop: &StopFlag) -> Result<(), NoMore> {
+    session.send(format!("put {} {}\n", program.bytes.len(), program.name).as_bytes(), limit, stop)?;
+    session.send(&program.bytes, limit, stop)
 }
 
 /// A year: more than an agent's clock can be asked to add is never meant.

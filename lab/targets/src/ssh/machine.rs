@@ -1,5 +1,6 @@
 //! A host that has been reached: the target that executes workloads on it.
 
+use super::build::{self, NotBrought};
 use super::client;
 use super::link::{Answer, Asked, Connecting, FrameSink, Link, NoAnswer};
 use crate::agent::inquiry::{self, Heard};
@@ -112,6 +113,14 @@ impl SshMachine {
         *self.link.lock().unwrap_or_else(PoisonError::into_inner) = Some(link);
     }
 
+    fn unanswered(&self, no_answer: NoAnswer) -> Ending {
+        match no_answer {
+            NoAnswer::Refused => Ending::Refused,
+            NoAnswer::Stopped => Ending::Stopped,
+            NoAnswer::Lost(why) => self.lost(&why),
+        }
+    }
+
     fn lost(&self, why: &str) -> Ending {
         Ending::ConnectionLost { text: format!("the connection to {} was lost: {why}", self.host.destination()) }
     }
@@ -168,12 +177,13 @@ fn put_virtualisation(facts: &mut Facts, files: &SentFiles) {
     facts.text("virtualisation.kind", if is_guest { "hypervisor" } else { "none" });
 }
 
-/// The agent's plan for an execution, with the programs in this directory. Fails, in words, if the execution is impossible there.
-fn plan(execution: &Execution, directory: &str) -> Result<Plan, String> {
+/// What the host's shell does with a directory and a program with its arguments. No word is interpreted.
+const RUN_IN: &str = "cd \"$0\" && exec \"$@\"";
+
+/// The agent's plan for an execution, with the programs in this directory. `build`: the directory of the host in which the program runs, if it is not its scratch
+/// directory. Fails, in words, if the execution is impossible there.
+fn plan(execution: &Execution, directory: &str, build: Option<&str>) -> Result<Plan, String> {
     execution.check()?;
-    if let Some(directory) = &execution.directory {
-        return Err(format!("the directory {} is one of this host", directory.display()));
-    }
     let mut plan = Plan::default();
     for (path, value) in &execution.system_settings {
         system_settings::root_of(path, &system_settings::ROOTS.map(Path::new))?;
@@ -182,7 +192,9 @@ fn plan(execution: &Execution, directory: &str) -> Result<Plan, String> {
     for (name, value) in &execution.environment {
         plan.add(&["env", name, value]);
     }
-    let mut words = vec!["run".to_owned(), format!("{directory}/workloads/{}", execution.workload)];
+    let mut words = vec!["run".to_owned()];
+    words.extend(build.into_iter().flat_map(|build| ["/bin/sh", "-c", RUN_IN, build].map(str::to_owned)));
+    words.push(format!("{directory}/workloads/{}", execution.workload));
     words.extend(["--scratch".to_owned(), format!("{directory}/scratch")]);
     words.extend(execution.arguments.iter().cloned());
     plan.add(&words);
@@ -209,7 +221,18 @@ impl Target for SshMachine {
             Err(_) if stop.is_set() => return Ending::Stopped,
             Err(text) => return self.lost(&text),
         };
-        let plan = match plan(execution, link.directory()) {
+        let (link, build) = match &execution.directory {
+            None => (link, None),
+            Some(directory) => match build::bring(link, directory, stop) {
+                Ok((link, there)) => (link, Some(there)),
+                Err(NotBrought::NoAnswer(no_answer)) => return self.unanswered(no_answer),
+                Err(NotBrought::Impossible(link, text)) => {
+                    self.keep(*link);
+                    return Ending::NotStarted { text };
+                }
+            },
+        };
+        let plan = match plan(execution, link.directory(), build.as_deref()) {
             Ok(plan) => plan,
             Err(text) => {
                 self.keep(link);
@@ -231,9 +254,7 @@ impl Target for SshMachine {
                     (Answer::LeftChanged(text), _) => Ending::LeftChanged { text },
                 }
             }
-            Err(NoAnswer::Refused) => Ending::Refused,
-            Err(NoAnswer::Stopped) => Ending::Stopped,
-            Err(NoAnswer::Lost(why)) => self.lost(&why),
+            Err(no_answer) => self.unanswered(no_answer),
         }
     }
 }
@@ -259,11 +280,25 @@ mod tests {
         expected.add(&["set", "/proc/sys/vm/x", "3"]);
         expected.add(&["env", "A", "1 2"]);
         expected.add(&["run", "/t/workloads/x", "--scratch", "/t/scratch", "--tasks", "1"]);
-        assert_eq!(plan(&execution(), "/t"), Ok(expected));
-        let elsewhere = Execution { directory: Some("/home".into()), ..execution() };
-        assert!(plan(&elsewhere, "/t").unwrap_err().contains("is one of this host"));
+        assert_eq!(plan(&execution(), "/t", None), Ok(expected));
+        let mut in_build = Plan::default();
+        in_build.add(&["set", "/proc/sys/vm/x", "3"]);
+        in_build.add(&["env", "A", "1 2"]);
+        in_build.add(&[
+            "run",
+            "/bin/sh",
+            "-c",
+            RUN_IN,
+            "/t/b",
+            "/t/workloads/x",
+            "--scratch",
+            "/t/scratch",
+            "--tasks",
+            "1",
+        ]);
+        assert_eq!(plan(&execution(), "/t", Some("/t/b")), Ok(in_build));
         let file = Execution { system_settings: vec![("/etc/x".to_owned(), "1".to_owned())], ..execution() };
-        assert!(plan(&file, "/t").unwrap_err().contains("is no setting of the system"));
+        assert!(plan(&file, "/t", None).unwrap_err().contains("is no setting of the system"));
     }
 
     #[test]

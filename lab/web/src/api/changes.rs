@@ -1,5 +1,6 @@
 //! Changes of all histories: the list, and what a reader with a token says of one.
 
+use super::body::{self, Body};
 use crate::changes::{Change, ChangeLine, Wanted, changes, state as state_called};
 use crate::clock;
 use crate::guard::Person;
@@ -11,8 +12,7 @@ use axum::Json;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{Extension, Path, RawQuery, State as Shared};
-use axum::http::header::CONTENT_TYPE;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use faultline_experiment::Mark;
 use faultline_report::site::REMARK_LETTERS;
@@ -22,10 +22,10 @@ use serde::{Deserialize, Serialize};
 const USUAL: usize = 100;
 /// Maximum number of changes in an answer.
 const MOST: usize = 1000;
-/// Most bytes of a body.
-pub(super) const MOST_BYTES: usize = 16 * 1024;
 
-const BODY: &str = "it takes JSON like {\"state\": \"ignored\", \"reason\": \"a known compiler bug\"}; states: found, confirmed, ignored, fixed";
+const BODY: Body = Body(
+    "it takes JSON like {\"state\": \"ignored\", \"reason\": \"a known compiler bug\"}; states: found, confirmed, ignored, fixed",
+);
 
 /// Some changes, the newest first.
 #[derive(Serialize)]
@@ -94,7 +94,7 @@ pub(super) async fn mark(
 }
 
 /// The change of a history with that first commit. Fails if there is none.
-fn found<'a>(now: &'a Snapshot, id: &str, commit: &str) -> Result<Change<'a>, Problem> {
+pub(super) fn found<'a>(now: &'a Snapshot, id: &str, commit: &str) -> Result<Change<'a>, Problem> {
     let is_it =
         |change: &Change<'_>| change.history.id == id && change.commit().is_some_and(|first| first.id == commit);
     changes(now, Wanted::All).into_iter().find(is_it).ok_or_else(|| {
@@ -105,17 +105,10 @@ fn found<'a>(now: &'a Snapshot, id: &str, commit: &str) -> Result<Change<'a>, Pr
     })
 }
 
-/// What a request says. Fails if it is not the JSON that is taken. Forms of other sites cannot send JSON without being asked.
+/// What a request says. Fails if it is not the JSON that is taken.
 fn said(headers: &HeaderMap, body: Result<Bytes, BytesRejection>, person: String) -> Result<Mark, Problem> {
-    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    let kind = kind.split(';').next().unwrap_or_default().trim();
-    if !kind.eq_ignore_ascii_case("application/json") {
-        return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body is not JSON", BODY));
-    }
-    let body = body.map_err(|_| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long", BODY))?;
-    let said: Said = serde_json::from_slice(&body)
-        .map_err(|_| Problem::bad_request("the body is not what this address takes", BODY))?;
-    let state = state_called(&said.state).ok_or_else(|| Problem::bad_request("`state` is no state", BODY))?;
+    let said: Said = body::parsed(headers, body, &BODY)?;
+    let state = state_called(&said.state).ok_or_else(|| Problem::bad_request("`state` is no state", BODY.0))?;
     let reason = said.reason.map(|reason| reason.trim().to_owned()).filter(|reason| !reason.is_empty());
     if reason.as_ref().is_some_and(|reason| reason.chars().count() > REMARK_LETTERS) {
         return Err(Problem::bad_request("`reason` is too long", "it may have 1,000 letters"));

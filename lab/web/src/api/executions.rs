@@ -11,6 +11,7 @@ use faultline_experiment::stored_executions;
 use faultline_model::execution::{ExecutionLine, Phase, SampleRange, Samples};
 use faultline_model::journal::AttemptId;
 use faultline_model::record::RunId;
+use faultline_model::subject::SubjectIndex;
 use serde::Serialize;
 
 /// Maximum number of executions in an answer, which is also the usual one.
@@ -35,12 +36,13 @@ pub(super) async fn list(
     Path(run): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<Executions>, Problem> {
-    let query = Query::parse(query.as_deref(), &["after", "limit"])?;
+    let query = Query::parse(query.as_deref(), &["after", "subject", "limit"])?;
     let run = RunId(number(&run, "run")?);
     let after = query.number("after", 0, i64::MAX)?.map(AttemptId);
+    let subject = query.number("subject", 0, u32::MAX)?.map(SubjectIndex);
     let limit = query.number("limit", 1, MOST_EXECUTIONS)?.unwrap_or(MOST_EXECUTIONS);
     // One more than asked for, which says whether there are further ones.
-    let read = move |places: &_| stored_executions::executions(run, after, limit + 1, places);
+    let read = move |places: &_| stored_executions::executions(run, after, subject, limit + 1, places);
     let mut executions = state.reader.read(read).await?;
     let has_further = executions.len() > limit as usize;
     executions.truncate(limit as usize);

@@ -1,14 +1,18 @@
 //! Histories: the list, one with all its commits, and a range of one to be drawn.
 
+use crate::asked_range::Asked;
 use crate::histories::{History, measure};
 use crate::problem::Problem;
 use crate::query::Query;
+use crate::related::{asked_for, beside as beside_of};
 use crate::state::State;
-use crate::timeline::{Asked, timeline as timeline_of};
+use crate::thresholds::Threshold;
+use crate::timeline::timeline as timeline_of;
 use axum::Json;
 use axum::extract::{Path, RawQuery, State as Shared};
 use faultline_model::history::{HistorySeries, HistoryStep, HistorySteps, PointResult};
-use faultline_model::timeline::Timeline;
+use faultline_model::timeline::{Beside, StepMark, StepsFound, Timeline};
+use faultline_report::site::step_mark;
 use serde::Serialize;
 use std::ops::Range;
 
@@ -136,6 +140,41 @@ pub(super) async fn timeline(
 ) -> Result<Json<Timeline>, Problem> {
     let query = Query::parse(query.as_deref(), &["from", "to", "width"])?;
     let asked = Asked::parse(&query)?;
+    let now = state.histories.now().await?;
+    Ok(Json(timeline_of(now.history(&id)?.as_ref(), &asked, &now)))
+}
+
+/// Its steps by a smallest change that the reader chooses.
+pub(super) async fn steps(
+    Shared(state): Shared<State>,
+    Path(id): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Result<Json<StepsFound>, Problem> {
+    let query = Query::parse(query.as_deref(), &["min_change"])?;
+    let asked = query.decimal("min_change", 0.0, 100.0)?;
     let history = state.histories.now().await?.history(&id)?;
-    Ok(Json(timeline_of(&history, &asked)))
+    let usual = history.series.steps.least_change;
+    let threshold = Threshold::of_percent(asked.unwrap_or(usual * 100.0));
+    let found = state.thresholds.steps(&history, threshold, &state.reader).await?;
+    let mark =
+        |step: &HistoryStep| StepMark { state: String::new(), said: Vec::new(), ..step_mark(&history.series, step) };
+    Ok(Json(StepsFound {
+        format: StepsFound::FORMAT.to_owned(),
+        id: history.id.clone(),
+        least_change: found.least_change,
+        steps: found.steps.iter().map(mark).collect(),
+    }))
+}
+
+/// Other histories in a range of one, placed on its line of commits.
+pub(super) async fn beside(
+    Shared(state): Shared<State>,
+    Path(id): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Result<Json<Beside>, Problem> {
+    let query = Query::parse(query.as_deref(), &["with", "from", "to", "width"])?;
+    let asked = Asked::parse(&query)?;
+    let now = state.histories.now().await?;
+    let history = now.history(&id)?;
+    Ok(Json(beside_of(&history, &asked_for(&query, &now)?, &asked)))
 }

@@ -1,10 +1,12 @@
 //! The JSON API. Every answer is bounded: lists come in pages, and ranges are cut.
 
+mod body;
 mod changes;
 mod compare;
 mod executions;
 mod health;
 mod histories;
+mod jobs;
 mod openapi;
 mod runs;
 
@@ -17,7 +19,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 
 /// The addresses below `/api/v1`.
-pub(crate) const PATHS: [&str; 11] = [
+pub(crate) const PATHS: [&str; 16] = [
     "/health",
     "/runs",
     "/runs/{run}",
@@ -27,8 +29,13 @@ pub(crate) const PATHS: [&str; 11] = [
     "/histories",
     "/histories/{history}",
     "/histories/{history}/timeline",
+    "/histories/{history}/beside",
+    "/histories/{history}/steps",
     "/histories/{history}/changes/{commit}",
     "/changes",
+    "/jobs",
+    "/histories/{history}/jobs",
+    "/jobs/{job}/withdraw",
 ];
 
 /// The routes below `/api/v1`.
@@ -43,8 +50,13 @@ pub(crate) fn routes(state: State) -> Router {
         .route(PATHS[6], get(histories::list))
         .route(PATHS[7], get(histories::one))
         .route(PATHS[8], get(histories::timeline))
-        .route(PATHS[9], post(changes::mark).layer(DefaultBodyLimit::max(changes::MOST_BYTES)))
-        .route(PATHS[10], get(changes::list))
+        .route(PATHS[9], get(histories::beside))
+        .route(PATHS[10], get(histories::steps))
+        .route(PATHS[11], post(changes::mark).layer(DefaultBodyLimit::max(body::MOST_BYTES)))
+        .route(PATHS[12], get(changes::list))
+        .route(PATHS[13], get(jobs::list))
+        .route(PATHS[14], post(jobs::ask).layer(DefaultBodyLimit::max(body::MOST_BYTES)))
+        .route(PATHS[15], post(jobs::withdraw).layer(DefaultBodyLimit::max(body::MOST_BYTES)))
         .route("/openapi.json", get(openapi::openapi))
         .method_not_allowed_fallback(|| async { Problem::read_only() })
         .fallback(|| async { Problem::not_found("there is no such address", "`/api/v1/openapi.json` describes all") })

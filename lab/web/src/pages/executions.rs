@@ -10,6 +10,7 @@ use faultline_experiment::stored_executions;
 use faultline_model::execution::SampleRange;
 use faultline_model::journal::AttemptId;
 use faultline_model::record::RunId;
+use faultline_model::subject::SubjectIndex;
 use faultline_report::site::{SamplesPage, Site, execution_page, executions_page};
 
 /// Executions in a page.
@@ -22,14 +23,17 @@ pub(super) async fn list(
     Path(run): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Page, PageProblem> {
-    let query = Query::parse(query.as_deref(), &["after"])?;
+    let query = Query::parse(query.as_deref(), &["after", "subject"])?;
     let run = RunId(number(&run, "run")?);
     let after = query.number("after", 0, i64::MAX)?.map(AttemptId);
-    let read = move |places: &_| stored_executions::executions(run, after, MOST_EXECUTIONS + 1, places);
+    let subject = query.number("subject", 0, u32::MAX)?;
+    let of = subject.map(SubjectIndex);
+    let read = move |places: &_| stored_executions::executions(run, after, of, MOST_EXECUTIONS + 1, places);
     let mut executions = state.reader.read(read).await?;
     let has_further = executions.len() > MOST_EXECUTIONS as usize;
     executions.truncate(MOST_EXECUTIONS as usize);
-    let further = executions.last().filter(|_| has_further).map(|last| format!("?after={}", last.id.0));
+    let of_subject = subject.map_or_else(String::new, |subject| format!("&subject={subject}"));
+    let further = executions.last().filter(|_| has_further).map(|last| format!("?after={}{of_subject}", last.id.0));
     Ok(Page(executions_page(run, &executions, further.as_deref(), &Site::served())))
 }
 
@@ -46,9 +50,11 @@ pub(super) async fn one(
         most: MOST_SAMPLES,
     };
     let samples = ask_samples(&state, run, AttemptId(execution), range).await?;
+    let line = state.reader.read(move |places| stored_executions::execution(run, AttemptId(execution), places)).await?;
     let next = range.from.saturating_add(samples.intervals.len() as u32);
     let has_further = !samples.intervals.is_empty() && next < samples.total;
     let further = has_further.then(|| format!("?phase={}&from={next}", range.phase.word()));
-    let page = SamplesPage { run, execution, phase: range.phase, samples: &samples, further };
+    let page =
+        SamplesPage { run, execution, phase: range.phase, outcome: line.outcome.as_ref(), samples: &samples, further };
     Ok(Page(execution_page(&page, &Site::served())))
 }

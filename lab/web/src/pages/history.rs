@@ -1,10 +1,11 @@
 //! The page of a history.
 
 use super::{Page, PageProblem};
+use crate::asked_range::Asked;
 use crate::histories::{History, Snapshot};
 use crate::query::Query;
 use crate::state::State;
-use crate::timeline::{Asked, timeline};
+use crate::timeline::timeline;
 use axum::extract::{Path, RawQuery, State as Shared};
 use faultline_report::site::{Site, TimelinePage, timeline_page};
 
@@ -25,7 +26,7 @@ pub(crate) fn shown(history: &History, asked: &Asked, now: &Snapshot, may_mark: 
     let siblings = now.siblings(history);
     let page = TimelinePage {
         series: &history.series,
-        timeline: &timeline(history, asked),
+        timeline: &timeline(history, asked, now),
         siblings: siblings.iter().map(|one| (one.series.tasks, one.id.as_str())).collect(),
         may_mark,
         goes_on: history.goes_on(),

@@ -5,7 +5,10 @@ pub(crate) mod changes;
 mod compare;
 mod executions;
 pub(crate) mod history;
+mod jobs;
+pub(crate) mod machines;
 pub(crate) mod overview;
+mod points;
 pub(crate) mod run;
 mod runs;
 
@@ -32,10 +35,13 @@ pub(crate) fn routes(state: State) -> Router {
         .route("/runs/{run}", get(run::run))
         .route("/runs/{run}/executions", get(executions::list))
         .route("/runs/{run}/executions/{execution}", get(executions::one))
+        .route("/machines", get(machines::machines))
         .route("/changes", get(changes::changes))
         .route("/changes.atom", get(changes::feed))
+        .route("/jobs", get(jobs::list))
         .route("/compare", get(compare::compare))
         .route("/histories/{history}", get(history::history))
+        .route("/histories/{history}/compare", get(points::compare))
         .route("/assets/{name}", get(assets::asset))
         .fallback(|| async {
             PageProblem(Problem::not_found("there is no such page", "the links above lead to those that are there"))

@@ -86,6 +86,15 @@ pub fn add_mended(path: &Path) {
     });
 }
 
+/// Adds the history `other`: one of 2,000 commits, the 1,234th of which is slow.
+pub fn add_other_long(path: &Path) {
+    let mut store = Store::open_or_create(path).unwrap();
+    history(&mut store, "other", 1, (2000, 1), |at, block| {
+        let spike = if at == 1234 { 7.0 } else { 1.0 };
+        Some(Ok(spike * noise(at, block)))
+    });
+}
+
 /// Adds the history `growing`, whose run is not finished.
 pub fn add_growing(path: &Path) {
     let mut store = Store::open_or_create(path).unwrap();
@@ -327,6 +336,7 @@ pub fn measured(subject: &str, commits: Vec<CommitInfo>) -> HistorySettings {
                 is_clean: false,
             },
             tools: Some(BuildTools { digest: "1".to_owned(), versions: BTreeMap::new() }),
+            on: None,
             releases: Vec::new(),
             artefact: Artefact::Command(vec!["./load".to_owned()]),
         },

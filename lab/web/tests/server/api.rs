@@ -3,6 +3,8 @@
 use crate::asked::Served;
 use crate::filled;
 use crate::filled::STEP;
+use faultline_model::history::quirk::{DeclaredQuirk, QuirkTime};
+use faultline_web::DeclaredQuirks;
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
@@ -110,6 +112,149 @@ fn many_commits_come_in_buckets_without_losing_the_one_that_is_slow() {
 }
 
 #[test]
+fn other_histories_come_in_the_range_of_one_at_the_same_commits_and_bounded() {
+    let served = Served::new(true);
+    let [one, four, long] =
+        [("app", 1), ("app", 4), ("long", 1)].map(|(subject, tasks)| history_called(&served, subject, tasks));
+    let timeline = served.get(&format!("/api/v1/histories/{one}/timeline")).json();
+    let related: Vec<&str> =
+        timeline["related"].as_array().unwrap().iter().map(|other| other["id"].as_str().unwrap()).collect();
+    assert_eq!((related.len(), related[0]), (3, four.as_str()), "those of the same subject come first");
+    let address = format!("/api/v1/histories/{one}/beside");
+    let some = served.get(&format!("{address}?with={four},{long}&from=60&to=79")).json();
+    let [of_four, of_long] = some["series"].as_array().unwrap().as_slice() else { panic!("{some}") };
+    assert_eq!((of_four["id"].as_str(), of_four["marks"].as_array().unwrap().len()), (Some(four.as_str()), 20));
+    assert_eq!((of_four["marks"][10]["at"].as_f64(), &of_four["outside"]), (Some(70.0), &Value::from(0)));
+    assert_eq!(of_long["outside"].as_u64(), Some(filled::LONG as u64 - 120));
+    // Many commits come in buckets that lose no extreme.
+    let wide = served.get(&format!("/api/v1/histories/{long}/beside?with={one}&width=50")).json();
+    assert_eq!(wide["series"][0]["marks"].as_array().unwrap().len(), 120);
+    filled::add_other_long(&served.database);
+    let until = Instant::now() + Duration::from_secs(90);
+    let buckets = loop {
+        let all = served.get("/api/v1/histories").json();
+        let found = all["histories"].as_array().unwrap().iter().find(|one| one["subject"] == "other").cloned();
+        if let Some(other) = found {
+            let with = other["id"].as_str().unwrap();
+            break served.get(&format!("/api/v1/histories/{long}/beside?with={with}&width=300")).json();
+        }
+        assert!(Instant::now() < until, "{all}");
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    let buckets = buckets["series"][0]["buckets"].as_array().unwrap().clone();
+    assert_eq!(buckets.len(), 300);
+    assert!(buckets.iter().any(|bucket| bucket["bucket"]["level"]["high_at"] == 1234));
+    let many = [one.as_str(); 6].join(",");
+    for odd in
+        ["", "?with=", &format!("?with={four},{four}"), &format!("?with={many}"), "?with=%3Cscript%3E,,1,2,3,4,5"]
+    {
+        assert_eq!(served.get(&format!("{address}{odd}")).status, 400, "{odd}");
+    }
+    assert_eq!(served.get(&format!("{address}?with=0000000000000000")).status, 404);
+}
+
+#[test]
+fn two_commits_of_a_history_are_compared_by_what_was_executed_of_them() {
+    let served = Served::new(false);
+    let id = history_called(&served, "app", 1);
+    let name = |at: usize| filled::commit(at).id;
+    let compare = |a: usize, b: usize| served.get(&format!("/histories/{id}/compare?a={}&b={}", name(a), name(b)));
+    let page = compare(STEP - 1, STEP);
+    assert_eq!(page.status, 200, "{page:?}");
+    for part in ["1 commit by A. Uthor", "\"answer\":\"slower\"", &format!("/runs/3/executions?subject={STEP}")] {
+        assert!(page.body.contains(part), "{part}: {}", page.body);
+    }
+    assert!(compare(STEP, STEP + 1).body.contains("No step of the history begins here"));
+    let unusable = compare(29, 30);
+    assert_eq!(unusable.status, 200);
+    assert!(unusable.body.contains("both commits need a value") && !unusable.body.contains("<img"));
+    let address = format!("/histories/{id}/compare");
+    let (a, b) = (name(1), name(2));
+    for (query, status) in [
+        (String::new(), 400),
+        (format!("?a={a}"), 400),
+        (format!("?a={a}&b={a}"), 400),
+        (format!("?a={a}&b={}", "0".repeat(40)), 404),
+        (format!("?a={a}&b=%3Cscript%3E"), 404),
+        (format!("?a={a}&b={b}&c=1"), 400),
+    ] {
+        assert_eq!(served.get(&format!("{address}{query}")).status, status, "{query}");
+    }
+    let executions = served.get(&format!("/api/v1/runs/3/executions?subject={STEP}")).json();
+    let executions = executions["executions"].as_array().unwrap();
+    assert!(executions.len() == 6 && executions.iter().all(|one| one["subject"] == STEP), "{executions:?}");
+}
+
+#[test]
+fn machines_have_their_facts_and_what_changed() {
+    let served = Served::new(false);
+    filled::add_moved(&served.database);
+    let page = served.get("/machines");
+    assert_eq!(page.status, 200, "{page:?}");
+    for part in ["example", "kernel release", "6.12.0", "quirk", "7 starts of runs", "CPU model"] {
+        assert!(page.body.contains(part), "{part}: {}", page.body);
+    }
+    assert!(!page.body.contains("<img"));
+    assert_eq!(served.get("/machines?x=1").status, 400);
+}
+
+#[test]
+fn the_overview_comes_in_pages() {
+    let served = Served::new(false);
+    let all = served.get("/").body;
+    assert_eq!(all.matches("data-history=").count(), 3);
+    assert!(!all.contains("Further histories"));
+    let rest = served.get("/?from=2").body;
+    assert_eq!(rest.matches("data-history=").count(), 1);
+    assert!(rest.contains("1 of 3 histories"), "{rest}");
+    assert_eq!(served.get("/?from=99").body.matches("data-history=").count(), 0);
+    assert_eq!([served.get("/?from=-1").status, served.get("/?limit=1").status], [400, 400]);
+}
+
+#[test]
+fn quirks_of_a_file_are_shown_with_those_of_the_database() {
+    let mut quirks = DeclaredQuirks::default();
+    let declared = DeclaredQuirk {
+        what: "another linker <script>".to_owned(),
+        when: QuirkTime::Commits { first: filled::commit(40).id, last: None },
+    };
+    quirks.add("app".to_owned(), "/repository".to_owned(), vec![declared]);
+    let served = Served::with_quirks(quirks);
+    let id = history_called(&served, "app", 1);
+    let timeline = served.get(&format!("/api/v1/histories/{id}/timeline")).json();
+    let quirk = &timeline["quirks"][0];
+    assert_eq!((&quirk["letter"], &quirk["ranges"][0][0]), (&"A".into(), &40.into()), "{}", timeline["quirks"]);
+    let page = served.get(&format!("/histories/{id}")).body;
+    assert!(page.contains("another linker &lt;script&gt;"));
+    let other = served.get(&format!("/api/v1/histories/{}/timeline", history_called(&served, filled::HOSTILE, 1)));
+    assert_eq!(other.json()["quirks"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn steps_by_another_smallest_change_have_no_states() {
+    let served = Served::new(false);
+    let id = history_called(&served, "app", 1);
+    let steps = |query: &str| served.get(&format!("/api/v1/histories/{id}/steps{query}")).json();
+    let usual = steps("");
+    assert_eq!((usual["least_change"].as_f64(), usual["steps"].as_array().unwrap().len()), (Some(0.01), 1));
+    assert_eq!(usual["steps"][0]["state"], "");
+    let timeline = served.get(&format!("/api/v1/histories/{id}/timeline")).json();
+    assert_eq!((&timeline["least_change"], &timeline["steps"][0]["state"]), (&0.01.into(), &"found".into()));
+    for (percent, found) in [("20", 1), ("28.25", 1), ("35", 0), ("100", 0), ("0", 1)] {
+        // The second answer is the one that was kept.
+        for _ in 0..2 {
+            let answer = steps(&format!("?min_change={percent}"));
+            assert_eq!(answer["steps"].as_array().unwrap().len(), found, "{percent}");
+        }
+    }
+    for odd in ["-1", "101", "NaN", "5%25", "%3Cscript%3E", ""] {
+        let refused = served.get(&format!("/api/v1/histories/{id}/steps?min_change={odd}"));
+        assert_eq!(refused.status, 400, "{odd}");
+    }
+    assert_eq!(served.get("/api/v1/histories/0000000000000000/steps").status, 404);
+}
+
+#[test]
 fn histories_and_their_commits_come_in_pages() {
     let served = Served::new(false);
     let all = served.get("/api/v1/histories").json();
@@ -166,18 +311,19 @@ fn the_api_takes_the_described_parameters_and_no_others() {
     let served = Served::new(false);
     let description = served.get("/api/v1/openapi.json").json();
     let execution = served.get("/api/v1/runs/1/executions?limit=1").json()["executions"][0]["id"].to_string();
-    let history = history_called(&served, "app", 1);
+    let (history, other) = (history_called(&served, "app", 1), history_called(&served, "app", 4));
     for (path, operation) in description["paths"].as_object().unwrap() {
         let path = path.replace("{run}", "1").replace("{execution}", &execution).replace("{history}", &history);
         // What writes is tried in `changes`.
         let Some(parameters) = operation["get"]["parameters"].as_array() else { continue };
         let query: Vec<&Value> = parameters.iter().filter(|one| one["in"] == "query").collect();
-        let value = |schema: &Value| match (schema["enum"][0].as_str(), &schema["minimum"]) {
-            (Some(word), _) => word.to_owned(),
-            (None, least) => least.as_i64().unwrap().max(1).to_string(),
+        let value = |one: &Value| match (one["name"].as_str().unwrap(), one["schema"]["enum"][0].as_str()) {
+            ("with", _) => other.clone(),
+            (_, Some(word)) => word.to_owned(),
+            (_, None) => one["schema"]["minimum"].as_i64().unwrap().max(1).to_string(),
         };
         let pairs: Vec<String> =
-            query.iter().map(|one| format!("{}={}", one["name"].as_str().unwrap(), value(&one["schema"]))).collect();
+            query.iter().map(|one| format!("{}={}", one["name"].as_str().unwrap(), value(one))).collect();
         let answer = served.get(&format!("/api/v1{path}?{}", pairs.join("&")));
         assert_eq!(answer.status, 200, "{path}: {answer:?}");
         let answered = answer.json();
@@ -193,7 +339,10 @@ fn the_api_takes_the_described_parameters_and_no_others() {
         }
         for one in query.iter().filter(|one| one["schema"]["maximum"].is_u64()) {
             let beyond = one["schema"]["maximum"].as_u64().unwrap() + 1;
-            let refused = served.get(&format!("/api/v1{path}?{}={beyond}", one["name"].as_str().unwrap()));
+            let name = one["name"].as_str().unwrap();
+            let others = pairs.iter().filter(|pair| !pair.starts_with(&format!("{name}=")));
+            let query: Vec<String> = others.cloned().chain([format!("{name}={beyond}")]).collect();
+            let refused = served.get(&format!("/api/v1{path}?{}", query.join("&")));
             assert_eq!(refused.status, 400, "{path} {one}");
         }
     }

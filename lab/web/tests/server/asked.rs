@@ -61,14 +61,28 @@ impl Served {
         served
     }
 
+    /// With quirks of a file.
+    pub fn with_quirks(quirks: DeclaredQuirks) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let database = directory.path().join("db.sqlite");
+        filled::fill(&database, false);
+        let mut served = Self::started(database, None, &[], quirks);
+        served.directory = Some(directory);
+        served
+    }
+
     /// Over a database that is there: a path or a URL.
     pub fn over(database: PathBuf, tokens: Option<Tokens>, hosts: &[&str]) -> Self {
+        Self::started(database, tokens, hosts, DeclaredQuirks::default())
+    }
+
+    fn started(database: PathBuf, tokens: Option<Tokens>, hosts: &[&str], quirks: DeclaredQuirks) -> Self {
         let said = Arc::new(Mutex::new(Vec::new()));
         let says = Arc::clone(&said);
         let request = ServeRequest {
             listen: "127.0.0.1:0".parse().unwrap(),
             tokens,
-            quirks: DeclaredQuirks::default(),
+            quirks,
             hosts: hosts.iter().map(|&host| host.to_owned()).collect(),
             log: Arc::new(move |line: &str| says.lock().unwrap().push(line.to_owned())),
         };

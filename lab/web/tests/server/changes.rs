@@ -5,17 +5,17 @@ use crate::filled::{self, LATE, MOVED, STEP};
 use faultline_web::{NewToken, Tokens};
 use serde_json::Value;
 
-const JSON: &str = "Content-Type: application/json";
+pub const JSON: &str = "Content-Type: application/json";
 
 /// A server that asks for a token, and the header that has it.
-fn with_token(name: &str) -> (Served, String) {
+pub fn with_token(name: &str) -> (Served, String) {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("tokens");
     let token = NewToken::add_named_to(&file, name).unwrap().token;
     (Served::with(false, Some(Tokens::read(&file).unwrap()), &[]), format!("Authorization: Bearer {token}"))
 }
 
-fn list(answer: &Answer) -> Vec<Value> {
+pub fn list(answer: &Answer) -> Vec<Value> {
     assert_eq!(answer.status, 200, "{answer:?}");
     answer.json()["changes"].as_array().unwrap().clone()
 }

@@ -6,6 +6,7 @@ mod changes;
 #[path = "../filled/mod.rs"]
 mod filled;
 mod guard;
+mod jobs;
 mod load;
 mod outage;
 #[allow(dead_code, reason = "other tests use the rest of it")]

@@ -8,6 +8,7 @@ mod notify;
 mod run;
 mod show;
 mod step;
+mod work;
 
 use crate::arguments::history::{Config, History, Steps, Subjects};
 use crate::failure::Failure;
@@ -28,6 +29,7 @@ pub(crate) fn history(arguments: &History, db: Option<&Path>) -> Result<ExitCode
         History::Changes(arguments) => changes::changes(arguments, db),
         History::Drill(arguments) => drill::drill(arguments, db),
         History::Mark(arguments) => mark::mark(arguments, db),
+        History::Work(arguments) => work::work(arguments, db),
     }
 }
 

@@ -43,12 +43,12 @@ pub(crate) fn run(arguments: &Run, db: Option<&Path>) -> Result<ExitCode, Failur
 
 /// Measures one series, and shows what was measured; with adaptive picking, until no commit is to be measured. False if it was stopped.
 fn one(over: &Over<'_>, arguments: &Run, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<bool, Failure> {
-    let mut ask = Asked { retry: arguments.retry, measured: 0 };
+    let (mut retry, mut measured_before) = (arguments.retry, 0);
     loop {
-        let ran: Result<Ran, Error> = measure(over, ask, commits, lab);
+        let ran: Result<Ran, Error> = measure(over, Asked::Missing { retry, measured: measured_before }, commits, lab);
         match ran? {
             Ran::Nothing { picked } => {
-                if ask.measured == 0 {
+                if measured_before == 0 {
                     let (name, tasks) = (&over.subject.name, over.measure.tasks());
                     failure::warn(&format!("{name} at {tasks}: each of the {picked} picked commits has a result"));
                 }
@@ -66,7 +66,8 @@ fn one(over: &Over<'_>, arguments: &Run, commits: &dyn Commits, lab: &mut Lab<'_
                 if !over.subject.which.is_adaptive() || new == 0 {
                     return Ok(true);
                 }
-                ask = Asked { retry: false, measured: ask.measured + new };
+                retry = false;
+                measured_before += new;
             }
         }
     }

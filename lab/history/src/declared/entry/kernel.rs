@@ -4,6 +4,7 @@ use super::super::{HistorySubject, Which};
 use super::{Entry, Measure, Number};
 use crate::bisect::MeasureRequest;
 use crate::releases::IMAGE;
+use faultline_experiment::hosts::Hosts;
 use faultline_experiment::lens::KernelsRequest;
 use faultline_model::artefact::{Artefact, BuiltKernel, Release};
 use faultline_model::count::Count;
@@ -62,8 +63,9 @@ impl Entry {
     }
 
     /// The subjects of a kernel: one for each workload. Fails with the problem.
-    pub(super) fn kernels(&self, name: &str, directory: &Path) -> Result<Vec<HistorySubject>, String> {
-        self.check_keys_of_kernels()?;
+    pub(super) fn kernels(&self, name: &str, directory: &Path, hosts: &Hosts) -> Result<Vec<HistorySubject>, String> {
+        let on = self.installing_host(directory, hosts)?;
+        self.check_keys_of_kernels(on.is_some())?;
         let releases: Vec<Release> =
             self.release.iter().map(|entry| entry.release(directory)).collect::<Result<_, _>>()?;
         let mut names = BTreeSet::new();
@@ -82,17 +84,21 @@ impl Entry {
         {
             return Err(format!("`workloads` takes NAME:VARIANT, each once, not '{}'", workload.escape_debug()));
         }
-        let seeds = self.number_of_seeds()?;
-        let (measures, recipe) = (self.counts_on_kernels()?, self.recipe_of_kernel(!releases.is_empty())?);
+        let (measures, repeats) = match &on {
+            None => (self.counts_on_kernels()?, self.number_of_seeds()?),
+            Some(_) => (self.times(&self.numbers_of_cpus()?)?, self.repeats()?),
+        };
+        let recipe = self.recipe_of_kernel(!releases.is_empty())?;
         let which = if releases.is_empty() { self.which()? } else { Which::Releases(releases) };
         let subject = |workload: &String| HistorySubject {
             name: format!("{name}/{workload}"),
             table: name.to_owned(),
             which: which.clone(),
             measures: measures.clone(),
+            repeats,
+            on: on.clone(),
             recipe: recipe.clone(),
-            repeats: seeds,
-            seeds_by_ends: self.seeds.is_none(),
+            seeds_by_ends: self.seeds.is_none() && on.is_none(),
             artefact: Artefact::Kernel(Box::new(BuiltKernel {
                 image: self.image.clone().unwrap_or_else(|| IMAGE.to_owned()),
                 vmlinux: self.vmlinux.clone(),
@@ -104,20 +110,22 @@ impl Entry {
         Ok(workloads.iter().map(subject).collect())
     }
 
-    /// Fails if a key is given that does not apply.
-    fn check_keys_of_kernels(&self) -> Result<(), String> {
+    /// Fails if a key is given that does not apply. `is_installed`: on a host, where time is measured.
+    fn check_keys_of_kernels(&self, is_installed: bool) -> Result<(), String> {
         let of_programs = [
             ("command", self.command.is_some()),
-            ("repeats", self.repeats.is_some()),
-            ("pin", self.pin.is_some()),
+            ("repeats", self.repeats.is_some() && !is_installed),
+            ("pin", self.pin.is_some() && !is_installed),
             ("whole", self.whole.is_some()),
             ("kernel_too", self.kernel_too.is_some()),
             ("kernel", self.kernel.is_some()),
         ];
         if let Some((key, _)) = of_programs.into_iter().find(|(_, is_given)| *is_given) {
-            return Err(format!(
-                "`{key}` does not apply to kernels: `workloads` run in a guest, with as many seeds as `seeds` says"
-            ));
+            let instead = match is_installed {
+                true => "`workloads` run on the host",
+                false => "`workloads` run in a guest, with as many seeds as `seeds` says",
+            };
+            return Err(format!("`{key}` does not apply to kernels: {instead}"));
         }
         let of_repositories = [
             ("image", self.image.is_some()),
@@ -168,7 +176,8 @@ impl Entry {
     fn recipe_of_kernel(&self, has_releases: bool) -> Result<Recipe, String> {
         let mut recipe = self.recipe()?;
         if !has_releases {
-            let booted: Vec<String> = self.image.iter().chain(&self.vmlinux).cloned().collect();
+            let booted: Vec<String> =
+                self.image.iter().chain(&self.vmlinux).chain(&self.release_file).cloned().collect();
             super::check_below_the_top("image", &booted)?;
             recipe.kept.extend(booted.into_iter().filter(|path| !self.keep.contains(path)));
         }

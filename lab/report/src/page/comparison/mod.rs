@@ -26,7 +26,19 @@ pub fn comparison_html(compared: &Comparison) -> String {
 /// The page of a comparison, delivered so.
 pub(crate) fn comparison_page(compared: &Comparison, delivery: &Delivery<'_>) -> String {
     let title = words::title(compared, &UNICODE);
-    let parts = markup! {
+    document(
+        delivery,
+        &title,
+        ("#workloads", "Skip to the workloads"),
+        masthead(compared, &title, delivery),
+        comparison_parts(compared),
+        Some(&worded_comparison(compared)),
+    )
+}
+
+/// All that a page says of a comparison, below its title. The script needs [`worded_comparison`] as the page's data.
+pub(crate) fn comparison_parts(compared: &Comparison) -> Markup {
+    markup! {
         (overview(compared))
         (surroundings::figures(compared))
         (surroundings::untested(compared))
@@ -37,15 +49,7 @@ pub(crate) fn comparison_page(compared: &Comparison, delivery: &Delivery<'_>) ->
         (surroundings::unmatched(compared))
         (surroundings::looks(compared))
         (reading(compared))
-    };
-    document(
-        delivery,
-        &title,
-        ("#workloads", "Skip to the workloads"),
-        masthead(compared, &title, delivery),
-        parts,
-        Some(&worded_comparison(compared)),
-    )
+    }
 }
 
 fn masthead(compared: &Comparison, title: &str, delivery: &Delivery<'_>) -> Markup {

@@ -1,4 +1,5 @@
-//! A kernel that does not boot, as a target: whatever is executed on it fails, and says why. So that it does not boot is a recorded result.
+//! A machine that did not come up with what is to be measured, as a target: whatever is executed on it fails, and says why. So that it did not come up is a
+//! recorded result.
 
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::facts::Facts;
@@ -7,25 +8,45 @@ use faultline_targets::counting::{AtEnd, Counted, Counting};
 use faultline_targets::{Ending, Execution, StopFlag, Target, TargetError};
 use std::ops::ControlFlow;
 
-/// The kernel, on a machine with so many CPUs.
+/// The machine, with so many CPUs.
 #[derive(Debug)]
-pub(super) struct NotBooted {
+pub(crate) struct FailingTarget {
     cpus: Vec<u32>,
+    how: How,
     /// What was observed, in words.
     why: String,
 }
 
-impl NotBooted {
-    pub(super) fn new(cpus: u32, why: String) -> Self {
-        NotBooted { cpus: (0..cpus).collect(), why }
+/// What failed.
+#[derive(Debug, Clone, Copy)]
+enum How {
+    /// The kernel did not boot.
+    NotBooted,
+    /// It could not be installed.
+    NotInstalled,
+}
+
+impl FailingTarget {
+    /// A kernel that does not boot.
+    pub(crate) fn not_booted(cpus: u32, why: String) -> Self {
+        FailingTarget { cpus: (0..cpus).collect(), how: How::NotBooted, why }
+    }
+
+    /// Something that cannot be installed.
+    pub(crate) fn not_installed(cpus: u32, why: String) -> Self {
+        FailingTarget { cpus: (0..cpus).collect(), how: How::NotInstalled, why }
     }
 
     fn ending(&self) -> Ending {
-        Ending::GuestFailed { failure: GuestFailure::NotBooted, text: self.why.clone(), console: String::new() }
+        let text = self.why.clone();
+        match self.how {
+            How::NotBooted => Ending::GuestFailed { failure: GuestFailure::NotBooted, text, console: String::new() },
+            How::NotInstalled => Ending::NotStarted { text },
+        }
     }
 }
 
-impl Target for NotBooted {
+impl Target for FailingTarget {
     fn facts(&self) -> Facts {
         Facts::default()
     }
@@ -47,7 +68,7 @@ impl Target for NotBooted {
     }
 }
 
-impl Counting for NotBooted {
+impl Counting for FailingTarget {
     fn count(
         &self,
         _: &Execution,

@@ -1,0 +1,56 @@
+#!/bin/sh
+# Makes the disk of a host: a small system with busybox, OpenSSH's server of this machine, and a kernel that is installed.
+#
+#   disk.sh DIRECTORY PACKAGE
+#
+# DIRECTORY: has the host's key (host_key), and the keys that may log in (authorized_keys); gets disk.img. PACKAGE: of package.sh.
+set -eu
+
+there=$1 package=$2 here=$(cd "$(dirname "$0")" && pwd)
+root=$there/root
+rm -rf "$root" && mkdir -p "$root"
+cd "$root"
+mkdir -p bin sbin usr/sbin usr/bin usr/lib lib lib64 dev proc sys run tmp root boot etc/ssh mnt
+cp "$(command -v busybox)" bin/busybox
+for name in sh mount umount mkdir mktemp head wc chmod rm mv cp cat grep tar gzip cpio find ip sync sleep echo kill killall pidof uname insmod reboot ls id touch tail dmesg; do
+    ln -sf busybox "bin/$name"
+done
+
+# The server and what it loads, each at its own path.
+add() {
+    mkdir -p "./$(dirname "$1")" && cp -L "$1" "./$1"
+    ldd "$1" 2>/dev/null | sed -nE 's/.*(=> |^\s*)(\/[^ ]+).*/\2/p' | while read -r library; do
+        mkdir -p "./$(dirname "$library")" && cp -L "$library" "./$library"
+    done
+}
+for file in /usr/sbin/sshd /usr/lib/openssh/sshd-session /usr/lib/openssh/sshd-auth; do
+    [ ! -x "$file" ] || add "$file"
+done
+
+cat >etc/passwd <<END
+root:x:0:0:root:/root:/bin/sh
+sshd:x:100:65534::/run/sshd:/bin/false
+END
+echo 'root:*:19000:0:99999:7:::' >etc/shadow
+printf 'root:x:0:\nnogroup:x:65534:\n' >etc/group
+cat >etc/ssh/sshd_config <<END
+HostKey /etc/ssh/host_key
+AuthorizedKeysFile /etc/ssh/authorized_keys
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+PermitRootLogin prohibit-password
+PidFile none
+END
+cp "$there/host_key" "$there/authorized_keys" etc/ssh/
+chmod 600 etc/ssh/host_key etc/shadow
+cp "$here/init" sbin/init
+cp "$here/install-kernel" sbin/install-kernel
+cp "$here/initrd-init" etc/initrd-init
+chmod 755 sbin/init sbin/install-kernel etc/initrd-init
+
+# The first kernel is installed here by the same script.
+ROOT=$root PATH=$root/bin:$PATH sh "$here/install-kernel" "$package"
+rm -f "$there/disk.img"
+mkfs.ext4 -q -O ^metadata_csum -E root_owner=0:0 -d "$root" "$there/disk.img" 256M
+rm -rf "$root"

@@ -1,0 +1,165 @@
+//! A host in an emulator: a small system with OpenSSH's server on a virtual disk. Its firmware is this file: whenever the machine starts, the kernel that is
+//! installed on the disk is read from there and booted. After a power cycle the one before it is booted, as a boot manager does that tries a new kernel once.
+
+use crate::lab::{Lab, await_within, guest};
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// Scripts that make the disk, and what is installed.
+fn script(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ssh_guest").join(name)
+}
+
+fn run(command: &mut Command) {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A package with a kernel: its file, and the kernel's release. `suite`: whose kernel; `instruction`: see `package.sh`.
+pub fn package(directory: &Path, name: &str, suite: &str, instruction: &str) -> (PathBuf, String) {
+    let unpacked = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/host-kernels").join(suite);
+    assert!(unpacked.is_dir(), "no {}; hint: packages/host-kernels.sh", unpacked.display());
+    let file = directory.join(name);
+    run(Command::new(script("package.sh")).arg(unpacked).arg(&file).arg(instruction));
+    let release = fs::read_to_string(file.with_extension("release")).unwrap();
+    (file.with_extension("tar"), release.trim().to_owned())
+}
+
+/// The machine, which is switched off when this is dropped.
+pub struct Machine {
+    directory: PathBuf,
+    port: u16,
+    is_off: Arc<AtomicBool>,
+    firmware: Option<JoinHandle<()>>,
+}
+
+impl Machine {
+    /// Switches a machine on whose disk has this kernel, and waits until its server listens.
+    pub fn start(lab: &Lab, kernel: &Path) -> Self {
+        let directory = lab.path("machine");
+        fs::create_dir_all(&directory).unwrap();
+        for name in ["host_key", "key"] {
+            run(Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(directory.join(name)));
+        }
+        fs::copy(directory.join("key.pub"), directory.join("authorized_keys")).unwrap();
+        run(Command::new(script("disk.sh")).arg(&directory).arg(kernel));
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let known = fs::read_to_string(directory.join("host_key.pub")).unwrap();
+        fs::write(directory.join("known_hosts"), format!("[127.0.0.1]:{port} {known}")).unwrap();
+        let there = directory.display();
+        let config = format!(
+            "UserKnownHostsFile {there}/known_hosts\nGlobalKnownHostsFile /dev/null\nIdentityFile {there}/key\nIdentitiesOnly yes\n\
+             IdentityAgent none\n"
+        );
+        fs::write(directory.join("ssh_config"), config).unwrap();
+        let is_off = Arc::new(AtomicBool::new(false));
+        let firmware = Firmware { directory: directory.clone(), port, is_off: Arc::clone(&is_off) };
+        let firmware = Some(thread::spawn(move || firmware.run()));
+        let machine = Machine { directory, port, is_off, firmware };
+        await_within(Duration::from_secs(180), "a host that is up", || machine.console().contains("Server listening"));
+        machine
+    }
+
+    /// Its declaration in `faultline.toml`, as the host `lab`. The power cycle is a line in a file at which the firmware looks.
+    pub fn declaration(&self, back_limit: &str) -> String {
+        format!(
+            "[host.lab]\nssh = \"root@127.0.0.1:{}\"\nconfig = \"machine/ssh_config\"\nback_limit = \"{back_limit}\"\n\
+             install = [\"install-kernel\", \"{{artefact}}\"]\nreboot = [\"sh\", \"-c\", \"sync; reboot -f\"]\n\
+             power_cycle = [\"sh\", \"-c\", \"echo cycle >>machine/power\"]\n",
+            self.port
+        )
+    }
+
+    /// All that it has printed.
+    pub fn console(&self) -> String {
+        fs::read_to_string(self.directory.join("console")).unwrap_or_default()
+    }
+
+    /// The releases of the kernels that it has booted, in their order.
+    pub fn boots(&self) -> Vec<String> {
+        self.console().lines().filter_map(|line| line.trim().strip_prefix("up: ")).map(str::to_owned).collect()
+    }
+
+    /// How often it was switched off and on.
+    pub fn power_cycles(&self) -> usize {
+        cycles(&self.directory)
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        // Relaxed: the thread reads nothing else that we wrote, and is joined.
+        self.is_off.store(true, Ordering::Relaxed);
+        if let Some(firmware) = self.firmware.take() {
+            let _ = firmware.join();
+        }
+    }
+}
+
+fn cycles(directory: &Path) -> usize {
+    fs::read_to_string(directory.join("power")).unwrap_or_default().lines().count()
+}
+
+/// What starts the machine again and again.
+struct Firmware {
+    directory: PathBuf,
+    port: u16,
+    is_off: Arc<AtomicBool>,
+}
+
+impl Firmware {
+    fn run(&self) {
+        let (mut seen, mut falls_back) = (0, false);
+        // Relaxed: a flag, with nothing behind it.
+        while !self.is_off.load(Ordering::Relaxed) {
+            let mut emulator = self.boot(falls_back);
+            falls_back = false;
+            // The emulator ends when the system reboots.
+            while emulator.try_wait().unwrap().is_none() {
+                thread::sleep(Duration::from_millis(100));
+                let is_cycled = cycles(&self.directory) > seen;
+                if is_cycled || self.is_off.load(Ordering::Relaxed) {
+                    emulator.kill().unwrap();
+                    emulator.wait().unwrap();
+                    (seen, falls_back) = (cycles(&self.directory), true);
+                }
+            }
+        }
+    }
+
+    /// Boots what is installed on the disk; with `falls_back`, what was installed before it.
+    fn boot(&self, falls_back: bool) -> Child {
+        let path = |name: &str| self.directory.join(name);
+        // What a machine wrote that lost its power: as its own kernel does at the next start.
+        let checked = Command::new("e2fsck").args(["-p"]).arg(path("disk.img")).output().unwrap();
+        assert!(checked.status.code().is_some_and(|status| status <= 1), "{checked:?}");
+        let (suffix, parameter) = if falls_back { (".old", " fallback") } else { ("", "") };
+        for name in ["vmlinuz", "initrd"] {
+            let dump = format!("dump /boot/{name}{suffix} {}", path(name).display());
+            run(Command::new("debugfs").args(["-R", &dump]).arg(path("disk.img")));
+        }
+        let console = fs::OpenOptions::new().create(true).append(true).open(path("console")).unwrap();
+        let emulator = guest::emulator().unwrap_or_else(|| "qemu-system-x86_64".into());
+        // It ends with our thread, however that ends.
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL"]).arg(emulator);
+        command
+            .args(["-accel", "tcg", "-cpu", "max", "-m", "512", "-smp", "1", "-display", "none", "-monitor", "none"]);
+        command
+            .args(["-serial", "stdio", "-no-reboot", "-kernel"])
+            .arg(path("vmlinuz"))
+            .arg("-initrd")
+            .arg(path("initrd"));
+        command.arg("-append").arg(format!("console=ttyS0 quiet panic=0{parameter}"));
+        command.arg("-drive").arg(format!("file={},format=raw,if=virtio", path("disk.img").display()));
+        let forward = format!("user,id=n,restrict=on,hostfwd=tcp:127.0.0.1:{}-10.0.2.15:22", self.port);
+        command.args(["-netdev", &forward, "-device", "virtio-net-pci,netdev=n,romfile="]);
+        command.stdin(Stdio::null()).stdout(console.try_clone().unwrap()).stderr(console).spawn().unwrap()
+    }
+}

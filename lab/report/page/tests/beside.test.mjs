@@ -1,0 +1,118 @@
+// Several histories in one plot: the choice, the address, the legend, keyboard and pointer, and values of different units.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { useBrowser } from './browser.mjs'
+import { asked, historyCalled, openOf, useServer } from './server.mjs'
+
+useBrowser()
+useServer()
+
+const SVG = '.timeline .chart svg'
+
+async function together(options = {}, more = '') {
+  const [one, four] = [await historyCalled('app', 1), await historyCalled('app', 4)]
+  const opened = await openOf(`/histories/${one}#with=${four}${more}`, options)
+  await opened.page.locator('#series li').nth(1).waitFor()
+  return { ...opened, one, four }
+}
+
+test('a history of another number of tasks is drawn with a number, a mark of its own and a legend', async () => {
+  const { page, problems, close } = await openOf(`/histories/${await historyCalled('app', 1)}`)
+  assert.equal(await page.locator('#series').isVisible(), false)
+  await page.getByText('Draw with others').click()
+  await page.getByLabel('app: the time, 4 copies').check()
+  await page.locator('#series li').nth(1).waitFor()
+  assert.match(page.url(), new RegExp(`#with=${await historyCalled('app', 4)}$`))
+  const legend = await page.locator('#series li').allInnerTexts()
+  assert.match(legend[0], /^\s*1\s+app: the time, 1 copy – in s; steps and quirks are those of this one/)
+  assert.match(legend[1], /^\s*2\s+app: the time, 4 copies – in s$/)
+  assert.deepEqual(await page.locator(`${SVG} .series-number text`).allTextContents(), ['2', '1'])
+  // Marks differ in form, not in colour alone.
+  const forms = await page.locator(`${SVG} g[aria-label="dot"]`).evaluateAll((groups) => groups.map((group) => group.firstElementChild.getAttribute('d') ?? group.firstElementChild.tagName))
+  assert.equal(new Set(forms).size, 2, forms.join())
+  const [first, last] = await page.locator('#series svg').evaluateAll((samples) => samples.map((sample) => sample.querySelector('[aria-label="dot"]').innerHTML))
+  assert.notEqual(first, last)
+  await page.getByLabel('app: the time, 4 copies').uncheck()
+  await page.locator('#series').waitFor({ state: 'hidden' })
+  assert.equal(new URL(page.url()).hash, '')
+  assert.deepEqual(problems, [])
+  await close()
+})
+
+test('keys lead along a history and to the next one, the box names it, and the address has what is pinned', async () => {
+  const { page, problems, close, four } = await together({}, '&from=28&to=52')
+  await page.locator('.timeline .chart').focus()
+  await page.keyboard.press('Home')
+  const tip = page.locator('.tip')
+  assert.match(await tip.innerText(), /1: app: the time, 1 copy[^]*Commit 28/)
+  await page.keyboard.press('ArrowRight')
+  assert.match(await tip.innerText(), /1: app: the time, 1 copy[^]*Commit 29/)
+  await page.keyboard.press('ArrowDown')
+  assert.match(await tip.innerText(), /2: app: the time, 4 copies[^]*Commit 29/)
+  await page.keyboard.press('ArrowRight')
+  assert.match(await tip.innerText(), /2: app: the time, 4 copies[^]*does not build/)
+  await page.keyboard.press('ArrowRight')
+  await page.keyboard.press('Enter')
+  assert.match(await tip.innerText(), /Commit 31/)
+  assert.match(page.url(), new RegExp(`of=${four}`))
+  const address = new URL(page.url())
+  const { page: again, close: closeAgain } = await openOf(address.pathname + address.hash)
+  await again.locator('.tip.locked').filter({ hasText: '2: app: the time, 4 copies' }).waitFor()
+  assert.match(await again.locator('.tip.locked').innerText(), /Commit 31[^]*run 4/)
+  await page.keyboard.press('ArrowUp')
+  assert.match(await tip.innerText(), /1: app: the time, 1 copy[^]*Commit 31/)
+  await page.keyboard.press('Escape')
+  assert.doesNotMatch(page.url(), /at=|of=/)
+  assert.deepEqual(problems, [])
+  await closeAgain()
+  await close()
+})
+
+test('on a relative axis each history begins at 1, and different units allow no other', async () => {
+  const { page, problems, close, four } = await together({}, '&y=relative')
+  assert.match(await page.locator(SVG).innerHTML(), /relative to the first measured commit/)
+  const ticks = () => page.locator(`${SVG} g[aria-label="y-axis tick label"] text`).allTextContents()
+  assert.ok((await ticks()).every((tick) => /^\d(\.\d+)?$/.test(tick)), (await ticks()).join())
+  await page.locator('.timeline .chart').focus()
+  await page.keyboard.press('Home')
+  assert.match(await page.locator('.tip').innerText(), /relative\s+1\.000 of its first commit/)
+  await page.getByRole('radio', { name: 'Measured' }).check({ force: true })
+  assert.doesNotMatch(await page.locator(SVG).innerHTML(), /relative to the first/)
+  await page.route('**/beside?*', async (route) => {
+    const answer = await route.fetch()
+    await route.fulfill({ response: answer, body: (await answer.text()).replaceAll('"unit":"s"', '"unit":"instructions"') })
+  })
+  await page.evaluate((id) => (location.hash = `#with=${id}&from=10`), four)
+  await page.locator('#series li').filter({ hasText: 'instructions' }).waitFor()
+  assert.match(await page.locator(SVG).innerHTML(), /relative to the first measured commit/)
+  assert.deepEqual(problems, [])
+  await close()
+})
+
+test('a long history comes in buckets, says what has no place, and by date and on a narrow dark screen it is there too', async () => {
+  const [one, long] = [await historyCalled('app', 1), await historyCalled('long')]
+  const { page, problems, close } = await openOf(`/histories/${one}#with=${long}`)
+  await page.locator('#series li').filter({ hasText: '5880 of its commits have no place on this line' }).waitFor()
+  await close()
+  const { page: other, close: closeOther } = await openOf(`/histories/${long}#with=${one}&x=date`, { width: 400, scheme: 'dark' })
+  await other.locator('#series li').nth(1).waitFor()
+  const wide = await other.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+  assert.ok(wide <= 0, `${wide} px too wide`)
+  const { series } = await asked(`/api/v1/histories/${one}/beside?with=${long}`)
+  assert.deepEqual([series[0].marks.length, series[0].outside, series[0].marks[70].at], [120, 5880, 70])
+  assert.deepEqual(problems, [])
+  await closeOther()
+})
+
+test('histories that are not there, or not related, are left out of the choice', async () => {
+  const { page, problems, close } = await openOf(`/histories/${await historyCalled('app', 1)}#with=0123456789abcdef,%3Cscript%3E&of=x&at=y`)
+  assert.equal(await page.locator('#series').isVisible(), false)
+  await page.getByText('Draw with others').click()
+  const boxes = page.locator('.chooser input')
+  for (let index = 0; index < 5; index++) await boxes.nth(index).check()
+  assert.ok((await boxes.count()) <= 5 || (await boxes.nth(5).isDisabled()))
+  assert.equal(await page.locator('img').count(), 0)
+  assert.deepEqual(problems, [])
+  await close()
+})

@@ -1,0 +1,242 @@
+//! Two commits of a history, compared: their results, the commits and steps between them, and what the runs recorded of both.
+
+use super::badge;
+use super::between::{commits_between, range, said};
+use super::frame::page_with;
+use super::jobs::ask_form;
+use crate::explained::Item;
+use crate::history::{moved, words};
+use crate::lens::totals;
+use crate::moment;
+use crate::one_line::{cut, one_line};
+use crate::page::comparison_parts;
+use crate::page::delivery::Site;
+use crate::page::document::table;
+use crate::page::value;
+use crate::sentences::{outcome, worded_comparison};
+use crate::style::{Style, UNICODE};
+use faultline_model::commit::short_name;
+use faultline_model::history::change::Source;
+use faultline_model::history::compared::{ComparedCommits, ComparedValues};
+use faultline_model::history::{HistoryPoint, HistorySeries, HistoryStep, NotMeasured, PointResult};
+use faultline_model::lens::comparison::CellComparison;
+use faultline_model::record::RunId;
+use faultline_model::subject::SubjectIndex;
+use faultline_model::time::UnixMillis;
+use maud::{Markup, html as markup};
+use std::collections::BTreeSet;
+
+/// Commits that are listed.
+const LISTED: usize = 200;
+/// Lines of data, and places in code, that are listed.
+const DIFFERENCES: usize = 25;
+/// Letters of a commit's subject, and of a name.
+const LETTERS: usize = 120;
+
+/// What the page shows.
+#[derive(Debug, Clone)]
+pub struct PointsPage<'a> {
+    /// Identifier of the history.
+    pub id: &'a str,
+    /// The history.
+    pub series: &'a HistorySeries,
+    /// Positions of the two commits: A, then B.
+    pub positions: [u32; 2],
+    /// The comparison, B against A; or in words why there is none.
+    pub compared: Result<&'a ComparedCommits, String>,
+    /// Whether the reader may ask that a commit is measured again.
+    pub may_ask: bool,
+}
+
+/// The page.
+pub fn points_page(shown: &PointsPage<'_>, site: &Site) -> String {
+    let series = shown.series;
+    let names = shown.positions.map(|position| series.commit(position).map_or("", |commit| short_name(&commit.id)));
+    let title = format!("{}: {} → {}", one_line(&series.subject), names[0], names[1]);
+    let history = site.history(shown.id);
+    let about = markup! {
+        p.machine { (words::measured(series)) " of " code { (words::subject(series)) } }
+        nav aria-label="Belongs to this history" { a href=(history) { "The whole history" } }
+    };
+    let [a, b] = shown.positions;
+    let parts = markup! {
+        (sides(shown, &history, site))
+        section #between aria-labelledby="between-title" {
+            h2 #between-title { "Commits after the older one, up to the newer one" }
+            (commits_between(series, [a.min(b), a.max(b)], LISTED, &history))
+            p.hint {
+                "These are the commits of the history's line. The files and the built programs that differ need the repository: "
+                code { "faultline history changes" } " lists them."
+            }
+        }
+        (steps(shown, &history, site))
+        @match &shown.compared {
+            Err(why) => section { p.nothing { "Not compared: " (one_line(why)) "." } },
+            Ok(ComparedCommits { values: ComparedValues::Timed(compared), .. }) => (comparison_parts(compared)),
+            Ok(ComparedCommits { values: ComparedValues::Counted(counts), .. }) => (counted(counts)),
+        }
+    };
+    match &shown.compared {
+        Ok(ComparedCommits { values: ComparedValues::Timed(compared), .. }) => {
+            page_with(site, &title, about, parts, Some(&worded_comparison(compared)))
+        }
+        _ => page_with(site, &title, about, parts, None::<&()>),
+    }
+}
+
+/// Each commit with its result, and what leads to its raw executions.
+fn sides(shown: &PointsPage<'_>, history: &str, site: &Site) -> Markup {
+    let head = markup! {
+        th scope="col" { "side" }
+        th scope="col" { "commit" }
+        th scope="col" { "date" }
+        th.number scope="col" { "value" }
+        th scope="col" { "interval" }
+        th.number scope="col" { "n" }
+        th scope="col" { "run" }
+        th scope="col" { "author" }
+        th scope="col" { "subject" }
+    };
+    let subjects = shown.compared.as_ref().ok().map(|compared| compared.subjects);
+    let points = shown.positions.map(|position| shown.series.points.get(position as usize));
+    let body = markup! {
+        @for (side, point) in points.iter().enumerate() {
+            @if let Some(point) = point {
+                (side_row(["A", "B"][side], point, subjects.map(|of| of[side]), shown.series, history, site))
+            }
+        }
+    };
+    markup! {
+        section #sides aria-labelledby="sides-title" {
+            h2 #sides-title { "Both commits" }
+            (table("The two commits", false, head, body))
+            @if shown.may_ask {
+                @for (side, point) in points.iter().enumerate() {
+                    @if let Some(point) = point {
+                        (ask_form(shown.id, "measure", &point.commit.id, &format!("Measure {} again", ["A", "B"][side]), site))
+                    }
+                }
+            }
+            @for (side, point) in points.iter().enumerate() {
+                @if let Some(HistoryPoint { result: PointResult::Unusable(why), .. }) = point { (unusable(["A", "B"][side], why)) }
+            }
+        }
+    }
+}
+
+fn side_row(
+    letter: &str,
+    point: &HistoryPoint,
+    subject: Option<SubjectIndex>,
+    series: &HistorySeries,
+    history: &str,
+    site: &Site,
+) -> Markup {
+    let commit = &point.commit;
+    let estimate = match &point.result {
+        PointResult::Measured { estimate, .. } => Some(*estimate),
+        PointResult::Unusable(_) | PointResult::None => None,
+    };
+    let why = words::why(&point.result);
+    markup! {
+        tr {
+            th scope="row" { (letter) }
+            td { a href={ (history) "#at=" (commit.id) } { code { (short_name(&commit.id)) } } }
+            td { (moment::day(UnixMillis(commit.committed_s.saturating_mul(1000)))) }
+            td.number {
+                @match estimate {
+                    Some(estimate) => (value::data(estimate.median, &words::quantity(series, estimate.median, &UNICODE))),
+                    None if why.is_empty() => (value::none()),
+                    None => (why),
+                }
+            }
+            // Exact values have no interval.
+            td { (value::interval(estimate.filter(|_| series.counted.is_none()), &series.unit)) }
+            td.number { (value::n(estimate)) }
+            td { (run_links(point.run, subject, site)) }
+            td { (cut(&one_line(&commit.author), LETTERS)) }
+            td { (cut(&one_line(&commit.subject), LETTERS)) }
+        }
+    }
+}
+
+fn run_links(run: Option<RunId>, subject: Option<SubjectIndex>, site: &Site) -> Markup {
+    markup! {
+        @match run {
+            None => (value::none()),
+            Some(run) => {
+                a href=(site.run(run)) { (run) } ", "
+                a href=(subject.map_or_else(|| site.executions(run), |subject| site.executions_of(run, subject))) { "raw executions" }
+            }
+        }
+    }
+}
+
+/// Why a commit has no value, with what its build or its program said last.
+fn unusable(letter: &str, why: &NotMeasured) -> Markup {
+    let ended = why.execution.as_ref();
+    let output = why.build.as_ref().map(|build| build.output.as_str()).or(ended.and_then(|ended| ended.last_output()));
+    markup! {
+        h3 { (letter) " cannot be measured" }
+        @if let Some(build) = &why.build { p { "Build: " (one_line(&build.how)) } }
+        @if let Some(ended) = ended { p { "Execution: " (one_line(&outcome(ended))) } }
+        @if let Some(output) = output {
+            div.scroll tabindex="0" role="region" aria-label={ "Last output of " (letter) } { pre.text { (output) } }
+        }
+    }
+}
+
+/// The steps between the two commits, with what is known of each.
+fn steps(shown: &PointsPage<'_>, history: &str, site: &Site) -> Markup {
+    let [a, b] = shown.positions;
+    let (from, to) = (a.min(b), a.max(b));
+    let series = shown.series;
+    let between: Vec<&HistoryStep> = series.steps.steps.iter().filter(|step| step.by > from && step.by <= to).collect();
+    markup! {
+        section #steps aria-labelledby="steps-title" {
+            h2 #steps-title { "Steps between them" }
+            @if between.is_empty() { p.nothing { "No step of the history begins here." } }
+            @else if series.counted.is_none() {
+                p.hint { "A step says by how much the level of the values changes; the comparison says how much better B is, so its percentage is another one." }
+            }
+            ul {
+                @for step in between {
+                    li {
+                        a href={ (history) "#at=" (series.commit(step.by).map_or("", |commit| commit.id.as_str())) } {
+                            code { (series.commit(step.by).map_or("", |commit| short_name(&commit.id))) }
+                        }
+                        " " (words::change(step, &UNICODE)) " " (badge::kind(step)) " " (badge::state(step)) " 95 % range: " (range(series, step))
+                        (said(series, step))
+                        @for run in searches(step) { p { a href=(site.run(run)) { "Search " (run) } ": what it found, with the files and the built programs that differ" } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The searches that looked at a step.
+fn searches(step: &HistoryStep) -> BTreeSet<RunId> {
+    let run = |source: &Source| match source {
+        Source::Search { run } => Some(*run),
+        Source::Person { .. } => None,
+    };
+    step.state.log.iter().filter_map(|event| run(&event.source)).collect()
+}
+
+/// What the lens counted otherwise.
+fn counted(counts: &CellComparison) -> Markup {
+    let items = moved::differences(counts, DIFFERENCES, &UNICODE);
+    markup! {
+        section #counts aria-labelledby="counts-title" {
+            h2 #counts-title { "What was counted" }
+            p { (one_line(&totals(counts, &UNICODE))) }
+            @if items.is_empty() { p.nothing { "No line of data and no place in the code moved more or less." } }
+            @else {
+                div.scroll tabindex="0" role="region" aria-label="Data and code" {
+                    pre.text { (Item::all_text(&items, &Style { unicode: true, ..Style::PLAIN })) }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! The comparison of two commits of a history.
+
+use super::{Page, PageProblem};
+use crate::histories::History;
+use crate::problem::Problem;
+use crate::query::Query;
+use crate::state::State;
+use axum::extract::{Path, RawQuery, State as Shared};
+use axum::http::StatusCode;
+use faultline_experiment::{MeasuredCommit, compare_commits};
+use faultline_model::history::{HistoryPoint, PointResult};
+use faultline_report::site::{PointsPage, Site, points_page};
+
+pub(super) async fn compare(
+    Shared(state): Shared<State>,
+    Path(id): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Result<Page, PageProblem> {
+    let query = Query::parse(query.as_deref(), &["a", "b"])?;
+    let history = state.histories.now().await?.history(&id)?;
+    let positions = [position(&history, &query, "a")?, position(&history, &query, "b")?];
+    if positions[0] == positions[1] {
+        return Err(Problem::bad_request("`a` and `b` are the same commit", "name two commits of the history").into());
+    }
+    let commits = positions.map(|position| measured(&history.series.points[position as usize]));
+    let compared = match commits {
+        [Ok(a), Ok(b)] => {
+            let compared = state.reader.read(move |places| compare_commits(&[a, b], places)).await;
+            match compared {
+                // What was measured so that nothing can be compared is told on the page, with all else that is known.
+                Err(problem) if problem.status == StatusCode::UNPROCESSABLE_ENTITY => Err(problem.problem),
+                compared => Ok(compared?),
+            }
+        }
+        [Err(why), _] | [_, Err(why)] => Err(why),
+    };
+    let compared = compared.as_ref().map_err(Clone::clone);
+    let page = PointsPage { id: &history.id, series: &history.series, positions, compared, may_ask: state.may_mark };
+    Ok(Page(points_page(&page, &Site::served())))
+}
+
+/// The position of the commit that a parameter names. Fails if the history does not have it.
+fn position(history: &History, query: &Query, name: &str) -> Result<u32, Problem> {
+    const HINT: &str = "`a` and `b` are the full names of two commits of the history";
+    let Some(commit) = query.text(name) else {
+        return Err(Problem::bad_request(format!("`{name}` is missing"), HINT));
+    };
+    let found = (0..).zip(&history.series.points).find(|(_, point)| point.commit.id == commit);
+    found.map(|(position, _)| position).ok_or_else(|| Problem::not_found("the history has no such commit", HINT))
+}
+
+/// The commit as it was measured; or in words why it was not.
+fn measured(point: &HistoryPoint) -> Result<MeasuredCommit, String> {
+    match (&point.result, point.run) {
+        (PointResult::Measured { same_as, .. }, Some(run)) => Ok(MeasuredCommit {
+            id: point.commit.id.clone(),
+            executed: same_as.clone().unwrap_or_else(|| point.commit.id.clone()),
+            run,
+        }),
+        _ => Err("both commits need a value".to_owned()),
+    }
+}

@@ -1,0 +1,142 @@
+//! Virtual pages, ranges of them, and what may be done with a page.
+
+use crate::error::SpaceError;
+use core::fmt::{self, Display};
+use core::ops::BitOr;
+
+/// Number of pages of a space: 2⁴⁸ bytes.
+#[cfg(not(all(loom, test)))]
+pub const SPACE_PAGES: u64 = 1 << 36;
+/// Small, so that all interleavings can be explored.
+#[cfg(all(loom, test))]
+pub const SPACE_PAGES: u64 = 4;
+
+/// A page of an address space: a virtual address divided by 4096.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct VirtualPage(pub u64);
+
+impl VirtualPage {
+    /// The page that holds a virtual address.
+    pub const fn containing(address: u64) -> Self {
+        Self(address / faultline_numbers::FRAME_BYTES)
+    }
+}
+
+impl Display for VirtualPage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "virtual page {:#x}", self.0)
+    }
+}
+
+/// Pages that follow each other: at least one, all of them below [`SPACE_PAGES`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageRange {
+    first: u64,
+    end: u64,
+}
+
+impl PageRange {
+    /// `pages` pages from `first` on. Fails if that is none, or too many.
+    pub const fn new(first: VirtualPage, pages: u64) -> Result<Self, SpaceError> {
+        match first.0.checked_add(pages) {
+            Some(end) if pages > 0 && end <= SPACE_PAGES => Ok(Self { first: first.0, end }),
+            _ => Err(SpaceError::BadRange),
+        }
+    }
+
+    /// All pages of a space.
+    pub(crate) const ALL: Self = Self { first: 0, end: SPACE_PAGES };
+
+    /// Its first page.
+    pub const fn first(self) -> VirtualPage {
+        VirtualPage(self.first)
+    }
+
+    /// Number of its first page.
+    pub(crate) const fn begin(self) -> u64 {
+        self.first
+    }
+
+    /// One past the number of its last page.
+    pub(crate) const fn end(self) -> u64 {
+        self.end
+    }
+
+    /// Number of pages.
+    pub const fn pages(self) -> u64 {
+        self.end - self.first
+    }
+
+    /// The part of it before a page. None if that is empty.
+    pub(crate) const fn before(self, end: u64) -> Option<Self> {
+        if end > self.first { Some(Self { first: self.first, end }) } else { None }
+    }
+}
+
+/// What may be done with a page: a set of reading, writing and executing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Rights(u8);
+
+impl Rights {
+    /// No access: the page faults.
+    pub const NONE: Self = Self(0);
+    /// Reading.
+    pub const READ: Self = Self(1);
+    /// Writing.
+    pub const WRITE: Self = Self(2);
+    /// Executing.
+    pub const EXECUTE: Self = Self(4);
+
+    /// Its bits: 1 for reading, 2 for writing, 4 for executing.
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// From bits, of which those above the third are ignored.
+    pub const fn from_bits(bits: u8) -> Self {
+        Self(bits & 7)
+    }
+
+    /// Whether all of `other` is in it.
+    pub const fn allows(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Without those of `other`.
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+}
+
+impl BitOr for Rights {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_has_pages_and_ends_within_the_space() {
+        let range = PageRange::new(VirtualPage(5), 3).unwrap();
+        assert_eq!((range.first(), range.pages(), range.end()), (VirtualPage(5), 3, 8));
+        assert_eq!((range.before(5), range.before(6).map(PageRange::pages)), (None, Some(1)));
+        assert!(PageRange::new(VirtualPage(SPACE_PAGES - 1), 1).is_ok());
+        for (first, pages) in [(5, 0), (SPACE_PAGES, 1), (SPACE_PAGES - 1, 2), (u64::MAX, 2)] {
+            assert_eq!(PageRange::new(VirtualPage(first), pages), Err(SpaceError::BadRange));
+        }
+    }
+
+    #[test]
+    fn rights_are_a_set() {
+        let both = Rights::READ | Rights::WRITE;
+        assert!(both.allows(Rights::WRITE) && both.allows(Rights::NONE) && !both.allows(Rights::EXECUTE));
+        assert_eq!(both.without(Rights::WRITE), Rights::READ);
+        assert_eq!(Rights::from_bits(both.bits()), both);
+    }
+}

@@ -1,0 +1,94 @@
+//! Values with a count of owners, which a word can hold. As `Arc`, but its allocation may fail, and the last owner gets the
+//! value back instead of dropping it: what it holds can be freed only with a CPU's frames at hand.
+
+use crate::allocation::try_box;
+use crate::error::NoMemory;
+use crate::primitive::{AtomicUsize, fence};
+use alloc::boxed::Box;
+use core::ptr::NonNull;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+/// What the pointers point to.
+#[derive(Debug)]
+pub(crate) struct Inner<T> {
+    owners: AtomicUsize,
+    value: T,
+}
+
+/// One owner's reference.
+#[derive(Debug)]
+pub(crate) struct Counted<T>(NonNull<Inner<T>>);
+
+// SAFETY: 1. Owners on several threads only get `&T`, so `T: Sync`. 2. The last one takes the value, wherever it runs, so
+// `T: Send`.
+unsafe impl<T: Send + Sync> Send for Counted<T> {}
+// SAFETY: as above: a shared reference can be shared further.
+unsafe impl<T: Send + Sync> Sync for Counted<T> {}
+
+impl<T> Counted<T> {
+    /// A value with one owner.
+    pub(crate) fn try_new(value: T) -> Result<Self, NoMemory> {
+        let inner = try_box(Inner { owners: AtomicUsize::new(1), value })?;
+        Ok(Self(NonNull::from(Box::leak(inner))))
+    }
+
+    pub(crate) fn get(&self) -> &T {
+        // SAFETY: this reference is one of the owners, so the value is there.
+        unsafe { &self.0.as_ref().value }
+    }
+
+    /// The owner that a word was.
+    ///
+    /// # Safety
+    /// `raw` comes from `share`, is not null, and one owner's share of it is handed over.
+    pub(crate) unsafe fn from_raw(raw: *mut Inner<T>) -> Self {
+        // SAFETY: not null, as the caller promises.
+        Self(unsafe { NonNull::new_unchecked(raw) })
+    }
+
+    /// Adds owners, which the caller keeps as pointers.
+    pub(crate) fn share(&self, owners: usize) -> *mut Inner<T> {
+        // Relaxed: as in `Arc`: whoever adds an owner is one, and hands the new one over by other means. The count cannot
+        // overflow: each owner is a pointer in memory.
+        // SAFETY: this reference is one of the owners.
+        unsafe { self.0.as_ref() }.owners.fetch_add(owners, Relaxed);
+        self.0.as_ptr()
+    }
+
+    /// Another owner.
+    pub(crate) fn another(&self) -> Self {
+        let raw = self.share(1);
+        // SAFETY: the owner that was just added.
+        unsafe { Self::from_raw(raw) }
+    }
+
+    /// Removes `owners` owners, this reference among them. The last one gets the value.
+    pub(crate) fn release(self, owners: usize) -> Option<T> {
+        // Release: what this owner did with the value comes before the last owner takes it: pairs with the fence.
+        // SAFETY: this reference is one of the owners.
+        if unsafe { self.0.as_ref() }.owners.fetch_sub(owners, Release) != owners {
+            return None;
+        }
+        // Acquire: pairs with the other owners' decrements.
+        fence(Acquire);
+        // SAFETY: 1. It was made by `try_box`. 2. There is no other owner.
+        Some(unsafe { Box::from_raw(self.0.as_ptr()) }.value)
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_owner_gets_the_value() {
+        let first = Counted::try_new(5).unwrap();
+        let second = first.another();
+        let third = first.share(2);
+        assert_eq!(first.release(1), None);
+        // SAFETY: one of the two owners of `share`.
+        let third = unsafe { Counted::<i32>::from_raw(third) };
+        assert_eq!((third.release(2), second.get()), (None, &5));
+        assert_eq!(second.release(1), Some(5));
+    }
+}

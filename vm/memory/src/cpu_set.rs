@@ -1,0 +1,121 @@
+//! The CPUs on which a space is active: those that a shoot-down must reach.
+
+use crate::primitive::{AtomicU64, fence};
+use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
+use faultline_numbers::CpuNumber;
+
+/// Maximum number of CPUs.
+pub const MOST_CPUS: usize = 64 * WORDS;
+#[cfg(not(all(loom, test)))]
+const WORDS: usize = 4;
+/// Small, so that all interleavings can be explored.
+#[cfg(all(loom, test))]
+const WORDS: usize = 1;
+
+/// A set of CPUs that each CPU enters and leaves by itself.
+///
+/// The handshake with a shoot-down: a CPU first enters, then reads page tables and nodes. A CPU that changes them first
+/// writes, then reads the set ([`others_than`](Self::others_than)). Between the two steps both have a sequentially consistent
+/// fence, so either the second CPU finds the first in the set, or the first finds what the second wrote.
+#[derive(Debug)]
+#[repr(align(64))]
+pub(crate) struct ActiveCpus([AtomicU64; WORDS]);
+
+impl ActiveCpus {
+    pub(crate) fn new() -> Self {
+        Self(core::array::from_fn(|_| AtomicU64::new(0)))
+    }
+
+    fn place(&self, cpu: CpuNumber) -> (Option<&AtomicU64>, u64) {
+        (self.0.get(cpu.0 as usize / 64), 1 << (cpu.0 % 64))
+    }
+
+    /// For a CPU, before it uses the space.
+    pub(crate) fn enter(&self, cpu: CpuNumber) {
+        let (word, bit) = self.place(cpu);
+        if let Some(word) = word {
+            // Relaxed: the fence orders it.
+            word.fetch_or(bit, Relaxed);
+        }
+        // Pairs with the fence in `others_than`.
+        fence(SeqCst);
+    }
+
+    /// For a CPU that no longer uses the space, and has no translation of it.
+    pub(crate) fn leave(&self, cpu: CpuNumber) {
+        let (word, bit) = self.place(cpu);
+        if let Some(word) = word {
+            // Release: the uses come before; pairs with the fence in `others_than`.
+            word.fetch_and(!bit, Release);
+        }
+    }
+
+    /// For a CPU: whether it is in the set.
+    pub(crate) fn has(&self, cpu: CpuNumber) -> bool {
+        let (word, bit) = self.place(cpu);
+        // Relaxed: only the CPU itself changes its bit.
+        word.is_some_and(|word| word.load(Relaxed) & bit != 0)
+    }
+
+    /// The others, for a CPU that has changed page tables or nodes before.
+    pub(crate) fn others_than(&self, cpu: CpuNumber) -> CpuSet {
+        // Pairs with the fence in `enter`. It is also an acquire of what the loads below read from `leave`, as the fence
+        // after them makes sure.
+        fence(SeqCst);
+        let mut set = CpuSet(core::array::from_fn(|index| self.0.get(index).map_or(0, |word| word.load(Relaxed))));
+        fence(core::sync::atomic::Ordering::Acquire);
+        set.remove(cpu);
+        set
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        // Relaxed: for a space that only the caller has.
+        self.0.iter().all(|word| word.load(Relaxed) == 0)
+    }
+}
+
+/// CPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CpuSet([u64; WORDS]);
+
+impl CpuSet {
+    fn remove(&mut self, cpu: CpuNumber) {
+        if let Some(word) = self.0.get_mut(cpu.0 as usize / 64) {
+            *word &= !(1 << (cpu.0 % 64));
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many.
+    pub fn len(&self) -> u64 {
+        self.0.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
+
+    /// Their numbers, in order.
+    pub fn iter(&self) -> impl Iterator<Item = CpuNumber> + use<> {
+        (0_u32..).zip(self.0).flat_map(|(index, word)| {
+            (0..64_u32).filter(move |bit| word >> bit & 1 != 0).map(move |bit| CpuNumber(index * 64 + bit))
+        })
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    #[test]
+    fn who_enters_is_found_until_it_leaves() {
+        let active = ActiveCpus::new();
+        [3, 64, 255].into_iter().for_each(|cpu| active.enter(CpuNumber(cpu)));
+        assert!(active.has(CpuNumber(64)) && !active.has(CpuNumber(65)) && !active.has(CpuNumber(256)));
+        let others = active.others_than(CpuNumber(3));
+        assert_eq!((others.iter().map(|cpu| cpu.0).collect::<Vec<_>>(), others.len()), (Vec::from([64, 255]), 2));
+        [64, 255].into_iter().for_each(|cpu| active.leave(CpuNumber(cpu)));
+        assert!(active.others_than(CpuNumber(3)).is_empty() && !active.is_empty());
+    }
+}

@@ -1,0 +1,142 @@
+//! Hosted CPUs and their memory.
+
+use super::page_table::PageTable;
+use super::spin::{Held, Spin};
+use super::tlb::{Entry, Tlb};
+use crate::address::{Rights, VirtualPage};
+use crate::allocation::try_slice;
+use crate::cpu_set::CpuSet;
+use crate::error::NoMemory;
+use crate::machine::{Flush, Machine};
+use crate::space::Space;
+use alloc::boxed::Box;
+use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use faultline_numbers::{CpuNumber, FrameNumber};
+
+/// A CPU. Its lock is held while it reads page tables and memory, and by [`Machine::pin`]. Who shoots it down takes the lock:
+/// the CPU answers between two accesses.
+#[derive(Debug)]
+#[repr(align(128))]
+struct HostedCpu(Spin<Tlb>);
+
+/// A machine whose CPUs are threads' handles and whose frames are bytes.
+///
+/// Contents are read and written by relaxed bytes: a program that races with itself sees some order of them, as on a machine.
+#[derive(Debug)]
+pub struct Hosted {
+    cpus: Box<[HostedCpu]>,
+    first: FrameNumber,
+    frame_bytes: usize,
+    bytes: Box<[AtomicU8]>,
+}
+
+/// How an access ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was made; the byte that was there before, for a write too.
+    Done(u8),
+    /// The page tables do not allow it: the CPU takes a fault.
+    Fault,
+}
+
+impl Hosted {
+    /// `cpus` CPUs and `frames` frames from `first` on, each of `frame_bytes` bytes.
+    pub fn new(cpus: u32, first: FrameNumber, frames: u64, frame_bytes: usize) -> Result<Self, NoMemory> {
+        Ok(Self {
+            cpus: try_slice(cpus as usize, || HostedCpu(Spin::new(Tlb::new())))?,
+            first,
+            frame_bytes,
+            // What a machine's memory holds when it is started is not known.
+            bytes: try_slice(frames as usize * frame_bytes, || AtomicU8::new(0xa5))?,
+        })
+    }
+
+    fn cpu(&self, cpu: CpuNumber) -> Held<'_, Tlb> {
+        self.cpus[cpu.0 as usize].0.lock()
+    }
+
+    fn frame(&self, frame: FrameNumber) -> &[AtomicU8] {
+        let begin = (frame.0 - self.first.0) as usize * self.frame_bytes;
+        &self.bytes[begin..begin + self.frame_bytes]
+    }
+
+    /// Whether a TLB translates a page to a frame. The caller has no guard of `pin`.
+    #[cfg(all(test, any(loom, shuttle)))]
+    pub(crate) fn is_translated(&self, frame: FrameNumber) -> bool {
+        self.cpus.iter().any(|cpu| cpu.0.lock().has_frame(frame))
+    }
+
+    /// A program's access to a byte, on a CPU where the space is active. `write`: the value to write, or else it reads.
+    pub fn access(
+        &self,
+        cpu: CpuNumber,
+        space: &Space<'_, Self>,
+        page: VirtualPage,
+        byte: usize,
+        write: Option<u8>,
+    ) -> Outcome {
+        let access = if write.is_some() { Rights::WRITE } else { Rights::READ };
+        let mut tlb = self.cpu(cpu);
+        let known = tlb.find(space.id(), page);
+        if known.is_some_and(|entry| !entry.rights.allows(access)) {
+            // A stale entry is believed, as CPUs do: the fault's handler must flush it.
+            return Outcome::Fault;
+        }
+        let known = known.filter(|entry| entry.dirty || write.is_none());
+        let Some(entry) = known.or_else(|| {
+            let found = space.pmap().walk(page, access)?;
+            let dirty = found.dirty || write.is_some();
+            let entry = Entry { space: space.id(), page, frame: found.frame, rights: found.rights, dirty };
+            tlb.keep(entry);
+            Some(entry)
+        }) else {
+            return Outcome::Fault;
+        };
+        let place = &self.frame(entry.frame)[byte];
+        // Relaxed: see the type. Before the lock is let go, so that a shoot-down waits for it.
+        let before = place.load(Relaxed);
+        if let Some(value) = write {
+            place.store(value, Relaxed);
+        }
+        Outcome::Done(before)
+    }
+}
+
+// SAFETY: 1. `shoot` takes each CPU's lock, which its guards hold, and empties its TLB of these pages; an access between a
+// page-table entry's change and the shoot-down is over by then. 2. So does `flush`. 3. They write one frame's bytes.
+unsafe impl Machine for Hosted {
+    type Pmap = PageTable;
+    type Pinned<'a> = Pinned<'a>;
+
+    fn pin(&self, cpu: CpuNumber) -> Pinned<'_> {
+        Pinned { _tlb: self.cpu(cpu) }
+    }
+
+    fn new_pmap(&self) -> Result<PageTable, NoMemory> {
+        PageTable::try_new()
+    }
+
+    fn flush(&self, cpu: CpuNumber, flush: &Flush) {
+        self.cpu(cpu).forget(flush);
+    }
+
+    fn shoot(&self, cpus: &CpuSet, flush: &Flush) {
+        cpus.iter().for_each(|cpu| self.cpu(cpu).forget(flush));
+    }
+
+    fn zero(&self, frame: FrameNumber) {
+        self.frame(frame).iter().for_each(|byte| byte.store(0, Relaxed));
+    }
+
+    fn copy(&self, from: FrameNumber, to: FrameNumber) {
+        for (from, to) in self.frame(from).iter().zip(self.frame(to)) {
+            to.store(from.load(Relaxed), Relaxed);
+        }
+    }
+}
+
+/// A hosted CPU that answers no shoot-down.
+#[derive(Debug)]
+pub struct Pinned<'a> {
+    _tlb: Held<'a, Tlb>,
+}

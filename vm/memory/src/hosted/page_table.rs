@@ -1,0 +1,351 @@
+//! Page tables in software, of the shape that x86-64 and others have. An entry is changed by one compare-and-swap, and a
+//! table without entries is taken out.
+//!
+//! Each table counts what it holds: entries, and CPUs that are about to make one. Who brings the count to 0 tries to
+//! make it *dead*; from then on nobody can make an entry in it, so it can be taken out of the table above. A CPU that finds a dead
+//! table on its way begins at the root again. The memory of a dead table is freed when every CPU has answered a shoot-down.
+
+use crate::address::{Rights, SPACE_PAGES, VirtualPage};
+use crate::allocation::try_box;
+use crate::error::NoMemory;
+use crate::pmap::{Pmap, Translation};
+use crate::primitive::{AtomicPtr, AtomicU32, relax};
+use alloc::boxed::Box;
+use core::ptr;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use faultline_numbers::FrameNumber;
+
+/// Entries of a table, as a power of two.
+#[cfg(not(all(loom, test)))]
+const BITS: u32 = 9;
+/// Small, so that all interleavings can be explored.
+#[cfg(all(loom, test))]
+const BITS: u32 = 1;
+const FAN_OUT: usize = 1 << BITS;
+const LEVELS: usize = (SPACE_PAGES.trailing_zeros() / BITS) as usize;
+
+const _: () = assert!(1 << (LEVELS * BITS as usize) == SPACE_PAGES);
+
+const VALID: usize = 1;
+const RIGHTS_SHIFT: u32 = 1;
+const RIGHTS: usize = 7 << RIGHTS_SHIFT;
+const ACCESSED: usize = 1 << 4;
+const DIRTY: usize = 1 << 5;
+const FRAME_SHIFT: u32 = 12;
+
+/// The count of a table that is being taken out.
+const DEAD: u32 = u32::MAX;
+
+/// A table. Fields: \[a] changed by compare-and-swap, or by a swap; \[r] written by who has taken the table out.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Table {
+    /// \[a] Above the leaves a pointer to a table; in a leaf an entry's bits, as an address without provenance.
+    entries: [AtomicPtr<Table>; FAN_OUT],
+    /// \[a] Entries that are not null, and CPUs that are about to make one; or `DEAD`.
+    held: AtomicU32,
+    /// \[r] The next table of a list of those taken out. Relaxed: one CPU's alone.
+    next: AtomicPtr<Table>,
+}
+
+impl Table {
+    fn new() -> Self {
+        Self {
+            entries: core::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
+            held: AtomicU32::new(0),
+            next: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    fn entry(&self, page: VirtualPage, level: usize) -> &AtomicPtr<Table> {
+        &self.entries[(page.0 >> (BITS as usize * level)) as usize % FAN_OUT]
+    }
+
+    /// Counts a CPU that is about to make an entry. False if the table is dead.
+    fn hold(&self) -> bool {
+        // Relaxed: a guess. AcqRel: the count's steps are in one order, in which nobody counts after the table died.
+        let mut held = self.held.load(Relaxed);
+        while held != DEAD {
+            match self.held.compare_exchange(held, held + 1, AcqRel, Relaxed) {
+                Ok(_) => return true,
+                Err(found) => held = found,
+            }
+        }
+        false
+    }
+
+    /// Takes one off the count. True if the table is dead then, and the caller must take it out.
+    fn let_go(&self) -> bool {
+        // AcqRel: as in `hold`. Who makes it dead has seen that all entries are null.
+        self.held.fetch_sub(1, AcqRel) == 1 && self.held.compare_exchange(0, DEAD, AcqRel, Relaxed).is_ok()
+    }
+}
+
+/// Tables that were taken out. Dropped without `Pmap::free`, they leak.
+#[derive(Debug)]
+pub struct RetiredTables(*mut Table);
+
+impl Default for RetiredTables {
+    fn default() -> Self {
+        Self(ptr::null_mut())
+    }
+}
+
+/// Page tables of a space.
+#[derive(Debug)]
+pub struct PageTable {
+    /// Held once for itself, so that it never dies.
+    root: Box<Table>,
+}
+
+/// The tables above an entry, from the leaf at index 0 to the root.
+type Way<'a> = [&'a Table; LEVELS];
+
+impl PageTable {
+    /// Without entries.
+    pub fn try_new() -> Result<Self, NoMemory> {
+        let root = try_box(Table::new())?;
+        root.hold();
+        Ok(Self { root })
+    }
+
+    /// The tables above a page's entry, or `Err` with the lowest level reached, and null if there is no table below.
+    ///
+    /// # Safety
+    /// Tables that are taken out meanwhile are not freed.
+    unsafe fn way(&self, page: VirtualPage) -> Result<Way<'_>, (usize, Way<'_>)> {
+        let mut way: Way<'_> = [&self.root; LEVELS];
+        for level in (1..LEVELS).rev() {
+            // Acquire: pairs with the release in `table_below`: the new table's contents.
+            let below = way[level].entry(page, level).load(Acquire);
+            // SAFETY: 1. Above the leaves an entry points to a table. 2. It is not freed meanwhile, as the caller promises.
+            way[level - 1] = unsafe { below.as_ref() }.ok_or((level, way))?;
+        }
+        Ok(way)
+    }
+
+    /// Makes a table below one of `level` on the way to a page, if there is none. False if the one above is dead.
+    fn table_below(
+        &self,
+        page: VirtualPage,
+        level: usize,
+        way: &Way<'_>,
+        retired: &mut RetiredTables,
+    ) -> Result<bool, NoMemory> {
+        if !way[level].hold() {
+            return Ok(false);
+        }
+        let new = try_box(Table::new()).map(Box::into_raw);
+        if let Ok(new) = new {
+            // AcqRel: releases the new table's contents.
+            if way[level].entry(page, level).compare_exchange(ptr::null_mut(), new, AcqRel, Relaxed).is_ok() {
+                return Ok(true);
+            }
+            // SAFETY: from `into_raw` above, and nobody else has seen it.
+            drop(unsafe { Box::from_raw(new) });
+        }
+        self.let_go(page, level, way, retired);
+        new.map(|_| true)
+    }
+
+    /// Takes one off the count of the table of `level`, and takes it out if it is dead, and so on upwards.
+    fn let_go(&self, page: VirtualPage, level: usize, way: &Way<'_>, retired: &mut RetiredTables) {
+        for level in level..LEVELS {
+            if !way[level].let_go() {
+                return;
+            }
+            let above = way[level + 1].entry(page, level + 1);
+            // AcqRel: whoever finds null finds the count of the table above as it was before the next step or later; only
+            // the CPU that made the table dead comes here.
+            let out = above.swap(ptr::null_mut(), AcqRel);
+            // SAFETY: it was in the tree until now, and the list is the caller's.
+            unsafe { &*out }.next.store(retired.0, Relaxed);
+            retired.0 = out;
+        }
+    }
+
+    /// Changes an entry that is there by `change`. Returns what it was.
+    fn change(&self, page: VirtualPage, change: impl Fn(usize) -> usize) -> Option<Translation> {
+        // SAFETY: `Pmap`'s callers are pinned, so nothing is freed.
+        let entry = unsafe { self.way(page) }.ok()?[0].entry(page, 0);
+        // Acquire, AcqRel: bits that CPUs have set come after what they read and wrote.
+        let mut old = entry.load(Acquire);
+        while old.addr() & VALID != 0 {
+            let new = ptr::without_provenance_mut(change(old.addr()));
+            match entry.compare_exchange(old, new, AcqRel, Acquire) {
+                Ok(_) => return Some(decoded(old.addr())),
+                Err(found) => old = found,
+            }
+        }
+        None
+    }
+
+    /// As the hardware does: finds the entry, and if it allows the access, sets its accessed bit, and the dirty bit for a write.
+    /// None if it does not. The caller's CPU answers no shoot-down meanwhile.
+    pub(super) fn walk(&self, page: VirtualPage, access: Rights) -> Option<Translation> {
+        let used = ACCESSED | if access.allows(Rights::WRITE) { DIRTY } else { 0 };
+        let allows = |bits| decoded(bits).rights.allows(access);
+        self.change(page, |bits| if allows(bits) { bits | used } else { bits })
+            .filter(|entry| entry.rights.allows(access))
+    }
+
+    /// Number of tables below the root.
+    pub fn tables(&self) -> u64 {
+        fn below(table: &Table, level: usize) -> u64 {
+            if level == 0 {
+                return 0;
+            }
+            // Acquire: as in `way`. SAFETY: as there; for callers that nobody disturbs.
+            let of = |entry: &AtomicPtr<Table>| unsafe { entry.load(Acquire).as_ref() };
+            table.entries.iter().filter_map(of).map(|table| 1 + below(table, level - 1)).sum()
+        }
+        below(&self.root, LEVELS - 1)
+    }
+}
+
+fn encoded(frame: FrameNumber, rights: Rights) -> usize {
+    VALID | usize::from(rights.bits()) << RIGHTS_SHIFT | (frame.0 as usize) << FRAME_SHIFT
+}
+
+fn decoded(bits: usize) -> Translation {
+    Translation {
+        frame: FrameNumber((bits >> FRAME_SHIFT) as u64),
+        rights: Rights::from_bits((bits >> RIGHTS_SHIFT) as u8),
+        accessed: bits & ACCESSED != 0,
+        dirty: bits & DIRTY != 0,
+    }
+}
+
+// SAFETY: 1. An entry is what `enter` made of it until `remove`; only rights are taken and bits set in between. 2. A table is
+// freed by `free` alone, or with all others.
+unsafe impl Pmap for PageTable {
+    type Retired = RetiredTables;
+
+    fn enter(
+        &self,
+        page: VirtualPage,
+        frame: FrameNumber,
+        rights: Rights,
+        retired: &mut RetiredTables,
+    ) -> Result<(), NoMemory> {
+        if self.change(page, |bits| bits | encoded(frame, rights)).is_some() {
+            return Ok(());
+        }
+        loop {
+            // SAFETY: callers are pinned, so nothing is freed.
+            match unsafe { self.way(page) } {
+                Ok(way) if way[0].hold() => {
+                    let new = ptr::without_provenance_mut(encoded(frame, rights));
+                    // AcqRel: a CPU that finds the entry finds what was written to the frame before. Nobody else makes or removes
+                    // this page's entry meanwhile, so it was null.
+                    way[0].entry(page, 0).swap(new, AcqRel);
+                    return Ok(());
+                }
+                // Dead: it is just being taken out.
+                Ok(_) => relax(),
+                Err((level, way)) => {
+                    if !self.table_below(page, level, &way, retired)? {
+                        relax();
+                    }
+                }
+            }
+        }
+    }
+
+    fn remove(&self, page: VirtualPage, retired: &mut RetiredTables) -> Option<Translation> {
+        // SAFETY: callers are pinned, so nothing is freed.
+        let way = unsafe { self.way(page) }.ok()?;
+        // AcqRel: bits that CPUs have set come after what they read and wrote.
+        let old = way[0].entry(page, 0).swap(ptr::null_mut(), AcqRel);
+        if old.is_null() {
+            return None;
+        }
+        self.let_go(page, 0, &way, retired);
+        Some(decoded(old.addr()))
+    }
+
+    fn protect(&self, page: VirtualPage, rights: Rights) -> Option<Translation> {
+        let lost = RIGHTS & !(usize::from(rights.bits()) << RIGHTS_SHIFT);
+        self.change(page, |bits| bits & !lost)
+    }
+
+    fn query(&self, page: VirtualPage) -> Option<Translation> {
+        self.change(page, |bits| bits)
+    }
+
+    fn harvest(&self, page: VirtualPage) -> Option<Translation> {
+        self.change(page, |bits| bits & !(ACCESSED | DIRTY))
+    }
+
+    fn is_empty(retired: &RetiredTables) -> bool {
+        retired.0.is_null()
+    }
+
+    fn free(&self, mut retired: RetiredTables) {
+        while !retired.0.is_null() {
+            // SAFETY: 1. Made by `try_box` in `table_below`. 2. Taken out, and every CPU has answered since.
+            let table = unsafe { Box::from_raw(retired.0) };
+            retired.0 = table.next.load(Relaxed);
+        }
+    }
+}
+
+impl Drop for PageTable {
+    fn drop(&mut self) {
+        fn free(table: &Table, level: usize) {
+            for entry in table.entries.iter().filter(|_| level > 0) {
+                // Acquire: as in `way`.
+                let below = entry.load(Acquire);
+                if !below.is_null() {
+                    // SAFETY: 1. Made by `try_box` in `table_below`. 2. The tables are ours alone.
+                    let table = unsafe { Box::from_raw(below) };
+                    free(&table, level - 1);
+                }
+            }
+        }
+        free(&self.root, LEVELS - 1);
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    const PAGE: VirtualPage = VirtualPage(0x1_2345_6789);
+    const BOTH: fn() -> Rights = || Rights::READ | Rights::WRITE;
+
+    #[test]
+    fn an_entry_is_found_until_it_is_removed() {
+        let (table, mut retired) = (PageTable::try_new().unwrap(), RetiredTables::default());
+        assert_eq!((table.query(PAGE), table.remove(PAGE, &mut retired), table.tables()), (None, None, 0));
+        table.enter(PAGE, FrameNumber(77), Rights::READ, &mut retired).unwrap();
+        table.enter(VirtualPage(PAGE.0 + 1), FrameNumber(78), BOTH(), &mut retired).unwrap();
+        assert_eq!(table.tables(), 3);
+        let entry = Translation { frame: FrameNumber(77), rights: Rights::READ, accessed: false, dirty: false };
+        assert_eq!(table.query(PAGE), Some(entry));
+        assert_eq!(table.walk(PAGE, Rights::WRITE), None);
+        assert_eq!(table.query(PAGE), Some(entry), "a refused access sets no bit");
+        assert!(table.walk(PAGE, Rights::READ).is_some());
+        assert_eq!(table.harvest(PAGE), Some(Translation { accessed: true, ..entry }));
+        table.enter(PAGE, FrameNumber(77), BOTH(), &mut retired).unwrap();
+        assert!(table.walk(PAGE, Rights::WRITE).is_some());
+        assert_eq!(table.protect(PAGE, Rights::READ).map(|entry| (entry.rights, entry.dirty)), Some((BOTH(), true)));
+        assert_eq!(table.remove(PAGE, &mut retired).map(|entry| entry.rights), Some(Rights::READ));
+        assert!(PageTable::is_empty(&retired) && table.tables() == 3, "the neighbour is still there");
+    }
+
+    #[test]
+    fn tables_without_entries_are_taken_out() {
+        let (table, mut retired) = (PageTable::try_new().unwrap(), RetiredTables::default());
+        for page in [PAGE, VirtualPage(PAGE.0 + (1 << 9)), VirtualPage(0)] {
+            table.enter(page, FrameNumber(1), BOTH(), &mut retired).unwrap();
+        }
+        assert_eq!(table.tables(), 3 + 1 + 3);
+        for (page, left) in [(PAGE, 6), (VirtualPage(0), 3), (VirtualPage(PAGE.0 + (1 << 9)), 0)] {
+            assert!(table.remove(page, &mut retired).is_some());
+            assert_eq!(table.tables(), left);
+        }
+        assert!(!PageTable::is_empty(&retired));
+        table.free(retired);
+    }
+}

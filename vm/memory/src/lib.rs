@@ -1,0 +1,91 @@
+//! Address spaces, page faults, copy on write, fork and TLB shoot-down for many CPUs: the part of a memory system above the page
+//! frames.
+//!
+//! Layers, from the top down:
+//!
+//! - [`Cpu`], a CPU's handle: `change` (map, unmap, protect, contents given up), `fault`, `fork`, `anonymous`;
+//! - `Batch`: what was taken away waits until all CPUs have forgotten it; `RangeLock`: the lock of a range;
+//! - [`Space`]: the `Tree` of `Slot`s, which is also the lock of each range; the page tables ([`Pmap`]); `ActiveCpus`;
+//! - `Object`: anonymous memory that is shared, its pages found without a lock; [`PageWord`]: a page's state.
+//!
+//! An embedder implements [`Machine`] and [`Pmap`]; frames come from `faultline-frames` or another [`FrameSource`]. [`hosted`] is a
+//! machine of threads, for tests and study. docs/MEMORY.md says how it works, and what is not built yet.
+//!
+//! ```
+//! use faultline_memory::hosted::{Hosted, Outcome};
+//! use faultline_memory::{Memory, PageRange, Rights, VirtualPage};
+//! # use core::mem::MaybeUninit;
+//! # use faultline_frames::{Config, CpuNumber, DomainId, FixedCpu, FrameNumber, Frames, MemoryArea};
+//! # let memory = [MemoryArea { first: FrameNumber(0x100), frames: 1024, domain: DomainId(0) }];
+//! # let config = Config::new(&memory, &[DomainId(0)]);
+//! # let mut metadata = vec![MaybeUninit::uninit(); Frames::layout(&config).unwrap().size() + 127];
+//! # // SAFETY: one thread, one handle.
+//! # let frames = Frames::new(&config, &mut metadata, unsafe { FixedCpu::new(CpuNumber(0)) }).unwrap();
+//! let machine = Hosted::new(1, FrameNumber(0x100), 1024, 4096)?;
+//! let memory = Memory::new(machine, 1, frames.index_count())?;
+//! // SAFETY: the only handle of CPU 0.
+//! let cpu = unsafe { memory.cpu(CpuNumber(0), frames) }.unwrap();
+//! let space = cpu.new_space()?;
+//! cpu.activate(&space)?;
+//! cpu.map(&space, PageRange::new(VirtualPage(16), 8)?, Rights::READ | Rights::WRITE)?;
+//! let write = || memory.machine().access(CpuNumber(0), &space, VirtualPage(17), 5, Some(42));
+//! assert_eq!(write(), Outcome::Fault);
+//! cpu.fault(&space, VirtualPage(17), Rights::WRITE)?;
+//! assert_eq!(write(), Outcome::Done(0));
+//! cpu.deactivate(&space);
+//! cpu.exit(space).unwrap();
+//! assert_eq!(cpu.frames().free(), 1024);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![no_std]
+#![deny(clippy::undocumented_unsafe_blocks, missing_docs)]
+#![allow(
+    unexpected_cfgs,
+    reason = "`--cfg loom` and `--cfg shuttle` swap atomics for those that explore interleavings"
+)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod address;
+mod allocation;
+mod anonymous;
+mod batch;
+mod change;
+mod counted;
+mod counters;
+mod cpu_set;
+mod error;
+mod fault;
+mod fork;
+pub mod hosted;
+mod machine;
+mod memory;
+mod object;
+mod page_word;
+mod pmap;
+mod primitive;
+mod range_lock;
+mod space;
+mod tree;
+
+pub use address::{PageRange, Rights, SPACE_PAGES, VirtualPage};
+pub use anonymous::Anonymous;
+pub use counters::{Counters, Event};
+pub use cpu_set::{CpuSet, MOST_CPUS};
+pub use error::{FaultError, NoMemory, SpaceError};
+pub use faultline_numbers::{CpuNumber, FRAME_BYTES, FrameNumber};
+pub use machine::{Flush, FrameSource, Machine, SpaceId};
+pub use memory::{Cpu, Memory};
+pub use page_word::{PageState, PageStep, PageWord, Queue};
+pub use pmap::{Pmap, Translation};
+pub use space::Space;
+
+#[cfg(all(test, loom))]
+mod interleavings;
+#[cfg(all(test, shuttle))]
+mod mixes;
+#[cfg(all(test, any(loom, shuttle)))]
+mod test_frames;

@@ -1,0 +1,104 @@
+//! What an embedder provides: CPUs, page tables, the contents of frames, and frames.
+
+use crate::address::PageRange;
+use crate::cpu_set::CpuSet;
+use crate::error::NoMemory;
+use crate::pmap::Pmap;
+use faultline_frames::{CurrentCpu, Frames, Urgency, ZeroedFrame};
+use faultline_numbers::{CpuNumber, FrameNumber};
+
+/// A number for each space that is alive, for TLBs that tell spaces apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SpaceId(pub u64);
+
+/// The pages that a TLB must forget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Flush {
+    /// Of which space.
+    pub space: SpaceId,
+    /// All pages that lie in it.
+    pub pages: PageRange,
+}
+
+/// A machine.
+///
+/// # Safety
+/// 1. `shoot` returns when no CPU of the set has a translation of these pages that it had before the call, and each guard of
+///    `pin` that one of them had at the call has been dropped. A CPU that a kernel interrupts answers when interrupts are on,
+///    so a guard turns them off. Calls of `shoot` may overlap; the caller has no guard of its own.
+/// 2. `flush` does the same for the calling CPU.
+/// 3. `zero` and `copy` write all of a frame, and nothing else.
+pub unsafe trait Machine {
+    /// Its page tables.
+    type Pmap: Pmap;
+    /// What keeps a CPU from answering shoot-downs until it is dropped.
+    type Pinned<'a>
+    where
+        Self: 'a;
+
+    /// Keeps the calling CPU from answering shoot-downs. Held for some hundred instructions.
+    fn pin(&self, cpu: CpuNumber) -> Self::Pinned<'_>;
+
+    /// Page tables without entries.
+    fn new_pmap(&self) -> Result<Self::Pmap, NoMemory>;
+
+    /// Makes the calling CPU's TLB forget.
+    fn flush(&self, cpu: CpuNumber, flush: &Flush);
+
+    /// Makes the TLBs of other CPUs forget, and waits until they have answered.
+    fn shoot(&self, cpus: &CpuSet, flush: &Flush);
+
+    /// Fills a frame with zeroes.
+    fn zero(&self, frame: FrameNumber);
+
+    /// Copies a frame's contents.
+    fn copy(&self, from: FrameNumber, to: FrameNumber);
+}
+
+/// Where a CPU's frames come from: [`Frames`], or a test's list.
+///
+/// # Safety
+/// 1. A frame that `get` returns belongs to the caller until it is put.
+/// 2. Each frame has an index of its own, which never changes.
+pub unsafe trait FrameSource {
+    /// A frame.
+    fn get(&self) -> Result<ZeroedFrame, NoMemory>;
+
+    /// Takes frames back.
+    fn put(&self, frames: &[FrameNumber]);
+
+    /// A frame's index.
+    fn index_of(&self, frame: FrameNumber) -> Option<u32>;
+
+    /// The frame of an index.
+    fn frame_at(&self, index: u32) -> Option<FrameNumber>;
+
+    /// One more than the largest index.
+    fn index_count(&self) -> u32;
+}
+
+// SAFETY: 1. Frames are given out once. 2. Indices are offsets within spans, which are fixed at the start.
+unsafe impl<C: CurrentCpu> FrameSource for Frames<'_, C> {
+    fn get(&self) -> Result<ZeroedFrame, NoMemory> {
+        self.get_zeroed_as(Urgency::Normal).map_err(|_| NoMemory)
+    }
+
+    fn put(&self, frames: &[FrameNumber]) {
+        // One by one into the CPU's cache, where the next fault finds them. None is refused: all were got.
+        for frame in frames {
+            let _ = Frames::put(self, *frame);
+        }
+    }
+
+    fn index_of(&self, frame: FrameNumber) -> Option<u32> {
+        Frames::index_of(self, frame)
+    }
+
+    fn frame_at(&self, index: u32) -> Option<FrameNumber> {
+        Frames::frame_at(self, index)
+    }
+
+    fn index_count(&self) -> u32 {
+        Frames::index_count(self)
+    }
+}

@@ -1,0 +1,159 @@
+//! The memory of a machine as its CPUs share it, and a CPU's handle, through which all calls are made.
+
+use crate::allocation::try_slice;
+use crate::counters::{Counters, CpuCounts, Event};
+use crate::error::NoMemory;
+use crate::machine::{FrameSource, Machine};
+use crate::page_word::{PageStep, PageWord};
+use alloc::boxed::Box;
+use core::cell::Cell;
+use core::marker::PhantomData;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use faultline_numbers::{CpuNumber, FrameNumber};
+
+/// A CPU's part, on lines of its own. Fields: \[c] written by the CPU.
+#[derive(Debug)]
+struct CpuPart {
+    /// \[c]
+    counts: CpuCounts,
+    /// \[c] How many spaces it has made. Relaxed: nobody else's.
+    spaces: AtomicU64,
+}
+
+/// The memory of a machine. Fields: \[I] immutable; \[a] see [`PageWord`]; \[c] see `CpuPart`.
+#[derive(Debug)]
+pub struct Memory<M> {
+    /// \[I]
+    pub(crate) machine: M,
+    /// \[a] The state of each frame, by its index.
+    pages: Box<[PageWord]>,
+    /// \[c]
+    cpus: Box<[CpuPart]>,
+}
+
+impl<M: Machine> Memory<M> {
+    /// For `cpus` CPUs, at most [`MOST_CPUS`](crate::MOST_CPUS), and frames whose indices are below `frames`: see
+    /// [`FrameSource::index_count`]. Takes 8 bytes for each frame.
+    pub fn new(machine: M, cpus: u32, frames: u32) -> Result<Self, NoMemory> {
+        let cpus = (cpus as usize).min(crate::cpu_set::MOST_CPUS);
+        Ok(Self {
+            machine,
+            pages: try_slice(frames as usize, PageWord::new)?,
+            cpus: try_slice(cpus, || CpuPart { counts: CpuCounts::new(), spaces: AtomicU64::new(0) })?,
+        })
+    }
+
+    /// The handle of a CPU. None if there is no CPU with this number.
+    ///
+    /// # Safety
+    /// 1. At a time there is one handle with this number. 2. All handles' frames come from the same allocator, and the machine's
+    ///    `zero` and `copy` know them.
+    pub unsafe fn cpu<F: FrameSource>(&self, number: CpuNumber, frames: F) -> Option<Cpu<'_, M, F>> {
+        let part = self.cpus.get(number.0 as usize)?;
+        Some(Cpu { memory: self, number, frames, part, not_shared: PhantomData })
+    }
+
+    /// The machine.
+    pub fn machine(&self) -> &M {
+        &self.machine
+    }
+
+    /// What all CPUs have counted.
+    pub fn counters(&self) -> Counters {
+        self.cpus.iter().fold(Counters::NONE, |sum, cpu| sum.plus(&cpu.counts.read()))
+    }
+
+    /// What a CPU has counted.
+    pub fn counters_of(&self, number: CpuNumber) -> Option<Counters> {
+        self.cpus.get(number.0 as usize).map(|cpu| cpu.counts.read())
+    }
+
+    /// The state of a frame.
+    pub fn page_word(&self, index: u32) -> Option<&PageWord> {
+        self.pages.get(index as usize)
+    }
+}
+
+/// A CPU's handle. It can be sent to another thread, but not shared.
+#[derive(Debug)]
+pub struct Cpu<'m, M, F> {
+    pub(crate) memory: &'m Memory<M>,
+    pub(crate) number: CpuNumber,
+    pub(crate) frames: F,
+    part: &'m CpuPart,
+    // A cell is not `Sync`, and so neither is this.
+    not_shared: PhantomData<Cell<u32>>,
+}
+
+impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
+    /// The memory that it is a CPU of.
+    pub fn memory(&self) -> &'m Memory<M> {
+        self.memory
+    }
+
+    /// Its number.
+    pub fn number(&self) -> CpuNumber {
+        self.number
+    }
+
+    /// The frames that its faults take.
+    pub fn frames(&self) -> &F {
+        &self.frames
+    }
+
+    #[inline]
+    pub(crate) fn count(&self, event: Event) {
+        self.part.counts.add(event, 1);
+    }
+
+    pub(crate) fn add(&self, event: Event, count: u64) {
+        self.part.counts.add(event, count);
+    }
+
+    pub(crate) fn machine(&self) -> &M {
+        &self.memory.machine
+    }
+
+    /// Keeps this CPU from answering shoot-downs.
+    pub(crate) fn pin(&self) -> M::Pinned<'_> {
+        self.memory.machine.pin(self.number)
+    }
+
+    /// A number that no other space has had.
+    pub(crate) fn next_space(&self) -> u64 {
+        let made = self.part.spaces.load(Relaxed);
+        self.part.spaces.store(made + 1, Relaxed);
+        made * crate::cpu_set::MOST_CPUS as u64 + u64::from(self.number.0)
+    }
+
+    pub(crate) fn word(&self, page: u32) -> &PageWord {
+        &self.memory.pages[page as usize]
+    }
+
+    pub(crate) fn frame(&self, page: u32) -> FrameNumber {
+        self.frames.frame_at(page).expect("the index of a frame that the source gave")
+    }
+
+    /// A page that is being filled: busy, with one owner. Says whether it is zeroed already.
+    pub(crate) fn claim(&self) -> Result<(u32, bool), NoMemory> {
+        let frame = self.frames.get()?;
+        let page = self.frames.index_of(frame.number).expect("a frame that the source gave has an index");
+        let claimed = self.word(page).step(PageStep::Claim);
+        debug_assert!(claimed.is_ok(), "{} was given out, but has owners: {claimed:?}", frame.number);
+        Ok((page, frame.zeroed))
+    }
+
+    /// Gives a page up that no TLB translates to because of this owner. After the last owner its frame is free.
+    pub(crate) fn release_now(&self, page: u32) {
+        if self.word(page).release() {
+            self.count(Event::FreedFrame);
+            self.frames.put(&[self.frame(page)]);
+        }
+    }
+
+    /// Ends a page's filling.
+    pub(crate) fn filled(&self, page: u32) {
+        let filled = self.word(page).step(PageStep::Filled);
+        debug_assert!(filled.is_ok(), "it was busy: {filled:?}");
+    }
+}

@@ -1,0 +1,188 @@
+//! A slot of a space's tree: what a page, or an aligned range of pages, is mapped to; and the lock of that range.
+//!
+//! | state | what it says | who changes it |
+//! |---|---|---|
+//! | hole | nothing is mapped | who has the lock |
+//! | mapped | rights, kind; in a leaf also the private page, and whether page tables may have an entry | who has the lock |
+//! | node | the range is divided: look there | who has the locks of all slots below |
+//! | stray | the node was taken out of its tree: begin at the root again | nobody |
+//!
+//! The lock is a bit of the same word, for holes and mapped slots.
+
+use crate::address::Rights;
+use crate::counted::Inner;
+use crate::object::Mapping;
+use crate::primitive::AtomicPtr;
+use crate::tree::Node;
+use core::ptr;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("faultline-memory needs pointers of 64 bits: a slot's word holds a page's index beside its state");
+
+const LOCK: usize = 1;
+const TAG: usize = 0b110;
+const HOLE: usize = 0;
+const NODE: usize = 0b010;
+const MAPPED: usize = 0b100;
+const STRAY: usize = 0b110;
+const RIGHTS_SHIFT: u32 = 3;
+const ENTERED: usize = 1 << 6;
+const HAS_PAGE: usize = 1 << 7;
+const SHARED: usize = 1 << 8;
+const PAGE_SHIFT: u32 = 32;
+
+/// What a mapped slot says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Mapped {
+    /// What the mapping allows.
+    pub(crate) rights: Rights,
+    /// Whether page tables may have an entry for the page. Only in leaves.
+    pub(crate) entered: bool,
+    /// Whether a fork has shared the private page, so that others may own it.
+    pub(crate) shared: bool,
+    /// The frame's index of a private page. Only in leaves.
+    pub(crate) page: Option<u32>,
+}
+
+impl Mapped {
+    /// With rights, and nothing there yet.
+    pub(crate) fn untouched(rights: Rights) -> Self {
+        Self { rights, entered: false, shared: false, page: None }
+    }
+}
+
+/// What a slot says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum View {
+    Hole,
+    Stray,
+    Node(*mut Node),
+    Mapped(Mapped),
+}
+
+/// A slot's word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SlotWord(*mut Node);
+
+impl SlotWord {
+    pub(crate) fn view(self) -> View {
+        let bits = self.0.addr();
+        match bits & TAG {
+            HOLE => View::Hole,
+            NODE => View::Node(self.0.map_addr(|bits| bits & !TAG)),
+            MAPPED => View::Mapped(Mapped {
+                rights: Rights::from_bits((bits >> RIGHTS_SHIFT) as u8),
+                entered: bits & ENTERED != 0,
+                shared: bits & SHARED != 0,
+                page: (bits & HAS_PAGE != 0).then_some((bits >> PAGE_SHIFT) as u32),
+            }),
+            _ => View::Stray,
+        }
+    }
+
+    pub(crate) fn is_locked(self) -> bool {
+        self.0.addr() & LOCK != 0
+    }
+
+    fn of(view: View) -> Self {
+        let flag = |is_set, bit| if is_set { bit } else { 0 };
+        let bits = match view {
+            View::Hole => HOLE,
+            View::Stray => STRAY,
+            View::Node(node) => return Self(node.map_addr(|bits| bits | NODE)),
+            View::Mapped(mapped) => {
+                MAPPED
+                    | usize::from(mapped.rights.bits()) << RIGHTS_SHIFT
+                    | flag(mapped.entered, ENTERED)
+                    | flag(mapped.shared, SHARED)
+                    | flag(mapped.page.is_some(), HAS_PAGE)
+                    | (mapped.page.unwrap_or(0) as usize) << PAGE_SHIFT
+            }
+        };
+        Self(ptr::without_provenance_mut(bits))
+    }
+}
+
+/// A slot. Fields: \[l] changed by who has the lock, which is a bit of the word.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    /// \[l] Read by all.
+    word: AtomicPtr<Node>,
+    /// \[l] The mapping of an object, of which this slot is an owner; null for private memory. Orderings: all relaxed; the
+    /// word's orderings hand it over.
+    mapping: AtomicPtr<Inner<Mapping>>,
+}
+
+impl Slot {
+    pub(crate) fn new() -> Self {
+        Self { word: AtomicPtr::new(ptr::null_mut()), mapping: AtomicPtr::new(ptr::null_mut()) }
+    }
+
+    pub(crate) fn load(&self) -> SlotWord {
+        // Acquire: pairs with the release in `set` and `unlock`: the slots of the node that it points to.
+        SlotWord(self.word.load(Acquire))
+    }
+
+    /// Locks a hole or mapped slot, if its word is still as it was seen.
+    pub(crate) fn try_lock(&self, seen: SlotWord) -> bool {
+        let locked = seen.0.map_addr(|bits| bits | LOCK);
+        // Acquire: pairs with the release in `unlock`: what the last holder of the lock did.
+        self.word.compare_exchange(seen.0, locked, Acquire, Relaxed).is_ok()
+    }
+
+    /// For the holder of the lock: changes what the slot says, and keeps the lock.
+    pub(crate) fn set(&self, view: View) {
+        // Release: pairs with `load`; nobody takes the lock meanwhile.
+        self.word.store(SlotWord::of(view).0.map_addr(|bits| bits | LOCK), Release);
+    }
+
+    /// For the holder of the lock: changes what the slot says, and lets go of it.
+    pub(crate) fn unlock_as(&self, view: View) {
+        // Release: pairs with `try_lock` and `load`.
+        self.word.store(SlotWord::of(view).0, Release);
+    }
+
+    /// For the holder of the lock: lets go of it.
+    pub(crate) fn unlock(&self) {
+        // Relaxed: nobody else changes the word of a locked slot.
+        let word = SlotWord(self.word.load(Relaxed));
+        self.unlock_as(word.view());
+    }
+
+    /// For the holder of the lock: the mapping of an object, which the slot still owns. Null for private memory.
+    pub(crate) fn mapping(&self) -> *mut Inner<Mapping> {
+        self.mapping.load(Relaxed)
+    }
+
+    /// For the holder of the lock: changes which mapping the slot owns.
+    pub(crate) fn set_mapping(&self, mapping: *mut Inner<Mapping>) {
+        self.mapping.store(mapping, Relaxed);
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_says_what_was_put_into_it() {
+        for bits in 0..8 {
+            for page in [None, Some(0), Some(7), Some(u32::MAX)] {
+                for (entered, shared) in [(false, false), (true, false), (false, true), (true, true)] {
+                    let view = View::Mapped(Mapped { rights: Rights::from_bits(bits), entered, shared, page });
+                    let slot = Slot::new();
+                    let seen = slot.load();
+                    assert!(slot.try_lock(seen) && !slot.try_lock(seen), "the second finds it locked");
+                    slot.set(view);
+                    assert!(slot.load().is_locked() && slot.load().view() == view);
+                    assert!(!slot.try_lock(seen));
+                    slot.unlock();
+                    assert!(!slot.load().is_locked() && slot.load().view() == view);
+                }
+            }
+        }
+        assert_eq!(SlotWord::of(View::Hole).view(), View::Hole);
+        assert_eq!(SlotWord::of(View::Stray).view(), View::Stray);
+    }
+}

@@ -1,0 +1,318 @@
+//! Random programs of several spaces, CPUs and objects, under memory pressure, beside a plain model of POSIX memory: each byte that
+//! is read is the same, and at the end all frames are back. A failing program is printed with its seed, and shrunk.
+//!
+//! `FAULTLINE_SEED=N cargo test -p faultline-memory --test programs` runs that program alone; `FAULTLINE_PROGRAMS=N` so many.
+
+mod host;
+mod posix;
+
+use faultline_memory::hosted::Hosted;
+use faultline_memory::{Anonymous, Event, FaultError, Memory, PageRange, Rights, Space, SpaceError, VirtualPage};
+use host::{HostCpu, access, on_machine};
+use posix::{BYTES, Objects};
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+const CPUS: usize = 3;
+/// Fewer than programs want.
+const FRAMES: u64 = 256;
+/// Free frames that a CPU cannot get: other CPUs' current magazines.
+const STRANDED: u64 = 32 * (CPUS as u64 - 1);
+const MOST_SPACES: usize = 5;
+const OBJECT_PAGES: u64 = 150;
+
+/// Operations of a program, and programs: together a million operations.
+const OPERATIONS: usize = if cfg!(miri) { 60 } else { 2_000 };
+const PROGRAMS: u64 = if cfg!(miri) { 2 } else { 500 };
+
+/// An operation. Its numbers are taken modulo what there is, so that a program without some of its operations is one too.
+#[derive(Debug, Clone, Copy)]
+struct Operation {
+    kind: Kind,
+    cpu: usize,
+    space: usize,
+    first: u64,
+    pages: u64,
+    number: usize,
+    rights: Rights,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Access,
+    Map,
+    MapObject,
+    Unmap,
+    Protect,
+    DontNeed,
+    Fork,
+    Exit,
+    Activate,
+    Deactivate,
+    NewObject,
+}
+
+fn operation(random: &mut SmallRng) -> Operation {
+    use Kind::*;
+    let kind = match random.random_range(0..100) {
+        0..62 => Access,
+        62..70 => Map,
+        70..75 => MapObject,
+        75..80 => Unmap,
+        80..85 => Protect,
+        85..88 => DontNeed,
+        88..90 => Fork,
+        90..92 => Exit,
+        92..96 => Activate,
+        96..98 => Deactivate,
+        _ => NewObject,
+    };
+    // Around the borders of leaves, of the nodes above them, and of page tables; in an empty part of the space too.
+    let near = [0, 64, 512, 4096, 1 << 18, 1 << 27][random.random_range(0..6)] as u64;
+    let pages = match random.random_range(0..20) {
+        0..12 => random.random_range(1..10),
+        12..18 => random.random_range(1..150),
+        18 => 64,
+        _ => 600,
+    };
+    Operation {
+        kind,
+        cpu: random.random_range(0..CPUS),
+        space: random.random_range(0..64),
+        first: (near + random.random_range(0..90)).saturating_sub(40),
+        pages,
+        number: random.random_range(0..10_000),
+        rights: match random.random_range(0..6) {
+            0 => Rights::NONE,
+            1 | 2 => Rights::READ,
+            _ => Rights::READ | Rights::WRITE,
+        },
+    }
+}
+
+/// A space of both.
+struct Pair<'m> {
+    ours: Space<'m, Hosted>,
+    model: posix::Space,
+    active: BTreeSet<usize>,
+}
+
+struct Run<'r, 'm, 'f> {
+    cpus: &'r [HostCpu<'m, 'f>],
+    memory: &'m Memory<Hosted>,
+    pairs: Vec<Pair<'m>>,
+    objects: Vec<Option<Anonymous<'m, Hosted>>>,
+    contents: Objects,
+}
+
+impl<'m> Run<'_, 'm, '_> {
+    fn step(&mut self, operation: &Operation) {
+        let Operation { kind, cpu, first, pages, number, rights, .. } = *operation;
+        let which = operation.space % self.pairs.len();
+        let handle = &self.cpus[cpu];
+        let range = PageRange::new(VirtualPage(first), pages).unwrap();
+        let model_range = first..first + pages;
+        let spaces = self.pairs.len();
+        let pair = &mut self.pairs[which];
+        if !matches!(kind, Kind::NewObject | Kind::Exit) && pair.active.insert(cpu) {
+            handle.activate(&pair.ours).unwrap();
+        }
+        let sent = self.memory.counters().of(Event::ShootDown);
+        let is_alone = pair.active.len() == 1;
+        match kind {
+            Kind::Access => {
+                for index in 0..pages.min(12) {
+                    let (page, byte) = (first + index, (number + index as usize) % BYTES);
+                    let write = (number % 2 == 0).then_some((number / 2 + index as usize) as u8);
+                    let found = access(handle, self.memory, &pair.ours, page, byte, write);
+                    if found == Err(FaultError::NoMemory) {
+                        assert!(handle.frames().free() <= STRANDED, "a lack of memory while frames are free");
+                        break;
+                    }
+                    let expected = pair.model.access(&mut self.contents, page, byte, write);
+                    assert_eq!(found, expected, "page {page:#x} byte {byte} of space {which}");
+                }
+            }
+            Kind::Map => {
+                handle.map(&pair.ours, range, rights).unwrap();
+                pair.model.map(model_range, rights);
+            }
+            Kind::MapObject => {
+                let place = number % self.objects.len().max(1);
+                let Some(Some(object)) = self.objects.get(place) else { return };
+                let from = (number as u64).wrapping_mul(7) % OBJECT_PAGES;
+                match handle.map_object(&pair.ours, range, rights, object, from) {
+                    Ok(()) => pair.model.map_object(model_range, rights, place, from),
+                    Err(error) => {
+                        assert_eq!((error, from + pages > OBJECT_PAGES), (SpaceError::BeyondObject, true));
+                    }
+                }
+            }
+            Kind::Unmap => {
+                handle.unmap(&pair.ours, range).unwrap();
+                pair.model.unmap(model_range);
+            }
+            Kind::Protect => {
+                let ours = handle.protect(&pair.ours, range, rights);
+                assert_eq!(ours, pair.model.protect(model_range, rights));
+            }
+            Kind::DontNeed => {
+                handle.dont_need(&pair.ours, range).unwrap();
+                pair.model.dont_need(model_range);
+            }
+            Kind::Fork if spaces < MOST_SPACES => {
+                let ours = handle.fork(&pair.ours).unwrap();
+                let model = pair.model.clone();
+                self.pairs.push(Pair { ours, model, active: BTreeSet::new() });
+            }
+            Kind::Exit if spaces > 1 => {
+                let pair = self.pairs.swap_remove(which);
+                self.end(pair, handle);
+            }
+            Kind::Fork | Kind::Exit | Kind::Activate => {}
+            Kind::Deactivate => {
+                handle.deactivate(&pair.ours);
+                pair.active.remove(&cpu);
+            }
+            Kind::NewObject if self.objects.iter().flatten().count() < 4 => {
+                self.objects.push(Some(handle.new_object(OBJECT_PAGES).unwrap()));
+            }
+            Kind::NewObject => {
+                let place = number % self.objects.len();
+                if let Some(object) = self.objects[place].take() {
+                    handle.drop_object(object);
+                }
+            }
+        }
+        if is_alone && !matches!(kind, Kind::Exit) {
+            assert_eq!(self.memory.counters().of(Event::ShootDown), sent, "a shoot-down that was not due: {kind:?}");
+        }
+    }
+
+    fn end(&self, pair: Pair<'m>, by: &HostCpu<'m, '_>) {
+        let Pair { ours, active, .. } = pair;
+        let ours = match by.exit(ours) {
+            Err((ours, error)) => {
+                assert_eq!((error, active.is_empty()), (SpaceError::Active, false));
+                active.iter().for_each(|cpu| self.cpus[*cpu].deactivate(&ours));
+                ours
+            }
+            Ok(()) => {
+                assert!(active.is_empty());
+                return;
+            }
+        };
+        assert!(by.exit(ours).is_ok());
+    }
+
+    /// Compares all bytes that a program may read, and ends.
+    fn finish(mut self) {
+        let handle = &self.cpus[0];
+        for pair in &mut self.pairs {
+            handle.activate(&pair.ours).unwrap();
+            pair.active.insert(0);
+            for page in pair.model.mapped().collect::<Vec<_>>() {
+                for byte in 0..BYTES {
+                    let found = access(handle, self.memory, &pair.ours, page, byte, None);
+                    if found == Err(FaultError::NoMemory) {
+                        assert!(handle.frames().free() <= STRANDED);
+                        break;
+                    }
+                    let expected = pair.model.access(&mut self.contents, page, byte, None);
+                    assert_eq!(found, expected, "page {page:#x} byte {byte} at the end");
+                }
+            }
+        }
+        // One space is unmapped first: its page tables go with its last page.
+        let last = self.pairs.len() - 1;
+        let ours = &self.pairs[last].ours;
+        handle.unmap(ours, PageRange::new(VirtualPage(0), faultline_memory::SPACE_PAGES).unwrap()).unwrap();
+        assert_eq!(ours.pmap().tables(), 0, "page tables without entries are freed");
+        while let Some(pair) = self.pairs.pop() {
+            self.end(pair, handle);
+        }
+        self.objects.drain(..).flatten().for_each(|object| handle.drop_object(object));
+    }
+}
+
+fn run(operations: &[Operation]) {
+    on_machine(CPUS as u32, FRAMES, BYTES, |cpus| {
+        let memory = cpus[0].memory();
+        let first = Pair { ours: cpus[0].new_space().unwrap(), model: Default::default(), active: BTreeSet::new() };
+        let mut run = Run { cpus, memory, pairs: vec![first], objects: Vec::new(), contents: Objects::default() };
+        operations.iter().for_each(|operation| run.step(operation));
+        run.finish();
+    });
+}
+
+fn fails(operations: &[Operation]) -> bool {
+    catch_unwind(AssertUnwindSafe(|| run(operations))).is_err()
+}
+
+/// Leaves out parts of the program, of half its length, a quarter, and so on, as long as it fails.
+fn shrunk(mut operations: Vec<Operation>) -> Vec<Operation> {
+    let mut part = operations.len() / 2;
+    while part > 0 {
+        let mut begin = 0;
+        while begin < operations.len() {
+            let end = (begin + part).min(operations.len());
+            let without = [&operations[..begin], &operations[end..]].concat();
+            if fails(&without) {
+                operations = without;
+            } else {
+                begin = end;
+            }
+        }
+        part /= 2;
+    }
+    operations
+}
+
+fn program(seed: u64) -> Vec<Operation> {
+    let mut random = SmallRng::seed_from_u64(seed);
+    (0..OPERATIONS).map(|_| operation(&mut random)).collect()
+}
+
+fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{variable} is no number: {text}")))
+}
+
+#[test]
+fn programs_agree_with_the_model_byte_by_byte() {
+    let seeds = match number("FAULTLINE_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 1..1 + number("FAULTLINE_PROGRAMS").unwrap_or(PROGRAMS),
+    };
+    for seed in seeds {
+        let operations = program(seed);
+        if fails(&operations) {
+            let operations = shrunk(operations);
+            eprintln!("FAULTLINE_SEED={seed} fails; shrunk to {} operations:", operations.len());
+            operations.iter().for_each(|operation| eprintln!("{operation:?}"));
+            run(&operations);
+            panic!("seed {seed} failed, and its shrunk program no longer does");
+        }
+    }
+}
+
+/// A program that must not be missed: all kinds of events happen in a few programs.
+#[test]
+fn programs_reach_all_paths() {
+    let mut reached = BTreeSet::new();
+    for seed in 1..if cfg!(miri) { 2 } else { 30 } {
+        on_machine(CPUS as u32, FRAMES, BYTES, |cpus| {
+            let memory = cpus[0].memory();
+            let first = Pair { ours: cpus[0].new_space().unwrap(), model: Default::default(), active: BTreeSet::new() };
+            let mut run = Run { cpus, memory, pairs: vec![first], objects: Vec::new(), contents: Objects::default() };
+            program(seed).iter().for_each(|operation| run.step(operation));
+            run.finish();
+            let counters = memory.counters();
+            reached.extend(Event::ALL.iter().filter(|event| counters.of(**event) > 0).map(|event| event.words()));
+        });
+    }
+    // One thread drives all CPUs, so none waits for another.
+    let missed: Vec<_> = Event::ALL.iter().filter(|event| !reached.contains(event.words())).collect();
+    assert!(cfg!(miri) || missed == [&Event::Wait], "{missed:?}");
+}
