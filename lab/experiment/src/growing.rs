@@ -1,6 +1,7 @@
 //! A run whose plan grows while it goes on, because commits are built for it: a search along a line of commits, or a history. What was built and measured decides
-//! what is done next. Time is measured on this host or over SSH on another one; what the lens counts, in guests.
+//! what is done next. Time is measured on this host, over SSH on another one, or of kernels in guests; what the lens counts, in guests.
 
+use crate::booted::BootedKernels;
 use crate::conclusion::{Ended, Measured};
 use crate::database::MeasuringStore;
 use crate::error::Error;
@@ -60,6 +61,8 @@ enum Bench {
     Host(ReadyTarget),
     /// What is installed on another host, which reboots.
     Installing(Box<InstallingHost>),
+    /// Kernels, each booted in a guest.
+    Booting(Box<BootedKernels>),
     /// Programs, in guests under the lens.
     Guests(Box<LensOfBuilds>),
     /// Kernels, in guests under the lens.
@@ -77,6 +80,7 @@ impl Bench {
                 let bench = Self::timed(settings, tasks, lab)?;
                 let workloads = match &bench {
                     Bench::Installing(host) => host.workloads().to_vec(),
+                    Bench::Booting(kernels) => kernels.workloads().to_vec(),
                     Bench::Host(ready) => ready.target.workloads().map_err(Error::target_as_usage)?,
                     Bench::Guests(_) | Bench::Kernels(_) => Vec::new(),
                 };
@@ -116,10 +120,16 @@ impl Bench {
     fn timed(settings: &Settings, tasks: u32, lab: &Lab<'_>) -> Result<Self, Error> {
         let line = settings.measured_line();
         let on = line.and_then(|line| line.on.as_ref());
-        if let (Some(on), Some(kernel)) = (on, line.and_then(|line| line.artefact.kernel()))
-            && let Some(release_file) = &on.release_file
-        {
-            return Ok(Bench::Installing(Box::new(InstallingHost::open(on, release_file, kernel, tasks, lab)?)));
+        if let Some(kernel) = line.and_then(|line| line.artefact.kernel()) {
+            match on.map(|on| (on, &on.release_file)) {
+                Some((on, Some(release_file))) => {
+                    let host = InstallingHost::open(on, release_file, kernel, tasks, lab)?;
+                    return Ok(Bench::Installing(Box::new(host)));
+                }
+                // No declaration asks for programs of a host that are kernels.
+                Some((_, None)) => {}
+                None => return Ok(Bench::Booting(Box::new(BootedKernels::open(kernel, tasks, lab)?))),
+            }
         }
         let machine = on.map_or(Machine::Host, |on| Machine::Ssh(on.host.clone()));
         Ok(Bench::Host(lab.machines.ready(&machine, lab.places, lab.stop)?))
@@ -134,7 +144,7 @@ impl Bench {
     ) -> Result<Option<CountingTarget>, Error> {
         let subject = resumable::subject(head, subject)?;
         let ready = match self {
-            Bench::Host(_) | Bench::Installing(_) => return Ok(None),
+            Bench::Host(_) | Bench::Installing(_) | Bench::Booting(_) => return Ok(None),
             Bench::Guests(lens) => lens.ready(subject, lens.is_whole(&head.subjects)?),
             Bench::Kernels(lens) => lens.ready(subject, lab),
         };
@@ -148,6 +158,7 @@ impl Bench {
         let facts = match self {
             Bench::Host(ready) => ready.target.facts(),
             Bench::Installing(host) => host.facts(),
+            Bench::Booting(kernels) => kernels.facts(),
             Bench::Guests(lens) => lens.facts(),
             Bench::Kernels(lens) => lens.facts(),
         };
@@ -234,6 +245,7 @@ impl GrowingRun {
             }
             Bench::Host(_) => Ok(Ok(Machine::Host)),
             Bench::Installing(host) => Ok(host.machine(directory)),
+            Bench::Booting(kernels) => Ok(kernels.machine(directory)),
             Bench::Guests(lens) => lens.machine(artefact.command(), directory),
             Bench::Kernels(lens) => Ok(lens.machine(directory, lab)),
         }
@@ -278,6 +290,10 @@ impl GrowingRun {
                 Bench::Installing(host) => {
                     let cell = Cell { case: host.case().clone(), tasks };
                     block_of_cell(subjects, (&cell, Some(host.timing())), (block, ordinal), settings.seed)
+                }
+                Bench::Booting(kernels) => {
+                    let cell = Cell { case: kernels.case().clone(), tasks };
+                    block_of_cell(subjects, (&cell, Some(kernels.timing())), (block, ordinal), settings.seed)
                 }
                 Bench::Guests(_) => {
                     let name = settings.measured_line().map_or("", MeasuredLine::program_name);
@@ -342,6 +358,10 @@ impl GrowingRun {
         if let Bench::Installing(host) = &mut self.bench {
             let (store, head) = (&mut self.database.store, &self.record.head);
             return measure_installed(store, head, host, (&self.missing, self.limit_ms), lab);
+        }
+        if let Bench::Booting(kernels) = &mut self.bench {
+            let (store, head) = (&mut self.database.store, &self.record.head);
+            return measure_booted(store, head, kernels, (&self.missing, self.limit_ms), lab);
         }
         let (store, head) = (&mut self.database.store, &self.record.head);
         if let Bench::Host(ready) = &self.bench {
@@ -408,6 +428,28 @@ fn measure_installed(
         };
         match stretch(store, head, (target, None), (std::slice::from_ref(item), limit_ms), lab)? {
             Stretched::ToTheEnd => host.measured(),
+            ended => return Ok(ended),
+        }
+    }
+    Ok(Stretched::ToTheEnd)
+}
+
+/// Boots the kernel that each item measures, and measures it. Fails if the database cannot be written.
+fn measure_booted(
+    store: &mut Store,
+    head: &RunHead,
+    kernels: &mut BootedKernels,
+    (items, limit_ms): (&[PlanItem], Option<u64>),
+    lab: &mut Lab<'_>,
+) -> Result<Stretched, Error> {
+    for item in items {
+        let subject = resumable::subject(head, item.subject)?;
+        let target = match kernels.ready(item.subject, subject, lab) {
+            Err(error) if error == Error::stopped() => return Ok(Stretched::Stopped),
+            ready => ready?,
+        };
+        match stretch(store, head, (target, None), (std::slice::from_ref(item), limit_ms), lab)? {
+            Stretched::ToTheEnd => {}
             ended => return Ok(ended),
         }
     }

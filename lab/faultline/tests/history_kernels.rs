@@ -130,6 +130,39 @@ fn releases_have_the_counts_of_lens_kernel_and_failures_are_results() {
     lab.assert_nothing_left();
 }
 
+#[test]
+fn the_time_of_kernels_is_measured_in_guests() {
+    let lab = Lab::new();
+    let kernel = fs::read(lab::guest::kernel().path).unwrap();
+    fs::write(lab.path("first"), &kernel).unwrap();
+    fs::write(lab.path("broken"), broken(&kernel)).unwrap();
+    let releases = [release("6.1.0-1", 1, "first"), release("6.1.0-2", 2, "broken")].concat();
+    let keys = "workloads = [\"zero_fill:base\"]\nmeasure = \"time\"\nrepeats = 2\n";
+    let subject = |more: &str| declare(&lab, &format!("[subject.linux]\n{keys}{more}{releases}"));
+
+    for (more, problem) in [
+        ("ops = 64\n", "`ops` applies only to transfers and instructions"),
+        ("seeds = 2\n", "`seeds` applies only to instructions and transfers"),
+        ("pin = \"none\"\n", "`pin` does not apply to kernels: `workloads` run in guests"),
+        ("accel = \"fast\"\n", "unknown variant `fast`"),
+    ] {
+        subject(more);
+        assert_refused(&history(&lab, &["run"]), 2, problem);
+    }
+    subject("accel = \"tcg\"\n");
+    assert_status(&history(&lab, &["run", "--quiet"]), 0);
+
+    let series = series(&lab);
+    let PointResult::Measured { estimate, .. } = &series.points[0].result else { panic!("{:?}", series.points[0]) };
+    // A page is zeroed in more than ten nanoseconds and less than ten milliseconds on any machine that tests run on.
+    assert!((1e-8..1e-2).contains(&estimate.median) && estimate.n == 2, "{estimate:?}");
+    assert_eq!(why(&series, "6.1.0-2"), Some(Unusable::Boot));
+    assert_eq!((series.unit.as_str(), series.counted), ("s", None));
+    let again = history(&lab, &["run", "--quiet"]);
+    assert!(stderr(&again).contains("each of the 2 picked commits has a result"), "{}", stderr(&again));
+    lab.assert_nothing_left();
+}
+
 /// `faultline bisect` over all commits of a repository, with the kernels that their builds leave.
 fn bisect(repository: &Repository, more: &[&str]) -> Output {
     let words = ["bisect", &repository.commits[0], "HEAD", "--repository", "repository", "--work", "search", "--quiet"];
@@ -175,7 +208,7 @@ fn a_search_of_kernels_says_what_does_not_apply() {
     let workload = ["--workload", WORKLOAD];
     let with = |options: &[&'static str]| [&workload[..], options].concat();
     refused(&[], "--workload");
-    refused(&workload, "time does not apply to kernels, which are emulated");
+    refused(&workload, "the time of kernels is not measured here");
     refused(&with(&["--measure", "transfers", "--threads", "2"]), "--threads does not apply to kernels");
     refused(&with(&["--measure", "transfers", "--layouts", "8"]), "--layouts does not apply to kernels");
     refused(&with(&["--measure", "transfers", "--vmlinux", "../x"]), "'../x' is no path below the top of a build");
@@ -241,9 +274,9 @@ fn what_can_not_be_counted_is_refused() {
     refused("workloads = [\"zero_fill:base\"]", &[one.clone(), one.clone()].concat(), "there are two releases '1'");
     refused("workloads = [\"zero_fill:base\"]\nbranch = \"main\"", &one, "`branch` does not apply to releases");
     refused(
-        "workloads = [\"zero_fill:base\"]\nmeasure = \"time\"",
+        "workloads = [\"zero_fill:base\"]\naccel = \"kvm\"",
         &one,
-        "`measure = \"time\"` does not apply to kernels",
+        "`accel` applies only to kernels whose time is measured in guests",
     );
     refused(
         "workloads = [\"zero_fill:base\"]\nrepeats = 3",

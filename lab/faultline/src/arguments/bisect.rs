@@ -8,6 +8,7 @@ use super::{Conduct, count, label, seed};
 use clap::{Args, ValueEnum};
 use faultline_experiment::lens::With;
 use faultline_history::bisect::FEWEST_SEEDS;
+use faultline_model::machine::Machine;
 use faultline_model::relink::{SectionOrder, SectionSpacing};
 use std::path::PathBuf;
 
@@ -19,6 +20,8 @@ Examples:
   faultline bisect HEAD~50 HEAD --build 'cargo build --release' --keep target/release/bench -- target/release/bench
   faultline bisect v1.4 HEAD --build make --gate -- ./prog        exit status 1 if a commit made it slower
   faultline bisect v1.4 HEAD --layouts 12 --build make -- ./prog  did the code change, or only its places in memory?
+  faultline bisect v1.4 HEAD --on ssh:lab --build make --keep prog -- ./prog
+                                                                  the same on another host
   faultline bisect v1.4 HEAD --revert --build make -- ./prog      and how much would its revert take back today?
   faultline bisect v1.4 HEAD --measure transfers --threads 4 --build make -- ./prog {threads}
                                                                   which commit made cache lines move between CPUs?
@@ -41,9 +44,13 @@ pub(crate) struct Bisect {
     #[arg(value_name = "COMMAND", last = true, required_unless_present = "image", conflicts_with = "image")]
     pub(crate) command: Vec<String>,
 
-    /// What is measured: time on this host, or what the lens counts
+    /// What is measured: time, or what the lens counts
     #[arg(long, value_enum, value_name = "MEASURE", default_value = "time")]
     pub(crate) measure: Measure,
+
+    /// Where time is measured: `ssh:NAME`, a host that faultline.toml declares, or `ssh:USER@HOST`. Builds are made here and sent there [default: this host]
+    #[arg(long, value_name = "MACHINE", value_parser = str::parse::<Machine>)]
+    pub(crate) on: Option<Machine>,
 
     #[command(flatten)]
     pub(crate) building: Building,

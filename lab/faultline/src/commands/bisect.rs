@@ -8,9 +8,12 @@ use crate::arguments::bisect::{Bisect, Measure};
 use crate::failure::Failure;
 use crate::places;
 use faultline_experiment::lens::BuildsRequest;
+use faultline_experiment::{Places, hosts};
 use faultline_history::bisect::{BisectRequest, MeasureRequest, Wanted};
 use faultline_model::artefact::Artefact;
 use faultline_model::count::Count;
+use faultline_model::line_host::LineHost;
+use faultline_model::machine::Machine;
 use faultline_model::plan::PinPolicy;
 use faultline_model::relink::LayoutKind;
 use std::path::Path;
@@ -21,8 +24,8 @@ pub(crate) fn bisect(arguments: &Bisect, db: Option<&Path>) -> Result<ExitCode, 
     if conduct.output.is_some() {
         return Err(present::no_page());
     }
-    let request = request(arguments)?;
     let places = places::for_lens(conduct, &arguments.model, db)?;
+    let request = BisectRequest { on: host(arguments, &places)?, ..request(arguments)? };
     let concluded = measuring::conduct(conduct, &places, |lab| faultline_history::bisect::bisect(&request, lab))?;
     Ok(measuring::status(concluded.as_ref()))
 }
@@ -57,6 +60,28 @@ fn request(arguments: &Bisect) -> Result<BisectRequest, Failure> {
     })
 }
 
+/// The host over SSH on which time is measured, if one is named. Fails if it is none, if something else than the time of a program is measured, or if
+/// faultline.toml declares something impossible.
+fn host(arguments: &Bisect, places: &Places) -> Result<Option<LineHost>, Failure> {
+    let named = match &arguments.on {
+        None | Some(Machine::Host) => return Ok(None),
+        Some(Machine::Ssh(named)) => named,
+        Some(Machine::Qemu(_)) => {
+            return Err(Failure::usage(
+                "--on takes a host over SSH, for example `ssh:lab`",
+                "`--measure transfers` and `--measure instructions` count in guests; a kernel is `--image`",
+            ));
+        }
+    };
+    if arguments.measure != Measure::Time || arguments.kernel.image.is_some() {
+        return Err(Failure::usage(
+            "--on applies only to the time of programs",
+            "the lens counts in guests on this machine; kernels are installed on a host by `faultline history`",
+        ));
+    }
+    Ok(Some(hosts::of_search(named, places)?))
+}
+
 /// How random layouts are drawn. Fails if nothing about them is random.
 fn layout_kind(arguments: &Bisect) -> Result<LayoutKind, Failure> {
     let kind = LayoutKind { order: arguments.layout_order.into(), spacing: arguments.layout_spacing.into() };
@@ -79,7 +104,7 @@ fn measure(arguments: &Bisect) -> Result<MeasureRequest, Failure> {
     let (what, word) = match arguments.measure {
         Measure::Time if builds != BuildsRequest::default() => {
             return Err(Failure::usage(
-                "options of guests and of the modelled machine do not apply to time, which is measured on this host",
+                "options of guests and of the modelled machine do not apply to time",
                 "`--measure transfers` or `--measure instructions` counts in guests",
             ));
         }

@@ -11,6 +11,7 @@ use faultline_experiment::lens::BuildsRequest;
 use faultline_model::artefact::Artefact;
 use faultline_model::cell::TaskMode;
 use faultline_model::count::Count;
+use faultline_model::machine::Accelerator;
 use faultline_model::plan::PinPolicy;
 use faultline_model::recipe::Recipe;
 use kernel::ReleaseEntry;
@@ -63,6 +64,7 @@ pub(super) struct Entry {
     workloads: Option<Vec<String>>,
     mode: Option<TaskMode>,
     ops: Option<Number>,
+    accel: Option<Accelerator>,
     #[serde(default)]
     release: Vec<ReleaseEntry>,
     on: Option<String>,
@@ -315,7 +317,7 @@ impl Entry {
             ("kernel", self.kernel.is_some()),
         ];
         if let Some((key, _)) = of_lens.iter().find(|(_, is_given)| *is_given) {
-            return Err(format!("`{key}` does not apply to time, which is measured on this host"));
+            return Err(format!("`{key}` applies only to transfers and instructions"));
         }
         let pin = self.pin.unwrap_or(PinPolicy::Each);
         Ok(cpus.iter().map(|&tasks| MeasureRequest::Time { pin, tasks }).collect())

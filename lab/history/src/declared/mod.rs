@@ -306,10 +306,7 @@ mod tests {
                 "{prefix}`repeats` does not apply to transfers: with one seed counts are exact, and `seeds` takes the number of seeds"
             )
         );
-        assert_eq!(
-            wrong("whole = true\n"),
-            format!("{prefix}`whole` does not apply to time, which is measured on this host")
-        );
+        assert_eq!(wrong("whole = true\n"), format!("{prefix}`whole` applies only to transfers and instructions"));
         assert_eq!(wrong("commits = 9\n"), format!("{prefix}`commits` applies only to `pick = \"adaptive\"`"));
         assert_eq!(wrong("pick = 'adaptive'\ncommits = 0\n"), format!("{prefix}`commits` takes a number from 1"));
         assert!(wrong("cpus = []\n").starts_with(&format!("{prefix}`cpus` ")));

@@ -7,6 +7,7 @@ use faultline_experiment::lens::KernelsRequest;
 use faultline_history::bisect::MeasureRequest;
 use faultline_model::artefact::{Artefact, BuiltKernel};
 use faultline_model::count::Count;
+use faultline_model::machine::Accelerator;
 use faultline_model::recipe::Recipe;
 use std::path::{Component, Path};
 
@@ -24,6 +25,7 @@ pub(super) fn artefact(arguments: &Bisect) -> Result<Option<Artefact>, Failure> 
         ));
     }
     Ok(Some(Artefact::Kernel(Box::new(BuiltKernel {
+        accelerator: Accelerator::default(),
         image: image.clone(),
         vmlinux: kernel.vmlinux.clone(),
         workload: workload.clone(),
@@ -49,8 +51,8 @@ pub(super) fn measure(arguments: &Bisect) -> Result<MeasureRequest, Failure> {
     let what = match arguments.measure {
         Measure::Time => {
             return Err(Failure::usage(
-                "time does not apply to kernels, which are emulated",
-                "add `--measure transfers` or `--measure instructions`",
+                "the time of kernels is not measured here",
+                "add `--measure transfers` or `--measure instructions`; a subject of faultline.toml with `measure = \"time\"` boots them and measures time",
             ));
         }
         Measure::Instructions => Count::Instructions,
