@@ -241,7 +241,7 @@ pub struct HistorySteps {
     pub least_change: f64,
     /// The steps, in order.
     pub steps: Vec<HistoryStep>,
-    /// Number of the newest measured commits at which no step can be found yet.
+    /// Number of measured commits at which no step can be found yet: the newest ones, or those with too few seeds.
     pub unjudged: u32,
     /// Number of things that people said of changes that are not found any more.
     #[serde(default)]
@@ -256,6 +256,8 @@ pub enum StepBasis {
     Exact,
     /// Counts depend on their seed: the counts of a commit with several seeds are a sample, and neighbours are compared by samples.
     Seeds {
+        /// Fewest seeds with which a commit is compared with its neighbours.
+        needed: u32,
         /// Fewest seeds of a commit that was measured.
         fewest: u32,
         /// Most seeds of a commit.

@@ -107,7 +107,7 @@ fn exact() -> HistorySeries {
 
 /// The same with counts that depend on their seed.
 fn of_several_seeds() -> HistorySeries {
-    let basis = StepBasis::Seeds { fewest: 5, most: 6, no_step: 0.01, detectable: Some(0.12) };
+    let basis = StepBasis::Seeds { needed: 3, fewest: 5, most: 6, no_step: 0.01, detectable: Some(0.12) };
     HistorySeries { steps: HistorySteps { basis, ..exact().steps }, ..exact() }
 }
 

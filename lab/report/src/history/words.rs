@@ -211,7 +211,7 @@ fn steps(series: &HistorySeries) -> String {
                 schedules(series)
             )
         }
-        StepBasis::Seeds { fewest, most, no_step, detectable } => {
+        StepBasis::Seeds { fewest, most, no_step, detectable, .. } => {
             let seeds = if fewest == most { fewest.to_string() } else { format!("{fewest} to {most}") };
             let detectable = detectable.map_or_else(String::new, |least| {
                 format!(
@@ -259,13 +259,19 @@ fn schedules(series: &HistorySeries) -> &'static str {
 }
 
 fn unjudged(series: &HistorySeries) -> Option<String> {
-    let is_searched = !matches!(series.steps.basis, StepBasis::TooShort { .. });
-    (is_searched && series.steps.unjudged > 0).then(|| {
-        format!(
-            "At the newest {} measured commits no step can be found yet: that takes more commits after them.",
-            series.steps.unjudged
-        )
-    })
+    let number = series.steps.unjudged;
+    match series.steps.basis {
+        _ if number == 0 => None,
+        StepBasis::TooShort { .. } => None,
+        StepBasis::Seeds { needed, .. } => {
+            let commits =
+                if number == 1 { "1 measured commit".to_owned() } else { format!("{number} measured commits") };
+            Some(format!("At {commits} no step can be found: that takes counts with {needed} seeds or more."))
+        }
+        StepBasis::Exact | StepBasis::Noisy { .. } => Some(format!(
+            "At the newest {number} measured commits no step can be found yet: that takes more commits after them."
+        )),
+    }
 }
 
 /// Marks without their changes.

@@ -16,6 +16,9 @@ const INVENTED_PART: f64 = 10.0;
 /// It is firm if that is at most a further part.
 const FIRM_PART: f64 = 10.0;
 
+/// Fewest seeds with which a commit is compared with its neighbours.
+const FEWEST_COMPARED: u32 = 3;
+
 /// Least change that samples of counts are searched for.
 const LEAST_OF_SAMPLES: f64 = 0.001;
 
@@ -76,11 +79,11 @@ pub(super) fn steps_of_counts(
     of_changes(settings).checked()?;
     let least_change = settings.least_change;
     let depend_on_seed = counts.iter().any(|counts| !are_same(counts, CHANGE_LEAST));
-    let (basis, steps) = match depend_on_seed {
+    let (basis, steps, unjudged) = match depend_on_seed {
         true => by_samples(points, counts, settings),
-        false => (StepBasis::Exact, exact(&observations(points), least_change)),
+        false => (StepBasis::Exact, exact(&observations(points), least_change), 0),
     };
-    Ok(HistorySteps { basis, least_change, steps, unjudged: 0, unplaced: 0 })
+    Ok(HistorySteps { basis, least_change, steps, unjudged, unplaced: 0 })
 }
 
 /// The steps between points with noise. `measured_by`: positions of the commits that each run measured, ascending.
@@ -105,10 +108,16 @@ fn steps_of_times(
     }
 }
 
-/// Neighbours between which samples of counts have a step.
-fn by_samples(points: &[HistoryPoint], counts: &[Vec<f64>], settings: &StepSettings) -> (StepBasis, Vec<HistoryStep>) {
+/// Neighbours between which samples of counts have a step, and the number of commits whose samples are too small to tell: how much their counts vary would be taken
+/// from other commits, whose counts may vary much less.
+fn by_samples(
+    points: &[HistoryPoint],
+    counts: &[Vec<f64>],
+    settings: &StepSettings,
+) -> (StepBasis, Vec<HistoryStep>, u32) {
     let zero = for_zero(counts.iter().flatten().copied());
-    let measured: Vec<usize> = (0..points.len()).filter(|at| !counts[*at].is_empty()).collect();
+    let seeds = counts.iter().map(|counts| counts.len() as u32).filter(|seeds| *seeds > 0);
+    let measured: Vec<usize> = (0..points.len()).filter(|at| counts[*at].len() >= FEWEST_COMPARED as usize).collect();
     let logarithms = |at: &usize| counts[*at].iter().map(|count| count.max(zero).ln()).collect();
     let levels = sample_levels(&measured.iter().map(logarithms).collect::<Vec<Vec<f64>>>());
     let point = |i: usize| Point {
@@ -133,14 +142,14 @@ fn by_samples(points: &[HistoryPoint], counts: &[Vec<f64>], settings: &StepSetti
     }
     let deviation = |pair: &[SampleLevel]| DETECTABLE_DEVIATIONS * (pair[0].variance + pair[1].variance).sqrt();
     let detectable = levels.windows(2).map(deviation).reduce(f64::max);
-    let seeds = measured.iter().map(|at| counts[*at].len() as u32);
     let basis = StepBasis::Seeds {
+        needed: FEWEST_COMPARED,
         fewest: seeds.clone().min().unwrap_or(0),
-        most: seeds.max().unwrap_or(0),
+        most: seeds.clone().max().unwrap_or(0),
         no_step,
         detectable: detectable.map(|greatest| greatest.exp_m1().max(settings.least_change)),
     };
-    (basis, steps)
+    (basis, steps, (seeds.count() - measured.len()) as u32)
 }
 
 /// The commit whose build was executed for a point.
@@ -296,6 +305,23 @@ mod tests {
             let right = found.iter().filter(|found| places(found) == [(5, 6)]).count();
             assert!(right >= 45, "{spreads:?}: {right} of 50 are right");
         }
+    }
+
+    #[test]
+    fn commits_with_few_seeds_are_not_judged_by_the_variance_of_others() {
+        // The counts of the older half hardly vary; those of the newer half vary by a third, with one seed each.
+        let mut samples: Vec<Vec<f64>> = (0..6).map(|_| vec![47_900.0, 47_950.0, 47_980.0]).collect();
+        samples.extend([111.0, 84.0, 112.0, 53.0, 100.0].map(|count| vec![count]));
+        samples.push(vec![85.0, 105.0]);
+        let found = steps_of(&samples);
+        assert!(matches!(found.basis, StepBasis::Seeds { needed: 3, fewest: 1, most: 3, .. }), "{:?}", found.basis);
+        assert_eq!((found.steps.as_slice(), found.unjudged), (&[][..], 6));
+        // With enough seeds the step is found.
+        samples.truncate(6);
+        samples.extend((0..4).map(|_| vec![84.0, 112.0, 99.0]));
+        let found = steps_of(&samples);
+        let places: Vec<_> = found.steps.iter().map(|step| (step.after, step.by)).collect();
+        assert_eq!((places.as_slice(), found.unjudged), (&[(5, 6)][..], 0));
     }
 
     #[test]
