@@ -27,7 +27,7 @@ PAGE := lab/report/page
 FUZZ_SECONDS := 60
 API_SECONDS := 60
 
-.PHONY: build guest emulator kernel kernels lens run test check test-all test-api test-rust test-page test-workloads test-lens test-frames test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-examples test-guest test-bed test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-frames-lens-peers bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
+.PHONY: build guest emulator kernel kernels lens run test check test-all test-api test-rust test-page test-workloads test-lens test-frames test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-crate-releases test-examples test-guest test-bed test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-frames-lens-peers bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
 	needs-rust needs-build needs-test needs-lens needs-emulator needs-guest workloads
 
 # What each part needs: a command, and the packages that contain it. `make test` names all missing packages at once.
@@ -111,7 +111,7 @@ test-frames: needs-build
 	vm/frames/late.sh --if-possible target/miri
 	for example in kernel_start balloon buffer_pool; do $(CARGO) run --quiet --locked -p faultline-frames --example $$example || exit 1; done
 
-test: needs-test check test-rust test-lens test-repeats test-frames test-page test-workloads
+test: needs-test check test-rust test-lens test-repeats test-crate-releases test-frames test-page test-workloads
 
 fuzz: needs-test
 	checks/need.sh g++=g++
@@ -138,16 +138,21 @@ test-guest: needs-guest guest lens
 	$(CARGO) test --workspace --locked --no-fail-fast --bins --test guest --test history_kernels --test history_guest_host --test lens_kernel --test lens_repeats --test lens_program \
 		--test bisect_counted --test bisect_layouts --test lens_program_guest --test lens_callers --test lens_names --test lens_theory --test lens_real --test lens_machine --test lens -- --include-ignored --test-threads 1
 
+# The history of a crate's releases, cut down to three.
+test-crate-releases: build needs-guest guest lens
+	examples/crate-releases/run.sh $(FAULTLINE) 0.3.0 0.3.11 0.4.0
+
 # Small machines under the lens repeat themselves exactly, also on a busy host. Takes two minutes.
 test-repeats: needs-guest guest lens
 	$(CARGO) test --workspace --locked --test lens_repeats -- --include-ignored small
 
-# Histories of kernels. Builds a Linux tree in target/examples/linux-tree and boots some of its commits (ten minutes of CPU time the first time, 4 GB); fetches the
-# distribution's kernels of four ages (400 MB, once) and boots each three times. Started again, it goes on.
+# Histories of kernels and of a crate's releases. Builds a Linux tree in target/examples/linux-tree and boots some of its commits (half an hour of CPU time the first
+# time, 4 GB); fetches the distribution's kernels of four ages (400 MB, once) and boots each three times. Started again, it goes on.
 test-examples: build needs-guest guest lens
 	checks/need.sh linux-source-6.1 flex=flex bison=bison bc=bc libelf-dev libssl-dev cpio=cpio patch=patch xz=xz-utils python3=python3 git=git
 	examples/linux-tree/run.sh $(FAULTLINE)
 	examples/linux-releases/run.sh $(FAULTLINE)
+	examples/crate-releases/run.sh $(FAULTLINE)
 
 # Boots a kernel under the lens in the newest QEMU that the distribution has, unpacked with its libraries. Downloads 50 MB, once.
 test-newest-emulator: needs-guest guest lens

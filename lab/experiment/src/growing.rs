@@ -1,6 +1,7 @@
 //! A run whose plan grows while it goes on, because commits are built for it: a search along a line of commits, or a history. What was built and measured decides
-//! what is done next. Time is measured on this host or over SSH on another one; what the lens counts, in guests.
+//! what is done next. Time is measured on this host, over SSH on another one, or of kernels in guests; what the lens counts, in guests.
 
+use crate::booted::BootedKernels;
 use crate::conclusion::{Ended, Measured};
 use crate::database::MeasuringStore;
 use crate::error::Error;
@@ -31,7 +32,7 @@ use std::path::Path;
 pub struct GrowingRequest {
     /// What is measured, and how: a kind of run that builds commits.
     pub kind: RunKind,
-    /// Maximum number of blocks in which a commit is executed.
+    /// Maximum number of blocks in which a commit is executed, or of seeds with which it is counted.
     pub repeats: u32,
     /// Copies of the command that run at once; under the lens, threads of the command, for which the guest has CPUs.
     pub tasks: u32,
@@ -60,6 +61,8 @@ enum Bench {
     Host(ReadyTarget),
     /// What is installed on another host, which reboots.
     Installing(Box<InstallingHost>),
+    /// Kernels, each booted in a guest.
+    Booting(Box<BootedKernels>),
     /// Programs, in guests under the lens.
     Guests(Box<LensOfBuilds>),
     /// Kernels, in guests under the lens.
@@ -77,6 +80,7 @@ impl Bench {
                 let bench = Self::timed(settings, tasks, lab)?;
                 let workloads = match &bench {
                     Bench::Installing(host) => host.workloads().to_vec(),
+                    Bench::Booting(kernels) => kernels.workloads().to_vec(),
                     Bench::Host(ready) => ready.target.workloads().map_err(Error::target_as_usage)?,
                     Bench::Guests(_) | Bench::Kernels(_) => Vec::new(),
                 };
@@ -116,10 +120,16 @@ impl Bench {
     fn timed(settings: &Settings, tasks: u32, lab: &Lab<'_>) -> Result<Self, Error> {
         let line = settings.measured_line();
         let on = line.and_then(|line| line.on.as_ref());
-        if let (Some(on), Some(kernel)) = (on, line.and_then(|line| line.artefact.kernel()))
-            && let Some(release_file) = &on.release_file
-        {
-            return Ok(Bench::Installing(Box::new(InstallingHost::open(on, release_file, kernel, tasks, lab)?)));
+        if let Some(kernel) = line.and_then(|line| line.artefact.kernel()) {
+            match on.map(|on| (on, &on.release_file)) {
+                Some((on, Some(release_file))) => {
+                    let host = InstallingHost::open(on, release_file, kernel, tasks, lab)?;
+                    return Ok(Bench::Installing(Box::new(host)));
+                }
+                // No declaration asks for programs of a host that are kernels.
+                Some((_, None)) => {}
+                None => return Ok(Bench::Booting(Box::new(BootedKernels::open(kernel, tasks, lab)?))),
+            }
         }
         let machine = on.map_or(Machine::Host, |on| Machine::Ssh(on.host.clone()));
         Ok(Bench::Host(lab.machines.ready(&machine, lab.places, lab.stop)?))
@@ -134,7 +144,7 @@ impl Bench {
     ) -> Result<Option<CountingTarget>, Error> {
         let subject = resumable::subject(head, subject)?;
         let ready = match self {
-            Bench::Host(_) | Bench::Installing(_) => return Ok(None),
+            Bench::Host(_) | Bench::Installing(_) | Bench::Booting(_) => return Ok(None),
             Bench::Guests(lens) => lens.ready(subject, lens.is_whole(&head.subjects)?),
             Bench::Kernels(lens) => lens.ready(subject, lab),
         };
@@ -148,6 +158,7 @@ impl Bench {
         let facts = match self {
             Bench::Host(ready) => ready.target.facts(),
             Bench::Installing(host) => host.facts(),
+            Bench::Booting(kernels) => kernels.facts(),
             Bench::Guests(lens) => lens.facts(),
             Bench::Kernels(lens) => lens.facts(),
         };
@@ -185,6 +196,7 @@ impl GrowingRun {
             size: None,
             kind: request.kind.clone(),
         };
+        check_seeds(&settings)?;
         let (bench, workloads) = Bench::begin(&settings, request.tasks, lab)?;
         let mut database = MeasuringStore::open_or_create(lab.places)?;
         let session = bench.session(lab.clock);
@@ -233,6 +245,7 @@ impl GrowingRun {
             }
             Bench::Host(_) => Ok(Ok(Machine::Host)),
             Bench::Installing(host) => Ok(host.machine(directory)),
+            Bench::Booting(kernels) => Ok(kernels.machine(directory)),
             Bench::Guests(lens) => lens.machine(artefact.command(), directory),
             Bench::Kernels(lens) => Ok(lens.machine(directory, lab)),
         }
@@ -242,7 +255,7 @@ impl GrowingRun {
     pub fn add_subject(&mut self, subject: &Subject) -> Result<(), Error> {
         let index = SubjectIndex(self.record.subjects.len() as u32);
         let is_built = subject.build == Some(BuildResult::Built);
-        let items = if is_built { self.items(&[vec![index]]) } else { Vec::new() };
+        let items = if is_built { self.items(&[(0, vec![index])]) } else { Vec::new() };
         self.extend(std::slice::from_ref(subject), items)
     }
 
@@ -251,33 +264,42 @@ impl GrowingRun {
         self.extend(std::slice::from_ref(subject), Vec::new())
     }
 
-    /// Plans further blocks, each of which executes these subjects once, in random order. Fails if the database cannot be written.
+    /// Plans further blocks, each of which executes these subjects once, in random order; under the lens with the run's seed. Fails if the database cannot be written.
     pub fn plan(&mut self, blocks: &[Vec<SubjectIndex>]) -> Result<(), Error> {
-        let items = self.items(blocks);
+        let blocks: Vec<_> = blocks.iter().map(|subjects| (0, subjects.clone())).collect();
+        self.count(&blocks)
+    }
+
+    /// Plans further blocks, each of which counts these subjects once with the run's seed plus a number. Fails if the database cannot be written.
+    pub fn count(&mut self, seeds: &[(u32, Vec<SubjectIndex>)]) -> Result<(), Error> {
+        let items = self.items(seeds);
         self.extend(&[], items)
     }
 
-    /// The items of further blocks.
-    fn items(&self, blocks: &[Vec<SubjectIndex>]) -> Vec<PlanItem> {
+    /// The items of further blocks, each with the number that is added to the seed of guests.
+    fn items(&self, blocks: &[(u32, Vec<SubjectIndex>)]) -> Vec<PlanItem> {
         let planned = self.record.plan.last();
         let (mut ordinal, mut block) = planned.map_or((0, 0), |last| (last.ordinal + 1, last.block + 1));
         let settings = &self.record.settings;
         let tasks = settings.cpus.first().copied().unwrap_or(1);
         let mut items = Vec::new();
-        for subjects in blocks {
+        for (number, subjects) in blocks {
+            let seed = settings.seed + u64::from(*number);
             items.extend(match &self.bench {
                 Bench::Host(_) => block_of_commands(subjects, tasks, block, ordinal, settings.seed),
                 Bench::Installing(host) => {
                     let cell = Cell { case: host.case().clone(), tasks };
                     block_of_cell(subjects, (&cell, Some(host.timing())), (block, ordinal), settings.seed)
                 }
+                Bench::Booting(kernels) => {
+                    let cell = Cell { case: kernels.case().clone(), tasks };
+                    block_of_cell(subjects, (&cell, Some(kernels.timing())), (block, ordinal), settings.seed)
+                }
                 Bench::Guests(_) => {
                     let name = settings.measured_line().map_or("", MeasuredLine::program_name);
-                    block_of_programs(subjects, (name, tasks), (block, ordinal), settings.seed)
+                    block_of_programs(subjects, (name, tasks), (block, ordinal), seed)
                 }
-                Bench::Kernels(lens) => {
-                    block_of_kernels(subjects, (lens.case(), tasks), (block, ordinal), settings.seed)
-                }
+                Bench::Kernels(lens) => block_of_kernels(subjects, (lens.case(), tasks), (block, ordinal), seed),
             });
             ordinal += subjects.len() as u32;
             block += 1;
@@ -337,11 +359,18 @@ impl GrowingRun {
             let (store, head) = (&mut self.database.store, &self.record.head);
             return measure_installed(store, head, host, (&self.missing, self.limit_ms), lab);
         }
+        if let Bench::Booting(kernels) = &mut self.bench {
+            let (store, head) = (&mut self.database.store, &self.record.head);
+            return measure_booted(store, head, kernels, (&self.missing, self.limit_ms), lab);
+        }
         let (store, head) = (&mut self.database.store, &self.record.head);
         if let Bench::Host(ready) = &self.bench {
             return stretch(store, head, (ready.target.as_ref(), None), (&self.missing, self.limit_ms), lab);
         }
-        for items in self.missing.chunk_by(|x, y| x.subject == y.subject) {
+        // A guest is made ready once for all executions of a subject. Counts do not depend on the order.
+        let mut missing = self.missing.clone();
+        missing.sort_by_key(|item| item.subject);
+        for items in missing.chunk_by(|x, y| x.subject == y.subject) {
             let Some((target, naming)) = self.bench.counting(head, items[0].subject, lab)? else {
                 return Ok(Stretched::Stopped);
             };
@@ -369,6 +398,19 @@ impl GrowingRun {
     }
 }
 
+/// Fails if a seed of the run is more than every reader of JSON and SQL can hold. Steps are confirmed with as many further seeds as searches have.
+fn check_seeds(settings: &Settings) -> Result<(), Error> {
+    let number = 2 * u64::from(settings.repeats);
+    let is_held = settings.seed.checked_add(number).is_some_and(|last| last <= i64::MAX as u64);
+    if counted(settings).is_none() || is_held {
+        return Ok(());
+    }
+    Err(Error::usage(
+        format!("there are no {number} seeds from {}", settings.seed),
+        format!("each execution of a commit may have the next number, and the last must be at most {}", i64::MAX),
+    ))
+}
+
 /// Installs what each item measures, and measures it. Fails if the host is lost, or if the database cannot be written.
 fn measure_installed(
     store: &mut Store,
@@ -386,6 +428,28 @@ fn measure_installed(
         };
         match stretch(store, head, (target, None), (std::slice::from_ref(item), limit_ms), lab)? {
             Stretched::ToTheEnd => host.measured(),
+            ended => return Ok(ended),
+        }
+    }
+    Ok(Stretched::ToTheEnd)
+}
+
+/// Boots the kernel that each item measures, and measures it. Fails if the database cannot be written.
+fn measure_booted(
+    store: &mut Store,
+    head: &RunHead,
+    kernels: &mut BootedKernels,
+    (items, limit_ms): (&[PlanItem], Option<u64>),
+    lab: &mut Lab<'_>,
+) -> Result<Stretched, Error> {
+    for item in items {
+        let subject = resumable::subject(head, item.subject)?;
+        let target = match kernels.ready(item.subject, subject, lab) {
+            Err(error) if error == Error::stopped() => return Ok(Stretched::Stopped),
+            ready => ready?,
+        };
+        match stretch(store, head, (target, None), (std::slice::from_ref(item), limit_ms), lab)? {
+            Stretched::ToTheEnd => {}
             ended => return Ok(ended),
         }
     }

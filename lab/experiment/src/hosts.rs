@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::places::Places;
 use crate::settings_file::{self, Table, USUAL_FILE};
+use faultline_model::line_host::LineHost;
 use faultline_model::machine::{HostControl, SshHost};
 use faultline_targets::ssh;
 use serde::Deserialize;
@@ -87,6 +88,42 @@ impl Hosts {
     pub fn named(&self, host: &SshHost) -> Option<&DeclaredHost> {
         self.0.get(host.host()).filter(|_| host.is_bare_name())
     }
+}
+
+impl DeclaredHost {
+    /// A host that no file declares: nothing but a reboot can be done to it.
+    fn undeclared(host: SshHost) -> Self {
+        let control = HostControl {
+            install: Vec::new(),
+            reboot: USUAL_REBOOT.map(str::to_owned).into(),
+            power_cycle: Vec::new(),
+            directory: PathBuf::new(),
+            back_limit: USUAL_BACK_LIMIT,
+        };
+        DeclaredHost { host, control }
+    }
+
+    /// The host on which a line of commits is measured. Its paths are whole, because a resume may begin in another directory. `named`: as it was asked for;
+    /// `directory`: where its commands run if nothing else is declared. Fails if there is no current directory.
+    pub fn of_line(self, named: &SshHost, directory: &Path) -> std::io::Result<LineHost> {
+        let DeclaredHost { mut host, mut control } = self;
+        host.identity = host.identity.map(std::path::absolute).transpose()?;
+        host.config = host.config.map(std::path::absolute).transpose()?;
+        let declared = Some(control.directory).filter(|declared| !declared.as_os_str().is_empty());
+        control.directory = std::path::absolute(declared.unwrap_or_else(|| directory.to_owned()))?;
+        Ok(LineHost { name: named.host().to_owned(), host, control, release_file: None })
+    }
+}
+
+/// The host on which a search measures: what `faultline.toml` declares, or where it is. Fails if the file cannot be read, or declares something impossible.
+pub fn of_search(named: &SshHost, places: &Places) -> Result<LineHost, Error> {
+    let declared = match named.is_bare_name() {
+        true => Hosts::read(places)?.named(named).cloned(),
+        false => None,
+    };
+    let host = declared.unwrap_or_else(|| DeclaredHost::undeclared(named.clone()));
+    host.of_line(named, Path::new("."))
+        .map_err(|error| Error::failed(format!("there is no current directory: {error}"), "go to one"))
 }
 
 impl Entry {

@@ -4,6 +4,7 @@
 //! a clock, a stop flag, and an [`Observer`]. It gets back one conclusion ([`Measured`], [`Conclusion`]) and shows it. Nothing here prints,
 //! handles signals, or knows a terminal; notices and errors are data ([`Notice`], [`Error`]).
 
+mod booted;
 mod check;
 mod command_words;
 mod commit_comparison;

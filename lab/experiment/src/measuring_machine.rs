@@ -4,16 +4,19 @@ use crate::error::Error;
 use crate::installed::without_kernel;
 use crate::lab::Lab;
 use crate::lens::programs_of;
-use faultline_model::artefact::Artefact;
+use crate::target::emulator_version;
+use faultline_model::artefact::{Artefact, BuiltKernel};
 use faultline_model::facts::Facts;
 use faultline_model::line_host::LineHost;
 use faultline_model::machine::Machine;
 use faultline_model::plan::LineMeasure;
+use faultline_targets::Target;
 
 /// What measures commits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MeasuringMachine {
-    /// What tells it apart: values of another one are not comparable. For time, this host and its CPUs; for counts, which no host changes, the
+    /// What tells it apart: values of another one are not comparable. For time, the host and its CPUs, and in guests also the
+    /// emulator and the programs that kernels run; for counts, which no host changes, the
     /// emulator, and the programs that kernels run.
     pub name: String,
     /// Facts of the host on which time is measured; `None` of counts.
@@ -29,10 +32,12 @@ pub fn measuring_machine(
 ) -> Result<MeasuringMachine, Error> {
     match measure {
         LineMeasure::Timed(_) => {
+            if let (None, Some(kernel)) = (on, artefact.kernel()) {
+                return guests(kernel, lab);
+            }
             let machine = on.map_or(Machine::Host, |on| Machine::Ssh(on.host.clone()));
             let facts = lab.machines.ready(&machine, lab.places, lab.stop)?.target.facts();
-            let known = ["host.name", "cpu.model"].map(|key| facts.get_text(key).map(str::to_owned));
-            let name = known.into_iter().flatten().collect::<Vec<_>>().join(", ");
+            let name = host_and_cpus(&facts).join(", ");
             // A kernel that is installed belongs to its commit.
             let is_installed = on.is_some_and(LineHost::is_installed);
             let facts = if is_installed { without_kernel(facts) } else { facts };
@@ -47,4 +52,17 @@ pub fn measuring_machine(
             Ok(MeasuringMachine { name, facts: None })
         }
     }
+}
+
+/// Guests on this host, in which time is measured.
+fn guests(kernel: &BuiltKernel, lab: &Lab<'_>) -> Result<MeasuringMachine, Error> {
+    let facts = lab.places.bare_host().facts();
+    let mut name = host_and_cpus(&facts);
+    name.extend([emulator_version(lab.places)?, programs_of(kernel, lab.places)?]);
+    Ok(MeasuringMachine { name: name.join(", "), facts: Some(facts) })
+}
+
+/// The name of a host, and what its CPUs are.
+fn host_and_cpus(facts: &Facts) -> Vec<String> {
+    ["host.name", "cpu.model"].into_iter().filter_map(|key| facts.get_text(key).map(str::to_owned)).collect()
 }

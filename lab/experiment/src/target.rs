@@ -152,6 +152,12 @@ pub(crate) fn memory_bytes(target: &dyn Target) -> Option<u64> {
     target.facts().get_count("memory.total_bytes").and_then(|bytes| u64::try_from(bytes).ok())
 }
 
+/// The version of the emulator of guests, as it prints it. Fails if there is none.
+pub(crate) fn emulator_version(places: &Places) -> Result<String, Error> {
+    let emulator = Emulator::find(places.emulator.as_deref()).map_err(Error::target_as_usage)?;
+    Ok(emulator.version().to_owned())
+}
+
 /// A guest; its kernel's path is saved in full.
 fn qemu(guest: &Guest, places: &Places, stop: &StopFlag) -> Result<ReadyTarget<dyn Target + Sync>, Error> {
     let emulator = Emulator::find(places.emulator.as_deref()).map_err(Error::target_as_usage)?;

@@ -2,8 +2,11 @@
 
 mod lab;
 
+use faultline_model::record::Attempt;
+use faultline_model::reverted::RevertResult;
+use faultline_model::subject::{BuildResult, Subject};
 use lab::repository::{Repository, git};
-use lab::{assert_refused, await_that, kill};
+use lab::{Lab, assert_refused, await_boot, await_that, kill};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -248,8 +251,8 @@ fn a_search_is_not_resumed_with_another_compiler() {
     assert_eq!(candidates(&repository.json(&output)), [[repository.commits[3].as_str()]], "{}", said(&output));
 }
 
-#[test]
-fn the_revert_of_each_commit_is_measured_on_top_of_the_newest() {
+/// Seven commits of which two make the program slower; the revert of the later one does not apply to the newest.
+fn with_two_steps() -> Repository {
     let mut repository = Repository::new();
     repository.write_programs(&[("build", "#!/bin/sh\ncat a b >prog && chmod +x prog\n")]);
     for number in 0..7 {
@@ -259,6 +262,58 @@ fn the_revert_of_each_commit_is_measured_on_top_of_the_newest() {
         repository.write(&[("a", &a), ("b", &b), (&format!("note {number}"), "")]);
         repository.commit_all(&format!("commit {number}"));
     }
+    repository
+}
+
+/// Whether a revert was built in the first run, and executed so often.
+fn is_reverted(lab: &Lab, executions: usize) -> bool {
+    if lab.attempts().is_none_or(|attempts| attempts == 0) {
+        return false;
+    }
+    let record = lab.record(1);
+    let is_revert =
+        |subject: &Subject| matches!(&subject.build, Some(BuildResult::Reverted { result: RevertResult::Built, .. }));
+    let Some(index) = record.subjects.iter().position(is_revert) else { return false };
+    let is_of_it = |attempt: &&Attempt| {
+        record.plan.iter().any(|item| item.ordinal == attempt.ordinal && item.subject.at() == index)
+    };
+    record.attempts.iter().filter(is_of_it).count() >= executions
+}
+
+#[test]
+fn a_search_that_is_killed_amid_its_reverts_ends_as_one_that_was_not() {
+    let repository = with_two_steps();
+    let resume = || {
+        let mut resume = repository.lab.command(&["resume", "--quiet", "--format", "json"]);
+        resume.env("XDG_CACHE_HOME", repository.lab.path("cache"));
+        resume
+    };
+    let mut killed = repository.bisect(&["--revert", "--least", "10%", "HEAD~6", "HEAD"]);
+    // Once when the revert is built, and twice while it is measured.
+    for executions in [0, 1, 4] {
+        let child = killed.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        await_boot("the revert", || is_reverted(&repository.lab, executions));
+        kill(child);
+        killed = resume();
+    }
+    let found = repository.json(&killed.stdout(Stdio::piped()).output().unwrap());
+    let expected = [[repository.commits[2].as_str()], [repository.commits[4].as_str()]];
+    assert_eq!(candidates(&found), expected, "{found:#}");
+    let confirmed = found["steps"].as_array().unwrap().iter().filter(|step| step["confirmed"] == true);
+    let outcomes: Vec<&Value> = confirmed.map(|step| &step["reverted"]["outcome"]).collect();
+    assert_eq!(outcomes, ["measured", "conflict"], "{found:#}");
+    let record = repository.lab.record(1);
+    let mut names: Vec<&str> = record.subjects.iter().map(|subject| subject.name.as_str()).collect();
+    let subjects = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), subjects, "nothing was built twice");
+    repository.lab.assert_nothing_left();
+}
+
+#[test]
+fn the_revert_of_each_commit_is_measured_on_top_of_the_newest() {
+    let repository = with_two_steps();
     let newest = repository.commits[6].as_str();
     let output =
         repository.bisect(&["--format", "json", "--revert", "--least", "10%", "HEAD~6", "HEAD"]).output().unwrap();

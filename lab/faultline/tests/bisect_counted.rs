@@ -37,6 +37,41 @@ int main(void)
 
 const MAKEFILE: &str = "counters: counters.c\n\tcc -O1 -g -pthread -o counters counters.c\n";
 
+/// Four threads that wait for one lock. What it guards has as many lines as a commit says; each commit also waits longer between two turns, which shifts when
+/// threads meet.
+const CONTENDED: &str = r"
+#include <pthread.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+static alignas(64) atomic_int lock;
+static alignas(64) volatile long guarded[64];
+static void *work(void *argument)
+{
+    for (int i = 0; i < 600; i++) {
+        while (atomic_exchange(&lock, 1))
+            ;
+        for (int line = 0; line < @LINES@; line++)
+            guarded[8 * line]++;
+        atomic_store(&lock, 0);
+        for (volatile int rest = 0; rest < 20 + @REST@ + i % 7; rest++)
+            ;
+    }
+    return argument;
+}
+int main(void)
+{
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], 0, work, 0);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], 0);
+    return 0;
+}
+";
+
+/// The commit that has the lock guard six lines instead of one.
+const WIDENED: usize = 3;
+
 /// The commit that doubles the work, the one that does not compile, and the one that puts the counters on one line.
 const DOUBLED: usize = 2;
 const BROKEN: usize = 4;
@@ -67,9 +102,9 @@ impl Repository {
         command
     }
 
-    /// The one command that a user types in the clone.
+    /// The one command that a user types in the clone, for counts of one schedule.
     fn bisect(&self, measure: &str, more: &[&str]) -> Command {
-        let threads = ["--threads", "2"];
+        let threads = ["--threads", "2", "--seeds", "1"];
         let command = ["bisect", "HEAD~9", "HEAD", "--build", "make", "--measure", measure, "--quiet"];
         self.command(&[&command[..], &threads, more, &["--", "./counters"]].concat())
     }
@@ -142,6 +177,49 @@ fn instructions_name_the_commit_that_doubled_the_work_also_after_a_kill() {
     repository.lab.assert_nothing_left();
 }
 
+/// Counts of a contended program depend on the seed, and each commit moves them: two seeds show that, and the search then takes several.
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn the_commit_that_widened_a_lock_is_named_though_each_commit_shifts_the_schedule() {
+    let mut repository = Repository::new();
+    for number in 0..6 {
+        let lines = if number < WIDENED { "1" } else { "6" };
+        let text = CONTENDED.replace("@LINES@", lines).replace("@REST@", &number.to_string());
+        repository.write(&[("counters.c", &text), ("Makefile", MAKEFILE)]);
+        repository.commit_all(&format!("commit {number}"));
+    }
+    let bisect = |more: &[&str]| {
+        let words =
+            ["bisect", "HEAD~5", "HEAD", "--build", "make", "--measure", "transfers", "--threads", "4", "--quiet"];
+        let output = repository
+            .command(&[&words[..], more, &["--format", "json", "--", "./counters"]].concat())
+            .output()
+            .unwrap();
+        assert_status(&output, 0);
+        output
+    };
+    let found = json(&bisect(&["--least", "30%"]));
+    assert_eq!(found["ends_show"], "seeds", "{found:#}");
+    let [step] = &found["steps"].as_array().unwrap()[..] else { panic!("{found:#}") };
+    let [commit] = &found["commits"][0]["candidates"].as_array().unwrap()[..] else { panic!("{found:#}") };
+    assert_eq!(commit["id"].as_str().unwrap(), repository.commits[WIDENED]);
+    assert!(step["confirmed"].as_bool().unwrap() && step["values"].is_null(), "{step:#}");
+    let record = repository.lab.record(1);
+    let seeds: Vec<u64> = record.plan.iter().filter_map(|item| item.seed).collect();
+    assert!(seeds.iter().any(|seed| *seed > 2) && seeds.contains(&1), "{seeds:?}");
+    let shown = stdout(&repository.lab.run(&["show"])).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("Counts depend on the seed, so each commit was executed"), "{shown}");
+
+    // With one seed it says that it is one schedule.
+    bisect(&["--least", "30%", "--seeds", "1"]);
+    let shown = stdout(&repository.lab.run(&["show"])).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        shown.contains("executed once under the lens, with the seed 1. Its count is exact, and that of one schedule"),
+        "{shown}"
+    );
+    repository.lab.assert_nothing_left();
+}
+
 #[test]
 fn options_that_do_not_apply_are_refused() {
     let lab = Lab::new();
@@ -153,5 +231,12 @@ fn options_that_do_not_apply_are_refused() {
     refused(&["--sockets", "2"], "options of guests and of the modelled machine do not apply to time");
     refused(&["--measure", "transfers", "--repeats", "9"], "--repeats does not apply to transfers");
     refused(&["--measure", "instructions", "--tasks", "2"], "--tasks does not apply to instructions");
+    refused(&["--seeds", "9"], "--seeds does not apply to time");
+    refused(&["--image", "bzImage", "--workload", "zero_fill:base"], "cannot be used with");
+    refused(&["--measure", "transfers", "--seeds", "3"], "1, or 8 to 1000");
+    refused(
+        &["--measure", "transfers", "--seed", "9223372036854775807"],
+        "there are no 24 seeds from 9223372036854775807",
+    );
     assert!(!lab.db().exists());
 }

@@ -111,6 +111,23 @@ fn an_example_is_written_once_and_is_right() {
 }
 
 #[test]
+fn commits_that_were_rewritten_and_pruned_are_forgotten() {
+    let mut repository = Repository::on_branch();
+    (0..3).for_each(|_| repository.commit(10, true));
+    repository.declare("");
+    assert_eq!(repository.run(&["run", "--quiet"]).status.code(), Some(0));
+    let path = repository.path();
+    git(&path, &["commit", "--quiet", "--amend", "--message", "rewritten"]);
+    git(&path, &["reflog", "expire", "--expire=now", "--all"]);
+    git(&path, &["gc", "--quiet", "--prune=now"]);
+    let again = repository.run(&["run", "--quiet"]);
+    assert_eq!(again.status.code(), Some(0), "{}", said(&again));
+    assert_eq!(repository.results(), ["measured"; 3]);
+    let newest = git(&path, &["rev-parse", "HEAD"]);
+    assert_ne!(newest.trim(), repository.commits[2]);
+}
+
+#[test]
 fn a_file_that_is_wrong_is_refused_with_its_line() {
     let repository = Repository::on_branch();
     let file = repository.lab.path("faultline.toml");
@@ -622,6 +639,7 @@ mod generated {
             wanted: (0..commits).collect(),
             machine: "here".to_owned(),
             order: CommitOrder::Line,
+            seeds_by_ends: false,
         };
         let kind = RunKind::History(Box::new(history));
         Settings { cpus: vec![tasks], repeats: REPEATS, seed: 1, limit_ms: None, size: None, kind }

@@ -115,6 +115,34 @@ fn a_step_is_searched_on_the_host() {
 }
 
 #[test]
+fn a_search_between_two_commits_measures_on_a_named_host() {
+    let repository = programs(&[[30; 4], [300; 4]].concat());
+    let server = Server::start(&repository.lab);
+    declare(&repository, &server, &PROGRAM);
+    let (old, new) = (&repository.commits[0], &repository.commits[7]);
+    let bisect = |more: &[&str]| {
+        let words = ["bisect", old, new, "--repository", "repository", "--work", "search", "--quiet"];
+        let build = ["--build", "./build", "--keep", "prog", "--keep", "data dir", "--", "./prog"];
+        run(&repository, &[&words[..], more, &build].concat())
+    };
+    assert_refused(&bisect(&["--on", "qemu"]), 2, "--on takes a host over SSH");
+    assert_refused(
+        &bisect(&["--on", "ssh:lab", "--measure", "transfers"]),
+        2,
+        "--on applies only to the time of programs",
+    );
+    assert!(!repository.lab.db().exists());
+
+    let found = bisect(&["--on", "ssh:lab"]);
+    assert_ends(&found, 0);
+    assert!(stdout(&found).contains(&repository.commits[4][..12]), "{}", stdout(&found));
+    let record = repository.lab.record(1);
+    let machines = record.head.subjects.iter().map(|subject| subject.machine.to_string());
+    assert!(machines.clone().count() > 1 && machines.clone().all(|machine| machine.starts_with("ssh:")));
+    assert_eq!(server.left(), Vec::<String>::new());
+}
+
+#[test]
 fn a_run_goes_on_after_its_connection_was_cut_and_after_a_kill() {
     let repository = programs(&[100, 100]);
     let mut server = Server::start(&repository.lab);

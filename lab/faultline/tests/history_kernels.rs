@@ -19,7 +19,7 @@ const WORKLOAD: &str = "zero_fill:base";
 
 /// What is asked of it, in faultline.toml and as options.
 const KEYS: &str =
-    "workloads = [\"zero_fill:base\"]\nmode = \"thread\"\nops = 64\ncpus = [2]\nseed = 3\nwork = \"work\"\n";
+    "workloads = [\"zero_fill:base\"]\nmode = \"thread\"\nops = 64\ncpus = [2]\nseed = 3\nseeds = 1\nwork = \"work\"\n";
 const OPTIONS: [&str; 8] = ["--mode", "thread", "--ops", "64", "--cpus", "2", "--seed", "3"];
 
 fn declare(lab: &Lab, text: &str) {
@@ -130,6 +130,92 @@ fn releases_have_the_counts_of_lens_kernel_and_failures_are_results() {
     lab.assert_nothing_left();
 }
 
+#[test]
+fn the_time_of_kernels_is_measured_in_guests() {
+    let lab = Lab::new();
+    let kernel = fs::read(lab::guest::kernel().path).unwrap();
+    fs::write(lab.path("first"), &kernel).unwrap();
+    fs::write(lab.path("broken"), broken(&kernel)).unwrap();
+    let releases = [release("6.1.0-1", 1, "first"), release("6.1.0-2", 2, "broken")].concat();
+    let keys = "workloads = [\"zero_fill:base\"]\nmeasure = \"time\"\nrepeats = 2\n";
+    let subject = |more: &str| declare(&lab, &format!("[subject.linux]\n{keys}{more}{releases}"));
+
+    for (more, problem) in [
+        ("ops = 64\n", "`ops` applies only to transfers and instructions"),
+        ("seeds = 2\n", "`seeds` applies only to instructions and transfers"),
+        ("pin = \"none\"\n", "`pin` does not apply to kernels: `workloads` run in guests"),
+        ("accel = \"fast\"\n", "unknown variant `fast`"),
+    ] {
+        subject(more);
+        assert_refused(&history(&lab, &["run"]), 2, problem);
+    }
+    subject("accel = \"tcg\"\n");
+    assert_status(&history(&lab, &["run", "--quiet"]), 0);
+
+    let series = series(&lab);
+    let PointResult::Measured { estimate, .. } = &series.points[0].result else { panic!("{:?}", series.points[0]) };
+    // A page is zeroed in more than ten nanoseconds and less than ten milliseconds on any machine that tests run on.
+    assert!((1e-8..1e-2).contains(&estimate.median) && estimate.n == 2, "{estimate:?}");
+    assert_eq!(why(&series, "6.1.0-2"), Some(Unusable::Boot));
+    assert_eq!((series.unit.as_str(), series.counted), ("s", None));
+    let again = history(&lab, &["run", "--quiet"]);
+    assert!(stderr(&again).contains("each of the 2 picked commits has a result"), "{}", stderr(&again));
+    lab.assert_nothing_left();
+}
+
+/// `faultline bisect` over all commits of a repository, with the kernels that their builds leave.
+fn bisect(repository: &Repository, more: &[&str]) -> Output {
+    let words = ["bisect", &repository.commits[0], "HEAD", "--repository", "repository", "--work", "search", "--quiet"];
+    command(&repository.lab, &[&words[..], &["--build", "./build"], more].concat()).output().unwrap()
+}
+
+/// Five commits, of which one leaves no image, one an image that does not boot, and one a kernel whose workload is another.
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn a_search_skips_kernels_that_do_not_build_or_boot() {
+    let image = lab::guest::kernel().path;
+    let kernels = Lab::new();
+    fs::write(kernels.path("broken"), broken(&fs::read(&image).unwrap())).unwrap();
+    // The same kernel with a byte more is another file, and counts the same.
+    let longer = [fs::read(&image).unwrap(), vec![0; 16]].concat();
+    fs::write(kernels.path("longer"), longer).unwrap();
+    let (broken, longer) = (kernels.path("broken"), kernels.path("longer"));
+    let repository = of_kernels(&[&image, &longer, Path::new("/nowhere"), &broken, &image]);
+    let of_kernel = ["--image", "boot/bzImage", "--workload", WORKLOAD, "--measure", "transfers", "--seeds", "1"];
+    let found = bisect(&repository, &[&of_kernel[..], &OPTIONS, &["--thorough", "--format", "json"]].concat());
+    assert_status(&found, 0);
+    let found: serde_json::Value = serde_json::from_slice(&found.stdout).unwrap();
+    assert!(found["steps"].as_array().unwrap().is_empty() && found["finished"].as_bool().unwrap(), "{found:#}");
+    let record = repository.lab.record(1);
+    let kept = Path::new(record.subjects[0].setup.directory.as_deref().unwrap());
+    assert!(kept.join("boot/bzImage").is_file() && !kept.join("build").exists(), "only the image is kept");
+
+    // An end that does not boot is told.
+    let repository = of_kernels(&[&image, &broken]);
+    let told = bisect(&repository, &[&of_kernel[..], &OPTIONS].concat());
+    assert_status(&told, 1);
+    assert!(stdout(&told).contains("Not searched: 1 commits after"), "{}", stdout(&told));
+    repository.lab.assert_nothing_left();
+}
+
+#[test]
+fn a_search_of_kernels_says_what_does_not_apply() {
+    let lab = Lab::new();
+    let refused = |options: &[&str], problem: &str| {
+        let words = ["bisect", "HEAD~1", "HEAD", "--image", "boot/bzImage"];
+        assert_refused(&lab.run(&[&words[..], options].concat()), 2, problem);
+    };
+    let workload = ["--workload", WORKLOAD];
+    let with = |options: &[&'static str]| [&workload[..], options].concat();
+    refused(&[], "--workload");
+    refused(&workload, "the time of kernels is not measured here");
+    refused(&with(&["--measure", "transfers", "--threads", "2"]), "--threads does not apply to kernels");
+    refused(&with(&["--measure", "transfers", "--layouts", "8"]), "--layouts does not apply to kernels");
+    refused(&with(&["--measure", "transfers", "--vmlinux", "../x"]), "'../x' is no path below the top of a build");
+    refused(&with(&["--measure", "transfers", "--", "./x"]), "cannot be used with");
+    assert!(!lab.db().exists());
+}
+
 /// A repository whose build copies the image that a file names.
 fn of_kernels(images: &[&Path]) -> Repository {
     let mut repository = Repository::new();
@@ -188,11 +274,15 @@ fn what_can_not_be_counted_is_refused() {
     refused("workloads = [\"zero_fill:base\"]", &[one.clone(), one.clone()].concat(), "there are two releases '1'");
     refused("workloads = [\"zero_fill:base\"]\nbranch = \"main\"", &one, "`branch` does not apply to releases");
     refused(
-        "workloads = [\"zero_fill:base\"]\nmeasure = \"time\"",
+        "workloads = [\"zero_fill:base\"]\naccel = \"kvm\"",
         &one,
-        "`measure = \"time\"` does not apply to kernels",
+        "`accel` applies only to kernels whose time is measured in guests",
     );
-    refused("workloads = [\"zero_fill:base\"]\nrepeats = 3", &one, "`repeats` does not apply to kernels");
+    refused(
+        "workloads = [\"zero_fill:base\"]\nrepeats = 3",
+        &one,
+        "`repeats` does not apply to kernels: `workloads` run in a guest, with as many seeds as `seeds` says",
+    );
     refused("workloads = [\"zero_fill\"]", &one, "`workloads` takes NAME:VARIANT, each once, not 'zero_fill'");
     refused("", &one, "`workloads` takes the workloads that run on the kernel");
     refused("workloads = [\"zero_fill:base\"]\ncommand = \"./x\"", "", "`workloads` belongs to a kernel");

@@ -78,6 +78,12 @@ pub struct Wanted {
 /// Maximum number of executions of a commit, unless another is asked for.
 const USUAL_REPEATS: u32 = 60;
 
+/// Maximum number of seeds of a commit, unless another is asked for.
+pub(crate) const USUAL_SEEDS: u32 = 12;
+
+/// Fewest seeds with which counts that depend on the seed can be told apart: fewer cannot confirm a step.
+pub const FEWEST_SEEDS: u32 = 8;
+
 /// What is measured of each commit.
 #[derive(Debug, Clone)]
 pub enum MeasureRequest {
@@ -105,14 +111,17 @@ pub enum MeasureRequest {
 }
 
 impl MeasureRequest {
-    /// How a line is searched by it: times are noisy, counts are exact. `repeats`: the maximum number of executions of a commit.
-    pub fn search(&self, wanted: Wanted, repeats: Option<u32>) -> DrillSettings {
+    /// How a line is searched by it: times are noisy, and counts may depend on their seed. `executions`: the maximum number of executions of a commit, of counts
+    /// each with a seed of its own. With one seed counts are exact; if `None`, two seeds at the ends show whether they depend on it.
+    pub fn search(&self, wanted: Wanted, executions: Option<u32>) -> DrillSettings {
         let Wanted { level, least, thorough, layouts } = wanted;
-        let noise = match self {
-            MeasureRequest::Time { .. } => Noise::Any,
-            MeasureRequest::Count { .. } | MeasureRequest::CountOnKernel { .. } => Noise::None,
+        let (noise, most_blocks) = match (self, executions) {
+            (MeasureRequest::Time { .. }, repeats) => (Noise::Any, repeats.unwrap_or(USUAL_REPEATS)),
+            (_, Some(1)) => (Noise::None, 1),
+            (_, Some(seeds)) => (Noise::Seeds, seeds.max(FEWEST_SEEDS)),
+            (_, None) => (Noise::FromEnds, USUAL_SEEDS),
         };
-        DrillSettings { noise, level, least, most_blocks: repeats.unwrap_or(USUAL_REPEATS), layouts, thorough }
+        DrillSettings { noise, level, least, most_blocks, layouts, thorough }
     }
 
     /// As it is saved. Fails if the lens cannot be used here.
@@ -275,6 +284,16 @@ fn follow(
                     .map(|builds| builds.iter().filter_map(|build| built(subjects, search, build)).collect())
                     .collect();
                 run.plan(&blocks)?;
+            }
+            Some(Next::Count { seeds }) => {
+                let subjects = &run.record().subjects;
+                let seeds: Vec<(u32, Vec<SubjectIndex>)> = seeds
+                    .iter()
+                    .map(|(seed, builds)| {
+                        (*seed, builds.iter().filter_map(|build| built(subjects, search, build)).collect())
+                    })
+                    .collect();
+                run.count(&seeds)?;
             }
         }
     }

@@ -1,6 +1,6 @@
 //! `history drill`: searches the commits of a step for the one that made it, by `bisect`, with what the history knows of them.
 
-use crate::bisect::{self, BisectRequest, Wanted};
+use crate::bisect::{self, BisectRequest, USUAL_SEEDS, Wanted};
 use crate::commits::Commits;
 use crate::over::Over;
 use crate::source;
@@ -8,7 +8,7 @@ use faultline_experiment::stored::StoredHistory;
 use faultline_experiment::{Error, Lab, Measured, place_of};
 use faultline_model::commit::CommitLine;
 use faultline_model::drill::{DrillSettings, Noise};
-use faultline_model::history::{CommitOutcome, HistorySeries, HistoryStep};
+use faultline_model::history::{CommitOutcome, HistorySeries, HistoryStep, StepBasis};
 use faultline_model::named_change::NamedChange;
 use faultline_model::plan::{KnownCommit, KnownResult};
 use faultline_model::relink::LayoutKind;
@@ -42,7 +42,7 @@ pub fn drill_in(drilled: &Drilled<'_>, commits: &dyn Commits, lab: &mut Lab<'_>)
     let Drilled { over, series, step, wanted, revert } = drilled;
     let subject = over.subject;
     let place = place_of(series, step)?;
-    let search = over.measure.search(*wanted, None);
+    let search = over.measure.search(*wanted, executions(series));
     let request = BisectRequest {
         repository: subject.repository.clone(),
         work: subject.work.clone(),
@@ -70,6 +70,16 @@ pub fn drill_in(drilled: &Drilled<'_>, commits: &dyn Commits, lab: &mut Lab<'_>)
     bisect::search_with(&request, Some(of), |_| newest(), known_of, commits, lab)
 }
 
+/// The maximum number of executions of a commit; `None` for as many as are usual. Counts that were the same with each seed are searched by one; those that were not,
+/// by at least as many as the history has.
+fn executions(series: &HistorySeries) -> Option<u32> {
+    match series.steps.basis {
+        StepBasis::Exact => Some(1),
+        StepBasis::Seeds { most, .. } => Some(most.max(USUAL_SEEDS)),
+        StepBasis::Noisy { .. } | StepBasis::TooShort { .. } => None,
+    }
+}
+
 /// Why a step cannot be searched whose ends are on different branches.
 fn not_on_a_line(error: Error) -> Error {
     if error == Error::stopped() {
@@ -81,7 +91,7 @@ fn not_on_a_line(error: Error) -> Error {
     )
 }
 
-/// What comparable runs that had the tools of now say of the commits of a line. Times are measured anew: only times of one block are comparable. If random layouts are
+/// What comparable runs that had the tools of now say of the commits of a line. Times are measured anew: only times of one block are comparable; and so are counts that depend on their seed. If random layouts are
 /// asked for, a build that is not kept any more is made anew: others are compared with it.
 fn known_of(line: &CommitLine, runs: &[StoredHistory], search: &DrillSettings) -> Vec<KnownCommit> {
     let is_kept = |build: Option<&str>| search.layouts == 0 || build.is_some_and(|build| Path::new(build).is_dir());

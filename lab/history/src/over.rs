@@ -114,6 +114,7 @@ impl<'a> Over<'a> {
             wanted: Vec::new(),
             machine: machine.name,
             order: subject.which.order(),
+            seeds_by_ends: self.measure.count().is_some() && subject.seeds_by_ends,
         };
         let settings = Settings {
             cpus: vec![self.measure.tasks()],

@@ -63,9 +63,31 @@ impl Repository {
             "--",
             &theirs.repository,
         ];
-        self.git.run(&[&fetch[..], &["+refs/*:refs/*", &head]].concat(), "read the repository", lab)?;
+        let fetch = [&fetch[..], &["+refs/*:refs/*", &head]].concat();
+        if self.git.run(&fetch, "read the repository", lab).is_err() {
+            if lab.stop.is_set() {
+                return Err(Error::stopped());
+            }
+            self.drop_references()?;
+            self.git.run(&fetch, "read the repository", lab)?;
+        }
         let set = ["update-ref", "--no-deref", "HEAD", THEIR_HEAD];
         self.git.run(&set, "read the repository's HEAD", lab).map(drop)
+    }
+
+    /// Removes the copies of references. Git reads nothing if one names a commit that is gone, because the user's repository was cleaned up or made anew.
+    fn drop_references(&self) -> Result<(), Error> {
+        let ours = self.git.directory();
+        let drop = || {
+            match fs::remove_file(ours.join("packed-refs")) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+                _ => fs::remove_dir_all(ours.join("refs"))?,
+            }
+            // Without these two it is no repository.
+            fs::create_dir(ours.join("refs"))?;
+            fs::write(ours.join("HEAD"), format!("ref: {THEIR_HEAD}\n"))
+        };
+        drop().map_err(|error| unwritable(ours, &error))
     }
 
     /// The commit that a name of the user's means: a branch, tag, `HEAD~3`, or digits. Fails if there is none.

@@ -35,7 +35,11 @@ pub(crate) fn go_on(
             let [before, commit] = [position - 1, position].map(|position| &search.line.commits[position as usize]);
             undo(run, search, &Revert { commit, before, on }, commits, lab)
         }
-        RevertNext::Measure { subjects, blocks } => run.plan(&vec![subjects; blocks as usize]),
+        RevertNext::Measure { subjects, blocks, first_seed: None } => run.plan(&vec![subjects; blocks as usize]),
+        RevertNext::Measure { subjects, blocks, first_seed: Some(first) } => {
+            let seeds: Vec<_> = (first..first + blocks).map(|seed| (seed, subjects.clone())).collect();
+            run.count(&seeds)
+        }
         RevertNext::Nothing => Ok(()),
     }
 }

@@ -94,6 +94,7 @@ fn follow(mut run: GrowingRun, commits: &dyn Commits, lab: &mut Lab<'_>) -> Resu
         match next_of_record(run.record()) {
             None | Some(HistoryNext::Nothing) => return run.finish(),
             Some(HistoryNext::Measure { subjects, blocks }) => run.plan(&vec![subjects; blocks as usize])?,
+            Some(HistoryNext::Count { seeds }) => run.count(&seeds)?,
             Some(HistoryNext::Build { position }) => match build(&mut run, &history, position, commits, lab) {
                 // Everything until now is saved.
                 Err(error) if error == Error::stopped() => return Ok(Measured::Stopped { run: run.record().id }),

@@ -1,6 +1,7 @@
 //! What is measured of a build: a program that is executed, or a kernel that is booted and runs a workload.
 
 use crate::cell::TaskMode;
+use crate::machine::Accelerator;
 use serde::{Deserialize, Serialize};
 
 /// What is measured of each build of a line of commits.
@@ -39,7 +40,7 @@ impl Artefact {
     }
 }
 
-/// A kernel that a build leaves, and what it runs in a guest under the lens.
+/// A kernel that a build leaves, and what it runs: in guests under the lens, in guests without it if time is measured, or on a host on which it is installed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuiltKernel {
     /// Its image: a path below the top of a build.
@@ -52,6 +53,13 @@ pub struct BuiltKernel {
     /// What tasks are; the variant's usual mode if `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<TaskMode>,
+    /// If time is measured in guests: how their instructions are executed.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub accelerator: Accelerator,
+}
+
+fn is_usual(accelerator: &Accelerator) -> bool {
+    *accelerator == Accelerator::default()
 }
 
 /// A release: what a history has instead of a commit if its subject has no repository here.

@@ -105,7 +105,7 @@ pub struct LayoutTrial {
 pub struct Measured {
     /// What was executed.
     pub build: Build,
-    /// The block: values of one block were measured close to each other in time, in random order.
+    /// The block: values of one block were measured close to each other in time, in random order. Of counts, the number of the seed, from 0.
     pub block: u32,
     /// The value, above 0, and of exact values also 0; `None` of an execution that failed.
     pub value: Option<f64>,
@@ -143,10 +143,23 @@ impl Evidence {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Noise {
-    /// Each execution of a build has the same value: instructions, transfers under the lens.
+    /// Each execution of a build has the same value: counts of the lens with one seed.
     None,
     /// Values differ between executions: time.
     Any,
+    /// Values are exact for their seed, and each execution of a build has another seed: counts of the lens. Nothing drifts, so a seed's values can be compared
+    /// whenever they were counted.
+    Seeds,
+    /// Counts of the lens. Both ends are counted with two seeds, which shows whether counts are the same with each seed, or depend on it.
+    #[serde(rename = "from-ends")]
+    FromEnds,
+}
+
+impl Noise {
+    /// Whether executions of a build may have different values.
+    pub fn may_vary(self) -> bool {
+        self != Noise::None
+    }
 }
 
 /// How a line is searched.
@@ -158,7 +171,7 @@ pub struct DrillSettings {
     pub level: f64,
     /// Smallest change to search for, as a share: 0.02. With exact values it may be 0.
     pub least: f64,
-    /// Maximum number of blocks in which a position is measured during the search, and the same again to confirm a step at it.
+    /// Maximum number of blocks, or of seeds, in which a position is measured during the search, and the same again to confirm a step at it.
     pub most_blocks: u32,
     /// Number of random layouts of a commit; 0 if none are made.
     pub layouts: u32,
@@ -186,6 +199,11 @@ pub enum Next {
     Measure {
         /// The builds of each further block.
         blocks: Vec<Vec<Build>>,
+    },
+    /// Count these builds with these seeds.
+    Count {
+        /// Seeds, as numbers from 0 that are added to the seed of the run, with the builds of each.
+        seeds: Vec<(u32, Vec<Build>)>,
     },
     /// Nothing: everything that can be concluded is known.
     Nothing,
@@ -291,6 +309,9 @@ pub struct Drill {
     pub format: String,
     /// Whether the search is over; otherwise this is what is known so far.
     pub finished: bool,
+    /// What two seeds at both ends showed of counts, if that was asked for: the same count with each seed (`none`), or not (`seeds`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ends_show: Option<Noise>,
     /// An end of the line that cannot be measured: then nothing can be said.
     pub unusable_end: Option<u32>,
     /// The steps found, in the order of the line.

@@ -37,6 +37,11 @@ pub enum HistoryNext {
         /// The number of blocks.
         blocks: u32,
     },
+    /// Count these subjects with these seeds.
+    Count {
+        /// Seeds, as numbers from 0 that are added to the seed of the run, with the subjects of each.
+        seeds: Vec<(u32, Vec<SubjectIndex>)>,
+    },
     /// Nothing: each commit has its result.
     Nothing,
 }
@@ -214,7 +219,7 @@ impl HistoryPoint {
 pub enum PointResult {
     /// It was measured.
     Measured {
-        /// The median of its executions. An exact value has one execution.
+        /// The median of its executions, of which an exact value needs one.
         estimate: Estimate,
         /// The commit with the same build, which was executed for both.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -236,7 +241,7 @@ pub struct HistorySteps {
     pub least_change: f64,
     /// The steps, in order.
     pub steps: Vec<HistoryStep>,
-    /// Number of the newest measured commits at which no step can be found yet.
+    /// Number of measured commits at which no step can be found yet: the newest ones, or those with too few seeds.
     pub unjudged: u32,
     /// Number of things that people said of changes that are not found any more.
     #[serde(default)]
@@ -249,6 +254,19 @@ pub struct HistorySteps {
 pub enum StepBasis {
     /// Values are exact: neighbours differ, or do not.
     Exact,
+    /// Counts depend on their seed: the counts of a commit with several seeds are a sample, and neighbours are compared by samples.
+    Seeds {
+        /// Fewest seeds with which a commit is compared with its neighbours.
+        needed: u32,
+        /// Fewest seeds of a commit that was measured.
+        fewest: u32,
+        /// Most seeds of a commit.
+        most: u32,
+        /// A neighbour is a step if none has at most this probability.
+        no_step: f64,
+        /// The smallest step, as a share, that would be found with the probability `POWER` of the method wherever it is; `None` of fewer than two commits.
+        detectable: Option<f64>,
+    },
     /// By the statistics of `stats::changes`.
     Noisy {
         /// False-positive rate: the share of series without a step in which one is found.

@@ -329,6 +329,14 @@ pub struct HistorySettings {
     /// How the commits follow each other. Runs of older versions do not say.
     #[serde(default)]
     pub order: CommitOrder,
+    /// Of counts: whether two seeds of the first and the last commit that this run measures decide if all commits are counted with as many seeds as the run's
+    /// repeats, or with one. Otherwise all are counted with as many.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub seeds_by_ends: bool,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// How the commits of a history follow each other.
@@ -370,7 +378,7 @@ impl LineMeasure {
     }
 }
 
-/// What the lens counts of each commit of a line. Each is executed once, with the same seed, so a commit's count is exact.
+/// What the lens counts of each commit of a line. With one seed a commit's count is exact.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CountedSettings {
     /// Which count is compared.

@@ -16,7 +16,7 @@ use crate::style::{Style, UNICODE};
 use crate::table::{self, Form, Table};
 use faultline_model::commit::{CommitInfo, CommitLine, short_name};
 use faultline_model::drill::reverted::{RevertOutcome, Share};
-use faultline_model::drill::{Change, Drill, DrillStep, StepLabel};
+use faultline_model::drill::{Change, Drill, DrillStep, Noise, StepLabel};
 use faultline_model::plan::LineSearch;
 use faultline_model::record::RunHead;
 use faultline_model::subject::{BuildResult, Subject};
@@ -78,14 +78,18 @@ type Column<'a> = table::Column<Row<'a>>;
 
 fn table<'a>(found: &'a Drill, search: &'a LineSearch) -> Table<Row<'a>> {
     Table::new(
-        columns(Quantity::of(search), search.search.layouts > 0),
+        columns(Quantity::of(search), !is_exact(found, search), search.search.layouts > 0),
         found.steps.iter().map(|step| (step, &search.line)),
     )
 }
 
+/// Whether each execution of a build has the same value.
+fn is_exact(found: &Drill, search: &LineSearch) -> bool {
+    found.ends_show.unwrap_or(search.search.noise) == Noise::None
+}
+
 /// Of exact counts nothing is uncertain, so only the CSV has the columns that say how certain a step is.
-fn columns<'a>(quantity: Quantity, has_layouts: bool) -> Vec<Column<'a>> {
-    let is_noisy = !quantity.is_exact();
+fn columns<'a>(quantity: Quantity, is_noisy: bool, has_layouts: bool) -> Vec<Column<'a>> {
     const ROOMY: &[Form] = &[Form::Wide, Form::Markdown];
     vec![
         Column::left("commit", |(step, line), _| commit_words(step, line))
@@ -213,21 +217,11 @@ fn sentences(found: &Drill, head: &RunHead, search: &LineSearch) -> Vec<String> 
             short(line, slope.to),
             quantity.name(),
             100.0 * (slope.ratio - 1.0),
-            if quantity.is_exact() { "" } else { ", or noise" },
+            if is_exact(found, search) { "" } else { ", or noise" },
         )
     }));
     if found.unusable_end.is_none() {
-        sentences.extend(found.detectable.map(|least| match quantity.is_exact() {
-            true => format!(
-                "Each commit was executed once under the lens, with the seed {}, whose counts are exact. Commits differ if their counts differ by {:.1} % or more.",
-                head.settings.seed,
-                100.0 * search.search.least
-            ),
-            false => format!(
-                "A single step of {:.1} % or more would have been found with a probability of 80 %.",
-                100.0 * least
-            ),
-        }));
+        sentences.extend(found.detectable.map(|least| detectable(least, found, head, search)));
         let within = match found.longest_unseen {
             0 => None,
             1 => Some("1 commit".to_owned()),
@@ -245,6 +239,33 @@ fn sentences(found: &Drill, head: &RunHead, search: &LineSearch) -> Vec<String> 
         sentences.push(inconclusive(search.search.layouts).to_owned());
     }
     sentences
+}
+
+/// How commits were compared, and what would have been found. `least`: the smallest step that would have been.
+fn detectable(least: f64, found: &Drill, head: &RunHead, search: &LineSearch) -> String {
+    let (seed, wanted) = (head.settings.seed, percent(search.search.least));
+    let detectable =
+        format!("A single step of {} or more would have been found with a probability of 80 %.", percent(least));
+    let exact = |why: String| format!("{why} Commits differ if their counts differ by {wanted} or more.");
+    match (search.search.noise, found.ends_show) {
+        (Noise::Any, _) => detectable,
+        (Noise::None, _) => exact(format!(
+            "Each commit was executed once under the lens, with the seed {seed}. Its count is exact, and that of one schedule: \
+             if tasks contend, another seed may count otherwise, and so may any other commit."
+        )),
+        (Noise::FromEnds, Some(Noise::None)) => exact(format!(
+            "Each commit was executed once under the lens, with the seed {seed}: both ends have the same count with the seed {}.",
+            seed + 1
+        )),
+        (Noise::Seeds | Noise::FromEnds, _) => format!(
+            "Counts depend on the seed, so each commit was executed under the lens with several, from {seed} on, and commits are \
+             compared by all of them. {detectable}"
+        ),
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
 }
 
 /// What a step that is not labelled may be. `layouts`: the number of random layouts that were asked for.

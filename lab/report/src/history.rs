@@ -22,7 +22,7 @@ use crate::style::{Signs, Style, UNICODE};
 use crate::table::{self, Form, Table};
 use faultline_model::commit::short_name;
 use faultline_model::estimate::Estimate;
-use faultline_model::history::{HistoryPoint, HistorySeries, HistoryStep, PointResult};
+use faultline_model::history::{HistoryPoint, HistorySeries, HistoryStep, PointResult, StepBasis};
 use faultline_model::time::UnixMillis;
 
 /// Letters of a commit's subject that are shown in a table.
@@ -39,7 +39,9 @@ pub fn history(all: &[HistorySeries], format: Format, style: &Style) -> String {
         }),
         Format::Markdown => all.iter().map(|series| markdown(series, &table(series).markdown(&UNICODE))).collect(),
         Format::Json => json(all),
-        Format::Csv => Table::new(columns(Quantity::counted(None), "commit", true), all.iter().flat_map(rows)).csv(),
+        Format::Csv => {
+            Table::new(columns(Quantity::counted(None), true, "commit", true), all.iter().flat_map(rows)).csv()
+        }
     }
 }
 
@@ -70,7 +72,12 @@ fn markdown(series: &HistorySeries, table: &str) -> String {
 
 fn table(series: &HistorySeries) -> Table<Row<'_>> {
     Table::new(
-        columns(Quantity::counted(series.counted), words::point(series), !series.quirks.is_empty()),
+        columns(
+            Quantity::counted(series.counted),
+            series.steps.basis != StepBasis::Exact,
+            words::point(series),
+            !series.quirks.is_empty(),
+        ),
         rows(series),
     )
 }
@@ -85,8 +92,7 @@ fn rows(series: &HistorySeries) -> impl Iterator<Item = Row<'_>> {
 type Column<'a> = table::Column<Row<'a>>;
 
 /// Exact values have no interval.
-fn columns<'a>(quantity: Quantity, point: &'static str, has_quirks: bool) -> Vec<Column<'a>> {
-    let is_noisy = !quantity.is_exact();
+fn columns<'a>(quantity: Quantity, is_noisy: bool, point: &'static str, has_quirks: bool) -> Vec<Column<'a>> {
     vec![
         Column::csv_only("history", |(series, ..)| series.subject.clone()),
         Column::csv_only("tasks", |(series, ..)| series.tasks.to_string()),

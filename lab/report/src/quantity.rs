@@ -16,11 +16,6 @@ impl Quantity {
         Quantity(what)
     }
 
-    /// Whether each execution of a build has the same value.
-    pub(crate) fn is_exact(self) -> bool {
-        self.0.is_some()
-    }
-
     /// With an article.
     pub(crate) fn name(self) -> &'static str {
         match self.0 {
@@ -54,6 +49,14 @@ impl Quantity {
             None => "slower",
             Some(Count::Instructions) => "more instructions",
             Some(Count::Transfers) => "more transfers",
+        }
+    }
+
+    /// The option that allows more executions of a commit.
+    pub(crate) fn more_executions(self) -> &'static str {
+        match self.0 {
+            None => "allow more executions (`--repeats`)",
+            Some(_) => "allow more seeds (`--seeds`)",
         }
     }
 

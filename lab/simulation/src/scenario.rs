@@ -195,6 +195,7 @@ impl Scenario {
             on: None,
             measures: vec![MeasureRequest::Time { pin: PinPolicy::None, tasks: 1 }],
             repeats,
+            seeds_by_ends: false,
             limit_ms: Some(5_000),
             seed: Some(self.seed),
             quirks: Vec::new(),

@@ -60,6 +60,7 @@ fn with_shared_artefacts(settings: &DrillSettings, failing: u32) -> (Evidence, D
                 let placed = |build| LayoutTrial { build, result: LayoutResult::Placed };
                 evidence.layouts.extend(builds.into_iter().map(placed));
             }
+            Next::Count { seeds } => panic!("nothing is counted: {seeds:?}"),
             Next::Measure { blocks: asked } => {
                 for builds in asked {
                     for build in builds {
@@ -110,6 +111,7 @@ fn counts(at: u32, before: f64, after: f64) -> Drill {
                 evidence.trials.push(Trial { position, surroundings, result: TrialResult::Usable });
             }
             Next::Relink { builds } => panic!("no layouts were asked for: {builds:?}"),
+            Next::Count { seeds } => panic!("nothing is counted: {seeds:?}"),
             Next::Measure { blocks } => {
                 let value = |build: &Build| Some(if build.position < at { before } else { after });
                 let block = evidence.measured.len() as u32;
@@ -186,6 +188,7 @@ fn a_commit_that_cannot_be_built_in_other_surroundings_is_inconclusive() {
                 evidence.trials.push(Trial { position, surroundings, result });
             }
             Next::Relink { builds } => panic!("no layouts were asked for: {builds:?}"),
+            Next::Count { seeds } => panic!("nothing is counted: {seeds:?}"),
             Next::Measure { blocks: asked } => {
                 for builds in asked {
                     let measured = |build| Measured { build, block: blocks, value: Some(world.value(build, blocks)) };

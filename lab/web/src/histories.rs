@@ -17,7 +17,7 @@ use faultline_model::history::{CommitOutcome, HistorySeries};
 use faultline_model::job::Job;
 use faultline_model::plan::{CommitOrder, RunKind};
 use faultline_model::record::{RunHead, RunId, RunLine, RunProgress, RunState};
-use faultline_stats::history::{Eras, HistoryRun, StepSettings, measured_by, series, states};
+use faultline_stats::history::{Eras, Evidence, HistoryRun, StepSettings, evidence, series, states};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -44,8 +44,8 @@ pub(crate) struct History {
     pub(crate) series: HistorySeries,
     /// The values of each commit that was measured, by its name.
     pub(crate) values: BTreeMap<String, Vec<f64>>,
-    /// The positions of the commits that each of its runs measured, ascending.
-    pub(crate) measured_by: Vec<Vec<u32>>,
+    /// What its steps are decided by, besides the values of its commits.
+    pub(crate) evidence: Evidence,
     /// The runs that it came from, and how far each was. Another state makes another series.
     made_of: Vec<RunProgress>,
     /// In which conditions they measured.
@@ -350,7 +350,7 @@ fn history(key: &Key, loaded: &[Loaded], declared: &DeclaredQuirks) -> Option<Hi
         .collect();
     Some(History {
         order,
-        measured_by: measured_by(&series.points, &of_it),
+        evidence: evidence(&series, &of_it),
         id: key.id(),
         series,
         values,

@@ -58,7 +58,7 @@ impl Thresholds {
                     return Ok(known);
                 }
                 let settings = StepSettings { least_change: threshold.share(), ..StepSettings::default() };
-                let found = steps_by(&searched.series, &searched.measured_by, &settings);
+                let found = steps_by(&searched.series, &searched.evidence, &settings);
                 let found =
                     found.map_err(|error| Error::usage(error.to_string(), "a share from 0 to 1 is a threshold"))?;
                 let steps = Arc::new(found);

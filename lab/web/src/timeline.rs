@@ -3,7 +3,7 @@
 use crate::asked_range::Asked;
 use crate::histories::{History, Snapshot};
 use crate::related::related;
-use faultline_model::history::HistoryPoint;
+use faultline_model::history::{HistoryPoint, StepBasis};
 use faultline_model::timeline::Timeline;
 use faultline_report::site::{commit_mark, history_name, quirk_marks, step_mark};
 use faultline_stats::timeline::{base, buckets};
@@ -33,7 +33,7 @@ pub(crate) fn timeline(history: &History, asked: &Asked, now: &Snapshot) -> Time
         subject: series.subject.clone(),
         unit: series.unit.clone(),
         tasks: series.tasks,
-        is_exact: series.counted.is_some(),
+        is_exact: series.steps.basis == StepBasis::Exact,
         name: history_name(series),
         base: base(points),
         related: related(history, now),

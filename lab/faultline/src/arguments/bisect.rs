@@ -3,10 +3,12 @@
 use super::building::Building;
 use super::compare::{WhenInconclusive, level, margin};
 use super::lens::{Model, variable, with};
-use super::measuring::Pin;
+use super::measuring::{Mode, Pin};
 use super::{Conduct, count, label, seed};
 use clap::{Args, ValueEnum};
 use faultline_experiment::lens::With;
+use faultline_history::bisect::FEWEST_SEEDS;
+use faultline_model::machine::Machine;
 use faultline_model::relink::{SectionOrder, SectionSpacing};
 use std::path::PathBuf;
 
@@ -18,13 +20,17 @@ Examples:
   faultline bisect HEAD~50 HEAD --build 'cargo build --release' --keep target/release/bench -- target/release/bench
   faultline bisect v1.4 HEAD --build make --gate -- ./prog        exit status 1 if a commit made it slower
   faultline bisect v1.4 HEAD --layouts 12 --build make -- ./prog  did the code change, or only its places in memory?
+  faultline bisect v1.4 HEAD --on ssh:lab --build make --keep prog -- ./prog
+                                                                  the same on another host
   faultline bisect v1.4 HEAD --revert --build make -- ./prog      and how much would its revert take back today?
   faultline bisect v1.4 HEAD --measure transfers --threads 4 --build make -- ./prog {threads}
                                                                   which commit made cache lines move between CPUs?
+  faultline bisect v6.11 v6.12 --build 'sh build.sh' --image arch/x86/boot/bzImage --workload zero_fill:base --cpus 8 --measure transfers
+                                                                  the same of a kernel's page faults
 Commits are checked out and built in a directory of ours; the repository and its checkout are only read. A commit that does
 not build or run is skipped. Times are compared within blocks of interleaved executions. Instructions and transfers are
-counted under the lens, in guests: counts are exact, so each commit is executed once. A guest has all that is kept of a
-build, and the program's libraries. Ctrl-C ends cleanly; `faultline resume` continues.")]
+counted under the lens, in guests. With one seed counts are exact; if both ends count the same with two seeds, each commit
+is executed once, otherwise with several. A guest has all that is kept of a build, and the program's libraries. Ctrl-C ends cleanly; `faultline resume` continues.")]
 pub(crate) struct Bisect {
     /// The old commit: a branch, tag or name, as git takes it
     #[arg(value_name = "OLD", allow_hyphen_values = false)]
@@ -35,17 +41,21 @@ pub(crate) struct Bisect {
     pub(crate) new: String,
 
     /// Command to measure, at the top of a build; it runs without a shell. Under the lens, {threads} stands for the number of threads
-    #[arg(value_name = "COMMAND", last = true, required = true)]
+    #[arg(value_name = "COMMAND", last = true, required_unless_present = "image", conflicts_with = "image")]
     pub(crate) command: Vec<String>,
 
-    /// What is measured: time on this host, or what the lens counts
+    /// What is measured: time, or what the lens counts
     #[arg(long, value_enum, value_name = "MEASURE", default_value = "time")]
     pub(crate) measure: Measure,
+
+    /// Where time is measured: `ssh:NAME`, a host that faultline.toml declares, or `ssh:USER@HOST`. Builds are made here and sent there [default: this host]
+    #[arg(long, value_name = "MACHINE", value_parser = str::parse::<Machine>)]
+    pub(crate) on: Option<Machine>,
 
     #[command(flatten)]
     pub(crate) building: Building,
 
-    /// Probability with which all that is said to be found is right. Only for time: counts are exact
+    /// Probability with which all that is said to be found is right. Counts of one seed are exact
     #[arg(long, value_name = "PERCENT", default_value = "95%", value_parser = level)]
     pub(crate) level: f64,
 
@@ -56,6 +66,11 @@ pub(crate) struct Bisect {
     /// Maximum number of executions of a commit in the search; as many again confirm a step. Only for time [default: 60]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..=10_000))]
     pub(crate) repeats: Option<u32>,
+
+    /// Maximum number of seeds with which a commit is counted in the search, from 8 on; as many again confirm a step. 1: count each commit once, and take one
+    /// schedule for all. Only for instructions and transfers [default: if both ends count the same with two seeds 1, otherwise 12]
+    #[arg(long, value_name = "N", value_parser = seeds)]
+    pub(crate) seeds: Option<u32>,
 
     /// Also search stretches with equal ends, for changes that cancel each other
     #[arg(long)]
@@ -106,10 +121,22 @@ pub(crate) struct Bisect {
     pub(crate) conduct: Conduct,
 
     #[command(flatten)]
+    pub(crate) kernel: Kernel,
+
+    #[command(flatten)]
     pub(crate) guest: Guest,
 
     #[command(flatten)]
     pub(crate) model: Model,
+}
+
+/// A number of seeds: one, or enough to tell counts that depend on the seed apart.
+fn seeds(text: &str) -> Result<u32, String> {
+    let most = 1000;
+    match text.parse() {
+        Ok(number) if number == 1 || (FEWEST_SEEDS..=most).contains(&number) => Ok(number),
+        _ => Err(format!("1, or {FEWEST_SEEDS} to {most}")),
+    }
 }
 
 /// The order of sections in a layout.
@@ -163,6 +190,35 @@ pub(crate) enum Measure {
     Instructions,
     /// Transfers of cache lines between CPUs
     Transfers,
+}
+
+/// A kernel that is booted instead of a command.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Only for kernels")]
+pub(crate) struct Kernel {
+    /// Measure a kernel instead of a command: boot this file of each build, a bzImage. A commit whose kernel does not boot is skipped
+    #[arg(long, value_name = "PATH", requires = "workload")]
+    pub(crate) image: Option<String>,
+
+    /// The same kernel as an ELF file of each build, for names
+    #[arg(long, value_name = "PATH", requires = "image")]
+    pub(crate) vmlinux: Option<String>,
+
+    /// Workload that runs on the kernel; its counts are per operation
+    #[arg(long, value_name = "NAME:VARIANT", requires = "image")]
+    pub(crate) workload: Option<String>,
+
+    /// CPUs of the machine, with one task on each [default: 1]
+    #[arg(long, value_name = "N", requires = "image", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub(crate) cpus: Option<u32>,
+
+    /// What tasks are, for workloads that can be either [default: the variant's first]
+    #[arg(long, value_enum, value_name = "MODE", requires = "image")]
+    pub(crate) mode: Option<Mode>,
+
+    /// Operations of each task [default: the workload's]
+    #[arg(long, value_name = "N", requires = "image", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) ops: Option<u64>,
 }
 
 /// The guest in which commits are counted.

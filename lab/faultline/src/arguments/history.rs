@@ -167,7 +167,7 @@ pub(crate) struct Drill {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) step: Option<u32>,
 
-    /// Probability with which all that is said to be found is right. Only for time: counts are exact
+    /// Probability with which all that is said to be found is right. Counts of one seed are exact
     #[arg(long, value_name = "PERCENT", default_value = "95%", value_parser = level)]
     pub(crate) level: f64,
 

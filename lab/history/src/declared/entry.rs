@@ -11,6 +11,7 @@ use faultline_experiment::lens::BuildsRequest;
 use faultline_model::artefact::Artefact;
 use faultline_model::cell::TaskMode;
 use faultline_model::count::Count;
+use faultline_model::machine::Accelerator;
 use faultline_model::plan::PinPolicy;
 use faultline_model::recipe::Recipe;
 use kernel::ReleaseEntry;
@@ -21,6 +22,9 @@ use std::time::Duration;
 
 /// Executions of a commit whose time is measured, unless another number is asked for: the interval of their median covers 98 %.
 const USUAL_REPEATS: u32 = 7;
+
+/// Seeds of a commit whose counts depend on the seed, unless another number is asked for: the fewest whose median has an interval of 95 %.
+const USUAL_SEEDS: u32 = 6;
 
 /// The maximum number of executions of a commit.
 const MOST_REPEATS: u32 = 10_000;
@@ -60,6 +64,7 @@ pub(super) struct Entry {
     workloads: Option<Vec<String>>,
     mode: Option<TaskMode>,
     ops: Option<Number>,
+    accel: Option<Accelerator>,
     #[serde(default)]
     release: Vec<ReleaseEntry>,
     on: Option<String>,
@@ -70,6 +75,7 @@ pub(super) struct Entry {
     pin: Option<PinPolicy>,
     limit: Option<Length>,
     seed: Option<u64>,
+    seeds: Option<Number>,
     whole: Option<bool>,
     kernel_too: Option<bool>,
     kernel: Option<String>,
@@ -170,6 +176,7 @@ impl Entry {
             measures: self.measures(directory)?,
             on: self.host(directory, hosts)?,
             repeats: self.repeats()?,
+            seeds_by_ends: self.seeds.is_none(),
             recipe: self.recipe()?,
             artefact: Artefact::Command(command),
             ..self.common(directory)
@@ -186,6 +193,7 @@ impl Entry {
             which: Which::Named(Vec::new()),
             measures: Vec::new(),
             repeats: 1,
+            seeds_by_ends: false,
             limit_ms: self.limit.as_ref().map(|limit| u64::try_from(limit.0.as_millis()).unwrap_or(u64::MAX).max(1)),
             seed: self.seed,
             quirks: Vec::new(),
@@ -246,14 +254,20 @@ impl Entry {
         })
     }
 
+    /// Executions of a commit; of counts, seeds.
     fn repeats(&self) -> Result<u32, String> {
-        let usual = match self.measure {
-            None | Some(Measure::Time) => USUAL_REPEATS,
-            Some(Measure::Instructions | Measure::Transfers) => 1,
-        };
-        let repeats = self.repeats.map_or(usual, u32::from);
-        let range = 1..=MOST_REPEATS;
-        if range.contains(&repeats) { Ok(repeats) } else { Err(format!("`repeats` takes 1 to {MOST_REPEATS}")) }
+        match self.measure {
+            None | Some(Measure::Time) if self.seeds.is_some() => {
+                Err("`seeds` applies only to instructions and transfers".to_owned())
+            }
+            None | Some(Measure::Time) => number("repeats", self.repeats, USUAL_REPEATS),
+            Some(Measure::Instructions | Measure::Transfers) => self.number_of_seeds(),
+        }
+    }
+
+    /// The maximum number of seeds.
+    fn number_of_seeds(&self) -> Result<u32, String> {
+        number("seeds", self.seeds, USUAL_SEEDS)
     }
 
     /// What is measured, for each number of CPUs.
@@ -266,7 +280,7 @@ impl Entry {
         };
         if self.repeats.is_some() {
             return Err(format!(
-                "`repeats` does not apply to {word}: counts are exact, so each commit is executed once"
+                "`repeats` does not apply to {word}: with one seed counts are exact, and `seeds` takes the number of seeds"
             ));
         }
         if self.pin.is_some() {
@@ -303,11 +317,18 @@ impl Entry {
             ("kernel", self.kernel.is_some()),
         ];
         if let Some((key, _)) = of_lens.iter().find(|(_, is_given)| *is_given) {
-            return Err(format!("`{key}` does not apply to time, which is measured on this host"));
+            return Err(format!("`{key}` applies only to transfers and instructions"));
         }
         let pin = self.pin.unwrap_or(PinPolicy::Each);
         Ok(cpus.iter().map(|&tasks| MeasureRequest::Time { pin, tasks }).collect())
     }
+}
+
+/// The number that a key has, or the usual one.
+fn number(key: &str, given: Option<Number>, usual: u32) -> Result<u32, String> {
+    let number = given.map_or(usual, u32::from);
+    let range = 1..=MOST_REPEATS;
+    if range.contains(&number) { Ok(number) } else { Err(format!("`{key}` takes 1 to {MOST_REPEATS}")) }
 }
 
 /// Fails, with the problem, if a path leaves the top of a build. `key`: where they are declared.

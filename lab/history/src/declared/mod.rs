@@ -52,8 +52,10 @@ pub struct HistorySubject {
     pub on: Option<LineHost>,
     /// What is measured: once for each number of CPUs, which is a series of its own.
     pub measures: Vec<MeasureRequest>,
-    /// Executions of a commit.
+    /// Executions of a commit; of counts, the maximum number of seeds.
     pub repeats: u32,
+    /// Of counts: whether two seeds of the first and the last commit decide if there are as many seeds, or one.
+    pub seeds_by_ends: bool,
     /// Time limit of each execution in milliseconds.
     pub limit_ms: Option<u64>,
     /// Seed of the order, and of guests; the usual one if `None`.
@@ -300,12 +302,11 @@ mod tests {
         );
         assert_eq!(
             wrong("measure = 'transfers'\nrepeats = 3\n"),
-            format!("{prefix}`repeats` does not apply to transfers: counts are exact, so each commit is executed once")
+            format!(
+                "{prefix}`repeats` does not apply to transfers: with one seed counts are exact, and `seeds` takes the number of seeds"
+            )
         );
-        assert_eq!(
-            wrong("whole = true\n"),
-            format!("{prefix}`whole` does not apply to time, which is measured on this host")
-        );
+        assert_eq!(wrong("whole = true\n"), format!("{prefix}`whole` applies only to transfers and instructions"));
         assert_eq!(wrong("commits = 9\n"), format!("{prefix}`commits` applies only to `pick = \"adaptive\"`"));
         assert_eq!(wrong("pick = 'adaptive'\ncommits = 0\n"), format!("{prefix}`commits` takes a number from 1"));
         assert!(wrong("cpus = []\n").starts_with(&format!("{prefix}`cpus` ")));
@@ -325,7 +326,13 @@ mod tests {
         assert_eq!([one.tasks(), four.tasks()], [1, 4]);
         let MeasureRequest::Count { what, request } = four else { panic!("{four:?}") };
         assert_eq!((*what, request.whole), (Count::Instructions, true));
-        assert_eq!(declared.subjects["a"].repeats, 1);
+        assert_eq!((declared.subjects["a"].repeats, declared.subjects["a"].seeds_by_ends), (6, true));
+        let one = parse("[subject.a]\ncommand = 'x'\nmeasure = 'transfers'\nseeds = 1\n").unwrap();
+        assert_eq!((one.subjects["a"].repeats, one.subjects["a"].seeds_by_ends), (1, false));
+        assert!(
+            wrong("[subject.a]\ncommand = 'x'\nseeds = 3\n")
+                .ends_with("`seeds` applies only to instructions and transfers")
+        );
         assert!(declared.chosen(&["b".to_owned()]).unwrap_err().hint.unwrap().contains("declares a"));
     }
 

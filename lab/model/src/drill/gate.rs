@@ -104,6 +104,7 @@ mod tests {
         Drill {
             format: Drill::FORMAT.to_owned(),
             finished: true,
+            ends_show: None,
             unusable_end: None,
             steps: Vec::new(),
             slopes: Vec::new(),

@@ -1,6 +1,6 @@
 //! What a gate found of a search along a line of commits, in words.
 
-use super::{at, commit_words, probability, short, step_change};
+use super::{at, commit_words, percent, probability, short, step_change};
 use crate::gate;
 use crate::one_line::one_line;
 use crate::quantity::Quantity;
@@ -32,7 +32,7 @@ fn words(found: &Finding<'_>, line: &CommitLine, quantity: Quantity) -> String {
         Finding::SlowerStep(step) => {
             let change = match step_change(step) {
                 change if change.is_empty() => change,
-                change if quantity.is_exact() => format!(": {change}"),
+                change if step.values.is_some() => format!(": {change}"),
                 change => format!(" by {change}"),
             };
             format!("{}: {}{change}", step_words(step, line), quantity.worse())
@@ -57,18 +57,19 @@ fn words(found: &Finding<'_>, line: &CommitLine, quantity: Quantity) -> String {
         }
         Finding::Insensitive { detectable: Some(detectable), least } => format!(
             "inconclusive: 80 % power to detect a change of {} or more, but changes of {} or more were searched for; \
-             allow more executions (`--repeats`) or search for larger changes (`--least`)",
+             {} or search for larger changes (`--least`)",
             percent(detectable),
-            percent(least)
+            percent(least),
+            quantity.more_executions()
         ),
         Finding::Insensitive { detectable: None, .. } => {
             "inconclusive: the smallest detectable change isn't known".to_owned()
         }
         Finding::PerhapsMore { probability, least } => format!(
-            "inconclusive: a step of {} or more that was not found exists with a probability of {}; \
-             allow more executions (`--repeats`)",
+            "inconclusive: a step of {} or more that was not found exists with a probability of {}; {}",
             percent(least),
-            percent(probability)
+            percent(probability),
+            quantity.more_executions()
         ),
     }
 }
@@ -80,10 +81,6 @@ fn step_words(step: &DrillStep, line: &CommitLine) -> String {
         _ => None,
     };
     commit_words(step, line) + &subject.unwrap_or_default()
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
 }
 
 #[cfg(test)]

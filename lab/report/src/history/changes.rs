@@ -6,14 +6,13 @@ use crate::format::Format;
 use crate::json::json;
 use crate::moment;
 use crate::one_line::{cut, one_line};
-use crate::quantity::Quantity;
 use crate::sheet::Sheet;
 use crate::style::{Signs, Style, UNICODE};
 use crate::table::{self, Table};
 use faultline_model::commit::{CommitInfo, short_name};
 use faultline_model::history::moved::StepMoved;
 use faultline_model::history::quirk::Quirk;
-use faultline_model::history::{Author, Between, HistorySeries, HistoryStep};
+use faultline_model::history::{Author, Between, HistorySeries, HistoryStep, StepBasis};
 use faultline_model::time::UnixMillis;
 use serde::Serialize;
 
@@ -164,7 +163,7 @@ fn id(series: &HistorySeries, position: u32) -> String {
 
 /// Where the step may lie; nothing of exact values, whose place is certain.
 fn range(series: &HistorySeries, step: &HistoryStep, signs: &Signs) -> String {
-    if Quantity::counted(series.counted).is_exact() {
+    if series.steps.basis == StepBasis::Exact {
         return String::new();
     }
     let short = |position| series.commit(position).map_or_else(String::new, |commit| short_name(&commit.id).to_owned());

@@ -8,7 +8,7 @@ use crate::style::{Style, Tone, UNICODE};
 use faultline_model::gate::Gate;
 use faultline_model::history::change::ChangeState;
 use faultline_model::history::gate::Finding;
-use faultline_model::history::{HistorySeries, HistoryStep};
+use faultline_model::history::{HistorySeries, HistoryStep, StepBasis};
 
 /// What a gate found of histories, for people.
 pub fn history_gate(gate: &Gate<Finding<'_>>, style: &Style) -> String {
@@ -38,11 +38,8 @@ fn line(found: &Finding<'_>) -> String {
             )
         }
         Finding::Unjudged(series) => {
-            format!(
-                "{}: at the newest {} measured commits no step can be found yet",
-                name(series),
-                series.steps.unjudged
-            )
+            let newest = if matches!(series.steps.basis, StepBasis::Seeds { .. }) { "" } else { "the newest " };
+            format!("{}: at {newest}{} measured commits no step can be found yet", name(series), series.steps.unjudged)
         }
     }
 }

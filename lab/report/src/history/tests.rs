@@ -105,6 +105,26 @@ fn exact() -> HistorySeries {
     series
 }
 
+/// The same with counts that depend on their seed.
+fn of_several_seeds() -> HistorySeries {
+    let basis = StepBasis::Seeds { needed: 3, fewest: 5, most: 6, no_step: 0.01, detectable: Some(0.12) };
+    HistorySeries { steps: HistorySteps { basis, ..exact().steps }, ..exact() }
+}
+
+#[test]
+fn counts_of_several_seeds_have_intervals_and_say_how_they_are_compared() {
+    let shown = words(&history(&[of_several_seeds()], Format::Table, &Style::PLAIN));
+    for part in [
+        "2 threads",
+        "0.900 … 1.100",
+        "Counts depend on the seed, so each commit was counted with 5 to 6 of them",
+        "a step is where the probability of none is at most 1.0 %",
+        "would be found between any two neighbours (80 % power): 12.0 %.",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+}
+
 fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

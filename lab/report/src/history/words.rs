@@ -43,7 +43,7 @@ pub(crate) fn tasks(series: &HistorySeries, tasks: u32) -> String {
     if series.workload.is_some() {
         return format!("{tasks} {}", if tasks == 1 { "CPU" } else { "CPUs" });
     }
-    match (tasks, Quantity::counted(series.counted).is_exact()) {
+    match (tasks, series.counted.is_some()) {
         (1, true) => "1 thread".to_owned(),
         (tasks, true) => format!("{tasks} threads"),
         (1, false) => "1 copy".to_owned(),
@@ -193,9 +193,7 @@ fn coverage(series: &HistorySeries) -> Option<String> {
     let all = || series.points.iter().filter_map(coverage);
     let (least, most) = (all().reduce(f64::min)?, all().reduce(f64::max)?);
     let range = if least == most { percent(least) } else { format!("{} to {}", percent(least), percent(most)) };
-    series
-        .counted
-        .is_none()
+    (series.steps.basis != StepBasis::Exact)
         .then(|| format!("interval: of the median over n executions, with a confidence level of {range}."))
 }
 
@@ -209,8 +207,22 @@ fn steps(series: &HistorySeries) -> String {
     match &series.steps.basis {
         StepBasis::Exact => {
             format!(
-                "{found}. Counts are exact for their seed: neighbours that differ by {least} or more are a step. With another \
-                 seed memory is laid out otherwise, and a step may be another or none: `seed` in faultline.toml takes it."
+                "{found}. Counts are exact for their seed: neighbours that differ by {least} or more are a step. {}",
+                schedules(series)
+            )
+        }
+        StepBasis::Seeds { fewest, most, no_step, detectable, .. } => {
+            let seeds = if fewest == most { fewest.to_string() } else { format!("{fewest} to {most}") };
+            let detectable = detectable.map_or_else(String::new, |least| {
+                format!(
+                    " Smallest step that would be found between any two neighbours (80 % power): {}.",
+                    percent(least)
+                )
+            });
+            format!(
+                "{found}. Counts depend on the seed, so each commit was counted with {seeds} of them, and neighbours are compared by \
+                 all: a step is where the probability of none is at most {}.{detectable}",
+                percent(*no_step)
             )
         }
         StepBasis::Noisy { false_alarms, false_confirmations, smaller, .. } => {
@@ -231,14 +243,35 @@ fn steps(series: &HistorySeries) -> String {
     }
 }
 
+/// How far exact counts can be trusted.
+fn schedules(series: &HistorySeries) -> &'static str {
+    let seeds = |point: &HistoryPoint| match &point.result {
+        PointResult::Measured { estimate, .. } => estimate.n,
+        PointResult::Unusable(_) | PointResult::None => 0,
+    };
+    match series.points.iter().map(seeds).max() {
+        Some(2..) => "Other seeds counted the same.",
+        _ => {
+            "They are those of one schedule: if tasks contend, another seed may count otherwise, and so may any other \
+             commit; `seeds` in faultline.toml takes several."
+        }
+    }
+}
+
 fn unjudged(series: &HistorySeries) -> Option<String> {
-    let is_searched = !matches!(series.steps.basis, StepBasis::TooShort { .. });
-    (is_searched && series.steps.unjudged > 0).then(|| {
-        format!(
-            "At the newest {} measured commits no step can be found yet: that takes more commits after them.",
-            series.steps.unjudged
-        )
-    })
+    let number = series.steps.unjudged;
+    match series.steps.basis {
+        _ if number == 0 => None,
+        StepBasis::TooShort { .. } => None,
+        StepBasis::Seeds { needed, .. } => {
+            let commits =
+                if number == 1 { "1 measured commit".to_owned() } else { format!("{number} measured commits") };
+            Some(format!("At {commits} no step can be found: that takes counts with {needed} seeds or more."))
+        }
+        StepBasis::Exact | StepBasis::Noisy { .. } => Some(format!(
+            "At the newest {number} measured commits no step can be found yet: that takes more commits after them."
+        )),
+    }
 }
 
 /// Marks without their changes.

@@ -144,6 +144,6 @@ fn without_step(series: &HistorySeries) -> Markup {
         StepBasis::Noisy { cautions, .. } if cautions.iter().any(ChangeCaution::withholds) => {
             badge::badge("partly", "?", "inconclusive: the noise hides steps")
         }
-        StepBasis::Noisy { .. } | StepBasis::Exact => badge::badge("quiet", "=", "no step"),
+        StepBasis::Noisy { .. } | StepBasis::Exact | StepBasis::Seeds { .. } => badge::badge("quiet", "=", "no step"),
     }
 }

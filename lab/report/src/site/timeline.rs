@@ -147,7 +147,7 @@ fn without_steps(series: &HistorySeries) -> &'static str {
         StepBasis::Noisy { cautions, .. } if cautions.iter().any(ChangeCaution::withholds) => {
             "Inconclusive: the noise is of a kind in which no step is reported."
         }
-        StepBasis::Noisy { .. } | StepBasis::Exact => "No step was found.",
+        StepBasis::Noisy { .. } | StepBasis::Exact | StepBasis::Seeds { .. } => "No step was found.",
     }
 }
 

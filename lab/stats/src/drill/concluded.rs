@@ -3,18 +3,22 @@
 use super::gaps::{Gap, Known, Place, Verdict, least_log};
 use super::line::{Line, State};
 use super::next::{for_ends, for_rest, is_narrow};
+use super::seeds::{settled, settled_or_samples};
 use super::sides::Sides;
-use faultline_model::drill::{Drill, DrillSettings, DrillStep, Evidence, Next, Slope};
+use faultline_model::drill::{Drill, DrillSettings, DrillStep, Evidence, Next, Noise, Slope};
 
 /// Standard deviations by which a step exceeds the noise if it is found with the probability `POWER`: those of the probability at which a gap counts as
 /// one with a step, and 0.84.
-const DETECTABLE_DEVIATIONS: f64 = 3.5 + 0.84;
+pub(crate) const DETECTABLE_DEVIATIONS: f64 = 3.5 + 0.84;
 
 /// What is found, given all that is recorded. While the search goes on, it is what is known so far.
 pub fn concluded(evidence: &Evidence, settings: &DrillSettings) -> Drill {
-    let line = Line::new(evidence, settings.noise);
+    let of_ends = settled(&Line::new(evidence, settings), settings);
+    let is_told_by_ends = settings.noise == Noise::FromEnds && of_ends.is_ok();
+    let settings = &settled_or_samples(evidence, settings);
+    let line = Line::new(evidence, settings);
     let known = Known::new(&line, settings);
-    let further = for_ends(&line).unwrap_or_else(|| for_rest(&line, &known, settings));
+    let further = for_ends(&line).or(of_ends.err()).unwrap_or_else(|| for_rest(&line, &known, settings));
     let (trials, unusable) = line.trials();
     let slope = |(from, to): (Place, Place)| Slope {
         from: from.position,
@@ -25,8 +29,9 @@ pub fn concluded(evidence: &Evidence, settings: &DrillSettings) -> Drill {
     Drill {
         format: Drill::FORMAT.to_owned(),
         finished: further == Next::Nothing,
+        ends_show: is_told_by_ends.then_some(settings.noise),
         unusable_end: [0, evidence.last].into_iter().find(|end| line.state(*end) == State::Broken),
-        steps: narrow.map(|gap| step(&line, settings, &known, gap)).collect(),
+        steps: narrow.map(|gap| step(&line, settings, gap)).collect(),
         slopes: known.slopes(least_log(settings)).map(slope).collect(),
         probability_by_position: by_position(&known, evidence.last),
         detectable: detectable(&known, settings),
@@ -40,8 +45,8 @@ pub fn concluded(evidence: &Evidence, settings: &DrillSettings) -> Drill {
     }
 }
 
-fn step(line: &Line, settings: &DrillSettings, known: &Known, gap: &Gap) -> DrillStep {
-    let sides = Sides::new(line, settings, known, gap);
+fn step(line: &Line, settings: &DrillSettings, gap: &Gap) -> DrillStep {
+    let sides = Sides::new(line, settings, gap);
     let (before, after) = (gap.left.position, gap.right.position);
     DrillStep {
         before,

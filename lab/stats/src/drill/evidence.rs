@@ -3,7 +3,7 @@
 use super::concluded;
 use crate::progress::{Standing, standings};
 use crate::tried;
-use faultline_model::drill::{Build, Drill, Evidence, LayoutResult, LayoutTrial, Measured, Trial, TrialResult};
+use faultline_model::drill::{Build, Drill, Evidence, LayoutResult, LayoutTrial, Measured, Noise, Trial, TrialResult};
 use faultline_model::plan::{KnownCommit, KnownResult, LineSearch, PlanItem};
 use faultline_model::record::RunRecord;
 use faultline_model::relink::RelinkResult;
@@ -123,5 +123,11 @@ fn measured(
         Standing::Failed(_) => None,
         Standing::Skipped | Standing::Left => return None,
     };
-    Some(Measured { build, block: item.block, value })
+    // The seed says what values have in common, not the block.
+    let seed = match search.search.noise {
+        Noise::Seeds | Noise::FromEnds => item.seed.and_then(|seed| seed.checked_sub(record.settings.seed)),
+        Noise::None | Noise::Any => None,
+    };
+    let block = seed.and_then(|seed| u32::try_from(seed).ok()).unwrap_or(item.block);
+    Some(Measured { build, block, value })
 }

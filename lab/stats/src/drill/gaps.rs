@@ -3,6 +3,7 @@
 use super::levels::{Observation, levels};
 use super::line::{Line, State};
 use super::posterior::{Point, StepChance, step_chances};
+use super::samples::{SampleLevel, sample_levels};
 use faultline_model::drill::{Build, DrillSettings, Noise};
 use std::collections::BTreeMap;
 
@@ -36,6 +37,8 @@ pub(super) struct Place {
     /// Logarithm, comparable with those of other places; -∞ of an exact value of 0.
     pub(super) level: f64,
     pub(super) variance: f64,
+    /// Standard deviation of one value.
+    pub(super) noise: f64,
 }
 
 /// Two neighbouring places.
@@ -58,8 +61,6 @@ pub(super) struct Known {
     pub(super) places: Vec<Place>,
     /// The gaps between them.
     pub(super) gaps: Vec<Gap>,
-    /// Standard deviation of one value.
-    pub(super) noise: f64,
 }
 
 /// The least change, as a logarithm.
@@ -75,21 +76,24 @@ impl Known {
             if let State::Usable(build) = line.state(position) {
                 let is_measured = match settings.noise {
                     Noise::None => line.has_value(build),
-                    Noise::Any => line.executions(build).len() >= FIRST_BLOCKS && line.has_value(build),
+                    Noise::Any | Noise::Seeds | Noise::FromEnds => {
+                        line.executions(build).len() >= FIRST_BLOCKS && line.has_value(build)
+                    }
                 };
                 if is_measured { measured.push((position, build)) } else { pending.push((position, build)) }
             }
         }
         match settings.noise {
             Noise::None => Self::exact(line, settings, pending, &measured),
-            Noise::Any => Self::noisy(line, settings, pending, &measured),
+            Noise::Any => Self::noisy(line, settings, pending, fitted(line, &measured)),
+            Noise::Seeds | Noise::FromEnds => Self::noisy(line, settings, pending, sampled(line, &measured)),
         }
     }
 
     fn exact(line: &Line, settings: &DrillSettings, pending: Vec<(u32, Build)>, measured: &[(u32, Build)]) -> Self {
         let place = |&(position, build): &(u32, Build)| {
             let level = line.executions(build).iter().find_map(|(_, value)| *value).expect("a measured build");
-            Place { position, build, level, variance: 0.0 }
+            Place { position, build, level, variance: 0.0, noise: 0.0 }
         };
         let places: Vec<Place> = measured.iter().map(place).collect();
         let gap = |pair: &[Place]| {
@@ -100,13 +104,12 @@ impl Known {
             Gap { left: pair[0], right: pair[1], probability, of_least: probability, verdict }
         };
         let gaps = places.windows(2).map(gap).collect();
-        Known { pending, places, gaps, noise: 0.0 }
+        Known { pending, places, gaps }
     }
 
-    fn noisy(line: &Line, settings: &DrillSettings, pending: Vec<(u32, Build)>, measured: &[(u32, Build)]) -> Self {
-        let (places, noise) = fitted(line, measured);
+    fn noisy(line: &Line, settings: &DrillSettings, pending: Vec<(u32, Build)>, places: Vec<Place>) -> Self {
         let point = |i: usize| {
-            let Place { position, build, level, variance } = places[i];
+            let Place { position, build, level, variance, .. } = places[i];
             Point { position, level, variance, is_same_build: i > 0 && places[i - 1].build == build }
         };
         let points: Vec<Point> = (0..places.len()).map(point).collect();
@@ -116,7 +119,7 @@ impl Known {
             Gap { left: pair[0], right: pair[1], probability: of_any, of_least, verdict }
         };
         let gaps = places.windows(2).zip(chances).map(gap).collect();
-        Known { pending, places, gaps, noise }
+        Known { pending, places, gaps }
     }
 
     /// Places whose levels say that something changed between them without a step: ends of runs of gaps without one.
@@ -134,8 +137,8 @@ impl Known {
 /// Standard deviations by which the ends of a slope differ at least.
 const SLOPE_DEVIATIONS: f64 = 4.0;
 
-/// Levels of the measured positions, and the noise of one value.
-fn fitted(line: &Line, measured: &[(u32, Build)]) -> (Vec<Place>, f64) {
+/// Levels of positions that were measured with noise, from values of the same blocks.
+fn fitted(line: &Line, measured: &[(u32, Build)]) -> Vec<Place> {
     let mut builds: Vec<Build> = measured.iter().map(|(_, build)| *build).collect();
     builds.sort();
     builds.dedup();
@@ -153,9 +156,23 @@ fn fitted(line: &Line, measured: &[(u32, Build)]) -> (Vec<Place>, f64) {
     let levels = levels(&observations, builds.len(), blocks.len());
     let place = |&(position, build): &(u32, Build)| {
         let at = builds.binary_search(&build).expect("a measured build");
-        Place { position, build, level: levels.level[at], variance: levels.variance[at] }
+        Place { position, build, level: levels.level[at], variance: levels.variance[at], noise: levels.noise }
     };
-    (measured.iter().map(place).collect(), levels.noise)
+    measured.iter().map(place).collect()
+}
+
+/// Levels of positions that were counted with several seeds, each from its own counts.
+fn sampled(line: &Line, measured: &[(u32, Build)]) -> Vec<Place> {
+    let samples: Vec<Vec<f64>> =
+        measured.iter().map(|(_, build)| line.by_block(*build).into_values().collect()).collect();
+    let place = |(&(position, build), level): (&(u32, Build), SampleLevel)| Place {
+        position,
+        build,
+        level: level.level,
+        variance: level.variance,
+        noise: level.spread,
+    };
+    measured.iter().zip(sample_levels(&samples)).map(place).collect()
 }
 
 fn judge(line: &Line, settings: &DrillSettings, pair: &[Place], probability: f64) -> Verdict {

@@ -93,7 +93,7 @@ fn places(result: LayoutResult, layout: u32) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faultline_model::drill::{Evidence, LayoutTrial, Noise};
+    use faultline_model::drill::{DrillSettings, Evidence, LayoutTrial, Noise};
 
     const COMMITS: [Build; 2] =
         [Build { position: 3, surroundings: 0, layout: None }, Build { position: 4, surroundings: 0, layout: None }];
@@ -110,7 +110,9 @@ mod tests {
 
     fn with<T>(results: &[[LayoutResult; 2]], used: impl FnOnce(&Layouts, &Line) -> T) -> T {
         let evidence = tried(results);
-        let line = Line::new(&evidence, Noise::Any);
+        let settings =
+            DrillSettings { noise: Noise::Any, level: 0.95, least: 0.02, most_blocks: 60, layouts: 8, thorough: false };
+        let line = Line::new(&evidence, &settings);
         used(&Layouts::new(&line, COMMITS, 8), &line)
     }
 

@@ -1,6 +1,7 @@
 //! What is recorded of a line, by position and by build.
 
-use faultline_model::drill::{Build, Evidence, LayoutResult, Noise, TrialResult};
+use super::samples::for_zero;
+use faultline_model::drill::{Build, DrillSettings, Evidence, LayoutResult, Noise, TrialResult};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Executions of a build without any value after which it counts as unusable.
@@ -27,17 +28,24 @@ pub(super) struct Line<'a> {
     layouts: BTreeMap<Build, LayoutResult>,
     executions: BTreeMap<Build, Vec<Execution>>,
     positions_by_block: BTreeMap<u32, BTreeSet<u32>>,
+    /// Of counts of several seeds, the first seed that confirms steps.
+    confirming_from: Option<u32>,
 }
 
 impl<'a> Line<'a> {
-    /// `noise`: how values vary.
-    pub(super) fn new(evidence: &'a Evidence, noise: Noise) -> Self {
-        let is_value = |value: &f64| value.is_finite() && (*value > 0.0 || (*value == 0.0 && noise == Noise::None));
+    /// What is recorded, for a search with these settings.
+    pub(super) fn new(evidence: &'a Evidence, settings: &DrillSettings) -> Self {
+        let noise = settings.noise;
+        let is_value = |value: &f64| value.is_finite() && (*value > 0.0 || (*value == 0.0 && noise != Noise::Any));
+        let zero = match noise {
+            Noise::Seeds => for_zero(evidence.measured.iter().filter_map(|measured| measured.value)),
+            Noise::None | Noise::Any | Noise::FromEnds => 0.0,
+        };
         let trials = evidence.trials.iter().map(|trial| ((trial.position, trial.surroundings), trial.result)).collect();
         let mut executions: BTreeMap<Build, Vec<Execution>> = BTreeMap::new();
         let mut positions_by_block: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
         for measured in &evidence.measured {
-            let value = measured.value.filter(is_value).map(f64::ln);
+            let value = measured.value.filter(is_value).map(|value| value.max(zero).ln());
             executions.entry(measured.build).or_default().push((measured.block, value));
             positions_by_block.entry(measured.block).or_default().insert(measured.build.position);
         }
@@ -45,7 +53,8 @@ impl<'a> Line<'a> {
             executions.sort_by(|x, y| x.0.cmp(&y.0).then(x.1.partial_cmp(&y.1).expect("logarithms of finite values")));
         }
         let layouts = evidence.layouts.iter().map(|trial| (trial.build, trial.result)).collect();
-        Line { evidence, trials, layouts, executions, positions_by_block }
+        let confirming_from = (noise == Noise::Seeds).then_some(settings.most_blocks);
+        Line { evidence, trials, layouts, executions, positions_by_block, confirming_from }
     }
 
     /// All positions.
@@ -85,6 +94,16 @@ impl<'a> Line<'a> {
         self.executions.get(&build).map_or(&[], Vec::as_slice)
     }
 
+    /// Whether a build was executed in a block.
+    pub(super) fn is_executed(&self, build: Build, block: u32) -> bool {
+        self.executions(build).iter().any(|(of, _)| *of == block)
+    }
+
+    /// The first seed with which a build was not counted.
+    pub(super) fn next_seed(&self, build: Build) -> u32 {
+        (0..).find(|seed| !self.is_executed(build, *seed)).expect("there are finitely many executions")
+    }
+
     /// Whether a build has a value.
     pub(super) fn has_value(&self, build: Build) -> bool {
         self.executions(build).iter().any(|(_, value)| value.is_some())
@@ -108,11 +127,15 @@ impl<'a> Line<'a> {
         by_block.into_iter().map(|(block, (sum, number))| (block, sum / number)).collect()
     }
 
-    /// Blocks in which builds of these two commits were measured and no others.
-    pub(super) fn blocks_of_only(&self, sides: [u32; 2]) -> BTreeSet<u32> {
+    /// Blocks that confirm a step between these two commits: those in which builds of them were measured and no others. Of counts, seeds with which nothing is
+    /// searched.
+    pub(super) fn confirming_blocks(&self, sides: [u32; 2]) -> BTreeSet<u32> {
         let sides = BTreeSet::from(sides);
-        let of_only = |(block, positions): (&u32, &BTreeSet<u32>)| (*positions == sides).then_some(*block);
-        self.positions_by_block.iter().filter_map(of_only).collect()
+        let confirms = |(block, positions): &(&u32, &BTreeSet<u32>)| match self.confirming_from {
+            None => **positions == sides,
+            Some(first) => **block >= first && positions.is_superset(&sides),
+        };
+        self.positions_by_block.iter().filter(confirms).map(|(block, _)| *block).collect()
     }
 
     /// Number of blocks.

@@ -2,7 +2,8 @@
 //!
 //! [`next`] reads no state of its own, so a search that was killed continues where it was, and [`concluded`] gives the same answer each time. Values are
 //! compared within blocks (`levels`); a posterior over steps, given the levels, decides where to look (`posterior`, `gaps`, `pick`); each step is
-//! measured once more by itself, with random layouts and across surroundings (`sides`), and its commit may be undone (`reverts`). Methods stand in docs/METHODOLOGY.md, §18.
+//! measured once more by itself, with random layouts and across surroundings (`sides`), and its commit may be undone (`reverts`). Counts may depend on their
+//! seed (`seeds`). Methods stand in docs/METHODOLOGY.md, §18.
 
 mod concluded;
 mod evidence;
@@ -16,7 +17,13 @@ mod positive_definite;
 mod posterior;
 mod record;
 mod reverts;
+mod samples;
+mod seeds;
 mod sides;
+
+pub(crate) use concluded::DETECTABLE_DEVIATIONS;
+pub(crate) use posterior::{Point, step_chances};
+pub(crate) use samples::{SampleLevel, are_same, for_zero, sample_levels};
 
 pub use concluded::concluded;
 pub use next::next;

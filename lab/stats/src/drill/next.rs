@@ -1,14 +1,15 @@
 //! What to do next, as a function of what is recorded.
 //!
-//! First the ends; then, in every gap with a step, the commit that is expected to tell most; then blocks for what is not precise enough; then each step
+//! First the ends, with two seeds if these are to show whether counts depend on their seed; then, in every gap with a step, the commit that is expected to tell most; then blocks for what is not precise enough; then each step
 //! by itself; then, if asked for, stretches with equal ends. Each of these makes the record longer, and each is bounded, so the search ends.
 
 use super::gaps::{FIRST_BLOCKS, Gap, Known, Verdict};
 use super::line::{Line, State};
 use super::pick::pick;
+use super::seeds::settled;
 use super::sides::Sides;
 use faultline_model::drill::{Build, DrillSettings, Evidence, Next, Noise};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Further blocks for an open gap, as a part of those that it has.
 const GROWTH: f64 = 0.35;
@@ -21,8 +22,17 @@ const STRETCHES: u32 = 16;
 
 /// What to do next, given all that is recorded.
 pub fn next(evidence: &Evidence, settings: &DrillSettings) -> Next {
-    let line = Line::new(evidence, settings.noise);
-    for_ends(&line).unwrap_or_else(|| for_rest(&line, &Known::new(&line, settings), settings))
+    let line = Line::new(evidence, settings);
+    if let Some(next) = for_ends(&line) {
+        return next;
+    }
+    match settled(&line, settings) {
+        Err(next) => next,
+        Ok(settings) => {
+            let line = Line::new(evidence, &settings);
+            for_rest(&line, &Known::new(&line, &settings), &settings)
+        }
+    }
 }
 
 /// What to do with the ends of the line; `None` if both are usable.
@@ -39,7 +49,10 @@ pub(super) fn for_rest(line: &Line, known: &Known, settings: &DrillSettings) -> 
     let narrowed = known.gaps.iter().find_map(|gap| narrowing(line, known, gap));
     narrowed
         .map(|position| to_try(line, position))
-        .or_else(|| blocks_for_search(line, known, settings))
+        .or_else(|| match settings.noise {
+            Noise::None | Noise::Any => blocks_for_search(line, known, settings),
+            Noise::Seeds | Noise::FromEnds => seeds_for_search(line, known, settings),
+        })
         .or_else(|| for_sides(line, known, settings))
         .or_else(|| if settings.thorough { unseen(line, known, settings) } else { None })
         .unwrap_or(Next::Nothing)
@@ -70,11 +83,7 @@ fn blocks_for_search(line: &Line, known: &Known, settings: &DrillSettings) -> Op
         return lacking.map(|_| Next::Measure { blocks: vec![builds.into_iter().collect()] });
     }
     let open = known.gaps.iter().filter(|gap| gap.verdict == Verdict::Open);
-    let more = |gap: &Gap| {
-        let fewest = executed(&gap.left.build).min(executed(&gap.right.build));
-        let rest = (settings.most_blocks as usize).saturating_sub(fewest).max(1);
-        ((GROWTH * fewest as f64) as usize).max(FEWEST_BLOCKS).min(rest)
-    };
+    let more = |gap: &Gap| further(executed(&gap.left.build).min(executed(&gap.right.build)), settings);
     let blocks = lacking.into_iter().chain(open.clone().map(more)).min()?;
     for (position, _) in &known.pending {
         builds.extend(neighbours(known, *position, *position));
@@ -84,6 +93,37 @@ fn blocks_for_search(line: &Line, known: &Known, settings: &DrillSettings) -> Op
         builds.extend(neighbours(known, gap.left.position, gap.right.position));
     }
     Some(Next::Measure { blocks: vec![builds.into_iter().collect(); blocks] })
+}
+
+/// Further blocks for a gap whose sides have `fewest` or more.
+fn further(fewest: usize, settings: &DrillSettings) -> usize {
+    let rest = (settings.most_blocks as usize).saturating_sub(fewest).max(1);
+    ((GROWTH * fewest as f64) as usize).max(FEWEST_BLOCKS).min(rest)
+}
+
+/// Seeds for positions that were not counted with enough of them, and for both sides of open gaps. Nothing drifts, so neighbours are not counted again.
+fn seeds_for_search(line: &Line, known: &Known, settings: &DrillSettings) -> Option<Next> {
+    let most = settings.most_blocks;
+    let mut wanted: BTreeMap<Build, u32> = BTreeMap::new();
+    for (_, build) in &known.pending {
+        wanted.insert(*build, (FIRST_BLOCKS as u32).max(line.next_seed(*build) + 1));
+    }
+    for gap in known.gaps.iter().filter(|gap| gap.verdict == Verdict::Open) {
+        let builds = [gap.left.build, gap.right.build];
+        let fewest = builds.map(|build| line.next_seed(build)).into_iter().min().unwrap_or(0);
+        let all = fewest + further(fewest as usize, settings) as u32;
+        for build in builds {
+            let seeds = wanted.entry(build).or_default();
+            *seeds = all.min(most).max(*seeds);
+        }
+    }
+    let last = wanted.values().copied().max().unwrap_or(0);
+    let with = |seed: u32| {
+        let lacks = |(build, seeds): &(&Build, &u32)| **seeds > seed && !line.is_executed(**build, seed);
+        (seed, wanted.iter().filter(lacks).map(|(build, _)| *build).collect::<Vec<Build>>())
+    };
+    let seeds: Vec<(u32, Vec<Build>)> = (0..last).map(with).filter(|(_, builds)| !builds.is_empty()).collect();
+    (!seeds.is_empty()).then_some(Next::Count { seeds })
 }
 
 /// The nearest measured builds outside of two positions.
@@ -96,7 +136,7 @@ fn neighbours(known: &Known, left: u32, right: u32) -> impl Iterator<Item = Buil
 /// What the first step needs whose sides were not measured enough by themselves.
 fn for_sides(line: &Line, known: &Known, settings: &DrillSettings) -> Option<Next> {
     known.gaps.iter().filter(|gap| is_narrow(line, known, gap)).find_map(|gap| {
-        let sides = Sides::new(line, settings, known, gap);
+        let sides = Sides::new(line, settings, gap);
         if let Some((position, surroundings)) = sides.to_try() {
             return Some(Next::Try { position, surroundings });
         }
@@ -104,8 +144,16 @@ fn for_sides(line: &Line, known: &Known, settings: &DrillSettings) -> Option<Nex
         if !builds.is_empty() {
             return Some(Next::Relink { builds });
         }
-        let blocks = sides.blocks_needed();
-        (!blocks.is_empty()).then_some(Next::Measure { blocks })
+        match settings.noise {
+            Noise::None | Noise::Any => {
+                let blocks = sides.blocks_needed();
+                (!blocks.is_empty()).then_some(Next::Measure { blocks })
+            }
+            Noise::Seeds | Noise::FromEnds => {
+                let seeds = sides.seeds_needed();
+                (!seeds.is_empty()).then_some(Next::Count { seeds })
+            }
+        }
     })
 }
 
@@ -128,6 +176,6 @@ fn builds_per_step(commits: u32, noise: Noise) -> f64 {
     let halvings = f64::from(commits.max(1)).log2();
     match noise {
         Noise::None => halvings.ceil() + 2.0,
-        Noise::Any => 1.5 * halvings + 4.0,
+        Noise::Any | Noise::Seeds | Noise::FromEnds => 1.5 * halvings + 4.0,
     }
 }

@@ -46,7 +46,10 @@ fn usable(position: u32, broken: &[u32]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faultline_model::drill::{Evidence, Noise, Trial, TrialResult, Unusable};
+    use faultline_model::drill::{DrillSettings, Evidence, Noise, Trial, TrialResult, Unusable};
+
+    const SETTINGS: DrillSettings =
+        DrillSettings { noise: Noise::Any, level: 0.95, least: 0.02, most_blocks: 60, layouts: 0, thorough: false };
 
     fn with_broken(last: u32, broken: impl Iterator<Item = u32>) -> Evidence {
         let result = TrialResult::Unusable { why: Unusable::Build };
@@ -58,9 +61,9 @@ mod tests {
     #[test]
     fn without_broken_commits_it_is_the_middle() {
         let evidence = with_broken(101, std::iter::empty());
-        assert_eq!(pick(&Line::new(&evidence, Noise::Any), 0, 101), Some(50));
-        assert_eq!(pick(&Line::new(&evidence, Noise::Any), 7, 9), Some(8));
-        assert_eq!(pick(&Line::new(&evidence, Noise::Any), 7, 8), None);
+        assert_eq!(pick(&Line::new(&evidence, &SETTINGS), 0, 101), Some(50));
+        assert_eq!(pick(&Line::new(&evidence, &SETTINGS), 7, 9), Some(8));
+        assert_eq!(pick(&Line::new(&evidence, &SETTINGS), 7, 8), None);
     }
 
     #[test]
@@ -69,7 +72,7 @@ mod tests {
         let mut broken = Vec::new();
         let outside = loop {
             let evidence = with_broken(200, broken.iter().copied());
-            let position = pick(&Line::new(&evidence, Noise::Any), 0, 200).unwrap();
+            let position = pick(&Line::new(&evidence, &SETTINGS), 0, 200).unwrap();
             if !is_broken(position) {
                 break position;
             }
@@ -81,8 +84,8 @@ mod tests {
     #[test]
     fn a_gap_of_broken_commits_is_given_up() {
         let evidence = with_broken(10, 1..10);
-        assert_eq!(pick(&Line::new(&evidence, Noise::Any), 0, 10), None);
+        assert_eq!(pick(&Line::new(&evidence, &SETTINGS), 0, 10), None);
         let evidence = with_broken(1000, 480..492);
-        assert_eq!(pick(&Line::new(&evidence, Noise::Any), 0, 1000), None);
+        assert_eq!(pick(&Line::new(&evidence, &SETTINGS), 0, 1000), None);
     }
 }

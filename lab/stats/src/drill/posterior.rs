@@ -22,25 +22,25 @@ const BETWEEN_BUILDS: [(f64, f64); 4] = [(1.0 / 16.0, 0.2), (1.0 / 8.0, 0.35), (
 
 /// A measured position.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Point {
-    pub(super) position: u32,
-    pub(super) level: f64,
-    pub(super) variance: f64,
+pub(crate) struct Point {
+    pub(crate) position: u32,
+    pub(crate) level: f64,
+    pub(crate) variance: f64,
     /// Whether it is measured as the same build as the point before it.
-    pub(super) is_same_build: bool,
+    pub(crate) is_same_build: bool,
 }
 
 /// Probabilities of a step in a gap.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct StepChance {
+pub(crate) struct StepChance {
     /// Of any size that the prior allows, which begins at half of the least change.
-    pub(super) of_any: f64,
+    pub(crate) of_any: f64,
     /// Of the least change or more.
-    pub(super) of_least: f64,
+    pub(crate) of_least: f64,
 }
 
 /// The chance of a step in each gap between neighbours of `points`, on a line of `commits` commits. `least`: the least change, as a logarithm.
-pub(super) fn step_chances(points: &[Point], commits: u32, least: f64) -> Vec<StepChance> {
+pub(crate) fn step_chances(points: &[Point], commits: u32, least: f64) -> Vec<StepChance> {
     if points.len() < 2 {
         return Vec::new();
     }

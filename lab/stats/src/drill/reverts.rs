@@ -3,13 +3,14 @@
 
 use super::evidence::{blocks_of_reverts, concluded_of_record, evidence, revert};
 use super::line::{Line, State};
+use super::seeds::settled_or_samples;
 use super::sides::{CONFIRMING_BLOCKS, exact_change, shift};
 use crate::progress::{Standing, standings};
 use crate::tried;
 use crate::two_sample::sign_shift;
 use faultline_model::commit::CommitInfo;
 use faultline_model::drill::reverted::{RevertOutcome, Share, StepReverted};
-use faultline_model::drill::{Drill, DrillStep, Noise};
+use faultline_model::drill::{Drill, DrillSettings, DrillStep, Noise};
 use faultline_model::plan::{LineSearch, PlanItem};
 use faultline_model::record::RunRecord;
 use faultline_model::reverted::RevertResult;
@@ -32,6 +33,8 @@ pub enum RevertNext {
         subjects: Vec<SubjectIndex>,
         /// The number of blocks.
         blocks: u32,
+        /// Of counts with several seeds, the number of the first of these blocks among those of reverts; each has the next seed.
+        first_seed: Option<u32>,
     },
     /// Nothing.
     Nothing,
@@ -102,15 +105,21 @@ impl<'a> Reverts<'a> {
             return RevertNext::Nothing;
         }
         subjects.insert(0, base);
-        RevertNext::Measure { subjects, blocks }
+        let first_seed = (self.settings().noise == Noise::Seeds).then_some(planned);
+        RevertNext::Measure { subjects, blocks, first_seed }
+    }
+
+    /// The settings of the search, given what the ends of the line show.
+    fn settings(&self) -> DrillSettings {
+        settled_or_samples(&evidence(self.record, self.search), &self.search.search)
     }
 
     /// Blocks in all: as many as the largest number that confirmed a step.
     fn wanted(&self, found: &Drill) -> u32 {
         let confirming = found.steps.iter().filter_map(|step| step.change).map(|change| change.units).max();
-        match self.search.search.noise {
+        match self.settings().noise {
             Noise::None => 1,
-            Noise::Any => confirming.unwrap_or(0).max(CONFIRMING_BLOCKS as u32).min(self.search.search.most_blocks),
+            _ => confirming.unwrap_or(0).max(CONFIRMING_BLOCKS as u32).min(self.search.search.most_blocks),
         }
     }
 
@@ -181,16 +190,18 @@ impl<'a> Reverts<'a> {
         if pairs.is_empty() {
             return Some(RevertOutcome::NothingToCompare);
         }
-        Some(match self.search.search.noise {
+        Some(match self.settings().noise {
             Noise::None => exact(step, pairs[0]),
-            Noise::Any => self.noisy(step, &pairs),
+            _ => self.noisy(step, &pairs),
         })
     }
 
     /// Both differences have intervals at half of the error, so that their quotient has one at the level.
     fn noisy(&self, step: &DrillStep, pairs: &[[f64; 2]]) -> RevertOutcome {
         let error = 1.0 - self.search.search.level;
-        let logarithms = pairs.iter().map(|[without, with]| (with / without).ln()).collect();
+        // A count of 0 has no ratio.
+        let logarithms =
+            pairs.iter().map(|[without, with]| (with / without).ln()).filter(|ratio| ratio.is_finite()).collect();
         let back = interval(pairs.iter().map(|[without, with]| without - with), error / 2.0);
         let whole = interval(self.step_differences(step).into_iter(), error / 2.0);
         let taken_back = back.zip(whole).and_then(|(back, whole)| quotient(back, whole));
@@ -200,11 +211,11 @@ impl<'a> Reverts<'a> {
     /// The value after a step less that before it, in each block that has its sides alone.
     fn step_differences(&self, step: &DrillStep) -> Vec<f64> {
         let evidence = evidence(self.record, self.search);
-        let line = Line::new(&evidence, self.search.search.noise);
+        let line = Line::new(&evidence, &settled_or_samples(&evidence, &self.search.search));
         let (State::Usable(before), State::Usable(after)) = (line.state(step.before), line.state(step.after)) else {
             return Vec::new();
         };
-        let alone = line.blocks_of_only([before.position, after.position]);
+        let alone = line.confirming_blocks([before.position, after.position]);
         let (before, after) = (line.by_block(before), line.by_block(after));
         let difference = |block: &u32| Some(after.get(block)?.exp() - before.get(block)?.exp());
         alone.iter().filter_map(difference).collect()

@@ -4,7 +4,7 @@
 //! Everything is a difference of logarithms within blocks, so its interval comes from Wilcoxon's signed ranks and needs no shape of noise. Random
 //! layouts are drawn per block; differences of blocks with the same layouts are averaged first, so that layouts are the sample.
 
-use super::gaps::{Gap, Known};
+use super::gaps::Gap;
 use super::layouts::Layouts;
 use super::line::{Line, State};
 use crate::two_sample::sign_shift;
@@ -57,11 +57,13 @@ enum Part {
 }
 
 impl<'a> Sides<'a> {
-    pub(super) fn new(line: &'a Line<'a>, settings: &'a DrillSettings, known: &Known, gap: &Gap) -> Self {
+    pub(super) fn new(line: &'a Line<'a>, settings: &'a DrillSettings, gap: &Gap) -> Self {
         let plain = [gap.left.build, gap.right.build];
-        let blocks = line.blocks_of_only(plain.map(|build| build.position)).len();
+        let blocks = line.confirming_blocks(plain.map(|build| build.position)).len();
         let searched = gap.right.level - gap.left.level;
-        Sides { line, settings, plain, noise: known.noise, searched, blocks }
+        // Both sides vary as much, or of counts each by itself.
+        let noise = ((gap.left.noise.powi(2) + gap.right.noise.powi(2)) / 2.0).sqrt();
+        Sides { line, settings, plain, noise, searched, blocks }
     }
 
     /// The commit and surroundings to try for a bridge; `None` if there is one, if there can be none, or if none is needed.
@@ -105,7 +107,7 @@ impl<'a> Sides<'a> {
     pub(super) fn to_relink(&self) -> Vec<Build> {
         let wanted = match self.settings.noise {
             Noise::None => self.settings.layouts,
-            Noise::Any => self.settings.layouts.min(self.target() as u32),
+            _ => self.settings.layouts.min(self.target() as u32),
         };
         self.layouts().map_or_else(Vec::new, |layouts| layouts.to_relink(self.line, wanted))
     }
@@ -124,8 +126,21 @@ impl<'a> Sides<'a> {
         let layouts = self.layouts();
         match self.settings.noise {
             Noise::None => self.exact_blocks(layouts.as_ref()),
-            Noise::Any => (self.blocks..self.target()).map(|i| self.block(i, layouts.as_ref())).collect(),
+            _ => (self.blocks..self.target()).map(|i| self.block(i, layouts.as_ref())).collect(),
         }
+    }
+
+    /// The further seeds with which the sides are counted: others than those of the search.
+    pub(super) fn seeds_needed(&self) -> Vec<(u32, Vec<Build>)> {
+        let layouts = self.layouts();
+        let with = |number: usize| {
+            let seed = self.settings.most_blocks + number as u32;
+            let mut builds = self.block(number, layouts.as_ref());
+            // A commit may be a side of two steps.
+            builds.retain(|build| !self.line.is_executed(*build, seed));
+            (seed, builds)
+        };
+        (self.blocks..self.target()).map(with).filter(|(_, builds)| !builds.is_empty()).collect()
     }
 
     /// A block of noisy values: both sides, and both with the next layout.
@@ -173,7 +188,7 @@ impl<'a> Sides<'a> {
     pub(super) fn plain_change(&self) -> Option<Change> {
         match self.settings.noise {
             Noise::None => exact_change(self.searched),
-            Noise::Any => self.change(self.plain, 1.0 - self.settings.level),
+            _ => self.change(self.plain, 1.0 - self.settings.level),
         }
     }
 
@@ -181,7 +196,7 @@ impl<'a> Sides<'a> {
     pub(super) fn exact_values(&self) -> Option<[f64; 2]> {
         match self.settings.noise {
             Noise::None => Some([self.line.value(self.plain[0])?, self.line.value(self.plain[1])?]),
-            Noise::Any => None,
+            _ => None,
         }
     }
 
@@ -190,7 +205,7 @@ impl<'a> Sides<'a> {
         let differ = |change: Change| change.low > 1.0 || change.high < 1.0;
         match self.settings.noise {
             Noise::None => true,
-            Noise::Any => self.change(self.plain, CONFIRMED_ERROR).is_some_and(differ),
+            _ => self.change(self.plain, CONFIRMED_ERROR).is_some_and(differ),
         }
     }
 
@@ -227,7 +242,7 @@ impl<'a> Sides<'a> {
             (Part::Unknown, _) => StepLabel::Inconclusive,
             (Part::Most, Noise::None) if self.settings.layouts == 0 => StepLabel::Code,
             (Part::Most, Noise::None) => code_or_layout(self.exact_part()),
-            (Part::Most, Noise::Any) => code_or_layout(self.part(self.under_layouts_at(LABEL_ERROR))),
+            (Part::Most, _) => code_or_layout(self.part(self.under_layouts_at(LABEL_ERROR))),
         }
     }
 
@@ -251,7 +266,7 @@ impl<'a> Sides<'a> {
         let layouts = self.layouts().filter(|layouts| layouts.tried > 0)?;
         let [between, within] = match self.settings.noise {
             Noise::None => [layouts.exact_spread(self.line), Some(0.0)],
-            Noise::Any => {
+            _ => {
                 let within = self.within_layouts(&layouts);
                 [within.and_then(|within| self.between_layouts(&layouts, within)), within]
             }
@@ -307,14 +322,14 @@ impl<'a> Sides<'a> {
     fn change(&self, [from, to]: [Build; 2], error: f64) -> Option<Change> {
         let differences: Vec<f64> = self.differences(from, to).into_values().collect();
         match self.settings.noise {
-            Noise::Any => shift(differences, error),
             Noise::None => exact_change(*differences.first()?),
+            _ => shift(differences, error),
         }
     }
 
     /// Differences by block.
     fn differences(&self, from: Build, to: Build) -> BTreeMap<u32, f64> {
-        let alone = self.line.blocks_of_only(self.plain.map(|build| build.position));
+        let alone = self.line.confirming_blocks(self.plain.map(|build| build.position));
         let before = self.line.by_block(from);
         let after = self.line.by_block(to).into_iter();
         let difference = |(block, value): (u32, f64)| Some((block, value - before.get(&block)?));

@@ -1,6 +1,6 @@
 //! Artificial runs that measure commits. Built for tests only.
 
-use super::steps::{StepSettings, steps};
+use super::steps::{StepSettings, steps_of_counts};
 use crate::example;
 use faultline_model::artefact::Artefact;
 use faultline_model::cell::{Case, Cell, TaskMode};
@@ -47,6 +47,7 @@ pub(super) fn exact_series(values: &[f64]) -> HistorySeries {
         result: PointResult::Measured { estimate: estimate(value), same_as: None },
     };
     let points: Vec<HistoryPoint> = (0..).zip(values).map(point).collect();
+    let counts: Vec<Vec<f64>> = values.iter().map(|value| vec![*value]).collect();
     HistorySeries {
         format: HistorySeries::FORMAT.to_owned(),
         subject: "app".to_owned(),
@@ -63,7 +64,7 @@ pub(super) fn exact_series(values: &[f64]) -> HistorySeries {
         left_out: Vec::new(),
         quirks: Vec::new(),
         unplaced_quirks: Vec::new(),
-        steps: steps(&points, &[], true, &StepSettings::default()).unwrap(),
+        steps: steps_of_counts(&points, &counts, &StepSettings::default()).unwrap(),
         points,
     }
 }
@@ -91,6 +92,7 @@ pub(super) fn begun(wanted: &[u32], repeats: u32) -> RunRecord {
         wanted: wanted.to_vec(),
         machine: "here".to_owned(),
         order: CommitOrder::Line,
+        seeds_by_ends: false,
     }));
     record.head.subjects.clear();
     record.attempts.clear();

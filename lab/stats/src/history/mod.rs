@@ -4,6 +4,8 @@
 //! results each time.
 
 mod bridge;
+mod evidence;
+mod newest;
 mod quirks;
 mod record;
 mod run;
@@ -17,10 +19,11 @@ mod surroundings;
 mod example;
 
 pub use bridge::bridging;
+pub use evidence::{Evidence, evidence};
 pub use record::{next_of_record, results_of_record};
 pub use run::HistoryRun;
 pub use same::{Eras, conditions, differing};
-pub use series::{measured_by, series, series_of_run};
+pub use series::{series, series_of_run};
 pub use states::{said_by_search, states};
 pub use steps::{StepSettings, steps_by};
 pub use surroundings::{Surroundings, makes_quirk};

@@ -1,22 +1,27 @@
 //! What a run's record says of the commits that it measures.
 
+use crate::drill::are_same;
 use crate::progress::{Standing, standings};
+use crate::thresholds::CHANGE_LEAST;
 use crate::tried;
 use faultline_model::drill::{TrialResult, Unusable};
 use faultline_model::history::{CommitOutcome, CommitResult, FailedBuild, HistoryNext, HistoryResults, NotMeasured};
-use faultline_model::plan::{HistorySettings, PlanItem};
+use faultline_model::plan::{HistorySettings, LineMeasure, PlanItem};
 use faultline_model::record::RunRecord;
 use faultline_model::subject::{BuildResult, Subject, SubjectIndex};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What to do next in a run, once all that was planned has ended; `None` of a run that measures no history. First all commits are built, in their order.
 /// Then each is executed once, and those that succeeded as often as was asked for. In each block every commit is executed, so a machine that becomes slower
-/// over time does so for all of them.
+/// over time does so for all of them. Counts are executed with one seed, or with several.
 pub fn next_of_record(record: &RunRecord) -> Option<HistoryNext> {
     let history = record.settings.history()?;
     // Subjects are added in the order of what is wanted.
     if let Some(&position) = history.wanted.get(record.subjects.len()) {
         return Some(HistoryNext::Build { position });
+    }
+    if let LineMeasure::Counted(_) = history.measure {
+        return Some(next_counts(record, history));
     }
     let planned = record.plan.last().map_or(0, |last| last.block + 1);
     let wanted = if planned == 0 { 1 } else { record.settings.repeats };
@@ -25,6 +30,50 @@ pub fn next_of_record(record: &RunRecord) -> Option<HistoryNext> {
         blocks if blocks > 0 && !subjects.is_empty() => HistoryNext::Measure { subjects, blocks },
         _ => HistoryNext::Nothing,
     })
+}
+
+/// What to count next: each commit with the first seed; then the ends with a second one, if these decide; then, if counts depend on the seed, or if several
+/// seeds were asked for, each commit with all seeds.
+fn next_counts(record: &RunRecord, history: &HistorySettings) -> HistoryNext {
+    let subjects = measurable(record);
+    let counted: BTreeSet<(SubjectIndex, u32)> =
+        record.plan.iter().map(|item| (item.subject, seed_number(record, item))).collect();
+    let lacking = |seed: u32, of: &[SubjectIndex]| -> (u32, Vec<SubjectIndex>) {
+        (seed, of.iter().copied().filter(|subject| !counted.contains(&(*subject, seed))).collect())
+    };
+    let count = |seeds: Vec<(u32, Vec<SubjectIndex>)>| {
+        let seeds: Vec<_> = seeds.into_iter().filter(|(_, subjects)| !subjects.is_empty()).collect();
+        (!seeds.is_empty()).then_some(HistoryNext::Count { seeds })
+    };
+    if let Some(first) = count(vec![lacking(0, &subjects)]) {
+        return first;
+    }
+    let all = record.settings.repeats.max(1);
+    if history.seeds_by_ends && all > 1 {
+        let mut ends: Vec<SubjectIndex> = subjects.first().into_iter().chain(subjects.last()).copied().collect();
+        ends.dedup();
+        if let Some(second) = count(vec![lacking(1, &ends)]) {
+            return second;
+        }
+        if ends.iter().all(|end| counts_are_same(record, history, *end)) {
+            return HistoryNext::Nothing;
+        }
+    }
+    count((0..all).map(|seed| lacking(seed, &subjects)).collect()).unwrap_or(HistoryNext::Nothing)
+}
+
+/// The number of an item's seed, from 0.
+fn seed_number(record: &RunRecord, item: &PlanItem) -> u32 {
+    let number = item.seed.and_then(|seed| seed.checked_sub(record.settings.seed));
+    number.and_then(|number| u32::try_from(number).ok()).unwrap_or(item.block)
+}
+
+/// Whether a subject has the same count with each seed. One with which it failed has none.
+fn counts_are_same(record: &RunRecord, history: &HistorySettings, subject: SubjectIndex) -> bool {
+    let own = by_subject(record);
+    let standings = own.get(&subject).map_or(&[][..], Vec::as_slice);
+    let counts: Vec<f64> = standings.iter().filter_map(|standing| value(record, history, standing)).collect();
+    counts.len() == standings.len() && are_same(&counts, CHANGE_LEAST)
 }
 
 /// The subjects that can be executed: of those with one build, the first.
@@ -66,10 +115,7 @@ fn outcome(
         let build = Some(FailedBuild { how: how.clone(), output: output.clone() });
         return Some(CommitOutcome::Unusable(NotMeasured { why: Unusable::Build, build, execution: None }));
     }
-    let value = |(item, standing): &(&PlanItem, Standing<'_>)| match standing {
-        Standing::Done(attempt) => tried::value(record, &history.measure, item, attempt),
-        Standing::Failed(_) | Standing::Skipped | Standing::Left => None,
-    };
+    let value = |execution| value(record, history, execution);
     let values: Vec<f64> = executions.iter().filter_map(value).filter(|value| value.is_finite()).collect();
     if !values.is_empty() {
         return Some(CommitOutcome::Measured { values, same_as });
@@ -81,6 +127,14 @@ fn outcome(
         }
         Standing::Done(_) | Standing::Skipped | Standing::Left => None,
     })
+}
+
+/// The value of an execution that succeeded.
+fn value(record: &RunRecord, history: &HistorySettings, (item, standing): &(&PlanItem, Standing<'_>)) -> Option<f64> {
+    match standing {
+        Standing::Done(attempt) => tried::value(record, &history.measure, item, attempt),
+        Standing::Failed(_) | Standing::Skipped | Standing::Left => None,
+    }
 }
 
 /// The executions of each subject that has any.
@@ -119,7 +173,10 @@ fn id(record: &RunRecord, index: SubjectIndex) -> Option<String> {
 mod tests {
     use super::*;
     use crate::history::example::{self, build};
+    use crate::lens;
+    use faultline_model::count::Count;
     use faultline_model::outcome::Outcome;
+    use faultline_model::plan::{CountedSettings, RunKind};
 
     #[test]
     fn all_commits_are_built_before_any_is_measured() {
@@ -150,6 +207,61 @@ mod tests {
         assert_eq!(results[2].outcome, CommitOutcome::Measured { values, same_as });
         let CommitOutcome::Unusable(not) = &results[1].outcome else { panic!("{results:?}") };
         assert_eq!(not.why, Unusable::Hang);
+    }
+
+    /// A run of three commits that were built, with counts: commit, number of the seed, transfers.
+    fn counted(counts: &[(u32, u32, f64)], seeds: u32, seeds_by_ends: bool) -> RunRecord {
+        let mut begun = example::begun(&[0, 1, 2], seeds);
+        ["/a", "/b", "/c"].into_iter().for_each(|directory| build(&mut begun, Some(directory)));
+        let cells: Vec<(u32, f64)> = counts.iter().map(|&(_, _, transfers)| (2, transfers)).collect();
+        let mut record = lens::example::record(&cells);
+        let (RunKind::Lens(lens), RunKind::History(mut history)) =
+            (record.settings.kind.clone(), begun.settings.kind.clone())
+        else {
+            panic!("both are")
+        };
+        history.measured.measure = LineMeasure::Counted(Box::new(CountedSettings { what: Count::Transfers, lens }));
+        history.seeds_by_ends = seeds_by_ends;
+        record.head.subjects = begun.head.subjects;
+        record.head.settings.kind = RunKind::History(history);
+        record.head.settings.repeats = seeds;
+        for (item, &(subject, number, _)) in record.plan.iter_mut().zip(counts) {
+            item.subject = SubjectIndex(subject);
+            item.seed = Some(record.head.settings.seed + u64::from(number));
+        }
+        record.plan.truncate(counts.len());
+        record.attempts.truncate(counts.len());
+        record
+    }
+
+    fn next(record: &RunRecord) -> Vec<(u32, Vec<u32>)> {
+        let number = |(seed, subjects): &(u32, Vec<SubjectIndex>)| (*seed, subjects.iter().map(|at| at.0).collect());
+        match next_of_record(record) {
+            Some(HistoryNext::Count { seeds }) => seeds.iter().map(number).collect(),
+            Some(HistoryNext::Nothing) => Vec::new(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn two_seeds_at_the_ends_show_whether_counts_depend_on_the_seed() {
+        let mut counts = vec![(0, 0, 5.0), (1, 0, 6.0), (2, 0, 7.0)];
+        assert_eq!(next(&counted(&counts[..1], 3, true)), [(0, vec![1, 2])]);
+        assert_eq!(next(&counted(&counts, 3, true)), [(1, vec![0, 2])]);
+        counts.extend([(0, 1, 5.0), (2, 1, 7.0)]);
+        assert_eq!(next(&counted(&counts, 3, true)), [], "they do not");
+        counts[4].2 = 7.5;
+        let record = counted(&counts, 3, true);
+        assert_eq!(next(&record), [(1, vec![1]), (2, vec![0, 1, 2])], "they do");
+        let results = results_of_record(&record).unwrap().commits;
+        assert_eq!(results[2].outcome, CommitOutcome::Measured { values: vec![7.0, 7.5], same_as: None });
+    }
+
+    #[test]
+    fn seeds_that_are_asked_for_are_counted_whatever_the_ends_show() {
+        let counts = [(0, 0, 5.0), (1, 0, 6.0), (2, 0, 7.0)];
+        assert_eq!(next(&counted(&counts, 1, false)), []);
+        assert_eq!(next(&counted(&counts, 3, false)), [(1, vec![0, 1, 2]), (2, vec![0, 1, 2])]);
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub fn differing(a: (&Settings, &HistorySettings), b: (&Settings, &HistorySettin
         (Differing::Command, a.artefact != b.artefact),
         (Differing::Measure, a.measure != b.measure),
         (Differing::Seed, guest_seed(settings_a, a) != guest_seed(settings_b, b)),
+        (Differing::Seed, asked_seeds(settings_a, a) != asked_seeds(settings_b, b)),
         (Differing::Tools, a.tools.is_some() != b.tools.is_some()),
         (Differing::Machine, a.machine != b.machine),
     ]
@@ -39,6 +40,12 @@ fn guest_seed(settings: &Settings, history: &HistorySettings) -> Option<u64> {
     matches!(history.measure, LineMeasure::Counted(_)).then_some(settings.seed)
 }
 
+/// The number of seeds that were asked for, if it is known that there are several: medians of other numbers of seeds have other places.
+fn asked_seeds(settings: &Settings, history: &HistorySettings) -> Option<u32> {
+    let is_asked = matches!(history.measure, LineMeasure::Counted(_)) && !history.seeds_by_ends;
+    (is_asked && settings.repeats > 1).then_some(settings.repeats)
+}
+
 /// A digest of all that [`differing`] compares: runs of one series have the same. It is saved with what is said of changes, so a version that alters it loses
 /// sight of that.
 pub fn conditions(settings: &Settings, history: &HistorySettings) -> String {
@@ -51,7 +58,10 @@ pub fn conditions(settings: &Settings, history: &HistorySettings) -> String {
         measured.tools.is_some(),
         machine,
     );
-    let text = serde_json::to_vec(&compared).expect("settings can be saved");
+    let mut text = serde_json::to_vec(&compared).expect("settings can be saved");
+    if let Some(seeds) = asked_seeds(settings, history) {
+        text.extend(seeds.to_le_bytes());
+    }
     Sha256::digest(text)[..DIGEST_BYTES].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -80,8 +90,9 @@ mod tests {
     use super::*;
     use crate::history::example;
     use faultline_model::artefact::Artefact;
+    use faultline_model::count::Count;
     use faultline_model::history::HistoryResults;
-    use faultline_model::plan::{PinPolicy, RunKind, TimedSettings};
+    use faultline_model::plan::{CountedSettings, PinPolicy, RunKind, TimedSettings};
     use faultline_model::record::RunRecord;
 
     fn changed(change: impl FnOnce(&mut Settings)) -> Settings {
@@ -122,6 +133,24 @@ mod tests {
             changed(|settings| history(settings).machine.push('x')),
         ];
         others.iter().for_each(|other| assert_eq!(are_comparable(&usual, other), [false, false], "{other:?}"));
+    }
+
+    #[test]
+    fn several_seeds_that_were_asked_for_make_a_series_of_their_own() {
+        let counted = |repeats, seeds_by_ends| {
+            changed(|settings| {
+                let RunKind::Lens(lens) = crate::lens::example::record(&[(1, 1.0)]).settings.kind.clone() else {
+                    panic!()
+                };
+                settings.repeats = repeats;
+                history(settings).seeds_by_ends = seeds_by_ends;
+                let counted = CountedSettings { what: Count::Transfers, lens };
+                history(settings).measured.measure = LineMeasure::Counted(Box::new(counted));
+            })
+        };
+        assert_eq!(are_comparable(&counted(1, false), &counted(6, true)), [true, true]);
+        assert_eq!(are_comparable(&counted(1, false), &counted(6, false)), [false, false]);
+        assert_eq!(are_comparable(&counted(4, false), &counted(6, false)), [false, false]);
     }
 
     #[test]

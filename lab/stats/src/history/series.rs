@@ -1,5 +1,7 @@
 //! The results of several runs of a subject as one series.
 
+use super::evidence::evidence;
+use super::newest::{Newest, newest_of};
 use super::quirks::quirks;
 use super::run::HistoryRun;
 use super::same::{conditions, differing};
@@ -38,10 +40,10 @@ pub fn series(
         }
     }
     let groups = groups(&same, declared);
-    let points = points(history, &same, &groups);
+    let of_commits = newest_of(&same);
+    let points = points(history, &of_commits, &groups);
     let counted = history.measure.counted().map(|counted| counted.what);
     let (quirks, unplaced_quirks) = quirks(&groups, declared, &points);
-    let measured_by = measured_by(&points, &same);
     let mut series = HistorySeries {
         format: HistorySeries::FORMAT.to_owned(),
         subject: history.subject.clone(),
@@ -67,7 +69,7 @@ pub fn series(
             unplaced: 0,
         },
     };
-    series.steps = steps_by(&series, &measured_by, settings)?;
+    series.steps = steps_by(&series, &evidence(&series, &same), settings)?;
     Ok(Some(series))
 }
 
@@ -90,20 +92,14 @@ pub fn series_of_run(run: &HistoryRun<'_>) -> Option<HistorySeries> {
     series(&[HistoryRun { head: &head, results: run.results }], &[], &StepSettings::default()).ok().flatten()
 }
 
-/// The commits of the line, with the newest result of each. `groups`: the same runs by their surroundings.
+/// The commits of the line, with their results. `groups`: the runs by their surroundings.
 fn points(
     history: &HistorySettings,
-    runs: &[HistoryRun<'_>],
+    newest: &Newest<'_>,
     groups: &[(Difference, Vec<HistoryRun<'_>>)],
 ) -> Vec<HistoryPoint> {
     let numbered = (0..).zip(groups).flat_map(|(number, (_, runs))| runs.iter().map(move |run| (run.head.id, number)));
     let surroundings: BTreeMap<RunId, u32> = numbered.collect();
-    let mut newest: BTreeMap<&str, (RunId, &CommitOutcome)> = BTreeMap::new();
-    for run in runs {
-        for result in &run.results.commits {
-            newest.entry(&result.commit).or_insert((run.head.id, &result.outcome));
-        }
-    }
     let point = |commit: &CommitInfo| {
         let found = newest.get(commit.id.as_str());
         let result = found.map_or(PointResult::None, |(_, outcome)| result(outcome));
@@ -122,20 +118,6 @@ fn result(outcome: &CommitOutcome) -> PointResult {
         },
         CommitOutcome::Unusable(not_measured) => PointResult::Unusable(not_measured.clone()),
     }
-}
-
-/// The positions among points of the commits that each run measured, ascending.
-pub fn measured_by(points: &[HistoryPoint], runs: &[HistoryRun<'_>]) -> Vec<Vec<u32>> {
-    let positions: BTreeMap<&str, u32> = points.iter().map(|point| point.commit.id.as_str()).zip(0..).collect();
-    let measured = |run: &HistoryRun<'_>| {
-        let measured = run.results.commits.iter();
-        let measured = measured.filter(|result| matches!(result.outcome, CommitOutcome::Measured { .. }));
-        let mut found: Vec<u32> =
-            measured.filter_map(|result| positions.get(result.commit.as_str()).copied()).collect();
-        found.sort_unstable();
-        found
-    };
-    runs.iter().map(measured).collect()
 }
 
 #[cfg(test)]
@@ -188,17 +170,17 @@ mod tests {
         let results = results_of_record(&record).unwrap();
         let runs = [HistoryRun { head: &record.head, results: &results }];
         let series = of(&[&record]);
-        let measured_by = measured_by(&series.points, &runs);
+        let evidence = evidence(&series, &runs);
         let places = |least_change: f64| {
             let settings = StepSettings { least_change, ..StepSettings::default() };
-            let found = steps_by(&series, &measured_by, &settings).unwrap();
+            let found = steps_by(&series, &evidence, &settings).unwrap();
             assert!(found.steps.iter().all(|step| !step.between_runs));
             found.steps.iter().map(|step| step.by).collect::<Vec<_>>()
         };
-        assert_eq!(steps_by(&series, &measured_by, &StepSettings::default()).unwrap(), series.steps);
+        assert_eq!(steps_by(&series, &evidence, &StepSettings::default()).unwrap(), series.steps);
         assert_eq!([places(0.01), places(0.1), places(0.5)], [vec![14, 27], vec![14], vec![]]);
         let wrong = StepSettings { least_change: f64::NAN, ..StepSettings::default() };
-        assert!(steps_by(&series, &measured_by, &wrong).is_err());
+        assert!(steps_by(&series, &evidence, &wrong).is_err());
     }
 
     fn level(position: u32) -> f64 {

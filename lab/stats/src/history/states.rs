@@ -259,6 +259,7 @@ mod tests {
         Drill {
             format: Drill::FORMAT.to_owned(),
             finished: true,
+            ends_show: None,
             unusable_end: None,
             steps,
             slopes: Vec::new(),

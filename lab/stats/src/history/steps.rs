@@ -1,12 +1,26 @@
-//! Steps between the commits of a series: by exact values, or by the statistics for series with noise.
+//! Steps between the commits of a series: by exact values, by samples of counts with several seeds, or by the statistics for series with noise.
 
+use super::evidence::Evidence;
 use super::quirks::cause;
 use crate::changes::{Observation, SEGMENT_POINTS, SHORTEST, SeriesError, Settings, changes};
+use crate::drill::{DETECTABLE_DEVIATIONS, Point, SampleLevel, are_same, for_zero, sample_levels, step_chances};
 use crate::thresholds::{CHANGE_FALSE_ALARMS, CHANGE_LEAST};
-use faultline_model::changes::{Changes, Effect, Step};
+use faultline_model::changes::{Changes, Effect, Status, Step};
 use faultline_model::direction::Direction;
 use faultline_model::history::change::StepState;
-use faultline_model::history::{HistoryPoint, HistorySeries, HistoryStep, HistorySteps, StepBasis};
+use faultline_model::history::{HistoryPoint, HistorySeries, HistoryStep, HistorySteps, PointResult, StepBasis};
+
+/// By samples of counts a step is found if the probability of none is at most the false-positive rate divided by this.
+const INVENTED_PART: f64 = 10.0;
+
+/// It is firm if that is at most a further part.
+const FIRM_PART: f64 = 10.0;
+
+/// Fewest seeds with which a commit is compared with its neighbours.
+const FEWEST_COMPARED: u32 = 3;
+
+/// Least change that samples of counts are searched for.
+const LEAST_OF_SAMPLES: f64 = 0.001;
 
 /// How steps are searched for.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,49 +37,67 @@ impl Default for StepSettings {
     }
 }
 
-/// The steps of a series by other settings than those that it was made with. `measured_by`: by the runs of the series ([`super::measured_by`]). Of their states nothing is known.
+/// The steps of a series by these settings. `evidence`: of the runs of the series ([`super::evidence`]). Of their states nothing is known.
 ///
 /// # Errors
 /// A false-positive rate or a minimum change out of range.
 pub fn steps_by(
     series: &HistorySeries,
-    measured_by: &[Vec<u32>],
+    evidence: &Evidence,
     settings: &StepSettings,
 ) -> Result<HistorySteps, SeriesError> {
-    let mut found = steps(&series.points, measured_by, series.counted.is_some(), settings)?;
+    let mut found = match evidence {
+        Evidence::Times(measured_by) => steps_of_times(&series.points, measured_by, settings)?,
+        Evidence::Counts(counts) => steps_of_counts(&series.points, counts, settings)?,
+    };
     for step in &mut found.steps {
         step.cause = cause(step, &series.points, &series.quirks, settings.least_change);
     }
     Ok(found)
 }
 
-/// The steps between points, without their causes. `measured_by`: positions of the commits that each run measured, ascending; `is_exact`: each execution of a commit
-/// has the same value.
+/// The values of the points that have one.
+fn observations(points: &[HistoryPoint]) -> Vec<Observation> {
+    let observation = |(position, point): (u64, &HistoryPoint)| Some(Observation { position, value: point.value()? });
+    (0..).zip(points).filter_map(observation).collect()
+}
+
+fn of_changes(settings: &StepSettings) -> Settings {
+    Settings { direction: Direction::Lower, false_alarms: settings.false_alarms, least_change: settings.least_change }
+}
+
+/// The steps between points whose values are counts. `counts`: those of each point, one for each seed. If a commit has the same count with each seed, counts are
+/// exact.
 ///
 /// # Errors
 /// A false-positive rate or a minimum change out of range.
-pub(super) fn steps(
+pub(super) fn steps_of_counts(
     points: &[HistoryPoint],
-    measured_by: &[Vec<u32>],
-    is_exact: bool,
+    counts: &[Vec<f64>],
     settings: &StepSettings,
 ) -> Result<HistorySteps, SeriesError> {
-    let observations: Vec<Observation> = (0..)
-        .zip(points)
-        .filter_map(|(position, point)| Some(Observation { position, value: point.value()? }))
-        .collect();
-    let of_changes = Settings {
-        direction: Direction::Lower,
-        false_alarms: settings.false_alarms,
-        least_change: settings.least_change,
-    };
+    of_changes(settings).checked()?;
     let least_change = settings.least_change;
-    if is_exact {
-        of_changes.checked()?;
-        let steps = exact(&observations, least_change);
-        return Ok(HistorySteps { basis: StepBasis::Exact, least_change, steps, unjudged: 0, unplaced: 0 });
-    }
-    match changes(&observations, &of_changes) {
+    let depend_on_seed = counts.iter().any(|counts| !are_same(counts, CHANGE_LEAST));
+    let (basis, steps, unjudged) = match depend_on_seed {
+        true => by_samples(points, counts, settings),
+        false => (StepBasis::Exact, exact(&observations(points), least_change), 0),
+    };
+    Ok(HistorySteps { basis, least_change, steps, unjudged, unplaced: 0 })
+}
+
+/// The steps between points with noise. `measured_by`: positions of the commits that each run measured, ascending.
+///
+/// # Errors
+/// A false-positive rate or a minimum change out of range.
+fn steps_of_times(
+    points: &[HistoryPoint],
+    measured_by: &[Vec<u32>],
+    settings: &StepSettings,
+) -> Result<HistorySteps, SeriesError> {
+    let observations = observations(points);
+    let least_change = settings.least_change;
+    match changes(&observations, &of_changes(settings)) {
         Ok(found) => Ok(noisy(measured_by, found, observations.len())),
         Err(SeriesError::TooShort { points }) => {
             let points = points as u32;
@@ -76,26 +108,83 @@ pub(super) fn steps(
     }
 }
 
+/// Neighbours between which samples of counts have a step, and the number of commits whose samples are too small to tell: how much their counts vary would be taken
+/// from other commits, whose counts may vary much less.
+fn by_samples(
+    points: &[HistoryPoint],
+    counts: &[Vec<f64>],
+    settings: &StepSettings,
+) -> (StepBasis, Vec<HistoryStep>, u32) {
+    let zero = for_zero(counts.iter().flatten().copied());
+    let seeds = counts.iter().map(|counts| counts.len() as u32).filter(|seeds| *seeds > 0);
+    let measured: Vec<usize> = (0..points.len()).filter(|at| counts[*at].len() >= FEWEST_COMPARED as usize).collect();
+    let logarithms = |at: &usize| counts[*at].iter().map(|count| count.max(zero).ln()).collect();
+    let levels = sample_levels(&measured.iter().map(logarithms).collect::<Vec<Vec<f64>>>());
+    let point = |i: usize| Point {
+        position: measured[i] as u32,
+        level: levels[i].level,
+        variance: levels[i].variance,
+        is_same_build: i > 0 && build(&points[measured[i - 1]]) == build(&points[measured[i]]),
+    };
+    let line: Vec<Point> = (0..measured.len()).map(point).collect();
+    let last = points.len().saturating_sub(1) as u32;
+    let chances = step_chances(&line, last, settings.least_change.max(LEAST_OF_SAMPLES).ln_1p());
+    let no_step = settings.false_alarms / INVENTED_PART;
+    let mut steps = Vec::new();
+    for (pair, chance) in measured.windows(2).zip(chances) {
+        let (Some(from), Some(to)) = (points[pair[0]].value(), points[pair[1]].value()) else { continue };
+        let is_large = from != to && (to - from).abs() >= settings.least_change * from.abs();
+        if is_large && 1.0 - chance.of_any <= no_step {
+            let is_firm = 1.0 - chance.of_any <= no_step / FIRM_PART;
+            let status = if is_firm { Status::Firm } else { Status::Provisional };
+            steps.push(HistoryStep { status: Some(status), ..between((pair[0] as u32, pair[1] as u32), (from, to)) });
+        }
+    }
+    let deviation = |pair: &[SampleLevel]| DETECTABLE_DEVIATIONS * (pair[0].variance + pair[1].variance).sqrt();
+    let detectable = levels.windows(2).map(deviation).reduce(f64::max);
+    let basis = StepBasis::Seeds {
+        needed: FEWEST_COMPARED,
+        fewest: seeds.clone().min().unwrap_or(0),
+        most: seeds.clone().max().unwrap_or(0),
+        no_step,
+        detectable: detectable.map(|greatest| greatest.exp_m1().max(settings.least_change)),
+    };
+    (basis, steps, (seeds.count() - measured.len()) as u32)
+}
+
+/// The commit whose build was executed for a point.
+fn build(point: &HistoryPoint) -> &str {
+    match &point.result {
+        PointResult::Measured { same_as: Some(other), .. } => other,
+        _ => &point.commit.id,
+    }
+}
+
+/// A step between two neighbours, whose place is certain.
+fn between((after, by): (u32, u32), (from, to): (f64, f64)) -> HistoryStep {
+    HistoryStep {
+        after,
+        by,
+        earliest: after,
+        latest: by,
+        from,
+        to,
+        effect: if to < from { Effect::Better } else { Effect::Worse },
+        status: None,
+        between_runs: false,
+        cause: None,
+        state: StepState::default(),
+        between: None,
+    }
+}
+
 /// Neighbours that differ by the least change or more.
 fn exact(observations: &[Observation], least_change: f64) -> Vec<HistoryStep> {
     let step = |pair: &[Observation]| {
         let [before, after] = [&pair[0], &pair[1]];
         let (from, to) = (before.value, after.value);
         let differs = from != to && (to - from).abs() >= least_change * from.abs();
-        differs.then_some(HistoryStep {
-            after: before.position as u32,
-            by: after.position as u32,
-            earliest: before.position as u32,
-            latest: after.position as u32,
-            from,
-            to,
-            effect: if to < from { Effect::Better } else { Effect::Worse },
-            status: None,
-            between_runs: false,
-            cause: None,
-            state: StepState::default(),
-            between: None,
-        })
+        differs.then(|| between((before.position as u32, after.position as u32), (from, to)))
     };
     observations.windows(2).filter_map(step).collect()
 }
@@ -141,7 +230,8 @@ mod tests {
     use super::*;
     use crate::history::example::commit;
     use faultline_model::estimate::Estimate;
-    use faultline_model::history::PointResult;
+    use rand_chacha::ChaCha8Rng;
+    use rand_chacha::rand_core::{Rng, SeedableRng};
 
     fn points(values: &[Option<f64>]) -> Vec<HistoryPoint> {
         let point = |(position, value): (u32, &Option<f64>)| HistoryPoint {
@@ -154,6 +244,11 @@ mod tests {
             }),
         };
         (0..).zip(values).map(point).collect()
+    }
+
+    /// Each value as the count with one seed.
+    fn counts(values: &[Option<f64>]) -> Vec<Vec<f64>> {
+        values.iter().map(|value| value.as_slice().to_vec()).collect()
     }
 
     #[test]
@@ -171,7 +266,7 @@ mod tests {
             Some(3.0),
         ];
         let settings = StepSettings { least_change: 0.02, ..StepSettings::default() };
-        let found = steps(&points(&values), &[], true, &settings).unwrap();
+        let found = steps_of_counts(&points(&values), &counts(&values), &settings).unwrap();
         let places: Vec<_> = found.steps.iter().map(|step| (step.after, step.by, step.effect)).collect();
         assert_eq!(
             places,
@@ -180,10 +275,69 @@ mod tests {
         assert_eq!((found.basis, found.unjudged), (StepBasis::Exact, 0));
     }
 
+    /// Counts of commits with six seeds, which differ by `spread` between seeds and between commits alike; from the sixth commit on `ratio` times as large.
+    fn sampled(series: u64, ratio: f64, [before, after]: [f64; 2]) -> Vec<Vec<f64>> {
+        let mut random = ChaCha8Rng::seed_from_u64(series);
+        let mut normal = || (0..12).map(|_| (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64).sum::<f64>() - 6.0;
+        let mut count = |at: u32| {
+            let (level, spread) = if at < 6 { (1.0, before) } else { (ratio, after) };
+            1000.0 * level * (spread * normal()).exp()
+        };
+        (0..14).map(|at| (0..6).map(|_| count(at)).collect()).collect()
+    }
+
+    fn steps_of(samples: &[Vec<f64>]) -> HistorySteps {
+        let medians: Vec<Option<f64>> =
+            samples.iter().map(|counts| crate::interval::estimate(counts).map(|estimate| estimate.median)).collect();
+        steps_of_counts(&points(&medians), samples, &StepSettings::default()).unwrap()
+    }
+
+    #[test]
+    fn counts_that_vary_by_seed_have_a_step_where_their_samples_differ_and_nowhere_else() {
+        let places = |found: &HistorySteps| found.steps.iter().map(|step| (step.after, step.by)).collect::<Vec<_>>();
+        let invented =
+            |spread| (0..100).filter(|series| !steps_of(&sampled(*series, 1.0, [spread; 2])).steps.is_empty()).count();
+        let wrong = [0.02, 0.1, 0.25].map(invented);
+        assert!(wrong.iter().all(|series| *series <= 10), "{wrong:?} of 100 series have a step");
+        for spreads in [[0.15, 0.15], [0.2, 0.02], [0.0, 0.2]] {
+            let found: Vec<HistorySteps> = (0..50).map(|series| steps_of(&sampled(series, 3.0, spreads))).collect();
+            assert!(found.iter().all(|found| matches!(found.basis, StepBasis::Seeds { fewest: 6, most: 6, .. })));
+            let right = found.iter().filter(|found| places(found) == [(5, 6)]).count();
+            assert!(right >= 45, "{spreads:?}: {right} of 50 are right");
+        }
+    }
+
+    #[test]
+    fn commits_with_few_seeds_are_not_judged_by_the_variance_of_others() {
+        // The counts of the older half hardly vary; those of the newer half vary by a third, with one seed each.
+        let mut samples: Vec<Vec<f64>> = (0..6).map(|_| vec![47_900.0, 47_950.0, 47_980.0]).collect();
+        samples.extend([111.0, 84.0, 112.0, 53.0, 100.0].map(|count| vec![count]));
+        samples.push(vec![85.0, 105.0]);
+        let found = steps_of(&samples);
+        assert!(matches!(found.basis, StepBasis::Seeds { needed: 3, fewest: 1, most: 3, .. }), "{:?}", found.basis);
+        assert_eq!((found.steps.as_slice(), found.unjudged), (&[][..], 6));
+        // With enough seeds the step is found.
+        samples.truncate(6);
+        samples.extend((0..4).map(|_| vec![84.0, 112.0, 99.0]));
+        let found = steps_of(&samples);
+        let places: Vec<_> = found.steps.iter().map(|step| (step.after, step.by)).collect();
+        assert_eq!((places.as_slice(), found.unjudged), (&[(5, 6)][..], 0));
+    }
+
+    #[test]
+    fn one_commit_whose_counts_vary_makes_samples_of_all() {
+        let mut samples = vec![vec![100.0]; 6];
+        assert_eq!(steps_of(&samples).basis, StepBasis::Exact);
+        samples[3] = vec![100.0, 100.0];
+        assert_eq!(steps_of(&samples).basis, StepBasis::Exact);
+        samples[3] = vec![100.0, 140.0];
+        assert!(matches!(steps_of(&samples).basis, StepBasis::Seeds { fewest: 1, most: 2, .. }));
+    }
+
     #[test]
     fn impossible_settings_are_refused() {
         let wrong = StepSettings { least_change: -1.0, ..StepSettings::default() };
-        assert_eq!(steps(&points(&[Some(1.0)]), &[], true, &wrong), Err(SeriesError::LeastChange(-1.0)));
-        assert_eq!(steps(&points(&[Some(1.0)]), &[], false, &wrong), Err(SeriesError::LeastChange(-1.0)));
+        assert_eq!(steps_of_counts(&points(&[Some(1.0)]), &[vec![1.0]], &wrong), Err(SeriesError::LeastChange(-1.0)));
+        assert_eq!(steps_of_times(&points(&[Some(1.0)]), &[], &wrong), Err(SeriesError::LeastChange(-1.0)));
     }
 }

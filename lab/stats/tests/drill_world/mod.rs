@@ -82,6 +82,8 @@ pub struct World {
     pub is_movable: bool,
     /// Shift of the machine over the time of the search.
     pub drift: f64,
+    /// Of counts: the position from which tasks contend, and the standard deviation between seeds before it and from it on.
+    pub contention: (u32, [f64; 2]),
 }
 
 impl World {
@@ -98,7 +100,19 @@ impl World {
         let between_builds = if noise > 0.0 { random.between(0.001, 0.005) } else { 0.0 };
         let steps = Vec::new();
         let is_movable = true;
-        World { seed, last, steps, unusable, noise, between_builds, between_layouts: 0.015, is_movable, drift: 0.05 }
+        let contention = (0, [0.0; 2]);
+        World {
+            seed,
+            last,
+            steps,
+            unusable,
+            noise,
+            between_builds,
+            between_layouts: 0.015,
+            is_movable,
+            drift: 0.05,
+            contention,
+        }
     }
 
     /// The same with steps at random places, at least four commits apart.
@@ -149,6 +163,14 @@ impl World {
     /// The value of an execution.
     pub fn value(&self, build: Build, block: u32) -> f64 {
         (self.level(build) + self.disturbance(build, block)).exp()
+    }
+
+    /// A count with a seed: exact for build and seed, and as different between builds as between seeds.
+    pub fn count(&self, build: Build, seed: u32) -> f64 {
+        let (from, spreads) = self.contention;
+        let spread = spreads[usize::from(build.position >= from)];
+        let words = [self.seed, 7, build.position.into(), build.layout.map_or(u64::MAX, u64::from), seed.into()];
+        (self.level(build) + spread * Random::of(&words).normal()).exp()
     }
 
     /// The logarithm without noise.
@@ -208,6 +230,11 @@ pub fn exact() -> DrillSettings {
     DrillSettings { noise: Noise::None, level: 0.95, least: 0.0, most_blocks: 1, layouts: 0, thorough: false }
 }
 
+/// Settings of a search by counts, of which two seeds at both ends show whether they depend on the seed.
+pub fn counted() -> DrillSettings {
+    DrillSettings { noise: Noise::FromEnds, level: 0.95, least: 0.02, most_blocks: 12, layouts: 0, thorough: false }
+}
+
 /// Does what is asked, until nothing is.
 pub fn search(world: &World, settings: &DrillSettings) -> (Evidence, Drill) {
     search_from(world, settings, world.evidence())
@@ -223,6 +250,11 @@ pub fn search_from(world: &World, settings: &DrillSettings, mut evidence: Eviden
                 let trial = Trial { position, surroundings, result: world.tried(position) };
                 assert!(!evidence.trials.contains(&trial), "{trial:?} was tried before");
                 evidence.trials.push(trial);
+                let counts = matches!(settings.noise, Noise::Seeds | Noise::FromEnds);
+                if counts && trial.result == TrialResult::Usable {
+                    let build = Build::plain(position, surroundings);
+                    evidence.measured.push(Measured { build, block: 0, value: Some(world.count(build, 0)) });
+                }
             }
             Next::Relink { builds } => {
                 assert!(!builds.is_empty());
@@ -237,6 +269,17 @@ pub fn search_from(world: &World, settings: &DrillSettings, mut evidence: Eviden
                     let measured = |build| Measured { build, block, value: Some(world.value(build, block)) };
                     evidence.measured.extend(builds.into_iter().map(measured));
                     block += 1;
+                }
+            }
+            Next::Count { seeds } => {
+                assert!(!seeds.is_empty() && seeds.iter().all(|(_, builds)| !builds.is_empty()));
+                for (block, builds) in seeds {
+                    for build in builds {
+                        let is_new = |measured: &Measured| (measured.build, measured.block) != (build, block);
+                        assert!(evidence.measured.iter().all(is_new), "{build:?} was counted with the seed {block}");
+                        let value = Some(world.count(build, block));
+                        evidence.measured.push(Measured { build, block, value });
+                    }
                 }
             }
         }

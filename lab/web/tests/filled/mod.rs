@@ -343,5 +343,6 @@ pub fn measured(subject: &str, commits: Vec<CommitInfo>) -> HistorySettings {
         subject: subject.to_owned(),
         machine: "here".to_owned(),
         order: CommitOrder::Line,
+        seeds_by_ends: false,
     }
 }

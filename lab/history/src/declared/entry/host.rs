@@ -1,10 +1,10 @@
 //! Keys of subjects that are measured on a host over SSH, which the same file declares.
 
 use super::{Entry, Measure};
-use faultline_experiment::hosts::{DeclaredHost, Hosts};
+use faultline_experiment::hosts::Hosts;
 use faultline_model::line_host::LineHost;
 use faultline_model::machine::Machine;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 impl Entry {
     /// The host to which programs are sent, if one is named. `directory`: where paths begin. Fails with the problem.
@@ -22,14 +22,7 @@ impl Entry {
             let there = if names.is_empty() { "none is declared".to_owned() } else { names.join(", ") };
             return Err(format!("`on`: `[host.{}]` is not declared in this file ({there})", named.host()));
         };
-        let DeclaredHost { mut host, mut control } = declared.clone();
-        // A resume may begin in another directory.
-        let whole = |path: PathBuf| std::path::absolute(path).map_err(|error| format!("`on`: {error}"));
-        host.identity = host.identity.map(whole).transpose()?;
-        host.config = host.config.map(whole).transpose()?;
-        control.directory =
-            whole(if control.directory.as_os_str().is_empty() { directory.to_owned() } else { control.directory })?;
-        Ok(Some(LineHost { name: named.host().to_owned(), host, control, release_file: None }))
+        declared.clone().of_line(&named, directory).map(Some).map_err(|error| format!("`on`: {error}"))
     }
 
     /// The host on which kernels are installed, if one is named. Fails with the problem.

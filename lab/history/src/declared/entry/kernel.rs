@@ -58,6 +58,7 @@ impl Entry {
             ("workloads", self.workloads.is_some()),
             ("mode", self.mode.is_some()),
             ("ops", self.ops.is_some()),
+            ("accel", self.accel.is_some()),
         ];
         keys.into_iter().find_map(|(key, is_given)| is_given.then_some(key))
     }
@@ -65,7 +66,8 @@ impl Entry {
     /// The subjects of a kernel: one for each workload. Fails with the problem.
     pub(super) fn kernels(&self, name: &str, directory: &Path, hosts: &Hosts) -> Result<Vec<HistorySubject>, String> {
         let on = self.installing_host(directory, hosts)?;
-        self.check_keys_of_kernels(on.is_some())?;
+        let is_timed = on.is_some() || matches!(self.measure, Some(Measure::Time));
+        self.check_keys_of_kernels(on.is_some(), is_timed)?;
         let releases: Vec<Release> =
             self.release.iter().map(|entry| entry.release(directory)).collect::<Result<_, _>>()?;
         let mut names = BTreeSet::new();
@@ -84,9 +86,9 @@ impl Entry {
         {
             return Err(format!("`workloads` takes NAME:VARIANT, each once, not '{}'", workload.escape_debug()));
         }
-        let (measures, repeats) = match &on {
-            None => (self.counts_on_kernels()?, 1),
-            Some(_) => (self.times(&self.numbers_of_cpus()?)?, self.repeats()?),
+        let (measures, repeats) = match is_timed {
+            true => (self.times(&self.numbers_of_cpus()?)?, self.repeats()?),
+            false => (self.counts_on_kernels()?, self.number_of_seeds()?),
         };
         let recipe = self.recipe_of_kernel(!releases.is_empty())?;
         let which = if releases.is_empty() { self.which()? } else { Which::Releases(releases) };
@@ -98,33 +100,44 @@ impl Entry {
             repeats,
             on: on.clone(),
             recipe: recipe.clone(),
+            seeds_by_ends: self.seeds.is_none() && !is_timed,
             artefact: Artefact::Kernel(Box::new(BuiltKernel {
                 image: self.image.clone().unwrap_or_else(|| IMAGE.to_owned()),
                 vmlinux: self.vmlinux.clone(),
                 workload: workload.clone(),
                 mode: self.mode,
+                accelerator: self.accel.unwrap_or_default(),
             })),
             ..self.common(directory)
         };
         Ok(workloads.iter().map(subject).collect())
     }
 
-    /// Fails if a key is given that does not apply. `is_installed`: on a host, where time is measured.
-    fn check_keys_of_kernels(&self, is_installed: bool) -> Result<(), String> {
+    /// Fails if a key is given that does not apply. `is_installed`: on a host; `is_timed`: time is measured, there or in guests.
+    fn check_keys_of_kernels(&self, is_installed: bool, is_timed: bool) -> Result<(), String> {
         let of_programs = [
             ("command", self.command.is_some()),
-            ("repeats", self.repeats.is_some() && !is_installed),
+            ("repeats", self.repeats.is_some() && !is_timed),
             ("pin", self.pin.is_some() && !is_installed),
             ("whole", self.whole.is_some()),
             ("kernel_too", self.kernel_too.is_some()),
             ("kernel", self.kernel.is_some()),
         ];
         if let Some((key, _)) = of_programs.into_iter().find(|(_, is_given)| *is_given) {
-            let instead = match is_installed {
-                true => "`workloads` run on the host",
-                false => "`workloads` run in a guest, and each commit is counted once",
+            let instead = match (is_installed, is_timed) {
+                (true, _) => "`workloads` run on the host",
+                (false, true) => "`workloads` run in guests",
+                (false, false) => "`workloads` run in a guest, with as many seeds as `seeds` says",
             };
             return Err(format!("`{key}` does not apply to kernels: {instead}"));
+        }
+        let of_counts = [("vmlinux", self.vmlinux.is_some()), ("ops", self.ops.is_some())];
+        match of_counts.into_iter().find(|(_, is_given)| *is_given) {
+            Some((key, _)) if is_timed => return Err(format!("`{key}` applies only to transfers and instructions")),
+            _ => {}
+        }
+        if self.accel.is_some() && (is_installed || !is_timed) {
+            return Err("`accel` applies only to kernels whose time is measured in guests".to_owned());
         }
         let of_repositories = [
             ("image", self.image.is_some()),
@@ -153,11 +166,8 @@ impl Entry {
     /// What is counted, for each number of CPUs.
     fn counts_on_kernels(&self) -> Result<Vec<MeasureRequest>, String> {
         let what = match self.measure {
-            None | Some(Measure::Transfers) => Count::Transfers,
             Some(Measure::Instructions) => Count::Instructions,
-            Some(Measure::Time) => {
-                return Err("`measure = \"time\"` does not apply to kernels, which are emulated: count \"transfers\" or \"instructions\"".to_owned());
-            }
+            None | Some(Measure::Transfers | Measure::Time) => Count::Transfers,
         };
         let operations = self.ops.map(u64::from);
         if operations == Some(0) {

@@ -1,0 +1,22 @@
+#!/bin/sh
+# Since which release of the crate arc-swap does reading a shared value move no cache lines? run.sh FAULTLINE [VERSION…] makes a repository with a commit for each
+# release, measures each, and prints the steps. Ends with 1 unless the one step is the release that theory names. Without versions it
+# takes fourteen from 0.3.0 on. Started again, it goes on.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+place=$here/../../target/examples/crate-releases
+faultline=$1
+shift
+if [ $# -eq 0 ]; then
+    set -- 0.3.0 0.3.3 0.3.6 0.3.9 0.3.11 0.4.0 0.4.8 1.1.0 1.3.0 1.5.1 1.6.0 1.7.1 1.8.2 1.9.2
+fi
+mkdir -p "$place"
+"$here/make.sh" "$place/repository" "$@"
+
+FAULTLINE_DB=$place/runs.sqlite
+export FAULTLINE_DB
+history() { "$faultline" history "$@" --config "$here/faultline.toml"; }
+history run --quiet
+history changes
+history changes --format json >"$place/changes.json"
+python3 "$here/check.py" "$place/changes.json"
