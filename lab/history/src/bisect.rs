@@ -4,12 +4,13 @@ use crate::commits::Commits;
 use crate::explain;
 use crate::relink::{Relink, Relinked};
 use crate::revert;
+use crate::source;
 use crate::subject::{described, subject};
 use crate::tools_again;
 use crate::workshop::{Workshop, absolute};
 use faultline_experiment::lens::{BuildsRequest, KernelsRequest, USUAL_SEED, settings_of_builds, settings_of_kernels};
 use faultline_experiment::{Error, Gone, GrowingRequest, GrowingRun, Lab, Measured, Notice};
-use faultline_model::artefact::Artefact;
+use faultline_model::artefact::{Artefact, Release};
 use faultline_model::commit::{CommitInfo, CommitLine};
 use faultline_model::count::Count;
 use faultline_model::drill::{self, DrillSettings, Next, Noise};
@@ -34,6 +35,8 @@ pub struct BisectRequest {
     pub repository: PathBuf,
     /// The directory for checkouts and builds; one among the user's caches if `None`.
     pub work: Option<PathBuf>,
+    /// Archives of releases instead of a repository; none if there is one.
+    pub releases: Vec<Release>,
     /// The old commit, as git names it.
     pub old: String,
     /// The new one.
@@ -192,7 +195,7 @@ pub(crate) fn search_with(
         line,
         recipe: request.recipe.clone(),
         tools: Some(commits.tools(&request.recipe, lab)?),
-        releases: Vec::new(),
+        releases: request.releases.clone(),
         artefact: request.artefact.clone(),
         on: request.on.clone(),
     };
@@ -221,8 +224,8 @@ pub(crate) fn search_with(
 /// are not there any more, or if another commit is to be built and the tools are others.
 pub fn resume(head: &RunHead, limit_ms: Option<u64>, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let search = search_of(head)?;
-    let workshop = Workshop::open(Path::new(&search.repository), search.work.as_deref().map(Path::new), lab)?;
-    go_on(head.id, limit_ms, &workshop, lab)
+    let commits = source::of_line(search, lab)?;
+    go_on(head.id, limit_ms, commits.as_ref(), lab)
 }
 
 /// The same, with commits from anywhere.

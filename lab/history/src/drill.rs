@@ -46,6 +46,7 @@ pub fn drill_in(drilled: &Drilled<'_>, commits: &dyn Commits, lab: &mut Lab<'_>)
     let request = BisectRequest {
         repository: subject.repository.clone(),
         work: subject.work.clone(),
+        releases: subject.which.releases().to_vec(),
         old: place.earliest.clone(),
         new: place.latest.clone(),
         recipe: subject.recipe.clone(),

@@ -3,6 +3,7 @@
 //! The user's repository and its checkout are only read. Files are checked out, and built, in a place of ours.
 
 mod adaptive;
+mod archive;
 pub mod bisect;
 pub mod build;
 mod commands;

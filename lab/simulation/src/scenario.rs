@@ -206,6 +206,7 @@ impl Scenario {
         BisectRequest {
             repository: "/simulated".into(),
             work: None,
+            releases: Vec::new(),
             old: "old".to_owned(),
             new: "new".to_owned(),
             recipe: recipe(),

@@ -44,6 +44,7 @@ fn request(arguments: &Bisect) -> Result<BisectRequest, Failure> {
     Ok(BisectRequest {
         repository: arguments.building.repository.clone(),
         work: arguments.building.work.clone(),
+        releases: Vec::new(),
         old: arguments.old.clone(),
         new: arguments.new.clone(),
         recipe: kernel::kept(building::recipe(&arguments.building)?, &artefact),

@@ -369,8 +369,26 @@ mod tests {
         let Which::Releases(releases) = &declared.subjects["linux/zero_fill:base"].which else { panic!("releases") };
         let told: Vec<_> = releases.iter().map(|release| (release.name.as_str(), release.released_s)).collect();
         assert_eq!(told, [("6.1", 86_400), ("6.12", 2 * 86_400)]);
-        assert!(releases.iter().all(|release| Path::new(&release.kernel).is_absolute()));
+        assert!(releases.iter().all(|release| Path::new(release.file.path()).is_absolute()));
         assert!(wrong(&text(&release("6.1", "soon"))).ends_with("release 6.1: 'soon' is no day like 2023-06-10"));
+        let archived = both.replace("kernel", "archive");
+        let program = format!("[subject.linux]\ncommand = './x'\nbuild = 'make'\n{archived}");
+        let declared = parse(&program).unwrap();
+        let Which::Releases(releases) = &declared.subjects["linux"].which else { panic!("releases") };
+        assert!(releases.len() == 2 && !releases[0].is_kernel());
+        assert!(wrong(&text(&archived)).contains("`workloads` belongs to a kernel"));
+        assert!(parse(&text(&archived).replace("workloads", "image = 'i'\nworkloads")).is_ok());
+        assert!(
+            wrong(&text(&[release("6.0", "1970-01-01"), archived].concat())).contains("6.0 and 6.1 are of two kinds")
+        );
+        let neither = release("6.1", "1970-01-01").replace("kernel", "# kernel");
+        assert!(wrong(&text(&neither)).contains("`workloads` belongs to a kernel"));
+        assert!(
+            wrong(&format!("[subject.linux]\ncommand = './x'\n{neither}"))
+                .ends_with("give either `kernel` or `archive`")
+        );
+        assert!(wrong(&text(&both).replace("workloads", "tags = ['a']\nworkloads")).contains("`tags` does not apply"));
+        assert!(wrong(&text(&both).replace("workloads", "build = 'make'\nworkloads")).contains("are there already"));
         assert!(wrong(&text(&release("<b>", "2023-06-10"))).contains("'<b>' names no release"));
         assert!(
             wrong("[subject.a]\nimage = '../x'\nworkloads = ['a:b']\n").contains("`image` takes paths below the top")
