@@ -66,7 +66,7 @@ fn assert_nothing_left(lab: &Lab, server: &Server) {
     assert_eq!(server.left(), Vec::<String>::new());
 }
 
-/// Resumes, and checks that each item ended well once.
+/// Resumes, and checks that exactly one attempt of each item succeeded.
 #[track_caller]
 fn assert_resumed(lab: &Lab) -> RunRecord {
     said(lab, &["resume", "--quiet"]);
