@@ -230,8 +230,10 @@ impl Key {
     /// Texts come from outside, so the identifier has a hash of them.
     fn id(&self) -> String {
         let mut hash = Sha256::new();
-        let host = self.host.as_deref().unwrap_or_default();
-        for part in [&self.subject, &self.repository, self.measure, &self.tasks.to_string(), host] {
+        let tasks = self.tasks.to_string();
+        // Nothing is added without a host, so pages of counts keep their addresses.
+        let parts = [&self.subject, &self.repository, self.measure, &tasks];
+        for part in parts.into_iter().chain(self.host.as_deref()) {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
         }
