@@ -124,6 +124,9 @@ pub struct HistorySeries {
     pub unit: String,
     /// Copies of the command that ran at once, or its threads.
     pub tasks: u32,
+    /// The name of the host on which time was measured; `None` of counts, which are the same on each, and if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// A digest of what its results have in common: recipe, command, measure, machine.
     #[serde(default)]
     pub conditions: String,

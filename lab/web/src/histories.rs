@@ -17,7 +17,7 @@ use faultline_model::history::{CommitOutcome, HistorySeries};
 use faultline_model::job::Job;
 use faultline_model::plan::{CommitOrder, RunKind};
 use faultline_model::record::{RunHead, RunId, RunLine, RunProgress, RunState};
-use faultline_stats::history::{Eras, Evidence, HistoryRun, StepSettings, evidence, series, states};
+use faultline_stats::history::{Eras, Evidence, HistoryRun, StepSettings, evidence, measuring_host, series, states};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -201,6 +201,8 @@ struct Key {
     repository: String,
     measure: &'static str,
     tasks: u32,
+    /// Several machines may measure the same subject: each has a history of its own.
+    host: Option<String>,
 }
 
 impl Key {
@@ -210,6 +212,7 @@ impl Key {
             repository: series.repository.clone(),
             measure: measure(series.counted),
             tasks: series.tasks,
+            host: series.host.clone(),
         }
     }
 
@@ -220,13 +223,17 @@ impl Key {
             repository: history.repository.clone(),
             measure: measure(history.measure.counted().map(|counted| counted.what)),
             tasks: *head.settings.cpus.first()?,
+            host: measuring_host(head),
         })
     }
 
     /// Texts come from outside, so the identifier has a hash of them.
     fn id(&self) -> String {
         let mut hash = Sha256::new();
-        for part in [&self.subject, &self.repository, self.measure, &self.tasks.to_string()] {
+        let tasks = self.tasks.to_string();
+        // Nothing is added without a host, so pages of counts keep their addresses.
+        let parts = [&self.subject, &self.repository, self.measure, &tasks];
+        for part in parts.into_iter().chain(self.host.as_deref()) {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
         }

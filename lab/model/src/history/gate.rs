@@ -138,6 +138,7 @@ mod tests {
             counted: None,
             unit: "s".to_owned(),
             tasks: 1,
+            host: None,
             conditions: String::new(),
             runs: Vec::new(),
             left_out: Vec::new(),

@@ -82,6 +82,7 @@ fn series() -> HistorySeries {
         counted: None,
         unit: "s".to_owned(),
         tasks: 2,
+        host: None,
         conditions: String::new(),
         runs: vec![RunId(3), RunId(1)],
         left_out: vec![OtherRun { run: RunId(2), differs_in: Differing::Tools }],

@@ -27,9 +27,10 @@ pub(crate) fn subject(series: &HistorySeries) -> String {
     one_line(&series.workload.clone().unwrap_or_else(|| series.command.join(" ")))
 }
 
-/// What is measured, with how many tasks.
+/// What is measured, with how many tasks, and on which host.
 pub(crate) fn measured(series: &HistorySeries) -> String {
-    format!("{}, {}", Quantity::counted(series.counted).name(), measured_by(series))
+    let host = series.host.as_ref().map_or_else(String::new, |host| format!(", on {}", one_line(host)));
+    format!("{}, {}{host}", Quantity::counted(series.counted).name(), measured_by(series))
 }
 
 /// With how many tasks, and whether values are per operation.

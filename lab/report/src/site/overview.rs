@@ -115,7 +115,10 @@ fn row(one: &HistoryRow<'_>, site: &Site) -> Markup {
         // The script compares these with those of the last visit.
         tr data-history=(one.id) data-step=(by) data-measured=(measured) {
             th scope="row" { a href=(site.history(one.id)) { (value::name(&series.subject)) } }
-            td { (Quantity::counted(series.counted).name()) }
+            td {
+                (Quantity::counted(series.counted).name())
+                @if let Some(host) = &series.host { " on " (value::name(host)) }
+            }
             td.number { (value::count(series.tasks)) }
             td { (sparkline(&one.buckets, &series.steps.steps)) }
             td { @if let Some(step) = step { (badge::kind(step)) } @else { (without_step(series)) } }

@@ -59,6 +59,7 @@ pub(super) fn exact_series(values: &[f64]) -> HistorySeries {
         counted: Some(Count::Instructions),
         unit: "instructions".to_owned(),
         tasks: 1,
+        host: None,
         conditions: String::new(),
         runs: vec![RunId(1)],
         left_out: Vec::new(),

@@ -5,6 +5,7 @@
 
 mod bridge;
 mod evidence;
+mod host;
 mod newest;
 mod quirks;
 mod record;
@@ -20,6 +21,7 @@ mod example;
 
 pub use bridge::bridging;
 pub use evidence::{Evidence, evidence};
+pub use host::measuring_host;
 pub use record::{next_of_record, results_of_record};
 pub use run::HistoryRun;
 pub use same::{Eras, conditions, differing};

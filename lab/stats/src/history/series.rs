@@ -1,6 +1,7 @@
 //! The results of several runs of a subject as one series.
 
 use super::evidence::evidence;
+use super::host::measuring_host;
 use super::newest::{Newest, newest_of};
 use super::quirks::quirks;
 use super::run::HistoryRun;
@@ -56,6 +57,7 @@ pub fn series(
         counted,
         unit: unit(history),
         tasks: newest.head.settings.cpus.first().copied().unwrap_or(1),
+        host: measuring_host(newest.head),
         conditions: conditions(&newest.head.settings, history),
         runs: same.iter().map(|run| run.head.id).collect(),
         left_out,

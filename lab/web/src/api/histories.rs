@@ -41,6 +41,9 @@ struct Line {
     measure: &'static str,
     unit: String,
     tasks: u32,
+    /// The host on which time was measured; absent of counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host: Option<String>,
     /// Commits of its line, and how many of them were measured.
     commits: usize,
     measured: usize,
@@ -76,6 +79,7 @@ fn line(history: &History) -> Line {
         measure: measure(series.counted),
         unit: series.unit.clone(),
         tasks: series.tasks,
+        host: series.host.clone(),
         commits: series.points.len(),
         measured: series.points.iter().filter(|point| is_measured(&point.result)).count(),
         steps: series.steps.steps.len(),
@@ -120,6 +124,7 @@ pub(super) async fn one(
         counted: whole.counted,
         unit: whole.unit.clone(),
         tasks: whole.tasks,
+        host: whole.host.clone(),
         conditions: whole.conditions.clone(),
         runs: whole.runs.clone(),
         left_out: whole.left_out.clone(),

@@ -68,7 +68,7 @@ pub fn fill(path: &Path, is_long: bool) {
 /// Adds the history `moved`: measured under one kernel, and then further under another one that makes it slower. Some commits were not tried.
 pub fn add_moved(path: &Path) {
     let mut store = Store::open_or_create(path).unwrap();
-    let part = |kernel, tried: Vec<usize>| Part { line: 80, tried, repeats: 6, kernel, is_finished: true };
+    let part = |kernel, tried: Vec<usize>| Part { line: 80, tried, repeats: 6, kernel, host: HOST, is_finished: true };
     part_of_history(&mut store, "moved", 1, &part("6.1.0", (0..40).collect()), |at, block| Some(Ok(noise(at, block))));
     let further = (MOVED..60).chain(65..80).collect();
     part_of_history(&mut store, "moved", 1, &part("6.12.0", further), |at, block| {
@@ -98,8 +98,17 @@ pub fn add_other_long(path: &Path) {
 /// Adds the history `growing`, whose run is not finished.
 pub fn add_growing(path: &Path) {
     let mut store = Store::open_or_create(path).unwrap();
-    let part = Part { line: 20, tried: (0..12).collect(), repeats: 2, kernel: KERNEL, is_finished: false };
+    let part = Part { line: 20, tried: (0..12).collect(), repeats: 2, kernel: KERNEL, host: HOST, is_finished: false };
     part_of_history(&mut store, "growing", 1, &part, |at, block| Some(Ok(noise(at, block))));
+}
+
+/// Adds the history `shared`, which two hosts measured; one of them is half as fast.
+pub fn add_shared(path: &Path) {
+    let mut store = Store::open_or_create(path).unwrap();
+    for (host, level) in [("fast", 1.0), ("slow", 2.0)] {
+        let part = Part { line: 14, tried: (0..14).collect(), repeats: 2, kernel: KERNEL, host, is_finished: true };
+        part_of_history(&mut store, "shared", 1, &part, |at, block| Some(Ok(level * noise(at, block))));
+    }
 }
 
 /// About 1, the same for the same place.
@@ -109,12 +118,12 @@ pub fn noise(at: usize, block: u32) -> f64 {
 }
 
 pub fn session() -> Session {
-    session_under(KERNEL)
+    session_of(HOST, KERNEL)
 }
 
-fn session_under(kernel: &str) -> Session {
+fn session_of(host: &str, kernel: &str) -> Session {
     let mut facts = Facts::default();
-    facts.text("host.name", "example");
+    facts.text("host.name", host);
     facts.text("kernel.release", kernel);
     facts.text("cpu.model", HOSTILE);
     facts.count("cpu.logical", 8);
@@ -228,6 +237,9 @@ type Came = Option<Result<f64, Outcome>>;
 /// The kernel of most runs.
 const KERNEL: &str = "6.1.0";
 
+/// The host of most runs.
+const HOST: &str = "example";
+
 /// What a run measured of a line of commits.
 struct Part {
     /// Commits of the line.
@@ -237,6 +249,7 @@ struct Part {
     /// Executions of each.
     repeats: u32,
     kernel: &'static str,
+    host: &'static str,
     is_finished: bool,
 }
 
@@ -248,7 +261,8 @@ fn history(
     (commits, repeats): (usize, u32),
     came: impl Fn(usize, u32) -> Came,
 ) {
-    let part = Part { line: commits, tried: (0..commits).collect(), repeats, kernel: KERNEL, is_finished: true };
+    let part =
+        Part { line: commits, tried: (0..commits).collect(), repeats, kernel: KERNEL, host: HOST, is_finished: true };
     part_of_history(store, subject, tasks, &part, came);
 }
 
@@ -257,7 +271,7 @@ fn part_of_history(
     store: &mut Store,
     subject: &str,
     tasks: u32,
-    Part { line, tried, repeats, kernel, is_finished }: &Part,
+    Part { line, tried, repeats, kernel, host, is_finished }: &Part,
     came: impl Fn(usize, u32) -> Came,
 ) {
     let line: Vec<CommitInfo> = (0..*line).map(commit).collect();
@@ -281,7 +295,7 @@ fn part_of_history(
             subjects: &subjects,
             workloads: &[workload("load", Style::Once)],
             plan: &plan,
-            session: &session_under(kernel),
+            session: &session_of(host, kernel),
         })
         .unwrap();
     for (ordinal, (_, _, came)) in (0..).zip(executed) {

@@ -33,6 +33,26 @@ fn runs_come_in_pages_and_one_as_show_prints_it() {
 }
 
 #[test]
+fn a_subject_that_two_hosts_measured_is_a_history_of_each() {
+    let served = Served::new(false);
+    filled::add_shared(&served.database);
+    let all = served.get("/api/v1/histories").json();
+    let shared: Vec<&Value> =
+        all["histories"].as_array().unwrap().iter().filter(|one| one["subject"] == "shared").collect();
+    assert_eq!(shared.iter().map(|one| one["host"].as_str().unwrap()).collect::<Vec<_>>(), ["fast", "slow"]);
+    assert_ne!(shared[0]["id"], shared[1]["id"]);
+    for (one, level) in shared.iter().zip([1.0, 2.0]) {
+        let series = served.get(&format!("/api/v1/histories/{}", one["id"].as_str().unwrap())).json();
+        assert_eq!(series["left_out"].as_array().unwrap().len(), 0, "{series:#}");
+        let points = series["points"].as_array().unwrap();
+        let medians = points.iter().map(|point| point["estimate"]["median"].as_f64().unwrap());
+        assert!(medians.clone().count() == 14 && medians.clone().all(|median| (median / level - 1.0).abs() < 0.1));
+    }
+    let overview = served.get("/").body;
+    assert!(overview.contains("time on fast") && overview.contains("time on slow"), "{overview}");
+}
+
+#[test]
 fn samples_come_by_range_as_they_were_saved() {
     let served = Served::new(false);
     let page = served.get("/api/v1/runs/1/executions?limit=3").json();
