@@ -80,6 +80,13 @@ fn archives_of_releases_are_built_and_measured_like_commits() {
         assert!(stdout(&changes).contains(words), "{words}: {}", stdout(&changes));
     }
 
+    // Points are called by names of releases.
+    let gate = |since: &str| history(&lab, &["changes", "--gate", "--since", since]).status.code();
+    assert_eq!((gate("1.0"), gate("2.0~rc1")), (Some(1), Some(0)));
+    assert_refused(&history(&lab, &["changes", "--gate", "--since", "3.0"]), 2, "app has no commit or release 3.0");
+    let marked = history(&lab, &["mark", "app", "fixed", "--at", "2.0~rc1", "--reason", "gone in 3.0"]);
+    assert_eq!(marked.status.code(), Some(0), "{}", stderr(&marked));
+
     // The same list makes the same commits, so only what is new is measured.
     fs::remove_dir_all(lab.path("work")).unwrap();
     pack(&lab, "2.2", 80, &[], "app-2.2.tar");

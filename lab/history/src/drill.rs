@@ -1,7 +1,8 @@
 //! `history drill`: searches the commits of a step for the one that made it, by `bisect`, with what the history knows of them.
 
-use crate::bisect::{self, BisectRequest, USUAL_SEEDS, Wanted};
+use crate::bisect::{self, BisectRequest};
 use crate::commits::Commits;
+use crate::measure::{USUAL_SEEDS, Wanted};
 use crate::over::Over;
 use crate::source;
 use faultline_experiment::stored::StoredHistory;

@@ -15,6 +15,7 @@ pub mod jobs;
 mod linked_files;
 pub mod linker;
 pub mod mark;
+pub mod measure;
 pub mod notify;
 mod now;
 pub mod over;

@@ -5,7 +5,7 @@ mod kernel;
 mod release;
 
 use super::{HistorySubject, Pick, Walk, Which};
-use crate::bisect::MeasureRequest;
+use crate::measure::MeasureRequest;
 use faultline_experiment::command_words;
 use faultline_experiment::hosts::Hosts;
 use faultline_experiment::lens::BuildsRequest;

@@ -3,7 +3,7 @@
 use super::super::HistorySubject;
 use super::release::ReleaseEntry;
 use super::{Entry, Measure, Number};
-use crate::bisect::MeasureRequest;
+use crate::measure::MeasureRequest;
 use crate::releases::IMAGE;
 use faultline_experiment::hosts::Hosts;
 use faultline_experiment::lens::KernelsRequest;
