@@ -13,7 +13,7 @@ from pathlib import Path
 
 PERMITTED = {
     "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0", "ISC", "MIT",
-    "MIT-0", "Unicode-3.0", "Unlicense", "Zlib", "BlueOak-1.0.0", "Python-2.0",
+    "MIT-0", "Unicode-3.0", "Unlicense", "Zlib", "BlueOak-1.0.0", "Python-2.0", "bzip2-1.0.6",
 }
 
 # axe-core: used by tests alone and in nothing that is shipped. faultline-lens: ours, loaded into QEMU, kept apart.

@@ -459,6 +459,14 @@ fn partner(text: &str) -> Result<(Role, Machine), String> {
     Ok((role.parse()?, machine.parse()?))
 }
 
+/// What people call a point of a history: a commit, or a release.
+pub(crate) fn point(text: &str) -> Result<String, String> {
+    faultline_model::commit::can_be_name(text).then(|| text.to_owned()).ok_or_else(|| {
+        "a commit is named by 7 to 64 hexadecimal digits, a release by letters, digits, '.', '_', '+', '~' and '-'"
+            .to_owned()
+    })
+}
+
 /// A run's label. Digits alone are refused: they would be looked up as a run's number first.
 pub(crate) fn label(text: &str) -> Result<String, String> {
     if text.trim().is_empty() || text.trim() != text || text.contains(char::is_control) {

@@ -252,6 +252,43 @@ fn what_cannot_be_installed_or_booted_is_a_result_of_its_commit() {
 }
 
 #[test]
+fn kernels_that_are_there_already_are_installed_too() {
+    let repository = Repository::new();
+    let Some(server) = Server::start_with_boot_id(&repository.lab) else { return };
+    for text in ["first", "broken", "last"] {
+        fs::write(repository.lab.path(text), text).unwrap();
+    }
+    let release = |kernel: &str, uname: &str| {
+        format!("[[subject.app.release]]\nname = \"{kernel}\"\ndate = \"2023-06-10\"\nkernel = \"{kernel}\"\n{uname}")
+    };
+    let uname = format!("uname = \"{}\"\n", own_release());
+    let declared = |releases: &[String], keys: &str| {
+        let keys = format!("workloads = [\"path_stat:distinct\"]\nrepeats = 2\n{keys}{}", releases.concat());
+        declare(&repository, &server, &Declared { host: &host(&server, ""), subject: &keys });
+        let file = repository.lab.path("faultline.toml");
+        let text = fs::read_to_string(&file).unwrap();
+        fs::write(&file, text.replace("repository = \"repository\"\n", "").replace("build = \"./build\"\n", ""))
+            .unwrap();
+    };
+    let refused = |problem: &str| assert_refused(&run(&repository, &["history", "run"]), 2, problem);
+    declared(&[release("first", "")], "");
+    refused("release first: give `uname`");
+    declared(&[release("first", &uname)], "release_file = \"x\"\n");
+    refused("`release_file` does not apply to kernels that are there already");
+    declared(&[release("first", "uname = \"a b\"\n")], "");
+    refused("`uname` takes what `uname -r` prints");
+
+    let other = release("other", "uname = \"9.9.9\"\n").replace("kernel = \"other\"", "kernel = \"last\"");
+    declared(&[release("first", &uname), release("broken", &uname), other, release("last", &uname)], "");
+    assert_ends(&run(&repository, &["history", "run", "--quiet"]), 0);
+    assert_eq!(results(&repository), ["measured", "run", "boot", "measured"]);
+    let names: Vec<_> = points(&repository).iter().map(|point| point["commit"]["id"].clone()).collect();
+    assert_eq!(names, ["first", "broken", "other", "last"]);
+    repository.lab.assert_nothing_left();
+    assert_eq!(server.left(), Vec::<String>::new());
+}
+
+#[test]
 fn a_host_that_is_lost_pauses_the_run_which_goes_on_later() {
     let mut repository = Repository::new();
     let Some(mut server) = Server::start_with_boot_id(&repository.lab) else { return };

@@ -2,24 +2,21 @@
 
 use crate::commits::Commits;
 use crate::explain;
+use crate::measure::MeasureRequest;
 use crate::relink::{Relink, Relinked};
 use crate::revert;
+use crate::source;
 use crate::subject::{described, subject};
 use crate::tools_again;
 use crate::workshop::{Workshop, absolute};
-use faultline_experiment::lens::{BuildsRequest, KernelsRequest, USUAL_SEED, settings_of_builds, settings_of_kernels};
 use faultline_experiment::{Error, Gone, GrowingRequest, GrowingRun, Lab, Measured, Notice};
-use faultline_model::artefact::Artefact;
+use faultline_model::artefact::{Artefact, Release};
 use faultline_model::commit::{CommitInfo, CommitLine};
-use faultline_model::count::Count;
-use faultline_model::drill::{self, DrillSettings, Next, Noise};
+use faultline_model::drill::{self, DrillSettings, Next};
 use faultline_model::line_host::LineHost;
 use faultline_model::machine::Machine;
 use faultline_model::named_change::NamedChange;
-use faultline_model::plan::{
-    CountedSettings, KnownCommit, LineMeasure, LineSearch, MeasuredLine, PinPolicy, RunKind, TimedSettings,
-    WhenInconclusive,
-};
+use faultline_model::plan::{KnownCommit, LineSearch, MeasuredLine, RunKind, WhenInconclusive};
 use faultline_model::recipe::Recipe;
 use faultline_model::record::{RunHead, RunId};
 use faultline_model::relink::{LayoutKind, RelinkResult};
@@ -34,6 +31,8 @@ pub struct BisectRequest {
     pub repository: PathBuf,
     /// The directory for checkouts and builds; one among the user's caches if `None`.
     pub work: Option<PathBuf>,
+    /// Archives of releases instead of a repository; none if there is one.
+    pub releases: Vec<Release>,
     /// The old commit, as git names it.
     pub old: String,
     /// The new one.
@@ -60,104 +59,6 @@ pub struct BisectRequest {
     pub gate: Option<WhenInconclusive>,
     /// Whether each commit that made a step is undone on top of the new one.
     pub revert: bool,
-}
-
-/// How sure a search is to be, and of what.
-#[derive(Debug, Clone, Copy)]
-pub struct Wanted {
-    /// The probability with which all that is said to be found is right: 0…1.
-    pub level: f64,
-    /// The smallest change to search for, as a share.
-    pub least: f64,
-    /// Whether stretches with equal ends are searched too.
-    pub thorough: bool,
-    /// Number of random layouts of the commits on both sides of a step; 0 for none.
-    pub layouts: u32,
-}
-
-/// Maximum number of executions of a commit, unless another is asked for.
-const USUAL_REPEATS: u32 = 60;
-
-/// Maximum number of seeds of a commit, unless another is asked for.
-pub(crate) const USUAL_SEEDS: u32 = 12;
-
-/// Fewest seeds with which counts that depend on the seed can be told apart: fewer cannot confirm a step.
-pub const FEWEST_SEEDS: u32 = 8;
-
-/// What is measured of each commit.
-#[derive(Debug, Clone)]
-pub enum MeasureRequest {
-    /// The time of the command.
-    Time {
-        /// Whether the command is bound to a CPU.
-        pin: PinPolicy,
-        /// Copies of the command that run at once.
-        tasks: u32,
-    },
-    /// What the lens counts of the command.
-    Count {
-        /// Which count.
-        what: Count,
-        /// How it is counted.
-        request: Box<BuildsRequest>,
-    },
-    /// What the lens counts of a workload on the kernel.
-    CountOnKernel {
-        /// Which count.
-        what: Count,
-        /// How it is counted.
-        request: Box<KernelsRequest>,
-    },
-}
-
-impl MeasureRequest {
-    /// How a line is searched by it: times are noisy, and counts may depend on their seed. `executions`: the maximum number of executions of a commit, of counts
-    /// each with a seed of its own. With one seed counts are exact; if `None`, two seeds at the ends show whether they depend on it.
-    pub fn search(&self, wanted: Wanted, executions: Option<u32>) -> DrillSettings {
-        let Wanted { level, least, thorough, layouts } = wanted;
-        let (noise, most_blocks) = match (self, executions) {
-            (MeasureRequest::Time { .. }, repeats) => (Noise::Any, repeats.unwrap_or(USUAL_REPEATS)),
-            (_, Some(1)) => (Noise::None, 1),
-            (_, Some(seeds)) => (Noise::Seeds, seeds.max(FEWEST_SEEDS)),
-            (_, None) => (Noise::FromEnds, USUAL_SEEDS),
-        };
-        DrillSettings { noise, level, least, most_blocks, layouts, thorough }
-    }
-
-    /// As it is saved. Fails if the lens cannot be used here.
-    pub(crate) fn settings(&self, lab: &Lab<'_>) -> Result<LineMeasure, Error> {
-        let (what, lens) = match self {
-            MeasureRequest::Time { pin, .. } => return Ok(LineMeasure::Timed(TimedSettings::pinned(*pin))),
-            MeasureRequest::Count { what, request } => (*what, settings_of_builds(request, lab)?),
-            MeasureRequest::CountOnKernel { what, request } => (*what, settings_of_kernels(request, lab)?),
-        };
-        Ok(LineMeasure::Counted(Box::new(CountedSettings { what, lens })))
-    }
-
-    /// What is counted; `None` if time is measured.
-    pub(crate) fn count(&self) -> Option<Count> {
-        match self {
-            MeasureRequest::Time { .. } => None,
-            MeasureRequest::Count { what, .. } | MeasureRequest::CountOnKernel { what, .. } => Some(*what),
-        }
-    }
-
-    /// Copies of the command, its threads, or the tasks of a workload on a kernel.
-    pub fn tasks(&self) -> u32 {
-        match self {
-            MeasureRequest::Time { tasks, .. } => *tasks,
-            MeasureRequest::Count { request, .. } => request.threads(),
-            MeasureRequest::CountOnKernel { request, .. } => request.cpus,
-        }
-    }
-
-    /// The seed that holds if none is asked for; `None` for a random one.
-    pub(crate) fn usual_seed(&self) -> Option<u64> {
-        match self {
-            MeasureRequest::Time { .. } => None,
-            MeasureRequest::Count { .. } | MeasureRequest::CountOnKernel { .. } => Some(USUAL_SEED),
-        }
-    }
 }
 
 /// Searches the commits between two. Fails if the repository, a commit or the machine is not available, or if the database cannot be written. A commit that does
@@ -192,7 +93,7 @@ pub(crate) fn search_with(
         line,
         recipe: request.recipe.clone(),
         tools: Some(commits.tools(&request.recipe, lab)?),
-        releases: Vec::new(),
+        releases: request.releases.clone(),
         artefact: request.artefact.clone(),
         on: request.on.clone(),
     };
@@ -221,8 +122,8 @@ pub(crate) fn search_with(
 /// are not there any more, or if another commit is to be built and the tools are others.
 pub fn resume(head: &RunHead, limit_ms: Option<u64>, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let search = search_of(head)?;
-    let workshop = Workshop::open(Path::new(&search.repository), search.work.as_deref().map(Path::new), lab)?;
-    go_on(head.id, limit_ms, &workshop, lab)
+    let commits = source::of_line(search, lab)?;
+    go_on(head.id, limit_ms, commits.as_ref(), lab)
 }
 
 /// The same, with commits from anywhere.

@@ -1,7 +1,8 @@
 //! `history drill`: searches the commits of a step for the one that made it, by `bisect`, with what the history knows of them.
 
-use crate::bisect::{self, BisectRequest, USUAL_SEEDS, Wanted};
+use crate::bisect::{self, BisectRequest};
 use crate::commits::Commits;
+use crate::measure::{USUAL_SEEDS, Wanted};
 use crate::over::Over;
 use crate::source;
 use faultline_experiment::stored::StoredHistory;
@@ -46,6 +47,7 @@ pub fn drill_in(drilled: &Drilled<'_>, commits: &dyn Commits, lab: &mut Lab<'_>)
     let request = BisectRequest {
         repository: subject.repository.clone(),
         work: subject.work.clone(),
+        releases: subject.which.releases().to_vec(),
         old: place.earliest.clone(),
         new: place.latest.clone(),
         recipe: subject.recipe.clone(),

@@ -1,9 +1,9 @@
 //! Jobs: work on a history that somebody asked for elsewhere, done by the machine that measures the history.
 
-use crate::bisect::Wanted;
 use crate::commits::Commits;
 use crate::declared::HistorySubject;
 use crate::drill::{Drilled, drill};
+use crate::measure::Wanted;
 use crate::over::{Asked, Over};
 use crate::run::{Ran, run};
 use crate::source;

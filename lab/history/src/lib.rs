@@ -3,6 +3,7 @@
 //! The user's repository and its checkout are only read. Files are checked out, and built, in a place of ours.
 
 mod adaptive;
+mod archive;
 pub mod bisect;
 pub mod build;
 mod commands;
@@ -14,6 +15,7 @@ pub mod jobs;
 mod linked_files;
 pub mod linker;
 pub mod mark;
+pub mod measure;
 pub mod notify;
 mod now;
 pub mod over;

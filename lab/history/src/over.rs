@@ -1,9 +1,9 @@
 //! A subject over its history, at one number of CPUs: which commits have results, which would be measured, and what is saved of them.
 
 use crate::adaptive::{self, Known};
-use crate::bisect::MeasureRequest;
 use crate::commits::{Commits, Walked};
 use crate::declared::HistorySubject;
+use crate::measure::MeasureRequest;
 use crate::now::Now;
 use crate::picked::picked;
 use crate::workshop::absolute;

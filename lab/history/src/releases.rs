@@ -1,4 +1,4 @@
-//! Releases instead of commits: kernels that are there already. The "build" of one is a copy of its image, named after its bytes, so releases with the same
+//! Kernels that are there already, instead of commits. The "build" of one is a copy of its image, named after its bytes, so releases with the same
 //! kernel share their results, and a run goes on with the same kernel after its file was replaced.
 
 use crate::build::Build;
@@ -7,7 +7,7 @@ use crate::declared::Which;
 use crate::relink::{Relink, Relinked};
 use crate::room;
 use crate::undone::{Revert, Reverted};
-use crate::workshop::{absolute, locked, usual_place};
+use crate::workshop::{absolute, locked, place_of_releases};
 use faultline_experiment::{Error, Lab};
 use faultline_model::artefact::Release;
 use faultline_model::commit::{CommitInfo, CommitLine, short_name};
@@ -22,6 +22,9 @@ use std::path::{Path, PathBuf};
 
 /// The name of the image in the copy of a release.
 pub(crate) const IMAGE: &str = "vmlinuz";
+
+/// The name of the file beside it with what `uname -r` prints of it, if that is known.
+pub(crate) const UNAME: &str = "uname";
 
 /// Number of hexadecimal digits that tell copies apart.
 const NAME_DIGITS: usize = 16;
@@ -48,10 +51,7 @@ impl Releases {
         work: Option<&Path>,
         lab: &Lab<'_>,
     ) -> Result<Self, Error> {
-        let ours = match work {
-            Some(work) => work.to_owned(),
-            None => usual_place(&format!("releases of {}", absolute(declared_in)?), lab)?,
-        };
+        let ours = place_of_releases(declared_in, work, lab)?;
         let lock = locked(&ours)?;
         let copies = ours.join("builds");
         fs::create_dir_all(&copies).map_err(|error| unwritable(&copies, &error))?;
@@ -68,7 +68,7 @@ impl Releases {
             parents,
             committed_s: release.released_s,
             author: String::new(),
-            subject: self.below(&release.kernel).to_owned(),
+            subject: self.below(release.file.path()).to_owned(),
         };
         self.releases.iter().zip(parents).map(info).collect()
     }
@@ -80,8 +80,10 @@ impl Releases {
     }
 
     /// Copies a kernel, unless its copy is there. The copy gets its name when it is complete.
-    fn copied(&self, bytes: &[u8]) -> io::Result<Build> {
-        let digest: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    fn copied(&self, bytes: &[u8], uname: Option<&str>) -> io::Result<Build> {
+        let mut sha256 = Sha256::new_with_prefix(bytes);
+        sha256.update(uname.unwrap_or_default());
+        let digest: String = sha256.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
         let directory = self.copies.join(&digest[..NAME_DIGITS]);
         if directory.is_dir() {
             return Ok(Build::Built { directory, is_old: true });
@@ -92,6 +94,9 @@ impl Releases {
         }
         fs::create_dir(&fresh)?;
         fs::write(fresh.join(IMAGE), bytes)?;
+        if let Some(uname) = uname {
+            fs::write(fresh.join(UNAME), uname)?;
+        }
         fs::rename(&fresh, &directory)?;
         Ok(Build::Built { directory, is_old: false })
     }
@@ -108,7 +113,7 @@ impl Commits for Releases {
     /// Fails if the kernel of a release cannot be read.
     fn walk(&self, _: &Which, _: &Lab<'_>) -> Result<Walked, Error> {
         self.releases.iter().try_for_each(|release| {
-            File::open(&release.kernel).map(drop).map_err(|error| unreadable(release, &error))
+            File::open(release.file.path()).map(drop).map_err(|error| unreadable(release, &error))
         })?;
         Ok(Walked { commits: self.infos(), tagged: BTreeSet::new() })
     }
@@ -122,9 +127,9 @@ impl Commits for Releases {
         let release = self.releases.iter().find(|release| release.name == commit.id).ok_or_else(|| {
             Error::failed(format!("there is no release {} any more", short_name(&commit.id)), "start a new run")
         })?;
-        let bytes = fs::read(&release.kernel).map_err(|error| unreadable(release, &error))?;
-        self.copied(&bytes).map_err(|error| match room::is_full(&self.copies) {
-            true => room::full(&format!("the kernel {} could not be copied: {error}", release.kernel)),
+        let bytes = fs::read(release.file.path()).map_err(|error| unreadable(release, &error))?;
+        self.copied(&bytes, release.uname.as_deref()).map_err(|error| match room::is_full(&self.copies) {
+            true => room::full(&format!("the kernel {} could not be copied: {error}", release.file.path())),
             false => unwritable(&self.copies, &error),
         })
     }
@@ -148,7 +153,7 @@ impl Commits for Releases {
 
 fn unreadable(release: &Release, error: &io::Error) -> Error {
     Error::usage(
-        format!("cannot read {}, the kernel of the release {}: {error}", release.kernel, release.name),
+        format!("cannot read {}, the kernel of the release {}: {error}", release.file.path(), release.name),
         "restore the file, or leave the release out of faultline.toml",
     )
 }
@@ -163,12 +168,14 @@ fn unwritable(path: &Path, error: &io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use faultline_model::artefact::ReleaseFile;
 
     fn releases(directory: &Path) -> Releases {
         let release = |name: &str, at: i64| Release {
             name: name.to_owned(),
             released_s: at,
-            kernel: directory.join(name).to_string_lossy().into_owned(),
+            file: ReleaseFile::Kernel(directory.join(name).to_string_lossy().into_owned()),
+            uname: None,
         };
         let releases = vec![release("6.1-2", 5), release("6.12", 9)];
         let copies = directory.join("builds");
@@ -191,7 +198,7 @@ mod tests {
     fn a_kernel_is_copied_once_under_the_name_of_its_bytes() {
         let directory = tempfile::tempdir().unwrap();
         let releases = releases(directory.path());
-        let place = |bytes: &[u8]| match releases.copied(bytes).unwrap() {
+        let place = |bytes: &[u8]| match releases.copied(bytes, None).unwrap() {
             Build::Built { directory, is_old } => (directory, is_old),
             failed => panic!("{failed:?}"),
         };
@@ -202,5 +209,7 @@ mod tests {
         assert_eq!(place(b"one"), (first.clone(), true));
         let (other, _) = place(b"two");
         assert_ne!(other, first);
+        let Ok(Build::Built { directory, .. }) = releases.copied(b"one", Some("6.1-2")) else { panic!() };
+        assert!(directory != first && fs::read(directory.join(UNAME)).unwrap() == b"6.1-2");
     }
 }

@@ -7,6 +7,7 @@ mod between;
 mod checkout;
 mod files;
 mod git;
+mod import;
 mod line;
 mod patches;
 mod revert;
@@ -37,17 +38,23 @@ pub struct Repository {
 impl Repository {
     /// Opens a user's repository. Ours is in `ours`, which is created if it does not exist. Fails if the directory cannot be written.
     pub(crate) fn open(theirs: &Theirs, ours: &Path, lab: &Lab<'_>) -> Result<Self, Error> {
-        let git = Git::below(ours, lab)?;
-        if !git.directory().join("objects").is_dir() {
-            git.run(&["init", "--quiet", "--bare", "--template=", "."], "create a repository of ours", lab)?;
-        }
+        let repository = Repository { git: Git::below(ours, lab)? };
+        repository.create(lab)?;
+        let git = &repository.git;
         let alternates = git.directory().join("objects/info/alternates");
         fs::create_dir_all(git.directory().join("objects/info"))
             .and_then(|()| fs::write(&alternates, format!("{}\n", theirs.objects.display())))
             .map_err(|error| unwritable(&alternates, &error))?;
-        let repository = Repository { git };
         repository.copy_references(theirs, lab)?;
         Ok(repository)
+    }
+
+    /// Creates it, unless it is there.
+    fn create(&self, lab: &Lab<'_>) -> Result<(), Error> {
+        if !self.git.directory().join("objects").is_dir() {
+            self.git.run(&["init", "--quiet", "--bare", "--template=", "."], "create a repository of ours", lab)?;
+        }
+        Ok(())
     }
 
     /// Copies the references, and `HEAD`.

@@ -7,6 +7,7 @@ use crate::relink::{Relink, Relinked};
 use crate::repository::{Checkout, Repository, Theirs};
 use crate::undone::{Revert, Reverted};
 use faultline_experiment::{Error, Lab};
+use faultline_model::artefact::Release;
 use faultline_model::commit::{CommitInfo, CommitLine};
 use faultline_model::explained::FilesChanged;
 use faultline_model::recipe::{BuildTools, Recipe};
@@ -43,11 +44,27 @@ impl Workshop {
             Some(work) => work.to_owned(),
             None => usual_place(&theirs.identity()?, lab)?,
         };
-        let lock = locked(&ours)?;
+        Self::made(&ours, |ours| Repository::open(&theirs, ours, lab))
+    }
+
+    /// Opens the workshop for archives of releases, the oldest first: in `work`, or in a directory of the user's caches that belongs to `declared_in`, the directory
+    /// of the file that lists them. Fails if an archive cannot be read, if the directory cannot be written, or if another command uses it.
+    pub(crate) fn of_archives(
+        releases: &[Release],
+        declared_in: &Path,
+        work: Option<&Path>,
+        lab: &Lab<'_>,
+    ) -> Result<Self, Error> {
+        let ours = place_of_releases(declared_in, work, lab)?;
+        Self::made(&ours, |ours| Repository::of_archives(releases, ours, lab))
+    }
+
+    fn made(ours: &Path, repository: impl FnOnce(&Path) -> Result<Repository, Error>) -> Result<Self, Error> {
+        let lock = locked(ours)?;
         Ok(Workshop {
-            repository: Repository::open(&theirs, &ours, lab)?,
-            checkout: Checkout::below(&ours)?,
-            builds: Builds::below(&ours)?,
+            repository: repository(ours)?,
+            checkout: Checkout::below(ours)?,
+            builds: Builds::below(ours)?,
             _lock: lock,
         })
     }
@@ -109,8 +126,16 @@ pub(crate) fn locked(ours: &Path) -> Result<File, Error> {
     }
 }
 
+/// The directory for releases: `work`, or one of the user's caches that belongs to `declared_in`, the directory of the file that lists them.
+pub(crate) fn place_of_releases(declared_in: &Path, work: Option<&Path>, lab: &Lab<'_>) -> Result<PathBuf, Error> {
+    match work {
+        Some(work) => Ok(work.to_owned()),
+        None => usual_place(&format!("releases of {}", absolute(declared_in)?), lab),
+    }
+}
+
 /// The directory for a repository, or for releases, among the user's caches. `identity`: what tells it apart from every other.
-pub(crate) fn usual_place(identity: &str, lab: &Lab<'_>) -> Result<PathBuf, Error> {
+fn usual_place(identity: &str, lab: &Lab<'_>) -> Result<PathBuf, Error> {
     let cache = lab.places.cache.as_deref().ok_or_else(|| {
         Error::usage(
             "there is no home directory for caches",

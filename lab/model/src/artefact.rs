@@ -69,11 +69,39 @@ pub struct Release {
     pub name: String,
     /// When it was released, in seconds since 1970.
     pub released_s: i64,
-    /// The file of its kernel: a whole path.
-    pub kernel: String,
+    /// What there is of it.
+    #[serde(flatten)]
+    pub file: ReleaseFile,
+    /// Of a kernel that is installed on a host: what `uname -r` prints there once it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uname: Option<String>,
+}
+
+/// What there is of a release: a whole path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReleaseFile {
+    /// A kernel's image, which is booted as it is.
+    Kernel(String),
+    /// A tarball or a package, whose files are built like those of a commit.
+    Archive(String),
+}
+
+impl ReleaseFile {
+    /// The path.
+    pub fn path(&self) -> &str {
+        match self {
+            ReleaseFile::Kernel(path) | ReleaseFile::Archive(path) => path,
+        }
+    }
 }
 
 impl Release {
+    /// Whether it is a kernel, so that there are no files to build.
+    pub fn is_kernel(&self) -> bool {
+        matches!(self.file, ReleaseFile::Kernel(_))
+    }
+
     /// The most letters of a name.
     pub const MOST_LETTERS: usize = 64;
 
@@ -98,6 +126,15 @@ mod tests {
             serde_json::from_str(r#"{"kernel":{"image":"bzImage","workload":"zero_fill:base"}}"#).unwrap();
         assert_eq!(kernel.kernel().map(|kernel| kernel.workload.as_str()), Some("zero_fill:base"));
         assert!(kernel.command().is_empty() && command.kernel().is_none());
+    }
+
+    #[test]
+    fn a_release_is_saved_as_it_was_before_there_were_archives() {
+        let saved = r#"{"name":"6.1","released_s":5,"kernel":"/k"}"#;
+        let kernel: Release = serde_json::from_str(saved).unwrap();
+        assert_eq!(serde_json::to_string(&kernel).unwrap(), saved);
+        let archive: Release = serde_json::from_str(r#"{"name":"1.0","released_s":5,"archive":"/a.tar"}"#).unwrap();
+        assert_eq!((kernel.is_kernel(), archive.is_kernel(), archive.file.path()), (true, false, "/a.tar"));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! A commit of a repository's history, and a line of them from an old one to a new one.
 
+use crate::artefact::Release;
+use crate::subject::Commit;
 use serde::{Deserialize, Serialize};
 
 /// Digits of a commit's name that are shown where few must do.
@@ -28,6 +30,20 @@ pub struct CommitInfo {
     pub subject: String,
 }
 
+impl CommitInfo {
+    /// Whether people call it so: by its name or its first digits, or by the name of a release, which is the whole message of a commit of an archive.
+    pub fn is_called(&self, name: &str) -> bool {
+        let is_release = self.tree.is_empty();
+        let digits = || Commit::named(name).is_some_and(|digits| self.id.starts_with(&digits.id));
+        self.id == name || (!is_release && (self.subject == name || digits()))
+    }
+}
+
+/// Whether text can be the name of a commit, its first digits, or the name of a release.
+pub fn can_be_name(text: &str) -> bool {
+    Commit::named(text).is_some() || Release::is_name(text)
+}
+
 /// Commits from an old one to a new one. Each is the first parent of the next, so a merge is one step, with all that it brought.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommitLine {
@@ -50,6 +66,23 @@ impl CommitLine {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_commit_is_called_by_its_first_digits_and_a_release_by_its_whole_name() {
+        let commit = |id: &str, tree: &str, subject: &str| CommitInfo {
+            id: id.to_owned(),
+            tree: tree.to_owned(),
+            parents: Vec::new(),
+            committed_s: 0,
+            author: String::new(),
+            subject: subject.to_owned(),
+        };
+        let of_archive = commit("1f3a9c2d00", "77aa", "1.0");
+        assert!(of_archive.is_called("1f3a9c2") && of_archive.is_called("1F3A9C2D") && of_archive.is_called("1.0"));
+        assert!(!of_archive.is_called("1f3a9c") && !of_archive.is_called("1") && !of_archive.is_called(""));
+        let kernel = commit("6.1.0-50", "", "6.1.0-50");
+        assert!(kernel.is_called("6.1.0-50") && !kernel.is_called("6.1.0-5"));
+    }
 
     #[test]
     fn a_short_name_has_twelve_digits_or_all_that_there_are() {

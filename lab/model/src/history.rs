@@ -115,7 +115,7 @@ pub struct HistorySeries {
     /// The workload that kernels ran, as `name:variant`; its values are per operation. `None` of programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<String>,
-    /// Whether its points are releases and not commits of a repository.
+    /// Whether its points are kernels that were there already, and not commits of a repository. Archives of releases are commits of one that is made for them.
     #[serde(default)]
     pub has_releases: bool,
     /// What is counted; `None` if time is measured.

@@ -217,7 +217,7 @@ pub struct MeasuredLine {
     pub work: Option<String>,
     /// The commits. A release counts as one.
     pub line: CommitLine,
-    /// The releases that it has instead of commits; none if it has commits.
+    /// The releases that it has instead of a repository: kernels instead of commits, or archives of which commits are made. None if it has a repository.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub releases: Vec<Release>,
     /// How a commit is built.

@@ -5,8 +5,9 @@ use crate::history::History;
 use crate::workload::SPEED;
 use faultline_experiment::{CheckRequest, Error, Lab, LiveComparisonRequest, Measured, RunRequest};
 use faultline_history::Commits;
-use faultline_history::bisect::{BisectRequest, MeasureRequest, search};
+use faultline_history::bisect::{BisectRequest, search};
 use faultline_history::declared::{HistorySubject, Pick, Walk, Which};
+use faultline_history::measure::MeasureRequest;
 use faultline_history::over::{Asked, Over};
 use faultline_history::run::{Ran, run as measure};
 use faultline_model::artefact::Artefact;
@@ -206,6 +207,7 @@ impl Scenario {
         BisectRequest {
             repository: "/simulated".into(),
             work: None,
+            releases: Vec::new(),
             old: "old".to_owned(),
             new: "new".to_owned(),
             recipe: recipe(),

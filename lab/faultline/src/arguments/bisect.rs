@@ -7,7 +7,7 @@ use super::measuring::{Mode, Pin};
 use super::{Conduct, count, label, seed};
 use clap::{Args, ValueEnum};
 use faultline_experiment::lens::With;
-use faultline_history::bisect::FEWEST_SEEDS;
+use faultline_history::measure::FEWEST_SEEDS;
 use faultline_model::machine::Machine;
 use faultline_model::relink::{SectionOrder, SectionSpacing};
 use std::path::PathBuf;

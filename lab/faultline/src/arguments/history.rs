@@ -138,9 +138,9 @@ pub(crate) struct Changes {
     #[arg(long)]
     pub(crate) gate: bool,
 
-    /// Steps after this commit are new: the name of a commit that has a result, or its first digits [default: those that the newest run made known]
-    #[arg(long, value_name = "COMMIT", requires = "gate", value_parser = super::commit)]
-    pub(crate) since: Option<faultline_model::subject::Commit>,
+    /// Steps after this point are new: a commit that has a result, by its name or its first digits, or a release by its name [default: those that the newest run made known]
+    #[arg(long, value_name = "COMMIT", requires = "gate", value_parser = super::point)]
+    pub(crate) since: Option<String>,
 
     /// Whether an inconclusive history fails the gate: one too short to search, or a step that may be a quirk
     #[arg(long, value_enum, value_name = "ACTION", default_value = "fail", requires = "gate")]
@@ -253,9 +253,9 @@ pub(crate) struct SeriesWithSteps {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct Which {
-    /// The step at a commit: one that may have made it, by its name or its first digits
-    #[arg(long, value_name = "COMMIT", value_parser = super::commit)]
-    pub(crate) at: Option<faultline_model::subject::Commit>,
+    /// The step at a commit that may have made it, by its name or its first digits, or at a release by its name
+    #[arg(long, value_name = "COMMIT", value_parser = super::point)]
+    pub(crate) at: Option<String>,
 
     /// Number of the step in the list of `faultline history changes`, from 1
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]

@@ -9,7 +9,8 @@ use crate::failure::Failure;
 use crate::places;
 use faultline_experiment::lens::BuildsRequest;
 use faultline_experiment::{Places, hosts};
-use faultline_history::bisect::{BisectRequest, MeasureRequest, Wanted};
+use faultline_history::bisect::BisectRequest;
+use faultline_history::measure::{MeasureRequest, Wanted};
 use faultline_model::artefact::Artefact;
 use faultline_model::count::Count;
 use faultline_model::line_host::LineHost;
@@ -44,6 +45,7 @@ fn request(arguments: &Bisect) -> Result<BisectRequest, Failure> {
     Ok(BisectRequest {
         repository: arguments.building.repository.clone(),
         work: arguments.building.work.clone(),
+        releases: Vec::new(),
         old: arguments.old.clone(),
         new: arguments.new.clone(),
         recipe: kernel::kept(building::recipe(&arguments.building)?, &artefact),

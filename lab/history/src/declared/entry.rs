@@ -2,19 +2,20 @@
 
 mod host;
 mod kernel;
+mod release;
 
 use super::{HistorySubject, Pick, Walk, Which};
-use crate::bisect::MeasureRequest;
+use crate::measure::MeasureRequest;
 use faultline_experiment::command_words;
 use faultline_experiment::hosts::Hosts;
 use faultline_experiment::lens::BuildsRequest;
-use faultline_model::artefact::Artefact;
+use faultline_model::artefact::{Artefact, Release};
 use faultline_model::cell::TaskMode;
 use faultline_model::count::Count;
 use faultline_model::machine::Accelerator;
 use faultline_model::plan::PinPolicy;
 use faultline_model::recipe::Recipe;
-use kernel::ReleaseEntry;
+use release::ReleaseEntry;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
@@ -165,14 +166,17 @@ impl Entry {
             return Err("`release_file` belongs to a kernel that is installed on a host: give its `image`".to_owned());
         }
         if let Some(key) = self.key_of_kernels() {
-            return Err(format!("`{key}` belongs to a kernel: give its `image`, or `[[subject.{name}.release]]`"));
+            return Err(format!(
+                "`{key}` belongs to a kernel: give its `image`, or `kernel` in each `[[subject.{name}.release]]`"
+            ));
         }
         let command = self.command.as_ref().map(|words| words.0.clone());
-        let command = command.ok_or("give `command`, or for a kernel `image` or `[[subject.NAME.release]]`")?;
+        let command =
+            command.ok_or("give `command`, or for a kernel `image`, or `kernel` in each `[[subject.NAME.release]]`")?;
         Ok(vec![HistorySubject {
             name: name.to_owned(),
             table: name.to_owned(),
-            which: self.which()?,
+            which: self.which_of(self.releases(directory)?)?,
             measures: self.measures(directory)?,
             on: self.host(directory, hosts)?,
             repeats: self.repeats()?,
@@ -216,6 +220,11 @@ impl Entry {
             (Pick::Adaptive { .. }, Some(0)) => Err("`commits` takes a number from 1".to_owned()),
             (_, Some(_)) => Err("`commits` applies only to `pick = \"adaptive\"`".to_owned()),
         }
+    }
+
+    /// Which commits, or the releases if there are some.
+    fn which_of(&self, releases: Vec<Release>) -> Result<Which, String> {
+        if releases.is_empty() { self.which() } else { Ok(Which::Releases(releases)) }
     }
 
     fn which(&self) -> Result<Which, String> {

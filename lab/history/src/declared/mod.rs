@@ -8,7 +8,7 @@ mod quirk;
 pub use notify::Notify;
 pub use pick::{Pick, Walk, Which};
 
-use crate::bisect::MeasureRequest;
+use crate::measure::MeasureRequest;
 use crate::workshop::absolute;
 use entry::Entry;
 use faultline_experiment::Error;
@@ -119,7 +119,8 @@ impl Declared {
             let at = entry.span();
             let refused =
                 |problem: String| settings_file::refused(text, file, at.clone(), &format!("quirk: {problem}"), HINT);
-            let (names, quirk) = entry.into_inner().quirk().map_err(refused)?;
+            let releases: Vec<_> = subjects.values().flat_map(|subject| subject.which.releases()).collect();
+            let (names, quirk) = entry.into_inner().quirk(&releases).map_err(refused)?;
             let is_none = |name: &&String| !subjects.values().any(|subject: &HistorySubject| subject.is_called(name));
             if let Some(name) = names.iter().flatten().find(is_none) {
                 return Err(refused(format!("there is no subject '{}'", name.escape_debug())));
@@ -367,10 +368,32 @@ mod tests {
         let both = [release("6.1", "1970-01-02"), release("6.12", "1970-01-03")].concat();
         let declared = parse(&text(&both)).unwrap();
         let Which::Releases(releases) = &declared.subjects["linux/zero_fill:base"].which else { panic!("releases") };
+        let quirk = "[[quirk]]\nwhat = 'x'\ncommits = ['6.12']\n";
+        let with_quirk = parse(&(text(&both) + quirk)).unwrap();
+        let first = QuirkTime::Commits { first: "6.12".to_owned(), last: None };
+        assert_eq!(with_quirk.subjects["linux/zero_fill:base"].quirks[0].when, first);
         let told: Vec<_> = releases.iter().map(|release| (release.name.as_str(), release.released_s)).collect();
         assert_eq!(told, [("6.1", 86_400), ("6.12", 2 * 86_400)]);
-        assert!(releases.iter().all(|release| Path::new(&release.kernel).is_absolute()));
+        assert!(releases.iter().all(|release| Path::new(release.file.path()).is_absolute()));
         assert!(wrong(&text(&release("6.1", "soon"))).ends_with("release 6.1: 'soon' is no day like 2023-06-10"));
+        let archived = both.replace("kernel", "archive");
+        let program = format!("[subject.linux]\ncommand = './x'\nbuild = 'make'\n{archived}");
+        let declared = parse(&program).unwrap();
+        let Which::Releases(releases) = &declared.subjects["linux"].which else { panic!("releases") };
+        assert!(releases.len() == 2 && !releases[0].is_kernel());
+        assert!(wrong(&text(&archived)).contains("`workloads` belongs to a kernel"));
+        assert!(parse(&text(&archived).replace("workloads", "image = 'i'\nworkloads")).is_ok());
+        assert!(
+            wrong(&text(&[release("6.0", "1970-01-01"), archived].concat())).contains("6.0 and 6.1 are of two kinds")
+        );
+        let neither = release("6.1", "1970-01-01").replace("kernel", "# kernel");
+        assert!(wrong(&text(&neither)).contains("`workloads` belongs to a kernel"));
+        assert!(
+            wrong(&format!("[subject.linux]\ncommand = './x'\n{neither}"))
+                .ends_with("give either `kernel` or `archive`")
+        );
+        assert!(wrong(&text(&both).replace("workloads", "tags = ['a']\nworkloads")).contains("`tags` does not apply"));
+        assert!(wrong(&text(&both).replace("workloads", "build = 'make'\nworkloads")).contains("are there already"));
         assert!(wrong(&text(&release("<b>", "2023-06-10"))).contains("'<b>' names no release"));
         assert!(
             wrong("[subject.a]\nimage = '../x'\nworkloads = ['a:b']\n").contains("`image` takes paths below the top")
@@ -409,7 +432,7 @@ mod tests {
         );
         assert!(wrong("what = ' '\nsince = '2026-11-20'\n").ends_with("`what` says what changed"));
         assert!(wrong("what = 'x'\nsince = 'soon'\n").contains("'soon' is neither a day like"));
-        assert!(wrong("what = 'x'\ncommits = ['HEAD']\n").contains("'HEAD' is no commit"));
+        assert!(wrong("what = 'x'\ncommits = ['HEAD']\n").contains("'HEAD' is neither a commit, "));
         assert!(wrong("what = 'x'\ncommits = []\n").contains("`commits` takes the first commit"));
         assert!(wrong("what = 'x'\nsince = '2026-11-20'\nsubjects = ['c']\n").ends_with("there is no subject 'c'"));
     }

@@ -1,5 +1,6 @@
 //! A table `[[quirk]]`: a change of the surroundings that nothing records.
 
+use faultline_model::artefact::Release;
 use faultline_model::history::quirk::{DeclaredQuirk, QuirkTime};
 use faultline_model::subject::Commit;
 use faultline_model::time::UnixMillis;
@@ -19,16 +20,18 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// The subjects that it belongs to, all if `None`, and what it means. Fails with the problem in words.
-    pub(super) fn quirk(self) -> Result<(Option<Vec<String>>, DeclaredQuirk), String> {
+    /// The subjects that it belongs to, all if `None`, and what it means. `releases`: those of all subjects. Fails with the problem in words.
+    pub(super) fn quirk(self, releases: &[&Release]) -> Result<(Option<Vec<String>>, DeclaredQuirk), String> {
         if self.what.trim().is_empty() {
             return Err("`what` says what changed".to_owned());
         }
         let when = match (self.since, self.commits) {
             (Some(since), None) => QuirkTime::Since { at: time(&since)? },
             (None, Some(commits)) => match commits.as_slice() {
-                [first] => QuirkTime::Commits { first: commit(first)?, last: None },
-                [first, last] => QuirkTime::Commits { first: commit(first)?, last: Some(commit(last)?) },
+                [first] => QuirkTime::Commits { first: commit(first, releases)?, last: None },
+                [first, last] => {
+                    QuirkTime::Commits { first: commit(first, releases)?, last: Some(commit(last, releases)?) }
+                }
                 _ => return Err("`commits` takes the first commit, and perhaps the last".to_owned()),
             },
             _ => return Err("give `since`, a time of measuring, or `commits`, the first and the last".to_owned()),
@@ -46,8 +49,14 @@ fn time(text: &str) -> Result<UnixMillis, String> {
     })
 }
 
-fn commit(name: &str) -> Result<String, String> {
-    Commit::named(name)
-        .map(|commit| commit.id)
-        .ok_or_else(|| format!("'{}' is no commit: `commits` takes 7 to 64 hexadecimal digits", name.escape_debug()))
+/// The first digits of a commit, in lower case, or the name of a release.
+fn commit(name: &str, releases: &[&Release]) -> Result<String, String> {
+    let digits = Commit::named(name).map(|commit| commit.id);
+    let is_release = || releases.iter().any(|release| release.name == name);
+    digits.or_else(|| is_release().then(|| name.to_owned())).ok_or_else(|| {
+        let name = name.escape_debug();
+        format!(
+            "'{name}' is neither a commit, which is named by 7 to 64 hexadecimal digits, nor a release of a subject"
+        )
+    })
 }

@@ -5,20 +5,17 @@ use super::moved::moved;
 use crate::commits::Commits;
 use crate::declared::HistorySubject;
 use crate::over::Over;
-use crate::workshop::Workshop;
+use crate::source;
 use faultline_experiment::stored::StoredHistory;
 use faultline_experiment::{Error, Lab};
 use faultline_model::history::{Between, HistoryPoint, HistorySeries};
 use std::path::Path;
 
-/// Adds to each step what the lens counted otherwise, and what lies between its commits. Nothing lies between releases. Fails if the repository, or a commit, is not there any more; then the steps before it have what was
+/// Adds to each step what the lens counted otherwise, and what lies between its commits. Nothing lies between kernels that are there already. Fails if the repository, or a commit, is not there any more; then the steps before it have what was
 /// found.
 pub fn explain(series: &mut HistorySeries, subject: &HistorySubject, lab: &Lab<'_>) -> Result<(), Error> {
     series.moved = moved(series, lab)?;
-    if series.has_releases {
-        return Ok(());
-    }
-    let workshop = Workshop::open(Path::new(&series.repository), subject.work.as_deref(), lab)?;
+    let Some(workshop) = source::workshop_of(subject, lab)? else { return Ok(()) };
     let mut runs = Vec::new();
     for over in Over::all(subject).filter(|over| over.measure.tasks() == series.tasks) {
         runs.extend(over.stored(lab.places)?);

@@ -1,6 +1,7 @@
 //! All commits of which a history picks some.
 
 use super::Repository;
+use super::import::NEWEST;
 use crate::commits::Walked;
 use crate::declared::{Walk, Which};
 use faultline_experiment::{Error, Lab};
@@ -20,8 +21,7 @@ impl Repository {
                 commits.retain(|commit| tagged.insert(commit.id.clone()));
                 Ok(Walked { commits, tagged })
             }
-            // They need no repository.
-            Which::Releases(_) => Ok(Walked { commits: Vec::new(), tagged: BTreeSet::new() }),
+            Which::Releases(_) => self.walk_branch(NEWEST, None, Walk::FirstParent, lab),
             Which::Branch { newest, since, walk, .. } => self.walk_branch(newest, since.as_deref(), *walk, lab),
         }
     }

@@ -25,8 +25,8 @@ test('a history of another number of tasks is drawn with a number, a mark of its
   await page.locator('#series li').nth(1).waitFor()
   assert.match(page.url(), new RegExp(`#with=${await historyCalled('app', 4)}$`))
   const legend = await page.locator('#series li').allInnerTexts()
-  assert.match(legend[0], /^\s*1\s+app: the time, 1 copy – in s; steps and quirks are those of this one/)
-  assert.match(legend[1], /^\s*2\s+app: the time, 4 copies – in s$/)
+  assert.match(legend[0], /^\s*1\s+app: the time, 1 copy, on example – in s; steps and quirks are those of this one/)
+  assert.match(legend[1], /^\s*2\s+app: the time, 4 copies, on example – in s$/)
   assert.deepEqual(await page.locator(`${SVG} .series-number text`).allTextContents(), ['2', '1'])
   // Marks differ in form, not in colour alone.
   const forms = await page.locator(`${SVG} g[aria-label="dot"]`).evaluateAll((groups) => groups.map((group) => group.firstElementChild.getAttribute('d') ?? group.firstElementChild.tagName))

@@ -68,7 +68,7 @@ fn bridge(before: &[HistoryRun<'_>], now: &[HistoryRun<'_>], points: &[HistoryPo
 
 /// The places of commits that are named by their first digits; `None` if one of them is no point, or if they are in the wrong order.
 fn of_commits(first: &str, last: Option<&str>, points: &[HistoryPoint]) -> Option<QuirkPlace> {
-    let position = |id: &str| points.iter().position(|point| point.commit.id.starts_with(id)).map(|at| at as u32);
+    let position = |id: &str| points.iter().position(|point| point.commit.is_called(id)).map(|at| at as u32);
     let first = position(first)?;
     let last = last.map_or(Some(points.len() as u32 - 1), position)?;
     (first <= last).then_some(QuirkPlace::Commits { first, last })

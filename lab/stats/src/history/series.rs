@@ -10,6 +10,7 @@ use super::steps::{StepSettings, steps_by};
 use super::surroundings::{Difference, groups};
 use crate::changes::SeriesError;
 use crate::interval::estimate;
+use faultline_model::artefact::Release;
 use faultline_model::commit::{CommitInfo, CommitLine};
 use faultline_model::history::quirk::DeclaredQuirk;
 use faultline_model::history::{
@@ -51,7 +52,7 @@ pub fn series(
         repository: history.repository.clone(),
         command: history.artefact.command().to_vec(),
         workload: history.artefact.kernel().map(|kernel| kernel.workload.clone()),
-        has_releases: !history.releases.is_empty(),
+        has_releases: history.releases.iter().any(Release::is_kernel),
         moved: Vec::new(),
         counted,
         unit: unit(history),

@@ -4,7 +4,7 @@ use crate::arguments::bisect::{Bisect, Measure};
 use crate::commands::lens::under::modelled;
 use crate::failure::Failure;
 use faultline_experiment::lens::KernelsRequest;
-use faultline_history::bisect::MeasureRequest;
+use faultline_history::measure::MeasureRequest;
 use faultline_model::artefact::{Artefact, BuiltKernel};
 use faultline_model::count::Count;
 use faultline_model::machine::Accelerator;

@@ -39,11 +39,11 @@ fn held(
     places: &Places,
 ) -> Result<ExitCode, Failure> {
     if let Some(since) = &arguments.since
-        && let Some(series) = all.iter().find(|series| position(series, &since.id).is_none())
+        && let Some(series) = all.iter().find(|series| position(series, since).is_none())
     {
         return Err(Failure::usage(
-            format!("{} has no commit {}, or several", series.subject, since.id),
-            "`faultline history show` lists its commits",
+            format!("{} has no commit or release {since}, or several", series.subject),
+            "`faultline history show` lists them",
         ));
     }
     let earlier = earlier(subjects, &arguments.steps, places)?;
@@ -52,7 +52,7 @@ fn held(
         earlier.iter().filter(is_of_it).any(|old| old.shows(series, step))
     };
     let is_new = |series: &HistorySeries, step: &HistoryStep| match &arguments.since {
-        Some(since) => position(series, &since.id).is_some_and(|position| step.by > position),
+        Some(since) => position(series, since).is_some_and(|position| step.by > position),
         None => !is_known(series, step),
     };
     let gate = Gate::of_histories(all, is_new, arguments.inconclusive.into());
@@ -60,9 +60,9 @@ fn held(
     Ok(if gate.is_open() { ExitCode::SUCCESS } else { failure::some_failed() })
 }
 
-/// The position of the only commit whose name begins so.
-fn position(series: &HistorySeries, id: &str) -> Option<u32> {
-    let mut found = (0..).zip(&series.points).filter(|(_, point)| point.commit.id.starts_with(id));
+/// The position of the only commit that is called so.
+fn position(series: &HistorySeries, name: &str) -> Option<u32> {
+    let mut found = (0..).zip(&series.points).filter(|(_, point)| point.commit.is_called(name));
     let (position, _) = found.next()?;
     found.next().is_none().then_some(position)
 }

@@ -31,16 +31,16 @@ pub(crate) fn mark(arguments: &Mark, db: Option<&Path>) -> Result<ExitCode, Fail
 /// The series of the step. Fails if it may be that of several.
 fn chosen<T>(mut found: Vec<(T, HistorySeries)>, which: &Which) -> Result<(T, HistorySeries), Failure> {
     if let Some(commit) = &which.at
-        && found.iter().any(|(_, series)| has_step_at(series, &commit.id))
+        && found.iter().any(|(_, series)| has_step_at(series, commit))
     {
-        found.retain(|(_, series)| has_step_at(series, &commit.id));
+        found.retain(|(_, series)| has_step_at(series, commit));
     }
     only(found)
 }
 
 fn step<'a>(series: &'a HistorySeries, which: &Which) -> Result<&'a HistoryStep, Failure> {
     match (&which.at, which.step) {
-        (Some(commit), _) => at_commit(series, &commit.id),
+        (Some(commit), _) => at_commit(series, commit),
         (None, number) => numbered(series, number.unwrap_or(1)),
     }
 }

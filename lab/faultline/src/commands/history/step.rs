@@ -7,6 +7,7 @@ use faultline_experiment::Places;
 use faultline_history::declared::HistorySubject;
 use faultline_history::over::Over;
 use faultline_model::history::{HistorySeries, HistoryStep};
+use faultline_model::subject::Commit;
 
 /// The series of a subject that have steps, at the number of CPUs that was asked for, or at all. Fails if there is none.
 pub(super) fn with_steps<'a>(
@@ -59,25 +60,32 @@ pub(super) fn numbered(series: &HistorySeries, number: u32) -> Result<&HistorySt
     })
 }
 
-/// The step that a commit may have made, by the beginning of its name: one within the range of a step, or one that a search found for it. Fails if there is none,
+/// The step that a commit may have made, by what people call it: one within the range of a step, or one that a search found for it. Fails if there is none,
 /// or if there are several.
 pub(super) fn at_commit<'a>(series: &'a HistorySeries, id: &str) -> Result<&'a HistoryStep, Failure> {
     let mut found = series.steps.steps.iter().filter(|step| may_be_of(series, step, id));
     match (found.next(), found.next()) {
         (Some(step), None) => Ok(step),
         (None, _) => Err(Failure::usage(
-            format!("{} has no step at a measured commit {id}", series.subject),
-            "`faultline history changes` lists the steps: `--at` takes a commit after the first end of one, up to the other, or `--step N`",
+            format!("{} has no step at a measured commit or release {id}", series.subject),
+            "`faultline history changes` lists the steps: `--at` takes a commit, or a release, after the first end of one, up to the other, or `--step N`",
         )),
         (Some(_), Some(_)) => Err(Failure::usage(
-            format!("{} has several steps at commits {id}", series.subject),
+            format!("{} has several steps at {id}", series.subject),
             "add digits, or use `--step N`",
         )),
     }
 }
 
-fn may_be_of(series: &HistorySeries, step: &HistoryStep, id: &str) -> bool {
+fn may_be_of(series: &HistorySeries, step: &HistoryStep, name: &str) -> bool {
+    let digits = Commit::named(name);
+    let digits = digits.as_ref();
     let mut range = (step.earliest + 1..=step.latest).filter_map(|position| series.commit(position));
-    range.any(|commit| commit.id.starts_with(id))
-        || step.state.log.iter().flat_map(|event| &event.commits).any(|commit| commit.starts_with(id))
+    range.any(|commit| commit.is_called(name))
+        || step
+            .state
+            .log
+            .iter()
+            .flat_map(|event| &event.commits)
+            .any(|commit| digits.is_some_and(|digits| commit.starts_with(&digits.id)))
 }

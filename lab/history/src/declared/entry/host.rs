@@ -1,6 +1,8 @@
 //! Keys of subjects that are measured on a host over SSH, which the same file declares.
 
+use super::release::ReleaseEntry;
 use super::{Entry, Measure};
+use crate::releases::UNAME;
 use faultline_experiment::hosts::Hosts;
 use faultline_model::line_host::LineHost;
 use faultline_model::machine::Machine;
@@ -36,10 +38,18 @@ impl Entry {
         if on.control.install.is_empty() {
             return Err(format!("`on`: `[host.{}]` does not say how to install; give it `install`", on.name));
         }
-        let of_guests =
-            [("release", !self.release.is_empty()), ("vmlinux", self.vmlinux.is_some()), ("ops", self.ops.is_some())];
+        let of_guests = [("vmlinux", self.vmlinux.is_some()), ("ops", self.ops.is_some())];
         if let Some((key, _)) = of_guests.into_iter().find(|(_, is_given)| *is_given) {
             return Err(format!("`{key}` does not apply to kernels that are installed on a host"));
+        }
+        if self.release.iter().any(ReleaseEntry::is_kernel) {
+            return match self.release_file {
+                Some(_) => {
+                    Err("`release_file` does not apply to kernels that are there already: each release has `uname`"
+                        .to_owned())
+                }
+                None => Ok(Some(LineHost { release_file: Some(UNAME.to_owned()), ..on })),
+            };
         }
         let release_file = self.release_file.clone().ok_or_else(|| {
             "give `release_file`, a file of the build with the kernel's release, for example \

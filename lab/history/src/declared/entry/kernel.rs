@@ -1,54 +1,22 @@
-//! Keys of subjects that are kernels: what is booted, which workloads run, and releases instead of commits.
+//! Keys of subjects that are kernels: what is booted, and which workloads run.
 
-use super::super::{HistorySubject, Which};
+use super::super::HistorySubject;
+use super::release::ReleaseEntry;
 use super::{Entry, Measure, Number};
-use crate::bisect::MeasureRequest;
+use crate::measure::MeasureRequest;
 use crate::releases::IMAGE;
 use faultline_experiment::hosts::Hosts;
 use faultline_experiment::lens::KernelsRequest;
 use faultline_model::artefact::{Artefact, BuiltKernel, Release};
 use faultline_model::count::Count;
 use faultline_model::recipe::Recipe;
-use jiff::civil::Date;
-use jiff::tz::TimeZone;
-use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::path::Path;
-
-/// A table `[[subject.NAME.release]]`.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ReleaseEntry {
-    name: String,
-    date: String,
-    kernel: String,
-}
-
-impl ReleaseEntry {
-    /// The release. `directory`: where its path begins. Fails with the problem.
-    fn release(&self, directory: &Path) -> Result<Release, String> {
-        let name = self.name.escape_debug();
-        if !Release::is_name(&self.name) {
-            return Err(format!(
-                "'{name}' names no release: up to {} letters, digits, '.', '_', '+', '~' and '-', a letter or digit first",
-                Release::MOST_LETTERS
-            ));
-        }
-        let day = self.date.parse::<Date>().ok().and_then(|day| day.to_zoned(TimeZone::UTC).ok());
-        let day =
-            day.ok_or_else(|| format!("release {name}: '{}' is no day like 2023-06-10", self.date.escape_debug()))?;
-        let path =
-            std::path::absolute(directory.join(&self.kernel)).map_err(|error| format!("release {name}: {error}"))?;
-        let kernel =
-            path.into_os_string().into_string().map_err(|_| format!("release {name}: its path is not UTF-8"))?;
-        Ok(Release { name: self.name.clone(), released_s: day.timestamp().as_second(), kernel })
-    }
-}
 
 impl Entry {
     /// Whether it is a kernel.
     pub(super) fn is_kernel(&self) -> bool {
-        self.image.is_some() || !self.release.is_empty()
+        self.image.is_some() || self.release.iter().any(ReleaseEntry::is_kernel)
     }
 
     /// The first key that belongs to kernels alone, if one is given.
@@ -68,12 +36,8 @@ impl Entry {
         let on = self.installing_host(directory, hosts)?;
         let is_timed = on.is_some() || matches!(self.measure, Some(Measure::Time));
         self.check_keys_of_kernels(on.is_some(), is_timed)?;
-        let releases: Vec<Release> =
-            self.release.iter().map(|entry| entry.release(directory)).collect::<Result<_, _>>()?;
-        let mut names = BTreeSet::new();
-        if let Some(twice) = releases.iter().find(|release| !names.insert(release.name.as_str())) {
-            return Err(format!("there are two releases '{}'", twice.name));
-        }
+        let releases = self.releases(directory)?;
+        let is_there = releases.first().is_some_and(Release::is_kernel);
         let workloads = self.workloads.as_deref().unwrap_or_default();
         if workloads.is_empty() {
             return Err(
@@ -90,8 +54,8 @@ impl Entry {
             true => (self.times(&self.numbers_of_cpus()?)?, self.repeats()?),
             false => (self.counts_on_kernels()?, self.number_of_seeds()?),
         };
-        let recipe = self.recipe_of_kernel(!releases.is_empty())?;
-        let which = if releases.is_empty() { self.which()? } else { Which::Releases(releases) };
+        let recipe = self.recipe_of_kernel(is_there)?;
+        let which = self.which_of(releases)?;
         let subject = |workload: &String| HistorySubject {
             name: format!("{name}/{workload}"),
             table: name.to_owned(),
@@ -139,28 +103,7 @@ impl Entry {
         if self.accel.is_some() && (is_installed || !is_timed) {
             return Err("`accel` applies only to kernels whose time is measured in guests".to_owned());
         }
-        let of_repositories = [
-            ("image", self.image.is_some()),
-            ("vmlinux", self.vmlinux.is_some()),
-            ("repository", self.repository.is_some()),
-            ("branch", self.branch.is_some()),
-            ("since", self.since.is_some()),
-            ("pick", self.pick.is_some()),
-            ("commits", self.commits.is_some()),
-            ("walk", self.walk.is_some()),
-            ("tags", self.tags.is_some()),
-            ("build", self.build.is_some()),
-            ("environment", !self.environment.is_empty()),
-            ("keep", !self.keep.is_empty()),
-            ("clean", self.clean),
-            ("build_limit", self.build_limit.is_some()),
-        ];
-        match of_repositories.into_iter().find(|(_, is_given)| *is_given) {
-            Some((key, _)) if !self.release.is_empty() => {
-                Err(format!("`{key}` does not apply to releases, whose kernels are there already"))
-            }
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
     /// What is counted, for each number of CPUs.
@@ -181,10 +124,10 @@ impl Entry {
             .collect())
     }
 
-    /// What is kept of a build: at least what is booted.
-    fn recipe_of_kernel(&self, has_releases: bool) -> Result<Recipe, String> {
+    /// What is kept of a build: at least what is booted. `is_there`: nothing is built.
+    fn recipe_of_kernel(&self, is_there: bool) -> Result<Recipe, String> {
         let mut recipe = self.recipe()?;
-        if !has_releases {
+        if !is_there {
             let booted: Vec<String> =
                 self.image.iter().chain(&self.vmlinux).chain(&self.release_file).cloned().collect();
             super::check_below_the_top("image", &booted)?;
