@@ -23,7 +23,7 @@ test('a pinned commit leads to the comparison with the one before it, and from t
   await page.waitForURL(`**/compare?a=${commits[STEP - 1].commit}&b=${commits[STEP].commit}`)
   await page.locator('.forest .chart svg').waitFor()
   assert.match(await page.locator('#overview tbody').innerText(), /slower/)
-  assert.match(await page.locator('#between').innerText(), /1 commit by A\. Uthor/)
+  assert.match(await page.locator('#between').innerText(), /1 commit of the history by A\. Uthor/)
   assert.match(await page.locator('#steps').innerText(), /\+30\.\d % .*worse/)
   await page.locator('#sides tbody tr').nth(1).getByRole('link', { name: 'raw executions' }).click()
   await page.waitForURL(`**/runs/3/executions?subject=${STEP}`)
