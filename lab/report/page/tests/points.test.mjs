@@ -46,7 +46,7 @@ test('any two commits are compared: one is chosen as side A, which the address h
   await page.locator('#commits tbody tr[data-position="110"] a').first().click()
   await tip.getByRole('link', { name: /^with side A/ }).click()
   await page.waitForURL(`**/compare?a=${commits[90].commit}&b=${commits[110].commit}`)
-  assert.match(await page.locator('#between').innerText(), /20 commits by/)
+  assert.match(await page.locator('#between').innerText(), /20 commits of the history by/)
   assert.match(await page.locator('#steps').innerText(), /No step of the history begins here/)
   await page.locator('#sides').getByRole('link').first().click()
   await page.locator('.tip.locked').waitFor()
