@@ -405,8 +405,17 @@ mod tests {
         Places { database: Some(database.to_owned()), ..Places::find().unwrap() }
     }
 
-    #[tokio::test]
-    async fn a_read_that_takes_long_is_kept_for_the_next_request() {
+    #[test]
+    fn a_read_that_takes_long_is_kept_for_the_next_request() {
+        // Reads wait for the only thread on which they can run.
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build().unwrap();
+        let (release, released) = std::sync::mpsc::channel::<()>();
+        runtime.spawn_blocking(move || released.recv());
+        runtime.block_on(refused_then_kept(release));
+    }
+
+    async fn refused_then_kept(release: std::sync::mpsc::Sender<()>) {
         let directory = tempfile::tempdir().unwrap();
         let database = directory.path().join("db.sqlite");
         drop(Store::open_or_create(&database).unwrap());
@@ -419,6 +428,7 @@ mod tests {
             (refused.status, refused.problem.as_str()),
             (StatusCode::SERVICE_UNAVAILABLE, "the histories are still being read")
         );
+        drop(release);
         let until = Instant::now() + Duration::from_secs(60);
         while lock(&histories.keeping).kept.is_none() {
             assert!(Instant::now() < until, "the read does not end");

@@ -10,7 +10,7 @@ import { silent, STYLE } from './frame'
 import { cellsBeside, cellsOf } from './joins'
 import { courseOf, lineMarks } from './lines'
 import type { BesideSeries, StepMark, Timeline } from './model'
-import { logTicks } from './ticks'
+import { logTicks, wholeTicks } from './ticks'
 import { placeOf, relativeTo, spotsOf, type Across, type Spot } from './timeline'
 import { neighbour } from './walk'
 
@@ -70,10 +70,10 @@ const isUnusable = (spot: Spot) => spot.level === null || (spot.bucket?.unusable
 
 function xAxis(spots: Spot[], { from, to, across }: Asked, width: number): Plot.ScaleOptions {
   const ticks = Math.max(2, Math.floor((width - MARGINS.marginLeft) / 110))
-  const common = { labelAnchor: 'right', labelArrow: 'none', labelOffset: MARGINS.marginBottom - 6, ticks, grid: true } as const
-  if (across === 'order') return { ...common, type: 'linear', label: 'commits, the oldest is 0', domain: [from - 0.5, to + 0.5], tickFormat: 'd' }
+  const common = { labelAnchor: 'right', labelArrow: 'none', labelOffset: MARGINS.marginBottom - 6, grid: true } as const
+  if (across === 'order') return { ...common, type: 'linear', label: 'commits, the oldest is 0', domain: [from - 0.5, to + 0.5], ticks: wholeTicks(from, to, ticks), tickFormat: 'd' }
   const [first, last] = [spots[0].x, spots.at(-1)!.x]
-  return { ...common, type: 'utc', label: 'committed (UTC)', domain: [new Date(first), new Date(Math.max(last, first + 1000))] }
+  return { ...common, type: 'utc', label: 'committed (UTC)', ticks, domain: [new Date(first), new Date(Math.max(last, first + 1000))] }
 }
 
 function yAxis(values: number[], timeline: Timeline, { log, relative }: Asked): Plot.ScaleOptions {
@@ -106,7 +106,7 @@ interface Placed {
   y: number
   /** Whether its first commit is in sight; otherwise only a part of its range is. */
   isWithin: boolean
-  /** To which side of the line its words stand, so that they are not cut off. */
+  /** To which side of the line its words stand, so that all of them are within the plot. */
   anchor: 'start' | 'middle' | 'end'
 }
 

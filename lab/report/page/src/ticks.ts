@@ -1,4 +1,4 @@
-// Round values at which a logarithmic axis has its ticks.
+// Round values at which an axis has its ticks: a logarithmic one, or one of whole numbers.
 
 const STEPS = [1, 2, 5]
 
@@ -11,6 +11,15 @@ export function logTicks(low: number, high: number, count: number): number[] {
   const fine = powers.flatMap((power) => STEPS.map((step) => step * power)).filter(inside)
   const least = Math.min(3, count)
   return fine.length >= least ? fine : linear(low, high, least)
+}
+
+/** At most some `most` whole numbers from one up to another, at the least round distance. */
+export function wholeTicks(from: number, to: number, most: number): number[] {
+  const least = Math.max(1, (to - from) / most)
+  const power = 10 ** Math.floor(Math.log10(least))
+  const step = [1, 2, 5, 10].map((step) => step * power).find((step) => step >= least)!
+  const first = Math.ceil(from / step)
+  return Array.from({ length: Math.floor(to / step) - first + 1 }, (_, index) => (first + index) * step)
 }
 
 /** At the greatest round distance that gives at least `least` ticks. */

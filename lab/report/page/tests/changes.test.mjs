@@ -27,7 +27,7 @@ test('the work list shows what is open, and the address has the choice', async (
   assert.match(page.url(), /#state=found$/)
   const row = page.locator(ROWS).filter({ hasText: 'app' }).first()
   assert.match(await row.innerText(), /\+30\.\d %/)
-  await row.getByText(/1 commit by A\. Uthor \(1\)/).click()
+  await row.getByText(/1 commit of the history by A\. Uthor \(1\)/).click()
   assert.match(await row.locator('details.between li').innerText(), /Commit 70/)
   assert.deepEqual(problems, [])
   await close()

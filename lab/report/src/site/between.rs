@@ -43,7 +43,7 @@ fn commits(series: &HistorySeries, [after, by]: [u32; 2]) -> Vec<&CommitInfo> {
 
 fn counted(commits: &[&CommitInfo]) -> String {
     let noun = if commits.len() == 1 { "commit" } else { "commits" };
-    format!("{} {noun} by {}", commits.len(), authors(commits))
+    format!("{} {noun} of the history by {}", commits.len(), authors(commits))
 }
 
 fn listed(commits: &[&CommitInfo], most: usize, history: &str) -> Markup {

@@ -55,7 +55,7 @@ pub fn points_page(shown: &PointsPage<'_>, site: &Site) -> String {
     let title = format!("{}: {} → {}", one_line(&series.subject), names[0], names[1]);
     let history = site.history(shown.id);
     let about = markup! {
-        p.machine { (words::measured(series)) " of " code { (words::subject(series)) } }
+        p.machine { code { (words::subject(series)) } ": " (words::measured(series)) }
         nav aria-label="Belongs to this history" { a href=(history) { "The whole history" } }
     };
     let [a, b] = shown.positions;

@@ -43,7 +43,7 @@ pub struct TimelinePage<'a> {
 pub fn timeline_page(shown: &TimelinePage<'_>, site: &Site) -> String {
     let (series, timeline) = (shown.series, shown.timeline);
     let about = markup! {
-        p.machine { (words::measured(series)) " of " code { (words::subject(series)) } }
+        p.machine { code { (words::subject(series)) } ": " (words::measured(series)) }
         @if shown.siblings.len() > 1 {
             nav aria-label="Numbers of tasks" {
                 @for (tasks, id) in &shown.siblings {

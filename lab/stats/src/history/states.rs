@@ -91,11 +91,12 @@ fn is_certainly_of_code(step: &HistoryStep) -> bool {
 }
 
 /// What a finished search says of the change that it was to confirm; `None` of a search that was to confirm none. The change is confirmed if the search
-/// confirmed a step with the same effect. That belongs to the points of the series between which the search found its commits.
+/// confirmed steps with the same effect that make up most of it. The greatest of them names the commits, and what is said belongs to the points of the series
+/// between which these are.
 pub fn said_by_search(head: &RunHead, found: &Drill, series: &HistorySeries) -> Option<PlacedEvent> {
     let search = head.settings.drill()?;
     let place = &search.of.as_ref()?.place;
-    let step = found.steps.iter().find(|step| step.confirmed && effect(step) == Some(place.effect));
+    let step = greatest_part(found, place);
     let commits = step.map_or(&[][..], |step| &step.candidates);
     let id = |position: &u32| search.line.commits.get(*position as usize).map(|commit| commit.id.clone());
     let event = ChangeEvent {
@@ -108,6 +109,20 @@ pub fn said_by_search(head: &RunHead, found: &Drill, series: &HistorySeries) -> 
     };
     let narrowed = step.and_then(|step| narrowed(place, step, &search.line, series));
     Some(PlacedEvent { place: narrowed.unwrap_or_else(|| place.clone()), event })
+}
+
+/// The greatest confirmed step with the effect of a change; `None` if all these steps together are less than half of the change.
+fn greatest_part<'a>(found: &'a Drill, place: &ChangePlace) -> Option<&'a DrillStep> {
+    let parts = || found.steps.iter().filter(|step| step.confirmed && effect(step) == Some(place.effect));
+    let found: f64 = parts().map(size).sum();
+    let is_most = place.levels.is_none_or(|[from, to]| found >= 0.5 * (to / from).ln().abs());
+    parts().max_by(|one, other| size(one).total_cmp(&size(other))).filter(|_| is_most)
+}
+
+/// The size of a step as the absolute value of a logarithm of a ratio; infinite from or to 0.
+fn size(step: &DrillStep) -> f64 {
+    let ratio = step.change.map(|change| change.ratio).or(step.values.map(|[before, after]| after / before));
+    ratio.map_or(0.0, |ratio| ratio.ln().abs())
 }
 
 /// Whether a search without a confirmed step shows that there is no such change: it could have found one of that size, and found none that may be it.
@@ -313,6 +328,27 @@ mod tests {
         inconclusive.event.is_inconclusive = true;
         let events = [said(1, search(), ChangeState::Confirmed), inconclusive];
         assert_eq!(now(&SLOWER, &events), [ChangeState::Confirmed]);
+    }
+
+    #[test]
+    fn the_greatest_step_of_a_search_names_the_commit_and_small_ones_confirm_no_great_change() {
+        let place = ChangePlace { levels: Some([72.0, 41_217.0]), ..place(0, 4) };
+        let counted = |values: [f64; 2], after: u32| DrillStep {
+            before: after - 1,
+            after,
+            candidates: vec![after],
+            change: None,
+            values: Some(values),
+            ..drilled(1.0, true)
+        };
+        let [small, great] = [counted([72.0, 74.0], 2), counted([74.0, 41_217.0], 3)];
+        let named = |steps: &[DrillStep]| greatest_part(&searched(steps.to_vec(), 0.0), &place).map(|step| step.after);
+        assert_eq!(named(&[small.clone(), great.clone()]), Some(3));
+        assert_eq!(named(&[great.clone(), small.clone()]), Some(3));
+        assert_eq!(named(&[small]), None);
+        assert_eq!(named(&[DrillStep { confirmed: false, ..great }]), None);
+        let from_nothing = ChangePlace { levels: Some([0.0, 8.0]), ..place.clone() };
+        assert!(greatest_part(&searched(vec![counted([0.0, 8.0], 3)], 0.0), &from_nothing).is_some());
     }
 
     #[test]

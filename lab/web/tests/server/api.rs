@@ -181,7 +181,9 @@ fn two_commits_of_a_history_are_compared_by_what_was_executed_of_them() {
     let compare = |a: usize, b: usize| served.get(&format!("/histories/{id}/compare?a={}&b={}", name(a), name(b)));
     let page = compare(STEP - 1, STEP);
     assert_eq!(page.status, 200, "{page:?}");
-    for part in ["1 commit by A. Uthor", "\"answer\":\"slower\"", &format!("/runs/3/executions?subject={STEP}")] {
+    for part in
+        ["1 commit of the history by A. Uthor", "\"answer\":\"slower\"", &format!("/runs/3/executions?subject={STEP}")]
+    {
         assert!(page.body.contains(part), "{part}: {}", page.body);
     }
     assert!(compare(STEP, STEP + 1).body.contains("No step of the history begins here"));
