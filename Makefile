@@ -136,7 +136,7 @@ test-guest: needs-guest guest lens
 		e2fsprogs xz=xz-utils tar=tar git=git
 	packages/host-kernels.sh >/dev/null
 	$(CARGO) test --workspace --locked --no-fail-fast --bins --test guest --test history_kernels --test history_guest_host --test lens_kernel --test lens_repeats --test lens_program \
-		--test bisect_counted --test bisect_layouts --test lens_program_guest --test lens_callers --test lens_names --test lens_theory --test lens_real --test lens_machine --test lens -- --include-ignored --test-threads 1
+		--test bisect_counted --test bisect_layouts --test lens_program_guest --test lens_callers --test lens_names --test lens_theory --test lens_real --test lens_machine --test lens --test memory_lens -- --include-ignored --test-threads 1
 
 # The history of a crate's releases, cut down to three.
 test-crate-releases: build needs-guest guest lens

@@ -31,7 +31,7 @@ ALLOWED = {
     "faultline-frames": {"numbers"},
     "faultline-memory": {"frames", "numbers"},
     "faultline-frames-embedding": {"frames"},
-    "faultline-frame-designs": {"frames"},
+    "faultline-frame-designs": {"frames", "memory"},
 }
 
 # What a crate's tests may use in addition.

@@ -10,7 +10,10 @@ mod under_lens;
 use clap::builder::RangedU64ValueParser;
 use clap::{Parser, ValueEnum};
 use faultline_frame_designs::{Array16, ColourQueues, Design, GlobalMutex, Magazines, Ours, SpinBuddy, SpinList};
-use under_lens::{PROGRAM, Work};
+use under_lens::Work;
+
+/// The program with the threads.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_frames_loop");
 
 const DESIGNS: [&str; 7] = [
     Ours::NAME,

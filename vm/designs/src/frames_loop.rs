@@ -5,17 +5,15 @@
 //! design's. Prints `counters HITS MISSES HELD`, if the design counts.
 
 mod mail;
-mod marks;
 mod patterns;
 mod stack;
-mod team;
 
+use crate::team::{TEAM, Team};
 use crate::{Counters, Design};
 use clap::Parser;
 use clap::builder::RangedU64ValueParser;
 use patterns::{Pattern, Task};
 use std::process::ExitCode;
-use team::{TEAM, Team};
 
 /// Threads that get and put page frames, to be counted by the lens
 #[derive(Debug, Parser)]

@@ -15,7 +15,7 @@
 //! | [`Ours`] | magazines of 32, and a reserved block to refill from | a lock-free range layer |
 //!
 //! [`measure`] has the benchmarks, [`frames_loop`] the threads whose cache-line transfers the lens counts, [`trial`] the tests
-//! that every design must pass.
+//! that every design must pass. [`memory_loop`] has the threads that do the same above the frames: faults, maps, forks.
 
 mod array16;
 mod buddy;
@@ -26,11 +26,14 @@ pub mod frames_loop;
 mod free_list;
 mod global_mutex;
 mod magazines;
+mod marks;
 pub mod measure;
+pub mod memory_loop;
 mod metadata;
 mod ours;
 mod own;
 mod spin_list;
+mod team;
 pub mod trial;
 
 pub use array16::Array16;

@@ -5,7 +5,10 @@ mod under_lens;
 
 use std::ops::RangeInclusive;
 use std::process::Command;
-use under_lens::{Counted, PROGRAM, Work};
+use under_lens::{Counted, Work};
+
+/// The program with the threads.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_frames_loop");
 
 /// No line moves, whatever the number of operations.
 #[track_caller]

@@ -8,8 +8,10 @@ use alloc::boxed::Box;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// What the pointers point to.
+/// What the pointers point to. On a line of its own: its owners' count is written by forks and changes of one space, beside which
+/// an allocator may place another's.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(crate) struct Inner<T> {
     owners: AtomicUsize,
     value: T,

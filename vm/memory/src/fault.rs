@@ -184,10 +184,12 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         rights: Rights,
         now: &mut Mapped,
     ) -> Result<(), NoMemory> {
-        let mut batch = Batch::new(self, space);
-        let entered = self.pinned(|| space.pmap.enter(page, self.frame(held), rights, &mut batch.tables));
-        // Tables that were made in vain.
-        if batch.is_due() {
+        let mut tables = Default::default();
+        let entered = self.pinned(|| space.pmap.enter(page, self.frame(held), rights, &mut tables));
+        // Tables that were made in vain. Few faults have any, and a batch is long.
+        if !M::Pmap::is_empty(&tables) {
+            let mut batch = Batch::new(self, space);
+            batch.tables = tables;
             batch.finish();
         }
         now.entered |= entered.is_ok();

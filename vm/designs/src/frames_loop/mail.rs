@@ -1,8 +1,8 @@
 //! How threads pass frames on: from one to another and back in strict turns, or through a table of slots at random. What
 //! that moves is counted by the same pattern without gets and puts.
 
-use super::team::{Line, wait_until};
 use crate::Frame;
+use crate::team::{Line, wait_until};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// Maximum number of frames that are passed on at once.

@@ -2,7 +2,7 @@
 
 use super::mail::{MOST, Mail, Table};
 use super::stack::Stack;
-use super::team::Team;
+use crate::team::Team;
 use crate::{BLOCK_FRAMES, Counters, Cpu, Design, Frame, Memory, RUN_FRAMES};
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};

@@ -1,4 +1,4 @@
-//! Runs `frames_loop` in guests with `faultline lens program`, and reads the counts. Needs the command beside this package's
+//! Runs `frames_loop` and `memory_loop` in guests with `faultline lens program`, and reads the counts. Needs the command beside this package's
 //! `frames_loop` (`cargo build -p faultline`), and what that needs: a kernel, the guest's parts and the plugin (`make guest
 //! kernel lens`).
 //!
@@ -19,13 +19,10 @@ pub struct Counted {
     pub busiest: String,
 }
 
-/// The program `frames_loop` of this package.
-pub const PROGRAM: &str = env!("CARGO_BIN_EXE_frames_loop");
-
 /// A design with a pattern of use.
 #[derive(Debug, Clone, Copy)]
 pub struct Work<'a> {
-    /// The program: [`PROGRAM`], or one that knows more designs.
+    /// The program.
     pub program: &'a str,
     /// The design.
     pub design: &'a str,
@@ -33,7 +30,7 @@ pub struct Work<'a> {
     pub pattern: &'a str,
     /// Operations of each thread.
     pub operations: u64,
-    /// Frames that a thread holds, or passes on at once.
+    /// Frames that a thread holds, or passes on at once; pages of a range.
     pub depth: u64,
     /// Seed of the guests.
     pub seed: u64,
@@ -43,7 +40,7 @@ impl Work<'_> {
     /// Counts it at these numbers of threads.
     pub fn count(&self, threads: &[u64]) -> Vec<Counted> {
         let place = tempfile::tempdir().unwrap();
-        let faultline = Path::new(PROGRAM).with_file_name("faultline");
+        let faultline = Path::new(env!("CARGO_BIN_EXE_frames_loop")).with_file_name("faultline");
         assert!(faultline.exists(), "no {}; hint: `cargo build -p faultline`", faultline.display());
         let threads = threads.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
         let [operations, depth, seed] = [self.operations, self.depth, self.seed].map(|number| number.to_string());

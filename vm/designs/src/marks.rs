@@ -6,7 +6,7 @@ use std::arch::asm;
 /// The region begins. It is a separate function, because what follows a mark within its translation block is not
 /// counted.
 #[inline(never)]
-pub(super) fn region_begin() {
+pub(crate) fn region_begin() {
     // SAFETY: `nopl 0x00464101(%rax)` reads nothing and writes nothing.
     #[cfg(target_arch = "x86_64")]
     unsafe {
@@ -21,7 +21,7 @@ pub(super) fn region_begin() {
 
 /// The region ends.
 #[inline(never)]
-pub(super) fn region_end() {
+pub(crate) fn region_end() {
     // SAFETY: `nopl 0x00464102(%rax)` reads nothing and writes nothing.
     #[cfg(target_arch = "x86_64")]
     unsafe {

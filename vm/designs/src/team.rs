@@ -2,7 +2,7 @@
 //! that none of them has to be woken. All that they share for this is one variable, so that its transfers can be told
 //! from the design's by its name.
 
-use super::marks::{region_begin, region_end};
+use crate::marks::{region_begin, region_end};
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -10,14 +10,14 @@ use std::time::Duration;
 /// On lines that nothing else shares.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub(super) struct Line<T>(pub(super) T);
+pub(crate) struct Line<T>(pub(crate) T);
 
 /// The only team of this process.
-pub(super) static TEAM: Team = Team::empty();
+pub(crate) static TEAM: Team = Team::empty();
 
 /// The data that the threads share.
 #[derive(Debug)]
-pub(super) struct Team {
+pub(crate) struct Team {
     ready: Line<AtomicUsize>,
     go: Line<AtomicBool>,
     arrived: Line<AtomicUsize>,
@@ -29,7 +29,7 @@ pub(super) struct Team {
 }
 
 /// Spins until a condition holds.
-pub(super) fn wait_until(is_so: impl Fn() -> bool) {
+pub(crate) fn wait_until(is_so: impl Fn() -> bool) {
     while !is_so() {
         spin_loop();
     }
@@ -49,7 +49,7 @@ impl Team {
     }
 
     /// Says how many members there are, before any of them begins.
-    pub(super) fn set_members(&self, members: usize) {
+    pub(crate) fn set_members(&self, members: usize) {
         // Relaxed: the members are started later.
         self.members.0.store(members, Ordering::Relaxed);
     }
@@ -60,7 +60,7 @@ impl Team {
     }
 
     /// For the thread that starts the members: begins the region when all are ready.
-    pub(super) fn start(&self) {
+    pub(crate) fn start(&self) {
         // Acquire: pairs with the increments of `ready`, so that all preparations are over before the region begins.
         while self.ready.0.load(Ordering::Acquire) != self.members() {
             std::thread::sleep(Duration::from_micros(500));
@@ -71,7 +71,7 @@ impl Team {
     }
 
     /// For a member that is prepared: waits for the region.
-    pub(super) fn begin(&self) {
+    pub(crate) fn begin(&self) {
         // Release: pairs with the load in `start`.
         self.ready.0.fetch_add(1, Ordering::Release);
         // Acquire: pairs with the store in `start`.
@@ -79,7 +79,7 @@ impl Team {
     }
 
     /// For a member: waits until all reach the `meeting`th meeting, counted from 1.
-    pub(super) fn meet(&self, meeting: usize) {
+    pub(crate) fn meet(&self, meeting: usize) {
         // AcqRel: pairs with the other members' increments, so that the last one has seen what all of them did before.
         if self.arrived.0.fetch_add(1, Ordering::AcqRel) + 1 == meeting * self.members() {
             // Release: pairs with the load below; passes on what the last one has seen.
@@ -89,7 +89,7 @@ impl Team {
     }
 
     /// For a member: the last one ends the region, and all leave after it.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         // AcqRel: pairs with the other members' increments; all have done their part before the region ends.
         if self.done.0.fetch_add(1, Ordering::AcqRel) + 1 == self.members() {
             region_end();

@@ -1,0 +1,255 @@
+//! What the threads do in the region of interest, each on a CPU of its own.
+//!
+//! Each thread has a part of the address space that begins where a page table does, and one page of each table stays translated, so that
+//! no table comes or goes in the region. All is done once before the region.
+
+use crate::team::Team;
+use faultline_frames::{FixedCpu, Frames};
+use faultline_memory::hosted::Hosted;
+use faultline_memory::{Anonymous, Counters, Cpu, Event, PageRange, Rights, Space, VirtualPage};
+use std::error::Error;
+
+pub(super) type HostCpu<'m, 'f> = Cpu<'m, Hosted, Frames<'f, FixedCpu>>;
+pub(super) type HostSpace<'m> = Space<'m, Hosted>;
+pub(super) type HostObject<'m> = Anonymous<'m, Hosted>;
+
+/// What a call was refused with.
+pub(super) type Refused = Box<dyn Error + Send + Sync>;
+
+/// How often a pattern repeats what.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Task {
+    pub(super) pattern: Pattern,
+    pub(super) threads: u32,
+    /// Number of operations of each thread.
+    pub(super) operations: u64,
+    /// For `map`, `map-touch` and `protect`: number of pages of each range.
+    pub(super) depth: u64,
+}
+
+/// A pattern of use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Pattern {
+    /// Threads of one space fault on private pages of their own, which are made of zeroes
+    ZeroFill,
+    /// The same, each thread in a space of its own
+    ZeroFillSpaces,
+    /// All threads fault on one resident page of an object, each in a space of its own
+    OnePage,
+    /// All threads fault on neighbouring resident pages of one object, each in a space of its own
+    Neighbours,
+    /// The same, as threads of one space
+    NeighboursThreads,
+    /// Threads of one space map and unmap ranges of `--depth` pages, each in its own part
+    Map,
+    /// The same, with a fault on each page between
+    MapTouch,
+    /// Threads of one space take the right to write from `--depth` pages of their own, give it back, and fault on each
+    Protect,
+    /// Each thread writes pages that a child of its space shares, so each is copied
+    Copy,
+    /// Each thread forks a space with twenty shared objects, and ends the child
+    Fork,
+}
+
+/// Pages that a page table covers.
+const TABLE_PAGES: u64 = 512;
+/// Of these, how many a pattern uses: the first one stays translated.
+const USED_PAGES: u64 = TABLE_PAGES - 1;
+/// Rounds before the region, so that caches and blocks of frames reach their steady state.
+const WARM_UP_ROUNDS: u64 = 8;
+/// Objects that a forked space shares, as the libraries of a program.
+const SHARED_OBJECTS: u64 = 20;
+/// Pages of each.
+const SHARED_PAGES: u64 = 16;
+/// All of them.
+pub(super) const FORKED_PAGES: u64 = SHARED_OBJECTS * SHARED_PAGES;
+const BOTH: Rights = Rights::from_bits(3);
+
+impl Pattern {
+    /// Whether all threads are of one space.
+    pub(super) fn is_of_threads(self) -> bool {
+        use Pattern::{Map, MapTouch, NeighboursThreads, Protect, ZeroFill};
+        matches!(self, ZeroFill | NeighboursThreads | Map | MapTouch | Protect)
+    }
+
+    /// Whether an operation can be repeated on the same pages. Else each has a page of its own.
+    fn has_rounds(self) -> bool {
+        use Pattern::{Fork, Map, MapTouch, Protect};
+        matches!(self, Map | MapTouch | Protect | Fork)
+    }
+
+    /// Whether threads fault on pages among those of others.
+    fn is_of_neighbours(self) -> bool {
+        matches!(self, Pattern::Neighbours | Pattern::NeighboursThreads)
+    }
+}
+
+impl Task {
+    /// Pages that a thread uses.
+    fn used_pages(&self) -> u64 {
+        match self.pattern {
+            Pattern::Map | Pattern::MapTouch | Pattern::Protect => self.depth,
+            Pattern::Fork => FORKED_PAGES - 1,
+            _ => self.operations,
+        }
+    }
+
+    /// Pages of a thread's part of the space, or of the part that all share.
+    pub(super) fn part_pages(&self) -> u64 {
+        let parts = if self.pattern.is_of_neighbours() { u64::from(self.threads) } else { 1 };
+        (self.used_pages() * parts).div_ceil(USED_PAGES) * TABLE_PAGES
+    }
+
+    /// How many objects all threads map, and how many pages each has.
+    pub(super) fn objects(&self) -> (u64, u64) {
+        match self.pattern {
+            Pattern::Neighbours | Pattern::NeighboursThreads => (1, self.part_pages()),
+            Pattern::Fork => (SHARED_OBJECTS, SHARED_PAGES),
+            _ => (1, 1),
+        }
+    }
+}
+
+fn pages(first: u64, pages: u64) -> Result<PageRange, Refused> {
+    Ok(PageRange::new(VirtualPage(first), pages)?)
+}
+
+/// A thread.
+pub(super) struct Member<'a, 'm, 'f> {
+    pub(super) task: &'a Task,
+    pub(super) number: u32,
+    pub(super) cpu: HostCpu<'m, 'f>,
+    pub(super) space: &'a HostSpace<'m>,
+    pub(super) objects: &'a [HostObject<'m>],
+}
+
+impl Member<'_, '_, '_> {
+    /// Prepares itself, and does its part in the region. Returns what its CPU counted in the region.
+    pub(super) fn work(&self, team: &Team) -> Result<[u64; Event::ALL.len()], Refused> {
+        self.cpu.activate(self.space)?;
+        self.prepare(team)?;
+        // Its pages are everybody's until the child ends, after the region.
+        let child = if self.task.pattern == Pattern::Copy { Some(self.cpu.fork(self.space)?) } else { None };
+        let before = self.counters();
+        team.begin();
+        self.operate(self.task.operations)?;
+        team.end();
+        let after = self.counters();
+        if let Some(child) = child {
+            self.cpu.exit(child).map_err(|_| "a child that is active")?;
+        }
+        Ok(Event::ALL.map(|event| after.of(event) - before.of(event)))
+    }
+
+    fn counters(&self) -> Counters {
+        self.cpu.memory().counters_of(self.cpu.number()).expect("the CPU of this handle")
+    }
+
+    /// Where its part begins.
+    fn base(&self) -> u64 {
+        let is_alone = !self.task.pattern.is_of_threads() || self.task.pattern.is_of_neighbours();
+        TABLE_PAGES * 8 + if is_alone { 0 } else { u64::from(self.number) * self.task.part_pages() }
+    }
+
+    /// The pages of its operations.
+    fn own_pages(&self) -> impl Iterator<Item = VirtualPage> + use<> {
+        let base = self.base();
+        let (step, first) = match self.task.pattern.is_of_neighbours() {
+            true => (u64::from(self.task.threads), u64::from(self.number)),
+            false => (1, 0),
+        };
+        let place = move |operation: u64| {
+            let number = operation * step + first;
+            VirtualPage(base + number / USED_PAGES * TABLE_PAGES + 1 + number % USED_PAGES)
+        };
+        (0..self.task.used_pages()).map(place)
+    }
+
+    fn fault(&self, page: VirtualPage, access: Rights) -> Result<(), Refused> {
+        Ok(self.cpu.fault(self.space, page, access)?)
+    }
+
+    /// Faults on all of its pages.
+    fn fault_all(&self) -> Result<(), Refused> {
+        self.own_pages().try_for_each(|page| self.fault(page, Rights::WRITE))
+    }
+
+    /// Translates the first page of each table.
+    fn keep_tables(&self) -> Result<(), Refused> {
+        let tables = (self.base()..self.base() + self.task.part_pages()).step_by(TABLE_PAGES as usize);
+        tables.map(VirtualPage).try_for_each(|page| self.fault(page, Rights::WRITE))
+    }
+
+    /// Takes the translations of the pages that patterns use away, and private contents.
+    fn forget(&self) -> Result<(), Refused> {
+        for table in (self.base()..self.base() + self.task.part_pages()).step_by(TABLE_PAGES as usize) {
+            self.cpu.dont_need(self.space, pages(table + 1, USED_PAGES)?)?;
+        }
+        Ok(())
+    }
+
+    fn prepare(&self, team: &Team) -> Result<(), Refused> {
+        match self.task.pattern {
+            Pattern::OnePage => {
+                for page in self.base()..self.base() + self.task.part_pages() {
+                    self.cpu.map_object(self.space, pages(page, 1)?, BOTH, &self.objects[0], 0)?;
+                }
+            }
+            Pattern::Neighbours | Pattern::NeighboursThreads => {
+                // Of one space the first thread maps it.
+                if self.task.pattern == Pattern::Neighbours || self.number == 0 {
+                    let all = pages(self.base(), self.task.part_pages())?;
+                    self.cpu.map_object(self.space, all, BOTH, &self.objects[0], 0)?;
+                }
+                team.meet(1);
+            }
+            Pattern::Fork => {
+                for (object, table) in self.objects.iter().zip(0..) {
+                    let range = pages(self.base() + table * SHARED_PAGES, SHARED_PAGES)?;
+                    self.cpu.map_object(self.space, range, BOTH, object, 0)?;
+                }
+            }
+            _ => self.cpu.map(self.space, pages(self.base(), self.task.part_pages())?, BOTH)?,
+        }
+        self.keep_tables()?;
+        match self.task.pattern {
+            pattern if pattern.has_rounds() => {
+                self.fault_all()?;
+                self.operate(WARM_UP_ROUNDS)
+            }
+            Pattern::Copy => self.fault_all(),
+            _ => (0..WARM_UP_ROUNDS).try_for_each(|_| {
+                self.fault_all()?;
+                self.forget()
+            }),
+        }
+    }
+
+    /// The range that is mapped or protected at once.
+    fn range(&self) -> Result<PageRange, Refused> {
+        pages(self.base() + 1, self.task.depth)
+    }
+
+    fn operate(&self, operations: u64) -> Result<(), Refused> {
+        match self.task.pattern {
+            Pattern::Map | Pattern::MapTouch => (0..operations).try_for_each(|_| {
+                self.cpu.map(self.space, self.range()?, BOTH)?;
+                if self.task.pattern == Pattern::MapTouch {
+                    self.fault_all()?;
+                }
+                Ok(self.cpu.unmap(self.space, self.range()?)?)
+            }),
+            Pattern::Protect => (0..operations).try_for_each(|_| {
+                self.cpu.protect(self.space, self.range()?, Rights::READ)?;
+                self.cpu.protect(self.space, self.range()?, BOTH)?;
+                self.fault_all()
+            }),
+            Pattern::Fork => (0..operations).try_for_each(|_| {
+                let child = self.cpu.fork(self.space)?;
+                self.cpu.exit(child).map_err(|_| "a child that is active".into())
+            }),
+            _ => self.fault_all(),
+        }
+    }
+}

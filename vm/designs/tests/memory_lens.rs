@@ -1,0 +1,99 @@
+//! Cache-line transfers per operation of the memory system, as counted by the lens: budgets, and what they do not cover. Each
+//! number of threads is a boot, so 32 threads are counted only when asked for: `make test-guest`.
+//!
+//! Contents are no part of it: the hosted machine's frames are 128 bytes.
+
+mod under_lens;
+
+use std::process::Command;
+use under_lens::Work;
+
+/// The program with the threads.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_memory_loop");
+
+fn work(pattern: &str, operations: u64) -> Work<'_> {
+    Work { program: PROGRAM, design: "ours", pattern, operations, depth: 1, seed: 1 }
+}
+
+#[track_caller]
+fn assert_at_most(most: f64, pattern: &str, operations: u64, threads: &[u64]) {
+    for counted in work(pattern, operations).count(threads) {
+        let (threads, moved) = (counted.threads, counted.per_operation);
+        assert!(moved <= most, "{pattern}, {threads} threads: {moved:.4}, more than {most}{}", counted.busiest);
+    }
+}
+
+/// With refills of frames and statistics. The goal is 0.05. Within a block of 512 frames nothing moves; a CPU that needs another one looks
+/// at open blocks of others before it opens a whole one of its own, which keeps memory in large pieces (docs/MEMORY.md).
+#[test]
+fn a_private_page_of_zeroes_moves_hardly_a_line() {
+    assert_at_most(0.0, "zero-fill", 256, &[2, 8]);
+    assert_at_most(0.1, "zero-fill", 1024, &[2, 8]);
+}
+
+#[test]
+fn a_resident_page_of_an_object_moves_no_line() {
+    for pattern in ["one-page", "neighbours"] {
+        assert_at_most(0.0, pattern, 512, &[2, 8]);
+    }
+}
+
+#[test]
+fn a_map_and_unmap_of_a_range_of_ones_own_moves_no_line() {
+    assert_at_most(0.0, "map", 256, &[2, 8]);
+}
+
+#[test]
+fn a_fork_with_twenty_shared_objects_moves_no_line() {
+    assert_at_most(0.0, "fork", 32, &[2, 8]);
+}
+
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn nothing_grows_up_to_32_cpus() {
+    for (pattern, operations) in [("one-page", 512), ("neighbours", 512), ("map", 256), ("fork", 32)] {
+        assert_at_most(0.0, pattern, operations, &[32]);
+    }
+    assert_at_most(0.05, "copy", 512, &[2, 8, 32]);
+    assert_at_most(0.1, "zero-fill", 1024, &[32]);
+    assert_at_most(0.15, "zero-fill-spaces", 1024, &[2, 8, 32]);
+}
+
+/// What no budget covers: a translation that was used must go from the TLBs of all CPUs of the space, and neighbouring pages of one
+/// space have neighbouring slots and entries.
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn translations_that_go_are_shot_down_and_that_is_seen() {
+    for pattern in ["map-touch", "protect"] {
+        let moved = work(pattern, 128).count_beyond("map", &[2, 8]);
+        assert!(moved[0].per_operation >= 1.0, "{pattern}: {:.3}", moved[0].per_operation);
+        assert!(moved[1].per_operation > 2.0 * moved[0].per_operation, "{pattern}: {:.3}", moved[1].per_operation);
+    }
+    let moved = work("neighbours-threads", 512).count(&[2]).remove(0).per_operation;
+    assert!(moved >= 1.0, "{moved:.3}");
+}
+
+/// Each operation is what its pattern says.
+#[test]
+fn the_memory_system_counts_what_the_threads_did() {
+    let said = |pattern: &str, ops: &str, words: &[&str]| {
+        let arguments = ["--pattern", pattern, "--threads", "2", "--ops", ops];
+        let output = Command::new(PROGRAM).args(arguments).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+        for words in words {
+            assert!(text.lines().any(|line| line == *words), "{pattern}: {words} is not among\n{text}");
+        }
+    };
+    for pattern in ["zero-fill", "zero-fill-spaces"] {
+        said(pattern, "600", &["1200 page faults taken", "1200 zero fill pages created"]);
+    }
+    for pattern in ["one-page", "neighbours", "neighbours-threads"] {
+        said(pattern, "600", &["1200 page faults taken", "1200 faults on resident pages of objects"]);
+    }
+    said("map", "64", &["128 ranges mapped", "128 ranges unmapped"]);
+    said("map-touch", "64", &["128 zero fill pages created", "128 TLB shoot-downs sent"]);
+    said("protect", "64", &["128 page faults taken", "256 ranges whose rights were changed"]);
+    said("copy", "600", &["1200 copy-on-write pages copied"]);
+    said("fork", "16", &["32 address spaces forked", "32 address spaces ended"]);
+}
