@@ -114,7 +114,7 @@ static void setup(struct task *task)
     set_environment(task);
     snprintf(state->source_path, sizeof state->source_path, "%s/unit-%u.c", lifetime_scratch(), task->index);
     snprintf(state->object_path, sizeof state->object_path, "%s/unit-%u.o", lifetime_scratch(), task->index);
-    if (file_create(state->source_path, source, sizeof source - 1) != 0)
+    if (file_make(state->source_path, source, sizeof source - 1) != 0)
         task_fail(task, "file", errno);
 
     static char compile_only[] = "-c";

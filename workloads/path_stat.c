@@ -51,7 +51,7 @@ static void make_path(struct task *task)
         }
         snprintf(state->path + length, sizeof state->path - length, "file-%u", task->index);
     }
-    if (file_create(state->path, "", 0) != 0)
+    if (file_make(state->path, "", 0) != 0)
         task_fail(task, "open", errno);
 }
 

@@ -46,7 +46,7 @@ int file_fill(int file, size_t bytes)
     return 0;
 }
 
-int file_create(const char *path, const void *data, size_t bytes)
+int file_make(const char *path, const void *data, size_t bytes)
 {
     int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (file < 0 || file_write(file, data, bytes) != 0)

@@ -12,7 +12,7 @@ int file_write(int file, const void *data, size_t bytes);
 /* Writes `bytes` of data that is not all zero, so that no system stores holes. */
 int file_fill(int file, size_t bytes);
 /* Creates `path` with `data`. */
-int file_create(const char *path, const void *data, size_t bytes);
+int file_make(const char *path, const void *data, size_t bytes);
 /* Copies a regular file, giving the copy `mode`. */
 int file_copy(const char *from, const char *to, mode_t mode);
 

@@ -50,6 +50,16 @@ class WithScratch(unittest.TestCase):
 
 
 class BadArguments(unittest.TestCase):
+    def test_a_wait_for_a_device_needs_one(self):
+        if not os.path.isdir("/dev/shm") or not os.access("/dev/shm", os.W_OK):
+            self.skipTest("no file system in memory")
+        for workload in ["file_append", "tree_unpack"]:
+            result = programs.run(workload, "--variant", "sync", "--scratch", "/dev/shm", "--window-ms", "50")
+            self.assertEqual(result.returncode, 69, result.stdout)
+            self.assertIn("failure unsupported statfs 0 the scratch directory is on tmpfs", result.stdout)
+        result = programs.run("file_append", "--scratch", "/dev/shm", "--window-ms", "50")
+        self.assertIn("note figure_of memory", result.stdout)
+
     def test_status_one_line_and_a_hint(self):
         cases = [
             ("zero_fill", "--tasks", "0"),

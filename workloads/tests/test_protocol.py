@@ -16,6 +16,11 @@ VARIANTS = {
     "zero_fill": ["base", "huge"],
     "fault_existing": ["shared", "shared-write", "own", "own-write"],
     "file_cow": ["same", "own"],
+    "file_create": ["own-dir", "shared-dir"],
+    "file_append": ["own", "same", "sync"],
+    "file_read": ["own", "same"],
+    "dir_walk": ["own", "same"],
+    "tree_unpack": ["cached", "sync"],
     "path_stat": ["distinct", "shared-dir", "deep"],
     "fork_exit": ["small", "large"],
     "map_churn": ["threads", "processes"],
@@ -39,12 +44,17 @@ QUICK = """
 GIVEN = {("tree_build", "given"), ("program", "given")}
 
 # Usual operations per task under the lens: with others, stored runs do not compare. Ten to twenty million instructions in a
-# Linux 6.1 guest, as far as that was measured; `file_cow` and `protect_churn` were not.
+# Linux 6.1 guest, as far as that was measured; `file_cow`, `protect_churn` and those of files and directories were not.
 LENS_OPERATIONS = {
     "zero_fill": 4096,
     "fault_existing": 16384,
     "file_cow": 2048,
     "path_stat": 4096,
+    "file_create": 512,
+    "file_append": 1024,
+    "file_read": 4096,
+    "dir_walk": 16,
+    "tree_unpack": 4,
     "map_churn": 1024,
     "protect_churn": 1024,
     "fork_exit": 64,
@@ -52,7 +62,9 @@ LENS_OPERATIONS = {
 }
 
 # What this machine may be unable to do, and then says so.
-MAY_BE_UNSUPPORTED = {("zero_fill", "huge"), ("self_exec", "static-distinct"), ("self_exec", "static-shared")}
+MAY_BE_UNSUPPORTED = {
+    ("zero_fill", "huge"), ("file_append", "sync"), ("tree_unpack", "sync"), ("self_exec", "static-distinct"), ("self_exec", "static-shared"),
+}
 
 
 class Describe(unittest.TestCase):
@@ -177,7 +189,8 @@ class Loops(unittest.TestCase):
         # 777 is no multiple of any batch.
         for workload, variant in [("zero_fill", "base"), ("fault_existing", "shared"), ("file_cow", "own"),
                                   ("path_stat", "deep"), ("fork_exit", "small"), ("map_churn", "threads"),
-                                  ("protect_churn", "processes"), ("self_exec", "dynamic-shared")]:
+                                  ("protect_churn", "processes"), ("self_exec", "dynamic-shared"), ("file_create", "shared-dir"),
+                                  ("file_append", "same"), ("file_read", "own")]:
             with self.subTest(workload):
                 output = self.check(workload, variant, "--ops", 777)
                 self.assertEqual(output.warmups, [])

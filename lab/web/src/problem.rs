@@ -56,7 +56,7 @@ impl Problem {
         Self::new(
             StatusCode::METHOD_NOT_ALLOWED,
             "this address only answers GET and HEAD",
-            "`faultline serve --token-file FILE` lets readers with a token set the states of changes, and nothing else",
+            "`faultline serve --token-file FILE` lets readers with a token set the states of changes and ask for work, and nothing else",
         )
     }
 
