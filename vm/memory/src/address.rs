@@ -68,6 +68,17 @@ impl PageRange {
         self.end - self.first
     }
 
+    /// The shortest range with all of both.
+    pub(crate) const fn with(self, other: Self) -> Self {
+        let first = if self.first < other.first { self.first } else { other.first };
+        Self { first, end: if self.end > other.end { self.end } else { other.end } }
+    }
+
+    /// The range of one page.
+    pub(crate) const fn of(page: VirtualPage) -> Self {
+        Self { first: page.0, end: page.0 + 1 }
+    }
+
     /// The part of it before a page. None if that is empty.
     pub(crate) const fn before(self, end: u64) -> Option<Self> {
         if end > self.first { Some(Self { first: self.first, end }) } else { None }

@@ -8,9 +8,9 @@ use crate::counted::{Counted, Inner};
 use crate::counters::Event;
 use crate::machine::{Flush, FrameSource, Machine};
 use crate::memory::Cpu;
-use crate::object::Mapping;
+use crate::object::mapping::Mapping;
 use crate::pmap::Pmap;
-use crate::space::Space;
+use crate::space::SpaceBody;
 use crate::tree::RetiredNodes;
 use core::ptr;
 
@@ -24,7 +24,7 @@ pub(crate) const MOST_PAGES: usize = 2;
 /// A batch. It does nothing when it is dropped; see [`finish`](Self::finish).
 pub(crate) struct Batch<'a, 'm, M: Machine, F> {
     cpu: &'a Cpu<'m, M, F>,
-    space: &'a Space<'m, M>,
+    space: &'a SpaceBody<'m, M>,
     /// First and last page whose translation has changed.
     changed: Option<(u64, u64)>,
     pages: [u32; MOST_PAGES],
@@ -38,7 +38,7 @@ pub(crate) struct Batch<'a, 'm, M: Machine, F> {
 }
 
 impl<'a, 'm, M: Machine, F: FrameSource> Batch<'a, 'm, M, F> {
-    pub(crate) fn new(cpu: &'a Cpu<'m, M, F>, space: &'a Space<'m, M>) -> Self {
+    pub(crate) fn new(cpu: &'a Cpu<'m, M, F>, space: &'a SpaceBody<'m, M>) -> Self {
         Self {
             cpu,
             space,
@@ -105,9 +105,7 @@ impl<'a, 'm, M: Machine, F: FrameSource> Batch<'a, 'm, M, F> {
         if !mapping.is_null() {
             // SAFETY: the owners that `release_mapping` was given.
             let mapping = unsafe { Counted::from_raw(mapping) };
-            if let Some(last) = mapping.release(core::mem::take(&mut self.mapping_owners)) {
-                self.cpu.release_object(last.object);
-            }
+            self.cpu.release_mapping(mapping, core::mem::take(&mut self.mapping_owners));
         }
     }
 

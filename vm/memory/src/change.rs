@@ -4,94 +4,134 @@
 //! taken away, and unlock. Only the lock needs memory, so a change that has begun does not fail.
 
 use crate::address::{PageRange, Rights};
-use crate::anonymous::Anonymous;
 use crate::batch::Batch;
 use crate::counted::{Counted, Inner};
 use crate::counters::Event;
 use crate::error::SpaceError;
 use crate::machine::{FrameSource, Machine};
 use crate::memory::Cpu;
-use crate::object::Mapping;
+use crate::memory_object::MemoryObject;
+use crate::object::Backing;
+use crate::object::mapping::Mapping;
 use crate::page_word::PageStep;
 use crate::pmap::{Pmap, Translation};
 use crate::range_lock::RangeLock;
-use crate::space::Space;
-use crate::tree::slot::{Mapped, Slot, View};
+use crate::space::{Space, SpaceBody};
+use crate::tree::slot::{Content, Mapped, Slot, View};
 use core::ptr;
+
+/// What is left of a range whose contents are taken away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Left {
+    /// Nothing.
+    Hole,
+    /// What it is mapped to.
+    Mapping,
+}
 
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// Maps private memory of zeroes. What was mapped there is unmapped in the same step.
     pub fn map(&self, space: &Space<'m, M>, range: PageRange, rights: Rights) -> Result<(), SpaceError> {
-        self.check_active(space)?;
-        self.map_as(space, range, rights, None)
+        let space = self.check_active(space)?;
+        self.map_as(space, range, Mapped::untouched(rights), None)
     }
 
-    /// Maps an object from its page `first` on. What was mapped there is unmapped in the same step.
+    /// Maps an object from its page `first` on: all that is written there is the object's. What was mapped there is unmapped in the
+    /// same step.
     pub fn map_object(
         &self,
         space: &Space<'m, M>,
         range: PageRange,
         rights: Rights,
-        object: &Anonymous<'m, M>,
+        object: &MemoryObject<'m, M>,
         first: u64,
     ) -> Result<(), SpaceError> {
-        self.check_active(space)?;
-        if !ptr::eq(object.memory, self.memory) {
-            return Err(SpaceError::OtherMemory);
-        }
-        if first.checked_add(range.pages()).is_none_or(|end| end > object.pages()) {
-            return Err(SpaceError::BeyondObject);
-        }
-        let shift = first.wrapping_sub(range.begin());
-        let mapping = Counted::try_new(Mapping { object: object.object.another(), shift });
-        let mapping = mapping.map_err(|error| self.no_memory(error))?;
-        let mapped = self.map_as(space, range, rights, Some(&mapping));
-        // The last owner only if nothing was mapped.
-        if let Some(last) = mapping.release(1) {
-            self.release_object(last.object);
-        }
-        mapped
+        let space = self.check_active(space)?;
+        self.map_pages(space, range, Mapped::untouched(rights), object, first)
     }
 
-    fn map_as(
+    /// Maps an object from its page `first` on, and keeps what is written there private: the first write to a page copies it. What
+    /// was mapped there is unmapped in the same step.
+    pub fn map_private(
         &self,
         space: &Space<'m, M>,
         range: PageRange,
         rights: Rights,
+        object: &MemoryObject<'m, M>,
+        first: u64,
+    ) -> Result<(), SpaceError> {
+        let space = self.check_active(space)?;
+        if matches!(object.object.get().backing(), Backing::Device(_)) {
+            return Err(SpaceError::Device);
+        }
+        self.map_pages(space, range, Mapped { copies: true, ..Mapped::untouched(rights) }, object, first)
+    }
+
+    fn map_pages(
+        &self,
+        space: &SpaceBody<'m, M>,
+        range: PageRange,
+        mapped: Mapped,
+        object: &MemoryObject<'m, M>,
+        first: u64,
+    ) -> Result<(), SpaceError> {
+        if !ptr::eq(object.memory, self.memory) {
+            return Err(SpaceError::OtherMemory);
+        }
+        if first.checked_add(range.pages()).is_none_or(|end| end > object.object.get().most_pages()) {
+            return Err(SpaceError::BeyondObject);
+        }
+        let (object, family) = (object.object.another(), space.family.another());
+        let mapping = Counted::try_new(Mapping::new(object, family, range.begin(), first, range.pages()));
+        let mapping = mapping.map_err(|error| self.no_memory(error))?;
+        // Before a slot says that it is mapped, so that whoever looks for its translations finds it.
+        // SAFETY: its last owner removes it.
+        unsafe { mapping.get().object.get().mappings().lock().add(mapping.as_ptr()) };
+        let result = self.map_as(space, range, mapped, Some(&mapping));
+        // The last owner only if nothing was mapped.
+        self.release_mapping(mapping, 1);
+        result
+    }
+
+    fn map_as(
+        &self,
+        space: &SpaceBody<'m, M>,
+        range: PageRange,
+        mapped: Mapped,
         mapping: Option<&Counted<Mapping>>,
     ) -> Result<(), SpaceError> {
         let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
         self.count(Event::Map);
-        self.clear(space, &lock, &View::Hole);
+        self.clear(space, &lock, Left::Hole);
         lock.each(|slot, _, _| {
             slot.set_mapping(mapping.map_or(ptr::null_mut(), |mapping| mapping.share(1)));
-            slot.set(View::Mapped(Mapped::untouched(rights)));
+            slot.set(View::Mapped(mapped));
         });
         Ok(())
     }
 
     /// Unmaps a range, in which there may be holes.
     pub fn unmap(&self, space: &Space<'m, M>, range: PageRange) -> Result<(), SpaceError> {
-        self.check_active(space)?;
+        let space = self.check_active(space)?;
         let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
         self.count(Event::Unmap);
-        self.clear(space, &lock, &View::Hole);
+        self.clear(space, &lock, Left::Hole);
         Ok(())
     }
 
     /// Gives the contents of private pages up: they are zeroes again when they are used next. Pages of objects keep
     /// theirs. There may be holes in the range.
     pub fn dont_need(&self, space: &Space<'m, M>, range: PageRange) -> Result<(), SpaceError> {
-        self.check_active(space)?;
+        let space = self.check_active(space)?;
         let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
         self.count(Event::DontNeed);
-        self.clear(space, &lock, &View::Mapped(Mapped::untouched(Rights::NONE)));
+        self.clear(space, &lock, Left::Mapping);
         Ok(())
     }
 
     /// Changes what may be done with a range. Fails if there is a hole in it; then nothing is changed.
     pub fn protect(&self, space: &Space<'m, M>, range: PageRange, rights: Rights) -> Result<(), SpaceError> {
-        self.check_active(space)?;
+        let space = self.check_active(space)?;
         let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
         lock.visit(|slot, _, _| match slot.load().view() {
             View::Mapped(_) => Ok(()),
@@ -109,7 +149,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             let pinned = self.pin();
             let before = space.pmap.protect(crate::address::VirtualPage(begin), rights);
             drop(pinned);
-            if before.is_some_and(|before| !rights.allows(before.rights)) {
+            // Without an entry a TLB may still have a translation that is being taken away.
+            if before.is_none_or(|before| !rights.allows(before.rights)) {
                 batch.changed(begin);
             }
         });
@@ -117,24 +158,24 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Ok(())
     }
 
-    /// Takes pages and translations of a locked range away. `left`: a hole, so that mappings go too, or a mapped slot, so that
-    /// they stay.
-    fn clear(&self, space: &Space<'m, M>, lock: &RangeLock<'_>, left: &View) {
+    /// Takes pages and translations of a locked range away.
+    fn clear(&self, space: &SpaceBody<'m, M>, lock: &RangeLock<'_>, left: Left) {
         let mut batch = Batch::new(self, space);
         lock.each(|slot, begin, _| {
             let View::Mapped(mapped) = slot.load().view() else { return };
             self.clear_slot(space, slot, begin, mapped, &mut batch);
-            if *left == View::Hole {
-                // SAFETY: the slot was an owner, and no longer is.
-                unsafe { batch.release_mapping(slot.mapping()) };
-                slot.set_mapping(ptr::null_mut());
-                slot.set(View::Hole);
-            } else {
-                slot.set(View::Mapped(Mapped::untouched(mapped.rights)));
+            match left {
+                Left::Hole => {
+                    // SAFETY: the slot was an owner, and no longer is.
+                    unsafe { batch.release_mapping(slot.mapping()) };
+                    slot.set_mapping(ptr::null_mut());
+                    slot.set(View::Hole);
+                }
+                Left::Mapping => slot.set(View::Mapped(mapped.emptied())),
             }
         });
         // Nodes are taken out only when CPUs must be asked anyway.
-        if *left == View::Hole && batch.is_due() {
+        if left == Left::Hole && batch.is_due() {
             // SAFETY: the range is locked, and all holes.
             unsafe { space.tree.retire(lock.range(), &mut batch.nodes) };
         }
@@ -143,14 +184,16 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
 
     fn clear_slot(
         &self,
-        space: &Space<'m, M>,
+        space: &SpaceBody<'m, M>,
         slot: &Slot,
         begin: u64,
         mapped: Mapped,
         batch: &mut Batch<'_, 'm, M, F>,
     ) {
-        if let Some(page) = mapped.page {
-            batch.release_page(page);
+        match mapped.content {
+            Content::Nothing => {}
+            Content::Page(page) => batch.release_page(page),
+            Content::Swapped(slot) => self.release_swap(slot),
         }
         if !mapped.entered {
             return;
@@ -158,22 +201,28 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         let pinned = self.pin();
         let removed = space.pmap.remove(crate::address::VirtualPage(begin), &mut batch.tables);
         drop(pinned);
+        // Without an entry a TLB may still have a translation that is being taken away.
+        batch.changed(begin);
         if let Some(removed) = removed {
-            batch.changed(begin);
-            self.note(slot.mapping(), begin, &removed);
+            self.note(slot.mapping(), mapped, begin, &removed);
         }
     }
 
     /// Keeps what a translation of an object's page said about its use.
-    pub(crate) fn note(&self, mapping: *mut Inner<Mapping>, page: u64, removed: &Translation) {
-        if mapping.is_null() {
+    pub(crate) fn note(&self, mapping: *mut Inner<Mapping>, mapped: Mapped, page: u64, removed: &Translation) {
+        if mapping.is_null() || mapped.content != Content::Nothing {
             return;
         }
         // SAFETY: the slot that has the mapping is locked, and one of its owners; the reference does not end it.
         let mapping = core::mem::ManuallyDrop::new(unsafe { Counted::from_raw(mapping) });
         let mapping = mapping.get();
         let Some(page) = mapping.object.get().page(page.wrapping_add(mapping.shift)) else { return };
-        for (is_set, step) in [(removed.dirty, PageStep::Dirty), (removed.accessed, PageStep::Referenced)] {
+        self.note_use(page, removed);
+    }
+
+    /// Keeps what a translation of a page said about its use.
+    pub(crate) fn note_use(&self, page: u32, said: &Translation) {
+        for (is_set, step) in [(said.dirty, PageStep::Dirty), (said.accessed, PageStep::Referenced)] {
             if is_set {
                 let noted = self.word(page).step(step);
                 debug_assert!(noted.is_ok(), "a page that was mapped is valid: {noted:?}");

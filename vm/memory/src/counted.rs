@@ -27,6 +27,13 @@ unsafe impl<T: Send + Sync> Send for Counted<T> {}
 // SAFETY: as above: a shared reference can be shared further.
 unsafe impl<T: Send + Sync> Sync for Counted<T> {}
 
+impl<T> Inner<T> {
+    /// For who knows that it is there.
+    pub(crate) fn value(&self) -> &T {
+        &self.value
+    }
+}
+
 impl<T> Counted<T> {
     /// A value with one owner.
     pub(crate) fn try_new(value: T) -> Result<Self, NoMemory> {
@@ -57,6 +64,29 @@ impl<T> Counted<T> {
         self.0.as_ptr()
     }
 
+    /// The owner that a pointer is, without a count of its own, if there is still one.
+    ///
+    /// # Safety
+    /// `raw` points to a value that is not freed meanwhile: it may be that its last owner is about to end it.
+    pub(crate) unsafe fn if_owned(raw: *const Inner<T>) -> Option<Self> {
+        // SAFETY: as the caller promises.
+        let owners = unsafe { &(*raw).owners };
+        // Relaxed: as in `share`; the count is not raised from 0, so whoever ends the value is alone.
+        let mut count = owners.load(Relaxed);
+        while count > 0 {
+            match owners.compare_exchange_weak(count, count + 1, Relaxed, Relaxed) {
+                Ok(_) => return NonNull::new(raw.cast_mut()).map(Self),
+                Err(found) => count = found,
+            }
+        }
+        None
+    }
+
+    /// Where it is. Nobody's share.
+    pub(crate) fn as_ptr(&self) -> *const Inner<T> {
+        self.0.as_ptr()
+    }
+
     /// Another owner.
     pub(crate) fn another(&self) -> Self {
         let raw = self.share(1);
@@ -66,6 +96,11 @@ impl<T> Counted<T> {
 
     /// Removes `owners` owners, this reference among them. The last one gets the value.
     pub(crate) fn release(self, owners: usize) -> Option<T> {
+        self.release_after(owners, |_| {})
+    }
+
+    /// As `release`. `before` is called by the last owner, while the value is where it was.
+    pub(crate) fn release_after(self, owners: usize, before: impl FnOnce(*const Inner<T>)) -> Option<T> {
         // Release: what this owner did with the value comes before the last owner takes it: pairs with the fence.
         // SAFETY: this reference is one of the owners.
         if unsafe { self.0.as_ref() }.owners.fetch_sub(owners, Release) != owners {
@@ -73,6 +108,7 @@ impl<T> Counted<T> {
         }
         // Acquire: pairs with the other owners' decrements.
         fence(Acquire);
+        before(self.as_ptr());
         // SAFETY: 1. It was made by `try_box`. 2. There is no other owner.
         Some(unsafe { Box::from_raw(self.0.as_ptr()) }.value)
     }
@@ -91,6 +127,14 @@ mod tests {
         // SAFETY: one of the two owners of `share`.
         let third = unsafe { Counted::<i32>::from_raw(third) };
         assert_eq!((third.release(2), second.get()), (None, &5));
-        assert_eq!(second.release(1), Some(5));
+        // SAFETY: it is there.
+        let fourth = unsafe { Counted::if_owned(second.as_ptr()) }.unwrap();
+        assert_eq!(second.release(1), None);
+        let mut before = (0, true);
+        let look = |inner: *const Inner<i32>| {
+            // SAFETY: the last owner has not freed it yet, when it is asked.
+            before = unsafe { (*(*inner).value(), Counted::if_owned(inner).is_some()) };
+        };
+        assert_eq!((fourth.release_after(1, look), before), (Some(5), (5, false)), "the last owner is alone");
     }
 }

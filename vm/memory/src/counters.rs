@@ -40,6 +40,22 @@ events! {
     ObjectHit => "faults on resident pages of objects",
     /// Pages of objects made of zeroes.
     ObjectFill => "pages of objects created",
+    /// Reads that pagers were asked for.
+    PageIn => "pages paged in",
+    /// Reads that failed.
+    FailedPageIn => "pages that could not be paged in",
+    /// Pages that pagers have written.
+    PageOut => "pages paged out",
+    /// Writes that failed.
+    FailedPageOut => "pages that could not be paged out",
+    /// Writes that pagers were asked for, of one or several pages.
+    WriteCluster => "writes to pagers",
+    /// Frames that the page daemon has looked at.
+    Scanned => "pages examined by the page daemon",
+    /// Pages that the page daemon has taken away.
+    Reclaimed => "pages freed by the page daemon",
+    /// Faults that found a page that a pager was reading or writing.
+    PageWait => "faults that waited for a page that was being transferred",
     /// Accesses that no mapping allows.
     Refused => "faults on addresses that are not mapped or not allowed",
     /// Faults and changes that found no memory.

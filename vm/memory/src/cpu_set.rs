@@ -85,6 +85,13 @@ impl CpuSet {
         }
     }
 
+    /// All of both.
+    pub(crate) fn with(self, other: &Self) -> Self {
+        Self(core::array::from_fn(|index| {
+            self.0.get(index).copied().unwrap_or(0) | other.0.get(index).copied().unwrap_or(0)
+        }))
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

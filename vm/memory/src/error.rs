@@ -33,6 +33,13 @@ pub enum SpaceError {
     Active,
     /// The object or space belongs to another memory.
     OtherMemory,
+    /// Frames of a device cannot be mapped privately.
+    Device,
+    /// A pager is reading or writing the contents of a page. When [`Machine::wake`](crate::Machine::wake) is called for this frame's
+    /// index, the call may be made again, and goes on.
+    Wait(u32),
+    /// A pager could not write contents. They are still in memory.
+    Failed,
 }
 
 impl From<NoMemory> for SpaceError {
@@ -51,6 +58,9 @@ impl Display for SpaceError {
             Self::NotActive => "the space is not active on this CPU",
             Self::Active => "the space is still active on a CPU",
             Self::OtherMemory => "the object or space belongs to another memory",
+            Self::Device => "frames of a device cannot be mapped privately",
+            Self::Wait(_) => "the contents of a page are being transferred",
+            Self::Failed => "the contents of a page could not be written",
         })
     }
 }
@@ -69,6 +79,13 @@ pub enum FaultError {
     NoMemory,
     /// The space is not active on the calling CPU.
     NotActive,
+    /// The page lies beyond the end of its object: `SIGBUS`.
+    BeyondObject,
+    /// The contents could not be read: `SIGBUS`. The next fault tries again.
+    Failed,
+    /// A pager is reading or writing the contents. When [`Machine::wake`](crate::Machine::wake) is called for this frame's index, the access
+    /// may be tried again.
+    Wait(u32),
 }
 
 impl From<NoMemory> for FaultError {
@@ -84,6 +101,9 @@ impl Display for FaultError {
             Self::NotAllowed => "the mapping does not allow this access",
             Self::NoMemory => "out of memory",
             Self::NotActive => "the space is not active on this CPU",
+            Self::BeyondObject => "the page lies beyond the end of its object",
+            Self::Failed => "the contents of the page could not be read",
+            Self::Wait(_) => "the contents of the page are being transferred",
         })
     }
 }

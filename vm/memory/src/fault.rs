@@ -10,46 +10,86 @@ use crate::counters::Event;
 use crate::error::{FaultError, NoMemory};
 use crate::machine::{Flush, FrameSource, Machine};
 use crate::memory::Cpu;
-use crate::object::Mapping;
+use crate::object::Backing;
+use crate::object::mapping::Mapping;
+use crate::page_in::{PageIn, Sought};
+use crate::page_record::Home;
+use crate::page_word::PageStep;
 use crate::pmap::Pmap;
 use crate::primitive::relax;
-use crate::space::Space;
+use crate::space::{Space, SpaceBody};
 use crate::tree::LockStep;
-use crate::tree::slot::{Mapped, Slot, View};
+use crate::tree::slot::{Content, Mapped, Slot, View};
+use faultline_numbers::FrameNumber;
+
+/// How far a fault has come.
+enum Step {
+    /// To its end.
+    Done,
+    /// Another CPU has the slot or the page for some instructions.
+    Again,
+    /// The page is being transferred.
+    Wait(u32),
+    /// This must be begun first.
+    Begin(PageIn),
+}
 
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// Resolves a fault: afterwards the page tables allow the access, unless another thread has changed the mapping by then. The caller
     /// tries the access again.
     pub fn fault(&self, space: &Space<'m, M>, page: VirtualPage, access: Rights) -> Result<(), FaultError> {
-        self.check_active(space).map_err(|_| FaultError::NotActive)?;
+        let space = self.check_active(space).map_err(|_| FaultError::NotActive)?;
         self.count(Event::Fault);
         let resolved = self.resolve(space, page, access);
         match resolved {
             Err(FaultError::NoMemory) => self.count(Event::NoMemory),
+            Err(FaultError::Wait(_)) => self.count(Event::PageWait),
             Err(_) => self.count(Event::Refused),
             Ok(()) => {}
         }
         resolved
     }
 
-    fn resolve(&self, space: &Space<'m, M>, page: VirtualPage, access: Rights) -> Result<(), FaultError> {
+    fn resolve(&self, space: &SpaceBody<'m, M>, page: VirtualPage, access: Rights) -> Result<(), FaultError> {
         PageRange::new(page, 1).map_err(|_| FaultError::NotMapped)?;
-        let slot = loop {
-            match self.lock_page(space, page, access)? {
-                Some(slot) => break slot,
-                None => {
+        loop {
+            let step = match self.lock_page(space, page, access)? {
+                Some(slot) => self.resolve_slot(space, slot, page, access)?,
+                None => Step::Again,
+            };
+            // No slot is locked from here on.
+            match step {
+                Step::Done => return Ok(()),
+                Step::Again => {
                     self.count(Event::Wait);
                     relax();
                 }
+                Step::Wait(page) => return Err(FaultError::Wait(page)),
+                Step::Begin(page_in) => {
+                    let page = page_in.page();
+                    if !self.begin(page_in) {
+                        return Err(FaultError::Wait(page));
+                    }
+                }
             }
-        };
+        }
+    }
+
+    /// Resolves it in a locked slot, and unlocks the slot.
+    fn resolve_slot(
+        &self,
+        space: &SpaceBody<'m, M>,
+        slot: &Slot,
+        page: VirtualPage,
+        access: Rights,
+    ) -> Result<Step, FaultError> {
         // It may have changed between the look and the lock.
         match slot.load().view() {
             View::Mapped(mapped) if mapped.rights.allows(access) => {
                 let mut now = mapped;
                 let resolved = self.resolve_locked(space, slot, page, access, &mut now);
                 slot.unlock_as(View::Mapped(now));
-                resolved.map_err(FaultError::from)
+                resolved
             }
             view => {
                 slot.unlock();
@@ -61,7 +101,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// Locks the page's slot, if the access is allowed. None if another CPU has it.
     fn lock_page<'a>(
         &self,
-        space: &'a Space<'m, M>,
+        space: &'a SpaceBody<'m, M>,
         page: VirtualPage,
         access: Rights,
     ) -> Result<Option<&'a Slot>, FaultError> {
@@ -86,68 +126,143 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// `now`: what the slot says, which is changed to what it shall say, after an error too.
     fn resolve_locked(
         &self,
-        space: &Space<'m, M>,
+        space: &SpaceBody<'m, M>,
         slot: &Slot,
         page: VirtualPage,
         access: Rights,
         now: &mut Mapped,
-    ) -> Result<(), NoMemory> {
+    ) -> Result<Step, FaultError> {
         let entry = if now.entered { self.pinned(|| space.pmap.query(page)) } else { None };
         if entry.is_some() {
             // This CPU's TLB may have the entry with fewer rights.
-            self.machine().flush(self.number, &Flush { space: space.id, pages: one(page) });
+            self.machine().flush(self.number, &Flush { space: space.id, pages: PageRange::of(page) });
         }
         if entry.is_some_and(|entry| entry.rights.allows(access)) {
             self.count(Event::Spurious);
-            return Ok(());
+            return Ok(Step::Done);
         }
-        let mapping = slot.mapping();
-        if !mapping.is_null() {
-            return self.resolve_object(space, mapping, page, now);
+        match (now.content, slot.mapping().is_null()) {
+            (Content::Nothing, true) => self.zero_fill(space, page, now)?,
+            (Content::Nothing, false) => return self.resolve_object(space, slot.mapping(), page, access, now),
+            (Content::Page(held), _) => return self.resolve_private(space, page, access, held, now),
+            (Content::Swapped(swapped), _) => {
+                let home = Home::Family(space.family.as_ptr());
+                let (new, page_in) = self.page_from_swap(home, page.0, swapped)?;
+                now.content = Content::Page(new);
+                return Ok(Step::Begin(page_in));
+            }
         }
-        match now.page {
-            None => self.zero_fill(space, page, now),
-            Some(held) if !now.shared || self.word(held).is_sole() => self.write_in_place(space, page, held, now),
-            Some(held) if access.allows(Rights::WRITE) => self.copy(space, page, held, now),
-            Some(held) => self.enter(space, page, held, now.rights.without(Rights::WRITE), now),
-        }
+        Ok(Step::Done)
     }
 
     fn resolve_object(
         &self,
-        space: &Space<'m, M>,
+        space: &SpaceBody<'m, M>,
         mapping: *mut Inner<Mapping>,
         page: VirtualPage,
+        access: Rights,
         now: &mut Mapped,
-    ) -> Result<(), NoMemory> {
+    ) -> Result<Step, FaultError> {
         // SAFETY: the slot is locked, and an owner of the mapping; the reference does not end it.
         let mapping = core::mem::ManuallyDrop::new(unsafe { Counted::from_raw(mapping) });
-        let mapping = mapping.get();
-        let held = self.object_page(mapping.object.get(), page.0.wrapping_add(mapping.shift))?;
-        self.enter(space, page, held, now.rights, now)
+        let (object, index) = (&mapping.get().object, page.0.wrapping_add(mapping.get().shift));
+        if let Backing::Device(first) = object.get().backing() {
+            if index >= object.get().pages() {
+                return Err(FaultError::BeyondObject);
+            }
+            self.enter_frame(space, page, FrameNumber(first.0 + index), now.rights, now)?;
+            return Ok(Step::Done);
+        }
+        let held = match self.object_page(object, index)? {
+            Sought::Page(held) => held,
+            Sought::Again => return Ok(Step::Again),
+            Sought::Wait(page) => return Ok(Step::Wait(page)),
+            Sought::Begin(page_in) => return Ok(Step::Begin(page_in)),
+        };
+        if !now.copies {
+            self.enter(space, page, held, now.rights, now)?;
+        } else if access.allows(Rights::WRITE) {
+            // The object's page stays in its place while the slot is locked.
+            self.copy(space, page, held, now)?;
+        } else {
+            self.enter(space, page, held, now.rights.without(Rights::WRITE), now)?;
+        }
+        Ok(Step::Done)
     }
 
-    fn zero_fill(&self, space: &Space<'m, M>, page: VirtualPage, now: &mut Mapped) -> Result<(), NoMemory> {
-        let (new, zeroed) = self.claim()?;
+    fn zero_fill(&self, space: &SpaceBody<'m, M>, page: VirtualPage, now: &mut Mapped) -> Result<(), NoMemory> {
+        let (new, zeroed) = self.claim(Home::Family(space.family.as_ptr()), page.0)?;
         if !zeroed {
             self.machine().zero(self.frame(new));
         }
-        self.filled(new);
+        self.let_go(new, PageStep::Filled);
         self.enter(space, page, new, now.rights, now).inspect_err(|_| self.release_now(new))?;
         self.count(Event::ZeroFill);
-        now.page = Some(new);
+        now.content = Content::Page(new);
         Ok(())
+    }
+
+    fn resolve_private(
+        &self,
+        space: &SpaceBody<'m, M>,
+        page: VirtualPage,
+        access: Rights,
+        held: u32,
+        now: &mut Mapped,
+    ) -> Result<Step, FaultError> {
+        let record = self.record(held);
+        let state = record.word.state();
+        if state.is_busy() {
+            return Ok(match Sought::held(held, state) {
+                Sought::Wait(page) => Step::Wait(page),
+                _ => Step::Again,
+            });
+        }
+        if state.is_failed() {
+            self.put_back(held, now);
+            return Err(FaultError::Failed);
+        }
+        let is_write = access.allows(Rights::WRITE);
+        if !now.shared || state.owners() == 1 {
+            self.write_in_place(space, page, held, is_write, now)?;
+        } else if is_write {
+            self.copy(space, page, held, now)?;
+            self.release_now(held);
+        } else {
+            self.enter(space, page, held, now.rights.without(Rights::WRITE), now)?;
+        }
+        Ok(Step::Done)
+    }
+
+    /// Contents that could not be read are where they were: in the swap area.
+    fn put_back(&self, held: u32, now: &mut Mapped) {
+        let (Some(swapped), Some(area)) = (self.record(held).swap(), self.swap()) else { return };
+        area.share(swapped);
+        now.content = Content::Swapped(swapped);
+        self.release_now(held);
     }
 
     /// The page is this slot's alone: whatever the mapping allows.
     fn write_in_place(
         &self,
-        space: &Space<'m, M>,
+        space: &SpaceBody<'m, M>,
         page: VirtualPage,
         held: u32,
+        is_write: bool,
         now: &mut Mapped,
     ) -> Result<(), NoMemory> {
-        self.enter(space, page, held, now.rights, now)?;
+        let record = self.record(held);
+        let mut rights = now.rights;
+        if let Some(swapped) = record.swap() {
+            if is_write {
+                // Whoever makes the page busy now waits for this slot before it asks for the copy in the swap area.
+                record.set_swap(None);
+                self.release_swap(swapped);
+            } else {
+                rights = rights.without(Rights::WRITE);
+            }
+        }
+        self.enter(space, page, held, rights, now)?;
         if now.shared {
             now.shared = false;
             self.count(Event::TakenOver);
@@ -155,37 +270,47 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Ok(())
     }
 
-    fn copy(&self, space: &Space<'m, M>, page: VirtualPage, held: u32, now: &mut Mapped) -> Result<(), NoMemory> {
-        let (new, _) = self.claim()?;
+    /// Copies a page, and enters the copy in its place. The page keeps the owner that it had.
+    fn copy(&self, space: &SpaceBody<'m, M>, page: VirtualPage, held: u32, now: &mut Mapped) -> Result<(), NoMemory> {
+        let (new, _) = self.claim(Home::Family(space.family.as_ptr()), page.0)?;
         self.machine().copy(self.frame(held), self.frame(new));
-        self.filled(new);
-        let mut batch = Batch::new(self, space);
+        self.let_go(new, PageStep::Filled);
         if now.entered {
             // Other threads must not read the old page when this one writes the new one.
-            if self.pinned(|| space.pmap.remove(page, &mut batch.tables)).is_some() {
-                batch.changed(page.0);
-            }
+            let mut batch = Batch::new(self, space);
+            self.pinned(|| space.pmap.remove(page, &mut batch.tables));
+            batch.changed(page.0);
             batch.finish();
             now.entered = false;
         }
         self.enter(space, page, new, now.rights, now).inspect_err(|_| self.release_now(new))?;
-        self.release_now(held);
         self.count(Event::Copy);
-        (now.page, now.shared) = (Some(new), false);
+        (now.content, now.shared) = (Content::Page(new), false);
         Ok(())
     }
 
     /// Makes the page-table entry.
     fn enter(
         &self,
-        space: &Space<'m, M>,
+        space: &SpaceBody<'m, M>,
         page: VirtualPage,
         held: u32,
         rights: Rights,
         now: &mut Mapped,
     ) -> Result<(), NoMemory> {
+        self.enter_frame(space, page, self.frame(held), rights, now)
+    }
+
+    fn enter_frame(
+        &self,
+        space: &SpaceBody<'m, M>,
+        page: VirtualPage,
+        frame: FrameNumber,
+        rights: Rights,
+        now: &mut Mapped,
+    ) -> Result<(), NoMemory> {
         let mut tables = Default::default();
-        let entered = self.pinned(|| space.pmap.enter(page, self.frame(held), rights, &mut tables));
+        let entered = self.pinned(|| space.pmap.enter(page, frame, rights, &mut tables));
         // Tables that were made in vain. Few faults have any, and a batch is long.
         if !M::Pmap::is_empty(&tables) {
             let mut batch = Batch::new(self, space);
@@ -196,12 +321,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         entered
     }
 
-    fn pinned<R>(&self, act: impl FnOnce() -> R) -> R {
+    pub(crate) fn pinned<R>(&self, act: impl FnOnce() -> R) -> R {
         let _pinned = self.pin();
         act()
     }
-}
-
-fn one(page: VirtualPage) -> PageRange {
-    PageRange::new(page, 1).unwrap_or(PageRange::ALL)
 }

@@ -13,8 +13,8 @@ use crate::machine::{FrameSource, Machine};
 use crate::memory::Cpu;
 use crate::page_word::PageStep;
 use crate::pmap::Pmap;
-use crate::space::Space;
-use crate::tree::slot::{Mapped, Slot, View};
+use crate::space::{Space, SpaceBody};
+use crate::tree::slot::{Content, Mapped, Slot, View};
 use core::mem::ManuallyDrop;
 use core::ptr;
 
@@ -22,17 +22,19 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// A space with the same mappings and contents, active on no CPU. Fails if there is no memory; then only the rights of
     /// page-table entries have changed, which faults restore.
     pub fn fork(&self, space: &Space<'m, M>) -> Result<Space<'m, M>, SpaceError> {
-        self.check_active(space)?;
-        let child = self.new_space().map_err(|error| self.no_memory(error))?;
+        let space = self.check_active(space)?;
+        let child = self.space_of(space.family.another()).map_err(|error| self.no_memory(error))?;
         let lock = self.lock(space, PageRange::ALL).map_err(|error| self.no_memory(error))?;
         let mut batch = Batch::new(self, space);
         // SAFETY: 1. All of the space is locked. 2. The child is not shared yet.
         let copied = unsafe {
-            space.tree.copy_to(&child.tree, &mut |from, to, begin| {
+            space.tree.copy_to(&child.body().tree, &mut |from, to, begin| {
                 self.copy_slot(space, from, to, begin, &mut batch).map_err(SpaceError::from)
             })
         };
         batch.finish();
+        // Whoever looks for the places of a page finds the child as soon as it finds the parent's slots unlocked.
+        child.join();
         drop(lock);
         match copied {
             Ok(()) => {
@@ -40,6 +42,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 Ok(child)
             }
             Err(error) => {
+                let has_left = child.leave();
+                debug_assert!(has_left, "it was not handed out");
                 self.end(child);
                 Err(self.no_memory(error))
             }
@@ -48,41 +52,47 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
 
     fn copy_slot(
         &self,
-        space: &Space<'m, M>,
+        space: &SpaceBody<'m, M>,
         from: &Slot,
         to: &Slot,
         begin: u64,
         batch: &mut Batch<'_, 'm, M, F>,
     ) -> Result<(), NoMemory> {
         let View::Mapped(mapped) = from.load().view() else { return Ok(()) };
-        if let Some(page) = mapped.page {
-            self.word(page).step(PageStep::Share).map_err(|_| NoMemory)?;
-            from.set(View::Mapped(Mapped { shared: true, ..mapped }));
-            if mapped.entered {
-                let pinned = self.pin();
-                let before = space.pmap.protect(VirtualPage(begin), mapped.rights.without(Rights::WRITE));
-                drop(pinned);
-                if before.is_some_and(|before| before.rights.allows(Rights::WRITE)) {
-                    batch.changed(begin);
+        let mut shared = false;
+        match mapped.content {
+            Content::Nothing => {}
+            Content::Page(page) => {
+                self.word(page).step(PageStep::Share).map_err(|_| NoMemory)?;
+                shared = true;
+                from.set(View::Mapped(Mapped { shared, ..mapped }));
+                if mapped.entered {
+                    let rights = mapped.rights.without(Rights::WRITE);
+                    let before = self.pinned(|| space.pmap.protect(VirtualPage(begin), rights));
+                    // Without an entry a TLB may still have a translation that is being taken away.
+                    if before.is_none_or(|before| before.rights.allows(Rights::WRITE)) {
+                        batch.changed(begin);
+                    }
                 }
             }
+            // Each reads a page of its own.
+            Content::Swapped(slot) => self.swap().into_iter().for_each(|area| area.share(slot)),
         }
         if !from.mapping().is_null() {
             // SAFETY: the slot is an owner; the reference does not end it.
             let mapping = ManuallyDrop::new(unsafe { Counted::from_raw(from.mapping()) });
             to.set_mapping(mapping.share(1));
         }
-        to.unlock_as(View::Mapped(Mapped { entered: false, shared: mapped.page.is_some(), ..mapped }));
+        to.unlock_as(View::Mapped(Mapped { entered: false, shared, ..mapped }));
         Ok(())
     }
 
     /// Ends a space: all its pages lose an owner. Fails, and returns the space, if it is still active on a CPU.
-    #[expect(clippy::result_large_err, reason = "the space is handed back, and lies in its caller's memory anyway")]
     pub fn exit(&self, space: Space<'m, M>) -> Result<(), (Space<'m, M>, SpaceError)> {
-        if !ptr::eq(space.memory, self.memory) {
+        if !ptr::eq(space.body().memory, self.memory) {
             return Err((space, SpaceError::OtherMemory));
         }
-        if !space.active.is_empty() {
+        if !space.leave() {
             return Err((space, SpaceError::Active));
         }
         self.count(Event::Exit);
@@ -90,13 +100,17 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Ok(())
     }
 
-    /// Ends a space that is active on no CPU, so no TLB knows it, and that the caller alone has, so no slot is locked.
+    /// Ends a space that is active on no CPU, so no TLB knows it, that has left its family, and that the caller alone has, so no slot is
+    /// locked.
     fn end(&self, space: Space<'m, M>) {
+        let space = space.into_body();
         let mut tables = Default::default();
         let mut end_slot = |slot: &Slot, begin: u64, _: u64| -> Result<(), NoMemory> {
             let View::Mapped(mapped) = slot.load().view() else { return Ok(()) };
-            if let Some(page) = mapped.page {
-                self.release_now(page);
+            match mapped.content {
+                Content::Nothing => {}
+                Content::Page(page) => self.release_now(page),
+                Content::Swapped(slot) => self.release_swap(slot),
             }
             let mapping = slot.mapping();
             if mapping.is_null() {
@@ -105,17 +119,17 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             if mapped.entered
                 && let Some(removed) = space.pmap.remove(VirtualPage(begin), &mut tables)
             {
-                self.note(mapping, begin, &removed);
+                self.note(mapping, mapped, begin, &removed);
             }
             // SAFETY: the slot was an owner, and ends with its tree.
-            if let Some(last) = unsafe { Counted::from_raw(mapping) }.release(1) {
-                self.release_object(last.object);
-            }
+            self.release_mapping(unsafe { Counted::from_raw(mapping) }, 1);
             Ok(())
         };
         // SAFETY: nobody else has the space.
         let ended = unsafe { space.tree.visit(PageRange::ALL, &mut end_slot) };
         debug_assert!(ended.is_ok());
         space.pmap.free(tables);
+        // Its pages, which led to the family, are gone.
+        space.family.release(1);
     }
 }

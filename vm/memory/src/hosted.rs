@@ -3,8 +3,7 @@
 
 mod machine;
 mod page_table;
-mod spin;
 mod tlb;
 
-pub use machine::{Hosted, Outcome, Pinned};
+pub use machine::{FrameBytes, Hosted, Outcome, Pinned};
 pub use page_table::{PageTable, RetiredTables};

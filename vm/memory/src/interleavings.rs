@@ -7,7 +7,7 @@ use crate::address::{PageRange, Rights, VirtualPage};
 use crate::cpu_set::ActiveCpus;
 use crate::hosted::{Hosted, PageTable, RetiredTables};
 use crate::memory::{Cpu, Memory};
-use crate::object::{Object, Published};
+use crate::object::{Backing, Leaf, Object};
 use crate::page_word::{PageStep, PageWord};
 use crate::pmap::Pmap;
 use crate::primitive::{AtomicBool, relax};
@@ -45,17 +45,18 @@ fn page() -> Arc<Page> {
 #[test]
 fn a_page_is_made_once_and_found_filled() {
     explore(|| {
-        let (object, pages) = (Arc::new(Object::try_new(1).unwrap()), [page(), page()]);
+        let (object, pages) = (Arc::new(Object::try_new(1, Backing::Zeroes).unwrap()), [page(), page()]);
         let want = |mine: u32, object: Arc<Object>, pages: [Arc<Page>; 2]| {
-            let found = match object.publish(0, mine).unwrap() {
-                Published::Ours => {
+            let found = match object.publish(0, Leaf::Nothing, mine).unwrap() {
+                Ok(_) => {
                     let page = &pages[mine as usize];
                     // SAFETY: the page is busy, so it is this CPU's.
                     page.contents.with_mut(|contents| unsafe { *contents = 7 });
                     page.word.step(PageStep::Filled).unwrap();
                     mine
                 }
-                Published::Other(other) => other,
+                Err(Leaf::Page(other)) => other,
+                Err(found) => unreachable!("{found:?}"),
             };
             let page = &pages[found as usize];
             while !page.word.state().is_valid() {

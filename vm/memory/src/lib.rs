@@ -3,10 +3,11 @@
 //!
 //! Layers, from the top down:
 //!
-//! - [`Cpu`], a CPU's handle: `change` (map, unmap, protect, contents given up), `fault`, `fork`, `anonymous`;
+//! - [`Cpu`], a CPU's handle: `change` (map, unmap, protect, contents given up), `fault`, `fork`, `memory_object`;
 //! - `Batch`: what was taken away waits until all CPUs have forgotten it; `RangeLock`: the lock of a range;
-//! - [`Space`]: the `Tree` of `Slot`s, which is also the lock of each range; the page tables ([`Pmap`]); `ActiveCpus`;
-//! - `Object`: anonymous memory that is shared, its pages found without a lock; [`PageWord`]: a page's state.
+//! - `sweep`, `write_back`, `truncate`: pages are taken away from all that have them (`reverse`), and go to a [`Pager`];
+//! - [`Space`]: the `Tree` of `Slot`s, which is also the lock of each range; the page tables ([`Pmap`]); `ActiveCpus`; its `Family`;
+//! - `Object`: memory that is shared, its pages found without a lock; `PageRecord`: a page's state ([`PageWord`]), and whose page it is.
 //!
 //! An embedder implements [`Machine`] and [`Pmap`]; frames come from `faultline-frames` or another [`FrameSource`]. [`hosted`] is a
 //! machine of threads, for tests and study. docs/MEMORY.md says how it works, and what is not built yet.
@@ -51,36 +52,48 @@ extern crate std;
 
 mod address;
 mod allocation;
-mod anonymous;
 mod batch;
 mod change;
 mod counted;
 mod counters;
 mod cpu_set;
 mod error;
+mod family;
 mod fault;
 mod fork;
 pub mod hosted;
 mod machine;
 mod memory;
+mod memory_object;
 mod object;
+mod page_in;
+mod page_record;
 mod page_word;
 mod pmap;
 mod primitive;
 mod range_lock;
+mod reclaim;
+mod reverse;
 mod space;
+mod spin;
+mod swap;
+mod transfer;
 mod tree;
+mod truncate;
+mod write_back;
 
 pub use address::{PageRange, Rights, SPACE_PAGES, VirtualPage};
-pub use anonymous::Anonymous;
 pub use counters::{Counters, Event};
 pub use cpu_set::{CpuSet, MOST_CPUS};
 pub use error::{FaultError, NoMemory, SpaceError};
 pub use faultline_numbers::{CpuNumber, FRAME_BYTES, FrameNumber};
 pub use machine::{Flush, FrameSource, Machine, SpaceId};
 pub use memory::{Cpu, Memory};
+pub use memory_object::MemoryObject;
+pub use object::pager::{CLUSTER, Pager, Started, Transfer};
 pub use page_word::{PageState, PageStep, PageWord, Queue};
 pub use pmap::{Pmap, Translation};
+pub use reclaim::{Hand, Swept};
 pub use space::Space;
 
 #[cfg(all(test, loom))]

@@ -53,6 +53,11 @@ pub unsafe trait Machine {
 
     /// Copies a frame's contents.
     fn copy(&self, from: FrameNumber, to: FrameNumber);
+
+    /// A transfer of the frame with this index is over: whoever waits for it tries again. See [`FaultError::Wait`](crate::FaultError::Wait).
+    fn wake(&self, page: u32) {
+        let _ = page;
+    }
 }
 
 /// Where a CPU's frames come from: [`Frames`], or a test's list.

@@ -4,8 +4,12 @@ use crate::allocation::try_slice;
 use crate::counters::{Counters, CpuCounts, Event};
 use crate::error::NoMemory;
 use crate::machine::{FrameSource, Machine};
+use crate::object::pager::Pager;
+use crate::page_record::{Home, PageRecord};
 use crate::page_word::{PageStep, PageWord};
+use crate::swap::SwapArea;
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use core::cell::Cell;
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -25,22 +29,35 @@ struct CpuPart {
 pub struct Memory<M> {
     /// \[I]
     pub(crate) machine: M,
-    /// \[a] The state of each frame, by its index.
-    pages: Box<[PageWord]>,
+    /// \[a] \[b] The record of each frame, by its index.
+    pages: Box<[PageRecord]>,
+    /// \[I] Where anonymous memory goes when frames are short.
+    swap: Option<SwapArea>,
     /// \[c]
     cpus: Box<[CpuPart]>,
 }
 
 impl<M: Machine> Memory<M> {
     /// For `cpus` CPUs, at most [`MOST_CPUS`](crate::MOST_CPUS), and frames whose indices are below `frames`: see
-    /// [`FrameSource::index_count`]. Takes 8 bytes for each frame.
+    /// [`FrameSource::index_count`]. Takes 32 bytes for each frame.
     pub fn new(machine: M, cpus: u32, frames: u32) -> Result<Self, NoMemory> {
         let cpus = (cpus as usize).min(crate::cpu_set::MOST_CPUS);
         Ok(Self {
             machine,
-            pages: try_slice(frames as usize, PageWord::new)?,
+            pages: try_slice(frames as usize, PageRecord::new)?,
+            swap: None,
             cpus: try_slice(cpus, || CpuPart { counts: CpuCounts::new(), spaces: AtomicU64::new(0) })?,
         })
+    }
+
+    /// With a swap area: a pager's pages from 0 on. Takes 4 bytes for each of them.
+    pub fn with_swap(self, pager: Arc<dyn Pager>, pages: u32) -> Result<Self, NoMemory> {
+        Ok(Self { swap: Some(SwapArea::new(pager, pages)?), ..self })
+    }
+
+    /// How many pages of the swap area are taken.
+    pub fn swapped(&self) -> u64 {
+        self.swap.as_ref().map_or(0, SwapArea::taken)
     }
 
     /// The handle of a CPU. None if there is no CPU with this number.
@@ -70,7 +87,7 @@ impl<M: Machine> Memory<M> {
 
     /// The state of a frame.
     pub fn page_word(&self, index: u32) -> Option<&PageWord> {
-        self.pages.get(index as usize)
+        self.pages.get(index as usize).map(|record| &record.word)
     }
 }
 
@@ -126,8 +143,23 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         made * crate::cpu_set::MOST_CPUS as u64 + u64::from(self.number.0)
     }
 
-    pub(crate) fn word(&self, page: u32) -> &PageWord {
+    pub(crate) fn record(&self, page: u32) -> &'m PageRecord {
         &self.memory.pages[page as usize]
+    }
+
+    pub(crate) fn word(&self, page: u32) -> &'m PageWord {
+        &self.record(page).word
+    }
+
+    pub(crate) fn swap(&self) -> Option<&'m SwapArea> {
+        self.memory.swap.as_ref()
+    }
+
+    /// Gives a slot of the swap area up.
+    pub(crate) fn release_swap(&self, slot: u32) {
+        if let Some(area) = self.swap() {
+            area.release(slot);
+        }
     }
 
     pub(crate) fn frame(&self, page: u32) -> FrameNumber {
@@ -135,25 +167,45 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     }
 
     /// A page that is being filled: busy, with one owner. Says whether it is zeroed already.
-    pub(crate) fn claim(&self) -> Result<(u32, bool), NoMemory> {
+    pub(crate) fn claim(&self, home: Home, place: u64) -> Result<(u32, bool), NoMemory> {
         let frame = self.frames.get()?;
         let page = self.frames.index_of(frame.number).expect("a frame that the source gave has an index");
         let claimed = self.word(page).step(PageStep::Claim);
         debug_assert!(claimed.is_ok(), "{} was given out, but has owners: {claimed:?}", frame.number);
+        self.record(page).set_home(home, place);
         Ok((page, frame.zeroed))
     }
 
-    /// Gives a page up that no TLB translates to because of this owner. After the last owner its frame is free.
+    /// Gives a page up that no TLB translates to because of this owner. After the last owner its frame is free. The caller has no
+    /// guard of `pin`.
     pub(crate) fn release_now(&self, page: u32) {
         if self.word(page).release() {
-            self.count(Event::FreedFrame);
-            self.frames.put(&[self.frame(page)]);
+            self.free(page);
         }
     }
 
-    /// Ends a page's filling.
-    pub(crate) fn filled(&self, page: u32) {
-        let filled = self.word(page).step(PageStep::Filled);
-        debug_assert!(filled.is_ok(), "it was busy: {filled:?}");
+    /// Gives the frame of a page back that has no owner.
+    fn free(&self, page: u32) {
+        let record = self.record(page);
+        // Nobody else has the page, and its frame is not given out yet.
+        if let Some(slot) = record.swap() {
+            record.set_swap(None);
+            self.release_swap(slot);
+        }
+        self.count(Event::FreedFrame);
+        self.frames.put(&[self.frame(page)]);
+    }
+
+    /// Lets a busy page go, by `Filled`, `Failed` or `Unbusy`.
+    pub(crate) fn let_go(&self, page: u32, step: PageStep) {
+        if self.word(page).let_go(step) {
+            self.free(page);
+        }
+    }
+
+    /// Makes a step that the state allows.
+    pub(crate) fn expect_step(&self, page: u32, step: PageStep) {
+        let made = self.word(page).step(step);
+        debug_assert!(made.is_ok(), "{step:?}: {made:?}");
     }
 }

@@ -8,10 +8,10 @@
 //! `RUSTFLAGS="--cfg shuttle" cargo test --release -p faultline-memory --lib mixes`
 
 use crate::address::{PageRange, Rights, VirtualPage};
-use crate::anonymous::Anonymous;
 use crate::error::FaultError;
 use crate::hosted::{Hosted, Outcome};
 use crate::memory::{Cpu, Memory};
+use crate::memory_object::MemoryObject;
 use crate::space::Space;
 use crate::test_frames::List;
 use faultline_numbers::{CpuNumber, FrameNumber};
@@ -62,7 +62,13 @@ impl Own {
     }
 }
 
-fn step(cpu: &TestCpu, space: &TestSpace, object: &Anonymous<'static, Hosted>, own: &mut Own, random: &mut SmallRng) {
+fn step(
+    cpu: &TestCpu,
+    space: &TestSpace,
+    object: &MemoryObject<'static, Hosted>,
+    own: &mut Own,
+    random: &mut SmallRng,
+) {
     let place = random.random_range(0..OWN);
     let (page, value) = (own.first + place, &mut own.values[place as usize]);
     let common = random.random_range(0..COMMON);

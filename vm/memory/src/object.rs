@@ -1,25 +1,67 @@
-//! Anonymous objects: zero-filled memory that several mappings share, with its pages in a radix tree that is read without a lock.
+//! Objects: memory that several mappings share, with its pages in a radix tree that is read without a lock.
 //!
 //! The tree only grows while the object lives, and its height is fixed, so a reader needs neither a lock nor a count: it
 //! reads one pointer for each level, on lines that nobody writes once the page is there. A page is published busy, and its
 //! maker fills it then, so that CPUs that fault on the same page make one.
+//!
+//! A page that is taken out (truncated, reclaimed) may be another's by the time that a reader has its index. So a reader compares the
+//! page's record with what it looked for, and holds the slot of a space's tree meanwhile: see `reverse`.
+
+pub(crate) mod mapping;
+pub(crate) mod pager;
 
 use crate::allocation::try_box;
-use crate::counted::Counted;
 use crate::error::NoMemory;
-use crate::primitive::AtomicPtr;
+use crate::object::mapping::MappingIndex;
+use crate::object::pager::Pager;
+use crate::primitive::{AtomicBool, AtomicPtr, AtomicU64, fence};
+use crate::spin::Spin;
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use core::ptr;
-use core::sync::atomic::Ordering::{AcqRel, Acquire};
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
+use faultline_numbers::FrameNumber;
 
 /// Slots of a node, as a power of two.
 const BITS: u32 = 6;
 const FAN_OUT: usize = 1 << BITS;
 
-/// A node. Fields: \[a] changed once, from null, by compare-and-swap.
+/// What a place of an object holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Leaf {
+    /// Nothing yet, or no longer.
+    Nothing,
+    /// A page, by its frame's index.
+    Page(u32),
+    /// A slot of the swap area.
+    Swapped(u32),
+}
+
+const KIND_BITS: u32 = 2;
+const KIND: usize = 3;
+
+impl Leaf {
+    fn of(word: *mut Node) -> Self {
+        let number = (word.addr() >> KIND_BITS) as u32;
+        match word.addr() & KIND {
+            0 => Self::Nothing,
+            1 => Self::Page(number),
+            _ => Self::Swapped(number),
+        }
+    }
+
+    fn word(self) -> *mut Node {
+        ptr::without_provenance_mut(match self {
+            Self::Nothing => 0,
+            Self::Page(number) => (number as usize) << KIND_BITS | 1,
+            Self::Swapped(number) => (number as usize) << KIND_BITS | 2,
+        })
+    }
+}
+
+/// A node. Fields: \[a] changed by compare-and-swap; above the leaves once, from null.
 ///
-/// Above the leaves a slot points to a node. In a leaf it holds an index of a page, plus 1, as an address without
-/// provenance.
+/// Above the leaves a slot points to a node. In a leaf it is a [`Leaf`], as an address without provenance.
 #[derive(Debug)]
 struct Node {
     /// \[a]
@@ -32,76 +74,147 @@ impl Node {
     }
 }
 
-/// An object. Fields: \[I] immutable.
+/// Where the contents of pages come from.
+#[derive(Debug, Default)]
+pub(crate) enum Backing {
+    /// Zeroes; from the swap area, if the page daemon has put them there.
+    #[default]
+    Zeroes,
+    /// A pager.
+    Pager(Arc<dyn Pager>),
+    /// Frames of a device, from this one on. They have no records.
+    Device(FrameNumber),
+}
+
+/// What changes seldom, apart from what faults read.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Changed {
+    /// \[o]
+    mappings: Spin<MappingIndex>,
+    /// \[a] A write of a page has failed since somebody asked. Relaxed: no other data depends on it.
+    has_failed: AtomicBool,
+}
+
+/// An object. Fields: \[I] immutable; \[o] by its lock, whose holder never waits for a slot; \[a] an atomic by itself.
 #[derive(Debug)]
 pub(crate) struct Object {
     /// \[I] The node at the top; what it holds: see [`Node`].
     root: Box<Node>,
     /// \[I] Levels above the leaves.
     height: u32,
-    /// \[I] Length in pages.
-    pages: u64,
-}
-
-/// What a publication found.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Published {
-    /// The page is the object's now.
-    Ours,
-    /// Another CPU's page was there first.
-    Other(u32),
+    /// \[a] Length in pages. Written by truncation, which is one at a time.
+    length: AtomicU64,
+    /// \[I] Maximum length.
+    most: u64,
+    /// \[I]
+    backing: Backing,
+    changed: Changed,
 }
 
 impl Object {
     /// An object of `pages` pages, none of which is there yet.
-    pub(crate) fn try_new(pages: u64) -> Result<Self, NoMemory> {
+    pub(crate) fn try_new(pages: u64, backing: Backing) -> Result<Self, NoMemory> {
         let mut height = 0;
         while pages > 1_u64.checked_shl(BITS * (height + 1)).unwrap_or(u64::MAX) {
             height += 1;
         }
-        Ok(Self { root: try_box(Node::new())?, height, pages })
+        Ok(Self {
+            root: try_box(Node::new())?,
+            height,
+            length: AtomicU64::new(pages),
+            most: pages,
+            backing,
+            changed: Changed { mappings: Spin::new(MappingIndex::new()), has_failed: AtomicBool::new(false) },
+        })
     }
 
     /// Length in pages.
     pub(crate) fn pages(&self) -> u64 {
-        self.pages
+        // Relaxed: `page_after` and `publish` order what must be ordered.
+        self.length.load(Relaxed)
+    }
+
+    /// Maximum length in pages.
+    pub(crate) fn most_pages(&self) -> u64 {
+        self.most
+    }
+
+    /// Changes the length. Afterwards whoever has published a page beyond the end finds that, or `page_after` finds the page.
+    pub(crate) fn set_pages(&self, pages: u64) {
+        // Relaxed: the fence orders it; pairs with the one in `publish`.
+        self.length.store(pages, Relaxed);
+        fence(SeqCst);
+    }
+
+    pub(crate) fn backing(&self) -> &Backing {
+        &self.backing
+    }
+
+    /// Where it is mapped.
+    pub(crate) fn mappings(&self) -> &Spin<MappingIndex> {
+        &self.changed.mappings
+    }
+
+    /// A write of a page has failed.
+    pub(crate) fn set_failed(&self) {
+        self.changed.has_failed.store(true, Relaxed);
+    }
+
+    /// Whether a write has failed since the last call.
+    pub(crate) fn take_failed(&self) -> bool {
+        self.changed.has_failed.swap(false, Relaxed)
     }
 
     fn slot(node: &Node, index: u64, level: u32) -> &AtomicPtr<Node> {
         &node.slots[(index >> (BITS * level)) as usize % FAN_OUT]
     }
 
-    /// The index of a page's frame, if the page is there. Its contents may still be in the making: see its word.
-    pub(crate) fn page(&self, index: u64) -> Option<u32> {
+    /// What a place holds. The contents of a page may still be in the making: see its word.
+    pub(crate) fn look(&self, index: u64) -> Leaf {
         let mut node: &Node = &self.root;
         for level in (1..=self.height).rev() {
             // Acquire: pairs with the release in `child`: the new node's slots.
             let child = Self::slot(node, index, level).load(Acquire);
             // SAFETY: 1. Above the leaves a slot that is not null points to a node. 2. Nodes live as long as the object.
-            node = unsafe { child.as_ref() }?;
+            let Some(child) = (unsafe { child.as_ref() }) else { return Leaf::Nothing };
+            node = child;
         }
-        // Acquire: pairs with the release in `publish`: the page's word.
-        let page = Self::slot(node, index, 0).load(Acquire);
-        page.addr().checked_sub(1).map(|page| page as u32)
+        // Acquire: pairs with the release in `replace`: the page's record.
+        Leaf::of(Self::slot(node, index, 0).load(Acquire))
     }
 
-    /// Makes a page the object's, unless there is one already.
-    pub(crate) fn publish(&self, index: u64, page: u32) -> Result<Published, NoMemory> {
+    /// The index of the frame of a page that is there.
+    pub(crate) fn page(&self, index: u64) -> Option<u32> {
+        match self.look(index) {
+            Leaf::Page(page) => Some(page),
+            Leaf::Nothing | Leaf::Swapped(_) => None,
+        }
+    }
+
+    /// Puts something into a place that held `old`. As an inner error: what it holds instead.
+    pub(crate) fn replace(&self, index: u64, old: Leaf, new: Leaf) -> Result<Result<(), Leaf>, NoMemory> {
         let mut node: &Node = &self.root;
         for level in (1..=self.height).rev() {
             node = Self::child(Self::slot(node, index, level))?;
         }
-        let page = ptr::without_provenance_mut(page as usize + 1);
-        // AcqRel: releases the page's word, for whoever finds the page; acquires that of the page that is there.
-        match Self::slot(node, index, 0).compare_exchange(ptr::null_mut(), page, AcqRel, Acquire) {
-            Ok(_) => Ok(Published::Ours),
-            Err(found) => Ok(Published::Other((found.addr() - 1) as u32)),
-        }
+        // AcqRel: releases the page's record, for whoever finds the page; acquires that of the page that is there.
+        let replaced = Self::slot(node, index, 0).compare_exchange(old.word(), new.word(), AcqRel, Acquire);
+        Ok(replaced.map(drop).map_err(Leaf::of))
+    }
+
+    /// Makes a busy page the object's, in a place that held `old`. Says whether the place is within the object: if not, the caller
+    /// takes the page out again.
+    pub(crate) fn publish(&self, index: u64, old: Leaf, page: u32) -> Result<Result<bool, Leaf>, NoMemory> {
+        let published = self.replace(index, old, Leaf::Page(page))?;
+        // Pairs with the fence in `set_pages`: either this finds the new length, or `page_after` finds the page.
+        fence(SeqCst);
+        Ok(published.map(|()| index < self.pages()))
     }
 
     /// The node below a slot, which is made if it is not there.
     fn child(slot: &AtomicPtr<Node>) -> Result<&Node, NoMemory> {
-        // Acquire: as in `page`.
+        // Acquire: as in `look`.
         let mut child = slot.load(Acquire);
         if child.is_null() {
             let new = Box::into_raw(try_box(Node::new())?);
@@ -115,24 +228,50 @@ impl Object {
                 }
             };
         }
-        // SAFETY: as in `page`.
+        // SAFETY: as in `look`.
         Ok(unsafe { &*child })
     }
 
-    /// Frees the nodes of an object that nobody else has, and returns the pages to `release` one by one.
-    pub(crate) fn end(self, release: &mut impl FnMut(u32)) {
+    /// The first place from `first` on, and before `end`, that holds something.
+    pub(crate) fn next_held(&self, first: u64, end: u64) -> Option<(u64, Leaf)> {
+        let end = end.min(1_u64.checked_shl(BITS * (self.height + 1)).unwrap_or(u64::MAX));
+        if first >= end { None } else { Self::next_below(&self.root, self.height, 0, first, end) }
+    }
+
+    fn next_below(node: &Node, level: u32, base: u64, first: u64, end: u64) -> Option<(u64, Leaf)> {
+        let span = 1_u64 << (BITS * level);
+        let begin = first.saturating_sub(base) / span;
+        for index in begin..(end - base).div_ceil(span).min(FAN_OUT as u64) {
+            let (place, slot) = (base + index * span, &node.slots[index as usize]);
+            // Acquire: as in `look`.
+            let held = slot.load(Acquire);
+            let found = match level {
+                _ if held.is_null() => None,
+                0 => Some((place, Leaf::of(held))),
+                // SAFETY: as in `look`.
+                _ => Self::next_below(unsafe { &*held }, level - 1, place, first.max(place), end),
+            };
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
+    }
+
+    /// Frees the nodes of an object that nobody else has, and returns what places hold to `release` one by one.
+    pub(crate) fn end(self, release: &mut impl FnMut(Leaf)) {
         Self::end_node(&self.root, self.height, release);
     }
 
-    fn end_node(node: &Node, level: u32, release: &mut impl FnMut(u32)) {
+    fn end_node(node: &Node, level: u32, release: &mut impl FnMut(Leaf)) {
         for slot in &node.slots {
-            // Acquire: as in `page`.
+            // Acquire: as in `look`.
             let held = slot.load(Acquire);
             if held.is_null() {
                 continue;
             }
             if level == 0 {
-                release((held.addr() - 1) as u32);
+                release(Leaf::of(held));
             } else {
                 // SAFETY: 1. A node that `child` has made by `try_box`. 2. The object is the caller's alone.
                 let child = unsafe { Box::from_raw(held) };
@@ -140,15 +279,6 @@ impl Object {
             }
         }
     }
-}
-
-/// Where pages of an object are mapped. Each slot of a tree that is part of the mapping owns it.
-#[derive(Debug)]
-pub(crate) struct Mapping {
-    /// \[I]
-    pub(crate) object: Counted<Object>,
-    /// \[I] What to add to the number of a virtual page, modulo 2⁶⁴, to get the page's index in the object.
-    pub(crate) shift: u64,
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
@@ -159,18 +289,39 @@ mod tests {
     #[test]
     fn pages_are_found_where_they_were_published() {
         for pages in [1, 64, 65, 4096, 4097, 1 << 30] {
-            let object = Object::try_new(pages).unwrap();
+            let object = Object::try_new(pages, Backing::Zeroes).unwrap();
             let mut places = Vec::from([0, pages / 2, pages - 1]);
             places.dedup();
             for (page, place) in (7..).zip(&places) {
-                assert_eq!(object.page(*place), None);
-                assert_eq!(object.publish(*place, page), Ok(Published::Ours));
-                assert_eq!(object.publish(*place, 99), Ok(Published::Other(page)));
+                assert_eq!(object.look(*place), Leaf::Nothing);
+                assert_eq!(object.publish(*place, Leaf::Nothing, page), Ok(Ok(true)));
+                assert_eq!(object.publish(*place, Leaf::Nothing, 99), Ok(Err(Leaf::Page(page))));
                 assert_eq!(object.page(*place), Some(page));
             }
+            let held = |from| object.next_held(from, u64::MAX);
+            let mut found = Vec::new();
+            let mut next = held(0);
+            while let Some((place, _)) = next {
+                found.push(place);
+                next = held(place + 1);
+            }
+            assert_eq!((found, object.next_held(0, 0)), (places.clone(), None));
+            assert_eq!(object.replace(places[0], Leaf::Page(7), Leaf::Swapped(3)), Ok(Ok(())));
+            assert_eq!((object.look(places[0]), object.page(places[0])), (Leaf::Swapped(3), None));
             let mut released = Vec::new();
             object.end(&mut |page| released.push(page));
-            assert_eq!(released, (7..).take(places.len()).collect::<Vec<_>>());
+            let pages = (8..).take(places.len() - 1).map(Leaf::Page);
+            assert_eq!(released, [Leaf::Swapped(3)].into_iter().chain(pages).collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn a_page_beyond_the_end_is_told() {
+        let object = Object::try_new(100, Backing::Zeroes).unwrap();
+        object.set_pages(50);
+        assert_eq!((object.pages(), object.most_pages()), (50, 100));
+        assert_eq!(object.publish(50, Leaf::Nothing, 1), Ok(Ok(false)));
+        assert_eq!(object.publish(49, Leaf::Nothing, 2), Ok(Ok(true)));
+        assert_eq!(object.next_held(50, 100), Some((50, Leaf::Page(1))));
     }
 }

@@ -1,10 +1,10 @@
-//! The state of a page in one word: busy, valid, dirty, referenced, its queue, how often it is wired, and how many own it.
+//! The state of a page in one word: busy, valid, dirty, referenced, its transfer, its queue, how often it is wired, and how many own it.
 //!
 //! What a step does to a word is a pure function ([`PageState::after`]); its table is in docs/MEMORY.md, and the tests compare it
 //! with every word. [`PageWord`] makes each step by one compare-and-swap, so a step sees the whole state and changes all
 //! of it at once.
 
-use crate::primitive::AtomicU64;
+use crate::primitive::{AtomicU64, relax};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
 /// The queue of the page daemon that a page is in.
@@ -26,11 +26,16 @@ pub enum Queue {
 pub enum PageStep {
     /// A frame without an owner becomes a page with one, busy and not valid yet.
     Claim,
-    /// The holder of a busy page has filled it: it becomes valid, and is no longer busy.
+    /// The holder of a busy page has filled it: it becomes valid, and is no longer busy. This step and the next two end a transfer, and
+    /// with it its ownership.
     Filled,
-    /// Somebody holds the page alone, to read it in or write it out.
+    /// The contents of a busy page could not be read: it is no longer busy, and will never be valid.
+    Failed,
+    /// A pager begins to read or write the contents of a busy page, and owns it meanwhile.
+    Transfer,
+    /// Somebody holds the page alone: to write it out, or to take it away.
     Busy,
-    /// The holder of a busy page lets it go.
+    /// The holder of a busy page lets it go; a transfer is over.
     Unbusy,
     /// The contents of a busy page are as in its backing store again.
     Cleaned,
@@ -62,6 +67,8 @@ const DIRTY: u64 = 1 << 2;
 const REFERENCED: u64 = 1 << 3;
 const QUEUE_SHIFT: u32 = 4;
 const QUEUE: u64 = 3 << QUEUE_SHIFT;
+const TRANSFER: u64 = 1 << 6;
+const FAILED: u64 = 1 << 7;
 const WIRED_SHIFT: u32 = 8;
 const ONE_WIRE: u64 = 1 << WIRED_SHIFT;
 const WIRED: u64 = 0xff << WIRED_SHIFT;
@@ -93,6 +100,16 @@ impl PageState {
         self.0 & REFERENCED != 0
     }
 
+    /// Whether a pager is reading or writing its contents.
+    pub const fn is_transferred(self) -> bool {
+        self.0 & TRANSFER != 0
+    }
+
+    /// Whether its contents could not be read.
+    pub const fn is_failed(self) -> bool {
+        self.0 & FAILED != 0
+    }
+
     /// Its queue.
     pub const fn queue(self) -> Queue {
         match (self.0 & QUEUE) >> QUEUE_SHIFT {
@@ -108,9 +125,29 @@ impl PageState {
         ((self.0 & WIRED) >> WIRED_SHIFT) as u8
     }
 
-    /// How many own it: places of address spaces, or an object.
+    /// How many own it: places of address spaces, or an object; and who reads or writes its contents.
     pub const fn owners(self) -> u32 {
         (self.0 >> OWNERS_SHIFT) as u32
+    }
+
+    /// Whether somebody is filling it.
+    const fn is_filled(self) -> bool {
+        self.is_busy() && !self.is_valid() && !self.is_failed()
+    }
+
+    /// Whether the holder may let a busy page go: one that nobody but a transfer owns is wired by nobody.
+    const fn may_end(self) -> bool {
+        !(self.is_transferred() && self.owners() == 1 && self.wired() > 0)
+    }
+
+    /// The word of a busy page that is let go, with these bits.
+    const fn let_go(self, bits: u64) -> u64 {
+        let word = self.0 & !(BUSY | TRANSFER) | bits;
+        match (self.is_transferred(), self.owners()) {
+            (true, 0 | 1) => 0,
+            (true, _) => word.wrapping_sub(ONE_OWNER),
+            (false, _) => word,
+        }
     }
 
     /// The state after a step, or none if this state does not allow the step.
@@ -119,9 +156,14 @@ impl PageState {
         let owned = word & OWNERS != 0;
         let (allowed, next) = match step {
             PageStep::Claim => (word == 0, ONE_OWNER | BUSY),
-            PageStep::Filled => (self.is_busy() && !self.is_valid(), word & !BUSY | VALID),
-            PageStep::Busy => (self.is_valid() && !self.is_busy(), word | BUSY),
-            PageStep::Unbusy => (self.is_busy() && self.is_valid(), word & !BUSY),
+            PageStep::Filled => (self.is_filled() && self.may_end(), self.let_go(VALID)),
+            PageStep::Failed => (self.is_filled() && self.may_end(), self.let_go(FAILED)),
+            PageStep::Transfer => (
+                self.is_busy() && !self.is_failed() && !self.is_transferred() && word & OWNERS != OWNERS,
+                (word | TRANSFER).wrapping_add(ONE_OWNER),
+            ),
+            PageStep::Busy => ((self.is_valid() || self.is_failed()) && !self.is_busy(), word | BUSY),
+            PageStep::Unbusy => (self.is_busy() && !self.is_filled() && self.may_end(), self.let_go(0)),
             PageStep::Cleaned => (self.is_busy() && self.is_valid(), word & !DIRTY),
             PageStep::Dirty => (self.is_valid(), word | DIRTY),
             PageStep::Referenced => (self.is_valid(), word | REFERENCED),
@@ -132,11 +174,13 @@ impl PageState {
             PageStep::Move(queue) => {
                 (self.is_valid() && word & WIRED == 0, word & !QUEUE | (queue as u64) << QUEUE_SHIFT)
             }
-            PageStep::Share => (self.is_valid() && word & OWNERS != OWNERS, word.wrapping_add(ONE_OWNER)),
+            // One that is being read may be shared too: a fork does not wait.
+            PageStep::Share => (owned && word & OWNERS != OWNERS, word.wrapping_add(ONE_OWNER)),
             PageStep::Release if self.owners() == 1 => (
                 // A page that is being filled may be given up by the one who fills it. A valid one that is busy is held by
-                // somebody who is not its owner.
-                word & WIRED == 0 && !(self.is_busy() && self.is_valid()),
+                // somebody who is not its owner yet: who gives it up waits until it is let go, or the holder owns it. Who
+                // transfers its contents is an owner until the end.
+                word & WIRED == 0 && !(self.is_busy() && self.is_valid()) && !self.is_transferred(),
                 0,
             ),
             PageStep::Release => (owned, word.wrapping_sub(ONE_OWNER)),
@@ -198,9 +242,28 @@ impl PageWord {
         self.state().owners() == 1
     }
 
-    /// For an owner: gives the page up. True if it was the last one, so that the frame is free.
+    /// For the holder of a busy page: lets it go, by `Filled`, `Failed` or `Unbusy`. True if a transfer was its last owner, so that the
+    /// frame is free.
+    pub(crate) fn let_go(&self, step: PageStep) -> bool {
+        match self.step(step) {
+            Ok(before) => before.is_transferred() && before.owners() == 1,
+            Err(state) => {
+                debug_assert!(false, "{step:?} by the holder of a busy page: {state:?}");
+                false
+            }
+        }
+    }
+
+    /// For an owner: gives the page up. True if it was the last one, so that the frame is free. If somebody has made the page busy,
+    /// and does not own it yet, this waits until that is so, or the page is let go: for some instructions.
     pub(crate) fn release(&self) -> bool {
-        matches!(self.step(PageStep::Release), Ok(before) if before.owners() == 1)
+        loop {
+            match self.step(PageStep::Release) {
+                Ok(before) => return before.owners() == 1,
+                Err(state) => debug_assert!(state.is_busy(), "an owner may give a page up: {state:?}"),
+            }
+            relax();
+        }
     }
 }
 
@@ -214,8 +277,22 @@ mod tests {
 
     fn steps() -> Vec<PageStep> {
         use PageStep::*;
-        let single =
-            [Claim, Filled, Busy, Unbusy, Cleaned, Dirty, Referenced, Unreferenced, Wire, Unwire, Share, Release];
+        let single = [
+            Claim,
+            Filled,
+            Failed,
+            Transfer,
+            Busy,
+            Unbusy,
+            Cleaned,
+            Dirty,
+            Referenced,
+            Unreferenced,
+            Wire,
+            Unwire,
+            Share,
+            Release,
+        ];
         single.into_iter().chain(QUEUES.map(Move)).collect()
     }
 
@@ -226,13 +303,24 @@ mod tests {
         valid: bool,
         dirty: bool,
         referenced: bool,
+        transfer: bool,
+        failed: bool,
         queue: Queue,
         wired: u8,
         owners: u32,
     }
 
-    const FREE: Plain =
-        Plain { busy: false, valid: false, dirty: false, referenced: false, queue: Queue::None, wired: 0, owners: 0 };
+    const FREE: Plain = Plain {
+        busy: false,
+        valid: false,
+        dirty: false,
+        referenced: false,
+        transfer: false,
+        failed: false,
+        queue: Queue::None,
+        wired: 0,
+        owners: 0,
+    };
 
     impl Plain {
         fn of(state: PageState) -> Self {
@@ -241,6 +329,8 @@ mod tests {
                 valid: state.is_valid(),
                 dirty: state.is_dirty(),
                 referenced: state.is_referenced(),
+                transfer: state.is_transferred(),
+                failed: state.is_failed(),
                 queue: state.queue(),
                 wired: state.wired(),
                 owners: state.owners(),
@@ -254,19 +344,37 @@ mod tests {
                     | flag(self.valid, VALID)
                     | flag(self.dirty, DIRTY)
                     | flag(self.referenced, REFERENCED)
+                    | flag(self.transfer, TRANSFER)
+                    | flag(self.failed, FAILED)
                     | (self.queue as u64) << QUEUE_SHIFT
                     | u64::from(self.wired) << WIRED_SHIFT
                     | u64::from(self.owners) << OWNERS_SHIFT,
             )
         }
 
+        fn is_filled(self) -> bool {
+            self.busy && !self.valid && !self.failed
+        }
+
+        fn let_go(self) -> Self {
+            let owners = self.owners - u32::from(self.transfer);
+            Self { busy: false, transfer: false, owners, ..self }
+        }
+
         fn after(self, step: PageStep) -> Option<Self> {
             use PageStep::*;
             let next = match step {
                 Claim if self == FREE => Self { busy: true, owners: 1, ..FREE },
-                Filled if self.busy && !self.valid => Self { busy: false, valid: true, ..self },
-                Busy if self.valid && !self.busy => Self { busy: true, ..self },
-                Unbusy if self.valid && self.busy => Self { busy: false, ..self },
+                Filled | Failed | Unbusy if self.transfer && self.owners == 1 && self.wired > 0 => return None,
+                Filled | Failed if self.is_filled() && self.transfer && self.owners <= 1 => FREE,
+                Unbusy if self.busy && !self.is_filled() && self.transfer && self.owners <= 1 => FREE,
+                Filled if self.is_filled() => Self { valid: true, ..self.let_go() },
+                Failed if self.is_filled() => Self { failed: true, ..self.let_go() },
+                Unbusy if self.busy && !self.is_filled() => self.let_go(),
+                Transfer if self.busy && !self.failed && !self.transfer => {
+                    Self { transfer: true, owners: self.owners.checked_add(1)?, ..self }
+                }
+                Busy if (self.valid || self.failed) && !self.busy => Self { busy: true, ..self },
                 Cleaned if self.valid && self.busy => Self { dirty: false, ..self },
                 Dirty if self.valid => Self { dirty: true, ..self },
                 Referenced if self.valid => Self { referenced: true, ..self },
@@ -274,9 +382,9 @@ mod tests {
                 Wire if self.valid => Self { wired: self.wired.checked_add(1)?, queue: Queue::None, ..self },
                 Unwire => Self { wired: self.wired.checked_sub(1)?, ..self },
                 Move(queue) if self.valid && self.wired == 0 => Self { queue, ..self },
-                Share if self.valid => Self { owners: self.owners.checked_add(1)?, ..self },
+                Share if self.owners > 0 => Self { owners: self.owners.checked_add(1)?, ..self },
                 Release if self.owners > 1 => Self { owners: self.owners - 1, ..self },
-                Release if self.owners == 1 && self.wired == 0 && !(self.busy && self.valid) => FREE,
+                Release if self.owners == 1 && self.wired == 0 && !(self.busy && self.valid) && !self.transfer => FREE,
                 _ => return None,
             };
             Some(next)
@@ -289,7 +397,7 @@ mod tests {
     }
 
     fn all() -> impl Iterator<Item = Plain> {
-        (0..16_u8).flat_map(|flags| {
+        (0..64_u8).flat_map(|flags| {
             let flag = move |bit: u8| flags >> bit & 1 != 0;
             QUEUES.into_iter().flat_map(move |queue| {
                 wires().flat_map(move |wired| {
@@ -298,6 +406,8 @@ mod tests {
                         valid: flag(1),
                         dirty: flag(2),
                         referenced: flag(3),
+                        transfer: flag(4),
+                        failed: flag(5),
                         queue,
                         wired,
                         owners,
@@ -342,13 +452,19 @@ mod tests {
         }
         for page in reached.iter().map(|word| Plain::of(PageState(*word))) {
             assert_eq!(page.owners == 0, page == FREE, "{page:?}: a frame without an owner has no state");
-            assert!(page == FREE || page.valid || page.busy, "{page:?}: without contents, so somebody fills it");
+            assert!(
+                page == FREE || page.valid || page.busy || page.failed,
+                "{page:?}: somebody fills it, or could not"
+            );
+            assert!(!page.failed || !(page.valid || page.transfer), "{page:?}: failed for good");
+            assert!(!page.transfer || page.busy, "{page:?}: its contents are transferred by who holds it");
             assert!(page.valid || !(page.dirty || page.referenced), "{page:?}: without contents");
             assert!(page.wired == 0 || page.queue == Queue::None, "{page:?}: wired and in a queue");
-            assert!(page.valid || page.owners <= 1, "{page:?}: shared before it was filled");
+            // The transfer's own.
+            assert!(!page.transfer || page.owners > 0, "{page:?}: transferred for nobody");
         }
-        // Free, being filled; and valid: busy, dirty, referenced or not, in one of four queues or wired one to three times,
-        // with one to three owners.
-        assert_eq!(reached.len(), 2 + 8 * (4 + 3) * 3);
+        // Free; being filled, being read, failed, failed and busy, each with one to three owners; and valid: idle, busy or transferred, dirty or not,
+        // referenced or not, in one of four queues or wired one to three times, with one to three owners.
+        assert_eq!(reached.len(), 1 + 4 * 3 + 3 * 4 * (4 + 3) * 3);
     }
 }

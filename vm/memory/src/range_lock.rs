@@ -6,7 +6,7 @@ use crate::error::NoMemory;
 use crate::machine::{FrameSource, Machine};
 use crate::memory::Cpu;
 use crate::primitive::relax;
-use crate::space::Space;
+use crate::space::SpaceBody;
 use crate::tree::slot::Slot;
 use crate::tree::{LockStep, Tree};
 
@@ -19,7 +19,7 @@ pub(crate) struct RangeLock<'a> {
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// Locks a range of a space that is active here. The caller holds no other lock and no guard of `pin`. Fails if there is no
     /// memory for a node.
-    pub(crate) fn lock<'a>(&self, space: &'a Space<'m, M>, range: PageRange) -> Result<RangeLock<'a>, NoMemory> {
+    pub(crate) fn lock<'a>(&self, space: &'a SpaceBody<'m, M>, range: PageRange) -> Result<RangeLock<'a>, NoMemory> {
         let mut next = range.begin();
         while next < range.end() {
             let pinned = self.pin();

@@ -171,6 +171,26 @@ impl Tree {
         }
     }
 
+    /// Locks the slot that covers a page, at whatever level. None if another CPU has it.
+    ///
+    /// # Safety
+    /// As for [`look`](Self::look), until it returns.
+    pub(crate) unsafe fn try_lock_covering(&self, page: u64) -> Option<&Slot> {
+        let (mut node, mut level) = (&self.root, LEVELS - 1);
+        loop {
+            let slot = Self::slot(node, page, level);
+            let word = slot.load();
+            match word.view() {
+                View::Node(child) => {
+                    // SAFETY: as in `look`.
+                    (node, level) = (unsafe { &*child }, level - 1);
+                }
+                View::Stray => return None,
+                View::Hole | View::Mapped(_) => return (!word.is_locked() && slot.try_lock(word)).then_some(slot),
+            }
+        }
+    }
+
     /// Divides a slot above the leaves, which the caller has locked, into a node of slots that say the same and are not
     /// locked.
     fn split(slot: &Slot) -> Result<&Node, NoMemory> {

@@ -1,19 +1,24 @@
-//! Random programs of several spaces, CPUs and objects, under memory pressure, beside a plain model of POSIX memory: each byte that
-//! is read is the same, and at the end all frames are back. A failing program is printed with its seed, and shrunk.
+//! Random programs of several spaces, CPUs and objects, under memory pressure, with a page daemon and a swap area, beside a plain model of
+//! POSIX memory: each byte that is read is the same, and at the end all frames are back. A failing program is printed with its seed, and shrunk.
 //!
 //! `FAULTLINE_SEED=N cargo test -p faultline-memory --test programs` runs that program alone; `FAULTLINE_PROGRAMS=N` so many.
 
 mod host;
 mod posix;
+mod store;
 
 use faultline_memory::hosted::Hosted;
-use faultline_memory::{Anonymous, Event, FaultError, Memory, PageRange, Rights, Space, SpaceError, VirtualPage};
-use host::{HostCpu, access, on_machine};
+use faultline_memory::{
+    Event, FaultError, Hand, Memory, MemoryObject, PageRange, Rights, Space, SpaceError, VirtualPage,
+};
+use host::{HostCpu, access};
 use posix::{BYTES, Objects};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use store::{Store, on_swapping_machine};
 
 const CPUS: usize = 3;
 /// Fewer than programs want.
@@ -52,6 +57,22 @@ enum Kind {
     Activate,
     Deactivate,
     NewObject,
+    /// Of a file.
+    NewPagedObject,
+    MapPrivate,
+    Truncate,
+    WriteBack,
+    Sweep,
+}
+
+impl Kind {
+    fn is_of_space(self) -> bool {
+        use Kind::*;
+        matches!(
+            self,
+            Access | Map | MapObject | MapPrivate | Unmap | Protect | DontNeed | Fork | Activate | Deactivate
+        )
+    }
 }
 
 fn operation(random: &mut SmallRng) -> Operation {
@@ -59,15 +80,20 @@ fn operation(random: &mut SmallRng) -> Operation {
     let kind = match random.random_range(0..100) {
         0..62 => Access,
         62..70 => Map,
-        70..75 => MapObject,
+        70..73 => MapObject,
+        73..75 => MapPrivate,
         75..80 => Unmap,
         80..85 => Protect,
         85..88 => DontNeed,
         88..90 => Fork,
         90..92 => Exit,
-        92..96 => Activate,
-        96..98 => Deactivate,
-        _ => NewObject,
+        92..94 => Activate,
+        94 => Deactivate,
+        95 => NewObject,
+        96 => NewPagedObject,
+        97 => Truncate,
+        98 => WriteBack,
+        _ => Sweep,
     };
     // Around the borders of leaves, of the nodes above them, and of page tables; in an empty part of the space too.
     let near = [0, 64, 512, 4096, 1 << 18, 1 << 27][random.random_range(0..6)] as u64;
@@ -103,11 +129,30 @@ struct Run<'r, 'm, 'f> {
     cpus: &'r [HostCpu<'m, 'f>],
     memory: &'m Memory<Hosted>,
     pairs: Vec<Pair<'m>>,
-    objects: Vec<Option<Anonymous<'m, Hosted>>>,
+    objects: Vec<Option<Named<'m>>>,
     contents: Objects,
+    hand: Hand,
 }
 
-impl<'m> Run<'_, 'm, '_> {
+/// An object, and its file.
+struct Named<'m> {
+    ours: MemoryObject<'m, Hosted>,
+    file: Option<Arc<Store>>,
+}
+
+/// What files hold at first.
+fn pattern(index: u64) -> u8 {
+    (index * 7 + 3) as u8
+}
+
+impl<'r, 'm, 'f> Run<'r, 'm, 'f> {
+    fn new(cpus: &'r [HostCpu<'m, 'f>]) -> Self {
+        let first = Pair { ours: cpus[0].new_space().unwrap(), model: Default::default(), active: BTreeSet::new() };
+        let hand = Hand::new(0..cpus[0].frames().index_count());
+        let (memory, contents) = (cpus[0].memory(), Objects::default());
+        Self { cpus, memory, pairs: vec![first], objects: Vec::new(), contents, hand }
+    }
+
     fn step(&mut self, operation: &Operation) {
         let Operation { kind, cpu, first, pages, number, rights, .. } = *operation;
         let which = operation.space % self.pairs.len();
@@ -116,20 +161,26 @@ impl<'m> Run<'_, 'm, '_> {
         let model_range = first..first + pages;
         let spaces = self.pairs.len();
         let pair = &mut self.pairs[which];
-        if !matches!(kind, Kind::NewObject | Kind::Exit) && pair.active.insert(cpu) {
+        if kind.is_of_space() && pair.active.insert(cpu) {
             handle.activate(&pair.ours).unwrap();
         }
-        let sent = self.memory.counters().of(Event::ShootDown);
+        let memory = self.memory;
+        let counted = |event| memory.counters().of(event);
+        let (sent, scanned) = (counted(Event::ShootDown), counted(Event::Scanned));
         let is_alone = pair.active.len() == 1;
         match kind {
             Kind::Access => {
                 for index in 0..pages.min(12) {
                     let (page, byte) = (first + index, (number + index as usize) % BYTES);
                     let write = (number % 2 == 0).then_some((number / 2 + index as usize) as u8);
-                    let found = access(handle, self.memory, &pair.ours, page, byte, write);
+                    let mut found = access(handle, self.memory, &pair.ours, page, byte, write);
                     if found == Err(FaultError::NoMemory) {
                         assert!(handle.frames().free() <= STRANDED, "a lack of memory while frames are free");
-                        break;
+                        if number % 3 == 0 {
+                            break;
+                        }
+                        assert!(handle.sweep(&mut self.hand, 20).reclaimed >= 20, "all pages can go");
+                        found = access(handle, self.memory, &pair.ours, page, byte, write);
                     }
                     let expected = pair.model.access(&mut self.contents, page, byte, write);
                     assert_eq!(found, expected, "page {page:#x} byte {byte} of space {which}");
@@ -139,11 +190,17 @@ impl<'m> Run<'_, 'm, '_> {
                 handle.map(&pair.ours, range, rights).unwrap();
                 pair.model.map(model_range, rights);
             }
-            Kind::MapObject => {
+            Kind::MapObject | Kind::MapPrivate => {
                 let place = number % self.objects.len().max(1);
                 let Some(Some(object)) = self.objects.get(place) else { return };
                 let from = (number as u64).wrapping_mul(7) % OBJECT_PAGES;
-                match handle.map_object(&pair.ours, range, rights, object, from) {
+                let is_private = matches!(kind, Kind::MapPrivate);
+                let mapped = match is_private {
+                    true => handle.map_private(&pair.ours, range, rights, &object.ours, from),
+                    false => handle.map_object(&pair.ours, range, rights, &object.ours, from),
+                };
+                match mapped {
+                    Ok(()) if is_private => pair.model.map_private(model_range, rights, place, from),
                     Ok(()) => pair.model.map_object(model_range, rights, place, from),
                     Err(error) => {
                         assert_eq!((error, from + pages > OBJECT_PAGES), (SpaceError::BeyondObject, true));
@@ -176,18 +233,48 @@ impl<'m> Run<'_, 'm, '_> {
                 handle.deactivate(&pair.ours);
                 pair.active.remove(&cpu);
             }
-            Kind::NewObject if self.objects.iter().flatten().count() < 4 => {
-                self.objects.push(Some(handle.new_object(OBJECT_PAGES).unwrap()));
+            Kind::NewObject | Kind::NewPagedObject if self.objects.iter().flatten().count() < 4 => {
+                let is_paged = matches!(kind, Kind::NewPagedObject);
+                let pattern: fn(u64) -> u8 = if is_paged { pattern } else { |_| 0 };
+                let file = is_paged.then(|| Arc::new(Store::new(self.memory.machine().bytes().clone(), pattern)));
+                let ours = match &file {
+                    Some(file) => handle.new_paged_object(OBJECT_PAGES, file.clone()),
+                    None => handle.new_object(OBJECT_PAGES),
+                };
+                self.contents.add(OBJECT_PAGES, pattern);
+                self.objects.push(Some(Named { ours: ours.unwrap(), file }));
             }
-            Kind::NewObject => {
+            Kind::NewObject | Kind::NewPagedObject => {
                 let place = number % self.objects.len();
                 if let Some(object) = self.objects[place].take() {
-                    handle.drop_object(object);
+                    handle.drop_object(object.ours);
                 }
             }
+            Kind::Truncate => {
+                let place = number % self.objects.len().max(1);
+                let Some(Some(object)) = self.objects.get(place) else { return };
+                let length = if number % 3 == 0 { OBJECT_PAGES } else { number as u64 / 3 % OBJECT_PAGES };
+                assert_eq!(handle.truncate(&object.ours, OBJECT_PAGES + 1), Err(SpaceError::BeyondObject));
+                handle.truncate(&object.ours, length).unwrap();
+                object.file.iter().for_each(|file| file.truncate(length));
+                self.contents.truncate(place, length);
+            }
+            Kind::WriteBack => {
+                let place = number % self.objects.len().max(1);
+                let Some(Some(object)) = self.objects.get(place) else { return };
+                let from = number as u64 % OBJECT_PAGES;
+                handle.write_back(&object.ours, from, pages).unwrap();
+                let Some(file) = &object.file else { return };
+                for index in from..from + pages {
+                    let expected = self.contents.page(place, index);
+                    assert!(expected.is_none_or(|page| file.page(index) == page), "page {index} of the file");
+                }
+            }
+            Kind::Sweep => drop(handle.sweep(&mut self.hand, number as u64 % 60)),
         }
-        if is_alone && !matches!(kind, Kind::Exit) {
-            assert_eq!(self.memory.counters().of(Event::ShootDown), sent, "a shoot-down that was not due: {kind:?}");
+        // The page daemon asks the CPUs of all spaces.
+        if is_alone && kind.is_of_space() && counted(Event::Scanned) == scanned {
+            assert_eq!(counted(Event::ShootDown), sent, "a shoot-down that was not due: {kind:?}");
         }
     }
 
@@ -215,10 +302,11 @@ impl<'m> Run<'_, 'm, '_> {
             pair.active.insert(0);
             for page in pair.model.mapped().collect::<Vec<_>>() {
                 for byte in 0..BYTES {
-                    let found = access(handle, self.memory, &pair.ours, page, byte, None);
+                    let mut found = access(handle, self.memory, &pair.ours, page, byte, None);
                     if found == Err(FaultError::NoMemory) {
                         assert!(handle.frames().free() <= STRANDED);
-                        break;
+                        assert!(handle.sweep(&mut self.hand, 20).reclaimed >= 20, "all pages can go");
+                        found = access(handle, self.memory, &pair.ours, page, byte, None);
                     }
                     let expected = pair.model.access(&mut self.contents, page, byte, None);
                     assert_eq!(found, expected, "page {page:#x} byte {byte} at the end");
@@ -233,15 +321,13 @@ impl<'m> Run<'_, 'm, '_> {
         while let Some(pair) = self.pairs.pop() {
             self.end(pair, handle);
         }
-        self.objects.drain(..).flatten().for_each(|object| handle.drop_object(object));
+        self.objects.drain(..).flatten().for_each(|object| handle.drop_object(object.ours));
     }
 }
 
 fn run(operations: &[Operation]) {
-    on_machine(CPUS as u32, FRAMES, BYTES, |cpus| {
-        let memory = cpus[0].memory();
-        let first = Pair { ours: cpus[0].new_space().unwrap(), model: Default::default(), active: BTreeSet::new() };
-        let mut run = Run { cpus, memory, pairs: vec![first], objects: Vec::new(), contents: Objects::default() };
+    on_swapping_machine(CPUS as u32, FRAMES, BYTES, |cpus| {
+        let mut run = Run::new(cpus);
         operations.iter().for_each(|operation| run.step(operation));
         run.finish();
     });
@@ -302,17 +388,17 @@ fn programs_agree_with_the_model_byte_by_byte() {
 fn programs_reach_all_paths() {
     let mut reached = BTreeSet::new();
     for seed in 1..if cfg!(miri) { 2 } else { 30 } {
-        on_machine(CPUS as u32, FRAMES, BYTES, |cpus| {
-            let memory = cpus[0].memory();
-            let first = Pair { ours: cpus[0].new_space().unwrap(), model: Default::default(), active: BTreeSet::new() };
-            let mut run = Run { cpus, memory, pairs: vec![first], objects: Vec::new(), contents: Objects::default() };
+        on_swapping_machine(CPUS as u32, FRAMES, BYTES, |cpus| {
+            let mut run = Run::new(cpus);
+            let memory = run.memory;
             program(seed).iter().for_each(|operation| run.step(operation));
             run.finish();
             let counters = memory.counters();
             reached.extend(Event::ALL.iter().filter(|event| counters.of(**event) > 0).map(|event| event.words()));
         });
     }
-    // One thread drives all CPUs, so none waits for another.
+    // One thread drives all CPUs, so none waits for another. Pagers that are late or fail: `pressure`.
     let missed: Vec<_> = Event::ALL.iter().filter(|event| !reached.contains(event.words())).collect();
-    assert!(cfg!(miri) || missed == [&Event::Wait], "{missed:?}");
+    let others = [Event::FailedPageIn, Event::FailedPageOut, Event::PageWait, Event::Wait];
+    assert!(cfg!(miri) || missed == others.iter().collect::<Vec<_>>(), "{missed:?}");
 }

@@ -6,12 +6,12 @@
 use crate::team::Team;
 use faultline_frames::{FixedCpu, Frames};
 use faultline_memory::hosted::Hosted;
-use faultline_memory::{Anonymous, Counters, Cpu, Event, PageRange, Rights, Space, VirtualPage};
+use faultline_memory::{MemoryObject, Counters, Cpu, Event, PageRange, Rights, Space, VirtualPage};
 use std::error::Error;
 
 pub(super) type HostCpu<'m, 'f> = Cpu<'m, Hosted, Frames<'f, FixedCpu>>;
 pub(super) type HostSpace<'m> = Space<'m, Hosted>;
-pub(super) type HostObject<'m> = Anonymous<'m, Hosted>;
+pub(super) type HostObject<'m> = MemoryObject<'m, Hosted>;
 
 /// What a call was refused with.
 pub(super) type Refused = Box<dyn Error + Send + Sync>;

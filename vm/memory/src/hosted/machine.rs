@@ -1,7 +1,6 @@
 //! Hosted CPUs and their memory.
 
 use super::page_table::PageTable;
-use super::spin::{Held, Spin};
 use super::tlb::{Entry, Tlb};
 use crate::address::{Rights, VirtualPage};
 use crate::allocation::try_slice;
@@ -9,7 +8,9 @@ use crate::cpu_set::CpuSet;
 use crate::error::NoMemory;
 use crate::machine::{Flush, Machine};
 use crate::space::Space;
+use crate::spin::{Held, Spin};
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use faultline_numbers::{CpuNumber, FrameNumber};
 
@@ -20,14 +21,42 @@ use faultline_numbers::{CpuNumber, FrameNumber};
 struct HostedCpu(Spin<Tlb>);
 
 /// A machine whose CPUs are threads' handles and whose frames are bytes.
-///
-/// Contents are read and written by relaxed bytes: a program that races with itself sees some order of them, as on a machine.
 #[derive(Debug)]
 pub struct Hosted {
     cpus: Box<[HostedCpu]>,
+    bytes: FrameBytes,
+}
+
+/// The contents of a hosted machine's frames. Clones are of the same contents, for pagers.
+///
+/// They are read and written by relaxed bytes: a program that races with itself sees some order of them, as on a machine.
+#[derive(Debug, Clone)]
+pub struct FrameBytes {
     first: FrameNumber,
     frame_bytes: usize,
-    bytes: Box<[AtomicU8]>,
+    bytes: Arc<[AtomicU8]>,
+}
+
+impl FrameBytes {
+    fn frame(&self, frame: FrameNumber) -> &[AtomicU8] {
+        let begin = (frame.0 - self.first.0) as usize * self.frame_bytes;
+        &self.bytes[begin..begin + self.frame_bytes]
+    }
+
+    /// Bytes of a frame.
+    pub fn frame_bytes(&self) -> usize {
+        self.frame_bytes
+    }
+
+    /// Reads a frame, of which `to` takes as much as it can.
+    pub fn read(&self, frame: FrameNumber, to: &mut [u8]) {
+        to.iter_mut().zip(self.frame(frame)).for_each(|(to, from)| *to = from.load(Relaxed));
+    }
+
+    /// Writes the beginning of a frame.
+    pub fn write(&self, frame: FrameNumber, from: &[u8]) {
+        from.iter().zip(self.frame(frame)).for_each(|(from, to)| to.store(*from, Relaxed));
+    }
 }
 
 /// How an access ended.
@@ -44,11 +73,18 @@ impl Hosted {
     pub fn new(cpus: u32, first: FrameNumber, frames: u64, frame_bytes: usize) -> Result<Self, NoMemory> {
         Ok(Self {
             cpus: try_slice(cpus as usize, || HostedCpu(Spin::new(Tlb::new())))?,
-            first,
-            frame_bytes,
-            // What a machine's memory holds when it is started is not known.
-            bytes: try_slice(frames as usize * frame_bytes, || AtomicU8::new(0xa5))?,
+            bytes: FrameBytes {
+                first,
+                frame_bytes,
+                // What a machine's memory holds when it is started is not known.
+                bytes: try_slice(frames as usize * frame_bytes, || AtomicU8::new(0xa5))?.into(),
+            },
         })
+    }
+
+    /// The contents of its frames.
+    pub fn bytes(&self) -> &FrameBytes {
+        &self.bytes
     }
 
     fn cpu(&self, cpu: CpuNumber) -> Held<'_, Tlb> {
@@ -56,8 +92,7 @@ impl Hosted {
     }
 
     fn frame(&self, frame: FrameNumber) -> &[AtomicU8] {
-        let begin = (frame.0 - self.first.0) as usize * self.frame_bytes;
-        &self.bytes[begin..begin + self.frame_bytes]
+        self.bytes.frame(frame)
     }
 
     /// Whether a TLB translates a page to a frame. The caller has no guard of `pin`.

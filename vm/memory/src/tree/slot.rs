@@ -3,7 +3,7 @@
 //! | state | what it says | who changes it |
 //! |---|---|---|
 //! | hole | nothing is mapped | who has the lock |
-//! | mapped | rights, kind; in a leaf also the private page, and whether page tables may have an entry | who has the lock |
+//! | mapped | rights, kind; in a leaf also the private page, or where in the swap area it is, and whether TLBs may have a translation | who has the lock |
 //! | node | the range is divided: look there | who has the locks of all slots below |
 //! | stray | the node was taken out of its tree: begin at the root again | nobody |
 //!
@@ -11,7 +11,7 @@
 
 use crate::address::Rights;
 use crate::counted::Inner;
-use crate::object::Mapping;
+use crate::object::mapping::Mapping;
 use crate::primitive::AtomicPtr;
 use crate::tree::Node;
 use core::ptr;
@@ -30,25 +30,45 @@ const RIGHTS_SHIFT: u32 = 3;
 const ENTERED: usize = 1 << 6;
 const HAS_PAGE: usize = 1 << 7;
 const SHARED: usize = 1 << 8;
-const PAGE_SHIFT: u32 = 32;
+const IS_SWAPPED: usize = 1 << 9;
+const COPIES: usize = 1 << 10;
+const NUMBER_SHIFT: u32 = 32;
+
+/// The private contents of a page. Only in leaves is there any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// None: zeroes, or the object's page.
+    Nothing,
+    /// A page, by its frame's index.
+    Page(u32),
+    /// A slot of the swap area.
+    Swapped(u32),
+}
 
 /// What a mapped slot says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mapped {
     /// What the mapping allows.
     pub(crate) rights: Rights,
-    /// Whether page tables may have an entry for the page. Only in leaves.
+    /// Whether page tables may have an entry for the page, or TLBs a translation that was just taken away. Only in leaves.
     pub(crate) entered: bool,
     /// Whether a fork has shared the private page, so that others may own it.
     pub(crate) shared: bool,
-    /// The frame's index of a private page. Only in leaves.
-    pub(crate) page: Option<u32>,
+    /// Whether writes to pages of the mapping's object go to private copies.
+    pub(crate) copies: bool,
+    /// The private contents.
+    pub(crate) content: Content,
 }
 
 impl Mapped {
     /// With rights, and nothing there yet.
     pub(crate) fn untouched(rights: Rights) -> Self {
-        Self { rights, entered: false, shared: false, page: None }
+        Self { rights, entered: false, shared: false, copies: false, content: Content::Nothing }
+    }
+
+    /// The same without contents and translation.
+    pub(crate) fn emptied(self) -> Self {
+        Self { entered: false, shared: false, content: Content::Nothing, ..self }
     }
 }
 
@@ -75,7 +95,12 @@ impl SlotWord {
                 rights: Rights::from_bits((bits >> RIGHTS_SHIFT) as u8),
                 entered: bits & ENTERED != 0,
                 shared: bits & SHARED != 0,
-                page: (bits & HAS_PAGE != 0).then_some((bits >> PAGE_SHIFT) as u32),
+                copies: bits & COPIES != 0,
+                content: match bits & (HAS_PAGE | IS_SWAPPED) {
+                    HAS_PAGE => Content::Page((bits >> NUMBER_SHIFT) as u32),
+                    IS_SWAPPED => Content::Swapped((bits >> NUMBER_SHIFT) as u32),
+                    _ => Content::Nothing,
+                },
             }),
             _ => View::Stray,
         }
@@ -96,8 +121,12 @@ impl SlotWord {
                     | usize::from(mapped.rights.bits()) << RIGHTS_SHIFT
                     | flag(mapped.entered, ENTERED)
                     | flag(mapped.shared, SHARED)
-                    | flag(mapped.page.is_some(), HAS_PAGE)
-                    | (mapped.page.unwrap_or(0) as usize) << PAGE_SHIFT
+                    | flag(mapped.copies, COPIES)
+                    | match mapped.content {
+                        Content::Nothing => 0,
+                        Content::Page(page) => HAS_PAGE | (page as usize) << NUMBER_SHIFT,
+                        Content::Swapped(place) => IS_SWAPPED | (place as usize) << NUMBER_SHIFT,
+                    }
             }
         };
         Self(ptr::without_provenance_mut(bits))
@@ -168,9 +197,13 @@ mod tests {
     #[test]
     fn a_word_says_what_was_put_into_it() {
         for bits in 0..8 {
-            for page in [None, Some(0), Some(7), Some(u32::MAX)] {
-                for (entered, shared) in [(false, false), (true, false), (false, true), (true, true)] {
-                    let view = View::Mapped(Mapped { rights: Rights::from_bits(bits), entered, shared, page });
+            use Content::{Nothing, Page, Swapped};
+            for content in [Nothing, Page(0), Page(7), Page(u32::MAX), Swapped(0), Swapped(u32::MAX)] {
+                for flags in 0..8 {
+                    let flag = |bit: u8| flags >> bit & 1 != 0;
+                    let (entered, shared, copies) = (flag(0), flag(1), flag(2));
+                    let rights = Rights::from_bits(bits);
+                    let view = View::Mapped(Mapped { rights, entered, shared, copies, content });
                     let slot = Slot::new();
                     let seen = slot.load();
                     assert!(slot.try_lock(seen) && !slot.try_lock(seen), "the second finds it locked");

@@ -1,16 +1,27 @@
 //! A hosted machine with frames of `faultline-frames`, and programs' accesses to it.
 
 use faultline_frames::{Config, DomainId, FixedCpu, Frames, MemoryArea, Policy};
-use faultline_memory::hosted::{Hosted, Outcome};
-use faultline_memory::{Cpu, CpuNumber, FaultError, FrameNumber, Memory, Rights, Space, VirtualPage};
+use faultline_memory::hosted::{FrameBytes, Hosted, Outcome};
+use faultline_memory::{Cpu, CpuNumber, FaultError, FrameNumber, Memory, Pager, Rights, Space, VirtualPage};
 use std::mem::MaybeUninit;
+use std::sync::Arc;
+
+/// Pages of the swap area.
+pub const SWAP_PAGES: u32 = 1 << 15;
 
 pub type HostCpu<'m, 'f> = Cpu<'m, Hosted, Frames<'f, FixedCpu>>;
 
 const FIRST: FrameNumber = FrameNumber(0x200);
 
-/// Runs `run` with the CPUs of a machine, and checks at the end that all frames are back and no page has a state.
-pub fn on_machine<R>(cpus: u32, frames: u64, frame_bytes: usize, run: impl FnOnce(&[HostCpu<'_, '_>]) -> R) -> R {
+/// Runs `run` with the CPUs of a machine, and the pager of its swap area. Checks at the end that all frames and all slots of the swap area are
+/// back, and no page has a state.
+pub fn on_machine<R, P: Pager + 'static>(
+    cpus: u32,
+    frames: u64,
+    frame_bytes: usize,
+    swap: impl FnOnce(FrameBytes) -> Arc<P>,
+    run: impl FnOnce(Vec<HostCpu<'_, '_>>, &P) -> R,
+) -> R {
     let area = [MemoryArea { first: FIRST, frames, domain: DomainId(0) }];
     let domains = vec![DomainId(0); cpus as usize];
     let config = Config::new(&area, &domains).with_policy(Policy::default().with_stock_most(1));
@@ -19,12 +30,14 @@ pub fn on_machine<R>(cpus: u32, frames: u64, frame_bytes: usize, run: impl FnOnc
     let fixed = |number| unsafe { FixedCpu::new(CpuNumber(number)) };
     let allocator = Frames::new(&config, &mut metadata, ()).unwrap();
     let machine = Hosted::new(cpus, FIRST, frames, frame_bytes).unwrap();
-    let memory = Memory::new(machine, cpus, allocator.index_count()).unwrap();
+    let swap = swap(machine.bytes().clone());
+    let memory =
+        Memory::new(machine, cpus, allocator.index_count()).unwrap().with_swap(swap.clone(), SWAP_PAGES).unwrap();
     // SAFETY: 1. Each number has one handle. 2. All frames come from one allocator, and the machine has as many.
     let handle = |number| unsafe { memory.cpu(CpuNumber(number), allocator.on(fixed(number))) }.unwrap();
     let handles: Vec<_> = (0..cpus).map(handle).collect();
-    let result = run(&handles);
-    assert_eq!(allocator.free(), frames, "all frames are back");
+    let result = run(handles, &swap);
+    assert_eq!((allocator.free(), memory.swapped()), (frames, 0), "all frames and slots of the swap area are back");
     for index in 0..allocator.index_count() {
         assert_eq!(memory.page_word(index).unwrap().state(), faultline_memory::PageState::FREE);
     }

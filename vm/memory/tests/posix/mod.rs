@@ -16,7 +16,16 @@ pub type Contents = Option<Rc<[u8; BYTES]>>;
 #[derive(Debug, Clone)]
 enum Kind {
     Private(Contents),
-    Object { object: usize, index: u64 },
+    Object {
+        object: usize,
+        index: u64,
+    },
+    /// A private copy is made by the first write.
+    Copied {
+        object: usize,
+        index: u64,
+        copy: Contents,
+    },
 }
 
 #[derive(Debug, Clone)]
@@ -31,10 +40,39 @@ pub struct Space {
     pages: BTreeMap<u64, Page>,
 }
 
-/// The contents of all objects, by number and page.
+/// An object: its length, and what pages hold that were not written.
+#[derive(Debug)]
+struct Object {
+    pages: u64,
+    pattern: fn(u64) -> u8,
+    /// From this page on they hold zeroes.
+    kept: u64,
+}
+
+/// All objects, and what was written to them, by number and page.
 #[derive(Debug, Default)]
 pub struct Objects {
-    pages: BTreeMap<(usize, u64), Rc<[u8; BYTES]>>,
+    objects: Vec<Object>,
+    written: BTreeMap<(usize, u64), Rc<[u8; BYTES]>>,
+}
+
+impl Objects {
+    pub fn add(&mut self, pages: u64, pattern: fn(u64) -> u8) {
+        self.objects.push(Object { pages, pattern, kept: u64::MAX });
+    }
+
+    pub fn truncate(&mut self, object: usize, pages: u64) {
+        self.written.retain(|(of, index), _| *of != object || *index < pages);
+        let object = &mut self.objects[object];
+        (object.pages, object.kept) = (pages, object.kept.min(pages));
+    }
+
+    /// What a page holds. None beyond the end.
+    pub fn page(&self, object: usize, index: u64) -> Option<[u8; BYTES]> {
+        let of = &self.objects[object];
+        let byte = if index < of.kept { (of.pattern)(index) } else { 0 };
+        (index < of.pages).then(|| self.written.get(&(object, index)).map_or([byte; BYTES], |page| **page))
+    }
 }
 
 impl Space {
@@ -48,9 +86,13 @@ impl Space {
     }
 
     pub fn map_object(&mut self, range: Range<u64>, rights: Rights, object: usize, first: u64) {
-        let indices = first..;
         let page = |(page, index)| (page, Page { rights, kind: Kind::Object { object, index } });
-        self.pages.extend(range.zip(indices).map(page));
+        self.pages.extend(range.zip(first..).map(page));
+    }
+
+    pub fn map_private(&mut self, range: Range<u64>, rights: Rights, object: usize, first: u64) {
+        let page = |(page, index)| (page, Page { rights, kind: Kind::Copied { object, index, copy: None } });
+        self.pages.extend(range.zip(first..).map(page));
     }
 
     pub fn unmap(&mut self, range: Range<u64>) {
@@ -68,7 +110,7 @@ impl Space {
 
     pub fn dont_need(&mut self, range: Range<u64>) {
         for (_, page) in self.pages.range_mut(range) {
-            if let Kind::Private(contents) = &mut page.kind {
+            if let Kind::Private(contents) | Kind::Copied { copy: contents, .. } = &mut page.kind {
                 *contents = None;
             }
         }
@@ -87,17 +129,19 @@ impl Space {
         if !page.rights.allows(access) {
             return Err(FaultError::NotAllowed);
         }
-        let contents = match &mut page.kind {
-            Kind::Private(contents) => contents.as_deref(),
-            Kind::Object { object, index } => objects.pages.get(&(*object, *index)).map(Rc::as_ref),
+        let of_object = |object: usize, index| objects.page(object, index).ok_or(FaultError::BeyondObject);
+        let contents = match &page.kind {
+            Kind::Private(contents) => contents.as_deref().copied().unwrap_or([0; BYTES]),
+            Kind::Copied { copy: Some(copy), .. } => **copy,
+            Kind::Object { object, index } | Kind::Copied { object, index, copy: None } => of_object(*object, *index)?,
         };
-        let before = contents.map_or(0, |contents| contents[byte]);
+        let before = contents[byte];
         if let Some(value) = write {
-            let mut changed = *contents.unwrap_or(&[0; BYTES]);
+            let mut changed = contents;
             changed[byte] = value;
             match &mut page.kind {
-                Kind::Private(contents) => *contents = Some(Rc::new(changed)),
-                Kind::Object { object, index } => drop(objects.pages.insert((*object, *index), Rc::new(changed))),
+                Kind::Private(contents) | Kind::Copied { copy: contents, .. } => *contents = Some(Rc::new(changed)),
+                Kind::Object { object, index } => drop(objects.written.insert((*object, *index), Rc::new(changed))),
             }
         }
         Ok(before)

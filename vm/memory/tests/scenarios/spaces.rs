@@ -1,23 +1,13 @@
-//! Single cases: what is counted, what is copied and what is not, and which CPUs are asked.
+//! Spaces: copies, takeovers, shoot-downs, refusals.
 
-mod host;
-
-use faultline_memory::{Event, FaultError, PageRange, Queue, Rights, SPACE_PAGES, SpaceError, VirtualPage};
-use host::{HostCpu, access, on_machine};
-
-const BOTH: Rights = Rights::from_bits(3);
-
-fn pages(first: u64, pages: u64) -> PageRange {
-    PageRange::new(VirtualPage(first), pages).unwrap()
-}
-
-fn counted(cpu: &HostCpu<'_, '_>, event: Event) -> u64 {
-    cpu.memory().counters().of(event)
-}
+use crate::host::access;
+use crate::store::on_swapping_machine;
+use crate::{BOTH, counted, pages};
+use faultline_memory::{Event, FaultError, Queue, Rights, SPACE_PAGES, SpaceError, VirtualPage};
 
 #[test]
 fn the_last_owner_takes_a_page_over_without_a_copy() {
-    on_machine(1, 256, 16, |cpus| {
+    on_swapping_machine(1, 256, 16, |cpus| {
         let [cpu] = cpus else { unreachable!() };
         let memory = cpu.memory();
         let parent = cpu.new_space().unwrap();
@@ -41,7 +31,7 @@ fn the_last_owner_takes_a_page_over_without_a_copy() {
 #[test]
 fn a_thousand_forks_in_a_row_copy_and_lose_nothing() {
     let forks = if cfg!(miri) { 20 } else { 1_000 };
-    on_machine(1, 4096, 16, |cpus| {
+    on_swapping_machine(1, 4096, 16, |cpus| {
         let [cpu] = cpus else { unreachable!() };
         let memory = cpu.memory();
         let mut generations = vec![cpu.new_space().unwrap()];
@@ -67,7 +57,7 @@ fn a_thousand_forks_in_a_row_copy_and_lose_nothing() {
 
 #[test]
 fn only_cpus_that_have_the_space_active_are_shot_down() {
-    on_machine(4, 256, 16, |cpus| {
+    on_swapping_machine(4, 256, 16, |cpus| {
         let memory = cpus[0].memory();
         let space = cpus[0].new_space().unwrap();
         cpus[0].activate(&space).unwrap();
@@ -98,7 +88,7 @@ fn only_cpus_that_have_the_space_active_are_shot_down() {
 
 #[test]
 fn spaces_share_an_objects_pages_and_it_outlives_its_handle() {
-    on_machine(2, 256, 16, |cpus| {
+    on_swapping_machine(2, 256, 16, |cpus| {
         let memory = cpus[0].memory();
         let object = cpus[0].new_object(10).unwrap();
         let spaces = [0, 1].map(|number: usize| {
@@ -128,7 +118,7 @@ fn spaces_share_an_objects_pages_and_it_outlives_its_handle() {
 
 #[test]
 fn what_is_not_mapped_or_not_allowed_is_refused() {
-    on_machine(2, 64, 16, |cpus| {
+    on_swapping_machine(2, 64, 16, |cpus| {
         let memory = cpus[0].memory();
         let space = cpus[0].new_space().unwrap();
         assert_eq!(cpus[0].map(&space, pages(0, 1), BOTH), Err(SpaceError::NotActive));
@@ -149,7 +139,7 @@ fn what_is_not_mapped_or_not_allowed_is_refused() {
 
 #[test]
 fn a_lack_of_frames_is_an_error_and_loses_nothing() {
-    on_machine(1, 64, 16, |cpus| {
+    on_swapping_machine(1, 64, 16, |cpus| {
         let [cpu] = cpus else { unreachable!() };
         let memory = cpu.memory();
         let space = cpu.new_space().unwrap();

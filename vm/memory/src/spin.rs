@@ -1,4 +1,7 @@
-//! A lock around data of a hosted CPU. It stands for that CPU's interrupts being off: who wants them answered waits.
+//! A lock that is waited for in a loop: for lists that are changed seldom, off the way of faults on resident pages.
+//!
+//! A CPU that waits for it has no guard of [`Machine::pin`](crate::Machine::pin), so it answers shoot-downs; one that has it
+//! may wait for such answers. The hosted machine uses it for its CPUs: there it stands for interrupts that are off.
 
 use crate::primitive::{AtomicBool, relax};
 use core::cell::UnsafeCell;
@@ -7,7 +10,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// Data with a lock. Fields: \[s] changed by compare-and-swap to true, and back by who did so; \[h] by who has set it.
 #[derive(Debug)]
-pub(super) struct Spin<T> {
+pub(crate) struct Spin<T> {
     /// \[s]
     is_held: AtomicBool,
     /// \[h]
@@ -18,11 +21,11 @@ pub(super) struct Spin<T> {
 unsafe impl<T: Send> Sync for Spin<T> {}
 
 impl<T> Spin<T> {
-    pub(super) fn new(data: T) -> Self {
+    pub(crate) fn new(data: T) -> Self {
         Self { is_held: AtomicBool::new(false), data: UnsafeCell::new(data) }
     }
 
-    pub(super) fn lock(&self) -> Held<'_, T> {
+    pub(crate) fn lock(&self) -> Held<'_, T> {
         // Acquire: pairs with the release in `drop`.
         while self.is_held.compare_exchange(false, true, Acquire, Relaxed).is_err() {
             relax();
@@ -33,7 +36,7 @@ impl<T> Spin<T> {
 
 /// The data, locked.
 #[derive(Debug)]
-pub(super) struct Held<'a, T> {
+pub(crate) struct Held<'a, T> {
     lock: &'a Spin<T>,
 }
 

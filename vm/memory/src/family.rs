@@ -1,0 +1,133 @@
+//! The spaces that descend from one another by forks. A private page is in spaces of one family, at the same virtual page in each: so a
+//! list of spaces is all that is needed to find who has the page, without an entry for each mapping.
+//!
+//! An object is mapped by families, too. A child that is forked with twenty objects joins its family once, and no object.
+
+use crate::spin::Spin;
+use core::cell::Cell;
+use core::ptr;
+
+/// A space's place in its family. Fields: \[f] by the family's lock.
+#[derive(Debug)]
+pub(crate) struct Member {
+    /// \[f]
+    next: Cell<*const Member>,
+    /// \[f]
+    before: Cell<*const Member>,
+}
+
+impl Member {
+    pub(crate) fn new() -> Self {
+        Self { next: Cell::new(ptr::null()), before: Cell::new(ptr::null()) }
+    }
+}
+
+/// A family. Who has its lock never waits for a slot: a CPU that forks joins the family while it has all slots of the parent.
+#[derive(Debug)]
+pub(crate) struct Family {
+    /// The first member.
+    members: Spin<*const Member>,
+}
+
+// SAFETY: members are shared: the list's pointers are changed under its lock only, and a member leaves before it ends.
+unsafe impl Send for Family {}
+// SAFETY: as above.
+unsafe impl Sync for Family {}
+
+impl Family {
+    pub(crate) fn new() -> Self {
+        Self { members: Spin::new(ptr::null()) }
+    }
+
+    /// Adds a member.
+    ///
+    /// # Safety
+    /// It stays where it is until it has left.
+    pub(crate) unsafe fn join(&self, member: *const Member) {
+        let mut first = self.members.lock();
+        // SAFETY: 1. As the caller promises. 2. Members of the list are there, and their links are this lock's.
+        unsafe {
+            (*member).before.set(ptr::null());
+            (*member).next.set(*first);
+            if let Some(second) = first.as_ref() {
+                second.before.set(member);
+            }
+        }
+        *first = member;
+    }
+
+    /// Takes a member out if `may_leave` says so, under the lock: no visit goes on that has met it.
+    ///
+    /// # Safety
+    /// It has joined this family, and has not left.
+    pub(crate) unsafe fn leave_if(&self, member: *const Member, may_leave: impl FnOnce() -> bool) -> bool {
+        let mut first = self.members.lock();
+        if !may_leave() {
+            return false;
+        }
+        // SAFETY: as in `join`.
+        unsafe {
+            let (before, next) = ((*member).before.get(), (*member).next.get());
+            if let Some(next) = next.as_ref() {
+                next.before.set(before);
+            }
+            match before.as_ref() {
+                Some(before) => before.next.set(next),
+                None => *first = next,
+            }
+        }
+        true
+    }
+
+    /// Calls `act` with each member, under the lock, until it returns something.
+    pub(crate) fn visit<R>(&self, mut act: impl FnMut(*const Member) -> Option<R>) -> Option<R> {
+        let first = self.members.lock();
+        let mut member = *first;
+        while !member.is_null() {
+            let result = act(member);
+            if result.is_some() {
+                return result;
+            }
+            // SAFETY: as in `join`.
+            member = unsafe { (*member).next.get() };
+        }
+        None
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    fn members(family: &Family) -> Vec<*const Member> {
+        let mut found = Vec::new();
+        assert!(
+            family
+                .visit(|member| -> Option<()> {
+                    found.push(member);
+                    None
+                })
+                .is_none()
+        );
+        found
+    }
+
+    #[test]
+    fn members_come_and_go_in_any_order() {
+        let spaces: [Member; 3] = core::array::from_fn(|_| Member::new());
+        let [first, second, third] = [0, 1, 2].map(|index| &raw const spaces[index]);
+        for order in [[first, second, third], [second, third, first], [third, first, second], [second, first, third]] {
+            let family = Family::new();
+            // SAFETY: they stay where they are.
+            [first, second, third].into_iter().for_each(|member| unsafe { family.join(member) });
+            assert_eq!(members(&family), [third, second, first]);
+            assert_eq!(family.visit(|member| (member == second).then_some(7)), Some(7));
+            for (left, member) in (0..3).rev().zip(order) {
+                // SAFETY: each has joined, and leaves once.
+                assert!(unsafe { !family.leave_if(member, || false) && family.leave_if(member, || true) });
+                assert!(members(&family).len() == left && !members(&family).contains(&member));
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Objects as callers have them.
+
+use crate::counted::{Counted, Inner};
+use crate::error::NoMemory;
+use crate::machine::{FrameSource, Machine};
+use crate::memory::{Cpu, Memory};
+use crate::object::mapping::Mapping;
+use crate::object::pager::Pager;
+use crate::object::{Backing, Leaf, Object};
+use alloc::sync::Arc;
+use faultline_numbers::FrameNumber;
+
+/// An object: memory that may be mapped into several spaces, or several times into one. It lives as long as a mapping or a handle
+/// does. A handle ends by [`Cpu::drop_object`]: one that is just dropped leaks the object.
+#[derive(Debug)]
+pub struct MemoryObject<'m, M> {
+    pub(crate) memory: &'m Memory<M>,
+    pub(crate) object: Counted<Object>,
+}
+
+impl<M> MemoryObject<'_, M> {
+    /// Length in pages.
+    pub fn pages(&self) -> u64 {
+        self.object.get().pages()
+    }
+
+    /// Number of pages that are there.
+    pub fn resident(&self) -> u64 {
+        (0..self.pages()).filter(|index| self.object.get().page(*index).is_some()).count() as u64
+    }
+
+    /// The index of the frame of a page, if it is there.
+    pub fn page(&self, index: u64) -> Option<u32> {
+        (index < self.pages()).then(|| self.object.get().page(index)).flatten()
+    }
+}
+
+impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
+    fn object_of(&self, pages: u64, backing: Backing) -> Result<MemoryObject<'m, M>, NoMemory> {
+        Ok(MemoryObject { memory: self.memory, object: Counted::try_new(Object::try_new(pages, backing)?)? })
+    }
+
+    /// An object of this many pages of zeroes.
+    pub fn new_object(&self, pages: u64) -> Result<MemoryObject<'m, M>, NoMemory> {
+        self.object_of(pages, Backing::Zeroes)
+    }
+
+    /// An object whose contents a pager has: page 0 is the pager's page 0. [`Cpu::truncate`] makes it shorter, and longer again up to
+    /// this length.
+    ///
+    /// What was written goes to the pager when [`Cpu::write_back`] is called, or when the page daemon reclaims a page. What was not
+    /// written back when the object ends is lost.
+    pub fn new_paged_object(&self, pages: u64, pager: Arc<dyn Pager>) -> Result<MemoryObject<'m, M>, NoMemory> {
+        self.object_of(pages, Backing::Pager(pager))
+    }
+
+    /// An object of the frames of a device, from `first` on. They need no index of the frame source.
+    pub fn new_device_object(&self, pages: u64, first: FrameNumber) -> Result<MemoryObject<'m, M>, NoMemory> {
+        self.object_of(pages, Backing::Device(first))
+    }
+
+    /// Gives a handle up. After the last handle and the last mapping the object's frames are free.
+    pub fn drop_object(&self, object: MemoryObject<'m, M>) {
+        if core::ptr::eq(object.memory, self.memory) {
+            self.release_object(object.object);
+        }
+    }
+
+    pub(crate) fn release_object(&self, object: Counted<Object>) {
+        if let Some(object) = object.release(1) {
+            object.end(&mut |leaf| match leaf {
+                Leaf::Nothing => {}
+                Leaf::Page(page) => self.release_now(page),
+                Leaf::Swapped(slot) => self.release_swap(slot),
+            });
+        }
+    }
+
+    /// Gives owners of a mapping up. After the last one the object no longer finds it.
+    pub(crate) fn release_mapping(&self, mapping: Counted<Mapping>, owners: usize) {
+        let leave = |link: *const Inner<Mapping>| {
+            // SAFETY: the last owner looks at it before it is freed.
+            let mapping = unsafe { (*link).value() };
+            mapping.object.get().mappings().lock().remove(link);
+        };
+        if let Some(last) = mapping.release_after(owners, leave) {
+            last.family.release(1);
+            self.release_object(last.object);
+        }
+    }
+}

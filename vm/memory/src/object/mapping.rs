@@ -1,0 +1,226 @@
+//! Where pages of an object are mapped: the mappings of an object, and their index by the object's pages.
+//!
+//! A mapping is what one call has mapped. It belongs to a family, because children have what their parents had; each slot that is a part
+//! of it owns it. The index is a treap with the end of the last range in each part of it, so those who map one page are found in a time
+//! that goes with their number, and no page has an entry for each mapping. There is nothing to allocate: links are in the mappings.
+
+use crate::counted::{Counted, Inner};
+use crate::family::Family;
+use crate::object::Object;
+use core::cell::Cell;
+use core::ptr;
+
+type Link = *const Inner<Mapping>;
+
+/// A mapping. Fields: \[I] immutable; \[o] by the lock of the object's index.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    /// \[I]
+    pub(crate) object: Counted<Object>,
+    /// \[I] Whose spaces may have it.
+    pub(crate) family: Counted<Family>,
+    /// \[I] What to add to the number of a virtual page, modulo 2⁶⁴, to get the page's index in the object.
+    pub(crate) shift: u64,
+    /// \[I] Its first page in the object, and one past its last.
+    range: (u64, u64),
+    /// \[o] Mappings whose ranges begin earlier, and later.
+    below: [Cell<Link>; 2],
+    /// \[o] The greatest end of a range of this and all below.
+    last_end: Cell<u64>,
+}
+
+// SAFETY: cells are read and written under the lock of the object's index only.
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// Of `pages` pages from `first` of the object on, at the virtual page `begin`.
+    pub(crate) fn new(object: Counted<Object>, family: Counted<Family>, begin: u64, first: u64, pages: u64) -> Self {
+        Self {
+            object,
+            family,
+            shift: first.wrapping_sub(begin),
+            range: (first, first + pages),
+            below: [Cell::new(ptr::null()), Cell::new(ptr::null())],
+            last_end: Cell::new(first + pages),
+        }
+    }
+
+    /// Where ranges with the same begin stand: anywhere, but always the same.
+    fn key(link: Link) -> (u64, usize) {
+        (Self::at(link).range.0, link.addr())
+    }
+
+    /// As random as an address that is multiplied: so the tree is about as deep as the logarithm of its size.
+    fn rank(link: Link) -> u64 {
+        (link.addr() as u64 >> 6).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+
+    fn at<'a>(link: Link) -> &'a Self {
+        // SAFETY: links point to mappings that are in the index, or are being added; the lock is held.
+        unsafe { (*link).value() }
+    }
+}
+
+/// The mappings of an object, by the pages that they map. Used under the object's lock `[o]`.
+#[derive(Debug)]
+pub(crate) struct MappingIndex(Link);
+
+// SAFETY: as for `Mapping`.
+unsafe impl Send for MappingIndex {}
+
+impl MappingIndex {
+    pub(crate) fn new() -> Self {
+        Self(ptr::null())
+    }
+
+    /// Adds a mapping.
+    ///
+    /// # Safety
+    /// It stays until it is removed, and is not in an index.
+    pub(crate) unsafe fn add(&mut self, mapping: Link) {
+        self.0 = added(self.0, mapping);
+    }
+
+    /// Takes a mapping out.
+    pub(crate) fn remove(&mut self, mapping: Link) {
+        self.0 = without(self.0, mapping);
+    }
+
+    /// Calls `act` with each mapping of a page, until it returns something.
+    pub(crate) fn of_page<R>(&self, index: u64, act: &mut impl FnMut(&Mapping, Link) -> Option<R>) -> Option<R> {
+        of_page(self.0, index, act)
+    }
+}
+
+/// `top` with another last end, after what is below has changed.
+fn updated(top: Link) -> Link {
+    let mapping = Mapping::at(top);
+    let ends = mapping.below.iter().map(Cell::get).filter(|below| !below.is_null());
+    let last_end = ends.map(|below| Mapping::at(below).last_end.get()).fold(mapping.range.1, u64::max);
+    mapping.last_end.set(last_end);
+    top
+}
+
+fn added(top: Link, new: Link) -> Link {
+    if top.is_null() || Mapping::rank(new) > Mapping::rank(top) {
+        let (earlier, later) = split(top, Mapping::key(new));
+        Mapping::at(new).below[0].set(earlier);
+        Mapping::at(new).below[1].set(later);
+        return updated(new);
+    }
+    let below = &Mapping::at(top).below[usize::from(Mapping::key(new) > Mapping::key(top))];
+    below.set(added(below.get(), new));
+    updated(top)
+}
+
+/// Those before a key, and those after it.
+fn split(top: Link, key: (u64, usize)) -> (Link, Link) {
+    if top.is_null() {
+        return (ptr::null(), ptr::null());
+    }
+    let [earlier, later] = &Mapping::at(top).below;
+    if Mapping::key(top) < key {
+        let (before, after) = split(later.get(), key);
+        later.set(before);
+        (updated(top), after)
+    } else {
+        let (before, after) = split(earlier.get(), key);
+        earlier.set(after);
+        (before, updated(top))
+    }
+}
+
+fn without(top: Link, old: Link) -> Link {
+    if top.is_null() {
+        return top;
+    }
+    let [earlier, later] = &Mapping::at(top).below;
+    if top == old {
+        return merged(earlier.get(), later.get());
+    }
+    let below = if Mapping::key(old) > Mapping::key(top) { later } else { earlier };
+    below.set(without(below.get(), old));
+    updated(top)
+}
+
+/// All of both, of which the first stand before the others.
+fn merged(earlier: Link, later: Link) -> Link {
+    if earlier.is_null() || later.is_null() {
+        return if earlier.is_null() { later } else { earlier };
+    }
+    if Mapping::rank(earlier) > Mapping::rank(later) {
+        let below = &Mapping::at(earlier).below[1];
+        below.set(merged(below.get(), later));
+        updated(earlier)
+    } else {
+        let below = &Mapping::at(later).below[0];
+        below.set(merged(earlier, below.get()));
+        updated(later)
+    }
+}
+
+fn of_page<R>(top: Link, index: u64, act: &mut impl FnMut(&Mapping, Link) -> Option<R>) -> Option<R> {
+    if top.is_null() || Mapping::at(top).last_end.get() <= index {
+        return None;
+    }
+    let mapping = Mapping::at(top);
+    if let found @ Some(_) = of_page(mapping.below[0].get(), index, act) {
+        return found;
+    }
+    if mapping.range.0 > index {
+        return None;
+    }
+    if index < mapping.range.1
+        && let found @ Some(_) = act(mapping, top)
+    {
+        return found;
+    }
+    of_page(mapping.below[1].get(), index, act)
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use rand::rngs::SmallRng;
+    use rand::{Rng, SeedableRng};
+    use std::vec::Vec;
+
+    /// Random ranges come and go; those of a page are always the ones that a list has.
+    #[test]
+    fn the_mappings_of_a_page_are_those_of_a_plain_list() {
+        let mut random = SmallRng::seed_from_u64(7);
+        let object = Counted::try_new(Object::try_new(1000, Default::default()).unwrap()).unwrap();
+        let family = Counted::try_new(Family::new()).unwrap();
+        let (mut index, mut list) = (MappingIndex::new(), Vec::<(u64, u64, Counted<Mapping>)>::new());
+        for _ in 0..if cfg!(miri) { 60 } else { 4_000 } {
+            if list.len() < 100 && random.random_range(0..5) < 3 {
+                let (first, pages) = (random.random_range(0..900), random.random_range(1..100));
+                let mapping = Mapping::new(object.another(), family.another(), 77, first, pages);
+                let mapping = Counted::try_new(mapping).unwrap();
+                // SAFETY: the list keeps it.
+                unsafe { index.add(mapping.as_ptr()) };
+                list.push((first, first + pages, mapping));
+            } else if !list.is_empty() {
+                let (_, _, mapping) = list.swap_remove(random.random_range(0..list.len()));
+                index.remove(mapping.as_ptr());
+                mapping.release(1).unwrap();
+            }
+            let page = random.random_range(0..1000);
+            let mut expected: Vec<_> =
+                list.iter().filter(|of| (of.0..of.1).contains(&page)).map(|of| of.2.as_ptr()).collect();
+            let mut found = Vec::new();
+            assert_eq!(
+                index.of_page(page, &mut |_, link| -> Option<()> {
+                    found.push(link);
+                    None
+                }),
+                None
+            );
+            expected.sort();
+            found.sort();
+            assert_eq!(found, expected);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What is known of a frame: the state of its page, and whose page it is.
+
+use crate::counted::Inner;
+use crate::family::Family;
+use crate::object::Object;
+use crate::page_word::PageWord;
+use crate::primitive::{AtomicPtr, AtomicU32, AtomicU64};
+use core::ptr;
+use core::sync::atomic::Ordering::Relaxed;
+
+/// Whose page it is. Nobody's reference: see [`PageRecord`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Home {
+    /// An object's; its place is the page's index there.
+    Object(*const Inner<Object>),
+    /// Private to spaces of a family; its place is the virtual page.
+    Family(*const Inner<Family>),
+}
+
+/// The lowest bit of a home's address: a family.
+const IS_FAMILY: usize = 1;
+
+const _: () = assert!(align_of::<Inner<Object>>() > IS_FAMILY && align_of::<Inner<Family>>() > IS_FAMILY);
+
+/// A frame's record. Fields: \[a] see [`PageWord`]; \[b] written by who has the page busy, between `Claim` and `Filled` or later; read
+/// by who has it busy, and compared by those who have just found it valid. All orderings of \[b] are relaxed: the steps of the word
+/// order them.
+///
+/// The home lives as long as the page has an owner that is neither a transfer nor the page daemon. Whoever makes a page busy
+/// keeps that owner from giving the page up, and must own it, and take an owner's reference of the home, before it waits.
+#[derive(Debug)]
+#[repr(align(32))]
+pub(crate) struct PageRecord {
+    /// \[a]
+    pub(crate) word: PageWord,
+    /// \[b] The home's address with its kind.
+    home: AtomicPtr<()>,
+    /// \[b] The place in the home.
+    place: AtomicU64,
+    /// \[b] A slot of the swap area that holds the same contents, plus 1; 0: none. The page owns a share of it.
+    swap: AtomicU32,
+}
+
+const _: () = assert!(cfg!(any(loom, shuttle)) || size_of::<PageRecord>() == 32);
+
+impl PageRecord {
+    pub(crate) fn new() -> Self {
+        Self {
+            word: PageWord::new(),
+            home: AtomicPtr::new(ptr::null_mut()),
+            place: AtomicU64::new(0),
+            swap: AtomicU32::new(0),
+        }
+    }
+
+    /// Says whose page it is.
+    pub(crate) fn set_home(&self, home: Home, place: u64) {
+        let home = match home {
+            Home::Object(object) => object.cast::<()>(),
+            Home::Family(family) => family.cast::<()>().map_addr(|address| address | IS_FAMILY),
+        };
+        self.home.store(home.cast_mut(), Relaxed);
+        self.place.store(place, Relaxed);
+    }
+
+    /// Whose page it is, and its place there.
+    pub(crate) fn home(&self) -> (Home, u64) {
+        let home = self.home.load(Relaxed).cast_const();
+        let address = home.map_addr(|address| address & !IS_FAMILY);
+        let home = match home.addr() & IS_FAMILY {
+            0 => Home::Object(address.cast()),
+            _ => Home::Family(address.cast()),
+        };
+        (home, self.place.load(Relaxed))
+    }
+
+    /// The slot of the swap area that holds the same contents.
+    pub(crate) fn swap(&self) -> Option<u32> {
+        self.swap.load(Relaxed).checked_sub(1)
+    }
+
+    /// Sets or takes that.
+    pub(crate) fn set_swap(&self, slot: Option<u32>) {
+        self.swap.store(slot.map_or(0, |slot| slot + 1), Relaxed);
+    }
+}

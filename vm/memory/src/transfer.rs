@@ -1,0 +1,100 @@
+//! The end of a transfer: pages that were read become valid, or fail; pages that were written are clean, or stay as they were, and
+//! the page daemon's frames go back.
+
+use crate::counters::Event;
+use crate::machine::{FrameSource, Machine};
+use crate::memory::Cpu;
+use crate::object::pager::{HeldHome, Hold, Pages, Then, Transfer};
+use crate::object::{Leaf, Object};
+use crate::page_record::Home;
+use crate::page_word::{PageStep, Queue};
+
+impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
+    /// Ends a transfer, of which the first `pages` pages were transferred and the others failed. On any CPU.
+    pub fn finish(&self, transfer: Transfer, pages: usize) {
+        match transfer.pages {
+            Pages::Read(page) => self.finish_read(page, pages > 0),
+            Pages::Written(holds, then) => {
+                for (number, hold) in holds.into_iter().flatten().enumerate() {
+                    let slot = transfer.swap.map(|first| first + number as u32);
+                    self.finish_write(hold, slot, then, number < pages);
+                }
+            }
+        }
+    }
+
+    fn finish_read(&self, page: u32, is_read: bool) {
+        let record = self.record(page);
+        if !is_read {
+            self.count(Event::FailedPageIn);
+            self.let_go(page, PageStep::Failed);
+        } else {
+            // A private page keeps its copy in the swap area until it is written to. Of an object's page nobody knows when that is.
+            if let (Home::Object(_), _) = record.home()
+                && let Some(slot) = record.swap()
+            {
+                record.set_swap(None);
+                self.release_swap(slot);
+            }
+            self.let_go(page, PageStep::Filled);
+        }
+        self.machine().wake(page);
+    }
+
+    /// `slot`: of the swap area, which holds the contents if they were written; this owns it.
+    fn finish_write(&self, hold: Hold, slot: Option<u32>, then: Then, is_written: bool) {
+        if is_written {
+            self.count(Event::PageOut);
+            self.expect_step(hold.page, PageStep::Cleaned);
+            if then == Then::Reclaim {
+                self.detach(&hold, slot);
+            }
+        } else {
+            self.count(Event::FailedPageOut);
+            self.expect_step(hold.page, PageStep::Dirty);
+            // So that others come first; its turn comes again.
+            let _ = self.word(hold.page).step(PageStep::Move(Queue::Active));
+            if let HeldHome::Object(object) = &hold.home {
+                object.get().set_failed();
+            }
+        }
+        if let Some(slot) = slot {
+            self.release_swap(slot);
+        }
+        self.drop_hold(hold);
+    }
+
+    /// Takes a clean page, which is held and translated nowhere, away from its owners. `slot`: of the swap area, which has its contents.
+    pub(crate) fn detach(&self, hold: &Hold, slot: Option<u32>) {
+        match &hold.home {
+            HeldHome::Object(object) => self.detach_from_object(object.get(), hold, slot),
+            HeldHome::Family(_) => {
+                if let Some(slot) = slot {
+                    self.swap_out(hold, slot);
+                }
+            }
+        }
+    }
+
+    fn detach_from_object(&self, object: &Object, hold: &Hold, slot: Option<u32>) {
+        let left = slot.map_or(Leaf::Nothing, Leaf::Swapped);
+        if object.replace(hold.place, Leaf::Page(hold.page), left) != Ok(Ok(())) {
+            return;
+        }
+        if let (Some(slot), Some(area)) = (slot, self.swap()) {
+            area.share(slot);
+        }
+        // The holder is an owner, too.
+        self.release_now(hold.page);
+    }
+
+    /// Lets a held page go, and its home.
+    pub(crate) fn drop_hold(&self, hold: Hold) {
+        self.let_go(hold.page, PageStep::Unbusy);
+        self.machine().wake(hold.page);
+        match hold.home {
+            HeldHome::Object(object) => self.release_object(object),
+            HeldHome::Family(family) => drop(family.release(1)),
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Dirty pages of an object go to its pager, in clusters of pages that follow each other.
+//!
+//! A page is written while it is translated nowhere, so its contents stay as they are; whoever wants it waits until it is written.
+
+use crate::counted::Counted;
+use crate::counters::Event;
+use crate::error::SpaceError;
+use crate::machine::{FrameSource, Machine};
+use crate::memory::Cpu;
+use crate::memory_object::MemoryObject;
+use crate::object::pager::{CLUSTER, HeldHome, Hold, Pager, Pages, Started, Then, Transfer};
+use crate::object::{Backing, Leaf, Object};
+use crate::page_word::{PageState, PageStep, Queue};
+use crate::primitive::relax;
+use crate::reclaim::is_candidate;
+use crate::reverse::Shots;
+use faultline_numbers::FrameNumber;
+
+/// A cluster that was begun.
+pub(crate) struct Cluster {
+    /// How many pages.
+    pub(crate) count: u64,
+    /// One of them, if the pager is not done.
+    pub(crate) waits: Option<u32>,
+}
+
+impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
+    /// Writes dirty pages of an object to its pager, among `pages` pages from `first` on. If it returns [`SpaceError::Wait`], transfers go
+    /// on: called again after their end, it tells whether all has been written. [`SpaceError::Failed`]: a write has failed since it was
+    /// last called for this object; the contents are still in memory, and dirty.
+    pub fn write_back(&self, object: &MemoryObject<'m, M>, first: u64, pages: u64) -> Result<(), SpaceError> {
+        if !core::ptr::eq(object.memory, self.memory) {
+            return Err(SpaceError::OtherMemory);
+        }
+        let object = &object.object;
+        let (mut next, end) = (first, first.saturating_add(pages));
+        let mut waits = None;
+        if !matches!(object.get().backing(), Backing::Pager(_)) {
+            return Ok(());
+        }
+        while let Some((index, leaf)) = object.get().next_held(next, end) {
+            next = index + 1;
+            let Leaf::Page(page) = leaf else { continue };
+            let state = self.word(page).state();
+            if state.is_transferred() {
+                waits = Some(page);
+            } else if state.is_busy() {
+                // Another CPU has it for some instructions.
+                next = index;
+                relax();
+            } else if let Some(hold) = self.hold_dirty(object, index, page, Then::Keep) {
+                let cluster = self.write_cluster(hold, &mut Shots::none(), Then::Keep);
+                next = index + cluster.count;
+                waits = cluster.waits.or(waits);
+            }
+        }
+        match waits {
+            Some(page) => Err(SpaceError::Wait(page)),
+            None if object.get().take_failed() => Err(SpaceError::Failed),
+            None => Ok(()),
+        }
+    }
+
+    /// Holds a page of an object if it is dirty, and for the page daemon if it may go.
+    fn hold_dirty(&self, object: &Counted<Object>, index: u64, page: u32, then: Then) -> Option<Hold> {
+        let may_go = |state: PageState| is_candidate(state) && state.queue() != Queue::Active;
+        let hold = self.hold(page, |state| then == Then::Keep || may_go(state))?;
+        // It may have become another's page before it was held.
+        let is_its = matches!(&hold.home, HeldHome::Object(home) if home.as_ptr() == object.as_ptr());
+        if is_its && hold.place == index {
+            if self.harvest(&hold).dirty {
+                self.expect_step(page, PageStep::Dirty);
+            }
+            if self.word(page).state().is_dirty() {
+                return Some(hold);
+            }
+        }
+        self.drop_hold(hold);
+        None
+    }
+
+    /// Writes a dirty page that is held, of an object with a pager, with those after it that are dirty.
+    pub(crate) fn write_cluster(&self, first: Hold, shots: &mut Shots, then: Then) -> Cluster {
+        let (object, place) = match &first.home {
+            HeldHome::Object(object) => (object.another(), first.place),
+            HeldHome::Family(_) => unreachable!("a private page has no pager"),
+        };
+        let mut holds = [const { None }; CLUSTER];
+        self.take_translations(&first, shots);
+        holds[0] = Some(first);
+        let mut count = 1;
+        while count < CLUSTER
+            && let Some(page) = object.get().page(place + count as u64)
+            && let Some(hold) = self.hold_dirty(&object, place + count as u64, page, then)
+        {
+            self.take_translations(&hold, shots);
+            holds[count] = Some(hold);
+            count += 1;
+        }
+        self.fire(shots);
+        let page = holds[0].as_ref().map(|hold| hold.page);
+        let is_over = match object.get().backing() {
+            Backing::Pager(pager) => self.write(&**pager, place, holds, then, None),
+            Backing::Zeroes | Backing::Device(_) => unreachable!("only objects with a pager are written back"),
+        };
+        self.release_object(object);
+        Cluster { count: count as u64, waits: page.filter(|_| !is_over) }
+    }
+
+    /// Begins to write held pages. Says whether it is over already.
+    pub(crate) fn write(
+        &self,
+        pager: &dyn Pager,
+        first: u64,
+        holds: [Option<Hold>; CLUSTER],
+        then: Then,
+        swap: Option<u32>,
+    ) -> bool {
+        let mut frames = [FrameNumber(0); CLUSTER];
+        let mut count = 0;
+        for hold in holds.iter().flatten() {
+            frames[count] = self.frame(hold.page);
+            count += 1;
+        }
+        self.count(Event::WriteCluster);
+        match pager.write(first, &frames[..count], Transfer { pages: Pages::Written(holds, then), swap }) {
+            Started::Done(transfer, pages) => {
+                self.finish(transfer, pages);
+                true
+            }
+            Started::Later => false,
+        }
+    }
+}

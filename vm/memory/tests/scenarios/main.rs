@@ -1,0 +1,22 @@
+//! Single cases: what is counted, copied, written and read, and what is not; and which CPUs are asked.
+
+#[path = "../host/mod.rs"]
+mod host;
+#[path = "../store/mod.rs"]
+mod store;
+
+mod paging;
+mod spaces;
+
+use faultline_memory::{Event, PageRange, Rights, VirtualPage};
+use host::HostCpu;
+
+const BOTH: Rights = Rights::from_bits(3);
+
+fn pages(first: u64, pages: u64) -> PageRange {
+    PageRange::new(VirtualPage(first), pages).unwrap()
+}
+
+fn counted(cpu: &HostCpu<'_, '_>, event: Event) -> u64 {
+    cpu.memory().counters().of(event)
+}
