@@ -67,11 +67,13 @@ impl Object {
         self.pages
     }
 
+    #[inline]
     fn slot(node: &Node, index: u64, level: u32) -> &AtomicPtr<Node> {
         &node.slots[(index >> (BITS * level)) as usize % FAN_OUT]
     }
 
     /// The index of a page's frame, if the page is there. Its contents may still be in the making: see its word.
+    #[inline]
     pub(crate) fn page(&self, index: u64) -> Option<u32> {
         let mut node: &Node = &self.root;
         for level in (1..=self.height).rev() {

@@ -116,6 +116,7 @@ impl Tree {
         Self { root: Node::new() }
     }
 
+    #[inline]
     fn slot(node: &Node, page: u64, level: u32) -> &Slot {
         &node.slots[(page >> (BITS * level)) as usize % FAN_OUT]
     }
@@ -124,6 +125,7 @@ impl Tree {
     ///
     /// # Safety
     /// The caller has a guard of `Machine::pin` and the space is active on its CPU, or nobody else has the tree.
+    #[inline]
     pub(crate) unsafe fn look(&self, page: u64) -> SlotWord {
         let (mut node, mut level) = (&self.root, LEVELS - 1);
         loop {

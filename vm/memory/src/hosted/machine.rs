@@ -51,6 +51,7 @@ impl Hosted {
         })
     }
 
+    #[inline]
     fn cpu(&self, cpu: CpuNumber) -> Held<'_, Tlb> {
         self.cpus[cpu.0 as usize].0.lock()
     }
@@ -108,6 +109,7 @@ unsafe impl Machine for Hosted {
     type Pmap = PageTable;
     type Pinned<'a> = Pinned<'a>;
 
+    #[inline]
     fn pin(&self, cpu: CpuNumber) -> Pinned<'_> {
         Pinned { _tlb: self.cpu(cpu) }
     }
