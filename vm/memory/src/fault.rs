@@ -14,8 +14,8 @@ use crate::object::Mapping;
 use crate::pmap::Pmap;
 use crate::primitive::relax;
 use crate::space::Space;
-use crate::tree::LockStep;
 use crate::tree::slot::{Mapped, Slot, View};
+use crate::tree::{LockStep, Tree};
 
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// Resolves a fault: afterwards the page tables allow the access, unless another thread has changed the mapping by then. The caller
@@ -67,16 +67,16 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     ) -> Result<Option<&'a Slot>, FaultError> {
         let _pinned = self.pin();
         // SAFETY: the guard is held, and the space is active.
-        let word = unsafe { space.tree.look(page.0) };
-        match word.view() {
-            _ if word.is_locked() => return Ok(None),
+        let place = unsafe { space.tree.look(page.0) };
+        match place.word.view() {
+            _ if place.word.is_locked() => return Ok(None),
             View::Hole => return Err(FaultError::NotMapped),
             View::Mapped(mapped) if !mapped.rights.allows(access) => return Err(FaultError::NotAllowed),
             View::Mapped(_) => {}
             View::Stray | View::Node(_) => return Ok(None),
         }
         // SAFETY: as above.
-        let step = unsafe { space.tree.lock_next(page.0, page.0 + 1, &mut || self.count(Event::Split)) };
+        let step = unsafe { Tree::lock_at(place, page.0, page.0 + 1, &mut || self.count(Event::Split)) };
         Ok(match step? {
             LockStep::Locked(slot, _) => Some(slot),
             LockStep::Taken => None,
