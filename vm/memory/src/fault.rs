@@ -176,6 +176,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     }
 
     /// Makes the page-table entry.
+    #[inline(always)]
     fn enter(
         &self,
         space: &Space<'m, M>,
@@ -188,12 +189,17 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         let entered = self.pinned(|| space.pmap.enter(page, self.frame(held), rights, &mut tables));
         // Tables that were made in vain. Few faults have any, and a batch is long.
         if !M::Pmap::is_empty(&tables) {
-            let mut batch = Batch::new(self, space);
-            batch.tables = tables;
-            batch.finish();
+            self.free_tables(space, tables);
         }
         now.entered |= entered.is_ok();
         entered
+    }
+
+    #[cold]
+    fn free_tables(&self, space: &Space<'m, M>, tables: <M::Pmap as Pmap>::Retired) {
+        let mut batch = Batch::new(self, space);
+        batch.tables = tables;
+        batch.finish();
     }
 
     fn pinned<R>(&self, act: impl FnOnce() -> R) -> R {
