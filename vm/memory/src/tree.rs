@@ -137,21 +137,17 @@ impl Tree {
     /// the place.
     #[inline]
     pub(crate) unsafe fn look(&self, page: u64) -> Place<'_> {
-        // SAFETY: as the caller promises.
-        unsafe { Self::look_below(&self.root, LEVELS - 1, page) }
-    }
-
-    /// # Safety
-    /// As for `look`.
-    #[inline]
-    unsafe fn look_below(mut node: &Node, mut level: u32, page: u64) -> Place<'_> {
-        loop {
+        let mut node = &self.root;
+        // A loop of as many steps as there are levels, each with shifts that the compiler knows.
+        for level in (1..LEVELS).rev() {
             let slot = Self::slot(node, page, level);
             let word = slot.load();
             let View::Node(child) = word.view() else { return Place { slot, word, level } };
             // SAFETY: it was in the tree when it was read, and is not freed while the caller has its guard.
-            (node, level) = (unsafe { &*child }, level - 1);
+            node = unsafe { &*child };
         }
+        let slot = Self::slot(node, page, 0);
+        Place { slot, word: slot.load(), level: 0 }
     }
 
     /// Locks the slot that begins at the page `begin` and is the largest that ends at `end` or before. Splits slots on the way.
@@ -182,7 +178,9 @@ impl Tree {
     ) -> Result<LockStep<'a>, NoMemory> {
         loop {
             let Place { slot, word, level } = place;
-            if word.view() == View::Stray || word.is_locked() || !slot.try_lock(word) {
+            // A node, if another CPU has divided the slot just after this one made it.
+            let is_other = matches!(word.view(), View::Stray | View::Node(_));
+            if is_other || word.is_locked() || !slot.try_lock(word) {
                 return Ok(LockStep::Taken);
             }
             let slot_end = begin + span(level);
@@ -191,8 +189,8 @@ impl Tree {
             }
             let child = Self::split(slot).inspect_err(|_| slot.unlock())?;
             on_split();
-            // SAFETY: as the caller promises.
-            place = unsafe { Self::look_below(child, level - 1, begin) };
+            let slot = Self::slot(child, begin, level - 1);
+            place = Place { slot, word: slot.load(), level: level - 1 };
         }
     }
 
