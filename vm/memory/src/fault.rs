@@ -68,12 +68,15 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         let _pinned = self.pin();
         // SAFETY: the guard is held, and the space is active.
         let place = unsafe { space.tree.look(page.0) };
-        match place.word.view() {
-            _ if place.word.is_locked() => return Ok(None),
-            View::Hole => return Err(FaultError::NotMapped),
-            View::Mapped(mapped) if !mapped.rights.allows(access) => return Err(FaultError::NotAllowed),
-            View::Mapped(_) => {}
-            View::Stray | View::Node(_) => return Ok(None),
+        if place.word.is_locked() {
+            return Ok(None);
+        }
+        if !place.word.allows(access) {
+            return match place.word.view() {
+                View::Hole => Err(FaultError::NotMapped),
+                View::Mapped(_) => Err(FaultError::NotAllowed),
+                View::Stray | View::Node(_) => Ok(None),
+            };
         }
         // SAFETY: as above.
         let step = unsafe { Tree::lock_at(place, page.0, page.0 + 1, &mut || self.count(Event::Split)) };

@@ -82,6 +82,13 @@ impl SlotWord {
         }
     }
 
+    /// Whether it says that an access is allowed. Quicker than to decode all that it says.
+    #[inline]
+    pub(crate) fn allows(self, access: Rights) -> bool {
+        let asked = MAPPED | usize::from(access.bits()) << RIGHTS_SHIFT;
+        self.0.addr() & (asked | TAG) == asked
+    }
+
     #[inline]
     pub(crate) fn is_locked(self) -> bool {
         self.0.addr() & LOCK != 0
