@@ -125,6 +125,8 @@ impl PageTable {
     }
 
     /// Makes a table below one of `level` on the way to a page, if there is none. False if the one above is dead.
+    #[cold]
+    #[inline(never)]
     fn table_below(
         &self,
         page: VirtualPage,
