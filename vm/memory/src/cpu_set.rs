@@ -26,6 +26,7 @@ impl ActiveCpus {
         Self(core::array::from_fn(|_| AtomicU64::new(0)))
     }
 
+    #[inline]
     fn place(&self, cpu: CpuNumber) -> (Option<&AtomicU64>, u64) {
         (self.0.get(cpu.0 as usize / 64), 1 << (cpu.0 % 64))
     }
@@ -51,6 +52,7 @@ impl ActiveCpus {
     }
 
     /// For a CPU: whether it is in the set.
+    #[inline]
     pub(crate) fn has(&self, cpu: CpuNumber) -> bool {
         let (word, bit) = self.place(cpu);
         // Relaxed: only the CPU itself changes its bit.

@@ -18,8 +18,8 @@ use crate::page_word::PageStep;
 use crate::pmap::Pmap;
 use crate::primitive::relax;
 use crate::space::{Space, SpaceBody};
-use crate::tree::LockStep;
 use crate::tree::slot::{Content, Mapped, Slot, View};
+use crate::tree::{LockStep, Tree};
 use faultline_numbers::FrameNumber;
 
 /// How far a fault has come.
@@ -107,16 +107,19 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     ) -> Result<Option<&'a Slot>, FaultError> {
         let _pinned = self.pin();
         // SAFETY: the guard is held, and the space is active.
-        let word = unsafe { space.tree.look(page.0) };
-        match word.view() {
-            _ if word.is_locked() => return Ok(None),
-            View::Hole => return Err(FaultError::NotMapped),
-            View::Mapped(mapped) if !mapped.rights.allows(access) => return Err(FaultError::NotAllowed),
-            View::Mapped(_) => {}
-            View::Stray | View::Node(_) => return Ok(None),
+        let place = unsafe { space.tree.look(page.0) };
+        if place.word.is_locked() {
+            return Ok(None);
+        }
+        if !place.word.allows(access) {
+            return match place.word.view() {
+                View::Hole => Err(FaultError::NotMapped),
+                View::Mapped(_) => Err(FaultError::NotAllowed),
+                View::Stray | View::Node(_) => Ok(None),
+            };
         }
         // SAFETY: as above.
-        let step = unsafe { space.tree.lock_next(page.0, page.0 + 1, &mut || self.count(Event::Split)) };
+        let step = unsafe { Tree::lock_at(place, page.0, page.0 + 1, &mut || self.count(Event::Split)) };
         Ok(match step? {
             LockStep::Locked(slot, _) => Some(slot),
             LockStep::Taken => None,
@@ -290,6 +293,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     }
 
     /// Makes the page-table entry.
+    #[inline(always)]
     fn enter(
         &self,
         space: &SpaceBody<'m, M>,
@@ -301,6 +305,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         self.enter_frame(space, page, self.frame(held), rights, now)
     }
 
+    #[inline(always)]
     fn enter_frame(
         &self,
         space: &SpaceBody<'m, M>,
@@ -313,14 +318,20 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         let entered = self.pinned(|| space.pmap.enter(page, frame, rights, &mut tables));
         // Tables that were made in vain. Few faults have any, and a batch is long.
         if !M::Pmap::is_empty(&tables) {
-            let mut batch = Batch::new(self, space);
-            batch.tables = tables;
-            batch.finish();
+            self.free_tables(space, tables);
         }
         now.entered |= entered.is_ok();
         entered
     }
 
+    #[cold]
+    fn free_tables(&self, space: &SpaceBody<'m, M>, tables: <M::Pmap as Pmap>::Retired) {
+        let mut batch = Batch::new(self, space);
+        batch.tables = tables;
+        batch.finish();
+    }
+
+    #[inline]
     pub(crate) fn pinned<R>(&self, act: impl FnOnce() -> R) -> R {
         let _pinned = self.pin();
         act()

@@ -131,7 +131,7 @@ impl Object {
 
     /// Length in pages.
     pub(crate) fn pages(&self) -> u64 {
-        // Relaxed: `page_after` and `publish` order what must be ordered.
+        // Relaxed: `next_held` and `publish` order what must be ordered.
         self.length.load(Relaxed)
     }
 
@@ -140,7 +140,7 @@ impl Object {
         self.most
     }
 
-    /// Changes the length. Afterwards whoever has published a page beyond the end finds that, or `page_after` finds the page.
+    /// Changes the length. Afterwards whoever has published a page beyond the end finds that, or `next_held` finds the page.
     pub(crate) fn set_pages(&self, pages: u64) {
         // Relaxed: the fence orders it; pairs with the one in `publish`.
         self.length.store(pages, Relaxed);
@@ -166,11 +166,13 @@ impl Object {
         self.changed.has_failed.swap(false, Relaxed)
     }
 
+    #[inline]
     fn slot(node: &Node, index: u64, level: u32) -> &AtomicPtr<Node> {
         &node.slots[(index >> (BITS * level)) as usize % FAN_OUT]
     }
 
     /// What a place holds. The contents of a page may still be in the making: see its word.
+    #[inline]
     pub(crate) fn look(&self, index: u64) -> Leaf {
         let mut node: &Node = &self.root;
         for level in (1..=self.height).rev() {
@@ -207,7 +209,7 @@ impl Object {
     /// takes the page out again.
     pub(crate) fn publish(&self, index: u64, old: Leaf, page: u32) -> Result<Result<bool, Leaf>, NoMemory> {
         let published = self.replace(index, old, Leaf::Page(page))?;
-        // Pairs with the fence in `set_pages`: either this finds the new length, or `page_after` finds the page.
+        // Pairs with the fence in `set_pages`: either this finds the new length, or `next_held` finds the page.
         fence(SeqCst);
         Ok(published.map(|()| index < self.pages()))
     }

@@ -211,6 +211,7 @@ impl PageWord {
     }
 
     /// The state now.
+    #[inline]
     pub fn state(&self) -> PageState {
         // Acquire: pairs with the step that made this state: whoever finds the page valid finds its contents.
         PageState(self.0.load(Acquire))
@@ -218,6 +219,7 @@ impl PageWord {
 
     /// Makes a step. Returns the state before it, or as an error the state that does not allow it. A step that changes nothing,
     /// such as to mark a dirty page as dirty, writes nothing.
+    #[inline]
     pub fn step(&self, step: PageStep) -> Result<PageState, PageState> {
         // Relaxed: only a guess; the compare-and-swap checks it.
         let mut old = PageState(self.0.load(Relaxed));
@@ -236,6 +238,7 @@ impl PageWord {
 
     /// For an owner: whether it is the only one. It stays so until this owner shares the page, and then the page may be
     /// written in place.
+    #[inline]
     pub fn is_sole(&self) -> bool {
         // Acquire, within `state`: pairs with the steps by which the other owners gave the page up; they have read all that
         // they wanted to copy.

@@ -25,6 +25,7 @@ impl<T> Spin<T> {
         Self { is_held: AtomicBool::new(false), data: UnsafeCell::new(data) }
     }
 
+    #[inline]
     pub(crate) fn lock(&self) -> Held<'_, T> {
         // Acquire: pairs with the release in `drop`.
         while self.is_held.compare_exchange(false, true, Acquire, Relaxed).is_err() {
@@ -57,6 +58,7 @@ impl<T> DerefMut for Held<'_, T> {
 }
 
 impl<T> Drop for Held<'_, T> {
+    #[inline]
     fn drop(&mut self) {
         // Release: pairs with the acquire in `lock`.
         self.lock.is_held.store(false, Release);

@@ -89,6 +89,15 @@ impl RetiredNodes {
     }
 }
 
+/// Where a walk from the root ended: a slot that was no node when it was read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'a> {
+    slot: &'a Slot,
+    /// What the slot said.
+    pub(crate) word: SlotWord,
+    level: u32,
+}
+
 /// A step of locking a range.
 #[derive(Debug)]
 pub(crate) enum LockStep<'a> {
@@ -116,6 +125,7 @@ impl Tree {
         Self { root: Node::new() }
     }
 
+    #[inline]
     fn slot(node: &Node, page: u64, level: u32) -> &Slot {
         &node.slots[(page >> (BITS * level)) as usize % FAN_OUT]
     }
@@ -123,15 +133,21 @@ impl Tree {
     /// What a page is mapped to, by reading alone.
     ///
     /// # Safety
-    /// The caller has a guard of `Machine::pin` and the space is active on its CPU, or nobody else has the tree.
-    pub(crate) unsafe fn look(&self, page: u64) -> SlotWord {
-        let (mut node, mut level) = (&self.root, LEVELS - 1);
-        loop {
-            let word = Self::slot(node, page, level).load();
-            let View::Node(child) = word.view() else { return word };
+    /// The caller has a guard of `Machine::pin` and the space is active on its CPU, or nobody else has the tree; until it no longer uses
+    /// the place.
+    #[inline]
+    pub(crate) unsafe fn look(&self, page: u64) -> Place<'_> {
+        let mut node = &self.root;
+        // A loop of as many steps as there are levels, each with shifts that the compiler knows.
+        for level in (1..LEVELS).rev() {
+            let slot = Self::slot(node, page, level);
+            let word = slot.load();
+            let View::Node(child) = word.view() else { return Place { slot, word, level } };
             // SAFETY: it was in the tree when it was read, and is not freed while the caller has its guard.
-            (node, level) = (unsafe { &*child }, level - 1);
+            node = unsafe { &*child };
         }
+        let slot = Self::slot(node, page, 0);
+        Place { slot, word: slot.load(), level: 0 }
     }
 
     /// Locks the slot that begins at the page `begin` and is the largest that ends at `end` or before. Splits slots on the way.
@@ -145,21 +161,27 @@ impl Tree {
         end: u64,
         on_split: &mut impl FnMut(),
     ) -> Result<LockStep<'_>, NoMemory> {
-        let (mut node, mut level) = (&self.root, LEVELS - 1);
+        // SAFETY: as the caller promises.
+        unsafe { Self::lock_at(self.look(begin), begin, end, on_split) }
+    }
+
+    /// As [`lock_next`](Self::lock_next), from the place that [`look`](Self::look) has found for the page `begin`.
+    ///
+    /// # Safety
+    /// As for `look`, since then.
+    #[inline]
+    pub(crate) unsafe fn lock_at<'a>(
+        mut place: Place<'a>,
+        begin: u64,
+        end: u64,
+        on_split: &mut impl FnMut(),
+    ) -> Result<LockStep<'a>, NoMemory> {
         loop {
-            let slot = Self::slot(node, begin, level);
-            let word = slot.load();
-            match word.view() {
-                View::Node(child) => {
-                    // SAFETY: as in `look`.
-                    (node, level) = (unsafe { &*child }, level - 1);
-                    continue;
-                }
-                View::Stray => return Ok(LockStep::Taken),
-                View::Hole | View::Mapped(_) if word.is_locked() || !slot.try_lock(word) => {
-                    return Ok(LockStep::Taken);
-                }
-                View::Hole | View::Mapped(_) => {}
+            let Place { slot, word, level } = place;
+            // A node, if another CPU has divided the slot just after this one made it.
+            let is_other = matches!(word.view(), View::Stray | View::Node(_));
+            if is_other || word.is_locked() || !slot.try_lock(word) {
+                return Ok(LockStep::Taken);
             }
             let slot_end = begin + span(level);
             if begin.is_multiple_of(span(level)) && slot_end <= end {
@@ -167,7 +189,8 @@ impl Tree {
             }
             let child = Self::split(slot).inspect_err(|_| slot.unlock())?;
             on_split();
-            (node, level) = (child, level - 1);
+            let slot = Self::slot(child, begin, level - 1);
+            place = Place { slot, word: slot.load(), level: level - 1 };
         }
     }
 

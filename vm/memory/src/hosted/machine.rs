@@ -87,6 +87,7 @@ impl Hosted {
         &self.bytes
     }
 
+    #[inline]
     fn cpu(&self, cpu: CpuNumber) -> Held<'_, Tlb> {
         self.cpus[cpu.0 as usize].0.lock()
     }
@@ -143,6 +144,7 @@ unsafe impl Machine for Hosted {
     type Pmap = PageTable;
     type Pinned<'a> = Pinned<'a>;
 
+    #[inline]
     fn pin(&self, cpu: CpuNumber) -> Pinned<'_> {
         Pinned { _tlb: self.cpu(cpu) }
     }

@@ -125,6 +125,8 @@ impl PageTable {
     }
 
     /// Makes a table below one of `level` on the way to a page, if there is none. False if the one above is dead.
+    #[cold]
+    #[inline(never)]
     fn table_below(
         &self,
         page: VirtualPage,
@@ -167,7 +169,11 @@ impl PageTable {
     /// Changes an entry that is there by `change`. Returns what it was.
     fn change(&self, page: VirtualPage, change: impl Fn(usize) -> usize) -> Option<Translation> {
         // SAFETY: `Pmap`'s callers are pinned, so nothing is freed.
-        let entry = unsafe { self.way(page) }.ok()?[0].entry(page, 0);
+        let way = unsafe { self.way(page) }.ok()?;
+        Self::change_entry(way[0].entry(page, 0), change)
+    }
+
+    fn change_entry(entry: &AtomicPtr<Table>, change: impl Fn(usize) -> usize) -> Option<Translation> {
         // Acquire, AcqRel: bits that CPUs have set come after what they read and wrote.
         let mut old = entry.load(Acquire);
         while old.addr() & VALID != 0 {
@@ -228,17 +234,15 @@ unsafe impl Pmap for PageTable {
         rights: Rights,
         retired: &mut RetiredTables,
     ) -> Result<(), NoMemory> {
-        if self.change(page, |bits| bits | encoded(frame, rights)).is_some() {
-            return Ok(());
-        }
+        let new = encoded(frame, rights);
         loop {
             // SAFETY: callers are pinned, so nothing is freed.
             match unsafe { self.way(page) } {
+                Ok(way) if Self::change_entry(way[0].entry(page, 0), |bits| bits | new).is_some() => return Ok(()),
                 Ok(way) if way[0].hold() => {
-                    let new = ptr::without_provenance_mut(encoded(frame, rights));
                     // AcqRel: a CPU that finds the entry finds what was written to the frame before. Nobody else makes or removes
                     // this page's entry meanwhile, so it was null.
-                    way[0].entry(page, 0).swap(new, AcqRel);
+                    way[0].entry(page, 0).swap(ptr::without_provenance_mut(new), AcqRel);
                     return Ok(());
                 }
                 // Dead: it is just being taken out.

@@ -86,6 +86,7 @@ pub(crate) enum View {
 pub(crate) struct SlotWord(*mut Node);
 
 impl SlotWord {
+    #[inline]
     pub(crate) fn view(self) -> View {
         let bits = self.0.addr();
         match bits & TAG {
@@ -106,10 +107,19 @@ impl SlotWord {
         }
     }
 
+    /// Whether it says that an access is allowed. Quicker than to decode all that it says.
+    #[inline]
+    pub(crate) fn allows(self, access: Rights) -> bool {
+        let asked = MAPPED | usize::from(access.bits()) << RIGHTS_SHIFT;
+        self.0.addr() & (asked | TAG) == asked
+    }
+
+    #[inline]
     pub(crate) fn is_locked(self) -> bool {
         self.0.addr() & LOCK != 0
     }
 
+    #[inline]
     fn of(view: View) -> Self {
         let flag = |is_set, bit| if is_set { bit } else { 0 };
         let bits = match view {
@@ -148,12 +158,14 @@ impl Slot {
         Self { word: AtomicPtr::new(ptr::null_mut()), mapping: AtomicPtr::new(ptr::null_mut()) }
     }
 
+    #[inline]
     pub(crate) fn load(&self) -> SlotWord {
         // Acquire: pairs with the release in `set` and `unlock`: the slots of the node that it points to.
         SlotWord(self.word.load(Acquire))
     }
 
     /// Locks a hole or mapped slot, if its word is still as it was seen.
+    #[inline]
     pub(crate) fn try_lock(&self, seen: SlotWord) -> bool {
         let locked = seen.0.map_addr(|bits| bits | LOCK);
         // Acquire: pairs with the release in `unlock`: what the last holder of the lock did.
@@ -161,18 +173,21 @@ impl Slot {
     }
 
     /// For the holder of the lock: changes what the slot says, and keeps the lock.
+    #[inline]
     pub(crate) fn set(&self, view: View) {
         // Release: pairs with `load`; nobody takes the lock meanwhile.
         self.word.store(SlotWord::of(view).0.map_addr(|bits| bits | LOCK), Release);
     }
 
     /// For the holder of the lock: changes what the slot says, and lets go of it.
+    #[inline]
     pub(crate) fn unlock_as(&self, view: View) {
         // Release: pairs with `try_lock` and `load`.
         self.word.store(SlotWord::of(view).0, Release);
     }
 
     /// For the holder of the lock: lets go of it.
+    #[inline]
     pub(crate) fn unlock(&self) {
         // Relaxed: nobody else changes the word of a locked slot.
         let word = SlotWord(self.word.load(Relaxed));
@@ -180,11 +195,13 @@ impl Slot {
     }
 
     /// For the holder of the lock: the mapping of an object, which the slot still owns. Null for private memory.
+    #[inline]
     pub(crate) fn mapping(&self) -> *mut Inner<Mapping> {
         self.mapping.load(Relaxed)
     }
 
     /// For the holder of the lock: changes which mapping the slot owns.
+    #[inline]
     pub(crate) fn set_mapping(&self, mapping: *mut Inner<Mapping>) {
         self.mapping.store(mapping, Relaxed);
     }
