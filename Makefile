@@ -110,6 +110,7 @@ test-frames: needs-build
 	vm/frames/embedding/check.sh --if-possible target/embedding
 	vm/frames/late.sh --if-possible target/miri
 	for example in kernel_start balloon buffer_pool; do $(CARGO) run --quiet --locked -p faultline-frames --example $$example || exit 1; done
+	$(CARGO) run --quiet --locked -p faultline-memory --example embedder >/dev/null
 
 test: needs-test check test-rust test-lens test-repeats test-crate-releases test-frames test-page test-newcomer test-workloads
 
@@ -221,7 +222,7 @@ test-all: test fuzz test-api test-least-rust test-loom test-mixes test-miri test
 	vm/frames/embedding/check.sh target/embedding
 	@# In a directory of its own: cargo keeps the packages of an earlier one, and takes them again while the version is the same.
 	packages=$$(mktemp -d target/publish.XXXXXX) && trap 'rm -rf "$$packages"' EXIT && \
-	$(CARGO) publish --dry-run --quiet --locked --allow-dirty --target-dir "$$packages" -p faultline-numbers -p faultline-frames
+	$(CARGO) publish --dry-run --quiet --locked --allow-dirty --target-dir "$$packages" -p faultline-numbers -p faultline-frames -p faultline-memory
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads sanitize cross
 	checks/fresh/run.sh trixie
 
