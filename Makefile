@@ -92,6 +92,7 @@ check: needs-test
 	checks/circles.py
 	checks/licences.py
 	checks/links.py
+	docs/pictures/memory.py --check
 
 # Some of these tests boot guests under the lens.
 test-rust: workloads guest lens needs-lens
