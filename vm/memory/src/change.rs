@@ -7,12 +7,12 @@ use crate::address::{PageRange, Rights};
 use crate::batch::Batch;
 use crate::counted::{Counted, Inner};
 use crate::counters::Event;
-use crate::error::SpaceError;
+use crate::error::{NoMemory, SpaceError};
 use crate::machine::{FrameSource, Machine};
 use crate::memory::Cpu;
 use crate::memory_object::MemoryObject;
-use crate::object::Backing;
 use crate::object::mapping::Mapping;
+use crate::object::{Backing, Object};
 use crate::page_word::PageStep;
 use crate::pmap::{Pmap, Translation};
 use crate::range_lock::RangeLock;
@@ -81,16 +81,32 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         if first.checked_add(range.pages()).is_none_or(|end| end > object.object.get().most_pages()) {
             return Err(SpaceError::BeyondObject);
         }
-        let (object, family) = (object.object.another(), space.family.another());
-        let mapping = Counted::try_new(Mapping::new(object, family, range.begin(), first, range.pages()));
-        let mapping = mapping.map_err(|error| self.no_memory(error))?;
-        // Before a slot says that it is mapped, so that whoever looks for its translations finds it.
-        // SAFETY: its last owner removes it.
-        unsafe { mapping.get().object.get().mappings().lock().add(mapping.as_ptr()) };
+        let mapping = self.new_mapping(space, &object.object, range, first).map_err(|error| self.no_memory(error))?;
         let result = self.map_as(space, range, mapped, Some(&mapping));
         // The last owner only if nothing was mapped.
         self.release_mapping(mapping, 1);
         result
+    }
+
+    /// A mapping that its object finds: before a slot says that it is mapped, so that whoever looks for its translations finds it.
+    fn new_mapping(
+        &self,
+        space: &SpaceBody<'m, M>,
+        object: &Counted<Object>,
+        range: PageRange,
+        first: u64,
+    ) -> Result<Counted<Mapping>, NoMemory> {
+        let mappings = object.get().mappings();
+        let list = mappings.list_of(self.number);
+        let family = space.family.another();
+        let mapping = Mapping::new(object.alias(), list, family, range.begin(), first, range.pages());
+        let mapping = Counted::try_new(mapping)?;
+        // SAFETY: its last owner removes it.
+        if unsafe { mappings.add(mapping.as_ptr(), list) } {
+            // The caller's handle keeps the object until then.
+            object.share(1);
+        }
+        Ok(mapping)
     }
 
     fn map_as(

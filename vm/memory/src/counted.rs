@@ -5,6 +5,7 @@ use crate::allocation::try_box;
 use crate::error::NoMemory;
 use crate::primitive::{AtomicUsize, fence};
 use alloc::boxed::Box;
+use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -80,6 +81,39 @@ impl<T> Counted<T> {
             }
         }
         None
+    }
+
+    /// The reference without a share: it must not be released.
+    pub(crate) fn alias(&self) -> ManuallyDrop<Self> {
+        ManuallyDrop::new(Self(self.0))
+    }
+
+    /// As `release(1)`, but if there are `count` owners and `holds` says so, nothing is changed, and the reference is handed back.
+    pub(crate) fn release_unless(self, count: usize, holds: impl Fn(&T) -> bool) -> Result<Option<T>, Self> {
+        // SAFETY: this reference is one of the owners.
+        let owners = unsafe { &self.0.as_ref().owners };
+        // Relaxed: the compare-and-swap checks it.
+        let mut found = owners.load(Relaxed);
+        // One is the last, which `release` takes.
+        while found > 1 {
+            if found == count && holds(self.get()) {
+                return Err(self);
+            }
+            // Release: as in `release_after`.
+            match owners.compare_exchange_weak(found, found - 1, Release, Relaxed) {
+                Ok(_) => return Ok(None),
+                Err(other) => found = other,
+            }
+        }
+        Ok(self.release(1))
+    }
+
+    /// The value, for the only owner.
+    pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
+        // SAFETY: this reference is one of the owners.
+        let inner = unsafe { self.0.as_mut() };
+        // Acquire: pairs with the release in `release_after`: what other owners did comes before.
+        (inner.owners.load(Acquire) == 1).then_some(&mut inner.value)
     }
 
     /// Where it is. Nobody's share.

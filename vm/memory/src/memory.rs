@@ -70,6 +70,11 @@ impl<M: Machine> Memory<M> {
         Some(Cpu { memory: self, number, frames, part, not_shared: PhantomData })
     }
 
+    /// How many CPUs it is for.
+    pub(crate) fn cpus(&self) -> usize {
+        self.cpus.len()
+    }
+
     /// The machine.
     pub fn machine(&self) -> &M {
         &self.machine

@@ -8,14 +8,14 @@
 //! page's record with what it looked for, and holds the slot of a space's tree meanwhile: see `reverse`.
 
 pub(crate) mod mapping;
+pub(crate) mod mappings;
 pub(crate) mod pager;
 
 use crate::allocation::try_box;
 use crate::error::NoMemory;
-use crate::object::mapping::MappingIndex;
+use crate::object::mappings::Mappings;
 use crate::object::pager::Pager;
 use crate::primitive::{AtomicBool, AtomicPtr, AtomicU64, fence};
-use crate::spin::Spin;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::ptr;
@@ -91,7 +91,7 @@ pub(crate) enum Backing {
 #[repr(align(64))]
 struct Changed {
     /// \[o]
-    mappings: Spin<MappingIndex>,
+    mappings: Mappings,
     /// \[a] A write of a page has failed since somebody asked. Relaxed: no other data depends on it.
     has_failed: AtomicBool,
 }
@@ -125,7 +125,7 @@ impl Object {
             length: AtomicU64::new(pages),
             most: pages,
             backing,
-            changed: Changed { mappings: Spin::new(MappingIndex::new()), has_failed: AtomicBool::new(false) },
+            changed: Changed { mappings: Mappings::new(), has_failed: AtomicBool::new(false) },
         })
     }
 
@@ -152,8 +152,13 @@ impl Object {
     }
 
     /// Where it is mapped.
-    pub(crate) fn mappings(&self) -> &Spin<MappingIndex> {
+    pub(crate) fn mappings(&self) -> &Mappings {
         &self.changed.mappings
+    }
+
+    /// With a list of mappings for each CPU. For an object without mappings, whose count has an owner for the lists.
+    pub(crate) fn set_mappings(&mut self, mappings: Mappings) {
+        self.changed.mappings = mappings;
     }
 
     /// A write of a page has failed.

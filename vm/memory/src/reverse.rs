@@ -154,7 +154,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 HeldHome::Family(family) => {
                     family.get().visit(|member| self.visit_space(member, place, ptr::null(), act).err())
                 }
-                HeldHome::Object(object) => object.get().mappings().lock().of_page(place, &mut |mapping, link| {
+                HeldHome::Object(object) => object.get().mappings().of_page(place, |mapping, link| {
                     let page = place.wrapping_sub(mapping.shift);
                     mapping.family.get().visit(|member| self.visit_space(member, page, link, act).err())
                 }),

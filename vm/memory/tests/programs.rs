@@ -241,8 +241,10 @@ impl<'r, 'm, 'f> Run<'r, 'm, 'f> {
                     Some(file) => handle.new_paged_object(OBJECT_PAGES, file.clone()),
                     None => handle.new_object(OBJECT_PAGES),
                 };
+                let mut ours = ours.unwrap();
+                assert!(number % 2 == 0 || handle.spread(&mut ours) == Ok(true));
                 self.contents.add(OBJECT_PAGES, pattern);
-                self.objects.push(Some(Named { ours: ours.unwrap(), file }));
+                self.objects.push(Some(Named { ours, file }));
             }
             Kind::NewObject | Kind::NewPagedObject => {
                 let place = number % self.objects.len();

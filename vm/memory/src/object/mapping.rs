@@ -8,6 +8,7 @@ use crate::counted::{Counted, Inner};
 use crate::family::Family;
 use crate::object::Object;
 use core::cell::Cell;
+use core::mem::ManuallyDrop;
 use core::ptr;
 
 type Link = *const Inner<Mapping>;
@@ -15,8 +16,10 @@ type Link = *const Inner<Mapping>;
 /// A mapping. Fields: \[I] immutable; \[o] by the lock of the object's index.
 #[derive(Debug)]
 pub(crate) struct Mapping {
-    /// \[I]
-    pub(crate) object: Counted<Object>,
+    /// \[I] An owner's reference, but for mappings in open lists, which are owners by their list: see `mappings`.
+    pub(crate) object: ManuallyDrop<Counted<Object>>,
+    /// \[I] The list of the object's mappings that has it.
+    pub(crate) list: u32,
     /// \[I] Whose spaces may have it.
     pub(crate) family: Counted<Family>,
     /// \[I] What to add to the number of a virtual page, modulo 2⁶⁴, to get the page's index in the object.
@@ -36,9 +39,17 @@ unsafe impl Sync for Mapping {}
 
 impl Mapping {
     /// Of `pages` pages from `first` of the object on, at the virtual page `begin`.
-    pub(crate) fn new(object: Counted<Object>, family: Counted<Family>, begin: u64, first: u64, pages: u64) -> Self {
+    pub(crate) fn new(
+        object: ManuallyDrop<Counted<Object>>,
+        list: u32,
+        family: Counted<Family>,
+        begin: u64,
+        first: u64,
+        pages: u64,
+    ) -> Self {
         Self {
             object,
+            list,
             family,
             shift: first.wrapping_sub(begin),
             range: (first, first + pages),
@@ -63,7 +74,7 @@ impl Mapping {
     }
 }
 
-/// The mappings of an object, by the pages that they map. Used under the object's lock `[o]`.
+/// Mappings of an object, by the pages that they map. Used under the lock `[o]` of its list.
 #[derive(Debug)]
 pub(crate) struct MappingIndex(Link);
 
@@ -197,7 +208,7 @@ mod tests {
         for _ in 0..if cfg!(miri) { 60 } else { 4_000 } {
             if list.len() < 100 && random.random_range(0..5) < 3 {
                 let (first, pages) = (random.random_range(0..900), random.random_range(1..100));
-                let mapping = Mapping::new(object.another(), family.another(), 77, first, pages);
+                let mapping = Mapping::new(ManuallyDrop::new(object.another()), 0, family.another(), 77, first, pages);
                 let mapping = Counted::try_new(mapping).unwrap();
                 // SAFETY: the list keeps it.
                 unsafe { index.add(mapping.as_ptr()) };

@@ -146,6 +146,41 @@ fn what_is_used_stays_and_what_forks_share_goes_from_all() {
     });
 }
 
+/// An object that each CPU has a list for outlives its handle as others do, and is not spread once it is mapped.
+#[test]
+fn a_spread_object_lives_as_long_as_a_mapping() {
+    on_swapping_machine(3, 256, BYTES, |cpus| {
+        let memory = cpus[0].memory();
+        let mut object = cpus[0].new_object(10).unwrap();
+        assert_eq!(cpus[0].spread(&mut object), Ok(true));
+        let spaces: Vec<_> = (0..3)
+            .map(|number: usize| {
+                let space = cpus[number].new_space().unwrap();
+                cpus[number].activate(&space).unwrap();
+                cpus[number].map_object(&space, pages(7, 10), BOTH, &object, 0).unwrap();
+                space
+            })
+            .collect();
+        assert_eq!(access(&cpus[0], memory, &spaces[0], 9, 0, Some(4)), Ok(0));
+        assert_eq!((cpus[0].spread(&mut object), object.resident()), (Ok(false), 1));
+        // One is unmapped before the lists are closed, by another CPU than the one that mapped it, and others after that.
+        cpus[0].activate(&spaces[2]).unwrap();
+        cpus[0].unmap(&spaces[2], pages(7, 10)).unwrap();
+        cpus[2].drop_object(object);
+        let mut hand = Hand::new(0..cpus[0].frames().index_count());
+        assert_eq!(access(&cpus[1], memory, &spaces[1], 9, 0, None), Ok(4));
+        assert_eq!(cpus[2].sweep(&mut hand, 1).reclaimed, 1, "found in all lists");
+        assert_eq!(
+            (access(&cpus[1], memory, &spaces[1], 9, 0, None), access(&cpus[0], memory, &spaces[0], 9, 0, None)),
+            (Ok(4), Ok(4))
+        );
+        for space in spaces {
+            cpus.iter().for_each(|cpu| cpu.deactivate(&space));
+            assert!(cpus[1].exit(space).is_ok());
+        }
+    });
+}
+
 #[test]
 fn frames_of_a_device_are_mapped_as_they_are() {
     on_swapping_machine(1, 64, BYTES, |cpus| {
