@@ -38,6 +38,8 @@ events! {
     TakenOver => "copy-on-write pages taken over without a copy",
     /// Pages that an object already had.
     ObjectHit => "faults on resident pages of objects",
+    /// Resident pages of objects that were entered because a neighbour was read.
+    MappedAround => "resident neighbours mapped by faults",
     /// Pages of objects made of zeroes.
     ObjectFill => "pages of objects created",
     /// Reads that pagers were asked for.

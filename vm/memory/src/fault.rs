@@ -5,7 +5,7 @@
 
 use crate::address::{PageRange, Rights, VirtualPage};
 use crate::batch::Batch;
-use crate::counted::{Counted, Inner};
+use crate::counted::Counted;
 use crate::counters::Event;
 use crate::error::{FaultError, NoMemory};
 use crate::machine::{Flush, FrameSource, Machine};
@@ -20,7 +20,11 @@ use crate::primitive::relax;
 use crate::space::{Space, SpaceBody};
 use crate::tree::slot::{Content, Mapped, Slot, View};
 use crate::tree::{LockStep, Tree};
+use core::ptr;
 use faultline_numbers::FrameNumber;
+
+/// Pages of a block of neighbours that a read enters with the page it is for: 64 KiB, as Linux does.
+const AROUND: u64 = 16;
 
 /// How far a fault has come.
 enum Step {
@@ -146,7 +150,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
         match (now.content, slot.mapping().is_null()) {
             (Content::Nothing, true) => self.zero_fill(space, page, now)?,
-            (Content::Nothing, false) => return self.resolve_object(space, slot.mapping(), page, access, now),
+            (Content::Nothing, false) => return self.resolve_object(space, slot, page, access, now),
             (Content::Page(held), _) => return self.resolve_private(space, page, access, held, now),
             (Content::Swapped(swapped), _) => {
                 let home = Home::Family(space.family.as_ptr());
@@ -161,13 +165,13 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     fn resolve_object(
         &self,
         space: &SpaceBody<'m, M>,
-        mapping: *mut Inner<Mapping>,
+        slot: &Slot,
         page: VirtualPage,
         access: Rights,
         now: &mut Mapped,
     ) -> Result<Step, FaultError> {
         // SAFETY: the slot is locked, and an owner of the mapping; the reference does not end it.
-        let mapping = core::mem::ManuallyDrop::new(unsafe { Counted::from_raw(mapping) });
+        let mapping = core::mem::ManuallyDrop::new(unsafe { Counted::from_raw(slot.mapping()) });
         let (object, index) = (&mapping.get().object, page.0.wrapping_add(mapping.get().shift));
         if let Backing::Device(first) = object.get().backing() {
             if index >= object.get().pages() {
@@ -182,6 +186,9 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             Sought::Wait(page) => return Ok(Step::Wait(page)),
             Sought::Begin(page_in) => return Ok(Step::Begin(page_in)),
         };
+        if !access.allows(Rights::WRITE) {
+            self.map_around(space, &mapping, page);
+        }
         if !now.copies {
             self.enter(space, page, held, now.rights, now)?;
         } else if access.allows(Rights::WRITE) {
@@ -191,6 +198,40 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             self.enter(space, page, held, now.rights.without(Rights::WRITE), now)?;
         }
         Ok(Step::Done)
+    }
+
+    /// Enters resident neighbours of an object's page that is read, as far as their slots are free and they are mapped alike. The page's
+    /// own slot is locked.
+    fn map_around(&self, space: &SpaceBody<'m, M>, mapping: &Counted<Mapping>, page: VirtualPage) {
+        // SAFETY: 1. The page's slot is locked, and in a leaf. 2. The CPU is pinned.
+        let (slots, first) = self.pinned(|| unsafe { space.tree.leaf_of(page.0) });
+        let begin = page.0 - page.0 % AROUND;
+        for (slot, page) in slots.iter().zip(first..).filter(|(_, near)| (begin..begin + AROUND).contains(near)) {
+            let seen = slot.load();
+            let View::Mapped(mapped) = seen.view() else { continue };
+            // The page's own slot is locked, and so left out.
+            if mapped.entered || mapped.content != Content::Nothing || seen.is_locked() || !slot.try_lock(seen) {
+                continue;
+            }
+            let mut now = mapped;
+            if ptr::eq(slot.mapping(), mapping.as_ptr()) {
+                self.enter_resident(space, mapping.get(), VirtualPage(page), &mut now);
+            }
+            slot.unlock_as(View::Mapped(now));
+        }
+    }
+
+    /// Enters a page if its object has it. Its slot is locked.
+    fn enter_resident(&self, space: &SpaceBody<'m, M>, mapping: &Mapping, page: VirtualPage, now: &mut Mapped) {
+        let rights = if now.copies { now.rights.without(Rights::WRITE) } else { now.rights };
+        if rights == Rights::NONE {
+            return;
+        }
+        if let Some(held) = self.resident_page(&mapping.object, page.0.wrapping_add(mapping.shift))
+            && self.enter(space, page, held, rights, now).is_ok()
+        {
+            self.count(Event::MappedAround);
+        }
     }
 
     fn zero_fill(&self, space: &SpaceBody<'m, M>, page: VirtualPage, now: &mut Mapped) -> Result<(), NoMemory> {

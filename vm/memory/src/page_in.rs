@@ -80,6 +80,16 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
     }
 
+    /// The page of an object, if it is there and nobody holds it. The caller has locked a slot from which it is sought.
+    pub(crate) fn resident_page(&self, object: &Counted<Object>, index: u64) -> Option<u32> {
+        let page = object.get().page(index).filter(|_| index < object.get().pages())?;
+        let record = self.record(page);
+        let state = record.word.state();
+        // In this order: as in `object_page`.
+        let is_its = || record.home() == (Home::Object(object.as_ptr()), index);
+        (state.is_valid() && !state.is_busy() && is_its()).then_some(page)
+    }
+
     /// Makes a page in a place that held `found`.
     fn make_page(&self, home: *const Inner<Object>, index: u64, found: Leaf) -> Result<Sought, FaultError> {
         // SAFETY: the caller's object.

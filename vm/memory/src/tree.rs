@@ -194,6 +194,21 @@ impl Tree {
         }
     }
 
+    /// The slots of the leaf that has a page, and the number of its first page.
+    ///
+    /// # Safety
+    /// The caller has locked the page's slot, which is in a leaf, and has a guard of `Machine::pin`, or nobody else has the tree. The
+    /// slots are there while that slot is locked.
+    pub(crate) unsafe fn leaf_of(&self, page: u64) -> (&[Slot], u64) {
+        let mut node = &self.root;
+        for level in (1..LEVELS).rev() {
+            let View::Node(child) = Self::slot(node, page, level).load().view() else { return (&[], page) };
+            // SAFETY: a node that has a slot which the caller has locked is not retired by others.
+            node = unsafe { &*child };
+        }
+        (&node.slots, page - page % FAN_OUT as u64)
+    }
+
     /// Locks the slot that covers a page, at whatever level. None if another CPU has it.
     ///
     /// # Safety
