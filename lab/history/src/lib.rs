@@ -33,6 +33,7 @@ mod surroundings;
 mod tools_again;
 pub mod try_patches;
 mod undone;
+mod web_hook;
 mod workshop;
 
 pub use commits::{Commits, Walked};

@@ -5,7 +5,7 @@ mod notify;
 mod pick;
 mod quirk;
 
-pub use notify::Notify;
+pub use notify::{Notify, Whom};
 pub use pick::{Pick, Walk, Which};
 
 use crate::measure::MeasureRequest;
@@ -103,7 +103,7 @@ impl Declared {
         let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let written: Option<BTreeMap<String, Spanned<Entry>>> = settings_file::table(text, file, Table::Subject, HINT)?;
         let quirks: Option<Vec<Spanned<quirk::Entry>>> = settings_file::table(text, file, Table::Quirk, HINT)?;
-        let notify: Option<notify::Entry> = settings_file::table(text, file, Table::Notify, HINT)?;
+        let notify: Option<Spanned<notify::Entry>> = settings_file::table(text, file, Table::Notify, HINT)?;
         let hosts = Hosts::of_text(text, file)?;
         // What another command would refuse is said here too: `faultline history commits` checks the file.
         variants::check(text, file)?;
@@ -138,7 +138,12 @@ impl Declared {
                 "a subject is a table `[subject.NAME]`; `faultline init FILE` writes an example",
             ));
         }
-        let notify = notify.map(|notify| notify.notify(directory));
+        let notify = notify.map(|entry| {
+            let at = entry.span();
+            let refused = |problem: String| settings_file::refused(text, file, at, &format!("notify: {problem}"), HINT);
+            entry.into_inner().notify(directory).map_err(refused)
+        });
+        let notify = notify.transpose()?;
         Ok(Declared { file: file.to_owned(), subjects, notify })
     }
 
@@ -405,11 +410,21 @@ mod tests {
     fn who_is_notified_is_declared_beside_the_subjects() {
         let subject = "[subject.a]\ncommand = 'x'\n[notify]\n";
         let notify = parse(&format!("{subject}command = ['mail', 'a b']\nlimit = '5s'\n")).unwrap().notify.unwrap();
-        assert_eq!(notify.command, ["mail", "a b"]);
-        assert_eq!((notify.directory.as_path(), notify.limit.as_secs()), (Path::new("here"), 5));
+        let words = ["mail", "a b"].map(str::to_owned).to_vec();
+        assert_eq!(notify.whom, Whom::Command { words, directory: Path::new("here").to_owned() });
+        assert_eq!(notify.limit.as_secs(), 5);
+        let hook = parse(&format!("{subject}webhook = 'https://example.org/x'\n")).unwrap().notify.unwrap();
+        assert!(matches!(hook.whom, Whom::WebHook(_)) && hook.limit.as_secs() == 30);
         assert!(parse("[subject.a]\ncommand = 'x'\n").unwrap().notify.is_none());
-        assert!(wrong(&format!("{subject}webhook = 'x'\n")).starts_with("here/f.toml:4: unknown field `webhook`"));
-        assert!(wrong(subject).starts_with("here/f.toml:3: missing field `command`"));
+        for (lines, problem) in [
+            ("webhook = 'x'\n", "`webhook`: it takes an address"),
+            ("webhook = 'https://a/b'\ncommand = 'x'\n", "`command` or `webhook`, not both"),
+            ("", "give `command` or `webhook`"),
+            ("mail = 'x'\n", "unknown field `mail`"),
+        ] {
+            let said = wrong(&format!("{subject}{lines}"));
+            assert!(said.starts_with("here/f.toml:") && said.contains(problem), "{said}");
+        }
     }
 
     #[test]
