@@ -262,8 +262,8 @@ fn relink(
     // Or an earlier run built it.
     let known = search.known.iter().find(|known| known.position == build.position).and_then(|known| known.build());
     let own = own.or(known).unwrap_or_default().to_owned();
-    let program = search.artefact.command().first().map_or("", String::as_str);
-    let asked = Relink { commit, layout: search.layouts.with_seed(layout), own: Path::new(&own), program };
+    let layouts = search.layouts.with_seed(layout);
+    let asked = Relink { commit, layout: layouts, own: Path::new(&own), artefact: &search.artefact };
     let linked = commits.relink(&asked, &search.recipe, &tools, lab)?;
     let (directory, machine, result) = placed(linked, search, run, lab)?;
     let build = BuildResult::Relinked { layout, result };

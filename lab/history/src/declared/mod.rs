@@ -19,6 +19,7 @@ use faultline_model::artefact::Artefact;
 use faultline_model::history::quirk::DeclaredQuirk;
 use faultline_model::line_host::LineHost;
 use faultline_model::recipe::Recipe;
+use faultline_model::relink::LayoutKind;
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
@@ -60,6 +61,10 @@ pub struct HistorySubject {
     pub limit_ms: Option<u64>,
     /// Seed of the order, and of guests; the usual one if `None`.
     pub seed: Option<u64>,
+    /// Number of random layouts in which a search links both sides of a step; 0 for none.
+    pub layouts: u32,
+    /// How these layouts are drawn.
+    pub layout_kind: LayoutKind,
     /// Changes of the surroundings that nothing records.
     pub quirks: Vec<DeclaredQuirk>,
 }
@@ -235,6 +240,7 @@ mod tests {
     use super::*;
     use faultline_model::count::Count;
     use faultline_model::history::quirk::QuirkTime;
+    use faultline_model::relink::SectionOrder;
     use faultline_model::time::UnixMillis;
 
     fn parse(text: &str) -> Result<Declared, Error> {
@@ -424,6 +430,27 @@ mod tests {
         ] {
             let said = wrong(&format!("{subject}{lines}"));
             assert!(said.starts_with("here/f.toml:") && said.contains(problem), "{said}");
+        }
+    }
+
+    #[test]
+    fn layouts_of_searches_are_declared_and_have_to_draw_something() {
+        let subject = "[subject.a]\ncommand = 'x'\n";
+        let of = |keys: &str| {
+            let declared = parse(&format!("{subject}{keys}")).unwrap();
+            (declared.subjects["a"].layouts, declared.subjects["a"].layout_kind)
+        };
+        assert_eq!(of(""), (0, LayoutKind::default()));
+        let kind = LayoutKind { order: SectionOrder::Keep, ..LayoutKind::default() };
+        assert_eq!(of("layouts = 12\nlayout_order = 'keep'\n"), (12, kind));
+        let same = "layouts = 12\nlayout_order = 'sort'\nlayout_spacing = 'align'\n";
+        for (keys, problem) in [
+            ("layouts = 7\n", "`layouts` takes 8 to 1000"),
+            (same, "are all the same"),
+            ("layout_order = 'x'\n", "unknown variant"),
+        ] {
+            let said = wrong(&format!("{subject}{keys}"));
+            assert!(said.contains(problem), "{said}");
         }
     }
 
