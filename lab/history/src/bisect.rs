@@ -6,7 +6,7 @@ use crate::measure::MeasureRequest;
 use crate::relink::{Relink, Relinked};
 use crate::revert;
 use crate::source;
-use crate::subject::{described, subject};
+use crate::subject::{described, shared, subject};
 use crate::tools_again;
 use crate::workshop::{Workshop, absolute};
 use faultline_experiment::{Error, Gone, GrowingRequest, GrowingRun, Lab, Measured, Notice};
@@ -233,7 +233,7 @@ fn try_commit(
         last: search.line.last(),
         tried: run.record().subjects.iter().filter(|subject| !is_relinked(subject)).count(),
     });
-    let build = commits.build(commit, &search.recipe, &tools, lab)?;
+    let build = shared(commits.build(commit, &search.recipe, &tools, lab)?, search, commits);
     let subject = subject(commit, search, build, run, lab)?;
     run.add_subject(&subject)
 }

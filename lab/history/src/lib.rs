@@ -11,6 +11,7 @@ mod commits;
 pub mod declared;
 pub mod drill;
 pub mod explain;
+mod identical;
 pub mod jobs;
 mod linked_files;
 pub mod linker;

@@ -4,7 +4,7 @@ use crate::commits::Commits;
 use crate::now::Now;
 use crate::over::{Asked, Over};
 use crate::source;
-use crate::subject::subject;
+use crate::subject::{shared, subject};
 use crate::tools_again;
 use faultline_experiment::{Error, Gone, GrowingRequest, GrowingRun, Lab, Measured, Notice, await_host};
 use faultline_model::commit::CommitLine;
@@ -136,7 +136,7 @@ fn build(
         number: run.record().subjects.len() + 1,
         of: history.wanted.len(),
     });
-    let build = commits.build(commit, &history.recipe, &tools, lab)?;
+    let build = shared(commits.build(commit, &history.recipe, &tools, lab)?, history, commits);
     let subject = subject(commit, history, build, run, lab)?;
     run.add_unplanned(&subject)
 }

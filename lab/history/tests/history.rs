@@ -32,7 +32,7 @@ fn main() -> ExitCode {
 }
 
 fn tests() -> Vec<Trial> {
-    let all: [(&str, fn()); 23] = [
+    let all: [(&str, fn()); 24] = [
         ("a_line_has_every_commit_of_first_parents", a_line_has_every_commit_of_first_parents),
         ("a_history_has_first_parents_all_ancestors_or_tags", a_history_has_first_parents_all_ancestors_or_tags),
         ("names_that_lead_nowhere_are_refused", names_that_lead_nowhere_are_refused),
@@ -44,6 +44,7 @@ fn tests() -> Vec<Trial> {
         ("objects_of_the_last_build_are_used_again", objects_of_the_last_build_are_used_again),
         ("another_compiler_makes_another_build", another_compiler_makes_another_build),
         ("a_layout_moves_code_and_data_and_its_seed_repeats_it", a_layout_moves_code_and_data_and_its_seed_repeats_it),
+        ("builds_that_do_the_same_are_known", builds_that_do_the_same_are_known),
         ("a_kernel_gets_layouts_by_its_own_script", a_kernel_gets_layouts_by_its_own_script),
         ("links_that_take_no_layout_are_unchanged", links_that_take_no_layout_are_unchanged),
         ("a_full_disk_is_no_result_of_a_commit", a_full_disk_is_no_result_of_a_commit),
@@ -478,6 +479,30 @@ fn a_layout_moves_code_and_data_and_its_seed_repeats_it() {
     let objects = fs::metadata(checkout.join("f.o")).unwrap().modified().unwrap();
     relinked(&place, &recipe, kind, 1);
     assert_eq!(fs::metadata(checkout.join("f.o")).unwrap().modified().unwrap(), objects);
+}
+
+fn builds_that_do_the_same_are_known() {
+    let place = Place::new();
+    let recipe = Recipe {
+        command: ["cc", "-g", "-o", "prog", "a.c"].map(str::to_owned).into(),
+        kept: vec!["prog".to_owned()],
+        ..recipe("")
+    };
+    let first_of = |text: &str| {
+        place.commit("a.c", text, "a program");
+        let (directory, _) = built(&place, "HEAD", &recipe);
+        (place.with(|workshop, _| workshop.first_like(&directory)), directory)
+    };
+    let (first, own) = first_of("int main(void) { return 1; }\n");
+    assert_eq!(first, own);
+    // Debugging information differs.
+    let (same, commented) = first_of("\n\n/* nothing */\nint main(void) { return 1; }\n");
+    assert!(same == own && commented != own && commented.join("prog").is_file());
+    let (other, changed) = first_of("int main(void) { return 2; }\n");
+    assert_eq!(other, changed);
+    // What is gone is the first of nothing.
+    fs::remove_dir_all(&own).unwrap();
+    assert_eq!(place.with(|workshop, _| workshop.first_like(&commented)), commented);
 }
 
 /// It is linked as Linux is: of a thin archive, by a script of its own, and a tool of its build is linked besides.
