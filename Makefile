@@ -27,7 +27,7 @@ PAGE := lab/report/page
 FUZZ_SECONDS := 60
 API_SECONDS := 60
 
-.PHONY: build guest emulator kernel kernels lens run test check test-all test-api test-rust test-page test-workloads test-lens test-frames test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-crate-releases test-newcomer test-examples test-guest test-bed test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-frames-lens-peers bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
+.PHONY: build guest emulator kernel kernels lens run test check test-all test-api test-rust test-page test-workloads test-lens test-frames test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-crate-releases test-linux-releases test-newcomer test-examples test-guest test-bed test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-frames-lens-peers bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
 	needs-rust needs-build needs-test needs-lens needs-emulator needs-guest workloads
 
 # What each part needs: a command, and the packages that contain it. `make test` names all missing packages at once.
@@ -113,7 +113,7 @@ test-frames: needs-build
 	for example in kernel_start balloon buffer_pool; do $(CARGO) run --quiet --locked -p faultline-frames --example $$example || exit 1; done
 	$(CARGO) run --quiet --locked -p faultline-memory --example embedder >/dev/null
 
-test: needs-test check test-rust test-lens test-repeats test-crate-releases test-frames test-page test-newcomer test-workloads
+test: needs-test check test-rust test-lens test-repeats test-crate-releases test-linux-releases test-frames test-page test-newcomer test-workloads
 
 fuzz: needs-test
 	checks/need.sh g++=g++
@@ -143,6 +143,10 @@ test-guest: needs-guest guest lens
 # The history of a crate's releases, cut down to three.
 test-crate-releases: build needs-guest guest lens
 	examples/crate-releases/run.sh $(FAULTLINE) 0.3.0 0.3.11 0.4.0
+
+# The history of the distribution's kernels, cut down to two, over the locks of mappings (Linux 6.4). Downloads 170 MB, once.
+test-linux-releases: build needs-guest guest lens
+	examples/linux-releases/run.sh $(FAULTLINE) '[8]' '["zero_fill:base"]' bookworm trixie
 
 # From a repository to an answer in a browser: commits measured under the lens, served, and read by somebody new. Takes a minute.
 test-newcomer: build needs-test needs-guest guest lens

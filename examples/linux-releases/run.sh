@@ -1,12 +1,15 @@
 #!/bin/sh
-# The distribution's kernels, from 5.10 to the newest, as a history of releases: run.sh FAULTLINE [CPUS [WORKLOADS]]. Fetches them (`make kernels`, 400 MB, once), writes
+# The distribution's kernels, from 5.10 to the newest, as a history of releases: run.sh FAULTLINE [CPUS [WORKLOADS [SUITE…]]]. Fetches them (`make kernels`, 400 MB, once), writes
 # target/examples/linux-releases/faultline.toml with what was fetched, measures what has no result yet, and prints what was measured and the steps. Ends with 1 unless the step over Linux 6.4 is there, and names the lock of the address space. CPUS and
-# WORKLOADS are lists as faultline.toml has them; a boot with 16 CPUs takes about two minutes of CPU time. Started again, it goes on.
+# WORKLOADS are lists as faultline.toml has them; a boot with 16 CPUs takes about two minutes of CPU time. With suites of Debian, it takes their kernels alone, of
+# which one must be older than Linux 6.4 and one newer. Started again, it goes on.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 faultline=$1
 cpus=${2:-[1, 8, 16]}
 workloads=${3:-[\"zero_fill:base\"]}
+shift "$(($# < 3 ? $# : 3))"
+[ $# -gt 0 ] || set -- bullseye bookworm trixie sid
 place=$root/target/examples/linux-releases
 mkdir -p "$place"
 
@@ -19,7 +22,7 @@ mkdir -p "$place"
     echo "cpus = $cpus"
     # Six seeds would take six times as long. The step over 6.4 is far greater than what another seed counts.
     echo 'seeds = 1'
-    "$root/packages/kernels.sh" bullseye bookworm trixie sid | while read -r kernel version; do
+    "$root/packages/kernels.sh" "$@" | while read -r kernel version; do
         echo
         echo '[[subject.linux.release]]'
         echo "name = \"${version%-amd64}\""

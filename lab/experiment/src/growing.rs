@@ -251,11 +251,13 @@ impl GrowingRun {
         }
     }
 
-    /// Saves another subject, and plans one execution of it if it was built. A kill leaves both or none. Fails if the database cannot be written.
+    /// Saves another subject, and plans one execution of it if it was built, unless a subject has the same build. A kill leaves both or none. Fails if the database cannot be
+    /// written.
     pub fn add_subject(&mut self, subject: &Subject) -> Result<(), Error> {
         let index = SubjectIndex(self.record.subjects.len() as u32);
-        let is_built = subject.build == Some(BuildResult::Built);
-        let items = if is_built { self.items(&[(0, vec![index])]) } else { Vec::new() };
+        let has_its_build = |other: &Subject| other.setup.directory == subject.setup.directory;
+        let is_new = subject.build == Some(BuildResult::Built) && !self.record.subjects.iter().any(has_its_build);
+        let items = if is_new { self.items(&[(0, vec![index])]) } else { Vec::new() };
         self.extend(std::slice::from_ref(subject), items)
     }
 

@@ -59,6 +59,7 @@ pub(crate) fn said(not_up: &NotUp, host: &SshHost) -> Error {
     let name = host.destination();
     match not_up {
         NotUp::Unreachable(why) => Error::usage(why.clone(), "nothing was installed"),
+        NotUp::Stranger { problem, hint } => Error::usage(problem.clone(), hint.clone()),
         NotUp::CutOff(why) => Error::failed(
             format!("the connection to {name} was lost during the installation: {why}"),
             "install again: nothing is known of its end",

@@ -192,7 +192,7 @@ impl InstallingHost {
 }
 
 /// Waits until a host answers, and switches it off and on once if it does not. Fails if it does not come back, or on a stop.
-pub(crate) fn await_host(on: &LineHost, lab: &Lab<'_>) -> Result<(), Error> {
+pub fn await_host(on: &LineHost, lab: &Lab<'_>) -> Result<(), Error> {
     let found = ssh::find_again((&on.host, &on.control), "", &lab.places.ssh_paths()?, lab.stop)?;
     found.map(drop).map_err(|not_up| said(&not_up, &on.host))
 }

@@ -53,6 +53,7 @@ pub use delete::delete;
 pub use error::{Because, Error, ErrorKind};
 pub use growing::{Gone, GrowingRequest, GrowingRun};
 pub use imports::{ImportRequest, Imported, import};
+pub use installed::await_host;
 pub use lab::Lab;
 pub use mark::{Mark, mark, place_of};
 pub use measuring_machine::{MeasuringMachine, measuring_machine};

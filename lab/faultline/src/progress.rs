@@ -127,7 +127,7 @@ fn word(stage: Stage) -> &'static str {
 /// What is said of a run under way, with the figures as tables show them.
 struct Words {
     workloads: Vec<WorkloadInfo>,
-    /// Figures are transfers per operation, whatever the unit of the rate.
+    /// Figures are transfers per operation, of programs those of a run, whatever the unit of the rate.
     under_lens: bool,
     extent: Extent,
 }
@@ -210,7 +210,7 @@ impl Words {
     fn figure(&self, item: &PlanItem, value: f64) -> String {
         let info = self.workloads.iter().find(|info| info.name == item.cell.case.workload);
         let unit = if self.under_lens {
-            format!("transfers/{}", info.map_or("operation", |info| &info.operation))
+            info.map_or_else(|| "transfers".to_owned(), |info| format!("transfers/{}", info.operation))
         } else {
             info.map_or_else(String::new, |info| info.unit.clone())
         };

@@ -135,6 +135,10 @@ fn transfers_name_the_commit_that_put_two_counters_on_one_line() {
     assert!(place == PACKED && after > 10.0 * before, "{place}: {before}, {after}");
     assert!(stderr(&output).contains(": more transfers: "), "{}", stderr(&output));
     let found = json(&output);
+    // The counters are named, and the line that adds to them.
+    let moved = &found["steps"][0]["moved"];
+    let named = |kind: &str| moved[kind][0].to_string();
+    assert!(named("data").contains("counters") && named("code").contains("counters.c"), "{moved:#}");
     // Both ends, and at most four halvings; a broken commit may cost one more.
     assert!(found["trials"].as_u64().unwrap() <= 7, "{found:#}");
     assert_eq!(

@@ -307,6 +307,10 @@ fn a_host_that_is_lost_pauses_the_run_which_goes_on_later() {
         stderr(&paused)
     );
     assert_eq!(fs::read_to_string(repository.lab.path("cycles")).unwrap(), "cycled\n", "once");
+    // The next night it is still down: it is waited for, and switched off and on once more.
+    let down = run(&repository, &["history", "run", "--quiet"]);
+    assert!(stderr(&down).contains("did not come back within"), "{}", stderr(&down));
+    assert_eq!(fs::read_to_string(repository.lab.path("cycles")).unwrap(), "cycled\n".repeat(2));
     fs::write(server.path("installed"), "").unwrap();
     server.stop();
     server.listen();

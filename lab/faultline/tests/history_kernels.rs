@@ -210,7 +210,6 @@ fn a_search_of_kernels_says_what_does_not_apply() {
     refused(&[], "--workload");
     refused(&workload, "the time of kernels is not measured here");
     refused(&with(&["--measure", "transfers", "--threads", "2"]), "--threads does not apply to kernels");
-    refused(&with(&["--measure", "transfers", "--layouts", "8"]), "--layouts does not apply to kernels");
     refused(&with(&["--measure", "transfers", "--vmlinux", "../x"]), "'../x' is no path below the top of a build");
     refused(&with(&["--measure", "transfers", "--", "./x"]), "cannot be used with");
     assert!(!lab.db().exists());

@@ -6,7 +6,7 @@ use crate::measure::MeasureRequest;
 use crate::relink::{Relink, Relinked};
 use crate::revert;
 use crate::source;
-use crate::subject::{described, subject};
+use crate::subject::{described, shared, subject};
 use crate::tools_again;
 use crate::workshop::{Workshop, absolute};
 use faultline_experiment::{Error, Gone, GrowingRequest, GrowingRun, Lab, Measured, Notice};
@@ -233,7 +233,7 @@ fn try_commit(
         last: search.line.last(),
         tried: run.record().subjects.iter().filter(|subject| !is_relinked(subject)).count(),
     });
-    let build = commits.build(commit, &search.recipe, &tools, lab)?;
+    let build = shared(commits.build(commit, &search.recipe, &tools, lab)?, search, commits);
     let subject = subject(commit, search, build, run, lab)?;
     run.add_subject(&subject)
 }
@@ -262,8 +262,8 @@ fn relink(
     // Or an earlier run built it.
     let known = search.known.iter().find(|known| known.position == build.position).and_then(|known| known.build());
     let own = own.or(known).unwrap_or_default().to_owned();
-    let program = search.artefact.command().first().map_or("", String::as_str);
-    let asked = Relink { commit, layout: search.layouts.with_seed(layout), own: Path::new(&own), program };
+    let layouts = search.layouts.with_seed(layout);
+    let asked = Relink { commit, layout: layouts, own: Path::new(&own), artefact: &search.artefact };
     let linked = commits.relink(&asked, &search.recipe, &tools, lab)?;
     let (directory, machine, result) = placed(linked, search, run, lab)?;
     let build = BuildResult::Relinked { layout, result };

@@ -1,6 +1,7 @@
 //! Builds a commit, and keeps what it built under a name made from its tree, the recipe and the versions of tools. What is kept is not built again.
 
 use crate::commands::runner;
+use crate::identical;
 use crate::repository::{Checkout, Repository, Surroundings};
 use crate::room;
 use crate::surroundings::{self, Words};
@@ -15,6 +16,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -41,6 +43,16 @@ pub enum Build {
         /// The end of its output.
         output: String,
     },
+}
+
+impl Build {
+    /// The same in another directory, if it was built.
+    pub(crate) fn moved(self, to: impl FnOnce(&Path) -> PathBuf) -> Self {
+        match self {
+            Build::Built { directory, is_old } => Build::Built { directory: to(&directory), is_old },
+            failed @ Build::Failed { .. } => failed,
+        }
+    }
 }
 
 /// The builds that are kept.
@@ -139,7 +151,44 @@ impl Builds {
             copy(&from, &to, checkout.directory(), lab)?;
         }
         fs::rename(&fresh, directory).map_err(|error| unwritable(directory, &error))?;
+        // A whole tree has the files of its commit, so no other is the same.
+        if !recipe.kept.is_empty() {
+            self.note_identical(directory).map_err(|error| unwritable(directory, &error))?;
+        }
         Ok(Build::Built { directory: directory.to_owned(), is_old: false })
+    }
+
+    /// The first kept build that does the same as the one in `directory`; that itself if there is no other.
+    pub(crate) fn first_like(&self, directory: &Path) -> PathBuf {
+        let noted = directory.file_name().and_then(|name| self.identical().join(name).canonicalize().ok());
+        noted.filter(|first| first.is_dir()).unwrap_or_else(|| directory.to_owned())
+    }
+
+    /// Notes which build does the same. There is a link by what a build does, and one by its name.
+    fn note_identical(&self, directory: &Path) -> io::Result<()> {
+        let links = self.identical();
+        fs::create_dir_all(&links)?;
+        let by_digest = links.join(identical::digest(directory)?);
+        let first = match by_digest.canonicalize() {
+            Ok(first) if first.is_dir() => first,
+            _ => {
+                link(directory, &by_digest)?;
+                directory.to_owned()
+            }
+        };
+        directory.file_name().map_or(Ok(()), |name| link(&first, &links.join(name)))
+    }
+
+    fn identical(&self) -> PathBuf {
+        self.directory.join("identical")
+    }
+}
+
+/// Makes a symbolic link, also in place of another.
+fn link(to: &Path, at: &Path) -> io::Result<()> {
+    match fs::remove_file(at) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => symlink(to, at),
     }
 }
 

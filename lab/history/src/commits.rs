@@ -9,6 +9,7 @@ use faultline_model::commit::{CommitInfo, CommitLine};
 use faultline_model::explained::FilesChanged;
 use faultline_model::recipe::{BuildTools, Recipe};
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 /// Commits of which some are picked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +38,11 @@ pub trait Commits {
     /// Links the build of a commit with another layout, unless that is kept. Fails on a stop, or if there is no room; that it cannot be linked so is no error.
     fn relink(&self, asked: &Relink<'_>, recipe: &Recipe, tools: &BuildTools, lab: &Lab<'_>)
     -> Result<Relinked, Error>;
+
+    /// The first kept build that does the same as a kept one: its files are the same but for stamps. By default only the build itself.
+    fn first_like(&self, directory: &Path) -> PathBuf {
+        directory.to_owned()
+    }
 
     /// Undoes a commit on top of another. Fails on a stop, or if git does not work; that it does not apply is no error.
     fn revert(&self, asked: &Revert<'_>, lab: &Lab<'_>) -> Result<Reverted, Error>;

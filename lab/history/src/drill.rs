@@ -12,7 +12,6 @@ use faultline_model::drill::{DrillSettings, Noise};
 use faultline_model::history::{CommitOutcome, HistorySeries, HistoryStep, StepBasis};
 use faultline_model::named_change::NamedChange;
 use faultline_model::plan::{KnownCommit, KnownResult};
-use faultline_model::relink::LayoutKind;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -54,7 +53,7 @@ pub fn drill_in(drilled: &Drilled<'_>, commits: &dyn Commits, lab: &mut Lab<'_>)
         artefact: subject.artefact.clone(),
         on: subject.on.clone(),
         search,
-        layouts: LayoutKind::default(),
+        layouts: subject.layout_kind,
         measure: over.measure.clone(),
         limit_ms: subject.limit_ms,
         seed: subject.seed,

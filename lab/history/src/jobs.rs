@@ -82,7 +82,8 @@ fn search(place: &ChangePlace, over: &Over<'_>, lab: &mut Lab<'_>) -> Result<Mea
         let request = ResumeRequest { run: Some(begun), limit_ms: over.subject.limit_ms, jobs: None };
         return crate::resume(&request, lab);
     }
-    drill(&Drilled { over: *over, series: &series, step, wanted: SEARCH, revert: false }, lab)
+    let wanted = Wanted { layouts: over.subject.layouts, ..SEARCH };
+    drill(&Drilled { over: *over, series: &series, step, wanted, revert: false }, lab)
 }
 
 fn no_such_step() -> Error {

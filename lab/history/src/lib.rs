@@ -11,6 +11,7 @@ mod commits;
 pub mod declared;
 pub mod drill;
 pub mod explain;
+mod identical;
 pub mod jobs;
 mod linked_files;
 pub mod linker;
@@ -33,6 +34,7 @@ mod surroundings;
 mod tools_again;
 pub mod try_patches;
 mod undone;
+mod web_hook;
 mod workshop;
 
 pub use commits::{Commits, Walked};

@@ -1,8 +1,9 @@
 //! The programs and libraries of a build that is kept: the sizes of their sections and functions, and the places of their code and data.
 
 use crate::surroundings::Words;
+use faultline_model::artefact::Artefact as Measured;
 use faultline_model::explained::LinkedFile;
-use faultline_symbols::Artefact;
+use faultline_symbols::{Artefact, unpacked_kernel};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -47,15 +48,20 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// The places of all linked files below a directory. Fails if a file cannot be read.
-    pub(crate) fn of(directory: &Path) -> io::Result<Self> {
+    /// The places of all linked files of the build in a directory, and of the kernel if that is what is measured. Fails if a file cannot be read.
+    pub(crate) fn of_build(directory: &Path, measured: &Measured) -> io::Result<Self> {
         let mut files = Vec::new();
         for path in paths(directory)? {
-            let content = fs::read(&path)?;
-            let Some(artefact) = Artefact::parse(&content) else { continue };
-            let mut words = Words::default();
-            words.add(&artefact.places());
-            files.push((below(directory, &path), artefact.is_library(), words.digest()));
+            files.extend(placed(below(directory, &path), &fs::read(&path)?));
+        }
+        if let Some(kernel) = measured.kernel() {
+            let image = match fs::read(directory.join(&kernel.image)) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                image => unpacked_kernel(&image?),
+            };
+            // An image that is an ELF file is among them already.
+            let is_new = !files.iter().any(|(path, ..)| *path == kernel.image);
+            files.extend(image.filter(|_| is_new).and_then(|image| placed(kernel.image.clone(), &image)));
         }
         Ok(Places { files })
     }
@@ -65,9 +71,22 @@ impl Places {
         other.files.iter().all(|(path, ..)| self.files.iter().any(|(own, ..)| own == path))
     }
 
-    /// A digest of the places that can matter to a command: those of its program and of all libraries; if its first word is no linked file of the build, those of all
-    /// linked files. `None` if there is no such file.
-    pub(crate) fn of_command(&self, word: &str) -> Option<String> {
+    /// A digest of the places that can matter to what is measured. Of a kernel: those of its ELF file if the build keeps it, because that has symbols, otherwise of its
+    /// image. Of a command: those of its program and of all libraries; if its first word is no linked file of the build, those of all linked files. `None` if there
+    /// is no such file.
+    pub(crate) fn of_artefact(&self, measured: &Measured) -> Option<String> {
+        match measured {
+            Measured::Command(words) => self.of_command(words.first().map_or("", String::as_str)),
+            Measured::Kernel(kernel) => {
+                let digest = |file: &String| {
+                    self.files.iter().find(|(path, ..)| path == file).map(|(.., digest)| digest.clone())
+                };
+                kernel.vmlinux.as_ref().and_then(digest).or_else(|| digest(&kernel.image))
+            }
+        }
+    }
+
+    fn of_command(&self, word: &str) -> Option<String> {
         let program = word.trim_start_matches("./");
         let is_there = self.files.iter().any(|(path, ..)| path == program);
         let those = self.files.iter().filter(|(path, is_library, _)| !is_there || *is_library || path == program);
@@ -80,6 +99,14 @@ impl Places {
         }
         (number > 0).then(|| words.digest())
     }
+}
+
+/// A linked file with a digest of its places; `None` if it is none.
+fn placed(path: String, content: &[u8]) -> Option<(String, bool, String)> {
+    let artefact = Artefact::parse(content)?;
+    let mut words = Words::default();
+    words.add(&artefact.places());
+    Some((path, artefact.is_library(), words.digest()))
 }
 
 fn below(directory: &Path, path: &Path) -> String {

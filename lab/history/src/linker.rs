@@ -1,8 +1,8 @@
 //! A linker wrapper: it runs the real linker, with a script that gives the program another layout.
 //!
 //! It is our own program, started with another first argument by small scripts named like linkers. Compilers find them by `COMPILER_PATH`, and makefiles by
-//! `PATH`, so nobody's build files change. Only GNU ld is given a script. Every other linker, every link with a script of its own, and every link of which
-//! something is not understood runs unchanged. Whether a program has got another layout is seen in the program, not here.
+//! `PATH`, so nobody's build files change. Only GNU ld is given a script. A Linux kernel's own script is changed; every other linker, every other link with a script of
+//! its own, and every link of which something is not understood runs unchanged. Whether a program has got another layout is seen in the program, not here.
 
 mod arguments;
 mod script;
@@ -12,7 +12,7 @@ pub(crate) use wrapper::LinkerWrapper;
 
 use faultline_model::relink::{LayoutKind, LinkLayout, SectionOrder, SectionSpacing};
 use faultline_symbols::{LinkInput, link_inputs};
-use script::Part;
+use script::{Part, Whose};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -42,13 +42,8 @@ pub fn run(words: impl Iterator<Item = OsString>) -> ExitCode {
         return ExitCode::FAILURE;
     };
     let layout = layout([order, spacing, seed]);
-    let script = layout.and_then(|layout| script_file(&linker, given, layout, directory));
-    let mut command = Command::new(&linker);
-    command.args(given);
-    if let Some(script) = script {
-        command.arg("-T").arg(script);
-    }
-    let error = command.exec();
+    let other = layout.and_then(|layout| with_layout(&linker, given, layout, directory));
+    let error = Command::new(&linker).args(other.as_deref().unwrap_or(given)).exec();
     eprintln!("cannot start {}: {error}", linker.display());
     ExitCode::FAILURE
 }
@@ -70,28 +65,39 @@ fn real(name: &OsStr, ours: &Path) -> Option<PathBuf> {
     })
 }
 
-/// Writes the script for a layout. `None` if the link runs unchanged.
-fn script_file(linker: &Path, given: &[OsString], layout: LinkLayout, directory: &Path) -> Option<PathBuf> {
+/// The arguments with a script for the layout, which is written. `None` if the link runs unchanged.
+fn with_layout(linker: &Path, given: &[OsString], layout: LinkLayout, directory: &Path) -> Option<Vec<OsString>> {
     let words = arguments::expanded(given.to_vec());
-    if !arguments::uses_own_script(&words) {
-        return None;
-    }
-    let parts: Vec<Part> =
-        arguments::files(&words).into_iter().enumerate().flat_map(|(i, file)| parts(file, i)).collect();
-    if parts.is_empty() {
-        return None;
-    }
-    let printed = Command::new(linker).args(arguments::choosing(&words)).arg("--verbose").output().ok()?;
-    let printed = String::from_utf8(printed.stdout).ok().filter(|printed| printed.starts_with("GNU ld"))?;
-    let own = printed.split(RULER).nth(1)?;
-    let script = script::script(own, &parts, layout)?;
     let file = directory.join(format!("script.{}", std::process::id()));
-    fs::write(&file, script).ok()?;
-    Some(file)
+    let write = |own: &str, whose: Whose| {
+        let script = script::script(own, whose, &all_parts(&words, whose), layout)?;
+        fs::write(&file, script).ok()
+    };
+    if arguments::uses_own_script(&words) {
+        write(&own_script(linker, &words)?, Whose::Linkers)?;
+        let further = ["-T".into(), file.into_os_string()];
+        return Some([given, &further].concat());
+    }
+    let (place, named) = arguments::named_script(given)?;
+    let own = fs::read_to_string(named).ok()?;
+    write(&own, Whose::of_named(&own)?)?;
+    Some(place.replaced(given, &file))
+}
+
+/// The script that the linker has for these arguments.
+fn own_script(linker: &Path, words: &[OsString]) -> Option<String> {
+    let printed = Command::new(linker).args(arguments::choosing(words)).arg("--verbose").output().ok()?;
+    let printed = String::from_utf8(printed.stdout).ok().filter(|printed| printed.starts_with("GNU ld"))?;
+    printed.split(RULER).nth(1).map(str::to_owned)
+}
+
+/// The sections of all files that are moved.
+fn all_parts(words: &[OsString], whose: Whose) -> Vec<Part> {
+    arguments::files(words).into_iter().enumerate().flat_map(|(i, file)| parts(file, i, whose)).collect()
 }
 
 /// The sections of a file that are moved. `place`: its place among the files. None if it is no object file or archive, or if a script cannot name it.
-fn parts(file: &OsStr, place: usize) -> Vec<Part> {
+fn parts(file: &OsStr, place: usize, whose: Whose) -> Vec<Part> {
     let path = Path::new(file);
     let Some(name) = file.to_str().filter(|name| is_plain(name)) else { return Vec::new() };
     let Ok(metadata) = path.metadata() else { return Vec::new() };
@@ -100,17 +106,20 @@ fn parts(file: &OsStr, place: usize) -> Vec<Part> {
     }
     let Ok(content) = fs::read(path) else { return Vec::new() };
     let label = label(path, place);
-    link_inputs(&content).into_iter().flat_map(|input| parts_of(input, name, &label)).collect()
+    // Members of a thin archive are files, named from where the archive is.
+    let beside = path.parent().unwrap_or(Path::new(""));
+    let read = |member: &str| fs::read(beside.join(member)).ok();
+    link_inputs(&content, &read).into_iter().flat_map(|input| parts_of(input, name, &label, whose)).collect()
 }
 
-fn parts_of(input: LinkInput, name: &str, label: &str) -> Vec<Part> {
+fn parts_of(input: LinkInput, name: &str, label: &str, whose: Whose) -> Vec<Part> {
     let (pattern, label) = match &input.member {
         None => (name.to_owned(), label.to_owned()),
         Some(member) if is_plain(member) => (format!("{name}:{member}"), format!("{label}:{member}")),
         Some(_) => return Vec::new(),
     };
-    let is_in_archive = input.member.is_some();
-    let moved = input.sections.into_iter().filter(|section| script::is_moved(section) && is_plain(section));
+    let is_in_archive = input.member.is_some() && whose == Whose::Linkers;
+    let moved = input.sections.into_iter().filter(|section| whose.moves(section) && is_plain(section));
     moved.map(|section| Part { section, label: label.clone(), pattern: pattern.clone(), is_in_archive }).collect()
 }
 

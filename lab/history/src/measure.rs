@@ -5,6 +5,7 @@ use faultline_experiment::{Error, Lab};
 use faultline_model::count::Count;
 use faultline_model::drill::{DrillSettings, Noise};
 use faultline_model::plan::{CountedSettings, LineMeasure, PinPolicy, TimedSettings};
+use std::ops::RangeInclusive;
 
 /// How sure a search is to be, and of what.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +25,9 @@ const USUAL_REPEATS: u32 = 60;
 
 /// Maximum number of seeds of a commit, unless another is asked for.
 pub(crate) const USUAL_SEEDS: u32 = 12;
+
+/// The numbers of random layouts that a search may try. Fewer cannot tell code from layout.
+pub const LAYOUTS: RangeInclusive<u32> = 8..=1000;
 
 /// Fewest seeds with which counts that depend on the seed can be told apart: fewer cannot confirm a step.
 pub const FEWEST_SEEDS: u32 = 8;

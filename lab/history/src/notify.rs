@@ -1,7 +1,7 @@
-//! Tells a command of the user's about confirmed changes, once about each.
+//! Tells a command or a web hook of the user's about confirmed changes, once about each.
 
 use crate::commands::runner;
-use crate::declared::Notify;
+use crate::declared::{Notify, Whom};
 use faultline_experiment::{Error, Lab, place_of, stored};
 use faultline_model::history::change::ChangeState;
 use faultline_model::history::notice::ChangeNotice;
@@ -11,6 +11,8 @@ use faultline_targets::host::command::{Errors, HostCommand};
 use std::ffi::OsString;
 use std::io::Write;
 use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Duration;
 
 /// A notification that failed. It is tried again the next time.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,27 +43,36 @@ pub fn notify(series: &HistorySeries, whom: &Notify, lab: &Lab<'_>) -> Result<Ve
     Ok(failed)
 }
 
-/// Runs the command for a step. Returns how it failed, if it did.
+/// Tells about a step. Returns how that failed, if it did.
 fn tell(series: &HistorySeries, step: &HistoryStep, whom: &Notify, lab: &Lab<'_>) -> Result<Option<String>, Error> {
     let Some(notice) = ChangeNotice::of(series, step) else { return Ok(None) };
-    let text = serde_json::to_vec(&notice).map_err(|error| {
+    let mut text = serde_json::to_vec(&notice).map_err(|error| {
         Error::failed(format!("a notice cannot be written: {error}"), "this is a fault of faultline")
     })?;
+    text.push(b'\n');
+    match &whom.whom {
+        Whom::Command { words, directory } => run(words, directory, whom.limit, &text, lab),
+        Whom::WebHook(hook) => Ok(hook.post(&text, whom.limit).err().map(|how| format!("{hook}: {how}"))),
+    }
+}
+
+/// Runs a command with a text on standard input. Returns how it failed, if it did.
+fn run(
+    words: &[String],
+    directory: &Path,
+    limit: Duration,
+    text: &[u8],
+    lab: &Lab<'_>,
+) -> Result<Option<String>, Error> {
     let unwritable = |error: std::io::Error| {
         Error::failed(format!("a notice cannot be written: {error}"), "`--scratch DIR` names a directory with room")
     };
     let mut file = tempfile::NamedTempFile::new_in(lab.places.usable_scratch()?).map_err(unwritable)?;
-    file.write_all(&text).and_then(|()| file.write_all(b"\n")).map_err(unwritable)?;
+    file.write_all(text).map_err(unwritable)?;
     let input = std::path::absolute(file.path()).map_err(unwritable)?;
-    let argv: Vec<OsString> = whom.command.iter().map(OsString::from).collect();
-    let command = HostCommand {
-        argv: &argv,
-        directory: &whom.directory,
-        environment: &[],
-        limit: whom.limit,
-        errors: Errors::Apart,
-        input: Some(&input),
-    };
+    let argv: Vec<OsString> = words.iter().map(OsString::from).collect();
+    let command =
+        HostCommand { argv: &argv, directory, environment: &[], limit, errors: Errors::Apart, input: Some(&input) };
     let how = match runner(lab)?.run(&command, &mut |_| ControlFlow::Continue(()), lab.stop) {
         Ending::Exited { status: 0, .. } => return Ok(None),
         Ending::Stopped => return Err(Error::stopped()),
@@ -70,9 +81,9 @@ fn tell(series: &HistorySeries, step: &HistoryStep, whom: &Notify, lab: &Lab<'_>
             format!("it ends with status {status}{last}")
         }
         Ending::Signalled { signal, .. } => format!("signal {signal} ends it"),
-        Ending::TimedOut => format!("it has not ended after {} s", whom.limit.as_secs_f64()),
+        Ending::TimedOut => format!("it has not ended after {} s", limit.as_secs_f64()),
         Ending::NotStarted { text } | Ending::LeftChanged { text } => text,
         Ending::Refused | Ending::ConnectionLost { .. } | Ending::GuestFailed { .. } => "it was cut off".to_owned(),
     };
-    Ok(Some(format!("`{}`: {how}", whom.command.join(" "))))
+    Ok(Some(format!("`{}`: {how}", words.join(" "))))
 }

@@ -6,6 +6,7 @@ use crate::linked_files::Places;
 use crate::linker::LinkerWrapper;
 use crate::repository::{Checkout, Repository, Surroundings};
 use faultline_experiment::{Error, Lab};
+use faultline_model::artefact::Artefact;
 use faultline_model::commit::CommitInfo;
 use faultline_model::recipe::{BuildTools, Recipe};
 use faultline_model::relink::{LinkLayout, RelinkResult};
@@ -22,8 +23,8 @@ pub struct Relink<'a> {
     pub layout: LinkLayout,
     /// The commit's own build.
     pub own: &'a Path,
-    /// The first word of the command that is measured.
-    pub program: &'a str,
+    /// What is measured of a build.
+    pub artefact: &'a Artefact,
 }
 
 /// A build with another layout.
@@ -44,14 +45,17 @@ impl Builds {
         place: (&Repository, &Checkout),
         lab: &Lab<'_>,
     ) -> Result<Relinked, Error> {
-        let own = Places::of(asked.own).map_err(|error| unreadable(asked.own, &error))?;
+        let places_of = |directory: &Path| {
+            Places::of_build(directory, asked.artefact).map_err(|error| unreadable(directory, &error))
+        };
+        let own = places_of(asked.own)?;
         let without = |result| Relinked { directory: None, result };
         let directory = match self.linked(asked, &own, recipe, place, lab)? {
             Build::Failed { how, output } => return Ok(without(RelinkResult::Failed { how, output })),
             Build::Built { directory, .. } => directory,
         };
-        let places = Places::of(&directory).map_err(|error| unreadable(&directory, &error))?.of_command(asked.program);
-        Ok(match places.filter(|places| Some(places) != own.of_command(asked.program).as_ref()) {
+        let places = places_of(&directory)?.of_artefact(asked.artefact);
+        Ok(match places.filter(|places| Some(places) != own.of_artefact(asked.artefact).as_ref()) {
             Some(places) => Relinked { directory: Some(directory), result: RelinkResult::Placed { places } },
             None => without(RelinkResult::Unchanged),
         })
@@ -68,7 +72,8 @@ impl Builds {
     ) -> Result<Build, Error> {
         let words = words(asked.layout);
         let directory = self.path(asked.commit, recipe, tools, &words);
-        let is_whole = |directory: &Path| Places::of(directory).is_ok_and(|places| places.has_all_of(own));
+        let is_whole =
+            |directory: &Path| Places::of_build(directory, asked.artefact).is_ok_and(|places| places.has_all_of(own));
         if is_whole(&directory) {
             return Ok(Build::Built { directory, is_old: true });
         }

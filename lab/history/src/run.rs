@@ -1,11 +1,12 @@
 //! `history run`: builds and measures the picked commits of a subject that have no result yet.
 
 use crate::commits::Commits;
+use crate::now::Now;
 use crate::over::{Asked, Over};
 use crate::source;
-use crate::subject::subject;
+use crate::subject::{shared, subject};
 use crate::tools_again;
-use faultline_experiment::{Error, Gone, GrowingRequest, GrowingRun, Lab, Measured, Notice};
+use faultline_experiment::{Error, Gone, GrowingRequest, GrowingRun, Lab, Measured, Notice, await_host};
 use faultline_model::commit::CommitLine;
 use faultline_model::history::HistoryNext;
 use faultline_model::plan::{HistorySettings, RunKind, Settings};
@@ -34,7 +35,7 @@ pub enum Ran {
 /// Measures what is missing of a subject; of one whose commits are picked adaptively, those that tell most now. If a run of it was stopped, that goes on instead.
 /// Fails if the repository or the machine is not available, or if the database cannot be written. A commit that does not build or run is no failure.
 pub fn run(over: &Over<'_>, ask: Asked, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<Ran, Error> {
-    let now = over.asked(commits, lab)?;
+    let now = asked(over, commits, lab)?;
     let known = over.comparable(&now.settings, lab.places)?;
     if let Some(open) = known.iter().find(|run| run.head.state == RunState::Open && now.has_tools_of(run)) {
         let run = open.head.id;
@@ -61,6 +62,21 @@ pub fn run(over: &Over<'_>, ask: Asked, commits: &dyn Commits, lab: &mut Lab<'_>
         label: None,
     };
     follow(GrowingRun::begin(&request, lab)?, commits, lab).map(|measured| Ran::Measured { measured, new })
+}
+
+/// What is asked now. A host on which builds are installed may be down because of one of them: if a run was not finished, it is waited for, and switched off and on
+/// once, as when the run is resumed.
+fn asked(over: &Over<'_>, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<Now, Error> {
+    let asked = over.asked(commits, lab);
+    let (Err(error), Some(on)) = (&asked, over.subject.on.as_ref().filter(|on| on.is_installed())) else {
+        return asked;
+    };
+    let is_open = over.stored(lab.places)?.iter().any(|run| run.head.state == RunState::Open);
+    if *error == Error::stopped() || !is_open {
+        return asked;
+    }
+    await_host(on, lab)?;
+    over.asked(commits, lab)
 }
 
 /// Continues a run that was stopped or killed. `limit_ms`: time limit of each execution instead of the run's own. Fails like [`run`], if the commits are
@@ -120,7 +136,7 @@ fn build(
         number: run.record().subjects.len() + 1,
         of: history.wanted.len(),
     });
-    let build = commits.build(commit, &history.recipe, &tools, lab)?;
+    let build = shared(commits.build(commit, &history.recipe, &tools, lab)?, history, commits);
     let subject = subject(commit, history, build, run, lab)?;
     run.add_unplanned(&subject)
 }

@@ -97,6 +97,10 @@ impl Commits for Workshop {
         self.builds.relink(asked, (recipe, tools), (&self.repository, &self.checkout), lab)
     }
 
+    fn first_like(&self, directory: &Path) -> PathBuf {
+        self.builds.first_like(directory)
+    }
+
     fn revert(&self, asked: &Revert<'_>, lab: &Lab<'_>) -> Result<Reverted, Error> {
         self.repository.revert(asked, lab)
     }

@@ -5,6 +5,8 @@ use faultline_history::build::Build;
 use faultline_history::declared::{Pick, Walk, Which};
 use faultline_history::repository::Patched;
 use faultline_history::{Commits, Relink, Relinked, Revert, Reverted, Workshop, linker};
+use faultline_model::artefact::{Artefact, BuiltKernel};
+use faultline_model::machine::Accelerator;
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::PlanItem;
 use faultline_model::recipe::Recipe;
@@ -13,6 +15,7 @@ use faultline_model::relink::{LayoutKind, RelinkResult, SectionOrder, SectionSpa
 use faultline_runner::{RunProgress, SystemClock};
 use faultline_targets::{StopFlag, keeper};
 use libtest_mimic::{Arguments, Trial};
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -29,7 +32,7 @@ fn main() -> ExitCode {
 }
 
 fn tests() -> Vec<Trial> {
-    let all: [(&str, fn()); 22] = [
+    let all: [(&str, fn()); 24] = [
         ("a_line_has_every_commit_of_first_parents", a_line_has_every_commit_of_first_parents),
         ("a_history_has_first_parents_all_ancestors_or_tags", a_history_has_first_parents_all_ancestors_or_tags),
         ("names_that_lead_nowhere_are_refused", names_that_lead_nowhere_are_refused),
@@ -41,6 +44,8 @@ fn tests() -> Vec<Trial> {
         ("objects_of_the_last_build_are_used_again", objects_of_the_last_build_are_used_again),
         ("another_compiler_makes_another_build", another_compiler_makes_another_build),
         ("a_layout_moves_code_and_data_and_its_seed_repeats_it", a_layout_moves_code_and_data_and_its_seed_repeats_it),
+        ("builds_that_do_the_same_are_known", builds_that_do_the_same_are_known),
+        ("a_kernel_gets_layouts_by_its_own_script", a_kernel_gets_layouts_by_its_own_script),
         ("links_that_take_no_layout_are_unchanged", links_that_take_no_layout_are_unchanged),
         ("a_full_disk_is_no_result_of_a_commit", a_full_disk_is_no_result_of_a_commit),
         ("a_build_that_was_cut_leaves_nothing_for_the_next", a_build_that_was_cut_leaves_nothing_for_the_next),
@@ -416,10 +421,14 @@ fn make(link: &str) -> Recipe {
 
 /// What comes of a layout of HEAD.
 fn relinked(place: &Place, recipe: &Recipe, kind: LayoutKind, seed: u32) -> Relinked {
+    relinked_as(&Artefact::Command(vec!["./prog".to_owned()]), place, recipe, kind, seed)
+}
+
+fn relinked_as(artefact: &Artefact, place: &Place, recipe: &Recipe, kind: LayoutKind, seed: u32) -> Relinked {
     let (own, _) = built(place, "HEAD", recipe);
     place.with(|workshop, lab| {
         let commit = workshop.repository.commit("HEAD", lab).unwrap();
-        let asked = Relink { commit: &commit, layout: kind.with_seed(seed), own: &own, program: "./prog" };
+        let asked = Relink { commit: &commit, layout: kind.with_seed(seed), own: &own, artefact };
         workshop.relink(&asked, recipe, &workshop.tools(recipe, lab).unwrap(), lab).unwrap()
     })
 }
@@ -470,6 +479,76 @@ fn a_layout_moves_code_and_data_and_its_seed_repeats_it() {
     let objects = fs::metadata(checkout.join("f.o")).unwrap().modified().unwrap();
     relinked(&place, &recipe, kind, 1);
     assert_eq!(fs::metadata(checkout.join("f.o")).unwrap().modified().unwrap(), objects);
+}
+
+fn builds_that_do_the_same_are_known() {
+    let place = Place::new();
+    let recipe = Recipe {
+        command: ["cc", "-g", "-o", "prog", "a.c"].map(str::to_owned).into(),
+        kept: vec!["prog".to_owned()],
+        ..recipe("")
+    };
+    let first_of = |text: &str| {
+        place.commit("a.c", text, "a program");
+        let (directory, _) = built(&place, "HEAD", &recipe);
+        (place.with(|workshop, _| workshop.first_like(&directory)), directory)
+    };
+    let (first, own) = first_of("int main(void) { return 1; }\n");
+    assert_eq!(first, own);
+    // Debugging information differs.
+    let (same, commented) = first_of("\n\n/* nothing */\nint main(void) { return 1; }\n");
+    assert!(same == own && commented != own && commented.join("prog").is_file());
+    let (other, changed) = first_of("int main(void) { return 2; }\n");
+    assert_eq!(other, changed);
+    // What is gone is the first of nothing.
+    fs::remove_dir_all(&own).unwrap();
+    assert_eq!(place.with(|workshop, _| workshop.first_like(&commented)), commented);
+}
+
+/// It is linked as Linux is: of a thin archive, by a script of its own, and a tool of its build is linked besides.
+fn a_kernel_gets_layouts_by_its_own_script() {
+    let place = Place::new();
+    let script = "ENTRY(first) SECTIONS { . = 0x400000;\n  .text : { _stext = .; *(.text.hot) *(.text) }\n  __init_begin = .;\n  \
+        .data : { *(.data..percpu) *(.data) }\n  .bss : { *(.bss) *(COMMON) } }\n";
+    fs::write(place.theirs().join("kernel.lds"), script).unwrap();
+    fs::write(place.theirs().join("tool.c"), "int main(void) { return 0; }\n").unwrap();
+    for name in ["first", "second", "third"] {
+        let percpu = "__attribute__((section(\".data..percpu\")))";
+        let text = format!(
+            "int {name}_data = 1; {percpu} int {name}_percpu = 2;\nint {name}(int x) {{ return x + {name}_data; }}\n"
+        );
+        fs::write(place.theirs().join(format!("{name}.c")), text).unwrap();
+    }
+    let makefile = "image: vmlinux\n\tobjcopy -S vmlinux image\nvmlinux: tool first.o second.o third.o\n\t\
+        rm -f all.a && ar rcsT all.a first.o second.o third.o\n\t\
+        ld --script=kernel.lds -o vmlinux --whole-archive all.a --no-whole-archive\n\
+        %.o: %.c\n\tcc -c -O1 -fno-pie -fcf-protection=none -o $@ $<\ntool: tool.c\n\tcc -o $@ $<\n";
+    place.commit("Makefile", makefile, "a kernel");
+    let kept = ["image", "vmlinux"].map(str::to_owned).to_vec();
+    let recipe = Recipe { command: vec!["make".to_owned()], kept, ..recipe("") };
+    for vmlinux in [None, Some("vmlinux".to_owned())] {
+        let kernel = BuiltKernel {
+            image: "image".to_owned(),
+            vmlinux,
+            workload: "zero_fill:base".to_owned(),
+            mode: None,
+            accelerator: Accelerator::default(),
+        };
+        let kernel = Artefact::Kernel(Box::new(kernel));
+        let relinked = |seed| relinked_as(&kernel, &place, &recipe, LayoutKind::default(), seed);
+        let layouts: BTreeSet<String> = (1..5).map(|seed| places(&relinked(seed)).to_owned()).collect();
+        assert!(layouts.len() > 1, "{layouts:?}");
+        assert_eq!(places(&relinked(1)), places(&relinked(1)));
+    }
+    // Tools of the build are not linked again.
+    let first = relinked(&place, &recipe, LayoutKind::default(), 9).directory;
+    assert!(first.is_some());
+    let tool = first.unwrap().parent().unwrap().with_file_name("tree").join("tool");
+    let before = fs::metadata(&tool).unwrap().modified().unwrap();
+    let (own, _) = built(&place, "HEAD", &Recipe { kept: vec!["image".to_owned()], ..recipe });
+    assert_eq!(fs::metadata(&tool).unwrap().modified().unwrap(), before);
+    let percpu = Command::new("nm").arg(tool.with_file_name("vmlinux")).output().unwrap();
+    assert!(String::from_utf8_lossy(&percpu.stdout).contains(" D first_percpu") && own.join("image").is_file());
 }
 
 fn links_that_take_no_layout_are_unchanged() {

@@ -6,7 +6,7 @@ use crate::direction::Direction;
 use crate::estimate::Estimate;
 use crate::facts::FactValue;
 use crate::failure::Failure;
-use crate::record::RunId;
+use crate::run_id::RunId;
 use crate::said::Said;
 use crate::scaling::ScalingComparison;
 use crate::time::UnixMillis;

@@ -4,7 +4,9 @@
 pub mod gate;
 pub mod reverted;
 
+use crate::comparison::CounterDifference;
 use crate::explained::StepExplained;
+use crate::lens::comparison::CellComparison;
 use reverted::StepReverted;
 use serde::{Deserialize, Serialize};
 
@@ -289,6 +291,12 @@ pub struct DrillStep {
     /// What is known of the step besides its values; only of finished searches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explained: Option<StepExplained>,
+    /// What the lens counted otherwise after it than before; only of counts, if this search executed both builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<Box<CellComparison>>,
+    /// The kernel's counters that differ, per operation, the most telling first; only of the time of workloads.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counters: Vec<CounterDifference>,
 }
 
 /// A stretch whose ends differ although no step was found in it: many small changes, or noise.

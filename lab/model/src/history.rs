@@ -144,7 +144,7 @@ pub struct HistorySeries {
     pub unplaced_quirks: Vec<String>,
     /// The steps between them.
     pub steps: HistorySteps,
-    /// What the lens counted otherwise at steps of counts, if it was looked up.
+    /// What was recorded otherwise at steps of counts, and of the time of workloads, if it was looked up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moved: Vec<StepMoved>,
 }

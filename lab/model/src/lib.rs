@@ -38,6 +38,7 @@ pub mod record;
 pub mod relink;
 pub mod reverted;
 pub mod role;
+mod run_id;
 pub mod said;
 pub mod scaling;
 pub mod setup;

@@ -28,14 +28,23 @@ impl<'a> Artefact<'a> {
 
     /// Sizes of the sections that are loaded. Those of one name are added up.
     pub fn sections(&self) -> Sizes {
-        let is_loaded = |section: &object::Section<'_, '_>| match section.flags() {
-            SectionFlags::Elf { sh_flags, .. } => sh_flags.0 & elf::SHF_ALLOC.0 != 0,
-            _ => false,
-        };
         let sections = self.0.sections().filter(is_loaded);
         sum(sections.map(|section| {
             (String::from_utf8_lossy(section.name_bytes().unwrap_or_default()).into_owned(), section.size())
         }))
+    }
+
+    /// What is loaded of it: where it begins, and names, places and contents of sections, without notes, which have the build's identifier. Symbols and debugging information are not loaded. Two
+    /// files of which this is the same do the same.
+    pub fn loaded(&self) -> Vec<u8> {
+        let sections = self.0.sections();
+        let loaded = sections.filter(|section| is_loaded(section) && section.kind() != SectionKind::Note);
+        let text = |section: object::Section<'_, '_>| {
+            let place = format!(" {:x} {:x}\n", section.address(), section.size());
+            [section.name_bytes().unwrap_or_default(), place.as_bytes(), section.data().unwrap_or_default()].concat()
+        };
+        let entry = format!("{:x}\n", self.0.entry()).into_bytes();
+        std::iter::once(entry).chain(loaded.map(text)).flatten().collect()
     }
 
     /// Sizes of the functions, by their names in the source. Those of one name are added up. Empty if the file has no symbols, or if it was stripped.
@@ -74,6 +83,13 @@ impl<'a> Artefact<'a> {
         }
         places.sort();
         places.concat()
+    }
+}
+
+fn is_loaded(section: &object::Section<'_, '_>) -> bool {
+    match section.flags() {
+        SectionFlags::Elf { sh_flags, .. } => sh_flags.0 & elf::SHF_ALLOC.0 != 0,
+        _ => false,
     }
 }
 

@@ -1,12 +1,8 @@
-//! The types that a kernel's image describes, read from the file before anything boots: a bzImage holds the kernel as a compressed ELF file
-//! (Linux, Documentation/arch/x86/boot.rst).
+//! The types that a kernel's image describes, read from the file before anything boots.
 
+use crate::kernel_image::unpacked;
 use crate::layouts::{Layouts, StructureNames};
 use object::{Object, ObjectSection};
-use std::io::Read;
-
-/// More than any kernel takes, uncompressed.
-const MOST_BYTES: u64 = 1 << 30;
 
 /// The names of a kernel's types.
 #[derive(Debug)]
@@ -16,10 +12,7 @@ impl KernelTypes {
     /// Of an image: a bzImage or an ELF file. Without BTF there are none. `None` if it is compressed in another way than by gzip, xz or zstd, or
     /// damaged.
     pub fn of_image(image: &[u8]) -> Option<Self> {
-        let kernel = match image.starts_with(b"\x7fELF") {
-            true => image.to_vec(),
-            false => uncompressed(payload(image)?)?,
-        };
+        let kernel = unpacked(image)?;
         let file = object::File::parse(&*kernel).ok()?;
         let Some(section) = file.section_by_name(".BTF") else { return Some(KernelTypes(StructureNames::default())) };
         let layouts = Layouts::parse(section.data().ok()?).ok()?;
@@ -40,26 +33,6 @@ impl KernelTypes {
     pub fn is_empty(&self) -> bool {
         self.0.own.is_empty()
     }
-}
-
-/// The compressed kernel in a bzImage.
-fn payload(image: &[u8]) -> Option<&[u8]> {
-    let number = |at: usize| Some(u32::from_le_bytes(*image.get(at..)?.first_chunk()?) as usize);
-    let setup_sectors = usize::from(*image.get(0x1f1)?);
-    let from = (setup_sectors + 1) * 512 + number(0x248)?;
-    image.get(from..)?.get(..number(0x24c)?)
-}
-
-fn uncompressed(payload: &[u8]) -> Option<Vec<u8>> {
-    let reader: Box<dyn Read + '_> = match payload {
-        [0x1f, 0x8b, ..] => Box::new(flate2::read::GzDecoder::new(payload)),
-        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Box::new(lzma_rust2::XzReader::new(payload, false)),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => Box::new(ruzstd::decoding::StreamingDecoder::new(payload).ok()?),
-        _ => return None,
-    };
-    let mut bytes = Vec::new();
-    reader.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
 }
 
 #[cfg(test)]

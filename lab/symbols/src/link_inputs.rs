@@ -12,12 +12,16 @@ pub struct LinkInput {
     pub sections: Vec<String>,
 }
 
-/// The object files in a file's bytes. Empty if it is neither an object file nor an archive. Members of thin archives are left out, because they are other files.
-pub fn link_inputs(bytes: &[u8]) -> Vec<LinkInput> {
+/// The object files in a file's bytes. Empty if it is neither an object file nor an archive. `read`: the bytes of a member of a thin archive, which is another file, by
+/// its path from the archive; members that cannot be read are left out.
+pub fn link_inputs(bytes: &[u8], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Vec<LinkInput> {
     let Ok(archive) = ArchiveFile::parse(bytes) else { return input(None, bytes).into_iter().collect() };
     let member = |member: object::read::archive::ArchiveMember<'_>| {
         let name = String::from_utf8(member.name().to_owned()).ok()?;
-        input(Some(name), member.data(bytes).ok()?)
+        match member.is_thin() {
+            true => read(&name).and_then(|bytes| input(Some(name), &bytes)),
+            false => input(Some(name), member.data(bytes).ok()?),
+        }
     };
     archive.members().filter_map(Result::ok).filter_map(member).collect()
 }
@@ -39,7 +43,8 @@ mod tests {
         let run = |program: &str, arguments: &[&str]| {
             assert!(Command::new(program).current_dir(directory.path()).args(arguments).status().unwrap().success());
         };
-        let read = |name: &str| link_inputs(&std::fs::read(directory.path().join(name)).unwrap());
+        let bytes = |name: &str| std::fs::read(directory.path().join(name)).ok();
+        let read = |name: &str| link_inputs(&bytes(name).unwrap(), &bytes);
         std::fs::write(directory.path().join("a.c"), "int f(void) { return 1; }\nint main(void) { return f(); }\n")
             .unwrap();
         run("cc", &["-c", "-ffunction-sections", "a.c"]);
@@ -49,6 +54,10 @@ mod tests {
         assert!(object.member.is_none() && object.sections.iter().any(|section| section == ".text.f"), "{object:?}");
         let [member] = &read("liba.a")[..] else { panic!("one member") };
         assert_eq!((member.member.as_deref(), &member.sections), (Some("a.o"), &object.sections));
-        assert!(read("prog").is_empty() && link_inputs(b"").is_empty() && link_inputs(b"!<arch>\ngarbage").is_empty());
+        run("ar", &["rcT", "thin.a", "a.o"]);
+        assert_eq!(read("thin.a"), read("liba.a"));
+        std::fs::remove_file(directory.path().join("a.o")).unwrap();
+        assert!(read("thin.a").is_empty() && read("prog").is_empty());
+        assert!([&b""[..], b"!<arch>\ngarbage"].iter().all(|none| link_inputs(none, &bytes).is_empty()));
     }
 }

@@ -76,8 +76,8 @@ pub(crate) struct Bisect {
     #[arg(long)]
     pub(crate) thorough: bool,
 
-    /// Link the commits on both sides of each step again in N random layouts, and tell changes of the code from changes of the layout. For programs that GNU ld
-    /// links [default: no layouts]
+    /// Link the commits on both sides of each step again in N random layouts, and tell changes of the code from changes of the layout. For programs and
+    /// Linux kernels that GNU ld links [default: no layouts]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(8..=1000))]
     pub(crate) layouts: Option<u32>,
 

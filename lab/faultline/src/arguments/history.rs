@@ -175,7 +175,7 @@ pub(crate) struct Drill {
     #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = margin)]
     pub(crate) least: f64,
 
-    /// Link the commits on both sides of each step again in N random layouts, as `faultline bisect` does [default: no layouts]
+    /// Link the commits on both sides of each step again in N random layouts, as `faultline bisect` does [default: `layouts` of the subject, otherwise none]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(8..=1000))]
     pub(crate) layouts: Option<u32>,
 

@@ -5,7 +5,7 @@ mod kernel;
 mod release;
 
 use super::{HistorySubject, Pick, Walk, Which};
-use crate::measure::MeasureRequest;
+use crate::measure::{LAYOUTS, MeasureRequest};
 use faultline_experiment::command_words;
 use faultline_experiment::hosts::Hosts;
 use faultline_experiment::lens::BuildsRequest;
@@ -15,6 +15,7 @@ use faultline_model::count::Count;
 use faultline_model::machine::Accelerator;
 use faultline_model::plan::PinPolicy;
 use faultline_model::recipe::Recipe;
+use faultline_model::relink::{LayoutKind, SectionOrder, SectionSpacing};
 use release::ReleaseEntry;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -80,6 +81,11 @@ pub(super) struct Entry {
     whole: Option<bool>,
     kernel_too: Option<bool>,
     kernel: Option<String>,
+    layouts: Option<Number>,
+    #[serde(default)]
+    layout_order: SectionOrder,
+    #[serde(default)]
+    layout_spacing: SectionSpacing,
 }
 
 /// What is measured.
@@ -159,6 +165,17 @@ impl Entry {
         if name.is_empty() || !name.chars().all(is_sign) {
             return Err("a name has letters, digits, '.', '_' and '-'".to_owned());
         }
+        let layouts = self.layouts()?;
+        let layout_kind = LayoutKind { order: self.layout_order, spacing: self.layout_spacing };
+        if !layout_kind.is_random() {
+            return Err("layouts that are sorted or kept, without random gaps, are all the same: `layout_order = \"random\"` or `layout_spacing = \"gap\"`".to_owned());
+        }
+        let subjects = self.measured(name, directory, hosts)?;
+        Ok(subjects.into_iter().map(|subject| HistorySubject { layouts, layout_kind, ..subject }).collect())
+    }
+
+    /// The same without layouts.
+    fn measured(self, name: &str, directory: &Path, hosts: &Hosts) -> Result<Vec<HistorySubject>, String> {
         if self.is_kernel() {
             return self.kernels(name, directory, hosts);
         }
@@ -200,6 +217,8 @@ impl Entry {
             seeds_by_ends: false,
             limit_ms: self.limit.as_ref().map(|limit| u64::try_from(limit.0.as_millis()).unwrap_or(u64::MAX).max(1)),
             seed: self.seed,
+            layouts: 0,
+            layout_kind: LayoutKind::default(),
             quirks: Vec::new(),
             recipe: Recipe {
                 command: Vec::new(),
@@ -277,6 +296,15 @@ impl Entry {
     /// The maximum number of seeds.
     fn number_of_seeds(&self) -> Result<u32, String> {
         number("seeds", self.seeds, USUAL_SEEDS)
+    }
+
+    /// Number of random layouts of both sides of a step.
+    fn layouts(&self) -> Result<u32, String> {
+        match self.layouts.map(u32::from) {
+            None => Ok(0),
+            Some(number) if LAYOUTS.contains(&number) => Ok(number),
+            Some(_) => Err(format!("`layouts` takes {} to {}", LAYOUTS.start(), LAYOUTS.end())),
+        }
     }
 
     /// What is measured, for each number of CPUs.

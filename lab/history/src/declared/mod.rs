@@ -5,7 +5,7 @@ mod notify;
 mod pick;
 mod quirk;
 
-pub use notify::Notify;
+pub use notify::{Notify, Whom};
 pub use pick::{Pick, Walk, Which};
 
 use crate::measure::MeasureRequest;
@@ -19,6 +19,7 @@ use faultline_model::artefact::Artefact;
 use faultline_model::history::quirk::DeclaredQuirk;
 use faultline_model::line_host::LineHost;
 use faultline_model::recipe::Recipe;
+use faultline_model::relink::LayoutKind;
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
@@ -60,6 +61,10 @@ pub struct HistorySubject {
     pub limit_ms: Option<u64>,
     /// Seed of the order, and of guests; the usual one if `None`.
     pub seed: Option<u64>,
+    /// Number of random layouts in which a search links both sides of a step; 0 for none.
+    pub layouts: u32,
+    /// How these layouts are drawn.
+    pub layout_kind: LayoutKind,
     /// Changes of the surroundings that nothing records.
     pub quirks: Vec<DeclaredQuirk>,
 }
@@ -103,7 +108,7 @@ impl Declared {
         let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let written: Option<BTreeMap<String, Spanned<Entry>>> = settings_file::table(text, file, Table::Subject, HINT)?;
         let quirks: Option<Vec<Spanned<quirk::Entry>>> = settings_file::table(text, file, Table::Quirk, HINT)?;
-        let notify: Option<notify::Entry> = settings_file::table(text, file, Table::Notify, HINT)?;
+        let notify: Option<Spanned<notify::Entry>> = settings_file::table(text, file, Table::Notify, HINT)?;
         let hosts = Hosts::of_text(text, file)?;
         // What another command would refuse is said here too: `faultline history commits` checks the file.
         variants::check(text, file)?;
@@ -138,7 +143,12 @@ impl Declared {
                 "a subject is a table `[subject.NAME]`; `faultline init FILE` writes an example",
             ));
         }
-        let notify = notify.map(|notify| notify.notify(directory));
+        let notify = notify.map(|entry| {
+            let at = entry.span();
+            let refused = |problem: String| settings_file::refused(text, file, at, &format!("notify: {problem}"), HINT);
+            entry.into_inner().notify(directory).map_err(refused)
+        });
+        let notify = notify.transpose()?;
         Ok(Declared { file: file.to_owned(), subjects, notify })
     }
 
@@ -230,6 +240,7 @@ mod tests {
     use super::*;
     use faultline_model::count::Count;
     use faultline_model::history::quirk::QuirkTime;
+    use faultline_model::relink::SectionOrder;
     use faultline_model::time::UnixMillis;
 
     fn parse(text: &str) -> Result<Declared, Error> {
@@ -405,11 +416,42 @@ mod tests {
     fn who_is_notified_is_declared_beside_the_subjects() {
         let subject = "[subject.a]\ncommand = 'x'\n[notify]\n";
         let notify = parse(&format!("{subject}command = ['mail', 'a b']\nlimit = '5s'\n")).unwrap().notify.unwrap();
-        assert_eq!(notify.command, ["mail", "a b"]);
-        assert_eq!((notify.directory.as_path(), notify.limit.as_secs()), (Path::new("here"), 5));
+        let words = ["mail", "a b"].map(str::to_owned).to_vec();
+        assert_eq!(notify.whom, Whom::Command { words, directory: Path::new("here").to_owned() });
+        assert_eq!(notify.limit.as_secs(), 5);
+        let hook = parse(&format!("{subject}webhook = 'https://example.org/x'\n")).unwrap().notify.unwrap();
+        assert!(matches!(hook.whom, Whom::WebHook(_)) && hook.limit.as_secs() == 30);
         assert!(parse("[subject.a]\ncommand = 'x'\n").unwrap().notify.is_none());
-        assert!(wrong(&format!("{subject}webhook = 'x'\n")).starts_with("here/f.toml:4: unknown field `webhook`"));
-        assert!(wrong(subject).starts_with("here/f.toml:3: missing field `command`"));
+        for (lines, problem) in [
+            ("webhook = 'x'\n", "`webhook`: it takes an address"),
+            ("webhook = 'https://a/b'\ncommand = 'x'\n", "`command` or `webhook`, not both"),
+            ("", "give `command` or `webhook`"),
+            ("mail = 'x'\n", "unknown field `mail`"),
+        ] {
+            let said = wrong(&format!("{subject}{lines}"));
+            assert!(said.starts_with("here/f.toml:") && said.contains(problem), "{said}");
+        }
+    }
+
+    #[test]
+    fn layouts_of_searches_are_declared_and_have_to_draw_something() {
+        let subject = "[subject.a]\ncommand = 'x'\n";
+        let of = |keys: &str| {
+            let declared = parse(&format!("{subject}{keys}")).unwrap();
+            (declared.subjects["a"].layouts, declared.subjects["a"].layout_kind)
+        };
+        assert_eq!(of(""), (0, LayoutKind::default()));
+        let kind = LayoutKind { order: SectionOrder::Keep, ..LayoutKind::default() };
+        assert_eq!(of("layouts = 12\nlayout_order = 'keep'\n"), (12, kind));
+        let same = "layouts = 12\nlayout_order = 'sort'\nlayout_spacing = 'align'\n";
+        for (keys, problem) in [
+            ("layouts = 7\n", "`layouts` takes 8 to 1000"),
+            (same, "are all the same"),
+            ("layout_order = 'x'\n", "unknown variant"),
+        ] {
+            let said = wrong(&format!("{subject}{keys}"));
+            assert!(said.contains(problem), "{said}");
+        }
     }
 
     #[test]

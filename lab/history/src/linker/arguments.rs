@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How deep files with arguments may name others.
 const DEPTH: u32 = 8;
@@ -72,6 +72,48 @@ pub(super) fn uses_own_script(words: &[OsString]) -> bool {
     })
 }
 
+/// The script that a link of a program names, with its place among the words; `None` if it names none or several, or in a form that is not understood.
+pub(super) fn named_script(words: &[OsString]) -> Option<(Named, PathBuf)> {
+    let without = OTHER_SCRIPT.iter().filter(|option| **option != "--script");
+    let is_no_program = |word: &OsString| without.clone().any(|option| word == option);
+    if words.iter().any(is_no_program) {
+        return None;
+    }
+    let mut found = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        let next = || words.get(at + 1).map(PathBuf::from);
+        match word.to_str() {
+            Some("-T" | "--script") => found.push((Named { at, words: 2 }, next()?)),
+            Some(text) => match (text.strip_prefix("--script="), text.strip_prefix("-T")) {
+                (Some(file), _) => found.push((Named { at, words: 1 }, PathBuf::from(file))),
+                // The address of a segment, and the like.
+                (None, Some(rest)) if rest.contains('=') => return None,
+                (None, Some(file)) => found.push((Named { at, words: 1 }, PathBuf::from(file))),
+                (None, None) => {}
+            },
+            None => {}
+        }
+    }
+    if found.len() == 1 { found.pop() } else { None }
+}
+
+/// Where a script is named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Named {
+    /// The first word.
+    at: usize,
+    /// Number of words.
+    words: usize,
+}
+
+impl Named {
+    /// The words with another script.
+    pub(super) fn replaced(self, words: &[OsString], script: &Path) -> Vec<OsString> {
+        let other = ["-T".into(), script.as_os_str().to_owned()];
+        [&words[..self.at], &other, &words[self.at + self.words..]].concat()
+    }
+}
+
 /// The options that choose among the linker's own scripts.
 pub(super) fn choosing(words: &[OsString]) -> Vec<OsString> {
     let mut chosen = Vec::new();
@@ -130,6 +172,20 @@ mod tests {
         assert!(uses_own_script(&words("-pie -o prog a.o -lc -z relro --version-script=v")));
         for option in ["-r", "-T x.ld", "-Tx.ld", "--script=x.ld", "-Ttext=0x100", "--relocatable", "-Ur"] {
             assert!(!uses_own_script(&words(&format!("-o prog {option} a.o"))), "{option}");
+        }
+    }
+
+    #[test]
+    fn a_script_that_is_named_once_is_replaced() {
+        for named in ["-T x.ld", "-Tx.ld", "--script=x.ld", "--script x.ld"] {
+            let words = words(&format!("-m elf_x86_64 {named} -o prog a.o"));
+            let (place, file) = named_script(&words).unwrap();
+            assert_eq!(file, Path::new("x.ld"));
+            let replaced = place.replaced(&words, Path::new("y.ld"));
+            assert_eq!(replaced, ["-m", "elf_x86_64", "-T", "y.ld", "-o", "prog", "a.o"]);
+        }
+        for none in ["a.o", "-Ttext=0x100 a.o", "-T x -T y a.o", "-r -T x a.o", "-T"] {
+            assert_eq!(named_script(&words(none)), None, "{none}");
         }
     }
 

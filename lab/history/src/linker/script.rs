@@ -1,12 +1,40 @@
-//! A script for GNU ld that puts sections of code and data in the order of a layout: the linker's own script, with a list of sections before its general rules.
-//! What the list does not name stays where it was.
+//! A script for GNU ld that puts sections of code and data in the order of a layout: the linker's own script, or a Linux kernel's, with a list of sections before its
+//! general rules. What the list does not name stays where it was.
 
 use crate::surroundings::Words;
 use faultline_model::relink::{LinkLayout, SectionOrder, SectionSpacing};
 use std::collections::BTreeSet;
 
-/// The kinds of sections that are moved: the beginning of their names, and how the general rule for them begins in the linker's own script.
-const KINDS: [(&str, &str); 3] = [(".text", "*(.text .stub"), (".data", "*(.data .data.*"), (".bss", "*(.bss .bss.*")];
+/// The kinds of sections that are moved.
+const KINDS: [&str; 3] = [".text", ".data", ".bss"];
+
+/// Whose script it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// The linker's: its general rules also cover sections of a single function or variable (`.text.f`).
+    Linkers,
+    /// A Linux kernel's: names with further parts (`.data..percpu`, `.text.unlikely`) have rules and meanings of their own, and stay where they are. It links whole
+    /// archives, so the order of their members is known.
+    Kernels,
+}
+
+impl Whose {
+    /// Whose script a link has that names one; `None` of other programs. Their sections may have to be where their scripts put them.
+    pub(super) fn of_named(script: &str) -> Option<Self> {
+        ["_stext", "__init_begin"].iter().all(|symbol| script.contains(symbol)).then_some(Whose::Kernels)
+    }
+
+    /// Whether sections of that name are moved.
+    pub(super) fn moves(self, section: &str) -> bool {
+        KINDS.iter().any(|kind| self.is_of_kind(section, kind))
+    }
+
+    fn is_of_kind(self, section: &str, kind: &str) -> bool {
+        section
+            .strip_prefix(kind)
+            .is_some_and(|rest| rest.is_empty() || self == Whose::Linkers && rest.starts_with('.'))
+    }
+}
 
 /// Alignment of gaps in bytes: that of functions.
 const GAP_UNIT: u64 = 16;
@@ -30,32 +58,32 @@ pub(super) struct Part {
     pub(super) is_in_archive: bool,
 }
 
-/// The script with the parts in the layout's order; `None` if the linker's own script has no rule for any of them.
-pub(super) fn script(own: &str, parts: &[Part], layout: LinkLayout) -> Option<String> {
+/// The script with the parts in the layout's order; `None` if `own` has no general rule for any of them.
+pub(super) fn script(own: &str, whose: Whose, parts: &[Part], layout: LinkLayout) -> Option<String> {
     let mut script = own.to_owned();
-    for (kind, rule) in KINDS {
-        let list = list(of_kind(parts, kind, layout), layout);
-        if let (Some(at), false) = (script.find(rule), list.is_empty()) {
+    for kind in KINDS {
+        let those = parts.iter().filter(|part| whose.is_of_kind(&part.section, kind));
+        let list = list(ordered(those, layout), layout);
+        if let (Some(at), false) = (general_rule(&script, kind), list.is_empty()) {
             script.insert_str(at, &list);
         }
     }
     (script != own).then_some(script)
 }
 
-/// Whether sections of that name are moved.
-pub(super) fn is_moved(section: &str) -> bool {
-    KINDS.iter().any(|(kind, _)| is_of_kind(section, kind))
+/// Where the rule begins that takes the sections of that name from all files: `*(.text .stub)`.
+fn general_rule(script: &str, kind: &str) -> Option<usize> {
+    script.match_indices("*(").map(|(at, _)| at).find(|&at| {
+        let names = script[at + 2..].split(')').next().unwrap_or_default();
+        names.split_whitespace().any(|name| name == kind)
+    })
 }
 
-fn is_of_kind(section: &str, kind: &str) -> bool {
-    section.strip_prefix(kind).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-}
-
-/// The parts of a kind, each once, in the layout's order. In the linker's own order there are none of archives, because that order is not known before it links.
-fn of_kind<'a>(parts: &'a [Part], kind: &str, layout: LinkLayout) -> Vec<&'a Part> {
+/// Parts, each once, in the layout's order. In the linker's own order there are none of archives, because that order is not known before it links.
+fn ordered<'a>(parts: impl Iterator<Item = &'a Part>, layout: LinkLayout) -> Vec<&'a Part> {
     let mut seen = BTreeSet::new();
     let is_kept = layout.kind.order == SectionOrder::Keep;
-    let those = parts.iter().filter(|part| is_of_kind(&part.section, kind) && !(is_kept && part.is_in_archive));
+    let those = parts.filter(|part| !(is_kept && part.is_in_archive));
     let mut those: Vec<&Part> = those.filter(|part| seen.insert((&part.section, &part.pattern))).collect();
     match layout.kind.order {
         SectionOrder::Keep => {}
@@ -137,7 +165,9 @@ mod tests {
 
     #[test]
     fn a_seed_always_gives_the_same_script_and_another_seed_another() {
-        let of = |seed| script(OWN, &parts(8), layout(SectionOrder::Random, SectionSpacing::Gap, seed)).unwrap();
+        let of = |seed| {
+            script(OWN, Whose::Linkers, &parts(8), layout(SectionOrder::Random, SectionSpacing::Gap, seed)).unwrap()
+        };
         assert_eq!(of(1), of(1));
         assert_ne!(of(1), of(2));
     }
@@ -146,7 +176,7 @@ mod tests {
     fn each_section_is_named_once_before_the_general_rule() {
         for order in [SectionOrder::Random, SectionOrder::Sort] {
             let twice = [parts(8), parts(8)].concat();
-            let script = script(OWN, &twice, layout(order, SectionSpacing::None, 1)).unwrap();
+            let script = script(OWN, Whose::Linkers, &twice, layout(order, SectionSpacing::None, 1)).unwrap();
             let mut found = rules(&script);
             assert_eq!(found.len(), 8 * 3 + 1);
             found.sort_unstable();
@@ -161,7 +191,7 @@ mod tests {
     #[test]
     fn orders_are_what_their_names_say() {
         let of = |order| {
-            let script = script(OWN, &parts(8), layout(order, SectionSpacing::None, 3)).unwrap();
+            let script = script(OWN, Whose::Linkers, &parts(8), layout(order, SectionSpacing::None, 3)).unwrap();
             rules(&script).into_iter().map(str::to_owned).collect::<Vec<_>>()
         };
         let (kept, sorted, random) = (of(SectionOrder::Keep), of(SectionOrder::Sort), of(SectionOrder::Random));
@@ -174,7 +204,8 @@ mod tests {
     #[test]
     fn a_part_of_two_builds_has_the_same_gap_in_both() {
         let gaps = |parts: &[Part]| {
-            let script = script(OWN, parts, layout(SectionOrder::Random, SectionSpacing::Gap, 5)).unwrap();
+            let script =
+                script(OWN, Whose::Linkers, parts, layout(SectionOrder::Random, SectionSpacing::Gap, 5)).unwrap();
             let rules =
                 script.split(". += ").skip(1).map(|rule| rule.lines().take(2).map(str::trim).collect::<String>());
             rules.collect::<BTreeSet<_>>()
@@ -186,7 +217,9 @@ mod tests {
     #[test]
     fn gaps_stay_small_in_sum() {
         for number in [1, 10, 1000] {
-            let script = script(OWN, &parts(number), layout(SectionOrder::Keep, SectionSpacing::Gap, 1)).unwrap();
+            let script =
+                script(OWN, Whose::Linkers, &parts(number), layout(SectionOrder::Keep, SectionSpacing::Gap, 1))
+                    .unwrap();
             let gaps: Vec<u64> =
                 script.split(". += ").skip(1).map(|rest| rest.split(';').next().unwrap().parse().unwrap()).collect();
             assert!(gaps.iter().all(|gap| gap % GAP_UNIT == 0 && *gap <= LONGEST_GAP));
@@ -197,7 +230,36 @@ mod tests {
     #[test]
     fn a_script_without_the_rules_is_left_alone() {
         let layout = layout(SectionOrder::Random, SectionSpacing::Gap, 1);
-        assert_eq!(script("SECTIONS { .text : { *(.mine) } }", &parts(3), layout), None);
-        assert_eq!(script(OWN, &[], layout), None);
+        assert_eq!(script("SECTIONS { .text : { *(.mine) } }", Whose::Linkers, &parts(3), layout), None);
+        assert_eq!(script(OWN, Whose::Linkers, &[], layout), None);
+    }
+
+    #[test]
+    fn of_a_kernel_only_what_has_no_meaning_of_its_own_is_moved() {
+        let own = "SECTIONS {
+  .text : { _stext = .; *(.text.hot .text.hot.*) *(.text .text.fixup) *(.text.unlikely) }
+  __init_begin = .;
+  .data : { *(.data..page_aligned) *(.data) *(.data..read_mostly) }
+  .bss : { *(.bss..page_aligned) *(.dynbss) *(.bss) *(COMMON) }
+}
+";
+        assert_eq!((Whose::of_named(own), Whose::of_named(OWN)), (Some(Whose::Kernels), None));
+        for stays in [".text.unlikely", ".text.hot", ".data..percpu", ".bss..page_aligned", ".init.text", ".rodata"] {
+            assert!(!Whose::Kernels.moves(stays), "{stays}");
+        }
+        let member = |section: &str| Part {
+            section: section.to_owned(),
+            label: "vmlinux.a:mm/mmap.o".to_owned(),
+            pattern: "vmlinux.a:mm/mmap.o".to_owned(),
+            is_in_archive: false,
+        };
+        let layout = layout(SectionOrder::Keep, SectionSpacing::Align, 1);
+        let parts = [".text", ".text.unlikely", ".data", ".data..percpu", ".bss"].map(member);
+        let script = script(own, Whose::Kernels, &parts, layout).unwrap();
+        let named = script.lines().filter(|line| line.contains("mmap.o\"")).count();
+        assert_eq!(named, 3, "{script}");
+        let is_before = |rule: &str, general: &str| script.find(rule).unwrap() < script.find(general).unwrap();
+        assert!(is_before("mmap.o\"(.text)", "*(.text .text.fixup)") && is_before("*(.text.hot", "mmap.o\"(.text)"));
+        assert!(is_before("mmap.o\"(.data)", "*(.data)") && is_before("*(.dynbss)", "mmap.o\"(.bss)"));
     }
 }

@@ -7,6 +7,9 @@ use faultline_model::commit::CommitInfo;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+/// Where the build of a Linux tree leaves the kernel before it is made an image.
+const KERNEL: &str = "vmlinux";
+
 /// A directory with one commit's files at a time. Other files there, such as objects of the last build, stay when the commit
 /// changes, which makes builds incremental.
 #[derive(Debug)]
@@ -76,9 +79,12 @@ impl Checkout {
         fs::write(&self.built_in, surroundings.text()).map_err(|error| unwritable(&self.built_in, &error))
     }
 
-    /// Removes programs and libraries. A checkout restores those that belong to the commit.
+    /// Removes programs and libraries. A checkout restores those that belong to the commit. Of a Linux tree that is the kernel alone: no layout reaches what else is linked
+    /// there, and all objects are compiled again if the tools that check them are new.
     fn remove_linked(&self) -> Result<(), Error> {
+        let kernel = self.directory.join(KERNEL);
         linked_files::paths(&self.directory)
+            .map(|paths| if paths.contains(&kernel) { vec![kernel] } else { paths })
             .and_then(|paths| paths.iter().try_for_each(fs::remove_file))
             .map_err(|error| unwritable(&self.directory, &error))
     }

@@ -137,6 +137,8 @@ mod tests {
             of_commits: None,
             reverted: None,
             explained: None,
+            moved: None,
+            counters: Vec::new(),
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::cell::Case;
 use crate::estimate::Estimate;
 use crate::lens::key::Key;
-use crate::record::RunId;
+use crate::run_id::RunId;
 use crate::said::Said;
 use serde::{Deserialize, Serialize};
 

@@ -48,6 +48,14 @@ fn columns<'a>() -> Vec<Column<'a>> {
     ]
 }
 
+/// A counter on one line: `vmstat.pgfault 1.000 → 0.0625 (p = 0.0020)`.
+pub(crate) fn counter_words(counter: &CounterDifference, signs: &Signs) -> String {
+    let [a, b] = [counter.a, counter.b].map(|value| quantity(value, signs));
+    let p = chance(counter.p_corrected);
+    let equals = if p.starts_with('<') { "" } else { "= " };
+    format!("{} {a} {} {b} (p {equals}{p})", one_line(&counter.name), signs.arrow)
+}
+
 fn quantity(value: f64, signs: &Signs) -> String {
     if value.is_finite() { figure::quantity(value, "", signs) } else { signs.none.to_owned() }
 }

@@ -14,6 +14,7 @@ pub(crate) mod sequential;
 mod text;
 pub(crate) mod words;
 
+pub(crate) use counters::counter_words;
 pub use fitness::fitness;
 pub use gate::comparison_gate;
 

@@ -1,7 +1,9 @@
-//! What is known of each step besides its values: the commits that may have made it with their files, and how what was linked differs.
+//! What is known of each step besides its values: what the lens counted otherwise or which of the kernel's counters differ, the commits that may have made it with
+//! their files, and how what was linked differs.
 
 use super::{at, short};
 use crate::explained::{Item, files, linked};
+use crate::history::moved::{Per, SHOWN, counters, differences};
 use crate::one_line::one_line;
 use crate::style::{Signs, Style, UNICODE};
 use faultline_model::commit::CommitLine;
@@ -12,7 +14,7 @@ use faultline_model::plan::LineSearch;
 /// All steps, as indented text.
 pub(super) fn text(found: &Drill, search: &LineSearch, style: &Style) -> String {
     let of_step = |step: &DrillStep| {
-        let items = items(step, &search.line, style.signs());
+        let items = items(step, search, style.signs());
         if items.is_empty() { String::new() } else { format!("\n{}", Item::all_text(&items, style)) }
     };
     found.steps.iter().map(of_step).collect()
@@ -20,11 +22,19 @@ pub(super) fn text(found: &Drill, search: &LineSearch, style: &Style) -> String 
 
 /// All steps, as lists.
 pub(super) fn markdown(found: &Drill, search: &LineSearch) -> String {
-    let items: Vec<Item> = found.steps.iter().flat_map(|step| items(step, &search.line, &UNICODE)).collect();
+    let items: Vec<Item> = found.steps.iter().flat_map(|step| items(step, search, &UNICODE)).collect();
     if items.is_empty() { String::new() } else { format!("\n{}", Item::all_markdown(&items)) }
 }
 
-fn items(step: &DrillStep, line: &CommitLine, signs: &Signs) -> Vec<Item> {
+fn items(step: &DrillStep, search: &LineSearch, signs: &Signs) -> Vec<Item> {
+    let per = Per::of(search.artefact.kernel().is_some());
+    let counts = step.moved.iter().flat_map(|counts| differences(counts, per, SHOWN, signs));
+    let recorded: Vec<Item> = counts.chain(counters(&step.counters, SHOWN, signs)).collect();
+    recorded.into_iter().chain(of_commits(step, &search.line, signs)).collect()
+}
+
+/// The commits that may have made a step, their files, and what was linked.
+fn of_commits(step: &DrillStep, line: &CommitLine, signs: &Signs) -> Vec<Item> {
     let Some(explained) = &step.explained else { return Vec::new() };
     let left_out = step.candidates.len().saturating_sub(explained.commits.len());
     let more = (left_out > 0).then(|| Item::new(0, format!("{left_out} further commits, which are older")));
@@ -120,11 +130,13 @@ mod tests {
             of_commits: None,
             reverted: None,
             explained,
+            moved: None,
+            counters: Vec::new(),
         }
     }
 
     fn told(signs: &Signs) -> String {
-        let items = items(&step(Some(explained())), &line(), signs);
+        let items = of_commits(&step(Some(explained())), &line(), signs);
         items.iter().map(|item| format!("{}{}\n", "  ".repeat(item.depth), item.text)).collect()
     }
 
@@ -149,6 +161,6 @@ mod tests {
 
     #[test]
     fn a_step_that_is_not_explained_adds_nothing() {
-        assert!(items(&step(None), &line(), &ASCII).is_empty());
+        assert!(of_commits(&step(None), &line(), &ASCII).is_empty());
     }
 }

@@ -76,6 +76,8 @@ mod tests {
             of_commits: None,
             reverted: None,
             explained: None,
+            moved: None,
+            counters: Vec::new(),
         };
         sentence(&step, &line).unwrap()
     }

@@ -4,6 +4,7 @@ use super::*;
 use faultline_model::cell::{Case, TaskMode};
 use faultline_model::changes::{ChangeCaution, Effect, Status};
 use faultline_model::commit::CommitInfo;
+use faultline_model::comparison::CounterDifference;
 use faultline_model::count::Count;
 use faultline_model::drill::{Change, Unusable};
 use faultline_model::explained::{FileChange, FilesChanged, LinesChanged, LinkedChanges};
@@ -401,7 +402,7 @@ fn kernels_and_releases_are_called_so_and_what_moved_is_named() {
         data,
         code: Vec::new(),
     };
-    series.moved = vec![StepMoved { after: 0, by: 2, counts }];
+    series.moved = vec![StepMoved { after: 0, by: 2, counts: Some(counts), counters: Vec::new() }];
     let all = [series];
     let shown = words(&history_changes(&all, Format::Table, &Style::PLAIN));
     for part in [
@@ -421,4 +422,16 @@ fn kernels_and_releases_are_called_so_and_what_moved_is_named() {
     assert!(markdown.contains("\\<b>") && !markdown.contains(" <b>"), "{markdown}");
     let back: Vec<HistorySeries> = serde_json::from_str(&history(&all, Format::Json, &Style::PLAIN)).unwrap();
     assert_eq!(back, all);
+}
+
+#[test]
+fn counts_of_programs_are_of_a_run_and_counters_of_workloads_are_ranked() {
+    let mut series = series();
+    let counter = |name: &str, p_corrected| CounterDifference { name: name.to_owned(), a: 1.0, b: 0.25, p_corrected };
+    let counters = vec![counter("vmstat.first", 1e-9), counter(HOSTILE, 0.002)];
+    series.moved = vec![StepMoved { after: 0, by: 2, counts: None, counters }];
+    let shown = words(&history_changes(&[series.clone()], Format::Table, &Style::PLAIN));
+    let lines = "Kernel counters that differ, per operation (2): vmstat.first 1.000 → 0.2500 (p < 0.0001) a |";
+    assert!(shown.contains(lines) && shown.contains("1.000 → 0.2500 (p = 0.0020)"), "{shown}");
+    assert!(!history_changes(&[series], Format::Markdown, &Style::PLAIN).contains('\u{1b}'));
 }

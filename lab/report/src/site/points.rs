@@ -5,7 +5,8 @@ use super::between::{commits_between, range, said};
 use super::frame::page_with;
 use super::jobs::ask_form;
 use crate::explained::Item;
-use crate::history::{moved, words};
+use crate::history::moved::{Per, differences};
+use crate::history::words;
 use crate::lens::totals;
 use crate::moment;
 use crate::one_line::{cut, one_line};
@@ -73,7 +74,7 @@ pub fn points_page(shown: &PointsPage<'_>, site: &Site) -> String {
         @match &shown.compared {
             Err(why) => section { p.nothing { "Not compared: " (one_line(why)) "." } },
             Ok(ComparedCommits { values: ComparedValues::Timed(compared), .. }) => (comparison_parts(compared)),
-            Ok(ComparedCommits { values: ComparedValues::Counted(counts), .. }) => (counted(counts)),
+            Ok(ComparedCommits { values: ComparedValues::Counted(counts), .. }) => (counted(counts, Per::of(series.workload.is_some()))),
         }
     };
     match &shown.compared {
@@ -225,8 +226,8 @@ fn searches(step: &HistoryStep) -> BTreeSet<RunId> {
 }
 
 /// What the lens counted otherwise.
-fn counted(counts: &CellComparison) -> Markup {
-    let items = moved::differences(counts, DIFFERENCES, &UNICODE);
+fn counted(counts: &CellComparison, per: Per) -> Markup {
+    let items = differences(counts, per, DIFFERENCES, &UNICODE);
     markup! {
         section #counts aria-labelledby="counts-title" {
             h2 #counts-title { "What was counted" }

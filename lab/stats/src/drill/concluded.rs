@@ -63,6 +63,8 @@ fn step(line: &Line, settings: &DrillSettings, gap: &Gap) -> DrillStep {
         of_commits: sides.of_commits(),
         reverted: None,
         explained: None,
+        moved: None,
+        counters: Vec::new(),
     }
 }
 

@@ -16,6 +16,7 @@ mod pick;
 mod positive_definite;
 mod posterior;
 mod record;
+mod recorded;
 mod reverts;
 mod samples;
 mod seeds;

@@ -2,6 +2,7 @@
 
 use super::evidence::{concluded_of_record, evidence};
 use super::next;
+use super::recorded::{counters, moved};
 use super::reverts::reverted;
 use faultline_model::drill::{Drill, Next};
 use faultline_model::explained::StepExplained;
@@ -17,6 +18,11 @@ pub fn conclude_record(record: &RunRecord) -> Option<Drill> {
         let is_it = |explained: &&StepExplained| (explained.before, explained.after) == (step.before, step.after);
         step.explained = record.explained.iter().find(is_it).cloned();
         step.reverted = reverted;
+        // Once the search is over.
+        if step.explained.is_some() {
+            step.moved = moved(record, search, step).map(Box::new);
+            step.counters = counters(record, search, step);
+        }
     }
     let values = search.known.iter().filter(|known| matches!(known.result, KnownResult::Value { .. })).count() as u32;
     let known = search.known.len() as u32;

@@ -17,6 +17,13 @@ pub struct HostBoot {
 pub enum NotUp {
     /// It could not be reached before anything was done.
     Unreachable(String),
+    /// Something answers whose host key is not the known one, or not known.
+    Stranger {
+        /// One line for people.
+        problem: String,
+        /// What can be done about it.
+        hint: String,
+    },
     /// The installation failed.
     NotInstalled(String),
     /// The connection was lost during the installation, which may have ended in any way.
@@ -41,10 +48,33 @@ pub enum NotUp {
     Stopped,
 }
 
+/// Why no boot is known that answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum NoBoot {
+    /// None answers; in words.
+    Silent(String),
+    /// Something answers that may be another host: as [`NotUp::Stranger`]. It does not help to wait.
+    Stranger {
+        /// One line for people.
+        problem: String,
+        /// What can be done about it.
+        hint: String,
+    },
+}
+
+impl From<NoBoot> for NotUp {
+    fn from(no_boot: NoBoot) -> Self {
+        match no_boot {
+            NoBoot::Silent(why) => NotUp::Unreachable(why),
+            NoBoot::Stranger { problem, hint } => NotUp::Stranger { problem, hint },
+        }
+    }
+}
+
 /// What is done to a host.
 pub(super) trait Acts {
-    /// The boot that answers now. Fails, in words, if none does.
-    fn boot(&mut self) -> Result<HostBoot, String>;
+    /// The boot that answers now. Fails if none does, or if something else than the host may have answered.
+    fn boot(&mut self) -> Result<HostBoot, NoBoot>;
 
     /// Installs. Fails if the host cannot be reached, if the connection is lost, or if the installation fails.
     fn install(&mut self) -> Result<(), NotUp>;
@@ -94,7 +124,7 @@ pub(super) fn bring_up(acts: &mut dyn Acts, wanted: &Wanted<'_>) -> Result<HostB
 
 fn step(state: State, acts: &mut dyn Acts, wanted: &Wanted<'_>) -> Result<State, NotUp> {
     match state {
-        State::Begin => Ok(State::Install { before: acts.boot().map_err(NotUp::Unreachable)?.id }),
+        State::Begin => Ok(State::Install { before: acts.boot()?.id }),
         State::Install { before } => {
             acts.install()?;
             Ok(State::Reboot { before })
@@ -107,6 +137,7 @@ fn step(state: State, acts: &mut dyn Acts, wanted: &Wanted<'_>) -> Result<State,
             acts.rest()?;
             match acts.boot() {
                 Ok(boot) if boot.id != before => Ok(State::Check { boot }),
+                Err(stranger @ NoBoot::Stranger { .. }) => Err(stranger.into()),
                 Ok(_) | Err(_) if acts.now() < until => Ok(State::Wait { before, until, power_cycled }),
                 Ok(_) | Err(_) => {
                     let until = cycle(power_cycled, acts, wanted.back_limit)?;
@@ -153,6 +184,7 @@ pub(super) fn find_again(acts: &mut dyn Acts, before: &str, limit: Duration) -> 
         match acts.boot() {
             Ok(boot) if boot.id == before => return Ok(FoundAgain::SameBoot),
             Ok(_) => return Ok(FoundAgain::OtherBoot),
+            Err(stranger @ NoBoot::Stranger { .. }) => return Err(stranger.into()),
             Err(_) if acts.now() < until => {}
             Err(_) => {
                 until = cycle(power_cycled, acts, limit)?;
@@ -195,16 +227,20 @@ mod tests {
     }
 
     impl Acts for Host {
-        fn boot(&mut self) -> Result<HostBoot, String> {
+        fn boot(&mut self) -> Result<HostBoot, NoBoot> {
+            if self.refuses == "stranger" {
+                return Err(NoBoot::Stranger { problem: "another key".to_owned(), hint: "look".to_owned() });
+            }
             let Some(went) = self.went_s else {
-                return if self.refuses == "boot" { Err("no boot".to_owned()) } else { Ok(boot("1", "old")) };
+                let no = Err(NoBoot::Silent("no boot".to_owned()));
+                return if self.refuses == "boot" { no } else { Ok(boot("1", "old")) };
             };
             let passed = self.now_s - went;
             let back = if self.is_cycled { self.back_after_cycle_s } else { self.back_after_reboot_s };
             match back {
                 Some(back) if passed >= back => Ok(boot("2", "new")),
                 _ if !self.is_cycled && passed < self.down_after_s => Ok(boot("1", "old")),
-                _ => Err("connection refused".to_owned()),
+                _ => Err(NoBoot::Silent("connection refused".to_owned())),
             }
         }
 
@@ -294,5 +330,7 @@ mod tests {
         let gone = NotUp::NotBack { limit: LIMIT, power_cycled: Some(Ok(())) };
         assert_eq!(found(hangs()), (Err(gone), vec!["power_cycle"]), "once");
         assert_eq!(found(Host { stops_at_s: Some(20), ..hangs() }).0, Err(NotUp::Stopped));
+        let stranger = NotUp::Stranger { problem: "another key".to_owned(), hint: "look".to_owned() };
+        assert_eq!(found(Host { refuses: "stranger", ..hangs() }), (Err(stranger), vec![]), "it is not waited for");
     }
 }

@@ -16,13 +16,36 @@ pub(super) struct Failed<'a> {
     pub(super) system: Option<&'a str>,
 }
 
+/// Why there is no connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct NotConnected {
+    /// Why, and what to do.
+    pub(super) error: TargetError,
+    /// Something answers whose host key is not known. It does not help to wait, or to switch the host off and on.
+    pub(super) is_stranger: bool,
+}
+
+impl From<TargetError> for NotConnected {
+    fn from(error: TargetError) -> Self {
+        NotConnected { error, is_stranger: false }
+    }
+}
+
+impl From<NotConnected> for TargetError {
+    fn from(not: NotConnected) -> Self {
+        not.error
+    }
+}
+
 /// Why, and what to do.
-pub(super) fn explain(failed: &Failed<'_>, host: &SshHost) -> TargetError {
+pub(super) fn explain(failed: &Failed<'_>, host: &SshHost) -> NotConnected {
     let (destination, stderr) = (host.destination(), failed.stderr);
     let has = |text: &str| stderr.contains(text);
     let error = |problem: String, hint: String| TargetError { problem, hint };
+    let stranger =
+        |problem: String, hint: String| NotConnected { error: TargetError { problem, hint }, is_stranger: true };
     if has("REMOTE HOST IDENTIFICATION HAS CHANGED") || has("Host key for ") && has(" has changed") {
-        return error(
+        return stranger(
             format!("the host key of {destination} is not the one that is known"),
             format!(
                 "somebody may be between you and the host; if its key was changed, remove the old one: ssh-keygen -R {}",
@@ -31,7 +54,7 @@ pub(super) fn explain(failed: &Failed<'_>, host: &SshHost) -> TargetError {
         );
     }
     if has("host key is known for") || has("Host key verification failed") {
-        return error(
+        return stranger(
             format!("the host key of {destination} is not known"),
             format!(
                 "`ssh-keyscan{} {} >> ~/.ssh/known_hosts` adds it; compare it first with what `ssh-keygen -lf` prints on the host",
@@ -42,9 +65,9 @@ pub(super) fn explain(failed: &Failed<'_>, host: &SshHost) -> TargetError {
     }
     if let Some(methods) = stderr.lines().find_map(|line| line.split_once("Permission denied (")).map(|(_, rest)| rest)
     {
-        return denied(methods, &destination);
+        return denied(methods, &destination).into();
     }
-    match failed.status {
+    let error = match failed.status {
         None | Some(CLIENT_FAILED) => error(
             format!(
                 "cannot connect to {destination}: {}",
@@ -54,7 +77,8 @@ pub(super) fn explain(failed: &Failed<'_>, host: &SshHost) -> TargetError {
                 .to_owned(),
         ),
         Some(status) => not_started(status, failed, &destination),
-    }
+    };
+    error.into()
 }
 
 /// No key was accepted. `methods`: what the host would accept.
@@ -98,8 +122,9 @@ mod tests {
 
     fn explained(status: i32, stderr: &str, system: Option<&str>) -> (String, String) {
         let failed = Failed { status: Some(status), stderr, system };
-        let TargetError { problem, hint } = explain(&failed, &SshHost::at("me@lab:2222").unwrap());
-        (problem, hint)
+        let NotConnected { error, is_stranger } = explain(&failed, &SshHost::at("me@lab:2222").unwrap());
+        assert_eq!(is_stranger, error.problem.starts_with("the host key"));
+        (error.problem, error.hint)
     }
 
     #[test]

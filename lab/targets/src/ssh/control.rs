@@ -1,7 +1,8 @@
 //! What is done to a real host to bring it up with something new: commands there run under the agent, the command for its power runs here.
 
-use super::bring_up::{self, Acts, FoundAgain, HostBoot, NotUp, Wanted};
+use super::bring_up::{self, Acts, FoundAgain, HostBoot, NoBoot, NotUp, Wanted};
 use super::client;
+use super::complaint::NotConnected;
 use super::link::{Answer, Asked, Connecting, FrameSink, Link, NoAnswer};
 use super::machine::SshPaths;
 use crate::agent::inquiry::{BOOT_ID, Heard, RELEASE};
@@ -133,18 +134,18 @@ impl<'a> Real<'a> {
         Ok(Real { host, control, client, paths, programs, artefact: None, stop, began: Instant::now() })
     }
 
-    fn connect(&self, programs: &Programs) -> Result<Link, String> {
+    fn connect(&self, programs: &Programs) -> Result<Link, NotConnected> {
         let (host, paths) = (self.host, &self.paths.host);
         let limit = LOOK_LIMIT + upload_limit(programs);
         let connecting = Connecting { host, client: &self.client, paths, programs, limit };
-        connecting.connect(self.stop).map_err(|error| error.problem)
+        connecting.connect(self.stop)
     }
 
     /// Runs a command on the host. `artefact`: the file that is copied there for it. Fails with the end of its output.
     fn run(&self, words: &[String], artefact: Option<&GuestProgram>, limit: Duration) -> Result<Ran, NotRun> {
         let mut programs = self.programs.clone();
         programs.programs.extend(artefact.cloned());
-        let link = self.connect(&programs).map_err(NotRun::Unreachable)?;
+        let link = self.connect(&programs).map_err(|not| NotRun::Unreachable(not.error.problem))?;
         let there = artefact.map_or_else(String::new, |file| format!("{}/workloads/{}", link.directory(), file.name));
         let mut plan = Plan::default();
         // The shell finds the program in PATH and becomes it; no word is interpreted.
@@ -184,9 +185,14 @@ fn upload_limit(programs: &Programs) -> Duration {
     Duration::from_secs(bytes as u64 >> 20)
 }
 
+fn no_boot(not: NotConnected) -> NoBoot {
+    let TargetError { problem, hint } = not.error;
+    if not.is_stranger { NoBoot::Stranger { problem, hint } } else { NoBoot::Silent(problem) }
+}
+
 impl Acts for Real<'_> {
-    fn boot(&mut self) -> Result<HostBoot, String> {
-        let link = self.connect(&self.programs)?;
+    fn boot(&mut self) -> Result<HostBoot, NoBoot> {
+        let link = self.connect(&self.programs).map_err(no_boot)?;
         let mut plan = Plan::default();
         plan.add(&["file", BOOT_ID]);
         plan.add(&["file", RELEASE]);
@@ -197,14 +203,16 @@ impl Acts for Real<'_> {
         };
         match link.ask(&Asked { plan: &plan, limit: LOOK_LIMIT }, take, self.stop) {
             Ok((_, Answer::Done)) => {}
-            Ok((_, Answer::Failed(text) | Answer::LeftChanged(text))) | Err(NoAnswer::Lost(text)) => return Err(text),
+            Ok((_, Answer::Failed(text) | Answer::LeftChanged(text))) | Err(NoAnswer::Lost(text)) => {
+                return Err(NoBoot::Silent(text));
+            }
             Ok((_, Answer::TimedOut)) | Err(NoAnswer::Refused | NoAnswer::Stopped) => {
-                return Err("no answer".to_owned());
+                return Err(NoBoot::Silent("no answer".to_owned()));
             }
         }
         match (heard.files.text(BOOT_ID), heard.files.text(RELEASE)) {
             (Some(id), Some(release)) => Ok(HostBoot { id, release }),
-            _ => Err(format!("it has no {BOOT_ID}")),
+            _ => Err(NoBoot::Silent(format!("it has no {BOOT_ID}"))),
         }
     }
 

@@ -1,7 +1,7 @@
 //! A connection on which the agent serves: how it comes about, what the agent is asked, and what it answers.
 
 use super::client::{self, REMOTE_COMMAND, SYSTEM};
-use super::complaint::{self, Failed};
+use super::complaint::{self, Failed, NotConnected};
 use super::session::{NoMore, Session, Start, USUAL_GRACE};
 use crate::agent::frame::{self, Frame, LONGEST_HEADER_BYTES, NoFrame};
 use crate::agent::{GuestProgram, Plan, Programs};
@@ -86,7 +86,7 @@ pub(super) type FrameSink<'a> = dyn FnMut(&Frame<'_>) -> ControlFlow<()> + 'a;
 
 impl Connecting<'_> {
     /// Connects, starts the agent on the host, and brings the programs there. Fails if any of it does, or on a stop.
-    pub(super) fn connect(&self, stop: &StopFlag) -> Result<Link, TargetError> {
+    pub(super) fn connect(&self, stop: &StopFlag) -> Result<Link, NotConnected> {
         let mut argv: Vec<OsString> = vec![self.client.as_os_str().to_owned()];
         argv.extend(client::arguments(self.host)?);
         argv.push(REMOTE_COMMAND.into());
@@ -100,7 +100,7 @@ impl Connecting<'_> {
         self.greet(session, stop)
     }
 
-    fn greet(&self, mut session: Session, stop: &StopFlag) -> Result<Link, TargetError> {
+    fn greet(&self, mut session: Session, stop: &StopFlag) -> Result<Link, NotConnected> {
         let mut greeting = Greeting::default();
         match self.exchange(&mut session, &mut greeting, stop) {
             Ok((directory, architecture)) => {
@@ -146,15 +146,15 @@ impl Connecting<'_> {
         TargetError { problem: format!("cannot connect to {}: {text}", self.host.destination()), hint }
     }
 
-    fn explain(&self, session: Session, no_more: NoMore, greeting: &Greeting) -> TargetError {
+    fn explain(&self, session: Session, no_more: NoMore, greeting: &Greeting) -> NotConnected {
         let grace = if no_more == NoMore::TimedOut { NO_GRACE } else { USUAL_GRACE };
         let ended = session.end(grace);
         if let Some(trouble) = &greeting.trouble {
-            return self.failed(trouble.clone());
+            return self.failed(trouble.clone()).into();
         }
         match no_more {
-            NoMore::Stopped => self.failed("stopped".to_owned()),
-            NoMore::TimedOut => self.failed(format!("it took more than {} s", self.limit.as_secs())),
+            NoMore::Stopped => self.failed("stopped".to_owned()).into(),
+            NoMore::TimedOut => self.failed(format!("it took more than {} s", self.limit.as_secs())).into(),
             NoMore::Ended => {
                 let status = ended.as_ref().and_then(|ended| match &ended.end {
                     End::Exited(status) => Some(*status),

@@ -106,7 +106,9 @@ impl SshMachine {
             return Ok(link);
         }
         let Self { host, client, paths, programs, .. } = self;
-        Connecting { host, client, paths, programs, limit: CONNECT_LIMIT }.connect(stop).map_err(|error| error.problem)
+        Connecting { host, client, paths, programs, limit: CONNECT_LIMIT }
+            .connect(stop)
+            .map_err(|not| not.error.problem)
     }
 
     fn keep(&self, link: Link) {

@@ -69,7 +69,6 @@ pub(super) fn measure(arguments: &Bisect) -> Result<MeasureRequest, Failure> {
         ("--repeats", arguments.repeats.is_some()),
         ("--tasks", arguments.tasks.is_some()),
         ("--pin", arguments.pin.is_some()),
-        ("--layouts", arguments.layouts.is_some()),
     ];
     if let Some((option, _)) = of_programs.into_iter().find(|(_, is_given)| *is_given) {
         return Err(Failure::usage(

@@ -28,7 +28,7 @@ pub(crate) fn drill(arguments: &Drill, db: Option<&Path>) -> Result<ExitCode, Fa
     let (over, series) = if arguments.step.is_some() { only(found)? } else { found.swap_remove(0) };
     let step = step(&series, arguments.step)?;
     let Drill { level, least, .. } = *arguments;
-    let wanted = Wanted { level, least, thorough: false, layouts: arguments.layouts.unwrap_or(0) };
+    let wanted = Wanted { level, least, thorough: false, layouts: arguments.layouts.unwrap_or(subject.layouts) };
     let drilled = Drilled { over, series: &series, step, wanted, revert: arguments.revert };
     measuring::with_lab(conduct, &places, |lab| {
         let measured = search(&drilled, lab)?;
