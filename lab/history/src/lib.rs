@@ -12,6 +12,7 @@ pub mod declared;
 pub mod drill;
 pub mod explain;
 pub mod jobs;
+mod line_files;
 mod linked_files;
 pub mod linker;
 pub mod mark;
