@@ -142,7 +142,7 @@ test-guest: needs-guest guest lens
 test-crate-releases: build needs-guest guest lens
 	examples/crate-releases/run.sh $(FAULTLINE) 0.3.0 0.3.11 0.4.0
 
-# From a repository to an answer in a browser: commits measured under the lens, served, and read by somebody new. Takes a minute.
+# From a repository to an answer in a browser: commits measured under the lens, served, and read by somebody new. And every page over real runs. Takes some minutes.
 test-newcomer: build needs-test needs-guest guest lens
 	cd $(PAGE) && npm ci --no-audit --no-fund && FAULTLINE_PROGRAM="$(abspath $(FAULTLINE))" npm run test:real
 
