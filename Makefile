@@ -148,7 +148,7 @@ test-crate-releases: build needs-guest guest lens
 test-linux-releases: build needs-guest guest lens
 	examples/linux-releases/run.sh $(FAULTLINE) '[8]' '["zero_fill:base"]' bookworm trixie
 
-# From a repository to an answer in a browser: commits measured under the lens, served, and read by somebody new. Takes a minute.
+# From a repository to an answer in a browser: commits measured under the lens, served, and read by somebody new. And every page over real runs. Takes some minutes.
 test-newcomer: build needs-test needs-guest guest lens
 	cd $(PAGE) && npm ci --no-audit --no-fund && FAULTLINE_PROGRAM="$(abspath $(FAULTLINE))" npm run test:real
 

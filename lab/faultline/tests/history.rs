@@ -612,6 +612,7 @@ mod generated {
 
     fn settings(repository: &Path, commits: u32, command: &str, tasks: u32) -> Settings {
         let commit = |position| CommitInfo {
+            files: None,
             id: id(position),
             tree: id(position),
             parents: Vec::new(),

@@ -13,6 +13,7 @@ pub mod drill;
 pub mod explain;
 mod identical;
 pub mod jobs;
+mod line_files;
 mod linked_files;
 pub mod linker;
 pub mod mark;

@@ -68,6 +68,7 @@ mod tests {
 
     fn of(pick: Pick, hours: &[i64]) -> Vec<usize> {
         let commit = |(position, hours): (usize, &i64)| CommitInfo {
+            files: None,
             id: position.to_string(),
             tree: String::new(),
             parents: Vec::new(),

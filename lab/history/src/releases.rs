@@ -63,6 +63,7 @@ impl Releases {
     fn infos(&self) -> Vec<CommitInfo> {
         let parents = std::iter::once(Vec::new()).chain(self.releases.iter().map(|release| vec![release.name.clone()]));
         let info = |(release, parents): (&Release, Vec<String>)| CommitInfo {
+            files: None,
             id: release.name.clone(),
             tree: String::new(),
             parents,

@@ -1,6 +1,7 @@
 //! `history run`: builds and measures the picked commits of a subject that have no result yet.
 
 use crate::commits::Commits;
+use crate::line_files::{name_files, named_before};
 use crate::now::Now;
 use crate::over::{Asked, Over};
 use crate::source;
@@ -42,7 +43,9 @@ pub fn run(over: &Over<'_>, ask: Asked, commits: &dyn Commits, lab: &mut Lab<'_>
         lab.observer.notice(&Notice::ContinuingHistory { run });
         return go_on(run, over.subject.limit_ms, commits, lab).map(Ran::Continued);
     }
-    let planned = over.plan(&commits.walk(&over.subject.which, lab)?, known, &now, ask);
+    let walked = commits.walk(&over.subject.which, lab)?;
+    let mut named = named_before(&known);
+    let mut planned = over.plan(&walked, known, &now, ask);
     let new = planned.iter().filter(|one| one.is_wanted && one.is_measured.is_none()).count() as u32;
     let wanted: Vec<u32> = (0..).zip(&planned).filter(|(_, one)| one.is_wanted).map(|(position, _)| position).collect();
     if wanted.is_empty() {
@@ -51,6 +54,7 @@ pub fn run(over: &Over<'_>, ask: Asked, commits: &dyn Commits, lab: &mut Lab<'_>
     let Settings { kind: RunKind::History(mut history), cpus, repeats, limit_ms, .. } = now.settings else {
         return Err(no_history("the request"));
     };
+    name_files(&mut planned, &walked, &mut named, commits, lab)?;
     history.wanted = wanted;
     history.measured.line = CommitLine { commits: planned.into_iter().map(|one| one.commit).collect() };
     let request = GrowingRequest {

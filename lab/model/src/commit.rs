@@ -1,6 +1,7 @@
 //! A commit of a repository's history, and a line of them from an old one to a new one.
 
 use crate::artefact::Release;
+use crate::explained::FilesChanged;
 use crate::subject::Commit;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +29,30 @@ pub struct CommitInfo {
     pub author: String,
     /// The first line of its message.
     pub subject: String,
+    /// The files that it changed against its first parent; `None` if nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<FilesNamed>,
+}
+
+/// Files that a commit changed, of which some are kept by name. Names come from outside: they may hold any character.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct FilesNamed {
+    /// Number of files.
+    pub number: u32,
+    /// Those with the most lines added and removed, at most [`FilesNamed::MOST`].
+    pub most: Vec<String>,
+}
+
+impl FilesNamed {
+    /// Number of files that are kept by name. Every run of a history saves its line of commits, so few must do.
+    pub const MOST: usize = 5;
+
+    /// Without the numbers of lines.
+    pub fn of(changed: &FilesChanged) -> Self {
+        let most = changed.most.iter().take(Self::MOST).map(|file| file.path.clone()).collect();
+        FilesNamed { number: changed.number, most }
+    }
 }
 
 impl CommitInfo {
@@ -70,6 +95,7 @@ mod tests {
     #[test]
     fn a_commit_is_called_by_its_first_digits_and_a_release_by_its_whole_name() {
         let commit = |id: &str, tree: &str, subject: &str| CommitInfo {
+            files: None,
             id: id.to_owned(),
             tree: tree.to_owned(),
             parents: Vec::new(),

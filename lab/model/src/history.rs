@@ -74,6 +74,9 @@ pub enum CommitOutcome {
         /// The commit with the same build, which was executed for both.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         same_as: Option<String>,
+        /// The boot of the machine in which each of them was executed, as a number from 0 within the commit; empty if it was one boot, or if none is known.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        boots: Vec<u32>,
     },
     /// It cannot be measured.
     Unusable(NotMeasured),

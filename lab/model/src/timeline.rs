@@ -1,5 +1,6 @@
 //! A range of a history, to be drawn: its commits, or what they come to where there are more than a screen can show.
 
+use crate::commit::FilesNamed;
 use crate::estimate::Estimate;
 use crate::history::certainty::Certainty;
 use crate::record::RunId;
@@ -21,6 +22,8 @@ pub struct Timeline {
     pub tasks: u32,
     /// Whether values are exact counts, without intervals.
     pub is_exact: bool,
+    /// The host on which time was measured; `None` of counts, which are the same on each, and if it is not known.
+    pub host: Option<String>,
     /// What tells the history from others, in words: subject, measure, tasks.
     pub name: String,
     /// The value of its first measured commit, to which a relative axis refers; `None` without one above 0.
@@ -97,6 +100,8 @@ pub struct BesideSeries {
     pub unit: String,
     /// Whether values are exact counts, without intervals.
     pub is_exact: bool,
+    /// The host on which time was measured, as that of a timeline.
+    pub host: Option<String>,
     /// The value of its first measured commit; `None` without one above 0.
     pub base: Option<f64>,
     /// Number of its commits with a result that have no place on the line: they lie before its first common commit, or after the last.
@@ -151,6 +156,10 @@ pub struct CommitMark {
     pub value: Option<Estimate>,
     /// The values of its executions. Left out where a range has too many.
     pub values: Vec<f64>,
+    /// The boot in which each of them was executed, as a number from 0; empty if it was one boot, or if none is known.
+    pub boots: Vec<u32>,
+    /// The files that it changed; `None` if nobody looked.
+    pub files: Option<FilesNamed>,
     /// Why it cannot be measured, in words; empty if it was measured, or not tried.
     pub why: String,
 }

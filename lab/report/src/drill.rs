@@ -55,6 +55,15 @@ pub fn drill(found: &Drill, head: &RunHead, format: Format, style: &Style) -> St
     }
 }
 
+/// What is known of the steps besides their probabilities and values: sentences on random layouts and on the revert, and as indented text the commits' files and how
+/// what was linked differs.
+pub(crate) fn known_of_steps(found: &Drill, head: &RunHead, style: &Style) -> (Vec<String>, String) {
+    let Some(search) = head.settings.drill() else { return (Vec::new(), String::new()) };
+    let of_layouts = found.steps.iter().filter_map(|step| layouts::sentence(step, &search.line));
+    let of_reverts = found.steps.iter().filter_map(|step| reverts::sentence(step, search));
+    (of_layouts.chain(of_reverts).collect(), explained::text(found, search, style))
+}
+
 fn wrapped(style: &Style, text: &str) -> String {
     style.wrap(text, "", "").join("\n") + "\n"
 }

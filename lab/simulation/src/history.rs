@@ -102,6 +102,7 @@ impl History {
     /// The line, as a repository describes it.
     pub(crate) fn line(&self) -> CommitLine {
         let commit = |(position, truth): (usize, &Truth)| CommitInfo {
+            files: None,
             id: format!("{position:040x}"),
             tree: format!("{:040x}", truth.tree),
             parents: Vec::new(),

@@ -78,6 +78,7 @@ mod tests {
 
     fn point(position: usize, value: Option<f64>) -> HistoryPoint {
         let commit = CommitInfo {
+            files: None,
             id: format!("{position:040x}"),
             tree: String::new(),
             parents: Vec::new(),

@@ -15,9 +15,11 @@ use faultline_model::count::Count;
 use faultline_model::history::change::PlacedEvent;
 use faultline_model::history::{CommitOutcome, HistorySeries};
 use faultline_model::job::Job;
+use faultline_model::machine_facts::KnownMachine;
 use faultline_model::plan::{CommitOrder, RunKind};
 use faultline_model::record::{RunHead, RunId, RunLine, RunProgress, RunState};
 use faultline_stats::history::{Eras, Evidence, HistoryRun, StepSettings, evidence, measuring_host, series, states};
+use faultline_stats::machines::machines as machines_of;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,6 +34,9 @@ const TIMES_READING: u32 = 4;
 /// … but not older than this.
 const OLDEST: Duration = Duration::from_secs(60);
 
+/// Starts of runs whose facts are read for the overview.
+const STARTS: u32 = 50;
+
 /// Bytes of a history's identifier.
 const ID_BYTES: usize = 8;
 
@@ -42,8 +47,8 @@ pub(crate) struct History {
     pub(crate) id: String,
     /// Its commits and steps.
     pub(crate) series: HistorySeries,
-    /// The values of each commit that was measured, by its name.
-    pub(crate) values: BTreeMap<String, Vec<f64>>,
+    /// The executions of each commit that has a result, by its name.
+    pub(crate) executed: BTreeMap<String, Executed>,
     /// What its steps are decided by, besides the values of its commits.
     pub(crate) evidence: Evidence,
     /// The runs that it came from, and how far each was. Another state makes another series.
@@ -66,11 +71,22 @@ impl History {
     }
 }
 
+/// The executions of a commit.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Executed {
+    /// The value of each that succeeded.
+    pub(crate) values: Vec<f64>,
+    /// The boot of each, as a number; empty if all were in one.
+    pub(crate) boots: Vec<u32>,
+}
+
 /// What is in the database, at one moment.
 #[derive(Debug, Default)]
 pub(crate) struct Snapshot {
     /// All runs, the newest first.
     pub(crate) runs: Vec<RunLine>,
+    /// The machines of the newest runs.
+    pub(crate) machines: Vec<KnownMachine>,
     /// All histories, by subject and number of tasks.
     pub(crate) histories: Vec<Arc<History>>,
     /// Runs of histories that cannot be read: another version saved them, or they are damaged.
@@ -288,7 +304,13 @@ pub(crate) fn read(before: &Snapshot, declared: &DeclaredQuirks, places: &Places
     histories.extend(groups.by_key.into_iter().filter_map(|(key, runs)| history(&key, &runs, declared)).map(Arc::new));
     histories.sort_by_cached_key(|history| Key::of(&history.series));
     let histories = with_states(histories, before, &said, places)?;
-    Ok(Snapshot { runs, histories, unreadable: groups.unreadable, said })
+    // Facts are saved when a run begins or is resumed, which an open run may be.
+    let may_have_changed = runs.iter().any(|run| run.state == RunState::Open) || runs.len() != before.runs.len();
+    let machines = match may_have_changed || before.machines.is_empty() {
+        true => machines_of(&stored::newest_facts(STARTS, places)?),
+        false => before.machines.clone(),
+    };
+    Ok(Snapshot { runs, machines, histories, unreadable: groups.unreadable, said })
 }
 
 /// Runs of histories, those of each the newest first.
@@ -339,14 +361,14 @@ fn history(key: &Key, loaded: &[Loaded], declared: &DeclaredQuirks) -> Option<Hi
     let quirks = declared.of(&key.subject, &key.repository);
     let series = series(&runs, quirks, &StepSettings::default()).ok().flatten()?;
     let is_of_it = |one: &&Loaded| series.runs.contains(&one.mark.id);
-    let mut values = BTreeMap::new();
+    let mut executed = BTreeMap::new();
     // The newest result of a commit counts, as in the series.
     for result in loaded.iter().filter(is_of_it).flat_map(|one| &one.run.results.commits) {
         let measured = match &result.outcome {
-            CommitOutcome::Measured { values, .. } => values.clone(),
-            CommitOutcome::Unusable(_) => Vec::new(),
+            CommitOutcome::Measured { values, boots, .. } => Executed { values: values.clone(), boots: boots.clone() },
+            CommitOutcome::Unusable(_) => Executed::default(),
         };
-        values.entry(result.commit.clone()).or_insert(measured);
+        executed.entry(result.commit.clone()).or_insert(measured);
     }
     let newest = loaded.iter().find(is_of_it).and_then(|one| one.run.head.settings.history());
     let order = newest.map(|history| history.order).unwrap_or_default();
@@ -360,7 +382,7 @@ fn history(key: &Key, loaded: &[Loaded], declared: &DeclaredQuirks) -> Option<Hi
         evidence: evidence(&series, &of_it),
         id: key.id(),
         series,
-        values,
+        executed,
         eras: Eras::of(&runs),
         made_of: loaded.iter().map(|one| one.mark).collect(),
     })

@@ -81,6 +81,7 @@ fn placed(line: &[HistoryPoint], other: &History, (from, to): (f64, f64), width:
         name: history_name(&other.series),
         unit: other.series.unit.clone(),
         is_exact: other.series.counted.is_some(),
+        host: other.series.host.clone(),
         base: base(points),
         outside: (0..points.len()).filter(is_outside).count() as u32,
         marks: if are_few { marks(points, &places, &there) } else { Vec::new() },
@@ -93,7 +94,7 @@ fn marks(points: &[HistoryPoint], places: &[Option<f64>], there: &[usize]) -> Ve
         Some(PlacedMark {
             at: places[at]?,
             is_after_gap: number > 0 && there[number - 1] + 1 < at,
-            mark: commit_mark(at as u32, &points[at], &[]),
+            mark: commit_mark(at as u32, &points[at], &[], &[]),
         })
     };
     there.iter().enumerate().filter_map(mark).collect()

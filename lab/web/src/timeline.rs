@@ -21,11 +21,13 @@ pub(crate) fn timeline(history: &History, asked: &Asked, now: &Snapshot) -> Time
     let points = &series.points;
     let range = asked.range(points.len());
     let are_few = range.len() <= MOST_MARKS;
-    let values_of = |point: &HistoryPoint| history.values.get(&point.commit.id).map_or(&[][..], Vec::as_slice);
-    let values: usize = points[range.clone()].iter().map(|point| values_of(point).len()).sum();
+    let executed = |point: &HistoryPoint| history.executed.get(&point.commit.id);
+    let values: usize = points[range.clone()].iter().filter_map(executed).map(|executed| executed.values.len()).sum();
     let mark = |at: usize| {
         let point = &points[at];
-        commit_mark(at as u32, point, if values <= MOST_VALUES { values_of(point) } else { &[] })
+        let executed = executed(point).filter(|_| values <= MOST_VALUES);
+        let (values, boots) = executed.map_or((&[][..], &[][..]), |one| (&one.values, &one.boots));
+        commit_mark(at as u32, point, values, boots)
     };
     Timeline {
         format: Timeline::FORMAT.to_owned(),
@@ -34,6 +36,7 @@ pub(crate) fn timeline(history: &History, asked: &Asked, now: &Snapshot) -> Time
         unit: series.unit.clone(),
         tasks: series.tasks,
         is_exact: series.steps.basis == StepBasis::Exact,
+        host: series.host.clone(),
         name: history_name(series),
         base: base(points),
         related: related(history, now),

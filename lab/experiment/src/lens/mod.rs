@@ -21,7 +21,7 @@ mod types;
 pub(crate) use builds::LensOfBuilds;
 pub use builds::{BuildsRequest, settings_of_builds};
 pub use calibrate::calibrate;
-pub use compare::compare;
+pub use compare::{compare, compare_runs};
 pub use faultline_targets::program_files::With;
 pub use kernel::kernel;
 pub use kernels::{KernelsRequest, settings_of_kernels};

@@ -60,6 +60,7 @@ fn read(line: &str) -> Option<CommitInfo> {
     let fields: Vec<&str> = line.splitn(6, '\0').collect();
     let [id, tree, parents, committed, author, subject] = fields[..] else { return None };
     Some(CommitInfo {
+        files: None,
         id: id.to_owned(),
         tree: tree.to_owned(),
         parents: parents.split_whitespace().map(str::to_owned).collect(),

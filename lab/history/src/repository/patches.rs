@@ -51,7 +51,8 @@ impl Repository {
         let subject = patches.iter().map(|patch: &Patch| patch.title.as_str()).collect::<Vec<_>>().join(", ");
         let parents = vec![base.id.clone()];
         let author = patches.iter().find_map(|patch| patch.author.clone()).unwrap_or_default();
-        let commit = CommitInfo { id: tree.clone(), tree, parents, committed_s: base.committed_s, author, subject };
+        let commit =
+            CommitInfo { files: None, id: tree.clone(), tree, parents, committed_s: base.committed_s, author, subject };
         Ok(Patched { commit, patches })
     }
 

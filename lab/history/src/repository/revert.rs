@@ -24,6 +24,7 @@ impl Repository {
         }
         let subject = format!("without {}", short_name(&commit.id));
         Ok(Reverted::Tree(Box::new(CommitInfo {
+            files: None,
             id: tree.clone(),
             tree,
             parents: vec![on.id.clone()],

@@ -118,6 +118,7 @@ mod tests {
     fn series(commits: &[u32], steps: Vec<HistoryStep>) -> HistorySeries {
         let point = |number: &u32| {
             let commit = CommitInfo {
+                files: None,
                 id: number.to_string(),
                 tree: String::new(),
                 parents: Vec::new(),

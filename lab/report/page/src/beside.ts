@@ -1,6 +1,6 @@
 // Further histories in the plot of one: asks the server for them by range, and says what of them is drawn and described.
 
-import { about, day, figure, shortName, valueOf } from './commit'
+import { about, day, figure, measuredBy, shortName, valueOf } from './commit'
 import type { Value } from './csv'
 import type { Beside, BesideSeries, PlacedBucket, PlacedMark } from './model'
 import { relativeTo, type Across, type Spot } from './timeline'
@@ -60,8 +60,7 @@ export function wordsBeside(series: BesideSeries, spot: Spot, runs: { before: st
   const mark = spot.commit!
   const rows: Description['rows'] = [...about(mark), ...valueOf(series, mark)]
   if (!Number.isInteger(spot.first)) rows.push(['place', 'between commits of the line'])
-  if (mark.run !== null) rows.push(['measured by', { text: `run ${mark.run}`, href: `${runs.before}${mark.run}${runs.after}` }])
-  return { heading: shortName(mark.commit), rows }
+  return { heading: shortName(mark.commit), rows: [...rows, ...measuredBy(series, mark, runs)] }
 }
 
 function ofMany(series: BesideSeries, spot: Spot): Description {

@@ -2,7 +2,7 @@
 
 import type { Sheet } from './csv'
 import { percent, quantity, span } from './figure'
-import type { CommitMark, Estimate, Timeline } from './model'
+import type { CommitMark, Estimate, FilesNamed, Timeline } from './model'
 import { oneLine, shortEnd } from './shorten'
 import type { Spot } from './timeline'
 import type { Description } from './tooltip'
@@ -10,6 +10,8 @@ import type { Description } from './tooltip'
 /** Digits of a commit's name. */
 const DIGITS = 12
 export const LETTERS = 140
+/** Files that are named, and letters of each. */
+const [FILES, FILE_LETTERS] = [3, 60]
 
 /** The coverage that an interval needs, so that values outside it differ: that of six executions. */
 const LEAST_COVERAGE = 0.95
@@ -58,8 +60,14 @@ function ofCommit(timeline: Timeline, mark: CommitMark, runs: { before: string; 
   if (step?.state) rows.push(['state', [step.state, ...step.said.map((line) => shortEnd(oneLine(line), LETTERS))].join('; ')])
   const letters = mark.run === null ? [] : timeline.quirks.filter(({ ranges }) => ranges.some(([first, last]) => first <= mark.position && mark.position <= last)).map(({ letter }) => letter)
   if (letters.length > 0) rows.push([letters.length === 1 ? 'quirk' : 'quirks', letters.join(', ')])
-  if (mark.run !== null) rows.push(['measured by', { text: `run ${mark.run}`, href: `${runs.before}${mark.run}${runs.after}` }])
-  return { heading: shortName(mark.commit), rows: [...rows, ...comparisons(timeline, mark, compare)] }
+  return { heading: shortName(mark.commit), rows: [...rows, ...measuredBy(timeline, mark, runs), ...comparisons(timeline, mark, compare)] }
+}
+
+/** The run that has its result, and the host. */
+export function measuredBy({ host }: Pick<Timeline, 'host'>, { run }: CommitMark, runs: { before: string; after: string }): Description['rows'] {
+  if (run === null) return []
+  const rows: Description['rows'] = [['measured by', { text: `run ${run}`, href: `${runs.before}${run}${runs.after}` }]]
+  return host === null ? rows : [...rows, ['host', shortEnd(oneLine(host), LETTERS)]]
 }
 
 /** What leads to the comparison with the measured commit before, and with any other one. */
@@ -85,15 +93,31 @@ export function about(mark: CommitMark): Description['rows'] {
     ['subject', shortEnd(oneLine(mark.subject), LETTERS)],
     ['author', shortEnd(oneLine(mark.author), LETTERS)],
     ['committed', day(mark.committed_s)],
+    ...(mark.files ? [['files', filesOf(mark.files)] as [string, string]] : []),
   ]
+}
+
+/** The files that a commit changed, by name as far as they are known. */
+function filesOf({ number, most }: FilesNamed): string {
+  if (number === 0) return 'none'
+  const named = most.slice(0, FILES).map((file) => shortEnd(oneLine(file), FILE_LETTERS))
+  const left = number - named.length
+  return `${named.join(', ')}${left > 0 ? ` and ${left} more` : ''}`
+}
+
+/** How many executions in how many boots a value comes from. */
+function executions({ boots, value }: CommitMark): string {
+  const n = String(value?.n ?? 0)
+  const different = new Set(boots).size
+  return different < 2 ? n : `${n} executions in ${different} boots`
 }
 
 /** Its value with interval and number of executions, or why it has none. */
 export function valueOf(series: Measured, mark: CommitMark): Description['rows'] {
   if (!mark.value) return [['result', mark.why]]
-  const { median, coverage, n } = mark.value
-  if (series.is_exact) return [['count', figure(series, median)]]
-  return [['median', figure(series, median)], [`${percent(coverage)} interval`, interval(series, mark)], ['n', String(n)]]
+  const { median, coverage } = mark.value
+  if (series.is_exact) return [['count', `${figure(series, median)}, lower is better`]]
+  return [['median', `${figure(series, median)}, lower is better`], [`${percent(coverage)} interval`, interval(series, mark)], ['n', executions(mark)]]
 }
 
 /** By how much its median differs from that of the measured commit before it. */

@@ -4,7 +4,7 @@ import { Kept } from './address'
 import { BesideRanges, MOST_BESIDE, rowsBeside, wordsBeside } from './beside'
 import { CODEC, type Choice } from './choice'
 import { Chooser, fillLegend } from './chooser'
-import { sheetOf, words } from './commit'
+import { figure, sheetOf, words } from './commit'
 import { fillCommits, markRow } from './commits'
 import type { Sheet } from './csv'
 import { readData } from './data'
@@ -19,6 +19,7 @@ import { Steps, tellSteps, ThresholdControl, usualOf } from './threshold'
 import type { Across, Spot } from './timeline'
 import { check, choice } from './toolbar'
 import type { Description } from './tooltip'
+import { Zooming } from './zooming'
 
 /** By how much a button or a key zooms. */
 const ZOOM = 2
@@ -86,6 +87,12 @@ class Course {
       sheet: () => this.sheet(),
       describe: (spot) => this.describe(spot),
       chosen: (spot, locked) => this.chosen(spot, locked),
+    })
+    new Zooming(chart, {
+      frame: () => this.explorer.frame,
+      between: (left, right) => this.zoomBetween(left, right),
+      zoom: (factor, at) => this.zoom(factor, this.explorer.nearestTo(at)?.first),
+      move: (share) => this.move(share),
     })
     chart.addEventListener('keydown', (event) => this.key(event))
     document.addEventListener('click', (event) => this.follow(event, chart))
@@ -191,7 +198,17 @@ class Course {
     const told = spot.series === 0 ? words(this.shown, spot, this.runs, { source: this.figure.dataset.compare ?? null, side: this.kept.state.side }) : wordsBeside(this.others[spot.series - 1], spot, this.runs)
     const name = spot.series === 0 ? this.whole.name : this.others[spot.series - 1].name
     const relative = this.isRelative() && spot.level ? [['relative', `${spot.level.median.toPrecision(4)} of its first commit’s`] as [string, string]] : []
-    return this.others.length === 0 ? { ...told, rows: [...told.rows, ...relative] } : { ...told, rows: [['history', `${spot.series + 1}: ${name}`], ...told.rows, ...relative] }
+    if (this.others.length === 0) return { ...told, rows: [...told.rows, ...relative] }
+    return { ...told, rows: [['history', `${spot.series + 1}: ${name}`], ...told.rows, ...relative, ...this.inStep(spot)] }
+  }
+
+  /** The values of the other histories at the same commit. */
+  private inStep(spot: Spot): Description['rows'] {
+    const commit = spot.commit?.commit
+    const own = { number: 1, measured: this.shown as Pick<Timeline, 'is_exact' | 'unit'>, mark: this.shown.marks.find((mark) => mark.commit === commit) }
+    const others = this.others.map((one, index) => ({ number: index + 2, measured: one, mark: one.marks.find(({ mark }) => mark.commit === commit)?.mark }))
+    const there = [own, ...others].filter(({ number, mark }) => number !== spot.series + 1 && mark?.value)
+    return there.map(({ number, measured, mark }) => [`history ${number}`, figure(measured, mark!.value!.median)])
   }
 
   private sheet(): Sheet {
@@ -252,6 +269,7 @@ class Course {
 
   /** The reader has pinned a commit, or closed the box. Where commits are drawn together, the pinned one is among those of its bucket. */
   private chosen(spot: Spot | null, locked: boolean): void {
+    this.strip.point(spot ? (spot.first + spot.last) / 2 : null)
     const { at } = this.kept.state
     const place = this.positionOf(at)
     const isWithin = spot !== null && spot.series === 0 && place !== null && spot.first <= place && place <= spot.last
@@ -270,9 +288,25 @@ class Course {
     this.kept.set(isAll ? { from: null, to: null } : { from: first, to: first + length })
   }
 
-  private zoom(by: number): void {
+  /** Shows the commits between two places across the plot. */
+  private zoomBetween(left: number, right: number): void {
+    const [a, b] = [this.explorer.nearestTo(left), this.explorer.nearestTo(right)]
+    if (a && b) this.zoomTo(Math.floor(Math.min(a.first, b.first)), Math.ceil(Math.max(a.last, b.last)))
+  }
+
+  /** Moves the range by as many commits as a share of it has. Returns which share they are. */
+  private move(share: number): number {
     const { from, to } = this.range()
-    const at = this.positionOf(this.kept.state.at)
+    const length = to - from + 1
+    const far = Math.trunc(share * length)
+    if (far !== 0) this.zoomTo(from + far, to + far)
+    return far / length
+  }
+
+  /** Zooms about a commit: without another one about the pinned one, or about the middle. */
+  private zoom(by: number, around?: number): void {
+    const { from, to } = this.range()
+    const at = around ?? this.positionOf(this.kept.state.at)
     const middle = at !== null && at >= from && at <= to ? at : (from + to) / 2
     const length = (to - from) * by
     const before = length * ((middle - from) / Math.max(1, to - from))

@@ -6,10 +6,20 @@ import { Tooltip, type Description } from './tooltip'
 
 export type Arrow = 'ArrowLeft' | 'ArrowRight' | 'ArrowUp' | 'ArrowDown'
 
+/** Edges within a drawing, in pixels. */
+export interface Frame {
+  left: number
+  right: number
+  top: number
+  bottom: number
+}
+
 export interface Drawing<M> {
   svg: SVGSVGElement
   /** Marks from left to right, with their place in the drawing; of a grid, row by row. */
   marks: { mark: M; x: number; y: number }[]
+  /** The edges of what is plotted, if the mark in focus has an upright line through all of it. */
+  frame?: Frame
   /** Marks in a row of a grid; left out where there are no rows. */
   columns?: number
   /** By which distance the pointer finds a mark: sideways, unless it says otherwise. */
@@ -41,6 +51,7 @@ export class Explorer<M> {
   private width = 0
   private readonly tooltip = new Tooltip()
   private readonly halo = document.createElementNS(SVG, 'circle')
+  private readonly cursor = document.createElementNS(SVG, 'line')
   private readonly canvas = document.createElement('div')
 
   constructor(
@@ -49,6 +60,7 @@ export class Explorer<M> {
   ) {
     this.halo.setAttribute('class', 'halo')
     this.halo.setAttribute('r', '8')
+    this.cursor.setAttribute('class', 'cursor')
     this.canvas.className = 'canvas'
     chart.replaceChildren(this.canvas, this.tooltip.element)
     chart.tabIndex = 0
@@ -88,9 +100,25 @@ export class Explorer<M> {
     this.active = index
     this.halo.setAttribute('cx', String(place.x))
     this.halo.setAttribute('cy', String(place.y))
-    this.drawing.svg.append(this.halo)
+    this.drawing.svg.append(...(this.drawing.frame ? [this.cursorAt(place.x, this.drawing.frame)] : []), this.halo)
     this.tooltip.show(this.subject.describe(place.mark), place, this.width, this.locked)
     this.subject.chosen?.(place.mark, this.locked)
+  }
+
+  private cursorAt(x: number, { top, bottom }: Frame): SVGLineElement {
+    for (const [name, value] of Object.entries({ x1: x, x2: x, y1: top, y2: bottom })) this.cursor.setAttribute(name, String(value))
+    return this.cursor
+  }
+
+  /** The mark nearest to a place across; nothing without marks. */
+  nearestTo(x: number): M | undefined {
+    const marks = this.drawing?.marks ?? []
+    return marks.length === 0 ? undefined : marks.reduce((nearest, one) => (Math.abs(one.x - x) < Math.abs(nearest.x - x) ? one : nearest)).mark
+  }
+
+  /** The edges of what is plotted. */
+  get frame(): Frame | undefined {
+    return this.drawing?.frame
   }
 
   /** Pins the box at the first mark that is `wanted`; without one, closes it. */
@@ -106,6 +134,7 @@ export class Explorer<M> {
     this.active = -1
     this.locked = false
     this.halo.remove()
+    this.cursor.remove()
     this.tooltip.hide()
     if (was >= 0) this.subject.chosen?.(null, false)
   }

@@ -30,6 +30,8 @@ const MARGINS = { marginLeft: 74, marginRight: 20, marginTop: 34, marginBottom: 
 const STEP_WORDS = 150
 /** Share of the range at each end in which the words of a step stand to its inner side. */
 const EDGE = 0.25
+/** Pixels by which executions of other boots stand aside. */
+const ASIDE = 5
 /** Pixels between the bars of two quirks. */
 const QUIRK_LINE = 18
 
@@ -42,7 +44,7 @@ export function drawCourse(timeline: Timeline, others: BesideSeries[], asked: As
   const spots = courses.flatMap((course) => course.spots).sort((a, b) => a.x - b.x || a.series - b.series)
   const levels = courses.flatMap((course) => course.levels)
   if (levels.length === 0) return null
-  const executions = base ? own.flatMap((spot) => (spot.commit?.values ?? []).map((value) => ({ x: spot.x, value: value / base }))) : []
+  const executions = base ? own.flatMap((spot) => executionsOf(spot, base)) : []
   const values = [...levels.flatMap(({ level }) => [level!.low, level!.high]), ...executions.map(({ value }) => value)].filter((value) => !asked.log || value > 0)
   const plot = silent(Plot.plot({
     width,
@@ -54,7 +56,8 @@ export function drawCourse(timeline: Timeline, others: BesideSeries[], asked: As
     marks: [
       ...(own.length > 0 ? stepMarks(timeline, own, asked, width) : []),
       ...(own.length > 0 ? [quirkBars(timeline, own, asked)] : []),
-      tinyDots(executions),
+      tinyDots(executions.filter(({ isOfOther }) => !isOfOther), 'round'),
+      tinyDots(executions.filter(({ isOfOther }) => isOfOther), 'square'),
       ...courses.toReversed().flatMap((course) => lineMarks(course, courses.length > 1)),
       Plot.text(spots.filter(isUnusable), { x: 'x', frameAnchor: 'bottom', text: () => '✕', fill: 'var(--bad)', dy: -4 }),
     ],
@@ -62,7 +65,8 @@ export function drawCourse(timeline: Timeline, others: BesideSeries[], asked: As
   const [x, y] = [plot.scale('x')!, plot.scale('y')!]
   const bottom = HEIGHT - MARGINS.marginBottom - 8
   const marks = spots.map((spot) => ({ mark: spot, x: x.apply(spot.x), y: spot.level ? y.apply(spot.level.median) : bottom }))
-  return { svg: plot, marks, ...(others.length > 0 ? { nearest: 'both' as const, neighbour: (index: number, arrow: Arrow) => neighbour(spots, index, arrow) } : {}) }
+  const frame = { left: MARGINS.marginLeft, right: width - MARGINS.marginRight, top: MARGINS.marginTop, bottom: HEIGHT - MARGINS.marginBottom }
+  return { svg: plot, marks, frame, ...(others.length > 0 ? { nearest: 'both' as const, neighbour: (index: number, arrow: Arrow) => neighbour(spots, index, arrow) } : {}) }
 }
 
 /** Whether it has commits that cannot be measured. */
@@ -88,12 +92,25 @@ function yAxis(values: number[], timeline: Timeline, { log, relative }: Asked): 
   return log ? { ...common, type: 'log', domain, ticks: logTicks(domain[0], domain[1], 6) } : { ...common, type: 'linear', domain, ticks: 6 }
 }
 
-/** All single executions as one element: there may be thousands. */
-function tinyDots(executions: { x: number; value: number }[]): Plot.Markish {
+interface Execution {
+  x: number
+  value: number
+  /** Whether it is of the second boot of its commit, the fourth, and so on. Neighbouring boots are told apart by their form and place. */
+  isOfOther: boolean
+}
+
+function executionsOf(spot: Spot, base: number): Execution[] {
+  const { values, boots } = spot.commit ?? { values: [], boots: [] }
+  return values.map((value, index) => ({ x: spot.x, value: value / base, isOfOther: (boots[index] ?? 0) % 2 === 1 }))
+}
+
+/** All single executions as one element: there may be thousands. Those of other boots are squares to the right of the line, and darker. */
+function tinyDots(executions: Execution[], form: 'round' | 'square'): Plot.Markish {
   return (_index, scales) => {
-    const place = (x: number, value: number) => `M${(scales.x!(x) as number).toFixed(1)} ${(scales.y!(value) as number).toFixed(1)}h0`
+    const aside = form === 'square' ? ASIDE : 0
+    const place = (x: number, value: number) => `M${((scales.x!(x) as number) + aside).toFixed(1)} ${(scales.y!(value) as number).toFixed(1)}h0`
     const d = executions.map(({ x, value }) => place(x, value)).join('')
-    return shape('path', { d, class: 'executions', stroke: 'var(--accent)', 'stroke-opacity': 0.35, 'stroke-width': 4, 'stroke-linecap': 'round', fill: 'none' })
+    return shape('path', { d, class: form === 'round' ? 'executions' : 'executions other-boots', stroke: 'var(--accent)', 'stroke-opacity': form === 'round' ? 0.35 : 0.6, 'stroke-width': 4, 'stroke-linecap': form, fill: 'none' })
   }
 }
 

@@ -46,6 +46,8 @@ name: string,
 unit: string,
 /** Whether values are exact counts, without intervals. */
 is_exact: boolean,
+/** The host on which time was measured, as that of a timeline. */
+host: string | null,
 /** The value of its first measured commit; `None` without one above 0. */
 base: number | null,
 /** Number of its commits with a result that have no place on the line: they lie before its first common commit, or after the last. */
@@ -209,6 +211,10 @@ run: RunId | null,
 value: Estimate | null,
 /** The values of its executions. Left out where a range has too many. */
 values: Array<number>,
+/** The boot in which each of them was executed, as a number from 0; empty if it was one boot, or if none is known. */
+boots: Array<number>,
+/** The files that it changed; `None` if nobody looked. */
+files: FilesNamed | null,
 /** Why it cannot be measured, in words; empty if it was measured, or not tried. */
 why: string, };
 
@@ -462,6 +468,13 @@ b: number, } | { "why": "no-look",
 measured: number,
 /** Blocks before the first look. */
 first_look: number, };
+
+/** Files that a commit changed, of which some are kept by name. Names come from outside: they may hold any character. */
+export type FilesNamed = {
+/** Number of files. */
+number: number,
+/** Those with the most lines added and removed, at most [`FilesNamed::MOST`]. */
+most: Array<string>, };
 
 /** Why no law can be fitted. */
 export type FitError = { "problem": "few-points",
@@ -1104,6 +1117,8 @@ unit: string,
 tasks: number,
 /** Whether values are exact counts, without intervals. */
 is_exact: boolean,
+/** The host on which time was measured; `None` of counts, which are the same on each, and if it is not known. */
+host: string | null,
 /** What tells the history from others, in words: subject, measure, tasks. */
 name: string,
 /** The value of its first measured commit, to which a relative axis refers; `None` without one above 0. */

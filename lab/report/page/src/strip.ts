@@ -11,7 +11,9 @@ const CLICK = 4
 export class Strip {
   private readonly svg = document.createElementNS(SVG, 'svg')
   private readonly frame = element('rect', { class: 'window', y: 0, height: HEIGHT })
+  private readonly cursor = element('line', { class: 'cursor', y1: 0, y2: HEIGHT })
   private range = { from: 0, to: 0 }
+  private inFocus: number | null = null
 
   /** `choose` is told the range that is dragged across, and whether the drag has ended. */
   constructor(
@@ -36,6 +38,14 @@ export class Strip {
     this.range = { from, to }
     this.frame.setAttribute('x', String(this.x(from)))
     this.frame.setAttribute('width', String(Math.max(3, this.x(to + 1) - this.x(from))))
+  }
+
+  /** Marks the commit in focus, in step with the plot; nothing for none. */
+  point(position: number | null): void {
+    this.inFocus = position
+    if (position === null) return this.cursor.remove()
+    for (const name of ['x1', 'x2']) this.cursor.setAttribute(name, String(this.x(position + 0.5)))
+    this.svg.append(this.cursor)
   }
 
   private x(position: number): number {
@@ -66,6 +76,7 @@ export class Strip {
       this.frame,
     )
     this.show(this.range.from, this.range.to)
+    this.point(this.inFocus)
   }
 
   /** From outside the window a new range; from inside it moves, unless it is all there is. */

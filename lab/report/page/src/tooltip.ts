@@ -30,7 +30,9 @@ export class Tooltip {
     const room = this.element.offsetWidth
     const left = right ? place.x + 14 : place.x - room - 14
     this.element.style.left = `${Math.max(0, Math.min(left, chartWidth - room))}px`
-    this.element.style.top = `${Math.max(0, place.y - 20)}px`
+    // A long box begins above its point, so that it hides less of what follows the chart.
+    const height = this.element.parentElement?.clientHeight ?? 0
+    this.element.style.top = `${Math.max(0, Math.min(place.y - 20, height - this.element.offsetHeight))}px`
   }
 
   hide(): void {

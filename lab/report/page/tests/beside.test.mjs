@@ -59,7 +59,7 @@ test('keys lead along a history and to the next one, the box names it, and the a
   const address = new URL(page.url())
   const { page: again, close: closeAgain } = await openOf(address.pathname + address.hash)
   await again.locator('.tip.locked').filter({ hasText: '2: app: the time, 4 copies' }).waitFor()
-  assert.match(await again.locator('.tip.locked').innerText(), /Commit 31[^]*run 4/)
+  assert.match(await again.locator('.tip.locked').innerText(), /Commit 31[^]*run 4[^]*history 1\s+\d/, 'values of the others at this commit, in step')
   await page.keyboard.press('ArrowUp')
   assert.match(await tip.innerText(), /1: app: the time, 1 copy[^]*Commit 31/)
   await page.keyboard.press('Escape')

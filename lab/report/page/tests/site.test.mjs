@@ -1,17 +1,14 @@
 // The server's pages: each opens without a complaint, in both modes and on a narrow screen, leads to the next one, and executes nothing of what it shows.
 
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { useBrowser } from './browser.mjs'
+import { checkPage, SCREENS } from './page-checks.mjs'
 import { asked, historyCalled, openOf, useServer } from './server.mjs'
 
 useBrowser()
 useServer()
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 /** One page of each kind. */
 async function addresses() {
@@ -42,16 +39,9 @@ async function addresses() {
 
 test('every page opens without a complaint, fits its screen, and axe finds nothing serious', async () => {
   for (const [name, address] of Object.entries(await addresses())) {
-    for (const [scheme, width] of [['light', 1280], ['dark', 400]]) {
+    for (const [scheme, width] of SCREENS) {
       const { page, problems, close } = await openOf(address, { scheme, width })
-      const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
-      assert.ok(wide <= 0, `${name} is ${wide} px too wide at ${width}`)
-      await page.evaluate(AXE)
-      const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
-      const serious = found.violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-      assert.deepEqual(serious.map(({ id, nodes }) => [id, nodes.length, nodes[0].html]), [], `${name}, ${scheme}, ${width}`)
-      assert.equal(await page.locator('img').count(), 0)
-      assert.deepEqual(problems, [], name)
+      await checkPage(page, problems, `${name}, ${scheme}, ${width}`)
       await close()
     }
   }

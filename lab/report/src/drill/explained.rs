@@ -75,6 +75,7 @@ mod tests {
 
     fn line() -> CommitLine {
         let commit = |number: u32| CommitInfo {
+            files: None,
             id: format!("{number:040x}"),
             tree: String::new(),
             parents: Vec::new(),

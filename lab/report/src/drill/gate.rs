@@ -91,6 +91,7 @@ mod tests {
 
     fn line() -> CommitLine {
         let commit = |number: u32| CommitInfo {
+            files: None,
             id: format!("{number:040}"),
             tree: String::new(),
             parents: Vec::new(),

@@ -26,6 +26,7 @@ const HOSTILE: &str = "a | \"b\" <b>\u{1b}[31m `x`\t$(y)";
 
 fn point(position: u32, result: PointResult) -> HistoryPoint {
     let commit = CommitInfo {
+        files: None,
         id: format!("{position:040}"),
         tree: String::new(),
         parents: Vec::new(),

@@ -42,7 +42,7 @@ pub(crate) fn totals(cell: &CellComparison, signs: &Signs) -> String {
 }
 
 /// A median, with what the repeats span where there are several.
-fn side(spread: &Spread, signs: &Signs) -> String {
+pub(crate) fn side(spread: &Spread, signs: &Signs) -> String {
     let median = shown(spread.median);
     if spread.n < 2 {
         return median;
@@ -50,11 +50,13 @@ fn side(spread: &Spread, signs: &Signs) -> String {
     format!("{median} ({} {} {})", shown(spread.low), signs.to, shown(spread.high))
 }
 
-fn name(cell: &CellComparison) -> String {
+/// The case and the number of CPUs of a cell.
+pub(crate) fn cell_name(cell: &CellComparison) -> String {
     one_line(&format!("{} at {}", cell.case, cpus(cell.cpus)))
 }
 
-fn unmatched_words(one: &Unmatched) -> String {
+/// Why a cell is not compared.
+pub(crate) fn unmatched_words(one: &Unmatched) -> String {
     one_line(&format!("{} at {}: {}", one.case, cpus(one.cpus), unmatched(&one.why)))
 }
 
@@ -87,7 +89,7 @@ pub(crate) fn difference_words(difference: &Difference, signs: &Signs) -> String
 }
 
 /// Its name, and what shares a line with it.
-fn named(difference: &Difference) -> String {
+pub(crate) fn named(difference: &Difference) -> String {
     one_line(&match beside(difference).as_str() {
         "" => key(&difference.of),
         beside => format!("{} ({beside})", key(&difference.of)),
@@ -122,7 +124,7 @@ fn text(comparison: &LensComparison, style: &Style) -> String {
     }
     for cell in &comparison.cells {
         sheet.line("");
-        sheet.paragraph(Some(Tone::Title), "", &name(cell));
+        sheet.paragraph(Some(Tone::Title), "", &cell_name(cell));
         sheet.paragraph(seeds::tone(cell), "  ", &totals(cell, signs));
         if did_not_repeat(comparison, cell) {
             sheet.paragraph(Some(Tone::Bad), "  ", DID_NOT_REPEAT);
@@ -162,7 +164,7 @@ fn heading(kind: &str, all: &[Difference], cell: &CellComparison, signs: &Signs)
 }
 
 /// That no data or code of the cell differs, if so.
-fn nothing_differs(cell: &CellComparison) -> Option<&'static str> {
+pub(crate) fn nothing_differs(cell: &CellComparison) -> Option<&'static str> {
     let is_empty = cell.data.is_empty() && cell.code.is_empty();
     is_empty.then(|| match seeds::in_common(cell) {
         Some(_) if seeds::is_identical(cell) => IDENTICAL,
@@ -173,15 +175,15 @@ fn nothing_differs(cell: &CellComparison) -> Option<&'static str> {
 }
 
 /// Whether one kernel with one seed counted differently in the same surroundings.
-fn did_not_repeat(comparison: &LensComparison, cell: &CellComparison) -> bool {
+pub(crate) fn did_not_repeat(comparison: &LensComparison, cell: &CellComparison) -> bool {
     let is_same = comparison.same_subject && comparison.differing.is_empty();
     is_same && seeds::in_common(cell).is_some() && !seeds::is_identical(cell)
 }
 
-const DID_NOT_REPEAT: &str = "nothing differs between the runs, yet they counted otherwise with the same seed: the machine did not repeat exactly";
+pub(crate) const DID_NOT_REPEAT: &str = "nothing differs between the runs, yet they counted otherwise with the same seed: the machine did not repeat exactly";
 
 /// What the runs differ in besides what they count, if anything.
-fn differing(comparison: &LensComparison) -> Option<String> {
+pub(crate) fn differing(comparison: &LensComparison) -> Option<String> {
     let words: Vec<&str> = comparison.differing.iter().map(|&one| surrounding(one)).collect();
     let (last, others) = words.split_last()?;
     let all = if others.is_empty() { (*last).to_owned() } else { format!("{} and {last}", others.join(", ")) };
@@ -203,7 +205,7 @@ const IDENTICAL: &str = "both runs counted the same in everything";
 const NO_DIFFERENCE: &str = "no data or code differs by more than the tolerance";
 const NO_COMMON_DIFFERENCE: &str = "no data or code differs in the same direction over the seeds";
 const NO_EXACT_DIFFERENCE: &str = "no data or code differs";
-const NOTHING: &str = "The two runs have no case at the same number of CPUs.";
+pub(crate) const NOTHING: &str = "The two runs have no case at the same number of CPUs.";
 
 fn markdown(comparison: &LensComparison) -> String {
     let mut text = format!("**Run {} → run {}**\n", comparison.a, comparison.b);
@@ -213,7 +215,7 @@ fn markdown(comparison: &LensComparison) -> String {
     for cell in &comparison.cells {
         text.push_str(&format!(
             "\n**{}**: {}\n",
-            escape_markdown(&name(cell)),
+            escape_markdown(&cell_name(cell)),
             escape_markdown(&totals(cell, &UNICODE))
         ));
         if did_not_repeat(comparison, cell) {

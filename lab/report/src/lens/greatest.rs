@@ -9,14 +9,14 @@ const SHOWN: usize = 20;
 const SHARE: f64 = 0.01;
 
 /// The differences that are shown. `all`: the greatest first.
-pub(super) fn greatest(all: &[Difference]) -> &[Difference] {
+pub(crate) fn greatest(all: &[Difference]) -> &[Difference] {
     let least = all.first().map_or(0.0, |first| SHARE * first.difference.abs());
     let shown = all.iter().take(SHOWN).take_while(|one| one.difference.abs() >= least).count();
     &all[..shown]
 }
 
 /// `the 3 greatest of 116`; `None` if all are shown.
-pub(super) fn of_all(all: &[Difference]) -> Option<String> {
+pub(crate) fn of_all(all: &[Difference]) -> Option<String> {
     let shown = greatest(all).len();
     (shown < all.len()).then(|| format!("the {shown} greatest of {}", all.len()))
 }

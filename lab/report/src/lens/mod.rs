@@ -2,9 +2,9 @@
 
 mod calibration;
 pub(crate) mod callers;
-mod compare;
+pub(crate) mod compare;
 mod gate;
-mod greatest;
+pub(crate) mod greatest;
 pub(crate) mod layout;
 pub(crate) mod layout_rows;
 mod markdown;

@@ -13,8 +13,8 @@ pub fn history_name(series: &HistorySeries) -> String {
     one_line(&format!("{}: {}", series.subject, words::measured(series)))
 }
 
-/// A commit at a position, with the values of its executions.
-pub fn commit_mark(position: u32, point: &HistoryPoint, values: &[f64]) -> CommitMark {
+/// A commit at a position, with the values of its executions and the boot of each, as a number.
+pub fn commit_mark(position: u32, point: &HistoryPoint, values: &[f64], boots: &[u32]) -> CommitMark {
     let value = match &point.result {
         PointResult::Measured { estimate, .. } => Some(*estimate),
         PointResult::Unusable(_) | PointResult::None => None,
@@ -28,6 +28,8 @@ pub fn commit_mark(position: u32, point: &HistoryPoint, values: &[f64]) -> Commi
         run: point.run,
         value,
         values: values.to_vec(),
+        boots: boots.to_vec(),
+        files: point.commit.files.clone(),
         why: words::why(&point.result).to_owned(),
     }
 }

@@ -5,6 +5,7 @@ use super::frame::page;
 use super::live;
 use super::runs::rows;
 use super::sparkline::sparkline;
+use crate::fact_words;
 use crate::history::words;
 use crate::moment;
 use crate::page::delivery::Site;
@@ -15,10 +16,14 @@ use crate::style::UNICODE;
 use faultline_model::changes::ChangeCaution;
 use faultline_model::commit::short_name;
 use faultline_model::history::{HistorySeries, PointResult, StepBasis};
+use faultline_model::machine_facts::KnownMachine;
 use faultline_model::record::{RunId, RunLine, RunState};
 use faultline_model::time::UnixMillis;
 use faultline_model::timeline::Bucket;
 use maud::{Markup, html as markup};
+
+/// Machines that are shown. The page of machines has all.
+const MACHINES: usize = 6;
 
 /// Runs that are named.
 const NAMED: usize = 50;
@@ -45,6 +50,8 @@ pub struct Overview<'a> {
     pub further: Option<String>,
     /// Runs under way or stopped, and the newest ones.
     pub runs: Vec<RunLine>,
+    /// The machines of the newest runs.
+    pub machines: &'a [KnownMachine],
     /// Runs of histories that cannot be read.
     pub unreadable: &'a [RunId],
 }
@@ -70,6 +77,7 @@ pub fn overview_page(overview: &Overview<'_>, site: &Site) -> String {
             }
         }
         (runs("open", "Not finished", overview.runs.iter().filter(|run| run.state == RunState::Open), site))
+        (machines(overview.machines, site))
         (runs("recent", "Newest runs", overview.runs.iter().filter(|run| run.state == RunState::Finished), site))
     };
     page(site, "Histories and runs", markup! {}, parts)
@@ -82,6 +90,42 @@ fn runs<'a>(id: &str, title: &str, runs: impl Iterator<Item = &'a RunLine>, site
             section id=(id) aria-labelledby={ (id) "-title" } {
                 h2 id={ (id) "-title" } { (title) }
                 (rows(&runs, site))
+            }
+        }
+    }
+}
+
+/// What a reader asks first of a machine, by the keys of facts.
+const FACTS: [&str; 4] = ["cpu.model", "cpu.logical", "memory.total_bytes", "kernel.release"];
+
+/// Machines of the newest runs, with their main facts as last recorded.
+fn machines(all: &[KnownMachine], site: &Site) -> Markup {
+    let head = markup! {
+        th scope="col" { "machine" }
+        @for key in FACTS { th scope="col" { (fact_words::name(key)) } }
+        th scope="col" { "last measured" }
+        th.number scope="col" { "changes" }
+    };
+    let body = markup! {
+        @for machine in all.iter().take(MACHINES) {
+            tr {
+                th scope="row" { a href=(site.machines()) { @if machine.name.is_empty() { "without a name" } @else { (value::name(&machine.name)) } } }
+                @for key in FACTS {
+                    td.fact { @match machine.newest.facts.0.get(key) { Some(fact) => (fact_words::value(key, fact, &UNICODE)), None => (value::none()) } }
+                }
+                td {
+                    time datetime=(moment::iso(machine.newest.started)) { (moment::words(machine.newest.started)) } ", "
+                    a href=(site.run(machine.newest.run)) { "run " (machine.newest.run) }
+                }
+                td.number { (machine.changes.len()) }
+            }
+        }
+    };
+    markup! {
+        @if !all.is_empty() {
+            section #machines aria-labelledby="machines-title" {
+                h2 #machines-title { "Machines" }
+                (table("Machines of the newest runs, with the number of times that lasting facts changed", false, head, body))
             }
         }
     }

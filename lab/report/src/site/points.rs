@@ -4,6 +4,7 @@ use super::badge;
 use super::between::{commits_between, range, said};
 use super::frame::page_with;
 use super::jobs::ask_form;
+use crate::drill::known_of_steps;
 use crate::explained::Item;
 use crate::history::moved::{Per, differences};
 use crate::history::words;
@@ -17,11 +18,12 @@ use crate::page::value;
 use crate::sentences::{outcome, worded_comparison};
 use crate::style::{Style, UNICODE};
 use faultline_model::commit::short_name;
+use faultline_model::drill::Drill;
 use faultline_model::history::change::Source;
 use faultline_model::history::compared::{ComparedCommits, ComparedValues};
 use faultline_model::history::{HistoryPoint, HistorySeries, HistoryStep, NotMeasured, PointResult};
 use faultline_model::lens::comparison::CellComparison;
-use faultline_model::record::RunId;
+use faultline_model::record::{RunHead, RunId};
 use faultline_model::subject::SubjectIndex;
 use faultline_model::time::UnixMillis;
 use maud::{Markup, html as markup};
@@ -45,8 +47,19 @@ pub struct PointsPage<'a> {
     pub positions: [u32; 2],
     /// The comparison, B against A; or in words why there is none.
     pub compared: Result<&'a ComparedCommits, String>,
+    /// What searches found at the steps between them.
+    pub searches: &'a [Searched],
     /// Whether the reader may ask that a commit is measured again.
     pub may_ask: bool,
+}
+
+/// A search along the commits of a history, with what it found.
+#[derive(Debug, Clone)]
+pub struct Searched {
+    /// Its run.
+    pub head: RunHead,
+    /// What it found.
+    pub found: Drill,
 }
 
 /// The page.
@@ -66,8 +79,8 @@ pub fn points_page(shown: &PointsPage<'_>, site: &Site) -> String {
             h2 #between-title { "Commits after the older one, up to the newer one" }
             (commits_between(series, [a.min(b), a.max(b)], LISTED, &history))
             p.hint {
-                "These are the commits of the history's line. The files and the built programs that differ need the repository: "
-                code { "faultline history changes" } " lists them."
+                "These are the commits of the history's line. Searches of steps save the files and the built programs that differ; for other commits "
+                code { "faultline history changes" } " reads them from the repository."
             }
         }
         (steps(shown, &history, site))
@@ -208,7 +221,7 @@ fn steps(shown: &PointsPage<'_>, history: &str, site: &Site) -> Markup {
                         }
                         " " (words::change(step, &UNICODE)) " " (badge::kind(step)) " " (badge::state(step)) " 95 % range: " (range(series, step))
                         (said(series, step))
-                        @for run in searches(step) { p { a href=(site.run(run)) { "Search " (run) } ": what it found, with the files and the built programs that differ" } }
+                        @for run in searches(step) { (search(run, shown, site)) }
                     }
                 }
             }
@@ -216,8 +229,22 @@ fn steps(shown: &PointsPage<'_>, history: &str, site: &Site) -> Markup {
     }
 }
 
+/// What a search found: the files and the built programs that differ, and what came of random layouts and of a revert.
+fn search(run: RunId, shown: &PointsPage<'_>, site: &Site) -> Markup {
+    let searched = shown.searches.iter().find(|one| one.head.id == run);
+    let known = searched.map(|one| known_of_steps(&one.found, &one.head, &Style { unicode: true, ..Style::PLAIN }));
+    let (sentences, explained) = known.unwrap_or_default();
+    markup! {
+        p { a href=(site.run(run)) { "Search " (run) } @if !explained.is_empty() { ": the files and the built programs that differ" } }
+        @for sentence in &sentences { p { (sentence) } }
+        @if !explained.is_empty() {
+            div.scroll tabindex="0" role="region" aria-label={ "What search " (run) " found" } { pre.text { (explained) } }
+        }
+    }
+}
+
 /// The searches that looked at a step.
-fn searches(step: &HistoryStep) -> BTreeSet<RunId> {
+pub fn searches(step: &HistoryStep) -> BTreeSet<RunId> {
     let run = |source: &Source| match source {
         Source::Search { run } => Some(*run),
         Source::Person { .. } => None,

@@ -86,7 +86,7 @@ fn course(timeline: &Timeline, site: &Site) -> Markup {
                 div #toolbar.toolbar role="group" aria-label="What the plot shows" hidden {}
                 p #chart-keys.hint {
                     "In the plot: arrow keys move between commits, Enter pins the figures of one, Escape closes them; + and - zoom, 0 shows all; up and down lead to the next of several histories. "
-                    "Drag across the strip to choose a range."
+                    "Drag across the plot or the strip to choose a range. With Shift a drag moves it; with Ctrl the wheel zooms."
                 }
                 p #threshold.hint role="status" hidden {}
                 figure.timeline data-source=[site.timeline(&timeline.id)] data-beside=[site.beside(&timeline.id)] data-steps=[site.steps(&timeline.id)] data-pages=[site.histories()] data-compare=[site.histories().map(|pages| format!("{pages}{}/compare", timeline.id))] data-run-before=(before) data-run-after=(after) {

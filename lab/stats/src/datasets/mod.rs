@@ -7,5 +7,6 @@ mod conditions;
 mod record;
 
 pub use commit::{CommitError, at_commit};
+pub(crate) use record::boot;
 pub(crate) use record::{Chosen, Coarse, MeasuredRun, Measurement, measurement};
 pub use record::{dataset, of_subject, sides};

@@ -56,6 +56,7 @@ mod tests {
         let id = |position: u32| format!("{position:040}");
         let RunKind::Lens(lens) = record.settings.kind.clone() else { panic!() };
         let commit = |position| CommitInfo {
+            files: None,
             id: id(position),
             tree: String::new(),
             parents: Vec::new(),

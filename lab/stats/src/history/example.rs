@@ -28,6 +28,7 @@ const COMMITS: u32 = 40;
 /// A commit of the line.
 pub(super) fn commit(position: u32) -> CommitInfo {
     CommitInfo {
+        files: None,
         id: format!("{position:040x}"),
         tree: format!("{position:040x}"),
         parents: Vec::new(),

@@ -1,5 +1,6 @@
 //! What a run's record says of the commits that it measures.
 
+use crate::datasets::boot;
 use crate::drill::are_same;
 use crate::progress::{Standing, standings};
 use crate::thresholds::CHANGE_LEAST;
@@ -115,10 +116,12 @@ fn outcome(
         let build = Some(FailedBuild { how: how.clone(), output: output.clone() });
         return Some(CommitOutcome::Unusable(NotMeasured { why: Unusable::Build, build, execution: None }));
     }
-    let value = |execution| value(record, history, execution);
-    let values: Vec<f64> = executions.iter().filter_map(value).filter(|value| value.is_finite()).collect();
+    let value = |execution| Some((value(record, history, execution)?, execution));
+    let (values, done): (Vec<f64>, Vec<&(&PlanItem, Standing<'_>)>) =
+        executions.iter().filter_map(value).filter(|(value, _)| value.is_finite()).unzip();
     if !values.is_empty() {
-        return Some(CommitOutcome::Measured { values, same_as });
+        let boots = if history.measure.counted().is_some() { Vec::new() } else { boots(record, &done) };
+        return Some(CommitOutcome::Measured { values, same_as, boots });
     }
     executions.iter().find_map(|(_, standing)| match standing {
         Standing::Failed(attempt) => {
@@ -127,6 +130,21 @@ fn outcome(
         }
         Standing::Done(_) | Standing::Skipped | Standing::Left => None,
     })
+}
+
+/// The boot of each execution, as a number from 0 in the order in which they came; nothing if it was one boot for all, or if one is not known.
+fn boots(record: &RunRecord, done: &[&(&PlanItem, Standing<'_>)]) -> Vec<u32> {
+    let name = |(item, standing): &&(&PlanItem, Standing<'_>)| match standing {
+        Standing::Done(attempt) => boot(record, item.subject, attempt),
+        Standing::Failed(_) | Standing::Skipped | Standing::Left => None,
+    };
+    let Some(names) = done.iter().map(name).collect::<Option<Vec<String>>>() else { return Vec::new() };
+    let mut numbers: BTreeMap<&str, u32> = BTreeMap::new();
+    for name in &names {
+        let next = numbers.len() as u32;
+        numbers.entry(name).or_insert(next);
+    }
+    if numbers.len() < 2 { Vec::new() } else { names.iter().map(|name| numbers[name.as_str()]).collect() }
 }
 
 /// The value of an execution that succeeded.
@@ -202,11 +220,38 @@ mod tests {
         assert_eq!(next_of_record(&record), Some(HistoryNext::Nothing));
         let results = results_of_record(&record).unwrap().commits;
         let values = vec![2.0, 4.0, 4.0, 4.0];
-        assert_eq!(results[0].outcome, CommitOutcome::Measured { values: values.clone(), same_as: None });
+        assert_eq!(
+            results[0].outcome,
+            CommitOutcome::Measured { values: values.clone(), same_as: None, boots: Vec::new() }
+        );
         let same_as = Some(results[0].commit.clone());
-        assert_eq!(results[2].outcome, CommitOutcome::Measured { values, same_as });
+        assert_eq!(results[2].outcome, CommitOutcome::Measured { values, same_as, boots: Vec::new() });
         let CommitOutcome::Unusable(not) = &results[1].outcome else { panic!("{results:?}") };
         assert_eq!(not.why, Unusable::Hang);
+    }
+
+    #[test]
+    fn executions_in_several_boots_are_told_apart_by_numbers() {
+        let mut record = example::begun(&[0], 4);
+        build(&mut record, Some("/a"));
+        (0..4).for_each(|_| example::block(&mut record, &[(0, Ok(2.0))]));
+        let boots_of = |record: &RunRecord| match &results_of_record(record).unwrap().commits[0].outcome {
+            CommitOutcome::Measured { boots, .. } => boots.clone(),
+            CommitOutcome::Unusable(not) => panic!("{not:?}"),
+        };
+        assert_eq!(boots_of(&record), [], "one boot, or an unknown one");
+        let session = |boot: &str| {
+            let mut facts = faultline_model::facts::Facts::default();
+            facts.text("boot.id", boot);
+            faultline_model::record::Session { started: faultline_model::time::UnixMillis(0), facts: vec![facts] }
+        };
+        record.head.sessions = vec![session("x"), session("y"), session("x")];
+        for (attempt, session) in record.attempts.iter_mut().zip([0, 1, 1, 2]) {
+            attempt.session = session;
+        }
+        assert_eq!(boots_of(&record), [0, 1, 1, 0]);
+        record.head.sessions[1].facts.clear();
+        assert_eq!(boots_of(&record), [], "a boot that is not known");
     }
 
     /// A run of three commits that were built, with counts: commit, number of the seed, transfers.
@@ -254,7 +299,10 @@ mod tests {
         let record = counted(&counts, 3, true);
         assert_eq!(next(&record), [(1, vec![1]), (2, vec![0, 1, 2])], "they do");
         let results = results_of_record(&record).unwrap().commits;
-        assert_eq!(results[2].outcome, CommitOutcome::Measured { values: vec![7.0, 7.5], same_as: None });
+        assert_eq!(
+            results[2].outcome,
+            CommitOutcome::Measured { values: vec![7.0, 7.5], same_as: None, boots: Vec::new() }
+        );
     }
 
     #[test]

@@ -115,7 +115,7 @@ fn points(
 
 fn result(outcome: &CommitOutcome) -> PointResult {
     match outcome {
-        CommitOutcome::Measured { values, same_as } => match estimate(values) {
+        CommitOutcome::Measured { values, same_as, .. } => match estimate(values) {
             Some(estimate) => PointResult::Measured { estimate, same_as: same_as.clone() },
             None => PointResult::None,
         },

@@ -40,6 +40,7 @@ pub(crate) fn shown(now: &Snapshot, from: usize, most: usize, site: &Site) -> St
         total: now.histories.len(),
         further: (next < now.histories.len()).then(|| format!("?from={next}")),
         runs,
+        machines: &now.machines,
         unreadable: &now.unreadable,
     };
     overview_page(&overview, site)

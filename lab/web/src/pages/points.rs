@@ -7,9 +7,14 @@ use crate::query::Query;
 use crate::state::State;
 use axum::extract::{Path, RawQuery, State as Shared};
 use axum::http::StatusCode;
-use faultline_experiment::{MeasuredCommit, compare_commits};
-use faultline_model::history::{HistoryPoint, PointResult};
-use faultline_report::site::{PointsPage, Site, points_page};
+use faultline_experiment::{Concluded, MeasuredCommit, Places, compare_commits, stored};
+use faultline_model::history::{HistoryPoint, HistorySeries, HistoryStep, PointResult};
+use faultline_model::record::RunId;
+use faultline_report::site::{PointsPage, Searched, Site, points_page, searches};
+use std::collections::BTreeSet;
+
+/// Searches whose results are shown, the newest.
+const MOST_SEARCHES: usize = 10;
 
 pub(super) async fn compare(
     Shared(state): Shared<State>,
@@ -35,8 +40,28 @@ pub(super) async fn compare(
         [Err(why), _] | [_, Err(why)] => Err(why),
     };
     let compared = compared.as_ref().map_err(Clone::clone);
-    let page = PointsPage { id: &history.id, series: &history.series, positions, compared, may_ask: state.may_mark };
+    let searches = searches_between(&history.series, positions);
+    let searches = state.reader.read(move |places| Ok(searched(&searches, places))).await?;
+    let may_ask = state.may_mark;
+    let page =
+        PointsPage { id: &history.id, series: &history.series, positions, compared, searches: &searches, may_ask };
     Ok(Page(points_page(&page, &Site::served())))
+}
+
+/// The searches that looked at the steps between two commits.
+fn searches_between(series: &HistorySeries, [a, b]: [u32; 2]) -> BTreeSet<RunId> {
+    let is_between = |step: &&HistoryStep| step.by > a.min(b) && step.by <= a.max(b);
+    series.steps.steps.iter().filter(is_between).flat_map(searches).collect()
+}
+
+/// What the searches found, of those that can be read.
+fn searched(runs: &BTreeSet<RunId>, places: &Places) -> Vec<Searched> {
+    let found = |run: &RunId| {
+        let conclusion = stored::conclusion(Some(*run), places).ok()?;
+        let Concluded::Drill(found) = conclusion.what else { return None };
+        Some(Searched { head: conclusion.head, found: *found })
+    };
+    runs.iter().rev().take(MOST_SEARCHES).filter_map(found).collect()
 }
 
 /// The position of the commit that a parameter names. Fails if the history does not have it.

@@ -4,7 +4,7 @@
 
 use faultline_model::artefact::Artefact;
 use faultline_model::cell::{Case, Cell, TaskMode};
-use faultline_model::commit::{CommitInfo, CommitLine};
+use faultline_model::commit::{CommitInfo, CommitLine, FilesNamed};
 use faultline_model::describe::{Style, VariantInfo, WorkloadInfo};
 use faultline_model::direction::Direction;
 use faultline_model::facts::Facts;
@@ -314,7 +314,14 @@ fn part_of_history(
 
 pub fn commit(at: usize) -> CommitInfo {
     let subject = if at.is_multiple_of(5) { format!("Commit {at}: {HOSTILE}") } else { format!("Commit {at}") };
+    let most = if at.is_multiple_of(5) {
+        vec!["src/load.c".to_owned(), HOSTILE.to_owned()]
+    } else {
+        vec!["src/load.c".to_owned()]
+    };
+    let files = FilesNamed { number: if at.is_multiple_of(5) { 7 } else { 1 }, most };
     CommitInfo {
+        files: Some(files),
         id: format!("{:016x}{at:024x}", (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)),
         tree: format!("{at:040x}"),
         parents: Vec::new(),
