@@ -47,5 +47,18 @@ uint64_t bare_fork(const struct bare_conditions *conditions, uint64_t operations
 void bare_protect_setup(const struct bare_conditions *conditions);
 uint64_t bare_protect(const struct bare_conditions *conditions, uint64_t operations);
 uint64_t bare_map(const struct bare_conditions *conditions, uint64_t operations);
+void bare_udp_setup(const struct bare_conditions *conditions);
+uint64_t bare_udp_loop(const struct bare_conditions *conditions, uint64_t operations);
+uint64_t bare_udp_write(const struct bare_conditions *conditions, uint64_t operations);
+uint64_t bare_udp_clock(const struct bare_conditions *conditions, uint64_t operations);
+uint64_t bare_udp_select(const struct bare_conditions *conditions, uint64_t operations);
+void bare_udp_stream_setup(const struct bare_conditions *conditions);
+void bare_tcp_receive_setup(const struct bare_conditions *conditions);
+uint64_t bare_tcp_receive(const struct bare_conditions *conditions, uint64_t operations);
+void bare_connect_setup(const struct bare_conditions *conditions);
+uint64_t bare_connect(const struct bare_conditions *conditions, uint64_t operations);
+void bare_tcp_rr_setup(const struct bare_conditions *conditions);
+void bare_udp_rr_setup(const struct bare_conditions *conditions);
+uint64_t bare_rr(const struct bare_conditions *conditions, uint64_t operations);
 
 #endif

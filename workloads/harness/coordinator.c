@@ -36,8 +36,9 @@ static void print_header(const struct plan *plan)
     protocol_line("direction %s", workload->lower_is_better ? "lower" : "higher");
     protocol_line("mode %s", plan->mode == MODE_THREAD ? "thread" : "process");
     protocol_line("tasks %u", plan->tasks);
-    if (workload->bytes_per_operation != NULL)
-        protocol_line("bytes_per_operation %" PRIu64, workload->bytes_per_operation(plan));
+    uint64_t bytes = workload->bytes_per_operation != NULL ? workload->bytes_per_operation(plan) : 0;
+    if (bytes > 0)
+        protocol_line("bytes_per_operation %" PRIu64, bytes);
 }
 
 static void allocate_counts(const struct plan *plan)
@@ -99,6 +100,26 @@ static uint64_t read_operations_ns(void)
     }
 }
 
+/* Just before the region: what is counted beside the tasks' operations. */
+static void begin_reading(const struct plan *plan)
+{
+    counters_read(&region.before, plan->workload->uses_network);
+    if (plan->workload->at_begin != NULL)
+        plan->workload->at_begin(plan);
+    tasks_peers_cpu_ns(&region.peers_cpu_ns);
+}
+
+/* Just after the region. */
+static void end_reading(const struct plan *plan)
+{
+    uint64_t at_begin_ns = region.peers_cpu_ns;
+    region.has_peers_cpu = tasks_peers_cpu_ns(&region.peers_cpu_ns);
+    region.peers_cpu_ns -= at_begin_ns;
+    if (plan->workload->at_end != NULL)
+        plan->workload->at_end(plan);
+    counters_read(&region.after, plan->workload->uses_network);
+}
+
 /*
  * The kernel's counters are read outside the region: before its begin, in the last interval of the warm-up, and after
  * its end.
@@ -108,7 +129,7 @@ static void run_over_window(const struct plan *plan)
     uint64_t from_ns = clock_now_ns();
     uint64_t warmup_end_ns = from_ns + plan->warmup_ns;
     if (plan->warmup_ns == 0) {
-        counters_read(&region.before);
+        begin_reading(plan);
         from_ns = warmup_end_ns = clock_now_ns();
         faultline_mark_begin();
         protocol_line("begin %" PRIu64, from_ns);
@@ -120,7 +141,7 @@ static void run_over_window(const struct plan *plan)
         tasks_wait_until(next_deadline_ns(plan, from_ns, &grid_ns, warmup_end_ns));
         bool last_one = grid_ns == warmup_end_ns;
         if (last_one)
-            counters_read(&region.before);
+            begin_reading(plan);
         uint64_t to_ns = read_operations_ns();
         if (last_one) {
             tasks_enter(PHASE_WINDOW);
@@ -139,7 +160,7 @@ static void run_over_window(const struct plan *plan)
         uint64_t to_ns = read_operations_ns();
         if (grid_ns == window_end_ns) {
             faultline_mark_end();
-            counters_read(&region.after);
+            end_reading(plan);
             tasks_enter(PHASE_STOP);
         }
         print_interval(plan, "interval", from_ns, to_ns);
@@ -151,7 +172,7 @@ static void run_over_window(const struct plan *plan)
 
 static void run_over_operations(const struct plan *plan)
 {
-    counters_read(&region.before);
+    begin_reading(plan);
     region.begin_ns = clock_now_ns();
     protocol_line("begin %" PRIu64, region.begin_ns);
     faultline_mark_begin();
@@ -159,7 +180,7 @@ static void run_over_operations(const struct plan *plan)
     tasks_wait_finished();
     faultline_mark_end();
     region.end_ns = clock_now_ns();
-    counters_read(&region.after);
+    end_reading(plan);
     tasks_operations(now);
     print_interval(plan, "interval", region.begin_ns, region.end_ns);
     protocol_line("end %" PRIu64, region.end_ns);
@@ -182,7 +203,7 @@ static void run_loop(const struct plan *plan)
 static void run_once(const struct plan *plan)
 {
     protocol_line("ready %" PRIu64, clock_now_ns());
-    counters_read(&region.before);
+    begin_reading(plan);
     struct usage usage_before = usage_of(RUSAGE_CHILDREN);
     region.begin_ns = clock_now_ns();
     protocol_line("begin %" PRIu64, region.begin_ns);
@@ -192,7 +213,7 @@ static void run_once(const struct plan *plan)
     region.end_ns = clock_now_ns();
     region.usage = usage_difference(usage_of(RUSAGE_CHILDREN), usage_before);
     region.usage_of_window = true;
-    counters_read(&region.after);
+    end_reading(plan);
     protocol_line("end %" PRIu64, region.end_ns);
 }
 
@@ -214,6 +235,8 @@ void coordinator_run(const struct plan *plan)
     if (region.usage_operations > 0) /* usage ends with whole batches, not exactly with the window */
         protocol_line("note usage_operations %" PRIu64, region.usage_operations);
     counters_print(&region.before, &region.after);
+    if (region.has_peers_cpu)
+        protocol_line("counter peers.cpu_ns %" PRIu64, region.peers_cpu_ns);
     if (workload->conclude != NULL)
         workload->conclude(plan, &region);
     ending_clear_away();

@@ -18,6 +18,8 @@ struct region {
     bool usage_of_window;         /* otherwise of the tasks' whole lives */
     struct usage usage;
     uint64_t usage_operations;    /* operations in the period that `usage` covers; 0 for whole lives */
+    bool has_peers_cpu;           /* tasks have peers, and the system tells their CPU time */
+    uint64_t peers_cpu_ns;        /* CPU time of all peers */
 };
 
 /* Returns after `done` has been printed; otherwise exits by failure_*(). */

@@ -7,10 +7,10 @@
 
 #include "protocol.h"
 
-void counters_read(struct counters *counters)
+void counters_read(struct counters *counters, bool with_network)
 {
     counters->count = 0;
-    counters_read_system(counters);
+    counters_read_system(counters, with_network);
 }
 
 void counters_add(struct counters *counters, const char *prefix, const char *name, size_t name_length, uint64_t value)

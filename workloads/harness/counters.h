@@ -23,8 +23,8 @@ struct counters {
     struct counter counter[COUNTERS_MAX];
 };
 
-/* Replaces the content of `counters`. */
-void counters_read(struct counters *counters);
+/* Replaces the content of `counters`. with_network: the network's too. */
+void counters_read(struct counters *counters, bool with_network);
 /* Prints `counter NAME DELTA` for each counter that changed. */
 void counters_print(const struct counters *before, const struct counters *after);
 /* The change of the counter `name`. Returns false if there is none. */
@@ -34,7 +34,7 @@ bool counters_change(const struct counters *before, const struct counters *after
 extern const char *const counters_processes_name;
 
 /* Implemented per system: reads all counters by calling counters_add(). */
-void counters_read_system(struct counters *counters);
+void counters_read_system(struct counters *counters, bool with_network);
 void counters_add(struct counters *counters, const char *prefix, const char *name, size_t name_length, uint64_t value);
 
 #endif

@@ -1,4 +1,4 @@
-/* The event counters of the BSDs, read by sysctl. */
+/* The event counters of the BSDs, read by sysctl; none of the network. */
 #include "counters.h"
 
 #if defined(__FreeBSD__) || defined(__DragonFly__) || defined(__OpenBSD__) || defined(__NetBSD__)
@@ -63,8 +63,9 @@ static bool read_number(const char *name, uint64_t *value)
     return true;
 }
 
-void counters_read_system(struct counters *counters)
+void counters_read_system(struct counters *counters, bool with_network)
 {
+    (void)with_network;
     static const char *const names[] = {
         "vm.stats.sys.v_swtch",    "vm.stats.sys.v_trap",     "vm.stats.sys.v_syscall", "vm.stats.sys.v_intr",
         "vm.stats.sys.v_ipi",      "vm.stats.vm.v_vm_faults", "vm.stats.vm.v_io_faults", "vm.stats.vm.v_cow_faults",
@@ -119,8 +120,9 @@ static void read_times(struct counters *counters)
     add_times(counters, ticks, statistics_clock_hz(), CP_USER, CP_NICE, CP_SYS, CP_INTR, CP_IDLE);
 }
 
-void counters_read_system(struct counters *counters)
+void counters_read_system(struct counters *counters, bool with_network)
 {
+    (void)with_network;
 #if defined(__NetBSD__)
     struct uvmexp_sysctl uvm;
     int name[] = {CTL_VM, VM_UVMEXP2};

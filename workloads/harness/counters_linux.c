@@ -1,4 +1,7 @@
-/* The event counters of Linux: /proc/stat, /proc/vmstat, and each NUMA node's numastat. */
+/*
+ * The event counters of Linux: /proc/stat, /proc/vmstat, each NUMA node's numastat, and those of the network namespace that we are
+ * in: /proc/net/snmp, netstat, snmp6 and softnet_stat.
+ */
 #include "counters.h"
 
 #if defined(__linux__)
@@ -93,13 +96,14 @@ static bool is_level(const char *name)
     return starts_with(name, "workingset_nodes ");
 }
 
-/* Lines `name value`. */
+/* Lines `name value`, with blanks between. */
 static void read_pairs(struct counters *counters, const char *path, const char *prefix)
 {
     for (const char *line = read_text(path); *line != '\0'; line = next_line(line)) {
-        size_t name_length = strcspn(line, " \n");
-        if (line[name_length] == ' ' && isdigit((unsigned char)line[name_length + 1]) && !is_level(line))
-            counters_add(counters, prefix, line, name_length, strtoull(line + name_length + 1, NULL, 10));
+        size_t name_length = strcspn(line, " \t\n");
+        const char *value = line + name_length + strspn(line + name_length, " \t");
+        if (isdigit((unsigned char)*value) && !is_level(line))
+            counters_add(counters, prefix, line, name_length, strtoull(value, NULL, 10));
     }
 }
 
@@ -122,11 +126,58 @@ static void read_nodes(struct counters *counters)
     closedir(nodes);
 }
 
-void counters_read_system(struct counters *counters)
+/* Two lines for each protocol: `Udp: NAME…` and `Udp: VALUE…`. */
+static void read_protocols(struct counters *counters, const char *path)
+{
+    const char *names = read_text(path);
+    while (*names != '\0') {
+        const char *values = next_line(names);
+        char prefix[PATH_BYTES];
+        size_t length = strcspn(names, ":\n");
+        if (names[length] != ':' || strncmp(names, values, length + 1) != 0 || length + sizeof "net.." > sizeof prefix)
+            return;
+        snprintf(prefix, sizeof prefix, "net.%.*s.", (int)length, names);
+        names += length + 1;
+        values += length + 1;
+        while (*names == ' ' && *values == ' ') {
+            size_t name_length = strcspn(++names, " \n");
+            size_t value_length = strcspn(++values, " \n");
+            if (!starts_with(names, "CurrEstab")) /* a level */
+                counters_add(counters, prefix, names, name_length, strtoull(values, NULL, 10));
+            names += name_length;
+            values += value_length;
+        }
+        names = next_line(values);
+    }
+}
+
+/* Packets that a CPU's queue had no room for, over all CPUs: the second field of each line, hexadecimal. */
+static void read_queues(struct counters *counters)
+{
+    uint64_t dropped = 0;
+    for (const char *line = read_text("/proc/net/softnet_stat"); *line != '\0'; line = next_line(line)) {
+        char *end;
+        strtoull(line, &end, 16);
+        dropped += strtoull(end, NULL, 16);
+    }
+    counters_add(counters, "net.", "softnet.dropped", strlen("softnet.dropped"), dropped);
+}
+
+static void read_network(struct counters *counters)
+{
+    read_protocols(counters, "/proc/net/snmp");
+    read_protocols(counters, "/proc/net/netstat");
+    read_pairs(counters, "/proc/net/snmp6", "net.");
+    read_queues(counters);
+}
+
+void counters_read_system(struct counters *counters, bool with_network)
 {
     read_stat(counters);
     read_pairs(counters, "/proc/vmstat", "vmstat.");
     read_nodes(counters);
+    if (with_network)
+        read_network(counters);
 }
 
 #endif

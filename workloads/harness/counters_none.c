@@ -5,8 +5,9 @@
 
 const char *const counters_processes_name = NULL;
 
-void counters_read_system(struct counters *counters)
+void counters_read_system(struct counters *counters, bool with_network)
 {
+    (void)with_network;
     (void)counters;
 }
 

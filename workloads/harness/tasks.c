@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -26,7 +27,7 @@
 #define FINISH_LIMIT_NS (3600 * NS_PER_S)
 #define WATCH_NS (100 * NS_PER_MS)
 
-/* A child process that hosts one task, or all of them in thread mode. */
+/* A child process that hosts one task, or all of them in thread mode; or one peer. */
 struct host {
     pid_t pid;
     bool reaped;
@@ -38,11 +39,24 @@ static struct host *hosts;
 static unsigned host_count;
 static unsigned reaped_count;
 static struct usage reaped_usage;  /* whole lives of the reaped hosts */
+static struct host *peers;         /* peer i is at the other end of task i */
+static unsigned peer_count;
 static int report_pipe[2];         /* tasks write a byte: at the barrier, and when they have finished */
 static int barrier_pipe[2];        /* end of file opens the barrier */
 static int leave_pipe[2];          /* end of file releases tasks that have finished their operations */
 
-/* ---- inside a task ---- */
+static bool has_peers(void)
+{
+    return plan->workload->peer != NULL;
+}
+
+/* Each task has a slot, and after all of them each peer. */
+static unsigned slot_count(void)
+{
+    return has_peers() ? 2 * plan->tasks : plan->tasks;
+}
+
+/* ---- inside a task or a peer ---- */
 
 void task_fail_text(struct task *task, const char *step, int error, const char *format, ...)
 {
@@ -173,7 +187,7 @@ static void *state_pages(struct task *task)
  */
 static void keep_control_from_children(void)
 {
-    size_t bytes = sizeof *control + plan->tasks * sizeof control->slot[0];
+    size_t bytes = sizeof *control + slot_count() * sizeof control->slot[0];
 #if defined(MADV_DONTFORK)
     madvise(control, bytes, MADV_DONTFORK); /* a failure only costs a little time */
 #elif defined(INHERIT_NONE)
@@ -246,11 +260,16 @@ static void host_threads(void)
         pthread_join(threads[i], NULL);
 }
 
-static _Noreturn void host_main(unsigned index)
+static void close_coordinator_ends(void)
 {
     close(report_pipe[0]);
     close(barrier_pipe[1]);
     close(leave_pipe[1]);
+}
+
+static _Noreturn void host_main(unsigned index)
+{
+    close_coordinator_ends();
     keep_control_from_children();
     if (plan->mode == MODE_THREAD) {
         host_threads();
@@ -259,6 +278,26 @@ static _Noreturn void host_main(unsigned index)
         task_main(&task);
     }
     _exit(0);
+}
+
+/* The slot of a peer holds only its failure. */
+static _Noreturn void peer_main(unsigned index)
+{
+    close_coordinator_ends();
+    struct task peer = {.plan = plan, .index = index, .slot = &control->slot[plan->tasks + index]};
+    if (plan->pin_count > 0) {
+        int error = pin_self(&plan->pin[index % plan->pin_count], 1);
+        if (error != 0)
+            task_fail(&peer, "pin", error);
+    }
+    plan->workload->peer(&peer);
+    task_fail_text(&peer, "peer", ECHILD, "peer %u ended early", index);
+}
+
+void peer_ready(struct task *peer)
+{
+    report(peer);
+    close_pipes();
 }
 
 /* ---- in the coordinator ---- */
@@ -280,7 +319,7 @@ static bool recorded_failure(unsigned index)
 /* Reports the first failure that a task has recorded, if there is one. */
 static void hand_on_failures(void)
 {
-    for (unsigned i = 0; i < plan->tasks; i++) {
+    for (unsigned i = 0; i < slot_count(); i++) {
         if (!recorded_failure(i))
             continue;
         const struct task_failure *failure = &control->slot[i].failure;
@@ -317,6 +356,16 @@ static void note_end(unsigned index, int status, const struct rusage *resources,
         fail_by_status(index, status);
 }
 
+/* A peer has ended. Only tasks_stop() ends peers, and takes notice of it by itself. */
+static _Noreturn void fail_by_peer(unsigned index, int status)
+{
+    hand_on_failures();
+    if (WIFSIGNALED(status))
+        failure_os_text("peer", ECHILD, "the peer of task %u was ended by signal %d (%s)", index, WTERMSIG(status),
+                        strsignal(WTERMSIG(status)));
+    failure_os_text("peer", ECHILD, "the peer of task %u ended early with status %d", index, WEXITSTATUS(status));
+}
+
 /*
  * Reaps the children that have ended, including adopted ones. Before the tasks were told to stop, the end of a host is a
  * failure. The exception is a task that has become another program and exits with 0 after a fixed number of operations.
@@ -336,6 +385,9 @@ static void reap(bool ends_expected)
             if (hosts[i].pid == pid && !hosts[i].reaped)
                 note_end(i, status, &resources, ends_expected);
         }
+        for (unsigned i = 0; i < peer_count; i++)
+            if (peers[i].pid == pid)
+                fail_by_peer(i, status);
     }
 }
 
@@ -365,43 +417,72 @@ static void wait_for_reports(const char *step, uint64_t limit_ns, bool ends_coun
  * address space would be marked as in use on the CPU where it was created, and its first TLB flushes would be sent
  * there too.
  */
-static void pin_for_host(unsigned index)
+static void pin_for_child(const unsigned *cpus, size_t count)
 {
     if (plan->pin_count == 0)
         return;
-    const unsigned *cpus = &plan->pin[index % plan->pin_count];
-    size_t count = 1;
-    if (plan->mode == MODE_THREAD) {
-        cpus = plan->pin;
-        count = plan->tasks < plan->pin_count ? plan->tasks : plan->pin_count;
-    }
     int error = pin_self(cpus, count);
     if (error != 0)
         failure_os("pin", error);
 }
 
+static pid_t fork_child(void)
+{
+    pid_t pid = lifetime_fork();
+    if (pid < 0)
+        failure_os("fork", errno);
+    return pid;
+}
+
+static const unsigned *own_cpu(unsigned index)
+{
+    return plan->pin_count > 0 ? &plan->pin[index % plan->pin_count] : NULL;
+}
+
 static void start_hosts(unsigned wanted)
 {
     for (; host_count < wanted; host_count++) {
-        pin_for_host(host_count);
-        pid_t pid = lifetime_fork();
-        if (pid < 0)
-            failure_os("fork", errno);
+        if (plan->mode == MODE_THREAD)
+            pin_for_child(plan->pin, plan->tasks < plan->pin_count ? plan->tasks : plan->pin_count);
+        else
+            pin_for_child(own_cpu(host_count), 1);
+        pid_t pid = fork_child();
         if (pid == 0)
             host_main(host_count);
         hosts[host_count].pid = pid;
     }
 }
 
-/* Starts the tasks, and restores the coordinator's own CPUs. */
-static void start_pinned_hosts(unsigned wanted)
+/* Starts the peers, and waits until all have set up. */
+static void start_peers(void)
+{
+    if (!has_peers())
+        return;
+    for (; peer_count < plan->tasks; peer_count++) {
+        pin_for_child(own_cpu(peer_count), 1);
+        pid_t pid = fork_child();
+        if (pid == 0)
+            peer_main(peer_count);
+        peers[peer_count].pid = pid;
+    }
+    wait_for_reports("setup", SETUP_LIMIT_NS, false);
+}
+
+static void start_children(unsigned wanted)
+{
+    start_peers();
+    start_hosts(wanted);
+}
+
+/* Starts peers and tasks, and restores the coordinator's own CPUs. */
+static void start_pinned_children(unsigned wanted)
 {
     unsigned *allowed;
     size_t allowed_count;
     int error = pin_allowed(&allowed, &allowed_count);
     if (error != 0)
         failure_os("pin", error);
-    start_hosts(wanted);
+    start_children(wanted);
     error = pin_self(allowed, allowed_count);
     if (error != 0)
         failure_os("pin", error);
@@ -411,7 +492,7 @@ static void start_pinned_hosts(unsigned wanted)
 void tasks_start(const struct plan *new_plan)
 {
     plan = new_plan;
-    size_t bytes = sizeof *control + plan->tasks * sizeof control->slot[0];
+    size_t bytes = sizeof *control + slot_count() * sizeof control->slot[0];
     control = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANON, -1, 0);
     if (control == MAP_FAILED)
         failure_os("mmap", errno);
@@ -422,12 +503,13 @@ void tasks_start(const struct plan *new_plan)
 
     unsigned wanted = plan->mode == MODE_THREAD ? 1 : plan->tasks;
     hosts = calloc(wanted, sizeof *hosts);
-    if (hosts == NULL)
+    peers = calloc(plan->tasks, sizeof *peers);
+    if (hosts == NULL || peers == NULL)
         failure_os("calloc", errno);
     if (plan->pin_count > 0)
-        start_pinned_hosts(wanted);
+        start_pinned_children(wanted);
     else
-        start_hosts(wanted);
+        start_children(wanted);
     close(report_pipe[1]);
     close(barrier_pipe[0]);
     close(leave_pipe[0]);
@@ -455,6 +537,19 @@ void tasks_operations(uint64_t *operations)
                             : atomic_load_explicit(&control->slot[i].operations, memory_order_relaxed);
 }
 
+bool tasks_peers_cpu_ns(uint64_t *cpu_ns)
+{
+    *cpu_ns = 0;
+    for (unsigned i = 0; i < peer_count; i++) {
+        clockid_t clock;
+        struct timespec used;
+        if (clock_getcpuclockid(peers[i].pid, &clock) != 0 || clock_gettime(clock, &used) != 0)
+            return false;
+        *cpu_ns += (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
+    }
+    return peer_count > 0;
+}
+
 void tasks_wait_until(uint64_t deadline_ns)
 {
     do {
@@ -466,6 +561,17 @@ void tasks_wait_until(uint64_t deadline_ns)
 void tasks_wait_finished(void)
 {
     wait_for_reports("finish", FINISH_LIMIT_NS, plan->workload->become != NULL);
+}
+
+/* Their tasks have ended, so a peer that ended by itself meanwhile is no failure. */
+static void end_peers(void)
+{
+    for (unsigned i = 0; i < peer_count; i++)
+        kill(peers[i].pid, SIGKILL);
+    for (unsigned i = 0; i < peer_count; i++)
+        while (waitpid(peers[i].pid, NULL, 0) < 0 && errno == EINTR)
+            continue;
+    peer_count = 0;
 }
 
 void tasks_stop(void)
@@ -483,6 +589,7 @@ void tasks_stop(void)
         signals_wait(clock_now_ns() + WATCH_NS, -1);
         reap(true);
     }
+    end_peers();
 }
 
 bool tasks_usage(struct usage *usage, uint64_t *operations)

@@ -105,11 +105,12 @@ struct workload {
     bool takes_command;           /* accepts words after `--` */
     const char *examples[2];      /* STYLE_ONCE: arguments for the help */
     bool needs_scratch;
+    bool uses_network;            /* the network's counters are read too */
     size_t state_bytes;           /* size of task->state */
 
     /* Before anything is printed: returns NULL, or why these arguments are invalid (exit status 64). */
     const char *(*refuse)(const struct plan *plan);
-    /* Bytes that one operation touches. Absent if a rate in bytes has no meaning. */
+    /* Bytes that one operation touches. Absent, or 0, if a rate in bytes has no meaning. */
     uint64_t (*bytes_per_operation)(const struct plan *plan);
     /*
      * In the coordinator, before any task exists: shared files and objects, checks, notes. Exits by failure_*() on
@@ -126,6 +127,11 @@ struct workload {
     uint64_t (*batch)(struct task *task, uint64_t limit);
     /* In the task, after the window. */
     void (*teardown)(struct task *task);
+    /*
+     * For a task that has another end: a process of its own for each task, on the task's CPU. It sets up, calls
+     * peer_ready() before any task exists, and serves until it is killed, after the tasks have ended. Does not return.
+     */
+    void (*peer)(struct task *peer);
 
     /*
      * For a task that replaces its own program image: `become` replaces `batch` and does not return. SIGKILL ends the
@@ -138,6 +144,12 @@ struct workload {
 
     /* STYLE_ONCE, in the coordinator: the whole region of interest. */
     void (*run)(const struct plan *plan);
+    /*
+     * In the coordinator, just before the region of interest begins and just after it has ended, to read what tasks
+     * count in memory that they share with the coordinator.
+     */
+    void (*at_begin)(const struct plan *plan);
+    void (*at_end)(const struct plan *plan);
     /* In the coordinator, after the end of the region: further measures and notes. */
     void (*conclude)(const struct plan *plan, const struct region *region);
 };

@@ -8,7 +8,7 @@ TEXT = r"[!-~][ -~]*"
 
 LINES = {
     "faultline-workload": rf"faultline-workload 1 ([a-z_]+)",
-    "variant": rf"variant ([a-z-]+)",
+    "variant": rf"variant ([a-z0-9-]+)",
     "operation": rf"operation ({WORD})",
     "unit": rf"unit ({WORD})",
     "direction": r"direction (higher|lower)",
@@ -140,10 +140,10 @@ DESCRIBE = re.compile(
     r"style (?P<style>loop|once)\n"
     rf"window_ms {NUMBER}\n"
     rf"(size {NUMBER} {TEXT}\n)?"
-    rf"(?P<variants>(variant [a-z-]+ (process|thread|process,thread|thread,process) {TEXT}\n)+)"
-    rf"(?P<size_ranges>(size_range [a-z-]+ {NUMBER} {NUMBER}( once| each)?\n)*)"
+    rf"(?P<variants>(variant [a-z0-9-]+ (process|thread|process,thread|thread,process) {TEXT}\n)+)"
+    rf"(?P<size_ranges>(size_range [a-z0-9-]+ {NUMBER} {NUMBER}( once| each)?\n)*)"
     rf"(lens_operations (?P<lens_operations>[1-9]\d*)\n)?"
-    r"(?P<suites>(suite (quick|full) \d+( [a-z-]+/(process|thread))*\n){2})"
+    r"(?P<suites>(suite (quick|full) \d+( [a-z0-9-]+/(process|thread))*\n){2})"
     r"end\n"
 )
 

@@ -22,6 +22,13 @@ VARIANTS = {
     "dir_walk": ["own", "same"],
     "tree_unpack": ["cached", "sync"],
     "path_stat": ["distinct", "shared-dir", "deep"],
+    "udp_send": ["loop", "write", "clock", "select", "loop-ipv6"],
+    "udp_stream": ["ipv4", "ipv6"],
+    "tcp_stream": ["send", "receive", "both", "send-ipv6", "receive-ipv6"],
+    "tcp_connect": ["ipv4", "ipv6"],
+    "tcp_rr": ["ipv4", "ipv6", "paced"],
+    "udp_rr": ["ipv4", "ipv6", "paced"],
+    "relay": ["copy", "splice", "copy-ipv6"],
     "fork_exit": ["small", "large"],
     "map_churn": ["threads", "processes"],
     "protect_churn": ["threads", "processes"],
@@ -44,7 +51,7 @@ QUICK = """
 GIVEN = {("tree_build", "given"), ("program", "given")}
 
 # Usual operations per task under the lens: with others, stored runs do not compare. Ten to twenty million instructions in a
-# Linux 6.1 guest, as far as that was measured; `file_cow`, `protect_churn` and those of files and directories were not.
+# Linux 6.1 guest, as far as that was measured; `file_cow`, `protect_churn` and those of files, directories and the network were not.
 LENS_OPERATIONS = {
     "zero_fill": 4096,
     "fault_existing": 16384,
@@ -59,11 +66,20 @@ LENS_OPERATIONS = {
     "protect_churn": 1024,
     "fork_exit": 64,
     "self_exec": 32,
+    "udp_send": 1024,
+    "udp_stream": 512,
+    "tcp_stream": 64,
+    "tcp_connect": 128,
+    "tcp_rr": 256,
+    "udp_rr": 256,
+    "relay": 32,
 }
 
 # What this machine may be unable to do, and then says so.
 MAY_BE_UNSUPPORTED = {
     ("zero_fill", "huge"), ("file_append", "sync"), ("tree_unpack", "sync"), ("self_exec", "static-distinct"), ("self_exec", "static-shared"),
+    ("udp_send", "loop-ipv6"), ("udp_stream", "ipv6"), ("tcp_stream", "send-ipv6"), ("tcp_stream", "receive-ipv6"), ("tcp_connect", "ipv6"),
+    ("tcp_rr", "ipv6"), ("udp_rr", "ipv6"), ("relay", "copy-ipv6"),
 }
 
 
@@ -190,7 +206,8 @@ class Loops(unittest.TestCase):
         for workload, variant in [("zero_fill", "base"), ("fault_existing", "shared"), ("file_cow", "own"),
                                   ("path_stat", "deep"), ("fork_exit", "small"), ("map_churn", "threads"),
                                   ("protect_churn", "processes"), ("self_exec", "dynamic-shared"), ("file_create", "shared-dir"),
-                                  ("file_append", "same"), ("file_read", "own")]:
+                                  ("file_append", "same"), ("file_read", "own"), ("udp_send", "loop"), ("udp_stream", "ipv4"),
+                                  ("tcp_stream", "both"), ("tcp_connect", "ipv4"), ("tcp_rr", "ipv4"), ("relay", "copy")]:
             with self.subTest(workload):
                 output = self.check(workload, variant, "--ops", 777)
                 self.assertEqual(output.warmups, [])
