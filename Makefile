@@ -5,7 +5,7 @@
 #   make test-fresh README's commands, `run`, `test` and those of the lens, in a bare root file system of Debian 12 (SUITE=trixie: Debian 13); as root
 #   make test-all   also the slow tests: fuzzing, model checking, guests in an emulator, the workloads under sanitizers and for other systems
 #   make bench      compares our loops with the same loops without the harness; bench-lens: the cost of the lens, and how well its counts repeat
-#                   bench-frames, bench-frames-lens, bench-frames-peers, bench-frames-lens-peers: page-frame allocators; bench-changes: the step finder and other tools; bench-drill: searches of commits, and other tools;
+#                   bench-frames, bench-frames-lens, bench-frames-peers, bench-frames-lens-peers: page-frame allocators; bench-memory-lens, bench-memory-bytes: memory systems; bench-changes: the step finder and other tools; bench-drill: searches of commits, and other tools;
 #                   bench-serve: pages of a million samples; bench-compare: live comparisons of equal sides and of known differences; bench-commands: commands beside hyperfine;
 #                   bench-lens-planted: known changes of a kernel under the lens; bench-lens-repeats: does each workload repeat itself exactly, and how far
 #                   counts differ from seed to seed; bench-lens-kernels: kernels of several ages, and a stock kernel's workloads;
@@ -27,7 +27,7 @@ PAGE := lab/report/page
 FUZZ_SECONDS := 60
 API_SECONDS := 60
 
-.PHONY: build guest emulator kernel kernels lens run test check test-all test-api test-rust test-page test-workloads test-lens test-frames test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-crate-releases test-linux-releases test-newcomer test-examples test-guest test-bed test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-frames-lens-peers bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
+.PHONY: build guest emulator kernel kernels lens run test check test-all test-api test-rust test-page test-workloads test-lens test-frames test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-crate-releases test-linux-releases test-newcomer test-examples test-guest test-bed test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-frames-lens-peers bench-memory-lens bench-memory-bytes bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
 	needs-rust needs-build needs-test needs-lens needs-emulator needs-guest workloads
 
 # What each part needs: a command, and the packages that contain it. `make test` names all missing packages at once.
@@ -195,6 +195,7 @@ test-miri: needs-build
 test-mutants: needs-build
 	checks/mutants.py vm/frames/mutants.toml
 	checks/mutants.py vm/memory/mutants.toml
+	checks/mutants.py vm/designs/mutants.toml
 
 # Error rates and power of the statistics over thousands of simulated comparisons, curves and series; experiments with faults from many more seeds.
 # The Turing series are not part of this repository: without FAULTLINE_TCPD, a clone of them, their test is left out.
@@ -268,6 +269,13 @@ bench-frames: needs-build
 
 bench-frames-lens: build guest lens
 	$(CARGO) bench --locked -p faultline-frame-designs --bench transfers
+
+# The memory systems: cache-line transfers under the lens, and bytes. The first takes hours.
+bench-memory-lens: build guest lens kernel
+	$(CARGO) bench --locked -p faultline-frame-designs --bench memory
+
+bench-memory-bytes: needs-build
+	$(CARGO) bench --locked -p faultline-frame-designs --bench bytes
 
 bench-frames-peers: needs-build
 	vm/peers/checkout.sh target/peers/llfree-rs $(LLFREE)

@@ -3,7 +3,7 @@
 
 LIST is a TOML file next to a package's Cargo.toml. Each [[mutant]] replaces a text that occurs once in one of the package's source files, by
 which an ordering is weakened, or a step is left out or is no longer atomic, and names the test that must fail, and the tool that runs it: loom,
-shuttle or miri. The mutants are made in a copy of the tree, in target/mutants. Exits with status 1 if a test passes with its mutant. --only:
+shuttle, miri, or threads for a plain test. A test is of the library, or of the program of tests that `program` names. The mutants are made in a copy of the tree, in target/mutants. Exits with status 1 if a test passes with its mutant. --only:
 those whose test, tool or description contains TEXT.
 """
 
@@ -22,6 +22,7 @@ SECONDS = 900
 TOOLS = {
     "loom": (["cargo", "test", "--release"], {"RUSTFLAGS": "--cfg loom"}),
     "shuttle": (["cargo", "test", "--release"], {"RUSTFLAGS": "--cfg shuttle"}),
+    "threads": (["cargo", "test"], {}),
     "miri": (["cargo", "+nightly", "miri", "test"], {"MIRIFLAGS": "-Zmiri-many-seeds=0..16"}),
 }
 
@@ -56,12 +57,12 @@ def copied(tree):
             shutil.copyfile(source, place)
 
 
-def run(tool, package, test):
-    """The output of the test of the copy, or None if it took too long."""
+def run(tool, package, program, test):
+    """The output of the test of the copy, or None if it took too long. `program`: the program of tests, None for the library's."""
     command, environment = TOOLS[tool]
     # Apart from those of the tree itself: cargo gives both packages the same names there, and would take one for the other.
     target = ROOT / "target/mutants-build" / tool
-    command = [*command, "--locked", "-p", package, "--lib", "--target-dir", str(target), "--", "--exact", test]
+    command = [*command, "--locked", "-p", package, *(["--test", program] if program else ["--lib"]), "--target-dir", str(target), "--", "--exact", test]
     environment = {**os.environ, **environment}
     try:
         ended = subprocess.run(command, cwd=ROOT / "target/mutants", env=environment, timeout=SECONDS, text=True,
@@ -102,7 +103,7 @@ def main():
         sound = file.read_text()
         try:
             file.write_text(mutated(sound, mutant["old"], mutant["new"]))
-            words, caught = verdict(run(mutant["tool"], listed["package"], mutant["test"]), mutant["test"])
+            words, caught = verdict(run(mutant["tool"], listed["package"], mutant.get("program"), mutant["test"]), mutant["test"])
         except ValueError as error:
             words, caught = f"{mutant['file']}: {error}", False
         file.write_text(sound)

@@ -1,4 +1,4 @@
-//! Page-frame allocators from the literature and our own, behind one trait, for comparison and study.
+//! Page-frame allocators and memory systems from the literature and our own, behind one trait each, for comparison and study.
 //!
 //! Each is as small as possible while it treats shared lines and locks as its source does. The comment at the top of
 //! its file names the source and lists what is left out. They run in host threads, not in a kernel. Where a kernel
@@ -15,7 +15,9 @@
 //! | [`Ours`] | magazines of 32, and a reserved block to refill from | a lock-free range layer |
 //!
 //! [`measure`] has the benchmarks, [`frames_loop`] the threads whose cache-line transfers the lens counts, [`trial`] the tests
-//! that every design must pass. [`memory_loop`] has the threads that do the same above the frames: faults, maps, forks.
+//! that every design must pass.
+//!
+//! [`systems`] has memory systems, above the frames: spaces, faults, forks. [`memory_loop`] has threads that use them under the lens.
 
 mod array16;
 mod buddy;
@@ -33,6 +35,7 @@ mod metadata;
 mod ours;
 mod own;
 mod spin_list;
+pub mod systems;
 mod team;
 pub mod trial;
 

@@ -7,9 +7,11 @@
 mod machine;
 mod patterns;
 
-use crate::team::TEAM;
+use crate::systems::{Backings, LocksByObject, OneToken, Ours, Radix, Refused, SharedRetry, System};
+use crate::team::{TEAM, Team};
 use clap::Parser;
-use clap::builder::RangedU64ValueParser;
+use clap::builder::{PossibleValuesParser, RangedU64ValueParser};
+use machine::Counted;
 use patterns::{Pattern, Task};
 use std::process::ExitCode;
 
@@ -25,7 +27,7 @@ Examples:
 )]
 struct Arguments {
     /// The design
-    #[arg(long, value_name = "NAME", value_parser = ["ours"], default_value = "ours")]
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(DESIGNS.map(|design| design.name)), default_value = Ours::NAME)]
     design: String,
 
     /// The pattern of the threads
@@ -45,11 +47,38 @@ struct Arguments {
     depth: u64,
 }
 
+/// A design, and its threads.
+#[derive(Debug, Clone, Copy)]
+pub struct Design {
+    /// Its name.
+    pub name: &'static str,
+    /// The year of its source.
+    pub year: &'static str,
+    run: fn(&Task, &Team) -> Result<Counted, Refused>,
+}
+
+impl Design {
+    const fn of<S: System>() -> Self {
+        Design { name: S::NAME, year: S::YEAR, run: machine::run::<S> }
+    }
+}
+
+/// All designs.
+pub const DESIGNS: [Design; 6] = [
+    Design::of::<OneToken>(),
+    Design::of::<LocksByObject>(),
+    Design::of::<SharedRetry>(),
+    Design::of::<Radix>(),
+    Design::of::<Backings>(),
+    Design::of::<Ours>(),
+];
+
 /// Parses the command line, and runs the threads.
 pub fn run() -> ExitCode {
-    let Arguments { design: _, pattern, threads, ops: operations, depth } = Arguments::parse();
+    let Arguments { design, pattern, threads, ops: operations, depth } = Arguments::parse();
     TEAM.set_members(threads as usize);
-    match machine::run(&Task { pattern, threads, operations, depth }, &TEAM) {
+    let design = DESIGNS.iter().find(|known| known.name == design).expect("checked by the parser");
+    match (design.run)(&Task { pattern, threads, operations, depth }, &TEAM) {
         Ok(counted) => {
             counted.iter().for_each(|(name, count)| println!("{count} {name}"));
             ExitCode::SUCCESS

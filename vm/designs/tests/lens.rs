@@ -1,6 +1,7 @@
 //! Cache-line transfers per operation, as counted by the lens: budgets for our own allocator, and a check that the lens
 //! detects moving lines. Each number of threads is a boot, so most are run only when asked for: `make test-guest`.
 
+#[expect(dead_code, reason = "the tests of memory read more of it")]
 mod under_lens;
 
 use std::ops::RangeInclusive;

@@ -1,45 +1,31 @@
 //! A hosted machine with a CPU for each thread, and its threads.
 
-use super::patterns::{FORKED_PAGES, HostCpu, HostObject, HostSpace, Member, Refused, Task};
-use crate::Metadata;
+use super::patterns::{FORKED_PAGES, Member, Task};
+use crate::systems::{Cpu, Refused, Shape, System, on_machine};
 use crate::team::Team;
-use faultline_frames::{Config, DomainId, FixedCpu, Frames, MemoryArea};
-use faultline_memory::hosted::Hosted;
-use faultline_memory::{Cpu, CpuNumber, Event, FrameNumber, Memory};
+use faultline_frames::Policy;
+use faultline_memory::Event;
 
 /// How often each event happened in the region.
 pub(super) type Counted = Vec<(&'static str, u64)>;
 
 /// Contents are no part of what is counted: as small as a frame can be on lines of its own.
 const FRAME_BYTES: usize = 128;
-const FIRST: FrameNumber = FrameNumber(0x200);
 
 /// Frames of an allocator's block, of which each CPU reserves one.
 const BLOCK_FRAMES: u64 = 512;
 
 /// Runs the threads on a fresh machine.
-pub(super) fn run(task: &Task, team: &Team) -> Result<Counted, Refused> {
-    let frames = frames(task);
-    let area = [MemoryArea { first: FIRST, frames, domain: DomainId(0) }];
-    let domains = vec![DomainId(0); task.threads as usize];
-    let config = Config::new(&area, &domains);
-    let mut metadata = Metadata::new(Frames::layout(&config)?);
-    // SAFETY: 1. Lent once. 2. The allocator ends before it.
-    let allocator = Frames::new(&config, unsafe { metadata.lend() }, ())?;
-    let machine = Hosted::new(task.threads, FIRST, frames, FRAME_BYTES)?;
-    let memory = Memory::new(machine, task.threads, allocator.index_count())?;
-    let cpu = |number| {
-        // SAFETY: each number has one handle.
-        let frames = allocator.on(unsafe { FixedCpu::new(number) });
-        // SAFETY: 1. Each number has one handle. 2. All frames come from one allocator, and the machine has as many.
-        unsafe { memory.cpu(number, frames) }
-    };
-    let cpus: Vec<HostCpu<'_, '_>> = (0..task.threads).filter_map(|number| cpu(CpuNumber(number))).collect();
-    let (count, pages) = task.objects();
-    let objects = (0..count).map(|_| cpus[0].new_object(pages)).collect::<Result<Vec<_>, _>>()?;
-    let spaces = if task.pattern.is_of_threads() { &cpus[..1] } else { &cpus[..] };
-    let spaces = spaces.iter().map(Cpu::new_space).collect::<Result<Vec<_>, _>>()?;
-    Ok(in_threads(task, team, cpus, &spaces, &objects))
+pub(super) fn run<S: System>(task: &Task, team: &Team) -> Result<Counted, Refused> {
+    let shape = Shape { cpus: task.threads, frames: frames(task), frame_bytes: FRAME_BYTES, policy: Policy::default() };
+    on_machine::<S, _>(&shape, |system, cpus| {
+        let (count, pages) = task.objects();
+        let objects = (0..count).map(|_| system.new_object(&cpus[0], pages)).collect::<Result<Vec<_>, _>>()?;
+        let spaces = if task.pattern.is_of_threads() { &cpus[..1] } else { &cpus[..] };
+        let spaces = spaces.iter().map(|cpu| system.new_space(cpu)).collect::<Result<Vec<_>, _>>()?;
+        Ok(in_threads(task, team, system, cpus, &spaces, &objects))
+    })?
+    .0
 }
 
 /// Twice the pages that are there at once, and some blocks for each thread's cache.
@@ -49,18 +35,20 @@ fn frames(task: &Task) -> u64 {
     u64::from(task.threads) * of_thread + (objects * pages).next_multiple_of(BLOCK_FRAMES)
 }
 
-fn in_threads<'m, 'f>(
+fn in_threads<'m, S: System>(
     task: &Task,
     team: &Team,
-    cpus: Vec<HostCpu<'m, 'f>>,
-    spaces: &[HostSpace<'m>],
-    objects: &[HostObject<'m>],
+    system: &S,
+    cpus: Vec<Cpu<'m>>,
+    spaces: &[S::Space<'m>],
+    objects: &[S::Object<'m>],
 ) -> Counted {
     let parts: Vec<[u64; Event::ALL.len()]> = std::thread::scope(|scope| {
-        let start = |(number, cpu): (u32, HostCpu<'m, 'f>)| {
+        let start = |(number, cpu): (u32, Cpu<'m>)| {
             let space = &spaces[number as usize % spaces.len()];
             scope.spawn(move || {
-                Member { task, number, cpu, space, objects }.work(team).unwrap_or_else(|refused| give_up(&refused))
+                let member = Member { task, number, system, cpu, space, objects };
+                member.work(team).unwrap_or_else(|refused| give_up(&refused))
             })
         };
         let members: Vec<_> = (0..).zip(cpus).map(start).collect();

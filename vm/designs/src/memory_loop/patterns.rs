@@ -3,18 +3,9 @@
 //! Each thread has a part of the address space that begins where a page table does, and one page of each table stays translated, so that
 //! no table comes or goes in the region. All is done once before the region.
 
+use crate::systems::{Cpu, Refused, System};
 use crate::team::Team;
-use faultline_frames::{FixedCpu, Frames};
-use faultline_memory::hosted::Hosted;
-use faultline_memory::{MemoryObject, Counters, Cpu, Event, PageRange, Rights, Space, VirtualPage};
-use std::error::Error;
-
-pub(super) type HostCpu<'m, 'f> = Cpu<'m, Hosted, Frames<'f, FixedCpu>>;
-pub(super) type HostSpace<'m> = Space<'m, Hosted>;
-pub(super) type HostObject<'m> = MemoryObject<'m, Hosted>;
-
-/// What a call was refused with.
-pub(super) type Refused = Box<dyn Error + Send + Sync>;
+use faultline_memory::{Event, PageRange, Rights, VirtualPage};
 
 /// How often a pattern repeats what.
 #[derive(Debug, Clone, Copy)]
@@ -116,34 +107,32 @@ fn pages(first: u64, pages: u64) -> Result<PageRange, Refused> {
 }
 
 /// A thread.
-pub(super) struct Member<'a, 'm, 'f> {
+pub(super) struct Member<'a, 'm, S: System> {
     pub(super) task: &'a Task,
     pub(super) number: u32,
-    pub(super) cpu: HostCpu<'m, 'f>,
-    pub(super) space: &'a HostSpace<'m>,
-    pub(super) objects: &'a [HostObject<'m>],
+    pub(super) system: &'a S,
+    pub(super) cpu: Cpu<'m>,
+    pub(super) space: &'a S::Space<'m>,
+    pub(super) objects: &'a [S::Object<'m>],
 }
 
-impl Member<'_, '_, '_> {
+impl<S: System> Member<'_, '_, S> {
     /// Prepares itself, and does its part in the region. Returns what its CPU counted in the region.
     pub(super) fn work(&self, team: &Team) -> Result<[u64; Event::ALL.len()], Refused> {
-        self.cpu.activate(self.space)?;
+        self.system.activate(&self.cpu, self.space)?;
         self.prepare(team)?;
         // Its pages are everybody's until the child ends, after the region.
-        let child = if self.task.pattern == Pattern::Copy { Some(self.cpu.fork(self.space)?) } else { None };
-        let before = self.counters();
+        let child =
+            if self.task.pattern == Pattern::Copy { Some(self.system.fork(&self.cpu, self.space)?) } else { None };
+        let before = self.cpu.counted();
         team.begin();
         self.operate(self.task.operations)?;
         team.end();
-        let after = self.counters();
+        let after = self.cpu.counted();
         if let Some(child) = child {
-            self.cpu.exit(child).map_err(|_| "a child that is active")?;
+            self.system.exit(&self.cpu, child)?;
         }
-        Ok(Event::ALL.map(|event| after.of(event) - before.of(event)))
-    }
-
-    fn counters(&self) -> Counters {
-        self.cpu.memory().counters_of(self.cpu.number()).expect("the CPU of this handle")
+        Ok(Event::ALL.map(|event| after[event as usize] - before[event as usize]))
     }
 
     /// Where its part begins.
@@ -153,7 +142,7 @@ impl Member<'_, '_, '_> {
     }
 
     /// The pages of its operations.
-    fn own_pages(&self) -> impl Iterator<Item = VirtualPage> + use<> {
+    fn own_pages(&self) -> impl Iterator<Item = VirtualPage> + use<S> {
         let base = self.base();
         let (step, first) = match self.task.pattern.is_of_neighbours() {
             true => (u64::from(self.task.threads), u64::from(self.number)),
@@ -167,7 +156,7 @@ impl Member<'_, '_, '_> {
     }
 
     fn fault(&self, page: VirtualPage, access: Rights) -> Result<(), Refused> {
-        Ok(self.cpu.fault(self.space, page, access)?)
+        Ok(self.system.fault(&self.cpu, self.space, page, access)?)
     }
 
     /// Faults on all of its pages.
@@ -184,7 +173,7 @@ impl Member<'_, '_, '_> {
     /// Takes the translations of the pages that patterns use away, and private contents.
     fn forget(&self) -> Result<(), Refused> {
         for table in (self.base()..self.base() + self.task.part_pages()).step_by(TABLE_PAGES as usize) {
-            self.cpu.dont_need(self.space, pages(table + 1, USED_PAGES)?)?;
+            self.system.dont_need(&self.cpu, self.space, pages(table + 1, USED_PAGES)?)?;
         }
         Ok(())
     }
@@ -193,24 +182,24 @@ impl Member<'_, '_, '_> {
         match self.task.pattern {
             Pattern::OnePage => {
                 for page in self.base()..self.base() + self.task.part_pages() {
-                    self.cpu.map_object(self.space, pages(page, 1)?, BOTH, &self.objects[0], 0)?;
+                    self.system.map_object(&self.cpu, self.space, pages(page, 1)?, BOTH, &self.objects[0], 0)?;
                 }
             }
             Pattern::Neighbours | Pattern::NeighboursThreads => {
                 // Of one space the first thread maps it.
                 if self.task.pattern == Pattern::Neighbours || self.number == 0 {
                     let all = pages(self.base(), self.task.part_pages())?;
-                    self.cpu.map_object(self.space, all, BOTH, &self.objects[0], 0)?;
+                    self.system.map_object(&self.cpu, self.space, all, BOTH, &self.objects[0], 0)?;
                 }
                 team.meet(1);
             }
             Pattern::Fork => {
                 for (object, table) in self.objects.iter().zip(0..) {
                     let range = pages(self.base() + table * SHARED_PAGES, SHARED_PAGES)?;
-                    self.cpu.map_object(self.space, range, BOTH, object, 0)?;
+                    self.system.map_object(&self.cpu, self.space, range, BOTH, object, 0)?;
                 }
             }
-            _ => self.cpu.map(self.space, pages(self.base(), self.task.part_pages())?, BOTH)?,
+            _ => self.system.map(&self.cpu, self.space, pages(self.base(), self.task.part_pages())?, BOTH)?,
         }
         self.keep_tables()?;
         match self.task.pattern {
@@ -234,20 +223,20 @@ impl Member<'_, '_, '_> {
     fn operate(&self, operations: u64) -> Result<(), Refused> {
         match self.task.pattern {
             Pattern::Map | Pattern::MapTouch => (0..operations).try_for_each(|_| {
-                self.cpu.map(self.space, self.range()?, BOTH)?;
+                self.system.map(&self.cpu, self.space, self.range()?, BOTH)?;
                 if self.task.pattern == Pattern::MapTouch {
                     self.fault_all()?;
                 }
-                Ok(self.cpu.unmap(self.space, self.range()?)?)
+                Ok(self.system.unmap(&self.cpu, self.space, self.range()?)?)
             }),
             Pattern::Protect => (0..operations).try_for_each(|_| {
-                self.cpu.protect(self.space, self.range()?, Rights::READ)?;
-                self.cpu.protect(self.space, self.range()?, BOTH)?;
+                self.system.protect(&self.cpu, self.space, self.range()?, Rights::READ)?;
+                self.system.protect(&self.cpu, self.space, self.range()?, BOTH)?;
                 self.fault_all()
             }),
             Pattern::Fork => (0..operations).try_for_each(|_| {
-                let child = self.cpu.fork(self.space)?;
-                self.cpu.exit(child).map_err(|_| "a child that is active".into())
+                let child = self.system.fork(&self.cpu, self.space)?;
+                Ok(self.system.exit(&self.cpu, child)?)
             }),
             _ => self.fault_all(),
         }

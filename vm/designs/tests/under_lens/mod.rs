@@ -15,6 +15,8 @@ pub struct Counted {
     pub threads: u64,
     /// Transfers per operation, without those of the synchronisation data.
     pub per_operation: f64,
+    /// Instructions per operation.
+    pub instructions: f64,
     /// The busiest other lines, for a message.
     pub busiest: String,
 }
@@ -79,6 +81,7 @@ fn counted(point: &Value) -> Counted {
     let others = lines.iter().filter(|line| !is_ours(line)).take(5);
     Counted {
         threads: point["cpus"].as_u64().unwrap(),
+        instructions: point["instructions"]["median"].as_f64().unwrap(),
         // Rounded to what a single transfer is far above.
         per_operation: ((all - of_team) * 1e9).round() / 1e9,
         busiest: others.map(|line| format!("\n  {}: {}", line["name"], transfers(line))).collect(),

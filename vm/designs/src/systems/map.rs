@@ -1,0 +1,119 @@
+//! The entries of a space's map, in the order of addresses, as BSD's `vm_map` has them: an entry is split when a part of its range is
+//! changed. Entries that say the same are not merged again.
+//!
+//! It knows no locks: its owner has one around it. The tree is the standard library's, whose nodes hold several entries; BSD's are
+//! red-black trees of entries that are allocated one by one.
+
+use std::collections::BTreeMap;
+
+/// What an entry maps. It is divided when its entry is split.
+pub(super) trait Content {
+    /// The content of the part from the page `at` on, which is taken out of this one.
+    fn split_off(&mut self, at: u64) -> Self;
+}
+
+/// An entry; its first page is its key.
+#[derive(Debug)]
+pub(super) struct Entry<R, C> {
+    /// One past its last page.
+    pub(super) end: u64,
+    /// What may be done with its pages.
+    pub(super) rights: R,
+    /// What it maps.
+    pub(super) content: C,
+}
+
+/// A map.
+#[derive(Debug)]
+pub(super) struct Map<R, C> {
+    entries: BTreeMap<u64, Entry<R, C>>,
+}
+
+impl<R: Copy, C: Content> Map<R, C> {
+    pub(super) fn new() -> Self {
+        Map { entries: BTreeMap::new() }
+    }
+
+    /// The entry of a page, with its first page.
+    pub(super) fn find(&self, page: u64) -> Option<(u64, &Entry<R, C>)> {
+        let (begin, entry) = self.entries.range(..=page).next_back()?;
+        (entry.end > page).then_some((*begin, entry))
+    }
+
+    /// The same, to change it.
+    pub(super) fn find_mut(&mut self, page: u64) -> Option<(u64, &mut Entry<R, C>)> {
+        let (begin, entry) = self.entries.range_mut(..=page).next_back()?;
+        (entry.end > page).then_some((*begin, entry))
+    }
+
+    /// Makes an entry begin at this page, if one goes across it.
+    fn split(&mut self, at: u64) {
+        let Some((begin, entry)) = self.find_mut(at) else { return };
+        if begin == at {
+            return;
+        }
+        let upper = Entry { end: entry.end, rights: entry.rights, content: entry.content.split_off(at) };
+        entry.end = at;
+        self.entries.insert(at, upper);
+    }
+
+    /// Makes entries begin and end where a range does.
+    pub(super) fn clip(&mut self, begin: u64, end: u64) {
+        self.split(begin);
+        self.split(end);
+    }
+
+    /// Takes the entries of a range out, which is clipped.
+    pub(super) fn take(&mut self, begin: u64, end: u64) -> Vec<(u64, Entry<R, C>)> {
+        self.clip(begin, end);
+        // Most ranges have few entries; splitting the tree would copy half of it.
+        let keys: Vec<u64> = self.entries.range(begin..end).map(|(begin, _)| *begin).collect();
+        keys.into_iter().filter_map(|begin| Some((begin, self.entries.remove(&begin)?))).collect()
+    }
+
+    /// Adds an entry, where there is none.
+    pub(super) fn insert(&mut self, begin: u64, entry: Entry<R, C>) {
+        self.entries.insert(begin, entry);
+    }
+
+    /// The entries of a clipped range, in order.
+    pub(super) fn range_mut(&mut self, begin: u64, end: u64) -> impl Iterator<Item = (u64, &mut Entry<R, C>)> {
+        self.entries.range_mut(begin..end).map(|(begin, entry)| (*begin, entry))
+    }
+
+    /// Whether each page of a range has an entry.
+    pub(super) fn is_whole(&self, begin: u64, end: u64) -> bool {
+        let mut next = begin;
+        while next < end {
+            match self.find(next) {
+                Some((_, entry)) => next = entry.end,
+                None => return false,
+            }
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Content for u64 {
+        fn split_off(&mut self, at: u64) -> u64 {
+            at
+        }
+    }
+
+    #[test]
+    fn entries_are_split_where_a_range_begins_and_ends() {
+        let mut map = Map::<char, u64>::new();
+        map.insert(10, Entry { end: 20, rights: 'a', content: 10 });
+        map.insert(20, Entry { end: 30, rights: 'b', content: 20 });
+        assert!(map.is_whole(10, 30) && !map.is_whole(9, 11) && !map.is_whole(29, 31));
+        let taken: Vec<_> =
+            map.take(15, 22).into_iter().map(|(begin, entry)| (begin, entry.end, entry.content)).collect();
+        assert_eq!(taken, [(15, 20, 15), (20, 22, 20)]);
+        let at = |page| map.find(page).map(|(begin, entry)| (begin, entry.end, entry.content));
+        assert_eq!([at(9), at(14), at(15), at(21), at(22)], [None, Some((10, 15, 10)), None, None, Some((22, 30, 22))]);
+    }
+}

@@ -1,0 +1,111 @@
+//! Our own: `faultline-memory`.
+
+use super::cpu::Cpu;
+use super::system::System;
+use faultline_memory::hosted::{Hosted, Outcome};
+use faultline_memory::{FaultError, MemoryObject, NoMemory, PageRange, Rights, Space, SpaceError, VirtualPage};
+
+/// Our own memory system: all its state is in the `Memory` whose handles a [`Cpu`] is made of.
+#[derive(Debug)]
+pub struct Ours;
+
+impl System for Ours {
+    const NAME: &'static str = "ours";
+    const YEAR: &'static str = "–";
+
+    type Space<'m> = Space<'m, Hosted>;
+    type Object<'m> = MemoryObject<'m, Hosted>;
+
+    fn new(_cpus: u32, _frames: u32) -> Self {
+        Ours
+    }
+
+    fn new_space<'m>(&self, cpu: &Cpu<'m>) -> Result<Space<'m, Hosted>, NoMemory> {
+        cpu.host().new_space()
+    }
+
+    fn activate<'m>(&self, cpu: &Cpu<'m>, space: &Space<'m, Hosted>) -> Result<(), SpaceError> {
+        cpu.host().activate(space)
+    }
+
+    fn deactivate<'m>(&self, cpu: &Cpu<'m>, space: &Space<'m, Hosted>) {
+        cpu.host().deactivate(space);
+    }
+
+    fn map<'m>(
+        &self,
+        cpu: &Cpu<'m>,
+        space: &Space<'m, Hosted>,
+        range: PageRange,
+        rights: Rights,
+    ) -> Result<(), SpaceError> {
+        cpu.host().map(space, range, rights)
+    }
+
+    fn map_object<'m>(
+        &self,
+        cpu: &Cpu<'m>,
+        space: &Space<'m, Hosted>,
+        range: PageRange,
+        rights: Rights,
+        object: &MemoryObject<'m, Hosted>,
+        first: u64,
+    ) -> Result<(), SpaceError> {
+        cpu.host().map_object(space, range, rights, object, first)
+    }
+
+    fn unmap<'m>(&self, cpu: &Cpu<'m>, space: &Space<'m, Hosted>, range: PageRange) -> Result<(), SpaceError> {
+        cpu.host().unmap(space, range)
+    }
+
+    fn protect<'m>(
+        &self,
+        cpu: &Cpu<'m>,
+        space: &Space<'m, Hosted>,
+        range: PageRange,
+        rights: Rights,
+    ) -> Result<(), SpaceError> {
+        cpu.host().protect(space, range, rights)
+    }
+
+    fn dont_need<'m>(&self, cpu: &Cpu<'m>, space: &Space<'m, Hosted>, range: PageRange) -> Result<(), SpaceError> {
+        cpu.host().dont_need(space, range)
+    }
+
+    fn fault<'m>(
+        &self,
+        cpu: &Cpu<'m>,
+        space: &Space<'m, Hosted>,
+        page: VirtualPage,
+        access: Rights,
+    ) -> Result<(), FaultError> {
+        cpu.host().fault(space, page, access)
+    }
+
+    fn fork<'m>(&self, cpu: &Cpu<'m>, space: &Space<'m, Hosted>) -> Result<Space<'m, Hosted>, SpaceError> {
+        cpu.host().fork(space)
+    }
+
+    fn exit<'m>(&self, cpu: &Cpu<'m>, space: Space<'m, Hosted>) -> Result<(), SpaceError> {
+        cpu.host().exit(space).map_err(|(_, error)| error)
+    }
+
+    fn new_object<'m>(&self, cpu: &Cpu<'m>, pages: u64) -> Result<MemoryObject<'m, Hosted>, NoMemory> {
+        cpu.host().new_object(pages)
+    }
+
+    fn drop_object<'m>(&self, cpu: &Cpu<'m>, object: MemoryObject<'m, Hosted>) {
+        cpu.host().drop_object(object);
+    }
+
+    fn access<'m>(
+        &self,
+        cpu: &Cpu<'m>,
+        space: &Space<'m, Hosted>,
+        page: VirtualPage,
+        byte: usize,
+        write: Option<u8>,
+    ) -> Outcome {
+        cpu.machine().access(cpu.number(), space, page, byte, write)
+    }
+}
