@@ -23,7 +23,11 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
 use faultline_numbers::FrameNumber;
 
 /// Slots of a node, as a power of two.
+#[cfg(not(all(loom, test)))]
 const BITS: u32 = 6;
+/// Small, so that all interleavings can be explored.
+#[cfg(all(loom, test))]
+const BITS: u32 = 1;
 const FAN_OUT: usize = 1 << BITS;
 
 /// What a place of an object holds.
