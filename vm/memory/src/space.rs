@@ -87,12 +87,17 @@ impl<'m, M: Machine> Space<'m, M> {
         unsafe { self.body().family.get().join(&raw const self.body().member) };
     }
 
-    /// For who ends it: its family finds it no longer. False if it is active on a CPU, and stays. Visitors of the family are active
-    /// under its lock only.
-    pub(crate) fn leave(&self) -> bool {
+    /// For who has it alone: whether it is active on a CPU. Visitors of its family are active under the family's lock only.
+    pub(crate) fn is_active(&self) -> bool {
+        let body = self.body();
+        body.family.get().locked(|| !body.active.is_empty())
+    }
+
+    /// For who ends it: its family finds it no longer, and no visit goes on that has met it.
+    pub(crate) fn leave(&self) {
         let body = self.body();
         // SAFETY: it has joined, and is left once.
-        unsafe { body.family.get().leave_if(&raw const body.member, || body.active.is_empty()) }
+        unsafe { body.family.get().leave(&raw const body.member) };
     }
 }
 

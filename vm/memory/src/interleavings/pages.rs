@@ -283,6 +283,28 @@ fn an_exit_and_a_page_that_is_swapped() {
     });
 }
 
+/// A space ends whose page tables alone say that an object's page was written.
+#[test]
+fn an_exit_and_who_asks_whether_a_page_is_dirty() {
+    explore(|| {
+        let Board { cpus: [mine, its], space, list, store } = boot(1);
+        let object = mine.new_paged_object(1, store.clone()).unwrap();
+        mine.map_object(&space, pages(0, 1), BOTH, &object, 0).unwrap();
+        assert_eq!(access(&mine, &space, 0, Some(5)), Ok(0));
+        mine.deactivate(&space);
+        let other = thread::spawn(move || {
+            let hold = its.hold(0, |_| true)?;
+            let said = its.take_translations(&hold, &mut Shots::none());
+            let is_dirty = said.dirty || its.word(0).state().is_dirty();
+            its.drop_hold(hold);
+            Some(is_dirty)
+        });
+        assert!(mine.exit(space).is_ok());
+        assert_ne!(other.join().unwrap(), Some(false), "the page was written, and would go as a clean one");
+        end(&mine, [], [object], &list, 1);
+    });
+}
+
 /// A write to a private page that goes to the swap area.
 #[test]
 fn a_write_and_a_page_that_is_swapped() {
