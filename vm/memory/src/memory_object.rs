@@ -67,13 +67,17 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     }
 
     pub(crate) fn release_object(&self, object: Counted<Object>) {
-        if let Some(object) = object.release(1) {
-            object.end(&mut |leaf| match leaf {
+        // While the object is where it was: a page daemon that has just made a page busy asks its home whether it has an owner, and until
+        // then the page is not given up.
+        let give_up = |home: *const Inner<Object>| {
+            // SAFETY: the last owner looks at it before it is freed.
+            unsafe { (*home).value() }.give_up(&mut |leaf| match leaf {
                 Leaf::Nothing => {}
                 Leaf::Page(page) => self.release_now(page),
                 Leaf::Swapped(slot) => self.release_swap(slot),
             });
-        }
+        };
+        drop(object.release_after(1, give_up));
     }
 
     /// Gives owners of a mapping up. After the last one the object no longer finds it.
