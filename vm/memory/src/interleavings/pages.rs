@@ -207,6 +207,42 @@ fn a_fault_and_a_frame_that_is_used_again() {
     });
 }
 
+/// The same with pages that could not be read: two CPUs find one, and its frame is another page's before the second has looked.
+#[test]
+fn two_faults_on_a_page_that_could_not_be_read() {
+    explore(|| {
+        let Board { cpus: [mine, its], space, list, store } = boot(1);
+        let object = mine.new_paged_object(1, store.clone()).unwrap();
+        mine.map_object(&space, pages(0, 1), Rights::READ, &object, 0).unwrap();
+        mine.map(&space, pages(2, 1), BOTH).unwrap();
+        its.activate(&space).unwrap();
+        {
+            let mut state = store.state.lock().unwrap();
+            (state.fails, state.is_late) = (false, true);
+        }
+        assert!(matches!(mine.fault(&space, VirtualPage(0), Rights::READ), Err(FaultError::Wait(_))));
+        let transfer = store.state.lock().unwrap().late.pop().unwrap();
+        mine.finish(transfer, 0);
+        store.state.lock().unwrap().fails = true;
+        let space = Arc::new(space);
+        let its_space = space.clone();
+        let other = thread::spawn(move || {
+            let _ = its.fault(&its_space, VirtualPage(0), Rights::READ);
+            let is_written = its.fault(&its_space, VirtualPage(2), Rights::WRITE).is_ok();
+            if is_written {
+                assert_eq!(access(&its, &its_space, 2, Some(9)), Ok(0));
+            }
+            its.deactivate(&its_space);
+            is_written
+        });
+        assert!(mine.fault(&space, VirtualPage(0), Rights::READ).is_err());
+        if other.join().unwrap() {
+            assert_eq!(access(&mine, &space, 2, None), Ok(9));
+        }
+        end(&mine, [alone(space)], [object], &list, 1);
+    });
+}
+
 /// A fault makes a page of an object that another CPU cuts off: the page is gone afterwards, from wherever it was.
 #[test]
 fn a_fault_and_a_truncation() {

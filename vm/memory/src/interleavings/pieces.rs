@@ -107,3 +107,26 @@ fn the_end_of_a_read_and_the_last_owner() {
         });
     }
 }
+
+/// A page that could not be read is given up, while another CPU looks whether it may hold it: the frame is not free before it has looked.
+#[test]
+fn a_failed_page_and_who_wants_to_hold_it() {
+    explore(|| {
+        let word = Arc::new(PageWord::new());
+        word.step(PageStep::Claim).unwrap();
+        word.step(PageStep::Failed).unwrap();
+        let its = word.clone();
+        let other = thread::spawn(move || {
+            if its.step(PageStep::Busy).is_ok() {
+                its.step(PageStep::Unbusy).expect("nobody else lets it go");
+            }
+        });
+        assert!(word.release());
+        // The frame is another page's.
+        word.step(PageStep::Claim).unwrap();
+        word.step(PageStep::Filled).unwrap();
+        let is_mine = word.step(PageStep::Busy).is_ok();
+        other.join().unwrap();
+        assert_eq!(word.state().is_busy(), is_mine, "who holds it lets it go");
+    });
+}
