@@ -4,7 +4,7 @@
 
 use super::{TestCpu, explore_up_to, pages};
 use crate::address::{Rights, VirtualPage};
-use crate::error::FaultError;
+use crate::error::{FaultError, SpaceError};
 use crate::hosted::{FrameBytes, Hosted, Outcome};
 use crate::memory::Memory;
 use crate::memory_object::MemoryObject;
@@ -388,5 +388,25 @@ fn an_unmap_and_the_end_of_a_read() {
         mine.unmap(&space, pages(0, 1)).unwrap();
         other.join().unwrap();
         end(&mine, [space], [], &list, 1);
+    });
+}
+
+/// A write-back that meets a page which another CPU has for a moment: it is written, or the caller is told to wait.
+#[test]
+fn a_write_back_and_who_looks_at_the_page() {
+    explore(|| {
+        let Board { cpus: [mine, its], space, list, store } = boot(1);
+        let object = mine.new_paged_object(1, store.clone()).unwrap();
+        mine.map_object(&space, pages(0, 1), BOTH, &object, 0).unwrap();
+        assert_eq!(access(&mine, &space, 0, Some(5)), Ok(0));
+        let other = thread::spawn(move || {
+            if let Some(hold) = its.hold(0, |_| true) {
+                its.drop_hold(hold);
+            }
+        });
+        let written = mine.write_back(&object, 0, 1);
+        other.join().unwrap();
+        assert!(matches!(written, Err(SpaceError::Wait(0))) || (written, store.page(0)) == (Ok(()), 5), "{written:?}");
+        end(&mine, [space], [object], &list, 1);
     });
 }
