@@ -90,9 +90,6 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             _ => None,
         };
         let (page, zeroed) = self.claim(Home::Object(home), index)?;
-        if from.is_some() {
-            self.expect_step(page, PageStep::Transfer);
-        }
         let published = object.publish(index, found, page);
         if !matches!(published, Ok(Ok(true))) {
             let withdrawn = published == Ok(Ok(false)) && object.replace(index, Leaf::Page(page), found) == Ok(Ok(()));
@@ -118,6 +115,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 if let From::Swap(slot) = from {
                     self.record(page).set_swap(Some(slot));
                 }
+                // Not before: whoever finds a transfer waits until it ends, and one that is not begun would wake nobody.
+                self.expect_step(page, PageStep::Transfer);
                 Ok(Sought::Begin(PageIn { page, from }))
             }
         }
