@@ -81,8 +81,10 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         if first.checked_add(range.pages()).is_none_or(|end| end > object.object.get().most_pages()) {
             return Err(SpaceError::BeyondObject);
         }
-        let (object, family) = (object.object.another(), space.family.another());
-        let mapping = Counted::try_new(Mapping::new(object, family, range.begin(), first, range.pages()));
+        let mapping = Counted::try_with(|| {
+            let (object, family) = (object.object.another(), space.family.another());
+            Mapping::new(object, family, range.begin(), first, range.pages())
+        });
         let mapping = mapping.map_err(|error| self.no_memory(error))?;
         // Before a slot says that it is mapped, so that whoever looks for its translations finds it.
         // SAFETY: its last owner removes it.

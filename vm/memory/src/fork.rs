@@ -23,8 +23,9 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// page-table entries have changed, which faults restore.
     pub fn fork(&self, space: &Space<'m, M>) -> Result<Space<'m, M>, SpaceError> {
         let space = self.check_active(space)?;
-        let child = self.space_of(space.family.another()).map_err(|error| self.no_memory(error))?;
+        // All of it never needs a node.
         let lock = self.lock(space, PageRange::ALL).map_err(|error| self.no_memory(error))?;
+        let child = self.space_of(&space.family).map_err(|error| self.no_memory(error))?;
         let mut batch = Batch::new(self, space);
         // SAFETY: 1. All of the space is locked. 2. The child is not shared yet.
         let copied = unsafe {

@@ -2,7 +2,7 @@
 //! `fault` and `fork`.
 
 use crate::address::PageRange;
-use crate::allocation::try_box;
+use crate::allocation::try_box_with;
 use crate::counted::Counted;
 use crate::cpu_set::ActiveCpus;
 use crate::error::{NoMemory, SpaceError};
@@ -104,24 +104,24 @@ impl<'m, M: Machine> Space<'m, M> {
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// A space without mappings, active on no CPU.
     pub fn new_space(&self) -> Result<Space<'m, M>, NoMemory> {
-        let space = self.space_of(Counted::try_new(Family::new())?)?;
-        space.join();
-        Ok(space)
+        let family = Counted::try_new(Family::new())?;
+        let space = self.space_of(&family).inspect(Space::join);
+        family.release(1);
+        space
     }
 
     /// A space that has not joined its family yet.
-    pub(crate) fn space_of(&self, family: Counted<Family>) -> Result<Space<'m, M>, NoMemory> {
+    pub(crate) fn space_of(&self, family: &Counted<Family>) -> Result<Space<'m, M>, NoMemory> {
         let pmap = self.memory.machine.new_pmap()?;
-        let body = SpaceBody {
+        let body = try_box_with(|| SpaceBody {
             member: Member::new(),
-            family,
+            family: family.another(),
             memory: self.memory,
             id: SpaceId(self.next_space()),
             tree: Tree::new(),
             pmap,
             active: ActiveCpus::new(),
-        };
-        let body = try_box(body)?;
+        })?;
         Ok(Space { body: NonNull::from(Box::leak(body)) })
     }
 
