@@ -8,6 +8,11 @@ use core::alloc::Layout;
 
 /// A value on the heap.
 pub(crate) fn try_box<T>(value: T) -> Result<Box<T>, NoMemory> {
+    try_box_with(|| value)
+}
+
+/// A value on the heap, which is made when there is room for it: for one that owns what is not given up by dropping it.
+pub(crate) fn try_box_with<T>(make: impl FnOnce() -> T) -> Result<Box<T>, NoMemory> {
     const { assert!(size_of::<T>() > 0) };
     // SAFETY: the layout's size is not zero.
     let place = unsafe { alloc(Layout::new::<T>()) }.cast::<T>();
@@ -17,7 +22,7 @@ pub(crate) fn try_box<T>(value: T) -> Result<Box<T>, NoMemory> {
     // SAFETY: 1. `place` is valid for a `T`, and nobody else's. 2. It comes from the global allocator with the layout of
     // `T`, as `Box` requires.
     unsafe {
-        place.write(value);
+        place.write(make());
         Ok(Box::from_raw(place))
     }
 }

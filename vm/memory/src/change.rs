@@ -98,9 +98,10 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     ) -> Result<Counted<Mapping>, NoMemory> {
         let mappings = object.get().mappings();
         let list = mappings.list_of(self.number);
-        let family = space.family.another();
-        let mapping = Mapping::new(object.alias(), list, family, range.begin(), first, range.pages());
-        let mapping = Counted::try_new(mapping)?;
+        let mapping = Counted::try_with(|| {
+            let family = space.family.another();
+            Mapping::new(object.alias(), list, family, range.begin(), first, range.pages())
+        })?;
         // SAFETY: its last owner removes it.
         if unsafe { mappings.add(mapping.as_ptr(), list) } {
             // The caller's handle keeps the object until then.

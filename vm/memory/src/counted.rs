@@ -1,7 +1,7 @@
 //! Values with a count of owners, which a word can hold. As `Arc`, but its allocation may fail, and the last owner gets the
 //! value back instead of dropping it: what it holds can be freed only with a CPU's frames at hand.
 
-use crate::allocation::try_box;
+use crate::allocation::try_box_with;
 use crate::error::NoMemory;
 use crate::primitive::{AtomicUsize, fence};
 use alloc::boxed::Box;
@@ -38,7 +38,12 @@ impl<T> Inner<T> {
 impl<T> Counted<T> {
     /// A value with one owner.
     pub(crate) fn try_new(value: T) -> Result<Self, NoMemory> {
-        let inner = try_box(Inner { owners: AtomicUsize::new(1), value })?;
+        Self::try_with(|| value)
+    }
+
+    /// The same; the value is made when there is room for it.
+    pub(crate) fn try_with(make: impl FnOnce() -> T) -> Result<Self, NoMemory> {
+        let inner = try_box_with(|| Inner { owners: AtomicUsize::new(1), value: make() })?;
         Ok(Self(NonNull::from(Box::leak(inner))))
     }
 
@@ -88,13 +93,18 @@ impl<T> Counted<T> {
         ManuallyDrop::new(Self(self.0))
     }
 
-    /// As `release(1)`, but if there are `count` owners and `holds` says so, nothing is changed, and the reference is handed back.
-    pub(crate) fn release_unless(self, count: usize, holds: impl Fn(&T) -> bool) -> Result<Option<T>, Self> {
+    /// As `release_after(1, before)`, but if there are `count` owners and `holds` says so, nothing is changed, and the reference is handed back.
+    pub(crate) fn release_unless(
+        self,
+        count: usize,
+        holds: impl Fn(&T) -> bool,
+        before: impl FnOnce(*const Inner<T>),
+    ) -> Result<Option<T>, Self> {
         // SAFETY: this reference is one of the owners.
         let owners = unsafe { &self.0.as_ref().owners };
         // Relaxed: the compare-and-swap checks it.
         let mut found = owners.load(Relaxed);
-        // One is the last, which `release` takes.
+        // One is the last, which `release_after` takes.
         while found > 1 {
             if found == count && holds(self.get()) {
                 return Err(self);
@@ -105,7 +115,7 @@ impl<T> Counted<T> {
                 Err(other) => found = other,
             }
         }
-        Ok(self.release(1))
+        Ok(self.release_after(1, before))
     }
 
     /// The value, for the only owner.
@@ -143,7 +153,7 @@ impl<T> Counted<T> {
         // Acquire: pairs with the other owners' decrements.
         fence(Acquire);
         before(self.as_ptr());
-        // SAFETY: 1. It was made by `try_box`. 2. There is no other owner.
+        // SAFETY: 1. It was made by `try_with`. 2. There is no other owner.
         Some(unsafe { Box::from_raw(self.0.as_ptr()) }.value)
     }
 }

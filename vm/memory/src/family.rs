@@ -56,15 +56,12 @@ impl Family {
         *first = member;
     }
 
-    /// Takes a member out if `may_leave` says so, under the lock: no visit goes on that has met it.
+    /// Takes a member out: no visit goes on that has met it.
     ///
     /// # Safety
     /// It has joined this family, and has not left.
-    pub(crate) unsafe fn leave_if(&self, member: *const Member, may_leave: impl FnOnce() -> bool) -> bool {
+    pub(crate) unsafe fn leave(&self, member: *const Member) {
         let mut first = self.members.lock();
-        if !may_leave() {
-            return false;
-        }
         // SAFETY: as in `join`.
         unsafe {
             let (before, next) = ((*member).before.get(), (*member).next.get());
@@ -76,7 +73,12 @@ impl Family {
                 None => *first = next,
             }
         }
-        true
+    }
+
+    /// Calls `act` while nobody visits.
+    pub(crate) fn locked<R>(&self, act: impl FnOnce() -> R) -> R {
+        let _members = self.members.lock();
+        act()
     }
 
     /// Calls `act` with each member, under the lock, until it returns something.
@@ -125,7 +127,7 @@ mod tests {
             assert_eq!(family.visit(|member| (member == second).then_some(7)), Some(7));
             for (left, member) in (0..3).rev().zip(order) {
                 // SAFETY: each has joined, and leaves once.
-                assert!(unsafe { !family.leave_if(member, || false) && family.leave_if(member, || true) });
+                unsafe { family.leave(member) };
                 assert!(members(&family).len() == left && !members(&family).contains(&member));
             }
         }

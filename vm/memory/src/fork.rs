@@ -23,8 +23,9 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// page-table entries have changed, which faults restore.
     pub fn fork(&self, space: &Space<'m, M>) -> Result<Space<'m, M>, SpaceError> {
         let space = self.check_active(space)?;
-        let child = self.space_of(space.family.another()).map_err(|error| self.no_memory(error))?;
+        // All of it never needs a node.
         let lock = self.lock(space, PageRange::ALL).map_err(|error| self.no_memory(error))?;
+        let child = self.space_of(&space.family).map_err(|error| self.no_memory(error))?;
         let mut batch = Batch::new(self, space);
         // SAFETY: 1. All of the space is locked. 2. The child is not shared yet.
         let copied = unsafe {
@@ -42,8 +43,6 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 Ok(child)
             }
             Err(error) => {
-                let has_left = child.leave();
-                debug_assert!(has_left, "it was not handed out");
                 self.end(child);
                 Err(self.no_memory(error))
             }
@@ -92,7 +91,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         if !ptr::eq(space.body().memory, self.memory) {
             return Err((space, SpaceError::OtherMemory));
         }
-        if !space.leave() {
+        if space.is_active() {
             return Err((space, SpaceError::Active));
         }
         self.count(Event::Exit);
@@ -100,36 +99,49 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Ok(())
     }
 
-    /// Ends a space that is active on no CPU, so no TLB knows it, that has left its family, and that the caller alone has, so no slot is
-    /// locked.
+    /// Ends a space that the caller alone has, and that is active on no CPU, so no TLB knows it. Its family finds it until all is given up:
+    /// what its page tables say about the use of an object's page is noted before a page daemon can miss it.
     fn end(&self, space: Space<'m, M>) {
-        let space = space.into_body();
+        let body = space.body();
         let mut tables = Default::default();
         let mut end_slot = |slot: &Slot, begin: u64, _: u64| -> Result<(), NoMemory> {
-            let View::Mapped(mapped) = slot.load().view() else { return Ok(()) };
-            match mapped.content {
-                Content::Nothing => {}
-                Content::Page(page) => self.release_now(page),
-                Content::Swapped(slot) => self.release_swap(slot),
-            }
-            let mapping = slot.mapping();
-            if mapping.is_null() {
+            // It stays a hole.
+            if slot.load().view() == View::Hole {
                 return Ok(());
             }
-            if mapped.entered
-                && let Some(removed) = space.pmap.remove(VirtualPage(begin), &mut tables)
-            {
-                self.note(mapping, mapped, begin, &removed);
-            }
-            // SAFETY: the slot was an owner, and ends with its tree.
-            self.release_mapping(unsafe { Counted::from_raw(mapping) }, 1);
+            slot.lock();
+            self.end_slot(body, slot, begin, &mut tables);
+            slot.unlock_as(View::Hole);
             Ok(())
         };
-        // SAFETY: nobody else has the space.
-        let ended = unsafe { space.tree.visit(PageRange::ALL, &mut end_slot) };
+        // SAFETY: nobody else changes the tree: those who visit the family lock slots that are no nodes, for a moment.
+        let ended = unsafe { body.tree.visit(PageRange::ALL, &mut end_slot) };
         debug_assert!(ended.is_ok());
-        space.pmap.free(tables);
+        space.leave();
+        let body = space.into_body();
+        body.pmap.free(tables);
         // Its pages, which led to the family, are gone.
-        space.family.release(1);
+        body.family.release(1);
+    }
+
+    fn end_slot(&self, space: &SpaceBody<'m, M>, slot: &Slot, begin: u64, tables: &mut <M::Pmap as Pmap>::Retired) {
+        let View::Mapped(mapped) = slot.load().view() else { return };
+        let mapping = slot.mapping();
+        if mapped.entered
+            && !mapping.is_null()
+            && let Some(removed) = self.pinned(|| space.pmap.remove(VirtualPage(begin), tables))
+        {
+            self.note(mapping, mapped, begin, &removed);
+        }
+        match mapped.content {
+            Content::Nothing => {}
+            Content::Page(page) => self.release_now(page),
+            Content::Swapped(slot) => self.release_swap(slot),
+        }
+        if !mapping.is_null() {
+            slot.set_mapping(ptr::null_mut());
+            // SAFETY: the slot was an owner, and no longer is.
+            self.release_mapping(unsafe { Counted::from_raw(mapping) }, 1);
+        }
     }
 }

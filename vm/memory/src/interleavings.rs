@@ -1,7 +1,10 @@
-//! Interleavings of two CPUs, explored by `loom` without a limit of preemptions. A space has 4 pages here, and nodes and tables 2
-//! entries.
+//! Interleavings of two CPUs, explored by `loom`, without a limit of preemptions but in `pages`. A space has 4 pages here, and nodes and
+//! tables 2 entries.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test --release -p faultline-memory --lib interleavings`
+
+mod pages;
+mod pieces;
 
 use crate::address::{PageRange, Rights, VirtualPage};
 use crate::cpu_set::ActiveCpus;
@@ -21,7 +24,13 @@ use loom::thread;
 use std::boxed::Box;
 
 fn explore(run: impl Fn() + Sync + Send + 'static) {
+    explore_up_to(None, run);
+}
+
+/// With so many preemptions at most.
+fn explore_up_to(preemptions: Option<usize>, run: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = preemptions;
     builder.max_branches = 100_000;
     builder.check(run);
 }

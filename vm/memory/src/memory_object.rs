@@ -81,10 +81,20 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     }
 
     pub(crate) fn release_object(&self, object: Counted<Object>) {
+        // While the object is where it was: a page daemon that has just made a page busy asks its home whether it has an owner, and until
+        // then the page is not given up.
+        let give_up = |home: *const Inner<Object>| {
+            // SAFETY: the last owner looks at it before it is freed.
+            unsafe { (*home).value() }.give_up(&mut |leaf| match leaf {
+                Leaf::Nothing => {}
+                Leaf::Page(page) => self.release_now(page),
+                Leaf::Swapped(slot) => self.release_swap(slot),
+            });
+        };
         // Beside the last other owner the lists own the object: they keep it no longer. Decided before this owner is gone, which
         // keeps the object meanwhile.
-        let object = match object.release_unless(2, |object| object.mappings().are_open()) {
-            Ok(last) => return last.into_iter().for_each(|last| self.end_object(last)),
+        let object = match object.release_unless(2, |object| object.mappings().are_open(), give_up) {
+            Ok(last) => return drop(last),
             Err(object) => object,
         };
         let add_owners = |mappings| {
@@ -96,14 +106,6 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             debug_assert!(!is_last, "this owner is left");
         }
         self.release_object(object);
-    }
-
-    fn end_object(&self, object: Object) {
-        object.end(&mut |leaf| match leaf {
-            Leaf::Nothing => {}
-            Leaf::Page(page) => self.release_now(page),
-            Leaf::Swapped(slot) => self.release_swap(slot),
-        });
     }
 
     /// Gives owners of a mapping up. After the last one the object no longer finds it.

@@ -23,7 +23,11 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
 use faultline_numbers::FrameNumber;
 
 /// Slots of a node, as a power of two.
+#[cfg(not(all(loom, test)))]
 const BITS: u32 = 6;
+/// Small, so that all interleavings can be explored.
+#[cfg(all(loom, test))]
+const BITS: u32 = 1;
 const FAN_OUT: usize = 1 << BITS;
 
 /// What a place of an object holds.
@@ -265,26 +269,40 @@ impl Object {
         None
     }
 
-    /// Frees the nodes of an object that nobody else has, and returns what places hold to `release` one by one.
-    pub(crate) fn end(self, release: &mut impl FnMut(Leaf)) {
-        Self::end_node(&self.root, self.height, release);
+    /// For the last owner: calls `release` with what places hold, one by one.
+    pub(crate) fn give_up(&self, release: &mut impl FnMut(Leaf)) {
+        Self::give_up_node(&self.root, self.height, release);
     }
 
-    fn end_node(node: &Node, level: u32, release: &mut impl FnMut(Leaf)) {
+    fn give_up_node(node: &Node, level: u32, release: &mut impl FnMut(Leaf)) {
         for slot in &node.slots {
             // Acquire: as in `look`.
             let held = slot.load(Acquire);
-            if held.is_null() {
-                continue;
-            }
-            if level == 0 {
-                release(Leaf::of(held));
-            } else {
-                // SAFETY: 1. A node that `child` has made by `try_box`. 2. The object is the caller's alone.
-                let child = unsafe { Box::from_raw(held) };
-                Self::end_node(&child, level - 1, release);
+            match level {
+                _ if held.is_null() => {}
+                0 => release(Leaf::of(held)),
+                // SAFETY: as in `look`.
+                _ => Self::give_up_node(unsafe { &*held }, level - 1, release),
             }
         }
+    }
+}
+
+/// Frees the nodes; what places hold must be given up, or leaks.
+impl Drop for Object {
+    fn drop(&mut self) {
+        fn free(node: &Node, level: u32) {
+            for slot in node.slots.iter().filter(|_| level > 0) {
+                // Acquire: as in `look`.
+                let below = slot.load(Acquire);
+                if !below.is_null() {
+                    // SAFETY: 1. A node that `child` has made by `try_box`. 2. The object is the caller's alone.
+                    let below = unsafe { Box::from_raw(below) };
+                    free(&below, level - 1);
+                }
+            }
+        }
+        free(&self.root, self.height);
     }
 }
 
@@ -316,7 +334,7 @@ mod tests {
             assert_eq!(object.replace(places[0], Leaf::Page(7), Leaf::Swapped(3)), Ok(Ok(())));
             assert_eq!((object.look(places[0]), object.page(places[0])), (Leaf::Swapped(3), None));
             let mut released = Vec::new();
-            object.end(&mut |page| released.push(page));
+            object.give_up(&mut |page| released.push(page));
             let pages = (8..).take(places.len() - 1).map(Leaf::Page);
             assert_eq!(released, [Leaf::Swapped(3)].into_iter().chain(pages).collect::<Vec<_>>());
         }

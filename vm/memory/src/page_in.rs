@@ -69,7 +69,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             if state.is_busy() {
                 return Ok(Sought::held(page, state));
             }
-            if state.is_failed() && self.withdraw(object, index, page) {
+            if state.is_failed() && self.withdraw(home, index, page) {
                 return Err(FaultError::Failed);
             }
             // After the state, which orders it: a frame that was taken out of this place may be another's page already.
@@ -100,9 +100,6 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             _ => None,
         };
         let (page, zeroed) = self.claim(Home::Object(home), index)?;
-        if from.is_some() {
-            self.expect_step(page, PageStep::Transfer);
-        }
         let published = object.publish(index, found, page);
         if !matches!(published, Ok(Ok(true))) {
             let withdrawn = published == Ok(Ok(false)) && object.replace(index, Leaf::Page(page), found) == Ok(Ok(()));
@@ -128,24 +125,33 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 if let From::Swap(slot) = from {
                     self.record(page).set_swap(Some(slot));
                 }
+                // Not before: whoever finds a transfer waits until it ends, and one that is not begun would wake nobody.
+                self.expect_step(page, PageStep::Transfer);
                 Ok(Sought::Begin(PageIn { page, from }))
             }
         }
     }
 
-    /// Takes a page out that could not be read. False if another CPU has done so.
-    pub(crate) fn withdraw(&self, object: &Object, index: u64, page: u32) -> bool {
+    /// Takes a page out that could not be read. False if another CPU has done so: its frame may be another page's by now.
+    pub(crate) fn withdraw(&self, home: *const Inner<Object>, index: u64, page: u32) -> bool {
         let record = self.record(page);
-        if record.word.step(PageStep::Busy).is_err() {
-            return false;
-        }
+        let Ok(before) = record.word.step(PageStep::Busy) else { return false };
         let left = record.swap().map_or(Leaf::Nothing, Leaf::Swapped);
-        let is_ours = object.replace(index, Leaf::Page(page), left) == Ok(Ok(()));
-        debug_assert!(is_ours, "who has a page busy takes it out");
-        // Its share of the slot is the place's now.
-        record.set_swap(None);
-        self.release_now(page);
-        true
+        // SAFETY: the caller's object.
+        let object = unsafe { (*home).value() };
+        // The home says nothing of a page that was made for this place in vain.
+        let is_ours = before.is_failed()
+            && record.home() == (Home::Object(home), index)
+            && object.replace(index, Leaf::Page(page), left) == Ok(Ok(()));
+        if is_ours {
+            // Its share of the slot is the place's now.
+            record.set_swap(None);
+        }
+        self.let_go(page, PageStep::Unbusy);
+        if is_ours {
+            self.release_now(page);
+        }
+        is_ours
     }
 
     /// A page for private contents that are in the swap area. It is busy; the caller's slot owns it, in place of its share of the

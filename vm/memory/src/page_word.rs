@@ -177,10 +177,10 @@ impl PageState {
             // One that is being read may be shared too: a fork does not wait.
             PageStep::Share => (owned && word & OWNERS != OWNERS, word.wrapping_add(ONE_OWNER)),
             PageStep::Release if self.owners() == 1 => (
-                // A page that is being filled may be given up by the one who fills it. A valid one that is busy is held by
+                // A page that is being filled may be given up by the one who fills it. Another one that is busy is held by
                 // somebody who is not its owner yet: who gives it up waits until it is let go, or the holder owns it. Who
                 // transfers its contents is an owner until the end.
-                word & WIRED == 0 && !(self.is_busy() && self.is_valid()) && !self.is_transferred(),
+                word & WIRED == 0 && (!self.is_busy() || self.is_filled()) && !self.is_transferred(),
                 0,
             ),
             PageStep::Release => (owned, word.wrapping_sub(ONE_OWNER)),
@@ -359,6 +359,10 @@ mod tests {
             self.busy && !self.valid && !self.failed
         }
 
+        fn is_held(self) -> bool {
+            self.busy && (self.valid || self.failed)
+        }
+
         fn let_go(self) -> Self {
             let owners = self.owners - u32::from(self.transfer);
             Self { busy: false, transfer: false, owners, ..self }
@@ -387,7 +391,7 @@ mod tests {
                 Move(queue) if self.valid && self.wired == 0 => Self { queue, ..self },
                 Share if self.owners > 0 => Self { owners: self.owners.checked_add(1)?, ..self },
                 Release if self.owners > 1 => Self { owners: self.owners - 1, ..self },
-                Release if self.owners == 1 && self.wired == 0 && !(self.busy && self.valid) && !self.transfer => FREE,
+                Release if self.owners == 1 && self.wired == 0 && !self.is_held() && !self.transfer => FREE,
                 _ => return None,
             };
             Some(next)

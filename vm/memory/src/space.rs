@@ -2,7 +2,7 @@
 //! `fault` and `fork`.
 
 use crate::address::PageRange;
-use crate::allocation::try_box;
+use crate::allocation::try_box_with;
 use crate::counted::Counted;
 use crate::cpu_set::ActiveCpus;
 use crate::error::{NoMemory, SpaceError};
@@ -87,36 +87,41 @@ impl<'m, M: Machine> Space<'m, M> {
         unsafe { self.body().family.get().join(&raw const self.body().member) };
     }
 
-    /// For who ends it: its family finds it no longer. False if it is active on a CPU, and stays. Visitors of the family are active
-    /// under its lock only.
-    pub(crate) fn leave(&self) -> bool {
+    /// For who has it alone: whether it is active on a CPU. Visitors of its family are active under the family's lock only.
+    pub(crate) fn is_active(&self) -> bool {
+        let body = self.body();
+        body.family.get().locked(|| !body.active.is_empty())
+    }
+
+    /// For who ends it: its family finds it no longer, and no visit goes on that has met it.
+    pub(crate) fn leave(&self) {
         let body = self.body();
         // SAFETY: it has joined, and is left once.
-        unsafe { body.family.get().leave_if(&raw const body.member, || body.active.is_empty()) }
+        unsafe { body.family.get().leave(&raw const body.member) };
     }
 }
 
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// A space without mappings, active on no CPU.
     pub fn new_space(&self) -> Result<Space<'m, M>, NoMemory> {
-        let space = self.space_of(Counted::try_new(Family::new())?)?;
-        space.join();
-        Ok(space)
+        let family = Counted::try_new(Family::new())?;
+        let space = self.space_of(&family).inspect(Space::join);
+        family.release(1);
+        space
     }
 
     /// A space that has not joined its family yet.
-    pub(crate) fn space_of(&self, family: Counted<Family>) -> Result<Space<'m, M>, NoMemory> {
+    pub(crate) fn space_of(&self, family: &Counted<Family>) -> Result<Space<'m, M>, NoMemory> {
         let pmap = self.memory.machine.new_pmap()?;
-        let body = SpaceBody {
+        let body = try_box_with(|| SpaceBody {
             member: Member::new(),
-            family,
+            family: family.another(),
             memory: self.memory,
             id: SpaceId(self.next_space()),
             tree: Tree::new(),
             pmap,
             active: ActiveCpus::new(),
-        };
-        let body = try_box(body)?;
+        })?;
         Ok(Space { body: NonNull::from(Box::leak(body)) })
     }
 

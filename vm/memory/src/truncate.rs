@@ -41,7 +41,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                     if state.is_transferred() {
                         return Err(SpaceError::Wait(page));
                     } else if state.is_failed() {
-                        self.withdraw(object, index, page);
+                        self.withdraw(home, index, page);
                     } else if let Some(hold) = self.hold(page, |_| true) {
                         let is_its = matches!(&hold.home, HeldHome::Object(of) if of.as_ptr() == home);
                         if is_its && hold.place == index {

@@ -24,6 +24,9 @@ pub(crate) struct Cluster {
     pub(crate) waits: Option<u32>,
 }
 
+/// A page that another CPU has, that is another's by now, or that may not go.
+struct NotHeld;
+
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// Writes dirty pages of an object to its pager, among `pages` pages from `first` on. If it returns [`SpaceError::Wait`], transfers go
     /// on: called again after their end, it tells whether all has been written. [`SpaceError::Failed`]: a write has failed since it was
@@ -48,10 +51,17 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 // Another CPU has it for some instructions.
                 next = index;
                 relax();
-            } else if let Some(hold) = self.hold_dirty(object, index, page, Then::Keep) {
-                let cluster = self.write_cluster(hold, &mut Shots::none(), Then::Keep);
-                next = index + cluster.count;
-                waits = cluster.waits.or(waits);
+            } else if !state.is_failed() {
+                match self.hold_dirty(object, index, page, Then::Keep) {
+                    Ok(Some(hold)) => {
+                        let cluster = self.write_cluster(hold, &mut Shots::none(), Then::Keep);
+                        next = index + cluster.count;
+                        waits = cluster.waits.or(waits);
+                    }
+                    Ok(None) => {}
+                    // Another CPU was faster: it is looked at again.
+                    Err(NotHeld) => next = index,
+                }
             }
         }
         match waits {
@@ -61,22 +71,24 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
     }
 
-    /// Holds a page of an object if it is dirty, and for the page daemon if it may go.
-    fn hold_dirty(&self, object: &Counted<Object>, index: u64, page: u32, then: Then) -> Option<Hold> {
+    /// Holds a page of an object if it is dirty, and for the page daemon if it may go. None if it is clean.
+    fn hold_dirty(&self, object: &Counted<Object>, index: u64, page: u32, then: Then) -> Result<Option<Hold>, NotHeld> {
         let may_go = |state: PageState| is_candidate(state) && state.queue() != Queue::Active;
-        let hold = self.hold(page, |state| then == Then::Keep || may_go(state))?;
+        let hold = self.hold(page, |state| then == Then::Keep || may_go(state)).ok_or(NotHeld)?;
         // It may have become another's page before it was held.
         let is_its = matches!(&hold.home, HeldHome::Object(home) if home.as_ptr() == object.as_ptr());
-        if is_its && hold.place == index {
-            if self.harvest(&hold).dirty {
-                self.expect_step(page, PageStep::Dirty);
-            }
-            if self.word(page).state().is_dirty() {
-                return Some(hold);
-            }
+        if !is_its || hold.place != index {
+            self.drop_hold(hold);
+            return Err(NotHeld);
+        }
+        if self.harvest(&hold).dirty {
+            self.expect_step(page, PageStep::Dirty);
+        }
+        if self.word(page).state().is_dirty() {
+            return Ok(Some(hold));
         }
         self.drop_hold(hold);
-        None
+        Ok(None)
     }
 
     /// Writes a dirty page that is held, of an object with a pager, with those after it that are dirty.
@@ -91,7 +103,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         let mut count = 1;
         while count < CLUSTER
             && let Some(page) = object.get().page(place + count as u64)
-            && let Some(hold) = self.hold_dirty(&object, place + count as u64, page, then)
+            && let Ok(Some(hold)) = self.hold_dirty(&object, place + count as u64, page, then)
         {
             self.take_translations(&hold, shots);
             holds[count] = Some(hold);

@@ -12,7 +12,7 @@
 use crate::address::Rights;
 use crate::counted::Inner;
 use crate::object::mapping::Mapping;
-use crate::primitive::AtomicPtr;
+use crate::primitive::{AtomicPtr, relax};
 use crate::tree::Node;
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -170,6 +170,17 @@ impl Slot {
         let locked = seen.0.map_addr(|bits| bits | LOCK);
         // Acquire: pairs with the release in `unlock`: what the last holder of the lock did.
         self.word.compare_exchange(seen.0, locked, Acquire, Relaxed).is_ok()
+    }
+
+    /// Locks a hole or mapped slot that stays one: waits for others, who have it for a moment.
+    pub(crate) fn lock(&self) {
+        loop {
+            let seen = self.load();
+            if !seen.is_locked() && self.try_lock(seen) {
+                return;
+            }
+            relax();
+        }
     }
 
     /// For the holder of the lock: changes what the slot says, and keeps the lock.

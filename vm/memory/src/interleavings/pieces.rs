@@ -1,0 +1,132 @@
+//! Protocols of pages that are taken away, each by the parts that it consists of.
+
+use super::explore;
+use crate::counted::{Counted, Inner};
+use crate::object::{Backing, Leaf, Object};
+use crate::page_word::{PageStep, PageWord};
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::thread;
+
+/// What a home holds: ended by its last owner, looked at by who holds one of its pages.
+#[derive(Debug)]
+struct Home {
+    is_ended: UnsafeCell<bool>,
+}
+
+// SAFETY: the tests are about whether it is handed over; loom finds where it is not.
+unsafe impl Sync for Home {}
+// SAFETY: as above.
+unsafe impl Send for Home {}
+
+impl Home {
+    fn end(&self) {
+        // SAFETY: the last owner.
+        self.is_ended.with_mut(|is_ended| unsafe { *is_ended = true });
+    }
+
+    fn is_ended(&self) -> bool {
+        // SAFETY: an owner.
+        self.is_ended.with(|is_ended| unsafe { *is_ended })
+    }
+}
+
+/// A pointer to a home, as a record has it.
+#[derive(Clone, Copy)]
+struct Raw(*const Inner<Home>);
+
+// SAFETY: as for `Home`.
+unsafe impl Send for Raw {}
+
+/// A page's home ends, while another CPU makes the page busy, wants the home, and then owns the page. Either it has both, or neither; and
+/// the frame is free once.
+#[test]
+fn a_hold_and_the_end_of_the_home() {
+    explore(|| {
+        let home = Counted::try_new(Home { is_ended: UnsafeCell::new(false) }).unwrap();
+        let word = Arc::new(PageWord::new());
+        word.step(PageStep::Claim).unwrap();
+        word.step(PageStep::Filled).unwrap();
+        let end = |home: Counted<Home>, word: &PageWord| {
+            let mut is_free = false;
+            let ended = home.release_after(1, |home| {
+                // SAFETY: it is freed after this.
+                unsafe { (*home).value() }.end();
+                is_free = word.release();
+            });
+            (ended.is_some(), is_free)
+        };
+        let (raw, its) = (Raw(home.as_ptr()), word.clone());
+        let other = thread::spawn(move || {
+            let raw = raw;
+            if its.step(PageStep::Busy).is_err() {
+                return (false, false);
+            }
+            // SAFETY: the page is busy, so its owner waits before the home is freed.
+            let Some(held) = (unsafe { Counted::if_owned(raw.0) }) else {
+                return (false, its.let_go(PageStep::Unbusy));
+            };
+            its.step(PageStep::Transfer).unwrap();
+            assert!(!held.get().is_ended(), "an owner keeps it");
+            let is_free = its.let_go(PageStep::Unbusy);
+            assert!(!is_free, "the home owns it, too");
+            end(held, &its)
+        });
+        let (mine, its) = (end(home, &word), other.join().unwrap());
+        assert!(mine.0 != its.0, "one ends the home: {mine:?} {its:?}");
+        assert!(mine.1 != its.1, "the frame is free once: {mine:?} {its:?}");
+    });
+}
+
+/// A page is published while its object is cut off: either who publishes finds the new length, or who cuts finds the page.
+#[test]
+fn a_publication_and_a_new_length() {
+    explore(|| {
+        let object = Arc::new(Object::try_new(2, Backing::Zeroes).unwrap());
+        let its = object.clone();
+        let other = thread::spawn(move || its.publish(1, Leaf::Nothing, 7) == Ok(Ok(true)));
+        object.set_pages(1);
+        let is_found = object.next_held(1, 2).is_some();
+        assert!(is_found || !other.join().unwrap(), "a page beyond the end, and nobody knows");
+    });
+}
+
+/// A page that is being read is given up by its only owner, while the read ends: the frame is free once, and by the later one.
+#[test]
+fn the_end_of_a_read_and_the_last_owner() {
+    for end in [PageStep::Filled, PageStep::Failed] {
+        explore(move || {
+            let word = Arc::new(PageWord::new());
+            word.step(PageStep::Claim).unwrap();
+            word.step(PageStep::Transfer).unwrap();
+            let its = word.clone();
+            let other = thread::spawn(move || its.let_go(end));
+            let mine = word.release();
+            assert!(mine != other.join().unwrap(), "the frame is free once");
+            assert_eq!(word.state(), crate::page_word::PageState::FREE);
+        });
+    }
+}
+
+/// A page that could not be read is given up, while another CPU looks whether it may hold it: the frame is not free before it has looked.
+#[test]
+fn a_failed_page_and_who_wants_to_hold_it() {
+    explore(|| {
+        let word = Arc::new(PageWord::new());
+        word.step(PageStep::Claim).unwrap();
+        word.step(PageStep::Failed).unwrap();
+        let its = word.clone();
+        let other = thread::spawn(move || {
+            if its.step(PageStep::Busy).is_ok() {
+                its.step(PageStep::Unbusy).expect("nobody else lets it go");
+            }
+        });
+        assert!(word.release());
+        // The frame is another page's.
+        word.step(PageStep::Claim).unwrap();
+        word.step(PageStep::Filled).unwrap();
+        let is_mine = word.step(PageStep::Busy).is_ok();
+        other.join().unwrap();
+        assert_eq!(word.state().is_busy(), is_mine, "who holds it lets it go");
+    });
+}

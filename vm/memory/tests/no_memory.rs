@@ -1,0 +1,111 @@
+//! A lack of memory for the crate's own tables, at each allocation of each call: the call fails, changes nothing, and leaks nothing.
+
+mod host;
+#[expect(dead_code, reason = "this test cuts no store off")]
+mod store;
+
+use faultline_memory::hosted::Hosted;
+use faultline_memory::{MemoryObject, PageRange, Rights, Space, VirtualPage};
+use host::{HostCpu, access};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::Arc;
+use store::{Store, on_swapping_machine};
+
+/// The system's allocator, which fails when it is told to, and counts what is allocated.
+struct Scarce;
+
+thread_local! {
+    /// How many allocations of this thread succeed from now on.
+    static LEFT: Cell<u64> = const { Cell::new(u64::MAX) };
+    /// Allocations of this thread that are not freed.
+    static HELD: Cell<i64> = const { Cell::new(0) };
+}
+
+// SAFETY: all is done by the system's allocator, or nothing.
+unsafe impl GlobalAlloc for Scarce {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let Some(left) = LEFT.get().checked_sub(1) else { return std::ptr::null_mut() };
+        LEFT.set(left);
+        HELD.set(HELD.get() + 1);
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        HELD.set(HELD.get() - 1);
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(place, layout) }
+    }
+}
+
+#[global_allocator]
+static SCARCE: Scarce = Scarce;
+
+const BOTH: Rights = Rights::from_bits(3);
+
+/// Makes a call with 0 allocations, 1, and so on, until it succeeds. Returns how often it failed.
+fn until_it_succeeds<R, E>(mut call: impl FnMut() -> Result<R, E>) -> (R, u64) {
+    for most in 0.. {
+        LEFT.set(most);
+        let result = call();
+        LEFT.set(u64::MAX);
+        if let Ok(result) = result {
+            return (result, most);
+        }
+    }
+    unreachable!()
+}
+
+fn pages(first: u64, pages: u64) -> PageRange {
+    PageRange::new(VirtualPage(first), pages).unwrap()
+}
+
+/// With a file of 8 pages. Afterwards as much is allocated as before.
+fn on_one_cpu(run: impl FnOnce(&HostCpu<'_, '_>, &Space<'_, Hosted>, &MemoryObject<'_, Hosted>)) {
+    on_swapping_machine(1, 64, 16, |cpus| {
+        let [cpu] = cpus else { unreachable!() };
+        let held = HELD.get();
+        let file = Arc::new(Store::new(cpu.memory().machine().bytes().clone(), |_| 7));
+        let object = cpu.new_paged_object(8, file).unwrap();
+        let space = cpu.new_space().unwrap();
+        cpu.activate(&space).unwrap();
+        run(cpu, &space, &object);
+        cpu.deactivate(&space);
+        assert!(cpu.exit(space).is_ok());
+        cpu.drop_object(object);
+        assert_eq!(HELD.get(), held, "what is left behind");
+    });
+}
+
+#[test]
+fn a_mapping_that_has_no_room_gives_its_object_back() {
+    on_one_cpu(|cpu, space, object| {
+        for map in [HostCpu::map_object, HostCpu::map_private] {
+            let (_, failed) = until_it_succeeds(|| map(cpu, space, pages(3, 5), BOTH, object, 0));
+            assert!(failed > 0);
+            assert_eq!(access(cpu, cpu.memory(), space, 3, 0, None), Ok(7));
+            cpu.unmap(space, pages(0, 64)).unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_space_and_a_fork_that_have_no_room_leave_nothing() {
+    on_one_cpu(|cpu, space, object| {
+        cpu.map(space, pages(0, 70), BOTH).unwrap();
+        cpu.map_object(space, pages(100, 8), BOTH, object, 0).unwrap();
+        assert_eq!(access(cpu, cpu.memory(), space, 69, 0, Some(3)), Ok(0));
+        assert_eq!(access(cpu, cpu.memory(), space, 101, 0, Some(4)), Ok(7));
+        let (child, failed) = until_it_succeeds(|| cpu.fork(space));
+        assert!(failed > 2, "{failed}");
+        assert_eq!(access(cpu, cpu.memory(), space, 69, 0, Some(5)), Ok(3));
+        cpu.activate(&child).unwrap();
+        assert_eq!(access(cpu, cpu.memory(), &child, 69, 0, None), Ok(3));
+        cpu.deactivate(&child);
+        assert!(cpu.exit(child).is_ok());
+        let (other, failed) = until_it_succeeds(|| cpu.new_space());
+        assert!(failed > 1, "{failed}");
+        assert!(cpu.exit(other).is_ok());
+    });
+}
