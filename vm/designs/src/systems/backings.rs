@@ -9,6 +9,8 @@
 //!
 //! Lock order: a map; objects, an entry's own before the others; a page's busy word; the space's page tables; a table.
 //!
+//! Fields: \[I] immutable; \[v] the map's lock; \[o] an object's lock; \[a] one atomic word by itself.
+//!
 //! Left out: pagers, page queues, wiring, bursts of neighbours, merging of entries and of neighbouring objects, division of large
 //! entries by 32 MiB. The hash has one page for each slot, DragonFly's four, with ticks.
 
@@ -34,11 +36,13 @@ const MOST_BACKINGS: usize = 5;
 
 /// DragonFly's system.
 pub struct Backings {
+    /// \[a] By the indices of their frames.
     pages: Box<[Page]>,
+    /// \[a]
     hash: Hash,
 }
 
-/// What an entry maps.
+/// What an entry maps. Fields: \[v].
 struct What {
     /// The entry: its space, and its first page.
     at: (u64, u64),
@@ -81,13 +85,17 @@ type SpaceMap = Map<Rights, What>;
 /// A space, on lines of its own.
 #[repr(align(128))]
 pub struct Space<'m> {
+    /// Entries: see [`LockedTables`].
     tables: LockedTables<'m>,
+    /// \[v]
     map: RwLock<SpaceMap>,
 }
 
 /// An object's handle.
 pub struct Handle {
+    /// \[I]
     object: Arc<Object>,
+    /// \[I] Its length.
     pages: u64,
 }
 

@@ -6,6 +6,12 @@
 //! What a fault on a resident page writes, as in DragonFly's `vm_fault` and `pmap_enter`: the lock of the map, those of the objects on the way to
 //! the page, the page's busy bit, its list of mappings, the space's mappings, and the page-table entry.
 //!
+//! Fields: \[I] immutable; \[w] the token for everything, where a design has one; \[v] the map's lock; \[o] an object's lock; \[m] the lock of a
+//! space's mappings; \[p] the lock of a page's list; \[a] one atomic word by itself.
+//!
+//! Locks spin: each release makes all that wait read the line of the lock again. DragonFly's tokens spin too. An object's count of references is on a line
+//! before that of its lock.
+//!
 //! Left out: pagers, page queues, wiring, merging of entries and of neighbouring objects, prefaulting of neighbours. Fork copies no page tables.
 //! Removal and protection go through the space's mappings, as `pmap_scan` does.
 
@@ -38,11 +44,13 @@ pub type SharedRetry = Mach<shared_retry::Retry>;
 
 /// A system of shadow objects.
 pub struct Mach<L: Locks> {
+    /// \[w]
     whole: Alone<L::Whole>,
+    /// \[a], \[p] By the indices of their frames.
     pages: Box<[Page<L>]>,
 }
 
-/// What an entry maps.
+/// What an entry maps. Fields: \[v].
 struct What<L: Locks> {
     /// None: private memory that was not used yet.
     object: Option<Arc<Object<L>>>,
@@ -76,15 +84,21 @@ type SpaceMap<L> = Map<Rights, What<L>>;
 /// A space, on lines of its own.
 #[repr(align(128))]
 pub struct Space<'m, L: Locks> {
+    /// Entries \[m].
     tables: Tables<'m>,
+    /// \[v]
     map: RwLock<L::Map, SpaceMap<L>>,
+    /// \[m] By virtual page.
     mappings: RwLock<L::Small, BTreeMap<u64, Mapping>>,
+    /// \[I] Under which TLBs know it.
     number: u64,
 }
 
 /// An object's handle.
 pub struct Handle<L: Locks> {
+    /// \[I]
     object: Arc<Object<L>>,
+    /// \[I] Its length.
     pages: u64,
 }
 

@@ -6,6 +6,8 @@
 //!
 //! Lock order: slots by address. What a fault on a resident page writes: the slot, and the CPU's own page tables.
 //!
+//! Fields: \[I] immutable; \[1] written once; \[l] the lock of a slot; \[a] one atomic word by itself.
+//!
 //! Left out, or otherwise than in sv6: counts of owners are plain, not Refcache's deltas for each CPU, so a fork writes the count of each private
 //! page that it shares, and forks of one space write one count for each mapping of an object. Nodes are freed with the space, not when they are
 //! empty. A CPU's page tables are changed by whoever takes a page away, with that CPU's interrupts off, in place of its handler.
@@ -29,14 +31,17 @@ struct Owners(AtomicU32);
 
 /// RadixVM.
 pub struct Radix {
+    /// \[a] By the indices of the frames.
     owners: Box<[Owners]>,
+    /// \[I] How many.
     cpus: u32,
 }
 
 /// A space.
 pub struct Space<'m> {
+    /// \[l]
     tree: Tree,
-    /// Each CPU's page tables, made when the space becomes active there.
+    /// \[1] Each CPU's page tables, made when the space becomes active there. Entries \[l].
     tables: Box<[OnceLock<Tables<'m>>]>,
 }
 

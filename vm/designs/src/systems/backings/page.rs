@@ -27,8 +27,9 @@ pub(super) struct Page {
 impl Page {
     /// Makes it busy.
     fn make_busy(&self) {
-        // Acquire: pairs with the release of who had it busy or soft-busy.
-        while self.busy.compare_exchange(0, BUSY, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        // Relaxed: a guess. Acquire: pairs with the release of who had it busy or soft-busy.
+        let take = || self.busy.compare_exchange(0, BUSY, Ordering::Acquire, Ordering::Relaxed);
+        while self.busy.load(Ordering::Relaxed) != 0 || take().is_err() {
             spin_loop();
         }
     }

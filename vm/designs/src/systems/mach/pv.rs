@@ -68,11 +68,12 @@ impl<L: Locks> Page<L> {
     /// Makes the page busy, and referenced, when nobody else has it busy.
     pub(super) fn make_busy(&self) {
         loop {
-            // Relaxed: a guess.
-            let state = self.state.load(Ordering::Relaxed) & !BUSY;
-            // Acquire: pairs with the release in `end_busy`.
+            // Relaxed: a guess. Who waits only reads, so that the line stays with all that wait.
+            let state = self.state.load(Ordering::Relaxed);
             let busy = state | BUSY | REFERENCED;
-            if self.state.compare_exchange(state, busy, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+            // Acquire: pairs with the release in `end_busy`.
+            let take = || self.state.compare_exchange(state, busy, Ordering::Acquire, Ordering::Relaxed);
+            if state & BUSY == 0 && take().is_ok() {
                 return;
             }
             spin_loop();
