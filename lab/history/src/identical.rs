@@ -1,4 +1,4 @@
-//! Builds that do the same: what is kept of them is the same but for stamps. They share their results.
+//! Builds that do the same: what is kept of them is the same but for stamps, which are build identifiers and debugging information. They share their results.
 
 use crate::surroundings::Words;
 use faultline_symbols::Artefact;
