@@ -57,7 +57,7 @@ before(async () => {
   const text = (at) => (at === UNBUILT ? NO_PROGRAM : at === CRASHING ? CRASH : loop(at < SLOWER_FROM ? 4_000_000 : 12_000_000))
   app = lab.repository('app', Array.from({ length: LAST + 1 }, (_, at) => [`Change ${at}`, { 'load.c': text(at), NEWS: `${at}\n` }]))
   const aligned = ['alignas(64)', 'alignas(64)', '', '']
-  planted = lab.repository('counters', aligned.map((alignment, at) => [`Step ${at}`, { 'counters.c': counters(alignment), NEWS: `${at}\n` }]))[2]
+  planted = lab.repository('counters', aligned.map((alignment, at) => [`Step ${at}`, { 'counters.c': counters(alignment), [`note-${at}`]: 'a file of its own, so that any commit can be undone\n' }]))[2]
   lab.write('faultline.toml', DECLARED)
   lab.faultline('history', 'run', '--quiet')
   lab.faultline('history', 'drill', 'counters', '--revert', '--quiet')
