@@ -27,7 +27,7 @@ PAGE := lab/report/page
 FUZZ_SECONDS := 60
 API_SECONDS := 60
 
-.PHONY: build guest emulator kernel kernels lens run test check test-all test-api test-rust test-page test-workloads test-lens test-frames test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-crate-releases test-linux-releases test-newcomer test-examples test-guest test-bed test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-frames-lens-peers bench-memory-lens bench-memory-bytes bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
+.PHONY: build guest emulator kernel kernels lens run test check test-all test-api test-rust test-page test-workloads test-lens test-frames test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-crate-releases test-linux-releases test-newcomer test-examples test-guest test-bed test-repeats test-newest-emulator test-fresh fuzz bench bench-peers bench-lens bench-frames bench-frames-lens bench-frames-peers bench-frames-lens-peers bench-memory-lens bench-memory-bytes bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
 	needs-rust needs-build needs-test needs-lens needs-emulator needs-guest workloads
 
 # What each part needs: a command, and the packages that contain it. `make test` names all missing packages at once.
@@ -322,7 +322,12 @@ bench-commands: build
 	target/welch/bin/python lab/faultline/benches/commands/sequential_files.py $(FAULTLINE)
 	target/welch/bin/python lab/faultline/benches/commands/planted.py $(FAULTLINE)
 
-bench: workloads bench-frames bench-changes bench-drill bench-compare bench-commands bench-serve
+# Loops of the network beside iperf3's, and of files beside fio's, in the same run. Needs a quiet machine; takes a quarter of an hour.
+bench-peers: workloads
+	checks/need.sh python3=python3 taskset=util-linux iperf3=iperf3 fio=fio
+	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads bench-peers
+
+bench: workloads bench-frames bench-changes bench-drill bench-compare bench-commands bench-serve bench-peers
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads bench
 
 install: build

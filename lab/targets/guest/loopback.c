@@ -13,6 +13,8 @@
 void loopback_up(void)
 {
     int any = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (any < 0 && (errno == ENOSYS || errno == EAFNOSUPPORT))
+        return;
     struct ifreq device = {.ifr_flags = IFF_UP | IFF_RUNNING};
     strcpy(device.ifr_name, "lo");
     if (any < 0 || ioctl(any, SIOCSIFFLAGS, &device) != 0)

@@ -4,12 +4,14 @@ mod asv;
 mod bencher;
 mod criterion;
 mod faultline;
+mod fio;
 mod github_action_benchmark;
 mod go_bench;
 mod go_test_json;
 mod google_benchmark;
 mod hyperfine;
 mod hyperfine_csv;
+mod iperf3;
 mod jmh;
 mod lkp;
 mod openbsd_data;
@@ -42,6 +44,8 @@ pub static FORMATS: &[Format] = &[
     &jmh::FORMAT,
     &github_action_benchmark::FORMAT,
     &lkp::FORMAT,
+    &iperf3::FORMAT,
+    &fio::FORMAT,
 ];
 
 /// No format has this name.

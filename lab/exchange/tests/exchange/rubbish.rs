@@ -242,6 +242,13 @@ fn an_error_names_file_line_and_what_was_expected() {
             "given: found no benchmark, expected `benchmarks` with their `stats`",
         ),
         (
+            named("iperf3"),
+            "{\"start\": {\"connected\": []}, \"intervals\": [], \"end\": {}, \"error\": \"unable to connect to server\"}",
+            "given: found iperf3's error 'unable to connect to server', expected a test that succeeded",
+        ),
+        (named("iperf3"), "{\"start\": {}}", "given: found no `test_start`, expected iperf3's JSON"),
+        (named("fio"), "{\"jobs\": []}", "given: found no benchmark, expected jobs of fio"),
+        (
             named("jmh"),
             "[{\"benchmark\": \"a\",\n\"mode\": 3}]",
             "given:2:9: found integer `3`, expected a string in JMH's JSON",

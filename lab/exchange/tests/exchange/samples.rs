@@ -436,6 +436,63 @@ fn repetitions_of_google_benchmark_are_runs_and_aggregates_only_stand_in_for_the
 }
 
 #[test]
+fn iperf3() {
+    let tcp = dataset(named("iperf3"), "tcp.json");
+    let sent = series(&tcp, "TCP send (131072 B)×2");
+    assert_eq!(
+        (sent.unit.as_str(), sent.direction, sent.tasks, sent.points.len()),
+        ("bit/s", Some(Higher), Some(2), 1)
+    );
+    let seconds = [3_626_702_020.732_395, 4_707_621_369.940_077, 4_814_952_418.158_94];
+    assert_eq!(values(&tcp, "TCP send (131072 B)×2"), seconds);
+    assert_eq!(sent.points[0].time, Some(UnixMillis(1_795_696_401_000)));
+    assert_eq!(values(&tcp, "TCP send (131072 B) received×2"), [4_365_314_460.133_23]);
+    assert_eq!(values(&tcp, "TCP send (131072 B) retransmits×2"), [0.0]);
+    assert!(tcp.series.iter().all(|series| series.measure.as_deref() != Some("lost")));
+
+    let udp = dataset(named("iperf3"), "udp.json");
+    assert_eq!(values(&udp, "UDP send (32768 B) lost×1"), [26.334_208_223_972]);
+    assert_eq!(series(&udp, "UDP send (32768 B) lost×1").direction, Some(Lower));
+    assert_eq!(values(&udp, "UDP send (32768 B) received×1"), [73_450_681.695_435_17]);
+    assert!(udp.series.iter().all(|series| series.measure.as_deref() != Some("retransmits")));
+}
+
+#[test]
+fn iperf3_in_both_directions_leaves_omitted_intervals_out() {
+    let both = dataset(named("iperf3"), "both.json");
+    assert_eq!(values(&both, "TCP send (131072 B)×1"), [3_649_048_177.503_746_5, 3_909_065_863.827_003]);
+    assert_eq!(values(&both, "TCP receive (131072 B)×1").len(), 2);
+    assert_eq!(series(&both, "TCP receive (131072 B) received×1").direction, Some(Higher));
+}
+
+#[test]
+fn fio() {
+    let clones = dataset(named("fio"), "clones.json");
+    let write = series(&clones, "append write×2");
+    assert_eq!((write.unit.as_str(), write.direction, write.tasks), ("op/s", Some(Higher), Some(2)));
+    assert_eq!(values(&clones, "append write×2"), [32_000.0 + 46_545.454_545]);
+    assert_eq!(values(&clones, "append write bytes×2"), [131_072_000.0 + 190_650_181.0]);
+    let latency = summary(&clones, "append write latency×2");
+    assert_eq!(
+        (latency.low, latency.high, latency.n, latency.deviation),
+        (Some(2394.0), Some(17_982_989.0), Some(2048), None)
+    );
+    assert!((latency.value - (30_141.390_625 + 20_883.537_109) / 2.0).abs() < 1e-6, "{latency:?}");
+    let percentiles = |dataset: &Dataset| -> Vec<_> {
+        let names = dataset.series.iter().filter_map(|series| series.measure.as_deref());
+        names.filter(|name| name.contains(" p")).map(str::to_owned).collect()
+    };
+    assert_eq!(percentiles(&clones), Vec::<String>::new(), "those of clones cannot be added up");
+    assert!(clones.series.iter().all(|series| !series.name.contains("read")), "nothing was read");
+
+    let group = dataset(named("fio"), "group.json");
+    assert_eq!(series(&group, "mixed read×2").tasks, Some(2));
+    assert_eq!(values(&group, "mixed write latency p99.9×2"), [29_056.0]);
+    assert_eq!(percentiles(&group), ["latency p50", "latency p99.9"].repeat(2));
+    assert!(summary(&group, "mixed write latency×2").deviation.is_some());
+}
+
+#[test]
 fn pytest_benchmark() {
     let dataset = dataset(named("pytest-benchmark"), "rounds.json");
     assert_eq!(dataset.facts.get_text("cpu.model"), Some("Example CPU"));

@@ -116,13 +116,11 @@ fn add_execution(plan: &mut Plan, wanted: &GuestExecution<'_>) -> Result<(), Str
     for (name, value) in &execution.environment {
         plan.add(&["env", name, value]);
     }
-    match wanted.program {
-        Some(program) => {
-            plan.add(&["loopback"]);
-            plan.add(&program_command(&program, execution));
-        }
-        None => plan.add(&command(execution)),
-    }
+    plan.add(&["loopback"]);
+    plan.add(&match wanted.program {
+        Some(program) => program_command(&program, execution),
+        None => command(execution),
+    });
     Ok(())
 }
 
@@ -230,6 +228,7 @@ mod tests {
         expected.add(&["per-cpu", "ab", "2"]);
         expected.add(&["write", "/proc/sys/vm/x", "3"]);
         expected.add(&["env", "A", "1 2"]);
+        expected.add(&["loopback"]);
         expected.add(&["run", "/workloads/x", "--scratch", "/tmp", "--ops"]);
         assert_eq!(plan, expected);
     }

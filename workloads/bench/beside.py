@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Our loops beside iperf3 and fio: the same pattern on the same CPU, in pairs directly after one another, in random order.
+
+usage: beside.py DIRECTORY_OF_WORKLOADS [PAIRS [SEED]]
+
+The figure is bytes per second, ours by theirs: the median of the pairs' ratios with its interval (order statistics, at least 95 %).
+A row says "within 5 %" only if the whole interval is, and "inconclusive" if the interval reaches across that limit: a busy machine shows
+nothing. One that is further from the peer names what the two sides are known to do differently, which is no proof of the cause. The exit
+status is 0 unless a side fails.
+iperf3 serves on 127.0.0.1, one test at a time; fio's files are in a temporary directory.
+"""
+
+import json
+import math
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+LIMIT_S = 60
+SECONDS = 2
+CPU = min(os.sched_getaffinity(0))
+PORT = 15201
+
+
+def output(words):
+    result = subprocess.run(["taskset", "-c", str(CPU), *map(str, words)], capture_output=True, text=True, timeout=LIMIT_S)
+    if result.returncode != 0:
+        sys.exit(f"{' '.join(map(str, words))}: status {result.returncode}: {result.stderr or result.stdout[-500:]}")
+    return result.stdout
+
+
+def ours(build, workload, variant, tasks, *options, scratch):
+    """Bytes per second of all tasks; of udp_stream those that arrived."""
+    text = output([build / workload, "--variant", variant, "--tasks", tasks, "--pin", CPU, "--warmup-ms", 1000, "--window-ms",
+                   SECONDS * 1000, "--scratch", scratch, *options])
+    lines = [line.split() for line in text.splitlines()]
+    bytes_ = next(int(words[1]) for words in lines if words[0] == "bytes_per_operation")
+    arrived = [float(words[4]) for words in lines if words[:2] == ["measure", "received"]]
+    if arrived:
+        return arrived[0] * bytes_
+    intervals = [list(map(int, words[1:])) for words in lines if words[0] == "interval"]
+    return bytes_ * sum(sum(words[2:]) for words in intervals) / (intervals[-1][1] - intervals[0][0]) * 1e9
+
+
+def iperf3(*options):
+    """Bytes per second that arrived, of all streams."""
+    server = subprocess.Popen(["taskset", "-c", str(CPU), "iperf3", "-s", "-1", "-B", "127.0.0.1", "-p", str(PORT), "--forceflush"],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        for line in server.stdout:  # until it listens
+            if "listening" in line:
+                break
+        text = output(["iperf3", "-c", "127.0.0.1", "-p", PORT, "-t", SECONDS, "-O", 1, "-J", *options])
+        return json.loads(text)["end"]["sum_received"]["bits_per_second"] / 8
+    finally:
+        server.kill()
+        server.wait()
+
+
+def fio(kind, *options, scratch):
+    """Bytes per second of all jobs."""
+    text = output(["fio", "--name=beside", f"--directory={scratch}", f"--rw={kind}", "--bs=4k", "--size=16m", "--ioengine=sync",
+                   "--time_based", f"--runtime={SECONDS}", "--ramp_time=1", "--thread", "--output-format=json", *options])
+    # fio may print notes before its JSON.
+    return sum(job[kind]["bw_bytes"] for job in json.loads(text[text.index("{"):])["jobs"])
+
+
+def interval(values):
+    """Median, and the narrowest symmetric pair of order statistics that holds the true one with at least 95 %, or the extremes."""
+    values = sorted(values)
+    n = len(values)
+    median = (values[(n - 1) // 2] + values[n // 2]) / 2
+    low = max((k for k in range(n // 2) if 1 - 2 * sum(math.comb(n, i) for i in range(k + 1)) / 2**n >= 0.95), default=0)
+    return median, values[low], values[n - 1 - low]
+
+
+def rows(build, scratch):
+    """Name, the two sides, and what they do differently."""
+    def net(workload, variant, tasks, *options):
+        return lambda: ours(build, workload, variant, tasks, *options, scratch=scratch)
+
+    def files(workload):
+        return lambda: ours(build, workload, "own", 1, scratch=scratch)
+
+    for flows in (1, 2, 4):
+        yield (f"tcp_stream:send, {flows} flows", net("tcp_stream", "send", flows), lambda flows=flows: iperf3("-P", flows),
+               "iperf3 has all flows in one process and waits by select; ours has a process for each, which waits in send")
+    yield ("tcp_stream:receive, 1 flow", net("tcp_stream", "receive", 1), lambda: iperf3("-R"), "iperf3 waits by select before it receives")
+    yield ("tcp_stream:send of 1400 B", net("tcp_stream", "send", 1, "--size", 1400), lambda: iperf3("-l", 1400), "iperf3 waits by select and reads the clock for each block")
+    yield ("udp_stream:ipv4 of 1400 B", net("udp_stream", "ipv4", 1), lambda: iperf3("-u", "-b", 0, "-l", 1400),
+           "iperf3 reads the clock, waits by select and fills in a header for each packet; ours only sends")
+    yield ("file_append:own of 4 KiB", files("file_append"),
+           lambda: fio("write", "--create_on_open=1", "--unlink_each_loop=1", "--fallocate=none", scratch=scratch),
+           "fio reads the clock twice for each operation, keeps histograms, and makes a new file where ours is cut")
+    yield ("file_read:own of 4 KiB", files("file_read"), lambda: fio("read", "--invalidate=0", scratch=scratch),
+           "fio reads the clock twice for each operation and keeps histograms")
+
+
+def main():
+    build = pathlib.Path(sys.argv[1]).resolve()
+    pairs = int(sys.argv[2]) if len(sys.argv) > 2 else 10
+    if pairs < 6:
+        print("too few pairs for an interval of 95 %\nhint: give 6 or more", file=sys.stderr)
+        sys.exit(64)
+    seed = int(sys.argv[3]) if len(sys.argv) > 3 else random.randrange(10**6)
+    order = random.Random(seed)
+    print(f"seed {seed}; {pairs} pairs; bytes per second, ours by theirs, on CPU {CPU}")
+    with tempfile.TemporaryDirectory(prefix="faultline-beside-") as scratch:
+        for name, our_side, their_side, difference in rows(build, scratch):
+            ratios, theirs = [], []
+            for _ in range(pairs):
+                sides = [("ours", our_side), ("theirs", their_side)]
+                order.shuffle(sides)
+                rates = {side: measure() for side, measure in sides}
+                ratios.append(rates["ours"] / rates["theirs"])
+                theirs.append(rates["theirs"])
+            median, low, high = interval(ratios)
+            verdict = "inconclusive"
+            if 0.95 <= low and high <= 1.05:
+                verdict = "within 5 %"
+            elif low > 1.05 or high < 0.95:
+                verdict = f"further than 5 %: {difference}"
+            print(f"{name:32} {sorted(theirs)[pairs // 2] / 1e6:10.1f} MB/s  {median:6.3f} ({low:.3f} to {high:.3f})  {verdict}",
+                  flush=True)
+
+
+if __name__ == "__main__":
+    main()
