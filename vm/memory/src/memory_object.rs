@@ -124,3 +124,76 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
     }
 }
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use crate::address::{PageRange, Rights, VirtualPage};
+    use crate::hosted::Hosted;
+    use core::cell::{Cell, RefCell};
+    use faultline_frames::ZeroedFrame;
+    use faultline_numbers::CpuNumber;
+    use std::boxed::Box;
+    use std::rc::Rc;
+
+    type WhenPut<'a> = Rc<RefCell<Option<Box<dyn Fn() + 'a>>>>;
+
+    /// Frames from 0 on, which are given out once. Something is done when one is put.
+    struct Frames<'a> {
+        next: Rc<Cell<u32>>,
+        when_put: WhenPut<'a>,
+    }
+
+    // SAFETY: 1. No frame is given out twice. 2. Its index is its number.
+    unsafe impl FrameSource for Frames<'_> {
+        fn get(&self) -> Result<ZeroedFrame, NoMemory> {
+            let number = self.next.replace(self.next.get() + 1);
+            Ok(ZeroedFrame { number: FrameNumber(number.into()), zeroed: false })
+        }
+
+        fn put(&self, _: &[FrameNumber]) {
+            if let Some(act) = &*self.when_put.borrow() {
+                act();
+            }
+        }
+
+        fn index_of(&self, frame: FrameNumber) -> Option<u32> {
+            Some(frame.0 as u32)
+        }
+
+        fn frame_at(&self, index: u32) -> Option<FrameNumber> {
+            Some(FrameNumber(index.into()))
+        }
+
+        fn index_count(&self) -> u32 {
+            8
+        }
+    }
+
+    /// When the first page of an object that ends is given up, another CPU wants to hold the second one. Miri finds it if the object's
+    /// memory is freed by then.
+    #[test]
+    fn who_looks_at_a_page_of_an_object_that_ends_finds_it_without_an_owner() {
+        let memory = Memory::new(Hosted::new(2, FrameNumber(0), 8, 1).unwrap(), 2, 8).unwrap();
+        let (next, when_put) = (Rc::new(Cell::new(0)), WhenPut::default());
+        // SAFETY: each number has one handle; the frames are the same.
+        let [cpu, other] = [0, 1].map(|number| unsafe {
+            memory.cpu(CpuNumber(number), Frames { next: next.clone(), when_put: when_put.clone() }).unwrap()
+        });
+        let (object, space) = (cpu.new_object(2).unwrap(), cpu.new_space().unwrap());
+        cpu.activate(&space).unwrap();
+        cpu.map_object(&space, PageRange::new(VirtualPage(0), 2).unwrap(), Rights::READ, &object, 0).unwrap();
+        [0, 1].into_iter().for_each(|page| cpu.fault(&space, VirtualPage(page), Rights::READ).unwrap());
+        cpu.deactivate(&space);
+        assert!(cpu.exit(space).is_ok());
+        let looks = Rc::new(Cell::new(0));
+        let counted = looks.clone();
+        when_put.replace(Some(Box::new(move || {
+            assert!(other.hold(1, |_| true).is_none());
+            counted.set(counted.get() + 1);
+        })));
+        cpu.drop_object(object);
+        assert_eq!(looks.get(), 2);
+        when_put.replace(None);
+    }
+}

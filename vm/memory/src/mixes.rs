@@ -7,11 +7,14 @@
 //!
 //! `RUSTFLAGS="--cfg shuttle" cargo test --release -p faultline-memory --lib mixes`
 
+mod paging;
+
 use crate::address::{PageRange, Rights, VirtualPage};
 use crate::error::FaultError;
-use crate::hosted::{Hosted, Outcome};
+use crate::hosted::{FrameBytes, Hosted, Outcome};
 use crate::memory::{Cpu, Memory};
 use crate::memory_object::MemoryObject;
+use crate::object::pager::Pager;
 use crate::space::Space;
 use crate::test_frames::List;
 use faultline_numbers::{CpuNumber, FrameNumber};
@@ -134,9 +137,19 @@ fn step(
 
 /// CPUs with frames of one list, which no TLB may translate to when they are put. What is leaked is a few hundred bytes.
 fn boot() -> (List, Vec<TestCpu>) {
+    boot_with(|_| None::<std::sync::Arc<paging::Store>>)
+}
+
+/// The same with a swap area.
+fn boot_with<P: Pager + 'static>(swap: impl FnOnce(FrameBytes) -> Option<std::sync::Arc<P>>) -> (List, Vec<TestCpu>) {
     let list = List::of(FRAMES);
     let machine = Hosted::new(CPUS as u32, FrameNumber(0), FRAMES.into(), 1).unwrap();
-    let memory: &'static Memory<Hosted> = Box::leak(Box::new(Memory::new(machine, CPUS as u32, FRAMES).unwrap()));
+    let swap = swap(machine.bytes().clone());
+    let mut memory = Memory::new(machine, CPUS as u32, FRAMES).unwrap();
+    if let Some(swap) = swap {
+        memory = memory.with_swap(swap, 64).unwrap();
+    }
+    let memory: &'static Memory<Hosted> = Box::leak(Box::new(memory));
     list.watch(memory);
     // SAFETY: each number has one handle; the frames are one list's.
     let cpu = |number| unsafe { memory.cpu(CpuNumber(number), list.clone()) }.unwrap();

@@ -214,12 +214,10 @@ fn two_faults_on_a_page_that_could_not_be_read() {
         let Board { cpus: [mine, its], space, list, store } = boot(1);
         let object = mine.new_paged_object(1, store.clone()).unwrap();
         mine.map_object(&space, pages(0, 1), Rights::READ, &object, 0).unwrap();
+        mine.map_object(&space, pages(1, 1), Rights::READ, &object, 0).unwrap();
         mine.map(&space, pages(2, 1), BOTH).unwrap();
         its.activate(&space).unwrap();
-        {
-            let mut state = store.state.lock().unwrap();
-            (state.fails, state.is_late) = (false, true);
-        }
+        store.state.lock().unwrap().is_late = true;
         assert!(matches!(mine.fault(&space, VirtualPage(0), Rights::READ), Err(FaultError::Wait(_))));
         let transfer = store.state.lock().unwrap().late.pop().unwrap();
         mine.finish(transfer, 0);
@@ -227,7 +225,7 @@ fn two_faults_on_a_page_that_could_not_be_read() {
         let space = Arc::new(space);
         let its_space = space.clone();
         let other = thread::spawn(move || {
-            let _ = its.fault(&its_space, VirtualPage(0), Rights::READ);
+            let _ = its.fault(&its_space, VirtualPage(1), Rights::READ);
             let is_written = its.fault(&its_space, VirtualPage(2), Rights::WRITE).is_ok();
             if is_written {
                 assert_eq!(access(&its, &its_space, 2, Some(9)), Ok(0));

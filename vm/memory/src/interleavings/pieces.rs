@@ -64,7 +64,8 @@ fn a_hold_and_the_end_of_the_home() {
             }
             // SAFETY: the page is busy, so its owner waits before the home is freed.
             let Some(held) = (unsafe { Counted::if_owned(raw.0) }) else {
-                return (false, its.let_go(PageStep::Unbusy));
+                its.step(PageStep::Unbusy).expect("its owner waits");
+                return (false, false);
             };
             its.step(PageStep::Transfer).unwrap();
             assert!(!held.get().is_ended(), "an owner keeps it");
