@@ -15,11 +15,13 @@
 //! | [`Ours`] | magazines of 32, and a reserved block to refill from | a lock-free range layer |
 //!
 //! [`measure`] has the benchmarks, [`frames_loop`] the threads whose cache-line transfers the lens counts, [`trial`] the tests
-//! that every design must pass. [`memory_loop`] has the threads that do the same above the frames: faults, maps, forks.
+//! that every design must pass. [`memory_loop`] has the threads that do the same above the frames: faults, maps, forks;
+//! [`commute_loop`] has pairs of operations that commute, which should share no line.
 
 mod array16;
 mod buddy;
 mod colour_queues;
+pub mod commute_loop;
 mod cpu;
 mod design;
 pub mod frames_loop;
@@ -32,6 +34,7 @@ pub mod memory_loop;
 mod metadata;
 mod ours;
 mod own;
+mod pinning;
 mod spin_list;
 mod team;
 pub mod trial;

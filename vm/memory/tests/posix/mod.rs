@@ -13,26 +13,26 @@ pub const BYTES: usize = 16;
 pub type Contents = Option<Rc<[u8; BYTES]>>;
 
 /// What a page is mapped to.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 enum Kind {
     Private(Contents),
     Object { object: usize, index: u64 },
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 struct Page {
     rights: Rights,
     kind: Kind,
 }
 
 /// An address space.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Space {
     pages: BTreeMap<u64, Page>,
 }
 
 /// The contents of all objects, by number and page.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Objects {
     pages: BTreeMap<(usize, u64), Rc<[u8; BYTES]>>,
 }
