@@ -27,7 +27,7 @@ PAGE := lab/report/page
 FUZZ_SECONDS := 60
 API_SECONDS := 60
 
-.PHONY: build guest emulator kernel kernels lens run test check test-all test-api test-rust test-page test-workloads test-lens test-frames test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-crate-releases test-linux-releases test-newcomer test-examples test-guest test-bed test-repeats test-newest-emulator test-fresh fuzz bench bench-peers bench-lens bench-frames bench-frames-lens bench-frames-peers bench-frames-lens-peers bench-memory-lens bench-memory-bytes bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
+.PHONY: build guest emulator kernel kernels lens run test check test-all test-api test-rust test-page test-workloads test-lens test-frames test-least-rust test-loom test-mixes test-miri test-mutants test-commuting test-simulated test-crate-releases test-linux-releases test-newcomer test-examples test-guest test-bed test-repeats test-newest-emulator test-fresh fuzz bench bench-peers bench-lens bench-frames bench-frames-lens bench-frames-peers bench-frames-lens-peers bench-memory-lens bench-memory-bytes bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
 	needs-rust needs-build needs-test needs-lens needs-emulator needs-guest workloads
 
 # What each part needs: a command, and the packages that contain it. `make test` names all missing packages at once.
@@ -197,6 +197,13 @@ test-mutants: needs-build
 	checks/mutants.py vm/memory/mutants.toml
 	checks/mutants.py vm/designs/mutants.toml
 
+# Pairs of the memory system's operations that commute, on two CPUs under the lens: do they share a line? Boots twelve guests; some minutes on a quiet machine.
+test-commuting: build needs-guest guest lens
+	@checks/need.sh python3=python3
+	$(CARGO) build --release --locked -p faultline-frame-designs --bin commute_loop
+	rm -rf target/commuting
+	python3 vm/designs/benches/commuting/commuting.py $(FAULTLINE) target/release/commute_loop target/commuting --least 0.00 --minutes 15
+
 # Error rates and power of the statistics over thousands of simulated comparisons, curves and series; experiments with faults from many more seeds.
 # The Turing series are not part of this repository: without FAULTLINE_TCPD, a clone of them, their test is left out.
 test-simulated: needs-build
@@ -224,7 +231,7 @@ test-bed: build
 	rm -rf target/test-bed
 	python3 examples/test-bed/check.py $(FAULTLINE) target/test-bed
 
-test-all: test fuzz test-api test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-guest test-newest-emulator test-examples test-bed
+test-all: test fuzz test-api test-least-rust test-loom test-mixes test-miri test-mutants test-commuting test-simulated test-guest test-newest-emulator test-examples test-bed
 	vm/frames/embedding/check.sh target/embedding
 	@# In a directory of its own: cargo keeps the packages of an earlier one, and takes them again while the version is the same.
 	packages=$$(mktemp -d target/publish.XXXXXX) && trap 'rm -rf "$$packages"' EXIT && \

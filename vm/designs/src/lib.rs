@@ -18,10 +18,12 @@
 //! that every design must pass.
 //!
 //! [`systems`] has memory systems, above the frames: spaces, faults, forks. [`memory_loop`] has threads that use them under the lens.
+//! [`commute_loop`] has pairs of operations that commute, which should share no line.
 
 mod array16;
 mod buddy;
 mod colour_queues;
+pub mod commute_loop;
 mod cpu;
 mod design;
 pub mod frames_loop;
@@ -34,6 +36,7 @@ pub mod memory_loop;
 mod metadata;
 mod ours;
 mod own;
+mod pinning;
 mod spin_list;
 pub mod systems;
 mod team;

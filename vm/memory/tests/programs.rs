@@ -243,7 +243,7 @@ impl<'r, 'm, 'f> Run<'r, 'm, 'f> {
                 };
                 let mut ours = ours.unwrap();
                 assert!(number % 2 == 0 || handle.spread(&mut ours) == Ok(true));
-                self.contents.add(OBJECT_PAGES, pattern);
+                self.contents.add(self.objects.len(), OBJECT_PAGES, pattern);
                 self.objects.push(Some(Named { ours, file }));
             }
             Kind::NewObject | Kind::NewPagedObject => {

@@ -5,8 +5,8 @@ use super::fragmentation::{Left, Trace};
 use super::rounds::{Leavings, Plan};
 use super::samples::{Samples, Spread};
 use super::subject::Subject;
-use super::threads::usable_cpus;
 use crate::BLOCK_FRAMES;
+use crate::pinning::usable_cpus;
 
 const NAME_WIDTH: usize = 15;
 const CELL_WIDTH: usize = 21;
@@ -17,7 +17,7 @@ pub(super) fn of_samples(samples: &Samples, plan: &Plan, subjects: &[Subject]) -
 }
 
 fn of_threads(samples: &Samples, plan: &Plan, subjects: &[Subject], threads: usize) -> String {
-    let cpus = usable_cpus().len();
+    let cpus = usable_cpus().map_or(1, |cpus| cpus.len());
     let gib = (plan.frames * 4096) as f64 / (1 << 30) as f64;
     let plural = if threads == 1 { "" } else { "s" };
     let rounds = plan.rounds;

@@ -1,8 +1,8 @@
 //! The threads of a sample, each on its own host CPU, and the CPU time that they take.
 
 use super::benchmark::Shape;
+use crate::pinning::{pin_to, usable_cpus};
 use crate::{Cpu, Design, Memory};
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::Barrier;
 use std::time::Duration;
@@ -34,16 +34,6 @@ fn cpu_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Host CPUs that this process may use. Call it before threads are pinned.
-pub(super) fn usable_cpus() -> Vec<usize> {
-    let set = sched_getaffinity(None).unwrap_or_else(|_| {
-        let mut one = CpuSet::new();
-        one.set(0);
-        one
-    });
-    (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()
-}
-
 /// Makes a fresh design and a thread for each of its CPUs, pinned to the host's CPUs in turn. Returns the results of
 /// the threads.
 pub(super) fn with_design<D: Design, R: Send>(
@@ -61,16 +51,14 @@ pub(super) fn with_design<D: Design, R: Send>(
 /// Runs that many threads, pinned to the host's CPUs in turn, with a barrier for all of them.
 pub(super) fn pinned<R: Send>(threads: usize, run: impl Fn(usize, &Barrier) -> R + Sync) -> Vec<R> {
     let barrier = Barrier::new(threads);
-    let usable = usable_cpus();
+    let usable = usable_cpus().unwrap_or_else(|_| vec![0]);
     let (run, barrier, usable) = (&run, &barrier, &usable);
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..threads)
             .map(|number| {
                 scope.spawn(move || {
-                    let mut set = CpuSet::new();
-                    set.set(usable[number % usable.len()]);
                     // If pinning is not allowed, the scheduler places the thread as it likes.
-                    let _ = sched_setaffinity(None, &set);
+                    let _ = pin_to(usable[number % usable.len()]);
                     run(number, barrier)
                 })
             })

@@ -125,7 +125,7 @@ impl<'m, S: System> Run<'_, 'm, S> {
                 pair.active.remove(&on);
             }
             Kind::NewObject if self.objects.iter().flatten().count() < 4 => {
-                self.contents.add(OBJECT_PAGES, |_| 0);
+                self.contents.add(self.objects.len(), OBJECT_PAGES, |_| 0);
                 self.objects.push(Some(system.new_object(cpu, OBJECT_PAGES).unwrap()));
             }
             Kind::NewObject => {

@@ -13,7 +13,7 @@ pub const BYTES: usize = 16;
 pub type Contents = Option<Rc<[u8; BYTES]>>;
 
 /// What a page is mapped to.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 enum Kind {
     Private(Contents),
     Object {
@@ -28,20 +28,20 @@ enum Kind {
     },
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 struct Page {
     rights: Rights,
     kind: Kind,
 }
 
 /// An address space.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Space {
     pages: BTreeMap<u64, Page>,
 }
 
 /// An object: its length, and what pages hold that were not written.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Object {
     pages: u64,
     pattern: fn(u64) -> u8,
@@ -49,27 +49,34 @@ struct Object {
     kept: u64,
 }
 
+/// Those of one object, of which nobody changes the pattern.
+impl PartialEq for Object {
+    fn eq(&self, other: &Self) -> bool {
+        (self.pages, self.kept) == (other.pages, other.kept)
+    }
+}
+
 /// All objects, and what was written to them, by number and page.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Objects {
-    objects: Vec<Object>,
+    objects: BTreeMap<usize, Object>,
     written: BTreeMap<(usize, u64), Rc<[u8; BYTES]>>,
 }
 
 impl Objects {
-    pub fn add(&mut self, pages: u64, pattern: fn(u64) -> u8) {
-        self.objects.push(Object { pages, pattern, kept: u64::MAX });
+    pub fn add(&mut self, object: usize, pages: u64, pattern: fn(u64) -> u8) {
+        self.objects.insert(object, Object { pages, pattern, kept: u64::MAX });
     }
 
     pub fn truncate(&mut self, object: usize, pages: u64) {
         self.written.retain(|(of, index), _| *of != object || *index < pages);
-        let object = &mut self.objects[object];
+        let object = self.objects.get_mut(&object).unwrap();
         (object.pages, object.kept) = (pages, object.kept.min(pages));
     }
 
     /// What a page holds. None beyond the end.
     pub fn page(&self, object: usize, index: u64) -> Option<[u8; BYTES]> {
-        let of = &self.objects[object];
+        let of = &self.objects[&object];
         let byte = if index < of.kept { (of.pattern)(index) } else { 0 };
         (index < of.pages).then(|| self.written.get(&(object, index)).map_or([byte; BYTES], |page| **page))
     }
