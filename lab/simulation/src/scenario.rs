@@ -199,6 +199,8 @@ impl Scenario {
             seeds_by_ends: false,
             limit_ms: Some(5_000),
             seed: Some(self.seed),
+            layouts: 0,
+            layout_kind: LayoutKind::default(),
             quirks: Vec::new(),
         }
     }

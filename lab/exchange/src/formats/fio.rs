@@ -79,7 +79,10 @@ fn no_percentiles() -> Members<f64> {
     Members(Vec::new())
 }
 
-const KINDS: [(&str, fn(&Job) -> Option<&Work>); 3] =
+/// The work of a kind that a job has done.
+type Pick = fn(&Job) -> Option<&Work>;
+
+const KINDS: [(&str, Pick); 3] =
     [("read", |job| job.read.as_ref()), ("write", |job| job.write.as_ref()), ("trim", |job| job.trim.as_ref())];
 
 fn read(file: File<'_>) -> Result<Dataset, ReadError> {
