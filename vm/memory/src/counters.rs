@@ -62,12 +62,22 @@ events! {
     NoMemory => "faults and changes that found no memory",
     /// Ranges mapped.
     Map => "ranges mapped",
+    /// Ranges mapped where this crate has chosen.
+    Chosen => "ranges mapped at chosen addresses",
+    /// Stacks that faults have made longer.
+    Grow => "stacks grown",
+    /// Ranges made longer or shorter in their places.
+    Resize => "ranges made longer or shorter",
+    /// Ranges moved.
+    Move => "ranges moved",
     /// Ranges unmapped.
     Unmap => "ranges unmapped",
     /// Ranges whose rights were changed.
     Protect => "ranges whose rights were changed",
     /// Ranges whose contents were given up.
     DontNeed => "ranges whose contents were given up",
+    /// Ranges made guards.
+    Guard => "ranges made guards",
     /// Spaces forked.
     Fork => "address spaces forked",
     /// Spaces ended.

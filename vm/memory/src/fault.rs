@@ -18,7 +18,7 @@ use crate::page_word::PageStep;
 use crate::pmap::Pmap;
 use crate::primitive::relax;
 use crate::space::{Space, SpaceBody};
-use crate::tree::slot::{Content, Mapped, Slot, View};
+use crate::tree::slot::{Content, Mapped, Marks, Slot, View};
 use crate::tree::{LockStep, Tree};
 use faultline_numbers::FrameNumber;
 
@@ -34,13 +34,29 @@ enum Step {
     Begin(PageIn),
 }
 
+/// Why a hole or a mapped slot refuses an access.
+fn refusal(view: View) -> FaultError {
+    match view {
+        View::Mapped(mapped) if mapped.marks.has(Marks::GUARD) => FaultError::Guarded,
+        View::Mapped(_) => FaultError::NotAllowed,
+        _ => FaultError::NotMapped,
+    }
+}
+
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// Resolves a fault: afterwards the page tables allow the access, unless another thread has changed the mapping by then. The caller
     /// tries the access again.
     pub fn fault(&self, space: &Space<'m, M>, page: VirtualPage, access: Rights) -> Result<(), FaultError> {
         let space = self.check_active(space).map_err(|_| FaultError::NotActive)?;
         self.count(Event::Fault);
-        let resolved = self.resolve(space, page, access);
+        let mut resolved = self.resolve(space, page, access);
+        while resolved == Err(FaultError::NotMapped) {
+            resolved = match self.grow_stack(space, page) {
+                Ok(true) => self.resolve(space, page, access),
+                Ok(false) => break,
+                Err(NoMemory) => Err(FaultError::NoMemory),
+            };
+        }
         match resolved {
             Err(FaultError::NoMemory) => self.count(Event::NoMemory),
             Err(FaultError::Wait(_)) => self.count(Event::PageWait),
@@ -85,7 +101,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     ) -> Result<Step, FaultError> {
         // It may have changed between the look and the lock.
         match slot.load().view() {
-            View::Mapped(mapped) if mapped.rights.allows(access) => {
+            View::Mapped(mapped) if mapped.allows(access) => {
                 let mut now = mapped;
                 let resolved = self.resolve_locked(space, slot, page, access, &mut now);
                 slot.unlock_as(View::Mapped(now));
@@ -93,7 +109,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             }
             view => {
                 slot.unlock();
-                Err(if view == View::Hole { FaultError::NotMapped } else { FaultError::NotAllowed })
+                Err(refusal(view))
             }
         }
     }
@@ -113,9 +129,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
         if !place.word.allows(access) {
             return match place.word.view() {
-                View::Hole => Err(FaultError::NotMapped),
-                View::Mapped(_) => Err(FaultError::NotAllowed),
                 View::Stray | View::Node(_) => Ok(None),
+                view => Err(refusal(view)),
             };
         }
         // SAFETY: as above.
@@ -238,7 +253,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     }
 
     /// Contents that could not be read are where they were: in the swap area.
-    fn put_back(&self, held: u32, now: &mut Mapped) {
+    pub(crate) fn put_back(&self, held: u32, now: &mut Mapped) {
         let (Some(swapped), Some(area)) = (self.record(held).swap(), self.swap()) else { return };
         area.share(swapped);
         now.content = Content::Swapped(swapped);

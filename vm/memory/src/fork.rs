@@ -17,6 +17,7 @@ use crate::space::{Space, SpaceBody};
 use crate::tree::slot::{Content, Mapped, Slot, View};
 use core::mem::ManuallyDrop;
 use core::ptr;
+use core::sync::atomic::Ordering::Relaxed;
 
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// A space with the same mappings and contents, active on no CPU. Fails if there is no memory; then only the rights of
@@ -24,6 +25,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     pub fn fork(&self, space: &Space<'m, M>) -> Result<Space<'m, M>, SpaceError> {
         let space = self.check_active(space)?;
         let child = self.space_of(space.family.another()).map_err(|error| self.no_memory(error))?;
+        child.body().stack_limit.store(space.stack_limit.load(Relaxed), Relaxed);
         let lock = self.lock(space, PageRange::ALL).map_err(|error| self.no_memory(error))?;
         let mut batch = Batch::new(self, space);
         // SAFETY: 1. All of the space is locked. 2. The child is not shared yet.

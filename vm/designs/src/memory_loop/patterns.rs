@@ -6,7 +6,7 @@
 use crate::team::Team;
 use faultline_frames::{FixedCpu, Frames};
 use faultline_memory::hosted::Hosted;
-use faultline_memory::{MemoryObject, Counters, Cpu, Event, PageRange, Rights, Space, VirtualPage};
+use faultline_memory::{Counters, Cpu, Event, MemoryObject, PageRange, Rights, Space, VirtualPage};
 use std::error::Error;
 
 pub(super) type HostCpu<'m, 'f> = Cpu<'m, Hosted, Frames<'f, FixedCpu>>;

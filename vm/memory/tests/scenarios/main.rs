@@ -5,7 +5,10 @@ mod host;
 #[path = "../store/mod.rs"]
 mod store;
 
+mod guards;
+mod moves;
 mod paging;
+mod places;
 mod spaces;
 
 use faultline_memory::{Event, PageRange, Rights, VirtualPage};
