@@ -218,7 +218,10 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 Left::Mapping => slot.set(View::Mapped(mapped.emptied())),
                 Left::Guard => {
                     let emptied = mapped.emptied();
-                    slot.set(View::Mapped(Mapped { marks: emptied.marks.with(Marks::GUARD), ..emptied }));
+                    slot.set(View::Mapped(Mapped {
+                        marks: emptied.marks.without(Marks::LOCKED).with(Marks::GUARD),
+                        ..emptied
+                    }));
                 }
             }
         });
@@ -235,11 +238,12 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         space: &SpaceBody<'m, M>,
         slot: &Slot,
         begin: u64,
-        mapped: Mapped,
+        mut mapped: Mapped,
         batch: &mut Batch<'_, 'm, M, F>,
     ) {
+        self.unwire(&mut mapped);
         match mapped.content {
-            Content::Nothing => {}
+            Content::Nothing | Content::Kept(_) => {}
             Content::Page(page) => batch.release_page(page),
             Content::Swapped(slot) => self.release_swap(slot),
         }
@@ -258,7 +262,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
 
     /// Keeps what a translation of an object's page said about its use.
     pub(crate) fn note(&self, mapping: *mut Inner<Mapping>, mapped: Mapped, page: u64, removed: &Translation) {
-        if mapping.is_null() || mapped.content != Content::Nothing {
+        if mapping.is_null() || !matches!(mapped.content, Content::Nothing | Content::Kept(_)) {
             return;
         }
         // SAFETY: the slot that has the mapping is locked, and one of its owners; the reference does not end it.

@@ -76,6 +76,12 @@ events! {
     Protect => "ranges whose rights were changed",
     /// Ranges whose contents were given up.
     DontNeed => "ranges whose contents were given up",
+    /// Ranges locked in memory.
+    Lock => "ranges locked in memory",
+    /// Ranges unlocked.
+    Unlock => "ranges unlocked",
+    /// Pages wired: how often.
+    Wire => "pages wired down",
     /// Ranges made guards.
     Guard => "ranges made guards",
     /// Spaces forked.

@@ -40,6 +40,8 @@ pub enum SpaceError {
     /// A pager is reading or writing the contents of a page. When [`Machine::wake`](crate::Machine::wake) is called for this frame's
     /// index, the call may be made again, and goes on.
     Wait(u32),
+    /// A pager could not read contents.
+    NotRead,
     /// A pager could not write contents. They are still in memory.
     Failed,
 }
@@ -63,6 +65,7 @@ impl Display for SpaceError {
             Self::OtherMemory => "the object or space belongs to another memory",
             Self::Device => "frames of a device cannot be mapped privately",
             Self::Wait(_) => "the contents of a page are being transferred",
+            Self::NotRead => "the contents of a page could not be read",
             Self::Failed => "the contents of a page could not be written",
         })
     }

@@ -66,7 +66,12 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         resolved
     }
 
-    fn resolve(&self, space: &SpaceBody<'m, M>, page: VirtualPage, access: Rights) -> Result<(), FaultError> {
+    pub(crate) fn resolve(
+        &self,
+        space: &SpaceBody<'m, M>,
+        page: VirtualPage,
+        access: Rights,
+    ) -> Result<(), FaultError> {
         PageRange::new(page, 1).map_err(|_| FaultError::NotMapped)?;
         loop {
             let step = match self.lock_page(space, page, access)? {
@@ -103,7 +108,10 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         match slot.load().view() {
             View::Mapped(mapped) if mapped.allows(access) => {
                 let mut now = mapped;
-                let resolved = self.resolve_locked(space, slot, page, access, &mut now);
+                let mut resolved = self.resolve_locked(space, slot, page, access, &mut now);
+                if now.marks.has(Marks::LOCKED) && matches!(resolved, Ok(Step::Done)) {
+                    resolved = self.wire(slot, page, &mut now).map(|()| Step::Done);
+                }
                 slot.unlock_as(View::Mapped(now));
                 resolved
             }
@@ -161,7 +169,9 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
         match (now.content, slot.mapping().is_null()) {
             (Content::Nothing, true) => self.zero_fill(space, page, now)?,
-            (Content::Nothing, false) => return self.resolve_object(space, slot.mapping(), page, access, now),
+            (Content::Nothing | Content::Kept(_), _) => {
+                return self.resolve_object(space, slot.mapping(), page, access, now);
+            }
             (Content::Page(held), _) => return self.resolve_private(space, page, access, held, now),
             (Content::Swapped(swapped), _) => {
                 let home = Home::Family(space.family.as_ptr());
@@ -303,6 +313,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
         self.enter(space, page, new, now.rights, now).inspect_err(|_| self.release_now(new))?;
         self.count(Event::Copy);
+        self.unwire(now);
         (now.content, now.shared) = (Content::Page(new), false);
         Ok(())
     }

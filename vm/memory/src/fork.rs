@@ -14,7 +14,7 @@ use crate::memory::Cpu;
 use crate::page_word::PageStep;
 use crate::pmap::Pmap;
 use crate::space::{Space, SpaceBody};
-use crate::tree::slot::{Content, Mapped, Slot, View};
+use crate::tree::slot::{Content, Mapped, Marks, Slot, View};
 use core::mem::ManuallyDrop;
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
@@ -61,9 +61,11 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         batch: &mut Batch<'_, 'm, M, F>,
     ) -> Result<(), NoMemory> {
         let View::Mapped(mapped) = from.load().view() else { return Ok(()) };
-        let mut shared = false;
+        let (mut shared, mut content) = (false, mapped.content);
         match mapped.content {
             Content::Nothing => {}
+            // The child does not wire it.
+            Content::Kept(_) => content = Content::Nothing,
             Content::Page(page) => {
                 self.word(page).step(PageStep::Share).map_err(|_| NoMemory)?;
                 shared = true;
@@ -85,7 +87,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             let mapping = ManuallyDrop::new(unsafe { Counted::from_raw(from.mapping()) });
             to.set_mapping(mapping.share(1));
         }
-        to.unlock_as(View::Mapped(Mapped { entered: false, shared, ..mapped }));
+        let marks = mapped.marks.without(Marks::LOCKED.with(Marks::WIRED));
+        to.unlock_as(View::Mapped(Mapped { entered: false, shared, marks, content, ..mapped }));
         Ok(())
     }
 
@@ -108,9 +111,10 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         let space = space.into_body();
         let mut tables = Default::default();
         let mut end_slot = |slot: &Slot, begin: u64, _: u64| -> Result<(), NoMemory> {
-            let View::Mapped(mapped) = slot.load().view() else { return Ok(()) };
+            let View::Mapped(mut mapped) = slot.load().view() else { return Ok(()) };
+            self.unwire(&mut mapped);
             match mapped.content {
-                Content::Nothing => {}
+                Content::Nothing | Content::Kept(_) => {}
                 Content::Page(page) => self.release_now(page),
                 Content::Swapped(slot) => self.release_swap(slot),
             }

@@ -150,6 +150,11 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         if said.dirty {
             self.expect_step(hold.page, PageStep::Dirty);
         }
+        if self.word(hold.page).state().wired() > 0 {
+            // By a slot in which it was found before its translation was taken.
+            load.swept.kept += 1;
+            return self.drop_hold(hold);
+        }
         if !self.must_be_written(&hold) {
             return load.clean.add(hold);
         }

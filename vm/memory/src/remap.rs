@@ -70,20 +70,34 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         let longest = range.with(resized);
         let Parts { common, rest } = self.lock_parts(space, longest, range.pages().min(pages))?;
         check_mapped(&common)?;
-        if let Some(rest) = rest {
+        if let Some(rest) = &rest {
             if resized == longest {
-                if !self.is_room(space, &rest) {
+                if !self.is_room(space, rest) {
                     return Err(SpaceError::NoAddress);
                 }
                 let More { mapped, mapping } = self.more(space, &common, rest.range())?;
-                self.fill(space, &rest, mapped, mapping);
+                self.fill(space, rest, mapped, mapping);
             } else {
-                check_mapped(&rest)?;
-                self.clear(space, &rest, Left::Hole);
+                check_mapped(rest)?;
+                self.clear(space, rest, Left::Hole);
             }
         }
         self.count(Event::Resize);
+        drop((common, rest));
+        self.populate_locked(space, resized);
         Ok(())
+    }
+
+    /// Brings and wires what is not there of a range that was locked and has moved or become longer. What cannot be brought now is wired by the
+    /// fault that brings it.
+    fn populate_locked(&self, space: &SpaceBody<'m, M>, range: PageRange) {
+        // SAFETY: the guard is held, and the space is active.
+        let last = self.pinned(|| unsafe { space.tree.look(range.end() - 1) }.word.view());
+        if let View::Mapped(mapped) = last
+            && mapped.marks.has(Marks::LOCKED)
+        {
+            let _ = self.populate(space, range);
+        }
     }
 
     /// Moves a range with its contents to another, which may be longer or shorter, and has no page in common with it. What was mapped there is
@@ -118,7 +132,10 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     ) -> Result<PageRange, SpaceError> {
         loop {
             match self.try_move(space, range, to()?) {
-                Ok(to) => return Ok(to),
+                Ok(to) => {
+                    self.populate_locked(space, to);
+                    return Ok(to);
+                }
                 Err(Stop::Error(error)) => return Err(error),
                 Err(Stop::Again) => {
                     self.count(Event::Wait);
@@ -200,7 +217,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             }
         });
         let (mapped, mapping) = last.ok_or(SpaceError::NotMapped)?;
-        let mapped = Mapped { marks: mapped.marks.only(Marks::GROWS), ..mapped.emptied() };
+        let mapped = Mapped { marks: mapped.marks.only(Marks::GROWS.with(Marks::LOCKED)), ..mapped.emptied() };
         if mapping.is_null() {
             return Ok(More { mapped, mapping: None });
         }
@@ -308,6 +325,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             self.pinned(|| space.pmap.remove(VirtualPage(begin), &mut batch.tables));
             batch.changed(begin);
         }
+        self.unwire(&mut mapped);
         slot.set(View::Mapped(Mapped { entered: false, shared: false, content: Content::Page(new), ..mapped }));
         batch.release_page(page);
         Ok(())

@@ -130,6 +130,17 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         said
     }
 
+    /// Takes the wires away that slots have of a held page of an object.
+    pub(crate) fn take_wires(&self, hold: &Hold) {
+        self.visit(&hold.home, hold.place, &mut |place| {
+            if place.mapped.content == Content::Kept(hold.page) {
+                let mut mapped = place.mapped;
+                self.unwire(&mut mapped);
+                place.slot.set(View::Mapped(mapped));
+            }
+        });
+    }
+
     /// Puts a slot of the swap area into all places that have a held private page, which is translated nowhere.
     pub(crate) fn swap_out(&self, hold: &Hold, swapped: u32) {
         let Some(area) = self.swap() else { return };
@@ -231,7 +242,9 @@ impl<M: Machine> Place<'_, '_, M> {
     /// Whether it is the page's: not a private copy of it.
     fn has(&self, hold: &Hold) -> bool {
         match hold.home {
-            HeldHome::Object(_) => self.mapped.content == Content::Nothing,
+            HeldHome::Object(_) => {
+                matches!(self.mapped.content, Content::Nothing) || self.mapped.content == Content::Kept(hold.page)
+            }
             HeldHome::Family(_) => self.mapped.content == Content::Page(hold.page),
         }
     }

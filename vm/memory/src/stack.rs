@@ -94,10 +94,13 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         let begin = page.saturating_sub(STACK_GAP);
         let Ok(range) = PageRange::new(VirtualPage(begin), bottom + 1 - begin) else { return Ok(Below::Blocked) };
         let lock = self.lock(space, range)?;
-        let mut rights = Rights::NONE;
+        let mut grown = Mapped::untouched(Rights::NONE);
         let found = lock.visit(|slot, begin, _| match slot.load().view() {
             View::Mapped(mapped) if begin == bottom && is_stack(mapped) => {
-                rights = mapped.rights;
+                grown = Mapped {
+                    marks: mapped.marks.only(Marks::GROWS.with(Marks::LOCKED)),
+                    ..Mapped::untouched(mapped.rights)
+                };
                 Ok(())
             }
             View::Mapped(_) if begin < page => Err(Below::Blocked),
@@ -108,7 +111,6 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             return Ok(below);
         }
         lock.split_at(page)?;
-        let grown = Mapped { marks: Marks::GROWS, ..Mapped::untouched(rights) };
         lock.each(|slot, begin, _| {
             if (page..bottom).contains(&begin) {
                 slot.set(View::Mapped(grown));

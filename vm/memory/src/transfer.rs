@@ -65,7 +65,12 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     }
 
     /// Takes a clean page, which is held and translated nowhere, away from its owners. `slot`: of the swap area, which has its contents.
+    ///
+    /// One that is wired stays: it was wired after it was held, and before its translations were taken.
     pub(crate) fn detach(&self, hold: &Hold, slot: Option<u32>) {
+        if self.word(hold.page).state().wired() > 0 {
+            return;
+        }
         match &hold.home {
             HeldHome::Object(object) => self.detach_from_object(object.get(), hold, slot),
             HeldHome::Family(_) => {

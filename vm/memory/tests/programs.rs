@@ -74,6 +74,8 @@ enum Kind {
     Resize,
     MoveTo,
     MoveAnywhere,
+    Lock,
+    Unlock,
 }
 
 impl Kind {
@@ -98,13 +100,15 @@ impl Kind {
                 | Resize
                 | MoveTo
                 | MoveAnywhere
+                | Lock
+                | Unlock
         )
     }
 }
 
 fn operation(random: &mut SmallRng) -> Operation {
     use Kind::*;
-    let kind = match random.random_range(0..112) {
+    let kind = match random.random_range(0..116) {
         0..62 => Access,
         62..70 => Map,
         70..73 => MapObject,
@@ -127,6 +131,8 @@ fn operation(random: &mut SmallRng) -> Operation {
         106 => Resize,
         107..110 => MoveTo,
         110 => MoveAnywhere,
+        111 | 112 => Lock,
+        113..115 => Unlock,
         _ => Sweep,
     };
     // Around the borders of leaves, of the nodes above them, and of page tables; in an empty part of the space too.
@@ -343,6 +349,17 @@ impl<'r, 'm, 'f> Run<'r, 'm, 'f> {
                     }
                 }
             }
+            Kind::Lock => {
+                let is_wired = |index: &u32| memory.page_word(*index).unwrap().state().wired() > 0;
+                let length = pages.min(8);
+                if (0..handle.frames().index_count()).filter(is_wired).count() > 24 {
+                    return;
+                }
+                let range = PageRange::new(VirtualPage(first), length).unwrap();
+                let ours = Self::retried(&mut self.hand, handle, || handle.lock_pages(&pair.ours, range));
+                assert_eq!(ours, pair.model.lock(first..first + length, &self.contents));
+            }
+            Kind::Unlock => handle.unlock_pages(&pair.ours, range).unwrap(),
             Kind::Fork if spaces < MOST_SPACES => {
                 let ours = handle.fork(&pair.ours).unwrap();
                 let model = pair.model.clone();

@@ -45,6 +45,10 @@ impl Marks {
     pub(crate) const GUARD: Self = Self(1);
     /// A fault below them maps more of the same.
     pub(crate) const GROWS: Self = Self(1 << 1);
+    /// They are wired as soon as they are there.
+    pub(crate) const LOCKED: Self = Self(1 << 2);
+    /// The slot has its private page wired.
+    pub(crate) const WIRED: Self = Self(1 << 3);
 
     /// Whether all of `other` is in it.
     #[inline]
@@ -77,6 +81,8 @@ pub(crate) enum Content {
     Page(u32),
     /// A slot of the swap area.
     Swapped(u32),
+    /// None, but the object's page, which the slot has wired and owns.
+    Kept(u32),
 }
 
 /// What a mapped slot says.
@@ -109,7 +115,8 @@ impl Mapped {
 
     /// The same without contents and translation.
     pub(crate) fn emptied(self) -> Self {
-        Self { entered: false, shared: false, content: Content::Nothing, ..self }
+        let marks = self.marks.without(Marks::WIRED);
+        Self { entered: false, shared: false, marks, content: Content::Nothing, ..self }
     }
 }
 
@@ -142,7 +149,8 @@ impl SlotWord {
                 content: match bits & (HAS_PAGE | IS_SWAPPED) {
                     HAS_PAGE => Content::Page((bits >> NUMBER_SHIFT) as u32),
                     IS_SWAPPED => Content::Swapped((bits >> NUMBER_SHIFT) as u32),
-                    _ => Content::Nothing,
+                    0 => Content::Nothing,
+                    _ => Content::Kept((bits >> NUMBER_SHIFT) as u32),
                 },
             }),
             _ => View::Stray,
@@ -180,6 +188,7 @@ impl SlotWord {
                         Content::Nothing => 0,
                         Content::Page(page) => HAS_PAGE | (page as usize) << NUMBER_SHIFT,
                         Content::Swapped(place) => IS_SWAPPED | (place as usize) << NUMBER_SHIFT,
+                        Content::Kept(page) => HAS_PAGE | IS_SWAPPED | (page as usize) << NUMBER_SHIFT,
                     }
             }
         };
@@ -258,8 +267,10 @@ mod tests {
     #[test]
     fn a_word_says_what_was_put_into_it() {
         for bits in 0..8 {
-            use Content::{Nothing, Page, Swapped};
-            for content in [Nothing, Page(0), Page(7), Page(u32::MAX), Swapped(0), Swapped(u32::MAX)] {
+            use Content::{Kept, Nothing, Page, Swapped};
+            for content in
+                [Kept(0), Kept(u32::MAX), Nothing, Page(0), Page(7), Page(u32::MAX), Swapped(0), Swapped(u32::MAX)]
+            {
                 for flags in 0..8 {
                     let flag = |bit: u8| flags >> bit & 1 != 0;
                     let (entered, shared, copies) = (flag(0), flag(1), flag(2));

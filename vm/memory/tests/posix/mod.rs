@@ -149,6 +149,18 @@ impl Space {
         self.pages.range_mut(range).for_each(|(_, page)| page.is_guard = false);
     }
 
+    /// What is locked changes no byte; only what cannot be brought is told.
+    pub fn lock(&mut self, range: Range<u64>, objects: &Objects) -> Result<(), SpaceError> {
+        self.check_mapped(&range)?;
+        let is_beyond = |page: &Page| match page.kind {
+            Kind::Object { object, index } | Kind::Copied { object, index, copy: None } => {
+                !page.is_guard && page.rights != Rights::NONE && objects.page(object, index).is_none()
+            }
+            _ => false,
+        };
+        if self.pages.range(range).any(|(_, page)| is_beyond(page)) { Err(SpaceError::BeyondObject) } else { Ok(()) }
+    }
+
     pub fn map_stack(&mut self, range: Range<u64>, rights: Rights) {
         let stack = Page { is_stack: true, ..Page::of(rights, Kind::Private(None)) };
         self.pages.extend(range.map(|page| (page, stack.clone())));

@@ -6,6 +6,7 @@ mod host;
 mod store;
 
 mod guards;
+mod locks;
 mod moves;
 mod paging;
 mod places;
