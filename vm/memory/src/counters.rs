@@ -40,8 +40,12 @@ events! {
     ObjectHit => "faults on resident pages of objects",
     /// Pages of objects made of zeroes.
     ObjectFill => "pages of objects created",
-    /// Reads that pagers were asked for.
+    /// Pages that pagers were asked to read.
     PageIn => "pages paged in",
+    /// Reads that pagers were asked for, of one or several pages.
+    ReadCluster => "reads from pagers",
+    /// Pages that were read with others before them.
+    ReadAhead => "pages read ahead",
     /// Reads that failed.
     FailedPageIn => "pages that could not be paged in",
     /// Pages that pagers have written.
@@ -76,6 +80,8 @@ events! {
     Protect => "ranges whose rights were changed",
     /// Ranges whose contents were given up.
     DontNeed => "ranges whose contents were given up",
+    /// Ranges of which it was said that they will be needed.
+    WillNeed => "ranges that will be needed",
     /// Ranges locked in memory.
     Lock => "ranges locked in memory",
     /// Ranges unlocked.

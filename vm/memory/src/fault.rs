@@ -88,7 +88,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 Step::Wait(page) => return Err(FaultError::Wait(page)),
                 Step::Begin(page_in) => {
                     let page = page_in.page();
-                    if !self.begin(page_in) {
+                    if !self.begin(space, page_in, self.read_ahead()) {
                         return Err(FaultError::Wait(page));
                     }
                 }
@@ -247,8 +247,10 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             });
         }
         if state.is_failed() {
+            let is_told = !record.is_ahead();
             self.put_back(held, now);
-            return Err(FaultError::Failed);
+            // One that nobody asked for is told to nobody.
+            return if is_told { Err(FaultError::Failed) } else { Ok(Step::Again) };
         }
         let is_write = access.allows(Rights::WRITE);
         if !now.shared || state.owners() == 1 {

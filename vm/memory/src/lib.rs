@@ -3,7 +3,7 @@
 //!
 //! Layers, from the top down:
 //!
-//! - [`Cpu`], a CPU's handle: `change` (map, unmap, protect, contents given up), `choose` (where to map), `remap` (move, resize), `guard`,
+//! - [`Cpu`], a CPU's handle: `change` (map, unmap, protect, contents given up), `advise`, `choose` (where to map), `remap` (move, resize), `guard`,
 //!   `stack`, `wire` (pages locked in memory), `fault`, `fork`, `memory_object`;
 //! - `Batch`: what was taken away waits until all CPUs have forgotten it; `RangeLock`: the lock of a range;
 //! - `sweep`, `write_back`, `truncate`: pages are taken away from all that have them (`reverse`), and go to a [`Pager`];
@@ -52,6 +52,7 @@ extern crate alloc;
 extern crate std;
 
 mod address;
+mod advise;
 mod allocation;
 mod batch;
 mod change;

@@ -76,6 +76,7 @@ enum Kind {
     MoveAnywhere,
     Lock,
     Unlock,
+    WillNeed,
 }
 
 impl Kind {
@@ -102,13 +103,14 @@ impl Kind {
                 | MoveAnywhere
                 | Lock
                 | Unlock
+                | WillNeed
         )
     }
 }
 
 fn operation(random: &mut SmallRng) -> Operation {
     use Kind::*;
-    let kind = match random.random_range(0..116) {
+    let kind = match random.random_range(0..118) {
         0..62 => Access,
         62..70 => Map,
         70..73 => MapObject,
@@ -133,6 +135,7 @@ fn operation(random: &mut SmallRng) -> Operation {
         110 => MoveAnywhere,
         111 | 112 => Lock,
         113..115 => Unlock,
+        115 | 116 => WillNeed,
         _ => Sweep,
     };
     // Around the borders of leaves, of the nodes above them, and of page tables; in an empty part of the space too.
@@ -360,6 +363,7 @@ impl<'r, 'm, 'f> Run<'r, 'm, 'f> {
                 assert_eq!(ours, pair.model.lock(first..first + length, &self.contents));
             }
             Kind::Unlock => handle.unlock_pages(&pair.ours, range).unwrap(),
+            Kind::WillNeed => handle.will_need(&pair.ours, range).unwrap(),
             Kind::Fork if spaces < MOST_SPACES => {
                 let ours = handle.fork(&pair.ours).unwrap();
                 let model = pair.model.clone();

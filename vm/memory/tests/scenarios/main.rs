@@ -5,6 +5,7 @@ mod host;
 #[path = "../store/mod.rs"]
 mod store;
 
+mod advice;
 mod guards;
 mod locks;
 mod moves;
