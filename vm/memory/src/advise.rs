@@ -1,6 +1,7 @@
-//! Advice: what a program will need is read before it asks.
+//! Advice: what a program will need is read before it asks; what it gives up is taken when frames are short.
 
 use crate::address::{PageRange, Rights, VirtualPage};
+use crate::batch::Batch;
 use crate::counted::Counted;
 use crate::counters::Event;
 use crate::error::{FaultError, SpaceError};
@@ -10,6 +11,8 @@ use crate::object::pager::CLUSTER;
 use crate::object::{Backing, Leaf, Object};
 use crate::page_in::{PageIn, Sought};
 use crate::page_record::Home;
+use crate::page_word::{PageStep, Queue};
+use crate::pmap::Pmap;
 use crate::space::{Space, SpaceBody};
 use crate::tree::slot::{Content, Mapped, Marks, Slot, View};
 use core::mem::ManuallyDrop;
@@ -52,6 +55,48 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             }
         }
         Ok(())
+    }
+
+    /// Gives the contents of private memory of zeroes up: from now until a page is written to, it may become zeroes at any time. The page daemon
+    /// takes such pages without writing them. Private copies and pages of objects keep their contents; locked pages do
+    /// until they are unlocked. There may be holes in the range.
+    pub fn give_up(&self, space: &Space<'m, M>, range: PageRange) -> Result<(), SpaceError> {
+        let space = self.check_active(space)?;
+        let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
+        self.count(Event::GiveUp);
+        let mut batch = Batch::new(self, space);
+        lock.each(|slot, begin, _| {
+            let View::Mapped(mapped) = slot.load().view() else { return };
+            if slot.mapping().is_null() {
+                slot.set(View::Mapped(self.given_up(space, begin, mapped, &mut batch)));
+            }
+        });
+        // Nobody writes from here on, unless a fault says so in the slot.
+        batch.finish();
+        Ok(())
+    }
+
+    fn given_up(&self, space: &SpaceBody<'m, M>, page: u64, mapped: Mapped, batch: &mut Batch<'_, 'm, M, F>) -> Mapped {
+        match mapped.content {
+            Content::Page(held) => {
+                if mapped.entered {
+                    let rights = mapped.rights.without(Rights::WRITE);
+                    let before = self.pinned(|| space.pmap.protect(VirtualPage(page), rights));
+                    // Without an entry a TLB may still have a translation that is being taken away.
+                    if before.is_none_or(|before| before.rights.allows(Rights::WRITE)) {
+                        batch.changed(page);
+                    }
+                }
+                // It is the first that the page daemon takes.
+                let _ = self.word(held).step(PageStep::Move(Queue::Inactive));
+                Mapped { marks: mapped.marks.with(Marks::GIVEN_UP), ..mapped }
+            }
+            Content::Swapped(swapped) => {
+                self.release_swap(swapped);
+                mapped.emptied()
+            }
+            Content::Nothing | Content::Kept(_) => mapped,
+        }
     }
 
     /// What is missing at a page, whose slot is locked.

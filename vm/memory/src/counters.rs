@@ -58,6 +58,8 @@ events! {
     Scanned => "pages examined by the page daemon",
     /// Pages that the page daemon has taken away.
     Reclaimed => "pages freed by the page daemon",
+    /// Pages that the page daemon has taken without their contents being kept.
+    Dropped => "pages that were given up and taken",
     /// Faults that found a page that a pager was reading or writing.
     PageWait => "faults that waited for a page that was being transferred",
     /// Accesses that no mapping allows.
@@ -80,6 +82,8 @@ events! {
     Protect => "ranges whose rights were changed",
     /// Ranges whose contents were given up.
     DontNeed => "ranges whose contents were given up",
+    /// Ranges whose contents may be taken.
+    GiveUp => "ranges whose contents may be taken",
     /// Ranges of which it was said that they will be needed.
     WillNeed => "ranges that will be needed",
     /// Ranges locked in memory.

@@ -253,6 +253,9 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             return if is_told { Err(FaultError::Failed) } else { Ok(Step::Again) };
         }
         let is_write = access.allows(Rights::WRITE);
+        if is_write {
+            now.marks = now.marks.without(Marks::GIVEN_UP);
+        }
         if !now.shared || state.owners() == 1 {
             self.write_in_place(space, page, held, is_write, now)?;
         } else if is_write {
@@ -291,6 +294,9 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             } else {
                 rights = rights.without(Rights::WRITE);
             }
+        }
+        if now.marks.has(Marks::GIVEN_UP) {
+            rights = rights.without(Rights::WRITE);
         }
         self.enter(space, page, held, rights, now)?;
         if now.shared {

@@ -40,6 +40,9 @@ struct More {
     mapping: Option<Counted<Mapping>>,
 }
 
+/// An old mapping, as an address to compare with, and the one of the same pages at their new place.
+type Moved = (*mut Inner<Mapping>, Counted<Mapping>);
+
 /// Why a range does not move now.
 enum Stop {
     /// Another CPU has a page for some instructions, or has mapped something: unlock all, and begin again.
@@ -230,12 +233,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
 
     /// All that may fail: slots of the target that end where those of the source do, a mapping for each run of the source with one, and the
     /// private pages held, each the source's alone.
-    fn prepare(
-        &self,
-        space: &SpaceBody<'m, M>,
-        from: &RangeLock<'_>,
-        to: &RangeLock<'_>,
-    ) -> Result<Vec<(*mut Inner<Mapping>, Counted<Mapping>)>, Stop> {
+    fn prepare(&self, space: &SpaceBody<'m, M>, from: &RangeLock<'_>, to: &RangeLock<'_>) -> Result<Vec<Moved>, Stop> {
         let moved = |page: u64| page - from.range().begin() + to.range().begin();
         let mut mappings = Vec::new();
         let prepared = from
@@ -339,13 +337,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     }
 
     /// Moves what is prepared.
-    fn carry_out(
-        &self,
-        space: &SpaceBody<'m, M>,
-        from: &RangeLock<'_>,
-        to: &RangeLock<'_>,
-        mappings: &[(*mut Inner<Mapping>, Counted<Mapping>)],
-    ) {
+    fn carry_out(&self, space: &SpaceBody<'m, M>, from: &RangeLock<'_>, to: &RangeLock<'_>, mappings: &[Moved]) {
         self.clear(space, to, Left::Room);
         let mut current = mappings.iter().peekable();
         to.each(|slot, begin, _| {

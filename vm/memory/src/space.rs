@@ -9,12 +9,14 @@ use crate::error::{NoMemory, SpaceError};
 use crate::family::{Family, Member};
 use crate::machine::{Flush, FrameSource, Machine, SpaceId};
 use crate::memory::{Cpu, Memory};
-use crate::stack::STACK_LIMIT;
 use crate::tree::Tree;
 use alloc::boxed::Box;
 use core::mem::ManuallyDrop;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::AtomicU64;
+
+/// Up to how many pages a stack of a new space grows: 8 MiB.
+const STACK_LIMIT: u64 = 2048;
 
 /// What a space consists of. Fields: \[I] immutable; \[l] locked by the slots of the tree; \[p] each entry by its slot's lock, and its
 /// accessed and dirty bits by the hardware; \[a] written by each CPU for itself; \[f] by the family's lock.

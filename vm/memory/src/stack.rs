@@ -23,9 +23,6 @@ pub const STACK_GAP: u64 = 256;
 #[cfg(all(loom, test))]
 pub const STACK_GAP: u64 = 1;
 
-/// The limit of a new space, in pages: 8 MiB.
-pub(crate) const STACK_LIMIT: u64 = 2048;
-
 /// What is below a stack.
 enum Below {
     /// Room to grow.
@@ -57,7 +54,10 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     #[cold]
     pub(crate) fn grow_stack(&self, space: &SpaceBody<'m, M>, page: VirtualPage) -> Result<bool, NoMemory> {
         let VirtualPage(page) = page;
-        while page < SPACE_PAGES {
+        if page >= SPACE_PAGES {
+            return Ok(false);
+        }
+        loop {
             let Some(bottom) = self.bottom_above(space, page) else { return Ok(false) };
             if bottom <= page {
                 // Another CPU has mapped it.
@@ -69,7 +69,6 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 Below::Changed => relax(),
             }
         }
-        Ok(false)
     }
 
     /// The lowest page of the stack above a page, if it may grow so far.

@@ -69,12 +69,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     }
 
     /// Takes a clean page, which is held and translated nowhere, away from its owners. `slot`: of the swap area, which has its contents.
-    ///
-    /// One that is wired stays: it was wired after it was held, and before its translations were taken.
     pub(crate) fn detach(&self, hold: &Hold, slot: Option<u32>) {
-        if self.word(hold.page).state().wired() > 0 {
-            return;
-        }
         match &hold.home {
             HeldHome::Object(object) => self.detach_from_object(object.get(), hold, slot),
             HeldHome::Family(_) => {
@@ -85,7 +80,11 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
     }
 
+    /// One that is wired stays: it was wired after it was held for a cluster, and before its translations were taken.
     fn detach_from_object(&self, object: &Object, hold: &Hold, slot: Option<u32>) {
+        if self.word(hold.page).state().wired() > 0 {
+            return;
+        }
         let left = slot.map_or(Leaf::Nothing, Leaf::Swapped);
         if object.replace(hold.place, Leaf::Page(hold.page), left) != Ok(Ok(())) {
             return;

@@ -5,7 +5,7 @@
 //! itself, and gives the wire up before it gives the page up.
 //!
 //! Who takes a page away, and had it busy before it was wired, finds the wire: a page is wired in a slot that says it is there, so
-//! whoever takes it away has not yet taken the slot's translation, and looks for wires after it has taken all (see `detach`).
+//! whoever takes it away has not yet taken the slot's translation, and looks for wires after it has taken all (see `consider_held` and `detach_from_object`).
 
 use crate::address::{PageRange, Rights, VirtualPage};
 use crate::change::check_mapped;

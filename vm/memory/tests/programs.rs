@@ -77,6 +77,7 @@ enum Kind {
     Lock,
     Unlock,
     WillNeed,
+    GiveUp,
 }
 
 impl Kind {
@@ -104,13 +105,14 @@ impl Kind {
                 | Lock
                 | Unlock
                 | WillNeed
+                | GiveUp
         )
     }
 }
 
 fn operation(random: &mut SmallRng) -> Operation {
     use Kind::*;
-    let kind = match random.random_range(0..118) {
+    let kind = match random.random_range(0..120) {
         0..62 => Access,
         62..70 => Map,
         70..73 => MapObject,
@@ -136,6 +138,7 @@ fn operation(random: &mut SmallRng) -> Operation {
         111 | 112 => Lock,
         113..115 => Unlock,
         115 | 116 => WillNeed,
+        117 | 118 => GiveUp,
         _ => Sweep,
     };
     // Around the borders of leaves, of the nodes above them, and of page tables; in an empty part of the space too.
@@ -257,7 +260,7 @@ impl<'r, 'm, 'f> Run<'r, 'm, 'f> {
                         assert!(handle.sweep(&mut self.hand, 20).reclaimed >= 20, "all pages can go");
                         found = access(handle, self.memory, &pair.ours, page, byte, write);
                     }
-                    let expected = pair.model.access(&mut self.contents, page, byte, write);
+                    let expected = pair.model.access(&mut self.contents, page, byte, write, found.unwrap_or(0));
                     assert_eq!(found, expected, "page {page:#x} byte {byte} of space {which}");
                 }
             }
@@ -322,7 +325,7 @@ impl<'r, 'm, 'f> Run<'r, 'm, 'f> {
                     assert!(handle.sweep(&mut self.hand, 20).reclaimed >= 20, "all pages can go");
                     found = access(handle, self.memory, &pair.ours, page, 0, None);
                 }
-                let expected = pair.model.access(&mut self.contents, page, 0, None);
+                let expected = pair.model.access(&mut self.contents, page, 0, None, found.unwrap_or(0));
                 assert_eq!(found, expected, "page {page:#x} below a stack");
             }
             Kind::Resize => {
@@ -364,6 +367,10 @@ impl<'r, 'm, 'f> Run<'r, 'm, 'f> {
             }
             Kind::Unlock => handle.unlock_pages(&pair.ours, range).unwrap(),
             Kind::WillNeed => handle.will_need(&pair.ours, range).unwrap(),
+            Kind::GiveUp => {
+                handle.give_up(&pair.ours, range).unwrap();
+                pair.model.give_up(model_range);
+            }
             Kind::Fork if spaces < MOST_SPACES => {
                 let ours = handle.fork(&pair.ours).unwrap();
                 let model = pair.model.clone();
@@ -471,7 +478,7 @@ impl<'r, 'm, 'f> Run<'r, 'm, 'f> {
                         assert!(handle.sweep(&mut self.hand, 20).reclaimed >= 20, "all pages can go");
                         found = access(handle, self.memory, &pair.ours, page, byte, None);
                     }
-                    let expected = pair.model.access(&mut self.contents, page, byte, None);
+                    let expected = pair.model.access(&mut self.contents, page, byte, None, found.unwrap_or(0));
                     assert_eq!(found, expected, "page {page:#x} byte {byte} at the end");
                 }
             }

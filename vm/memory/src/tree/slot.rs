@@ -49,6 +49,9 @@ impl Marks {
     pub(crate) const LOCKED: Self = Self(1 << 2);
     /// The slot has its private page wired.
     pub(crate) const WIRED: Self = Self(1 << 3);
+    /// The contents of the private page may be taken without being kept: it was given up, and not written since. No translation of it allows
+    /// writing.
+    pub(crate) const GIVEN_UP: Self = Self(1 << 4);
 
     /// Whether all of `other` is in it.
     #[inline]
@@ -115,7 +118,7 @@ impl Mapped {
 
     /// The same without contents and translation.
     pub(crate) fn emptied(self) -> Self {
-        let marks = self.marks.without(Marks::WIRED);
+        let marks = self.marks.without(Marks::WIRED.with(Marks::GIVEN_UP));
         Self { entered: false, shared: false, marks, content: Content::Nothing, ..self }
     }
 }

@@ -15,7 +15,8 @@ pub type Contents = Option<Rc<[u8; BYTES]>>;
 /// What a page is mapped to.
 #[derive(Debug, Clone)]
 enum Kind {
-    Private(Contents),
+    /// What the contents may be: several, if they were given up and nobody has looked since.
+    Private(Vec<Contents>),
     Object {
         object: usize,
         index: u64,
@@ -33,19 +34,24 @@ struct Page {
     rights: Rights,
     is_guard: bool,
     is_stack: bool,
+    /// The contents may become zeroes at any time.
+    is_given_up: bool,
     kind: Kind,
 }
 
 impl Page {
     fn of(rights: Rights, kind: Kind) -> Self {
-        Self { rights, is_guard: false, is_stack: false, kind }
+        Self { rights, is_guard: false, is_stack: false, is_given_up: false, kind }
     }
 
     /// Gives private contents up.
     fn empty(&mut self) {
-        if let Kind::Private(contents) | Kind::Copied { copy: contents, .. } = &mut self.kind {
-            *contents = None;
+        match &mut self.kind {
+            Kind::Private(contents) => *contents = vec![None],
+            Kind::Copied { copy, .. } => *copy = None,
+            Kind::Object { .. } => {}
         }
+        self.is_given_up = false;
     }
 }
 
@@ -103,7 +109,7 @@ impl Space {
     }
 
     pub fn map(&mut self, range: Range<u64>, rights: Rights) {
-        self.pages.extend(range.map(|page| (page, Page::of(rights, Kind::Private(None)))));
+        self.pages.extend(range.map(|page| (page, Page::of(rights, Kind::Private(vec![None])))));
     }
 
     pub fn map_object(&mut self, range: Range<u64>, rights: Rights, object: usize, first: u64) {
@@ -149,6 +155,15 @@ impl Space {
         self.pages.range_mut(range).for_each(|(_, page)| page.is_guard = false);
     }
 
+    pub fn give_up(&mut self, range: Range<u64>) {
+        for (_, page) in self.pages.range_mut(range) {
+            if let Kind::Private(contents) = &mut page.kind {
+                contents.push(None);
+                page.is_given_up = true;
+            }
+        }
+    }
+
     /// What is locked changes no byte; only what cannot be brought is told.
     pub fn lock(&mut self, range: Range<u64>, objects: &Objects) -> Result<(), SpaceError> {
         self.check_mapped(&range)?;
@@ -162,7 +177,7 @@ impl Space {
     }
 
     pub fn map_stack(&mut self, range: Range<u64>, rights: Rights) {
-        let stack = Page { is_stack: true, ..Page::of(rights, Kind::Private(None)) };
+        let stack = Page { is_stack: true, ..Page::of(rights, Kind::Private(vec![None])) };
         self.pages.extend(range.map(|page| (page, stack.clone())));
     }
 
@@ -237,13 +252,14 @@ impl Space {
         Ok(())
     }
 
-    /// The byte before the access.
+    /// The byte before the access. `seen`: what was found, which is right if it is one of those that may be there.
     pub fn access(
         &mut self,
         objects: &mut Objects,
         page: u64,
         byte: usize,
         write: Option<u8>,
+        seen: u8,
     ) -> Result<u8, FaultError> {
         let access = if write.is_some() { Rights::WRITE } else { Rights::READ };
         if !self.pages.contains_key(&page) {
@@ -256,9 +272,27 @@ impl Space {
         if !page.rights.allows(access) {
             return Err(FaultError::NotAllowed);
         }
+        if let Kind::Private(contents) = &mut page.kind {
+            let byte_of = |contents: &Contents| contents.as_ref().map_or(0, |bytes| bytes[byte]);
+            if contents.iter().any(|contents| byte_of(contents) == seen) {
+                contents.retain(|contents| byte_of(contents) == seen);
+            }
+            let before = byte_of(&contents[0]);
+            if let Some(value) = write {
+                page.is_given_up = false;
+                for contents in contents {
+                    let mut changed = contents.as_deref().copied().unwrap_or([0; BYTES]);
+                    changed[byte] = value;
+                    *contents = Some(Rc::new(changed));
+                }
+            } else if page.is_given_up && !contents.contains(&None) {
+                contents.push(None);
+            }
+            return Ok(before);
+        }
         let of_object = |object: usize, index| objects.page(object, index).ok_or(FaultError::BeyondObject);
         let contents = match &page.kind {
-            Kind::Private(contents) => contents.as_deref().copied().unwrap_or([0; BYTES]),
+            Kind::Private(_) => unreachable!("above"),
             Kind::Copied { copy: Some(copy), .. } => **copy,
             Kind::Object { object, index } | Kind::Copied { object, index, copy: None } => of_object(*object, *index)?,
         };
@@ -267,7 +301,8 @@ impl Space {
             let mut changed = contents;
             changed[byte] = value;
             match &mut page.kind {
-                Kind::Private(contents) | Kind::Copied { copy: contents, .. } => *contents = Some(Rc::new(changed)),
+                Kind::Copied { copy, .. } => *copy = Some(Rc::new(changed)),
+                Kind::Private(_) => unreachable!("above"),
                 Kind::Object { object, index } => drop(objects.written.insert((*object, *index), Rc::new(changed))),
             }
         }

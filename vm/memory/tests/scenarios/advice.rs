@@ -40,3 +40,32 @@ fn what_will_be_needed_is_read_in_clusters_and_faults_read_ahead() {
         cpu.drop_object(object);
     });
 }
+
+#[test]
+fn what_is_given_up_is_taken_unwritten_unless_it_is_written_to() {
+    on_swapping_machine(2, 128, 16, |cpus| {
+        let memory = cpus[0].memory();
+        let space = cpus[0].new_space().unwrap();
+        cpus.iter().for_each(|cpu| cpu.activate(&space).unwrap());
+        let at = |cpu: usize, page, write| access(&cpus[cpu], memory, &space, page, 0, write);
+        cpus[0].map(&space, pages(0, 40), BOTH).unwrap();
+        (0..40).for_each(|page| assert_eq!(at(0, page, Some(9)), Ok(0)));
+        assert_eq!(at(1, 7, Some(8)), Ok(9));
+        cpus[0].give_up(&space, pages(0, 20)).unwrap();
+        assert_eq!((at(0, 3, None), at(0, 5, Some(1)), at(1, 7, Some(2))), (Ok(9), Ok(9), Ok(8)), "nothing is short");
+        let mut hand = Hand::new(0..cpus[0].frames().index_count());
+        assert_eq!(cpus[0].sweep(&mut hand, 40).reclaimed, 40);
+        assert_eq!((counted(&cpus[0], Event::Dropped), memory.swapped()), (18, 22));
+        assert_eq!((at(0, 3, None), at(0, 5, None), at(1, 7, None), at(0, 30, None)), (Ok(0), Ok(1), Ok(2), Ok(9)));
+        // In the swap area it goes at once; what a child has too stays.
+        cpus[0].give_up(&space, pages(20, 5)).unwrap();
+        assert_eq!((at(0, 20, None), at(0, 25, None)), (Ok(0), Ok(9)));
+        cpus[0].give_up(&space, pages(25, 5)).unwrap();
+        let child = cpus[0].fork(&space).unwrap();
+        let used = 128 - cpus[0].frames().free();
+        let dropped = counted(&cpus[0], Event::Dropped);
+        assert_eq!((cpus[0].sweep(&mut hand, used).reclaimed, counted(&cpus[0], Event::Dropped)), (used, dropped));
+        cpus.iter().for_each(|cpu| cpu.deactivate(&space));
+        assert!(cpus[0].exit(space).is_ok() && cpus[0].exit(child).is_ok());
+    });
+}

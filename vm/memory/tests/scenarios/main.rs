@@ -6,6 +6,7 @@ mod host;
 mod store;
 
 mod advice;
+mod at_once;
 mod guards;
 mod locks;
 mod moves;
