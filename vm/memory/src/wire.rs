@@ -22,7 +22,7 @@ use core::mem::ManuallyDrop;
 
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// Locks a range in memory: what is not there is made or read, and the page daemon takes none of it until it is unlocked, unmapped, or
-    /// its object is truncated. Private pages are copied now if a write would copy them. Guards, and what has no rights, are passed over.
+    /// its object is truncated. A write to what is shared still copies it, and the copy is locked. Guards, and what has no rights, are passed over.
     /// Children do not have their parents' locks.
     ///
     /// If it fails with [`SpaceError::NotMapped`], nothing is changed. After other errors the range is locked as far as it is there; what is
@@ -53,7 +53,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 _ => continue,
             };
             let first = |access| rights.allows(access).then_some(access);
-            let access = first(Rights::WRITE).or_else(|| first(Rights::READ)).unwrap_or(rights);
+            let access = first(Rights::READ).or_else(|| first(Rights::WRITE)).unwrap_or(rights);
             if access == Rights::NONE {
                 continue;
             }
