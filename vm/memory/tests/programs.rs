@@ -255,6 +255,8 @@ impl<'r, 'm, 'f> Run<'r, 'm, 'f> {
                     if found == Err(FaultError::NoMemory) {
                         assert!(handle.frames().free() <= STRANDED, "a lack of memory while frames are free");
                         if number % 3 == 0 {
+                            // A stack has grown by now.
+                            pair.model.grow(page);
                             break;
                         }
                         assert!(handle.sweep(&mut self.hand, 20).reclaimed >= 20, "all pages can go");

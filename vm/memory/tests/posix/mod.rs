@@ -186,7 +186,7 @@ impl Space {
     }
 
     /// Maps what is between a page and the stack above it.
-    fn grow(&mut self, page: u64) {
+    pub fn grow(&mut self, page: u64) {
         let Some((bottom, lowest)) = self.pages.range(page..).next().map(|(at, page)| (*at, page.clone())) else {
             return;
         };
