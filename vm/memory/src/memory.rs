@@ -3,6 +3,7 @@
 use crate::allocation::try_slice;
 use crate::counters::{Counters, CpuCounts, Event};
 use crate::error::NoMemory;
+use crate::hints::Hints;
 use crate::machine::{FrameSource, Machine};
 use crate::object::pager::Pager;
 use crate::page_record::{Home, PageRecord};
@@ -22,6 +23,8 @@ struct CpuPart {
     counts: CpuCounts,
     /// \[c] How many spaces it has made. Relaxed: nobody else's.
     spaces: AtomicU64,
+    /// \[c]
+    hints: Hints,
 }
 
 /// The memory of a machine. Fields: \[I] immutable; \[a] see [`PageWord`]; \[c] see `CpuPart`.
@@ -46,7 +49,11 @@ impl<M: Machine> Memory<M> {
             machine,
             pages: try_slice(frames as usize, PageRecord::new)?,
             swap: None,
-            cpus: try_slice(cpus, || CpuPart { counts: CpuCounts::new(), spaces: AtomicU64::new(0) })?,
+            cpus: try_slice(cpus, || CpuPart {
+                counts: CpuCounts::new(),
+                spaces: AtomicU64::new(0),
+                hints: Hints::new(),
+            })?,
         })
     }
 
@@ -139,6 +146,10 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// Keeps this CPU from answering shoot-downs.
     pub(crate) fn pin(&self) -> M::Pinned<'_> {
         self.memory.machine.pin(self.number)
+    }
+
+    pub(crate) fn hints(&self) -> &'m Hints {
+        &self.part.hints
     }
 
     /// A number that no other space has had.

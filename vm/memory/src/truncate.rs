@@ -47,6 +47,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                         if is_its && hold.place == index {
                             self.take_translations(&hold, &mut shots);
                             self.fire(&mut shots);
+                            self.take_wires(&hold);
                             self.detach(&hold, None);
                         }
                         self.drop_hold(hold);

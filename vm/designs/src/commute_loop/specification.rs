@@ -116,9 +116,9 @@ impl State {
             Unmap { pages, .. } => space.memory.unmap(range(pages)),
             Protect { pages, rights, .. } => return space.memory.protect(range(pages), rights).into(),
             DontNeed { pages, .. } => space.memory.dont_need(range(pages)),
-            Read { page, .. } => return space.memory.access(&mut self.contents, page, BYTE, None).into(),
+            Read { page, .. } => return space.memory.access(&mut self.contents, page, BYTE, None, 0).into(),
             Write { page, value, .. } => {
-                return space.memory.access(&mut self.contents, page, BYTE, Some(value)).into();
+                return space.memory.access(&mut self.contents, page, BYTE, Some(value), 0).into();
             }
             Fork { child, .. } => {
                 let memory = space.memory.clone();
