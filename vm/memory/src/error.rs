@@ -35,7 +35,7 @@ pub enum SpaceError {
     Active,
     /// The object or space belongs to another memory.
     OtherMemory,
-    /// Frames of a device cannot be mapped privately.
+    /// Frames of a device cannot be mapped privately, nor cut off.
     Device,
     /// A pager is reading or writing the contents of a page. When [`Machine::wake`](crate::Machine::wake) is called for this frame's
     /// index, the call may be made again, and goes on.
@@ -63,7 +63,7 @@ impl Display for SpaceError {
             Self::NotActive => "the space is not active on this CPU",
             Self::Active => "the space is still active on a CPU",
             Self::OtherMemory => "the object or space belongs to another memory",
-            Self::Device => "frames of a device cannot be mapped privately",
+            Self::Device => "frames of a device cannot be mapped privately, nor cut off",
             Self::Wait(_) => "the contents of a page are being transferred",
             Self::NotRead => "the contents of a page could not be read",
             Self::Failed => "the contents of a page could not be written",

@@ -8,7 +8,7 @@
 //! - `Batch`: what was taken away waits until all CPUs have forgotten it; `RangeLock`: the lock of a range;
 //! - `sweep`, `write_back`, `truncate`: pages are taken away from all that have them (`reverse`), and go to a [`Pager`];
 //! - [`Space`]: the `Tree` of `Slot`s, which is also the lock of each range; the page tables ([`Pmap`]); `ActiveCpus`; its `Family`;
-//! - `Object`: memory that is shared, its pages found without a lock; `PageRecord`: a page's state ([`PageWord`]), and whose page it is.
+//! - `Object`: memory that is shared, its pages found without a lock; `PageRecord`: a page's state ([`PageState`]), and whose page it is.
 //!
 //! An embedder implements [`Machine`] and [`Pmap`]; frames come from `faultline-frames` or another [`FrameSource`]. [`hosted`] is a
 //! machine of threads, for tests and study. docs/MEMORY.md says how it works, and what is not built yet.
@@ -100,7 +100,7 @@ pub use machine::{Flush, FrameSource, Machine, SpaceId};
 pub use memory::{Cpu, Memory};
 pub use memory_object::MemoryObject;
 pub use object::pager::{CLUSTER, Pager, Started, Transfer};
-pub use page_word::{PageState, PageStep, PageWord, Queue};
+pub use page_word::{PageState, Queue};
 pub use pmap::{Pmap, Translation};
 pub use reclaim::{Hand, Swept};
 pub use space::Space;

@@ -7,7 +7,7 @@ use crate::hints::Hints;
 use crate::machine::{FrameSource, Machine};
 use crate::object::pager::Pager;
 use crate::page_record::{Home, PageRecord};
-use crate::page_word::{PageStep, PageWord};
+use crate::page_word::{PageState, PageStep, PageWord};
 use crate::swap::SwapArea;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -27,7 +27,7 @@ struct CpuPart {
     hints: Hints,
 }
 
-/// The memory of a machine. Fields: \[I] immutable; \[a] see [`PageWord`]; \[c] see `CpuPart`.
+/// The memory of a machine. Fields: \[I] immutable; \[a] see `PageWord`; \[c] see `CpuPart`.
 #[derive(Debug)]
 pub struct Memory<M> {
     /// \[I]
@@ -97,9 +97,14 @@ impl<M: Machine> Memory<M> {
         self.cpus.get(number.0 as usize).map(|cpu| cpu.counts.read())
     }
 
-    /// The state of a frame.
-    pub fn page_word(&self, index: u32) -> Option<&PageWord> {
-        self.pages.get(index as usize).map(|record| &record.word)
+    /// The state of a frame's page.
+    pub fn page_state(&self, index: u32) -> Option<PageState> {
+        self.pages.get(index as usize).map(|record| record.word.state())
+    }
+
+    /// What tells this memory from others.
+    pub(crate) fn identity(&self) -> usize {
+        self.pages.as_ptr().addr()
     }
 }
 

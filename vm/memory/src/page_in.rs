@@ -217,7 +217,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             count += 1;
             next = if count < most.min(CLUSTER) { self.page_behind(space, &page_in, count as u32) } else { None };
         }
-        let transfer = |swap| Transfer { pages: Pages::Read(pages, count), swap };
+        let transfer = |swap| Transfer { pages: Pages::Read(pages, count), swap, memory: self.memory.identity() };
         let frames = &frames[..count];
         let started = match (&page_in.from, &page_in.place, self.swap()) {
             (From::Swap(slot), _, Some(area)) => area.pager.read((*slot).into(), frames, transfer(Some(*slot))),

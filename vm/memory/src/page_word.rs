@@ -194,7 +194,7 @@ impl PageState {
 /// Orderings. A step that changes the word is an acquire and a release: what the CPU did with the page's contents before
 /// is seen by whoever sees the new state, and the CPU sees what led to the state that it found. This is how contents are
 /// handed over: from who fills a page to who finds it valid, and from an owner that gives it up to the last one, who
-/// may then write it in place ([`is_sole`](Self::is_sole)).
+/// may then write it in place.
 #[derive(Debug)]
 pub struct PageWord(AtomicU64);
 
@@ -234,15 +234,6 @@ impl PageWord {
                 Err(found) => old = PageState(found),
             }
         }
-    }
-
-    /// For an owner: whether it is the only one. It stays so until this owner shares the page, and then the page may be
-    /// written in place.
-    #[inline]
-    pub fn is_sole(&self) -> bool {
-        // Acquire, within `state`: pairs with the steps by which the other owners gave the page up; they have read all that
-        // they wanted to copy.
-        self.state().owners() == 1
     }
 
     /// For the holder of a busy page: lets it go, by `Filled`, `Failed` or `Unbusy`. True if a transfer was its last owner, so that the

@@ -10,8 +10,13 @@ use crate::page_record::Home;
 use crate::page_word::{PageStep, Queue};
 
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
-    /// Ends a transfer, of which the first `pages` pages were transferred and the others failed. On any CPU.
+    /// Ends a transfer, of which the first `pages` pages were transferred and the others failed. On any CPU of its memory. That of another
+    /// memory is dropped, and never ends.
     pub fn finish(&self, transfer: Transfer, pages: usize) {
+        if transfer.memory != self.memory.identity() {
+            debug_assert!(false, "a transfer of another memory");
+            return;
+        }
         match transfer.pages {
             Pages::Read(read, count) => {
                 for (number, page) in read.into_iter().take(count).enumerate() {

@@ -8,8 +8,8 @@ use crate::error::SpaceError;
 use crate::machine::{FrameSource, Machine};
 use crate::memory::Cpu;
 use crate::memory_object::MemoryObject;
-use crate::object::Leaf;
 use crate::object::pager::HeldHome;
+use crate::object::{Backing, Leaf};
 use crate::primitive::relax;
 use crate::reverse::Shots;
 
@@ -23,6 +23,9 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             return Err(SpaceError::OtherMemory);
         }
         let (home, object) = (object.object.as_ptr(), object.object.get());
+        if matches!(object.backing(), Backing::Device(_)) {
+            return Err(SpaceError::Device);
+        }
         if pages > object.most_pages() {
             return Err(SpaceError::BeyondObject);
         }

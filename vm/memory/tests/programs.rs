@@ -358,7 +358,7 @@ impl<'r, 'm, 'f> Run<'r, 'm, 'f> {
                 }
             }
             Kind::Lock => {
-                let is_wired = |index: &u32| memory.page_word(*index).unwrap().state().wired() > 0;
+                let is_wired = |index: &u32| memory.page_state(*index).unwrap().wired() > 0;
                 let length = pages.min(8);
                 if (0..handle.frames().index_count()).filter(is_wired).count() > 24 {
                     return;

@@ -73,4 +73,6 @@ pub struct Transfer {
     pub(crate) pages: Pages,
     /// The first slot of the swap area, if that is where they go.
     pub(crate) swap: Option<u32>,
+    /// Of which memory they are.
+    pub(crate) memory: usize,
 }

@@ -14,7 +14,7 @@ fn sweep_all(cpu: &HostCpu<'_, '_>) {
 
 /// How often frames are wired, all together.
 fn wires(cpu: &HostCpu<'_, '_>) -> u64 {
-    (0..cpu.frames().index_count()).map(|index| u64::from(cpu.memory().page_word(index).unwrap().state().wired())).sum()
+    (0..cpu.frames().index_count()).map(|index| u64::from(cpu.memory().page_state(index).unwrap().wired())).sum()
 }
 
 #[test]
