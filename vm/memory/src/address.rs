@@ -74,6 +74,11 @@ impl PageRange {
         Self { first, end: if self.end > other.end { self.end } else { other.end } }
     }
 
+    /// Whether they have a page in common.
+    pub(crate) const fn meets(self, other: Self) -> bool {
+        self.first < other.end && other.first < self.end
+    }
+
     /// The range of one page.
     pub(crate) const fn of(page: VirtualPage) -> Self {
         Self { first: page.0, end: page.0 + 1 }
@@ -138,6 +143,8 @@ mod tests {
         assert_eq!((range.first(), range.pages(), range.end()), (VirtualPage(5), 3, 8));
         assert_eq!((range.before(5), range.before(6).map(PageRange::pages)), (None, Some(1)));
         assert!(PageRange::new(VirtualPage(SPACE_PAGES - 1), 1).is_ok());
+        let meets = |first| range.meets(PageRange::new(VirtualPage(first), 2).unwrap());
+        assert_eq!([3, 4, 7, 8].map(meets), [false, true, true, false]);
         for (first, pages) in [(5, 0), (SPACE_PAGES, 1), (SPACE_PAGES - 1, 2), (u64::MAX, 2)] {
             assert_eq!(PageRange::new(VirtualPage(first), pages), Err(SpaceError::BadRange));
         }

@@ -7,7 +7,7 @@ use crate::address::{PageRange, Rights};
 use crate::batch::Batch;
 use crate::counted::{Counted, Inner};
 use crate::counters::Event;
-use crate::error::{NoMemory, SpaceError};
+use crate::error::SpaceError;
 use crate::machine::{FrameSource, Machine};
 use crate::memory::Cpu;
 use crate::memory_object::MemoryObject;
@@ -17,23 +17,45 @@ use crate::page_word::PageStep;
 use crate::pmap::{Pmap, Translation};
 use crate::range_lock::RangeLock;
 use crate::space::{Space, SpaceBody};
-use crate::tree::slot::{Content, Mapped, Slot, View};
+use crate::tree::slot::{Content, Mapped, Marks, Slot, View};
 use core::ptr;
 
 /// What is left of a range whose contents are taken away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Left {
+pub(crate) enum Left {
     /// Nothing.
     Hole,
+    /// Nothing, and the tree's nodes stay: something else comes there.
+    Room,
     /// What it is mapped to.
     Mapping,
+    /// That, as a guard.
+    Guard,
+}
+
+/// Whether an object has so many pages from `first` on, or had, or may have again.
+pub(crate) fn check_length(object: &Object, first: u64, pages: u64) -> Result<(), SpaceError> {
+    match first.checked_add(pages) {
+        Some(end) if end <= object.most_pages() => Ok(()),
+        _ => Err(SpaceError::BeyondObject),
+    }
+}
+
+/// Whether there is no hole in a locked range.
+pub(crate) fn check_mapped(lock: &RangeLock<'_>) -> Result<(), SpaceError> {
+    lock.visit(|slot, _, _| match slot.load().view() {
+        View::Mapped(_) => Ok(()),
+        _ => Err(SpaceError::NotMapped),
+    })
 }
 
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// Maps private memory of zeroes. What was mapped there is unmapped in the same step.
     pub fn map(&self, space: &Space<'m, M>, range: PageRange, rights: Rights) -> Result<(), SpaceError> {
         let space = self.check_active(space)?;
-        self.map_as(space, range, Mapped::untouched(rights), None)
+        let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
+        self.fill(space, &lock, Mapped::untouched(rights), None);
+        Ok(())
     }
 
     /// Maps an object from its page `first` on: all that is written there is the object's. What was mapped there is unmapped in the
@@ -47,7 +69,9 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         first: u64,
     ) -> Result<(), SpaceError> {
         let space = self.check_active(space)?;
-        self.map_pages(space, range, Mapped::untouched(rights), object, first)
+        self.check_object(object, first, range.pages())?;
+        let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
+        self.fill_with(space, &lock, Mapped::untouched(rights), &object.object, first)
     }
 
     /// Maps an object from its page `first` on, and keeps what is written there private: the first write to a page copies it. What
@@ -61,47 +85,57 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         first: u64,
     ) -> Result<(), SpaceError> {
         let space = self.check_active(space)?;
-        if matches!(object.object.get().backing(), Backing::Device(_)) {
-            return Err(SpaceError::Device);
-        }
-        self.map_pages(space, range, Mapped { copies: true, ..Mapped::untouched(rights) }, object, first)
+        self.check_private(object, first, range.pages())?;
+        let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
+        self.fill_with(space, &lock, Mapped { copies: true, ..Mapped::untouched(rights) }, &object.object, first)
     }
 
-    fn map_pages(
-        &self,
-        space: &SpaceBody<'m, M>,
-        range: PageRange,
-        mapped: Mapped,
-        object: &MemoryObject<'m, M>,
-        first: u64,
-    ) -> Result<(), SpaceError> {
+    /// Whether pages of an object may be mapped.
+    pub(crate) fn check_object(&self, object: &MemoryObject<'m, M>, first: u64, pages: u64) -> Result<(), SpaceError> {
         if !ptr::eq(object.memory, self.memory) {
             return Err(SpaceError::OtherMemory);
         }
-        if first.checked_add(range.pages()).is_none_or(|end| end > object.object.get().most_pages()) {
-            return Err(SpaceError::BeyondObject);
-        }
-        let mapping = self.new_mapping(space, &object.object, range, first).map_err(|error| self.no_memory(error))?;
-        let result = self.map_as(space, range, mapped, Some(&mapping));
-        // The last owner only if nothing was mapped.
-        self.release_mapping(mapping, 1);
-        result
+        check_length(object.object.get(), first, pages)
     }
 
-    /// A mapping that its object finds: before a slot says that it is mapped, so that whoever looks for its translations finds it.
-    fn new_mapping(
+    /// Whether pages of an object may be mapped privately.
+    pub(crate) fn check_private(&self, object: &MemoryObject<'m, M>, first: u64, pages: u64) -> Result<(), SpaceError> {
+        match object.object.get().backing() {
+            Backing::Device(_) => Err(SpaceError::Device),
+            _ => self.check_object(object, first, pages),
+        }
+    }
+
+    /// Maps a locked range to an object from its page `first` on.
+    pub(crate) fn fill_with(
         &self,
         space: &SpaceBody<'m, M>,
+        lock: &RangeLock<'_>,
+        mapped: Mapped,
         object: &Counted<Object>,
-        range: PageRange,
         first: u64,
-    ) -> Result<Counted<Mapping>, NoMemory> {
+    ) -> Result<(), SpaceError> {
+        let mapping = self.new_mapping(space, lock.range(), object, first)?;
+        self.fill(space, lock, mapped, Some(mapping));
+        Ok(())
+    }
+
+    /// A mapping of a range to an object from its page `first` on.
+    pub(crate) fn new_mapping(
+        &self,
+        space: &SpaceBody<'m, M>,
+        range: PageRange,
+        object: &Counted<Object>,
+        first: u64,
+    ) -> Result<Counted<Mapping>, SpaceError> {
         let mappings = object.get().mappings();
         let list = mappings.list_of(self.number);
         let mapping = Counted::try_with(|| {
             let family = space.family.another();
             Mapping::new(object.alias(), list, family, range.begin(), first, range.pages())
-        })?;
+        });
+        let mapping = mapping.map_err(|error| self.no_memory(error))?;
+        // Before a slot says that it is mapped, so that whoever looks for its translations finds it.
         // SAFETY: its last owner removes it.
         if unsafe { mappings.add(mapping.as_ptr(), list) } {
             // The caller's handle keeps the object until then.
@@ -110,21 +144,23 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Ok(mapping)
     }
 
-    fn map_as(
+    /// Maps a locked range, to an object if there is a mapping.
+    pub(crate) fn fill(
         &self,
         space: &SpaceBody<'m, M>,
-        range: PageRange,
+        lock: &RangeLock<'_>,
         mapped: Mapped,
-        mapping: Option<&Counted<Mapping>>,
-    ) -> Result<(), SpaceError> {
-        let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
+        mapping: Option<Counted<Mapping>>,
+    ) {
         self.count(Event::Map);
-        self.clear(space, &lock, Left::Hole);
+        self.clear(space, lock, Left::Hole);
         lock.each(|slot, _, _| {
-            slot.set_mapping(mapping.map_or(ptr::null_mut(), |mapping| mapping.share(1)));
+            slot.set_mapping(mapping.as_ref().map_or(ptr::null_mut(), |mapping| mapping.share(1)));
             slot.set(View::Mapped(mapped));
         });
-        Ok(())
+        if let Some(mapping) = mapping {
+            self.release_mapping(mapping, 1);
+        }
     }
 
     /// Unmaps a range, in which there may be holes.
@@ -132,6 +168,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         let space = self.check_active(space)?;
         let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
         self.count(Event::Unmap);
+        self.note_room(space, range);
         self.clear(space, &lock, Left::Hole);
         Ok(())
     }
@@ -150,10 +187,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     pub fn protect(&self, space: &Space<'m, M>, range: PageRange, rights: Rights) -> Result<(), SpaceError> {
         let space = self.check_active(space)?;
         let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
-        lock.visit(|slot, _, _| match slot.load().view() {
-            View::Mapped(_) => Ok(()),
-            _ => Err(SpaceError::NotMapped),
-        })?;
+        check_mapped(&lock)?;
         self.count(Event::Protect);
         let mut batch = Batch::new(self, space);
         lock.each(|slot, begin, _| {
@@ -176,19 +210,26 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     }
 
     /// Takes pages and translations of a locked range away.
-    fn clear(&self, space: &SpaceBody<'m, M>, lock: &RangeLock<'_>, left: Left) {
+    pub(crate) fn clear(&self, space: &SpaceBody<'m, M>, lock: &RangeLock<'_>, left: Left) {
         let mut batch = Batch::new(self, space);
         lock.each(|slot, begin, _| {
             let View::Mapped(mapped) = slot.load().view() else { return };
             self.clear_slot(space, slot, begin, mapped, &mut batch);
             match left {
-                Left::Hole => {
+                Left::Hole | Left::Room => {
                     // SAFETY: the slot was an owner, and no longer is.
                     unsafe { batch.release_mapping(slot.mapping()) };
                     slot.set_mapping(ptr::null_mut());
                     slot.set(View::Hole);
                 }
                 Left::Mapping => slot.set(View::Mapped(mapped.emptied())),
+                Left::Guard => {
+                    let emptied = mapped.emptied();
+                    slot.set(View::Mapped(Mapped {
+                        marks: emptied.marks.without(Marks::LOCKED).with(Marks::GUARD),
+                        ..emptied
+                    }));
+                }
             }
         });
         // Nodes are taken out only when CPUs must be asked anyway.
@@ -204,11 +245,12 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         space: &SpaceBody<'m, M>,
         slot: &Slot,
         begin: u64,
-        mapped: Mapped,
+        mut mapped: Mapped,
         batch: &mut Batch<'_, 'm, M, F>,
     ) {
+        self.unwire(&mut mapped);
         match mapped.content {
-            Content::Nothing => {}
+            Content::Nothing | Content::Kept(_) => {}
             Content::Page(page) => batch.release_page(page),
             Content::Swapped(slot) => self.release_swap(slot),
         }
@@ -227,7 +269,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
 
     /// Keeps what a translation of an object's page said about its use.
     pub(crate) fn note(&self, mapping: *mut Inner<Mapping>, mapped: Mapped, page: u64, removed: &Translation) {
-        if mapping.is_null() || mapped.content != Content::Nothing {
+        if mapping.is_null() || !matches!(mapped.content, Content::Nothing | Content::Kept(_)) {
             return;
         }
         // SAFETY: the slot that has the mapping is locked, and one of its owners; the reference does not end it.

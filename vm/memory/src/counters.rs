@@ -42,8 +42,12 @@ events! {
     MappedAround => "resident neighbours mapped by faults",
     /// Pages of objects made of zeroes.
     ObjectFill => "pages of objects created",
-    /// Reads that pagers were asked for.
+    /// Pages that pagers were asked to read.
     PageIn => "pages paged in",
+    /// Reads that pagers were asked for, of one or several pages.
+    ReadCluster => "reads from pagers",
+    /// Pages that were read with others before them.
+    ReadAhead => "pages read ahead",
     /// Reads that failed.
     FailedPageIn => "pages that could not be paged in",
     /// Pages that pagers have written.
@@ -56,6 +60,8 @@ events! {
     Scanned => "pages examined by the page daemon",
     /// Pages that the page daemon has taken away.
     Reclaimed => "pages freed by the page daemon",
+    /// Pages that the page daemon has taken without their contents being kept.
+    Dropped => "pages that were given up and taken",
     /// Faults that found a page that a pager was reading or writing.
     PageWait => "faults that waited for a page that was being transferred",
     /// Accesses that no mapping allows.
@@ -64,12 +70,32 @@ events! {
     NoMemory => "faults and changes that found no memory",
     /// Ranges mapped.
     Map => "ranges mapped",
+    /// Ranges mapped where this crate has chosen.
+    Chosen => "ranges mapped at chosen addresses",
+    /// Stacks that faults have made longer.
+    Grow => "stacks grown",
+    /// Ranges made longer or shorter in their places.
+    Resize => "ranges made longer or shorter",
+    /// Ranges moved.
+    Move => "ranges moved",
     /// Ranges unmapped.
     Unmap => "ranges unmapped",
     /// Ranges whose rights were changed.
     Protect => "ranges whose rights were changed",
     /// Ranges whose contents were given up.
     DontNeed => "ranges whose contents were given up",
+    /// Ranges whose contents may be taken.
+    GiveUp => "ranges whose contents may be taken",
+    /// Ranges of which it was said that they will be needed.
+    WillNeed => "ranges that will be needed",
+    /// Ranges locked in memory.
+    Lock => "ranges locked in memory",
+    /// Ranges unlocked.
+    Unlock => "ranges unlocked",
+    /// Pages wired: how often.
+    Wire => "pages wired down",
+    /// Ranges made guards.
+    Guard => "ranges made guards",
     /// Spaces forked.
     Fork => "address spaces forked",
     /// Spaces ended.

@@ -25,6 +25,8 @@ pub enum SpaceError {
     BadRange,
     /// A page of the range is not mapped.
     NotMapped,
+    /// There is no room for the range where it is wanted.
+    NoAddress,
     /// The range goes beyond the object's end.
     BeyondObject,
     /// The space is not active on the calling CPU.
@@ -33,11 +35,13 @@ pub enum SpaceError {
     Active,
     /// The object or space belongs to another memory.
     OtherMemory,
-    /// Frames of a device cannot be mapped privately.
+    /// Frames of a device cannot be mapped privately, nor cut off.
     Device,
     /// A pager is reading or writing the contents of a page. When [`Machine::wake`](crate::Machine::wake) is called for this frame's
     /// index, the call may be made again, and goes on.
     Wait(u32),
+    /// A pager could not read contents.
+    NotRead,
     /// A pager could not write contents. They are still in memory.
     Failed,
 }
@@ -54,12 +58,14 @@ impl Display for SpaceError {
             Self::NoMemory => "out of memory",
             Self::BadRange => "the range of pages is empty or ends beyond the last page",
             Self::NotMapped => "a page of the range is not mapped",
+            Self::NoAddress => "there is no room for the range",
             Self::BeyondObject => "the range goes beyond the end of the object",
             Self::NotActive => "the space is not active on this CPU",
             Self::Active => "the space is still active on a CPU",
             Self::OtherMemory => "the object or space belongs to another memory",
-            Self::Device => "frames of a device cannot be mapped privately",
+            Self::Device => "frames of a device cannot be mapped privately, nor cut off",
             Self::Wait(_) => "the contents of a page are being transferred",
+            Self::NotRead => "the contents of a page could not be read",
             Self::Failed => "the contents of a page could not be written",
         })
     }
@@ -75,6 +81,8 @@ pub enum FaultError {
     NotMapped,
     /// The mapping does not allow the access: `SIGSEGV` with `SEGV_ACCERR`.
     NotAllowed,
+    /// The page is a guard: `SIGSEGV`. See [`Cpu::guard`](crate::Cpu::guard).
+    Guarded,
     /// There is no frame, or no memory for a table. The access may be tried again when there is.
     NoMemory,
     /// The space is not active on the calling CPU.
@@ -99,6 +107,7 @@ impl Display for FaultError {
         f.write_str(match self {
             Self::NotMapped => "nothing is mapped at this page",
             Self::NotAllowed => "the mapping does not allow this access",
+            Self::Guarded => "the page is a guard",
             Self::NoMemory => "out of memory",
             Self::NotActive => "the space is not active on this CPU",
             Self::BeyondObject => "the page lies beyond the end of its object",

@@ -18,7 +18,7 @@ use crate::page_word::PageStep;
 use crate::pmap::Pmap;
 use crate::primitive::relax;
 use crate::space::{Space, SpaceBody};
-use crate::tree::slot::{Content, Mapped, Slot, View};
+use crate::tree::slot::{Content, Mapped, Marks, Slot, View};
 use crate::tree::{LockStep, Tree};
 use core::ptr;
 use faultline_numbers::FrameNumber;
@@ -38,13 +38,29 @@ enum Step {
     Begin(PageIn),
 }
 
+/// Why a hole or a mapped slot refuses an access.
+fn refusal(view: View) -> FaultError {
+    match view {
+        View::Mapped(mapped) if mapped.marks.has(Marks::GUARD) => FaultError::Guarded,
+        View::Mapped(_) => FaultError::NotAllowed,
+        _ => FaultError::NotMapped,
+    }
+}
+
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// Resolves a fault: afterwards the page tables allow the access, unless another thread has changed the mapping by then. The caller
     /// tries the access again.
     pub fn fault(&self, space: &Space<'m, M>, page: VirtualPage, access: Rights) -> Result<(), FaultError> {
         let space = self.check_active(space).map_err(|_| FaultError::NotActive)?;
         self.count(Event::Fault);
-        let resolved = self.resolve(space, page, access);
+        let mut resolved = self.resolve(space, page, access);
+        while resolved == Err(FaultError::NotMapped) {
+            resolved = match self.grow_stack(space, page) {
+                Ok(true) => self.resolve(space, page, access),
+                Ok(false) => break,
+                Err(NoMemory) => Err(FaultError::NoMemory),
+            };
+        }
         match resolved {
             Err(FaultError::NoMemory) => self.count(Event::NoMemory),
             Err(FaultError::Wait(_)) => self.count(Event::PageWait),
@@ -54,7 +70,12 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         resolved
     }
 
-    fn resolve(&self, space: &SpaceBody<'m, M>, page: VirtualPage, access: Rights) -> Result<(), FaultError> {
+    pub(crate) fn resolve(
+        &self,
+        space: &SpaceBody<'m, M>,
+        page: VirtualPage,
+        access: Rights,
+    ) -> Result<(), FaultError> {
         PageRange::new(page, 1).map_err(|_| FaultError::NotMapped)?;
         loop {
             let step = match self.lock_page(space, page, access)? {
@@ -71,7 +92,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 Step::Wait(page) => return Err(FaultError::Wait(page)),
                 Step::Begin(page_in) => {
                     let page = page_in.page();
-                    if !self.begin(page_in) {
+                    if !self.begin(space, page_in, self.read_ahead()) {
                         return Err(FaultError::Wait(page));
                     }
                 }
@@ -89,15 +110,18 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     ) -> Result<Step, FaultError> {
         // It may have changed between the look and the lock.
         match slot.load().view() {
-            View::Mapped(mapped) if mapped.rights.allows(access) => {
+            View::Mapped(mapped) if mapped.allows(access) => {
                 let mut now = mapped;
-                let resolved = self.resolve_locked(space, slot, page, access, &mut now);
+                let mut resolved = self.resolve_locked(space, slot, page, access, &mut now);
+                if now.marks.has(Marks::LOCKED) && matches!(resolved, Ok(Step::Done)) {
+                    resolved = self.wire(slot, page, &mut now).map(|()| Step::Done);
+                }
                 slot.unlock_as(View::Mapped(now));
                 resolved
             }
             view => {
                 slot.unlock();
-                Err(if view == View::Hole { FaultError::NotMapped } else { FaultError::NotAllowed })
+                Err(refusal(view))
             }
         }
     }
@@ -117,9 +141,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
         if !place.word.allows(access) {
             return match place.word.view() {
-                View::Hole => Err(FaultError::NotMapped),
-                View::Mapped(_) => Err(FaultError::NotAllowed),
                 View::Stray | View::Node(_) => Ok(None),
+                view => Err(refusal(view)),
             };
         }
         // SAFETY: as above.
@@ -150,7 +173,9 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
         match (now.content, slot.mapping().is_null()) {
             (Content::Nothing, true) => self.zero_fill(space, page, now)?,
-            (Content::Nothing, false) => return self.resolve_object(space, slot, page, access, now),
+            (Content::Nothing | Content::Kept(_), _) => {
+                return self.resolve_object(space, slot, page, access, now);
+            }
             (Content::Page(held), _) => return self.resolve_private(space, page, access, held, now),
             (Content::Swapped(swapped), _) => {
                 let home = Home::Family(space.family.as_ptr());
@@ -209,8 +234,13 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         for (slot, page) in slots.iter().zip(first..).filter(|(_, near)| (begin..begin + AROUND).contains(near)) {
             let seen = slot.load();
             let View::Mapped(mapped) = seen.view() else { continue };
-            // The page's own slot is locked, and so left out.
-            if mapped.entered || mapped.content != Content::Nothing || seen.is_locked() || !slot.try_lock(seen) {
+            // The page's own slot is locked, and so left out. What is guarded must not be entered, and what is locked in memory is wired, too.
+            if mapped.entered
+                || mapped.marks != Marks::NONE
+                || mapped.content != Content::Nothing
+                || seen.is_locked()
+                || !slot.try_lock(seen)
+            {
                 continue;
             }
             let mut now = mapped;
@@ -263,10 +293,15 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             });
         }
         if state.is_failed() {
+            let is_told = !record.is_ahead();
             self.put_back(held, now);
-            return Err(FaultError::Failed);
+            // One that nobody asked for is told to nobody.
+            return if is_told { Err(FaultError::Failed) } else { Ok(Step::Again) };
         }
         let is_write = access.allows(Rights::WRITE);
+        if is_write {
+            now.marks = now.marks.without(Marks::GIVEN_UP);
+        }
         if !now.shared || state.owners() == 1 {
             self.write_in_place(space, page, held, is_write, now)?;
         } else if is_write {
@@ -279,7 +314,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     }
 
     /// Contents that could not be read are where they were: in the swap area.
-    fn put_back(&self, held: u32, now: &mut Mapped) {
+    pub(crate) fn put_back(&self, held: u32, now: &mut Mapped) {
         let (Some(swapped), Some(area)) = (self.record(held).swap(), self.swap()) else { return };
         area.share(swapped);
         now.content = Content::Swapped(swapped);
@@ -306,6 +341,9 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 rights = rights.without(Rights::WRITE);
             }
         }
+        if now.marks.has(Marks::GIVEN_UP) {
+            rights = rights.without(Rights::WRITE);
+        }
         self.enter(space, page, held, rights, now)?;
         if now.shared {
             now.shared = false;
@@ -329,6 +367,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
         self.enter(space, page, new, now.rights, now).inspect_err(|_| self.release_now(new))?;
         self.count(Event::Copy);
+        self.unwire(now);
         (now.content, now.shared) = (Content::Page(new), false);
         Ok(())
     }

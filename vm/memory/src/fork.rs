@@ -14,9 +14,10 @@ use crate::memory::Cpu;
 use crate::page_word::PageStep;
 use crate::pmap::Pmap;
 use crate::space::{Space, SpaceBody};
-use crate::tree::slot::{Content, Mapped, Slot, View};
+use crate::tree::slot::{Content, Mapped, Marks, Slot, View};
 use core::mem::ManuallyDrop;
 use core::ptr;
+use core::sync::atomic::Ordering::Relaxed;
 
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// A space with the same mappings and contents, active on no CPU. Fails if there is no memory; then only the rights of
@@ -26,6 +27,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         // All of it never needs a node.
         let lock = self.lock(space, PageRange::ALL).map_err(|error| self.no_memory(error))?;
         let child = self.space_of(&space.family).map_err(|error| self.no_memory(error))?;
+        child.body().stack_limit.store(space.stack_limit.load(Relaxed), Relaxed);
         let mut batch = Batch::new(self, space);
         // SAFETY: 1. All of the space is locked. 2. The child is not shared yet.
         let copied = unsafe {
@@ -58,9 +60,11 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         batch: &mut Batch<'_, 'm, M, F>,
     ) -> Result<(), NoMemory> {
         let View::Mapped(mapped) = from.load().view() else { return Ok(()) };
-        let mut shared = false;
+        let (mut shared, mut content) = (false, mapped.content);
         match mapped.content {
             Content::Nothing => {}
+            // The child does not wire it.
+            Content::Kept(_) => content = Content::Nothing,
             Content::Page(page) => {
                 self.word(page).step(PageStep::Share).map_err(|_| NoMemory)?;
                 shared = true;
@@ -82,7 +86,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             let mapping = ManuallyDrop::new(unsafe { Counted::from_raw(from.mapping()) });
             to.set_mapping(mapping.share(1));
         }
-        to.unlock_as(View::Mapped(Mapped { entered: false, shared, ..mapped }));
+        let marks = mapped.marks.without(Marks::LOCKED.with(Marks::WIRED));
+        to.unlock_as(View::Mapped(Mapped { entered: false, shared, marks, content, ..mapped }));
         Ok(())
     }
 
@@ -125,7 +130,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     }
 
     fn end_slot(&self, space: &SpaceBody<'m, M>, slot: &Slot, begin: u64, tables: &mut <M::Pmap as Pmap>::Retired) {
-        let View::Mapped(mapped) = slot.load().view() else { return };
+        let View::Mapped(mut mapped) = slot.load().view() else { return };
         let mapping = slot.mapping();
         if mapped.entered
             && !mapping.is_null()
@@ -133,8 +138,9 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         {
             self.note(mapping, mapped, begin, &removed);
         }
+        self.unwire(&mut mapped);
         match mapped.content {
-            Content::Nothing => {}
+            Content::Nothing | Content::Kept(_) => {}
             Content::Page(page) => self.release_now(page),
             Content::Swapped(slot) => self.release_swap(slot),
         }

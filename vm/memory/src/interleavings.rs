@@ -96,7 +96,7 @@ fn the_last_owner_writes_in_place() {
             assert!(!its.word.release());
             copied
         });
-        while !page.word.is_sole() {
+        while page.word.state().owners() != 1 {
             relax();
         }
         // SAFETY: the only owner.

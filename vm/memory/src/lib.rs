@@ -3,11 +3,12 @@
 //!
 //! Layers, from the top down:
 //!
-//! - [`Cpu`], a CPU's handle: `change` (map, unmap, protect, contents given up), `fault`, `fork`, `memory_object`;
+//! - [`Cpu`], a CPU's handle: `change` (map, unmap, protect, contents given up), `advise`, `choose` (where to map), `remap` (move, resize), `guard`,
+//!   `stack`, `wire` (pages locked in memory), `fault`, `fork`, `memory_object`;
 //! - `Batch`: what was taken away waits until all CPUs have forgotten it; `RangeLock`: the lock of a range;
 //! - `sweep`, `write_back`, `truncate`: pages are taken away from all that have them (`reverse`), and go to a [`Pager`];
 //! - [`Space`]: the `Tree` of `Slot`s, which is also the lock of each range; the page tables ([`Pmap`]); `ActiveCpus`; its `Family`;
-//! - `Object`: memory that is shared, its pages found without a lock; `PageRecord`: a page's state ([`PageWord`]), and whose page it is.
+//! - `Object`: memory that is shared, its pages found without a lock; `PageRecord`: a page's state ([`PageState`]), and whose page it is.
 //!
 //! An embedder implements [`Machine`] and [`Pmap`]; frames come from `faultline-frames` or another [`FrameSource`]. [`hosted`] is a
 //! machine of threads, for tests and study. docs/MEMORY.md says how it works, and what is not built yet.
@@ -51,9 +52,11 @@ extern crate alloc;
 extern crate std;
 
 mod address;
+mod advise;
 mod allocation;
 mod batch;
 mod change;
+mod choose;
 mod counted;
 mod counters;
 mod cpu_set;
@@ -61,6 +64,8 @@ mod error;
 mod family;
 mod fault;
 mod fork;
+mod guard;
+mod hints;
 pub mod hosted;
 mod machine;
 mod memory;
@@ -73,16 +78,20 @@ mod pmap;
 mod primitive;
 mod range_lock;
 mod reclaim;
+mod remap;
 mod reverse;
 mod space;
 mod spin;
+mod stack;
 mod swap;
 mod transfer;
 mod tree;
 mod truncate;
+mod wire;
 mod write_back;
 
 pub use address::{PageRange, Rights, SPACE_PAGES, VirtualPage};
+pub use choose::Anywhere;
 pub use counters::{Counters, Event};
 pub use cpu_set::{CpuSet, MOST_CPUS};
 pub use error::{FaultError, NoMemory, SpaceError};
@@ -91,10 +100,11 @@ pub use machine::{Flush, FrameSource, Machine, SpaceId};
 pub use memory::{Cpu, Memory};
 pub use memory_object::MemoryObject;
 pub use object::pager::{CLUSTER, Pager, Started, Transfer};
-pub use page_word::{PageState, PageStep, PageWord, Queue};
+pub use page_word::{PageState, Queue};
 pub use pmap::{Pmap, Translation};
 pub use reclaim::{Hand, Swept};
 pub use space::Space;
+pub use stack::STACK_GAP;
 
 #[cfg(all(test, loom))]
 mod interleavings;

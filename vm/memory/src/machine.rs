@@ -80,6 +80,11 @@ pub unsafe trait FrameSource {
 
     /// One more than the largest index.
     fn index_count(&self) -> u32;
+
+    /// Whether so many frames are free that some may be used for what nobody has asked for yet: pages behind one that is read.
+    fn has_plenty(&self) -> bool {
+        false
+    }
 }
 
 // SAFETY: 1. Frames are given out once. 2. Indices are offsets within spans, which are fixed at the start.
@@ -105,5 +110,10 @@ unsafe impl<C: CurrentCpu> FrameSource for Frames<'_, C> {
 
     fn index_count(&self) -> u32 {
         Frames::index_count(self)
+    }
+
+    /// An eighth.
+    fn has_plenty(&self) -> bool {
+        self.free() >= u64::from(Frames::index_count(self) / 8)
     }
 }

@@ -3,10 +3,11 @@
 use crate::allocation::try_slice;
 use crate::counters::{Counters, CpuCounts, Event};
 use crate::error::NoMemory;
+use crate::hints::Hints;
 use crate::machine::{FrameSource, Machine};
 use crate::object::pager::Pager;
 use crate::page_record::{Home, PageRecord};
-use crate::page_word::{PageStep, PageWord};
+use crate::page_word::{PageState, PageStep, PageWord};
 use crate::swap::SwapArea;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -22,9 +23,11 @@ struct CpuPart {
     counts: CpuCounts,
     /// \[c] How many spaces it has made. Relaxed: nobody else's.
     spaces: AtomicU64,
+    /// \[c]
+    hints: Hints,
 }
 
-/// The memory of a machine. Fields: \[I] immutable; \[a] see [`PageWord`]; \[c] see `CpuPart`.
+/// The memory of a machine. Fields: \[I] immutable; \[a] see `PageWord`; \[c] see `CpuPart`.
 #[derive(Debug)]
 pub struct Memory<M> {
     /// \[I]
@@ -46,7 +49,11 @@ impl<M: Machine> Memory<M> {
             machine,
             pages: try_slice(frames as usize, PageRecord::new)?,
             swap: None,
-            cpus: try_slice(cpus, || CpuPart { counts: CpuCounts::new(), spaces: AtomicU64::new(0) })?,
+            cpus: try_slice(cpus, || CpuPart {
+                counts: CpuCounts::new(),
+                spaces: AtomicU64::new(0),
+                hints: Hints::new(),
+            })?,
         })
     }
 
@@ -90,9 +97,14 @@ impl<M: Machine> Memory<M> {
         self.cpus.get(number.0 as usize).map(|cpu| cpu.counts.read())
     }
 
-    /// The state of a frame.
-    pub fn page_word(&self, index: u32) -> Option<&PageWord> {
-        self.pages.get(index as usize).map(|record| &record.word)
+    /// The state of a frame's page.
+    pub fn page_state(&self, index: u32) -> Option<PageState> {
+        self.pages.get(index as usize).map(|record| record.word.state())
+    }
+
+    /// What tells this memory from others.
+    pub(crate) fn identity(&self) -> usize {
+        self.pages.as_ptr().addr()
     }
 }
 
@@ -139,6 +151,10 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// Keeps this CPU from answering shoot-downs.
     pub(crate) fn pin(&self) -> M::Pinned<'_> {
         self.memory.machine.pin(self.number)
+    }
+
+    pub(crate) fn hints(&self) -> &'m Hints {
+        &self.part.hints
     }
 
     /// A number that no other space has had.

@@ -1,21 +1,30 @@
-//! Contents that are not there yet: an object's page is found, made of zeroes, or read; a private page is read from the swap area.
+//! Contents that are not there yet: an object's page is found, made of zeroes, or read; a private page is read from the swap area. What lies
+//! behind a page is read with it, if it comes from behind it too.
 
+use crate::address::SPACE_PAGES;
 use crate::counted::{Counted, Inner};
 use crate::counters::Event;
 use crate::error::{FaultError, NoMemory};
 use crate::machine::{FrameSource, Machine};
 use crate::memory::Cpu;
-use crate::object::pager::{Pager, Pages, Started, Transfer};
+use crate::object::pager::{CLUSTER, Pager, Pages, Started, Transfer};
 use crate::object::{Backing, Leaf, Object};
 use crate::page_record::Home;
 use crate::page_word::{PageState, PageStep};
+use crate::space::SpaceBody;
+use crate::tree::slot::{Content, Mapped, View};
 use alloc::sync::Arc;
+use faultline_numbers::FrameNumber;
+
+/// How many pages a fault reads at once where frames are plentiful.
+pub(crate) const READ_AHEAD: usize = 8;
 
 /// A read that is prepared, and begun when no slot is locked.
 #[derive(Debug)]
 pub(crate) struct PageIn {
     page: u32,
     from: From,
+    place: Place,
 }
 
 impl PageIn {
@@ -30,7 +39,16 @@ enum From {
     /// A slot of the swap area.
     Swap(u32),
     /// A pager, at the page's place in the object.
-    Pager(Arc<dyn Pager>, u64),
+    Pager(Arc<dyn Pager>),
+}
+
+/// Where the page is, and those behind it, which are read with it.
+#[derive(Debug)]
+enum Place {
+    /// In an object.
+    Object(Counted<Object>, u64),
+    /// At a page of a space.
+    Space(u64),
 }
 
 /// What was found of a page.
@@ -57,23 +75,28 @@ impl Sought {
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// The page of an object.
     pub(crate) fn object_page(&self, object: &Counted<Object>, index: u64) -> Result<Sought, FaultError> {
-        let (home, object) = (object.as_ptr(), object.get());
+        let (counted, object) = (object, object.get());
         if index >= object.pages() {
             return Err(FaultError::BeyondObject);
         }
         loop {
             let found = object.look(index);
-            let Leaf::Page(page) = found else { return self.make_page(home, index, found) };
+            let Leaf::Page(page) = found else { return self.make_page(counted, index, found) };
             let record = self.record(page);
             let state = record.word.state();
             if state.is_busy() {
                 return Ok(Sought::held(page, state));
             }
-            if state.is_failed() && self.withdraw(home, index, page) {
-                return Err(FaultError::Failed);
+            if state.is_failed() {
+                // One that nobody asked for is told to nobody.
+                let is_told = !record.is_ahead();
+                if self.withdraw(counted.as_ptr(), index, page) && is_told {
+                    return Err(FaultError::Failed);
+                }
+                continue;
             }
             // After the state, which orders it: a frame that was taken out of this place may be another's page already.
-            if state.is_valid() && record.home() == (Home::Object(home), index) {
+            if state.is_valid() && record.home() == (Home::Object(counted.as_ptr()), index) {
                 self.count(Event::ObjectHit);
                 return Ok(Sought::Page(page));
             }
@@ -91,27 +114,16 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     }
 
     /// Makes a page in a place that held `found`.
-    fn make_page(&self, home: *const Inner<Object>, index: u64, found: Leaf) -> Result<Sought, FaultError> {
-        // SAFETY: the caller's object.
-        let object = unsafe { (*home).value() };
-        let from = match (found, object.backing()) {
+    fn make_page(&self, object: &Counted<Object>, index: u64, found: Leaf) -> Result<Sought, FaultError> {
+        let from = match (found, object.get().backing()) {
             (Leaf::Swapped(slot), _) => Some(From::Swap(slot)),
-            (_, Backing::Pager(pager)) => Some(From::Pager(pager.clone(), index)),
+            (_, Backing::Pager(pager)) => Some(From::Pager(pager.clone())),
             _ => None,
         };
-        let (page, zeroed) = self.claim(Home::Object(home), index)?;
-        let published = object.publish(index, found, page);
-        if !matches!(published, Ok(Ok(true))) {
-            let withdrawn = published == Ok(Ok(false)) && object.replace(index, Leaf::Page(page), found) == Ok(Ok(()));
-            debug_assert!(withdrawn || published != Ok(Ok(false)), "a busy page stays in its place");
-            self.let_go(page, PageStep::Failed);
-            self.release_now(page);
-            return match published {
-                Ok(Ok(_)) => Err(FaultError::BeyondObject),
-                Ok(Err(_)) => Ok(Sought::Again),
-                Err(NoMemory) => Err(FaultError::NoMemory),
-            };
-        }
+        let (page, zeroed) = match self.claim_place(object, index, found, from.is_some())? {
+            Ok(claimed) => claimed,
+            Err(sought) => return Ok(sought),
+        };
         match from {
             None => {
                 if !zeroed {
@@ -121,15 +133,41 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 self.count(Event::ObjectFill);
                 Ok(Sought::Page(page))
             }
-            Some(from) => {
-                if let From::Swap(slot) = from {
-                    self.record(page).set_swap(Some(slot));
-                }
-                // Not before: whoever finds a transfer waits until it ends, and one that is not begun would wake nobody.
-                self.expect_step(page, PageStep::Transfer);
-                Ok(Sought::Begin(PageIn { page, from }))
-            }
+            Some(from) => Ok(Sought::Begin(PageIn { page, from, place: Place::Object(object.another(), index) })),
         }
+    }
+
+    /// Publishes a busy page in a place that held `found`. Says whether it is zeroed already; or what else is to be done.
+    fn claim_place(
+        &self,
+        object: &Counted<Object>,
+        index: u64,
+        found: Leaf,
+        is_read: bool,
+    ) -> Result<Result<(u32, bool), Sought>, FaultError> {
+        let (page, zeroed) = self.claim(Home::Object(object.as_ptr()), index)?;
+        self.record(page).set_ahead(false);
+        let object = object.get();
+        let published = object.publish(index, found, page);
+        if !matches!(published, Ok(Ok(true))) {
+            let withdrawn = published == Ok(Ok(false)) && object.replace(index, Leaf::Page(page), found) == Ok(Ok(()));
+            debug_assert!(withdrawn || published != Ok(Ok(false)), "a busy page stays in its place");
+            self.let_go(page, PageStep::Failed);
+            self.release_now(page);
+            return match published {
+                Ok(Ok(_)) => Err(FaultError::BeyondObject),
+                Ok(Err(_)) => Ok(Err(Sought::Again)),
+                Err(NoMemory) => Err(FaultError::NoMemory),
+            };
+        }
+        if let Leaf::Swapped(slot) = found {
+            self.record(page).set_swap(Some(slot));
+        }
+        if is_read {
+            // Not before: whoever finds a transfer waits until it ends, and one that is not begun would wake nobody.
+            self.expect_step(page, PageStep::Transfer);
+        }
+        Ok(Ok((page, zeroed)))
     }
 
     /// Takes a page out that could not be read. False if another CPU has done so: its frame may be another page's by now.
@@ -160,22 +198,38 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         let (page, _) = self.claim(home, place)?;
         self.expect_step(page, PageStep::Transfer);
         self.record(page).set_swap(Some(slot));
-        Ok((page, PageIn { page, from: From::Swap(slot) }))
+        self.record(page).set_ahead(false);
+        Ok((page, PageIn { page, from: From::Swap(slot), place: Place::Space(place) }))
     }
 
-    /// Begins a read. Says whether it is over already.
-    pub(crate) fn begin(&self, page_in: PageIn) -> bool {
-        let PageIn { page, from } = page_in;
-        let frames = [self.frame(page)];
-        let transfer = |swap| Transfer { pages: Pages::Read(page), swap };
-        let started = match &from {
-            From::Swap(slot) => match self.swap() {
-                Some(area) => area.pager.read((*slot).into(), &frames, transfer(Some(*slot))),
-                None => Started::Done(transfer(Some(*slot)), 0),
-            },
-            From::Pager(pager, index) => pager.read(*index, &frames, transfer(None)),
+    /// How many pages a fault reads at once now.
+    pub(crate) fn read_ahead(&self) -> usize {
+        if self.frames.has_plenty() { READ_AHEAD } else { 1 }
+    }
+
+    /// Begins a read, and with it that of pages behind it: at most `most` in all, as long as they follow each other where they are and where
+    /// they come from. Says whether it is over already. No slot is locked.
+    pub(crate) fn begin(&self, space: &SpaceBody<'m, M>, page_in: PageIn, most: usize) -> bool {
+        let (mut pages, mut frames, mut count) = ([0; CLUSTER], [FrameNumber(0); CLUSTER], 0);
+        let mut next = Some(page_in.page);
+        while let Some(page) = next {
+            (pages[count], frames[count]) = (page, self.frame(page));
+            count += 1;
+            next = if count < most.min(CLUSTER) { self.page_behind(space, &page_in, count as u32) } else { None };
+        }
+        let transfer = |swap| Transfer { pages: Pages::Read(pages, count), swap, memory: self.memory.identity() };
+        let frames = &frames[..count];
+        let started = match (&page_in.from, &page_in.place, self.swap()) {
+            (From::Swap(slot), _, Some(area)) => area.pager.read((*slot).into(), frames, transfer(Some(*slot))),
+            (From::Pager(pager), Place::Object(_, index), _) => pager.read(*index, frames, transfer(None)),
+            _ => Started::Done(transfer(None), 0),
         };
-        self.count(Event::PageIn);
+        self.count(Event::ReadCluster);
+        self.add(Event::PageIn, count as u64);
+        self.add(Event::ReadAhead, count as u64 - 1);
+        if let Place::Object(object, _) = page_in.place {
+            self.release_object(object);
+        }
         match started {
             Started::Done(transfer, pages) => {
                 self.finish(transfer, pages);
@@ -183,5 +237,47 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             }
             Started::Later => false,
         }
+    }
+
+    /// A page for what is `distance` behind a page that is read, if it is read from behind it.
+    fn page_behind(&self, space: &SpaceBody<'m, M>, page_in: &PageIn, distance: u32) -> Option<u32> {
+        let page = match (&page_in.place, &page_in.from) {
+            (Place::Object(object, index), from) => {
+                let index = index + u64::from(distance);
+                let expected = match from {
+                    From::Swap(slot) => Leaf::Swapped(slot + distance),
+                    From::Pager(_) => Leaf::Nothing,
+                };
+                if index >= object.get().pages() || object.get().look(index) != expected {
+                    return None;
+                }
+                self.claim_place(object, index, expected, true).ok()?.ok()?.0
+            }
+            (Place::Space(page), From::Swap(slot)) => {
+                self.swapped_behind(space, page + u64::from(distance), slot + distance)?
+            }
+            (Place::Space(_), From::Pager(_)) => return None,
+        };
+        self.record(page).set_ahead(true);
+        Some(page)
+    }
+
+    /// A page for private contents at a page of a space, if they are in this slot of the swap area.
+    fn swapped_behind(&self, space: &SpaceBody<'m, M>, page: u64, swapped: u32) -> Option<u32> {
+        if page >= SPACE_PAGES {
+            return None;
+        }
+        // SAFETY: the guard is held, and the space is active.
+        let slot = self.pinned(|| unsafe { space.tree.try_lock_covering(page) })?;
+        let mut made = None;
+        if let View::Mapped(mapped) = slot.load().view()
+            && mapped.content == Content::Swapped(swapped)
+            && let Ok((new, _)) = self.page_from_swap(Home::Family(space.family.as_ptr()), page, swapped)
+        {
+            slot.set(View::Mapped(Mapped { content: Content::Page(new), ..mapped }));
+            made = Some(new);
+        }
+        slot.unlock();
+        made
     }
 }

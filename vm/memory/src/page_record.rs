@@ -4,7 +4,7 @@ use crate::counted::Inner;
 use crate::family::Family;
 use crate::object::Object;
 use crate::page_word::PageWord;
-use crate::primitive::{AtomicPtr, AtomicU32, AtomicU64};
+use crate::primitive::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64};
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -39,6 +39,8 @@ pub(crate) struct PageRecord {
     place: AtomicU64,
     /// \[b] A slot of the swap area that holds the same contents, plus 1; 0: none. The page owns a share of it.
     swap: AtomicU32,
+    /// \[b] Nobody has asked for what is read: it lies behind what somebody did ask for. Said of pages that are read only.
+    is_ahead: AtomicBool,
 }
 
 const _: () = assert!(cfg!(any(loom, shuttle)) || size_of::<PageRecord>() == 32);
@@ -50,6 +52,7 @@ impl PageRecord {
             home: AtomicPtr::new(ptr::null_mut()),
             place: AtomicU64::new(0),
             swap: AtomicU32::new(0),
+            is_ahead: AtomicBool::new(false),
         }
     }
 
@@ -72,6 +75,16 @@ impl PageRecord {
             _ => Home::Family(address.cast()),
         };
         (home, self.place.load(Relaxed))
+    }
+
+    /// Whether nobody has asked for what is read.
+    pub(crate) fn is_ahead(&self) -> bool {
+        self.is_ahead.load(Relaxed)
+    }
+
+    /// Says that.
+    pub(crate) fn set_ahead(&self, is_ahead: bool) {
+        self.is_ahead.store(is_ahead, Relaxed);
     }
 
     /// The slot of the swap area that holds the same contents.

@@ -71,7 +71,7 @@ const TRANSFER: u64 = 1 << 6;
 const FAILED: u64 = 1 << 7;
 const WIRED_SHIFT: u32 = 8;
 const ONE_WIRE: u64 = 1 << WIRED_SHIFT;
-const WIRED: u64 = 0xff << WIRED_SHIFT;
+const WIRED: u64 = 0xffff << WIRED_SHIFT;
 const OWNERS_SHIFT: u32 = 32;
 const ONE_OWNER: u64 = 1 << OWNERS_SHIFT;
 const OWNERS: u64 = 0xffff_ffff << OWNERS_SHIFT;
@@ -121,8 +121,8 @@ impl PageState {
     }
 
     /// How often it is wired.
-    pub const fn wired(self) -> u8 {
-        ((self.0 & WIRED) >> WIRED_SHIFT) as u8
+    pub const fn wired(self) -> u16 {
+        ((self.0 & WIRED) >> WIRED_SHIFT) as u16
     }
 
     /// How many own it: places of address spaces, or an object; and who reads or writes its contents.
@@ -194,7 +194,7 @@ impl PageState {
 /// Orderings. A step that changes the word is an acquire and a release: what the CPU did with the page's contents before
 /// is seen by whoever sees the new state, and the CPU sees what led to the state that it found. This is how contents are
 /// handed over: from who fills a page to who finds it valid, and from an owner that gives it up to the last one, who
-/// may then write it in place ([`is_sole`](Self::is_sole)).
+/// may then write it in place.
 #[derive(Debug)]
 pub struct PageWord(AtomicU64);
 
@@ -234,15 +234,6 @@ impl PageWord {
                 Err(found) => old = PageState(found),
             }
         }
-    }
-
-    /// For an owner: whether it is the only one. It stays so until this owner shares the page, and then the page may be
-    /// written in place.
-    #[inline]
-    pub fn is_sole(&self) -> bool {
-        // Acquire, within `state`: pairs with the steps by which the other owners gave the page up; they have read all that
-        // they wanted to copy.
-        self.state().owners() == 1
     }
 
     /// For the holder of a busy page: lets it go, by `Filled`, `Failed` or `Unbusy`. True if a transfer was its last owner, so that the
@@ -309,7 +300,7 @@ mod tests {
         transfer: bool,
         failed: bool,
         queue: Queue,
-        wired: u8,
+        wired: u16,
         owners: u32,
     }
 
@@ -399,8 +390,9 @@ mod tests {
     }
 
     /// Under Miri, which is slow, only those at the ends.
-    fn wires() -> impl Iterator<Item = u8> {
-        (0..=u8::MAX).filter(|wired| !cfg!(miri) || [0, 1, 255].contains(wired))
+    fn wires() -> impl Iterator<Item = u16> {
+        let wires = (0..=256).chain([u16::MAX - 1, u16::MAX]);
+        wires.filter(|wired| !cfg!(miri) || [0, 1, u16::MAX].contains(wired))
     }
 
     fn all() -> impl Iterator<Item = Plain> {

@@ -7,7 +7,7 @@ use crate::machine::{FrameSource, Machine};
 use crate::memory::Cpu;
 use crate::primitive::relax;
 use crate::space::SpaceBody;
-use crate::tree::slot::Slot;
+use crate::tree::slot::{Slot, View};
 use crate::tree::{LockStep, Tree};
 
 /// A locked range. Dropping it unlocks what is left of it.
@@ -17,7 +17,8 @@ pub(crate) struct RangeLock<'a> {
 }
 
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
-    /// Locks a range of a space that is active here. The caller holds no other lock and no guard of `pin`. Fails if there is no
+    /// Locks a range of a space that is active here. The caller holds no lock but of ranges
+    /// at lower addresses, and no guard of `pin`. Fails if there is no
     /// memory for a node.
     pub(crate) fn lock<'a>(&self, space: &'a SpaceBody<'m, M>, range: PageRange) -> Result<RangeLock<'a>, NoMemory> {
         let mut next = range.begin();
@@ -47,6 +48,17 @@ impl RangeLock<'_> {
     /// The range.
     pub(crate) fn range(&self) -> PageRange {
         self.range
+    }
+
+    /// Divides slots so that one begins at a page of the range.
+    pub(crate) fn split_at(&self, page: u64) -> Result<(), NoMemory> {
+        // SAFETY: the range is locked.
+        unsafe { self.tree.split_locked(page) }
+    }
+
+    /// Whether nothing is mapped in the range.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.visit(|slot, _, _| if slot.load().view() == View::Hole { Ok(()) } else { Err(()) }).is_ok()
     }
 
     /// Calls `act` with each slot, its first page, and its number of pages, until `act` fails.

@@ -150,6 +150,11 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         if said.dirty {
             self.expect_step(hold.page, PageStep::Dirty);
         }
+        if self.word(hold.page).state().wired() > 0 {
+            // By a slot in which it was found before its translation was taken.
+            load.swept.kept += 1;
+            return self.drop_hold(hold);
+        }
         if !self.must_be_written(&hold) {
             return load.clean.add(hold);
         }
@@ -171,7 +176,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 Backing::Zeroes | Backing::Device(_) => true,
             },
             // Read while it is busy, after all slots that have it were locked once.
-            HeldHome::Family(_) => self.record(hold.page).swap().is_none(),
+            HeldHome::Family(_) => self.record(hold.page).swap().is_none() && !self.is_given_up(hold),
         }
     }
 
@@ -179,7 +184,11 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     fn unload(&self, load: &mut Load) {
         self.fire(&mut load.shots);
         for hold in load.clean.take().into_iter().flatten() {
-            self.detach(&hold, self.record(hold.page).swap());
+            if matches!(hold.home, HeldHome::Family(_)) && self.drop_given_up(&hold) {
+                self.count(Event::Dropped);
+            } else {
+                self.detach(&hold, self.record(hold.page).swap());
+            }
             self.count(Event::Reclaimed);
             load.swept.reclaimed += 1;
             self.drop_hold(hold);

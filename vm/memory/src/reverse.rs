@@ -24,7 +24,7 @@ use crate::page_word::{PageState, PageStep};
 use crate::pmap::{Pmap, Translation};
 use crate::primitive::relax;
 use crate::space::SpaceBody;
-use crate::tree::slot::{Content, Mapped, Slot, View};
+use crate::tree::slot::{Content, Mapped, Marks, Slot, View};
 use core::ptr;
 
 /// Translations that were taken away and that TLBs may still have: a few spaces, each with a range of pages.
@@ -130,6 +130,44 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         said
     }
 
+    /// Takes the wires away that slots have of a held page of an object.
+    pub(crate) fn take_wires(&self, hold: &Hold) {
+        self.visit(&hold.home, hold.place, &mut |place| {
+            if place.mapped.content == Content::Kept(hold.page) {
+                let mut mapped = place.mapped;
+                self.unwire(&mut mapped);
+                place.slot.set(View::Mapped(mapped));
+            }
+        });
+    }
+
+    /// Whether the contents of a held page may be taken without being kept: one slot has it, and has given it up. Stays so until the page is
+    /// let go, unless that slot shares it or gives it back: nobody writes to it meanwhile.
+    pub(crate) fn is_given_up(&self, hold: &Hold) -> bool {
+        let mut is_given_up = false;
+        self.visit(&hold.home, hold.place, &mut |place| is_given_up |= self.may_drop(place, hold));
+        is_given_up
+    }
+
+    /// Takes a held page that is translated nowhere from the slot that has given it up. False if there is none.
+    pub(crate) fn drop_given_up(&self, hold: &Hold) -> bool {
+        let mut is_dropped = false;
+        self.visit(&hold.home, hold.place, &mut |place| {
+            if self.may_drop(place, hold) {
+                place.slot.set(View::Mapped(place.mapped.emptied()));
+                // The holder is an owner, too.
+                self.release_now(hold.page);
+                is_dropped = true;
+            }
+        });
+        is_dropped
+    }
+
+    fn may_drop(&self, place: &Place<'_, 'm, M>, hold: &Hold) -> bool {
+        // The slot and the holder: while the slot is locked, nobody else becomes an owner.
+        place.mapped.marks.has(Marks::GIVEN_UP) && place.has(hold) && self.word(hold.page).state().owners() == 2
+    }
+
     /// Puts a slot of the swap area into all places that have a held private page, which is translated nowhere.
     pub(crate) fn swap_out(&self, hold: &Hold, swapped: u32) {
         let Some(area) = self.swap() else { return };
@@ -231,7 +269,9 @@ impl<M: Machine> Place<'_, '_, M> {
     /// Whether it is the page's: not a private copy of it.
     fn has(&self, hold: &Hold) -> bool {
         match hold.home {
-            HeldHome::Object(_) => self.mapped.content == Content::Nothing,
+            HeldHome::Object(_) => {
+                matches!(self.mapped.content, Content::Nothing) || self.mapped.content == Content::Kept(hold.page)
+            }
             HeldHome::Family(_) => self.mapped.content == Content::Page(hold.page),
         }
     }

@@ -13,6 +13,10 @@ use crate::tree::Tree;
 use alloc::boxed::Box;
 use core::mem::ManuallyDrop;
 use core::ptr::{self, NonNull};
+use core::sync::atomic::AtomicU64;
+
+/// Up to how many pages a stack of a new space grows: 8 MiB.
+const STACK_LIMIT: u64 = 2048;
 
 /// What a space consists of. Fields: \[I] immutable; \[l] locked by the slots of the tree; \[p] each entry by its slot's lock, and its
 /// accessed and dirty bits by the hardware; \[a] written by each CPU for itself; \[f] by the family's lock.
@@ -33,6 +37,8 @@ pub(crate) struct SpaceBody<'m, M: Machine> {
     pub(crate) pmap: M::Pmap,
     /// \[a]
     pub(crate) active: ActiveCpus,
+    /// \[a] Up to how many pages a stack grows. Relaxed: no other data depends on it.
+    pub(crate) stack_limit: AtomicU64,
 }
 
 impl<'m, M: Machine> SpaceBody<'m, M> {
@@ -121,6 +127,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             tree: Tree::new(),
             pmap,
             active: ActiveCpus::new(),
+            stack_limit: AtomicU64::new(STACK_LIMIT),
         })?;
         Ok(Space { body: NonNull::from(Box::leak(body)) })
     }

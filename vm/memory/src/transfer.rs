@@ -10,10 +10,19 @@ use crate::page_record::Home;
 use crate::page_word::{PageStep, Queue};
 
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
-    /// Ends a transfer, of which the first `pages` pages were transferred and the others failed. On any CPU.
+    /// Ends a transfer, of which the first `pages` pages were transferred and the others failed. On any CPU of its memory. That of another
+    /// memory is dropped, and never ends.
     pub fn finish(&self, transfer: Transfer, pages: usize) {
+        if transfer.memory != self.memory.identity() {
+            debug_assert!(false, "a transfer of another memory");
+            return;
+        }
         match transfer.pages {
-            Pages::Read(page) => self.finish_read(page, pages > 0),
+            Pages::Read(read, count) => {
+                for (number, page) in read.into_iter().take(count).enumerate() {
+                    self.finish_read(page, number < pages);
+                }
+            }
             Pages::Written(holds, then) => {
                 for (number, hold) in holds.into_iter().flatten().enumerate() {
                     let slot = transfer.swap.map(|first| first + number as u32);
@@ -76,7 +85,11 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
     }
 
+    /// One that is wired stays: it was wired after it was held for a cluster, and before its translations were taken.
     fn detach_from_object(&self, object: &Object, hold: &Hold, slot: Option<u32>) {
+        if self.word(hold.page).state().wired() > 0 {
+            return;
+        }
         let left = slot.map_or(Leaf::Nothing, Leaf::Swapped);
         if object.replace(hold.place, Leaf::Page(hold.page), left) != Ok(Ok(())) {
             return;

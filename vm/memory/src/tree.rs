@@ -12,11 +12,12 @@
 //! The idea of a tree with a lock in each slot and folded ranges is sv6's (RadixVM); that of nodes that are left stray, Asterinas'
 //! (CortenMM).
 
+pub(crate) mod run;
 pub(crate) mod slot;
+mod split;
 
 use crate::address::{PageRange, SPACE_PAGES};
 use crate::allocation::try_box;
-use crate::counted::Counted;
 use crate::error::NoMemory;
 use crate::primitive::AtomicPtr;
 use crate::tree::slot::{Slot, SlotWord, View};
@@ -92,7 +93,7 @@ impl RetiredNodes {
 /// Where a walk from the root ended: a slot that was no node when it was read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place<'a> {
-    slot: &'a Slot,
+    pub(crate) slot: &'a Slot,
     /// What the slot said.
     pub(crate) word: SlotWord,
     level: u32,
@@ -227,27 +228,6 @@ impl Tree {
                 View::Hole | View::Mapped(_) => return (!word.is_locked() && slot.try_lock(word)).then_some(slot),
             }
         }
-    }
-
-    /// Divides a slot above the leaves, which the caller has locked, into a node of slots that say the same and are not
-    /// locked.
-    fn split(slot: &Slot) -> Result<&Node, NoMemory> {
-        let child = Box::into_raw(try_box(Node::new())?);
-        // SAFETY: just made.
-        let node = unsafe { &*child };
-        let (view, mapping) = (slot.load().view(), slot.mapping());
-        if !mapping.is_null() {
-            // SAFETY: the slot is an owner.
-            let mapping = core::mem::ManuallyDrop::new(unsafe { Counted::from_raw(mapping) });
-            mapping.share(FAN_OUT - 1);
-            slot.set_mapping(ptr::null_mut());
-        }
-        for below in &node.slots {
-            below.set_mapping(mapping);
-            below.unlock_as(view);
-        }
-        slot.unlock_as(View::Node(child));
-        Ok(node)
     }
 
     /// Calls `act` with each slot of a range, the number of its first page, and the number of its pages.

@@ -8,8 +8,8 @@ use crate::error::SpaceError;
 use crate::machine::{FrameSource, Machine};
 use crate::memory::Cpu;
 use crate::memory_object::MemoryObject;
-use crate::object::Leaf;
 use crate::object::pager::HeldHome;
+use crate::object::{Backing, Leaf};
 use crate::primitive::relax;
 use crate::reverse::Shots;
 
@@ -23,6 +23,9 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             return Err(SpaceError::OtherMemory);
         }
         let (home, object) = (object.object.as_ptr(), object.object.get());
+        if matches!(object.backing(), Backing::Device(_)) {
+            return Err(SpaceError::Device);
+        }
         if pages > object.most_pages() {
             return Err(SpaceError::BeyondObject);
         }
@@ -47,6 +50,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                         if is_its && hold.place == index {
                             self.take_translations(&hold, &mut shots);
                             self.fire(&mut shots);
+                            self.take_wires(&hold);
                             self.detach(&hold, None);
                         }
                         self.drop_hold(hold);

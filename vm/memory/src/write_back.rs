@@ -135,7 +135,11 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             count += 1;
         }
         self.count(Event::WriteCluster);
-        match pager.write(first, &frames[..count], Transfer { pages: Pages::Written(holds, then), swap }) {
+        match pager.write(
+            first,
+            &frames[..count],
+            Transfer { pages: Pages::Written(holds, then), swap, memory: self.memory.identity() },
+        ) {
             Started::Done(transfer, pages) => {
                 self.finish(transfer, pages);
                 true

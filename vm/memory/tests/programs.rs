@@ -9,13 +9,14 @@ mod store;
 
 use faultline_memory::hosted::Hosted;
 use faultline_memory::{
-    Event, FaultError, Hand, Memory, MemoryObject, PageRange, Rights, Space, SpaceError, VirtualPage,
+    Anywhere, Event, FaultError, Hand, Memory, MemoryObject, PageRange, Rights, Space, SpaceError, VirtualPage,
 };
 use host::{HostCpu, access};
 use posix::{BYTES, Objects};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use store::{Store, on_swapping_machine};
@@ -27,6 +28,9 @@ const FRAMES: u64 = 256;
 const STRANDED: u64 = 32 * (CPUS as u64 - 1);
 const MOST_SPACES: usize = 5;
 const OBJECT_PAGES: u64 = 150;
+const STACK_LIMIT: u64 = 100;
+/// Where no program maps anything.
+const FAR: u64 = 1 << 30;
 
 /// Operations of a program, and programs: together a million operations.
 const OPERATIONS: usize = if cfg!(miri) { 60 } else { 2_000 };
@@ -63,6 +67,17 @@ enum Kind {
     Truncate,
     WriteBack,
     Sweep,
+    Guard,
+    Unguard,
+    MapAnywhere,
+    MapStack,
+    Resize,
+    MoveTo,
+    MoveAnywhere,
+    Lock,
+    Unlock,
+    WillNeed,
+    GiveUp,
 }
 
 impl Kind {
@@ -70,14 +85,34 @@ impl Kind {
         use Kind::*;
         matches!(
             self,
-            Access | Map | MapObject | MapPrivate | Unmap | Protect | DontNeed | Fork | Activate | Deactivate
+            Access
+                | Map
+                | MapObject
+                | MapPrivate
+                | Unmap
+                | Protect
+                | DontNeed
+                | Fork
+                | Activate
+                | Deactivate
+                | Guard
+                | Unguard
+                | MapAnywhere
+                | MapStack
+                | Resize
+                | MoveTo
+                | MoveAnywhere
+                | Lock
+                | Unlock
+                | WillNeed
+                | GiveUp
         )
     }
 }
 
 fn operation(random: &mut SmallRng) -> Operation {
     use Kind::*;
-    let kind = match random.random_range(0..100) {
+    let kind = match random.random_range(0..120) {
         0..62 => Access,
         62..70 => Map,
         70..73 => MapObject,
@@ -93,6 +128,17 @@ fn operation(random: &mut SmallRng) -> Operation {
         96 => NewPagedObject,
         97 => Truncate,
         98 => WriteBack,
+        99 => Guard,
+        100 | 101 => Unguard,
+        102 | 103 => MapAnywhere,
+        104 | 105 => MapStack,
+        106 => Resize,
+        107..110 => MoveTo,
+        110 => MoveAnywhere,
+        111 | 112 => Lock,
+        113..115 => Unlock,
+        115 | 116 => WillNeed,
+        117 | 118 => GiveUp,
         _ => Sweep,
     };
     // Around the borders of leaves, of the nodes above them, and of page tables; in an empty part of the space too.
@@ -140,6 +186,36 @@ struct Named<'m> {
     file: Option<Arc<Store>>,
 }
 
+/// Where programs want room: near what they map, in a window so small that it is full at times.
+fn window(number: usize) -> PageRange {
+    PageRange::new(VirtualPage(40 + number as u64 % 100), 1000).unwrap()
+}
+
+fn alignment(number: usize) -> u64 {
+    [1, 1, 8, 64][number % 4]
+}
+
+fn wanted(number: usize, pages: u64) -> Anywhere {
+    Anywhere::new(pages).aligned(alignment(number)).within(window(number))
+}
+
+fn check_choice(model: &posix::Space, number: usize, pages: u64, chosen: PageRange) -> Range<u64> {
+    let (first, window) = (chosen.first().0, window(number));
+    let range = first..first + chosen.pages();
+    assert!(chosen.pages() == pages && first.is_multiple_of(alignment(number)) && model.is_room(&range), "{chosen:?}");
+    assert!(first >= window.first().0 && range.end <= window.first().0 + window.pages(), "{chosen:?}");
+    range
+}
+
+fn check_no_choice(model: &posix::Space, number: usize, pages: u64, error: SpaceError) {
+    let window = window(number);
+    let (begin, end) = (window.first().0, window.first().0 + window.pages());
+    let first = (begin..)
+        .take_while(|first| first + pages <= end)
+        .find(|first| first.is_multiple_of(alignment(number)) && model.is_room(&(*first..first + pages)));
+    assert_eq!((error, first), (SpaceError::NoAddress, None));
+}
+
 /// What files hold at first.
 fn pattern(index: u64) -> u8 {
     (index * 7 + 3) as u8
@@ -147,7 +223,9 @@ fn pattern(index: u64) -> u8 {
 
 impl<'r, 'm, 'f> Run<'r, 'm, 'f> {
     fn new(cpus: &'r [HostCpu<'m, 'f>]) -> Self {
-        let first = Pair { ours: cpus[0].new_space().unwrap(), model: Default::default(), active: BTreeSet::new() };
+        let model = posix::Space::new(STACK_LIMIT);
+        let first = Pair { ours: cpus[0].new_space().unwrap(), model, active: BTreeSet::new() };
+        cpus[0].set_stack_limit(&first.ours, STACK_LIMIT);
         let hand = Hand::new(0..cpus[0].frames().index_count());
         let (memory, contents) = (cpus[0].memory(), Objects::default());
         Self { cpus, memory, pairs: vec![first], objects: Vec::new(), contents, hand }
@@ -177,12 +255,14 @@ impl<'r, 'm, 'f> Run<'r, 'm, 'f> {
                     if found == Err(FaultError::NoMemory) {
                         assert!(handle.frames().free() <= STRANDED, "a lack of memory while frames are free");
                         if number % 3 == 0 {
+                            // A stack has grown by now.
+                            pair.model.grow(page);
                             break;
                         }
                         assert!(handle.sweep(&mut self.hand, 20).reclaimed >= 20, "all pages can go");
                         found = access(handle, self.memory, &pair.ours, page, byte, write);
                     }
-                    let expected = pair.model.access(&mut self.contents, page, byte, write);
+                    let expected = pair.model.access(&mut self.contents, page, byte, write, found.unwrap_or(0));
                     assert_eq!(found, expected, "page {page:#x} byte {byte} of space {which}");
                 }
             }
@@ -218,6 +298,80 @@ impl<'r, 'm, 'f> Run<'r, 'm, 'f> {
             Kind::DontNeed => {
                 handle.dont_need(&pair.ours, range).unwrap();
                 pair.model.dont_need(model_range);
+            }
+            Kind::Guard => {
+                let ours = handle.guard(&pair.ours, range);
+                assert_eq!(ours, pair.model.guard(model_range));
+            }
+            Kind::Unguard => {
+                handle.unguard(&pair.ours, range).unwrap();
+                pair.model.unguard(model_range);
+            }
+            Kind::MapAnywhere => {
+                let wanted = wanted(number, pages);
+                match handle.map_anywhere(&pair.ours, wanted, rights) {
+                    Ok(chosen) => {
+                        let chosen = check_choice(&pair.model, number, pages, chosen);
+                        pair.model.map(chosen, rights);
+                    }
+                    Err(error) => check_no_choice(&pair.model, number, pages, error),
+                }
+            }
+            Kind::MapStack => {
+                handle.map_stack(&pair.ours, range, rights).unwrap();
+                pair.model.map_stack(model_range, rights);
+                // Somewhere below it.
+                let page = first.saturating_sub(number as u64 % (2 * STACK_LIMIT));
+                let mut found = access(handle, self.memory, &pair.ours, page, 0, None);
+                while found == Err(FaultError::NoMemory) {
+                    assert!(handle.sweep(&mut self.hand, 20).reclaimed >= 20, "all pages can go");
+                    found = access(handle, self.memory, &pair.ours, page, 0, None);
+                }
+                let expected = pair.model.access(&mut self.contents, page, 0, None, found.unwrap_or(0));
+                assert_eq!(found, expected, "page {page:#x} below a stack");
+            }
+            Kind::Resize => {
+                let length = 1 + number as u64 % 200;
+                let ours = handle.resize(&pair.ours, range, length);
+                assert_eq!(ours, pair.model.resize(model_range, length, OBJECT_PAGES));
+            }
+            Kind::MoveTo => {
+                let (to, length) = (1 + number as u64 % 5000, 1 + number as u64 % 7 * pages / 4);
+                let to_range = PageRange::new(VirtualPage(to), length).unwrap();
+                let ours = Self::retried(&mut self.hand, handle, || handle.move_to(&pair.ours, range, to_range));
+                assert_eq!(ours, pair.model.move_to(model_range, to..to + length, OBJECT_PAGES));
+            }
+            Kind::MoveAnywhere => {
+                let length = 1 + number as u64 % 7 * pages / 4;
+                let wanted = wanted(number, length);
+                match Self::retried(&mut self.hand, handle, || handle.move_anywhere(&pair.ours, range, wanted)) {
+                    Ok(chosen) => {
+                        let chosen = check_choice(&pair.model, number, length, chosen);
+                        pair.model.move_to(model_range, chosen, OBJECT_PAGES).unwrap();
+                    }
+                    Err(SpaceError::NoAddress) => {
+                        check_no_choice(&pair.model, number, length, SpaceError::NoAddress);
+                    }
+                    Err(error) => {
+                        assert_eq!(Err(error), pair.model.move_to(model_range, FAR..FAR + length, OBJECT_PAGES))
+                    }
+                }
+            }
+            Kind::Lock => {
+                let is_wired = |index: &u32| memory.page_state(*index).unwrap().wired() > 0;
+                let length = pages.min(8);
+                if (0..handle.frames().index_count()).filter(is_wired).count() > 24 {
+                    return;
+                }
+                let range = PageRange::new(VirtualPage(first), length).unwrap();
+                let ours = Self::retried(&mut self.hand, handle, || handle.lock_pages(&pair.ours, range));
+                assert_eq!(ours, pair.model.lock(first..first + length, &self.contents));
+            }
+            Kind::Unlock => handle.unlock_pages(&pair.ours, range).unwrap(),
+            Kind::WillNeed => handle.will_need(&pair.ours, range).unwrap(),
+            Kind::GiveUp => {
+                handle.give_up(&pair.ours, range).unwrap();
+                pair.model.give_up(model_range);
             }
             Kind::Fork if spaces < MOST_SPACES => {
                 let ours = handle.fork(&pair.ours).unwrap();
@@ -280,6 +434,24 @@ impl<'r, 'm, 'f> Run<'r, 'm, 'f> {
         }
     }
 
+    /// What a call returns that may need frames.
+    fn retried<T>(
+        hand: &mut Hand,
+        handle: &HostCpu<'m, '_>,
+        call: impl Fn() -> Result<T, SpaceError>,
+    ) -> Result<T, SpaceError> {
+        for _ in 0..20 {
+            match call() {
+                Err(SpaceError::NoMemory) => {
+                    assert!(handle.frames().free() <= STRANDED, "a lack of memory while frames are free");
+                    assert!(handle.sweep(hand, 60).reclaimed >= 60, "all pages can go");
+                }
+                end => return end,
+            }
+        }
+        panic!("no frames for a call")
+    }
+
     fn end(&self, pair: Pair<'m>, by: &HostCpu<'m, '_>) {
         let Pair { ours, active, .. } = pair;
         let ours = match by.exit(ours) {
@@ -310,7 +482,7 @@ impl<'r, 'm, 'f> Run<'r, 'm, 'f> {
                         assert!(handle.sweep(&mut self.hand, 20).reclaimed >= 20, "all pages can go");
                         found = access(handle, self.memory, &pair.ours, page, byte, None);
                     }
-                    let expected = pair.model.access(&mut self.contents, page, byte, None);
+                    let expected = pair.model.access(&mut self.contents, page, byte, None, found.unwrap_or(0));
                     assert_eq!(found, expected, "page {page:#x} byte {byte} at the end");
                 }
             }

@@ -146,7 +146,7 @@ impl<'m, S: System> Run<'_, 'm, S> {
                 assert!(self.cpus[cpu].frames().free() <= STRANDED, "a lack of memory while frames are free");
                 return;
             }
-            let expected = pair.model.access(&mut self.contents, page, byte, write);
+            let expected = pair.model.access(&mut self.contents, page, byte, write, 0);
             assert_eq!(found, expected, "page {page:#x} byte {byte} of space {which}");
         }
     }
@@ -185,7 +185,7 @@ impl<'m, S: System> Run<'_, 'm, S> {
                     if found == Err(FaultError::NoMemory) {
                         break;
                     }
-                    let expected = pair.model.access(&mut self.contents, page, byte, None);
+                    let expected = pair.model.access(&mut self.contents, page, byte, None, 0);
                     assert_eq!(found, expected, "page {page:#x} byte {byte} at the end");
                 }
             }

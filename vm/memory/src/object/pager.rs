@@ -60,8 +60,8 @@ pub(crate) struct Hold {
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "as for `Started`")]
 pub(crate) enum Pages {
-    /// A page that is read. Whose it is does not matter to the end: if nobody owns it any more, its frame goes back.
-    Read(u32),
+    /// Pages that are read, and how many. Whose they are does not matter to the end: if nobody owns one any more, its frame goes back.
+    Read([u32; CLUSTER], usize),
     /// Pages that are written: those from the front, without a gap.
     Written([Option<Hold>; CLUSTER], Then),
 }
@@ -73,4 +73,6 @@ pub struct Transfer {
     pub(crate) pages: Pages,
     /// The first slot of the swap area, if that is where they go.
     pub(crate) swap: Option<u32>,
+    /// Of which memory they are.
+    pub(crate) memory: usize,
 }

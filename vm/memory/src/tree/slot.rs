@@ -32,7 +32,48 @@ const HAS_PAGE: usize = 1 << 7;
 const SHARED: usize = 1 << 8;
 const IS_SWAPPED: usize = 1 << 9;
 const COPIES: usize = 1 << 10;
+const MARKS_SHIFT: u32 = 11;
 const NUMBER_SHIFT: u32 = 32;
+
+/// What else is said of the pages of a slot: a set of marks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Marks(u8);
+
+impl Marks {
+    pub(crate) const NONE: Self = Self(0);
+    /// No access is allowed, whatever the rights are.
+    pub(crate) const GUARD: Self = Self(1);
+    /// A fault below them maps more of the same.
+    pub(crate) const GROWS: Self = Self(1 << 1);
+    /// They are wired as soon as they are there.
+    pub(crate) const LOCKED: Self = Self(1 << 2);
+    /// The slot has its private page wired.
+    pub(crate) const WIRED: Self = Self(1 << 3);
+    /// The contents of the private page may be taken without being kept: it was given up, and not written since. No translation of it allows
+    /// writing.
+    pub(crate) const GIVEN_UP: Self = Self(1 << 4);
+
+    /// Whether all of `other` is in it.
+    #[inline]
+    pub(crate) const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// With those of `other`.
+    pub(crate) const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Those that are in `other` too.
+    pub(crate) const fn only(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// Without those of `other`.
+    pub(crate) const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+}
 
 /// The private contents of a page. Only in leaves is there any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +84,8 @@ pub(crate) enum Content {
     Page(u32),
     /// A slot of the swap area.
     Swapped(u32),
+    /// None, but the object's page, which the slot has wired and owns.
+    Kept(u32),
 }
 
 /// What a mapped slot says.
@@ -56,6 +99,8 @@ pub(crate) struct Mapped {
     pub(crate) shared: bool,
     /// Whether writes to pages of the mapping's object go to private copies.
     pub(crate) copies: bool,
+    /// What else is said of it.
+    pub(crate) marks: Marks,
     /// The private contents.
     pub(crate) content: Content,
 }
@@ -63,12 +108,18 @@ pub(crate) struct Mapped {
 impl Mapped {
     /// With rights, and nothing there yet.
     pub(crate) fn untouched(rights: Rights) -> Self {
-        Self { rights, entered: false, shared: false, copies: false, content: Content::Nothing }
+        Self { rights, entered: false, shared: false, copies: false, marks: Marks::NONE, content: Content::Nothing }
+    }
+
+    /// Whether an access is allowed.
+    pub(crate) fn allows(self, access: Rights) -> bool {
+        self.rights.allows(access) && !self.marks.has(Marks::GUARD)
     }
 
     /// The same without contents and translation.
     pub(crate) fn emptied(self) -> Self {
-        Self { entered: false, shared: false, content: Content::Nothing, ..self }
+        let marks = self.marks.without(Marks::WIRED.with(Marks::GIVEN_UP));
+        Self { entered: false, shared: false, marks, content: Content::Nothing, ..self }
     }
 }
 
@@ -97,10 +148,12 @@ impl SlotWord {
                 entered: bits & ENTERED != 0,
                 shared: bits & SHARED != 0,
                 copies: bits & COPIES != 0,
+                marks: Marks((bits >> MARKS_SHIFT) as u8),
                 content: match bits & (HAS_PAGE | IS_SWAPPED) {
                     HAS_PAGE => Content::Page((bits >> NUMBER_SHIFT) as u32),
                     IS_SWAPPED => Content::Swapped((bits >> NUMBER_SHIFT) as u32),
-                    _ => Content::Nothing,
+                    0 => Content::Nothing,
+                    _ => Content::Kept((bits >> NUMBER_SHIFT) as u32),
                 },
             }),
             _ => View::Stray,
@@ -110,8 +163,9 @@ impl SlotWord {
     /// Whether it says that an access is allowed. Quicker than to decode all that it says.
     #[inline]
     pub(crate) fn allows(self, access: Rights) -> bool {
+        const REFUSED: usize = (Marks::GUARD.0 as usize) << MARKS_SHIFT;
         let asked = MAPPED | usize::from(access.bits()) << RIGHTS_SHIFT;
-        self.0.addr() & (asked | TAG) == asked
+        self.0.addr() & (asked | TAG | REFUSED) == asked
     }
 
     #[inline]
@@ -132,10 +186,12 @@ impl SlotWord {
                     | flag(mapped.entered, ENTERED)
                     | flag(mapped.shared, SHARED)
                     | flag(mapped.copies, COPIES)
+                    | usize::from(mapped.marks.0) << MARKS_SHIFT
                     | match mapped.content {
                         Content::Nothing => 0,
                         Content::Page(page) => HAS_PAGE | (page as usize) << NUMBER_SHIFT,
                         Content::Swapped(place) => IS_SWAPPED | (place as usize) << NUMBER_SHIFT,
+                        Content::Kept(page) => HAS_PAGE | IS_SWAPPED | (page as usize) << NUMBER_SHIFT,
                     }
             }
         };
@@ -225,13 +281,15 @@ mod tests {
     #[test]
     fn a_word_says_what_was_put_into_it() {
         for bits in 0..8 {
-            use Content::{Nothing, Page, Swapped};
-            for content in [Nothing, Page(0), Page(7), Page(u32::MAX), Swapped(0), Swapped(u32::MAX)] {
+            use Content::{Kept, Nothing, Page, Swapped};
+            for content in
+                [Kept(0), Kept(u32::MAX), Nothing, Page(0), Page(7), Page(u32::MAX), Swapped(0), Swapped(u32::MAX)]
+            {
                 for flags in 0..8 {
                     let flag = |bit: u8| flags >> bit & 1 != 0;
                     let (entered, shared, copies) = (flag(0), flag(1), flag(2));
-                    let rights = Rights::from_bits(bits);
-                    let view = View::Mapped(Mapped { rights, entered, shared, copies, content });
+                    let (rights, marks) = (Rights::from_bits(bits), Marks(flags << 5 | bits));
+                    let view = View::Mapped(Mapped { rights, entered, shared, copies, marks, content });
                     let slot = Slot::new();
                     let seen = slot.load();
                     assert!(slot.try_lock(seen) && !slot.try_lock(seen), "the second finds it locked");

@@ -39,7 +39,7 @@ pub fn on_machine<R, P: Pager + 'static>(
     let result = run(handles, &swap);
     assert_eq!((allocator.free(), memory.swapped()), (frames, 0), "all frames and slots of the swap area are back");
     for index in 0..allocator.index_count() {
-        assert_eq!(memory.page_word(index).unwrap().state(), faultline_memory::PageState::FREE);
+        assert_eq!(memory.page_state(index).unwrap(), faultline_memory::PageState::FREE);
     }
     result
 }

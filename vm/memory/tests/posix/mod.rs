@@ -1,7 +1,7 @@
-//! Memory as POSIX describes it, in plain code: a table of pages for each space, and no frames, trees or locks. Only `MAP_FIXED`
-//! mappings; a protection of a range with a hole changes nothing.
+//! Memory as POSIX describes it, in plain code: a table of pages for each space, and no frames, trees or locks. Where
+//! a mapping goes that may go anywhere is for the caller to say; a protection of a range with a hole changes nothing.
 
-use faultline_memory::{FaultError, Rights, SpaceError};
+use faultline_memory::{FaultError, Rights, STACK_GAP, SpaceError};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
@@ -15,7 +15,8 @@ pub type Contents = Option<Rc<[u8; BYTES]>>;
 /// What a page is mapped to.
 #[derive(Debug, Clone, PartialEq)]
 enum Kind {
-    Private(Contents),
+    /// What the contents may be: several, if they were given up and nobody has looked since.
+    Private(Vec<Contents>),
     Object {
         object: usize,
         index: u64,
@@ -31,13 +32,35 @@ enum Kind {
 #[derive(Debug, Clone, PartialEq)]
 struct Page {
     rights: Rights,
+    is_guard: bool,
+    is_stack: bool,
+    /// The contents may become zeroes at any time.
+    is_given_up: bool,
     kind: Kind,
+}
+
+impl Page {
+    fn of(rights: Rights, kind: Kind) -> Self {
+        Self { rights, is_guard: false, is_stack: false, is_given_up: false, kind }
+    }
+
+    /// Gives private contents up.
+    fn empty(&mut self) {
+        match &mut self.kind {
+            Kind::Private(contents) => *contents = vec![None],
+            Kind::Copied { copy, .. } => *copy = None,
+            Kind::Object { .. } => {}
+        }
+        self.is_given_up = false;
+    }
 }
 
 /// An address space.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Space {
     pages: BTreeMap<u64, Page>,
+    /// Up to how many pages a stack grows.
+    stack_limit: u64,
 }
 
 /// An object: its length, and what pages hold that were not written.
@@ -83,22 +106,26 @@ impl Objects {
 }
 
 impl Space {
+    pub fn new(stack_limit: u64) -> Self {
+        Self { stack_limit, ..Default::default() }
+    }
+
     /// Pages that are mapped.
     pub fn mapped(&self) -> impl Iterator<Item = u64> {
         self.pages.keys().copied()
     }
 
     pub fn map(&mut self, range: Range<u64>, rights: Rights) {
-        self.pages.extend(range.map(|page| (page, Page { rights, kind: Kind::Private(None) })));
+        self.pages.extend(range.map(|page| (page, Page::of(rights, Kind::Private(vec![None])))));
     }
 
     pub fn map_object(&mut self, range: Range<u64>, rights: Rights, object: usize, first: u64) {
-        let page = |(page, index)| (page, Page { rights, kind: Kind::Object { object, index } });
+        let page = |(page, index)| (page, Page::of(rights, Kind::Object { object, index }));
         self.pages.extend(range.zip(first..).map(page));
     }
 
     pub fn map_private(&mut self, range: Range<u64>, rights: Rights, object: usize, first: u64) {
-        let page = |(page, index)| (page, Page { rights, kind: Kind::Copied { object, index, copy: None } });
+        let page = |(page, index)| (page, Page::of(rights, Kind::Copied { object, index, copy: None }));
         self.pages.extend(range.zip(first..).map(page));
     }
 
@@ -108,37 +135,171 @@ impl Space {
     }
 
     pub fn protect(&mut self, range: Range<u64>, rights: Rights) -> Result<(), SpaceError> {
-        if self.pages.range(range.clone()).count() as u64 != range.end - range.start {
-            return Err(SpaceError::NotMapped);
-        }
+        self.check_mapped(&range)?;
         self.pages.range_mut(range).for_each(|(_, page)| page.rights = rights);
         Ok(())
     }
 
+    fn check_mapped(&self, range: &Range<u64>) -> Result<(), SpaceError> {
+        let count = self.pages.range(range.clone()).count() as u64;
+        if count == range.end - range.start { Ok(()) } else { Err(SpaceError::NotMapped) }
+    }
+
     pub fn dont_need(&mut self, range: Range<u64>) {
+        self.pages.range_mut(range).for_each(|(_, page)| page.empty());
+    }
+
+    pub fn guard(&mut self, range: Range<u64>) -> Result<(), SpaceError> {
+        self.check_mapped(&range)?;
         for (_, page) in self.pages.range_mut(range) {
-            if let Kind::Private(contents) | Kind::Copied { copy: contents, .. } = &mut page.kind {
-                *contents = None;
+            page.empty();
+            page.is_guard = true;
+        }
+        Ok(())
+    }
+
+    pub fn unguard(&mut self, range: Range<u64>) {
+        self.pages.range_mut(range).for_each(|(_, page)| page.is_guard = false);
+    }
+
+    pub fn give_up(&mut self, range: Range<u64>) {
+        for (_, page) in self.pages.range_mut(range) {
+            if let Kind::Private(contents) = &mut page.kind {
+                contents.push(None);
+                page.is_given_up = true;
             }
         }
     }
 
-    /// The byte before the access.
+    /// What is locked changes no byte; only what cannot be brought is told.
+    pub fn lock(&mut self, range: Range<u64>, objects: &Objects) -> Result<(), SpaceError> {
+        self.check_mapped(&range)?;
+        let is_beyond = |page: &Page| match page.kind {
+            Kind::Object { object, index } | Kind::Copied { object, index, copy: None } => {
+                !page.is_guard && page.rights != Rights::NONE && objects.page(object, index).is_none()
+            }
+            _ => false,
+        };
+        if self.pages.range(range).any(|(_, page)| is_beyond(page)) { Err(SpaceError::BeyondObject) } else { Ok(()) }
+    }
+
+    pub fn map_stack(&mut self, range: Range<u64>, rights: Rights) {
+        let stack = Page { is_stack: true, ..Page::of(rights, Kind::Private(vec![None])) };
+        self.pages.extend(range.map(|page| (page, stack.clone())));
+    }
+
+    fn is_stack(&self, page: u64) -> bool {
+        self.pages.get(&page).is_some_and(|page| page.is_stack && !page.is_guard)
+    }
+
+    /// Maps what is between a page and the stack above it.
+    pub fn grow(&mut self, page: u64) {
+        let Some((bottom, lowest)) = self.pages.range(page..).next().map(|(at, page)| (*at, page.clone())) else {
+            return;
+        };
+        let top = (bottom..).find(|page| !self.is_stack(*page)).unwrap();
+        let is_blocked = self.pages.range(page.saturating_sub(STACK_GAP)..page).next().is_some();
+        if self.is_stack(bottom) && bottom > page && top - page <= self.stack_limit && !is_blocked {
+            self.map_stack(page..bottom, lowest.rights);
+        }
+    }
+
+    /// Whether a mapping that may go anywhere may go there.
+    pub fn is_room(&self, range: &Range<u64>) -> bool {
+        let above = self.pages.range(range.end..range.end + STACK_GAP).next();
+        self.pages.range(range.clone()).next().is_none() && above.is_none_or(|(page, _)| !self.is_stack(*page))
+    }
+
+    /// More of what the last page of a range is mapped to, of the object's pages in each object.
+    fn more(&self, last: u64, range: Range<u64>, length: u64) -> Result<Vec<(u64, Page)>, SpaceError> {
+        let mut page = Page { is_guard: false, ..self.pages[&last].clone() };
+        page.empty();
+        let mut next = |to| {
+            if let Kind::Object { index, .. } | Kind::Copied { index, .. } = &mut page.kind {
+                *index += 1;
+                if *index >= length {
+                    return Err(SpaceError::BeyondObject);
+                }
+            }
+            Ok((to, page.clone()))
+        };
+        range.map(&mut next).collect()
+    }
+
+    /// `length`: that of all objects.
+    pub fn resize(&mut self, range: Range<u64>, pages: u64, length: u64) -> Result<(), SpaceError> {
+        let end = range.start + pages;
+        self.check_mapped(&(range.start..end.min(range.end)))?;
+        if end <= range.end {
+            self.check_mapped(&range)?;
+            self.unmap(end..range.end);
+        } else if !self.is_room(&(range.end..end)) {
+            return Err(SpaceError::NoAddress);
+        } else {
+            let more = self.more(range.end - 1, range.end..end, length)?;
+            self.pages.extend(more);
+        }
+        Ok(())
+    }
+
+    /// `length`: that of all objects.
+    pub fn move_to(&mut self, range: Range<u64>, to: Range<u64>, length: u64) -> Result<(), SpaceError> {
+        if range.start < to.end && to.start < range.end {
+            return Err(SpaceError::BadRange);
+        }
+        self.check_mapped(&range)?;
+        let pages = (range.end - range.start).min(to.end - to.start);
+        let mut moved = self.more(range.start + pages - 1, to.start + pages..to.end, length)?;
+        moved.extend(
+            (to.start..).zip(range.start..range.start + pages).map(|(to, page)| (to, self.pages[&page].clone())),
+        );
+        self.unmap(to);
+        self.unmap(range);
+        self.pages.extend(moved);
+        Ok(())
+    }
+
+    /// The byte before the access. `seen`: what was found, which is right if it is one of those that may be there.
     pub fn access(
         &mut self,
         objects: &mut Objects,
         page: u64,
         byte: usize,
         write: Option<u8>,
+        seen: u8,
     ) -> Result<u8, FaultError> {
         let access = if write.is_some() { Rights::WRITE } else { Rights::READ };
+        if !self.pages.contains_key(&page) {
+            self.grow(page);
+        }
         let page = self.pages.get_mut(&page).ok_or(FaultError::NotMapped)?;
+        if page.is_guard {
+            return Err(FaultError::Guarded);
+        }
         if !page.rights.allows(access) {
             return Err(FaultError::NotAllowed);
         }
+        if let Kind::Private(contents) = &mut page.kind {
+            let byte_of = |contents: &Contents| contents.as_ref().map_or(0, |bytes| bytes[byte]);
+            if contents.iter().any(|contents| byte_of(contents) == seen) {
+                contents.retain(|contents| byte_of(contents) == seen);
+            }
+            let before = byte_of(&contents[0]);
+            if let Some(value) = write {
+                page.is_given_up = false;
+                for contents in contents {
+                    let mut changed = contents.as_deref().copied().unwrap_or([0; BYTES]);
+                    changed[byte] = value;
+                    *contents = Some(Rc::new(changed));
+                }
+            } else if page.is_given_up && !contents.contains(&None) {
+                contents.push(None);
+            }
+            return Ok(before);
+        }
         let of_object = |object: usize, index| objects.page(object, index).ok_or(FaultError::BeyondObject);
         let contents = match &page.kind {
-            Kind::Private(contents) => contents.as_deref().copied().unwrap_or([0; BYTES]),
+            Kind::Private(_) => unreachable!("above"),
             Kind::Copied { copy: Some(copy), .. } => **copy,
             Kind::Object { object, index } | Kind::Copied { object, index, copy: None } => of_object(*object, *index)?,
         };
@@ -147,7 +308,8 @@ impl Space {
             let mut changed = contents;
             changed[byte] = value;
             match &mut page.kind {
-                Kind::Private(contents) | Kind::Copied { copy: contents, .. } => *contents = Some(Rc::new(changed)),
+                Kind::Copied { copy, .. } => *copy = Some(Rc::new(changed)),
+                Kind::Private(_) => unreachable!("above"),
                 Kind::Object { object, index } => drop(objects.written.insert((*object, *index), Rc::new(changed))),
             }
         }

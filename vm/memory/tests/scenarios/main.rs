@@ -5,7 +5,13 @@ mod host;
 #[path = "../store/mod.rs"]
 mod store;
 
+mod advice;
+mod at_once;
+mod guards;
+mod locks;
+mod moves;
 mod paging;
+mod places;
 mod spaces;
 
 use faultline_memory::{Event, PageRange, Rights, VirtualPage};

@@ -100,13 +100,13 @@ fn spaces_share_an_objects_pages_and_it_outlives_its_handle() {
         });
         assert_eq!(access(&cpus[0], memory, &spaces[0], 51, 3, Some(9)), Ok(0));
         let page = object.page(3).unwrap();
-        assert_eq!((object.resident(), memory.page_word(page).unwrap().state().owners()), (1, 1));
+        assert_eq!((object.resident(), memory.page_state(page).unwrap().owners()), (1, 1));
         cpus[0].drop_object(object);
         assert_eq!(access(&cpus[1], memory, &spaces[1], 151, 3, None), Ok(9));
         assert_eq!(counted(&cpus[0], Event::ObjectHit), 1);
         // The page tables knew that it was written.
         cpus[0].dont_need(&spaces[0], pages(50, 8)).unwrap();
-        let state = memory.page_word(page).unwrap().state();
+        let state = memory.page_state(page).unwrap();
         assert!(state.is_dirty() && state.is_referenced() && state.queue() == Queue::None);
         assert_eq!(access(&cpus[0], memory, &spaces[0], 51, 3, None), Ok(9));
         for (space, cpu) in spaces.into_iter().zip(cpus) {

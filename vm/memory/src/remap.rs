@@ -1,0 +1,380 @@
+//! Ranges move with their contents, and become longer or shorter.
+//!
+//! A private page is found at its place, the virtual page at which each space of its family that has the page has it (see `reverse`). So a
+//! page gets its new place when it moves. One that another space has too stays there, at the old place, and a copy of it moves. The range that is moved has its
+//! pages busy from when they are looked at until they have their new places: nobody looks for them meanwhile. Contents in the swap area,
+//! and pages of objects, have no place in a space: slots move, with new mappings of the objects.
+//!
+//! All that may fail is done first, and is not seen by anybody: nodes, mappings and copies are made. Then contents move.
+
+use crate::address::{PageRange, VirtualPage};
+use crate::batch::Batch;
+use crate::change::{Left, check_length, check_mapped};
+use crate::choose::Anywhere;
+use crate::counted::{Counted, Inner};
+use crate::counters::Event;
+use crate::error::{NoMemory, SpaceError};
+use crate::machine::{FrameSource, Machine};
+use crate::memory::Cpu;
+use crate::object::mapping::Mapping;
+use crate::page_record::Home;
+use crate::page_word::PageStep;
+use crate::pmap::Pmap;
+use crate::primitive::relax;
+use crate::range_lock::RangeLock;
+use crate::space::{Space, SpaceBody};
+use crate::tree::slot::{Content, Mapped, Marks, Slot, View};
+use alloc::vec::Vec;
+use core::mem::ManuallyDrop;
+use core::ptr;
+
+/// A locked range in two parts: what has a counterpart in the other range, and what is more than that.
+struct Parts<'a> {
+    common: RangeLock<'a>,
+    rest: Option<RangeLock<'a>>,
+}
+
+/// What comes behind a range that becomes longer.
+struct More {
+    mapped: Mapped,
+    mapping: Option<Counted<Mapping>>,
+}
+
+/// An old mapping, as an address to compare with, and the one of the same pages at their new place.
+type Moved = (*mut Inner<Mapping>, Counted<Mapping>);
+
+/// Why a range does not move now.
+enum Stop {
+    /// Another CPU has a page for some instructions, or has mapped something: unlock all, and begin again.
+    Again,
+    Error(SpaceError),
+}
+
+impl From<SpaceError> for Stop {
+    fn from(error: SpaceError) -> Self {
+        Self::Error(error)
+    }
+}
+
+/// Where a range moves to.
+enum To {
+    /// There. What was mapped there goes.
+    At(PageRange),
+    /// Where nothing is mapped.
+    Free(PageRange),
+}
+
+impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
+    /// Makes a range shorter or longer in its place. More is mapped as its last page is: to zeroes, or the object's next pages. Fails if
+    /// there is a hole in the range ([`SpaceError::NotMapped`]), or something behind it ([`SpaceError::NoAddress`]); then nothing is changed.
+    pub fn resize(&self, space: &Space<'m, M>, range: PageRange, pages: u64) -> Result<(), SpaceError> {
+        let space = self.check_active(space)?;
+        let resized = PageRange::new(range.first(), pages)?;
+        let longest = range.with(resized);
+        let Parts { common, rest } = self.lock_parts(space, longest, range.pages().min(pages))?;
+        check_mapped(&common)?;
+        if let Some(rest) = &rest {
+            if resized == longest {
+                if !self.is_room(space, rest) {
+                    return Err(SpaceError::NoAddress);
+                }
+                let More { mapped, mapping } = self.more(space, &common, rest.range())?;
+                self.fill(space, rest, mapped, mapping);
+            } else {
+                check_mapped(rest)?;
+                self.clear(space, rest, Left::Hole);
+            }
+        }
+        self.count(Event::Resize);
+        drop((common, rest));
+        self.populate_locked(space, resized);
+        Ok(())
+    }
+
+    /// Brings and wires what is not there of a range that was locked and has moved or become longer. What cannot be brought now is wired by the
+    /// fault that brings it.
+    fn populate_locked(&self, space: &SpaceBody<'m, M>, range: PageRange) {
+        // SAFETY: the guard is held, and the space is active.
+        let last = self.pinned(|| unsafe { space.tree.look(range.end() - 1) }.word.view());
+        if let View::Mapped(mapped) = last
+            && mapped.marks.has(Marks::LOCKED)
+        {
+            let _ = self.populate(space, range);
+        }
+    }
+
+    /// Moves a range with its contents to another, which may be longer or shorter, and has no page in common with it. What was mapped there is
+    /// unmapped. Where the range was there is nothing then. Fails if there is a hole in the range; then nothing is changed.
+    ///
+    /// Private pages that other spaces have too are copied for it. [`SpaceError::Wait`]: nothing is changed, because contents are being
+    /// transferred.
+    pub fn move_to(&self, space: &Space<'m, M>, range: PageRange, to: PageRange) -> Result<(), SpaceError> {
+        let space = self.check_active(space)?;
+        if range.meets(to) {
+            return Err(SpaceError::BadRange);
+        }
+        self.try_moves(space, range, || Ok(To::At(to))).map(drop)
+    }
+
+    /// As [`move_to`](Self::move_to), to where nothing is mapped. Says where.
+    pub fn move_anywhere(
+        &self,
+        space: &Space<'m, M>,
+        range: PageRange,
+        wanted: Anywhere,
+    ) -> Result<PageRange, SpaceError> {
+        let space = self.check_active(space)?;
+        self.try_moves(space, range, || self.find_room(space, wanted).map(To::Free))
+    }
+
+    fn try_moves(
+        &self,
+        space: &SpaceBody<'m, M>,
+        range: PageRange,
+        mut to: impl FnMut() -> Result<To, SpaceError>,
+    ) -> Result<PageRange, SpaceError> {
+        loop {
+            match self.try_move(space, range, to()?) {
+                Ok(to) => {
+                    self.populate_locked(space, to);
+                    return Ok(to);
+                }
+                Err(Stop::Error(error)) => return Err(error),
+                Err(Stop::Again) => {
+                    self.count(Event::Wait);
+                    relax();
+                }
+            }
+        }
+    }
+
+    fn try_move(&self, space: &SpaceBody<'m, M>, range: PageRange, to: To) -> Result<PageRange, Stop> {
+        let (To::At(to_range) | To::Free(to_range)) = to;
+        if range.meets(to_range) {
+            // Room was found in it, so there is a hole; or there was.
+            check_mapped(&self.lock(space, range).map_err(|error| SpaceError::from(self.no_memory(error)))?)?;
+            return Err(Stop::Again);
+        }
+        let pages = range.pages().min(to_range.pages());
+        // By address, as all do.
+        let (from, target) = if range.begin() < to_range.begin() {
+            let from = self.lock_parts(space, range, pages)?;
+            (from, self.lock_parts(space, to_range, pages)?)
+        } else {
+            let target = self.lock_parts(space, to_range, pages)?;
+            (self.lock_parts(space, range, pages)?, target)
+        };
+        check_mapped(&from.common)?;
+        from.rest.as_ref().map_or(Ok(()), check_mapped)?;
+        if let To::Free(_) = to
+            && !(target.common.is_empty()
+                && target.rest.as_ref().is_none_or(RangeLock::is_empty)
+                && self.is_room(space, target.rest.as_ref().unwrap_or(&target.common)))
+        {
+            return Err(Stop::Again);
+        }
+        let more = match &target.rest {
+            Some(rest) => Some(self.more(space, &from.common, rest.range())?),
+            None => None,
+        };
+        let moved = self.prepare(space, &from.common, &target.common);
+        match moved {
+            Ok(mappings) => {
+                self.carry_out(space, &from.common, &target.common, &mappings);
+                mappings.into_iter().for_each(|(_, mapping)| self.release_mapping(mapping, 1));
+            }
+            Err(stop) => {
+                more.and_then(|more| more.mapping).into_iter().for_each(|mapping| self.release_mapping(mapping, 1));
+                return Err(stop);
+            }
+        }
+        if let (Some(rest), Some(More { mapped, mapping })) = (&target.rest, more) {
+            self.fill(space, rest, mapped, mapping);
+        }
+        if let Some(rest) = &from.rest {
+            self.clear(space, rest, Left::Hole);
+        }
+        self.count(Event::Move);
+        Ok(to_range)
+    }
+
+    /// Locks a range in two parts, the first of which has so many pages.
+    fn lock_parts<'a>(
+        &self,
+        space: &'a SpaceBody<'m, M>,
+        range: PageRange,
+        pages: u64,
+    ) -> Result<Parts<'a>, SpaceError> {
+        let lock = |range| self.lock(space, range).map_err(|error| SpaceError::from(self.no_memory(error)));
+        let common = lock(PageRange::new(range.first(), pages)?)?;
+        let rest = PageRange::new(VirtualPage(range.begin() + pages), range.pages() - pages).ok();
+        Ok(Parts { common, rest: rest.map(lock).transpose()? })
+    }
+
+    /// What is mapped behind a locked range, at `rest`: more of what its last page is mapped to.
+    fn more(&self, space: &SpaceBody<'m, M>, lock: &RangeLock<'_>, rest: PageRange) -> Result<More, SpaceError> {
+        let mut last = None;
+        lock.each(|slot, _, _| {
+            if let View::Mapped(mapped) = slot.load().view() {
+                last = Some((mapped, slot.mapping()));
+            }
+        });
+        let (mapped, mapping) = last.ok_or(SpaceError::NotMapped)?;
+        let mapped = Mapped { marks: mapped.marks.only(Marks::GROWS.with(Marks::LOCKED)), ..mapped.emptied() };
+        if mapping.is_null() {
+            return Ok(More { mapped, mapping: None });
+        }
+        // SAFETY: the slot is locked, and an owner of the mapping; the reference does not end it.
+        let mapping = ManuallyDrop::new(unsafe { Counted::from_raw(mapping) });
+        let (object, first) = (&mapping.get().object, lock.range().end().wrapping_add(mapping.get().shift));
+        check_length(object.get(), first, rest.pages())?;
+        Ok(More { mapped, mapping: Some(self.new_mapping(space, rest, object, first)?) })
+    }
+
+    /// All that may fail: slots of the target that end where those of the source do, a mapping for each run of the source with one, and the
+    /// private pages held, each the source's alone.
+    fn prepare(&self, space: &SpaceBody<'m, M>, from: &RangeLock<'_>, to: &RangeLock<'_>) -> Result<Vec<Moved>, Stop> {
+        let moved = |page: u64| page - from.range().begin() + to.range().begin();
+        let mut mappings = Vec::new();
+        let prepared = from
+            .visit(|slot, begin, _| {
+                to.split_at(moved(begin)).map_err(|error| SpaceError::from(self.no_memory(error)))?;
+                let old = slot.mapping();
+                if old.is_null() || mappings.last().is_some_and(|(last, _)| *last == old) {
+                    return Ok(());
+                }
+                mappings.try_reserve(1).map_err(|_| SpaceError::from(self.no_memory(NoMemory)))?;
+                mappings.push((old, self.moved_mapping(space, old, begin, moved(begin), from.range())?));
+                Ok(())
+            })
+            .and_then(|()| self.hold_private(space, from));
+        if prepared.is_err() {
+            mappings.drain(..).for_each(|(_, mapping)| self.release_mapping(mapping, 1));
+        }
+        prepared.map(|()| mappings)
+    }
+
+    /// The mapping of pages that move, from `begin` of a range on, which were in an old one.
+    fn moved_mapping(
+        &self,
+        space: &SpaceBody<'m, M>,
+        old: *mut Inner<Mapping>,
+        begin: u64,
+        to: u64,
+        range: PageRange,
+    ) -> Result<Counted<Mapping>, SpaceError> {
+        // SAFETY: a slot that is locked is an owner of the mapping; the reference does not end it.
+        let old = ManuallyDrop::new(unsafe { Counted::from_raw(old) });
+        let (object, first) = (&old.get().object, begin.wrapping_add(old.get().shift));
+        // Up to the end of the range or of the object: of pages that have another mapping this one is asked in vain.
+        let pages = (range.end() - begin).min(object.get().most_pages() - first);
+        self.new_mapping(space, PageRange::new(VirtualPage(to), pages)?, object, first)
+    }
+
+    /// Makes the private pages of a locked range busy, each the range's alone.
+    fn hold_private(&self, space: &SpaceBody<'m, M>, lock: &RangeLock<'_>) -> Result<(), Stop> {
+        let mut batch = Batch::new(self, space);
+        let mut reached = lock.range().begin();
+        let held = lock.visit(|slot, begin, pages| {
+            self.hold_slot(space, slot, begin, &mut batch)?;
+            reached = begin + pages;
+            Ok(())
+        });
+        // Pages that were copied go when no TLB has them.
+        batch.finish();
+        if held.is_err() {
+            lock.each(|slot, begin, _| {
+                if begin < reached
+                    && let View::Mapped(Mapped { content: Content::Page(page), .. }) = slot.load().view()
+                {
+                    self.settle(space, page, begin);
+                }
+            });
+        }
+        held
+    }
+
+    fn hold_slot(
+        &self,
+        space: &SpaceBody<'m, M>,
+        slot: &Slot,
+        begin: u64,
+        batch: &mut Batch<'_, 'm, M, F>,
+    ) -> Result<(), Stop> {
+        let View::Mapped(mut mapped) = slot.load().view() else { return Ok(()) };
+        let Content::Page(page) = mapped.content else { return Ok(()) };
+        let state = self.word(page).state();
+        if state.is_transferred() {
+            return Err(Stop::Error(SpaceError::Wait(page)));
+        } else if state.is_busy() {
+            return Err(Stop::Again);
+        } else if state.is_failed() {
+            self.put_back(page, &mut mapped);
+            slot.set(View::Mapped(mapped));
+            return Ok(());
+        } else if state.owners() == 1 {
+            return self.word(page).step(PageStep::Busy).map(drop).map_err(|_| Stop::Again);
+        }
+        let home = Home::Family(space.family.as_ptr());
+        let (new, _) = self.claim(home, begin).map_err(|error| SpaceError::from(self.no_memory(error)))?;
+        self.machine().copy(self.frame(page), self.frame(new));
+        self.count(Event::Copy);
+        if mapped.entered {
+            self.pinned(|| space.pmap.remove(VirtualPage(begin), &mut batch.tables));
+            batch.changed(begin);
+        }
+        self.unwire(&mut mapped);
+        slot.set(View::Mapped(Mapped { entered: false, shared: false, content: Content::Page(new), ..mapped }));
+        batch.release_page(page);
+        Ok(())
+    }
+
+    /// Lets a private page go that was held, at its place from now on.
+    fn settle(&self, space: &SpaceBody<'m, M>, page: u32, place: u64) {
+        let record = self.record(page);
+        record.set_home(Home::Family(space.family.as_ptr()), place);
+        self.let_go(page, if record.word.state().is_valid() { PageStep::Unbusy } else { PageStep::Filled });
+    }
+
+    /// Moves what is prepared.
+    fn carry_out(&self, space: &SpaceBody<'m, M>, from: &RangeLock<'_>, to: &RangeLock<'_>, mappings: &[Moved]) {
+        self.clear(space, to, Left::Room);
+        let mut current = mappings.iter().peekable();
+        to.each(|slot, begin, _| {
+            // SAFETY: the guard is held, and the space is active.
+            let source = self.pinned(|| unsafe { space.tree.look(begin - to.range().begin() + from.range().begin()) });
+            let View::Mapped(mapped) = source.word.view() else { return };
+            let old = source.slot.mapping();
+            if !old.is_null() {
+                while current.next_if(|(of, _)| *of != old).is_some() {}
+                slot.set_mapping(current.peek().map_or(ptr::null_mut(), |(_, mapping)| mapping.share(1)));
+            }
+            slot.set(View::Mapped(Mapped { entered: false, ..mapped }));
+        });
+        let mut batch = Batch::new(self, space);
+        from.each(|slot, begin, _| {
+            let View::Mapped(mapped) = slot.load().view() else { return };
+            let mut removed = None;
+            if mapped.entered {
+                removed = self.pinned(|| space.pmap.remove(VirtualPage(begin), &mut batch.tables));
+                batch.changed(begin);
+            }
+            if let Some(removed) = &removed {
+                self.note(slot.mapping(), mapped, begin, removed);
+            }
+            if let Content::Page(page) = mapped.content {
+                removed.iter().for_each(|removed| self.note_use(page, removed));
+                self.settle(space, page, begin - from.range().begin() + to.range().begin());
+            }
+            // SAFETY: the slot was an owner, and no longer is.
+            unsafe { batch.release_mapping(slot.mapping()) };
+            slot.set_mapping(ptr::null_mut());
+            slot.set(View::Hole);
+        });
+        if batch.is_due() {
+            // SAFETY: the range is locked, and all holes.
+            unsafe { space.tree.retire(from.range(), &mut batch.nodes) };
+        }
+        batch.finish();
+    }
+}

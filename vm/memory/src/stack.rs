@@ -1,0 +1,121 @@
+//! Stacks: mappings that a fault below them makes longer, downwards, up to the space's limit, and not nearer than a gap to what is mapped
+//! below.
+//!
+//! Nothing is reserved: what a stack has not grown into can be mapped to something else, and then the stack stays above it. Growth locks
+//! the pages that it maps, the gap below them and the lowest page of the stack, so of two threads that fault below a stack one maps for
+//! both, and of a growth and a mapping in its way one finds the other.
+
+use crate::address::{PageRange, Rights, SPACE_PAGES, VirtualPage};
+use crate::counters::Event;
+use crate::error::{NoMemory, SpaceError};
+use crate::machine::{FrameSource, Machine};
+use crate::memory::Cpu;
+use crate::primitive::relax;
+use crate::space::{Space, SpaceBody};
+use crate::tree::run::{Kind, Run, is_stack};
+use crate::tree::slot::{Mapped, Marks, View};
+use core::sync::atomic::Ordering::Relaxed;
+
+/// Pages below a stack that stay free when it grows, and when addresses are chosen.
+#[cfg(not(all(loom, test)))]
+pub const STACK_GAP: u64 = 256;
+/// Small, as the space is.
+#[cfg(all(loom, test))]
+pub const STACK_GAP: u64 = 1;
+
+/// What is below a stack.
+enum Below {
+    /// Room to grow.
+    Room,
+    /// Something else, too near.
+    Blocked,
+    /// Another CPU has changed something just now.
+    Changed,
+}
+
+impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
+    /// As [`map`](Self::map), as a stack: a fault below it maps private memory of zeroes down to the page of the fault, with the rights of its
+    /// lowest page. That is refused if the stack would be larger than the space's limit, or less than [`STACK_GAP`] pages above
+    /// something else.
+    pub fn map_stack(&self, space: &Space<'m, M>, range: PageRange, rights: Rights) -> Result<(), SpaceError> {
+        let space = self.check_active(space)?;
+        let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
+        self.fill(space, &lock, Mapped { marks: Marks::GROWS, ..Mapped::untouched(rights) }, None);
+        Ok(())
+    }
+
+    /// Sets up to how many pages a stack of the space grows: 2048 if it is not set. Children have the limit of their parents.
+    pub fn set_stack_limit(&self, space: &Space<'m, M>, pages: u64) {
+        // Relaxed: no other data depends on it.
+        space.body().stack_limit.store(pages, Relaxed);
+    }
+
+    /// For a fault at a page where nothing is mapped: makes the stack above it longer. Whether the fault should be tried again.
+    #[cold]
+    pub(crate) fn grow_stack(&self, space: &SpaceBody<'m, M>, page: VirtualPage) -> Result<bool, NoMemory> {
+        let VirtualPage(page) = page;
+        if page >= SPACE_PAGES {
+            return Ok(false);
+        }
+        loop {
+            let Some(bottom) = self.bottom_above(space, page) else { return Ok(false) };
+            if bottom <= page {
+                // Another CPU has mapped it.
+                return Ok(true);
+            }
+            match self.grow_to(space, page, bottom)? {
+                Below::Room => return Ok(true),
+                Below::Blocked => return Ok(false),
+                Below::Changed => relax(),
+            }
+        }
+    }
+
+    /// The lowest page of the stack above a page, if it may grow so far.
+    fn bottom_above(&self, space: &SpaceBody<'m, M>, page: u64) -> Option<u64> {
+        let limit = page.saturating_add(space.stack_limit.load(Relaxed)).min(SPACE_PAGES);
+        let (mut end, mut bottom) = (page, None);
+        while end <= limit && end < SPACE_PAGES {
+            let run @ Run { kind, .. } = self.run(space, end);
+            match kind {
+                Kind::Free | Kind::Changing if bottom.is_none() => {}
+                Kind::Taken if bottom.is_none() => return (end == page).then_some(page),
+                Kind::Free | Kind::Changing | Kind::Taken => return bottom,
+                Kind::Stack => drop(bottom.get_or_insert(end)),
+            }
+            end = run.end;
+        }
+        bottom.filter(|_| end <= limit)
+    }
+
+    /// Maps all from `page` to the stack that begins at `bottom`.
+    fn grow_to(&self, space: &SpaceBody<'m, M>, page: u64, bottom: u64) -> Result<Below, NoMemory> {
+        let begin = page.saturating_sub(STACK_GAP);
+        let Ok(range) = PageRange::new(VirtualPage(begin), bottom + 1 - begin) else { return Ok(Below::Blocked) };
+        let lock = self.lock(space, range)?;
+        let mut grown = Mapped::untouched(Rights::NONE);
+        let found = lock.visit(|slot, begin, _| match slot.load().view() {
+            View::Mapped(mapped) if begin == bottom && is_stack(mapped) => {
+                grown = Mapped {
+                    marks: mapped.marks.only(Marks::GROWS.with(Marks::LOCKED)),
+                    ..Mapped::untouched(mapped.rights)
+                };
+                Ok(())
+            }
+            View::Mapped(_) if begin < page => Err(Below::Blocked),
+            View::Hole if begin < bottom => Ok(()),
+            _ => Err(Below::Changed),
+        });
+        if let Err(below) = found {
+            return Ok(below);
+        }
+        lock.split_at(page)?;
+        lock.each(|slot, begin, _| {
+            if (page..bottom).contains(&begin) {
+                slot.set(View::Mapped(grown));
+            }
+        });
+        self.count(Event::Grow);
+        Ok(Below::Room)
+    }
+}
