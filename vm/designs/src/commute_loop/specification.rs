@@ -167,7 +167,7 @@ mod tests {
         let [unmap, write] = [Unmap { space: 0, pages: PAGES }, Write { space: 0, page: 9, value: 1 }];
         let read = Read { space: 0, page: 9 };
         let map = Map { space: 0, pages: PAGES, rights: Rights::READ };
-        let [drop, exit] = [DropObject { object: 0 }, Exit { space: 0 }];
+        let drop = DropObject { object: 0 };
         let object = MapObject { space: 0, pages: PAGES, rights: BOTH, object: 0, from: 0 };
         let other_write = Write { space: 0, page: 9, value: 2 };
         for pair in [
@@ -180,7 +180,6 @@ mod tests {
             [drop, drop],
             [drop, object],
             [write, Fork { space: 0, child: 5 }],
-            [exit, Deactivate { space: 0 }],
         ] {
             assert_eq!(state().commute(&pair), None, "{pair:?}");
         }
