@@ -24,7 +24,7 @@ BASE = 0x2000_0000_0000
 ARENA_BYTES = 1 << 20
 
 # Pairs of a boot. A reading keeps the top 200 lines; a batch that moves more is divided.
-BATCH = 70
+BATCH = 60
 
 # Structures, by the names of the functions that access them, looked for from the innermost function outwards.
 STRUCTURES = {
@@ -34,10 +34,11 @@ STRUCTURES = {
     "slots of a space's tree": "look lock_at try_lock unlock unlock_as lock_next set visit_node copy_node retire_below split set_mapping mapping",
     "states of pages": "step state is_sole wait_until_valid",
     "CPUs on which a space is active": "others_than has leave activate is_active",
-    "records of mappings and objects, with their owners": "share release as_ref resolve_object another note map_object",
+    "records of mappings and objects, with their owners": "share release as_ref resolve_object another note map_object release_after",
     "pages of an object": "page publish child",
     "frames": "park_taken free_taken put_free take get_zeroed_as put get",
-    "a program's data": "access",
+    "a space's own record": "id check_active",
+    "contents of frames": "zero copy access",
 }
 STRUCTURE_OF = {name: structure for structure, names in STRUCTURES.items() for name in names.split()}
 
@@ -69,9 +70,9 @@ def run(command, deadline):
     return done.stdout
 
 
-def pairs_of(program, seed, deadline):
+def pairs_of(program, drawn, deadline):
     """All pairs, by their numbers: the program without the lens runs and checks each."""
-    said = run([program, "--seed", seed], deadline)
+    said = run([program, *drawn], deadline)
     return {pair.number: pair for pair in map(Pair.read, said.splitlines())}
 
 
@@ -98,14 +99,14 @@ def moved(reading):
     return by_pair
 
 
-def count(faultline, program, place, seed, deadline, first, pairs):
+def count(faultline, program, place, drawn, deadline, first, pairs):
     """The readings of pairs from a number on: one, or several if too many lines moved."""
-    kept = place / f"{seed}-{first}-{pairs}.sqlite"
+    kept = place / f"{'-'.join(drawn[1::2])}-{first}-{pairs}.sqlite"
     if not kept.exists():
         database = kept.with_suffix(".new")
         database.unlink(missing_ok=True)
         command = [faultline, "lens", "program", "--quiet", "--limit", "10m", "--db", database, "--threads-from", "2", "--ops", "1", "--seed", "1"]
-        arguments = ["--threads", "{threads}", "--seed", seed, "--first", first, "--pairs", pairs]
+        arguments = ["--threads", "{threads}", *drawn, "--first", first, "--pairs", pairs]
         run([*command, "--", program, *arguments], deadline)
         database.rename(kept)
     with sqlite3.connect(kept) as database:
@@ -119,8 +120,8 @@ def count(faultline, program, place, seed, deadline, first, pairs):
     if half == 0:
         sys.exit(f"error: pair {first} moves {reading['lines_moved']} lines, more than a reading keeps")
     return [
-        *count(faultline, program, place, seed, deadline, first, half),
-        *count(faultline, program, place, seed, deadline, first + half, pairs - half),
+        *count(faultline, program, place, drawn, deadline, first, half),
+        *count(faultline, program, place, drawn, deadline, first + half, pairs - half),
     ]
 
 
@@ -160,15 +161,17 @@ def main():
     parser.add_argument("--least", type=float, default=0.0)
     parser.add_argument("--minutes", type=float, default=15)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--each", type=int, default=2, help="pairs for every two kinds of operations")
     asked = parser.parse_args()
     asked.directory.mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + 60 * asked.minutes
     faultline, program = asked.faultline.resolve(), asked.program.resolve()
-    pairs = pairs_of(program, asked.seed, deadline)
+    drawn = ["--seed", str(asked.seed), "--each", str(asked.each)]
+    pairs = pairs_of(program, drawn, deadline)
     numbers = range(0, max(pairs) + 1, BATCH)
     boots = [(first, min(BATCH, max(pairs) + 1 - first)) for first in numbers]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        counts = [pool.submit(count, faultline, program, asked.directory, asked.seed, deadline, *boot) for boot in boots]
+        counts = [pool.submit(count, faultline, program, asked.directory, drawn, deadline, *boot) for boot in boots]
         counted = [part for of_boot in counts for part in of_boot.result()]
     conflicts = {}
     for control, by_pair in counted:
