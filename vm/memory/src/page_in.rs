@@ -11,6 +11,7 @@ use crate::object::pager::{CLUSTER, Pager, Pages, Started, Transfer};
 use crate::object::{Backing, Leaf, Object};
 use crate::page_record::Home;
 use crate::page_word::{PageState, PageStep};
+use crate::primitive::relax;
 use crate::space::SpaceBody;
 use crate::tree::slot::{Content, Mapped, View};
 use alloc::sync::Arc;
@@ -93,13 +94,14 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 if self.withdraw(counted.as_ptr(), index, page) && is_told {
                     return Err(FaultError::Failed);
                 }
-                continue;
             }
             // After the state, which orders it: a frame that was taken out of this place may be another's page already.
             if state.is_valid() && record.home() == (Home::Object(counted.as_ptr()), index) {
                 self.count(Event::ObjectHit);
                 return Ok(Sought::Page(page));
             }
+            // Another CPU has just taken it out, and this one is about to see that.
+            relax();
         }
     }
 

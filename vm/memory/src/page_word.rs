@@ -221,8 +221,12 @@ impl PageWord {
     /// such as to mark a dirty page as dirty, writes nothing.
     #[inline]
     pub fn step(&self, step: PageStep) -> Result<PageState, PageState> {
-        // Relaxed: only a guess; the compare-and-swap checks it.
-        let mut old = PageState(self.0.load(Relaxed));
+        let mut old = match step {
+            // There is one state that allows it, and nobody else has the frame.
+            PageStep::Claim => PageState::FREE,
+            // Relaxed: only a guess; the compare-and-swap checks it.
+            _ => PageState(self.0.load(Relaxed)),
+        };
         loop {
             let new = old.after(step).ok_or(old)?;
             if new == old {
