@@ -27,7 +27,7 @@ PAGE := lab/report/page
 FUZZ_SECONDS := 60
 API_SECONDS := 60
 
-.PHONY: build guest emulator kernel kernels lens run test check test-all test-api test-rust test-page test-workloads test-lens test-frames test-least-rust test-loom test-mixes test-miri test-mutants test-commuting test-simulated test-crate-releases test-linux-releases test-newcomer test-examples test-guest test-bed test-repeats test-newest-emulator test-fresh fuzz bench bench-peers bench-lens bench-frames bench-frames-lens bench-frames-peers bench-frames-lens-peers bench-memory-lens bench-memory-bytes bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
+.PHONY: build guest emulator kernel kernels lens run test check test-all test-api test-rust test-page test-workloads test-lens test-frames test-least-rust test-loom test-mixes test-miri test-mutants test-commuting test-simulated test-crate-releases test-linux-releases test-newcomer test-real-pages test-examples test-guest test-bed test-repeats test-newest-emulator test-fresh fuzz bench bench-peers bench-lens bench-frames bench-frames-lens bench-frames-peers bench-frames-lens-peers bench-memory-lens bench-memory-bytes bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
 	needs-rust needs-build needs-test needs-lens needs-emulator needs-guest workloads
 
 # What each part needs: a command, and the packages that contain it. `make test` names all missing packages at once.
@@ -148,8 +148,12 @@ test-crate-releases: build needs-guest guest lens
 test-linux-releases: build needs-guest guest lens
 	examples/linux-releases/run.sh $(FAULTLINE) '[8]' '["zero_fill:base"]' bookworm trixie
 
-# From a repository to an answer in a browser: commits measured under the lens, served, and read by somebody new. And every page over real runs. Takes some minutes.
+# From a repository to an answer in a browser: commits measured under the lens, served, and read by somebody new. Takes a minute.
 test-newcomer: build needs-test needs-guest guest lens
+	cd $(PAGE) && npm ci --no-audit --no-fund && FAULTLINE_PROGRAM="$(abspath $(FAULTLINE))" npm run test:newcomer
+
+# Every page over a database of real runs. Takes ten minutes on a quiet machine.
+test-real-pages: build needs-test needs-guest guest lens
 	cd $(PAGE) && npm ci --no-audit --no-fund && FAULTLINE_PROGRAM="$(abspath $(FAULTLINE))" npm run test:real
 
 # Small machines under the lens repeat themselves exactly, also on a busy host. Takes two minutes.
@@ -231,7 +235,7 @@ test-bed: build
 	rm -rf target/test-bed
 	python3 examples/test-bed/check.py $(FAULTLINE) target/test-bed
 
-test-all: test fuzz test-api test-least-rust test-loom test-mixes test-miri test-mutants test-commuting test-simulated test-guest test-newest-emulator test-examples test-bed
+test-all: test fuzz test-api test-least-rust test-loom test-mixes test-miri test-mutants test-commuting test-simulated test-guest test-newest-emulator test-real-pages test-examples test-bed
 	vm/frames/embedding/check.sh target/embedding
 	@# In a directory of its own: cargo keeps the packages of an earlier one, and takes them again while the version is the same.
 	packages=$$(mktemp -d target/publish.XXXXXX) && trap 'rm -rf "$$packages"' EXIT && \

@@ -94,8 +94,8 @@ impl Places {
                 "`--scratch DIR` takes an existing directory with room for copies of programs",
             ));
         }
-        // Otherwise every execution would fail, and these failures would be final.
-        tempfile::tempdir_in(scratch).map_err(|error| {
+        // Otherwise every execution would fail, and these failures would be final. A file without a name: a kill leaves nothing.
+        tempfile::tempfile_in(scratch).map_err(|error| {
             Error::usage(
                 format!("cannot make scratch files in {}: {}", scratch.display(), unnamed(&error)),
                 "`--scratch DIR` takes a directory that you can write, with room for copies of programs",
