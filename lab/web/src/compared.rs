@@ -31,7 +31,8 @@ pub(crate) async fn compared(state: &State, query: &Query) -> Result<Compared, P
         let found = known.runs.iter().find(|line| line.id == run);
         found.ok_or_else(|| Problem::not_found(format!("there is no run {run}"), "`/api/v1/runs` lists all"))
     };
-    let are_counted = line(runs[0])?.kind == KindOfRun::Lens && line(runs[1])?.kind == KindOfRun::Lens;
+    let kinds = [line(runs[0])?.kind, line(runs[1])?.kind];
+    let are_counted = kinds == [KindOfRun::Lens; 2];
     let read = move |places: &_| match are_counted {
         true => Ok(Compared::Counted(Box::new(lens::compare_runs(runs, places)?))),
         false => Ok(Compared::Measured(Box::new(compare_stored_runs(runs, places)?))),
