@@ -22,6 +22,18 @@ pub fn get(address: SocketAddr, target: &str) -> Answer {
     Answer { status, body, address, target: target.to_owned() }
 }
 
+/// Asks for a target that is answered in JSON. The server may still be reading its database.
+pub fn json(address: SocketAddr, target: &str) -> serde_json::Value {
+    loop {
+        let (status, body) = ask(address, target, "identity");
+        if status == 200 {
+            return serde_json::from_slice(&body).expect("JSON");
+        }
+        assert_eq!(status, 503, "{target}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
 impl Answer {
     /// The targets of the script and the style that the page names.
     pub fn assets(&self) -> Vec<String> {

@@ -1,7 +1,6 @@
 //! Two hundred clients at once, while a runner writes into the same database.
 
 use crate::client::get;
-use crate::database;
 use crate::runner::{Acknowledged, assert_holds, begin, measure as run_measure};
 use crate::server::ServerProcess;
 use crate::spread::Spread;
@@ -17,9 +16,9 @@ const REQUESTS: usize = 10;
 const ITEMS: u32 = 10;
 const SAMPLES: u64 = 20;
 
-pub fn measure(database: &Path) {
+pub fn measure(database: &Path, history: &str) {
     let server = ServerProcess::start(database);
-    let timeline = format!("/api/v1/histories/{}/timeline?from=1000&to=1799&width=1200", database::history_id());
+    let timeline = format!("/api/v1/histories/{history}/timeline?from=1000&to=1799&width=1200");
     let targets = ["/", "/runs", "/api/v1/runs?limit=50", "/api/v1/histories", &timeline];
     assert_eq!(get(server.address, "/").status, 200);
     let (start, is_over) = (Barrier::new(CLIENTS), AtomicBool::new(false));

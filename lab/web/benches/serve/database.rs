@@ -7,7 +7,6 @@ use faultline_model::plan::{PlanItem, RunKind, Timing};
 use faultline_model::protocol::{Event, Interval};
 use faultline_model::subject::Subject;
 use faultline_store::{NewRun, Store};
-use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
 pub const COMMITS: usize = 5000;
@@ -60,14 +59,4 @@ fn make(store: &mut Store) {
         execution(store, run, item.ordinal, (0..SAMPLES).map(sample), Outcome::Done);
     }
     store.finish_run(run).expect("the run can be saved");
-}
-
-/// The identifier of the history, which the server makes in the same way from the same words.
-pub fn history_id() -> String {
-    let mut hash = Sha256::new();
-    for part in [SUBJECT, "/repository", "time", "1"] {
-        hash.update((part.len() as u64).to_le_bytes());
-        hash.update(part);
-    }
-    hash.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }

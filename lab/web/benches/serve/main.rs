@@ -14,7 +14,7 @@ mod runner;
 mod server;
 mod spread;
 
-use client::{Answer, get};
+use client::{Answer, get, json};
 use server::ServerProcess;
 use spread::Spread;
 use std::path::Path;
@@ -39,15 +39,28 @@ fn main() {
     let load = std::fs::read_to_string("/proc/loadavg").expect("Linux says it");
     println!("load average of the machine before: {}", load.split(' ').next().unwrap_or_default());
     let mut figures = Figures::default();
+    copy_anew(&made, &work);
+    let history = history_id(&work);
     for _ in 0..ROUNDS {
-        for suffix in ["", "-wal", "-shm"] {
-            let _ = std::fs::remove_file(directory.join(format!("work.sqlite{suffix}")));
-        }
-        std::fs::copy(&made, &work).expect("the database can be copied");
-        figures.round(&work);
+        copy_anew(&made, &work);
+        figures.round(&work, &history);
     }
     figures.print();
-    clients_at_once::measure(&work);
+    clients_at_once::measure(&work, &history);
+}
+
+fn copy_anew(made: &Path, work: &Path) {
+    for suffix in ["", "-wal", "-shm"] {
+        let _ = std::fs::remove_file(work.with_extension(format!("sqlite{suffix}")));
+    }
+    std::fs::copy(made, work).expect("the database can be copied");
+}
+
+/// The identifier of the one history, as the server states it.
+fn history_id(database: &Path) -> String {
+    let server = ServerProcess::start(database);
+    let answer = json(server.address, "/api/v1/histories");
+    answer["histories"][0]["id"].as_str().expect("the database has a history").to_owned()
 }
 
 #[derive(Default)]
@@ -66,9 +79,8 @@ struct Figures {
 }
 
 impl Figures {
-    fn round(&mut self, database: &Path) {
+    fn round(&mut self, database: &Path, history: &str) {
         let server = ServerProcess::start(database);
-        let history = database::history_id();
         let page = format!("/histories/{history}");
         let (answer, time) = timed(|| page_once_read(&server, &page));
         self.first_unconcluded_ms.add(milliseconds(time));
