@@ -163,7 +163,8 @@ fn transfers_of_two_variables_that_came_to_share_a_line_are_of_the_layout() {
     command.args(counted).args(["--layouts", "8", "--keep", "prog", "--format", "json"]);
     command.args(["--repository", repository.path().to_str().unwrap(), "--", "./prog"]);
     let found = json(&command.env("XDG_CACHE_HOME", repository.lab.path("cache")).output().unwrap());
-    assert_eq!(labels(&found), [(repository.commits[1].clone(), "layout".to_owned())], "{found:#}");
+    let shown = stdout(&repository.lab.run(&["show"]));
+    assert_eq!(labels(&found), [(repository.commits[1].clone(), "layout".to_owned())], "{found:#}{shown}");
     let step = &found["steps"][0];
     assert!(step["values"][1].as_f64() > step["values"][0].as_f64().map(|before| 10.0 * before), "{step:#}");
     assert_eq!((&step["layouts"]["distinct"], &step["layouts"]["within"]), (&8.into(), &0.0.into()), "{step:#}");
