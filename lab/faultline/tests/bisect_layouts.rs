@@ -1,4 +1,4 @@
-//! `faultline bisect --layouts` with programs that the linker of this machine links: steps of the code and of the layout, and programs that no layout reaches. Programs
+//! `faultline bisect --layouts`, and histories in random layouts, with programs that the linker of this machine links: steps of the code and of the layout, and programs that no layout reaches. Programs
 //! sleep, because a busy host changes the length of a sleep less than the time of a computation. The test with guests needs what the tests of `lens_program` need.
 
 mod lab;
@@ -101,6 +101,54 @@ fn a_step_of_the_layout_and_one_of_the_code_are_told_apart_also_after_a_kill() {
     assert_eq!(builds.iter().collect::<BTreeSet<_>>().len(), builds.len(), "nothing was linked twice");
     let compared = repository.lab.run(&["compare", &repository.commits[1], &repository.commits[2]]);
     assert!(compared.status.success(), "{}", stderr(&compared));
+    repository.lab.assert_nothing_left();
+}
+
+#[test]
+fn each_step_of_a_history_in_random_layouts_is_one_of_the_code_or_of_the_layout() {
+    let mut repository = Repository::new();
+    // The sixth commit moves one variable beside the other, the eleventh does more.
+    (0..15).for_each(|number| repository.commit(if number < 10 { 20 } else { 220 }, if number < 5 { 256 } else { 8 }));
+    let declared = |keys: &str| {
+        let text = format!(
+            "[subject.app]\nrepository = \"repository\"\nwork = \"work\"\nbuild = \"make\"\nkeep = [\"prog\"]\n\
+             command = \"./prog\"\nrepeats = 3\nseed = 1\n{keys}"
+        );
+        fs::write(repository.lab.path("faultline.toml"), text).unwrap();
+    };
+    let history = |arguments: &[&str]| {
+        let mut command = repository.lab.command(&[&["history"], arguments].concat());
+        let output = command.current_dir(repository.lab.path("")).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
+        output
+    };
+    declared("commit_layouts = 8\n");
+    history(&["run", "--quiet"]);
+    let changes = json(&history(&["changes", "--format", "json"]));
+    let steps = changes[0]["steps"].as_array().unwrap();
+    let found: Vec<(&Value, &Value)> = steps.iter().map(|step| (&step["by"], &step["layouts"]["label"])).collect();
+    assert_eq!(found, [(&5.into(), &"layout".into()), (&10.into(), &"code".into())], "{changes:#}");
+    for step in steps {
+        let layouts = &step["layouts"];
+        assert_eq!((&layouts["tried"], &layouts["distinct"]), (&8.into(), &8.into()), "{step:#}");
+        assert!(layouts["between"].is_number() && layouts["within"].is_number(), "{step:#}");
+    }
+    let words = |output: &Output| stdout(output).split_whitespace().collect::<Vec<_>>().join(" ");
+    for format in ["table", "markdown"] {
+        let told = words(&history(&["changes", "--format", format]));
+        assert!(told.contains("in 8 random layouts ") && told.contains("between layouts of one commit: "), "{told}");
+    }
+    let shown = words(&history(&["show"]));
+    assert!(shown.contains("worse, layout") && shown.contains("worse, code (not the layout)"), "{shown}");
+
+    // Each commit is executed three times and in each layout once; nothing is measured again, also not without layouts.
+    let record = repository.lab.record(1);
+    assert_eq!((record.subjects.len(), record.attempts.len()), (15 + 15 * 8, 15 * 9 + 15 * 8));
+    for keys in ["commit_layouts = 8\n", ""] {
+        declared(keys);
+        let again = stderr(&history(&["run", "--quiet"]));
+        assert!(again.contains("each of the 15 picked commits has a result"), "{again}");
+    }
     repository.lab.assert_nothing_left();
 }
 

@@ -201,6 +201,8 @@ fn commits_are_measured_once_and_their_step_is_found_explained_and_drilled() {
     let drilled = repository.run(&["drill", "app", "--quiet", "--layouts", "8", "--revert", "--format", "json"]);
     let problem = "nobody was notified of a confirmed change of app: `./tell a b`: it ends with status 3: not ready";
     assert!(String::from_utf8_lossy(&drilled.stderr).contains(problem), "{}", said(&drilled));
+    let progress = String::from_utf8_lossy(&drilled.stderr);
+    assert!(!progress.contains("building") && !progress.contains("linking"), "shown despite `--quiet`: {progress}");
     let found: Value = serde_json::from_slice(&drilled.stdout).unwrap_or_else(|_| panic!("{}", said(&drilled)));
     let candidates = &found["commits"][0]["candidates"];
     assert_eq!(candidates[0]["id"], repository.commits[17].as_str(), "{found:#}");
@@ -641,6 +643,8 @@ mod generated {
             machine: "here".to_owned(),
             order: CommitOrder::Line,
             seeds_by_ends: false,
+            layouts: 0,
+            layout_kind: Default::default(),
         };
         let kind = RunKind::History(Box::new(history));
         Settings { cpus: vec![tasks], repeats: REPEATS, seed: 1, limit_ms: None, size: None, kind }

@@ -2,11 +2,11 @@
 
 use crate::commits::Commits;
 use crate::explain;
+use crate::linked::{Linked, link};
 use crate::measure::MeasureRequest;
-use crate::relink::{Relink, Relinked};
 use crate::revert;
 use crate::source;
-use crate::subject::{described, shared, subject};
+use crate::subject::{shared, subject};
 use crate::tools_again;
 use crate::workshop::{Workshop, absolute};
 use faultline_experiment::{Error, Gone, GrowingRequest, GrowingRun, Lab, Measured, Notice};
@@ -14,7 +14,6 @@ use faultline_model::artefact::{Artefact, Release};
 use faultline_model::commit::{CommitInfo, CommitLine};
 use faultline_model::drill::{self, DrillSettings, Next};
 use faultline_model::line_host::LineHost;
-use faultline_model::machine::Machine;
 use faultline_model::named_change::NamedChange;
 use faultline_model::plan::{KnownCommit, LineSearch, MeasuredLine, RunKind, WhenInconclusive};
 use faultline_model::recipe::Recipe;
@@ -22,7 +21,7 @@ use faultline_model::record::{RunHead, RunId};
 use faultline_model::relink::{LayoutKind, RelinkResult};
 use faultline_model::subject::{BuildResult, Subject, SubjectIndex};
 use faultline_stats::drill::{RevertNext, next_of_record, next_revert};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The request for a search.
 #[derive(Debug, Clone)]
@@ -251,37 +250,18 @@ fn relink(
     commits: &dyn Commits,
     lab: &mut Lab<'_>,
 ) -> Result<(), Error> {
-    let commit = &search.line.commits[build.position as usize];
-    let tools = commits.tools(&search.recipe, lab)?;
-    tools_again::check(search.tools.as_ref(), &tools, run.record().id)?;
-    let layout = build.layout.unwrap_or_default();
-    let most = search.search.layouts;
-    lab.observer.notice(&Notice::LinkingCommit { commit: commit.id.clone(), layout, most });
     let own = built(&run.record().subjects, search, &drill::Build { layout: None, ..*build });
     let own = own.and_then(|index| run.record().subjects[index.at()].setup.directory.as_deref());
     // Or an earlier run built it.
     let known = search.known.iter().find(|known| known.position == build.position).and_then(|known| known.build());
     let own = own.or(known).unwrap_or_default().to_owned();
-    let layouts = search.layouts.with_seed(layout);
-    let asked = Relink { commit, layout: layouts, own: Path::new(&own), artefact: &search.artefact };
-    let linked = commits.relink(&asked, &search.recipe, &tools, lab)?;
-    let (directory, machine, result) = placed(linked, search, run, lab)?;
-    let build = BuildResult::Relinked { layout, result };
-    run.add_unplanned(&described(commit, search, (directory, machine), build))
-}
-
-/// Where a layout is measured, and what came of it. Fails if its program cannot be put into a guest for a reason that is no fault of the layout.
-fn placed(
-    linked: Relinked,
-    search: &LineSearch,
-    run: &GrowingRun,
-    lab: &mut Lab<'_>,
-) -> Result<(Option<String>, Machine, RelinkResult), Error> {
-    let Some(directory) = linked.directory else { return Ok((None, Machine::Host, linked.result)) };
-    Ok(match run.machine(&search.artefact, &directory, lab)? {
-        Ok(machine) => (Some(directory.to_string_lossy().into_owned()), machine, linked.result),
-        Err(how) => (None, Machine::Host, RelinkResult::Failed { how, output: String::new() }),
-    })
+    let asked = Linked {
+        commit: &search.line.commits[build.position as usize],
+        own: &own,
+        layout: search.layouts.with_seed(build.layout.unwrap_or_default()),
+        most: search.search.layouts,
+    };
+    link(&asked, search, run, commits, lab)
 }
 
 /// The subject of a build that is asked for.

@@ -14,6 +14,7 @@ pub mod explain;
 mod identical;
 pub mod jobs;
 mod line_files;
+mod linked;
 mod linked_files;
 pub mod linker;
 pub mod mark;

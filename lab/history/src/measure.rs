@@ -26,7 +26,7 @@ const USUAL_REPEATS: u32 = 60;
 /// Maximum number of seeds of a commit, unless another is asked for.
 pub(crate) const USUAL_SEEDS: u32 = 12;
 
-/// The numbers of random layouts that a search may try. Fewer cannot tell code from layout.
+/// The numbers of random layouts of a commit that may be tried. Fewer cannot tell code from layout.
 pub const LAYOUTS: RangeInclusive<u32> = 8..=1000;
 
 /// Fewest seeds with which counts that depend on the seed can be told apart: fewer cannot confirm a step.

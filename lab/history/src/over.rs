@@ -115,6 +115,8 @@ impl<'a> Over<'a> {
             machine: machine.name,
             order: subject.which.order(),
             seeds_by_ends: self.measure.count().is_some() && subject.seeds_by_ends,
+            layouts: subject.commit_layouts,
+            layout_kind: subject.layout_kind,
         };
         let settings = Settings {
             cpus: vec![self.measure.tasks()],
@@ -147,7 +149,8 @@ impl<'a> Over<'a> {
     }
 
     /// The same, with the comparable runs. Adaptive picking compares neighbours, so it goes by what the tools of now have built; commits with results of other tools
-    /// stay in the history. Otherwise results of other tools count too. A commit bridges the surroundings.
+    /// stay in the history. Otherwise results of other tools count too. A commit that was measured in fewer random layouts than are asked for now is measured again. A
+    /// commit bridges the surroundings.
     pub(crate) fn plan(
         &self,
         walked: &Walked,
@@ -156,7 +159,11 @@ impl<'a> Over<'a> {
         asked: Asked<'_>,
     ) -> Vec<PlannedCommit> {
         let is_adaptive = self.subject.which.adaptive().is_some();
-        let counting: Vec<&StoredHistory> = known.iter().filter(|run| !is_adaptive || now.has_tools_of(run)).collect();
+        let has_layouts = |run: &StoredHistory| {
+            run.head.settings.history().is_some_and(|history| history.layouts >= self.subject.commit_layouts)
+        };
+        let counting: Vec<&StoredHistory> =
+            known.iter().filter(|run| has_layouts(run) && (!is_adaptive || now.has_tools_of(run))).collect();
         let (newest, of_any_tools) = (newest(counting.iter().copied()), newest(&known));
         let (retry, measured) = match asked {
             Asked::Missing { retry, measured } => (retry, measured),

@@ -2,6 +2,7 @@
 
 use crate::commits::Commits;
 use crate::line_files::{name_files, named_before};
+use crate::linked::{Linked, link};
 use crate::now::Now;
 use crate::over::{Asked, Over};
 use crate::source;
@@ -12,6 +13,7 @@ use faultline_model::commit::CommitLine;
 use faultline_model::history::HistoryNext;
 use faultline_model::plan::{HistorySettings, RunKind, Settings};
 use faultline_model::record::{RunHead, RunId, RunState};
+use faultline_model::subject::SubjectIndex;
 use faultline_stats::history::next_of_record;
 
 /// What came of a request.
@@ -113,15 +115,42 @@ fn follow(mut run: GrowingRun, commits: &dyn Commits, lab: &mut Lab<'_>) -> Resu
         }
         match next_of_record(run.record()) {
             None | Some(HistoryNext::Nothing) => return run.finish(),
-            Some(HistoryNext::Measure { subjects, blocks }) => run.plan(&vec![subjects; blocks as usize])?,
+            Some(HistoryNext::Measure { blocks }) => run.plan(&blocks)?,
             Some(HistoryNext::Count { seeds }) => run.count(&seeds)?,
             Some(HistoryNext::Build { position }) => match build(&mut run, &history, position, commits, lab) {
                 // Everything until now is saved.
                 Err(error) if error == Error::stopped() => return Ok(Measured::Stopped { run: run.record().id }),
                 built => built?,
             },
+            Some(HistoryNext::Relink { subject, layout }) => {
+                match relink(&mut run, &history, (subject, layout), commits, lab) {
+                    Err(error) if error == Error::stopped() => return Ok(Measured::Stopped { run: run.record().id }),
+                    linked => linked?,
+                }
+            }
         }
     }
+}
+
+/// Links the build of a subject with a random layout, and saves what came of it. Fails if the tools are not those with which the run began.
+fn relink(
+    run: &mut GrowingRun,
+    history: &HistorySettings,
+    (subject, layout): (SubjectIndex, u32),
+    commits: &dyn Commits,
+    lab: &mut Lab<'_>,
+) -> Result<(), Error> {
+    let built = run.record().subjects[subject.at()].clone();
+    let id = built.commit.map(|commit| commit.id).unwrap_or_default();
+    let commit = history.line.position(&id).and_then(|position| history.line.commits.get(position as usize));
+    let commit = commit.ok_or_else(|| no_history(&format!("subject {subject}")))?;
+    let asked = Linked {
+        commit,
+        own: built.setup.directory.as_deref().unwrap_or_default(),
+        layout: history.layout_kind.with_seed(layout),
+        most: history.layouts,
+    };
+    link(&asked, history, run, commits, lab)
 }
 
 /// Builds a commit, and saves what came of it. Fails if the tools are not those with which the run began.

@@ -4,6 +4,7 @@ pub mod certainty;
 pub mod change;
 pub mod compared;
 pub mod gate;
+pub mod layouts;
 pub mod moved;
 pub mod notice;
 pub mod quirk;
@@ -11,13 +12,14 @@ pub mod quirk;
 use crate::changes::{ChangeCaution, Effect, Status};
 use crate::commit::CommitInfo;
 use crate::count::Count;
-use crate::drill::Unusable;
+use crate::drill::{StepLabel, Unusable};
 use crate::estimate::Estimate;
 use crate::explained::{FilesChanged, LinkedChanges};
 use crate::outcome::Outcome;
 use crate::record::RunId;
 use crate::subject::SubjectIndex;
 use change::{ChangeState, StepState};
+use layouts::{BootSpread, LayoutResults, StepLayouts};
 use moved::StepMoved;
 use quirk::{CauseLabel, Quirk, StepCause};
 use serde::{Deserialize, Serialize};
@@ -30,12 +32,17 @@ pub enum HistoryNext {
         /// Its place on the line.
         position: u32,
     },
-    /// Execute these subjects in each of that many further blocks.
+    /// Link the build of a subject with a random layout.
+    Relink {
+        /// The subject, whose commit was built.
+        subject: SubjectIndex,
+        /// The seed of the layout.
+        layout: u32,
+    },
+    /// Execute further blocks.
     Measure {
-        /// The subjects.
-        subjects: Vec<SubjectIndex>,
-        /// The number of blocks.
-        blocks: u32,
+        /// The subjects of each block.
+        blocks: Vec<Vec<SubjectIndex>>,
     },
     /// Count these subjects with these seeds.
     Count {
@@ -77,6 +84,9 @@ pub enum CommitOutcome {
         /// The boot of the machine in which each of them was executed, as a number from 0 within the commit; empty if it was one boot, or if none is known.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         boots: Vec<u32>,
+        /// What was measured of it in random layouts; `None` if none were tried. They have no part in `values`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        layouts: Option<LayoutResults>,
     },
     /// It cannot be measured.
     Unusable(NotMeasured),
@@ -317,6 +327,12 @@ pub struct HistoryStep {
     /// Which quirks lie within its range, and what they say of it; `None` without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<StepCause>,
+    /// What random layouts of commits on both sides tell; `None` if none were tried on both sides in one run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layouts: Option<StepLayouts>,
+    /// How much commits beside it vary from boot to boot; `None` if none of them was measured in several boots.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boots: Option<BootSpread>,
     /// What holds of it, and what was said of it.
     #[serde(default)]
     pub state: StepState,
@@ -326,13 +342,24 @@ pub struct HistoryStep {
 }
 
 impl HistoryStep {
-    /// Whether nothing has to be done about it: it is ignored or fixed, or the surroundings made it, not the program.
+    /// Whether nothing has to be done about it: it is ignored or fixed, or the surroundings or the layout made it, not the program.
     pub fn is_settled(&self) -> bool {
-        self.state.now.is_settled() || self.blame() == Blame::Surroundings
+        self.state.now.is_settled() || matches!(self.blame(), Blame::Surroundings | Blame::Layout)
     }
 
     /// Whether the program made it, as far as that is known.
     pub fn blame(&self) -> Blame {
+        // That both sides differ when they are measured together does not tell code from layout.
+        let of_layouts = match self.layouts.map(|layouts| layouts.label) {
+            Some(StepLabel::Layout) => Blame::Layout,
+            Some(StepLabel::Inconclusive) => Blame::Inconclusive,
+            Some(StepLabel::Code | StepLabel::Quirk) | None => Blame::Program,
+        };
+        of_layouts.min(self.blame_of_surroundings())
+    }
+
+    /// The same as if there were no layouts.
+    fn blame_of_surroundings(&self) -> Blame {
         match &self.cause {
             // Both sides were measured together, so in the same surroundings.
             _ if self.state.now == ChangeState::Confirmed => Blame::Program,
@@ -351,6 +378,8 @@ impl HistoryStep {
 pub enum Blame {
     /// The surroundings: the program's part is no step.
     Surroundings,
+    /// Only the places of code and data: most of the step is gone in random layouts.
+    Layout,
     /// It is not shown whether the program's part is a step.
     Inconclusive,
     /// The program, as nothing shows otherwise.

@@ -333,6 +333,16 @@ pub struct HistorySettings {
     /// repeats, or with one. Otherwise all are counted with as many.
     #[serde(default, skip_serializing_if = "is_false")]
     pub seeds_by_ends: bool,
+    /// Number of random layouts in which each commit is linked and measured besides its own; 0 for none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub layouts: u32,
+    /// How these layouts are drawn.
+    #[serde(default)]
+    pub layout_kind: LayoutKind,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 fn is_false(value: &bool) -> bool {

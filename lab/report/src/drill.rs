@@ -2,7 +2,7 @@
 
 mod explained;
 mod gate;
-mod layouts;
+pub(crate) mod layouts;
 mod reverts;
 
 pub use gate::drill_gate;

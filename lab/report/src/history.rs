@@ -3,6 +3,7 @@
 mod changes;
 mod commits;
 mod gate;
+mod layouts;
 pub(crate) mod moved;
 pub(crate) mod quirks;
 pub(crate) mod words;

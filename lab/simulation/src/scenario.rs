@@ -200,6 +200,7 @@ impl Scenario {
             limit_ms: Some(5_000),
             seed: Some(self.seed),
             layouts: 0,
+            commit_layouts: 0,
             layout_kind: LayoutKind::default(),
             quirks: Vec::new(),
         }

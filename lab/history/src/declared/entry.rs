@@ -82,6 +82,7 @@ pub(super) struct Entry {
     kernel_too: Option<bool>,
     kernel: Option<String>,
     layouts: Option<Number>,
+    commit_layouts: Option<Number>,
     #[serde(default)]
     layout_order: SectionOrder,
     #[serde(default)]
@@ -165,13 +166,20 @@ impl Entry {
         if name.is_empty() || !name.chars().all(is_sign) {
             return Err("a name has letters, digits, '.', '_' and '-'".to_owned());
         }
-        let layouts = self.layouts()?;
+        let layouts = number_of_layouts("layouts", self.layouts)?;
+        let commit_layouts = number_of_layouts("commit_layouts", self.commit_layouts)?;
         let layout_kind = LayoutKind { order: self.layout_order, spacing: self.layout_spacing };
         if !layout_kind.is_random() {
             return Err("layouts that are sorted or kept, without random gaps, are all the same: `layout_order = \"random\"` or `layout_spacing = \"gap\"`".to_owned());
         }
         let subjects = self.measured(name, directory, hosts)?;
-        Ok(subjects.into_iter().map(|subject| HistorySubject { layouts, layout_kind, ..subject }).collect())
+        if commit_layouts > 0 && subjects.iter().any(|subject| subject.which.releases().iter().any(Release::is_kernel))
+        {
+            return Err("`commit_layouts` links commits again, and kernels that were built elsewhere cannot be linked"
+                .to_owned());
+        }
+        let with_layouts = |subject| HistorySubject { layouts, commit_layouts, layout_kind, ..subject };
+        Ok(subjects.into_iter().map(with_layouts).collect())
     }
 
     /// The same without layouts.
@@ -218,6 +226,7 @@ impl Entry {
             limit_ms: self.limit.as_ref().map(|limit| u64::try_from(limit.0.as_millis()).unwrap_or(u64::MAX).max(1)),
             seed: self.seed,
             layouts: 0,
+            commit_layouts: 0,
             layout_kind: LayoutKind::default(),
             quirks: Vec::new(),
             recipe: Recipe {
@@ -298,15 +307,6 @@ impl Entry {
         number("seeds", self.seeds, USUAL_SEEDS)
     }
 
-    /// Number of random layouts of both sides of a step.
-    fn layouts(&self) -> Result<u32, String> {
-        match self.layouts.map(u32::from) {
-            None => Ok(0),
-            Some(number) if LAYOUTS.contains(&number) => Ok(number),
-            Some(_) => Err(format!("`layouts` takes {} to {}", LAYOUTS.start(), LAYOUTS.end())),
-        }
-    }
-
     /// What is measured, for each number of CPUs.
     fn measures(&self, directory: &Path) -> Result<Vec<MeasureRequest>, String> {
         let cpus = self.numbers_of_cpus()?;
@@ -358,6 +358,15 @@ impl Entry {
         }
         let pin = self.pin.unwrap_or(PinPolicy::Each);
         Ok(cpus.iter().map(|&tasks| MeasureRequest::Time { pin, tasks }).collect())
+    }
+}
+
+/// The number of random layouts that a key has; 0 if it is not given.
+fn number_of_layouts(key: &str, given: Option<Number>) -> Result<u32, String> {
+    match given.map(u32::from) {
+        None => Ok(0),
+        Some(number) if LAYOUTS.contains(&number) => Ok(number),
+        Some(_) => Err(format!("`{key}` takes {} to {}", LAYOUTS.start(), LAYOUTS.end())),
     }
 }
 

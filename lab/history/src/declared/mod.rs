@@ -63,6 +63,8 @@ pub struct HistorySubject {
     pub seed: Option<u64>,
     /// Number of random layouts in which a search links both sides of a step; 0 for none.
     pub layouts: u32,
+    /// Number of random layouts in which each commit is measured besides its own; 0 for none.
+    pub commit_layouts: u32,
     /// How these layouts are drawn.
     pub layout_kind: LayoutKind,
     /// Changes of the surroundings that nothing records.
@@ -443,9 +445,17 @@ mod tests {
         assert_eq!(of(""), (0, LayoutKind::default()));
         let kind = LayoutKind { order: SectionOrder::Keep, ..LayoutKind::default() };
         assert_eq!(of("layouts = 12\nlayout_order = 'keep'\n"), (12, kind));
+        assert_eq!(parse(&format!("{subject}commit_layouts = 9\n")).unwrap().subjects["a"].commit_layouts, 9);
         let same = "layouts = 12\nlayout_order = 'sort'\nlayout_spacing = 'align'\n";
+        let kernels = "commit_layouts = 8\nworkloads = ['a:b']\n[[subject.a.release]]\nname = '1'\ndate = '2026-01-01'\nkernel = '/k'\n";
+        assert!(
+            wrong(&format!("[subject.a]\n{kernels}")).contains("cannot be linked"),
+            "{}",
+            wrong(&format!("[subject.a]\n{kernels}"))
+        );
         for (keys, problem) in [
             ("layouts = 7\n", "`layouts` takes 8 to 1000"),
+            ("commit_layouts = 7\n", "`commit_layouts` takes 8 to 1000"),
             (same, "are all the same"),
             ("layout_order = 'x'\n", "unknown variant"),
         ] {

@@ -14,8 +14,10 @@ pub enum Certainty {
     Certain,
     /// More measured commits may show that it is none.
     Provisional,
-    /// The program changed, or the surroundings: the values do not tell which.
+    /// The program changed, or its layout or the surroundings: the values do not tell which.
     Inconclusive,
+    /// Only the places of code and data changed the value.
+    Layout,
     /// The surroundings changed, not the program.
     Quirk,
 }
@@ -27,6 +29,7 @@ impl Certainty {
             Certainty::Certain => "certain",
             Certainty::Provisional => "provisional",
             Certainty::Inconclusive => "inconclusive",
+            Certainty::Layout => "layout",
             Certainty::Quirk => "quirk",
         }
     }
@@ -37,6 +40,7 @@ impl HistoryStep {
     pub fn certainty(&self) -> Certainty {
         match self.blame() {
             Blame::Surroundings => Certainty::Quirk,
+            Blame::Layout => Certainty::Layout,
             Blame::Inconclusive => Certainty::Inconclusive,
             Blame::Program if self.state.now == ChangeState::Confirmed => Certainty::Certain,
             Blame::Program if self.between_runs => Certainty::Inconclusive,
@@ -66,6 +70,8 @@ mod tests {
             status: Some(status),
             between_runs,
             cause: label.map(cause),
+            layouts: None,
+            boots: None,
             state: StepState { now, ..StepState::default() },
             between: None,
         }

@@ -15,14 +15,14 @@ pub enum Finding<'a> {
         /// The step.
         step: &'a HistoryStep,
     },
-    /// A new step for the worse that is ignored or fixed, or that the surroundings made.
+    /// A new step for the worse that is ignored or fixed, or that the surroundings or the layout made.
     Settled {
         /// The series.
         series: &'a HistorySeries,
         /// The step.
         step: &'a HistoryStep,
     },
-    /// A new step for the worse of which it is not shown whether the program or the surroundings made it.
+    /// A new step for the worse of which it is not shown whether the program, its layout or the surroundings made it.
     Inconclusive {
         /// The series.
         series: &'a HistorySeries,
@@ -36,7 +36,7 @@ pub enum Finding<'a> {
 }
 
 impl<'a> Gate<Finding<'a>> {
-    /// Applies it to series. `is_new`: whether a step of a series is new. Changes that are ignored, fixed or quirks pass. A step that may be a quirk is inconclusive,
+    /// Applies it to series. `is_new`: whether a step of a series is new. Changes that are ignored, fixed, quirks or layouts pass. A step that may be a quirk or a layout is inconclusive,
     /// and so is a series that is too short.
     pub fn of_histories(
         all: &'a [HistorySeries],
@@ -52,7 +52,9 @@ impl<'a> Gate<Finding<'a>> {
                     Blame::Inconclusive => {
                         gate.add_inconclusive(Finding::Inconclusive { series, step }, when_inconclusive)
                     }
-                    Blame::Program | Blame::Surroundings => gate.closed_by.push(Finding::Worse { series, step }),
+                    Blame::Program | Blame::Layout | Blame::Surroundings => {
+                        gate.closed_by.push(Finding::Worse { series, step })
+                    }
                 }
             }
             match &series.steps.basis {
@@ -92,7 +94,9 @@ impl HistorySeries {
 mod tests {
     use super::*;
     use crate::commit::CommitInfo;
+    use crate::drill::{LayoutsTried, StepLabel};
     use crate::history::change::{ChangeState, StepState};
+    use crate::history::layouts::StepLayouts;
     use crate::history::quirk::{CauseLabel, StepCause};
     use crate::history::{HistoryPoint, HistorySteps, PointResult};
     use crate::named_change::ChangePlace;
@@ -109,6 +113,8 @@ mod tests {
             status: None,
             between_runs: false,
             cause: None,
+            layouts: None,
+            boots: None,
             state: StepState::default(),
             between: None,
         }
@@ -213,6 +219,23 @@ mod tests {
             [false, false],
             "a search measured both sides together"
         );
+    }
+
+    #[test]
+    fn a_step_of_the_layout_passes_even_if_a_search_confirmed_that_both_sides_differ() {
+        let opens = |label, now| {
+            let tried = LayoutsTried { tried: 8, distinct: 8, unchanged: 0, failed: 0, between: None, within: None };
+            let layouts = Some(StepLayouts { label, remains: None, tried });
+            let state = StepState { now, ..StepState::default() };
+            let all = [series(&[0, 1, 2], vec![HistoryStep { layouts, state, ..step((0, 1), Effect::Worse) }])];
+            [WhenInconclusive::Fail, WhenInconclusive::Pass]
+                .map(|when| Gate::of_histories(&all, |_, _| true, when).is_open())
+        };
+        for now in [ChangeState::Found, ChangeState::Confirmed] {
+            assert_eq!(opens(StepLabel::Layout, now), [true, true]);
+            assert_eq!(opens(StepLabel::Inconclusive, now), [false, true]);
+            assert_eq!(opens(StepLabel::Code, now), [false, false]);
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ export interface Look {
 }
 
 export function lookOf(step: StepMark): Look {
-  if (step.certainty === 'quirk') return { colour: 'var(--muted)', dashes: '1 4', name: 'quirk' }
+  if (step.certainty === 'quirk' || step.certainty === 'layout') return { colour: 'var(--muted)', dashes: '1 4', name: 'quirk' }
   if (step.certainty !== 'certain') return { colour: 'var(--partly)', dashes: '6 4', name: 'open' }
   return step.is_better ? { colour: 'var(--good)', dashes: '', name: 'better' } : { colour: 'var(--bad)', dashes: '', name: 'worse' }
 }

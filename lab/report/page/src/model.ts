@@ -182,7 +182,7 @@ variant: string,
 mode: TaskMode, };
 
 /** How certain it is that the program changed at a step. */
-export type Certainty = "certain" | "provisional" | "inconclusive" | "quirk";
+export type Certainty = "certain" | "provisional" | "inconclusive" | "layout" | "quirk";
 
 /** Samples with one chain of callers. */
 export type ChainFigures = {

@@ -23,7 +23,7 @@ pub(super) fn sentence(step: &DrillStep, line: &CommitLine) -> Option<String> {
 }
 
 /// Why no layout could be measured.
-fn why_none(tried: &LayoutsTried) -> String {
+pub(crate) fn why_none(tried: &LayoutsTried) -> String {
     if tried.unchanged == 0 {
         return format!("with {} of {} layouts a commit cannot be linked or does not run", tried.failed, tried.tried);
     }
@@ -33,8 +33,8 @@ fn why_none(tried: &LayoutsTried) -> String {
     )
 }
 
-/// Layouts that were tried and are not measured.
-fn left_out(tried: &LayoutsTried) -> String {
+/// Layouts that were tried and are not measured; empty if there are none.
+pub(crate) fn left_out(tried: &LayoutsTried) -> String {
     let same = tried.tried.saturating_sub(tried.distinct + tried.unchanged + tried.failed);
     let kinds = [(same, "are the same as others"), (tried.unchanged, "changed nothing"), (tried.failed, "failed")];
     let shown: Vec<String> =
@@ -42,7 +42,8 @@ fn left_out(tried: &LayoutsTried) -> String {
     shown.join(", ")
 }
 
-fn spread(tried: &LayoutsTried) -> String {
+/// How much values vary between layouts and within one; empty if that is not known.
+pub(crate) fn spread(tried: &LayoutsTried) -> String {
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
     match (tried.between, tried.within) {
         (Some(between), Some(within)) => format!(

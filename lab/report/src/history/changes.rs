@@ -1,6 +1,6 @@
 //! The steps of histories, with what lies between the commits of each.
 
-use super::{ROOMY, ends, moved, quirks, sentences, sheets, words};
+use super::{ROOMY, ends, layouts, moved, quirks, sentences, sheets, words};
 use crate::explained::{Item, files, linked};
 use crate::format::Format;
 use crate::json::json;
@@ -151,6 +151,7 @@ fn columns<'a>() -> Vec<Column<'a>> {
         Column::right("change", |(_, step), signs| words::change(step, signs)),
         Column::left("what", |(_, step), _| words::kind(step)).csv("what", |(_, step)| words::kind(step)),
         Column::csv_only("cause", |(_, step)| quirks::cause_word(step).to_owned()),
+        Column::csv_only("layouts", |(_, step)| layouts::word(step).to_owned()),
         Column::left("state", |(_, step), _| step.state.now.word().to_owned())
             .csv("state", |(_, step)| step.state.now.word().to_owned()),
         Column::left("95 % range", |(series, step), signs| range(series, step, signs)).on(ROOMY),

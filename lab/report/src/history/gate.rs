@@ -1,6 +1,6 @@
 //! What a gate found of histories, in words.
 
-use super::{ends, quirks, words};
+use super::{ends, layouts, quirks, words};
 use crate::gate;
 use crate::one_line::one_line;
 use crate::quantity::Quantity;
@@ -19,8 +19,10 @@ pub fn history_gate(gate: &Gate<Finding<'_>>, style: &Style) -> String {
         _ if inconclusive > 0 => (Tone::Middling, "but it is inconclusive whether the program became worse"),
         (0, 0) => (Tone::Good, "no new step for the worse"),
         (0, _) => (Tone::Middling, "no new step for the worse is known"),
-        (_, 0) => (Tone::Good, "each new step for the worse is ignored, fixed, or a quirk"),
-        (_, _) => (Tone::Middling, "each new step for the worse that is known is ignored, fixed, or a quirk"),
+        (_, 0) => (Tone::Good, "each new step for the worse is ignored, fixed, a quirk, or of the layout"),
+        (_, _) => {
+            (Tone::Middling, "each new step for the worse that is known is ignored, fixed, a quirk, or of the layout")
+        }
     };
     gate::told(gate, if_open, line, style)
 }
@@ -29,7 +31,7 @@ fn line(found: &Finding<'_>) -> String {
     match *found {
         Finding::Worse { series, step } => worse(series, step),
         Finding::Settled { series, step } => format!("{}{}", worse(series, step), why(step)),
-        Finding::Inconclusive { series, step } => format!("{}: {}", worse(series, step), quirks::doubt(step)),
+        Finding::Inconclusive { series, step } => format!("{}: {}", worse(series, step), doubt(step)),
         Finding::TooShort(series) => {
             format!(
                 "{}: inconclusive: {} measured commits are too few to find steps",
@@ -48,6 +50,11 @@ fn worse(series: &HistorySeries, step: &HistoryStep) -> String {
     let [after, by] = ends(series, step);
     let worse = Quantity::counted(series.counted).worse();
     format!("{}: {worse} after {after}, by {by}: {}", name(series), words::step(step, &UNICODE))
+}
+
+/// What is not shown of a step.
+fn doubt(step: &HistoryStep) -> String {
+    layouts::doubt(step).map_or_else(|| quirks::doubt(step), str::to_owned)
 }
 
 /// Why a change is settled, if somebody said so.

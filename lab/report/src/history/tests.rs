@@ -68,6 +68,8 @@ fn series() -> HistorySeries {
         status: Some(Status::Firm),
         between_runs: true,
         cause: None,
+        layouts: None,
+        boots: None,
         state: StepState::default(),
         between: Some(between),
     };
@@ -277,7 +279,10 @@ fn what_was_said_of_a_step_is_shown_with_its_reason_and_lets_it_pass() {
 
     let gate = Gate::of_histories(&all, |_, _| true, WhenInconclusive::Fail);
     let said = history_gate(&gate, &Style::PLAIN);
-    assert!(gate.is_open() && said.contains("is ignored, fixed, or a quirk\n") && !said.contains('\u{1b}'), "{said}");
+    assert!(
+        gate.is_open() && said.contains("is ignored, fixed, a quirk, or of the layout\n") && !said.contains('\u{1b}'),
+        "{said}"
+    );
     assert!(
         said.contains(
             "  passes: app at 2: slower after 000000000000, by 000000000000: +50.0 %, worse, between runs, ignored (a |"

@@ -1,6 +1,6 @@
 //! What is said of a series.
 
-use super::quirks;
+use super::{layouts, quirks};
 use crate::figure::{self, Scale, percent};
 use crate::moment;
 use crate::one_line::{cut, one_line};
@@ -83,7 +83,7 @@ pub(crate) fn log(series: &HistorySeries, step: &HistoryStep, signs: &Signs) -> 
         .and_then(|by| series.commit(by))
         .map(|commit| format!("taken back by the step at {}", short_name(&commit.id)));
     let said = step.state.log.iter().map(said).chain(fixed);
-    quirks::parts(step, signs).into_iter().chain(said).collect()
+    quirks::parts(step, signs).into_iter().chain(layouts::log(step, signs)).chain(said).collect()
 }
 
 fn said(event: &ChangeEvent) -> String {
@@ -120,7 +120,7 @@ pub(crate) fn kind(step: &HistoryStep) -> String {
     let is_open = step.status == Some(Status::Provisional) && step.state.now == ChangeState::Found;
     let provisional = if is_open { ", provisional" } else { "" };
     let between = if step.between_runs { ", between runs" } else { "" };
-    format!("{effect}{provisional}{between}{}", quirks::of_step(step))
+    format!("{effect}{provisional}{between}{}{}", quirks::of_step(step), layouts::of_step(step))
 }
 
 /// Why a commit has no value; empty if it has one, or was not tried.
@@ -138,12 +138,12 @@ pub(crate) fn why(result: &PointResult) -> &'static str {
 
 /// What is said below a table.
 pub(crate) fn sentences(series: &HistorySeries, signs: &Signs) -> Vec<String> {
-    [of_values(series), quirks::sentences(series, signs), of_others(series)].concat()
+    [of_values(series), quirks::sentences(series, signs), layouts::remarks(series), of_others(series)].concat()
 }
 
 /// The same without the sentence for each quirk, where a legend has it.
 pub(crate) fn sentences_beside_legend(series: &HistorySeries) -> Vec<String> {
-    [of_values(series), quirks::remarks(series), of_others(series)].concat()
+    [of_values(series), quirks::remarks(series), layouts::remarks(series), of_others(series)].concat()
 }
 
 fn of_values(series: &HistorySeries) -> Vec<String> {

@@ -19,7 +19,7 @@ pub(super) fn kind(step: &HistoryStep) -> Markup {
         (Certainty::Certain, Effect::Worse) => ("bad", "▼"),
         (Certainty::Certain, Effect::Better) => ("good", "▲"),
         (Certainty::Provisional | Certainty::Inconclusive, _) => ("partly", "?"),
-        (Certainty::Quirk, _) => ("quiet", "~"),
+        (Certainty::Layout | Certainty::Quirk, _) => ("quiet", "~"),
     };
     badge(class, sign, &words::kind(step))
 }

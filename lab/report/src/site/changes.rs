@@ -58,7 +58,7 @@ pub fn changes_page(shown: &ChangesPage<'_>, site: &Site) -> String {
             ul {
                 li { "provisional: more measured commits may show that there is no step. between runs, or code or quirk: the program or the surroundings changed; the values do not tell which. quirk: the surroundings changed, not the program." }
                 li { "found: nobody said anything of it yet. confirmed: a search measured both sides together and found it again, or a person says so. ignored: a person says that it does not matter. fixed: a later step took most of it back, or a person says so." }
-                li { "Open are changes that are neither ignored, fixed nor quirks." }
+                li { "Open are changes that are neither ignored, fixed, quirks nor of the layout alone." }
                 li { "The commits are those of the history's line; `faultline history changes` also lists merged commits and the files that differ." }
             }
         }

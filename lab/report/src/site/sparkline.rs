@@ -49,6 +49,6 @@ fn class(step: &HistoryStep) -> &'static str {
         (Certainty::Certain, Effect::Worse) => "worse",
         (Certainty::Certain, Effect::Better) => "better",
         (Certainty::Provisional | Certainty::Inconclusive, _) => "open",
-        (Certainty::Quirk, _) => "quirk",
+        (Certainty::Layout | Certainty::Quirk, _) => "quirk",
     }
 }

@@ -7,7 +7,7 @@ use faultline_model::drill::{Build, LayoutResult};
 use std::collections::BTreeSet;
 
 /// Layouts that are tried first. If none of them can be used, layouts do not reach the program, and no others are tried.
-const FIRST: u32 = 2;
+pub(crate) const FIRST: u32 = 2;
 
 /// Random layouts of two commits.
 pub(super) struct Layouts {

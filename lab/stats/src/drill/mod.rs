@@ -12,6 +12,7 @@ mod layouts;
 mod levels;
 mod line;
 mod next;
+mod part;
 mod pick;
 mod positive_definite;
 mod posterior;
@@ -23,8 +24,11 @@ mod seeds;
 mod sides;
 
 pub(crate) use concluded::DETECTABLE_DEVIATIONS;
+pub(crate) use layouts::FIRST as FIRST_LAYOUTS;
+pub(crate) use part::{Part, code_or_layout};
 pub(crate) use posterior::{Point, step_chances};
 pub(crate) use samples::{SampleLevel, are_same, for_zero, sample_levels};
+pub(crate) use sides::sum_of_squares;
 
 pub use concluded::concluded;
 pub use next::next;

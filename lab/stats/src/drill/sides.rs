@@ -7,6 +7,7 @@
 use super::gaps::Gap;
 use super::layouts::Layouts;
 use super::line::{Line, State};
+use super::part::{LABEL_ERROR, Part, code_or_layout};
 use crate::two_sample::sign_shift;
 use faultline_model::drill::{Build, Change, DrillSettings, LayoutsTried, Noise, StepLabel};
 use std::collections::BTreeMap;
@@ -22,12 +23,6 @@ const CONFIRMED_ERROR: f64 = 0.01;
 
 /// Blocks with layouts or surroundings after which it is first concluded what changed.
 const LABEL_BLOCKS: usize = 12;
-
-/// Error of each conclusion about what changed, two-sided.
-const LABEL_ERROR: f64 = 0.01;
-
-/// Part of the change that tells code from layout, and commits from surroundings.
-const MOST_OF_IT: f64 = 0.5;
 
 /// What the blocks of a step's sides alone tell.
 pub(super) struct Sides<'a> {
@@ -47,13 +42,6 @@ struct Bridge {
     ends: [Build; 2],
     /// Both commits in the same surroundings, before and after.
     commits: [Build; 2],
-}
-
-/// Whether a part is most of a change.
-enum Part {
-    Most,
-    Little,
-    Unknown,
 }
 
 impl<'a> Sides<'a> {
@@ -254,11 +242,7 @@ impl<'a> Sides<'a> {
         let mut shares: Vec<f64> =
             layouts.distinct.iter().filter_map(|layout| Some(difference(layouts.builds(*layout))? / whole)).collect();
         shares.sort_by(f64::total_cmp);
-        match sign_shift(&shares, LABEL_ERROR) {
-            Some((_, low, _)) if low > MOST_OF_IT => Part::Most,
-            Some((_, _, high)) if high < MOST_OF_IT => Part::Little,
-            _ => Part::Unknown,
-        }
+        Part::of_shares(&shares)
     }
 
     /// What came of random layouts; `None` if none were tried.
@@ -308,14 +292,7 @@ impl<'a> Sides<'a> {
     fn part(&self, change: Option<Change>) -> Part {
         let whole = self.plain_change().map_or(self.searched, |whole| whole.ratio.ln());
         let (Some(change), true) = (change, whole != 0.0) else { return Part::Unknown };
-        let shares = [change.low.ln() / whole, change.high.ln() / whole];
-        if shares.iter().all(|share| *share > MOST_OF_IT) {
-            Part::Most
-        } else if shares.iter().all(|share| *share < MOST_OF_IT) {
-            Part::Little
-        } else {
-            Part::Unknown
-        }
+        Part::of_interval([change.low.ln() / whole, change.high.ln() / whole])
     }
 
     /// The change from the first of two builds to the second, in blocks of the sides alone, with an interval that errs with the probability `error`.
@@ -347,17 +324,8 @@ impl<'a> Sides<'a> {
     }
 }
 
-/// What a step is, by the part of its change that remains under random layouts.
-fn code_or_layout(remains: Part) -> StepLabel {
-    match remains {
-        Part::Most => StepLabel::Code,
-        Part::Little => StepLabel::Layout,
-        Part::Unknown => StepLabel::Inconclusive,
-    }
-}
-
 /// The sum of squared deviations from the mean; 0 of none.
-fn sum_of_squares(values: &[f64]) -> f64 {
+pub(crate) fn sum_of_squares(values: &[f64]) -> f64 {
     let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
     values.iter().map(|value| (value - mean).powi(2)).sum()
 }

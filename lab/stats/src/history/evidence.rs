@@ -2,12 +2,22 @@
 
 use super::newest::newest_of;
 use super::run::HistoryRun;
+use super::scatter::{RunScatter, scatter};
 use faultline_model::history::{CommitOutcome, HistoryPoint, HistorySeries};
 use std::collections::BTreeMap;
 
 /// What steps are decided by, besides the points of a series.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Evidence {
+pub struct Evidence {
+    /// What they are found by.
+    pub(super) found_by: FoundBy,
+    /// What each run measured of its commits in several layouts or boots.
+    pub(super) scatter: Vec<RunScatter>,
+}
+
+/// What steps are found by.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum FoundBy {
     /// Of times: the positions among the points that each run measured, ascending. A step at the border of two runs may be theirs.
     Times(Vec<Vec<u32>>),
     /// Of counts: those of each point, one for each seed; none of a point without a count.
@@ -16,10 +26,11 @@ pub enum Evidence {
 
 /// The evidence of the runs of a series, the newest first.
 pub fn evidence(series: &HistorySeries, runs: &[HistoryRun<'_>]) -> Evidence {
-    match series.counted {
-        None => Evidence::Times(measured_by(&series.points, runs)),
-        Some(_) => Evidence::Counts(counts(&series.points, runs)),
-    }
+    let found_by = match series.counted {
+        None => FoundBy::Times(measured_by(&series.points, runs)),
+        Some(_) => FoundBy::Counts(counts(&series.points, runs)),
+    };
+    Evidence { found_by, scatter: scatter(&series.points, runs) }
 }
 
 fn measured_by(points: &[HistoryPoint], runs: &[HistoryRun<'_>]) -> Vec<Vec<u32>> {

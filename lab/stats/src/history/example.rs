@@ -17,6 +17,7 @@ use faultline_model::plan::{CommitOrder, HistorySettings, LineMeasure, MeasuredL
 use faultline_model::protocol::Measure;
 use faultline_model::recipe::{BuildTools, Recipe};
 use faultline_model::record::{Attempt, RunId, RunRecord};
+use faultline_model::relink::LayoutKind;
 use faultline_model::setup::Setup;
 use faultline_model::subject::{BuildResult, Commit, Subject, SubjectIndex};
 use faultline_model::time::UnixMillis;
@@ -95,6 +96,8 @@ pub(super) fn begun(wanted: &[u32], repeats: u32) -> RunRecord {
         machine: "here".to_owned(),
         order: CommitOrder::Line,
         seeds_by_ends: false,
+        layouts: 0,
+        layout_kind: LayoutKind::default(),
     }));
     record.head.subjects.clear();
     record.attempts.clear();

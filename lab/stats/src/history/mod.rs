@@ -5,12 +5,16 @@
 
 mod bridge;
 mod evidence;
+mod executions;
 mod host;
+mod layouts;
 mod newest;
 mod quirks;
+mod random_layouts;
 mod record;
 mod run;
 mod same;
+mod scatter;
 mod series;
 mod states;
 mod steps;

@@ -342,6 +342,8 @@ mod tests {
             status: None,
             between_runs: false,
             cause: None,
+            layouts: None,
+            boots: None,
             state: faultline_model::history::change::StepState::default(),
             between: None,
         };

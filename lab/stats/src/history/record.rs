@@ -1,8 +1,9 @@
 //! What a run's record says of the commits that it measures.
 
-use crate::datasets::boot;
+use super::executions::{Boots, Execution, by_subject, finite, indexed, value};
+use super::random_layouts::RandomLayouts;
 use crate::drill::are_same;
-use crate::progress::{Standing, standings};
+use crate::progress::Standing;
 use crate::thresholds::CHANGE_LEAST;
 use crate::tried;
 use faultline_model::drill::{TrialResult, Unusable};
@@ -14,29 +15,66 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What to do next in a run, once all that was planned has ended; `None` of a run that measures no history. First all commits are built, in their order.
 /// Then each is executed once, and those that succeeded as often as was asked for. In each block every commit is executed, so a machine that becomes slower
-/// over time does so for all of them. Counts are executed with one seed, or with several.
+/// over time does so for all of them. Counts are executed with one seed, or with several. If random layouts are asked for, those that succeeded are linked in
+/// them, and are executed in one of them beside their own in each further block, or counted in all of them.
 pub fn next_of_record(record: &RunRecord) -> Option<HistoryNext> {
     let history = record.settings.history()?;
-    // Subjects are added in the order of what is wanted.
+    // Subjects are added in the order of what is wanted; layouts come after all of them.
     if let Some(&position) = history.wanted.get(record.subjects.len()) {
         return Some(HistoryNext::Build { position });
     }
-    if let LineMeasure::Counted(_) = history.measure {
-        return Some(next_counts(record, history));
-    }
-    let planned = record.plan.last().map_or(0, |last| last.block + 1);
-    let wanted = if planned == 0 { 1 } else { record.settings.repeats };
-    let subjects = measurable(record);
-    Some(match wanted.saturating_sub(planned) {
-        blocks if blocks > 0 && !subjects.is_empty() => HistoryNext::Measure { subjects, blocks },
-        _ => HistoryNext::Nothing,
+    Some(match history.measure {
+        LineMeasure::Counted(_) => next_counts(record, history),
+        LineMeasure::Timed(_) => next_blocks(record, history),
     })
 }
 
+/// The blocks to measure next: one without layouts, which shows what runs, then the others, with every layout at least once.
+fn next_blocks(record: &RunRecord, history: &HistorySettings) -> HistoryNext {
+    let planned = record.plan.last().map_or(0, |last| last.block + 1);
+    let subjects = measurable(record);
+    if subjects.is_empty() {
+        return HistoryNext::Nothing;
+    }
+    if planned == 0 {
+        return HistoryNext::Measure { blocks: vec![subjects] };
+    }
+    let random = RandomLayouts::of(record);
+    if let Some(relink) = random.next(record, history, &subjects) {
+        return relink;
+    }
+    let layouts: Vec<Vec<(u32, SubjectIndex)>> = subjects
+        .iter()
+        .map(|&subject| record.subject(subject).map_or_else(Vec::new, |subject| random.executed(subject)))
+        .collect();
+    let most = layouts.iter().map(Vec::len).max().unwrap_or(0) as u32;
+    let block = |number: u32| {
+        let of_block = |own: &Vec<(u32, SubjectIndex)>| {
+            let at = number as usize - 1;
+            (!own.is_empty()).then(|| own[at % own.len()].1)
+        };
+        subjects.iter().copied().chain(layouts.iter().filter_map(of_block)).collect()
+    };
+    let blocks: Vec<Vec<SubjectIndex>> = (planned..record.settings.repeats.max(most + 1)).map(block).collect();
+    if blocks.is_empty() { HistoryNext::Nothing } else { HistoryNext::Measure { blocks } }
+}
+
 /// What to count next: each commit with the first seed; then the ends with a second one, if these decide; then, if counts depend on the seed, or if several
-/// seeds were asked for, each commit with all seeds.
+/// seeds were asked for, each commit with all seeds; then each random layout with one of these.
 fn next_counts(record: &RunRecord, history: &HistorySettings) -> HistoryNext {
     let subjects = measurable(record);
+    match next_own_counts(record, history, &subjects) {
+        Ok(seeds) => next_counts_of_layouts(record, history, &subjects, seeds),
+        Err(next) => next,
+    }
+}
+
+/// What to count next of the commits' own layouts; or with how many seeds they were counted, if that is all.
+fn next_own_counts(
+    record: &RunRecord,
+    history: &HistorySettings,
+    subjects: &[SubjectIndex],
+) -> Result<u32, HistoryNext> {
     let counted: BTreeSet<(SubjectIndex, u32)> =
         record.plan.iter().map(|item| (item.subject, seed_number(record, item))).collect();
     let lacking = |seed: u32, of: &[SubjectIndex]| -> (u32, Vec<SubjectIndex>) {
@@ -46,21 +84,44 @@ fn next_counts(record: &RunRecord, history: &HistorySettings) -> HistoryNext {
         let seeds: Vec<_> = seeds.into_iter().filter(|(_, subjects)| !subjects.is_empty()).collect();
         (!seeds.is_empty()).then_some(HistoryNext::Count { seeds })
     };
-    if let Some(first) = count(vec![lacking(0, &subjects)]) {
-        return first;
+    if let Some(first) = count(vec![lacking(0, subjects)]) {
+        return Err(first);
     }
     let all = record.settings.repeats.max(1);
     if history.seeds_by_ends && all > 1 {
         let mut ends: Vec<SubjectIndex> = subjects.first().into_iter().chain(subjects.last()).copied().collect();
         ends.dedup();
         if let Some(second) = count(vec![lacking(1, &ends)]) {
-            return second;
+            return Err(second);
         }
         if ends.iter().all(|end| counts_are_same(record, history, *end)) {
-            return HistoryNext::Nothing;
+            return Ok(1);
         }
     }
-    count((0..all).map(|seed| lacking(seed, &subjects)).collect()).unwrap_or(HistoryNext::Nothing)
+    count((0..all).map(|seed| lacking(seed, subjects)).collect()).map_or(Ok(all), Err)
+}
+
+/// What to count next of random layouts. If counts depend on the seed, each layout has another one, so that one odd schedule is not that of all.
+fn next_counts_of_layouts(
+    record: &RunRecord,
+    history: &HistorySettings,
+    subjects: &[SubjectIndex],
+    seeds: u32,
+) -> HistoryNext {
+    let random = RandomLayouts::of(record);
+    if let Some(relink) = random.next(record, history, subjects) {
+        return relink;
+    }
+    let counted: BTreeSet<SubjectIndex> = record.plan.iter().map(|item| item.subject).collect();
+    let mut by_seed: BTreeMap<u32, Vec<SubjectIndex>> = BTreeMap::new();
+    for own in subjects.iter().filter_map(|&subject| record.subject(subject)) {
+        for (layout, subject) in random.executed(own) {
+            if !counted.contains(&subject) {
+                by_seed.entry(layout % seeds).or_default().push(subject);
+            }
+        }
+    }
+    if by_seed.is_empty() { HistoryNext::Nothing } else { HistoryNext::Count { seeds: by_seed.into_iter().collect() } }
 }
 
 /// The number of an item's seed, from 0.
@@ -77,14 +138,15 @@ fn counts_are_same(record: &RunRecord, history: &HistorySettings, subject: Subje
     counts.len() == standings.len() && are_same(&counts, CHANGE_LEAST)
 }
 
-/// The subjects that can be executed: of those with one build, the first.
+/// The commits that can be executed: of those with one build, the first.
 fn measurable(record: &RunRecord) -> Vec<SubjectIndex> {
     let own = by_subject(record);
     let first = first_by_directory(record);
     let is_measurable = |(index, subject): &(SubjectIndex, &Subject)| {
         let standings = own.get(index).map_or(&[][..], Vec::as_slice);
         let usable = tried::result(subject, standings.iter().map(|(_, standing)| standing)) == TrialResult::Usable;
-        usable && directory(subject).is_none_or(|directory| first.get(directory) == Some(index))
+        let is_own = !matches!(subject.build, Some(BuildResult::Relinked { .. }));
+        is_own && usable && directory(subject).is_none_or(|directory| first.get(directory) == Some(index))
     };
     indexed(record).filter(is_measurable).map(|(index, _)| index).collect()
 }
@@ -94,34 +156,43 @@ pub fn results_of_record(record: &RunRecord) -> Option<HistoryResults> {
     let history = record.settings.history()?;
     let own = by_subject(record);
     let first = first_by_directory(record);
+    let random = RandomLayouts::of(record);
     let result = |(index, subject): (SubjectIndex, &Subject)| {
+        if let Some(BuildResult::Relinked { .. }) = subject.build {
+            return None;
+        }
         let commit = subject.commit.as_ref()?.id.clone();
         let measured = directory(subject).and_then(|directory| first.get(directory).copied()).unwrap_or(index);
         let same_as = (measured != index).then(|| id(record, measured)).flatten();
         let executions = own.get(&measured).map_or(&[][..], Vec::as_slice);
-        Some(CommitResult { commit, outcome: outcome(record, history, subject, executions, same_as)? })
+        let mut outcome = outcome(record, history, subject, executions)?;
+        if let CommitOutcome::Measured { same_as: other, boots, layouts, .. } = &mut outcome {
+            *other = same_as;
+            let of = record.subject(measured)?;
+            let in_layouts = random.executed(of).into_iter().filter_map(|(_, index)| own.get(&index)).flatten();
+            let all = Boots::of(record, history, executions.iter().chain(in_layouts));
+            *boots = all.numbers(record, history, executions);
+            *layouts = random.results(record, history, of, &own, &all);
+        }
+        Some(CommitResult { commit, outcome })
     };
     Some(HistoryResults { commits: indexed(record).filter_map(result).collect() })
 }
 
-/// What came of a commit; `None` if it has no result yet.
+/// What came of a commit in its own layout; `None` if it has no result yet.
 fn outcome(
     record: &RunRecord,
     history: &HistorySettings,
     subject: &Subject,
-    executions: &[(&PlanItem, Standing<'_>)],
-    same_as: Option<String>,
+    executions: &[Execution<'_>],
 ) -> Option<CommitOutcome> {
     if let Some(BuildResult::Failed { how, output }) = &subject.build {
         let build = Some(FailedBuild { how: how.clone(), output: output.clone() });
         return Some(CommitOutcome::Unusable(NotMeasured { why: Unusable::Build, build, execution: None }));
     }
-    let value = |execution| Some((value(record, history, execution)?, execution));
-    let (values, done): (Vec<f64>, Vec<&(&PlanItem, Standing<'_>)>) =
-        executions.iter().filter_map(value).filter(|(value, _)| value.is_finite()).unzip();
+    let values: Vec<f64> = executions.iter().filter_map(|execution| finite(record, history, execution)).collect();
     if !values.is_empty() {
-        let boots = if history.measure.counted().is_some() { Vec::new() } else { boots(record, &done) };
-        return Some(CommitOutcome::Measured { values, same_as, boots });
+        return Some(CommitOutcome::Measured { values, same_as: None, boots: Vec::new(), layouts: None });
     }
     executions.iter().find_map(|(_, standing)| match standing {
         Standing::Failed(attempt) => {
@@ -130,38 +201,6 @@ fn outcome(
         }
         Standing::Done(_) | Standing::Skipped | Standing::Left => None,
     })
-}
-
-/// The boot of each execution, as a number from 0 in the order in which they came; nothing if it was one boot for all, or if one is not known.
-fn boots(record: &RunRecord, done: &[&(&PlanItem, Standing<'_>)]) -> Vec<u32> {
-    let name = |(item, standing): &&(&PlanItem, Standing<'_>)| match standing {
-        Standing::Done(attempt) => boot(record, item.subject, attempt),
-        Standing::Failed(_) | Standing::Skipped | Standing::Left => None,
-    };
-    let Some(names) = done.iter().map(name).collect::<Option<Vec<String>>>() else { return Vec::new() };
-    let mut numbers: BTreeMap<&str, u32> = BTreeMap::new();
-    for name in &names {
-        let next = numbers.len() as u32;
-        numbers.entry(name).or_insert(next);
-    }
-    if numbers.len() < 2 { Vec::new() } else { names.iter().map(|name| numbers[name.as_str()]).collect() }
-}
-
-/// The value of an execution that succeeded.
-fn value(record: &RunRecord, history: &HistorySettings, (item, standing): &(&PlanItem, Standing<'_>)) -> Option<f64> {
-    match standing {
-        Standing::Done(attempt) => tried::value(record, &history.measure, item, attempt),
-        Standing::Failed(_) | Standing::Skipped | Standing::Left => None,
-    }
-}
-
-/// The executions of each subject that has any.
-fn by_subject(record: &RunRecord) -> BTreeMap<SubjectIndex, Vec<(&PlanItem, Standing<'_>)>> {
-    let mut own: BTreeMap<SubjectIndex, Vec<(&PlanItem, Standing<'_>)>> = BTreeMap::new();
-    for (item, standing) in standings(record) {
-        own.entry(item.subject).or_default().push((item, standing));
-    }
-    own
 }
 
 /// The first subject with each build.
@@ -173,10 +212,6 @@ fn first_by_directory(record: &RunRecord) -> BTreeMap<&str, SubjectIndex> {
         }
     }
     first
-}
-
-fn indexed(record: &RunRecord) -> impl Iterator<Item = (SubjectIndex, &Subject)> {
-    (0..).map(SubjectIndex).zip(&record.subjects)
 }
 
 fn directory(subject: &Subject) -> Option<&str> {
@@ -193,8 +228,10 @@ mod tests {
     use crate::history::example::{self, build};
     use crate::lens;
     use faultline_model::count::Count;
+    use faultline_model::history::layouts::{LayoutResults, LayoutSample};
     use faultline_model::outcome::Outcome;
     use faultline_model::plan::{CountedSettings, RunKind};
+    use faultline_model::relink::RelinkResult;
 
     #[test]
     fn all_commits_are_built_before_any_is_measured() {
@@ -205,7 +242,7 @@ mod tests {
         assert_eq!(next_of_record(&record), Some(HistoryNext::Build { position: 3 }));
         build(&mut record, Some("/c"));
         let subjects = vec![SubjectIndex(0), SubjectIndex(2)];
-        assert_eq!(next_of_record(&record), Some(HistoryNext::Measure { subjects, blocks: 1 }));
+        assert_eq!(next_of_record(&record), Some(HistoryNext::Measure { blocks: vec![subjects] }));
     }
 
     #[test]
@@ -215,17 +252,17 @@ mod tests {
         example::execute(&mut record, 0, Ok(2.0));
         example::execute(&mut record, 1, Err(Outcome::TimedOut { limit_ms: 9 }));
         let subjects = vec![SubjectIndex(0)];
-        assert_eq!(next_of_record(&record), Some(HistoryNext::Measure { subjects, blocks: 3 }));
+        assert_eq!(next_of_record(&record), Some(HistoryNext::Measure { blocks: vec![subjects; 3] }));
         (0..3).for_each(|_| example::block(&mut record, &[(0, Ok(4.0))]));
         assert_eq!(next_of_record(&record), Some(HistoryNext::Nothing));
         let results = results_of_record(&record).unwrap().commits;
         let values = vec![2.0, 4.0, 4.0, 4.0];
         assert_eq!(
             results[0].outcome,
-            CommitOutcome::Measured { values: values.clone(), same_as: None, boots: Vec::new() }
+            CommitOutcome::Measured { values: values.clone(), same_as: None, boots: Vec::new(), layouts: None }
         );
         let same_as = Some(results[0].commit.clone());
-        assert_eq!(results[2].outcome, CommitOutcome::Measured { values, same_as, boots: Vec::new() });
+        assert_eq!(results[2].outcome, CommitOutcome::Measured { values, same_as, boots: Vec::new(), layouts: None });
         let CommitOutcome::Unusable(not) = &results[1].outcome else { panic!("{results:?}") };
         assert_eq!(not.why, Unusable::Hang);
     }
@@ -301,7 +338,7 @@ mod tests {
         let results = results_of_record(&record).unwrap().commits;
         assert_eq!(
             results[2].outcome,
-            CommitOutcome::Measured { values: vec![7.0, 7.5], same_as: None, boots: Vec::new() }
+            CommitOutcome::Measured { values: vec![7.0, 7.5], same_as: None, boots: Vec::new(), layouts: None }
         );
     }
 
@@ -310,6 +347,72 @@ mod tests {
         let counts = [(0, 0, 5.0), (1, 0, 6.0), (2, 0, 7.0)];
         assert_eq!(next(&counted(&counts, 1, false)), []);
         assert_eq!(next(&counted(&counts, 3, false)), [(1, vec![0, 1, 2]), (2, vec![0, 1, 2])]);
+    }
+
+    /// The same record, whose commits are to be measured in random layouts.
+    fn in_layouts(mut record: RunRecord, layouts: u32) -> RunRecord {
+        let RunKind::History(history) = &mut record.head.settings.kind else { panic!("it is one") };
+        history.layouts = layouts;
+        record
+    }
+
+    /// Links what is asked for next, with the places that are given for a commit and a layout, until something else is asked for; which layouts were linked.
+    fn relink(record: &mut RunRecord, places: impl Fn(u32, u32) -> RelinkResult) -> Vec<(u32, u32)> {
+        let mut linked = Vec::new();
+        while let Some(HistoryNext::Relink { subject, layout }) = next_of_record(record) {
+            let own = record.subject(subject).unwrap().clone();
+            let result = places(subject.0, layout);
+            record.head.subjects.push(Subject { build: Some(BuildResult::Relinked { layout, result }), ..own });
+            linked.push((subject.0, layout));
+        }
+        linked
+    }
+
+    fn placed(text: &str) -> RelinkResult {
+        RelinkResult::Placed { places: text.to_owned() }
+    }
+
+    #[test]
+    fn what_runs_is_linked_in_layouts_and_each_further_block_executes_one_of_them() {
+        let mut record = in_layouts(example::begun(&[0, 1, 2], 2), 3);
+        [Some("/a"), Some("/b"), Some("/c")].into_iter().for_each(|directory| build(&mut record, directory));
+        let first = vec![SubjectIndex(0), SubjectIndex(1), SubjectIndex(2)];
+        assert_eq!(next_of_record(&record), Some(HistoryNext::Measure { blocks: vec![first] }));
+        example::block(&mut record, &[(0, Ok(2.0)), (1, Err(Outcome::TimedOut { limit_ms: 9 })), (2, Ok(3.0))]);
+        // The second commit does not run; nothing moves the third; two layouts of the first are the same.
+        let linked = relink(&mut record, |subject, layout| match (subject, layout) {
+            (0, 1) => placed("0"),
+            (0, layout) => placed(&layout.to_string()),
+            _ => RelinkResult::Unchanged,
+        });
+        assert_eq!(linked, [(0, 0), (0, 1), (0, 2), (2, 0), (2, 1)]);
+        let block = |layout: u32| vec![SubjectIndex(0), SubjectIndex(2), SubjectIndex(layout)];
+        assert_eq!(next_of_record(&record), Some(HistoryNext::Measure { blocks: vec![block(3), block(5)] }));
+        example::block(&mut record, &[(0, Ok(2.0)), (2, Ok(3.0)), (3, Ok(4.0))]);
+        example::block(&mut record, &[(0, Ok(2.0)), (2, Ok(3.0)), (5, Err(Outcome::TimedOut { limit_ms: 9 }))]);
+        assert_eq!(next_of_record(&record), Some(HistoryNext::Nothing));
+        let results = results_of_record(&record).unwrap().commits;
+        assert_eq!(results.len(), 3, "a layout is no commit of its own");
+        let CommitOutcome::Measured { values, layouts, .. } = &results[0].outcome else { panic!("{results:?}") };
+        let samples = vec![LayoutSample { layout: 0, boot: 0, value: 4.0 }];
+        assert_eq!(values, &[2.0; 3]);
+        assert_eq!(layouts, &Some(LayoutResults { tried: 3, unchanged: 0, failed: 1, samples }));
+        let CommitOutcome::Measured { layouts: Some(layouts), .. } = &results[2].outcome else { panic!("{results:?}") };
+        assert_eq!((layouts.tried, layouts.unchanged, layouts.samples.len()), (2, 2, 0));
+    }
+
+    #[test]
+    fn each_layout_is_counted_once_and_with_another_seed_if_counts_depend_on_it() {
+        let counts = |last: f64| [(0, 0, 5.0), (1, 0, 6.0), (2, 0, 7.0), (0, 1, 5.0), (2, 1, last)];
+        let linked = |record: RunRecord| {
+            let mut record = in_layouts(record, 2);
+            relink(&mut record, |subject, layout| placed(&format!("{subject} {layout}")));
+            next(&record)
+        };
+        assert_eq!(linked(counted(&counts(7.0), 3, true)), [(0, vec![3, 4, 5, 6, 7, 8])]);
+        let mut all = counts(9.0).to_vec();
+        all.extend([(1, 1, 6.0), (0, 2, 5.0), (1, 2, 6.0), (2, 2, 8.0)]);
+        assert_eq!(linked(counted(&all, 3, true)), [(0, vec![3, 5, 7]), (1, vec![4, 6, 8])]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::thresholds::CHANGE_UNDONE_SHARE;
 use faultline_model::changes::{Effect, Status};
 use faultline_model::commit::{CommitInfo, CommitLine};
-use faultline_model::drill::{Drill, DrillSettings, DrillStep};
+use faultline_model::drill::{Drill, DrillSettings, DrillStep, StepLabel};
 use faultline_model::history::change::{ChangeEvent, ChangeState, PlacedEvent, Source};
 use faultline_model::history::quirk::CauseLabel;
 use faultline_model::history::{HistorySeries, HistoryStep};
@@ -84,9 +84,10 @@ fn descends(series: &HistorySeries, later: u32, earlier: u32) -> bool {
     false
 }
 
-/// Whether neither the surroundings nor the time of measuring made a step, and no further commits may show that it is none.
+/// Whether neither the surroundings, the layout nor the time of measuring made a step, and no further commits may show that it is none.
 fn is_certainly_of_code(step: &HistoryStep) -> bool {
     let is_of_code = step.cause.as_ref().is_none_or(|cause| cause.label == CauseLabel::Code);
+    let is_of_code = is_of_code && step.layouts.is_none_or(|layouts| layouts.label == StepLabel::Code);
     is_of_code && !step.between_runs && step.status != Some(Status::Provisional)
 }
 
@@ -164,7 +165,7 @@ fn effect(step: &DrillStep) -> Option<Effect> {
 mod tests {
     use super::*;
     use crate::history::example;
-    use faultline_model::drill::{Change, Noise, StepLabel};
+    use faultline_model::drill::{Change, Noise};
     use faultline_model::history::quirk::StepCause;
     use faultline_model::record::RunId;
     use faultline_model::time::UnixMillis;

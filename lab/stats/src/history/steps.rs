@@ -1,7 +1,9 @@
 //! Steps between the commits of a series: by exact values, by samples of counts with several seeds, or by the statistics for series with noise.
 
-use super::evidence::Evidence;
+use super::evidence::{Evidence, FoundBy};
+use super::layouts::step_layouts;
 use super::quirks::cause;
+use super::scatter::{Sides, step_boots};
 use crate::changes::{Observation, SEGMENT_POINTS, SHORTEST, SeriesError, Settings, changes};
 use crate::drill::{DETECTABLE_DEVIATIONS, Point, SampleLevel, are_same, for_zero, sample_levels, step_chances};
 use crate::thresholds::{CHANGE_FALSE_ALARMS, CHANGE_LEAST};
@@ -46,12 +48,17 @@ pub fn steps_by(
     evidence: &Evidence,
     settings: &StepSettings,
 ) -> Result<HistorySteps, SeriesError> {
-    let mut found = match evidence {
-        Evidence::Times(measured_by) => steps_of_times(&series.points, measured_by, settings)?,
-        Evidence::Counts(counts) => steps_of_counts(&series.points, counts, settings)?,
+    let mut found = match &evidence.found_by {
+        FoundBy::Times(measured_by) => steps_of_times(&series.points, measured_by, settings)?,
+        FoundBy::Counts(counts) => steps_of_counts(&series.points, counts, settings)?,
     };
-    for step in &mut found.steps {
+    let last = series.points.len().saturating_sub(1) as u32;
+    for number in 0..found.steps.len() {
+        let sides = Sides::of(&found, number, last);
+        let step = &mut found.steps[number];
         step.cause = cause(step, &series.points, &series.quirks, settings.least_change);
+        step.layouts = step_layouts(step, &sides, &evidence.scatter);
+        step.boots = step_boots(&sides, &evidence.scatter);
     }
     Ok(found)
 }
@@ -173,6 +180,8 @@ fn between((after, by): (u32, u32), (from, to): (f64, f64)) -> HistoryStep {
         status: None,
         between_runs: false,
         cause: None,
+        layouts: None,
+        boots: None,
         state: StepState::default(),
         between: None,
     }
@@ -202,6 +211,8 @@ fn noisy(measured_by: &[Vec<u32>], found: Changes, observations: usize) -> Histo
         status: Some(step.status),
         between_runs: !measured_by.iter().any(|run| has_both_sides(run, step)),
         cause: None,
+        layouts: None,
+        boots: None,
         state: StepState::default(),
         between: None,
     };

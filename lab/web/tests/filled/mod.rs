@@ -365,5 +365,7 @@ pub fn measured(subject: &str, commits: Vec<CommitInfo>) -> HistorySettings {
         machine: "here".to_owned(),
         order: CommitOrder::Line,
         seeds_by_ends: false,
+        layouts: 0,
+        layout_kind: Default::default(),
     }
 }

@@ -1,0 +1,254 @@
+//! Whether a step of a history is one of the code or of the layout: by the part of it that remains in random layouts of commits on both sides.
+//!
+//! A step is found in the layouts that the linker gives by itself; random layouts have no part in that, so they test it with fresh values. Layouts are the sample:
+//! the executions of a layout are averaged first, on both sides, and its difference is divided by the step. Wilcoxon's signed ranks then give an interval that
+//! needs no shape of noise, and that is as wide as layouts differ. docs/METHODOLOGY.md, §18.
+
+use super::scatter::{CommitScatter, RunScatter, Sides, between_layouts, mean, within};
+use crate::drill::{Part as Judged, code_or_layout};
+use crate::two_sample::sign_shift;
+use faultline_model::drill::LayoutsTried;
+use faultline_model::history::HistoryStep;
+use faultline_model::history::layouts::{LayoutResults, Part, StepLayouts};
+use std::collections::BTreeMap;
+
+/// One minus the confidence level of the interval that is shown.
+const SHOWN_ERROR: f64 = 0.05;
+
+/// What random layouts tell of a step; `None` if no run tried them on both sides.
+pub(super) fn step_layouts(step: &HistoryStep, sides: &Sides, runs: &[RunScatter]) -> Option<StepLayouts> {
+    let of_runs: Vec<[Vec<&CommitScatter>; 2]> = runs.iter().map(|run| sides.of_run(run).map(tried_only)).collect();
+    let has_both = |sides: &[Vec<&CommitScatter>; 2]| sides.iter().all(|side| !side.is_empty());
+    let of_runs: Vec<[Vec<&CommitScatter>; 2]> = of_runs.into_iter().filter(has_both).collect();
+    let commits: Vec<&CommitScatter> = of_runs.iter().flatten().flatten().copied().collect();
+    let results = || commits.iter().filter_map(|commit| commit.layouts.as_ref());
+    let greatest = |of: fn(&LayoutResults) -> u32| results().map(of).max();
+    let tried = greatest(|layouts| layouts.tried)?;
+    let mut shares = shares(step, &of_runs);
+    shares.sort_by(f64::total_cmp);
+    // Exact values do not vary.
+    let within = if step.status.is_none() { Some(0.0) } else { within(&commits) };
+    let between = within.and_then(|within| between_layouts(&commits, within));
+    let deviation = |variance: f64| variance.max(0.0).sqrt();
+    let remains = sign_shift(&shares, SHOWN_ERROR).map(|(share, low, high)| Part { share, low, high });
+    Some(StepLayouts {
+        label: code_or_layout(Judged::of_shares(&shares)),
+        remains,
+        tried: LayoutsTried {
+            tried,
+            distinct: shares.len() as u32,
+            unchanged: greatest(|layouts| layouts.unchanged)?,
+            failed: greatest(|layouts| layouts.failed)?,
+            between: between.map(deviation),
+            within: within.map(deviation),
+        },
+    })
+}
+
+/// The commits of which layouts were tried.
+fn tried_only(commits: Vec<&CommitScatter>) -> Vec<&CommitScatter> {
+    commits.into_iter().filter(|commit| commit.layouts.is_some()).collect()
+}
+
+/// The difference between the sides in each layout, as a share of the step: of layouts that were executed on both sides. Those of several runs are averaged.
+fn shares(step: &HistoryStep, of_runs: &[[Vec<&CommitScatter>; 2]]) -> Vec<f64> {
+    let whole = step.to - step.from;
+    let mut by_layout: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for sides in of_runs {
+        let [before, after] = sides.each_ref().map(|side| levels(side));
+        for (layout, level) in after {
+            if let Some(before) = before.get(&layout) {
+                by_layout.entry(layout).or_default().push((level - before) / whole);
+            }
+        }
+    }
+    let shares = by_layout.into_values().map(|of_layout| mean(&of_layout));
+    shares.filter(|share| share.is_finite()).collect()
+}
+
+/// The mean value of commits in each layout.
+fn levels(commits: &[&CommitScatter]) -> BTreeMap<u32, f64> {
+    let mut by_layout: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for sample in commits.iter().filter_map(|commit| commit.layouts.as_ref()).flat_map(|layouts| &layouts.samples) {
+        by_layout.entry(sample.layout).or_default().push(sample.value);
+    }
+    by_layout.into_iter().map(|(layout, values)| (layout, mean(&values))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::{HistoryRun, StepSettings, example, series};
+    use faultline_model::drill::StepLabel;
+    use faultline_model::history::layouts::LayoutSample;
+    use faultline_model::history::{CommitOutcome, CommitResult, HistoryResults};
+    use rand_chacha::ChaCha8Rng;
+    use rand_chacha::rand_core::{Rng, SeedableRng};
+
+    const COMMITS: u32 = 24;
+    const LAYOUTS: u32 = 12;
+
+    /// Executions of a commit in its own layout.
+    const EXECUTIONS: usize = 13;
+
+    /// The commit with the step.
+    const AT: u32 = 12;
+
+    /// A history with a step. All as differences of logarithms.
+    struct World {
+        /// By how much the step changes the code's value.
+        code: f64,
+        /// By how much it changes that of the layout which the linker gives by itself.
+        own_layout: f64,
+        /// Standard deviation between random layouts.
+        between: f64,
+        /// That between executions.
+        within: f64,
+    }
+
+    /// A stream of numbers with a normal distribution.
+    struct Normal(ChaCha8Rng);
+
+    impl Normal {
+        fn next(&mut self) -> f64 {
+            let uniform = |random: &mut ChaCha8Rng| (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+            (0..12).map(|_| uniform(&mut self.0)).sum::<f64>() - 6.0
+        }
+    }
+
+    /// What such a history's run finds. All commits on one side have the same random layouts, as if each changed only comments.
+    fn step_of(seed: u64, world: &World) -> Option<HistoryStep> {
+        let mut normal = Normal(ChaCha8Rng::seed_from_u64(seed));
+        let layouts: [Vec<f64>; 2] = [0, 1].map(|_| (0..LAYOUTS).map(|_| world.between * normal.next()).collect());
+        let mut commits = Vec::new();
+        for position in 0..COMMITS {
+            let side = usize::from(position >= AT);
+            let code = if side == 1 { world.code } else { 0.0 };
+            let own = if side == 1 { world.own_layout } else { 0.0 };
+            let values = (0..EXECUTIONS).map(|_| (code + own + world.within * normal.next()).exp()).collect();
+            let sample = |layout: u32| {
+                let value = (code + layouts[side][layout as usize] + world.within * normal.next()).exp();
+                LayoutSample { layout, boot: 0, value }
+            };
+            let samples = (0..LAYOUTS).map(sample).collect();
+            let layouts = Some(LayoutResults { tried: LAYOUTS, unchanged: 0, failed: 0, samples });
+            let outcome = CommitOutcome::Measured { values, same_as: None, boots: Vec::new(), layouts };
+            commits.push(CommitResult { commit: example::commit(position).id, outcome });
+        }
+        let results = HistoryResults { commits };
+        let record = example::begun(&(0..COMMITS).collect::<Vec<_>>(), EXECUTIONS as u32);
+        let runs = [HistoryRun { head: &record.head, results: &results }];
+        let found = series(&runs, &[], &StepSettings::default()).unwrap().unwrap();
+        found.steps.steps.into_iter().find(|step| step.earliest < AT && AT <= step.latest)
+    }
+
+    /// The labels of the step in a hundred histories, of those in which it is found.
+    fn labels(world: &World) -> Vec<StepLabel> {
+        let labels: Vec<StepLabel> =
+            (0..100).filter_map(|seed| step_of(seed, world)).map(|step| step.layouts.unwrap().label).collect();
+        assert!(labels.len() >= 90, "the step is found in {} of 100", labels.len());
+        labels
+    }
+
+    fn count(labels: &[StepLabel], label: StepLabel) -> usize {
+        labels.iter().filter(|one| **one == label).count()
+    }
+
+    /// At 99 % for each label, four of a hundred are wrong with a probability below 2 %.
+    const WRONG: usize = 4;
+
+    #[test]
+    fn a_step_of_the_layout_alone_is_not_called_code() {
+        for between in [0.005, 0.02, 0.1] {
+            let labels = labels(&World { code: 0.0, own_layout: 0.1, between, within: 0.01 });
+            assert!(count(&labels, StepLabel::Code) <= WRONG, "{between}: {labels:?}");
+            if between <= 0.02 {
+                assert!(count(&labels, StepLabel::Layout) >= 90, "{between}: {labels:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_step_of_the_code_is_called_so_whatever_the_own_layout_does() {
+        for own_layout in [-0.02, 0.0, 0.05] {
+            let labels = labels(&World { code: 0.1, own_layout, between: 0.01, within: 0.01 });
+            assert!(count(&labels, StepLabel::Layout) <= WRONG, "{labels:?}");
+            assert!(count(&labels, StepLabel::Code) >= 90, "{own_layout}: {labels:?}");
+        }
+    }
+
+    #[test]
+    fn a_step_of_the_code_that_is_smaller_than_layouts_differ_by_is_undecided() {
+        let labels = labels(&World { code: 0.03, own_layout: 0.0, between: 0.12, within: 0.005 });
+        assert!(count(&labels, StepLabel::Inconclusive) >= 95, "{labels:?}");
+    }
+
+    #[test]
+    fn both_standard_deviations_are_near_the_true_ones() {
+        let world = World { code: 0.2, own_layout: 0.0, between: 0.03, within: 0.01 };
+        let layouts: Vec<StepLayouts> = (0..40).filter_map(|seed| step_of(seed, &world)?.layouts).collect();
+        let average = |of: fn(&StepLayouts) -> Option<f64>| mean(&layouts.iter().filter_map(of).collect::<Vec<_>>());
+        let between = average(|layouts| layouts.tried.between);
+        let within = average(|layouts| layouts.tried.within);
+        assert!((0.025..0.035).contains(&between) && (0.009..0.011).contains(&within), "{between} {within}");
+        let share = average(|layouts| layouts.remains.map(|part| part.share));
+        assert!((0.95..1.05).contains(&share), "{share}");
+    }
+
+    #[test]
+    fn the_label_does_not_hang_on_how_far_a_layout_is_off() {
+        // One layout of twelve is ten times as slow on one side: signed ranks give it one rank.
+        let world = World { code: 0.1, own_layout: 0.0, between: 0.005, within: 0.005 };
+        let step = step_of(1, &world).unwrap();
+        let sample = |layout: u32, value: f64| LayoutSample { layout, boot: 0, value };
+        let side = |of: &dyn Fn(u32) -> f64| CommitOutcome::Measured {
+            values: vec![of(99)],
+            same_as: None,
+            boots: Vec::new(),
+            layouts: Some(LayoutResults {
+                tried: LAYOUTS,
+                unchanged: 0,
+                failed: 0,
+                samples: (0..LAYOUTS).map(|layout| sample(layout, of(layout))).collect(),
+            }),
+        };
+        let label = |odd: f64| {
+            let wanted: Vec<u32> = (step.earliest..=step.latest).collect();
+            let record = example::begun(&wanted, 1);
+            let results = HistoryResults {
+                commits: [
+                    (step.earliest, side(&|layout| 1.0 + 1e-3 * f64::from(layout))),
+                    (
+                        step.latest,
+                        side(&|layout| {
+                            if layout == 3 { odd } else { 1.1 + 1e-3 * f64::from(layout) }
+                        }),
+                    ),
+                ]
+                .map(|(position, outcome)| CommitResult { commit: example::commit(position).id, outcome })
+                .to_vec(),
+            };
+            let runs = [HistoryRun { head: &record.head, results: &results }];
+            let series = series(&runs, &[], &StepSettings::default()).unwrap().unwrap();
+            let evidence = super::super::evidence(&series, &runs);
+            let sides = Sides::of(&steps_with(&step), 0, COMMITS - 1);
+            step_layouts(&step, &sides, &evidence.scatter).unwrap().label
+        };
+        assert_eq!([label(1.1), label(11.0)], [StepLabel::Code; 2]);
+    }
+
+    fn steps_with(step: &HistoryStep) -> faultline_model::history::HistorySteps {
+        faultline_model::history::HistorySteps {
+            basis: faultline_model::history::StepBasis::Noisy {
+                false_alarms: 0.1,
+                false_confirmations: 0.02,
+                smaller: 0,
+                cautions: Vec::new(),
+            },
+            least_change: 0.02,
+            steps: vec![step.clone()],
+            unjudged: 0,
+            unplaced: 0,
+        }
+    }
+}

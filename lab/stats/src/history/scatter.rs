@@ -1,0 +1,206 @@
+//! How values of a commit vary: within one layout and boot, between layouts, and between boots. Values are compared within a run only.
+
+use super::run::HistoryRun;
+use crate::drill::sum_of_squares;
+use faultline_model::history::layouts::{BootSpread, LayoutResults};
+use faultline_model::history::{CommitOutcome, HistoryPoint, HistorySteps, StepBasis};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
+
+/// Commits of a run on each side of a step that say how much values vary there, the nearest ones. Of counts it is the nearest one alone, because the step is the difference of just two.
+const COMMITS_A_SIDE: usize = 5;
+
+/// What a run measured of commits in several layouts or boots, by their positions among the points.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct RunScatter(BTreeMap<u32, CommitScatter>);
+
+/// What was measured of a commit.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct CommitScatter {
+    /// The values of its own layout.
+    own: Vec<f64>,
+    /// The boot of each; none if they are not told apart.
+    boots: Vec<u32>,
+    /// Its random layouts.
+    pub(super) layouts: Option<LayoutResults>,
+}
+
+/// The scatter of each run that has some.
+pub(super) fn scatter(points: &[HistoryPoint], runs: &[HistoryRun<'_>]) -> Vec<RunScatter> {
+    let positions: BTreeMap<&str, u32> = points.iter().map(|point| point.commit.id.as_str()).zip(0..).collect();
+    let of_run = |run: &HistoryRun<'_>| {
+        let of_commit = run.results.commits.iter().filter_map(|result| match &result.outcome {
+            CommitOutcome::Measured { values, boots, layouts, .. } if !boots.is_empty() || layouts.is_some() => {
+                let scatter = CommitScatter { own: values.clone(), boots: boots.clone(), layouts: layouts.clone() };
+                Some((positions.get(result.commit.as_str()).copied()?, scatter))
+            }
+            CommitOutcome::Measured { .. } | CommitOutcome::Unusable(_) => None,
+        });
+        RunScatter(of_commit.collect())
+    };
+    runs.iter().map(of_run).filter(|run| !run.0.is_empty()).collect()
+}
+
+/// The commits on both sides of a step, up to the steps beside it.
+pub(super) struct Sides {
+    before: RangeInclusive<u32>,
+    after: RangeInclusive<u32>,
+    most: usize,
+}
+
+impl Sides {
+    /// Of a step by its number. `last`: the last position.
+    pub(super) fn of(found: &HistorySteps, number: usize, last: u32) -> Self {
+        let step = &found.steps[number];
+        let first = number.checked_sub(1).map_or(0, |before| found.steps[before].latest);
+        let last = found.steps.get(number + 1).map_or(last, |next| next.earliest);
+        let most = match found.basis {
+            StepBasis::Noisy { .. } | StepBasis::TooShort { .. } => COMMITS_A_SIDE,
+            StepBasis::Exact | StepBasis::Seeds { .. } => 1,
+        };
+        Sides { before: first.min(step.earliest)..=step.earliest, after: step.latest..=last.max(step.latest), most }
+    }
+
+    /// What a run measured of the nearest commits before and after.
+    pub(super) fn of_run<'a>(&self, run: &'a RunScatter) -> [Vec<&'a CommitScatter>; 2] {
+        let before = run.0.range(self.before.clone()).rev().take(self.most).map(|(_, commit)| commit).collect();
+        let after = run.0.range(self.after.clone()).take(self.most).map(|(_, commit)| commit).collect();
+        [before, after]
+    }
+
+    /// The commits of all runs.
+    pub(super) fn all<'a>(&self, runs: &'a [RunScatter]) -> Vec<&'a CommitScatter> {
+        runs.iter().flat_map(|run| self.of_run(run)).flatten().collect()
+    }
+}
+
+/// Logarithms of the values that were measured in the same layout and boot, by the layout (`None`: the commit's own) and the boot.
+type Cells = BTreeMap<(Option<u32>, u32), Vec<f64>>;
+
+impl CommitScatter {
+    fn cells(&self) -> Cells {
+        let mut cells = Cells::new();
+        for (at, value) in self.own.iter().enumerate() {
+            cells.entry((None, self.boots.get(at).copied().unwrap_or(0))).or_default().push(value.ln());
+        }
+        for sample in self.layouts.iter().flat_map(|layouts| &layouts.samples) {
+            cells.entry((Some(sample.layout), sample.boot)).or_default().push(sample.value.ln());
+        }
+        cells
+    }
+}
+
+/// Variance of values of one layout within one boot; `None` of too few. Where each execution has a boot of its own, boots are part of it.
+pub(super) fn within(commits: &[&CommitScatter]) -> Option<f64> {
+    let cells: Vec<Cells> = commits.iter().map(|commit| commit.cells()).collect();
+    let by_layout = |cells: &Cells| {
+        let mut merged: BTreeMap<Option<u32>, Vec<f64>> = BTreeMap::new();
+        cells.iter().for_each(|((layout, _), values)| merged.entry(*layout).or_default().extend(values));
+        merged.into_values().collect::<Vec<_>>()
+    };
+    let of_boots = pooled(&cells.iter().flat_map(|cells| cells.values().cloned()).collect::<Vec<_>>());
+    of_boots.or_else(|| pooled(&cells.iter().flat_map(by_layout).collect::<Vec<_>>()))
+}
+
+/// The variance of values around the mean of their group; `None` if no group has two.
+fn pooled(groups: &[Vec<f64>]) -> Option<f64> {
+    let squares: f64 = groups.iter().map(|group| sum_of_squares(group)).sum();
+    let free: usize = groups.iter().map(|group| group.len().saturating_sub(1)).sum();
+    (free > 0).then(|| squares / free as f64).filter(|variance| variance.is_finite())
+}
+
+/// Variance between random layouts of one commit: that of their means, less what executions of one layout vary by; `None` with fewer than two layouts. A value is compared with
+/// the commit's own layout in the same boot, if that was measured there.
+pub(super) fn between_layouts(commits: &[&CommitScatter], within: f64) -> Option<f64> {
+    let of_commit = |commit: &&CommitScatter| {
+        let cells = commit.cells();
+        let reference = |boot: u32| cells.get(&(None, boot)).map(|values| mean(values));
+        let own = mean(&commit.own.iter().map(|value| value.ln()).collect::<Vec<f64>>());
+        let mut by_layout: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        for ((layout, boot), values) in &cells {
+            let Some(layout) = layout else { continue };
+            let reference = reference(*boot).unwrap_or(own);
+            by_layout.entry(*layout).or_default().extend(values.iter().map(|value| value - reference));
+        }
+        excess(by_layout.into_values().collect(), within)
+    };
+    averaged(commits.iter().filter_map(of_commit))
+}
+
+/// How much one build varies between boots; `None` if no commit was measured in several boots, or each boot executed it once.
+pub(super) fn step_boots(sides: &Sides, runs: &[RunScatter]) -> Option<BootSpread> {
+    let commits = sides.all(runs);
+    let of_commit = |commit: &&CommitScatter| -> Vec<Vec<f64>> {
+        commit.cells().into_iter().filter(|((layout, _), _)| layout.is_none()).map(|(_, values)| values).collect()
+    };
+    let groups: Vec<Vec<Vec<f64>>> = commits.iter().map(of_commit).filter(|boots| boots.len() > 1).collect();
+    if !groups.iter().flatten().any(|boot| boot.len() > 1) {
+        return None;
+    }
+    let within = within(&commits)?;
+    let boots: BTreeSet<u32> = commits.iter().flat_map(|commit| commit.boots.iter().copied()).collect();
+    let between = averaged(groups.into_iter().filter_map(|boots| excess(boots, within)))?;
+    Some(BootSpread { boots: boots.len() as u32, between: between.max(0.0).sqrt(), within: within.sqrt() })
+}
+
+/// Variance between the means of groups, less what it is because of the values within them; with its degrees of freedom. `None` of fewer than two groups.
+fn excess(groups: Vec<Vec<f64>>, within: f64) -> Option<(f64, f64)> {
+    let number = groups.len() as f64;
+    let means: Vec<f64> = groups.iter().map(|group| mean(group)).collect();
+    let noise = groups.iter().map(|group| within / group.len() as f64).sum::<f64>() / number;
+    let free = number - 1.0;
+    let variance = sum_of_squares(&means) / free - noise;
+    (free > 0.0 && variance.is_finite()).then_some((variance, free))
+}
+
+/// The mean of variances, each with its weight; `None` of none.
+fn averaged(variances: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
+    let (sum, weights) =
+        variances.fold((0.0, 0.0), |(sum, weights), (variance, weight)| (sum + weight * variance, weights + weight));
+    (weights > 0.0).then(|| sum / weights)
+}
+
+pub(super) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use faultline_model::history::layouts::LayoutSample;
+
+    /// A step between two commits with these values and boots of each.
+    fn boots_of(values: &[f64], boots: &[u32]) -> Option<BootSpread> {
+        let commit = || CommitScatter { own: values.to_vec(), boots: boots.to_vec(), layouts: None };
+        let runs = [RunScatter([(0, commit()), (1, commit())].into())];
+        step_boots(&Sides { before: 0..=0, after: 1..=1, most: 5 }, &runs)
+    }
+
+    #[test]
+    fn values_vary_between_boots_and_within_one() {
+        // Means of the logarithms of three boots: 0, 0.1 and 0.2; within each ±0.01.
+        let values: Vec<f64> =
+            [0.0, 0.1, 0.2].iter().flat_map(|level| [level - 0.01, level + 0.01]).map(f64::exp).collect();
+        let spread = boots_of(&values, &[0, 0, 1, 1, 2, 2]).unwrap();
+        assert_eq!(spread.boots, 3);
+        assert!((spread.within - 0.01 * 2f64.sqrt()).abs() < 1e-9, "{spread:?}");
+        assert!((spread.between - (0.01f64 - 0.0001).sqrt()).abs() < 1e-9, "{spread:?}");
+    }
+
+    #[test]
+    fn nothing_is_said_of_boots_that_executed_once_or_are_one() {
+        assert_eq!(boots_of(&[1.0, 1.1, 1.2], &[0, 1, 2]), None);
+        assert_eq!(boots_of(&[1.0, 1.1, 1.2], &[]), None);
+    }
+
+    #[test]
+    fn a_layout_is_compared_with_the_own_one_in_the_same_boot() {
+        // Both layouts are like the own one; only the second boot is slower.
+        let sample = |layout: u32, boot: u32, value: f64| LayoutSample { layout, boot, value };
+        let samples = vec![sample(0, 0, 1.0), sample(0, 0, 1.0), sample(1, 1, 2.0), sample(1, 1, 2.0)];
+        let layouts = Some(LayoutResults { tried: 2, unchanged: 0, failed: 0, samples });
+        let commit = CommitScatter { own: vec![1.0, 2.0], boots: vec![0, 1], layouts };
+        assert_eq!(between_layouts(&[&commit], 0.0), Some(0.0));
+        assert_eq!(within(&[&commit]), Some(0.0));
+    }
+}
