@@ -27,7 +27,7 @@ PAGE := lab/report/page
 FUZZ_SECONDS := 60
 API_SECONDS := 60
 
-.PHONY: build guest emulator kernel kernels lens run test check test-all test-api test-rust test-page test-workloads test-lens test-frames test-least-rust test-loom test-mixes test-miri test-mutants test-commuting test-simulated test-crate-releases test-linux-releases test-newcomer test-real-pages test-examples test-guest test-bed test-repeats test-newest-emulator test-fresh fuzz bench bench-peers bench-lens bench-frames bench-frames-lens bench-frames-peers bench-frames-lens-peers bench-memory-lens bench-memory-bytes bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
+.PHONY: build guest emulator kernel kernels lens run test check test-all test-api test-rust test-page test-workloads test-lens test-frames test-least-rust test-loom test-mixes test-miri test-mutants test-commuting test-simulated test-crate-releases test-linux-releases test-linux-tree test-newcomer test-real-pages test-examples test-guest test-bed test-repeats test-newest-emulator test-fresh fuzz bench bench-peers bench-lens bench-frames bench-frames-lens bench-frames-peers bench-frames-lens-peers bench-memory-lens bench-memory-bytes bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
 	needs-rust needs-build needs-test needs-lens needs-emulator needs-guest workloads
 
 # What each part needs: a command, and the packages that contain it. `make test` names all missing packages at once.
@@ -93,6 +93,7 @@ check: needs-test
 	checks/licences.py
 	checks/links.py
 	docs/pictures/memory.py --check
+	examples/linux-releases/draw.py --check
 
 # Some of these tests boot guests under the lens.
 test-rust: workloads guest lens needs-lens
@@ -113,7 +114,7 @@ test-frames: needs-build
 	for example in kernel_start balloon buffer_pool; do $(CARGO) run --quiet --locked -p faultline-frames --example $$example || exit 1; done
 	$(CARGO) run --quiet --locked -p faultline-memory --example embedder >/dev/null
 
-test: needs-test check test-rust test-lens test-repeats test-crate-releases test-linux-releases test-frames test-page test-newcomer test-workloads
+test: needs-test check test-rust test-lens test-repeats test-crate-releases test-linux-releases test-linux-tree test-frames test-page test-newcomer test-workloads
 
 fuzz: needs-test
 	checks/need.sh g++=g++
@@ -148,6 +149,11 @@ test-crate-releases: build needs-guest guest lens
 test-linux-releases: build needs-guest guest lens
 	examples/linux-releases/run.sh $(FAULTLINE) '[8]' '["zero_fill:base"]' bookworm trixie
 
+# The history of a Linux tree, cut down: nine commits of which each selects one of these two kernels. Five boots.
+test-linux-tree: build needs-guest guest lens
+	@checks/need.sh python3=python3 git=git
+	examples/linux-tree/small.sh $(FAULTLINE)
+
 # From a repository to an answer in a browser: commits measured under the lens, served, and read by somebody new. Takes a minute.
 test-newcomer: build needs-test needs-guest guest lens
 	cd $(PAGE) && npm ci --no-audit --no-fund && FAULTLINE_PROGRAM="$(abspath $(FAULTLINE))" npm run test:newcomer
@@ -161,7 +167,7 @@ test-repeats: needs-guest guest lens
 	$(CARGO) test --workspace --locked --test lens_repeats -- --include-ignored small
 
 # Histories of kernels and of a crate's releases. Builds a Linux tree in target/examples/linux-tree and boots some of its commits (half an hour of CPU time the first
-# time, 4 GB); fetches the distribution's kernels of four ages (400 MB, once) and boots each three times. Started again, it goes on.
+# time, 4 GB); fetches the distribution's kernels of four ages (400 MB, once) and counts every workload under each, at three numbers of CPUs (some hours of CPU time). Started again, it goes on.
 test-examples: build needs-guest guest lens
 	checks/need.sh linux-source-6.1 flex=flex bison=bison bc=bc libelf-dev libssl-dev cpio=cpio patch=patch xz=xz-utils python3=python3 git=git
 	examples/linux-tree/run.sh $(FAULTLINE)

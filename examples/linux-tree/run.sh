@@ -6,6 +6,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 place=$here/../../target/examples/linux-tree
 faultline=$1
+wanted="mm/page_alloc: free pages go straight to the zone"
 mkdir -p "$place"
 "$here/tree.sh" "$place/repository"
 
@@ -20,11 +21,11 @@ history show linux --min-change 30%
 history changes linux --min-change 30%
 history drill linux --min-change 30% --least 30% --quiet
 "$faultline" show --format json >"$place/by-transfers.json"
-python3 "$here/check.py" "$place/by-transfers.json"
+python3 "$here/check.py" "$place/by-transfers.json" "$wanted"
 
 FAULTLINE_DB=$place/time.sqlite
 history run linux-time --quiet
 history changes linux-time
 history drill linux-time --quiet
 "$faultline" show --format json >"$place/by-time.json"
-python3 "$here/check.py" "$place/by-time.json"
+python3 "$here/check.py" "$place/by-time.json" "$wanted"
