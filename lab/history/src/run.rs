@@ -56,7 +56,8 @@ pub fn run(over: &Over<'_>, ask: Asked, commits: &dyn Commits, lab: &mut Lab<'_>
     let Settings { kind: RunKind::History(mut history), cpus, repeats, limit_ms, .. } = now.settings else {
         return Err(no_history("the request"));
     };
-    name_files(&mut planned, &walked, &mut named, commits, lab)?;
+    let files = |parent: &_, commit: &_| commits.files(parent, commit, lab);
+    name_files(&mut planned, &walked, &mut named, &files)?;
     history.wanted = wanted;
     history.measured.line = CommitLine { commits: planned.into_iter().map(|one| one.commit).collect() };
     let request = GrowingRequest {

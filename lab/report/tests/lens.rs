@@ -6,12 +6,14 @@ mod lens_fixture;
 use faultline_model::lens::calibration::{Calibration, Delays, Nearness, Pair, Probe, Time};
 use faultline_model::lens::comparison::LensComparison;
 use faultline_model::lens::gate::GateReport;
+use faultline_model::lens::key::Key;
 use faultline_model::lens::settings::{CostTimes, DelaySettings};
 use faultline_model::machine::Machine;
 use faultline_model::plan::{RunKind, Settings};
 use faultline_model::record::{RunHead, Session};
 use faultline_model::subject::Subject;
 use faultline_model::summary::RunSummary;
+use faultline_report::site::{Site, lens_comparison_page};
 use faultline_report::{
     Format, Style, budget_table, folded, html, lens_calibration, lens_compare_table, lens_types_table, run_table,
 };
@@ -239,4 +241,62 @@ fn text_from_outside_stays_text_on_the_page() {
     let page = html(&run, &head(&run));
     assert_eq!(page.matches("<script").count(), 2, "the data and the page's own");
     assert!(!page.contains("<img") && !page.contains("<!--") && !page.contains('\u{1b}'));
+}
+
+/// The cells of the table rows that begin with a name, without markup.
+fn rows_of(page: &str, name: &str) -> Vec<Vec<String>> {
+    let rows = page.split("<tr>").skip(1).map(|row| row.split("</tr>").next().unwrap());
+    let text = |cell: &str| {
+        let mut parts = cell.split('<');
+        let first = parts.next().unwrap_or_default().to_owned();
+        parts.filter_map(|part| part.split_once('>')).fold(first, |text, (_, rest)| text + rest)
+    };
+    let cells = |row: &str| {
+        row.split_inclusive("</t")
+            .map(|cell| text(cell.split_once('>').map_or("", |(_, rest)| rest.trim_end_matches("</t"))))
+            .collect::<Vec<_>>()
+    };
+    rows.filter(|row| row.contains(&format!(">{name}<"))).map(cells).collect()
+}
+
+#[test]
+fn two_runs_are_compared_on_a_page() {
+    let page = lens_comparison_page(&lens_differences::comparison(), &Site::served());
+    assert!(page.contains("<h1>Run 12 → run 15</h1>"), "{page}");
+    assert!(page.contains("href=\"/runs/12\"") && page.contains("href=\"/runs/15\""));
+    // Two cells, of which the first has nothing that differs.
+    assert_eq!(
+        ["cell-0", "cell-1", "cell-2"].map(|id| page.contains(&format!("<section id=\"{id}\""))),
+        [true, true, false]
+    );
+    let data = page.find("Data that differs").unwrap();
+    assert!(page.find("id=\"cell-1\"").unwrap() < data && data < page.find("Code that differs").unwrap());
+    assert_eq!(page.matches("Data that differs, transfers per operation").count(), 2, "caption and name of the region");
+    let lock = rows_of(&page, "zone.lock");
+    assert_eq!(lock.len(), 1, "{page}");
+    assert!(lock[0].iter().any(|cell| cell == "went") && lock[0].iter().any(|cell| cell.contains("3.46")), "{lock:?}");
+    // What only one run has is told, not left out.
+    let unmatched = page.split("id=\"unmatched\"").nth(1).unwrap();
+    assert_eq!(unmatched.split("</ul>").next().unwrap().matches("<li>").count(), 3);
+    // Surroundings that differ are said first.
+    assert!(page.contains("emulator") && page.contains("plugin"));
+}
+
+#[test]
+fn a_page_of_two_runs_says_how_many_seeds_it_rests_on_and_when_there_is_nothing_to_compare() {
+    let by_seed = lens_comparison_page(&lens_differences::by_seed(), &Site::served());
+    assert_eq!(by_seed.matches("<section id=\"cell-").count(), 6);
+    assert!(!by_seed.contains("id=\"unmatched\""));
+    let nothing = LensComparison { cells: Vec::new(), unmatched: Vec::new(), ..lens_differences::comparison() };
+    let nothing = lens_comparison_page(&nothing, &Site::served());
+    assert!(!nothing.contains("<table") && nothing.contains("class=\"nothing\""), "{nothing}");
+}
+
+#[test]
+fn names_of_code_and_data_are_text_on_the_page() {
+    let mut hostile = lens_differences::comparison();
+    let Key::Named { name } = &mut hostile.cells[1].data[0].of.what else { panic!() };
+    *name = "</script><img src=x onerror=alert(1)>".into();
+    let page = lens_comparison_page(&hostile, &Site::served());
+    assert!(!page.contains("<img") && page.contains("&lt;img src=x"), "{page}");
 }
