@@ -9,11 +9,13 @@ use faultline_model::history::compared::{ComparedCommits, ComparedValues};
 use faultline_model::lens::reading::Reading;
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::{PlanItem, USUAL_MARGIN};
-use faultline_model::record::{RunId, RunRecord};
+use faultline_model::record::{RunHead, RunId, RunRecord};
 use faultline_model::subject::{BuildResult, Subject, SubjectIndex};
 use faultline_stats::comparison::{Settings, compare_subjects};
 use faultline_stats::{lens, two_sample};
 use faultline_store::Store;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// A commit of a history that was measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,27 +28,46 @@ pub struct MeasuredCommit {
     pub run: RunId,
 }
 
-/// Compares two commits: B against A. Fails if a run no longer exists or has no execution of a commit, if nothing can be compared, or if the database cannot be read.
-pub fn compare_commits(commits: &[MeasuredCommit; 2], places: &Places) -> Result<ComparedCommits, Error> {
-    let store = database::existing(places)?;
-    let [a, b] = commits;
-    let records =
-        if a.run == b.run { vec![load(&store, [a, b])?] } else { vec![load(&store, [a, a])?, load(&store, [b, b])?] };
-    let [first, second] = [&records[0], &records[records.len() - 1]];
-    let sides = [(first, subject_of(first, a)?), (second, subject_of(second, b)?)];
-    let values = match first.settings.timed() {
-        Some(_) => timed(commits, sides)?,
-        None => counted(commits, sides)?,
-    };
-    Ok(ComparedCommits { subjects: sides.map(|(_, subject)| subject), values })
+/// Compares commits of an open database, one pair after the other. What is asked of a run as a whole is read once.
+pub struct CommitComparisons {
+    store: Store,
+    heads: BTreeMap<RunId, RunHead>,
 }
 
-/// What a run recorded of two commits.
-fn load(store: &Store, commits: [&MeasuredCommit; 2]) -> Result<RunRecord, Error> {
-    let run = commits[0].run;
-    let head = store.load_head(run)?;
-    let [a, b] = commits.map(|commit| place(&head.subjects, commit));
-    Ok(store.load_run_of_subjects(run, [a?, b?])?)
+impl CommitComparisons {
+    /// Opens the database. Fails if it cannot be read.
+    pub fn open(places: &Places) -> Result<Self, Error> {
+        Ok(CommitComparisons { store: database::existing(places)?, heads: BTreeMap::new() })
+    }
+
+    /// Compares two commits: B against A. Fails if a run no longer exists or has no execution of a commit, if nothing can be compared, or if the database cannot be read.
+    pub fn compare(&mut self, commits: &[MeasuredCommit; 2]) -> Result<ComparedCommits, Error> {
+        let [a, b] = commits;
+        let records =
+            if a.run == b.run { vec![self.load([a, b])?] } else { vec![self.load([a, a])?, self.load([b, b])?] };
+        let [first, second] = [&records[0], &records[records.len() - 1]];
+        let sides = [(first, subject_of(first, a)?), (second, subject_of(second, b)?)];
+        let values = match first.settings.timed() {
+            Some(_) => timed(commits, sides)?,
+            None => counted(commits, sides)?,
+        };
+        Ok(ComparedCommits { subjects: sides.map(|(_, subject)| subject), values })
+    }
+
+    /// What a run recorded of two commits.
+    fn load(&mut self, commits: [&MeasuredCommit; 2]) -> Result<RunRecord, Error> {
+        let head = match self.heads.entry(commits[0].run) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(self.store.load_head(commits[0].run)?),
+        };
+        let [a, b] = commits.map(|commit| place(&head.subjects, commit));
+        Ok(self.store.load_subjects_of(head, [a?, b?])?)
+    }
+}
+
+/// Compares two commits alone, as [`CommitComparisons::compare`] does.
+pub fn compare_commits(commits: &[MeasuredCommit; 2], places: &Places) -> Result<ComparedCommits, Error> {
+    CommitComparisons::open(places)?.compare(commits)
 }
 
 fn subject_of(record: &RunRecord, commit: &MeasuredCommit) -> Result<SubjectIndex, Error> {

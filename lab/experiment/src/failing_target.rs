@@ -78,6 +78,6 @@ impl Counting for FailingTarget {
         _: &mut (dyn FnMut(&[u8]) -> ControlFlow<()> + '_),
         _: &StopFlag,
     ) -> Counted {
-        Counted { ending: self.ending(), report: Err(self.why.clone()), seed: None }
+        Counted { ending: self.ending(), console: None, report: Err(self.why.clone()), seed: None }
     }
 }

@@ -45,7 +45,7 @@ pub mod whole_file;
 
 pub use check::{CheckRequest, check};
 pub use command_words::command_words;
-pub use commit_comparison::{MeasuredCommit, compare_commits};
+pub use commit_comparison::{CommitComparisons, MeasuredCommit, compare_commits};
 pub use comparison::{LiveComparisonRequest, USUAL_LEVEL, compare};
 pub use conclusion::{AppliedGate, Concluded, Conclusion, Measured};
 pub use database::{Copied, CopyProgress, check_writable, copy_database};

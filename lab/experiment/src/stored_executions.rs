@@ -1,10 +1,11 @@
-//! The executions of stored runs: some of their lines, and a range of the samples of one.
+//! The executions of stored runs: some of their lines; a range of the samples of one, and its console.
 
 use crate::database;
 use crate::error::Error;
 use crate::places::Places;
 use faultline_model::execution::{ExecutionLine, SampleRange, Samples};
 use faultline_model::journal::AttemptId;
+use faultline_model::outcome::Outcome;
 use faultline_model::record::RunId;
 use faultline_model::subject::SubjectIndex;
 
@@ -37,6 +38,16 @@ fn missing(run: RunId, execution: AttemptId) -> Error {
         format!("run {run} has no execution {}", execution.0),
         "the list of the run's executions has their numbers",
     )
+}
+
+/// The last output of the console of the machine that was booted for an execution; `None` if none was, or if it printed nothing. Fails if the run has no such
+/// execution, or if the database cannot be read.
+pub fn console(run: RunId, execution: AttemptId, places: &Places) -> Result<Option<String>, Error> {
+    let line = self::execution(run, execution, places)?;
+    if let Some(Outcome::GuestFailed { console, .. }) = line.outcome {
+        return Ok(Some(console).filter(|text| !text.is_empty()));
+    }
+    Ok(database::existing(places)?.load_console(run, execution)?)
 }
 
 /// A range of the samples of an execution. Fails if the run has no such execution, or if the database cannot be read.

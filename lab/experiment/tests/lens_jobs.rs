@@ -84,7 +84,7 @@ impl Kernel {
 
     fn run(&self, tasks: u32, seed: u64, sink: &mut Sink<'_>, stop: &StopFlag) -> Counted {
         self.await_that(|state| state.most >= self.together);
-        let failed = |ending| Counted { ending, report: Err("no report".to_owned()), seed: None };
+        let failed = |ending| Counted { ending, console: None, report: Err("no report".to_owned()), seed: None };
         match (self.fates)(seed, tasks) {
             Fate::Counts => {}
             Fate::Panics => {
@@ -114,7 +114,12 @@ impl Kernel {
             self.await_that(|state| state.at_end >= self.together);
         }
         let ending = Ending::Exited { status: 0, stderr: String::new() };
-        Counted { ending, report: Ok(report(tasks, 1000 + seed * 10 + u64::from(tasks))), seed: Some(seed) }
+        Counted {
+            ending,
+            console: None,
+            report: Ok(report(tasks, 1000 + seed * 10 + u64::from(tasks))),
+            seed: Some(seed),
+        }
     }
 }
 

@@ -41,13 +41,13 @@ impl Counting for Kernel {
         let mut stopped_after = self.stopped_after.lock().unwrap();
         if *stopped_after == Some(0) {
             stop.set();
-            return Counted { ending: Ending::Stopped, report: Err("stopped".to_owned()), seed: None };
+            return Counted { ending: Ending::Stopped, console: None, report: Err("stopped".to_owned()), seed: None };
         }
         *stopped_after = stopped_after.map(|left| left - 1);
         assert!(lines(tasks).lines().all(|line| sink(line.as_bytes()).is_continue()));
         let transfers = 1000 + seed.unwrap_or(50) * 7919 % 400 + u64::from(tasks) + self.added;
         let ending = Ending::Exited { status: 0, stderr: String::new() };
-        Counted { ending, report: Ok(report(tasks, transfers)), seed: seed.filter(|_| self.is_exact) }
+        Counted { ending, console: None, report: Ok(report(tasks, transfers)), seed: seed.filter(|_| self.is_exact) }
     }
 }
 

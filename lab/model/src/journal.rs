@@ -34,6 +34,9 @@ pub trait Journal {
     /// Saves what the lens counted in the attempt; at most once, and before the attempt is closed.
     fn record_reading(&mut self, attempt: AttemptId, reading: &Reading) -> Result<(), JournalError>;
 
+    /// Saves the last output of the console of the machine that was booted for the attempt; at most once, and before the attempt is closed.
+    fn record_console(&mut self, attempt: AttemptId, console: &str) -> Result<(), JournalError>;
+
     /// Closes the attempt. Only one attempt of an item may be closed with a final outcome.
     fn end_attempt(&mut self, attempt: AttemptId, outcome: &Outcome, ended: UnixMillis) -> Result<(), JournalError>;
 }

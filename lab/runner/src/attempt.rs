@@ -51,15 +51,31 @@ pub(crate) fn execute(
     let target = run.targets.of(item);
     let mut reader = Reader::new(run, item, attempt);
     let partners = partners(run, item, &execution);
-    let (ending, failure) = partners::beside(&partners, stop, |stop| {
-        target.execute(&execution, &mut |line| reader.take(line, journal, observer), stop)
+    let (executed, failure) = partners::beside(&partners, stop, |stop| {
+        target.execute_with_console(&execution, &mut |line| reader.take(line, journal, observer), stop)
     });
-    let attempted = reader.conclude(ending, execution.limit)?;
+    let attempted = reader.conclude(executed.ending, execution.limit)?;
+    save_console(executed.console.as_deref(), &attempted.outcome, attempt, journal)?;
     Ok(match (failure, &attempted.outcome) {
         // The run must not continue on such a system, even if a partner failed.
         (None, _) | (_, Outcome::LeftChanged { .. }) => attempted,
         (Some(failure), _) => Attempted { outcome: failure.into(), value: None },
     })
+}
+
+/// Saves what the console of the attempt's machine printed, if it printed anything that the outcome does not have. Fails if the journal cannot save.
+pub(crate) fn save_console(
+    console: Option<&str>,
+    outcome: &Outcome,
+    attempt: AttemptId,
+    journal: &mut dyn Journal,
+) -> Result<(), JournalError> {
+    match console {
+        Some(console) if !console.is_empty() && outcome.last_output() != Some(console) => {
+            journal.record_console(attempt, console)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The execution of the item.

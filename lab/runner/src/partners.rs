@@ -11,7 +11,7 @@ use faultline_model::outcome::Outcome;
 use faultline_model::protocol::Event;
 use faultline_model::role::Role;
 use faultline_model::transcript::Transcript;
-use faultline_targets::{Ending, Execution, StopFlag, Target};
+use faultline_targets::{Ending, Executed, Execution, StopFlag, Target};
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -55,10 +55,10 @@ impl From<PartnerFailure> for Outcome {
 pub(crate) fn beside(
     partners: &[Partner<'_>],
     stop: &StopFlag,
-    measured: impl FnOnce(&StopFlag) -> Ending,
-) -> (Ending, Option<PartnerFailure>) {
+    measured: impl FnOnce(&StopFlag) -> Executed,
+) -> (Executed, Option<PartnerFailure>) {
     let all = All { over: stop.below(), failure: OnceLock::new() };
-    let ending = thread::scope(|scope| {
+    let executed = thread::scope(|scope| {
         // Set even if `measured` panics: the scope waits for the threads.
         let over = SetAtEnd(&all.over);
         let begun: Vec<_> = partners
@@ -70,11 +70,11 @@ pub(crate) fn beside(
                 (partner, is_ready)
             })
             .collect();
-        let ending = if all.are_ready(&begun) { measured(over.0) } else { Ending::Stopped };
+        let executed = if all.are_ready(&begun) { measured(over.0) } else { Ending::Stopped.into() };
         drop(over);
-        ending
+        executed
     });
-    (ending, all.failure.into_inner())
+    (executed, all.failure.into_inner())
 }
 
 /// The state that all executions of an attempt share.

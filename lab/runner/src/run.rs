@@ -61,11 +61,12 @@ mod tests {
     use faultline_model::facts::Facts;
     use faultline_model::journal::AttemptId;
     use faultline_model::lens::reading::Reading;
+    use faultline_model::outcome::GuestFailure;
     use faultline_model::plan::PlanItem;
     use faultline_model::protocol::Event;
     use faultline_model::subject::Subject;
     use faultline_model::time::UnixMillis;
-    use faultline_targets::{Ending, Execution, Target, TargetError};
+    use faultline_targets::{Ending, Executed, Execution, Target, TargetError};
     use std::cell::Cell;
     use std::ops::ControlFlow;
 
@@ -98,7 +99,7 @@ mod tests {
     }
 
     #[derive(Default)]
-    struct Notes(Vec<Outcome>);
+    struct Notes(Vec<Outcome>, Vec<String>);
 
     impl Journal for Notes {
         fn begin_attempt(&mut self, ordinal: u32, _: UnixMillis) -> Result<AttemptId, JournalError> {
@@ -110,6 +111,11 @@ mod tests {
         }
 
         fn record_reading(&mut self, _: AttemptId, _: &Reading) -> Result<(), JournalError> {
+            Ok(())
+        }
+
+        fn record_console(&mut self, _: AttemptId, console: &str) -> Result<(), JournalError> {
+            self.1.push(console.to_owned());
             Ok(())
         }
 
@@ -127,23 +133,65 @@ mod tests {
         fn item_ends(&mut self, _: &PlanItem, _: &Outcome, _: Option<f64>, _: &RunProgress) {}
     }
 
-    #[test]
-    fn a_setting_that_was_left_changed_stays_the_reason() {
-        let left = || Completion::LeftChanged("x can't be set to '1'".to_owned());
-        let mut completion = Completion::Finished;
-        completion.change_to(Completion::Stopped);
-        assert_eq!(completion, Completion::Stopped);
-        completion.change_to(left());
-        completion.change_to(Completion::Stopped);
-        assert_eq!(completion, left());
+    /// A machine that is booted for each execution: its console, and what came of it.
+    struct Booted(Cell<Vec<Executed>>);
+
+    impl Target for Booted {
+        fn facts(&self) -> Facts {
+            Facts::default()
+        }
+
+        fn workloads(&self) -> Result<Vec<WorkloadInfo>, TargetError> {
+            Ok(workloads())
+        }
+
+        fn cpus(&self) -> &[u32] {
+            &[0]
+        }
+
+        fn execute(&self, _: &Execution, _: &mut (dyn FnMut(&[u8]) -> ControlFlow<()> + '_), _: &StopFlag) -> Ending {
+            panic!("its console would be lost")
+        }
+
+        fn execute_with_console(
+            &self,
+            _: &Execution,
+            _: &mut (dyn FnMut(&[u8]) -> ControlFlow<()> + '_),
+            _: &StopFlag,
+        ) -> Executed {
+            let mut executed = self.0.take();
+            let next = executed.remove(0);
+            self.0.set(executed);
+            next
+        }
     }
 
     #[test]
-    fn nothing_is_measured_on_a_system_that_was_left_changed() {
+    fn a_console_is_saved_however_the_execution_ends_unless_the_outcome_has_it() {
+        let exited = |status| Ending::Exited { status, stderr: String::new() };
+        let failed = |console: &str| Ending::GuestFailed {
+            failure: GuestFailure::Panicked,
+            text: "it panicked".to_owned(),
+            console: console.to_owned(),
+        };
+        let executed = |ending, console: Option<&str>| Executed { ending, console: console.map(str::to_owned) };
+        let booted = Booted(Cell::new(vec![
+            executed(exited(0), Some("booted")),
+            executed(exited(3), Some("booted again")),
+            executed(failed("panicked"), Some("panicked")),
+            executed(exited(3), Some("")),
+            executed(exited(3), None),
+        ]));
+        let (completion, notes) = five_repeats(&booted);
+        assert_eq!((completion, notes.0.len()), (Completion::Finished, 5));
+        assert_eq!(notes.1, ["booted", "booted again"]);
+    }
+
+    /// Five executions of one workload.
+    fn five_repeats(machine: &dyn Target) -> (Completion, Notes) {
         let request = Request { workloads: vec!["zero_fill:base".to_owned()], repeats: Some(5), ..Request::default() };
         let plan = plan(&request, &workloads(), 1, 1).unwrap();
-        let machine = Machine::default();
-        let targets = SubjectTargets::alone(&machine);
+        let targets = SubjectTargets::alone(machine);
         let planned = PlannedRun {
             targets: Targets::shared(&targets),
             settings: &plan.settings,
@@ -157,6 +205,24 @@ mod tests {
         };
         let mut notes = Notes::default();
         let completion = run(&planned, &SystemClock::default(), &mut notes, &mut Nobody, &StopFlag::default()).unwrap();
+        (completion, notes)
+    }
+
+    #[test]
+    fn a_setting_that_was_left_changed_stays_the_reason() {
+        let left = || Completion::LeftChanged("x can't be set to '1'".to_owned());
+        let mut completion = Completion::Finished;
+        completion.change_to(Completion::Stopped);
+        assert_eq!(completion, Completion::Stopped);
+        completion.change_to(left());
+        completion.change_to(Completion::Stopped);
+        assert_eq!(completion, left());
+    }
+
+    #[test]
+    fn nothing_is_measured_on_a_system_that_was_left_changed() {
+        let machine = Machine::default();
+        let (completion, notes) = five_repeats(&machine);
         assert_eq!(completion, Completion::LeftChanged("x can't be set to '1'".to_owned()));
         assert_eq!((machine.executed.get(), notes.0.len(), notes.0[1].is_final()), (2, 2, false));
     }

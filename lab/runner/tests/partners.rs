@@ -130,6 +130,10 @@ impl Journal for Outcomes {
         Ok(())
     }
 
+    fn record_console(&mut self, _: AttemptId, _: &str) -> Result<(), JournalError> {
+        Ok(())
+    }
+
     fn end_attempt(&mut self, _: AttemptId, outcome: &Outcome, _: UnixMillis) -> Result<(), JournalError> {
         self.0.push(outcome.clone());
         Ok(())

@@ -116,7 +116,7 @@ impl Counting for Counter {
             End::NoReport | End::GuestFailed => Err(Fate::TEXT.to_owned()),
             End::Counted | End::Status | End::Signal => report(tasks, fate.transfers),
         };
-        Counted { ending, report, seed }
+        Counted { ending, console: None, report, seed }
     }
 }
 

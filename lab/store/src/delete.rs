@@ -9,7 +9,7 @@ use crate::{Store, StoreError};
 use faultline_model::record::RunId;
 
 /// Tables of attempts.
-const OF_ATTEMPTS: [&str; 6] = ["sample", "note", "usage", "counter", "measure", "reading"];
+const OF_ATTEMPTS: [&str; 7] = ["sample", "note", "usage", "counter", "measure", "reading", "console"];
 
 /// Tables of a run, in an order in which no row refers to a deleted one.
 const OF_RUN: [&str; 7] = ["attempt", "item", "session_facts", "session", "subject", "conclusion", "explained"];

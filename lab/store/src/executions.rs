@@ -1,4 +1,4 @@
-//! Executions of a run without loading the run: some of their lines, and a range of the samples of one.
+//! Executions of a run without loading the run: some of their lines; a range of the samples of one, and its console.
 
 use crate::connection::{Connection, Purpose, Result, Row, Value, from_json, params};
 use crate::load::{item, read_measure};
@@ -42,6 +42,15 @@ impl Store {
         range: &SampleRange,
     ) -> Result<Option<Samples>, StoreError> {
         read_samples(&self.connection, run, execution, range).map_err(self.failed("read a run from"))
+    }
+
+    /// The last output of the console of the machine that was booted for an execution of a run; `None` if none was, if it printed nothing, or if the outcome has it.
+    /// Fails if the database cannot be read.
+    pub fn load_console(&self, run: RunId, execution: AttemptId) -> Result<Option<String>, StoreError> {
+        let query = "SELECT text FROM console JOIN attempt ON attempt.id = console.attempt_id
+                     WHERE attempt.id = ?1 AND attempt.run_id = ?2";
+        let found = self.connection.optional_row(query, params![execution.0, run.0], |row| row.get(0));
+        found.map_err(self.failed("read a run from"))
     }
 }
 

@@ -26,11 +26,10 @@ impl Store {
         self.load(run, Intervals::Together)
     }
 
-    /// The run with that id, with the items and attempts of two of its subjects alone, which may be the same: what a comparison of two commits of a long history needs.
-    /// Intervals are put together. Fails if there is no such run, or if the database cannot be read.
-    pub fn load_run_of_subjects(&self, run: RunId, subjects: [SubjectIndex; 2]) -> Result<RunRecord, StoreError> {
-        let record = read_run_of_subjects(&self.connection, run, subjects);
-        record.map_err(self.failed("read a run from"))?.ok_or_else(|| StoreError::no_run(run, &self.location))
+    /// The run with that head, with the items and attempts of two of its subjects alone, which may be the same: what a comparison of two commits of a long history needs.
+    /// Intervals are put together. Without items and attempts if the run was deleted. Fails if the database cannot be read.
+    pub fn load_subjects_of(&self, head: &RunHead, subjects: [SubjectIndex; 2]) -> Result<RunRecord, StoreError> {
+        read_subjects_of(&self.connection, head, subjects).map_err(self.failed("read a run from"))
     }
 
     fn load(&self, run: RunId, intervals: Intervals) -> Result<RunRecord, StoreError> {
@@ -106,16 +105,13 @@ fn read_head(connection: &Connection, run: RunId) -> Result<Option<RunHead>> {
 }
 
 /// A run with what it planned and did of two subjects.
-fn read_run_of_subjects(connection: &Connection, run: RunId, subjects: [SubjectIndex; 2]) -> Result<Option<RunRecord>> {
+fn read_subjects_of(connection: &Connection, head: &RunHead, subjects: [SubjectIndex; 2]) -> Result<RunRecord> {
     connection.transaction(Purpose::Read, |snapshot| {
-        let Some(mut head) = empty_head(snapshot, run)? else { return Ok(None) };
-        head.subjects = read_subjects(snapshot, run, 0)?;
-        head.sessions = read_sessions(snapshot, run, 0)?;
-        let mut plan = read_plan(snapshot, run, 0)?;
+        let mut plan = read_plan(snapshot, head.id, 0)?;
         plan.retain(|item| subjects.contains(&item.subject));
-        let attempts = read_attempts(snapshot, run, &Those::OfSubjects(subjects), Intervals::Together)?;
-        let skipped = read_skipped(snapshot, run)?;
-        Ok(Some(RunRecord { head, plan, skipped, attempts, explained: Vec::new() }))
+        let attempts = read_attempts(snapshot, head.id, &Those::OfSubjects(subjects), Intervals::Together)?;
+        let skipped = read_skipped(snapshot, head.id)?;
+        Ok(RunRecord { head: head.clone(), plan, skipped, attempts, explained: Vec::new() })
     })
 }
 

@@ -137,6 +137,10 @@ impl Journal for RunJournal<'_> {
         )
     }
 
+    fn record_console(&mut self, attempt: AttemptId, console: &str) -> Result<(), JournalError> {
+        self.save("INSERT INTO console (attempt_id, text) VALUES (?1, ?2)", params![attempt.0, console])
+    }
+
     fn end_attempt(&mut self, attempt: AttemptId, outcome: &Outcome, ended: UnixMillis) -> Result<(), JournalError> {
         self.save(
             "UPDATE attempt SET outcome = ?2, outcome_kind = ?3, final = ?4, ended_ms = ?5 WHERE id = ?1",

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 const APPLICATION_ID: i64 = 0x464C_544C;
 
 /// Number of steps.
-const STEPS: usize = 15;
+const STEPS: usize = 16;
 
 /// The first step, which writes the application id.
 const FIRST: &str = include_str!("schema/0001_runs.sql");
@@ -37,6 +37,7 @@ fn steps() -> Vec<M<'static>> {
         M::up(include_str!("schema/0013_change_events.sql")),
         M::up(include_str!("schema/0014_conditions.sql")),
         M::up(include_str!("schema/0015_jobs.sql")),
+        M::up(include_str!("schema/0016_consoles.sql")),
     ]
 }
 

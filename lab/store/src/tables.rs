@@ -84,6 +84,7 @@ pub(crate) const TABLES: &[Table] = &[
     table("counter", 2, &["attempt_id", "name", "delta"]),
     table("measure", 2, &["attempt_id", "number", "name", "unit", "direction", "value"]),
     table("reading", 1, &["attempt_id", "format", "json"]),
+    table("console", 1, &["attempt_id", "text"]),
     table("explained", 1, &["run_id", "json"]),
     numbered("dataset", &["id", "name", "source", "imported_ms", "json", "series", "points"]),
     numbered("change_event", &["id", "subject", "repository", "tasks", "measure", "kind", "json", "conditions"]),

@@ -67,6 +67,7 @@ fn attempt(store: &mut Store, run: RunId, ordinal: u32, intervals: u64, outcome:
     ] {
         journal.record(id, &parse(line.as_bytes()).unwrap()).unwrap();
     }
+    journal.record_console(id, "Linux 'x' \u{fffd}\nbooted").unwrap();
     if let Some(outcome) = outcome {
         journal.end_attempt(id, &outcome, UnixMillis(3)).unwrap();
     }

@@ -97,10 +97,10 @@ fn what_two_subjects_did_is_a_part_of_the_whole_run() {
     let mut store = Store::open_or_create(&directory.path().join("db.sqlite")).unwrap();
     let (run, _) = run(&mut store);
     let whole = store.load_run_without_samples(run).unwrap();
-    let of = |subjects: [u32; 2]| store.load_run_of_subjects(run, subjects.map(SubjectIndex)).unwrap();
+    let head = store.load_head(run).unwrap();
+    let of = |subjects: [u32; 2]| store.load_subjects_of(&head, subjects.map(SubjectIndex)).unwrap();
     assert_eq!(of([0, 0]), whole);
     assert_eq!(of([0, 7]), whole);
     let none = of([7, 8]);
     assert_eq!((none.head, none.plan.len(), none.attempts.len()), (whole.head, 0, 0));
-    assert!(store.load_run_of_subjects(RunId(99), [SubjectIndex(0); 2]).is_err());
 }

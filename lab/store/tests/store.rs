@@ -352,6 +352,27 @@ fn what_the_lens_counted_reads_back_and_belongs_to_its_attempt() {
 }
 
 #[test]
+fn a_console_belongs_to_its_attempt_and_goes_with_its_run() {
+    each(|place| {
+        let mut store = place.store();
+        let [run, other] = [begin(&mut store), begin(&mut store)];
+        let mut journal = store.journal(run);
+        let [first, second] = [0, 1].map(|ordinal| journal.begin_attempt(ordinal, UnixMillis(4)).unwrap());
+        // After the end of its output, in one transaction with its outcome, as that of a guest that succeeded.
+        journal.record(first, &parse(b"end 5").unwrap()).unwrap();
+        journal.record_console(first, "Linux version 6.1\nreboot: Power down").unwrap();
+        journal.end_attempt(first, &Outcome::Done, UnixMillis(5)).unwrap();
+        assert!(journal.record_console(first, "again").is_err(), "an attempt has one console");
+        let console = |store: &Store, run, attempt| store.load_console(run, attempt).unwrap();
+        assert_eq!(console(&store, run, first).as_deref(), Some("Linux version 6.1\nreboot: Power down"));
+        assert_eq!([console(&store, run, second), console(&store, other, first)], [None, None]);
+        store.delete_runs(&[run]).unwrap();
+        assert_eq!(console(&store, run, first), None);
+        drop(store);
+    });
+}
+
+#[test]
 fn a_reading_is_saved_when_the_call_returns() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("db.sqlite");

@@ -40,6 +40,22 @@ impl Execution {
     }
 }
 
+/// The result of an execution.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Executed {
+    /// How it ended.
+    pub ending: Ending,
+    /// The last output of the machine's console, at most 16 KiB; `None` if no machine was booted for the execution.
+    pub console: Option<String>,
+}
+
+impl From<Ending> for Executed {
+    /// Without a console.
+    fn from(ending: Ending) -> Self {
+        Executed { ending, console: None }
+    }
+}
+
 /// How an execution ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {

@@ -22,7 +22,7 @@ mod system_files;
 mod system_settings;
 mod target;
 
-pub use execution::{Ending, Execution};
+pub use execution::{Ending, Executed, Execution};
 pub use keep::keeper;
 pub use plugin::Plugin;
 pub use settings_guard::SettingsGuard;

@@ -2,7 +2,7 @@
 
 use crate::StopFlag;
 use crate::counting::Counting;
-use crate::execution::{Ending, Execution, LineSink};
+use crate::execution::{Ending, Executed, Execution, LineSink};
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::facts::Facts;
 use faultline_model::machine::MachineError;
@@ -52,6 +52,11 @@ pub trait Target {
 
     /// Executes a workload to its end. When this returns, all its processes have ended.
     fn execute(&self, execution: &Execution, sink: &mut LineSink<'_>, stop: &StopFlag) -> Ending;
+
+    /// The same, with what the machine's console printed if one is booted for each execution.
+    fn execute_with_console(&self, execution: &Execution, sink: &mut LineSink<'_>, stop: &StopFlag) -> Executed {
+        self.execute(execution, sink, stop).into()
+    }
 
     /// Its ability to count with the lens, if it has it.
     fn counting(&self) -> Option<&dyn Counting> {

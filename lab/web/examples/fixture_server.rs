@@ -7,7 +7,7 @@
 mod filled;
 
 use faultline_experiment::Places;
-use faultline_web::{DeclaredQuirks, NewToken, ServeRequest, Server, Tokens, export_site};
+use faultline_web::{DeclaredQuirks, ExportRequest, NewToken, ServeRequest, Server, Tokens, export_site};
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -23,7 +23,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let argument = std::env::args_os().nth(1);
     let asks_for_token = argument.as_ref().is_some_and(|argument| argument == "--token");
     if let Some(site) = argument.filter(|_| !asks_for_token) {
-        export_site(Path::new(&site), &DeclaredQuirks::default(), &places)?;
+        let quirks = &DeclaredQuirks::default();
+        export_site(
+            &ExportRequest { directory: Path::new(&site), quirks, comparisons: 150, executions: 1000 },
+            &places,
+        )?;
     }
     let file = directory.path().join("tokens");
     let token = if asks_for_token { NewToken::add_to(&file)?.token } else { String::new() };

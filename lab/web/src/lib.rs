@@ -22,6 +22,7 @@ mod query;
 mod quirks;
 mod reading;
 mod related;
+mod rows;
 mod said;
 mod samples;
 mod server;
@@ -31,7 +32,7 @@ mod timeline;
 mod token;
 mod unchanged;
 
-pub use export::{Exported, export_site};
+pub use export::{ExportRequest, Exported, export_site};
 pub use quirks::DeclaredQuirks;
 pub use server::{ServeRequest, Server};
 pub use token::{NewToken, Tokens, TokensError};

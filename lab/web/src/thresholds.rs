@@ -4,7 +4,9 @@ use crate::histories::History;
 use crate::problem::Problem;
 use crate::reading::Reader;
 use faultline_experiment::Error;
-use faultline_model::history::HistorySteps;
+use faultline_model::history::{HistoryStep, HistorySteps};
+use faultline_model::timeline::{StepMark, StepsFound};
+use faultline_report::site::step_mark;
 use faultline_stats::history::{StepSettings, steps_by};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -50,19 +52,15 @@ impl Thresholds {
         if let Some(known) = self.known(history, threshold) {
             return Ok(known);
         }
-        let (kept, searched) = (self.clone(), Arc::clone(history));
+        let (kept, history) = (self.clone(), Arc::clone(history));
         reader
             .read(move |_| {
                 // Whoever had its turn before may have asked for the same.
-                if let Some(known) = kept.known(&searched, threshold) {
+                if let Some(known) = kept.known(&history, threshold) {
                     return Ok(known);
                 }
-                let settings = StepSettings { least_change: threshold.share(), ..StepSettings::default() };
-                let found = steps_by(&searched.series, &searched.evidence, &settings);
-                let found =
-                    found.map_err(|error| Error::usage(error.to_string(), "a share from 0 to 1 is a threshold"))?;
-                let steps = Arc::new(found);
-                kept.keep(&searched, threshold, &steps);
+                let steps = Arc::new(search(&history, threshold)?);
+                kept.keep(&history, threshold, &steps);
                 Ok(steps)
             })
             .await
@@ -86,6 +84,25 @@ impl Thresholds {
     /// Nothing panics while it is locked.
     fn lock(&self) -> MutexGuard<'_, VecDeque<Kept>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Searches for the steps of a history.
+pub(crate) fn search(history: &History, threshold: Threshold) -> Result<HistorySteps, Error> {
+    let settings = StepSettings { least_change: threshold.share(), ..StepSettings::default() };
+    let found = steps_by(&history.series, &history.evidence, &settings);
+    found.map_err(|error| Error::usage(error.to_string(), "a share from 0 to 1 is a threshold"))
+}
+
+/// What a search found, without states: those belong to the usual steps.
+pub(crate) fn told(history: &History, found: &HistorySteps) -> StepsFound {
+    let mark =
+        |step: &HistoryStep| StepMark { state: String::new(), said: Vec::new(), ..step_mark(&history.series, step) };
+    StepsFound {
+        format: StepsFound::FORMAT.to_owned(),
+        id: history.id.clone(),
+        least_change: found.least_change,
+        steps: found.steps.iter().map(mark).collect(),
     }
 }
 

@@ -5,7 +5,7 @@ mod filled;
 use faultline_experiment::{Error, Places};
 use faultline_model::record::RunId;
 use faultline_store::Store;
-use faultline_web::{DeclaredQuirks, Exported, export_site};
+use faultline_web::{DeclaredQuirks, ExportRequest, Exported, export_site};
 use std::fs;
 use std::path::Path;
 
@@ -14,7 +14,12 @@ fn places(database: &Path) -> Places {
 }
 
 fn export(site: &Path, database: &Path) -> Result<Exported, Error> {
-    export_site(site, &DeclaredQuirks::default(), &places(database))
+    export_with(20, site, database)
+}
+
+fn export_with(comparisons: usize, site: &Path, database: &Path) -> Result<Exported, Error> {
+    let quirks = &DeclaredQuirks::default();
+    export_site(&ExportRequest { directory: site, quirks, comparisons, executions: 1000 }, &places(database))
 }
 
 #[test]
@@ -24,12 +29,23 @@ fn every_link_of_a_page_leads_to_a_file() {
     filled::fill(&database, false);
     let site = directory.path().join("deep/site");
     let exported = export(&site, &database).unwrap();
-    assert_eq!((exported.runs, exported.histories, exported.left_out.as_slice()), (5, 3, &[][..]));
+    assert_eq!((exported.runs, exported.histories, exported.comparisons), (5, 3, 60));
+    // 18 of each of the first two runs; a commit of `app` does not build, and one ends at its first execution.
+    assert_eq!(exported.executions, 2 * 18 + 2 * (118 * 6 + 1) + 14 * 2);
+    assert_eq!(exported.left_out.as_slice(), &[] as &[String]);
     let mut links = 0;
-    for page in ["index.html", "runs.html", "changes.html", "runs/1.html", "runs/3.html"]
-        .into_iter()
-        .map(str::to_owned)
-        .chain(histories(&site))
+    for page in [
+        "index.html",
+        "runs.html",
+        "changes.html",
+        "runs/1.html",
+        "runs/3.html",
+        "runs/1/executions.html",
+        "runs/1/executions/1.html",
+    ]
+    .into_iter()
+    .map(str::to_owned)
+    .chain(histories(&site))
     {
         let text = fs::read_to_string(site.join(&page)).unwrap();
         assert!(text.contains("Content-Security-Policy"), "{page}");
@@ -52,9 +68,112 @@ fn every_link_of_a_page_leads_to_a_file() {
     assert_eq!(export(&site, &database).unwrap(), exported);
 }
 
+/// The pages of histories, and those of comparisons.
 fn histories(site: &Path) -> Vec<String> {
-    let names = fs::read_dir(site.join("histories")).unwrap();
-    names.map(|entry| format!("histories/{}", entry.unwrap().file_name().into_string().unwrap())).collect()
+    let pages = files(&site.join("histories")).into_iter().filter(|path| path.ends_with(".html"));
+    pages.map(|path| format!("histories/{path}")).collect()
+}
+
+/// All files below a directory, by their paths in it.
+fn files(directory: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        match entry.file_type().unwrap().is_dir() {
+            true => found.extend(files(&entry.path()).into_iter().map(|below| format!("{name}/{below}"))),
+            false => found.push(name),
+        }
+    }
+    found
+}
+
+/// What a script hands over.
+fn answer(site: &Path, path: &str) -> serde_json::Value {
+    let script = fs::read_to_string(site.join(path)).unwrap();
+    let text = script.strip_prefix("faultlineAnswer(").and_then(|rest| rest.strip_suffix(");\n")).unwrap();
+    let json: String = serde_json::from_str(text).unwrap();
+    serde_json::from_str(&json).unwrap()
+}
+
+#[test]
+fn what_a_history_is_asked_is_answered_in_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let (database, site) = (directory.path().join("db.sqlite"), directory.path().join("site"));
+    filled::fill(&database, true);
+    export_with(3, &site, &database).unwrap();
+    let all = files(&site.join("histories"));
+    let id = |starts: &str| {
+        let is_it = |path: &&String| {
+            path.ends_with(".html")
+                && !path.contains('/')
+                && fs::read_to_string(site.join("histories").join(path)).unwrap().contains(&format!("<title>{starts}"))
+        };
+        all.iter().filter(is_it).map(|path| path.trim_end_matches(".html").to_owned()).collect::<Vec<_>>()
+    };
+    let (app, long) = (id("app"), id("long"));
+    assert_eq!((app.len(), long.len()), (2, 1));
+    let below = |id: &str, kind: &str| all.iter().filter(|path| path.starts_with(&format!("{id}/{kind}/"))).count();
+    // The other one of `app`, and those of the same repository.
+    assert_eq!([below(&app[0], "beside"), below(&app[0], "steps"), below(&app[0], "commits")], [3, 9, 0]);
+    assert_eq!([below(&app[0], "compare"), below(&long[0], "compare"), below(&long[0], "commits")], [3, 3, 3]);
+
+    let beside = answer(&site, &format!("histories/{}/beside/{}.js", app[0], app[1]));
+    assert_eq!(
+        (&beside["format"], &beside["series"][0]["id"]),
+        (&"faultline-beside/1".into(), &app[1].as_str().into())
+    );
+    assert_eq!(beside["series"][0]["marks"].as_array().unwrap().len(), 120);
+    let steps = |percent: &str| answer(&site, &format!("histories/{}/steps/{percent}.js", app[0]))["steps"].clone();
+    assert_eq!(steps("0.2").as_array().unwrap().len(), 1);
+    assert_eq!(steps("50").as_array().unwrap().len(), 0);
+    let last = answer(&site, &format!("histories/{}/commits/2.js", long[0]));
+    assert_eq!((&last["from"], &last["to"], &last["commits"]), (&5000.into(), &5999.into(), &6000.into()));
+    assert_eq!(last["marks"].as_array().unwrap().len(), 1000);
+
+    // Both sides of the step come first.
+    let (step, before) = (filled::STEP, filled::STEP - 1);
+    let compared = fs::read_to_string(site.join(format!("histories/{}/compare/{before}-{step}.html", app[0]))).unwrap();
+    assert!(compared.contains("slower") && compared.contains(&format!("executions.html#subject-{step}")), "{compared}");
+}
+
+#[test]
+fn executions_have_their_samples_and_consoles_and_say_if_there_are_more() {
+    let directory = tempfile::tempdir().unwrap();
+    let (database, site) = (directory.path().join("db.sqlite"), directory.path().join("site"));
+    filled::fill(&database, false);
+    filled::add_console(&database, 2, "Linux version 6.1 <b>");
+    let quirks = &DeclaredQuirks::default();
+    let request = ExportRequest { directory: &site, quirks, comparisons: 0, executions: 2 };
+    let exported = export_site(&request, &places(&database)).unwrap();
+    assert_eq!((exported.executions, files(&site.join("runs/1")).len()), (10, 3));
+    let read = |name: &str| fs::read_to_string(site.join(name)).unwrap();
+    assert!(read("runs/1/executions.html").contains("These are the first 2; the database has more."));
+    let second = read("runs/1/executions/2.html");
+    assert!(second.contains("3 of 3 samples") && second.contains("Linux version 6.1 &lt;b&gt;"), "{second}");
+    assert!(!read("runs/1/executions/1.html").contains("id=\"console\"") && !second.contains("?phase="));
+}
+
+#[test]
+fn nothing_of_an_answer_is_executed() {
+    let directory = tempfile::tempdir().unwrap();
+    let (database, site) = (directory.path().join("db.sqlite"), directory.path().join("site"));
+    filled::fill(&database, false);
+    export(&site, &database).unwrap();
+    let scripts = files(&site.join("histories")).into_iter().filter(|path| path.ends_with(".js"));
+    let mut hostile = 0;
+    for script in scripts {
+        let text = fs::read_to_string(site.join("histories").join(&script)).unwrap();
+        // One call with one text, in one line.
+        assert!(
+            text.starts_with("faultlineAnswer(\"") && text.ends_with("\");\n") && text.lines().count() == 1,
+            "{script}"
+        );
+        assert!(!text.contains('<'), "{script}");
+        let answer = answer(&site, &format!("histories/{script}"));
+        hostile += usize::from(answer.to_string().contains("onerror=alert(1)"));
+    }
+    assert!(hostile > 2, "{hostile}");
 }
 
 #[test]
@@ -74,13 +193,14 @@ fn what_is_no_longer_in_the_database_has_no_page() {
     let directory = tempfile::tempdir().unwrap();
     let (database, site) = (directory.path().join("db.sqlite"), directory.path().join("site"));
     filled::fill(&database, false);
-    export_site(&site, &DeclaredQuirks::default(), &places(&database)).unwrap();
+    export(&site, &database).unwrap();
     fs::write(site.join("runs/notes.txt"), "of somebody else").unwrap();
     fs::write(site.join("assets/page-0.js"), "of an older version").unwrap();
     let before = histories(&site);
+    fs::write(site.join("histories/notes.txt"), "of somebody else").unwrap();
     // Run 4 is the only one of its history.
     Store::open_existing(&database).unwrap().delete_runs(&[RunId(1), RunId(4)]).unwrap();
-    let exported = export_site(&site, &DeclaredQuirks::default(), &places(&database)).unwrap();
+    let exported = export(&site, &database).unwrap();
     assert_eq!((exported.runs, exported.histories), (3, 2));
     for (name, is_there) in [
         ("runs/1.html", false),
@@ -91,6 +211,11 @@ fn what_is_no_longer_in_the_database_has_no_page() {
     ] {
         assert_eq!(site.join(name).exists(), is_there, "{name}");
     }
+    assert!(site.join("histories/notes.txt").exists());
     let after = histories(&site);
-    assert!(after.len() + 1 == before.len() && after.iter().all(|page| before.contains(page)), "{before:?} {after:?}");
+    // A page, and what belonged to it.
+    assert!(after.len() + 21 == before.len() && after.iter().all(|page| before.contains(page)), "{before:?} {after:?}");
+    let directories =
+        |path: &Path| fs::read_dir(path).unwrap().filter(|one| one.as_ref().unwrap().path().is_dir()).count();
+    assert_eq!(directories(&site.join("histories")), 2);
 }

@@ -62,7 +62,9 @@ fn person(text: &str) -> Result<String, String> {
 Examples:
   faultline export-site site                 pages in the directory `site`; open site/index.html
   faultline export-site /srv/www/faultline   for any web server; call it again to replace them
-The pages are those of `faultline serve`, without comparisons of runs and without raw samples.")]
+  faultline export-site site --comparisons 5000
+                                             compares up to 5,000 pairs of commits of each history
+The pages are those of `faultline serve`, without comparisons of runs.")]
 pub(crate) struct ExportSite {
     /// Directory to write to: empty, not there yet, or written by this command before
     #[arg(value_name = "DIR")]
@@ -71,4 +73,13 @@ pub(crate) struct ExportSite {
     /// File that declares quirks of subjects, as `faultline history` reads it. The pages show them
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+
+    /// Maximum number of comparisons of two commits, of each history: both sides of steps first, then neighbours, then
+    /// pairs of the newest commits
+    #[arg(long, value_name = "NUMBER", default_value_t = 200)]
+    pub(crate) comparisons: usize,
+
+    /// Maximum number of executions of each run, with their raw samples and consoles: the first ones
+    #[arg(long, value_name = "NUMBER", default_value_t = 1000)]
+    pub(crate) executions: u32,
 }

@@ -1,8 +1,9 @@
-// Further histories in the plot of one: asks the server for them by range, and says what of them is drawn and described.
+// Further histories in the plot of one: asks for them by range, and says what of them is drawn and described.
 
+import type { Answers } from './answers'
 import { about, day, figure, measuredBy, shortName, valueOf } from './commit'
 import type { Value } from './csv'
-import type { Beside, BesideSeries, PlacedBucket, PlacedMark } from './model'
+import type { BesideSeries, PlacedBucket, PlacedMark } from './model'
 import { relativeTo, type Across, type Spot } from './timeline'
 import type { Description } from './tooltip'
 
@@ -11,13 +12,13 @@ export const MOST_BESIDE = 5
 /** Pause before a question, while the reader still drags. */
 const PAUSE_MS = 40
 
-/** Asks the server. Only the newest question matters. */
+/** Asks for them. Only the newest question matters. */
 export class BesideRanges {
   private asked: AbortController | null = null
 
-  constructor(readonly source: string) {}
+  constructor(private readonly answers: Answers) {}
 
-  /** The histories in a range; nothing if another question came meanwhile, or if the server does not answer. */
+  /** The histories in a range; nothing if another question came meanwhile, or without an answer. */
   async ask(ids: string[], from: number, to: number, width: number): Promise<BesideSeries[] | null> {
     this.asked?.abort()
     const asked = new AbortController()
@@ -25,13 +26,8 @@ export class BesideRanges {
     if (ids.length === 0) return []
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
     if (asked.signal.aborted) return null
-    try {
-      const range = `from=${from}&to=${to}&width=${Math.max(1, Math.min(4000, width))}`
-      const answer = await fetch(`${this.source}?with=${ids.join(',')}&${range}`, { signal: asked.signal })
-      return answer.ok ? ((await answer.json()) as Beside).series : null
-    } catch {
-      return null
-    }
+    const answer = await this.answers.beside(ids, from, to, width, asked.signal)
+    return asked.signal.aborted ? null : answer
   }
 }
 

@@ -47,17 +47,17 @@ export class Chooser {
   }
 }
 
-/** Fills the legend: a line for each history in the plot; nothing if there is only one. */
-export function fillLegend(list: HTMLElement, timeline: Timeline, others: BesideSeries[], relative: boolean, pages: string): void {
+/** Fills the legend: a line for each history in the plot; nothing if there is only one. `page`: the address of a history's page. */
+export function fillLegend(list: HTMLElement, timeline: Timeline, others: BesideSeries[], relative: boolean, page: (id: string) => string): void {
   list.hidden = others.length === 0
-  list.replaceChildren(...(others.length === 0 ? [] : [timeline, ...others].map((one, number) => entry(one, number, relative, pages))))
+  list.replaceChildren(...(others.length === 0 ? [] : [timeline, ...others].map((one, number) => entry(one, number, relative, page))))
 }
 
-function entry(one: Timeline | BesideSeries, number: number, relative: boolean, pages: string): HTMLLIElement {
+function entry(one: Timeline | BesideSeries, number: number, relative: boolean, page: (id: string) => string): HTMLLIElement {
   const item = document.createElement('li')
   const name = document.createElement(number === 0 ? 'span' : 'a')
   name.textContent = shortEnd(one.name, LETTERS)
-  if (name instanceof HTMLAnchorElement) name.href = `${pages}${one.id}`
+  if (name instanceof HTMLAnchorElement) name.href = page(one.id)
   const told = [`in ${one.unit}`]
   if (number === 0) told.push('steps and quirks are those of this one')
   if ('outside' in one && one.outside > 0) told.push(`${one.outside} of its commits have no place on this line`)

@@ -1,5 +1,6 @@
 // What is said of a commit of a history, or of several together: in the box beside the plot, and in the file with its data.
 
+import type { Comparisons, Place } from './comparing'
 import type { Sheet } from './csv'
 import { percent, quantity, span } from './figure'
 import type { CommitMark, Estimate, FilesNamed, Timeline } from './model'
@@ -42,11 +43,12 @@ export function words(timeline: Timeline, spot: Spot, runs: { before: string; af
   return spot.commit ? ofCommit(timeline, spot.commit, runs, compare) : ofBucket(timeline, spot)
 }
 
-/** Where the server compares two commits of the history, and the one that the reader has chosen as side A. */
+/** Where two commits of the history are compared, and the one that the reader has chosen as side A. */
 export interface Comparing {
-  /** Nothing without a server. */
-  source: string | null
+  comparisons: Comparisons
   side: string
+  /** The position of the chosen one, as far as it is known. */
+  sideAt: number | null
 }
 
 function ofCommit(timeline: Timeline, mark: CommitMark, runs: { before: string; after: string }, compare: Comparing): Description {
@@ -71,13 +73,16 @@ export function measuredBy({ host }: Pick<Timeline, 'host'>, { run }: CommitMark
 }
 
 /** What leads to the comparison with the measured commit before, and with any other one. */
-function comparisons(timeline: Timeline, mark: CommitMark, { source, side }: Comparing): Description['rows'] {
-  if (source === null) return []
-  const address = (a: string) => `${source}?a=${encodeURIComponent(a)}&b=${encodeURIComponent(mark.commit)}`
+function comparisons(timeline: Timeline, mark: CommitMark, { comparisons, side, sideAt }: Comparing): Description['rows'] {
+  const row = (text: string, a: Place): Description['rows'][number] => {
+    const found = comparisons(a, mark)
+    if (!found) return ['compare', `${text}: not in these pages`]
+    return ['compare', { text: found.isTurned ? `${text}, the older one as A` : text, href: found.href }]
+  }
   const rows: Description['rows'] = []
   const before = previousOf(timeline, mark)
-  if (before) rows.push(['compare', { text: `with the previous one, ${shortName(before.commit)}`, href: address(before.commit) }])
-  if (side && side !== mark.commit) rows.push(['compare', { text: `with side A, ${shortName(side)}`, href: address(side) }])
+  if (before) rows.push(row(`with the previous one, ${shortName(before.commit)}`, before))
+  if (side && side !== mark.commit) rows.push(row(`with side A, ${shortName(side)}`, { commit: side, position: sideAt }))
   rows.push(side === mark.commit ? ['side A', 'pin another commit to compare it with this one'] : ['side A', { text: 'choose this commit', href: `#a=${encodeURIComponent(mark.commit)}` }])
   return rows
 }

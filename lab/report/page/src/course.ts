@@ -1,11 +1,13 @@
 // Brings the page of a history to life: the plot with its strip and controls, and the table of commits that goes with it. The address holds the whole choice.
 
 import { Kept } from './address'
+import { answersOf, type Answers } from './answers'
 import { BesideRanges, MOST_BESIDE, rowsBeside, wordsBeside } from './beside'
 import { CODEC, type Choice } from './choice'
 import { Chooser, fillLegend } from './chooser'
 import { figure, sheetOf, words } from './commit'
 import { fillCommits, markRow } from './commits'
+import { comparisonsOf, type Comparisons } from './comparing'
 import type { Sheet } from './csv'
 import { readData } from './data'
 import { Explorer } from './explorer'
@@ -52,11 +54,13 @@ class Course {
   /** What is drawn: the newest answer for the range. */
   private shown: Timeline
   private readonly runs: { before: string; after: string }
-  /** Asks for histories that are drawn with this one; nothing without a server. */
-  private readonly beside: BesideRanges | null
+  private readonly answers: Answers
+  private readonly comparisons: Comparisons
+  /** Asks for histories that are drawn with this one. */
+  private readonly beside: BesideRanges
   private others: BesideSeries[] = []
-  /** Searches for steps by another smallest change; nothing without a server. */
-  private readonly steps: Steps | null
+  /** Asks for steps by another smallest change. */
+  private readonly steps: Steps
   /** What such a search found; nothing for the usual steps. */
   private found: StepMark[] | null = null
   /** The commit whose figures are pinned in the plot, with its history. */
@@ -68,12 +72,14 @@ class Course {
   ) {
     this.shown = whole
     this.runs = { before: figure.dataset.runBefore ?? '', after: figure.dataset.runAfter ?? '' }
-    this.beside = figure.dataset.beside ? new BesideRanges(figure.dataset.beside) : null
-    this.steps = figure.dataset.steps ? new Steps(figure.dataset.steps) : null
+    this.answers = answersOf(figure)
+    this.comparisons = comparisonsOf(figure)
+    this.beside = new BesideRanges(this.answers)
+    this.steps = new Steps(this.answers)
     this.kept = new Kept(CODEC, (state) => this.settled(state))
     this.kept.settle()
     this.takeQuestion()
-    this.ranges = new Ranges(whole, figure.dataset.source ?? null)
+    this.ranges = new Ranges(whole, this.answers)
     this.strip = new Strip(figure.querySelector('.strip')!, whole, (from, to) => this.zoomTo(from, to))
     const chart = figure.querySelector<HTMLElement>('.chart')!
     this.explorer = new Explorer<Spot>(chart, {
@@ -125,14 +131,13 @@ class Course {
     let [from, to] = [bound(state.from), bound(state.to)]
     if (from !== null && to !== null && from > to) [from, to] = [to, from]
     const known = this.whole.related.map(({ id }) => id)
-    const others = this.beside ? state.others.filter((id) => known.includes(id)).slice(0, MOST_BESIDE) : []
-    // Where a commit of another history lies, the server knows.
-    const least = this.steps ? state.least : null
+    const others = state.others.filter((id) => known.includes(id)).slice(0, MOST_BESIDE)
+    // Where a commit of another history lies, the answer says.
     const side = state.side.length <= LONGEST_NAME ? state.side : ''
-    if (state.of && others.includes(state.of)) return { ...state, from, to, least, side, others }
+    if (state.of && others.includes(state.of)) return { ...state, from, to, side, others }
     const at = this.positionOf(state.at)
     if (at !== null && (at < (from ?? 0) || at > (to ?? last))) [from, to] = [null, null]
-    return { ...state, from, to, least, side, others, at: at === null ? '' : state.at, of: '' }
+    return { ...state, from, to, side, others, at: at === null ? '' : state.at, of: '' }
   }
 
   /** A link to a commit of this page leads to the plot, and keeps the range if the commit is in it. */
@@ -161,7 +166,7 @@ class Course {
     return { from: this.kept.state.from ?? 0, to: this.kept.state.to ?? this.whole.commits - 1 }
   }
 
-  /** Draws what is there, and what the server has of the range if that is more. */
+  /** Draws what is there of the range, and then the answer if that is more. */
   private async load(): Promise<void> {
     const { from, to } = this.range()
     this.strip.show(from, to)
@@ -173,10 +178,10 @@ class Course {
     if (better) this.take(better)
   }
 
-  /** Draws the histories that are chosen, as soon as the server has answered. */
+  /** Draws the histories that are chosen, as soon as they are there. */
   private async loadOthers(): Promise<void> {
     const { from, to } = this.range()
-    const others = await this.beside?.ask(this.kept.state.others, from, to, Math.floor(this.figure.clientWidth))
+    const others = await this.beside.ask(this.kept.state.others, from, to, Math.floor(this.figure.clientWidth))
     if (!others || (others.length === 0 && this.others.length === 0)) return
     this.others = others
     this.explorer.redraw()
@@ -186,7 +191,8 @@ class Course {
   /** Says in the legend what is drawn. */
   private tellSeries(): void {
     const list = document.getElementById('series')
-    if (list) fillLegend(list, this.whole, this.others, this.isRelative(), this.figure.dataset.pages ?? '')
+    const { historyBefore = '', historyAfter = '' } = this.figure.dataset
+    if (list) fillLegend(list, this.whole, this.others, this.isRelative(), (id) => `${historyBefore}${id}${historyAfter}`)
   }
 
   /** Values of different units have one axis only in relation to the first of each. */
@@ -195,7 +201,7 @@ class Course {
   }
 
   private describe(spot: Spot): Description {
-    const told = spot.series === 0 ? words(this.shown, spot, this.runs, { source: this.figure.dataset.compare ?? null, side: this.kept.state.side }) : wordsBeside(this.others[spot.series - 1], spot, this.runs)
+    const told = spot.series === 0 ? words(this.shown, spot, this.runs, { comparisons: this.comparisons, side: this.kept.state.side, sideAt: this.positionOf(this.kept.state.side) }) : wordsBeside(this.others[spot.series - 1], spot, this.runs)
     const name = spot.series === 0 ? this.whole.name : this.others[spot.series - 1].name
     const relative = this.isRelative() && spot.level ? [['relative', `${spot.level.median.toPrecision(4)} of its first commit’s`] as [string, string]] : []
     if (this.others.length === 0) return { ...told, rows: [...told.rows, ...relative] }
@@ -220,11 +226,11 @@ class Course {
   /** Draws the steps by the smallest change that is chosen. */
   private async search(): Promise<void> {
     const { least } = this.kept.state
-    this.steps?.stop()
-    tellSteps(least, 'searching', this.whole)
-    const found = least === null ? [] : ((await this.steps?.ask(least)) ?? 'failed')
+    this.steps.stop()
+    tellSteps(least, 'searching', this.whole, this.answers.none)
+    const found = least === null ? [] : await this.steps.ask(least)
     if (found === 'superseded') return
-    tellSteps(least, found, this.whole)
+    tellSteps(least, found, this.whole, this.answers.none)
     this.found = least === null || found === 'failed' ? null : found
     this.strip.update(this.withSteps(this.whole))
     this.shown = this.withSteps(this.shown)
@@ -351,16 +357,17 @@ class Course {
       button('All', 'All commits', () => this.zoomTo(0, this.whole.commits - 1)),
     )
     const values = choice('Values', 'values', { measured: 'Measured', relative: 'Relative' }, state.relative ? 'relative' : 'measured', (value) => this.kept.set({ relative: value === 'relative' }))
-    const chooser = this.beside && this.whole.related.length > 0 ? new Chooser(this.whole, state.others, (others) => this.kept.set({ others })) : null
-    const threshold = this.steps ? new ThresholdControl(usualOf(this.whole), state.least, (least) => this.kept.set({ least })) : null
-    bar.append(across, axes, values, range, ...(threshold ? [threshold.element] : []), ...(chooser ? [chooser.element] : []))
+    const chooser = this.whole.related.length > 0 ? new Chooser(this.whole, state.others, (others) => this.kept.set({ others })) : null
+    const offered = (this.figure.dataset.thresholds ?? '').split(' ').map(Number)
+    const threshold = new ThresholdControl(offered, usualOf(this.whole), state.least, (least) => this.kept.set({ least }))
+    bar.append(across, axes, values, range, threshold.element, ...(chooser ? [chooser.element] : []))
     bar.hidden = false
     this.kept.listen((now) => {
       check(across, now.across)
       check(axes, now.log ? 'log' : 'linear')
       check(values, now.relative ? 'relative' : 'measured')
       chooser?.show(now.others)
-      threshold?.show(now.least)
+      threshold.show(now.least)
     })
   }
 }

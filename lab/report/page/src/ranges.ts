@@ -1,5 +1,6 @@
-// Ranges of a history: from what the page has, or from the server where that has more. Only the newest question matters.
+// Ranges of a history: from what the page has, or by asking where there is more. Only the newest question matters.
 
+import type { Answers } from './answers'
 import type { Timeline } from './model'
 
 /** Single values of executions in an answer are left out above this number, as the server does. */
@@ -14,7 +15,7 @@ export class Ranges {
 
   constructor(
     private whole: Timeline,
-    private readonly source: string | null,
+    private readonly answers: Answers,
   ) {
     this.newest = whole
   }
@@ -25,28 +26,23 @@ export class Ranges {
     this.newest = whole
   }
 
-  /** What is there of a range, and whether the server has no more of it. */
+  /** What is there of a range, and whether that is all of it. */
   there(from: number, to: number): { timeline: Timeline; isAll: boolean } {
     this.asked?.abort()
     const covering = [this.newest, this.whole].find((one) => one.from <= from && to <= one.to) ?? this.whole
-    return { timeline: covering, isAll: this.source === null || isAll(covering, from, to) }
+    return { timeline: covering, isAll: isAll(covering, from, to) }
   }
 
-  /** Asks the server; nothing if another question came meanwhile, or if it does not answer. */
+  /** Asks for a range; nothing if another question came meanwhile, or without an answer: what was drawn then stays, which is true, only coarser. */
   async ask(from: number, to: number, width: number): Promise<Timeline | null> {
     const asked = new AbortController()
     this.asked = asked
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
     if (asked.signal.aborted) return null
-    try {
-      const answer = await fetch(`${this.source}?from=${from}&to=${to}&width=${Math.max(1, Math.min(4000, width))}`, { signal: asked.signal })
-      if (!answer.ok) return null
-      this.newest = (await answer.json()) as Timeline
-      return this.newest
-    } catch {
-      // What was drawn stays: it is true, only coarser.
-      return null
-    }
+    const answer = await this.answers.timeline(from, to, width, asked.signal)
+    if (!answer || asked.signal.aborted) return null
+    this.newest = answer
+    return answer
   }
 }
 

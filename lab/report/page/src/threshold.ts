@@ -1,9 +1,7 @@
-// Steps by a smallest change that the reader chooses: the control, the question to the server, and what is said of the answer.
+// Steps by a smallest change that the reader chooses: the control, the question, and what is said of the answer.
 
-import type { StepMark, StepsFound, Timeline } from './model'
-
-/** What is offered, in percent. */
-const OFFERED = [0, 0.2, 0.5, 1, 2, 5, 10, 20, 50]
+import type { Answers } from './answers'
+import type { StepMark, Timeline } from './model'
 
 /** Percent from an address; nothing if it is none. */
 export function percentOf(text: string | null): number | null {
@@ -15,12 +13,13 @@ export function usualOf(timeline: Timeline): number {
   return Number((timeline.least_change * 100).toFixed(2))
 }
 
-/** The control. `take` is told the percentage, or nothing for the usual one. */
+/** The control. `offered`: what can be chosen, in percent. `take` is told the percentage, or nothing for the usual one. */
 export class ThresholdControl {
   readonly element = document.createElement('label')
   private readonly select = document.createElement('select')
 
   constructor(
+    private readonly offered: number[],
     private readonly usual: number,
     chosen: number | null,
     take: (percent: number | null) => void,
@@ -33,27 +32,23 @@ export class ThresholdControl {
 
   show(chosen: number | null): void {
     const now = chosen ?? this.usual
-    const all = [...new Set([...OFFERED, this.usual, now])].sort((a, b) => a - b)
+    const all = [...new Set([...this.offered, this.usual, now])].sort((a, b) => a - b)
     const words = (percent: number) => (percent === 0 ? 'any' : `${percent} %`) + (percent === this.usual ? ' (usual)' : '')
     this.select.replaceChildren(...all.map((percent) => new Option(words(percent), String(percent), false, percent === now)))
   }
 }
 
-/** Asks the server. Only the newest question matters. */
+/** Asks for steps. Only the newest question matters. */
 export class Steps {
   private asked: AbortController | null = null
 
-  constructor(private readonly source: string) {}
+  constructor(private readonly answers: Answers) {}
 
-  /** The steps, or why there are none: another question came meanwhile, or the server does not answer. */
+  /** The steps, or why there are none: another question came meanwhile, or there is no answer. */
   async ask(percent: number): Promise<StepMark[] | 'superseded' | 'failed'> {
     const asked = this.stop()
-    try {
-      const answer = await fetch(`${this.source}?min_change=${percent}`, { signal: asked.signal })
-      return answer.ok ? ((await answer.json()) as StepsFound).steps : 'failed'
-    } catch {
-      return asked.signal.aborted ? 'superseded' : 'failed'
-    }
+    const answer = await this.answers.steps(percent, asked.signal)
+    return asked.signal.aborted ? 'superseded' : (answer ?? 'failed')
   }
 
   /** Lets go of what was asked. */
@@ -64,13 +59,13 @@ export class Steps {
   }
 }
 
-/** Says what is drawn, while it is not what the rest of the page shows. */
-export function tellSteps(chosen: number | null, found: StepMark[] | 'searching' | 'failed', timeline: Timeline): void {
+/** Says what is drawn, while it is not what the rest of the page shows. `none`: why there is no answer. */
+export function tellSteps(chosen: number | null, found: StepMark[] | 'searching' | 'failed', timeline: Timeline, none: string): void {
   const told = document.getElementById('threshold')
   if (!told) return
   told.hidden = chosen === null
   if (chosen === null) told.textContent = ''
-  else if (found === 'failed') told.textContent = `The server does not answer: steps of at least ${chosen} % are not known.`
+  else if (found === 'failed') told.textContent = `${none}: steps of at least ${chosen} % are not known. The plot shows those of the usual ${usualOf(timeline)} %.`
   else if (found === 'searching') told.textContent = `Searching for steps of at least ${chosen} % …`
   else {
     told.textContent =

@@ -95,6 +95,21 @@ impl Site {
         format!("{}changes.atom", self.root)
     }
 
+    /// What leads to a history, before and after its identifier.
+    pub(crate) fn history_parts(&self) -> (String, &'static str) {
+        (format!("{}histories/", self.root), if self.is_live { "" } else { ".html" })
+    }
+
+    /// The comparisons of a history's commits: a page that a server makes of any two, or the directory of those that are files.
+    pub(crate) fn comparisons(&self, id: &str) -> String {
+        format!("{}histories/{id}/compare", self.root)
+    }
+
+    /// The comparison of two commits of a history, by their positions, the older one first, as a file.
+    pub(crate) fn compared_positions(&self, id: &str, [a, b]: [u32; 2]) -> String {
+        self.page(&format!("histories/{id}/compare/{a}-{b}"))
+    }
+
     /// The comparison of two commits of a history, which a server makes.
     pub(crate) fn compare_commits(&self, id: &str, a: &str, b: &str) -> String {
         // Names of releases may have any letters.
@@ -102,9 +117,10 @@ impl Site {
         format!("{}histories/{id}/compare?{query}", self.root)
     }
 
-    /// The executions of one of a run's subjects, which a server reads.
+    /// The executions of one of a run's subjects: those alone from a server, and the place of the first one among all in a file.
     pub(crate) fn executions_of(&self, run: RunId, subject: SubjectIndex) -> String {
-        format!("{}?subject={}", self.executions(run), subject.0)
+        let part = if self.is_live { "?subject=" } else { "#subject-" };
+        format!("{}{part}{}", self.executions(run), subject.0)
     }
 
     /// What takes the state of a change: the history's identifier, and the step's first commit with the new level.
@@ -132,34 +148,22 @@ impl Site {
         self.page("compare")
     }
 
-    /// The executions of a run, which a server reads.
+    /// The executions of a run.
     pub(crate) fn executions(&self, run: RunId) -> String {
         self.page(&format!("runs/{run}/executions"))
     }
 
-    /// An execution, which a server reads.
+    /// An execution.
     pub(crate) fn execution(&self, run: RunId, execution: i64) -> String {
         self.page(&format!("runs/{run}/executions/{execution}"))
     }
 
-    /// What answers with a range of a history; `None` without a server.
-    pub(crate) fn timeline(&self, id: &str) -> Option<String> {
-        self.is_live.then(|| format!("{}api/v1/histories/{id}/timeline", self.root))
-    }
-
-    /// What the addresses of a server's pages of histories begin with; `None` without a server.
-    pub(crate) fn histories(&self) -> Option<String> {
-        self.is_live.then(|| format!("{}histories/", self.root))
-    }
-
-    /// What answers with further histories in a range of a history; `None` without a server.
-    pub(crate) fn beside(&self, id: &str) -> Option<String> {
-        self.is_live.then(|| format!("{}api/v1/histories/{id}/beside", self.root))
-    }
-
-    /// What answers with the steps of a history by another smallest change; `None` without a server.
-    pub(crate) fn steps(&self, id: &str) -> Option<String> {
-        self.is_live.then(|| format!("{}api/v1/histories/{id}/steps", self.root))
+    /// Below which address questions about a history are answered: by the API, or by files.
+    pub(crate) fn answers(&self, id: &str) -> String {
+        match self.is_live {
+            true => format!("{}api/v1/histories/{id}", self.root),
+            false => format!("{}histories/{id}", self.root),
+        }
     }
 
     fn asset(&self, name: &str) -> String {

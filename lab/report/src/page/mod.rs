@@ -78,7 +78,7 @@ fn masthead(summary: &RunSummary, title: &str, delivery: &Delivery<'_>) -> Marku
                 a href="#facts" { "Facts" }
                 a href="#settings" { "Settings" }
                 @if let Delivery::Site(site) = delivery {
-                    @if site.is_live() { a href=(site.executions(summary.run)) { "Executions" } }
+                    a href=(site.executions(summary.run)) { "Executions" }
                 }
                 a #download hidden { "Download as JSON" }
             }

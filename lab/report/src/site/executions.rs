@@ -1,4 +1,4 @@
-//! The executions of a run, and the raw samples of one. Only a server has these pages.
+//! The executions of a run, and the raw samples of one.
 
 use super::frame::page;
 use crate::moment;
@@ -11,9 +11,19 @@ use faultline_model::execution::{ExecutionLine, Phase, Samples};
 use faultline_model::outcome::Outcome;
 use faultline_model::record::RunId;
 use maud::{Markup, html as markup};
+use std::collections::BTreeSet;
 
-/// The executions. `further`: the address with those that follow, if there are any.
-pub fn executions_page(run: RunId, executions: &[ExecutionLine], further: Option<&str>, site: &Site) -> String {
+/// Where the executions are that follow those of a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Further {
+    /// At this address.
+    At(String),
+    /// Only in the database.
+    InDatabase,
+}
+
+/// The executions. `further`: where those are that follow, if there are any. The first one of each subject can be linked to.
+pub fn executions_page(run: RunId, executions: &[ExecutionLine], further: Option<Further>, site: &Site) -> String {
     let head = markup! {
         th.number scope="col" { "execution" }
         th scope="col" { "workload" }
@@ -23,9 +33,11 @@ pub fn executions_page(run: RunId, executions: &[ExecutionLine], further: Option
         th scope="col" { "started" }
         th scope="col" { "outcome" }
     };
+    let mut seen = BTreeSet::new();
+    let firsts: Vec<bool> = executions.iter().map(|one| seen.insert(one.subject)).collect();
     let body = markup! {
-        @for one in executions {
-            tr {
+        @for (one, is_first) in executions.iter().zip(firsts) {
+            tr id=[is_first.then(|| format!("subject-{}", one.subject.0))] {
                 th.number scope="row" { a href=(site.execution(run, one.id.0)) { (one.id.0) } }
                 td { (value::name(&one.cell.case.to_string())) }
                 td.number { (value::count(one.cell.tasks)) }
@@ -40,7 +52,11 @@ pub fn executions_page(run: RunId, executions: &[ExecutionLine], further: Option
         section {
             @if executions.is_empty() { p.nothing { "Nothing was executed." } }
             @else { (table(&format!("Executions of run {run}"), false, head, body)) }
-            @if let Some(further) = further { p { a href=(further) { "Further executions" } } }
+            @match further {
+                None => {},
+                Some(Further::At(address)) => p { a href=(address) { "Further executions" } },
+                Some(Further::InDatabase) => p.hint { "These are the first " (executions.len()) "; the database has more." },
+            }
         }
     };
     page(site, &format!("Executions of run {run}"), above(run, false, site), parts)
@@ -67,6 +83,8 @@ pub struct SamplesPage<'a> {
     pub phase: Phase,
     /// How it ended; `None` while it is running, or if it was killed with the run.
     pub outcome: Option<&'a Outcome>,
+    /// The last output of the console of the machine that was booted for it, if there is any.
+    pub console: Option<&'a str>,
     /// The samples.
     pub samples: &'a Samples,
     /// The address with those that follow, if there are any.
@@ -80,14 +98,23 @@ pub fn execution_page(shown: &SamplesPage<'_>, site: &Site) -> String {
         Phase::Warmup => Phase::Window,
         Phase::Window => Phase::Warmup,
     };
+    let last_output = shown.outcome.and_then(Outcome::last_output);
     let ended =
         shown.outcome.map_or_else(|| "running, or killed with the run".to_owned(), |ended| one_line(&outcome(ended)));
     let parts = markup! {
         section #outcome aria-labelledby="outcome-title" {
             h2 #outcome-title { "Outcome" }
             p { (ended) }
-            @if let Some(output) = shown.outcome.and_then(Outcome::last_output) {
+            @if let Some(output) = last_output {
                 div.scroll tabindex="0" role="region" aria-label="Last output" { pre.text { (output) } }
+            }
+        }
+        // A guest that failed has its console in its outcome.
+        @if let Some(console) = shown.console.filter(|console| last_output != Some(*console)) {
+            section #console aria-labelledby="console-title" {
+                h2 #console-title { "Console" }
+                p.hint { "The last lines that the machine's kernel and the emulator printed, 16 KiB at most." }
+                div.scroll tabindex="0" role="region" aria-label="Console" { pre.text { (console) } }
             }
         }
         @if !samples.measures.is_empty() {
@@ -101,7 +128,8 @@ pub fn execution_page(shown: &SamplesPage<'_>, site: &Site) -> String {
             @if samples.intervals.is_empty() { p.nothing { "There are none here, of " (samples.total) "." } }
             @else { (intervals(samples)) }
             @if let Some(further) = &shown.further { p { a href=(further) { "Further samples" } } }
-            p { a href={ "?phase=" (other.word()) } { "Samples of the " (words(other)) } }
+            @if site.is_live() { p { a href={ "?phase=" (other.word()) } { "Samples of the " (words(other)) } } }
+            @else if samples.intervals.len() < samples.total as usize { p.hint { "The database has more, and those of the " (words(other)) "." } }
         }
     };
     page(site, &format!("Execution {} of run {}", shown.execution, shown.run), above(shown.run, true, site), parts)

@@ -22,7 +22,7 @@ mod timeline;
 
 pub use crate::page::delivery::Site;
 pub use changes::{ChangeRow, ChangesPage, changes_page};
-pub use executions::{SamplesPage, execution_page, executions_page};
+pub use executions::{Further, SamplesPage, execution_page, executions_page};
 pub use feed::{FeedEntry, changes_feed};
 pub use jobs::{JobRow, JobsPage, jobs_page};
 pub use lens_comparison::lens_comparison_page;
@@ -34,7 +34,7 @@ pub use points::{PointsPage, Searched, points_page, searches};
 pub use problem::problem_page;
 pub use runs::runs_page;
 pub use text::text_page;
-pub use timeline::{TimelinePage, timeline_page};
+pub use timeline::{OFFERED_THRESHOLDS, TimelineFiles, TimelinePage, timeline_page};
 
 use crate::page::assets;
 use crate::page::comparison_page;
@@ -43,6 +43,7 @@ use crate::page::run_page;
 use faultline_model::comparison::Comparison;
 use faultline_model::record::RunHead;
 use faultline_model::summary::RunSummary;
+use serde::Serialize;
 
 /// A file that pages of a site share.
 #[derive(Debug, Clone, Copy)]
@@ -60,6 +61,12 @@ pub const ASSETS: [Asset; 2] = [
     Asset { name: assets::SCRIPT_NAME, text: assets::SCRIPT, media_type: "text/javascript; charset=utf-8" },
     Asset { name: assets::STYLE_NAME, text: assets::STYLE, media_type: "text/css; charset=utf-8" },
 ];
+
+/// A script that hands an answer over to a page that is a file.
+pub fn answer_script(answer: &impl Serialize) -> String {
+    // As a text within the script, not as an expression: so it is data, whatever names its parts have.
+    format!("faultlineAnswer({});\n", assets::embedded_json(&assets::embedded_json(answer)))
+}
 
 /// The page of a run, in a site.
 pub fn run_of_site(summary: &RunSummary, head: &RunHead, site: &Site) -> String {

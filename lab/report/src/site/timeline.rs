@@ -18,11 +18,24 @@ use faultline_model::history::{HistorySeries, HistoryStep, StepBasis};
 use faultline_model::time::UnixMillis;
 use faultline_model::timeline::{CommitMark, Timeline};
 use maud::{Markup, html as markup};
+use std::collections::BTreeSet;
 
 /// Rows of the table of commits. The script shows those of the plot's range, as many at most.
 const ROWS: usize = 200;
 /// Letters of a commit's subject.
 const LETTERS: usize = 90;
+
+/// The smallest changes of steps that a page offers, in percent.
+pub const OFFERED_THRESHOLDS: [f64; 9] = [0.0, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0];
+
+/// What of a history is in files beside its page, which answer what a server would be asked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TimelineFiles {
+    /// Commits in a file of commits; 0 if the page has all of them.
+    pub chunk: u32,
+    /// Positions of the pairs of commits that are compared, the older one first.
+    pub pairs: BTreeSet<[u32; 2]>,
+}
 
 /// What the page shows.
 #[derive(Debug, Clone)]
@@ -37,6 +50,8 @@ pub struct TimelinePage<'a> {
     pub may_mark: bool,
     /// Whether one of its runs is not finished. Then a page of a server stays up to date by itself.
     pub goes_on: bool,
+    /// What is in files beside the page; `None` of a server.
+    pub files: Option<&'a TimelineFiles>,
 }
 
 /// The page.
@@ -55,7 +70,7 @@ pub fn timeline_page(shown: &TimelinePage<'_>, site: &Site) -> String {
     };
     let parts = markup! {
         (live::line(shown.goes_on, site))
-        (course(timeline, site))
+        (course(shown, site))
         (quirks(timeline))
         (steps(shown, site))
         (commits(series, timeline, site))
@@ -67,7 +82,7 @@ pub fn timeline_page(shown: &TimelinePage<'_>, site: &Site) -> String {
                 li { "The line is interrupted at commits that cannot be measured, and dotted where commits between have no result." }
                 li { "An upright line is the first commit of a new level, the stripe around it the 95 % range in which the step lies. It is solid for a certain step, dashed for one that is provisional or may come from the surroundings, dotted for a quirk." }
                 @if !timeline.quirks.is_empty() { li { "Bars with letters at the bottom are the commits that were measured in the surroundings of a quirk." } }
-                @if site.is_live() && !timeline.related.is_empty() {
+                @if !timeline.related.is_empty() {
                     li { "Other histories can be drawn in the same plot, each with a number, a mark and a colour. Their commits lie at the same commits of this line, or between those of their neighbours. Relative values are multiples of each history's first measured commit, a single value with its own error." }
                 }
                 li { "Where there are more commits than pixels, the band reaches from the lowest to the highest commit of each pixel: no extreme is left out. A cross is then a pixel with commits that cannot be measured." }
@@ -77,8 +92,14 @@ pub fn timeline_page(shown: &TimelinePage<'_>, site: &Site) -> String {
     page_with(site, &one_line(&series.subject), about, parts, Some(timeline))
 }
 
-fn course(timeline: &Timeline, site: &Site) -> Markup {
+fn course(shown: &TimelinePage<'_>, site: &Site) -> Markup {
+    let timeline = shown.timeline;
     let (before, after) = site.run_parts();
+    let (history_before, history_after) = site.history_parts();
+    let thresholds = OFFERED_THRESHOLDS.map(|percent| percent.to_string()).join(" ");
+    let chunk = shown.files.map(|files| files.chunk);
+    let pairs =
+        shown.files.map(|files| files.pairs.iter().map(|[a, b]| format!("{a}-{b}")).collect::<Vec<_>>().join(" "));
     markup! {
         section #course aria-labelledby="course-title" {
             h2 #course-title { "Course" }
@@ -89,7 +110,9 @@ fn course(timeline: &Timeline, site: &Site) -> Markup {
                     "Drag across the plot or the strip to choose a range. With Shift a drag moves it; with Ctrl the wheel zooms."
                 }
                 p #threshold.hint role="status" hidden {}
-                figure.timeline data-source=[site.timeline(&timeline.id)] data-beside=[site.beside(&timeline.id)] data-steps=[site.steps(&timeline.id)] data-pages=[site.histories()] data-compare=[site.histories().map(|pages| format!("{pages}{}/compare", timeline.id))] data-run-before=(before) data-run-after=(after) {
+                figure.timeline data-answers=(site.answers(&timeline.id)) data-chunk=[chunk] data-thresholds=(thresholds)
+                    data-compare=(site.comparisons(&timeline.id)) data-pairs=[pairs]
+                    data-history-before=(history_before) data-history-after=(history_after) data-run-before=(before) data-run-after=(after) {
                     div.strip {}
                     ul #series.series hidden {}
                     div.chart aria-label={ "Course of " (timeline.commits) " commits, " (timeline.steps.len()) " steps" } aria-describedby="chart-keys" {
@@ -170,7 +193,7 @@ fn step_row(step: &HistoryStep, shown: &TimelinePage<'_>, site: &Site) -> Markup
             td { (range(series, step)) }
             td {
                 (between(series, step, ""))
-                @if site.is_live() { (compare_link(id, series, step, site)) }
+                (compare_link(step, shown, site))
             }
             td { @if let Some(commit) = commit { (cut(&one_line(&commit.subject), LETTERS)) } }
         }
@@ -178,9 +201,14 @@ fn step_row(step: &HistoryStep, shown: &TimelinePage<'_>, site: &Site) -> Markup
 }
 
 /// What leads to the comparison of the commits on both sides of a step.
-fn compare_link(id: &str, series: &HistorySeries, step: &HistoryStep, site: &Site) -> Markup {
-    let name = |position| series.commit(position).map_or("", |commit| commit.id.as_str());
-    markup! { a href=(site.compare_commits(id, name(step.after), name(step.by))) { "Compare both sides" } }
+fn compare_link(step: &HistoryStep, shown: &TimelinePage<'_>, site: &Site) -> Markup {
+    let (id, sides) = (shown.timeline.id.as_str(), [step.after, step.by]);
+    let name = |position| shown.series.commit(position).map_or("", |commit| commit.id.as_str());
+    let address = match shown.files {
+        None => Some(site.compare_commits(id, name(step.after), name(step.by))),
+        Some(files) => files.pairs.contains(&sides).then(|| site.compared_positions(id, sides)),
+    };
+    markup! { @if let Some(address) = address { a href=(address) { "Compare both sides" } } }
 }
 
 fn commits(series: &HistorySeries, timeline: &Timeline, site: &Site) -> Markup {

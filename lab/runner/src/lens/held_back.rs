@@ -43,6 +43,10 @@ impl Journal for HoldsBack<'_> {
         self.journal.record_reading(attempt, reading)
     }
 
+    fn record_console(&mut self, attempt: AttemptId, console: &str) -> Result<(), JournalError> {
+        self.journal.record_console(attempt, console)
+    }
+
     fn end_attempt(&mut self, attempt: AttemptId, outcome: &Outcome, ended: UnixMillis) -> Result<(), JournalError> {
         self.journal.end_attempt(attempt, outcome, ended)
     }

@@ -8,7 +8,7 @@
 use super::held_back::{HoldsBack, Tail};
 use super::naming::{AtTheEnd, Naming};
 use super::reading::{count, program_operations, save_reading};
-use crate::attempt::{Reader, execution};
+use crate::attempt::{Reader, execution, save_console};
 use crate::clock::Clock;
 use crate::completion::Completion;
 use crate::observer::Observer;
@@ -183,6 +183,7 @@ where
         let operations = program_operations(self.run, item).unwrap_or(reader.operations());
         let outcome = reader.conclude(counted.ending, limit)?.outcome;
         tail.record(attempt, self.journal)?;
+        save_console(counted.console.as_deref(), &outcome, attempt, self.journal)?;
         let (report, outcome) = ((counted.report, counted.seed), (outcome, operations));
         let attempted = save_reading((self.naming, end), report, outcome, attempt, self.journal)?;
         self.journal.end_attempt(attempt, &attempted.outcome, self.clock.now())?;

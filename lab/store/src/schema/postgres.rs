@@ -17,6 +17,7 @@ const STEPS: &[Step] = &[
     Step { version: 13, statements: include_str!("postgres/0013_change_events.sql") },
     Step { version: 14, statements: include_str!("postgres/0014_conditions.sql") },
     Step { version: 15, statements: include_str!("postgres/0015_jobs.sql") },
+    Step { version: 16, statements: include_str!("postgres/0016_consoles.sql") },
 ];
 
 /// The version of the tables after the last step.

@@ -90,7 +90,7 @@ impl CountingGuest {
         let seed = seed.filter(|_| executed.repeats_exactly);
         let report = file.read(&executed.console);
         let report = report.map(|report| self.completed(report, &executed.per_cpu_offsets, executed.told));
-        Ok(Counted { ending: executed.ending, report, seed })
+        Ok(Counted { ending: executed.ending, console: Some(executed.console), report, seed })
     }
 
     fn selected_by(&self, plugin: Plugin) -> Plugin {

@@ -39,7 +39,8 @@ impl CountingMachine {
         let (plugin, file) = self.lens.attached(cpus, false)?;
         let executed = machine.execute(Some(&for_any_kernel(plugin)), seed, execution.limit, stop);
         let seed = seed.filter(|_| executed.repeats_exactly);
-        Ok(Counted { ending: executed.ending, report: file.read(&executed.console), seed })
+        let report = file.read(&executed.console);
+        Ok(Counted { ending: executed.ending, console: Some(executed.console), report, seed })
     }
 }
 

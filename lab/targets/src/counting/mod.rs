@@ -50,6 +50,8 @@ pub trait Counting: Sync {
 pub struct Counted {
     /// How it ended.
     pub ending: Ending,
+    /// The last output of the machine's console, at most 16 KiB; `None` if no machine was booted for the execution.
+    pub console: Option<String>,
     /// What was counted, or the reason in words why there is none.
     pub report: Result<RawReport, String>,
     /// The seed with which the machine does exactly the same again, on any host; `None` if it may not.
@@ -59,6 +61,6 @@ pub struct Counted {
 impl Counted {
     /// An execution that never started, with the reason in words.
     pub fn not_started(text: String) -> Self {
-        Counted { report: Err(text.clone()), ending: Ending::NotStarted { text }, seed: None }
+        Counted { report: Err(text.clone()), ending: Ending::NotStarted { text }, console: None, seed: None }
     }
 }

@@ -8,7 +8,7 @@ use super::request::{GuestPaths, MachineRequest};
 use super::{Emulator, clock, facts, symbols};
 use crate::agent::{Plan, Programs};
 use crate::execution::LineSink;
-use crate::{Ending, Execution, Plugin, StopFlag, Target, TargetError};
+use crate::{Ending, Executed, Execution, Plugin, StopFlag, Target, TargetError};
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::facts::Facts;
 use faultline_model::lens::kernel_symbol::KernelSymbol;
@@ -241,8 +241,13 @@ impl Target for QemuMachine {
     }
 
     fn execute(&self, execution: &Execution, sink: &mut LineSink<'_>, stop: &StopFlag) -> Ending {
+        self.execute_with_console(execution, sink, stop).ending
+    }
+
+    fn execute_with_console(&self, execution: &Execution, sink: &mut LineSink<'_>, stop: &StopFlag) -> Executed {
         let wanted =
             GuestExecution { execution, plugin: None, at_end: None, per_cpu_offset: None, program: None, seed: None };
-        self.execute_in_guest(&wanted, sink, stop).ending
+        let GuestExecuted { ending, console, .. } = self.execute_in_guest(&wanted, sink, stop);
+        Executed { ending, console: Some(console) }
     }
 }

@@ -1,4 +1,4 @@
-//! Executions of a run, and the raw samples of one.
+//! Executions of a run; the raw samples of one, and its console.
 
 use super::number;
 use crate::problem::Problem;
@@ -48,6 +48,27 @@ pub(super) async fn list(
     executions.truncate(limit as usize);
     let next = executions.last().filter(|_| has_further).map(|last| last.id.0);
     Ok(Json(Executions { format: "faultline-executions/1", run, executions, next }))
+}
+
+/// What the console of the machine printed last that was booted for an execution.
+#[derive(Serialize)]
+pub(super) struct Console {
+    format: &'static str,
+    run: RunId,
+    execution: i64,
+    /// `None` if no machine was booted for it, or if it printed nothing.
+    console: Option<String>,
+}
+
+pub(super) async fn console(
+    Shared(state): Shared<State>,
+    Path((run, execution)): Path<(String, String)>,
+    RawQuery(query): RawQuery,
+) -> Result<Json<Console>, Problem> {
+    Query::parse(query.as_deref(), &[])?;
+    let (run, execution) = (RunId(number(&run, "run")?), number(&execution, "execution")?);
+    let read = move |places: &_| stored_executions::console(run, AttemptId(execution), places);
+    Ok(Json(Console { format: "faultline-console/1", run, execution, console: state.reader.read(read).await? }))
 }
 
 /// Samples of one phase of an execution.

@@ -5,16 +5,15 @@ use crate::histories::{History, measure};
 use crate::problem::Problem;
 use crate::query::Query;
 use crate::related::{asked_for, beside as beside_of};
+use crate::rows::{Rows, commits_of};
 use crate::state::State;
-use crate::thresholds::Threshold;
+use crate::thresholds::{Threshold, told};
 use crate::timeline::timeline as timeline_of;
 use axum::Json;
 use axum::extract::{Path, RawQuery, State as Shared};
-use faultline_model::history::{HistorySeries, HistoryStep, HistorySteps, PointResult};
-use faultline_model::timeline::{Beside, StepMark, StepsFound, Timeline};
-use faultline_report::site::step_mark;
+use faultline_model::history::{HistorySeries, HistoryStep, PointResult};
+use faultline_model::timeline::{Beside, StepsFound, Timeline};
 use serde::Serialize;
-use std::ops::Range;
 
 /// Maximum number of histories in an answer, which is also the usual one.
 const MOST_HISTORIES: usize = 200;
@@ -54,19 +53,11 @@ struct Line {
 
 pub(super) async fn list(Shared(state): Shared<State>, RawQuery(query): RawQuery) -> Result<Json<Histories>, Problem> {
     let query = Query::parse(query.as_deref(), &["from", "limit"])?;
-    let from = query.number("from", 0, u32::MAX)?.unwrap_or(0) as usize;
-    let limit = query.number("limit", 1, MOST_HISTORIES)?.unwrap_or(MOST_HISTORIES);
+    let rows = Rows::parse(&query, MOST_HISTORIES, MOST_HISTORIES)?;
     let now = state.histories.now().await?;
-    let (range, next) = page(now.histories.len(), from, limit);
+    let (range, next) = rows.among(now.histories.len());
     let histories = now.histories[range].iter().map(|history| line(history)).collect();
     Ok(Json(Histories { format: "faultline-histories/1", histories, next }))
-}
-
-/// The range of up to `limit` of `all` from a place on, and where the next one begins, if there is one.
-fn page(all: usize, from: usize, limit: usize) -> (Range<usize>, Option<usize>) {
-    let begin = from.min(all);
-    let end = begin.saturating_add(limit).min(all);
-    (begin..end, (end < all).then_some(end))
 }
 
 fn line(history: &History) -> Line {
@@ -107,33 +98,11 @@ pub(super) async fn one(
     RawQuery(query): RawQuery,
 ) -> Result<Json<OfHistory>, Problem> {
     let query = Query::parse(query.as_deref(), &["from", "limit"])?;
-    let from = query.number("from", 0, u32::MAX)?.unwrap_or(0) as usize;
-    let limit = query.number("limit", 1, MOST_COMMITS)?.unwrap_or(USUAL_COMMITS);
+    let rows = Rows::parse(&query, USUAL_COMMITS, MOST_COMMITS)?;
     let now = state.histories.now().await?;
     let whole = &now.history(&id)?.series;
-    let (range, next) = page(whole.points.len(), from, limit);
-    let is_in_it = |step: &&HistoryStep| range.contains(&(step.by as usize));
-    let steps = whole.steps.steps.iter().filter(is_in_it).cloned().collect();
-    let series = HistorySeries {
-        format: whole.format.clone(),
-        subject: whole.subject.clone(),
-        repository: whole.repository.clone(),
-        command: whole.command.clone(),
-        workload: whole.workload.clone(),
-        has_releases: whole.has_releases,
-        counted: whole.counted,
-        unit: whole.unit.clone(),
-        tasks: whole.tasks,
-        host: whole.host.clone(),
-        conditions: whole.conditions.clone(),
-        runs: whole.runs.clone(),
-        left_out: whole.left_out.clone(),
-        points: whole.points[range.clone()].to_vec(),
-        quirks: whole.quirks.clone(),
-        unplaced_quirks: whole.unplaced_quirks.clone(),
-        steps: HistorySteps { steps, ..whole.steps.clone() },
-        moved: whole.moved.clone(),
-    };
+    let (range, next) = rows.among(whole.points.len());
+    let series = commits_of(whole, &range);
     Ok(Json(OfHistory { series, commits: whole.points.len(), from: range.start, next }))
 }
 
@@ -161,14 +130,7 @@ pub(super) async fn steps(
     let usual = history.series.steps.least_change;
     let threshold = Threshold::of_percent(asked.unwrap_or(usual * 100.0));
     let found = state.thresholds.steps(&history, threshold, &state.reader).await?;
-    let mark =
-        |step: &HistoryStep| StepMark { state: String::new(), said: Vec::new(), ..step_mark(&history.series, step) };
-    Ok(Json(StepsFound {
-        format: StepsFound::FORMAT.to_owned(),
-        id: history.id.clone(),
-        least_change: found.least_change,
-        steps: found.steps.iter().map(mark).collect(),
-    }))
+    Ok(Json(told(&history, &found)))
 }
 
 /// Other histories in a range of one, placed on its line of commits.

@@ -19,7 +19,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 
 /// The addresses below `/api/v1`.
-pub(crate) const PATHS: [&str; 16] = [
+pub(crate) const PATHS: [&str; 17] = [
     "/health",
     "/runs",
     "/runs/{run}",
@@ -36,6 +36,7 @@ pub(crate) const PATHS: [&str; 16] = [
     "/jobs",
     "/histories/{history}/jobs",
     "/jobs/{job}/withdraw",
+    "/runs/{run}/executions/{execution}/console",
 ];
 
 /// The routes below `/api/v1`.
@@ -57,6 +58,7 @@ pub(crate) fn routes(state: State) -> Router {
         .route(PATHS[13], get(jobs::list))
         .route(PATHS[14], post(jobs::ask).layer(DefaultBodyLimit::max(body::MOST_BYTES)))
         .route(PATHS[15], post(jobs::withdraw).layer(DefaultBodyLimit::max(body::MOST_BYTES)))
+        .route(PATHS[16], get(executions::console))
         .route("/openapi.json", get(openapi::openapi))
         .method_not_allowed_fallback(|| async { Problem::read_only() })
         .fallback(|| async { Problem::not_found("there is no such address", "`/api/v1/openapi.json` describes all") })

@@ -11,7 +11,7 @@ use faultline_model::execution::SampleRange;
 use faultline_model::journal::AttemptId;
 use faultline_model::record::RunId;
 use faultline_model::subject::SubjectIndex;
-use faultline_report::site::{SamplesPage, Site, execution_page, executions_page};
+use faultline_report::site::{Further, SamplesPage, Site, execution_page, executions_page};
 
 /// Executions in a page.
 const MOST_EXECUTIONS: u32 = 200;
@@ -34,7 +34,7 @@ pub(super) async fn list(
     executions.truncate(MOST_EXECUTIONS as usize);
     let of_subject = subject.map_or_else(String::new, |subject| format!("&subject={subject}"));
     let further = executions.last().filter(|_| has_further).map(|last| format!("?after={}{of_subject}", last.id.0));
-    Ok(Page(executions_page(run, &executions, further.as_deref(), &Site::served())))
+    Ok(Page(executions_page(run, &executions, further.map(Further::At), &Site::served())))
 }
 
 pub(super) async fn one(
@@ -50,11 +50,22 @@ pub(super) async fn one(
         most: MOST_SAMPLES,
     };
     let samples = ask_samples(&state, run, AttemptId(execution), range).await?;
-    let line = state.reader.read(move |places| stored_executions::execution(run, AttemptId(execution), places)).await?;
+    let read = move |places: &_| {
+        let execution = AttemptId(execution);
+        Ok((stored_executions::execution(run, execution, places)?, stored_executions::console(run, execution, places)?))
+    };
+    let (line, console) = state.reader.read(read).await?;
     let next = range.from.saturating_add(samples.intervals.len() as u32);
     let has_further = !samples.intervals.is_empty() && next < samples.total;
     let further = has_further.then(|| format!("?phase={}&from={next}", range.phase.word()));
-    let page =
-        SamplesPage { run, execution, phase: range.phase, outcome: line.outcome.as_ref(), samples: &samples, further };
+    let page = SamplesPage {
+        run,
+        execution,
+        phase: range.phase,
+        outcome: line.outcome.as_ref(),
+        console: console.as_deref(),
+        samples: &samples,
+        further,
+    };
     Ok(Page(execution_page(&page, &Site::served())))
 }

@@ -7,7 +7,8 @@ use crate::query::Query;
 use crate::state::State;
 use crate::timeline::timeline;
 use axum::extract::{Path, RawQuery, State as Shared};
-use faultline_report::site::{Site, TimelinePage, timeline_page};
+use faultline_model::timeline::Timeline;
+use faultline_report::site::{Site, TimelineFiles, TimelinePage, timeline_page};
 
 pub(super) async fn history(
     Shared(state): Shared<State>,
@@ -18,18 +19,27 @@ pub(super) async fn history(
     let asked = Asked::parse(&query)?;
     let now = state.histories.now().await?;
     let history = now.history(&id)?;
-    Ok(Page(shown(&history, &asked, &now, state.may_mark, &Site::served())))
+    let drawn = timeline(&history, &asked, &now);
+    Ok(Page(shown(&history, &drawn, &now, state.may_mark, None, &Site::served())))
 }
 
-/// The page of a history, with a range of it drawn.
-pub(crate) fn shown(history: &History, asked: &Asked, now: &Snapshot, may_mark: bool, site: &Site) -> String {
+/// The page of a history. `drawn`: the range of it that is drawn. `files`: what is in files beside it.
+pub(crate) fn shown(
+    history: &History,
+    drawn: &Timeline,
+    now: &Snapshot,
+    may_mark: bool,
+    files: Option<&TimelineFiles>,
+    site: &Site,
+) -> String {
     let siblings = now.siblings(history);
     let page = TimelinePage {
         series: &history.series,
-        timeline: &timeline(history, asked, now),
+        timeline: drawn,
         siblings: siblings.iter().map(|one| (one.series.tasks, one.id.as_str())).collect(),
         may_mark,
         goes_on: history.goes_on(),
+        files,
     };
     timeline_page(&page, site)
 }

@@ -8,7 +8,7 @@ pub(crate) mod history;
 mod jobs;
 pub(crate) mod machines;
 pub(crate) mod overview;
-mod points;
+pub(crate) mod points;
 pub(crate) mod run;
 mod runs;
 

@@ -6,8 +6,7 @@ use crate::problem::Problem;
 use crate::query::Query;
 use crate::state::State;
 use axum::extract::{Path, RawQuery, State as Shared};
-use axum::http::StatusCode;
-use faultline_experiment::{Concluded, MeasuredCommit, Places, compare_commits, stored};
+use faultline_experiment::{CommitComparisons, Concluded, Error, ErrorKind, MeasuredCommit, Places, stored};
 use faultline_model::history::{HistoryPoint, HistorySeries, HistoryStep, PointResult};
 use faultline_model::record::RunId;
 use faultline_report::site::{PointsPage, Searched, Site, points_page, searches};
@@ -27,25 +26,43 @@ pub(super) async fn compare(
     if positions[0] == positions[1] {
         return Err(Problem::bad_request("`a` and `b` are the same commit", "name two commits of the history").into());
     }
+    let may_ask = state.may_mark;
+    let read = move |places: &_| {
+        let comparisons = &mut CommitComparisons::open(places)?;
+        shown(&history, positions, may_ask, &Site::served(), (comparisons, places))
+    };
+    Ok(Page(state.reader.read(read).await?))
+}
+
+/// The comparison of the commits at two positions, which are there. Fails if the database cannot be read.
+pub(crate) fn shown(
+    history: &History,
+    positions: [u32; 2],
+    may_ask: bool,
+    site: &Site,
+    (comparisons, places): (&mut CommitComparisons, &Places),
+) -> Result<String, Error> {
     let commits = positions.map(|position| measured(&history.series.points[position as usize]));
     let compared = match commits {
-        [Ok(a), Ok(b)] => {
-            let compared = state.reader.read(move |places| compare_commits(&[a, b], places)).await;
-            match compared {
-                // What was measured so that nothing can be compared is told on the page, with all else that is known.
-                Err(problem) if problem.status == StatusCode::UNPROCESSABLE_ENTITY => Err(problem.problem),
-                compared => Ok(compared?),
+        [Ok(a), Ok(b)] => match comparisons.compare(&[a, b]) {
+            // What was measured so that nothing can be compared is told on the page, with all else that is known.
+            Err(error) if error.kind == ErrorKind::Unanswerable => {
+                Err(Problem::of(error, &places.database_name()).problem)
             }
-        }
+            compared => Ok(compared?),
+        },
         [Err(why), _] | [_, Err(why)] => Err(why),
     };
-    let compared = compared.as_ref().map_err(Clone::clone);
-    let searches = searches_between(&history.series, positions);
-    let searches = state.reader.read(move |places| Ok(searched(&searches, places))).await?;
-    let may_ask = state.may_mark;
-    let page =
-        PointsPage { id: &history.id, series: &history.series, positions, compared, searches: &searches, may_ask };
-    Ok(Page(points_page(&page, &Site::served())))
+    let searches = searched(&searches_between(&history.series, positions), places);
+    let page = PointsPage {
+        id: &history.id,
+        series: &history.series,
+        positions,
+        compared: compared.as_ref().map_err(Clone::clone),
+        searches: &searches,
+        may_ask,
+    };
+    Ok(points_page(&page, site))
 }
 
 /// The searches that looked at the steps between two commits.

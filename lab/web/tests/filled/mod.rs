@@ -8,7 +8,7 @@ use faultline_model::commit::{CommitInfo, CommitLine, FilesNamed};
 use faultline_model::describe::{Style, VariantInfo, WorkloadInfo};
 use faultline_model::direction::Direction;
 use faultline_model::facts::Facts;
-use faultline_model::journal::Journal;
+use faultline_model::journal::{AttemptId, Journal};
 use faultline_model::machine::Machine;
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::{
@@ -100,6 +100,12 @@ pub fn add_growing(path: &Path) {
     let mut store = Store::open_or_create(path).unwrap();
     let part = Part { line: 20, tried: (0..12).collect(), repeats: 2, kernel: KERNEL, host: HOST, is_finished: false };
     part_of_history(&mut store, "growing", 1, &part, |at, block| Some(Ok(noise(at, block))));
+}
+
+/// Adds what the console of an execution's machine printed.
+pub fn add_console(path: &Path, execution: i64, text: &str) {
+    let mut store = Store::open_existing(path).unwrap();
+    store.journal(RunId(1)).record_console(AttemptId(execution), text).unwrap();
 }
 
 /// Adds the history `shared`, which two hosts measured; one of them is half as fast.

@@ -33,6 +33,67 @@ fn runs_come_in_pages_and_one_as_show_prints_it() {
 }
 
 #[test]
+fn the_rows_of_a_run_come_in_pages_that_lead_to_each_other() {
+    let served = Served::new(true);
+    let whole = served.get("/api/v1/runs/3?limit=5000");
+    assert_eq!(whole.header("link"), None);
+    let points = |answer: &Value| answer[0]["points"].as_array().unwrap().clone();
+    let whole = points(&whole.json());
+    assert_eq!(whole.len(), 120);
+    let (mut address, mut pages) = ("/api/v1/runs/3?limit=50".to_owned(), Vec::new());
+    loop {
+        let page = served.get(&address);
+        pages.push(points(&page.json()));
+        let Some(link) = page.header("link") else { break };
+        address = link.strip_prefix('<').unwrap().strip_suffix(">; rel=\"next\"").unwrap().to_owned();
+    }
+    assert_eq!(pages.iter().map(Vec::len).collect::<Vec<_>>(), [50, 50, 20]);
+    assert_eq!(pages.concat(), whole);
+    // A step belongs to the page that has its first commit.
+    let steps = |from| {
+        served.get(&format!("/api/v1/runs/3?from={from}&limit=50")).json()[0]["steps"]["steps"]
+            .as_array()
+            .unwrap()
+            .len()
+    };
+    assert_eq!([steps(0), steps(50), steps(100)], [0, 1, 0]);
+    // Without a limit an answer is bounded, too.
+    assert_eq!(points(&served.get("/api/v1/runs/6").json()).len(), 200);
+    // Workloads of other runs.
+    let run = |query: &str| served.get(&format!("/api/v1/runs/1{query}"));
+    assert_eq!(run("?from=1").json()["curves"].as_array().unwrap().len(), 0);
+    assert_eq!((run("?limit=1").json(), run("?limit=1").header("link")), (run("").json(), None));
+    assert_eq!(["?limit=0", "?limit=5001", "?from=-1", "?before=1"].map(|query| run(query).status), [400; 4]);
+}
+
+#[test]
+fn the_page_of_a_long_run_leads_to_its_further_commits() {
+    let served = Served::new(true);
+    let first = served.get("/runs/6").body;
+    assert!(first.contains("href=\"?from=1000\"") && first.contains("Commit 999") && !first.contains("Commit 1001"));
+    let last = served.get("/runs/6?from=5000").body;
+    assert!(!last.contains("Further commits") && last.contains("Commit 5999"), "{last}");
+    assert!(!served.get("/runs/3").body.contains("Further commits"));
+}
+
+#[test]
+fn the_console_of_a_guest_that_succeeded_is_kept_and_shown_as_text() {
+    let served = Served::new(false);
+    let executions = served.get("/api/v1/runs/1/executions?limit=2").json();
+    let [with, without] = [0, 1].map(|at| executions["executions"][at]["id"].as_i64().unwrap());
+    let text = format!("Linux version 6.1\n{}", filled::HOSTILE.replace('\0', ""));
+    filled::add_console(&served.database, with, &text);
+    let console = |execution: i64| served.get(&format!("/api/v1/runs/1/executions/{execution}/console"));
+    let answer = console(with).json();
+    assert_eq!((&answer["format"], answer["console"].as_str()), (&"faultline-console/1".into(), Some(text.as_str())));
+    assert_eq!(console(without).json()["console"], Value::Null);
+    assert_eq!(served.get(&format!("/api/v1/runs/2/executions/{with}/console")).status, 404);
+    let page = |execution: i64| served.get(&format!("/runs/1/executions/{execution}")).body;
+    assert!(page(with).contains("Linux version 6.1") && !page(with).contains("<img"));
+    assert!(!page(without).contains("id=\"console\""));
+}
+
+#[test]
 fn a_subject_that_two_hosts_measured_is_a_history_of_each() {
     let served = Served::new(false);
     filled::add_shared(&served.database);

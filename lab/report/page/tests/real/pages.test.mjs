@@ -4,7 +4,8 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { useBrowser } from '../browser.mjs'
+import { pathToFileURL } from 'node:url'
+import { openPage, useBrowser } from '../browser.mjs'
 import { checkPage, SCREENS } from '../page-checks.mjs'
 import { counters } from './counters.mjs'
 import { Lab } from './lab.mjs'
@@ -88,6 +89,7 @@ async function addresses() {
   const { marks } = await lab.asked(`/api/v1/histories/${history}/timeline`)
   const { executions } = await lab.asked(`/api/v1/runs/${timed[0]}/executions?limit=1`)
   const { executions: failed } = await lab.asked(`/api/v1/runs/${marks[CRASHING].run}/executions?subject=${CRASHING}`)
+  const { executions: booted } = await lab.asked(`/api/v1/runs/${lens[0]}/executions?limit=1`)
   const counts = await historyOf('counters', 2)
   const { steps: [step] } = await lab.asked(`/api/v1/histories/${counts}/timeline`)
   assert.equal(step.commits[1], planted)
@@ -104,6 +106,7 @@ async function addresses() {
     executions: `/runs/${timed[0]}/executions`,
     samples: `/runs/${timed[0]}/executions/${executions[0].id}`,
     'failed-execution': `/runs/${marks[CRASHING].run}/executions/${failed[0].id}`,
+    'execution-in-a-guest': `/runs/${lens[0]}/executions/${booted[0].id}`,
     comparison: `/compare?a=${timed[1]}&b=${timed[0]}`,
     'comparison-under-the-lens': `/compare?a=${lens[1]}&b=${lens[0]}`,
     history: `/histories/${history}#at=${app[LAST]}`,
@@ -174,6 +177,29 @@ test('the keyboard alone leads through the plot, zooms, pins and closes', async 
 test('a commit that crashes shows what it said last', async () => {
   const { page, close } = await lab.open((await addresses())['failed-execution'])
   assert.match(await page.locator('#outcome').innerText(), /the table is full/)
+  await close()
+})
+
+test('the console of a guest that succeeded is there', async () => {
+  const { page, problems, close } = await lab.open((await addresses())['execution-in-a-guest'])
+  assert.match(await page.locator('#outcome').innerText(), /done|succeeded/i)
+  assert.ok((await page.locator('#console pre').innerText()).length > 20)
+  assert.deepEqual(problems, [])
+  await close()
+})
+
+test('the exported site opens from its folder: plots, several histories, a comparison, and a console', async () => {
+  lab.faultline('export-site', 'site', '--comparisons', '30')
+  const top = pathToFileURL(join(lab.place, 'site')).href
+  const history = await historyOf('app', 1)
+  const { page, problems, close } = await openPage(`${top}/histories/${history}.html#with=${await historyOf('app', 2)}&at=${app[SLOWER_FROM]}`, { offline: true, allowed: (url) => url.startsWith(`${top}/`) })
+  await page.locator('#series li').nth(1).waitFor()
+  await page.locator('.tip.locked').getByRole('link', { name: /^with the previous one/ }).click()
+  await page.locator('.forest .chart svg').waitFor()
+  assert.match(await page.locator('#overview tbody').innerText(), /slower/)
+  await page.goto(`${top}${(await addresses())['execution-in-a-guest']}.html`)
+  assert.ok((await page.locator('#console pre').innerText()).length > 20)
+  assert.deepEqual(problems, [])
   await close()
 })
 
