@@ -26,15 +26,14 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             let pinned = self.pin();
             // SAFETY: the guard is held, and the space is active.
             let step = unsafe { space.tree.lock_next(next, range.end(), &mut || self.count(Event::Split)) };
-            let locked = match step {
-                // SAFETY: the guard is held, and a slot of one page is in a leaf.
-                Ok(LockStep::Locked(_, end)) if end == next + 1 => {
-                    Ok(Some(unsafe { space.tree.lock_behind(end, range.end()) }))
-                }
-                Ok(LockStep::Locked(_, end)) => Ok(Some(end)),
-                Ok(LockStep::Taken) => Ok(None),
-                Err(error) => Err(error),
-            };
+            let locked = step.map(|step| match step {
+                // SAFETY: the guard is held, and the slot of one page is in a leaf.
+                LockStep::Locked(_, end) if end == next + 1 => unsafe {
+                    Some(space.tree.lock_behind(end, range.end()))
+                },
+                LockStep::Locked(_, end) => Some(end),
+                LockStep::Taken => None,
+            });
             // Whoever has the slot may wait for this CPU to answer a shoot-down.
             drop(pinned);
             match locked {

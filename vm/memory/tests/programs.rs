@@ -1,7 +1,8 @@
 //! Random programs of several spaces, CPUs and objects, under memory pressure, with a page daemon and a swap area, beside a plain model of
 //! POSIX memory: each byte that is read is the same, and at the end all frames are back. A failing program is printed with its seed, and shrunk.
 //!
-//! `FAULTLINE_SEED=N cargo test -p faultline-memory --test programs` runs that program alone; `FAULTLINE_PROGRAMS=N` so many.
+//! `FAULTLINE_SEED=N cargo test -p faultline-memory --test programs` runs that program alone; `FAULTLINE_PROGRAMS=N` so many. With `-- --ignored`:
+//! others for `FAULTLINE_MINUTES=N`, 60 if that is not set (`make test-programs`).
 
 mod host;
 mod posix;
@@ -19,6 +20,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use store::{Store, on_swapping_machine};
 
 const CPUS: usize = 3;
@@ -572,16 +574,30 @@ fn programs_agree_with_the_model_byte_by_byte() {
         Some(seed) => seed..seed + 1,
         None => 1..1 + number("FAULTLINE_PROGRAMS").unwrap_or(PROGRAMS),
     };
-    for seed in seeds {
-        let program = Program::of(seed);
-        if fails(&program) {
-            let program = shrunk(program);
-            eprintln!("FAULTLINE_SEED={seed} fails; shrunk to {} operations:", program.operations.len());
-            program.operations.iter().for_each(|operation| eprintln!("{operation:?}"));
-            run(&program);
-            panic!("seed {seed} failed, and its shrunk program no longer does");
-        }
+    seeds.for_each(check);
+}
+
+/// Runs a program. One that fails is printed, and shrunk.
+fn check(seed: u64) {
+    let program = Program::of(seed);
+    if fails(&program) {
+        let program = shrunk(program);
+        eprintln!("FAULTLINE_SEED={seed} fails; shrunk to {} operations:", program.operations.len());
+        program.operations.iter().for_each(|operation| eprintln!("{operation:?}"));
+        run(&program);
+        panic!("seed {seed} failed, and its shrunk program no longer does");
     }
+}
+
+/// Programs that were not run before: their seeds begin with the time of day.
+#[test]
+#[ignore = "an hour: make test-programs"]
+fn other_programs_agree_with_the_model_for_an_hour() {
+    let minutes = number("FAULTLINE_MINUTES").unwrap_or(60);
+    let end = Instant::now() + Duration::from_secs(60 * minutes);
+    let first = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() << 20;
+    let ran = (first..).take_while(|_| Instant::now() < end).map(check).count();
+    println!("{ran} programs of {OPERATIONS} operations, from seed {first} on, agree with the model");
 }
 
 /// A program that must not be missed: all kinds of events happen in a few programs.
