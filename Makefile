@@ -27,7 +27,7 @@ PAGE := lab/report/page
 FUZZ_SECONDS := 60
 API_SECONDS := 60
 
-.PHONY: build guest emulator kernel kernels lens run test check test-all test-api test-rust test-page test-workloads test-lens test-frames test-least-rust test-loom test-mixes test-miri test-mutants test-commuting test-simulated test-crate-releases test-linux-releases test-linux-tree test-newcomer test-real-pages test-examples test-guest test-bed test-repeats test-newest-emulator test-fresh fuzz bench bench-peers bench-lens bench-frames bench-frames-lens bench-frames-peers bench-frames-lens-peers bench-memory-lens bench-memory-bytes bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
+.PHONY: build guest emulator kernel kernels lens run test check test-all test-api test-rust test-page test-workloads test-lens test-frames test-least-rust test-loom test-mixes test-programs test-miri test-mutants test-commuting test-simulated test-crate-releases test-linux-releases test-linux-tree test-newcomer test-real-pages test-examples test-guest test-bed test-repeats test-newest-emulator test-fresh fuzz bench bench-peers bench-lens bench-frames bench-frames-lens bench-frames-peers bench-frames-lens-peers bench-memory-lens bench-memory-bytes bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
 	needs-rust needs-build needs-test needs-lens needs-emulator needs-guest workloads
 
 # What each part needs: a command, and the packages that contain it. `make test` names all missing packages at once.
@@ -194,6 +194,11 @@ test-mixes: needs-build
 	RUSTFLAGS="--cfg shuttle" $(CARGO) test --release --locked -p faultline-memory --lib --target-dir target/shuttle mixes
 	$(CARGO) test --release --locked -p faultline-frames --test stress -- --ignored
 
+# An hour of random programs on the memory system beside the model of POSIX memory, each hour other ones: MINUTES=N for N minutes.
+MINUTES ?= 60
+test-programs: needs-build
+	FAULTLINE_MINUTES=$(MINUTES) $(CARGO) test --release --locked -p faultline-memory --test programs -- --ignored --nocapture
+
 # The page-frame allocator's tests under Miri: undefined behaviour, and loads that return old values as weakly ordered CPUs do. The
 # handshakes run with several seeds. Needs a nightly toolchain with Miri.
 test-miri: needs-build
@@ -241,7 +246,7 @@ test-bed: build
 	rm -rf target/test-bed
 	python3 examples/test-bed/check.py $(FAULTLINE) target/test-bed
 
-test-all: test fuzz test-api test-least-rust test-loom test-mixes test-miri test-mutants test-commuting test-simulated test-guest test-newest-emulator test-real-pages test-examples test-bed
+test-all: test fuzz test-api test-least-rust test-loom test-mixes test-programs test-miri test-mutants test-commuting test-simulated test-guest test-newest-emulator test-real-pages test-examples test-bed
 	vm/frames/embedding/check.sh target/embedding
 	@# In a directory of its own: cargo keeps the packages of an earlier one, and takes them again while the version is the same.
 	packages=$$(mktemp -d target/publish.XXXXXX) && trap 'rm -rf "$$packages"' EXIT && \

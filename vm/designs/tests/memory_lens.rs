@@ -32,6 +32,18 @@ fn a_private_page_of_zeroes_moves_hardly_a_line() {
     assert_at_most(0.1, "zero-fill", 1024, &[2, 8]);
 }
 
+/// An operation is a page that is written to for the first time. With large pages one of 512 takes a fault.
+#[test]
+fn large_pages_take_fewer_instructions_and_move_hardly_a_line() {
+    let [small, large] = ["touch", "touch-large"].map(|pattern| work(pattern, 1024).count(&[2, 8]));
+    for (small, large) in small.iter().zip(&large) {
+        let [by_one, at_once] = [small, large].map(|counted| counted.instructions);
+        assert!(at_once <= 0.6 * by_one, "{} threads: {at_once:.0} of {by_one:.0} instructions", large.threads);
+        let moved = large.per_operation;
+        assert!(moved <= 0.1, "{} threads: {moved:.4}{}", large.threads, large.busiest);
+    }
+}
+
 #[test]
 fn a_resident_page_of_an_object_moves_no_line() {
     for pattern in ["one-page", "neighbours"] {
@@ -93,19 +105,27 @@ fn the_memory_systems_count_what_the_threads_did() {
     for design in memory_loop::DESIGNS {
         counts_what_the_threads_did(design.name);
     }
+    said(
+        "ours",
+        "touch-large",
+        "1024",
+        &["4 page faults taken", "4 large pages created", "2048 zero fill pages created"],
+    );
+}
+
+fn said(design: &str, pattern: &str, ops: &str, words: &[&str]) {
+    let arguments = ["--design", design, "--pattern", pattern, "--threads", "2", "--ops", ops];
+    let output = Command::new(PROGRAM).args(arguments).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    for words in words {
+        assert!(text.lines().any(|line| line == *words), "{design}, {pattern}: {words} is not among\n{text}");
+    }
 }
 
 fn counts_what_the_threads_did(design: &str) {
-    let said = |pattern: &str, ops: &str, words: &[&str]| {
-        let arguments = ["--design", design, "--pattern", pattern, "--threads", "2", "--ops", ops];
-        let output = Command::new(PROGRAM).args(arguments).output().unwrap();
-        let text = String::from_utf8(output.stdout).unwrap();
-        assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
-        for words in words {
-            assert!(text.lines().any(|line| line == *words), "{design}, {pattern}: {words} is not among\n{text}");
-        }
-    };
-    for pattern in ["zero-fill", "zero-fill-spaces"] {
+    let said = |pattern: &str, ops: &str, words: &[&str]| said(design, pattern, ops, words);
+    for pattern in ["zero-fill", "zero-fill-spaces", "touch"] {
         said(pattern, "600", &["1200 page faults taken", "1200 zero fill pages created"]);
     }
     for pattern in ["one-page", "neighbours", "neighbours-threads"] {

@@ -84,6 +84,12 @@ impl PageRange {
         Self { first: page.0, end: page.0 + 1 }
     }
 
+    /// The pages of a large page that has a page: `pages` of them, a power of two.
+    pub(crate) const fn large_with(page: VirtualPage, pages: u64) -> Self {
+        let first = page.0 - page.0 % pages;
+        Self { first, end: first + pages }
+    }
+
     /// The part of it before a page. None if that is empty.
     pub(crate) const fn before(self, end: u64) -> Option<Self> {
         if end > self.first { Some(Self { first: self.first, end }) } else { None }

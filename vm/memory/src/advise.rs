@@ -12,7 +12,6 @@ use crate::object::{Backing, Leaf, Object};
 use crate::page_in::{PageIn, Sought};
 use crate::page_record::Home;
 use crate::page_word::{PageStep, Queue};
-use crate::pmap::Pmap;
 use crate::space::{Space, SpaceBody};
 use crate::tree::slot::{Content, Mapped, Marks, Slot, View};
 use core::mem::ManuallyDrop;
@@ -68,7 +67,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         lock.each(|slot, begin, _| {
             let View::Mapped(mapped) = slot.load().view() else { return };
             if slot.mapping().is_null() {
-                slot.set(View::Mapped(self.given_up(space, begin, mapped, &mut batch)));
+                slot.set(View::Mapped(self.given_up(begin, mapped, range.end(), &mut batch)));
             }
         });
         // Nobody writes from here on, unless a fault says so in the slot.
@@ -76,16 +75,11 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Ok(())
     }
 
-    fn given_up(&self, space: &SpaceBody<'m, M>, page: u64, mapped: Mapped, batch: &mut Batch<'_, 'm, M, F>) -> Mapped {
+    fn given_up(&self, page: u64, mapped: Mapped, end: u64, batch: &mut Batch<'_, 'm, M, F>) -> Mapped {
         match mapped.content {
             Content::Page(held) => {
                 if mapped.entered {
-                    let rights = mapped.rights.without(Rights::WRITE);
-                    let before = self.pinned(|| space.pmap.protect(VirtualPage(page), rights));
-                    // Without an entry a TLB may still have a translation that is being taken away.
-                    if before.is_none_or(|before| before.rights.allows(Rights::WRITE)) {
-                        batch.changed(page);
-                    }
+                    batch.protect(page, mapped, mapped.rights.without(Rights::WRITE), end);
                 }
                 // It is the first that the page daemon takes.
                 let _ = self.word(held).step(PageStep::Move(Queue::Inactive));

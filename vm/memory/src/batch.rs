@@ -3,15 +3,16 @@
 //! Nothing is given back before the CPUs on which the space is active have answered. If no translation was taken away and no table or
 //! node was taken out, none is asked. Many pages share a shoot-down: up to [`MOST_PAGES`] private ones.
 
-use crate::address::{PageRange, VirtualPage};
+use crate::address::{PageRange, Rights, VirtualPage};
 use crate::counted::{Counted, Inner};
 use crate::counters::Event;
 use crate::machine::{Flush, FrameSource, Machine};
 use crate::memory::Cpu;
 use crate::object::mapping::Mapping;
-use crate::pmap::Pmap;
+use crate::pmap::{Pmap, Translation};
 use crate::space::SpaceBody;
 use crate::tree::RetiredNodes;
+use crate::tree::slot::Mapped;
 use core::ptr;
 
 /// Private pages of a batch: their numbers are kept on the stack.
@@ -25,8 +26,10 @@ pub(crate) const MOST_PAGES: usize = 2;
 pub(crate) struct Batch<'a, 'm, M: Machine, F> {
     cpu: &'a Cpu<'m, M, F>,
     space: &'a SpaceBody<'m, M>,
-    /// First and last page whose translation has changed.
+    /// First page whose translation has changed, and one past the last.
     changed: Option<(u64, u64)>,
+    /// The pages of a large entry that was changed as a whole, and what it said.
+    large: Option<(PageRange, Translation)>,
     pages: [u32; MOST_PAGES],
     page_count: usize,
     mapping: *mut Inner<Mapping>,
@@ -43,6 +46,7 @@ impl<'a, 'm, M: Machine, F: FrameSource> Batch<'a, 'm, M, F> {
             cpu,
             space,
             changed: None,
+            large: None,
             pages: [0; MOST_PAGES],
             page_count: 0,
             mapping: ptr::null_mut(),
@@ -52,10 +56,77 @@ impl<'a, 'm, M: Machine, F: FrameSource> Batch<'a, 'm, M, F> {
         }
     }
 
-    /// A page's translation was removed, or has lost rights.
-    pub(crate) fn changed(&mut self, page: u64) {
-        let (first, last) = self.changed.unwrap_or((page, page));
-        self.changed = Some((first.min(page), last.max(page)));
+    /// Translations of pages were removed, or have lost rights.
+    fn changed(&mut self, pages: PageRange) {
+        let (begin, end) = self.changed.unwrap_or((pages.begin(), pages.end()));
+        self.changed = Some((begin.min(pages.begin()), end.max(pages.end())));
+    }
+
+    /// Takes a page's translation away, whose slot says that there may be one: that of a whole large entry with its first page, if all of it lies
+    /// before `end`. Returns what it was. Calls for the pages of a range come in their order, and all slots before `end` are locked.
+    pub(crate) fn remove(&mut self, page: u64, mapped: Mapped, end: u64) -> Option<Translation> {
+        let (cpu, space) = (self.cpu, self.space);
+        if mapped.large {
+            let removed = self.as_large(page, end, |batch, first| {
+                cpu.pinned(|| space.pmap.remove_large(first, &mut batch.tables)).map(|removed| (removed, true))
+            });
+            if removed.is_some() {
+                return removed;
+            }
+        }
+        let removed = cpu.pinned(|| space.pmap.remove(VirtualPage(page), &mut self.tables));
+        // Without an entry a TLB may still have a translation that is being taken away.
+        self.changed(PageRange::of(VirtualPage(page)));
+        removed
+    }
+
+    /// Leaves no rights but these to a page's translation, whose slot says that there may be one: large entries as in `remove`. An entry never
+    /// gains rights here: the next fault adds them.
+    pub(crate) fn protect(&mut self, page: u64, mapped: Mapped, rights: Rights, end: u64) {
+        let (cpu, space) = (self.cpu, self.space);
+        let loses = |before: Translation| !rights.allows(before.rights);
+        if mapped.large
+            && self
+                .as_large(page, end, |_, first| {
+                    cpu.pinned(|| space.pmap.protect_large(first, rights)).map(|before| (before, loses(before)))
+                })
+                .is_some()
+        {
+            return;
+        }
+        let before = cpu.pinned(|| space.pmap.protect(VirtualPage(page), rights));
+        // Without an entry a TLB may still have a translation that is being taken away.
+        if before.is_none_or(loses) {
+            self.changed(PageRange::of(VirtualPage(page)));
+        }
+    }
+
+    /// Changes the large entry that a page is in by `change`, which says what it was and whether TLBs must forget it; if that was done with
+    /// its first page, returns what it was. If only a part of it is to be changed, divides it and returns none.
+    fn as_large(
+        &mut self,
+        page: u64,
+        end: u64,
+        change: impl FnOnce(&mut Self, VirtualPage) -> Option<(Translation, bool)>,
+    ) -> Option<Translation> {
+        if let Some((pages, said)) = &self.large
+            && (pages.begin()..pages.end()).contains(&page)
+        {
+            return Some(*said);
+        }
+        let pages = PageRange::large_with(VirtualPage(page), M::Pmap::LARGE_PAGES);
+        if pages.begin() == page
+            && pages.end() <= end
+            && let Some((said, must_forget)) = change(self, pages.first())
+        {
+            self.large = Some((pages, said));
+            if must_forget {
+                self.changed(pages);
+            }
+            return Some(said);
+        }
+        self.cpu.divide(self.space, VirtualPage(page));
+        None
     }
 
     /// Whether CPUs must be asked.
@@ -111,8 +182,8 @@ impl<'a, 'm, M: Machine, F: FrameSource> Batch<'a, 'm, M, F> {
 
     /// Makes this CPU's TLB and those of the others on which the space is active forget.
     fn ask(&mut self) {
-        let (first, last) = self.changed.take().unwrap_or((0, 0));
-        let pages = PageRange::new(VirtualPage(first), last - first + 1).unwrap_or(PageRange::ALL);
+        let (begin, end) = self.changed.take().unwrap_or((0, 1));
+        let pages = PageRange::new(VirtualPage(begin), end - begin).unwrap_or(PageRange::ALL);
         let flush = Flush { space: self.space.id, pages };
         self.cpu.machine().flush(self.cpu.number, &flush);
         let others = self.space.active.others_than(self.cpu.number);

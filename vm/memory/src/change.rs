@@ -14,7 +14,7 @@ use crate::memory_object::MemoryObject;
 use crate::object::mapping::Mapping;
 use crate::object::{Backing, Object};
 use crate::page_word::PageStep;
-use crate::pmap::{Pmap, Translation};
+use crate::pmap::Translation;
 use crate::range_lock::RangeLock;
 use crate::space::{Space, SpaceBody};
 use crate::tree::slot::{Content, Mapped, Marks, Slot, View};
@@ -193,16 +193,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         lock.each(|slot, begin, _| {
             let View::Mapped(mapped) = slot.load().view() else { return };
             slot.set(View::Mapped(Mapped { rights, ..mapped }));
-            if !mapped.entered {
-                return;
-            }
-            // An entry never gains rights here: the next fault adds them.
-            let pinned = self.pin();
-            let before = space.pmap.protect(crate::address::VirtualPage(begin), rights);
-            drop(pinned);
-            // Without an entry a TLB may still have a translation that is being taken away.
-            if before.is_none_or(|before| !rights.allows(before.rights)) {
-                batch.changed(begin);
+            if mapped.entered {
+                batch.protect(begin, mapped, rights, range.end());
             }
         });
         batch.finish();
@@ -214,7 +206,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         let mut batch = Batch::new(self, space);
         lock.each(|slot, begin, _| {
             let View::Mapped(mapped) = slot.load().view() else { return };
-            self.clear_slot(space, slot, begin, mapped, &mut batch);
+            self.clear_slot(slot, begin, mapped, lock.range().end(), &mut batch);
             match left {
                 Left::Hole | Left::Room => {
                     // SAFETY: the slot was an owner, and no longer is.
@@ -240,29 +232,16 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         batch.finish();
     }
 
-    fn clear_slot(
-        &self,
-        space: &SpaceBody<'m, M>,
-        slot: &Slot,
-        begin: u64,
-        mut mapped: Mapped,
-        batch: &mut Batch<'_, 'm, M, F>,
-    ) {
+    fn clear_slot(&self, slot: &Slot, begin: u64, mut mapped: Mapped, end: u64, batch: &mut Batch<'_, 'm, M, F>) {
         self.unwire(&mut mapped);
         match mapped.content {
             Content::Nothing | Content::Kept(_) => {}
             Content::Page(page) => batch.release_page(page),
             Content::Swapped(slot) => self.release_swap(slot),
         }
-        if !mapped.entered {
-            return;
-        }
-        let pinned = self.pin();
-        let removed = space.pmap.remove(crate::address::VirtualPage(begin), &mut batch.tables);
-        drop(pinned);
-        // Without an entry a TLB may still have a translation that is being taken away.
-        batch.changed(begin);
-        if let Some(removed) = removed {
+        if mapped.entered
+            && let Some(removed) = batch.remove(begin, mapped, end)
+        {
             self.note(slot.mapping(), mapped, begin, &removed);
         }
     }

@@ -30,6 +30,10 @@ events! {
     Fault => "page faults taken",
     /// Private pages made of zeroes.
     ZeroFill => "zero fill pages created",
+    /// Large pages made of zeroes; their pages are counted as private pages, too.
+    LargeFill => "large pages created",
+    /// Large page-table entries divided, because a part of them changed.
+    Divided => "large pages divided",
     /// Pages that already had all rights that the access needed: another thread was faster, or the TLB was behind.
     Spurious => "faults on pages that were already mapped",
     /// Pages copied because others own them too.

@@ -38,6 +38,16 @@ enum Step {
     Begin(PageIn),
 }
 
+/// The slot of a page, as a fault finds it.
+enum Found<'a> {
+    /// Locked now.
+    Locked(&'a Slot),
+    /// Another CPU has it.
+    Taken,
+    /// Not locked: nothing seems to be near the page yet, so a large page may be made.
+    Untouched,
+}
+
 /// Why a hole or a mapped slot refuses an access.
 fn refusal(view: View) -> FaultError {
     match view {
@@ -77,10 +87,19 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         access: Rights,
     ) -> Result<(), FaultError> {
         PageRange::new(page, 1).map_err(|_| FaultError::NotMapped)?;
+        // A read says little of what will be used.
+        let mut may_be_large = M::Pmap::LARGE_PAGES > 1 && access.allows(Rights::WRITE);
         loop {
-            let step = match self.lock_page(space, page, access)? {
-                Some(slot) => self.resolve_slot(space, slot, page, access)?,
-                None => Step::Again,
+            let step = match self.lock_page(space, page, access, may_be_large)? {
+                Found::Locked(slot) => self.resolve_slot(space, slot, page, access)?,
+                Found::Taken => Step::Again,
+                Found::Untouched => {
+                    if self.fill_large(space, page) {
+                        return Ok(());
+                    }
+                    may_be_large = false;
+                    continue;
+                }
             };
             // No slot is locked from here on.
             match step {
@@ -126,30 +145,35 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
     }
 
-    /// Locks the page's slot, if the access is allowed. None if another CPU has it.
+    /// Locks the page's slot, if the access is allowed.
     fn lock_page<'a>(
         &self,
         space: &'a SpaceBody<'m, M>,
         page: VirtualPage,
         access: Rights,
-    ) -> Result<Option<&'a Slot>, FaultError> {
+        may_be_large: bool,
+    ) -> Result<Found<'a>, FaultError> {
         let _pinned = self.pin();
         // SAFETY: the guard is held, and the space is active.
         let place = unsafe { space.tree.look(page.0) };
         if place.word.is_locked() {
-            return Ok(None);
+            return Ok(Found::Taken);
         }
         if !place.word.allows(access) {
             return match place.word.view() {
-                View::Stray | View::Node(_) => Ok(None),
+                View::Stray | View::Node(_) => Ok(Found::Taken),
                 view => Err(refusal(view)),
             };
+        }
+        // The first page also where slots were divided before: contents may have been given up since.
+        if may_be_large && (place.is_above_leaves() || page.0.is_multiple_of(M::Pmap::LARGE_PAGES)) {
+            return Ok(Found::Untouched);
         }
         // SAFETY: as above.
         let step = unsafe { Tree::lock_at(place, page.0, page.0 + 1, &mut || self.count(Event::Split)) };
         Ok(match step? {
-            LockStep::Locked(slot, _) => Some(slot),
-            LockStep::Taken => None,
+            LockStep::Locked(slot, _) => Found::Locked(slot),
+            LockStep::Taken => Found::Taken,
         })
     }
 
@@ -360,10 +384,9 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         if now.entered {
             // Other threads must not read the old page when this one writes the new one.
             let mut batch = Batch::new(self, space);
-            self.pinned(|| space.pmap.remove(page, &mut batch.tables));
-            batch.changed(page.0);
+            batch.remove(page.0, *now, page.0 + 1);
             batch.finish();
-            now.entered = false;
+            *now = now.untranslated();
         }
         self.enter(space, page, new, now.rights, now).inspect_err(|_| self.release_now(new))?;
         self.count(Event::Copy);
@@ -394,18 +417,27 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         rights: Rights,
         now: &mut Mapped,
     ) -> Result<(), NoMemory> {
+        if now.large {
+            self.divide(space, page);
+            now.large = false;
+        }
         let mut tables = Default::default();
         let entered = self.pinned(|| space.pmap.enter(page, frame, rights, &mut tables));
-        // Tables that were made in vain. Few faults have any, and a batch is long.
-        if !M::Pmap::is_empty(&tables) {
-            self.free_tables(space, tables);
-        }
+        self.free_tables(space, tables);
         now.entered |= entered.is_ok();
         entered
     }
 
+    /// Frees tables that were made in vain. Few faults have any, and a batch is long.
+    #[inline]
+    pub(crate) fn free_tables(&self, space: &SpaceBody<'m, M>, tables: <M::Pmap as Pmap>::Retired) {
+        if !M::Pmap::is_empty(&tables) {
+            self.free_some_tables(space, tables);
+        }
+    }
+
     #[cold]
-    fn free_tables(&self, space: &SpaceBody<'m, M>, tables: <M::Pmap as Pmap>::Retired) {
+    fn free_some_tables(&self, space: &SpaceBody<'m, M>, tables: <M::Pmap as Pmap>::Retired) {
         let mut batch = Batch::new(self, space);
         batch.tables = tables;
         batch.finish();

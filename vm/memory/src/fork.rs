@@ -4,7 +4,7 @@
 //! shadow objects. Private pages get an owner for each space that has them, and both spaces lose the right to write them until one
 //! copies the page or is its last owner. Page tables are not copied: the child's faults fill them.
 
-use crate::address::{PageRange, Rights, VirtualPage};
+use crate::address::{PageRange, Rights, SPACE_PAGES, VirtualPage};
 use crate::batch::Batch;
 use crate::counted::Counted;
 use crate::counters::Event;
@@ -28,11 +28,12 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         let lock = self.lock(space, PageRange::ALL).map_err(|error| self.no_memory(error))?;
         let child = self.space_of(&space.family).map_err(|error| self.no_memory(error))?;
         child.body().stack_limit.store(space.stack_limit.load(Relaxed), Relaxed);
+        child.body().makes_large.store(space.makes_large.load(Relaxed), Relaxed);
         let mut batch = Batch::new(self, space);
         // SAFETY: 1. All of the space is locked. 2. The child is not shared yet.
         let copied = unsafe {
             space.tree.copy_to(&child.body().tree, &mut |from, to, begin| {
-                self.copy_slot(space, from, to, begin, &mut batch).map_err(SpaceError::from)
+                self.copy_slot(from, to, begin, &mut batch).map_err(SpaceError::from)
             })
         };
         batch.finish();
@@ -51,14 +52,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
     }
 
-    fn copy_slot(
-        &self,
-        space: &SpaceBody<'m, M>,
-        from: &Slot,
-        to: &Slot,
-        begin: u64,
-        batch: &mut Batch<'_, 'm, M, F>,
-    ) -> Result<(), NoMemory> {
+    fn copy_slot(&self, from: &Slot, to: &Slot, begin: u64, batch: &mut Batch<'_, 'm, M, F>) -> Result<(), NoMemory> {
         let View::Mapped(mapped) = from.load().view() else { return Ok(()) };
         let (mut shared, mut content) = (false, mapped.content);
         match mapped.content {
@@ -70,12 +64,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 shared = true;
                 from.set(View::Mapped(Mapped { shared, ..mapped }));
                 if mapped.entered {
-                    let rights = mapped.rights.without(Rights::WRITE);
-                    let before = self.pinned(|| space.pmap.protect(VirtualPage(begin), rights));
-                    // Without an entry a TLB may still have a translation that is being taken away.
-                    if before.is_none_or(|before| before.rights.allows(Rights::WRITE)) {
-                        batch.changed(begin);
-                    }
+                    batch.protect(begin, mapped, mapped.rights.without(Rights::WRITE), SPACE_PAGES);
                 }
             }
             // Each reads a page of its own.
@@ -87,7 +76,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             to.set_mapping(mapping.share(1));
         }
         let marks = mapped.marks.without(Marks::LOCKED.with(Marks::WIRED));
-        to.unlock_as(View::Mapped(Mapped { entered: false, shared, marks, content, ..mapped }));
+        to.unlock_as(View::Mapped(Mapped { shared, marks, content, ..mapped.untranslated() }));
         Ok(())
     }
 

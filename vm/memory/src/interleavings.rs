@@ -3,6 +3,7 @@
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test --release -p faultline-memory --lib interleavings`
 
+mod large;
 mod pages;
 mod pieces;
 

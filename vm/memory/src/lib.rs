@@ -4,7 +4,7 @@
 //! Layers, from the top down:
 //!
 //! - [`Cpu`], a CPU's handle: `change` (map, unmap, protect, contents given up), `advise`, `choose` (where to map), `remap` (move, resize), `guard`,
-//!   `stack`, `wire` (pages locked in memory), `fault`, `fork`, `memory_object`;
+//!   `stack`, `wire` (pages locked in memory), `fault`, `large` (2 MiB at once), `fork`, `memory_object`;
 //! - `Batch`: what was taken away waits until all CPUs have forgotten it; `RangeLock`: the lock of a range;
 //! - `sweep`, `write_back`, `truncate`: pages are taken away from all that have them (`reverse`), and go to a [`Pager`];
 //! - [`Space`]: the `Tree` of `Slot`s, which is also the lock of each range; the page tables ([`Pmap`]); `ActiveCpus`; its `Family`;
@@ -67,6 +67,7 @@ mod fork;
 mod guard;
 mod hints;
 pub mod hosted;
+mod large;
 mod machine;
 mod memory;
 mod memory_object;

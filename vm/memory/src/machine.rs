@@ -5,7 +5,7 @@ use crate::cpu_set::CpuSet;
 use crate::error::NoMemory;
 use crate::pmap::Pmap;
 use faultline_frames::{CurrentCpu, Frames, Urgency, ZeroedFrame};
-use faultline_numbers::{CpuNumber, FrameNumber};
+use faultline_numbers::{CpuNumber, FrameNumber, HUGE_FRAMES};
 
 /// A number for each space that is alive, for TLBs that tell spaces apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -23,7 +23,8 @@ pub struct Flush {
 /// A machine.
 ///
 /// # Safety
-/// 1. `shoot` returns when no CPU of the set has a translation of these pages that it had before the call, and each guard of
+/// 1. `shoot` returns when no CPU of the set has a translation of these pages that it had before the call (a large translation is one of each
+///    page that it translates), and each guard of
 ///    `pin` that one of them had at the call has been dropped. A CPU that a kernel interrupts answers when interrupts are on,
 ///    so a guard turns them off. Calls of `shoot` may overlap; the caller has no guard of its own.
 /// 2. `flush` does the same for the calling CPU.
@@ -81,6 +82,13 @@ pub unsafe trait FrameSource {
     /// One more than the largest index.
     fn index_count(&self) -> u32;
 
+    /// So many frames that follow each other, as their indices do, the first of whose numbers is a multiple of `count`, a power of two:
+    /// for a large page. They are put one by one. None if there are none, or frames are short: then pages are made one by one.
+    fn get_large(&self, count: u64) -> Option<ZeroedFrame> {
+        let _ = count;
+        None
+    }
+
     /// Whether so many frames are free that some may be used for what nobody has asked for yet: pages behind one that is read.
     fn has_plenty(&self) -> bool {
         false
@@ -110,6 +118,17 @@ unsafe impl<C: CurrentCpu> FrameSource for Frames<'_, C> {
 
     fn index_count(&self) -> u32 {
         Frames::index_count(self)
+    }
+
+    /// A block that is free as a whole, while an eighth of the frames is free. Nothing is drained or searched for it.
+    fn get_large(&self, count: u64) -> Option<ZeroedFrame> {
+        if count != HUGE_FRAMES || !FrameSource::has_plenty(self) {
+            return None;
+        }
+        let huge = self.try_get_huge(Urgency::Normal).ok()?;
+        let split = self.split_huge(huge);
+        debug_assert!(split.is_ok(), "it was just got: {split:?}");
+        Some(ZeroedFrame { number: huge.first(), zeroed: false })
     }
 
     /// An eighth.

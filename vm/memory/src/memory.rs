@@ -190,11 +190,20 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// A page that is being filled: busy, with one owner. Says whether it is zeroed already.
     pub(crate) fn claim(&self, home: Home, place: u64) -> Result<(u32, bool), NoMemory> {
         let frame = self.frames.get()?;
-        let page = self.frames.index_of(frame.number).expect("a frame that the source gave has an index");
-        let claimed = self.word(page).step(PageStep::Claim);
-        debug_assert!(claimed.is_ok(), "{} was given out, but has owners: {claimed:?}", frame.number);
-        self.record(page).set_home(home, place);
+        let page = self.index(frame.number);
+        self.claim_given(page, home, place);
         Ok((page, frame.zeroed))
+    }
+
+    /// The same of a frame that the source gave.
+    pub(crate) fn claim_given(&self, page: u32, home: Home, place: u64) {
+        let claimed = self.word(page).step(PageStep::Claim);
+        debug_assert!(claimed.is_ok(), "frame {page} was given out, but has owners: {claimed:?}");
+        self.record(page).set_home(home, place);
+    }
+
+    pub(crate) fn index(&self, frame: FrameNumber) -> u32 {
+        self.frames.index_of(frame).expect("a frame that the source gave has an index")
     }
 
     /// Gives a page up that no TLB translates to because of this owner. After the last owner its frame is free. The caller has no

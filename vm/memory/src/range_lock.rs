@@ -26,11 +26,19 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             let pinned = self.pin();
             // SAFETY: the guard is held, and the space is active.
             let step = unsafe { space.tree.lock_next(next, range.end(), &mut || self.count(Event::Split)) };
+            let locked = step.map(|step| match step {
+                // SAFETY: the guard is held, and the slot of one page is in a leaf.
+                LockStep::Locked(_, end) if end == next + 1 => unsafe {
+                    Some(space.tree.lock_behind(end, range.end()))
+                },
+                LockStep::Locked(_, end) => Some(end),
+                LockStep::Taken => None,
+            });
             // Whoever has the slot may wait for this CPU to answer a shoot-down.
             drop(pinned);
-            match step {
-                Ok(LockStep::Locked(_, end)) => next = end,
-                Ok(LockStep::Taken) => {
+            match locked {
+                Ok(Some(end)) => next = end,
+                Ok(None) => {
                     self.count(Event::Wait);
                     relax();
                 }
@@ -54,6 +62,12 @@ impl RangeLock<'_> {
     pub(crate) fn split_at(&self, page: u64) -> Result<(), NoMemory> {
         // SAFETY: the range is locked.
         unsafe { self.tree.split_locked(page) }
+    }
+
+    /// Divides all slots of the range down to the leaves.
+    pub(crate) fn split_to_leaves(&self) -> Result<(), NoMemory> {
+        // SAFETY: the range is locked.
+        unsafe { self.tree.split_to_leaves(self.range) }
     }
 
     /// Whether nothing is mapped in the range.

@@ -19,7 +19,6 @@ use crate::memory::Cpu;
 use crate::object::mapping::Mapping;
 use crate::page_record::Home;
 use crate::page_word::PageStep;
-use crate::pmap::Pmap;
 use crate::primitive::relax;
 use crate::range_lock::RangeLock;
 use crate::space::{Space, SpaceBody};
@@ -320,11 +319,10 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         self.machine().copy(self.frame(page), self.frame(new));
         self.count(Event::Copy);
         if mapped.entered {
-            self.pinned(|| space.pmap.remove(VirtualPage(begin), &mut batch.tables));
-            batch.changed(begin);
+            batch.remove(begin, mapped, begin + 1);
         }
         self.unwire(&mut mapped);
-        slot.set(View::Mapped(Mapped { entered: false, shared: false, content: Content::Page(new), ..mapped }));
+        slot.set(View::Mapped(Mapped { shared: false, content: Content::Page(new), ..mapped.untranslated() }));
         batch.release_page(page);
         Ok(())
     }
@@ -349,16 +347,12 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 while current.next_if(|(of, _)| *of != old).is_some() {}
                 slot.set_mapping(current.peek().map_or(ptr::null_mut(), |(_, mapping)| mapping.share(1)));
             }
-            slot.set(View::Mapped(Mapped { entered: false, ..mapped }));
+            slot.set(View::Mapped(mapped.untranslated()));
         });
         let mut batch = Batch::new(self, space);
         from.each(|slot, begin, _| {
             let View::Mapped(mapped) = slot.load().view() else { return };
-            let mut removed = None;
-            if mapped.entered {
-                removed = self.pinned(|| space.pmap.remove(VirtualPage(begin), &mut batch.tables));
-                batch.changed(begin);
-            }
+            let removed = mapped.entered.then(|| batch.remove(begin, mapped, from.range().end())).flatten();
             if let Some(removed) = &removed {
                 self.note(slot.mapping(), mapped, begin, removed);
             }

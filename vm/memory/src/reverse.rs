@@ -103,6 +103,9 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             }
             // The slot keeps saying that there is one: it is, in TLBs.
             let mut tables = Default::default();
+            if place.mapped.large {
+                self.divide(place.space, place.page);
+            }
             if let Some(removed) = self.pinned(|| place.space.pmap.remove(place.page, &mut tables)) {
                 said.add(&removed);
             }
@@ -120,10 +123,11 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     pub(crate) fn harvest(&self, hold: &Hold) -> Use {
         let mut said = Use::default();
         self.visit(&hold.home, hold.place, &mut |place| {
-            if place.mapped.entered
-                && place.has(hold)
-                && let Some(found) = self.pinned(|| place.space.pmap.harvest(place.page))
-            {
+            if !place.mapped.entered || !place.has(hold) {
+                return;
+            }
+            let large = if place.mapped.large { self.harvest_large(place.space, place.page) } else { None };
+            if let Some(found) = large.or_else(|| self.pinned(|| place.space.pmap.harvest(place.page))) {
                 said.add(&found);
             }
         });
@@ -174,11 +178,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         self.visit(&hold.home, hold.place, &mut |place| {
             if place.has(hold) {
                 area.share(swapped);
-                place.slot.set(View::Mapped(Mapped {
-                    entered: false,
-                    content: Content::Swapped(swapped),
-                    ..place.mapped
-                }));
+                let content = Content::Swapped(swapped);
+                place.slot.set(View::Mapped(Mapped { content, ..place.mapped.untranslated() }));
                 // The holder is an owner, too.
                 self.release_now(hold.page);
             }

@@ -9,6 +9,7 @@ use crate::error::{NoMemory, SpaceError};
 use crate::family::{Family, Member};
 use crate::machine::{Flush, FrameSource, Machine, SpaceId};
 use crate::memory::{Cpu, Memory};
+use crate::primitive::AtomicBool;
 use crate::tree::Tree;
 use alloc::boxed::Box;
 use core::mem::ManuallyDrop;
@@ -39,6 +40,8 @@ pub(crate) struct SpaceBody<'m, M: Machine> {
     pub(crate) active: ActiveCpus,
     /// \[a] Up to how many pages a stack grows. Relaxed: no other data depends on it.
     pub(crate) stack_limit: AtomicU64,
+    /// \[a] Whether faults make large pages. Relaxed: no other data depends on it.
+    pub(crate) makes_large: AtomicBool,
 }
 
 impl<'m, M: Machine> SpaceBody<'m, M> {
@@ -128,6 +131,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             pmap,
             active: ActiveCpus::new(),
             stack_limit: AtomicU64::new(STACK_LIMIT),
+            makes_large: AtomicBool::new(true),
         })?;
         Ok(Space { body: NonNull::from(Box::leak(body)) })
     }

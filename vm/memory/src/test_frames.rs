@@ -14,12 +14,18 @@ use std::vec::Vec;
 pub(crate) struct List {
     free: Arc<Mutex<Vec<u32>>>,
     count: u32,
+    gives_large: bool,
     watched: Arc<OnceLock<&'static Memory<Hosted>>>,
 }
 
 impl List {
     pub(crate) fn of(count: u32) -> Self {
-        Self { free: Arc::new(Mutex::new((0..count).collect())), count, watched: Arc::default() }
+        Self { free: Arc::new(Mutex::new((0..count).collect())), count, gives_large: false, watched: Arc::default() }
+    }
+
+    /// That also gives large ones.
+    pub(crate) fn with_large(self) -> Self {
+        Self { gives_large: true, ..self }
     }
 
     /// From now on no frame may be put that a TLB of this memory's machine still translates to.
@@ -37,6 +43,15 @@ unsafe impl FrameSource for List {
     fn get(&self) -> Result<ZeroedFrame, NoMemory> {
         let number = self.free.lock().unwrap().pop().ok_or(NoMemory)?;
         Ok(ZeroedFrame { number: FrameNumber(number.into()), zeroed: false })
+    }
+
+    fn get_large(&self, count: u64) -> Option<ZeroedFrame> {
+        let mut free = self.free.lock().unwrap();
+        let count = count as u32;
+        let is_free = |first: &u32| (*first..first + count).all(|frame| free.contains(&frame));
+        let first = (0..self.count).step_by(count as usize).filter(|_| self.gives_large).find(is_free)?;
+        free.retain(|frame| !(first..first + count).contains(frame));
+        Some(ZeroedFrame { number: FrameNumber(first.into()), zeroed: false })
     }
 
     fn put(&self, frames: &[FrameNumber]) {

@@ -99,6 +99,14 @@ pub(crate) struct Place<'a> {
     level: u32,
 }
 
+impl Place<'_> {
+    /// Whether it stands for more than a page.
+    #[inline]
+    pub(crate) fn is_above_leaves(&self) -> bool {
+        self.level > 0
+    }
+}
+
 /// A step of locking a range.
 #[derive(Debug)]
 pub(crate) enum LockStep<'a> {
@@ -210,6 +218,23 @@ impl Tree {
         (&node.slots, page - page % FAN_OUT as u64)
     }
 
+    /// Locks slots of a leaf that follow a locked one, up to a page. Returns where it ends: at the end of the leaf, or where another CPU has
+    /// a slot.
+    ///
+    /// # Safety
+    /// As for [`leaf_of`](Self::leaf_of), of the page before `begin`.
+    pub(crate) unsafe fn lock_behind(&self, begin: u64, end: u64) -> u64 {
+        // SAFETY: as the caller promises.
+        let (slots, first) = unsafe { self.leaf_of(begin - 1) };
+        let behind = slots.iter().skip((begin - first) as usize).take((end - begin) as usize);
+        let is_locked = |slot: &&Slot| {
+            let word = slot.load();
+            // Slots of leaves are no nodes, and a leaf with a locked slot is in the tree.
+            !word.is_locked() && slot.try_lock(word)
+        };
+        begin + behind.take_while(is_locked).count() as u64
+    }
+
     /// Locks the slot that covers a page, at whatever level. None if another CPU has it.
     ///
     /// # Safety
@@ -234,7 +259,7 @@ impl Tree {
     ///
     /// # Safety
     /// The caller has locked all slots of the range, which begins and ends with slots; or nobody else has the tree. `act` may
-    /// unlock the slot.
+    /// unlock the slot. Or, if `act` only reads words: as for [`look`](Self::look).
     pub(crate) unsafe fn visit<E>(
         &self,
         range: PageRange,

@@ -5,7 +5,7 @@ mod host;
 mod store;
 
 use faultline_memory::hosted::Hosted;
-use faultline_memory::{MemoryObject, PageRange, Rights, Space, VirtualPage};
+use faultline_memory::{Event, FaultError, MemoryObject, PageRange, Rights, Space, VirtualPage};
 use host::{HostCpu, access};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -62,8 +62,8 @@ fn pages(first: u64, pages: u64) -> PageRange {
 }
 
 /// With a file of 8 pages. Afterwards as much is allocated as before.
-fn on_one_cpu(run: impl FnOnce(&HostCpu<'_, '_>, &Space<'_, Hosted>, &MemoryObject<'_, Hosted>)) {
-    on_swapping_machine(1, 64, 16, |cpus| {
+fn on_one_cpu(frames: u64, run: impl FnOnce(&HostCpu<'_, '_>, &Space<'_, Hosted>, &MemoryObject<'_, Hosted>)) {
+    on_swapping_machine(1, frames, 16, |cpus| {
         let [cpu] = cpus else { unreachable!() };
         let held = HELD.get();
         let file = Arc::new(Store::new(cpu.memory().machine().bytes().clone(), |_| 7));
@@ -80,7 +80,7 @@ fn on_one_cpu(run: impl FnOnce(&HostCpu<'_, '_>, &Space<'_, Hosted>, &MemoryObje
 
 #[test]
 fn a_mapping_that_has_no_room_gives_its_object_back() {
-    on_one_cpu(|cpu, space, object| {
+    on_one_cpu(64, |cpu, space, object| {
         for map in [HostCpu::map_object, HostCpu::map_private] {
             let (_, failed) = until_it_succeeds(|| map(cpu, space, pages(3, 5), BOTH, object, 0));
             assert!(failed > 0);
@@ -92,7 +92,7 @@ fn a_mapping_that_has_no_room_gives_its_object_back() {
 
 #[test]
 fn a_space_and_a_fork_that_have_no_room_leave_nothing() {
-    on_one_cpu(|cpu, space, object| {
+    on_one_cpu(64, |cpu, space, object| {
         cpu.map(space, pages(0, 70), BOTH).unwrap();
         cpu.map_object(space, pages(100, 8), BOTH, object, 0).unwrap();
         assert_eq!(access(cpu, cpu.memory(), space, 69, 0, Some(3)), Ok(0));
@@ -107,5 +107,36 @@ fn a_space_and_a_fork_that_have_no_room_leave_nothing() {
         let (other, failed) = until_it_succeeds(|| cpu.new_space());
         assert!(failed > 1, "{failed}");
         assert!(cpu.exit(other).is_ok());
+    });
+}
+
+#[test]
+fn a_large_page_that_has_no_room_becomes_a_small_one_and_dividing_one_takes_none() {
+    on_one_cpu(2048, |cpu, space, _| {
+        let at = |page, write| access(cpu, cpu.memory(), space, page, 0, write);
+        let counted = |event| cpu.memory().counters().of(event);
+        let mut most = 0;
+        loop {
+            cpu.map(space, pages(512, 512), BOTH).unwrap();
+            LEFT.set(most);
+            let found = at(520, Some(3));
+            LEFT.set(u64::MAX);
+            assert!(matches!(found, Ok(0) | Err(FaultError::NoMemory)), "{found:?}");
+            if counted(Event::LargeFill) > 0 {
+                break;
+            }
+            assert_eq!(cpu.frames().free(), 2048 - u64::from(found.is_ok()));
+            cpu.unmap(space, pages(0, 1 << 20)).unwrap();
+            assert_eq!(cpu.frames().free(), 2048);
+            // So that there is a block that is free as a whole.
+            cpu.frames().drain_own();
+            most += 1;
+        }
+        assert!(most >= 8 && cpu.frames().free() == 2048 - 512, "eight leaves, at least: {most}");
+        LEFT.set(0);
+        cpu.dont_need(space, pages(600, 3)).unwrap();
+        assert_eq!(counted(Event::Divided), 1);
+        assert_eq!((at(520, None), at(600, Some(1))), (Ok(3), Ok(0)));
+        LEFT.set(u64::MAX);
     });
 }

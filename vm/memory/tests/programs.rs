@@ -1,7 +1,8 @@
 //! Random programs of several spaces, CPUs and objects, under memory pressure, with a page daemon and a swap area, beside a plain model of
 //! POSIX memory: each byte that is read is the same, and at the end all frames are back. A failing program is printed with its seed, and shrunk.
 //!
-//! `FAULTLINE_SEED=N cargo test -p faultline-memory --test programs` runs that program alone; `FAULTLINE_PROGRAMS=N` so many.
+//! `FAULTLINE_SEED=N cargo test -p faultline-memory --test programs` runs that program alone; `FAULTLINE_PROGRAMS=N` so many. With `-- --ignored`:
+//! others for `FAULTLINE_MINUTES=N`, 60 if that is not set (`make test-programs`).
 
 mod host;
 mod posix;
@@ -19,11 +20,16 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use store::{Store, on_swapping_machine};
 
 const CPUS: usize = 3;
 /// Fewer than programs want.
 const FRAMES: u64 = 256;
+/// For programs with large pages: a block of frames for each CPU, which takes single ones of it, and four more.
+const FRAMES_WITH_LARGE: u64 = 512 * (CPUS as u64 + 4);
+/// Pages of a large page.
+const LARGE: u64 = 512;
 /// Free frames that a CPU cannot get: other CPUs' current magazines.
 const STRANDED: u64 = 32 * (CPUS as u64 - 1);
 const MOST_SPACES: usize = 5;
@@ -110,7 +116,7 @@ impl Kind {
     }
 }
 
-fn operation(random: &mut SmallRng) -> Operation {
+fn operation(random: &mut SmallRng, has_large: bool) -> Operation {
     use Kind::*;
     let kind = match random.random_range(0..120) {
         0..62 => Access,
@@ -149,18 +155,28 @@ fn operation(random: &mut SmallRng) -> Operation {
         18 => 64,
         _ => 600,
     };
+    let first = (near + random.random_range(0..90)).saturating_sub(40);
+    let is_large = has_large && random.random_range(0..3) == 0;
+    let (first, pages) = match kind {
+        // Within what others map whole.
+        Access if is_large => (first / LARGE * LARGE + random.random_range(0..LARGE), pages),
+        _ if is_large => (first / LARGE * LARGE, LARGE * (1 + pages / 64 % 2)),
+        _ => (first, pages),
+    };
+    let rights = match random.random_range(0..6) {
+        _ if is_large && matches!(kind, Map) => Rights::READ | Rights::WRITE,
+        0 => Rights::NONE,
+        1 | 2 => Rights::READ,
+        _ => Rights::READ | Rights::WRITE,
+    };
     Operation {
         kind,
         cpu: random.random_range(0..CPUS),
         space: random.random_range(0..64),
-        first: (near + random.random_range(0..90)).saturating_sub(40),
+        first,
         pages,
         number: random.random_range(0..10_000),
-        rights: match random.random_range(0..6) {
-            0 => Rights::NONE,
-            1 | 2 => Rights::READ,
-            _ => Rights::READ | Rights::WRITE,
-        },
+        rights,
     }
 }
 
@@ -499,40 +515,53 @@ impl<'r, 'm, 'f> Run<'r, 'm, 'f> {
     }
 }
 
-fn run(operations: &[Operation]) {
-    on_swapping_machine(CPUS as u32, FRAMES, BYTES, |cpus| {
+/// A program, and the frames of its machine.
+#[derive(Clone)]
+struct Program {
+    operations: Vec<Operation>,
+    frames: u64,
+}
+
+impl Program {
+    /// One in eight has room for large pages.
+    fn of(seed: u64) -> Self {
+        let mut random = SmallRng::seed_from_u64(seed);
+        let has_large = seed.is_multiple_of(8);
+        let operations = (0..OPERATIONS).map(|_| operation(&mut random, has_large)).collect();
+        Self { operations, frames: if has_large { FRAMES_WITH_LARGE } else { FRAMES } }
+    }
+}
+
+fn run(program: &Program) {
+    on_swapping_machine(CPUS as u32, program.frames, BYTES, |cpus| {
         let mut run = Run::new(cpus);
-        operations.iter().for_each(|operation| run.step(operation));
+        program.operations.iter().for_each(|operation| run.step(operation));
         run.finish();
     });
 }
 
-fn fails(operations: &[Operation]) -> bool {
-    catch_unwind(AssertUnwindSafe(|| run(operations))).is_err()
+fn fails(program: &Program) -> bool {
+    catch_unwind(AssertUnwindSafe(|| run(program))).is_err()
 }
 
 /// Leaves out parts of the program, of half its length, a quarter, and so on, as long as it fails.
-fn shrunk(mut operations: Vec<Operation>) -> Vec<Operation> {
-    let mut part = operations.len() / 2;
+fn shrunk(mut program: Program) -> Program {
+    let mut part = program.operations.len() / 2;
     while part > 0 {
         let mut begin = 0;
-        while begin < operations.len() {
-            let end = (begin + part).min(operations.len());
-            let without = [&operations[..begin], &operations[end..]].concat();
+        while begin < program.operations.len() {
+            let end = (begin + part).min(program.operations.len());
+            let operations = [&program.operations[..begin], &program.operations[end..]].concat();
+            let without = Program { operations, ..program };
             if fails(&without) {
-                operations = without;
+                program = without;
             } else {
                 begin = end;
             }
         }
         part /= 2;
     }
-    operations
-}
-
-fn program(seed: u64) -> Vec<Operation> {
-    let mut random = SmallRng::seed_from_u64(seed);
-    (0..OPERATIONS).map(|_| operation(&mut random)).collect()
+    program
 }
 
 fn number(variable: &str) -> Option<u64> {
@@ -545,16 +574,30 @@ fn programs_agree_with_the_model_byte_by_byte() {
         Some(seed) => seed..seed + 1,
         None => 1..1 + number("FAULTLINE_PROGRAMS").unwrap_or(PROGRAMS),
     };
-    for seed in seeds {
-        let operations = program(seed);
-        if fails(&operations) {
-            let operations = shrunk(operations);
-            eprintln!("FAULTLINE_SEED={seed} fails; shrunk to {} operations:", operations.len());
-            operations.iter().for_each(|operation| eprintln!("{operation:?}"));
-            run(&operations);
-            panic!("seed {seed} failed, and its shrunk program no longer does");
-        }
+    seeds.for_each(check);
+}
+
+/// Runs a program. One that fails is printed, and shrunk.
+fn check(seed: u64) {
+    let program = Program::of(seed);
+    if fails(&program) {
+        let program = shrunk(program);
+        eprintln!("FAULTLINE_SEED={seed} fails; shrunk to {} operations:", program.operations.len());
+        program.operations.iter().for_each(|operation| eprintln!("{operation:?}"));
+        run(&program);
+        panic!("seed {seed} failed, and its shrunk program no longer does");
     }
+}
+
+/// Programs that were not run before: their seeds begin with the time of day.
+#[test]
+#[ignore = "an hour: make test-programs"]
+fn other_programs_agree_with_the_model_for_an_hour() {
+    let minutes = number("FAULTLINE_MINUTES").unwrap_or(60);
+    let end = Instant::now() + Duration::from_secs(60 * minutes);
+    let first = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() << 20;
+    let ran = (first..).take_while(|_| Instant::now() < end).map(check).count();
+    println!("{ran} programs of {OPERATIONS} operations, from seed {first} on, agree with the model");
 }
 
 /// A program that must not be missed: all kinds of events happen in a few programs.
@@ -562,10 +605,11 @@ fn programs_agree_with_the_model_byte_by_byte() {
 fn programs_reach_all_paths() {
     let mut reached = BTreeSet::new();
     for seed in 1..if cfg!(miri) { 2 } else { 30 } {
-        on_swapping_machine(CPUS as u32, FRAMES, BYTES, |cpus| {
+        let program = Program::of(seed);
+        on_swapping_machine(CPUS as u32, program.frames, BYTES, |cpus| {
             let mut run = Run::new(cpus);
             let memory = run.memory;
-            program(seed).iter().for_each(|operation| run.step(operation));
+            program.operations.iter().for_each(|operation| run.step(operation));
             run.finish();
             let counters = memory.counters();
             reached.extend(Event::ALL.iter().filter(|event| counters.of(**event) > 0).map(|event| event.words()));

@@ -5,6 +5,7 @@
 
 use crate::systems::{Cpu, Refused, System};
 use crate::team::Team;
+use faultline_memory::hosted::Outcome;
 use faultline_memory::{Event, PageRange, Rights, VirtualPage};
 
 /// How often a pattern repeats what.
@@ -35,6 +36,10 @@ pub(super) enum Pattern {
     Map,
     /// The same, with a fault on each page between
     MapTouch,
+    /// Threads of one space write to each page of 2 MiB of their own, and again of others, as programs do: with a fault where it is due
+    Touch,
+    /// The same, with large pages where the design has any
+    TouchLarge,
     /// Threads of one space take the right to write from `--depth` pages of their own, give it back, and fault on each
     Protect,
     /// Each thread writes pages that a child of its space shares, so each is copied
@@ -60,14 +65,19 @@ const BOTH: Rights = Rights::from_bits(3);
 impl Pattern {
     /// Whether all threads are of one space.
     pub(super) fn is_of_threads(self) -> bool {
-        use Pattern::{Map, MapTouch, NeighboursThreads, Protect, ZeroFill};
-        matches!(self, ZeroFill | NeighboursThreads | Map | MapTouch | Protect)
+        use Pattern::{Map, MapTouch, NeighboursThreads, Protect, Touch, TouchLarge, ZeroFill};
+        matches!(self, ZeroFill | NeighboursThreads | Map | MapTouch | Touch | TouchLarge | Protect)
     }
 
     /// Whether an operation can be repeated on the same pages. Else each has a page of its own.
     fn has_rounds(self) -> bool {
         use Pattern::{Fork, Map, MapTouch, Protect};
         matches!(self, Map | MapTouch | Protect | Fork)
+    }
+
+    /// Whether all pages of a table are used, so that it comes and goes with them.
+    fn is_of_tables(self) -> bool {
+        matches!(self, Pattern::Touch | Pattern::TouchLarge)
     }
 
     /// Whether threads fault on pages among those of others.
@@ -89,7 +99,8 @@ impl Task {
     /// Pages of a thread's part of the space, or of the part that all share.
     pub(super) fn part_pages(&self) -> u64 {
         let parts = if self.pattern.is_of_neighbours() { u64::from(self.threads) } else { 1 };
-        (self.used_pages() * parts).div_ceil(USED_PAGES) * TABLE_PAGES
+        let of_table = if self.pattern.is_of_tables() { TABLE_PAGES } else { USED_PAGES };
+        (self.used_pages() * parts).div_ceil(of_table) * TABLE_PAGES
     }
 
     /// How many objects all threads map, and how many pages each has.
@@ -155,6 +166,16 @@ impl<S: System> Member<'_, '_, S> {
         (0..self.task.used_pages()).map(place)
     }
 
+    /// Writes to each page of a range, as a program does.
+    fn touch(&self, range: PageRange) -> Result<(), Refused> {
+        for page in (range.first().0..).take(range.pages() as usize).map(VirtualPage) {
+            while self.system.access(&self.cpu, self.space, page, 0, Some(1)) == Outcome::Fault {
+                self.fault(page, Rights::WRITE)?;
+            }
+        }
+        Ok(())
+    }
+
     fn fault(&self, page: VirtualPage, access: Rights) -> Result<(), Refused> {
         Ok(self.system.fault(&self.cpu, self.space, page, access)?)
     }
@@ -201,6 +222,14 @@ impl<S: System> Member<'_, '_, S> {
             }
             _ => self.system.map(&self.cpu, self.space, pages(self.base(), self.task.part_pages())?, BOTH)?,
         }
+        self.system.set_large_pages(&self.cpu, self.space, self.task.pattern == Pattern::TouchLarge);
+        if self.task.pattern.is_of_tables() {
+            let all = pages(self.base(), self.task.part_pages())?;
+            return (0..WARM_UP_ROUNDS).try_for_each(|_| {
+                self.touch(all)?;
+                Ok(self.system.dont_need(&self.cpu, self.space, all)?)
+            });
+        }
         self.keep_tables()?;
         match self.task.pattern {
             pattern if pattern.has_rounds() => {
@@ -229,6 +258,7 @@ impl<S: System> Member<'_, '_, S> {
                 }
                 Ok(self.system.unmap(&self.cpu, self.space, self.range()?)?)
             }),
+            Pattern::Touch | Pattern::TouchLarge => self.touch(pages(self.base(), operations)?),
             Pattern::Protect => (0..operations).try_for_each(|_| {
                 self.system.protect(&self.cpu, self.space, self.range()?, Rights::READ)?;
                 self.system.protect(&self.cpu, self.space, self.range()?, BOTH)?;

@@ -21,7 +21,12 @@ impl System for Ours {
     }
 
     fn new_space<'m>(&self, cpu: &Cpu<'m>) -> Result<Space<'m, Hosted>, NoMemory> {
-        cpu.host().new_space()
+        // Page by page, as the other designs.
+        cpu.host().new_space().inspect(|space| cpu.host().set_large_pages(space, false))
+    }
+
+    fn set_large_pages<'m>(&self, cpu: &Cpu<'m>, space: &Space<'m, Hosted>, are_made: bool) {
+        cpu.host().set_large_pages(space, are_made);
     }
 
     fn activate<'m>(&self, cpu: &Cpu<'m>, space: &Space<'m, Hosted>) -> Result<(), SpaceError> {

@@ -33,6 +33,11 @@ pub trait System: Sync + Sized {
     /// Ends that.
     fn deactivate<'m>(&self, cpu: &Cpu<'m>, space: &Self::Space<'m>);
 
+    /// Says whether faults make large pages in a space, if the design has any: false if it is not said.
+    fn set_large_pages<'m>(&self, cpu: &Cpu<'m>, space: &Self::Space<'m>, are_made: bool) {
+        let _ = (cpu, space, are_made);
+    }
+
     /// Maps private memory of zeroes in place of what was there.
     fn map<'m>(
         &self,

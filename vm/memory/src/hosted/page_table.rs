@@ -4,12 +4,15 @@
 //! Each table counts what it holds: entries, and CPUs that are about to make one. Who brings the count to 0 tries to
 //! make it *dead*; from then on nobody can make an entry in it, so it can be taken out of the table above. A CPU that finds a dead
 //! table on its way begins at the root again. The memory of a dead table is freed when every CPU has answered a shoot-down.
+//!
+//! A large entry is kept beside the entries of a leaf that is made with it, and that has none as long as there is the large one. So dividing
+//! it needs no memory: the entries are written, and then the large one is taken away, by one step that fails if a CPU has set a bit in it since.
 
 use crate::address::{Rights, SPACE_PAGES, VirtualPage};
 use crate::allocation::try_box;
 use crate::error::NoMemory;
 use crate::pmap::{Pmap, Translation};
-use crate::primitive::{AtomicPtr, AtomicU32, relax};
+use crate::primitive::{AtomicPtr, AtomicU32, AtomicUsize, relax};
 use alloc::boxed::Box;
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -31,6 +34,8 @@ const RIGHTS_SHIFT: u32 = 1;
 const RIGHTS: usize = 7 << RIGHTS_SHIFT;
 const ACCESSED: usize = 1 << 4;
 const DIRTY: usize = 1 << 5;
+/// Of a large entry: a CPU is dividing it.
+const DIVIDING: usize = 1 << 6;
 const FRAME_SHIFT: u32 = 12;
 
 /// The count of a table that is being taken out.
@@ -46,14 +51,18 @@ struct Table {
     held: AtomicU32,
     /// \[r] The next table of a list of those taken out. Relaxed: one CPU's alone.
     next: AtomicPtr<Table>,
+    /// \[a] Of a leaf: a large entry in place of all its entries, or 0.
+    large: AtomicUsize,
 }
 
 impl Table {
-    fn new() -> Self {
+    /// Without entries, or with a large one.
+    fn new(large: usize) -> Self {
         Self {
             entries: core::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
-            held: AtomicU32::new(0),
+            held: AtomicU32::new(if large == 0 { 0 } else { FAN_OUT as u32 }),
             next: AtomicPtr::new(ptr::null_mut()),
+            large: AtomicUsize::new(large),
         }
     }
 
@@ -74,11 +83,68 @@ impl Table {
         false
     }
 
-    /// Takes one off the count. True if the table is dead then, and the caller must take it out.
-    fn let_go(&self) -> bool {
+    /// Takes some off the count. True if the table is dead then, and the caller must take it out.
+    fn let_go(&self, count: u32) -> bool {
         // AcqRel: as in `hold`. Who makes it dead has seen that all entries are null.
-        self.held.fetch_sub(1, AcqRel) == 1 && self.held.compare_exchange(0, DEAD, AcqRel, Relaxed).is_ok()
+        self.held.fetch_sub(count, AcqRel) == count && self.held.compare_exchange(0, DEAD, AcqRel, Relaxed).is_ok()
     }
+
+    /// Changes the large entry, if there is one, by `change`. Returns what it was, as an entry of a page.
+    fn change_large(&self, page: VirtualPage, change: impl Fn(usize) -> usize) -> Option<Translation> {
+        // Acquire, AcqRel: as in `change_entry`; and who finds none finds the entries that were made of it.
+        let mut old = self.large.load(Acquire);
+        while old & VALID != 0 {
+            let new = change(old);
+            match if new == old { Ok(old) } else { self.large.compare_exchange(old, new, AcqRel, Acquire) } {
+                Ok(_) => return Some(decoded(of_page(old, page))),
+                Err(found) => old = found,
+            }
+        }
+        None
+    }
+
+    fn debug_assert_divided(&self) {
+        // Relaxed: there is none, since before this call.
+        debug_assert_eq!(self.large.load(Relaxed), 0, "a large entry is divided before a part of it changes");
+    }
+
+    /// Makes entries of the large one, if there is one. Says whether it did; if another CPU does, waits for it: for the writing of a table.
+    fn divide(&self) -> bool {
+        // Acquire: as in `change_large`.
+        let mut large = self.large.load(Acquire);
+        loop {
+            if large & VALID == 0 {
+                return false;
+            } else if large & DIVIDING != 0 {
+                relax();
+                large = self.large.load(Acquire);
+                continue;
+            }
+            // Relaxed: only says who writes the entries. Acquire on failure: as above.
+            match self.large.compare_exchange(large, large | DIVIDING, Relaxed, Acquire) {
+                Ok(_) => break,
+                Err(found) => large = found,
+            }
+        }
+        large |= DIVIDING;
+        loop {
+            for (entry, number) in self.entries.iter().zip(0..) {
+                let bits = of_page(large & !DIVIDING, VirtualPage(number));
+                // Relaxed: nobody looks at the entries before the next step.
+                entry.store(ptr::without_provenance_mut(bits), Relaxed);
+            }
+            // AcqRel: releases the entries. It fails if a CPU has set a bit meanwhile, which all entries must have.
+            match self.large.compare_exchange(large, 0, AcqRel, Acquire) {
+                Ok(_) => return true,
+                Err(found) => large = found,
+            }
+        }
+    }
+}
+
+/// An entry of a page, by the bits of the large one that it is in.
+fn of_page(large: usize, page: VirtualPage) -> usize {
+    large + ((page.0 as usize % FAN_OUT) << FRAME_SHIFT)
 }
 
 /// Tables that were taken out. Dropped without `Pmap::free`, they leak.
@@ -104,7 +170,7 @@ type Way<'a> = [&'a Table; LEVELS];
 impl PageTable {
     /// Without entries.
     pub fn try_new() -> Result<Self, NoMemory> {
-        let root = try_box(Table::new())?;
+        let root = try_box(Table::new(0))?;
         root.hold();
         Ok(Self { root })
     }
@@ -124,7 +190,8 @@ impl PageTable {
         Ok(way)
     }
 
-    /// Makes a table below one of `level` on the way to a page, if there is none. False if the one above is dead.
+    /// Makes a table below one of `level` on the way to a page, if there is none: with a large entry, if `large` is not 0. False if the one
+    /// above is dead.
     #[cold]
     #[inline(never)]
     fn table_below(
@@ -132,12 +199,13 @@ impl PageTable {
         page: VirtualPage,
         level: usize,
         way: &Way<'_>,
+        large: usize,
         retired: &mut RetiredTables,
     ) -> Result<bool, NoMemory> {
         if !way[level].hold() {
             return Ok(false);
         }
-        let new = try_box(Table::new()).map(Box::into_raw);
+        let new = try_box(Table::new(large)).map(Box::into_raw);
         if let Ok(new) = new {
             // AcqRel: releases the new table's contents.
             if way[level].entry(page, level).compare_exchange(ptr::null_mut(), new, AcqRel, Relaxed).is_ok() {
@@ -146,16 +214,17 @@ impl PageTable {
             // SAFETY: from `into_raw` above, and nobody else has seen it.
             drop(unsafe { Box::from_raw(new) });
         }
-        self.let_go(page, level, way, retired);
+        self.let_go(1, page, level, way, retired);
         new.map(|_| true)
     }
 
-    /// Takes one off the count of the table of `level`, and takes it out if it is dead, and so on upwards.
-    fn let_go(&self, page: VirtualPage, level: usize, way: &Way<'_>, retired: &mut RetiredTables) {
+    /// Takes some off the count of the table of `level`, and takes it out if it is dead, and so on upwards.
+    fn let_go(&self, mut count: u32, page: VirtualPage, level: usize, way: &Way<'_>, retired: &mut RetiredTables) {
         for level in level..LEVELS {
-            if !way[level].let_go() {
+            if !way[level].let_go(count) {
                 return;
             }
+            count = 1;
             let above = way[level + 1].entry(page, level + 1);
             // AcqRel: whoever finds null finds the count of the table above as it was before the next step or later; only
             // the CPU that made the table dead comes here.
@@ -168,9 +237,16 @@ impl PageTable {
 
     /// Changes an entry that is there by `change`. Returns what it was.
     fn change(&self, page: VirtualPage, change: impl Fn(usize) -> usize) -> Option<Translation> {
+        let leaf = self.leaf(page)?;
+        leaf.debug_assert_divided();
+        Self::change_entry(leaf.entry(page, 0), change)
+    }
+
+    /// The leaf that has the entry of a page, or the large one.
+    fn leaf(&self, page: VirtualPage) -> Option<&Table> {
         // SAFETY: `Pmap`'s callers are pinned, so nothing is freed.
-        let way = unsafe { self.way(page) }.ok()?;
-        Self::change_entry(way[0].entry(page, 0), change)
+        let [leaf, ..] = unsafe { self.way(page) }.ok()?;
+        Some(leaf)
     }
 
     fn change_entry(entry: &AtomicPtr<Table>, change: impl Fn(usize) -> usize) -> Option<Translation> {
@@ -188,10 +264,12 @@ impl PageTable {
 
     /// As the hardware does: finds the entry, and if it allows the access, sets its accessed bit, and the dirty bit for a write.
     /// None if it does not. The caller's CPU answers no shoot-down meanwhile.
-    pub(super) fn walk(&self, page: VirtualPage, access: Rights) -> Option<Translation> {
+    pub(crate) fn walk(&self, page: VirtualPage, access: Rights) -> Option<Translation> {
         let used = ACCESSED | if access.allows(Rights::WRITE) { DIRTY } else { 0 };
-        let allows = |bits| decoded(bits).rights.allows(access);
-        self.change(page, |bits| if allows(bits) { bits | used } else { bits })
+        let used = |bits| if decoded(bits).rights.allows(access) { bits | used } else { bits };
+        let leaf = self.leaf(page)?;
+        leaf.change_large(page, used)
+            .or_else(|| Self::change_entry(leaf.entry(page, 0), used))
             .filter(|entry| entry.rights.allows(access))
     }
 
@@ -207,6 +285,11 @@ impl PageTable {
         }
         below(&self.root, LEVELS - 1)
     }
+}
+
+/// The bits of rights that are not among these.
+fn lost(rights: Rights) -> usize {
+    RIGHTS & !(usize::from(rights.bits()) << RIGHTS_SHIFT)
 }
 
 fn encoded(frame: FrameNumber, rights: Rights) -> usize {
@@ -226,6 +309,8 @@ fn decoded(bits: usize) -> Translation {
 // freed by `free` alone, or with all others.
 unsafe impl Pmap for PageTable {
     type Retired = RetiredTables;
+
+    const LARGE_PAGES: u64 = FAN_OUT as u64;
 
     fn enter(
         &self,
@@ -248,7 +333,7 @@ unsafe impl Pmap for PageTable {
                 // Dead: it is just being taken out.
                 Ok(_) => relax(),
                 Err((level, way)) => {
-                    if !self.table_below(page, level, &way, retired)? {
+                    if !self.table_below(page, level, &way, 0, retired)? {
                         relax();
                     }
                 }
@@ -256,25 +341,71 @@ unsafe impl Pmap for PageTable {
         }
     }
 
+    fn enter_large(
+        &self,
+        first: VirtualPage,
+        frame: FrameNumber,
+        rights: Rights,
+        retired: &mut RetiredTables,
+    ) -> Result<(), NoMemory> {
+        loop {
+            // SAFETY: callers are pinned, so nothing is freed.
+            match unsafe { self.way(first) } {
+                // Relaxed: the large entry is this CPU's, or there is none.
+                Ok(way) if way[0].large.load(Relaxed) != 0 => return Ok(()),
+                Ok(_) => return Err(NoMemory),
+                Err((level, way)) => {
+                    let large = if level == 1 { encoded(frame, rights) } else { 0 };
+                    if !self.table_below(first, level, &way, large, retired)? {
+                        relax();
+                    }
+                }
+            }
+        }
+    }
+
+    fn divide(&self, page: VirtualPage) -> bool {
+        self.leaf(page).is_some_and(Table::divide)
+    }
+
+    fn remove_large(&self, first: VirtualPage, retired: &mut RetiredTables) -> Option<Translation> {
+        // SAFETY: callers are pinned, so nothing is freed.
+        let way = unsafe { self.way(first) }.ok()?;
+        let removed = way[0].change_large(first, |_| 0)?;
+        self.let_go(FAN_OUT as u32, first, 0, &way, retired);
+        Some(removed)
+    }
+
+    fn protect_large(&self, first: VirtualPage, rights: Rights) -> Option<Translation> {
+        let lost = lost(rights);
+        self.leaf(first)?.change_large(first, |bits| bits & !lost)
+    }
+
+    fn harvest_large(&self, page: VirtualPage) -> Option<Translation> {
+        self.leaf(page)?.change_large(page, |bits| bits & !(ACCESSED | DIRTY))
+    }
+
     fn remove(&self, page: VirtualPage, retired: &mut RetiredTables) -> Option<Translation> {
         // SAFETY: callers are pinned, so nothing is freed.
         let way = unsafe { self.way(page) }.ok()?;
+        way[0].debug_assert_divided();
         // AcqRel: bits that CPUs have set come after what they read and wrote.
         let old = way[0].entry(page, 0).swap(ptr::null_mut(), AcqRel);
         if old.is_null() {
             return None;
         }
-        self.let_go(page, 0, &way, retired);
+        self.let_go(1, page, 0, &way, retired);
         Some(decoded(old.addr()))
     }
 
     fn protect(&self, page: VirtualPage, rights: Rights) -> Option<Translation> {
-        let lost = RIGHTS & !(usize::from(rights.bits()) << RIGHTS_SHIFT);
+        let lost = lost(rights);
         self.change(page, |bits| bits & !lost)
     }
 
     fn query(&self, page: VirtualPage) -> Option<Translation> {
-        self.change(page, |bits| bits)
+        let leaf = self.leaf(page)?;
+        leaf.change_large(page, |bits| bits).or_else(|| Self::change_entry(leaf.entry(page, 0), |bits| bits))
     }
 
     fn harvest(&self, page: VirtualPage) -> Option<Translation> {
@@ -350,6 +481,36 @@ mod tests {
             assert_eq!(table.tables(), left);
         }
         assert!(!PageTable::is_empty(&retired));
+        table.free(retired);
+    }
+
+    #[test]
+    fn a_large_entry_is_one_until_it_is_divided() {
+        let (table, mut retired) = (PageTable::try_new().unwrap(), RetiredTables::default());
+        let (first, last) = (VirtualPage(512), VirtualPage(1023));
+        table.enter_large(first, FrameNumber(1024), BOTH(), &mut retired).unwrap();
+        assert_eq!(table.tables(), 3);
+        let entry = |frame| Translation { frame: FrameNumber(frame), rights: BOTH(), accessed: false, dirty: false };
+        assert_eq!((table.query(first), table.query(last)), (Some(entry(1024)), Some(entry(1535))));
+        let found = table.walk(VirtualPage(520), Rights::READ);
+        assert_eq!(found.map(|found| found.frame), Some(FrameNumber(1032)));
+        assert_eq!(table.harvest_large(last), Some(Translation { accessed: true, ..entry(1535) }));
+        assert_eq!(table.protect_large(first, Rights::READ), Some(entry(1024)));
+        assert!(table.walk(last, Rights::WRITE).is_none() && table.walk(last, Rights::READ).is_some());
+        assert!(table.divide(last) && !table.divide(first), "once");
+        let divided = Translation { rights: Rights::READ, accessed: true, ..entry(1024) };
+        assert_eq!(table.query(first), Some(divided));
+        assert_eq!((table.harvest_large(first), table.remove_large(first, &mut retired)), (None, None));
+        for page in 512..1024 {
+            let frame = FrameNumber(512 + page);
+            assert_eq!(table.remove(VirtualPage(page), &mut retired), Some(Translation { frame, ..divided }));
+        }
+        assert_eq!(table.tables(), 0);
+        table.enter_large(first, FrameNumber(0), BOTH(), &mut retired).unwrap();
+        assert_eq!(table.remove_large(first, &mut retired), Some(entry(0)));
+        assert_eq!((table.query(last), table.tables()), (None, 0));
+        table.enter(last, FrameNumber(3), BOTH(), &mut retired).unwrap();
+        assert!(table.enter_large(first, FrameNumber(0), BOTH(), &mut retired).is_err(), "a page has an entry");
         table.free(retired);
     }
 }

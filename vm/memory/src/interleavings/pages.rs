@@ -81,15 +81,20 @@ impl Pager for Store {
 }
 
 /// Two CPUs on which a space is active, frames, and a store, which is also the swap area. What is leaked is a few hundred bytes.
-struct Board {
-    cpus: [TestCpu; 2],
-    space: TestSpace,
-    list: List,
+pub(super) struct Board {
+    pub(super) cpus: [TestCpu; 2],
+    pub(super) space: TestSpace,
+    pub(super) list: List,
     store: std::sync::Arc<Store>,
 }
 
 fn boot(frames: u32) -> Board {
-    let list = List::of(frames);
+    boot_with(List::of(frames))
+}
+
+/// With all frames of a list.
+pub(super) fn boot_with(list: List) -> Board {
+    let frames = list.free();
     let machine = Hosted::new(2, FrameNumber(0), frames.into(), 1).unwrap();
     let state = State { pages: [0; 4], fails: false, is_late: false, late: Vec::new() };
     let store = std::sync::Arc::new(Store { bytes: machine.bytes().clone(), state: Mutex::new(state) });
@@ -103,7 +108,7 @@ fn boot(frames: u32) -> Board {
     Board { cpus, space, list, store }
 }
 
-fn access(cpu: &TestCpu, space: &TestSpace, page: u64, write: Option<u8>) -> Result<u8, FaultError> {
+pub(super) fn access(cpu: &TestCpu, space: &TestSpace, page: u64, write: Option<u8>) -> Result<u8, FaultError> {
     let rights = if write.is_some() { Rights::WRITE } else { Rights::READ };
     loop {
         match cpu.memory().machine().access(cpu.number(), space, VirtualPage(page), 0, write) {
@@ -119,7 +124,7 @@ fn is_or_waits(found: Result<u8, FaultError>, expected: u8) {
 }
 
 /// Takes a page away as the page daemon does, if it can be held: writes it if `then` says where to, and lets it go.
-fn take_away(cpu: &TestCpu, page: u32, is_swapped: bool) -> bool {
+pub(super) fn take_away(cpu: &TestCpu, page: u32, is_swapped: bool) -> bool {
     let Some(hold) = cpu.hold(page, |_| true) else { return false };
     let mut shots = Shots::none();
     cpu.take_translations(&hold, &mut shots);
@@ -137,7 +142,7 @@ fn take_away(cpu: &TestCpu, page: u32, is_swapped: bool) -> bool {
 }
 
 /// Ends what is left, and looks whether all is back.
-fn end(
+pub(super) fn end(
     cpu: &TestCpu,
     spaces: impl IntoIterator<Item = TestSpace>,
     objects: impl IntoIterator<Item = TestObject>,
@@ -153,7 +158,7 @@ fn end(
 }
 
 /// The last owner of what a thread had, too.
-fn alone<T>(shared: Arc<T>) -> T {
+pub(super) fn alone<T>(shared: Arc<T>) -> T {
     Arc::try_unwrap(shared).ok().unwrap()
 }
 

@@ -33,6 +33,7 @@ const SHARED: usize = 1 << 8;
 const IS_SWAPPED: usize = 1 << 9;
 const COPIES: usize = 1 << 10;
 const MARKS_SHIFT: u32 = 11;
+const IS_LARGE: usize = 1 << 19;
 const NUMBER_SHIFT: u32 = 32;
 
 /// What else is said of the pages of a slot: a set of marks.
@@ -95,6 +96,8 @@ pub(crate) struct Mapped {
     pub(crate) rights: Rights,
     /// Whether page tables may have an entry for the page, or TLBs a translation that was just taken away. Only in leaves.
     pub(crate) entered: bool,
+    /// Whether the page-table entry may be a part of a large one, which is divided before this page's translation changes. Only with `entered`.
+    pub(crate) large: bool,
     /// Whether a fork has shared the private page, so that others may own it.
     pub(crate) shared: bool,
     /// Whether writes to pages of the mapping's object go to private copies.
@@ -108,7 +111,15 @@ pub(crate) struct Mapped {
 impl Mapped {
     /// With rights, and nothing there yet.
     pub(crate) fn untouched(rights: Rights) -> Self {
-        Self { rights, entered: false, shared: false, copies: false, marks: Marks::NONE, content: Content::Nothing }
+        Self {
+            rights,
+            entered: false,
+            large: false,
+            shared: false,
+            copies: false,
+            marks: Marks::NONE,
+            content: Content::Nothing,
+        }
     }
 
     /// Whether an access is allowed.
@@ -119,7 +130,12 @@ impl Mapped {
     /// The same without contents and translation.
     pub(crate) fn emptied(self) -> Self {
         let marks = self.marks.without(Marks::WIRED.with(Marks::GIVEN_UP));
-        Self { entered: false, shared: false, marks, content: Content::Nothing, ..self }
+        Self { shared: false, marks, content: Content::Nothing, ..self.untranslated() }
+    }
+
+    /// The same without translation.
+    pub(crate) fn untranslated(self) -> Self {
+        Self { entered: false, large: false, ..self }
     }
 }
 
@@ -146,6 +162,7 @@ impl SlotWord {
             MAPPED => View::Mapped(Mapped {
                 rights: Rights::from_bits((bits >> RIGHTS_SHIFT) as u8),
                 entered: bits & ENTERED != 0,
+                large: bits & IS_LARGE != 0,
                 shared: bits & SHARED != 0,
                 copies: bits & COPIES != 0,
                 marks: Marks((bits >> MARKS_SHIFT) as u8),
@@ -168,6 +185,12 @@ impl SlotWord {
         self.0.addr() & (asked | TAG | REFUSED) == asked
     }
 
+    /// The same of a slot that is not locked.
+    #[inline]
+    pub(crate) fn unlocked(self) -> Self {
+        Self(self.0.map_addr(|bits| bits & !LOCK))
+    }
+
     #[inline]
     pub(crate) fn is_locked(self) -> bool {
         self.0.addr() & LOCK != 0
@@ -184,6 +207,7 @@ impl SlotWord {
                 MAPPED
                     | usize::from(mapped.rights.bits()) << RIGHTS_SHIFT
                     | flag(mapped.entered, ENTERED)
+                    | flag(mapped.large, IS_LARGE)
                     | flag(mapped.shared, SHARED)
                     | flag(mapped.copies, COPIES)
                     | usize::from(mapped.marks.0) << MARKS_SHIFT
@@ -256,9 +280,8 @@ impl Slot {
     /// For the holder of the lock: lets go of it.
     #[inline]
     pub(crate) fn unlock(&self) {
-        // Relaxed: nobody else changes the word of a locked slot.
-        let word = SlotWord(self.word.load(Relaxed));
-        self.unlock_as(word.view());
+        // Relaxed: nobody else changes the word of a locked slot. Release: as in `unlock_as`.
+        self.word.store(SlotWord(self.word.load(Relaxed)).unlocked().0, Release);
     }
 
     /// For the holder of the lock: the mapping of an object, which the slot still owns. Null for private memory.
@@ -285,11 +308,11 @@ mod tests {
             for content in
                 [Kept(0), Kept(u32::MAX), Nothing, Page(0), Page(7), Page(u32::MAX), Swapped(0), Swapped(u32::MAX)]
             {
-                for flags in 0..8 {
+                for flags in 0..16 {
                     let flag = |bit: u8| flags >> bit & 1 != 0;
-                    let (entered, shared, copies) = (flag(0), flag(1), flag(2));
+                    let (entered, shared, copies, large) = (flag(0), flag(1), flag(2), flag(3));
                     let (rights, marks) = (Rights::from_bits(bits), Marks(flags << 5 | bits));
-                    let view = View::Mapped(Mapped { rights, entered, shared, copies, marks, content });
+                    let view = View::Mapped(Mapped { rights, entered, large, shared, copies, marks, content });
                     let slot = Slot::new();
                     let seen = slot.load();
                     assert!(slot.try_lock(seen) && !slot.try_lock(seen), "the second finds it locked");

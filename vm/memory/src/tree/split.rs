@@ -1,5 +1,6 @@
 //! A slot above the leaves is divided into a node.
 
+use crate::address::PageRange;
 use crate::allocation::try_box;
 use crate::counted::Counted;
 use crate::error::NoMemory;
@@ -50,6 +51,36 @@ impl Tree {
                 _ if page.is_multiple_of(span(level)) => return Ok(()),
                 _ => Self::split_as(slot, Slot::set)?,
             };
+        }
+        Ok(())
+    }
+
+    /// Divides locked slots of a range down to the leaves. They stay locked. Fails if there is no memory; then some are divided.
+    ///
+    /// # Safety
+    /// As for [`visit`](Self::visit).
+    pub(crate) unsafe fn split_to_leaves(&self, range: PageRange) -> Result<(), NoMemory> {
+        // SAFETY: as the caller promises.
+        unsafe { Self::split_below(&self.root, LEVELS - 1, 0, range) }
+    }
+
+    /// # Safety
+    /// As for `split_to_leaves`, for the pages of the range in this node, of which there is one.
+    unsafe fn split_below(node: &Node, level: u32, base: u64, range: PageRange) -> Result<(), NoMemory> {
+        if level == 0 {
+            return Ok(());
+        }
+        let first = range.begin().saturating_sub(base) / span(level);
+        let end = (range.end() - base).div_ceil(span(level)).min(FAN_OUT as u64);
+        for index in first..end {
+            let (slot, begin) = (&node.slots[index as usize], base + index * span(level));
+            let child = match slot.load().view() {
+                // SAFETY: as in `visit`.
+                View::Node(child) => unsafe { &*child },
+                _ => Self::split_as(slot, Slot::set)?,
+            };
+            // SAFETY: 1. As the caller promises. 2. It contains pages of the range.
+            unsafe { Self::split_below(child, level - 1, begin, range)? };
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ mod store;
 mod advice;
 mod at_once;
 mod guards;
+mod large;
 mod locks;
 mod moves;
 mod paging;
