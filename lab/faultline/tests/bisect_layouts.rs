@@ -139,7 +139,7 @@ fn each_step_of_a_history_in_random_layouts_is_one_of_the_code_or_of_the_layout(
         assert!(told.contains("in 8 random layouts ") && told.contains("between layouts of one commit: "), "{told}");
     }
     let shown = words(&history(&["show"]));
-    assert!(shown.contains("worse, layout") && shown.contains("worse, code (not the layout)"), "{shown}");
+    assert!(shown.contains(", layout A. Uthor") && shown.contains(", code (not the layout) A. Uthor"), "{shown}");
 
     // Each commit is executed three times and in each layout once; nothing is measured again, also not without layouts.
     let record = repository.lab.record(1);
