@@ -131,8 +131,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         let mappings = object.get().mappings();
         let list = mappings.list_of(self.number);
         let mapping = Counted::try_with(|| {
-            let family = space.family.another();
-            Mapping::new(object.alias(), list, family, range.begin(), first, range.pages())
+            Mapping::new(object.alias(), list, space.family.alias(), range.begin(), first, range.pages())
         });
         let mapping = mapping.map_err(|error| self.no_memory(error))?;
         // Before a slot says that it is mapped, so that whoever looks for its translations finds it.

@@ -9,13 +9,13 @@ use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// What the pointers point to. On a line of its own: its owners' count is written by forks and changes of one space, beside which
-/// an allocator may place another's.
+/// What the pointers point to. On lines of its own: its owners' count is written by forks and changes of one space, beside which
+/// an allocator may place another's. The count is behind the value: what of a value is only read can be on another line, at its beginning.
 #[derive(Debug)]
-#[repr(align(64))]
+#[repr(C, align(64))]
 pub(crate) struct Inner<T> {
-    owners: AtomicUsize,
     value: T,
+    owners: AtomicUsize,
 }
 
 /// One owner's reference.
@@ -43,7 +43,7 @@ impl<T> Counted<T> {
 
     /// The same; the value is made when there is room for it.
     pub(crate) fn try_with(make: impl FnOnce() -> T) -> Result<Self, NoMemory> {
-        let inner = try_box_with(|| Inner { owners: AtomicUsize::new(1), value: make() })?;
+        let inner = try_box_with(|| Inner { value: make(), owners: AtomicUsize::new(1) })?;
         Ok(Self(NonNull::from(Box::leak(inner))))
     }
 

@@ -1,7 +1,10 @@
 //! The CPUs on which a space is active: those that a shoot-down must reach.
 
-use crate::primitive::{AtomicU64, fence};
-use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
+use crate::allocation::try_slice;
+use crate::error::NoMemory;
+use crate::primitive::{AtomicBool, fence};
+use alloc::boxed::Box;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use faultline_numbers::CpuNumber;
 
 /// Maximum number of CPUs.
@@ -12,31 +15,39 @@ const WORDS: usize = 4;
 #[cfg(all(loom, test))]
 const WORDS: usize = 1;
 
-/// A set of CPUs that each CPU enters and leaves by itself.
+/// Whether a CPU is in the set. Fields: \[a] written by the CPU alone.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Member {
+    /// \[a]
+    is_in: AtomicBool,
+}
+
+/// A set of CPUs that each CPU enters and leaves by itself. Each has a line of its own: so those that enter and leave, and calls, which look whether
+/// their own CPU is in the set, write and read no common line; only who must ask others reads theirs. Takes 64 bytes for each CPU of the machine.
 ///
 /// The handshake with a shoot-down: a CPU first enters, then reads page tables and nodes. A CPU that changes them first
 /// writes, then reads the set ([`others_than`](Self::others_than)). Between the two steps both have a sequentially consistent
 /// fence, so either the second CPU finds the first in the set, or the first finds what the second wrote.
 #[derive(Debug)]
-#[repr(align(64))]
-pub(crate) struct ActiveCpus([AtomicU64; WORDS]);
+pub(crate) struct ActiveCpus(Box<[Member]>);
 
 impl ActiveCpus {
-    pub(crate) fn new() -> Self {
-        Self(core::array::from_fn(|_| AtomicU64::new(0)))
+    /// For CPUs with numbers below `cpus`.
+    pub(crate) fn try_new(cpus: usize) -> Result<Self, NoMemory> {
+        Ok(Self(try_slice(cpus, || Member { is_in: AtomicBool::new(false) })?))
     }
 
     #[inline]
-    fn place(&self, cpu: CpuNumber) -> (Option<&AtomicU64>, u64) {
-        (self.0.get(cpu.0 as usize / 64), 1 << (cpu.0 % 64))
+    fn member(&self, cpu: CpuNumber) -> Option<&AtomicBool> {
+        self.0.get(cpu.0 as usize).map(|member| &member.is_in)
     }
 
     /// For a CPU, before it uses the space.
     pub(crate) fn enter(&self, cpu: CpuNumber) {
-        let (word, bit) = self.place(cpu);
-        if let Some(word) = word {
+        if let Some(is_in) = self.member(cpu) {
             // Relaxed: the fence orders it.
-            word.fetch_or(bit, Relaxed);
+            is_in.store(true, Relaxed);
         }
         // Pairs with the fence in `others_than`.
         fence(SeqCst);
@@ -44,19 +55,17 @@ impl ActiveCpus {
 
     /// For a CPU that no longer uses the space, and has no translation of it.
     pub(crate) fn leave(&self, cpu: CpuNumber) {
-        let (word, bit) = self.place(cpu);
-        if let Some(word) = word {
+        if let Some(is_in) = self.member(cpu) {
             // Release: the uses come before; pairs with the fence in `others_than`.
-            word.fetch_and(!bit, Release);
+            is_in.store(false, Release);
         }
     }
 
     /// For a CPU: whether it is in the set.
     #[inline]
     pub(crate) fn has(&self, cpu: CpuNumber) -> bool {
-        let (word, bit) = self.place(cpu);
-        // Relaxed: only the CPU itself changes its bit.
-        word.is_some_and(|word| word.load(Relaxed) & bit != 0)
+        // Relaxed: only the CPU itself changes it.
+        self.member(cpu).is_some_and(|is_in| is_in.load(Relaxed))
     }
 
     /// The others, for a CPU that has changed page tables or nodes before.
@@ -64,15 +73,16 @@ impl ActiveCpus {
         // Pairs with the fence in `enter`. It is also an acquire of what the loads below read from `leave`, as the fence
         // after them makes sure.
         fence(SeqCst);
-        let mut set = CpuSet(core::array::from_fn(|index| self.0.get(index).map_or(0, |word| word.load(Relaxed))));
-        fence(core::sync::atomic::Ordering::Acquire);
-        set.remove(cpu);
+        let mut set = CpuSet::NONE;
+        let others = (0..).map(CpuNumber).zip(&self.0).filter(|(other, _)| *other != cpu);
+        others.filter(|(_, member)| member.is_in.load(Relaxed)).for_each(|(other, _)| set.add(other));
+        fence(Acquire);
         set
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         // Relaxed: for a space that only the caller has.
-        self.0.iter().all(|word| word.load(Relaxed) == 0)
+        !self.0.iter().any(|member| member.is_in.load(Relaxed))
     }
 }
 
@@ -81,9 +91,12 @@ impl ActiveCpus {
 pub struct CpuSet([u64; WORDS]);
 
 impl CpuSet {
-    fn remove(&mut self, cpu: CpuNumber) {
+    pub(crate) const NONE: Self = Self([0; WORDS]);
+
+    /// Adds a CPU.
+    pub(crate) fn add(&mut self, cpu: CpuNumber) {
         if let Some(word) = self.0.get_mut(cpu.0 as usize / 64) {
-            *word &= !(1 << (cpu.0 % 64));
+            *word |= 1 << (cpu.0 % 64);
         }
     }
 
@@ -119,7 +132,7 @@ mod tests {
 
     #[test]
     fn who_enters_is_found_until_it_leaves() {
-        let active = ActiveCpus::new();
+        let active = ActiveCpus::try_new(256).unwrap();
         [3, 64, 255].into_iter().for_each(|cpu| active.enter(CpuNumber(cpu)));
         assert!(active.has(CpuNumber(64)) && !active.has(CpuNumber(65)) && !active.has(CpuNumber(256)));
         let others = active.others_than(CpuNumber(3));

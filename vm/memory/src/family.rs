@@ -7,8 +7,9 @@ use crate::spin::Spin;
 use core::cell::Cell;
 use core::ptr;
 
-/// A space's place in its family. Fields: \[f] by the family's lock.
+/// A space's place in its family, on a line of its own: forks and exits of relatives write it. Fields: \[f] by the family's lock.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(crate) struct Member {
     /// \[f]
     next: Cell<*const Member>,

@@ -111,7 +111,7 @@ fn the_last_owner_writes_in_place() {
 #[test]
 fn an_activation_and_a_shoot_down() {
     explore(|| {
-        let (active, entry) = (Arc::new(ActiveCpus::new()), Arc::new(AtomicBool::new(true)));
+        let (active, entry) = (Arc::new(ActiveCpus::try_new(2).unwrap()), Arc::new(AtomicBool::new(true)));
         let (its_active, its_entry) = (active.clone(), entry.clone());
         let other = thread::spawn(move || {
             its_active.enter(CpuNumber(1));

@@ -117,7 +117,6 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             is_owner = mapping.object.get().mappings().remove(link, mapping.list);
         };
         if let Some(last) = mapping.release_after(owners, leave) {
-            last.family.release(1);
             if is_owner {
                 self.release_object(ManuallyDrop::into_inner(last.object));
             }

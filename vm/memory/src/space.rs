@@ -32,16 +32,16 @@ pub(crate) struct SpaceBody<'m, M: Machine> {
     pub(crate) memory: &'m Memory<M>,
     /// \[I]
     pub(crate) id: SpaceId,
-    /// \[l]
-    pub(crate) tree: Tree,
-    /// \[p]
-    pub(crate) pmap: M::Pmap,
-    /// \[a]
-    pub(crate) active: ActiveCpus,
     /// \[a] Up to how many pages a stack grows. Relaxed: no other data depends on it.
     pub(crate) stack_limit: AtomicU64,
     /// \[a] Whether faults make large pages. Relaxed: no other data depends on it.
     pub(crate) makes_large: AtomicBool,
+    /// \[a]
+    pub(crate) active: ActiveCpus,
+    /// \[p]
+    pub(crate) pmap: M::Pmap,
+    /// \[l] On lines of its own.
+    pub(crate) tree: Tree,
 }
 
 impl<'m, M: Machine> SpaceBody<'m, M> {
@@ -122,16 +122,17 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// A space that has not joined its family yet.
     pub(crate) fn space_of(&self, family: &Counted<Family>) -> Result<Space<'m, M>, NoMemory> {
         let pmap = self.memory.machine.new_pmap()?;
+        let active = ActiveCpus::try_new(self.memory.cpus())?;
         let body = try_box_with(|| SpaceBody {
             member: Member::new(),
             family: family.another(),
             memory: self.memory,
             id: SpaceId(self.next_space()),
-            tree: Tree::new(),
-            pmap,
-            active: ActiveCpus::new(),
             stack_limit: AtomicU64::new(STACK_LIMIT),
             makes_large: AtomicBool::new(true),
+            active,
+            pmap,
+            tree: Tree::new(),
         })?;
         Ok(Space { body: NonNull::from(Box::leak(body)) })
     }

@@ -20,6 +20,8 @@ use faultline_numbers::{CpuNumber, FrameNumber};
 #[repr(align(128))]
 struct HostedCpu(Spin<Tlb>);
 
+const LINE_BYTES: usize = 64;
+
 /// A machine whose CPUs are threads' handles and whose frames are bytes.
 #[derive(Debug)]
 pub struct Hosted {
@@ -35,11 +37,13 @@ pub struct FrameBytes {
     first: FrameNumber,
     frame_bytes: usize,
     bytes: Arc<[AtomicU8]>,
+    /// Where the first frame begins: on a line, so that frames of 64 bytes or a multiple share none.
+    begin: usize,
 }
 
 impl FrameBytes {
     fn frame(&self, frame: FrameNumber) -> &[AtomicU8] {
-        let begin = (frame.0 - self.first.0) as usize * self.frame_bytes;
+        let begin = self.begin + (frame.0 - self.first.0) as usize * self.frame_bytes;
         &self.bytes[begin..begin + self.frame_bytes]
     }
 
@@ -71,14 +75,13 @@ pub enum Outcome {
 impl Hosted {
     /// `cpus` CPUs and `frames` frames from `first` on, each of `frame_bytes` bytes.
     pub fn new(cpus: u32, first: FrameNumber, frames: u64, frame_bytes: usize) -> Result<Self, NoMemory> {
+        // What a machine's memory holds when it is started is not known.
+        let bytes = try_slice(frames as usize * frame_bytes + LINE_BYTES, || AtomicU8::new(0xa5))?;
+        let bytes: Arc<[AtomicU8]> = bytes.into();
+        let begin = bytes.as_ptr().addr().wrapping_neg() % LINE_BYTES;
         Ok(Self {
             cpus: try_slice(cpus as usize, || HostedCpu(Spin::new(Tlb::new())))?,
-            bytes: FrameBytes {
-                first,
-                frame_bytes,
-                // What a machine's memory holds when it is started is not known.
-                bytes: try_slice(frames as usize * frame_bytes, || AtomicU8::new(0xa5))?.into(),
-            },
+            bytes: FrameBytes { first, frame_bytes, bytes, begin },
         })
     }
 

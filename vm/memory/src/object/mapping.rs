@@ -13,24 +13,30 @@ use core::ptr;
 
 type Link = *const Inner<Mapping>;
 
-/// A mapping. Fields: \[I] immutable; \[o] by the lock of the object's index.
+/// A mapping. Fields: \[I] immutable, on a line that faults read and nobody writes; \[o] by the lock of the object's index.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Mapping {
     /// \[I] An owner's reference, but for mappings in open lists, which are owners by their list: see `mappings`.
     pub(crate) object: ManuallyDrop<Counted<Object>>,
     /// \[I] The list of the object's mappings that has it.
     pub(crate) list: u32,
-    /// \[I] Whose spaces may have it.
-    pub(crate) family: Counted<Family>,
+    /// \[I] Whose spaces may have it. No owner's reference: the mapping's owners are slots of these spaces, or calls with one of them, and each
+    /// space keeps its family.
+    pub(crate) family: ManuallyDrop<Counted<Family>>,
     /// \[I] What to add to the number of a virtual page, modulo 2⁶⁴, to get the page's index in the object.
     pub(crate) shift: u64,
     /// \[I] Its first page in the object, and one past its last.
-    range: (u64, u64),
+    range: [u64; 2],
+    _rest_of_the_line: [u64; 2],
     /// \[o] Mappings whose ranges begin earlier, and later.
     below: [Cell<Link>; 2],
     /// \[o] The greatest end of a range of this and all below.
     last_end: Cell<u64>,
 }
+
+// An allocation begins on a line: see `Inner`.
+const _: () = assert!(cfg!(any(loom, shuttle)) || core::mem::offset_of!(Mapping, below) == 64);
 
 // SAFETY: cells are read and written under the lock of the object's index only.
 unsafe impl Send for Mapping {}
@@ -42,7 +48,7 @@ impl Mapping {
     pub(crate) fn new(
         object: ManuallyDrop<Counted<Object>>,
         list: u32,
-        family: Counted<Family>,
+        family: ManuallyDrop<Counted<Family>>,
         begin: u64,
         first: u64,
         pages: u64,
@@ -52,7 +58,8 @@ impl Mapping {
             list,
             family,
             shift: first.wrapping_sub(begin),
-            range: (first, first + pages),
+            range: [first, first + pages],
+            _rest_of_the_line: [0; 2],
             below: [Cell::new(ptr::null()), Cell::new(ptr::null())],
             last_end: Cell::new(first + pages),
         }
@@ -60,7 +67,7 @@ impl Mapping {
 
     /// Where ranges with the same begin stand: anywhere, but always the same.
     fn key(link: Link) -> (u64, usize) {
-        (Self::at(link).range.0, link.addr())
+        (Self::at(link).range[0], link.addr())
     }
 
     /// As random as an address that is multiplied: so the tree is about as deep as the logarithm of its size.
@@ -109,7 +116,7 @@ impl MappingIndex {
 fn updated(top: Link) -> Link {
     let mapping = Mapping::at(top);
     let ends = mapping.below.iter().map(Cell::get).filter(|below| !below.is_null());
-    let last_end = ends.map(|below| Mapping::at(below).last_end.get()).fold(mapping.range.1, u64::max);
+    let last_end = ends.map(|below| Mapping::at(below).last_end.get()).fold(mapping.range[1], u64::max);
     mapping.last_end.set(last_end);
     top
 }
@@ -180,10 +187,10 @@ fn of_page<R>(top: Link, index: u64, act: &mut impl FnMut(&Mapping, Link) -> Opt
     if let found @ Some(_) = of_page(mapping.below[0].get(), index, act) {
         return found;
     }
-    if mapping.range.0 > index {
+    if mapping.range[0] > index {
         return None;
     }
-    if index < mapping.range.1
+    if index < mapping.range[1]
         && let found @ Some(_) = act(mapping, top)
     {
         return found;
@@ -208,7 +215,7 @@ mod tests {
         for _ in 0..if cfg!(miri) { 60 } else { 4_000 } {
             if list.len() < 100 && random.random_range(0..5) < 3 {
                 let (first, pages) = (random.random_range(0..900), random.random_range(1..100));
-                let mapping = Mapping::new(ManuallyDrop::new(object.another()), 0, family.another(), 77, first, pages);
+                let mapping = Mapping::new(ManuallyDrop::new(object.another()), 0, family.alias(), 77, first, pages);
                 let mapping = Counted::try_new(mapping).unwrap();
                 // SAFETY: the list keeps it.
                 unsafe { index.add(mapping.as_ptr()) };
