@@ -9,7 +9,7 @@
 use clap::Parser;
 use clap::builder::RangedU64ValueParser;
 use faultline_frame_designs::systems::{
-    Backings, Cpu, LocksByObject, OneToken, Ours, Radix, Shape, SharedRetry, System, on_machine,
+    Backings, Cpu, LocksByObject, OneToken, Ours, OursShared, Radix, Shape, SharedRetry, System, on_machine,
 };
 use faultline_frames::Policy;
 use faultline_memory::hosted::{Hosted, PageTable};
@@ -117,13 +117,17 @@ fn per(bytes: u64, count: u64) -> String {
     format!("{:.1}", bytes as f64 / count as f64)
 }
 
+fn is_ours<S: System>() -> bool {
+    [Ours::NAME, OursShared::NAME].contains(&S::NAME)
+}
+
 /// What a system takes for each frame.
 fn frame_bytes<S: System>() -> u64 {
     let frames = 1 << 15;
     let system = || S::new(1, frames);
     let memory = |frames| Memory::new(Hosted::new(1, FrameNumber(0), 1, 1).expect("there is memory"), 1, frames);
     // Ours is in the `Memory`.
-    let bytes = match S::NAME == Ours::NAME {
+    let bytes = match is_ours::<S>() {
         true => bytes_of(|| memory(frames)).0 - bytes_of(|| memory(0)).0,
         false => bytes_of(system).0,
     };
@@ -132,7 +136,7 @@ fn frame_bytes<S: System>() -> u64 {
 
 /// What the hosted machine needs to know page tables: it is part of each space, and of ours it is the space itself.
 fn known_bytes<S: System>() -> u64 {
-    if S::NAME == Ours::NAME { 0 } else { size_of::<Space<'static, Hosted>>() as u64 }
+    if is_ours::<S>() { 0 } else { size_of::<Space<'static, Hosted>>() as u64 }
 }
 
 /// Bytes for each frame, page of a private range, page of a mapped object, entry and space.
@@ -216,12 +220,13 @@ const fn figures<S: System>() -> Figure {
     (S::NAME, row::<S>, processes::<S>)
 }
 
-const DESIGNS: [Figure; 6] = [
+const DESIGNS: [Figure; 7] = [
     figures::<OneToken>(),
     figures::<LocksByObject>(),
     figures::<SharedRetry>(),
     figures::<Radix>(),
     figures::<Backings>(),
+    figures::<OursShared>(),
     figures::<Ours>(),
 ];
 

@@ -7,7 +7,7 @@
 mod machine;
 mod patterns;
 
-use crate::systems::{Backings, LocksByObject, OneToken, Ours, Radix, Refused, SharedRetry, System};
+use crate::systems::{Backings, LocksByObject, OneToken, Ours, OursShared, Radix, Refused, SharedRetry, System};
 use crate::team::{TEAM, Team};
 use clap::Parser;
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser};
@@ -64,12 +64,13 @@ impl Design {
 }
 
 /// All designs.
-pub const DESIGNS: [Design; 6] = [
+pub const DESIGNS: [Design; 7] = [
     Design::of::<OneToken>(),
     Design::of::<LocksByObject>(),
     Design::of::<SharedRetry>(),
     Design::of::<Radix>(),
     Design::of::<Backings>(),
+    Design::of::<OursShared>(),
     Design::of::<Ours>(),
 ];
 

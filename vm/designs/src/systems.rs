@@ -29,6 +29,6 @@ pub use backings::Backings;
 pub use cpu::Cpu;
 pub use mach::{LocksByObject, OneToken, SharedRetry};
 pub use machine::{Refused, Shape, on_machine};
-pub use ours::Ours;
+pub use ours::{Ours, OursShared};
 pub use radix::Radix;
 pub use system::System;

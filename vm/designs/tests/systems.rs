@@ -7,7 +7,9 @@ mod posix;
 mod programs;
 mod threads;
 
-use faultline_frame_designs::systems::{Backings, Cpu, LocksByObject, OneToken, Ours, Radix, SharedRetry, System};
+use faultline_frame_designs::systems::{
+    Backings, Cpu, LocksByObject, OneToken, Ours, OursShared, Radix, SharedRetry, System,
+};
 use faultline_memory::hosted::Outcome;
 use faultline_memory::{FaultError, PageRange, Rights, VirtualPage};
 
@@ -68,5 +70,6 @@ alike! {
     shared_retry: SharedRetry,
     radix: Radix,
     backings: Backings,
+    ours_shared: OursShared,
     ours: Ours,
 }

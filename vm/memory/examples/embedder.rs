@@ -122,7 +122,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     cpu.map(&parent, PageRange::new(VirtualPage(16), 300)?, Rights::READ | Rights::WRITE)?;
     let mut access = |space: &_, page: u64, rights: Rights, byte: Option<u8>| loop {
         let space: &faultline_memory::Space<'_, Small> = space;
-        let mut entries = space.pmap().0.lock().unwrap();
+        let mut entries = space.pmap(CpuNumber(0)).expect("it was active").0.lock().unwrap();
         if let Some(entry) = entries.get_mut(&page).filter(|entry| entry.rights.allows(rights)) {
             (entry.accessed, entry.dirty) = (true, entry.dirty || byte.is_some());
             let mut contents = contents.lock().unwrap();

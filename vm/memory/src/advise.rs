@@ -78,7 +78,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     fn given_up(&self, page: u64, mapped: Mapped, end: u64, batch: &mut Batch<'_, 'm, M, F>) -> Mapped {
         match mapped.content {
             Content::Page(held) => {
-                if mapped.entered {
+                if mapped.is_entered() {
                     batch.protect(page, mapped, mapped.rights.without(Rights::WRITE), end);
                 }
                 // It is the first that the page daemon takes.

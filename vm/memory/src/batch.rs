@@ -1,18 +1,21 @@
 //! What a change of a space has taken away, gathered until every CPU has forgotten it: frames, mappings, page tables, nodes.
 //!
-//! Nothing is given back before the CPUs on which the space is active have answered. If no translation was taken away and no table or
-//! node was taken out, none is asked. Many pages share a shoot-down: up to [`MOST_PAGES`] private ones.
+//! Nothing is given back before the CPUs have answered that may have a translation, and on which the space is active; for nodes, all on which it is active.
+//! If no translation was taken away and no table or node was taken out, none is asked. Many pages share a shoot-down: up to [`MOST_PAGES`] private
+//! ones.
 
 use crate::address::{PageRange, Rights, VirtualPage};
 use crate::counted::{Counted, Inner};
 use crate::counters::Event;
+use crate::cpu_set::CpuSet;
 use crate::machine::{Flush, FrameSource, Machine};
 use crate::memory::Cpu;
 use crate::object::mapping::Mapping;
 use crate::pmap::{Pmap, Translation};
 use crate::space::SpaceBody;
-use crate::tree::RetiredNodes;
 use crate::tree::slot::Mapped;
+use crate::tree::{LEAF_PAGES, RetiredNodes};
+use crate::users::Users;
 use core::ptr;
 
 /// Private pages of a batch: their numbers are kept on the stack.
@@ -22,20 +25,25 @@ pub(crate) const MOST_PAGES: usize = 128;
 #[cfg(all(loom, test))]
 pub(crate) const MOST_PAGES: usize = 2;
 
+/// From how many leaves on an unmap frees nodes although it need not ask all CPUs: what asking costs is little then beside the faults that used them.
+const MANY_LEAVES: u64 = 8;
+
 /// A batch. It does nothing when it is dropped; see [`finish`](Self::finish).
 pub(crate) struct Batch<'a, 'm, M: Machine, F> {
     cpu: &'a Cpu<'m, M, F>,
     space: &'a SpaceBody<'m, M>,
     /// First page whose translation has changed, and one past the last.
     changed: Option<(u64, u64)>,
+    /// The CPUs that must forget these pages.
+    losers: CpuSet,
     /// The pages of a large entry that was changed as a whole, and what it said.
     large: Option<(PageRange, Translation)>,
     pages: [u32; MOST_PAGES],
     page_count: usize,
     mapping: *mut Inner<Mapping>,
     mapping_owners: usize,
-    /// For `Pmap::remove` and `enter`.
-    pub(crate) tables: <M::Pmap as Pmap>::Retired,
+    /// Tables that were taken out of those by which `losers` translate.
+    tables: <M::Pmap as Pmap>::Retired,
     /// For `Tree::retire`.
     pub(crate) nodes: RetiredNodes,
 }
@@ -46,6 +54,7 @@ impl<'a, 'm, M: Machine, F: FrameSource> Batch<'a, 'm, M, F> {
             cpu,
             space,
             changed: None,
+            losers: CpuSet::NONE,
             large: None,
             pages: [0; MOST_PAGES],
             page_count: 0,
@@ -67,14 +76,16 @@ impl<'a, 'm, M: Machine, F: FrameSource> Batch<'a, 'm, M, F> {
     pub(crate) fn remove(&mut self, page: u64, mapped: Mapped, end: u64) -> Option<Translation> {
         let (cpu, space) = (self.cpu, self.space);
         if mapped.large {
-            let removed = self.as_large(page, end, |batch, first| {
-                cpu.pinned(|| space.pmap.remove_large(first, &mut batch.tables)).map(|removed| (removed, true))
+            let removed = self.as_large(page, end, mapped.users, |batch, first| {
+                let (tables, losers) = (&mut batch.tables, &mut batch.losers);
+                cpu.remove_large_translations(space, first, mapped.users, tables, losers).map(|removed| (removed, true))
             });
             if removed.is_some() {
                 return removed;
             }
         }
-        let removed = cpu.pinned(|| space.pmap.remove(VirtualPage(page), &mut self.tables));
+        let (tables, losers) = (&mut self.tables, &mut self.losers);
+        let removed = cpu.remove_translations(space, VirtualPage(page), mapped.users, tables, losers);
         // Without an entry a TLB may still have a translation that is being taken away.
         self.changed(PageRange::of(VirtualPage(page)));
         removed
@@ -84,19 +95,21 @@ impl<'a, 'm, M: Machine, F: FrameSource> Batch<'a, 'm, M, F> {
     /// gains rights here: the next fault adds them.
     pub(crate) fn protect(&mut self, page: u64, mapped: Mapped, rights: Rights, end: u64) {
         let (cpu, space) = (self.cpu, self.space);
-        let loses = |before: Translation| !rights.allows(before.rights);
+        let mut losers = CpuSet::NONE;
         if mapped.large
             && self
-                .as_large(page, end, |_, first| {
-                    cpu.pinned(|| space.pmap.protect_large(first, rights)).map(|before| (before, loses(before)))
+                .as_large(page, end, mapped.users, |batch, first| {
+                    let before = cpu.protect_large_translations(space, first, mapped.users, rights, &mut losers)?;
+                    batch.losers = batch.losers.with(&losers);
+                    Some((before, !losers.is_empty()))
                 })
                 .is_some()
         {
             return;
         }
-        let before = cpu.pinned(|| space.pmap.protect(VirtualPage(page), rights));
-        // Without an entry a TLB may still have a translation that is being taken away.
-        if before.is_none_or(loses) {
+        cpu.protect_translations(space, VirtualPage(page), mapped.users, rights, &mut losers);
+        if !losers.is_empty() {
+            self.losers = self.losers.with(&losers);
             self.changed(PageRange::of(VirtualPage(page)));
         }
     }
@@ -107,6 +120,7 @@ impl<'a, 'm, M: Machine, F: FrameSource> Batch<'a, 'm, M, F> {
         &mut self,
         page: u64,
         end: u64,
+        users: Users,
         change: impl FnOnce(&mut Self, VirtualPage) -> Option<(Translation, bool)>,
     ) -> Option<Translation> {
         if let Some((pages, said)) = &self.large
@@ -125,8 +139,28 @@ impl<'a, 'm, M: Machine, F: FrameSource> Batch<'a, 'm, M, F> {
             }
             return Some(said);
         }
-        self.cpu.divide(self.space, VirtualPage(page));
+        self.cpu.divide(self.space, VirtualPage(page), users);
         None
+    }
+
+    /// Takes tables that were taken out of those by which this CPU translates.
+    pub(crate) fn retire_tables(&mut self, tables: <M::Pmap as Pmap>::Retired) {
+        self.tables = tables;
+        self.losers = self.cpu.table_users(self.space);
+    }
+
+    /// Takes nodes out of a locked range of holes, if CPUs must be asked anyway, and all of them or many nodes may go: whoever walks the tree must answer
+    /// before a node is freed.
+    pub(crate) fn retire(&mut self, range: PageRange) {
+        if !self.is_due() || range.pages() < LEAF_PAGES {
+            return;
+        }
+        let others = CpuSet::ALL.except(&self.losers);
+        let are_all_asked = || self.space.active.others_than(self.cpu.number, &others).is_empty();
+        if range.pages() >= MANY_LEAVES * LEAF_PAGES || are_all_asked() {
+            // SAFETY: the range is locked, and all holes.
+            unsafe { self.space.tree.retire(range, &mut self.nodes) };
+        }
     }
 
     /// Whether CPUs must be asked.
@@ -166,8 +200,8 @@ impl<'a, 'm, M: Machine, F: FrameSource> Batch<'a, 'm, M, F> {
         if self.is_due() {
             self.ask();
         }
-        self.space.pmap.free(core::mem::take(&mut self.tables));
-        // SAFETY: the CPUs have answered. Those that were not asked have entered later, and walk the tree without these nodes.
+        self.space.free_tables(core::mem::take(&mut self.tables));
+        // SAFETY: all CPUs have answered. Those that were not asked have entered later, and walk the tree without these nodes.
         unsafe { self.nodes.free() };
         for page in self.pages.iter().take(core::mem::take(&mut self.page_count)) {
             self.cpu.release_now(*page);
@@ -186,7 +220,10 @@ impl<'a, 'm, M: Machine, F: FrameSource> Batch<'a, 'm, M, F> {
         let pages = PageRange::new(VirtualPage(begin), end - begin).unwrap_or(PageRange::ALL);
         let flush = Flush { space: self.space.id, pages };
         self.cpu.machine().flush(self.cpu.number, &flush);
-        let others = self.space.active.others_than(self.cpu.number);
+        let losers = core::mem::replace(&mut self.losers, CpuSet::NONE);
+        // Nodes are walked by all.
+        let losers = if self.nodes.is_empty() { losers } else { CpuSet::ALL };
+        let others = self.space.active.others_than(self.cpu.number, &losers);
         if others.is_empty() {
             self.cpu.count(Event::LocalFlush);
             return;

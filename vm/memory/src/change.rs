@@ -192,7 +192,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         lock.each(|slot, begin, _| {
             let View::Mapped(mapped) = slot.load().view() else { return };
             slot.set(View::Mapped(Mapped { rights, ..mapped }));
-            if mapped.entered {
+            if mapped.is_entered() {
                 batch.protect(begin, mapped, rights, range.end());
             }
         });
@@ -223,10 +223,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 }
             }
         });
-        // Nodes are taken out only when CPUs must be asked anyway.
-        if left == Left::Hole && batch.is_due() {
-            // SAFETY: the range is locked, and all holes.
-            unsafe { space.tree.retire(lock.range(), &mut batch.nodes) };
+        if left == Left::Hole {
+            batch.retire(lock.range());
         }
         batch.finish();
     }
@@ -238,7 +236,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             Content::Page(page) => batch.release_page(page),
             Content::Swapped(slot) => self.release_swap(slot),
         }
-        if mapped.entered
+        if mapped.is_entered()
             && let Some(removed) = batch.remove(begin, mapped, end)
         {
             self.note(slot.mapping(), mapped, begin, &removed);

@@ -119,7 +119,9 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
     }
 
-    /// Resolves it in a locked slot, and unlocks the slot.
+    /// Resolves it in a locked slot, and unlocks the slot. Apart from the loop of `resolve`, before which a compiler would put parts of it that few
+    /// faults need.
+    #[inline(never)]
     fn resolve_slot(
         &self,
         space: &SpaceBody<'m, M>,
@@ -186,7 +188,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         access: Rights,
         now: &mut Mapped,
     ) -> Result<Step, FaultError> {
-        let entry = if now.entered { self.pinned(|| space.pmap.query(page)) } else { None };
+        let entry = self.translation(space, page, now.users);
         if entry.is_some() {
             // This CPU's TLB may have the entry with fewer rights.
             self.machine().flush(self.number, &Flush { space: space.id, pages: PageRange::of(page) });
@@ -251,6 +253,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
 
     /// Enters resident neighbours of an object's page that is read, as far as their slots are free and they are mapped alike. The page's
     /// own slot is locked.
+    #[inline(never)]
     fn map_around(&self, space: &SpaceBody<'m, M>, mapping: &Counted<Mapping>, page: VirtualPage) {
         // SAFETY: 1. The page's slot is locked, and in a leaf. 2. The CPU is pinned.
         let (slots, first) = self.pinned(|| unsafe { space.tree.leaf_of(page.0) });
@@ -258,8 +261,9 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         for (slot, page) in slots.iter().zip(first..).filter(|(_, near)| (begin..begin + AROUND).contains(near)) {
             let seen = slot.load();
             let View::Mapped(mapped) = seen.view() else { continue };
-            // The page's own slot is locked, and so left out. What is guarded must not be entered, and what is locked in memory is wired, too.
-            if mapped.entered
+            // The page's own slot is locked, and so left out. What is guarded must not be entered, and what is locked in memory is wired, too. What
+            // another CPU uses may be its alone: a guess is not worth the shoot-down.
+            if mapped.is_entered()
                 || mapped.marks != Marks::NONE
                 || mapped.content != Content::Nothing
                 || seen.is_locked()
@@ -377,11 +381,12 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     }
 
     /// Copies a page, and enters the copy in its place. The page keeps the owner that it had.
+    #[inline(never)]
     fn copy(&self, space: &SpaceBody<'m, M>, page: VirtualPage, held: u32, now: &mut Mapped) -> Result<(), NoMemory> {
         let (new, _) = self.claim(Home::Family(space.family.as_ptr()), page.0)?;
         self.machine().copy(self.frame(held), self.frame(new));
         self.let_go(new, PageStep::Filled);
-        if now.entered {
+        if now.is_entered() {
             // Other threads must not read the old page when this one writes the new one.
             let mut batch = Batch::new(self, space);
             batch.remove(page.0, *now, page.0 + 1);
@@ -418,14 +423,10 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         now: &mut Mapped,
     ) -> Result<(), NoMemory> {
         if now.large {
-            self.divide(space, page);
+            self.divide(space, page, now.users);
             now.large = false;
         }
-        let mut tables = Default::default();
-        let entered = self.pinned(|| space.pmap.enter(page, frame, rights, &mut tables));
-        self.free_tables(space, tables);
-        now.entered |= entered.is_ok();
-        entered
+        self.enter_translation(space, page, frame, rights, &mut now.users)
     }
 
     /// Frees tables that were made in vain. Few faults have any, and a batch is long.
@@ -439,7 +440,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     #[cold]
     fn free_some_tables(&self, space: &SpaceBody<'m, M>, tables: <M::Pmap as Pmap>::Retired) {
         let mut batch = Batch::new(self, space);
-        batch.tables = tables;
+        batch.retire_tables(tables);
         batch.finish();
     }
 

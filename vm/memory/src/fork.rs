@@ -8,6 +8,7 @@ use crate::address::{PageRange, Rights, SPACE_PAGES, VirtualPage};
 use crate::batch::Batch;
 use crate::counted::Counted;
 use crate::counters::Event;
+use crate::cpu_set::CpuSet;
 use crate::error::{NoMemory, SpaceError};
 use crate::machine::{FrameSource, Machine};
 use crate::memory::Cpu;
@@ -63,7 +64,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 self.word(page).step(PageStep::Share).map_err(|_| NoMemory)?;
                 shared = true;
                 from.set(View::Mapped(Mapped { shared, ..mapped }));
-                if mapped.entered {
+                if mapped.is_entered() {
                     batch.protect(begin, mapped, mapped.rights.without(Rights::WRITE), SPACE_PAGES);
                 }
             }
@@ -113,7 +114,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         debug_assert!(ended.is_ok());
         space.leave();
         let body = space.into_body();
-        body.pmap.free(tables);
+        body.free_tables(tables);
         // Its pages, which led to the family, are gone.
         body.family.release(1);
     }
@@ -121,9 +122,10 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     fn end_slot(&self, space: &SpaceBody<'m, M>, slot: &Slot, begin: u64, tables: &mut <M::Pmap as Pmap>::Retired) {
         let View::Mapped(mut mapped) = slot.load().view() else { return };
         let mapping = slot.mapping();
-        if mapped.entered
-            && !mapping.is_null()
-            && let Some(removed) = self.pinned(|| space.pmap.remove(VirtualPage(begin), tables))
+        // It is active nowhere: nobody need forget.
+        let losers = &mut { CpuSet::NONE };
+        if !mapping.is_null()
+            && let Some(removed) = self.remove_translations(space, VirtualPage(begin), mapped.users, tables, losers)
         {
             self.note(mapping, mapped, begin, &removed);
         }

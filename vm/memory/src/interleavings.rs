@@ -4,11 +4,12 @@
 //! `RUSTFLAGS="--cfg loom" cargo test --release -p faultline-memory --lib interleavings`
 
 mod large;
+mod own_tables;
 mod pages;
 mod pieces;
 
 use crate::address::{PageRange, Rights, VirtualPage};
-use crate::cpu_set::ActiveCpus;
+use crate::cpu_set::{ActiveCpus, CpuSet};
 use crate::hosted::{Hosted, PageTable, RetiredTables};
 use crate::memory::{Cpu, Memory};
 use crate::object::{Backing, Leaf, Object};
@@ -111,14 +112,14 @@ fn the_last_owner_writes_in_place() {
 #[test]
 fn an_activation_and_a_shoot_down() {
     explore(|| {
-        let (active, entry) = (Arc::new(ActiveCpus::try_new(2).unwrap()), Arc::new(AtomicBool::new(true)));
+        let (active, entry) = (Arc::new(ActiveCpus::<()>::try_new(2).unwrap()), Arc::new(AtomicBool::new(true)));
         let (its_active, its_entry) = (active.clone(), entry.clone());
         let other = thread::spawn(move || {
             its_active.enter(CpuNumber(1));
             its_entry.load(Relaxed)
         });
         entry.store(false, Relaxed);
-        let is_shot = !active.others_than(CpuNumber(0)).is_empty();
+        let is_shot = !active.others_than(CpuNumber(0), &CpuSet::ALL).is_empty();
         let has_seen = other.join().unwrap();
         assert!(is_shot || !has_seen, "a CPU has the entry in its TLB, and is not shot down");
     });
@@ -171,8 +172,12 @@ type TestCpu = Cpu<'static, Hosted, List>;
 
 /// A machine with two CPUs, on which a space is active. What is leaked is a few hundred bytes.
 fn boot(frames: u32) -> ([TestCpu; 2], Space<'static, Hosted>, List) {
+    boot_as(frames, |machine| machine)
+}
+
+fn boot_as(frames: u32, made: impl Fn(Hosted) -> Hosted) -> ([TestCpu; 2], Space<'static, Hosted>, List) {
     let list = List::of(frames);
-    let machine = Hosted::new(2, FrameNumber(0), frames.into(), 1).unwrap();
+    let machine = made(Hosted::new(2, FrameNumber(0), frames.into(), 1).unwrap());
     let memory: &'static Memory<Hosted> = Box::leak(Box::new(Memory::new(machine, 2, frames).unwrap()));
     list.watch(memory);
     // SAFETY: each number has one handle; the frames are one list's.
@@ -201,8 +206,9 @@ fn a_fault_and_an_unmap() {
         });
         mine.unmap(&space, pages(0, 2)).unwrap();
         other.join().unwrap();
-        assert!(space.pmap().query(VirtualPage(0)).is_none());
-        assert_eq!((space.pmap().tables(), list.free()), (0, 2));
+        let pmap = space.pmap(mine.number()).unwrap();
+        assert!(pmap.query(VirtualPage(0)).is_none());
+        assert_eq!((pmap.tables(), list.free()), (0, 2));
         mine.deactivate(&space);
         assert!(mine.exit(Arc::try_unwrap(space).ok().unwrap()).is_ok());
     });

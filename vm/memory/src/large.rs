@@ -15,6 +15,7 @@ use crate::pmap::{Pmap, Translation};
 use crate::range_lock::RangeLock;
 use crate::space::{Space, SpaceBody};
 use crate::tree::slot::{Content, Mapped, Slot, SlotWord, View};
+use crate::users::Users;
 use core::ops::Range;
 use core::sync::atomic::Ordering::Relaxed;
 use faultline_frames::ZeroedFrame;
@@ -97,14 +98,20 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             return false;
         };
         let (first, frame, mut tables) = (lock.range().first(), self.frame(pages.start), Default::default());
-        let entered = self.pinned(|| space.pmap.enter_large(first, frame, mapped.rights, &mut tables)).is_ok();
+        let entered = self.with_tables(space, |pmap| pmap.enter_large(first, frame, mapped.rights, &mut tables));
+        let entered = matches!(entered, Some(Ok(())));
         self.free_tables(space, tables);
         if entered {
             lock.each(|slot, begin, _| {
                 let page = pages.start + (begin - lock.range().begin()) as u32;
                 self.let_go(page, PageStep::Filled);
                 let content = Content::Page(page);
-                slot.set(View::Mapped(Mapped { entered: true, large: true, content, ..mapped }));
+                slot.set(View::Mapped(Mapped {
+                    users: mapped.users.with(self.number),
+                    large: true,
+                    content,
+                    ..mapped
+                }));
             });
             self.count(Event::LargeFill);
             self.add(Event::ZeroFill, lock.range().pages());
@@ -114,16 +121,26 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
 
     /// Divides the large entry that a page is in, if it still is in one. The page's slot is locked.
     #[cold]
-    pub(crate) fn divide(&self, space: &SpaceBody<'m, M>, page: VirtualPage) {
-        if self.pinned(|| space.pmap.divide(page)) {
-            self.count(Event::Divided);
-        }
+    pub(crate) fn divide(&self, space: &SpaceBody<'m, M>, page: VirtualPage, users: Users) {
+        self.each_tables(space, users, |pmap, _| {
+            if pmap.divide(page) {
+                self.count(Event::Divided);
+            }
+        });
     }
 
     /// What the large entry that a page is in said since the last time, if it still is in one. If it was used, so were all its pages, as far as
     /// is known: that is noted of the others, so that each has its second chance.
-    pub(crate) fn harvest_large(&self, space: &SpaceBody<'m, M>, page: VirtualPage) -> Option<Translation> {
-        let found = self.pinned(|| space.pmap.harvest_large(page))?;
+    pub(crate) fn harvest_large(
+        &self,
+        space: &SpaceBody<'m, M>,
+        page: VirtualPage,
+        users: Users,
+    ) -> Option<Translation> {
+        // Page tables of one CPU at most have it: another CPU that uses a page of it divides it first.
+        let mut found = None;
+        self.each_tables(space, users, |pmap, _| found = found.or_else(|| pmap.harvest_large(page)));
+        let found = found?;
         if found.accessed {
             let (own, pages) = (self.index(found.frame), M::Pmap::LARGE_PAGES as u32);
             let first = own - page.0 as u32 % pages;

@@ -85,9 +85,11 @@ mod space;
 mod spin;
 mod stack;
 mod swap;
+mod tables;
 mod transfer;
 mod tree;
 mod truncate;
+mod users;
 mod wire;
 mod write_back;
 

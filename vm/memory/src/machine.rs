@@ -40,6 +40,14 @@ pub unsafe trait Machine {
     /// Keeps the calling CPU from answering shoot-downs. Held for some hundred instructions.
     fn pin(&self, cpu: CpuNumber) -> Self::Pinned<'_>;
 
+    /// Whether each CPU that uses a space has page tables of its own of it, by which it alone translates ([`Space::pmap`](crate::Space::pmap)).
+    /// Then only CPUs that used a page are asked to forget it, and threads of a space share no page tables; but each takes a fault on each page
+    /// that it uses, and the tables take memory once for each CPU. If not, all CPUs share a space's page tables, and all on which it is active
+    /// are asked. Always the same.
+    fn has_tables_of_each_cpu(&self) -> bool {
+        false
+    }
+
     /// Page tables without entries.
     fn new_pmap(&self) -> Result<Self::Pmap, NoMemory>;
 

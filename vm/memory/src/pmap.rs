@@ -17,10 +17,10 @@ pub struct Translation {
     pub dirty: bool,
 }
 
-/// Page tables of a space. CPUs read them, and set their accessed and dirty bits, at any time.
+/// Page tables of a space, on all CPUs or on one ([`Machine::has_tables_of_each_cpu`](crate::Machine::has_tables_of_each_cpu)). CPUs read them, and set their accessed and dirty bits, at any time.
 ///
 /// Calls on different pages may come at the same time; calls on one page do not, because the memory system holds the page's
-/// slot. It calls within [`Machine::pin`](crate::Machine::pin).
+/// slot. It calls within [`Machine::pin`](crate::Machine::pin). Page tables of one CPU are also called by others, one at a time.
 ///
 /// A *large entry* translates [`LARGE_PAGES`](Self::LARGE_PAGES) pages to frames that follow each other. It is made, removed and protected
 /// while the slots of all its pages are held; it may be divided and harvested for several of its pages at the same time. Before any other
@@ -102,6 +102,7 @@ pub unsafe trait Pmap: Sized {
     /// Whether no table was taken out.
     fn is_empty(retired: &Self::Retired) -> bool;
 
-    /// Frees tables that were taken out before every CPU answered a shoot-down.
+    /// Frees tables that were taken out before every CPU that translates by them answered a shoot-down. If each CPU has page tables of its own, they
+    /// may have been those of another set of the same space.
     fn free(&self, retired: Self::Retired);
 }

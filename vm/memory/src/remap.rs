@@ -318,7 +318,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         let (new, _) = self.claim(home, begin).map_err(|error| SpaceError::from(self.no_memory(error)))?;
         self.machine().copy(self.frame(page), self.frame(new));
         self.count(Event::Copy);
-        if mapped.entered {
+        if mapped.is_entered() {
             batch.remove(begin, mapped, begin + 1);
         }
         self.unwire(&mut mapped);
@@ -352,7 +352,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         let mut batch = Batch::new(self, space);
         from.each(|slot, begin, _| {
             let View::Mapped(mapped) = slot.load().view() else { return };
-            let removed = mapped.entered.then(|| batch.remove(begin, mapped, from.range().end())).flatten();
+            let removed = mapped.is_entered().then(|| batch.remove(begin, mapped, from.range().end())).flatten();
             if let Some(removed) = &removed {
                 self.note(slot.mapping(), mapped, begin, removed);
             }
@@ -365,10 +365,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             slot.set_mapping(ptr::null_mut());
             slot.set(View::Hole);
         });
-        if batch.is_due() {
-            // SAFETY: the range is locked, and all holes.
-            unsafe { space.tree.retire(from.range(), &mut batch.nodes) };
-        }
+        batch.retire(from.range());
         batch.finish();
     }
 }

@@ -98,22 +98,22 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     pub(crate) fn take_translations(&self, hold: &Hold, shots: &mut Shots) -> Use {
         let mut said = Use::default();
         self.visit(&hold.home, hold.place, &mut |place| {
-            if !place.mapped.entered || !place.has(hold) {
+            let users = place.mapped.users;
+            if users.is_none() || !place.has(hold) {
                 return;
             }
             // The slot keeps saying that there is one: it is, in TLBs.
-            let mut tables = Default::default();
+            let (mut tables, mut losers) = (Default::default(), CpuSet::NONE);
             if place.mapped.large {
-                self.divide(place.space, place.page);
+                self.divide(place.space, place.page, users);
             }
-            if let Some(removed) = self.pinned(|| place.space.pmap.remove(place.page, &mut tables)) {
-                said.add(&removed);
-            }
-            self.add_shot(place.space, PageRange::of(place.page), shots);
+            let removed = self.remove_translations(place.space, place.page, users, &mut tables, &mut losers);
+            removed.iter().for_each(|removed| said.add(removed));
+            self.add_shot(place.space, PageRange::of(place.page), &losers, shots);
             if !M::Pmap::is_empty(&tables) {
                 // The space may be gone by the end.
                 self.fire(shots);
-                place.space.pmap.free(tables);
+                place.space.free_tables(tables);
             }
         });
         said
@@ -123,11 +123,12 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     pub(crate) fn harvest(&self, hold: &Hold) -> Use {
         let mut said = Use::default();
         self.visit(&hold.home, hold.place, &mut |place| {
-            if !place.mapped.entered || !place.has(hold) {
+            let users = place.mapped.users;
+            if users.is_none() || !place.has(hold) {
                 return;
             }
-            let large = if place.mapped.large { self.harvest_large(place.space, place.page) } else { None };
-            if let Some(found) = large.or_else(|| self.pinned(|| place.space.pmap.harvest(place.page))) {
+            let large = if place.mapped.large { self.harvest_large(place.space, place.page, users) } else { None };
+            if let Some(found) = large.or_else(|| self.harvest_translations(place.space, place.page, users)) {
                 said.add(&found);
             }
         });
@@ -238,9 +239,9 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     }
 
     /// Notes that TLBs may have a translation that was taken away.
-    fn add_shot(&self, space: &SpaceBody<'m, M>, pages: PageRange, shots: &mut Shots) {
+    fn add_shot(&self, space: &SpaceBody<'m, M>, pages: PageRange, losers: &CpuSet, shots: &mut Shots) {
         self.machine().flush(self.number, &Flush { space: space.id, pages });
-        let cpus = space.active.others_than(self.number);
+        let cpus = space.active.others_than(self.number, losers);
         if cpus.is_empty() {
             return self.count(Event::LocalFlush);
         }

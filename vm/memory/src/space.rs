@@ -10,11 +10,13 @@ use crate::family::{Family, Member};
 use crate::machine::{Flush, FrameSource, Machine, SpaceId};
 use crate::memory::{Cpu, Memory};
 use crate::primitive::AtomicBool;
+use crate::tables::OwnPlace;
 use crate::tree::Tree;
 use alloc::boxed::Box;
 use core::mem::ManuallyDrop;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::AtomicU64;
+use faultline_numbers::CpuNumber;
 
 /// Up to how many pages a stack of a new space grows: 8 MiB.
 const STACK_LIMIT: u64 = 2048;
@@ -36,10 +38,10 @@ pub(crate) struct SpaceBody<'m, M: Machine> {
     pub(crate) stack_limit: AtomicU64,
     /// \[a] Whether faults make large pages. Relaxed: no other data depends on it.
     pub(crate) makes_large: AtomicBool,
-    /// \[a]
-    pub(crate) active: ActiveCpus,
-    /// \[p]
-    pub(crate) pmap: M::Pmap,
+    /// \[a] With the page tables \[p] of each CPU, if each has its own.
+    pub(crate) active: ActiveCpus<OwnPlace<M::Pmap>>,
+    /// \[p] The page tables of all CPUs, if they share them.
+    pub(crate) shared: Option<M::Pmap>,
     /// \[l] On lines of its own.
     pub(crate) tree: Tree,
 }
@@ -74,9 +76,10 @@ impl<'m, M: Machine> Space<'m, M> {
         self.body().id
     }
 
-    /// Its page tables, for the hardware.
-    pub fn pmap(&self) -> &M::Pmap {
-        &self.body().pmap
+    /// The page tables by which a CPU translates, for its hardware. None if each CPU has its own, and the space was never active on this one.
+    #[inline]
+    pub fn pmap(&self, cpu: CpuNumber) -> Option<&M::Pmap> {
+        self.body().pmap_of(cpu)
     }
 
     pub(crate) fn body(&self) -> &SpaceBody<'m, M> {
@@ -121,7 +124,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
 
     /// A space that has not joined its family yet.
     pub(crate) fn space_of(&self, family: &Counted<Family>) -> Result<Space<'m, M>, NoMemory> {
-        let pmap = self.memory.machine.new_pmap()?;
+        let shared = self.shared_tables()?;
         let active = ActiveCpus::try_new(self.memory.cpus())?;
         let body = try_box_with(|| SpaceBody {
             member: Member::new(),
@@ -131,18 +134,19 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             stack_limit: AtomicU64::new(STACK_LIMIT),
             makes_large: AtomicBool::new(true),
             active,
-            pmap,
+            shared,
             tree: Tree::new(),
         })?;
         Ok(Space { body: NonNull::from(Box::leak(body)) })
     }
 
     /// Makes a space active on this CPU: before the hardware uses its page tables, and before any call with it. A CPU may have
-    /// several active spaces, if its TLB tells them apart.
+    /// several active spaces, if its TLB tells them apart. Fails if the CPU has page tables of its own, and there is no memory for them.
     pub fn activate(&self, space: &Space<'m, M>) -> Result<(), SpaceError> {
         if !ptr::eq(space.body().memory, self.memory) {
             return Err(SpaceError::OtherMemory);
         }
+        self.make_tables(space.body()).map_err(|error| self.no_memory(error))?;
         space.body().active.enter(self.number);
         Ok(())
     }

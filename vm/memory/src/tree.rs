@@ -33,6 +33,8 @@ const BITS: u32 = 6;
 #[cfg(all(loom, test))]
 const BITS: u32 = 1;
 const FAN_OUT: usize = 1 << BITS;
+/// Pages of a leaf.
+pub(crate) const LEAF_PAGES: u64 = FAN_OUT as u64;
 const LEVELS: u32 = SPACE_PAGES.trailing_zeros() / BITS;
 
 const _: () = assert!(1 << (LEVELS * BITS) == SPACE_PAGES);

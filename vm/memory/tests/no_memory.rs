@@ -62,7 +62,7 @@ fn pages(first: u64, pages: u64) -> PageRange {
 }
 
 /// With a file of 8 pages. Afterwards as much is allocated as before.
-fn on_one_cpu(frames: u64, run: impl FnOnce(&HostCpu<'_, '_>, &Space<'_, Hosted>, &MemoryObject<'_, Hosted>)) {
+fn on_one_cpu(frames: u64, mut run: impl FnMut(&HostCpu<'_, '_>, &Space<'_, Hosted>, &MemoryObject<'_, Hosted>)) {
     on_swapping_machine(1, frames, 16, |cpus| {
         let [cpu] = cpus else { unreachable!() };
         let held = HELD.get();

@@ -8,7 +8,7 @@ use faultline_memory::{
     Event, FaultError, Hand, MemoryObject, PageRange, Rights, Space, SpaceError, VirtualPage, hosted::Hosted,
 };
 use faulty::{Faults, Faulty};
-use host::{HostCpu, access, on_machine};
+use host::{BOTH_TABLES, HostCpu, Tables, access, on_machine};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::sync::Arc;
@@ -84,9 +84,11 @@ fn finish_one(cpu: &HostCpu<'_, '_>, pagers: &[&Faulty]) {
     }
 }
 
+/// With page tables for each CPU if the seed is odd.
 fn run(cpus: u32, frames: u64, faults: Faults, seed: u64) -> Told {
+    let tables = BOTH_TABLES[seed as usize % 2];
     let swap = |bytes| Arc::new(Faulty::new(bytes, faults, seed + 1));
-    on_machine(cpus, frames, BYTES, swap, |cpus, swap| {
+    on_machine(tables, cpus, frames, BYTES, swap, |cpus, swap| {
         let mut random = SmallRng::seed_from_u64(seed);
         let part = frames as usize * 4 / 3;
         let mut hand = Hand::new(0..cpus[0].frames().index_count());
@@ -209,11 +211,15 @@ fn thirty_two_frames_are_enough() {
 /// Threads that write pages of their own, and two page daemons, at the same time. A late transfer is ended by a daemon.
 #[test]
 fn threads_and_page_daemons_at_once() {
+    BOTH_TABLES.into_iter().for_each(write_at_once);
+}
+
+fn write_at_once(tables: Tables) {
     const WRITERS: usize = 2;
     const DAEMONS: usize = 2;
     const PAGES: usize = 400;
     let swap = |bytes| Arc::new(Faulty::new(bytes, Faults { fail: 5, short: 10, late: 50 }, 9));
-    on_machine((WRITERS + DAEMONS) as u32, 512, BYTES, swap, |mut cpus, swap: &Faulty| {
+    on_machine(tables, (WRITERS + DAEMONS) as u32, 512, BYTES, swap, |mut cpus, swap: &Faulty| {
         let space = cpus[0].new_space().unwrap();
         let object = cpus[0].new_object((WRITERS * PAGES) as u64).unwrap();
         cpus[0].activate(&space).unwrap();

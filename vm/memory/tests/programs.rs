@@ -6,13 +6,14 @@
 
 mod host;
 mod posix;
+#[expect(dead_code, reason = "a program has one kind of page tables")]
 mod store;
 
-use faultline_memory::hosted::Hosted;
+use faultline_memory::hosted::{Hosted, PageTable};
 use faultline_memory::{
     Anywhere, Event, FaultError, Hand, Memory, MemoryObject, PageRange, Rights, Space, SpaceError, VirtualPage,
 };
-use host::{HostCpu, access};
+use host::{BOTH_TABLES, HostCpu, Tables, access};
 use posix::{BYTES, Objects};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
@@ -21,7 +22,7 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use store::{Store, on_swapping_machine};
+use store::{Store, on_swapping_machine_with};
 
 const CPUS: usize = 3;
 /// Fewer than programs want.
@@ -507,7 +508,8 @@ impl<'r, 'm, 'f> Run<'r, 'm, 'f> {
         let last = self.pairs.len() - 1;
         let ours = &self.pairs[last].ours;
         handle.unmap(ours, PageRange::new(VirtualPage(0), faultline_memory::SPACE_PAGES).unwrap()).unwrap();
-        assert_eq!(ours.pmap().tables(), 0, "page tables without entries are freed");
+        let tables = self.cpus.iter().filter_map(|cpu| ours.pmap(cpu.number()).map(PageTable::tables));
+        assert_eq!(tables.sum::<u64>(), 0, "page tables without entries are freed");
         while let Some(pair) = self.pairs.pop() {
             self.end(pair, handle);
         }
@@ -515,11 +517,12 @@ impl<'r, 'm, 'f> Run<'r, 'm, 'f> {
     }
 }
 
-/// A program, and the frames of its machine.
+/// A program, and the frames and page tables of its machine.
 #[derive(Clone)]
 struct Program {
     operations: Vec<Operation>,
     frames: u64,
+    tables: Tables,
 }
 
 impl Program {
@@ -528,12 +531,13 @@ impl Program {
         let mut random = SmallRng::seed_from_u64(seed);
         let has_large = seed.is_multiple_of(8);
         let operations = (0..OPERATIONS).map(|_| operation(&mut random, has_large)).collect();
-        Self { operations, frames: if has_large { FRAMES_WITH_LARGE } else { FRAMES } }
+        let frames = if has_large { FRAMES_WITH_LARGE } else { FRAMES };
+        Self { operations, frames, tables: BOTH_TABLES[(seed + seed / 8) as usize % 2] }
     }
 }
 
 fn run(program: &Program) {
-    on_swapping_machine(CPUS as u32, program.frames, BYTES, |cpus| {
+    on_swapping_machine_with(program.tables, CPUS as u32, program.frames, BYTES, |cpus| {
         let mut run = Run::new(cpus);
         program.operations.iter().for_each(|operation| run.step(operation));
         run.finish();
@@ -582,7 +586,11 @@ fn check(seed: u64) {
     let program = Program::of(seed);
     if fails(&program) {
         let program = shrunk(program);
-        eprintln!("FAULTLINE_SEED={seed} fails; shrunk to {} operations:", program.operations.len());
+        let Program { tables, operations, .. } = &program;
+        eprintln!(
+            "FAULTLINE_SEED={seed} fails, with page tables {tables:?}; shrunk to {} operations:",
+            operations.len()
+        );
         program.operations.iter().for_each(|operation| eprintln!("{operation:?}"));
         run(&program);
         panic!("seed {seed} failed, and its shrunk program no longer does");
@@ -606,7 +614,7 @@ fn programs_reach_all_paths() {
     let mut reached = BTreeSet::new();
     for seed in 1..if cfg!(miri) { 2 } else { 30 } {
         let program = Program::of(seed);
-        on_swapping_machine(CPUS as u32, program.frames, BYTES, |cpus| {
+        on_swapping_machine_with(program.tables, CPUS as u32, program.frames, BYTES, |cpus| {
             let mut run = Run::new(cpus);
             let memory = run.memory;
             program.operations.iter().for_each(|operation| run.step(operation));

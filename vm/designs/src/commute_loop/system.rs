@@ -181,7 +181,7 @@ pub(super) fn run(pair: &Pair, parts: [Part; 2], cpus: [usize; 2]) -> Result<[St
     // SAFETY: 1. Lent once. 2. The allocator ends before it.
     let allocator = Frames::new(&config, unsafe { metadata.lend() }, ())?;
     let memory = first_part.within(|| {
-        let machine = Hosted::new(2, FIRST, FRAMES, FRAME_BYTES)?;
+        let machine = Hosted::new(2, FIRST, FRAMES, FRAME_BYTES)?.with_tables_of_each_cpu();
         Memory::new(machine, 2, allocator.index_count())
     })?;
     let handle = |number| {

@@ -35,7 +35,10 @@ pub fn on_machine<S: System, R>(shape: &Shape, run: impl FnOnce(&S, Vec<Cpu<'_>>
     let mut metadata = Metadata::new(Frames::layout(&config)?);
     // SAFETY: 1. Lent once. 2. The allocator ends before it.
     let allocator = Frames::new(&config, unsafe { metadata.lend() }, ())?;
-    let machine = Hosted::new(cpus, FIRST, frames, frame_bytes)?;
+    let mut machine = Hosted::new(cpus, FIRST, frames, frame_bytes)?;
+    if S::HAS_TABLES_OF_EACH_CPU {
+        machine = machine.with_tables_of_each_cpu();
+    }
     let memory = Memory::new(machine, cpus, allocator.index_count())?;
     let system = S::new(cpus, allocator.index_count());
     let cpu = |number| {

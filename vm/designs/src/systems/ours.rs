@@ -7,17 +7,24 @@ use faultline_memory::{FaultError, MemoryObject, NoMemory, PageRange, Rights, Sp
 
 /// Our own memory system: all its state is in the `Memory` whose handles a [`Cpu`] is made of.
 #[derive(Debug)]
-pub struct Ours;
+pub struct OursWith<const TABLES_OF_EACH_CPU: bool>;
 
-impl System for Ours {
-    const NAME: &'static str = "ours";
+/// With page tables for each CPU.
+pub type Ours = OursWith<true>;
+
+/// With page tables that all CPUs share.
+pub type OursShared = OursWith<false>;
+
+impl<const TABLES_OF_EACH_CPU: bool> System for OursWith<TABLES_OF_EACH_CPU> {
+    const NAME: &'static str = if TABLES_OF_EACH_CPU { "ours" } else { "ours-shared" };
     const YEAR: &'static str = "–";
+    const HAS_TABLES_OF_EACH_CPU: bool = TABLES_OF_EACH_CPU;
 
     type Space<'m> = Space<'m, Hosted>;
     type Object<'m> = MemoryObject<'m, Hosted>;
 
     fn new(_cpus: u32, _frames: u32) -> Self {
-        Ours
+        OursWith
     }
 
     fn new_space<'m>(&self, cpu: &Cpu<'m>) -> Result<Space<'m, Hosted>, NoMemory> {

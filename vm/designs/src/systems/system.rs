@@ -15,6 +15,9 @@ pub trait System: Sync + Sized {
     /// The year of its source.
     const YEAR: &'static str;
 
+    /// Whether the machine gives each CPU page tables of its own of each space (`Machine::has_tables_of_each_cpu`).
+    const HAS_TABLES_OF_EACH_CPU: bool = false;
+
     /// An address space. It ends by [`exit`](System::exit).
     type Space<'m>: Send + Sync;
 

@@ -79,6 +79,11 @@ impl<'m> Tables<'m> {
         self.known.id().0
     }
 
+    /// One set for all CPUs: the machines of these designs have no others.
+    fn pmap(&self) -> &PageTable {
+        self.known.pmap(CpuNumber(0)).expect("all CPUs share them")
+    }
+
     pub(super) fn activate(&self, cpu: &Cpu<'m>) {
         self.active.enter(cpu.number());
     }
@@ -108,7 +113,7 @@ impl<'m> Tables<'m> {
 
     /// The entry of a page, and whether this CPU's TLB, which may have it with fewer rights, has been flushed for the page.
     pub(super) fn look(&self, cpu: &Cpu<'m>, page: u64) -> Option<Translation> {
-        let found = pinned(cpu, cpu.number(), || self.known.pmap().query(VirtualPage(page)));
+        let found = pinned(cpu, cpu.number(), || self.pmap().query(VirtualPage(page)));
         if found.is_some() {
             self.forget(cpu, cpu.number(), one(page));
         }
@@ -119,7 +124,7 @@ impl<'m> Tables<'m> {
     pub(super) fn enter(&self, cpu: &Cpu<'m>, page: u64, held: u32, rights: Rights) -> Result<(), NoMemory> {
         let mut gone = Gone::new();
         let entered = pinned(cpu, cpu.number(), || {
-            self.known.pmap().enter(VirtualPage(page), cpu.frame(held), rights, &mut gone.tables)
+            self.pmap().enter(VirtualPage(page), cpu.frame(held), rights, &mut gone.tables)
         });
         if !PageTable::is_empty(&gone.tables) {
             gone.finish(cpu, self);
@@ -134,7 +139,7 @@ impl<'m> Tables<'m> {
 
     /// The same, for a CPU whose own page tables these are: its interrupts are off meanwhile.
     pub(super) fn remove_as(&self, cpu: &Cpu<'m>, whose: CpuNumber, page: u64, gone: &mut Gone) {
-        let removed = pinned(cpu, whose, || self.known.pmap().remove(VirtualPage(page), &mut gone.tables));
+        let removed = pinned(cpu, whose, || self.pmap().remove(VirtualPage(page), &mut gone.tables));
         if removed.is_some() {
             gone.changed(page);
         }
@@ -147,7 +152,7 @@ impl<'m> Tables<'m> {
 
     /// The same, for a CPU whose own page tables these are.
     pub(super) fn protect_as(&self, cpu: &Cpu<'m>, whose: CpuNumber, page: u64, rights: Rights, gone: &mut Gone) {
-        let before = pinned(cpu, whose, || self.known.pmap().protect(VirtualPage(page), rights));
+        let before = pinned(cpu, whose, || self.pmap().protect(VirtualPage(page), rights));
         if before.is_some_and(|before| !rights.allows(before.rights)) {
             gone.changed(page);
         }
@@ -204,7 +209,7 @@ impl Gone {
                 cpu.machine().flush(other, &flush);
             }
         }
-        tables.known.pmap().free(self.tables);
+        tables.pmap().free(self.tables);
         self.pages.into_iter().for_each(|page| cpu.free_page(page));
     }
 
@@ -218,7 +223,7 @@ impl Gone {
             }
             cpu.machine().flush(whose, &Flush { space: tables.known.id(), pages });
         }
-        tables.known.pmap().free(self.tables);
+        tables.pmap().free(self.tables);
         self.pages.into_iter().for_each(|page| cpu.free_page(page));
     }
 }

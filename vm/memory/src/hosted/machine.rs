@@ -27,6 +27,7 @@ const LINE_BYTES: usize = 64;
 pub struct Hosted {
     cpus: Box<[HostedCpu]>,
     bytes: FrameBytes,
+    has_tables_of_each_cpu: bool,
 }
 
 /// The contents of a hosted machine's frames. Clones are of the same contents, for pagers.
@@ -82,7 +83,13 @@ impl Hosted {
         Ok(Self {
             cpus: try_slice(cpus as usize, || HostedCpu(Spin::new(Tlb::new())))?,
             bytes: FrameBytes { first, frame_bytes, bytes, begin },
+            has_tables_of_each_cpu: false,
         })
+    }
+
+    /// With page tables for each CPU: without this call all CPUs share those of a space.
+    pub fn with_tables_of_each_cpu(self) -> Self {
+        Self { has_tables_of_each_cpu: true, ..self }
     }
 
     /// The contents of its frames.
@@ -123,7 +130,7 @@ impl Hosted {
         }
         let known = known.filter(|entry| entry.dirty || write.is_none());
         let Some(entry) = known.or_else(|| {
-            let found = space.pmap().walk(page, access)?;
+            let found = space.pmap(cpu)?.walk(page, access)?;
             let dirty = found.dirty || write.is_some();
             let entry = Entry { space: space.id(), page, frame: found.frame, rights: found.rights, dirty };
             tlb.keep(entry);
@@ -150,6 +157,10 @@ unsafe impl Machine for Hosted {
     #[inline]
     fn pin(&self, cpu: CpuNumber) -> Pinned<'_> {
         Pinned { _tlb: self.cpu(cpu) }
+    }
+
+    fn has_tables_of_each_cpu(&self) -> bool {
+        self.has_tables_of_each_cpu
     }
 
     fn new_pmap(&self) -> Result<PageTable, NoMemory> {

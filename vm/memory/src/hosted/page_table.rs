@@ -12,7 +12,7 @@ use crate::address::{Rights, SPACE_PAGES, VirtualPage};
 use crate::allocation::try_box;
 use crate::error::NoMemory;
 use crate::pmap::{Pmap, Translation};
-use crate::primitive::{AtomicPtr, AtomicU32, AtomicUsize, relax};
+use crate::primitive::{AtomicPtr, AtomicU32, AtomicUsize, Lifetime, relax};
 use alloc::boxed::Box;
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -53,6 +53,7 @@ struct Table {
     next: AtomicPtr<Table>,
     /// \[a] Of a leaf: a large entry in place of all its entries, or 0.
     large: AtomicUsize,
+    lifetime: Lifetime,
 }
 
 impl Table {
@@ -63,6 +64,7 @@ impl Table {
             held: AtomicU32::new(if large == 0 { 0 } else { FAN_OUT as u32 }),
             next: AtomicPtr::new(ptr::null_mut()),
             large: AtomicUsize::new(large),
+            lifetime: Lifetime::new(),
         }
     }
 
@@ -186,6 +188,7 @@ impl PageTable {
             let below = way[level].entry(page, level).load(Acquire);
             // SAFETY: 1. Above the leaves an entry points to a table. 2. It is not freed meanwhile, as the caller promises.
             way[level - 1] = unsafe { below.as_ref() }.ok_or((level, way))?;
+            way[level - 1].lifetime.read();
         }
         Ok(way)
     }
@@ -421,6 +424,7 @@ unsafe impl Pmap for PageTable {
             // SAFETY: 1. Made by `try_box` in `table_below`. 2. Taken out, and every CPU has answered since.
             let table = unsafe { Box::from_raw(retired.0) };
             retired.0 = table.next.load(Relaxed);
+            Lifetime::end(table, |table| &table.lifetime);
         }
     }
 }

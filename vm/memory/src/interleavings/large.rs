@@ -9,7 +9,7 @@ use crate::error::FaultError;
 use crate::hosted::{PageTable, RetiredTables};
 use crate::pmap::Pmap;
 use crate::test_frames::List;
-use faultline_numbers::FrameNumber;
+use faultline_numbers::{CpuNumber, FrameNumber};
 use loom::sync::Arc;
 use loom::thread;
 
@@ -141,11 +141,11 @@ fn a_part_is_swapped_and_the_other_written() {
         let Board { cpus: [mine, its], space, list, .. } = boot_with(List::of(4).with_large());
         mine.map(&space, pages(0, 2), BOTH).unwrap();
         assert_eq!((access(&mine, &space, 0, Some(6)), access(&mine, &space, 1, Some(7))), (Ok(0), Ok(0)));
-        let frame = space.pmap().query(VirtualPage(0)).unwrap().frame.0 as u32;
+        let frame = space.pmap(CpuNumber(0)).unwrap().query(VirtualPage(0)).unwrap().frame.0 as u32;
         let other = thread::spawn(move || take_away(&its, frame, true));
         assert_eq!(access(&mine, &space, 1, Some(8)), Ok(7));
         assert!(other.join().unwrap());
-        assert_eq!(space.pmap().query(VirtualPage(0)), None);
+        assert_eq!(space.pmap(CpuNumber(0)).unwrap().query(VirtualPage(0)), None);
         assert_eq!((access(&mine, &space, 0, None), access(&mine, &space, 1, None)), (Ok(6), Ok(8)));
         assert!(take_away(&mine, frame + 1, true));
         assert_eq!(access(&mine, &space, 1, None), Ok(8));

@@ -1,7 +1,7 @@
 //! Two programs with private pages and pages of a file, and a page daemon, which also ends transfers that come late. Each program knows what
 //! its pages hold, wherever they are.
 
-use super::{BOTH, FRAMES, TestCpu, TestSpace, boot_with, pages, run};
+use super::{BOTH, FRAMES, TestCpu, TestSpace, boot_with, has_tables_of_each_cpu, pages, run};
 use crate::address::{Rights, VirtualPage};
 use crate::error::{FaultError, SpaceError};
 use crate::hosted::{FrameBytes, Hosted, Outcome};
@@ -162,7 +162,7 @@ fn serve(cpu: &TestCpu, stores: &[std::sync::Arc<Store>; 2], running: &AtomicU32
 
 fn mix(seed: u64) {
     let mut swap = None;
-    let (list, mut cpus) = boot_with(|bytes| {
+    let (list, mut cpus) = boot_with(has_tables_of_each_cpu(seed), |bytes| {
         swap = Some(std::sync::Arc::new(Store::new(bytes, seed)));
         swap.clone()
     });

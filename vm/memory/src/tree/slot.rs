@@ -3,7 +3,7 @@
 //! | state | what it says | who changes it |
 //! |---|---|---|
 //! | hole | nothing is mapped | who has the lock |
-//! | mapped | rights, kind; in a leaf also the private page, or where in the swap area it is, and whether TLBs may have a translation | who has the lock |
+//! | mapped | rights, kind; in a leaf also the private page, or where in the swap area it is, and which CPUs may have a translation | who has the lock |
 //! | node | the range is divided: look there | who has the locks of all slots below |
 //! | stray | the node was taken out of its tree: begin at the root again | nobody |
 //!
@@ -14,6 +14,7 @@ use crate::counted::Inner;
 use crate::object::mapping::Mapping;
 use crate::primitive::{AtomicPtr, relax};
 use crate::tree::Node;
+use crate::users::Users;
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -27,14 +28,16 @@ const NODE: usize = 0b010;
 const MAPPED: usize = 0b100;
 const STRAY: usize = 0b110;
 const RIGHTS_SHIFT: u32 = 3;
-const ENTERED: usize = 1 << 6;
 const HAS_PAGE: usize = 1 << 7;
 const SHARED: usize = 1 << 8;
 const IS_SWAPPED: usize = 1 << 9;
 const COPIES: usize = 1 << 10;
 const MARKS_SHIFT: u32 = 11;
 const IS_LARGE: usize = 1 << 19;
+const USERS_SHIFT: u32 = 20;
 const NUMBER_SHIFT: u32 = 32;
+
+const _: () = assert!(USERS_SHIFT + Users::BITS <= NUMBER_SHIFT);
 
 /// What else is said of the pages of a slot: a set of marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,9 +97,9 @@ pub(crate) enum Content {
 pub(crate) struct Mapped {
     /// What the mapping allows.
     pub(crate) rights: Rights,
-    /// Whether page tables may have an entry for the page, or TLBs a translation that was just taken away. Only in leaves.
-    pub(crate) entered: bool,
-    /// Whether the page-table entry may be a part of a large one, which is divided before this page's translation changes. Only with `entered`.
+    /// The CPUs whose page tables may have an entry for the page, or TLBs a translation that was just taken away. Only in leaves.
+    pub(crate) users: Users,
+    /// Whether the page-table entry may be a part of a large one, which is divided before this page's translation changes. Only with users.
     pub(crate) large: bool,
     /// Whether a fork has shared the private page, so that others may own it.
     pub(crate) shared: bool,
@@ -113,7 +116,7 @@ impl Mapped {
     pub(crate) fn untouched(rights: Rights) -> Self {
         Self {
             rights,
-            entered: false,
+            users: Users::NONE,
             large: false,
             shared: false,
             copies: false,
@@ -135,7 +138,13 @@ impl Mapped {
 
     /// The same without translation.
     pub(crate) fn untranslated(self) -> Self {
-        Self { entered: false, large: false, ..self }
+        Self { users: Users::NONE, large: false, ..self }
+    }
+
+    /// Whether a CPU may have a translation.
+    #[inline]
+    pub(crate) fn is_entered(self) -> bool {
+        !self.users.is_none()
     }
 }
 
@@ -161,7 +170,7 @@ impl SlotWord {
             NODE => View::Node(self.0.map_addr(|bits| bits & !TAG)),
             MAPPED => View::Mapped(Mapped {
                 rights: Rights::from_bits((bits >> RIGHTS_SHIFT) as u8),
-                entered: bits & ENTERED != 0,
+                users: Users::from_bits(bits >> USERS_SHIFT),
                 large: bits & IS_LARGE != 0,
                 shared: bits & SHARED != 0,
                 copies: bits & COPIES != 0,
@@ -206,7 +215,7 @@ impl SlotWord {
             View::Mapped(mapped) => {
                 MAPPED
                     | usize::from(mapped.rights.bits()) << RIGHTS_SHIFT
-                    | flag(mapped.entered, ENTERED)
+                    | mapped.users.bits() << USERS_SHIFT
                     | flag(mapped.large, IS_LARGE)
                     | flag(mapped.shared, SHARED)
                     | flag(mapped.copies, COPIES)
@@ -300,6 +309,7 @@ impl Slot {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
+    use faultline_numbers::CpuNumber;
 
     #[test]
     fn a_word_says_what_was_put_into_it() {
@@ -310,9 +320,11 @@ mod tests {
             {
                 for flags in 0..16 {
                     let flag = |bit: u8| flags >> bit & 1 != 0;
-                    let (entered, shared, copies, large) = (flag(0), flag(1), flag(2), flag(3));
+                    let (shared, copies, large) = (flag(1), flag(2), flag(3));
+                    let cpus = [0, 7, 255].into_iter().take(usize::from(flags));
+                    let users = cpus.fold(Users::NONE, |users, cpu| users.with(CpuNumber(cpu)));
                     let (rights, marks) = (Rights::from_bits(bits), Marks(flags << 5 | bits));
-                    let view = View::Mapped(Mapped { rights, entered, large, shared, copies, marks, content });
+                    let view = View::Mapped(Mapped { rights, users, large, shared, copies, marks, content });
                     let slot = Slot::new();
                     let seen = slot.load();
                     assert!(slot.try_lock(seen) && !slot.try_lock(seen), "the second finds it locked");

@@ -11,11 +11,23 @@ pub const SWAP_PAGES: u32 = 1 << 15;
 
 pub type HostCpu<'m, 'f> = Cpu<'m, Hosted, Frames<'f, FixedCpu>>;
 
+/// What page tables a space has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tables {
+    /// One set for all CPUs.
+    Shared,
+    /// One for each CPU.
+    OfEachCpu,
+}
+
+pub const BOTH_TABLES: [Tables; 2] = [Tables::Shared, Tables::OfEachCpu];
+
 const FIRST: FrameNumber = FrameNumber(0x200);
 
 /// Runs `run` with the CPUs of a machine, and the pager of its swap area. Checks at the end that all frames and all slots of the swap area are
 /// back, and no page has a state.
 pub fn on_machine<R, P: Pager + 'static>(
+    tables: Tables,
     cpus: u32,
     frames: u64,
     frame_bytes: usize,
@@ -29,7 +41,10 @@ pub fn on_machine<R, P: Pager + 'static>(
     // SAFETY: each number has one handle.
     let fixed = |number| unsafe { FixedCpu::new(CpuNumber(number)) };
     let allocator = Frames::new(&config, &mut metadata, ()).unwrap();
-    let machine = Hosted::new(cpus, FIRST, frames, frame_bytes).unwrap();
+    let mut machine = Hosted::new(cpus, FIRST, frames, frame_bytes).unwrap();
+    if tables == Tables::OfEachCpu {
+        machine = machine.with_tables_of_each_cpu();
+    }
     let swap = swap(machine.bytes().clone());
     let memory =
         Memory::new(machine, cpus, allocator.index_count()).unwrap().with_swap(swap.clone(), SWAP_PAGES).unwrap();

@@ -2,7 +2,7 @@
 //! what it wrote, what is locked stays, and at the end all frames are back.
 
 use crate::BOTH;
-use crate::host::{HostCpu, access, on_machine};
+use crate::host::{BOTH_TABLES, HostCpu, Tables, access, on_machine};
 use crate::store::Store;
 use faultline_memory::{
     Anywhere, Event, FaultError, Hand, MemoryObject, PageRange, Space, SpaceError, VirtualPage, hosted::Hosted,
@@ -117,8 +117,12 @@ fn work<'m>(cpu: &HostCpu<'m, '_>, space: &Space<'m, Hosted>, object: &MemoryObj
 
 #[test]
 fn own_ranges_are_moved_locked_and_given_up_beside_a_page_daemon() {
+    BOTH_TABLES.into_iter().for_each(work_at_once);
+}
+
+fn work_at_once(tables: Tables) {
     let swap = |bytes| Arc::new(Store::new(bytes, |_| 0));
-    on_machine(WORKERS as u32 + 1, 384, 16, swap, |mut cpus, _| {
+    on_machine(tables, WORKERS as u32 + 1, 384, 16, swap, |mut cpus, _| {
         let daemon = cpus.pop().unwrap();
         let space = daemon.new_space().unwrap();
         let object = daemon.new_object(WORKERS as u64 * PAGES).unwrap();

@@ -19,7 +19,7 @@ fn a_guard_refuses_every_access_costs_nothing_and_is_inherited() {
         assert_eq!(cpus[0].guard(&space, pages(9, 5)), Err(SpaceError::NotMapped));
         assert_eq!(at(12, None), Ok(7), "nothing was changed");
         cpus[0].guard(&space, pages(11, 9_000)).unwrap();
-        assert_eq!((cpus[0].frames().free(), space.pmap().query(VirtualPage(11))), (63, None));
+        assert_eq!((cpus[0].frames().free(), space.pmap(cpus[0].number()).unwrap().query(VirtualPage(11))), (63, None));
         assert_eq!(access(&cpus[1], memory, &space, 11, 0, None), Err(FaultError::Guarded), "its TLB was told");
         assert_eq!((at(10, None), at(5000, Some(1)), at(9011, Some(1))), (Ok(7), Err(FaultError::Guarded), Ok(0)));
         // Rights and contents that are given up do not end it.

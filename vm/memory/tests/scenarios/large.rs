@@ -1,10 +1,10 @@
 //! Large pages: when they are made, and what divides them.
 
-use crate::host::{HostCpu, access, on_machine};
+use crate::host::{BOTH_TABLES, HostCpu, access, on_machine};
 use crate::store::{Store, on_swapping_machine};
 use crate::{BOTH, counted, pages};
 use faultline_memory::hosted::Hosted;
-use faultline_memory::{Event, FaultError, Hand, Pmap, Rights, Space, VirtualPage};
+use faultline_memory::{CpuNumber, Event, FaultError, Hand, Pmap, Rights, Space, VirtualPage};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Barrier};
 
@@ -13,7 +13,7 @@ const LARGE: u64 = 512;
 const FIRST: u64 = 3 * LARGE;
 
 /// Runs `run` with the CPUs of a machine, on which a space is active whose pages from `FIRST` on are mapped and have room for two large ones.
-fn on_mapped(cpus: u32, frames: u64, run: impl for<'m> FnOnce(&[HostCpu<'m, '_>], &Space<'m, Hosted>)) {
+fn on_mapped(cpus: u32, frames: u64, mut run: impl for<'m> FnMut(&[HostCpu<'m, '_>], &Space<'m, Hosted>)) {
     on_swapping_machine(cpus, frames, 16, |cpus| {
         let space = cpus[0].new_space().unwrap();
         cpus.iter().for_each(|cpu| cpu.activate(&space).unwrap());
@@ -47,7 +47,7 @@ fn a_write_to_untouched_memory_makes_a_large_page() {
             assert_eq!(at(cpu, space, FIRST + page, Some(page as u8)), Ok(u8::from(page == 100)));
         }
         assert_eq!((counted(cpu, Event::Fault), cpu.frames().free()), (1, 2048 - LARGE));
-        let frame = |page| space.pmap().query(VirtualPage(page)).unwrap().frame.0;
+        let frame = |page| space.pmap(CpuNumber(0)).unwrap().query(VirtualPage(page)).unwrap().frame.0;
         assert!(frame(FIRST).is_multiple_of(LARGE) && frame(FIRST + 511) == frame(FIRST) + 511);
         // Of the other range a page was read before.
         assert_eq!(at(cpu, space, FIRST + LARGE + 5, None), Ok(0));
@@ -132,7 +132,7 @@ fn what_changes_all_of_a_large_page_leaves_it_whole() {
         for page in [FIRST, FIRST + LARGE, FIRST + LARGE + 511] {
             assert_eq!(at(&cpus[1], space, page, None), Err(FaultError::NotMapped));
         }
-        assert_eq!(space.pmap().tables(), 0);
+        assert_eq!(space.pmap(CpuNumber(0)).unwrap().tables(), 0);
     });
 }
 
@@ -201,7 +201,9 @@ fn the_page_daemon_divides_it_and_each_page_has_its_second_chance() {
         let cpu = &cpus[0];
         (0..LARGE).for_each(|page| assert_eq!(at(cpu, space, FIRST + page, Some(page as u8)), Ok(0)));
         cpu.lock_pages(space, pages(FIRST + 70, 2)).unwrap();
-        let index = |page| cpu.frames().index_of(space.pmap().query(VirtualPage(page)).unwrap().frame).unwrap();
+        let index = |page| {
+            cpu.frames().index_of(space.pmap(CpuNumber(0)).unwrap().query(VirtualPage(page)).unwrap().frame).unwrap()
+        };
         let frames: Vec<_> = (FIRST..FIRST + LARGE).map(index).collect();
         let state = |page: usize| cpu.memory().page_state(frames[page]).unwrap();
         // One page of it goes, after it was found to be used, and later not to be.
@@ -223,9 +225,9 @@ fn the_page_daemon_divides_it_and_each_page_has_its_second_chance() {
 #[test]
 fn threads_begin_in_one_range_at_once() {
     const WRITERS: u64 = 3;
-    for _ in 0..if cfg!(miri) { 1 } else { 30 } {
+    for tables in BOTH_TABLES.into_iter().cycle().take(if cfg!(miri) { 1 } else { 30 }) {
         let swap = |bytes| Arc::new(Store::new(bytes, |_| 0));
-        on_machine(WRITERS as u32 + 1, 8 * LARGE, 16, swap, |cpus, _| {
+        on_machine(tables, WRITERS as u32 + 1, 8 * LARGE, 16, swap, |cpus, _| {
             let space = cpus[0].new_space().unwrap();
             cpus.iter().for_each(|cpu| cpu.activate(&space).unwrap());
             cpus[0].map(&space, pages(FIRST, 2 * LARGE), BOTH).unwrap();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 const BYTES: usize = 16;
 
 /// A file of 40 pages, mapped shared at page 0 and privately at page 100.
-fn with_file(run: impl FnOnce(&HostCpu<'_, '_>, &Space<'_, Hosted>, &MemoryObject<'_, Hosted>, &Store)) {
+fn with_file(mut run: impl FnMut(&HostCpu<'_, '_>, &Space<'_, Hosted>, &MemoryObject<'_, Hosted>, &Store)) {
     on_swapping_machine(1, 256, BYTES, |cpus| {
         let [cpu] = cpus else { unreachable!() };
         let file = Arc::new(Store::new(cpu.memory().machine().bytes().clone(), |index| index as u8 + 1));

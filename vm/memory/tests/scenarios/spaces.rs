@@ -1,7 +1,7 @@
 //! Spaces: copies, takeovers, shoot-downs, refusals.
 
-use crate::host::access;
-use crate::store::on_swapping_machine;
+use crate::host::{Tables, access};
+use crate::store::{on_swapping_machine, on_swapping_machine_with};
 use crate::{BOTH, counted, pages};
 use faultline_memory::{Event, FaultError, Queue, Rights, SPACE_PAGES, SpaceError, VirtualPage};
 
@@ -57,7 +57,7 @@ fn a_thousand_forks_in_a_row_copy_and_lose_nothing() {
 
 #[test]
 fn only_cpus_that_have_the_space_active_are_shot_down() {
-    on_swapping_machine(4, 256, 16, |cpus| {
+    on_swapping_machine_with(Tables::Shared, 4, 256, 16, |cpus| {
         let memory = cpus[0].memory();
         let space = cpus[0].new_space().unwrap();
         cpus[0].activate(&space).unwrap();
@@ -80,8 +80,51 @@ fn only_cpus_that_have_the_space_active_are_shot_down() {
         assert_eq!(asked(Event::ShootDown), 1, "rights that are added");
         cpus[1].unmap(&space, pages(100, 100)).unwrap();
         assert_eq!((asked(Event::ShootDown), asked(Event::ShotCpu)), (2, 2));
-        assert_eq!(space.pmap().tables(), 0);
+        assert!(cpus.iter().filter_map(|cpu| space.pmap(cpu.number())).all(|pmap| pmap.tables() == 0));
         cpus[..2].iter().for_each(|cpu| cpu.deactivate(&space));
+        assert!(cpus[3].exit(space).is_ok());
+    });
+}
+
+/// With page tables for each CPU.
+#[test]
+fn only_cpus_that_used_a_page_are_shot_down() {
+    on_swapping_machine_with(Tables::OfEachCpu, 12, 256, 16, |cpus| {
+        let memory = cpus[0].memory();
+        let space = cpus[0].new_space().unwrap();
+        cpus.iter().for_each(|cpu| cpu.activate(&space).unwrap());
+        cpus[0].map(&space, pages(100, 10), BOTH).unwrap();
+        let write = |cpu: usize, page| access(&cpus[cpu], memory, &space, page, 0, Some(cpu as u8)).unwrap();
+        let asked = || [Event::LocalFlush, Event::ShootDown, Event::ShotCpu].map(|event| memory.counters().of(event));
+        (100..110).for_each(|page| assert_eq!(write(0, page), 0));
+        cpus[0].protect(&space, pages(100, 10), Rights::READ).unwrap();
+        cpus[0].protect(&space, pages(100, 10), BOTH).unwrap();
+        cpus[0].dont_need(&space, pages(100, 5)).unwrap();
+        assert_eq!(asked(), [2, 0, 0], "nobody else has used them");
+        cpus[3].dont_need(&space, pages(105, 5)).unwrap();
+        assert_eq!(asked(), [2, 1, 1], "the CPU that used them, and not the one that asks");
+        // CPU 11 may be any CPU whose number is 3 modulo 8.
+        assert_eq!([write(2, 100), write(5, 101), write(11, 101)], [0, 0, 5]);
+        cpus[2].protect(&space, pages(100, 1), Rights::READ).unwrap();
+        assert_eq!(asked(), [3, 1, 1]);
+        cpus[2].protect(&space, pages(101, 1), Rights::READ).unwrap();
+        assert_eq!(asked(), [3, 2, 1 + 3], "CPUs 3, 5 and 11");
+        // One on which the space is active no longer has no TLB that knows it, but page tables.
+        cpus[2].deactivate(&space);
+        cpus[0].unmap(&space, pages(100, 1)).unwrap();
+        assert_eq!(asked(), [4, 2, 4]);
+        cpus[2].activate(&space).unwrap();
+        assert_eq!(access(&cpus[2], memory, &space, 100, 0, None), Err(FaultError::NotMapped));
+        // A whole leaf, whose node goes: that is walked by all.
+        cpus[0].map(&space, pages(64, 64), BOTH).unwrap();
+        cpus[0].unmap(&space, pages(64, 64)).unwrap();
+        assert_eq!(asked(), [4, 3, 4 + 3], "CPUs 3, 5 and 11 had pages");
+        cpus[0].map(&space, pages(512, 512), BOTH).unwrap();
+        assert_eq!(write(0, 600), 0);
+        cpus[0].unmap(&space, pages(512, 512)).unwrap();
+        assert_eq!(asked(), [4, 4, 7 + 11], "all, for nodes of many pages");
+        assert!(cpus.iter().filter_map(|cpu| space.pmap(cpu.number())).all(|pmap| pmap.tables() == 0));
+        cpus.iter().for_each(|cpu| cpu.deactivate(&space));
         assert!(cpus[3].exit(space).is_ok());
     });
 }

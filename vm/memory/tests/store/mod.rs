@@ -1,19 +1,25 @@
 //! A store of pages in memory, for the hosted machine's pagers; and a machine that has one for its swap area.
 
-use crate::host::{HostCpu, on_machine};
+use crate::host::{BOTH_TABLES, HostCpu, Tables, on_machine};
 use faultline_memory::hosted::FrameBytes;
 use faultline_memory::{FrameNumber, Pager, Started, Transfer};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-/// Runs `run` with the CPUs of a machine that has room for all in its swap area.
-pub fn on_swapping_machine<R>(
+/// Runs `run` with the CPUs of a machine that has room for all in its swap area: once with page tables that all CPUs share, and once with some for each.
+pub fn on_swapping_machine(cpus: u32, frames: u64, frame_bytes: usize, mut run: impl FnMut(&[HostCpu<'_, '_>])) {
+    BOTH_TABLES.into_iter().for_each(|tables| on_swapping_machine_with(tables, cpus, frames, frame_bytes, &mut run));
+}
+
+/// The same with one kind of page tables.
+pub fn on_swapping_machine_with(
+    tables: Tables,
     cpus: u32,
     frames: u64,
     frame_bytes: usize,
-    run: impl FnOnce(&[HostCpu<'_, '_>]) -> R,
-) -> R {
-    on_machine(cpus, frames, frame_bytes, |bytes| Arc::new(Store::new(bytes, |_| 0)), |cpus, _| run(&cpus))
+    run: impl FnOnce(&[HostCpu<'_, '_>]),
+) {
+    on_machine(tables, cpus, frames, frame_bytes, |bytes| Arc::new(Store::new(bytes, |_| 0)), |cpus, _| run(&cpus));
 }
 
 /// What a page holds that was never written.

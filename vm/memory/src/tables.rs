@@ -1,0 +1,288 @@
+//! The page tables of a space: one set for all CPUs, or one for each, as the machine has it.
+//!
+//! With tables of its own a CPU translates by them alone. It takes a fault on each page that it uses, also if another CPU has used the page before;
+//! in return a page's slot knows who did ([`Users`]), and nobody else is asked to forget the translation. So threads of one space that
+//! use pages of their own write no common line, neither of page tables nor for shoot-downs. The idea is RadixVM's, in sv6.
+//!
+//! Whoever changes a page's translation has the page's slot, and changes it in the tables of each of its users, also of those on which the
+//! space is not active now. Tables have a lock `[t]`, held for one entry's change. It is for the tables' memory: one that is left without entries is
+//! taken out with the lock held, so no other CPU is on its way through it, and when the CPU whose tables they are has answered a shoot-down it can be
+//! freed. That CPU's hardware reads them without a lock.
+
+use crate::address::{Rights, VirtualPage};
+use crate::allocation::try_box_with;
+use crate::cpu_set::CpuSet;
+use crate::error::NoMemory;
+use crate::machine::{FrameSource, Machine};
+use crate::memory::Cpu;
+use crate::pmap::{Pmap, Translation};
+use crate::primitive::AtomicPtr;
+use crate::space::SpaceBody;
+use crate::spin::Spin;
+use crate::users::Users;
+use alloc::boxed::Box;
+use core::ptr;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use faultline_numbers::{CpuNumber, FrameNumber};
+
+/// Page tables of one CPU, on lines of their own. Fields: \[t] by the lock; \[p] see `SpaceBody`.
+#[derive(Debug)]
+#[repr(align(64))]
+pub(crate) struct Own<P> {
+    /// \[t]
+    lock: Spin<()>,
+    /// \[p]
+    pub(crate) pmap: P,
+}
+
+/// Where a CPU's own page tables are. Fields: \[a] written once, by the CPU.
+#[derive(Debug)]
+pub(crate) struct OwnPlace<P> {
+    /// \[a] Null until the space is active on the CPU for the first time.
+    own: AtomicPtr<Own<P>>,
+}
+
+impl<P> Default for OwnPlace<P> {
+    fn default() -> Self {
+        Self { own: AtomicPtr::new(ptr::null_mut()) }
+    }
+}
+
+impl<P> OwnPlace<P> {
+    #[inline]
+    fn get(&self) -> Option<&Own<P>> {
+        // Acquire: pairs with the release in `make`: the tables. SAFETY: they live as long as this.
+        unsafe { self.own.load(Acquire).as_ref() }
+    }
+
+    /// For the CPU itself: makes them if there are none yet.
+    fn make(&self, new: impl FnOnce() -> Result<P, NoMemory>) -> Result<(), NoMemory> {
+        // Relaxed: only the CPU itself writes it.
+        if self.own.load(Relaxed).is_null() {
+            let pmap = new()?;
+            let own = try_box_with(|| Own { lock: Spin::new(()), pmap })?;
+            self.own.store(Box::into_raw(own), Release);
+        }
+        Ok(())
+    }
+}
+
+impl<P> Drop for OwnPlace<P> {
+    fn drop(&mut self) {
+        // Acquire: as in `get`.
+        let own = self.own.load(Acquire);
+        if !own.is_null() {
+            // SAFETY: 1. Made by `into_raw` in `make`. 2. They are ours alone.
+            drop(unsafe { Box::from_raw(own) });
+        }
+    }
+}
+
+// SAFETY: it owns the tables.
+unsafe impl<P: Send> Send for OwnPlace<P> {}
+// SAFETY: tables are shared by their lock and the atomics of their entries, as `Pmap` demands.
+unsafe impl<P: Sync> Sync for OwnPlace<P> {}
+
+impl<'m, M: Machine> SpaceBody<'m, M> {
+    /// The page tables by which a CPU translates: none if they are its own and the space was never active there.
+    #[inline]
+    pub(crate) fn pmap_of(&self, cpu: CpuNumber) -> Option<&M::Pmap> {
+        match &self.shared {
+            Some(shared) => Some(shared),
+            None => self.own(cpu).map(|own| &own.pmap),
+        }
+    }
+
+    /// Frees tables that were taken out of any of its page tables, after the CPUs that translate by them have answered.
+    pub(crate) fn free_tables(&self, tables: <M::Pmap as Pmap>::Retired) {
+        let any = || (0..self.memory.cpus() as u32).find_map(|cpu| self.own(CpuNumber(cpu)).map(|own| &own.pmap));
+        if !M::Pmap::is_empty(&tables)
+            && let Some(pmap) = self.shared.as_ref().or_else(any)
+        {
+            pmap.free(tables);
+        }
+    }
+
+    #[inline]
+    fn own(&self, cpu: CpuNumber) -> Option<&Own<M::Pmap>> {
+        self.active.part(cpu).and_then(OwnPlace::get)
+    }
+}
+
+impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
+    /// Page tables that all CPUs share, if the machine wants that.
+    pub(crate) fn shared_tables(&self) -> Result<Option<M::Pmap>, NoMemory> {
+        if self.machine().has_tables_of_each_cpu() { Ok(None) } else { self.machine().new_pmap().map(Some) }
+    }
+
+    /// Makes this CPU's page tables, if it is to have its own.
+    pub(crate) fn make_tables(&self, space: &SpaceBody<'m, M>) -> Result<(), NoMemory> {
+        match (&space.shared, space.active.part(self.number)) {
+            (None, Some(place)) => place.make(|| self.machine().new_pmap()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The CPUs that translate by the same page tables as this one.
+    pub(crate) fn table_users(&self, space: &SpaceBody<'m, M>) -> CpuSet {
+        if space.shared.is_some() { CpuSet::ALL } else { CpuSet::of(self.number) }
+    }
+
+    /// Calls `act` with this CPU's own page tables, or those that all share.
+    #[inline(always)]
+    pub(crate) fn with_tables<R>(&self, space: &SpaceBody<'m, M>, act: impl FnOnce(&M::Pmap) -> R) -> Option<R> {
+        let _pinned = self.pin();
+        if let Some(shared) = &space.shared {
+            return Some(act(shared));
+        }
+        let own = space.own(self.number)?;
+        let _locked = own.lock.lock();
+        Some(act(&own.pmap))
+    }
+
+    /// Calls `act` with all page tables that may have a translation, and with the CPUs that translate by them.
+    pub(crate) fn each_tables(&self, space: &SpaceBody<'m, M>, users: Users, mut act: impl FnMut(&M::Pmap, &CpuSet)) {
+        if users.is_none() {
+            return;
+        }
+        if let Some(shared) = &space.shared {
+            let _pinned = self.pin();
+            return act(shared, &CpuSet::ALL);
+        }
+        for cpu in users.among(self.memory.cpus() as u32) {
+            if let Some(own) = space.own(cpu) {
+                let _pinned = self.pin();
+                let _locked = own.lock.lock();
+                act(&own.pmap, &CpuSet::of(cpu));
+            }
+        }
+    }
+
+    /// This CPU's entry of a page, whose slot is locked.
+    #[inline]
+    pub(crate) fn translation(&self, space: &SpaceBody<'m, M>, page: VirtualPage, users: Users) -> Option<Translation> {
+        let may_be = if space.shared.is_some() { !users.is_none() } else { users.may_be(self.number) };
+        if may_be { self.with_tables(space, |pmap| pmap.query(page)).flatten() } else { None }
+    }
+
+    /// Makes an entry of a page, whose slot is locked, for this CPU, or adds rights to one. `users` are those that the slot says, and shall say.
+    #[inline(always)]
+    pub(crate) fn enter_translation(
+        &self,
+        space: &SpaceBody<'m, M>,
+        page: VirtualPage,
+        frame: FrameNumber,
+        rights: Rights,
+        users: &mut Users,
+    ) -> Result<(), NoMemory> {
+        let mut tables = Default::default();
+        let entered = self.with_tables(space, |pmap| pmap.enter(page, frame, rights, &mut tables));
+        self.free_tables(space, tables);
+        entered.unwrap_or(Err(NoMemory))?;
+        *users = users.with(self.number);
+        Ok(())
+    }
+
+    /// Removes all entries of a page, whose slot is locked. Returns what they were, and adds those that had one, or may still have it in their TLBs,
+    /// to `losers`.
+    #[inline(never)]
+    pub(crate) fn remove_translations(
+        &self,
+        space: &SpaceBody<'m, M>,
+        page: VirtualPage,
+        users: Users,
+        tables: &mut <M::Pmap as Pmap>::Retired,
+        losers: &mut CpuSet,
+    ) -> Option<Translation> {
+        let mut removed = None;
+        self.each_tables(space, users, |pmap, cpus| {
+            *losers = losers.with(cpus);
+            add(&mut removed, pmap.remove(page, tables));
+        });
+        removed
+    }
+
+    /// Removes the large entries that begin at a page, if there are any. As `remove_translations`.
+    pub(crate) fn remove_large_translations(
+        &self,
+        space: &SpaceBody<'m, M>,
+        first: VirtualPage,
+        users: Users,
+        tables: &mut <M::Pmap as Pmap>::Retired,
+        losers: &mut CpuSet,
+    ) -> Option<Translation> {
+        let mut removed = None;
+        self.each_tables(space, users, |pmap, cpus| {
+            let large = pmap.remove_large(first, tables);
+            if large.is_some() {
+                *losers = losers.with(cpus);
+            }
+            add(&mut removed, large);
+        });
+        removed
+    }
+
+    /// Leaves no rights but these to the large entries that begin at a page, if there are any. Returns what they were. As `protect_translations`.
+    pub(crate) fn protect_large_translations(
+        &self,
+        space: &SpaceBody<'m, M>,
+        first: VirtualPage,
+        users: Users,
+        rights: Rights,
+        losers: &mut CpuSet,
+    ) -> Option<Translation> {
+        let mut before = None;
+        self.each_tables(space, users, |pmap, cpus| {
+            let large = pmap.protect_large(first, rights);
+            if large.is_some_and(|large| !rights.allows(large.rights)) {
+                *losers = losers.with(cpus);
+            }
+            add(&mut before, large);
+        });
+        before
+    }
+
+    /// Leaves no rights but these to all entries of a page, whose slot is locked. Adds those that lose some to `losers`.
+    #[inline(never)]
+    pub(crate) fn protect_translations(
+        &self,
+        space: &SpaceBody<'m, M>,
+        page: VirtualPage,
+        users: Users,
+        rights: Rights,
+        losers: &mut CpuSet,
+    ) {
+        self.each_tables(space, users, |pmap, cpus| {
+            // Without an entry a TLB may still have a translation that is being taken away.
+            if pmap.protect(page, rights).is_none_or(|before| !rights.allows(before.rights)) {
+                *losers = losers.with(cpus);
+            }
+        });
+    }
+
+    /// What entries of a page, whose slot is locked, said since the last time.
+    #[inline(never)]
+    pub(crate) fn harvest_translations(
+        &self,
+        space: &SpaceBody<'m, M>,
+        page: VirtualPage,
+        users: Users,
+    ) -> Option<Translation> {
+        let mut found = None;
+        self.each_tables(space, users, |pmap, _| add(&mut found, pmap.harvest(page)));
+        found
+    }
+}
+
+/// Adds what another entry of the page says: all are of one frame.
+fn add(all: &mut Option<Translation>, other: Option<Translation>) {
+    *all = match (all.take(), other) {
+        (Some(one), Some(other)) => Some(Translation {
+            rights: one.rights | other.rights,
+            accessed: one.accessed || other.accessed,
+            dirty: one.dirty || other.dirty,
+            ..one
+        }),
+        (one, other) => one.or(other),
+    };
+}
