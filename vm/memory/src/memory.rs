@@ -211,9 +211,10 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
 
     /// The same of a frame that the source gave.
     pub(crate) fn claim_given(&self, page: u32, home: Home, place: u64) {
-        let claimed = self.word(page).step(PageStep::Claim);
+        let record = self.record(page);
+        let claimed = record.word.step(PageStep::Claim);
         debug_assert!(claimed.is_ok(), "frame {page} was given out, but has owners: {claimed:?}");
-        self.record(page).set_home(home, place);
+        record.set_home(home, place);
     }
 
     pub(crate) fn index(&self, frame: FrameNumber) -> u32 {
