@@ -1,7 +1,7 @@
 //! Large pages: when they are made, and what divides them.
 
-use crate::host::{BOTH_TABLES, HostCpu, access, on_machine};
-use crate::store::{Store, on_swapping_machine};
+use crate::host::{BOTH_TABLES, HostCpu, Tables, access, on_machine};
+use crate::store::{Store, on_swapping_machine_with};
 use crate::{BOTH, counted, pages};
 use faultline_memory::hosted::Hosted;
 use faultline_memory::{CpuNumber, Event, FaultError, Hand, Pmap, Rights, Space, VirtualPage};
@@ -14,13 +14,17 @@ const FIRST: u64 = 3 * LARGE;
 
 /// Runs `run` with the CPUs of a machine, on which a space is active whose pages from `FIRST` on are mapped and have room for two large ones.
 fn on_mapped(cpus: u32, frames: u64, mut run: impl for<'m> FnMut(&[HostCpu<'m, '_>], &Space<'m, Hosted>)) {
-    on_swapping_machine(cpus, frames, 16, |cpus| {
-        let space = cpus[0].new_space().unwrap();
-        cpus.iter().for_each(|cpu| cpu.activate(&space).unwrap());
-        cpus[0].map(&space, pages(FIRST, 2 * LARGE), BOTH).unwrap();
-        run(cpus, &space);
-        end(cpus, space);
-    });
+    // With page tables of its own a second CPU that uses a large page divides it.
+    let kinds = if cpus == 1 { &BOTH_TABLES[..] } else { &[Tables::Shared] };
+    for tables in kinds {
+        on_swapping_machine_with(*tables, cpus, frames, 16, |cpus| {
+            let space = cpus[0].new_space().unwrap();
+            cpus.iter().for_each(|cpu| cpu.activate(&space).unwrap());
+            cpus[0].map(&space, pages(FIRST, 2 * LARGE), BOTH).unwrap();
+            run(cpus, &space);
+            end(cpus, space);
+        });
+    }
 }
 
 fn end<'m>(cpus: &[HostCpu<'m, '_>], space: Space<'m, Hosted>) {
