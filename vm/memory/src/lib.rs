@@ -72,6 +72,7 @@ mod machine;
 mod memory;
 mod memory_object;
 mod object;
+mod own_tables;
 mod page_in;
 mod page_record;
 mod page_word;

@@ -35,7 +35,7 @@ const GROUP: usize = 64;
 #[inline]
 const fn place_of(index: u32) -> usize {
     let index = index as usize;
-    index & !(GROUP - 1) | (index & (GROUP / 2 - 1)) << 1 | index / (GROUP / 2) & 1
+    (index & !(GROUP - 1)) | ((index & (GROUP / 2 - 1)) << 1) | ((index / (GROUP / 2)) & 1)
 }
 
 /// The memory of a machine. Fields: \[I] immutable; \[a] see `PageWord`; \[c] see `CpuPart`.

@@ -116,10 +116,10 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             let mapping = unsafe { (*link).value() };
             is_owner = mapping.object.get().mappings().remove(link, mapping.list);
         };
-        if let Some(last) = mapping.release_after(owners, leave) {
-            if is_owner {
-                self.release_object(ManuallyDrop::into_inner(last.object));
-            }
+        if let Some(last) = mapping.release_after(owners, leave)
+            && is_owner
+        {
+            self.release_object(ManuallyDrop::into_inner(last.object));
         }
     }
 }

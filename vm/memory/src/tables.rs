@@ -10,78 +10,15 @@
 //! freed. That CPU's hardware reads them without a lock.
 
 use crate::address::{Rights, VirtualPage};
-use crate::allocation::try_box_with;
 use crate::cpu_set::CpuSet;
 use crate::error::NoMemory;
 use crate::machine::{FrameSource, Machine};
 use crate::memory::Cpu;
+use crate::own_tables::{Own, OwnPlace};
 use crate::pmap::{Pmap, Translation};
-use crate::primitive::AtomicPtr;
 use crate::space::SpaceBody;
-use crate::spin::Spin;
 use crate::users::Users;
-use alloc::boxed::Box;
-use core::ptr;
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use faultline_numbers::{CpuNumber, FrameNumber};
-
-/// Page tables of one CPU, on lines of their own. Fields: \[t] by the lock; \[p] see `SpaceBody`.
-#[derive(Debug)]
-#[repr(align(64))]
-pub(crate) struct Own<P> {
-    /// \[t]
-    lock: Spin<()>,
-    /// \[p]
-    pub(crate) pmap: P,
-}
-
-/// Where a CPU's own page tables are. Fields: \[a] written once, by the CPU.
-#[derive(Debug)]
-pub(crate) struct OwnPlace<P> {
-    /// \[a] Null until the space is active on the CPU for the first time.
-    own: AtomicPtr<Own<P>>,
-}
-
-impl<P> Default for OwnPlace<P> {
-    fn default() -> Self {
-        Self { own: AtomicPtr::new(ptr::null_mut()) }
-    }
-}
-
-impl<P> OwnPlace<P> {
-    #[inline]
-    fn get(&self) -> Option<&Own<P>> {
-        // Acquire: pairs with the release in `make`: the tables. SAFETY: they live as long as this.
-        unsafe { self.own.load(Acquire).as_ref() }
-    }
-
-    /// For the CPU itself: makes them if there are none yet.
-    fn make(&self, new: impl FnOnce() -> Result<P, NoMemory>) -> Result<(), NoMemory> {
-        // Relaxed: only the CPU itself writes it.
-        if self.own.load(Relaxed).is_null() {
-            let pmap = new()?;
-            let own = try_box_with(|| Own { lock: Spin::new(()), pmap })?;
-            self.own.store(Box::into_raw(own), Release);
-        }
-        Ok(())
-    }
-}
-
-impl<P> Drop for OwnPlace<P> {
-    fn drop(&mut self) {
-        // Acquire: as in `get`.
-        let own = self.own.load(Acquire);
-        if !own.is_null() {
-            // SAFETY: 1. Made by `into_raw` in `make`. 2. They are ours alone.
-            drop(unsafe { Box::from_raw(own) });
-        }
-    }
-}
-
-// SAFETY: it owns the tables.
-unsafe impl<P: Send> Send for OwnPlace<P> {}
-// SAFETY: tables are shared by their lock and the atomics of their entries, as `Pmap` demands.
-unsafe impl<P: Sync> Sync for OwnPlace<P> {}
 
 impl<'m, M: Machine> SpaceBody<'m, M> {
     /// The page tables by which a CPU translates: none if they are its own and the space was never active there.
