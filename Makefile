@@ -34,7 +34,7 @@ API_SECONDS := 60
 BUILD_NEEDS := "cc=gcc libc6-dev" make=make node=nodejs npm=npm
 EMULATOR_NEEDS = $(shell packages/emulator.sh needs)
 LENS_NEEDS = as=binutils $(EMULATOR_NEEDS)
-TEST_NEEDS = $(BUILD_NEEDS) python3=python3 git=git unshare=util-linux ssh=openssh-client openssh-server "chromium=chromium fonts-dejavu-core" postgresql $(LENS_NEEDS)
+TEST_NEEDS = $(BUILD_NEEDS) python3=python3 git=git unshare=util-linux ip=iproute2 ssh=openssh-client openssh-server "chromium=chromium fonts-dejavu-core" postgresql $(LENS_NEEDS)
 
 needs-rust:
 	@command -v $(CARGO) >/dev/null || { echo "missing: Rust (cargo); hint: install it with rustup" >&2; exit 1; }
