@@ -346,7 +346,7 @@ bench-commands: build
 
 # Loops of the network beside iperf3's, and of files beside fio's, in the same run. Needs a quiet machine; takes a quarter of an hour.
 bench-peers: workloads
-	checks/need.sh python3=python3 taskset=util-linux iperf3=iperf3 fio=fio
+	checks/need.sh python3=python3 taskset=util-linux iperf3=iperf3 fio=fio ip=iproute2 sysctl=procps
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads bench-peers
 
 bench: workloads bench-frames bench-changes bench-drill bench-compare bench-commands bench-serve bench-peers
