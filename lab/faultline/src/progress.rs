@@ -55,7 +55,10 @@ impl faultline_experiment::Observer for Shown {
     fn notice(&mut self, notice: &Notice) {
         let is_progress = matches!(
             notice,
-            Notice::BuildingCommitOfHistory { .. } | Notice::BuildingCommit { .. } | Notice::LinkingCommit { .. }
+            Notice::BuildingCommitOfHistory { .. }
+                | Notice::BuildingCommit { .. }
+                | Notice::BuildingSide { .. }
+                | Notice::LinkingCommit { .. }
         );
         if !(self.quiet && is_progress) {
             warn(&notice::words(notice));
