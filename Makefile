@@ -34,7 +34,7 @@ API_SECONDS := 60
 BUILD_NEEDS := "cc=gcc libc6-dev" make=make node=nodejs npm=npm
 EMULATOR_NEEDS = $(shell packages/emulator.sh needs)
 LENS_NEEDS = as=binutils $(EMULATOR_NEEDS)
-TEST_NEEDS = $(BUILD_NEEDS) python3=python3 git=git unshare=util-linux ssh=openssh-client openssh-server "chromium=chromium fonts-dejavu-core" postgresql $(LENS_NEEDS)
+TEST_NEEDS = $(BUILD_NEEDS) python3=python3 git=git unshare=util-linux ip=iproute2 ssh=openssh-client openssh-server "chromium=chromium fonts-dejavu-core" postgresql $(LENS_NEEDS)
 
 needs-rust:
 	@command -v $(CARGO) >/dev/null || { echo "missing: Rust (cargo); hint: install it with rustup" >&2; exit 1; }
@@ -346,7 +346,7 @@ bench-commands: build
 
 # Loops of the network beside iperf3's, and of files beside fio's, in the same run. Needs a quiet machine; takes a quarter of an hour.
 bench-peers: workloads
-	checks/need.sh python3=python3 taskset=util-linux iperf3=iperf3 fio=fio
+	checks/need.sh python3=python3 taskset=util-linux iperf3=iperf3 fio=fio ip=iproute2 sysctl=procps
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads bench-peers
 
 bench: workloads bench-frames bench-changes bench-drill bench-compare bench-commands bench-serve bench-peers

@@ -8,6 +8,7 @@
  *
  * Packets of --size bytes go to a socket on the loopback device that nobody reads. It is full after a few packets; from then on
  * the system carries each packet to that socket and drops it there. So the figure is the sender's alone, and no reader takes its CPU.
+ * With a receiver, that socket is at the receiver's end.
  */
 #include <errno.h>
 #include <sys/select.h>
@@ -42,15 +43,28 @@ static void prepare(const struct plan *plan)
     sockets_prepare(plan, plan_variant(plan) == LOOP_IPV6);
 }
 
-static void setup(struct task *task)
+static void open_unread(struct task *task)
 {
-    struct send_state *state = task->state;
-    state->data = sockets_new_data(task);
     int unread = sockets_bind(task, SOCK_DGRAM);
     int least = 1; /* the system takes the smallest that it can */
     if (setsockopt(unread, SOL_SOCKET, SO_RCVBUF, &least, sizeof least) != 0)
         task_fail(task, "setsockopt", errno);
     sockets_publish(task, unread);
+}
+
+static void peer(struct task *task)
+{
+    open_unread(task);
+    peer_ready(task);
+    sockets_rest();
+}
+
+static void setup(struct task *task)
+{
+    struct send_state *state = task->state;
+    state->data = sockets_new_data(task);
+    if (task->plan->receiver == NULL)
+        open_unread(task);
     state->socket = sockets_connect(task, SOCK_DGRAM);
     if (state->socket >= FD_SETSIZE)
         task_fail_text(task, "select", EMFILE, "select knows descriptors below %d; ask for fewer threads", FD_SETSIZE);
@@ -152,4 +166,6 @@ const struct workload udp_send = {
     .prepare = prepare,
     .setup = setup,
     .batch = batch,
+    .peer = peer,
+    .needs_no_peer_here = true,
 };

@@ -1,5 +1,5 @@
 /*
- * udp_stream: one operation sends a packet of --size bytes to the task's peer, a process on the same CPU that receives all it can.
+ * udp_stream: one operation sends a packet of --size bytes to the task's peer, a process on the same CPU or at another end that receives all it can.
  *
  * UDP has no flow control: what the peer was too late for is dropped. So the rate of operations is the sender's, and beside it
  * stand the packets that arrived each second, and the share that was lost.
@@ -11,6 +11,7 @@
 
 #include "harness/clock.h"
 #include "harness/control.h"
+#include "harness/ends.h"
 #include "harness/failure.h"
 #include "harness/protocol.h"
 #include "harness/tasks.h"
@@ -25,7 +26,7 @@ struct received {
     _Alignas(SLOT_ALIGN_BYTES) _Atomic uint64_t packets;
 };
 
-/* Packets of all tasks at a moment. */
+/* Packets of all tasks at a moment; the clock is that of the end that receives. */
 struct moment {
     uint64_t at_ns;
     uint64_t received;
@@ -109,12 +110,25 @@ static uint64_t batch(struct task *task, uint64_t limit)
     return packets;
 }
 
+static uint64_t peer_count(const struct plan *plan)
+{
+    uint64_t packets = 0;
+    for (unsigned i = 0; i < plan->tasks; i++)
+        /* Relaxed: see count(). */
+        packets += atomic_load_explicit(&received[i].packets, memory_order_relaxed);
+    return packets;
+}
+
 static struct moment now(const struct plan *plan)
 {
     struct moment moment = {.at_ns = clock_now_ns()};
-    for (unsigned i = 0; i < plan->tasks; i++) {
-        /* Relaxed: see count(). Received first: packets that are sent meanwhile then count as lost, never as received twice. */
-        moment.received += atomic_load_explicit(&received[i].packets, memory_order_relaxed);
+    struct end_count far;
+    /* Received first: packets that are sent meanwhile then count as lost, never as received twice. */
+    if (ends_received(&far)) {
+        moment.at_ns = far.at_ns;
+        moment.received = far.count;
+    } else {
+        moment.received = peer_count(plan);
     }
     for (unsigned i = 0; i < plan->tasks; i++)
         moment.sent += atomic_load_explicit(&received[plan->tasks + i].packets, memory_order_relaxed);
@@ -167,6 +181,7 @@ const struct workload udp_stream = {
     .setup = setup,
     .batch = batch,
     .peer = peer,
+    .peer_count = peer_count,
     .at_begin = at_begin,
     .at_end = at_end,
     .conclude = conclude,

@@ -7,9 +7,11 @@ The figure is bytes per second, ours by theirs: the median of the pairs' ratios 
 A row says "within 5 %" only if the whole interval is, and "inconclusive" if the interval reaches across that limit: a busy machine shows
 nothing. One that is further from the peer names what the two sides are known to do differently, which is no proof of the cause. The exit
 status is 0 unless a side fails.
-iperf3 serves on 127.0.0.1, one test at a time; fio's files are in a temporary directory.
+iperf3 serves on 127.0.0.1, or at one end of a chain of network namespaces with a router, one test at a time; fio's files are in a temporary
+directory. Without the right to make namespaces, these rows are left out, and that is said.
 """
 
+import contextlib
 import json
 import math
 import os
@@ -19,14 +21,20 @@ import subprocess
 import sys
 import tempfile
 
+import namespaces
+
 LIMIT_S = 60
 SECONDS = 2
 CPU = min(os.sched_getaffinity(0))
 PORT = 15201
 
 
+def on_cpu(words):
+    return ["taskset", "-c", str(CPU), *map(str, words)]
+
+
 def output(words):
-    result = subprocess.run(["taskset", "-c", str(CPU), *map(str, words)], capture_output=True, text=True, timeout=LIMIT_S)
+    result = subprocess.run(on_cpu(words), capture_output=True, text=True, timeout=LIMIT_S)
     if result.returncode != 0:
         sys.exit(f"{' '.join(map(str, words))}: status {result.returncode}: {result.stderr or result.stdout[-500:]}")
     return result.stdout
@@ -34,8 +42,30 @@ def output(words):
 
 def ours(build, workload, variant, tasks, *options, scratch):
     """Bytes per second of all tasks; of udp_stream those that arrived."""
-    text = output([build / workload, "--variant", variant, "--tasks", tasks, "--pin", CPU, "--warmup-ms", 1000, "--window-ms",
-                   SECONDS * 1000, "--scratch", scratch, *options])
+    return rate_of(output(words_of(build, workload, variant, tasks, *options, scratch=scratch)))
+
+
+def words_of(build, workload, variant, tasks, *options, scratch):
+    return [build / workload, "--variant", variant, "--tasks", tasks, "--pin", CPU, "--warmup-ms", 1000, "--window-ms", SECONDS * 1000,
+            "--scratch", scratch, *options]
+
+
+def ours_through(chain, *what, scratch):
+    """The same from the first end of the chain to the last."""
+    words = words_of(*what, scratch=scratch)
+    at = namespaces.LAST
+    receiver = subprocess.Popen(chain.inside(2, *on_cpu([*words, "--role", "receiver", "--at", at])), stdout=subprocess.PIPE, text=True)
+    try:
+        for line in receiver.stdout:
+            if line.startswith("ready"):
+                break
+        return rate_of(output(chain.inside(0, *words, "--far", f"receiver={at}")))
+    finally:
+        receiver.kill()
+        receiver.communicate()
+
+
+def rate_of(text):
     lines = [line.split() for line in text.splitlines()]
     bytes_ = next(int(words[1]) for words in lines if words[0] == "bytes_per_operation")
     arrived = [float(words[4]) for words in lines if words[:2] == ["measure", "received"]]
@@ -45,15 +75,19 @@ def ours(build, workload, variant, tasks, *options, scratch):
     return bytes_ * sum(sum(words[2:]) for words in intervals) / (intervals[-1][1] - intervals[0][0]) * 1e9
 
 
-def iperf3(*options):
-    """Bytes per second that arrived, of all streams."""
-    server = subprocess.Popen(["taskset", "-c", str(CPU), "iperf3", "-s", "-1", "-B", "127.0.0.1", "-p", str(PORT), "--forceflush"],
+def iperf3(*options, chain=None):
+    """Bytes per second that arrived, of all streams; over the loopback device, or from the first end of a chain to the last."""
+    def at(end, *words):
+        return words if chain is None else chain.inside(end, *words)
+
+    address = "127.0.0.1" if chain is None else namespaces.LAST
+    server = subprocess.Popen(on_cpu(at(2, "iperf3", "-s", "-1", "-B", address, "-p", PORT, "--forceflush")),
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         for line in server.stdout:  # until it listens
             if "listening" in line:
                 break
-        text = output(["iperf3", "-c", "127.0.0.1", "-p", PORT, "-t", SECONDS, "-O", 1, "-J", *options])
+        text = output(at(0, "iperf3", "-c", address, "-p", PORT, "-t", SECONDS, "-O", 1, "-J", *options))
         return json.loads(text)["end"]["sum_received"]["bits_per_second"] / 8
     finally:
         server.kill()
@@ -77,6 +111,21 @@ def interval(values):
     return median, values[low], values[n - 1 - low]
 
 
+UDP_DIFFERENCE = "iperf3 reads the clock, waits by select and fills in a header for each packet; ours only sends"
+FLOWS_DIFFERENCE = "iperf3 has all flows in one process and waits by select; ours has a process for each, which waits in send"
+
+
+def rows_through(chain, build, scratch):
+    """The same through a router."""
+    def net(*what):
+        return lambda: ours_through(chain, build, *what, scratch=scratch)
+
+    for flows in (1, 4):
+        yield (f"tcp_stream:send, {flows} flows, routed", net("tcp_stream", "send", flows), lambda flows=flows: iperf3("-P", flows, chain=chain),
+               FLOWS_DIFFERENCE)
+    yield ("udp_stream:ipv4 of 1400 B, routed", net("udp_stream", "ipv4", 1), lambda: iperf3("-u", "-b", 0, "-l", 1400, chain=chain), UDP_DIFFERENCE)
+
+
 def rows(build, scratch):
     """Name, the two sides, and what they do differently."""
     def net(workload, variant, tasks, *options):
@@ -87,16 +136,26 @@ def rows(build, scratch):
 
     for flows in (1, 2, 4):
         yield (f"tcp_stream:send, {flows} flows", net("tcp_stream", "send", flows), lambda flows=flows: iperf3("-P", flows),
-               "iperf3 has all flows in one process and waits by select; ours has a process for each, which waits in send")
+               FLOWS_DIFFERENCE)
     yield ("tcp_stream:receive, 1 flow", net("tcp_stream", "receive", 1), lambda: iperf3("-R"), "iperf3 waits by select before it receives")
     yield ("tcp_stream:send of 1400 B", net("tcp_stream", "send", 1, "--size", 1400), lambda: iperf3("-l", 1400), "iperf3 waits by select and reads the clock for each block")
     yield ("udp_stream:ipv4 of 1400 B", net("udp_stream", "ipv4", 1), lambda: iperf3("-u", "-b", 0, "-l", 1400),
-           "iperf3 reads the clock, waits by select and fills in a header for each packet; ours only sends")
+           UDP_DIFFERENCE)
     yield ("file_append:own of 4 KiB", files("file_append"),
            lambda: fio("write", "--create_on_open=1", "--unlink_each_loop=1", "--fallocate=none", scratch=scratch),
            "fio reads the clock twice for each operation, keeps histograms, and makes a new file where ours is cut")
     yield ("file_read:own of 4 KiB", files("file_read"), lambda: fio("read", "--invalidate=0", scratch=scratch),
            "fio reads the clock twice for each operation and keeps histograms")
+
+
+def all_rows(build, scratch, stack):
+    yield from rows(build, scratch)
+    try:
+        chain = stack.enter_context(contextlib.closing(namespaces.Chain()))
+    except (OSError, subprocess.CalledProcessError) as error:
+        print(f"no rows through a router: {error}", flush=True)
+        return
+    yield from rows_through(chain, build, scratch)
 
 
 def main():
@@ -108,8 +167,8 @@ def main():
     seed = int(sys.argv[3]) if len(sys.argv) > 3 else random.randrange(10**6)
     order = random.Random(seed)
     print(f"seed {seed}; {pairs} pairs; bytes per second, ours by theirs, on CPU {CPU}")
-    with tempfile.TemporaryDirectory(prefix="faultline-beside-") as scratch:
-        for name, our_side, their_side, difference in rows(build, scratch):
+    with tempfile.TemporaryDirectory(prefix="faultline-beside-") as scratch, contextlib.ExitStack() as stack:
+        for name, our_side, their_side, difference in all_rows(build, scratch, stack):
             ratios, theirs = [], []
             for _ in range(pairs):
                 sides = [("ours", our_side), ("theirs", their_side)]
@@ -123,7 +182,7 @@ def main():
                 verdict = "within 5 %"
             elif low > 1.05 or high < 0.95:
                 verdict = f"further than 5 %: {difference}"
-            print(f"{name:32} {sorted(theirs)[pairs // 2] / 1e6:10.1f} MB/s  {median:6.3f} ({low:.3f} to {high:.3f})  {verdict}",
+            print(f"{name:34} {sorted(theirs)[pairs // 2] / 1e6:10.1f} MB/s  {median:6.3f} ({low:.3f} to {high:.3f})  {verdict}",
                   flush=True)
 
 

@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "ending.h"
+#include "ends.h"
 #include "failure.h"
 #include "faultline_mark.h"
 #include "lifetime.h"
@@ -104,7 +105,8 @@ static uint64_t read_operations_ns(void)
 static void begin_reading(const struct plan *plan)
 {
     counters_read(&region.before, plan->workload->uses_network);
-    if (plan->workload->at_begin != NULL)
+    ends_begin();
+    if (plan->workload->at_begin != NULL && plan->role == NULL)
         plan->workload->at_begin(plan);
     tasks_peers_cpu_ns(&region.peers_cpu_ns);
 }
@@ -115,7 +117,8 @@ static void end_reading(const struct plan *plan)
     uint64_t at_begin_ns = region.peers_cpu_ns;
     region.has_peers_cpu = tasks_peers_cpu_ns(&region.peers_cpu_ns);
     region.peers_cpu_ns -= at_begin_ns;
-    if (plan->workload->at_end != NULL)
+    ends_end();
+    if (plan->workload->at_end != NULL && plan->role == NULL)
         plan->workload->at_end(plan);
     counters_read(&region.after, plan->workload->uses_network);
 }
@@ -196,7 +199,36 @@ static void run_loop(const struct plan *plan)
     else
         run_over_window(plan);
     tasks_stop();
+    ends_leave();
     region.usage_of_window = tasks_usage(&region.usage, &region.usage_operations);
+}
+
+static void answer(const struct plan *plan)
+{
+    uint64_t (*count)(const struct plan *) = plan->workload->peer_count;
+    ends_answer((struct end_count){.at_ns = clock_now_ns(), .count = count != NULL ? count(plan) : 0});
+}
+
+/* A partner, whose region of interest is that of the measured execution. It does no operations. */
+static void run_partner(const struct plan *plan)
+{
+    allocate_counts(plan);
+    tasks_start(plan);
+    ends_listen(plan);
+    protocol_line("ready %" PRIu64, clock_now_ns());
+    ends_await_begin(plan);
+    begin_reading(plan);
+    region.begin_ns = clock_now_ns();
+    answer(plan);
+    protocol_line("begin %" PRIu64, region.begin_ns);
+    ends_await_end();
+    answer(plan);
+    region.end_ns = clock_now_ns();
+    end_reading(plan);
+    print_interval(plan, "interval", region.begin_ns, region.end_ns);
+    protocol_line("end %" PRIu64, region.end_ns);
+    ends_await_leave();
+    tasks_stop();
 }
 
 /* The coordinator's children do the work, so the difference of two readings of their usage is exact. */
@@ -227,18 +259,26 @@ void coordinator_run(const struct plan *plan)
     lifetime_start_guard(workload->needs_scratch ? plan->scratch_parent : NULL, workload->name);
     if (workload->prepare != NULL)
         workload->prepare(plan);
-    if (workload->style == STYLE_ONCE)
+    if (plan->role != NULL)
+        run_partner(plan);
+    else if (workload->style == STYLE_ONCE)
         run_once(plan);
     else
         run_loop(plan);
-    usage_print(region.usage_of_window ? "window" : "life", &region.usage);
+    if (plan->role == NULL)
+        usage_print(region.usage_of_window ? "window" : "life", &region.usage);
     if (region.usage_operations > 0) /* usage ends with whole batches, not exactly with the window */
         protocol_line("note usage_operations %" PRIu64, region.usage_operations);
     counters_print(&region.before, &region.after);
-    if (region.has_peers_cpu)
+    if (region.has_peers_cpu && region.peers_cpu_ns > 0)
         protocol_line("counter peers.cpu_ns %" PRIu64, region.peers_cpu_ns);
-    if (workload->conclude != NULL)
+    double seconds = (double)(region.end_ns - region.begin_ns) / NS_PER_S;
+    if (region.has_peers_cpu && plan->role != NULL)
+        protocol_line("measure peers_cpus_busy CPUs lower %.6f", (double)region.peers_cpu_ns / NS_PER_S / seconds);
+    if (workload->conclude != NULL && plan->role == NULL)
         workload->conclude(plan, &region);
+    if (ends_are_apart(plan))
+        ends_print(&region.before, &region.after, seconds);
     ending_clear_away();
     protocol_line("done");
 }

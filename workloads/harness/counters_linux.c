@@ -1,6 +1,6 @@
 /*
  * The event counters of Linux: /proc/stat, /proc/vmstat, each NUMA node's numastat, and those of the network namespace that we are
- * in: /proc/net/snmp, netstat, snmp6 and softnet_stat.
+ * in: /proc/net/snmp, netstat, snmp6, softnet_stat and dev.
  */
 #include "counters.h"
 
@@ -163,12 +163,41 @@ static void read_queues(struct counters *counters)
     counters_add(counters, "net.", "softnet.dropped", strlen("softnet.dropped"), dropped);
 }
 
+/*
+ * Devices, after two lines of headings: `NAME: bytes packets errs drop …`, eight fields received and as many sent. Their sums are
+ * over all devices of this namespace.
+ */
+static void read_devices(struct counters *counters)
+{
+    enum { RECEIVED_PACKETS = 1, RECEIVED_ERRORS, RECEIVED_DROPPED, SENT_PACKETS = 9, SENT_ERRORS, SENT_DROPPED, FIELDS };
+    uint64_t sums[FIELDS] = {0};
+    const char *line = next_line(next_line(read_text("/proc/net/dev")));
+    for (; *line != '\0'; line = next_line(line)) {
+        const char *rest = line + strcspn(line, ":\n");
+        for (unsigned field = 0; *rest != '\n' && *rest != '\0' && field < FIELDS; field++) {
+            char *end;
+            sums[field] += strtoull(rest + (field == 0), &end, 10);
+            rest = end;
+        }
+    }
+    const struct {
+        const char *name;
+        uint64_t value;
+    } of_all[] = {{"received", sums[RECEIVED_PACKETS]},
+                  {"sent", sums[SENT_PACKETS]},
+                  {"errors", sums[RECEIVED_ERRORS] + sums[SENT_ERRORS]},
+                  {"dropped", sums[RECEIVED_DROPPED] + sums[SENT_DROPPED]}};
+    for (size_t i = 0; i < sizeof of_all / sizeof of_all[0]; i++)
+        counters_add(counters, "net.devices.", of_all[i].name, strlen(of_all[i].name), of_all[i].value);
+}
+
 static void read_network(struct counters *counters)
 {
     read_protocols(counters, "/proc/net/snmp");
     read_protocols(counters, "/proc/net/netstat");
     read_pairs(counters, "/proc/net/snmp6", "net.");
     read_queues(counters);
+    read_devices(counters);
 }
 
 void counters_read_system(struct counters *counters, bool with_network)

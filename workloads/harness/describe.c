@@ -55,6 +55,12 @@ static void print_size_ranges(const struct workload *workload)
     }
 }
 
+static void print_roles(void)
+{
+    protocol_line("role %s optional", ROLE_RECEIVER);
+    protocol_line("role %s optional", ROLE_FORWARDER);
+}
+
 _Noreturn void describe_print(const struct workload *workload)
 {
     protocol_line("faultline-describe 1 %s", workload->name);
@@ -71,6 +77,8 @@ _Noreturn void describe_print(const struct workload *workload)
                       workload->variants[i].text);
     if (workload->default_size > 0)
         print_size_ranges(workload);
+    if (workload->uses_network)
+        print_roles();
     if (workload->lens_operations > 0)
         protocol_line("lens_operations %" PRIu64, workload->lens_operations);
     for (enum suite suite = SUITE_QUICK; suite < SUITE_COUNT; suite++)
@@ -104,6 +112,10 @@ _Noreturn void describe_help(const struct workload *workload)
         print_loop_options();
     if (workload->default_size > 0)
         printf("  --size N              %s (%" PRIu64 ")\n", workload->size_text, workload->default_size);
+    if (workload->uses_network)
+        puts("  --role ROLE           be a partner of a measured execution: receiver or forwarder\n"
+             "  --at ADDRESS,...      addresses of this end (the loopback device's)\n"
+             "  --far ROLE=ADDRESS,...  where the partner in that role is; without a receiver, peers run here");
     puts("  --scratch DIR         existing directory for files ($TMPDIR or /tmp)");
     for (size_t i = 0; i < workload->option_count; i++)
         printf("  %s %-*s %s\n", workload->options[i].name, 12, workload->options[i].value, workload->options[i].text);

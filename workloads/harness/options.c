@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "address.h"
 #include "clock.h"
 #include "describe.h"
 #include "failure.h"
@@ -103,6 +104,46 @@ static void scratch_option(struct plan *plan, const char *value)
     plan->scratch_parent = value;
 }
 
+static const char *addresses_option(const char *name, const char *value)
+{
+    union socket_address address;
+    if (address_read(value, AF_UNSPEC, &address))
+        return value;
+    failure_arguments("addresses are written as in 198.18.0.1,2001:2::1", "bad value for %s: '%s'", name, value);
+}
+
+/* --far ROLE=ADDRESSES: where a partner in that role is. */
+static void far_option(struct plan *plan, const char *name, const char *value)
+{
+    const char *addresses = strchr(value, '=');
+    size_t length = addresses != NULL ? (size_t)(addresses - value) : 0;
+    if (length == strlen(ROLE_RECEIVER) && strncmp(value, ROLE_RECEIVER, length) == 0)
+        plan->receiver = addresses_option(name, addresses + 1);
+    else if (length == strlen(ROLE_FORWARDER) && strncmp(value, ROLE_FORWARDER, length) == 0)
+        plan->forwarder = addresses_option(name, addresses + 1);
+    else
+        failure_arguments("--far takes receiver=ADDRESSES or forwarder=ADDRESSES", "bad value for --far: '%s'", value);
+}
+
+/* Options of executions that have partners, or are one. Returns false if this is none of them. */
+static bool ends_option(struct plan *plan, const char *name, const char *value)
+{
+    if (!plan->workload->uses_network)
+        return false;
+    if (strcmp(name, "--at") == 0) {
+        plan->at = addresses_option(name, value);
+    } else if (strcmp(name, "--far") == 0) {
+        far_option(plan, name, value);
+    } else if (strcmp(name, "--role") == 0) {
+        if (strcmp(value, ROLE_RECEIVER) != 0 && strcmp(value, ROLE_FORWARDER) != 0)
+            failure_arguments("--role takes receiver or forwarder", "bad value for --role: '%s'", value);
+        plan->role = value;
+    } else {
+        return false;
+    }
+    return true;
+}
+
 static bool workload_option(const struct workload *workload, const char *name, const char *value)
 {
     for (size_t i = 0; i < workload->option_count; i++) {
@@ -150,7 +191,7 @@ static void read_option(struct plan *plan, struct given *given, const char *name
         failure_arguments(see_help, "--size has no meaning for %s", workload->name);
     else if (strcmp(name, "--scratch") == 0)
         scratch_option(plan, value);
-    else if (!workload_option(workload, name, value))
+    else if (!ends_option(plan, name, value) && !workload_option(workload, name, value))
         failure_arguments(see_help, "unknown option '%s'", name);
 }
 

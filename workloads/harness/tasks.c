@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -47,7 +48,10 @@ static int leave_pipe[2];          /* end of file releases tasks that have finis
 
 static bool has_peers(void)
 {
-    return plan->workload->peer != NULL;
+    const struct workload *workload = plan->workload;
+    if (plan->role != NULL)
+        return workload->peer != NULL && strcmp(plan->role, ROLE_RECEIVER) == 0;
+    return workload->peer != NULL && plan->receiver == NULL && !workload->needs_no_peer_here;
 }
 
 /* Each task has a slot, and after all of them each peer. */
@@ -501,8 +505,9 @@ void tasks_start(const struct plan *new_plan)
     make_pipe(leave_pipe);
     fcntl(report_pipe[0], F_SETFL, O_NONBLOCK);
 
-    unsigned wanted = plan->mode == MODE_THREAD ? 1 : plan->tasks;
-    hosts = calloc(wanted, sizeof *hosts);
+    bool is_partner = plan->role != NULL;
+    unsigned wanted = is_partner ? 0 : plan->mode == MODE_THREAD ? 1 : plan->tasks;
+    hosts = calloc(plan->tasks, sizeof *hosts);
     peers = calloc(plan->tasks, sizeof *peers);
     if (hosts == NULL || peers == NULL)
         failure_os("calloc", errno);
@@ -513,7 +518,8 @@ void tasks_start(const struct plan *new_plan)
     close(report_pipe[1]);
     close(barrier_pipe[0]);
     close(leave_pipe[0]);
-    wait_for_reports("setup", SETUP_LIMIT_NS, false);
+    if (!is_partner)
+        wait_for_reports("setup", SETUP_LIMIT_NS, false);
 }
 
 void tasks_enter(enum phase phase)
@@ -548,6 +554,17 @@ bool tasks_peers_cpu_ns(uint64_t *cpu_ns)
         *cpu_ns += (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
     }
     return peer_count > 0;
+}
+
+void tasks_watch(int readable)
+{
+    for (;;) {
+        struct pollfd look = {.fd = readable, .events = POLLIN};
+        if (readable >= 0 && poll(&look, 1, 0) > 0)
+            return;
+        signals_wait(clock_now_ns() + WATCH_NS, readable);
+        reap(false);
+    }
 }
 
 void tasks_wait_until(uint64_t deadline_ns)

@@ -24,7 +24,10 @@ void peer_ready(struct task *peer);
 
 /* The rest is for the coordinator. */
 
-/* Starts the peers, if tasks have such, and all tasks. Returns when each has set up and tasks wait at the barrier. */
+/*
+ * Starts the peers, if tasks have such here, and all tasks; in a partner the peers alone. Returns when each has set up and tasks
+ * wait at the barrier.
+ */
 void tasks_start(const struct plan *plan);
 /* Opens the barrier. */
 void tasks_release(enum phase phase);
@@ -33,6 +36,8 @@ void tasks_enter(enum phase phase);
 void tasks_operations(uint64_t *operations);
 /* CPU time that the peers have used since they began; false if there are none, or the system does not tell. */
 bool tasks_peers_cpu_ns(uint64_t *cpu_ns);
+/* Waits until there is something to read, -1: for ever, while watching tasks and peers. Exits by failure_*() if one has ended. */
+void tasks_watch(int readable);
 /* Waits until deadline_ns while watching the tasks. Exits by failure_*() if a task has ended. */
 void tasks_wait_until(uint64_t deadline_ns);
 /* Waits until each task has done plan->operations. */

@@ -28,6 +28,10 @@ enum suite { SUITE_QUICK, SUITE_FULL, SUITE_COUNT };
 /* Memory in which --size bytes lie while tasks run. */
 enum size_memory { SIZE_IN_NONE, SIZE_IN_ONE_PLACE, SIZE_IN_EACH_TASK };
 
+/* Roles of partners. */
+#define ROLE_RECEIVER "receiver"
+#define ROLE_FORWARDER "forwarder"
+
 /* Largest --size where a workload names no other. */
 #define SIZE_MAX_BYTES (UINT64_C(1) << 44)
 
@@ -60,6 +64,10 @@ struct plan {
     const char *program;          /* argv[0] */
     char **command;               /* words after `--`, NULL-terminated; NULL when there are none */
     size_t page_bytes;
+    const char *role;             /* what this execution does for a measured one; NULL: it is the measured one */
+    const char *at;               /* list of the addresses of this end (address.h); NULL: those of the loopback device */
+    const char *receiver;         /* of the partner with the peers of all tasks; NULL: peers run here */
+    const char *forwarder;        /* of the partner between both; NULL: there is none */
 };
 
 struct task_slot;
@@ -105,7 +113,7 @@ struct workload {
     bool takes_command;           /* accepts words after `--` */
     const char *examples[2];      /* STYLE_ONCE: arguments for the help */
     bool needs_scratch;
-    bool uses_network;            /* the network's counters are read too */
+    bool uses_network;            /* the network's counters are read too; may have a receiver and a forwarder */
     size_t state_bytes;           /* size of task->state */
 
     /* Before anything is printed: returns NULL, or why these arguments are invalid (exit status 64). */
@@ -132,6 +140,9 @@ struct workload {
      * peer_ready() before any task exists, and serves until it is killed, after the tasks have ended. Does not return.
      */
     void (*peer)(struct task *peer);
+    bool needs_no_peer_here;      /* tasks have peers only if these are at another end */
+    /* In the coordinator of the peers: what they have counted; an end's partner is told. Absent: 0. */
+    uint64_t (*peer_count)(const struct plan *plan);
 
     /*
      * For a task that replaces its own program image: `become` replaces `batch` and does not return. SIGKILL ends the

@@ -1,6 +1,7 @@
 /* See sockets.h. */
 #include "network/sockets.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
@@ -11,60 +12,47 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "harness/ends.h"
 #include "harness/failure.h"
 #include "harness/protocol.h"
 #include "harness/tasks.h"
 
 enum { BACKLOG = 128 };
 
-static bool is_ipv6;
+static const char loopback[] = "127.0.0.1,::1";
+
+/* Where all peers are: here, or at another end; with no port. */
+static union socket_address peers_at;
 
 /*
- * Where each task finds its peer. Written by the peer before it reports that it is ready; the tasks are forked after the
- * coordinator has read that report from a pipe, so they see it.
+ * The port of each task's peer. Written by the peer before it reports that it is ready; the tasks are forked after the
+ * coordinator has read that report from a pipe, or from the connection to another end, so they see it.
  */
-static union socket_address *published;
+static in_port_t *published;
 
-static socklen_t address_bytes(void)
-{
-    return is_ipv6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
-}
-
-/* The loopback address with no port. */
-static union socket_address loopback(void)
-{
-    union socket_address address;
-    memset(&address, 0, sizeof address);
-    if (is_ipv6) {
-        address.ipv6.sin6_family = AF_INET6;
-        address.ipv6.sin6_addr = in6addr_loopback;
-    } else {
-        address.ipv4.sin_family = AF_INET;
-        address.ipv4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    }
-    return address;
-}
-
-/* Ends the execution if the system lacks that address, or the way to it. */
-static void try_address(const char *name)
+/* Ends the execution if the system lacks that address (of its own, or else of another end), or the way to it. */
+static void try_address(const char *name, bool is_own, const char *no_way)
 {
     const char *step = "socket";
-    union socket_address address = loopback();
-    socklen_t bytes = address_bytes();
+    union socket_address address = peers_at;
+    socklen_t bytes = address_bytes(&address);
+    address_set_port(&address, htons(ENDS_PORT)); /* nothing is sent: any would do */
     int trial = socket(address.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     bool is_there = trial >= 0;
-    if (is_there) {
+    if (is_there && is_own) {
         step = "bind";
+        address_set_port(&address, 0);
         is_there = bind(trial, &address.any, bytes) == 0 && getsockname(trial, &address.any, &bytes) == 0;
     }
     if (is_there) {
         step = "connect";
         is_there = connect(trial, &address.any, bytes) == 0;
     }
+    const char *family = address.any.sa_family == AF_INET6 ? "IPv6" : "IPv4";
     if (!is_there && (errno == EAFNOSUPPORT || errno == EPROTONOSUPPORT || errno == EADDRNOTAVAIL))
-        failure_unsupported(step, "this system has no %s: it has no address %s", is_ipv6 ? "IPv6" : "IPv4", name);
+        failure_unsupported(step, "this system has no %s: it has no address %s", family, name);
     if (!is_there && (errno == ENETUNREACH || errno == EHOSTUNREACH || errno == ENETDOWN))
-        failure_unsupported(step, "the loopback device is down: there is no way to %s", name);
+        failure_unsupported(step, "%s: there is no way to %s", no_way, name);
     if (!is_there)
         failure_os(step, errno);
     close(trial);
@@ -72,18 +60,33 @@ static void try_address(const char *name)
 
 void sockets_prepare(const struct plan *plan, bool wants_ipv6)
 {
-    is_ipv6 = wants_ipv6;
-    const char *name = is_ipv6 ? "::1" : "127.0.0.1";
-    try_address(name);
+    const char *list = plan->receiver != NULL ? plan->receiver : plan->at != NULL ? plan->at : loopback;
+    char name[INET6_ADDRSTRLEN];
+    if (!address_read(list, wants_ipv6 ? AF_INET6 : AF_INET, &peers_at))
+        failure_unsupported("address", "this network has no %s: its address is %s", wants_ipv6 ? "IPv6" : "IPv4", list);
+    const void *bytes = wants_ipv6 ? (const void *)&peers_at.ipv6.sin6_addr : (const void *)&peers_at.ipv4.sin_addr;
+    inet_ntop(peers_at.any.sa_family, bytes, name, sizeof name);
+    try_address(name, plan->receiver == NULL, list == loopback ? "the loopback device is down" : "a device is down, or a route missing");
     protocol_line("note address %s", name);
     published = mmap(NULL, plan->tasks * sizeof *published, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANON, -1, 0);
     if (published == MAP_FAILED)
         failure_os("mmap", errno);
+    if (plan->role != NULL)
+        ends_tell_ports(published);
+    else
+        ends_connect(plan, published);
+}
+
+static union socket_address peer_of(const struct task *task)
+{
+    union socket_address address = peers_at;
+    address_set_port(&address, published[task->index]);
+    return address;
 }
 
 static int open_socket(struct task *task, int type)
 {
-    int opened = socket(is_ipv6 ? AF_INET6 : AF_INET, type | SOCK_CLOEXEC, 0);
+    int opened = socket(peers_at.any.sa_family, type | SOCK_CLOEXEC, 0);
     if (opened < 0)
         task_fail(task, "socket", errno);
     return opened;
@@ -92,8 +95,7 @@ static int open_socket(struct task *task, int type)
 int sockets_bind(struct task *task, int type)
 {
     int bound = open_socket(task, type);
-    union socket_address address = loopback();
-    if (bind(bound, &address.any, address_bytes()) != 0)
+    if (bind(bound, &peers_at.any, address_bytes(&peers_at)) != 0)
         task_fail(task, "bind", errno);
     if (type == SOCK_STREAM && listen(bound, BACKLOG) != 0)
         task_fail(task, "listen", errno);
@@ -102,16 +104,19 @@ int sockets_bind(struct task *task, int type)
 
 void sockets_publish(struct task *peer, int socket)
 {
-    socklen_t bytes = sizeof published[peer->index];
-    if (getsockname(socket, &published[peer->index].any, &bytes) != 0)
+    union socket_address address;
+    socklen_t bytes = sizeof address;
+    if (getsockname(socket, &address.any, &bytes) != 0)
         task_fail(peer, "getsockname", errno);
+    published[peer->index] = address_port(&address);
 }
 
 int sockets_connect(struct task *task, int type)
 {
     int connected = open_socket(task, type);
     sockets_limit(task, connected);
-    if (connect(connected, &published[task->index].any, address_bytes()) != 0)
+    union socket_address address = peer_of(task);
+    if (connect(connected, &address.any, address_bytes(&address)) != 0)
         sockets_fail(task, "connect", errno);
     return connected;
 }

@@ -1,5 +1,5 @@
 /*
- * Sockets of a task and of its peer, on this system's loopback device.
+ * Sockets of a task and of its peer: on this system's loopback device, or between this end and others (harness/ends.h).
  *
  * Every wait in a socket has a limit: SOCKETS_LIMIT_S for a task, which then fails. A peer may wait for as long as it lives.
  * All descriptors close on exec. An end that is gone is an error of the call, never a signal.
@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <sys/socket.h>
 
+#include "harness/address.h"
 #include "harness/workload.h"
 
 enum { SOCKETS_LIMIT_S = 10 };
@@ -19,21 +20,15 @@ enum { SOCKETS_LIMIT_S = 10 };
 /* Largest datagram that IPv6 carries without options, and so IPv4 too. */
 enum { SOCKETS_DATAGRAM_MAX = 65487 };
 
-union socket_address {
-    struct sockaddr any;
-    struct sockaddr_in ipv4;
-    struct sockaddr_in6 ipv6;
-};
-
 /*
- * In the coordinator: makes room for the peers' addresses, and prints `note address ADDRESS`. Exits by failure_unsupported() if
- * this system has no such address on its loopback device.
+ * In the coordinator: finds the address at which peers are, prints `note address ADDRESS`, and connects to the execution's
+ * partners. Exits by failure_unsupported() if this system has no such address, or no way to it.
  */
 void sockets_prepare(const struct plan *plan, bool is_ipv6);
 
 /* In a task or peer. Each ends it by task_fail() on failure. */
 
-/* A socket of that type (SOCK_STREAM, SOCK_DGRAM) at the loopback address and a port of the system's choice; a stream listens. */
+/* A socket of that type (SOCK_STREAM, SOCK_DGRAM) at this end's address and a port of the system's choice; a stream listens. */
 int sockets_bind(struct task *task, int type);
 /* In a peer: says where its task finds this socket. Before peer_ready(). */
 void sockets_publish(struct task *peer, int socket);

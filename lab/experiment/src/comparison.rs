@@ -116,7 +116,8 @@ fn partners<'a>(
 ) -> Result<[Partners; 2], Error> {
     let [a, b] = sides;
     let [index_a, index_b] = SubjectIndex::SIDES;
-    Ok([planned(index_a).prepare(&mut a.setup, lab)?, planned(index_b).prepare(&mut b.setup, lab)?])
+    let prepared = |index, side: &mut Subject| planned(index).prepare(&side.machine, &mut side.setup, lab);
+    Ok([prepared(index_a, a)?, prepared(index_b, b)?])
 }
 
 /// Measures while we hold the lock on this machine's settings. At the end, checks that they are restored.

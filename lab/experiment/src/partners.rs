@@ -1,24 +1,29 @@
-//! The machines of a subject's partners, and the check that each role has one.
+//! The machines of a subject's partners, the network between them, and the check that each role that is needed has one.
 
 use crate::error::Error;
 use crate::lab::Lab;
 use faultline_model::cell::Case;
 use faultline_model::describe::WorkloadInfo;
+use faultline_model::machine::Machine;
 use faultline_model::plan::PlanItem;
 use faultline_model::role::Role;
 use faultline_model::setup::Setup;
 use faultline_model::subject::SubjectIndex;
 use faultline_runner::SubjectTargets;
 use faultline_targets::Target;
+use faultline_targets::network::Network;
 
-/// Partners of a subject, ready to run.
-pub(crate) struct Partners(Vec<(Role, Box<dyn Target + Sync>)>);
+/// Partners of a subject, ready to run, and the network between them and the subject.
+pub(crate) struct Partners {
+    by_role: Vec<(Role, Box<dyn Target + Sync>)>,
+    network: Option<Box<dyn Network>>,
+}
 
 impl Partners {
     /// The subject's target, and those of its partners.
     pub(crate) fn beside<'a>(&'a self, measured: &'a dyn Target) -> SubjectTargets<'a> {
-        let partners = self.0.iter().map(|(role, target)| (role.clone(), target.as_ref())).collect();
-        SubjectTargets { measured, partners }
+        let partners = self.by_role.iter().map(|(role, target)| (role.clone(), target.as_ref())).collect();
+        SubjectTargets { measured, partners, network: self.network.as_deref() }
     }
 }
 
@@ -34,19 +39,28 @@ pub(crate) struct Planned<'a> {
 }
 
 impl<'a> Planned<'a> {
-    /// Each case that is to be run, with each role of its workload.
-    fn roles(self) -> impl Iterator<Item = (&'a Case, &'a Role)> {
+    /// Each case that is to be run, with its workload.
+    fn cases(self) -> impl Iterator<Item = (&'a Case, &'a WorkloadInfo)> {
         let own = self.items.iter().filter(move |item| item.subject == self.subject);
-        own.flat_map(move |item| {
+        own.filter_map(move |item| {
             let case = &item.cell.case;
-            let info = self.workloads.iter().find(|info| info.name == case.workload);
-            info.into_iter().flat_map(move |info| info.roles.iter().map(move |role| (case, role)))
+            Some((case, self.workloads.iter().find(|info| info.name == case.workload)?))
         })
+    }
+
+    /// Each case that is to be run, with each role that its workload has.
+    fn roles(self) -> impl Iterator<Item = (&'a Case, &'a Role)> {
+        self.cases().flat_map(|(case, info)| info.all_roles().map(move |role| (case, role)))
+    }
+
+    /// Each case that is to be run, with each role that its workload needs.
+    fn needed(self) -> impl Iterator<Item = (&'a Case, &'a Role)> {
+        self.cases().flat_map(|(case, info)| info.roles.iter().map(move |role| (case, role)))
     }
 
     /// Refuses a role without a partner, and a partner without a role. `setup`: that of the subject.
     pub(crate) fn check(self, setup: &Setup) -> Result<(), Error> {
-        if let Some((case, role)) = self.roles().find(|(_, role)| !setup.partners.contains_key(role)) {
+        if let Some((case, role)) = self.needed().find(|(_, role)| !setup.partners.contains_key(role)) {
             return Err(Error::usage(
                 format!("{} needs a partner in the role {role}", case.workload),
                 format!(
@@ -63,23 +77,25 @@ impl<'a> Planned<'a> {
         }
     }
 
-    /// Prepares the machines of the partners. The setup is completed, so that the same machines can be created again. Fails if a machine is not
-    /// available, or lacks a workload that is to be run.
-    pub(crate) fn prepare(self, setup: &mut Setup, lab: &Lab<'_>) -> Result<Partners, Error> {
-        let mut ready = Vec::new();
+    /// Prepares the machines of the partners, and what joins them to the measured machine. The setup is completed, so that the same machines can be
+    /// created again. Fails if a machine is not available, lacks a workload that is to be run, or cannot be joined to the others.
+    pub(crate) fn prepare(self, measured: &Machine, setup: &mut Setup, lab: &Lab<'_>) -> Result<Partners, Error> {
+        let others: Vec<&Machine> = setup.partners.values().collect();
+        let network = lab.machines.network(measured, &others, lab.places, lab.stop)?;
+        let mut by_role = Vec::new();
         for (role, machine) in &mut setup.partners {
             let found = lab.machines.ready_partner(machine, lab.places, lab.stop)?;
             *machine = found.machine;
             self.check_workloads(role, found.target.as_ref())?;
-            ready.push((role.clone(), found.target));
+            by_role.push((role.clone(), found.target));
         }
-        Ok(Partners(ready))
+        Ok(Partners { by_role, network })
     }
 
     fn check_workloads(self, role: &Role, target: &dyn Target) -> Result<(), Error> {
         let there = target.workloads()?;
         let is_there = |case: &Case| {
-            let info = there.iter().find(|info| info.name == case.workload && info.roles.contains(role));
+            let info = there.iter().find(|info| info.name == case.workload && info.all_roles().any(|own| own == role));
             info.and_then(|info| info.variant(&case.variant)).is_some_and(|variant| variant.modes.contains(&case.mode))
         };
         match self.roles().find(|(case, own)| *own == role && !is_there(case)) {

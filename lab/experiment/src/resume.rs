@@ -82,7 +82,7 @@ fn timed(store: &mut Store, head: &RunHead, limit_ms: Option<u64>, lab: &mut Lab
     let missing = store.missing_items(run)?;
     resumable::check(head, &missing, SubjectIndex::A, target)?;
     let planned = Planned { items: &missing, subject: SubjectIndex::A, workloads: &head.workloads };
-    let partners = planned.prepare(&mut subject.setup.clone(), lab)?;
+    let partners = planned.prepare(&subject.machine, &mut subject.setup.clone(), lab)?;
     store.resume_run(run, &measure::session(&[target], lab.clock))?;
     let ended = measure::to_the_end(store, run, &partners.beside(target), limit_ms, None, lab)?;
     Measured::of(&ended, store, run)

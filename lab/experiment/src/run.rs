@@ -68,7 +68,7 @@ pub fn run(request: &RunRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let planned = Planned { items: &plan.items, subject: SubjectIndex::A, workloads: &workloads };
     let mut setup = Setup { partners: request.partners.clone(), ..Setup::default() };
     planned.check(&setup)?;
-    let partners = planned.prepare(&mut setup, lab)?;
+    let partners = planned.prepare(&request.machine, &mut setup, lab)?;
     let machine = ready.machine;
     let subject = Subject { commit: request.commit.clone(), ..Subject::on(machine.to_string(), machine, setup) };
 
@@ -111,7 +111,7 @@ fn given_tree(tree: &TreeRequest, machine: &Machine) -> Result<GivenTree, Error>
     if !words[0].contains('{') {
         program_file(&words[0], &whole, None).map_err(Error::target_as_usage)?;
     }
-    if !machine.is_host() {
+    if !machine.is_here() {
         return Err(Error::usage(
             format!("the tree {} is on this host only", directory.display()),
             "build it on this host, without `--on`",

@@ -98,11 +98,11 @@ fn host_settings(sides: &[Subject; 2]) -> Vec<String> {
 /// Determines a side's machine. Fails if its setup is impossible there.
 fn checked_machine(side: &mut Subject) -> Result<(), Error> {
     side.machine = machine(&mut side.setup, &side.machine)?;
-    check(&side.setup, !side.machine.is_host())
+    check(&side.setup, &side.machine)
 }
 
 fn ready(side: &mut Subject, lab: &mut Lab<'_>, built: &mut Vec<TempDir>) -> Result<ReadyTarget, Error> {
-    let is_elsewhere = !side.machine.is_host();
+    let is_elsewhere = !side.machine.is_here();
     let mut places = lab.places.clone();
     if let Some(directory) = &mut side.setup.directory {
         *directory = absolute(Path::new(directory), "the command's directory")?.to_string_lossy().into_owned();
@@ -128,7 +128,7 @@ fn machine(setup: &mut Setup, usual: &Machine) -> Result<Machine, Error> {
     *kernel = path.to_string_lossy().into_owned();
     match machine {
         Machine::Qemu(guest) => Ok(Machine::Qemu(Guest { kernel: Some(path), ..guest })),
-        Machine::Host | Machine::Ssh(_) => Err(Error::usage(
+        Machine::Host | Machine::Netns | Machine::Ssh(_) => Err(Error::usage(
             "a kernel image runs in a guest, and this side is on a host",
             "add `on=qemu`, or `--on qemu` for both sides",
         )),
@@ -147,7 +147,8 @@ fn check_environment(setup: &Setup) -> Result<(), Error> {
 }
 
 /// Refuses combinations that are impossible.
-fn check(setup: &Setup, is_elsewhere: bool) -> Result<(), Error> {
+fn check(setup: &Setup, machine: &Machine) -> Result<(), Error> {
+    let is_elsewhere = !machine.is_here();
     if setup.compiler.is_some() && setup.programs.is_some() {
         return Err(Error::usage("a side has both `programs` and `compiler`", "give it one of the two"));
     }
@@ -158,6 +159,9 @@ fn check(setup: &Setup, is_elsewhere: bool) -> Result<(), Error> {
         ));
     }
     check_environment(setup)?;
+    if *machine == Machine::Netns {
+        check_namespace_settings(setup)?;
+    }
     if !is_elsewhere {
         check_settings(setup)?;
         check_program(setup)?;
@@ -178,6 +182,17 @@ fn check(setup: &Setup, is_elsewhere: bool) -> Result<(), Error> {
         ));
     }
     Ok(())
+}
+
+/// Refuses settings that are not the namespace's own: others would change the whole host.
+fn check_namespace_settings(setup: &Setup) -> Result<(), Error> {
+    match setup.system_files().find(|(path, _)| !path.starts_with("/proc/sys/net/")) {
+        Some((path, _)) => Err(Error::usage(
+            format!("{path} is no setting of a network namespace"),
+            "it has settings of the network, as in `sysctl.net.ipv4.tcp_congestion_control=reno`",
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Refuses settings that this host does not have or that we may not write, before anything is measured.

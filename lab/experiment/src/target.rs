@@ -8,6 +8,7 @@ use faultline_model::facts::Facts;
 use faultline_model::machine::{Guest, Machine, MachineShape, SshHost};
 use faultline_targets::counting::{CountableGuest, CountingMachine, Lens};
 use faultline_targets::host::{Host, HostPaths};
+use faultline_targets::network::{Loopback, Namespaces, Network};
 use faultline_targets::qemu::{BareMachine, BareRequest, Emulator, KernelImage, MachineRequest, Named, QemuMachine};
 use faultline_targets::ssh::SshMachine;
 use faultline_targets::{StopFlag, Target};
@@ -25,6 +26,15 @@ pub trait Machines {
         places: &Places,
         stop: &StopFlag,
     ) -> Result<ReadyTarget<dyn Target + Sync>, Error>;
+
+    /// What joins a measured machine and those of its partners; `None` if nothing has to be made for that. Fails if they cannot be joined.
+    fn network(
+        &self,
+        measured: &Machine,
+        partners: &[&Machine],
+        places: &Places,
+        stop: &StopFlag,
+    ) -> Result<Option<Box<dyn Network>>, Error>;
 
     /// The version of the emulator for machines under the lens, as the emulator prints it. Nothing is booted. Fails if there is no emulator, or none that
     /// suits the lens.
@@ -83,9 +93,32 @@ impl Machines for LocalMachines {
         stop: &StopFlag,
     ) -> Result<ReadyTarget<dyn Target + Sync>, Error> {
         match machine {
-            Machine::Host => Ok(ReadyTarget { target: Box::new(places.host()?), machine: Machine::Host }),
+            Machine::Host | Machine::Netns => {
+                Ok(ReadyTarget { target: Box::new(places.host()?), machine: machine.clone() })
+            }
             Machine::Qemu(guest) => qemu(guest, places, stop),
             Machine::Ssh(host) => ssh(host, places, stop),
+        }
+    }
+
+    fn network(
+        &self,
+        measured: &Machine,
+        partners: &[&Machine],
+        places: &Places,
+        stop: &StopFlag,
+    ) -> Result<Option<Box<dyn Network>>, Error> {
+        match measured {
+            _ if partners.iter().any(|partner| !are_joinable(measured, partner)) => Err(Error::usage(
+                format!("no network joins {measured} and its partners' machines"),
+                "put all ends on `netns`, or all on `host`",
+            )),
+            Machine::Netns => {
+                let made = Namespaces::new(places.paths_for_facts()?, stop);
+                Ok(Some(Box::new(made.map_err(|error| or_stopped_usage(error, stop))?)))
+            }
+            Machine::Host if !partners.is_empty() => Ok(Some(Box::new(Loopback))),
+            Machine::Host | Machine::Qemu(_) | Machine::Ssh(_) => Ok(None),
         }
     }
 
@@ -180,8 +213,8 @@ fn qemu(guest: &Guest, places: &Places, stop: &StopFlag) -> Result<ReadyTarget<d
 /// A host over SSH, which may be declared. What is wrong with it is found out before anything is measured; files are saved with their full paths.
 fn ssh(host: &SshHost, places: &Places, stop: &StopFlag) -> Result<ReadyTarget<dyn Target + Sync>, Error> {
     let host = with_full_paths(&hosts::resolved(host, places)?)?;
-    let target = SshMachine::connect(host.clone(), &places.ssh_paths()?, stop)
-        .map_err(|error| if stop.is_set() { Error::stopped() } else { Error::target_as_usage(error) })?;
+    let target =
+        SshMachine::connect(host.clone(), &places.ssh_paths()?, stop).map_err(|error| or_stopped_usage(error, stop))?;
     Ok(ReadyTarget { target: Box::new(target), machine: Machine::Ssh(host) })
 }
 
@@ -193,6 +226,16 @@ fn with_full_paths(host: &SshHost) -> Result<SshHost, Error> {
     host.identity = full(&host.identity).map_err(no_directory)?;
     host.config = full(&host.config).map_err(no_directory)?;
     Ok(host)
+}
+
+/// Whether there are networks between two such machines.
+fn are_joinable(a: &Machine, b: &Machine) -> bool {
+    matches!((a, b), (Machine::Host, Machine::Host) | (Machine::Netns, Machine::Netns))
+}
+
+/// The error of a machine that is not available, or a stop if that is its cause.
+fn or_stopped_usage(error: faultline_targets::TargetError, stop: &StopFlag) -> Error {
+    if stop.is_set() { Error::stopped() } else { Error::target_as_usage(error) }
 }
 
 /// The error, or a stop if that is its cause.

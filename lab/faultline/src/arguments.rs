@@ -142,9 +142,11 @@ pub(crate) struct WorkloadsPlace {
 /// On which machine.
 #[derive(Debug, Args)]
 pub(crate) struct OnMachine {
-    /// The machine: host, a guest as qemu:KEY=VALUE,…, or another host as ssh:USER@HOST [default: host]
+    /// The machine: host, a guest as qemu:KEY=VALUE,…, another host as ssh:USER@HOST, or netns, a network namespace of this host [default: host]
     ///
     /// A guest is an emulated machine that boots anew for each execution. Its rates are the emulator's, not those of any hardware. Keys: cpus=N; sockets=N, each a NUMA node; memory=2G; kernel=FILE, by default that of FAULTLINE_KERNEL, otherwise the newest in /boot, otherwise what `make kernel` unpacked; append=PARAMETER for the kernel, may be repeated; boot_limit=90s; accel=kvm to use the host's own CPUs. A comma in a value is written twice.
+    ///
+    /// Network namespaces are made for each execution, one for each of its ends, and removed after it: with `--partner` a link from each to the next, and forwarding in the middle. They need root.
     ///
     /// Another host is measured over SSH, with OpenSSH's client, keys and known hosts: ssh:[USER@]HOST[:PORT]. Keys: identity=FILE, a private key; config=FILE for the client; scratch=DIR, a directory of the host.
     #[arg(long, value_name = "MACHINE", value_parser = str::parse::<Machine>)]
@@ -194,6 +196,8 @@ Examples:
   faultline run tree_build --tree ~/src/app --command 'make -j{jobs}' --copies 2 --cpus 1,2
   faultline run zero_fill --on qemu:cpus=8      in an emulated machine, with this system's kernel
   faultline run path_stat --on qemu:cpus=4,kernel=arch/x86/boot/bzImage --cpus 1,4
+  faultline run udp_stream tcp_rr --on netns --partner receiver=netns
+  faultline run relay --on netns --partner receiver=netns --partner forwarder=netns   with a router between both
 Each sample is saved at once. Ctrl-C ends cleanly; `faultline resume` continues.")]
 pub(crate) struct Run {
     /// Workloads, as NAME or NAME:VARIANT [default: the whole suite]
@@ -234,7 +238,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "RELEASE", requires = "install")]
     pub(crate) release: Option<String>,
 
-    /// Machine of a partner, written as for --on: receiver=host. Repeat for each role that a workload needs
+    /// Machine of a partner, written as for --on: receiver=netns. Repeat for each role that a workload needs, or that is to have an end of its own: workloads of the network have a receiver and a forwarder
     #[arg(long = "partner", value_name = "ROLE=MACHINE", value_parser = partner)]
     pub(crate) partners: Vec<(Role, Machine)>,
 

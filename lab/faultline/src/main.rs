@@ -13,6 +13,7 @@ mod signals;
 use clap::Parser;
 use faultline_history::linker;
 use faultline_targets::keeper;
+use faultline_targets::network::holder;
 use std::process::ExitCode;
 
 use arguments::{Arguments, Command};
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
     match words.next() {
         Some(first) if first == keeper::ARGUMENT => return keeper::run(words),
+        Some(first) if first == holder::ARGUMENT => return holder::run(words),
         Some(first) if first == linker::ARGUMENT => return linker::run(words),
         _ => {}
     }

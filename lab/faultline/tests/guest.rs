@@ -5,6 +5,7 @@ mod lab;
 
 use faultline_model::outcome::{GuestFailure, Outcome};
 use faultline_store::Store;
+use faultline_targets::network::Attachment;
 use faultline_targets::qemu::{GuestExecution, QemuMachine};
 use faultline_targets::{Ending, Execution, Plugin, StopFlag, Target};
 use lab::Lab;
@@ -238,6 +239,7 @@ fn symbols_offsets_and_a_plugin_come_with_a_boot() {
         directory: None,
         environment: Vec::new(),
         system_settings: Vec::new(),
+        attachment: Attachment::Already,
     };
     let plugin = plugin(&lab);
     let wanted = GuestExecution {
@@ -287,6 +289,7 @@ fn execute_with(
         directory: None,
         environment: vec![("GREETING".to_owned(), "hello = you".to_owned())],
         system_settings: settings.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect(),
+        attachment: Attachment::Already,
     };
     let mut lines = Vec::new();
     let sink = &mut |line: &[u8]| {

@@ -684,6 +684,7 @@ mod generated {
             lens_operations: None,
             suites: Vec::new(),
             roles: Vec::new(),
+            optional_roles: Vec::new(),
         }
     }
 }

@@ -11,6 +11,7 @@ use faultline_model::describe::{SizeMemory, Style, VariantInfo, WorkloadInfo};
 use faultline_model::lens::memory::PhysicalMemory;
 use faultline_model::machine::{MachineShape, counted_boot_limit};
 use faultline_targets::counting::{MachineModel, Quanta};
+use faultline_targets::network::Attachment;
 use faultline_targets::program_files::ProgramFiles;
 use faultline_targets::qemu::{GuestExecution, ProgramRun, QemuMachine};
 use faultline_targets::{Ending, Execution, Plugin, StopFlag, Target};
@@ -123,6 +124,7 @@ impl Guest {
             directory: None,
             environment: Vec::new(),
             system_settings: Vec::new(),
+            attachment: Attachment::Already,
         };
         let plugin = plugin(cpus, &report);
         let memory = Mutex::new(Vec::new());

@@ -14,8 +14,8 @@ use std::process::{Child, Stdio};
 
 const SHORT: [&str; 8] = ["--cpus", "1", "--warmup", "0ms", "--window", "10ms", "--interval", "10ms"];
 
-/// A partner that serves until it is stopped, and a child of its own that left the process group. `$0.there` is there while it may be measured.
-const RECEIVER: &str = "touch \"$0.there\"; setsid sleep 1000 & header; sleep 1000";
+/// A partner that serves until it is stopped, without a region of interest of its own, and a child of its own that left the process group. `$0.there` is there while it may be measured.
+const RECEIVER: &str = "touch \"$0.there\"; setsid sleep 1000 & header | grep -v ^begin; sleep 1000";
 
 /// One window, beside a receiver and no other way.
 const SENDER: &str = "[ -e \"$0.there\" ] || exit 9; header; rm \"$0.there\"; echo interval 2 10000002 100; echo end 10000003; echo done";

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 /// First line of the format, up to the workload's name.
 const MAGIC: &str = "faultline-describe 1 ";
 
+/// The end of the line of a role that a run may leave out.
+const OPTIONAL: &str = " optional";
+
 /// Whether a workload counts over a window, or does its work once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -103,15 +106,23 @@ pub struct WorkloadInfo {
     /// Which variants belong to which suite, each suite once. Empty for a program of an older build, which prints none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suites: Vec<SuitePart>,
-    /// Roles of the partners that run next to each measured execution, each once. Empty if the workload runs alone.
+    /// Roles of the partners that run next to each measured execution, each once. Empty if the workload can run alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<Role>,
+    /// Roles of partners that may run next to it; without them, the workload does their part itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub optional_roles: Vec<Role>,
 }
 
 impl WorkloadInfo {
     /// The variant of that name.
     pub fn variant(&self, name: &str) -> Option<&VariantInfo> {
         self.variants.iter().find(|variant| variant.name == name)
+    }
+
+    /// All roles that partners may have.
+    pub fn all_roles(&self) -> impl Iterator<Item = &Role> {
+        self.roles.iter().chain(&self.optional_roles)
     }
 
     /// The sizes that a variant accepts; `None` if it prints none.
@@ -174,6 +185,7 @@ struct Draft {
     lens_operations: Option<u64>,
     suites: Vec<SuitePart>,
     roles: Vec<Role>,
+    optional_roles: Vec<Role>,
 }
 
 impl Draft {
@@ -192,6 +204,7 @@ impl Draft {
             lens_operations: None,
             suites: Vec::new(),
             roles: Vec::new(),
+            optional_roles: Vec::new(),
         }
     }
 
@@ -223,17 +236,20 @@ impl Draft {
                 self.lens_operations.ok_or("'lens_operations' is at least 1")?;
             }
             "suite" => self.suites.push(suite_part(rest)?),
-            "role" => self.role(rest.parse()?)?,
+            "role" => self.role(rest)?,
             _ => return Err(format!("unknown key '{key}'")),
         }
         Ok(())
     }
 
-    fn role(&mut self, role: Role) -> Result<(), String> {
-        if self.roles.contains(&role) {
+    fn role(&mut self, rest: &str) -> Result<(), String> {
+        let optional = rest.strip_suffix(OPTIONAL);
+        let role: Role = optional.unwrap_or(rest).parse()?;
+        if self.roles.iter().chain(&self.optional_roles).any(|other| *other == role) {
             return Err(format!("a second role '{role}'"));
         }
-        self.roles.push(role);
+        let kind = if optional.is_some() { &mut self.optional_roles } else { &mut self.roles };
+        kind.push(role);
         Ok(())
     }
 
@@ -256,6 +272,7 @@ impl Draft {
             lens_operations: self.lens_operations,
             suites: self.suites,
             roles: self.roles,
+            optional_roles: self.optional_roles,
         })
     }
 

@@ -1,4 +1,4 @@
-//! The machine on which something runs. It is saved as data; its text is for people, who write it in `--on`: `host`, `qemu:KEY=VALUE,…` or
+//! The machine on which something runs. It is saved as data; its text is for people, who write it in `--on`: `host`, `netns`, `qemu:KEY=VALUE,…` or
 //! `ssh:USER@HOST,…` (`words`).
 //!
 //! Plain data: `targets` finds out whether such a machine is available.
@@ -76,15 +76,22 @@ pub enum Machine {
     Qemu(Guest),
     /// Another host, which is reached over SSH.
     Ssh(SshHost),
+    /// A network namespace of this host: its kernel, programs and files, in a network of its own.
+    Netns,
 }
 
 impl Machine {
     /// The guest, if it is one.
     pub fn guest(&self) -> Option<&Guest> {
         match self {
-            Machine::Host | Machine::Ssh(_) => None,
+            Machine::Host | Machine::Netns | Machine::Ssh(_) => None,
             Machine::Qemu(guest) => Some(guest),
         }
+    }
+
+    /// Whether it is this host's kernel, with its programs and files.
+    pub fn is_here(&self) -> bool {
+        matches!(self, Machine::Host | Machine::Netns)
     }
 
     /// Whether it is this host, with its files and system settings.
@@ -115,6 +122,7 @@ enum Data {
     Host,
     Qemu(Guest),
     Ssh(SshHost),
+    Netns,
 }
 
 impl TryFrom<Written> for Machine {
@@ -126,6 +134,7 @@ impl TryFrom<Written> for Machine {
             Written::Data(Data::Host) => Ok(Machine::Host),
             Written::Data(Data::Qemu(guest)) => Ok(Machine::Qemu(guest)),
             Written::Data(Data::Ssh(host)) => Ok(Machine::Ssh(host)),
+            Written::Data(Data::Netns) => Ok(Machine::Netns),
         }
     }
 }
@@ -159,7 +168,12 @@ mod tests {
         });
         let host: Machine = "ssh:a@b:22,identity=/k".parse().unwrap();
         let host_data = json!({"kind": "ssh", "user": "a", "host": "b", "port": 22, "identity": "/k", "config": null, "scratch": null});
-        for (machine, data) in [(Machine::Host, json!({"kind": "host"})), (guest, data), (host, host_data)] {
+        for (machine, data) in [
+            (Machine::Host, json!({"kind": "host"})),
+            (Machine::Netns, json!({"kind": "netns"})),
+            (guest, data),
+            (host, host_data),
+        ] {
             assert_eq!(to_value(&machine).unwrap(), data);
             assert_eq!(from_value::<Machine>(data).unwrap(), machine);
         }

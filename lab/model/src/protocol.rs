@@ -4,6 +4,7 @@
 
 use crate::cell::TaskMode;
 use crate::direction::Direction;
+use crate::role::Role;
 use serde::{Deserialize, Serialize};
 
 /// First line of the format, up to the workload's name.
@@ -132,6 +133,23 @@ pub enum Event {
     Failure(FailureKind, String, i64, String),
     /// It succeeded.
     Done,
+}
+
+impl Event {
+    /// What is kept of a partner's output, in the attempt of the measured execution: figures, counters and notes, each with the role before its name
+    /// (`receiver:dropped`). Its tasks' CPU time is kept as counters. Empty for everything else.
+    pub fn of_role(&self, role: &Role) -> Vec<Event> {
+        let named = |name: &str| format!("{role}:{name}");
+        match self {
+            Event::Counter(name, delta) => vec![Event::Counter(named(name), *delta)],
+            Event::Measure(measure) => vec![Event::Measure(Measure { name: named(&measure.name), ..measure.clone() })],
+            Event::Note(key, text) => vec![Event::Note(named(key), text.clone())],
+            Event::Usage(usage) => [("tasks.user_ns", usage.user_ns), ("tasks.system_ns", usage.system_ns)]
+                .map(|(name, ns)| Event::Counter(named(name), i64::try_from(ns).unwrap_or(i64::MAX)))
+                .to_vec(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// Reads one line, without its line end. Fails if the line is not in the format; the error says what is wrong, as a fragment of a sentence.

@@ -14,6 +14,7 @@ use faultline_model::role::Role;
 use faultline_model::setup::Setup;
 use faultline_model::subject::{Subject, SubjectKind};
 use faultline_model::transcript::{Transcript, TranscriptError};
+use faultline_targets::network::{Attachment, Made};
 use faultline_targets::{Ending, Execution, StopFlag, Target};
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -47,16 +48,25 @@ pub(crate) fn execute(
     observer: &mut dyn Observer,
     stop: &StopFlag,
 ) -> Result<Attempted, JournalError> {
-    let execution = execution(run, item);
+    let mut execution = execution(run, item);
     let target = run.targets.of(item);
     let mut reader = Reader::new(run, item, attempt);
-    let partners = partners(run, item, &execution);
-    let (executed, failure) = partners::beside(&partners, stop, |stop| {
+    let mut partners = partners(run, item, &execution);
+    let network = match network(run, item, &partners, stop) {
+        Ok(network) => network,
+        Err(_) if stop.is_set() => return Ok(Attempted { outcome: Outcome::Interrupted, value: None }),
+        Err(text) => return Ok(Attempted { outcome: Outcome::NotStarted { text }, value: None }),
+    };
+    if let Some(network) = &network {
+        attach(&mut execution, &mut partners, network);
+    }
+    let ended = partners::beside(&partners, stop, |stop| {
         target.execute_with_console(&execution, &mut |line| reader.take(line, journal, observer), stop)
     });
-    let attempted = reader.conclude(executed.ending, execution.limit)?;
-    save_console(executed.console.as_deref(), &attempted.outcome, attempt, journal)?;
-    Ok(match (failure, &attempted.outcome) {
+    let attempted = reader.conclude(ended.measured.ending, execution.limit)?;
+    save_console(ended.measured.console.as_deref(), &attempted.outcome, attempt, journal)?;
+    ended.said.iter().try_for_each(|event| journal.record(attempt, event))?;
+    Ok(match (ended.failure, &attempted.outcome) {
         // The run must not continue on such a system, even if a partner failed.
         (None, _) | (_, Outcome::LeftChanged { .. }) => attempted,
         (Some(failure), _) => Attempted { outcome: failure.into(), value: None },
@@ -97,6 +107,32 @@ pub(crate) fn execution(run: &PlannedRun<'_>, item: &PlanItem) -> Execution {
         directory: setup.directory.as_ref().filter(|_| !is_built_to_boot(run.subjects, item)).map(PathBuf::from),
         environment: environment(&setup),
         system_settings: setup.system_files().collect(),
+        attachment: Attachment::Already,
+    }
+}
+
+/// The network of this attempt, if one is needed. Fails in words.
+fn network(
+    run: &PlannedRun<'_>,
+    item: &PlanItem,
+    partners: &[Partner<'_>],
+    stop: &StopFlag,
+) -> Result<Option<Made>, String> {
+    let Some(network) = run.targets.network(item) else { return Ok(None) };
+    let roles: Vec<&Role> = partners.iter().map(|partner| partner.role).collect();
+    network.make(&roles, stop).map(Some)
+}
+
+/// Puts all executions into the network, and tells each what it has to know of the others (docs/FORMATS.md §3).
+fn attach(measured: &mut Execution, partners: &mut [Partner<'_>], network: &Made) {
+    measured.attachment = network.measured.attachment.clone();
+    for (partner, place) in partners.iter_mut().zip(&network.partners) {
+        partner.execution.attachment = place.attachment.clone();
+        let at = ["--at".to_owned(), place.addresses.clone()];
+        // Before a command's words.
+        partner.execution.arguments.splice(0..0, at);
+        let far = ["--far".to_owned(), format!("{}={}", partner.role, place.addresses)];
+        measured.arguments.splice(0..0, far);
     }
 }
 
@@ -106,7 +142,7 @@ fn partners<'a>(run: &PlannedRun<'a>, item: &'a PlanItem, measured: &Execution) 
     let ready_limit = |target: &dyn Target| {
         run.limit.unwrap_or_else(|| setup_limit(item) * target.patience()) + target.longest_boot()
     };
-    let there: Vec<_> = info.roles.iter().filter_map(|role| Some((role, run.targets.partner(item, role)?))).collect();
+    let there: Vec<_> = info.all_roles().filter_map(|role| Some((role, run.targets.partner(item, role)?))).collect();
     let all_ready = there.iter().map(|(_, target)| ready_limit(*target)).max().unwrap_or_default();
     let limit = all_ready + run.targets.of(item).longest_boot() + measured.limit + PARTNER_SLACK;
     let partner = |(role, target): (&'a Role, &'a (dyn Target + Sync))| Partner {
@@ -119,6 +155,7 @@ fn partners<'a>(run: &PlannedRun<'a>, item: &'a PlanItem, measured: &Execution) 
             directory: None,
             environment: Vec::new(),
             system_settings: Vec::new(),
+            attachment: Attachment::Already,
         },
         ready_limit: ready_limit(target),
         cell: &item.cell,

@@ -1,7 +1,8 @@
 //! Partners: executions next to the measured one, one for each role of its workload, each on its own thread and target.
 //!
 //! Partners start first. The measured execution starts when all of them are ready, and they are stopped when it ends. If one fails before that, all are
-//! stopped. The output of partners is checked but not saved.
+//! stopped. A partner that has begun a region of interest of its own may end by itself after the measured execution. What a partner says of itself is
+//! saved with the attempt, under its role.
 
 use crate::outcome::{exited, outcome_of};
 use crate::set_at_end::SetAtEnd;
@@ -13,6 +14,7 @@ use faultline_model::role::Role;
 use faultline_model::transcript::Transcript;
 use faultline_targets::{Ending, Executed, Execution, StopFlag, Target};
 use std::ops::ControlFlow;
+use std::panic::resume_unwind;
 use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
@@ -20,6 +22,12 @@ use std::time::Duration;
 
 /// How often the time until a partner is ready is checked. Time during which our own process was suspended (Ctrl-Z) counts as one step.
 const READY_POLL: Duration = Duration::from_millis(20);
+
+/// How long a partner that ends by itself may take for that after the measured execution.
+const END_LIMIT: Duration = Duration::from_secs(20);
+
+/// An end that is gone takes the other one with it. If the measured execution fails first, a partner has this time to show that it was the cause.
+const CAUSE_LIMIT: Duration = Duration::from_millis(500);
 
 /// One partner of an attempt.
 pub(crate) struct Partner<'a> {
@@ -50,31 +58,52 @@ impl From<PartnerFailure> for Outcome {
     }
 }
 
-/// Runs `measured` next to the partners, with a flag that stops it when one of them fails. Returns how it ended (`Stopped` if it never
-/// started), and the first failure of a partner. When this returns, all partners have ended.
-pub(crate) fn beside(
-    partners: &[Partner<'_>],
-    stop: &StopFlag,
-    measured: impl FnOnce(&StopFlag) -> Executed,
-) -> (Executed, Option<PartnerFailure>) {
+/// How a measured execution and its partners ended.
+pub(crate) struct Ended {
+    /// The measured one; `Stopped` if it never started.
+    pub(crate) measured: Executed,
+    /// The first failure of a partner.
+    pub(crate) failure: Option<PartnerFailure>,
+    /// What partners said of themselves, under their roles.
+    pub(crate) said: Vec<Event>,
+}
+
+/// Runs `measured` next to the partners, with a flag that stops it when one of them fails. When this returns, all partners have ended.
+pub(crate) fn beside(partners: &[Partner<'_>], stop: &StopFlag, measured: impl FnOnce(&StopFlag) -> Executed) -> Ended {
     let all = All { over: stop.below(), failure: OnceLock::new() };
-    let executed = thread::scope(|scope| {
+    let (measured, said) = thread::scope(|scope| {
         // Set even if `measured` panics: the scope waits for the threads.
         let over = SetAtEnd(&all.over);
         let begun: Vec<_> = partners
             .iter()
             .map(|partner| {
-                let (ready, is_ready) = sync_channel(1);
+                // Room for both steps: nobody waits for the second one.
+                let (sender, steps) = sync_channel(2);
                 let all = &all;
-                scope.spawn(move || all.run(partner, &ready));
-                (partner, is_ready)
+                (partner, steps, scope.spawn(move || all.run(partner, sender)))
             })
             .collect();
-        let executed = if all.are_ready(&begun) { measured(over.0) } else { Ending::Stopped.into() };
+        let watched: Vec<_> = begun.iter().map(|(partner, steps, _)| (*partner, steps)).collect();
+        let executed = if all.are_ready(&watched) { measured(over.0) } else { Ending::Stopped.into() };
+        match &executed.ending {
+            Ending::Exited { status: 0, .. } => all.let_end(&watched),
+            Ending::Exited { .. } | Ending::Signalled { .. } => all.let_fail(&watched),
+            _ => {}
+        }
         drop(over);
-        executed
+        let said =
+            begun.into_iter().flat_map(|(_, _, thread)| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        (executed, said.collect())
     });
-    (executed, all.failure.into_inner())
+    Ended { measured, failure: all.failure.into_inner(), said }
+}
+
+/// What a partner has come to. Its channel closes when it has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Ready,
+    /// Its region of interest has begun, so it will end by itself.
+    Begun,
 }
 
 /// The state that all executions of an attempt share.
@@ -86,21 +115,49 @@ struct All {
 }
 
 impl All {
-    /// Runs a partner to its end. Sends to `ready` when the partner is ready; the channel closes when it has ended.
-    fn run(&self, partner: &Partner<'_>, ready: &SyncSender<()>) {
-        let outcome = partner.run(ready, &self.over);
+    /// Runs a partner to its end. Sends what it has come to. Returns what it said of itself.
+    fn run(&self, partner: &Partner<'_>, steps: SyncSender<Step>) -> Vec<Event> {
+        let (outcome, said) = partner.run(&steps, &self.over);
         if outcome != Outcome::Done && !self.over.is_set() {
             self.fail(partner, outcome);
+        }
+        // Only now, so that who sees the channel closed sees the failure too.
+        drop(steps);
+        said
+    }
+
+    /// The measured execution has succeeded. Waits for the partners that end by themselves.
+    fn let_end(&self, watched: &[(&Partner<'_>, &Receiver<Step>)]) {
+        for (partner, steps) in watched {
+            if steps.try_recv() != Ok(Step::Begun) {
+                continue;
+            }
+            let mut waited = Duration::ZERO;
+            while steps.recv_timeout(READY_POLL) != Err(RecvTimeoutError::Disconnected) && !self.over.is_set() {
+                waited += READY_POLL;
+                if waited >= END_LIMIT {
+                    self.fail(partner, Outcome::TimedOut { limit_ms: END_LIMIT.as_millis() as u64 });
+                }
+            }
+        }
+    }
+
+    /// The measured execution has failed. Waits until a partner has, too.
+    fn let_fail(&self, watched: &[(&Partner<'_>, &Receiver<Step>)]) {
+        let mut waited = Duration::ZERO;
+        while waited < CAUSE_LIMIT && !watched.is_empty() && self.failure.get().is_none() && !self.over.is_set() {
+            thread::sleep(READY_POLL);
+            waited += READY_POLL;
         }
     }
 
     /// Waits until every partner is ready; `false` if one has ended before. A partner that takes too long has failed.
-    fn are_ready(&self, begun: &[(&Partner<'_>, Receiver<()>)]) -> bool {
+    fn are_ready(&self, watched: &[(&Partner<'_>, &Receiver<Step>)]) -> bool {
         let mut waited = Duration::ZERO;
-        begun.iter().all(|(partner, is_ready)| {
+        watched.iter().all(|(partner, steps)| {
             loop {
-                match is_ready.recv_timeout(READY_POLL) {
-                    Ok(()) => return true,
+                match steps.recv_timeout(READY_POLL) {
+                    Ok(_) => return true,
                     Err(RecvTimeoutError::Disconnected) => return false,
                     Err(RecvTimeoutError::Timeout) => waited += READY_POLL,
                 }
@@ -121,15 +178,21 @@ impl All {
 }
 
 impl Partner<'_> {
-    fn run(&self, ready: &SyncSender<()>, over: &StopFlag) -> Outcome {
+    fn run(&self, steps: &SyncSender<Step>, over: &StopFlag) -> (Outcome, Vec<Event>) {
         let mut transcript = Transcript::new(self.cell.clone(), self.style);
-        let mut rubbish = None;
+        let (mut rubbish, mut said) = (None, Vec::new());
         let mut sink = |line: &[u8]| match transcript.line(line) {
             Ok(event) => {
-                if matches!(event, Event::Ready(_)) {
+                let step = match event {
+                    Event::Ready(_) => Some(Step::Ready),
+                    Event::Begin(_) => Some(Step::Begun),
+                    _ => None,
+                };
+                if let Some(step) = step {
                     // If another partner has failed, nobody waits any more.
-                    let _ = ready.try_send(());
+                    let _ = steps.try_send(step);
                 }
+                said.extend(event.of_role(self.role));
                 ControlFlow::Continue(())
             }
             Err(error) => {
@@ -138,10 +201,11 @@ impl Partner<'_> {
             }
         };
         let ending = self.target.execute(&self.execution, &mut sink, over);
-        match (rubbish, ending) {
+        let outcome = match (rubbish, ending) {
             (Some(error), _) => Outcome::Rubbish { line: error.line, problem: error.problem },
             (None, Ending::Exited { status, stderr }) => exited(transcript, status, stderr),
             (None, ending) => outcome_of(ending, self.execution.limit),
-        }
+        };
+        (outcome, said)
     }
 }

@@ -6,6 +6,7 @@ use faultline_model::plan::{PlanItem, Settings};
 use faultline_model::role::Role;
 use faultline_model::subject::{Subject, SubjectIndex, SubjectKind};
 use faultline_targets::Target;
+use faultline_targets::network::Network;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
@@ -16,12 +17,14 @@ pub struct SubjectTargets<'a> {
     pub measured: &'a dyn Target,
     /// Where its partners run, at the same time and each on its own thread.
     pub partners: Vec<(Role, &'a (dyn Target + Sync))>,
+    /// What joins both; `None` if nothing has to be made for that.
+    pub network: Option<&'a dyn Network>,
 }
 
 impl<'a> SubjectTargets<'a> {
     /// A subject without partners.
     pub fn alone(measured: &'a dyn Target) -> Self {
-        SubjectTargets { measured, partners: Vec::new() }
+        SubjectTargets { measured, partners: Vec::new(), network: None }
     }
 
     /// Time of each execution in addition to the workload's own: partners boot at the same time, the measured execution after them.
@@ -75,6 +78,11 @@ impl<'a> Targets<'a> {
     /// The target of the partner of `item` in that role, if there is one.
     pub(crate) fn partner(&self, item: &PlanItem, role: &Role) -> Option<&'a (dyn Target + Sync)> {
         self.subject(item).partners.iter().find(|(own, _)| own == role).map(|(_, target)| *target)
+    }
+
+    /// The network between the item's measured execution and its partners.
+    pub(crate) fn network(&self, item: &PlanItem) -> Option<&'a dyn Network> {
+        self.subject(item).network
     }
 
     fn subject(&self, item: &PlanItem) -> &'a SubjectTargets<'a> {

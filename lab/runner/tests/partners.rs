@@ -160,7 +160,7 @@ fn sent(
     let request = Request { workloads: vec!["send".to_owned()], warmup_ms: Some(0), ..request };
     let plan = plan(&request, &workloads(), 1, 1).unwrap();
     let partners = vec![("receiver".parse().unwrap(), receiver), ("forwarder".parse().unwrap(), forwarder)];
-    let targets = SubjectTargets { measured, partners };
+    let targets = SubjectTargets { measured, partners, network: None };
     let planned = PlannedRun {
         targets: Targets::shared(&targets),
         settings: &plan.settings,

@@ -14,6 +14,7 @@ use faultline_model::facts::Facts;
 use faultline_model::machine::{Machine, MachineShape};
 use faultline_runner::Clock;
 use faultline_targets::counting::{CountableGuest, Lens};
+use faultline_targets::network::Network;
 use faultline_targets::qemu::{BareRequest, MachineRequest};
 use faultline_targets::{Ending, Execution, StopFlag, Target, TargetError};
 use rand::Rng;
@@ -39,6 +40,16 @@ impl Machines for SimulatedMachines {
         _: &StopFlag,
     ) -> Result<ReadyTarget<dyn Target + Sync>, Error> {
         Err(Error::failed(format!("no partner on {machine}: threads would not repeat themselves"), "leave it out"))
+    }
+
+    fn network(
+        &self,
+        _: &Machine,
+        _: &[&Machine],
+        _: &Places,
+        _: &StopFlag,
+    ) -> Result<Option<Box<dyn Network>>, Error> {
+        Ok(None)
     }
 
     fn lens_emulator(&self, _: &Places) -> Result<String, Error> {

@@ -50,6 +50,7 @@ pub(crate) fn all() -> Vec<WorkloadInfo> {
         lens_operations: None,
         suites: Vec::new(),
         roles: Vec::new(),
+        optional_roles: Vec::new(),
     };
     let both = [TaskMode::Process, TaskMode::Thread];
     let once = WorkloadInfo {

@@ -188,5 +188,6 @@ pub(crate) fn workload(name: &str) -> WorkloadInfo {
         lens_operations: None,
         suites: Vec::new(),
         roles: Vec::new(),
+        optional_roles: Vec::new(),
     }
 }

@@ -12,6 +12,7 @@ use faultline_model::machine::{Accelerator, MachineShape};
 use faultline_model::protocol::{self, Event};
 use faultline_targets::counting::{MachineModel, Quanta};
 use faultline_targets::host::HostPaths;
+use faultline_targets::network::Attachment;
 use faultline_targets::qemu::{
     EMULATOR_PROGRAM, Emulator, GuestExecution, GuestPaths, KernelImage, MachineRequest, Named, QemuMachine,
 };
@@ -143,6 +144,7 @@ fn run(
         directory: None,
         environment: Vec::new(),
         system_settings: Vec::new(),
+        attachment: Attachment::Already,
     };
     let _ = std::fs::remove_file(report);
     let (mut operations, mut began, mut length) = (0, Instant::now(), Duration::ZERO);

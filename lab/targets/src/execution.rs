@@ -1,6 +1,7 @@
 //! One execution of a program on a target: its inputs, and how it ended.
 
 use crate::keep::{End, Ended};
+use crate::network::Attachment;
 use crate::system_settings;
 use faultline_model::outcome::GuestFailure;
 use std::ops::ControlFlow;
@@ -23,6 +24,8 @@ pub struct Execution {
     /// System settings, by the paths of their files (`/proc/sys/…`, `/sys/…`). Each is written before the workload starts, and
     /// restored after it has ended, for any reason.
     pub system_settings: Vec<(String, String)>,
+    /// How it gets into its network. Each kind of target has its own.
+    pub attachment: Attachment,
 }
 
 impl Execution {
@@ -154,6 +157,7 @@ mod tests {
             directory: None,
             environment: owned(environment),
             system_settings: owned(settings),
+            attachment: Attachment::Already,
         };
         execution.check()
     }

@@ -10,6 +10,7 @@ mod execution;
 pub mod host;
 mod keep;
 mod linux_facts;
+pub mod network;
 mod plugin;
 pub mod program_files;
 mod program_output;

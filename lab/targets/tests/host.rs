@@ -5,6 +5,7 @@
 
 use faultline_targets::host::build::{BuildRequest, build_workloads};
 use faultline_targets::host::{Host, HostPaths};
+use faultline_targets::network::Attachment;
 use faultline_targets::{Ending, Execution, StopFlag, Target, keeper};
 use libtest_mimic::{Arguments, Trial};
 use rustix::process::{Pid, Signal, kill_process};
@@ -102,6 +103,7 @@ impl Place {
             directory: None,
             environment: Vec::new(),
             system_settings: settings.iter().map(setting).collect(),
+            attachment: Attachment::Already,
         }
     }
 

@@ -1,4 +1,4 @@
-//! A machine's text, as in `--on`: `host`, `qemu:KEY=VALUE,…`, or `ssh:USER@HOST:PORT,KEY=VALUE,…`. A comma in a value is written twice.
+//! A machine's text, as in `--on`: `host`, `netns`, `qemu:KEY=VALUE,…`, or `ssh:USER@HOST:PORT,KEY=VALUE,…`. A comma in a value is written twice.
 
 use super::{Accelerator, Guest, Machine, MachineShape, SshHost, usual_boot_limit};
 use std::fmt;
@@ -22,9 +22,13 @@ impl FromStr for Machine {
         let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
         match kind {
             "host" if rest.is_empty() => Ok(Machine::Host),
+            "netns" if rest.is_empty() => Ok(Machine::Netns),
             QEMU => Ok(Machine::Qemu(guest(rest)?)),
             SSH => Ok(Machine::Ssh(ssh_host(rest)?)),
-            _ => Err("not a machine; `host`, or for example `qemu:cpus=8,sockets=2` or `ssh:user@host`".to_owned()),
+            _ => {
+                Err("not a machine; `host`, `netns`, or for example `qemu:cpus=8,sockets=2` or `ssh:user@host`"
+                    .to_owned())
+            }
         }
     }
 }
@@ -135,6 +139,7 @@ impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let guest = match self {
             Machine::Host => return f.write_str("host"),
+            Machine::Netns => return f.write_str("netns"),
             Machine::Ssh(host) => return written_host(host, f),
             Machine::Qemu(guest) => guest,
         };
@@ -166,6 +171,7 @@ mod tests {
     fn what_is_written_reads_back() {
         for (text, full) in [
             ("host", "host"),
+            ("netns", "netns"),
             ("qemu", "qemu:cpus=4,sockets=1,memory=1024M,boot_limit=44s,accel=tcg"),
             ("qemu:cpus=8,sockets=2", "qemu:cpus=8,sockets=2,memory=1280M,boot_limit=48s,accel=tcg"),
             (
@@ -192,6 +198,7 @@ mod tests {
         for (text, problem) in [
             ("vax", "not a machine"),
             ("host:cpus=1", "not a machine"),
+            ("netns:a", "not a machine"),
             ("qemu:cpus", "'cpus' is not KEY=VALUE"),
             ("qemu:cpus=many", "'many' is not a number"),
             ("qemu:cpus=0", "a machine with 0 CPUs cannot be emulated; 1 to 255"),

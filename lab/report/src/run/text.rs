@@ -90,6 +90,9 @@ fn write_point(sheet: &mut Sheet<'_>, point: &Point, row: Option<&str>) {
             sheet.hanging(Some(Tone::Bad), "", "         ", &text);
         }
     }
+    for end in words::ends(point, signs) {
+        sheet.paragraph(Some(Tone::Quiet), "         ", &end);
+    }
 }
 
 fn warnings(sheet: &mut Sheet<'_>, summary: &RunSummary) {

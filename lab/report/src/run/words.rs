@@ -9,6 +9,12 @@ use faultline_model::said::Said;
 use faultline_model::summary::{Curve, Point};
 use faultline_model::verdict::Verdict;
 
+/// What ends the role in a figure's name: `receiver:dropped` (docs/FORMATS.md §3).
+const ROLE_END: char = ':';
+
+/// The end that is no partner, in words.
+const MEASURED: &str = "measured";
+
 /// The verdict, and what it rests on: `scales in part: efficiency 71.2 % (70.1 … 72.3 %) at 4 tasks, n 6`.
 pub(crate) fn verdict(curve: &Curve, signs: &Signs) -> String {
     format!("{}: {}", curve.verdict.verdict.words(), verdict_basis(curve, signs))
@@ -53,6 +59,24 @@ pub(crate) fn shortfall(point: &Point, signs: &Signs) -> Option<String> {
         (false, true) => Some("no figure: not run".to_owned()),
         (false, false) => Some(format!("no figure: {failures}")),
     }
+}
+
+/// Figures of a point's ends, a line for each: `receiver: machine_cpus_busy 1.012 CPUs, dropped 0 packet/s`. The measured end has those of its figures
+/// that partners have too. Empty if there are no partners.
+pub(crate) fn ends(point: &Point, signs: &Signs) -> Vec<String> {
+    let mut ends: Vec<(&str, Vec<String>)> = Vec::new();
+    let of_partners = || point.side.iter().filter_map(|figure| Some((figure.name.split_once(ROLE_END)?, figure)));
+    let is_shared = |name: &str| of_partners().any(|((_, own), _)| own == name);
+    let own =
+        point.side.iter().filter(|figure| is_shared(&figure.name)).map(|figure| ((MEASURED, &*figure.name), figure));
+    for ((role, name), figure) in own.chain(of_partners()) {
+        let words = format!("{name} {}", figure::quantity(figure.estimate.median, &figure.unit, signs));
+        match ends.iter_mut().find(|(known, _)| *known == role) {
+            Some((_, all)) => all.push(words),
+            None => ends.push((role, vec![words])),
+        }
+    }
+    ends.into_iter().map(|(role, all)| one_line(&format!("{role}: {}", all.join(", ")))).collect()
 }
 
 fn attempts(count: usize) -> String {

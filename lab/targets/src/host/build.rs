@@ -56,6 +56,7 @@ pub fn build_workloads(request: &BuildRequest<'_>, stop: &StopFlag) -> Result<()
         ours: None,
         environment: &outer_make::undone(),
         system_settings: &[],
+        namespace: None,
     };
     let kept = Kept::start(&program).map_err(|text| refused(&text))?;
     // Errors are on standard error. The names of files that compile are not worth keeping.

@@ -95,6 +95,7 @@ impl CommandRunner {
             ours: None,
             environment: command.environment,
             system_settings: &[],
+            namespace: None,
         });
         match kept {
             Ok(kept) => kept.follow(command.limit, &mut |line, _| sink(line), stop).into(),

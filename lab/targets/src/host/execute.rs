@@ -3,6 +3,7 @@
 use super::HostPaths;
 use crate::execution::LineSink;
 use crate::keep::{Grace, Kept, Output, Program};
+use crate::network::Attachment;
 use crate::{Ending, Execution, StopFlag};
 use faultline_model::protocol::LONGEST_LINE_BYTES;
 use std::ffi::OsString;
@@ -33,6 +34,10 @@ pub(super) fn execute(paths: &HostPaths, execution: &Execution, sink: &mut LineS
         ours: None,
         environment: &execution.environment,
         system_settings: &execution.system_settings,
+        namespace: match &execution.attachment {
+            Attachment::Already => None,
+            Attachment::Namespace(file) => Some(file),
+        },
     };
     let kept = match Kept::start(&program) {
         Ok(kept) => kept,

@@ -144,25 +144,32 @@ struct Request {
     environment: Vec<(OsString, OsString)>,
     /// Settings by the paths of their files.
     settings: Vec<(String, String)>,
+    /// The file of the network namespace in which all of this happens.
+    namespace: Option<PathBuf>,
     program: OsString,
     arguments: Vec<OsString>,
 }
 
-/// Words that say what the two following words are, or that the program and its arguments follow.
+/// Words that say what the two following words are, that the file of a network namespace follows, or that the program and its arguments follow.
 pub(super) const ENVIRONMENT: &str = "environment";
 pub(super) const SETTING: &str = "setting";
+pub(super) const NAMESPACE: &str = "namespace";
 pub(super) const PROGRAM: &str = "program";
 
 impl Request {
     fn read(mut words: impl Iterator<Item = OsString>) -> Option<Self> {
         let (scratch, callers) = (words.next()?.into(), words.next()?);
-        let (mut environment, mut settings) = (Vec::new(), Vec::new());
+        let (mut environment, mut settings, mut namespace) = (Vec::new(), Vec::new(), None);
         loop {
             let kind = words.next()?;
             if kind == OsStr::new(PROGRAM) {
                 let program = words.next()?;
                 let arguments = words.collect();
-                return Some(Request { scratch, callers, environment, settings, program, arguments });
+                return Some(Request { scratch, callers, environment, settings, namespace, program, arguments });
+            }
+            if kind == OsStr::new(NAMESPACE) {
+                namespace = Some(words.next()?.into());
+                continue;
             }
             let (name, value) = (words.next()?, words.next()?);
             match kind.to_str()? {
@@ -185,7 +192,7 @@ impl Request {
 }
 
 /// Runs the keeper. `arguments`: the scratch directory to create; a directory of the caller, or an empty word; any number of
-/// `environment NAME VALUE` and `setting PATH VALUE`; `program`, the program, its arguments.
+/// `environment NAME VALUE`, `setting PATH VALUE` and `namespace FILE`; `program`, the program, its arguments.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     run_below(arguments, &system_settings::ROOTS.map(Path::new))
 }
@@ -199,10 +206,13 @@ pub fn run_below(arguments: impl Iterator<Item = OsString>, roots: &[&Path]) -> 
     let scratch = &request.scratch;
     let mut before = Vec::new();
     let told = match std::fs::DirBuilder::new().mode(0o700).create(scratch) {
-        Ok(()) => match set(&request.settings, roots, &mut socket, &mut before) {
-            Ok(()) => keep(&socket, &mut request.command()),
-            Err(text) => Told::NotStarted(text),
-        },
+        Ok(()) => {
+            let entered = request.namespace.as_deref().map_or(Ok(()), enter);
+            match entered.and_then(|()| set(&request.settings, roots, &mut socket, &mut before)) {
+                Ok(()) => keep(&socket, &mut request.command()),
+                Err(text) => Told::NotStarted(text),
+            }
+        }
         Err(error) => Told::NotStarted(format!("no scratch directory {}: {error}", scratch.display())),
     };
     let left = system_settings::put_back_all(&before);
@@ -216,6 +226,22 @@ pub fn run_below(arguments: impl Iterator<Item = OsString>, roots: &[&Path]) -> 
     }
     kill_own_group();
     ExitCode::SUCCESS
+}
+
+/// Enters the network namespace of a file, with everything that is started and set from here on. Fails in words.
+#[cfg(target_os = "linux")]
+fn enter(namespace: &Path) -> Result<(), String> {
+    use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+    use std::os::fd::AsFd;
+
+    let entered = std::fs::File::open(namespace)
+        .and_then(|file| Ok(move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))?));
+    entered.map_err(|error| format!("the network namespace {}: {error}", namespace.display()))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn enter(_namespace: &Path) -> Result<(), String> {
+    Err("this system has no network namespaces".to_owned())
 }
 
 /// Writes the settings, each after the other end and `before` have its previous value. Fails in words.
@@ -425,9 +451,19 @@ mod tests {
         let words = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>().into_iter();
         let request = Request::read(words("/s  environment A 1 setting /p 2 program x setting y")).unwrap();
         assert_eq!(request.environment, [("A".into(), "1".into())]);
-        assert_eq!(request.settings, [("/p".into(), "2".into())]);
+        assert_eq!((request.settings, request.namespace), (vec![("/p".into(), "2".into())], None));
         assert_eq!((request.program, request.arguments), ("x".into(), vec!["setting".into(), "y".into()]));
-        for broken in ["/s", "/s ", "/s  x", "/s  environment A", "/s  program", "/s  other A 1 program x"] {
+        let request = Request::read(words("/s  namespace /n program x")).unwrap();
+        assert_eq!((request.namespace, request.program), (Some("/n".into()), "x".into()));
+        for broken in [
+            "/s",
+            "/s ",
+            "/s  x",
+            "/s  environment A",
+            "/s  program",
+            "/s  namespace program",
+            "/s  other A 1 program x",
+        ] {
             assert!(Request::read(words(broken)).is_none(), "{broken}");
         }
     }

@@ -6,7 +6,7 @@ use super::keeper::{self, Account, Mark, Told};
 use super::withheld::Withheld;
 use crate::{StopFlag, system_settings};
 use rustix::process::{Pid, Signal, kill_process_group};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
@@ -57,15 +57,19 @@ pub(crate) struct Program<'a> {
     pub(crate) environment: &'a [(String, String)],
     /// System settings while it runs, by the paths of their files.
     pub(crate) system_settings: &'a [(String, String)],
+    /// The file of the network namespace in which it runs; ours if `None`.
+    pub(crate) namespace: Option<&'a Path>,
 }
 
 impl Program<'_> {
     /// The keeper's arguments between the directories and the program.
-    fn words(&self) -> Vec<&str> {
+    fn words(&self) -> Vec<&OsStr> {
         let environment = self.environment.iter().map(|variable| (keeper::ENVIRONMENT, variable));
         let settings = self.system_settings.iter().map(|setting| (keeper::SETTING, setting));
+        let namespace = self.namespace.into_iter().flat_map(|file| [OsStr::new(keeper::NAMESPACE), file.as_os_str()]);
         let both = environment.chain(settings);
-        both.flat_map(|(kind, (name, value))| [kind, name, value]).chain([keeper::PROGRAM]).collect()
+        let words = both.flat_map(|(kind, (name, value))| [kind, name, value]);
+        words.map(OsStr::new).chain(namespace).chain([OsStr::new(keeper::PROGRAM)]).collect()
     }
 }
 
@@ -140,6 +144,8 @@ pub(crate) struct Kept {
     withheld: Option<Withheld>,
     /// What the keeper has reported so far.
     heard: Vec<u8>,
+    /// Its settings are those of a network namespace.
+    is_in_namespace: bool,
 }
 
 /// Why following a program ended.
@@ -193,7 +199,20 @@ impl Kept {
         thread::spawn(move || end.send(read_end(stderr, stderr_bytes, &counted)));
         let withheld = program.waiting_is_free.then(|| Withheld::new(keeper.id()));
         let (stderr, grace, heard) = (last_words, program.grace, Vec::new());
-        Ok(Kept { keeper, socket, lines, stderr, stderr_bytes: said, mark, scratch, grace, withheld, heard })
+        let is_in_namespace = program.namespace.is_some();
+        Ok(Kept {
+            keeper,
+            socket,
+            lines,
+            stderr,
+            stderr_bytes: said,
+            mark,
+            scratch,
+            grace,
+            withheld,
+            heard,
+            is_in_namespace,
+        })
     }
 
     /// Follows the program to its end. When this returns, all its processes have ended.
@@ -317,6 +336,8 @@ impl Kept {
         let account = self.account();
         match account.told {
             Some(_) => account.left,
+            // They are gone with the namespace, and ours are others.
+            None if self.is_in_namespace => Vec::new(),
             None => system_settings::put_back_all(&account.before),
         }
     }

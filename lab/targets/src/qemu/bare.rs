@@ -81,6 +81,7 @@ impl BareMachine {
             directory: None,
             environment: &[],
             system_settings: &[],
+            namespace: None,
         };
         let repeats_exactly = command_line.repeats_exactly();
         match Kept::start(&program) {

@@ -134,6 +134,7 @@ impl Boot<'_> {
             ours: plugin.and_then(|plugin| plugin.directory.as_deref()),
             environment: &[],
             system_settings: &[],
+            namespace: None,
         };
         let mut watch = Watch::new(self.limit, sink);
         let kept = match Kept::start(&program) {

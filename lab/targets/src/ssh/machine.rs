@@ -273,6 +273,7 @@ mod tests {
             directory: None,
             environment: vec![("A".to_owned(), "1 2".to_owned())],
             system_settings: vec![("/proc/sys/vm/x".to_owned(), "3".to_owned())],
+            attachment: crate::network::Attachment::Already,
         }
     }
 

@@ -91,6 +91,7 @@ impl Session {
             ours: Some(directory.path()),
             environment: &[("LC_ALL".to_owned(), "C".to_owned())],
             system_settings: &[],
+            namespace: None,
         })?;
         let (sender, lines) = sync_channel(WAITING_LINES);
         let give_up = StopFlag::default();

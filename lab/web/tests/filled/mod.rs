@@ -161,6 +161,7 @@ pub fn workload(name: &str, style: Style) -> WorkloadInfo {
         lens_operations: None,
         suites: Vec::new(),
         roles: Vec::new(),
+        optional_roles: Vec::new(),
     }
 }
 

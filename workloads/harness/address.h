@@ -1,0 +1,27 @@
+/* Addresses of the internet, as options name them: `198.18.0.1,2001:2::1`, at most one of each family. */
+#ifndef FAULTLINE_ADDRESS_H
+#define FAULTLINE_ADDRESS_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+
+union socket_address {
+    struct sockaddr any;
+    struct sockaddr_in ipv4;
+    struct sockaddr_in6 ipv6;
+};
+
+/*
+ * The list's address of that family (AF_INET, AF_INET6; AF_UNSPEC for the first), with port 0. Returns false if the list has
+ * none, or if a word of it is no address.
+ */
+bool address_read(const char *list, int family, union socket_address *address);
+
+socklen_t address_bytes(const union socket_address *address);
+
+/* The port is in network order. */
+void address_set_port(union socket_address *address, in_port_t port);
+in_port_t address_port(const union socket_address *address);
+
+#endif

@@ -1,0 +1,297 @@
+/* See ends.h. */
+#include "ends.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "address.h"
+#include "clock.h"
+#include "failure.h"
+#include "protocol.h"
+#include "tasks.h"
+
+enum { MOST_PARTNERS = 2, WORD_BYTES = 8 };
+enum { BEGIN = 'b', END = 'e', LEAVE = 'l' };
+
+/* The first word from a partner: who it is, and in which version it speaks. */
+#define GREETING UINT64_C(0x6661756c740001)
+
+struct partner {
+    const char *role;
+    int connection;
+};
+
+static struct partner partners[MOST_PARTNERS];
+static unsigned partner_count;
+static struct end_count received;
+static bool has_receiver;
+
+/* In a partner. */
+static int listener = -1;
+static int connection = -1;
+static const in_port_t *told_ports;
+
+bool ends_are_apart(const struct plan *plan)
+{
+    return plan->role != NULL || plan->receiver != NULL || plan->forwarder != NULL;
+}
+
+/* A peer that is gone is an error of the call, never a signal. Returns 0, or an errno. */
+static int send_all(int to, const void *data, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        ssize_t n = send(to, (const char *)data + done, bytes - done, MSG_NOSIGNAL);
+        if (n < 0 && errno != EINTR)
+            return errno;
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return 0;
+}
+
+static int receive_all(int from, void *data, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        ssize_t n = recv(from, (char *)data + done, bytes - done, 0);
+        if (n == 0)
+            return ECONNRESET;
+        if (n < 0 && errno != EINTR)
+            return errno;
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return 0;
+}
+
+/* Most significant byte first, whatever the machines. */
+static void put_word(unsigned char *bytes, uint64_t word)
+{
+    for (unsigned i = 0; i < WORD_BYTES; i++)
+        bytes[i] = (unsigned char)(word >> (8 * (WORD_BYTES - 1 - i)));
+}
+
+static uint64_t word_of(const unsigned char *bytes)
+{
+    uint64_t word = 0;
+    for (unsigned i = 0; i < WORD_BYTES; i++)
+        word = word << 8 | bytes[i];
+    return word;
+}
+
+static void set_up(int socket)
+{
+    const struct timeval limit = {.tv_sec = ENDS_LIMIT_S};
+    int yes = 1;
+    fcntl(socket, F_SETFD, FD_CLOEXEC);
+    if (setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) != 0 ||
+        setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) != 0 ||
+        setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes) != 0)
+        failure_os("setsockopt", errno);
+}
+
+/* ---- in the measured execution ---- */
+
+static _Noreturn void fail(const struct partner *partner, int error)
+{
+    /* Linux says EINPROGRESS of a connection that did not come about within SO_SNDTIMEO. */
+    if (error == EAGAIN || error == EWOULDBLOCK || error == EINPROGRESS || error == ETIMEDOUT)
+        failure_os_text("control", ETIMEDOUT, "the %s did not answer within %d s", partner->role, ENDS_LIMIT_S);
+    failure_os_text("control", error, "the %s: %s", partner->role, strerror(error));
+}
+
+static void receive(const struct partner *partner, void *data, size_t bytes)
+{
+    int error = receive_all(partner->connection, data, bytes);
+    if (error != 0)
+        fail(partner, error);
+}
+
+/* What a partner says first: the greeting, how many ports follow, these ports. */
+static void be_greeted(const struct partner *partner, in_port_t *ports, unsigned wanted)
+{
+    unsigned char words[2 * WORD_BYTES];
+    receive(partner, words, sizeof words);
+    if (word_of(words) != GREETING || word_of(words + WORD_BYTES) != wanted)
+        failure_os_text("control", EPROTO, "the %s is no partner of this execution", partner->role);
+    receive(partner, ports, wanted * sizeof *ports);
+}
+
+static void connect_to(const char *role, const char *list, in_port_t *ports, unsigned wanted)
+{
+    struct partner *partner = &partners[partner_count++];
+    *partner = (struct partner){.role = role};
+    union socket_address address;
+    if (!address_read(list, AF_UNSPEC, &address))
+        failure_os_text("control", EINVAL, "the %s has no address", role); /* not reached: the option was checked */
+    address_set_port(&address, htons(ENDS_PORT));
+    partner->connection = socket(address.any.sa_family, SOCK_STREAM, 0);
+    if (partner->connection < 0)
+        failure_os("socket", errno);
+    set_up(partner->connection);
+    if (connect(partner->connection, &address.any, address_bytes(&address)) != 0)
+        fail(partner, errno);
+    be_greeted(partner, ports, wanted);
+}
+
+void ends_connect(const struct plan *plan, in_port_t *ports)
+{
+    if (plan->receiver != NULL) {
+        has_receiver = true;
+        connect_to("receiver", plan->receiver, ports, plan->tasks);
+    }
+    if (plan->forwarder != NULL)
+        connect_to("forwarder", plan->forwarder, ports, 0);
+}
+
+/* Asks all at once, so that their regions differ by no more than one way through the network. The receiver is the first. */
+static void ask(char what)
+{
+    for (unsigned i = 0; i < partner_count; i++) {
+        int error = send_all(partners[i].connection, &what, 1);
+        if (error != 0)
+            fail(&partners[i], error);
+    }
+    for (unsigned i = 0; i < partner_count; i++) {
+        unsigned char words[2 * WORD_BYTES];
+        receive(&partners[i], words, sizeof words);
+        if (i == 0 && has_receiver)
+            received = (struct end_count){.at_ns = word_of(words), .count = word_of(words + WORD_BYTES)};
+    }
+}
+
+void ends_begin(void)
+{
+    ask(BEGIN);
+}
+
+void ends_end(void)
+{
+    ask(END);
+}
+
+void ends_leave(void)
+{
+    const char leave = LEAVE;
+    for (unsigned i = 0; i < partner_count; i++) {
+        int error = send_all(partners[i].connection, &leave, 1);
+        if (error != 0)
+            fail(&partners[i], error);
+    }
+}
+
+bool ends_received(struct end_count *count)
+{
+    *count = received;
+    return has_receiver;
+}
+
+/* ---- in a partner ---- */
+
+void ends_listen(const struct plan *plan)
+{
+    union socket_address address;
+    if (!address_read(plan->at != NULL ? plan->at : "127.0.0.1", AF_UNSPEC, &address))
+        failure_os_text("control", EINVAL, "no address"); /* not reached: the option was checked */
+    address_set_port(&address, htons(ENDS_PORT));
+    listener = socket(address.any.sa_family, SOCK_STREAM, 0);
+    int yes = 1;
+    if (listener < 0)
+        failure_os("socket", errno);
+    fcntl(listener, F_SETFD, FD_CLOEXEC);
+    /* Connections of the execution before may still wait for their last packets; another listener is refused all the same. */
+    if (setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0)
+        failure_os("setsockopt", errno);
+    if (bind(listener, &address.any, address_bytes(&address)) != 0)
+        failure_os_text("bind", errno, "port %d: %s", ENDS_PORT, strerror(errno));
+    if (listen(listener, 1) != 0)
+        failure_os("listen", errno);
+}
+
+/*
+ * The measured execution has failed, or what comes is not from one. It is what will be told, not that this partner is left: who
+ * started both will end us.
+ */
+static _Noreturn void rest(void)
+{
+    close(connection);
+    tasks_watch(-1);
+    abort(); /* not reached */
+}
+
+/* Waits for the next byte from the measured execution, for as long as the peers live. */
+static void await(char wanted)
+{
+    char byte = 0;
+    tasks_watch(connection);
+    if (recv(connection, &byte, 1, 0) != 1 || byte != wanted)
+        rest();
+}
+
+void ends_tell_ports(const in_port_t *ports)
+{
+    told_ports = ports;
+}
+
+static void greet(unsigned count)
+{
+    unsigned char words[2 * WORD_BYTES];
+    put_word(words, GREETING);
+    put_word(words + WORD_BYTES, count);
+    if (send_all(connection, words, sizeof words) != 0 || send_all(connection, told_ports, count * sizeof *told_ports) != 0)
+        rest();
+}
+
+void ends_await_begin(const struct plan *plan)
+{
+    tasks_watch(listener);
+    connection = accept(listener, NULL, NULL);
+    if (connection < 0)
+        failure_os("accept", errno);
+    close(listener);
+    set_up(connection);
+    greet(strcmp(plan->role, ROLE_RECEIVER) == 0 ? plan->tasks : 0);
+    await(BEGIN);
+}
+
+void ends_await_end(void)
+{
+    await(END);
+}
+
+void ends_await_leave(void)
+{
+    await(LEAVE);
+}
+
+void ends_answer(struct end_count count)
+{
+    unsigned char words[2 * WORD_BYTES];
+    put_word(words, count.at_ns);
+    put_word(words + WORD_BYTES, count.count);
+    if (send_all(connection, words, sizeof words) != 0)
+        rest();
+}
+
+/* ---- at every end ---- */
+
+static double change(const struct counters *before, const struct counters *after, const char *name)
+{
+    int64_t change;
+    return counters_change(before, after, name, &change) ? (double)change : 0;
+}
+
+void ends_print(const struct counters *before, const struct counters *after, double seconds)
+{
+    static const char *const busy[] = {"stat.user_ns", "stat.system_ns", "stat.irq_ns"};
+    static const char *const dropped[] = {"net.Udp.RcvbufErrors", "net.Udp6RcvbufErrors", "net.devices.dropped"};
+    double busy_ns = 0, packets = 0;
+    for (size_t i = 0; i < sizeof busy / sizeof busy[0]; i++)
+        busy_ns += change(before, after, busy[i]);
+    for (size_t i = 0; i < sizeof dropped / sizeof dropped[0]; i++)
+        packets += change(before, after, dropped[i]);
+    protocol_line("measure machine_cpus_busy CPUs lower %.6f", busy_ns / NS_PER_S / seconds);
+    protocol_line("measure dropped packet/s lower %.3f", packets / seconds);
+}

@@ -1,0 +1,158 @@
+"""Executions with ends of their own: a receiver and a forwarder beside the measured one, all on this system's loopback device."""
+
+import concurrent.futures
+import errno
+import os
+import signal
+import socket
+import unittest
+
+import programs
+import protocol
+from test_failures import WithScratch
+from test_network import WITH_PEERS
+
+PORT = 24719
+# Each end has an address of its own. Of IPv6 the loopback device has one only.
+RECEIVER, FORWARDER = "127.0.1.1,::1", "127.0.1.2,::1"
+
+WITH_ENDS = [("udp_send", "loop"), ("udp_send", "loop-ipv6"), ("udp_stream", "ipv6"), ("tcp_rr", "ipv6"), *WITH_PEERS]
+
+
+def address(end, number):
+    """Tests run at the same time: each has addresses of its own."""
+    return end.replace("127.0.1", f"127.0.{number}")
+
+
+def start_partner(workload, role, at, *arguments):
+    """A partner that is ready."""
+    process = programs.start(workload, *arguments, "--role", role, "--at", at)
+    lines = []
+    for line in process.stdout:
+        lines.append(line)
+        if line.startswith(("ready", "failure")):
+            break
+    return process, lines
+
+
+def finish(process, lines=()):
+    out, err = process.communicate(timeout=programs.TIME_LIMIT_S)
+    return protocol.parse("".join(lines) + out), err
+
+
+class Ends(WithScratch):
+    def test_all_ends_count_over_the_same_time(self):
+        for workload, variant in WITH_ENDS:
+            with self.subTest(workload=workload, variant=variant):
+                arguments = ("--variant", variant, "--tasks", "2", "--window-ms", "300")
+                receiver = start_partner(workload, "receiver", address(RECEIVER, 1), *arguments)
+                forwarder = start_partner(workload, "forwarder", address(FORWARDER, 1), *arguments)
+                measured, _ = finish(programs.start(workload, *arguments, "--far", f"receiver={address(RECEIVER, 1)}", "--far",
+                                                    f"forwarder={address(FORWARDER, 1)}"))
+                outputs = {"measured": measured, "receiver": finish(*receiver)[0], "forwarder": finish(*forwarder)[0]}
+                self.assertGreater(measured.total(), 0)
+                for end, output in outputs.items():
+                    self.assertTrue(output.done, end)
+                    seconds = (int(output.fields["end"]) - int(output.fields["begin"])) / 1e9
+                    self.assertTrue(0.29 < seconds < 3, (end, seconds))
+                    self.assertIn("dropped", output.measures)
+                    self.assertIn("machine_cpus_busy", output.measures)
+                self.assertIn("peers_cpus_busy", outputs["receiver"].measures)
+                self.assertNotIn("peers_cpus_busy", outputs["forwarder"].measures)
+                self.assertEqual(outputs["receiver"].total(), 0)
+
+    def test_what_arrives_is_what_the_receiver_counts(self):
+        receiver = start_partner("udp_stream", "receiver", address(RECEIVER, 2))
+        measured, _ = finish(programs.start("udp_stream", "--window-ms", "500", "--far", f"receiver={address(RECEIVER, 2)}"))
+        self.assertTrue(finish(*receiver)[0].done)
+        sent, received, lost = measured.total() / 0.5, measured.measures["received"][2], measured.measures["lost_ratio"][2]
+        self.assertGreater(received, 0)
+        self.assertLess(abs(received - sent * (1 - lost)), 0.1 * sent)
+
+    def test_one_window_for_operations_too(self):
+        receiver = start_partner("tcp_rr", "receiver", address(RECEIVER, 3))
+        measured, _ = finish(programs.start("tcp_rr", "--ops", "500", "--far", f"receiver={address(RECEIVER, 3)}"))
+        self.assertEqual(measured.total(), 500)
+        self.assertTrue(finish(*receiver)[0].done)
+
+    def test_a_port_in_use(self):
+        with socket.create_server(("127.0.4.1", PORT)):
+            process, lines = start_partner("tcp_rr", "receiver", address(RECEIVER, 4))
+            output, _ = finish(process, lines)
+        self.assertEqual(output.failure, ("os", "bind", errno.EADDRINUSE, f"port {PORT}: {os.strerror(errno.EADDRINUSE)}"))
+        self.assertEqual(process.returncode, 71)
+
+    def test_no_partner_and_no_such_network(self):
+        result = programs.run("tcp_rr", "--far", f"receiver={address(RECEIVER, 5)}")
+        self.assertEqual(result.returncode, 71)
+        self.assertEqual(protocol.parse(result.stdout).failure[1:3], ("control", errno.ECONNREFUSED))
+        result = programs.run("tcp_rr", "--variant", "ipv6", "--far", "receiver=127.0.5.1")
+        self.assertEqual(result.returncode, 69)
+        self.assertIn("no IPv6", protocol.parse(result.stdout).failure[3])
+
+    def test_another_program_on_the_port(self):
+        """It greets with something else, or with nothing at all."""
+        with socket.create_server(("127.0.6.1", PORT)) as server:
+            process = programs.start("tcp_rr", "--far", f"receiver={address(RECEIVER, 6)}")
+            connection, _ = server.accept()
+            connection.sendall(b"220 mail.example ESMTP")
+            output, _ = finish(process)
+            connection.close()
+            self.assertEqual(output.failure[1:3], ("control", errno.EPROTO))
+            process = programs.start("tcp_rr", "--far", f"receiver={address(RECEIVER, 6)}")
+            connection, _ = server.accept()
+            output, _ = finish(process)
+            connection.close()
+            self.assertEqual(output.failure[1:], ("control", errno.ETIMEDOUT, "the receiver did not answer within 10 s"))
+
+    def test_a_receiver_that_is_killed_or_falls_silent(self):
+        """Connections end; full pipes and buffers, and questions without an answer, have a limit."""
+        def ended(number, case, how):
+            workload, variant = case
+            at = f"127.0.{number}.1,::1"
+            receiver, _ = start_partner(workload, "receiver", at, "--variant", variant)
+            below = programs.descendants(receiver.pid)
+            measured = self.start_in_window(workload, "--variant", variant, "--window-ms", "30000" if how == signal.SIGKILL else "3000",
+                                            "--far", f"receiver={at}")
+            for pid in [receiver.pid, *below]:
+                os.kill(pid, how)
+            out, _ = measured.communicate(timeout=programs.TIME_LIMIT_S)
+            receiver.kill()
+            receiver.communicate(timeout=programs.TIME_LIMIT_S)
+            return measured.returncode, out.splitlines()[-1], below
+
+        cases = [("tcp_stream", "send"), ("tcp_rr", "ipv4"), ("relay", "splice"), ("udp_stream", "ipv4")]
+        jobs = [(case, signal.SIGKILL) for case in cases if case[0] != "udp_stream"] + [(case, signal.SIGSTOP) for case in cases]
+        with concurrent.futures.ThreadPoolExecutor(len(jobs)) as pool:
+            running = [(job, pool.submit(ended, 10 + number, *job)) for number, job in enumerate(jobs)]
+            for (case, how), result in running:
+                with self.subTest(case, how=how):
+                    status, line, below = result.result()
+                    self.assertEqual(status, 71, line)
+                    self.assertRegex(line, "^failure os (send|recv|splice|control) ")
+                    if how == signal.SIGSTOP:
+                        self.assertRegex(line, f" {errno.ETIMEDOUT} ")
+                    self.assertAllGone(below)
+
+    def test_a_measured_end_that_is_gone_leaves_its_partner_to_whoever_started_it(self):
+        receiver, _ = start_partner("tcp_rr", "receiver", address(RECEIVER, 7))
+        measured = self.start_in_window("tcp_rr", "--window-ms", "30000", "--far", f"receiver={address(RECEIVER, 7)}")
+        measured.kill()
+        measured.communicate(timeout=30)
+        self.assertIsNone(receiver.poll())
+        below = programs.descendants(receiver.pid)
+        receiver.terminate()
+        receiver.communicate(timeout=30)
+        self.assertAllGone(below)
+
+    def test_bad_arguments(self):
+        for workload, arguments in [("tcp_rr", ["--role", "sender"]), ("tcp_rr", ["--at", "localhost"]), ("tcp_rr", ["--far", "1.2.3.4"]),
+                                    ("tcp_rr", ["--far", "sender=1.2.3.4"]), ("tcp_rr", ["--far", "receiver="]),
+                                    ("zero_fill", ["--role", "receiver"])]:
+            result = programs.run(workload, *arguments)
+            self.assertEqual((result.returncode, result.stdout), (64, ""), arguments)
+            self.assertEqual(len(result.stderr.splitlines()), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
