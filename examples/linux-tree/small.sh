@@ -23,7 +23,7 @@ commit() { # NUMBER SUBJECT
     git add --all
     GIT_AUTHOR_DATE=$moment GIT_COMMITTER_DATE=$moment git commit --quiet --message "$2"
 }
-make_repository() {
+make_repository() (
     rm -rf "$repository"
     mkdir -p "$repository"
     cd "$repository"
@@ -45,7 +45,7 @@ BUILD
         esac
         commit $number "$subject"
     done
-}
+)
 [ -e "$repository/.git/faultline-made" ] && cmp -s "$here/small.sh" "$repository/.git/faultline-made" || {
     make_repository
     cp "$here/small.sh" "$repository/.git/faultline-made"
