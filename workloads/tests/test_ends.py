@@ -1,6 +1,7 @@
 """Executions with ends of their own: a receiver and a forwarder beside the measured one, all on this system's loopback device."""
 
 import concurrent.futures
+import contextlib
 import errno
 import os
 import signal
@@ -119,6 +120,12 @@ class Ends(WithScratch):
             out, _ = measured.communicate(timeout=programs.TIME_LIMIT_S)
             receiver.kill()
             receiver.communicate(timeout=programs.TIME_LIMIT_S)
+            if how == signal.SIGSTOP:
+                # The kernel continues a stopped group that is left without a parent in its session, but not in a PID namespace whose first process is
+                # in that session.
+                for pid in below:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGCONT)
             return measured.returncode, out.splitlines()[-1], below
 
         cases = [("tcp_stream", "send"), ("tcp_rr", "ipv4"), ("relay", "splice"), ("udp_stream", "ipv4")]
