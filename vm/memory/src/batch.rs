@@ -200,7 +200,7 @@ impl<'a, 'm, M: Machine, F: FrameSource> Batch<'a, 'm, M, F> {
         if self.is_due() {
             self.ask();
         }
-        self.space.free_tables(core::mem::take(&mut self.tables));
+        self.space.free_answered_tables(core::mem::take(&mut self.tables));
         // SAFETY: all CPUs have answered. Those that were not asked have entered later, and walk the tree without these nodes.
         unsafe { self.nodes.free() };
         for page in self.pages.iter().take(core::mem::take(&mut self.page_count)) {
@@ -214,7 +214,7 @@ impl<'a, 'm, M: Machine, F: FrameSource> Batch<'a, 'm, M, F> {
         }
     }
 
-    /// Makes this CPU's TLB and those of the others on which the space is active forget.
+    /// Makes this CPU's TLB forget, and those of `losers` on which the space is active; if nodes go, of all on which it is active.
     fn ask(&mut self) {
         let (begin, end) = self.changed.take().unwrap_or((0, 1));
         let pages = PageRange::new(VirtualPage(begin), end - begin).unwrap_or(PageRange::ALL);

@@ -82,8 +82,7 @@ impl<T: Default> ActiveCpus<T> {
         if asked.is_empty() {
             return asked;
         }
-        // Pairs with the fence in `enter`. It is also an acquire of what the loads below read from `leave`, as the fence
-        // after them makes sure.
+        // SeqCst: pairs with the fence in `enter`.
         fence(SeqCst);
         let mut set = CpuSet::NONE;
         for other in asked.iter().take_while(|other| (other.0 as usize) < self.0.len()) {
@@ -91,6 +90,7 @@ impl<T: Default> ActiveCpus<T> {
                 set.add(other);
             }
         }
+        // Acquire: pairs with the release in `leave`: what a CPU that was not found did in the space is over.
         fence(Acquire);
         set
     }

@@ -431,7 +431,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
 
     /// Frees tables that were made in vain. Few faults have any, and a batch is long.
     #[inline]
-    pub(crate) fn free_tables(&self, space: &SpaceBody<'m, M>, tables: <M::Pmap as Pmap>::Retired) {
+    pub(crate) fn ask_and_free_tables(&self, space: &SpaceBody<'m, M>, tables: <M::Pmap as Pmap>::Retired) {
         if !M::Pmap::is_empty(&tables) {
             self.free_some_tables(space, tables);
         }

@@ -114,7 +114,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         debug_assert!(ended.is_ok());
         space.leave();
         let body = space.into_body();
-        body.free_tables(tables);
+        body.free_answered_tables(tables);
         // Its pages, which led to the family, are gone.
         body.family.release(1);
     }

@@ -100,7 +100,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         let (first, frame, mut tables) = (lock.range().first(), self.frame(pages.start), Default::default());
         let entered = self.with_tables(space, |pmap| pmap.enter_large(first, frame, mapped.rights, &mut tables));
         let entered = matches!(entered, Some(Ok(())));
-        self.free_tables(space, tables);
+        self.ask_and_free_tables(space, tables);
         if entered {
             lock.each(|slot, begin, _| {
                 let page = pages.start + (begin - lock.range().begin()) as u32;
@@ -130,7 +130,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     }
 
     /// What the large entry that a page is in said since the last time, if it still is in one. If it was used, so were all its pages, as far as
-    /// is known: that is noted of the others, so that each has its second chance.
+    /// is known: that is noted of the others, so that each has its second chance. That it was written is told of this page alone: of private pages
+    /// nobody asks it.
     pub(crate) fn harvest_large(
         &self,
         space: &SpaceBody<'m, M>,

@@ -37,7 +37,7 @@ pub unsafe trait Machine {
     where
         Self: 'a;
 
-    /// Keeps the calling CPU from answering shoot-downs. Held for some hundred instructions.
+    /// Keeps the calling CPU from answering shoot-downs. Held for some hundred instructions; for some thousand where a large page is made or divided.
     fn pin(&self, cpu: CpuNumber) -> Self::Pinned<'_>;
 
     /// Whether each CPU that uses a space has page tables of its own of it, by which it alone translates ([`Space::pmap`](crate::Space::pmap)).
@@ -74,6 +74,7 @@ pub unsafe trait Machine {
 /// # Safety
 /// 1. A frame that `get` returns belongs to the caller until it is put.
 /// 2. Each frame has an index of its own, which never changes.
+/// 3. All frames of `get_large` belong to the caller until each is put. They follow each other, and so do their indices.
 pub unsafe trait FrameSource {
     /// A frame.
     fn get(&self) -> Result<ZeroedFrame, NoMemory>;

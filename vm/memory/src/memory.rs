@@ -27,26 +27,13 @@ struct CpuPart {
     hints: Hints,
 }
 
-/// Records whose order is changed among themselves.
-const GROUP: usize = 64;
-
-/// Where the record of a frame is. Two share a line: not those of neighbours, which are often pages of one object or space that several CPUs use, but
-/// of frames 32 apart, which come from the same block of the allocator.
-#[inline]
-const fn place_of(index: u32) -> usize {
-    let index = index as usize;
-    (index & !(GROUP - 1)) | ((index & (GROUP / 2 - 1)) << 1) | ((index / (GROUP / 2)) & 1)
-}
-
 /// The memory of a machine. Fields: \[I] immutable; \[a] see `PageWord`; \[c] see `CpuPart`.
 #[derive(Debug)]
 pub struct Memory<M> {
     /// \[I]
     pub(crate) machine: M,
-    /// \[a] \[b] The records of frames, in the order of [`place_of`].
+    /// \[a] \[b] The records of frames, by their indices.
     pages: Box<[PageRecord]>,
-    /// \[I] How many frames.
-    frames: u32,
     /// \[I] Where anonymous memory goes when frames are short.
     swap: Option<SwapArea>,
     /// \[c]
@@ -60,8 +47,7 @@ impl<M: Machine> Memory<M> {
         let cpus = (cpus as usize).min(crate::cpu_set::MOST_CPUS);
         Ok(Self {
             machine,
-            pages: try_slice((frames as usize).next_multiple_of(GROUP), PageRecord::new)?,
-            frames,
+            pages: try_slice(frames as usize, PageRecord::new)?,
             swap: None,
             cpus: try_slice(cpus, || CpuPart {
                 counts: CpuCounts::new(),
@@ -113,7 +99,7 @@ impl<M: Machine> Memory<M> {
 
     /// The state of a frame's page.
     pub fn page_state(&self, index: u32) -> Option<PageState> {
-        (index < self.frames).then(|| self.pages[place_of(index)].word.state())
+        self.pages.get(index as usize).map(|page| page.word.state())
     }
 
     /// What tells this memory from others.
@@ -179,7 +165,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     }
 
     pub(crate) fn record(&self, page: u32) -> &'m PageRecord {
-        &self.memory.pages[place_of(page)]
+        &self.memory.pages[page as usize]
     }
 
     pub(crate) fn word(&self, page: u32) -> &'m PageWord {
@@ -252,18 +238,5 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     pub(crate) fn expect_step(&self, page: u32, step: PageStep) {
         let made = self.word(page).step(step);
         debug_assert!(made.is_ok(), "{step:?}: {made:?}");
-    }
-}
-
-#[cfg(all(test, not(any(loom, shuttle))))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_frame_has_a_record_and_neighbours_share_no_line() {
-        let mut places: std::vec::Vec<usize> = (0..256).map(place_of).collect();
-        assert!(places.windows(2).all(|two| two[0] / 2 != two[1] / 2));
-        places.sort_unstable();
-        assert!(places.into_iter().eq(0..256));
     }
 }

@@ -34,7 +34,7 @@ impl<P> Default for OwnPlace<P> {
 impl<P> OwnPlace<P> {
     #[inline]
     pub(crate) fn get(&self) -> Option<&Own<P>> {
-        // Acquire: pairs with the release in `make`: the tables. SAFETY: they live as long as this.
+        // Acquire: pairs with the release in `make`: the tables. SAFETY: 1. Null, or made by `make`. 2. Never changed after that, and freed with this.
         unsafe { self.own.load(Acquire).as_ref() }
     }
 
@@ -44,6 +44,7 @@ impl<P> OwnPlace<P> {
         if self.own.load(Relaxed).is_null() {
             let pmap = new()?;
             let own = try_box_with(|| Own { lock: Spin::new(()), pmap })?;
+            // Release: pairs with the acquire in `get`: the tables.
             self.own.store(Box::into_raw(own), Release);
         }
         Ok(())
@@ -63,5 +64,6 @@ impl<P> Drop for OwnPlace<P> {
 
 // SAFETY: it owns the tables.
 unsafe impl<P: Send> Send for OwnPlace<P> {}
-// SAFETY: tables are shared by their lock and the atomics of their entries, as `Pmap` demands.
-unsafe impl<P: Sync> Sync for OwnPlace<P> {}
+// SAFETY: 1. Tables are shared by their lock and the atomics of their entries, as `Pmap` demands. 2. One thread makes them, and another may drop
+// them: so they can be sent.
+unsafe impl<P: Send + Sync> Sync for OwnPlace<P> {}

@@ -1,4 +1,4 @@
-//! What the memory system asks of a machine's page tables, one set for each space.
+//! What the memory system asks of a machine's page tables: a set for each space, or for each CPU of a space.
 
 use crate::address::{Rights, VirtualPage};
 use crate::error::NoMemory;
@@ -17,18 +17,20 @@ pub struct Translation {
     pub dirty: bool,
 }
 
-/// Page tables of a space, on all CPUs or on one ([`Machine::has_tables_of_each_cpu`](crate::Machine::has_tables_of_each_cpu)). CPUs read them, and set their accessed and dirty bits, at any time.
+/// Page tables of a space, on all CPUs or on one ([`Machine::has_tables_of_each_cpu`](crate::Machine::has_tables_of_each_cpu)). CPUs read
+/// them, and set their accessed and dirty bits, at any time.
 ///
 /// Calls on different pages may come at the same time; calls on one page do not, because the memory system holds the page's
-/// slot. It calls within [`Machine::pin`](crate::Machine::pin). Page tables of one CPU are also called by others, one at a time.
+/// slot. It calls within [`Machine::pin`](crate::Machine::pin). Page tables of one CPU are also called by others, one at a time: there not the
+/// pin, which keeps the caller alone from answering, but this order keeps tables alive on the way.
 ///
 /// A *large entry* translates [`LARGE_PAGES`](Self::LARGE_PAGES) pages to frames that follow each other. It is made, removed and protected
 /// while the slots of all its pages are held; it may be divided and harvested for several of its pages at the same time. Before any other
 /// call but `query` on one of its pages it is divided. So whoever makes one puts aside what dividing it takes.
 ///
 /// # Safety
-/// 1. A page translates to what the last `enter` said, with no more rights than `enter` and `protect` left, and to nothing after
-///    `remove`.
+/// 1. A page translates to what the last `enter` said, or the last `enter_large` by its place in the range, with no more rights than `enter`,
+///    `protect` and `protect_large` left, and to nothing after `remove` or `remove_large`. `divide` changes nothing of that.
 /// 2. A table without entries may be taken out, but its memory stays a table until `free` is called with what it was put into:
 ///    CPUs may be reading it.
 pub unsafe trait Pmap: Sized {

@@ -113,7 +113,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             if !M::Pmap::is_empty(&tables) {
                 // The space may be gone by the end.
                 self.fire(shots);
-                place.space.free_tables(tables);
+                place.space.free_answered_tables(tables);
             }
         });
         said

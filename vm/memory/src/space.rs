@@ -67,8 +67,8 @@ pub struct Space<'m, M: Machine> {
 
 // SAFETY: it owns its body, all parts of which are shared by their locks and atomics.
 unsafe impl<M: Machine + Sync> Send for Space<'_, M> where M::Pmap: Send {}
-// SAFETY: as above.
-unsafe impl<M: Machine + Sync> Sync for Space<'_, M> where M::Pmap: Sync {}
+// SAFETY: as above; a CPU's page tables are made by one thread, and may be dropped by another.
+unsafe impl<M: Machine + Sync> Sync for Space<'_, M> where M::Pmap: Send + Sync {}
 
 impl<'m, M: Machine> Space<'m, M> {
     /// Its number, under which TLBs know it.

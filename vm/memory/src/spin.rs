@@ -1,7 +1,8 @@
 //! A lock that is waited for in a loop: for lists that are changed seldom, off the way of faults on resident pages.
 //!
 //! A CPU that waits for it has no guard of [`Machine::pin`](crate::Machine::pin), so it answers shoot-downs; one that has it
-//! may wait for such answers. The hosted machine uses it for its CPUs: there it stands for interrupts that are off.
+//! may wait for such answers. The lock of a CPU's page tables is another case: it is waited for with the guard, so who has it waits for nothing.
+//! The hosted machine uses it for its CPUs: there it stands for interrupts that are off.
 
 use crate::primitive::{AtomicBool, relax};
 use core::cell::UnsafeCell;

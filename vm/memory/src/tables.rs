@@ -5,7 +5,7 @@
 //! use pages of their own write no common line, neither of page tables nor for shoot-downs. The idea is RadixVM's, in sv6.
 //!
 //! Whoever changes a page's translation has the page's slot, and changes it in the tables of each of its users, also of those on which the
-//! space is not active now. Tables have a lock `[t]`, held for one entry's change. It is for the tables' memory: one that is left without entries is
+//! space is not active now. Tables have a lock `[t]`, held for one entry's change, or while a large one is made or divided. It is for the tables' memory: one that is left without entries is
 //! taken out with the lock held, so no other CPU is on its way through it, and when the CPU whose tables they are has answered a shoot-down it can be
 //! freed. That CPU's hardware reads them without a lock.
 
@@ -31,7 +31,7 @@ impl<'m, M: Machine> SpaceBody<'m, M> {
     }
 
     /// Frees tables that were taken out of any of its page tables, after the CPUs that translate by them have answered.
-    pub(crate) fn free_tables(&self, tables: <M::Pmap as Pmap>::Retired) {
+    pub(crate) fn free_answered_tables(&self, tables: <M::Pmap as Pmap>::Retired) {
         let any = || (0..self.memory.cpus() as u32).find_map(|cpu| self.own(CpuNumber(cpu)).map(|own| &own.pmap));
         if !M::Pmap::is_empty(&tables)
             && let Some(pmap) = self.shared.as_ref().or_else(any)
@@ -114,7 +114,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     ) -> Result<(), NoMemory> {
         let mut tables = Default::default();
         let entered = self.with_tables(space, |pmap| pmap.enter(page, frame, rights, &mut tables));
-        self.free_tables(space, tables);
+        self.ask_and_free_tables(space, tables);
         entered.unwrap_or(Err(NoMemory))?;
         *users = users.with(self.number);
         Ok(())
@@ -131,12 +131,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         tables: &mut <M::Pmap as Pmap>::Retired,
         losers: &mut CpuSet,
     ) -> Option<Translation> {
-        let mut removed = None;
-        self.each_tables(space, users, |pmap, cpus| {
-            *losers = losers.with(cpus);
-            add(&mut removed, pmap.remove(page, tables));
-        });
-        removed
+        self.change_all(space, users, losers, |pmap| pmap.remove(page, tables), |_| true)
     }
 
     /// Removes the large entries that begin at a page, if there are any. As `remove_translations`.
@@ -148,35 +143,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         tables: &mut <M::Pmap as Pmap>::Retired,
         losers: &mut CpuSet,
     ) -> Option<Translation> {
-        let mut removed = None;
-        self.each_tables(space, users, |pmap, cpus| {
-            let large = pmap.remove_large(first, tables);
-            if large.is_some() {
-                *losers = losers.with(cpus);
-            }
-            add(&mut removed, large);
-        });
-        removed
-    }
-
-    /// Leaves no rights but these to the large entries that begin at a page, if there are any. Returns what they were. As `protect_translations`.
-    pub(crate) fn protect_large_translations(
-        &self,
-        space: &SpaceBody<'m, M>,
-        first: VirtualPage,
-        users: Users,
-        rights: Rights,
-        losers: &mut CpuSet,
-    ) -> Option<Translation> {
-        let mut before = None;
-        self.each_tables(space, users, |pmap, cpus| {
-            let large = pmap.protect_large(first, rights);
-            if large.is_some_and(|large| !rights.allows(large.rights)) {
-                *losers = losers.with(cpus);
-            }
-            add(&mut before, large);
-        });
-        before
+        self.change_all(space, users, losers, |pmap| pmap.remove_large(first, tables), |was| was.is_some())
     }
 
     /// Leaves no rights but these to all entries of a page, whose slot is locked. Adds those that lose some to `losers`.
@@ -189,12 +156,44 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         rights: Rights,
         losers: &mut CpuSet,
     ) {
+        // Without an entry a TLB may still have a translation that is being taken away.
+        let loses = |was: Option<Translation>| was.is_none_or(|was| !rights.allows(was.rights));
+        self.change_all(space, users, losers, |pmap| pmap.protect(page, rights), loses);
+    }
+
+    /// Leaves no rights but these to the large entries that begin at a page, if there are any. Returns what they were. As `protect_translations`.
+    pub(crate) fn protect_large_translations(
+        &self,
+        space: &SpaceBody<'m, M>,
+        first: VirtualPage,
+        users: Users,
+        rights: Rights,
+        losers: &mut CpuSet,
+    ) -> Option<Translation> {
+        let loses = |was: Option<Translation>| was.is_some_and(|was| !rights.allows(was.rights));
+        self.change_all(space, users, losers, |pmap| pmap.protect_large(first, rights), loses)
+    }
+
+    /// Changes the entries in all page tables that may have one. Returns what they were, and adds the CPUs of those of which `loses` says so to
+    /// `losers`.
+    #[inline]
+    fn change_all(
+        &self,
+        space: &SpaceBody<'m, M>,
+        users: Users,
+        losers: &mut CpuSet,
+        mut change: impl FnMut(&M::Pmap) -> Option<Translation>,
+        loses: impl Fn(Option<Translation>) -> bool,
+    ) -> Option<Translation> {
+        let mut all = None;
         self.each_tables(space, users, |pmap, cpus| {
-            // Without an entry a TLB may still have a translation that is being taken away.
-            if pmap.protect(page, rights).is_none_or(|before| !rights.allows(before.rights)) {
+            let was = change(pmap);
+            if loses(was) {
                 *losers = losers.with(cpus);
             }
+            add(&mut all, was);
         });
+        all
     }
 
     /// What entries of a page, whose slot is locked, said since the last time.
