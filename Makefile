@@ -184,14 +184,14 @@ test-least-rust: needs-build
 
 # Explores every order in which two or three CPUs can access a line's word, or the page-frame allocator's, with up to three preemptions.
 test-loom: needs-build
-	RUSTFLAGS="--cfg loom" $(CARGO) test --release --locked -p faultline-coherence --lib --target-dir target/loom interleavings
-	RUSTFLAGS="--cfg loom" $(CARGO) test --release --locked -p faultline-frames --lib --target-dir target/loom interleavings
-	RUSTFLAGS="--cfg loom" $(CARGO) test --release --locked -p faultline-memory --lib --target-dir target/loom interleavings
+	RUSTFLAGS="--cfg loom -C debug-assertions" $(CARGO) test --release --locked -p faultline-coherence --lib --target-dir target/loom interleavings
+	RUSTFLAGS="--cfg loom -C debug-assertions" $(CARGO) test --release --locked -p faultline-frames --lib --target-dir target/loom interleavings
+	RUSTFLAGS="--cfg loom -C debug-assertions" $(CARGO) test --release --locked -p faultline-memory --lib --target-dir target/loom interleavings
 
 # Larger mixes on the page-frame allocator in random orders from seeds; then a minute of real threads that race.
 test-mixes: needs-build
-	RUSTFLAGS="--cfg shuttle" $(CARGO) test --release --locked -p faultline-frames --lib --target-dir target/shuttle mixes
-	RUSTFLAGS="--cfg shuttle" $(CARGO) test --release --locked -p faultline-memory --lib --target-dir target/shuttle mixes
+	RUSTFLAGS="--cfg shuttle -C debug-assertions" $(CARGO) test --release --locked -p faultline-frames --lib --target-dir target/shuttle mixes
+	RUSTFLAGS="--cfg shuttle -C debug-assertions" $(CARGO) test --release --locked -p faultline-memory --lib --target-dir target/shuttle mixes
 	$(CARGO) test --release --locked -p faultline-frames --test stress -- --ignored
 
 # An hour of random programs on the memory system beside the model of POSIX memory, each hour other ones: MINUTES=N for N minutes.

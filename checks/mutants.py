@@ -18,10 +18,10 @@ ROOT = Path(__file__).resolve().parent.parent
 
 SECONDS = 900
 
-# Loom and shuttle explore many orders, so with optimisation. Miri runs with several seeds.
+# Loom and shuttle explore many orders, so with optimisation; and assertions of debug builds find mistakes. Miri runs with several seeds.
 TOOLS = {
-    "loom": (["cargo", "test", "--release"], {"RUSTFLAGS": "--cfg loom"}),
-    "shuttle": (["cargo", "test", "--release"], {"RUSTFLAGS": "--cfg shuttle"}),
+    "loom": (["cargo", "test", "--release"], {"RUSTFLAGS": "--cfg loom -C debug-assertions"}),
+    "shuttle": (["cargo", "test", "--release"], {"RUSTFLAGS": "--cfg shuttle -C debug-assertions"}),
     "threads": (["cargo", "test"], {}),
     "miri": (["cargo", "+nightly", "miri", "test"], {"MIRIFLAGS": "-Zmiri-many-seeds=0..16"}),
 }
@@ -42,8 +42,10 @@ def failed(output, test):
         return True
     if f"test {test} ... ok" in output:
         return False
-    # Miri ends the program at undefined behaviour, in the middle of the test's line.
-    return True if f"test {test} ... " in output and "Undefined Behavior" in output else None
+    # Miri ends the program at undefined behaviour, in the middle of the test's line. A panic while another unwinds ends it without that line.
+    is_undefined = f"test {test} ... " in output and "Undefined Behavior" in output
+    is_aborted = f"thread '{test}' " in output and "thread caused non-unwinding panic. aborting." in output
+    return True if is_undefined or is_aborted else None
 
 
 def copied(tree):

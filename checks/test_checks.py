@@ -132,6 +132,9 @@ class Mutants(unittest.TestCase):
         verdict = lambda output: mutants.verdict(output, "room::a_test")[1]
         self.assertTrue(verdict("running 1 test\ntest room::a_test ... FAILED\n"))
         self.assertTrue(verdict("test room::a_test ... error: Undefined Behavior: Data race detected"))
+        aborted = "panicked at a.rs:1:1\npanic in a destructor during cleanup\nthread caused non-unwinding panic. aborting.\n"
+        self.assertTrue(verdict(f"running 1 test\nthread 'room::a_test' (7) {aborted}"))
+        self.assertFalse(verdict(f"thread 'room::a_test_2' (7) {aborted}"))
         for output in [None, "test room::a_test ... ok\n", "error[E0308]: mismatched types", "test room::a_test_2 ... FAILED", ""]:
             self.assertFalse(verdict(output), output)
 

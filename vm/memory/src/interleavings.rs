@@ -172,11 +172,12 @@ type TestCpu = Cpu<'static, Hosted, List>;
 
 /// A machine with two CPUs, on which a space is active. What is leaked is a few hundred bytes.
 fn boot(frames: u32) -> ([TestCpu; 2], Space<'static, Hosted>, List) {
-    boot_as(frames, |machine| machine)
+    boot_as(List::of(frames), |machine| machine)
 }
 
-fn boot_as(frames: u32, made: impl Fn(Hosted) -> Hosted) -> ([TestCpu; 2], Space<'static, Hosted>, List) {
-    let list = List::of(frames);
+/// With all frames of a list.
+fn boot_as(list: List, made: impl Fn(Hosted) -> Hosted) -> ([TestCpu; 2], Space<'static, Hosted>, List) {
+    let frames = list.free();
     let machine = made(Hosted::new(2, FrameNumber(0), frames.into(), 1).unwrap());
     let memory: &'static Memory<Hosted> = Box::leak(Box::new(Memory::new(machine, 2, frames).unwrap()));
     list.watch(memory);
