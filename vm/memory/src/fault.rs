@@ -36,6 +36,8 @@ enum Step {
     Wait(u32),
     /// This must be begun first.
     Begin(PageIn),
+    /// Nothing seems to be near the page yet, so a large page may be made.
+    Untouched,
 }
 
 /// The slot of a page, as a fault finds it.
@@ -90,20 +92,16 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         // A read says little of what will be used.
         let mut may_be_large = M::Pmap::LARGE_PAGES > 1 && access.allows(Rights::WRITE);
         loop {
-            let step = match self.lock_page(space, page, access, may_be_large)? {
-                Found::Locked(slot) => self.resolve_slot(space, slot, page, access)?,
-                Found::Taken => Step::Again,
-                Found::Untouched => {
+            let step = self.try_resolve(space, page, access, may_be_large)?;
+            // No slot is locked from here on.
+            match step {
+                Step::Done => return Ok(()),
+                Step::Untouched => {
                     if self.fill_large(space, page) {
                         return Ok(());
                     }
                     may_be_large = false;
-                    continue;
                 }
-            };
-            // No slot is locked from here on.
-            match step {
-                Step::Done => return Ok(()),
                 Step::Again => {
                     self.count(Event::Wait);
                     relax();
@@ -119,9 +117,25 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
     }
 
-    /// Resolves it in a locked slot, and unlocks the slot. Apart from the loop of `resolve`, before which a compiler would put parts of it that few
-    /// faults need.
+    /// Locks the page's slot, resolves the fault in it, and unlocks it, if that needs nothing else first. Not inlined: a compiler computes before the loop
+    /// of `resolve` what may be needed in it, although most faults need little of that.
     #[inline(never)]
+    fn try_resolve(
+        &self,
+        space: &SpaceBody<'m, M>,
+        page: VirtualPage,
+        access: Rights,
+        may_be_large: bool,
+    ) -> Result<Step, FaultError> {
+        match self.lock_page(space, page, access, may_be_large)? {
+            Found::Locked(slot) => self.resolve_slot(space, slot, page, access),
+            Found::Taken => Ok(Step::Again),
+            Found::Untouched => Ok(Step::Untouched),
+        }
+    }
+
+    /// Resolves it in a locked slot, and unlocks the slot.
+    #[inline(always)]
     fn resolve_slot(
         &self,
         space: &SpaceBody<'m, M>,
@@ -148,6 +162,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     }
 
     /// Locks the page's slot, if the access is allowed.
+    #[inline(always)]
     fn lock_page<'a>(
         &self,
         space: &'a SpaceBody<'m, M>,

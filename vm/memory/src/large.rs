@@ -55,6 +55,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// For a write at a page where nothing is yet: makes the large page that has it, if all of its range is mapped alike and untouched, and
     /// frames are at hand. Says whether it is there. No slot is locked.
     #[cold]
+    #[inline(never)]
     pub(crate) fn fill_large(&self, space: &SpaceBody<'m, M>, page: VirtualPage) -> bool {
         let range = PageRange::large_with(page, M::Pmap::LARGE_PAGES);
         // Relaxed: no other data depends on it. All is looked at without a lock first: a neighbour's slots are not to be disturbed.

@@ -228,6 +228,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     }
 
     /// Lets a busy page go, by `Filled`, `Failed` or `Unbusy`.
+    #[inline(always)]
     pub(crate) fn let_go(&self, page: u32, step: PageStep) {
         if self.word(page).let_go(step) {
             self.free(page);

@@ -211,6 +211,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
 
     /// Begins a read, and with it that of pages behind it: at most `most` in all, as long as they follow each other where they are and where
     /// they come from. Says whether it is over already. No slot is locked.
+    #[inline(never)]
     pub(crate) fn begin(&self, space: &SpaceBody<'m, M>, page_in: PageIn, most: usize) -> bool {
         let (mut pages, mut frames, mut count) = ([0; CLUSTER], [FrameNumber(0); CLUSTER], 0);
         let mut next = Some(page_in.page);

@@ -57,6 +57,7 @@ impl PageRecord {
     }
 
     /// Says whose page it is.
+    #[inline]
     pub(crate) fn set_home(&self, home: Home, place: u64) {
         let home = match home {
             Home::Object(object) => object.cast::<()>(),

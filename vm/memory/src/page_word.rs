@@ -151,6 +151,7 @@ impl PageState {
     }
 
     /// The state after a step, or none if this state does not allow the step.
+    #[inline(always)]
     pub const fn after(self, step: PageStep) -> Option<Self> {
         let word = self.0;
         let owned = word & OWNERS != 0;
@@ -219,7 +220,7 @@ impl PageWord {
 
     /// Makes a step. Returns the state before it, or as an error the state that does not allow it. A step that changes nothing,
     /// such as to mark a dirty page as dirty, writes nothing.
-    #[inline]
+    #[inline(always)]
     pub fn step(&self, step: PageStep) -> Result<PageState, PageState> {
         let mut old = match step {
             // There is one state that allows it, and nobody else has the frame.
@@ -242,6 +243,7 @@ impl PageWord {
 
     /// For the holder of a busy page: lets it go, by `Filled`, `Failed` or `Unbusy`. True if a transfer was its last owner, so that the
     /// frame is free.
+    #[inline(always)]
     pub(crate) fn let_go(&self, step: PageStep) -> bool {
         match self.step(step) {
             Ok(before) => before.is_transferred() && before.owners() == 1,

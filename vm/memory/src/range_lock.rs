@@ -27,7 +27,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             // SAFETY: the guard is held, and the space is active.
             let step = unsafe { space.tree.lock_next(next, range.end(), &mut || self.count(Event::Split)) };
             let locked = step.map(|step| match step {
-                // SAFETY: the guard is held, and the slot of one page is in a leaf.
+                // SAFETY: 1. The slot of the page before `end` is locked, by the step above. 2. It is of one page, so in a leaf. 3. The guard is held.
                 LockStep::Locked(_, end) if end == next + 1 => unsafe {
                     Some(space.tree.lock_behind(end, range.end()))
                 },

@@ -247,7 +247,7 @@ impl PageTable {
 
     /// The leaf that has the entry of a page, or the large one.
     fn leaf(&self, page: VirtualPage) -> Option<&Table> {
-        // SAFETY: `Pmap`'s callers are pinned, so nothing is freed.
+        // SAFETY: `Pmap`'s callers are pinned, or one at a time with tables of one CPU: nothing on the way is freed.
         let [leaf, ..] = unsafe { self.way(page) }.ok()?;
         Some(leaf)
     }
@@ -324,7 +324,7 @@ unsafe impl Pmap for PageTable {
     ) -> Result<(), NoMemory> {
         let new = encoded(frame, rights);
         loop {
-            // SAFETY: callers are pinned, so nothing is freed.
+            // SAFETY: as in `leaf`.
             match unsafe { self.way(page) } {
                 Ok(way) if Self::change_entry(way[0].entry(page, 0), |bits| bits | new).is_some() => return Ok(()),
                 Ok(way) if way[0].hold() => {
@@ -352,7 +352,7 @@ unsafe impl Pmap for PageTable {
         retired: &mut RetiredTables,
     ) -> Result<(), NoMemory> {
         loop {
-            // SAFETY: callers are pinned, so nothing is freed.
+            // SAFETY: as in `leaf`.
             match unsafe { self.way(first) } {
                 // Relaxed: the large entry is this CPU's, or there is none.
                 Ok(way) if way[0].large.load(Relaxed) != 0 => return Ok(()),
@@ -372,7 +372,7 @@ unsafe impl Pmap for PageTable {
     }
 
     fn remove_large(&self, first: VirtualPage, retired: &mut RetiredTables) -> Option<Translation> {
-        // SAFETY: callers are pinned, so nothing is freed.
+        // SAFETY: as in `leaf`.
         let way = unsafe { self.way(first) }.ok()?;
         let removed = way[0].change_large(first, |_| 0)?;
         self.let_go(FAN_OUT as u32, first, 0, &way, retired);
@@ -389,7 +389,7 @@ unsafe impl Pmap for PageTable {
     }
 
     fn remove(&self, page: VirtualPage, retired: &mut RetiredTables) -> Option<Translation> {
-        // SAFETY: callers are pinned, so nothing is freed.
+        // SAFETY: as in `leaf`.
         let way = unsafe { self.way(page) }.ok()?;
         way[0].debug_assert_divided();
         // AcqRel: bits that CPUs have set come after what they read and wrote.
