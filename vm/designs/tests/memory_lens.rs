@@ -82,8 +82,8 @@ fn nothing_grows_up_to_32_cpus() {
     assert_at_most(0.15, "zero-fill-spaces", 1024, &[2, 8, 32]);
 }
 
-/// What page tables of each CPU are for: if all CPUs share them, a translation that was used must go from the TLBs of all CPUs of the space. What no
-/// budget covers: neighbouring pages of one space have neighbouring slots.
+/// If all CPUs share page tables, a translation that was used is taken from the TLBs of all CPUs on which the space is active: page tables of each CPU save
+/// that. Neighbouring pages of one space share lines of slots in either case. No budget covers these.
 #[test]
 #[ignore = "boots guests: make test-guest"]
 fn translations_of_all_cpus_are_shot_down_and_that_is_seen() {

@@ -101,7 +101,7 @@ fn next_own_counts(
     count((0..all).map(|seed| lacking(seed, subjects)).collect()).map_or(Ok(all), Err)
 }
 
-/// What to count next of random layouts. If counts depend on the seed, each layout has another one, so that one odd schedule is not that of all.
+/// What to count next of random layouts. If counts depend on the seed, each layout has a seed of its own: an odd schedule then affects one layout only.
 fn next_counts_of_layouts(
     record: &RunRecord,
     history: &HistorySettings,
