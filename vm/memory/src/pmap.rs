@@ -37,7 +37,8 @@ pub unsafe trait Pmap: Sized {
     /// Tables that were taken out. Dropping it without `free` must be sound; it may leak.
     type Retired: Default;
 
-    /// Pages of a large entry, a power of two: 512 on x86-64. 1: there are no large entries.
+    /// Pages of a large entry, a power of two: 512 on x86-64. 1: there are no large entries. It must be 1 if a TLB may not hold a large and a small
+    /// translation of one page at the same time: a large entry is divided without a shoot-down.
     const LARGE_PAGES: u64 = 1;
 
     /// Makes an entry, or adds rights to one of the same frame. Fails if there is no memory for a table; then there is no entry.

@@ -24,6 +24,7 @@ impl List {
     }
 
     /// That also gives large ones.
+    #[cfg(loom)]
     pub(crate) fn with_large(self) -> Self {
         Self { gives_large: true, ..self }
     }
