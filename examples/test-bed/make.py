@@ -83,12 +83,15 @@ DECLARED = """\
 repository = "repository"
 work = "work"
 branch = {branch}
+pick = "every 2"
 build = "make"
 environment = {{ CC = {compiler} }}
 clean = true    # objects of the other compiler would be used again
 keep = ["prog", "main.o", "first.o", "between.o", "second.o"]
 command = "./prog {noise}"
-repeats = 12
+# The bridge of the compiler is as precise as its executions are many.
+repeats = 30
+commit_layouts = 12
 limit = "3s"
 seed = {seed}
 """

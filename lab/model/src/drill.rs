@@ -224,6 +224,13 @@ pub struct Change {
     pub units: u32,
 }
 
+impl Change {
+    /// The way back.
+    pub fn inverse(&self) -> Self {
+        Change { ratio: self.ratio.recip(), low: self.high.recip(), high: self.low.recip(), units: self.units }
+    }
+}
+
 /// What changed at a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

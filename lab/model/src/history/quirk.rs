@@ -1,6 +1,7 @@
 //! Quirks: changes of the surroundings of a history's commits, not of the commits. Each is bridged by a commit that was measured before and after it.
 
 use crate::drill::Change;
+use crate::estimate::Estimate;
 use crate::record::RunId;
 use crate::time::UnixMillis;
 use serde::{Deserialize, Serialize};
@@ -94,7 +95,11 @@ pub struct ChangedFact {
 pub struct Bridge {
     /// The commit's place among the series' points.
     pub commit: u32,
-    /// Its value after the quirk, divided by that before.
+    /// Its value before the quirk.
+    pub before: Estimate,
+    /// That after it.
+    pub now: Estimate,
+    /// The second divided by the first.
     pub change: Change,
 }
 

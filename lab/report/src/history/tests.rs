@@ -37,9 +37,12 @@ fn point(position: u32, result: PointResult) -> HistoryPoint {
     HistoryPoint { commit, run: Some(RunId(3)), surroundings: 0, result }
 }
 
+fn estimate(median: f64) -> Estimate {
+    Estimate { median, low: 0.9 * median, high: 1.1 * median, coverage: 0.75, n: 3 }
+}
+
 fn measured(median: f64) -> PointResult {
-    let estimate = Estimate { median, low: 0.9 * median, high: 1.1 * median, coverage: 0.75, n: 3 };
-    PointResult::Measured { estimate, same_as: None }
+    PointResult::Measured { estimate: estimate(median), same_as: None }
 }
 
 fn series() -> HistorySeries {
@@ -312,7 +315,7 @@ fn quirks_are_shown_with_letters_what_changed_and_how_they_are_bridged() {
             place: QuirkPlace::Runs { before: RunId(1), since: RunId(3), began: UnixMillis(0) },
             changed: vec![fact("cc --version", "gcc 12", HOSTILE), fact("kernel.release", "6.1", "6.12")],
             declared: vec![HOSTILE.to_owned()],
-            bridge: Some(Bridge { commit: 2, change: change(1.4) }),
+            bridge: Some(Bridge { commit: 2, before: estimate(1.0), now: estimate(1.4), change: change(1.4) }),
         },
         Quirk {
             letter: "B".to_owned(),

@@ -6,7 +6,7 @@ use crate::interval::estimate;
 use faultline_model::drill::Change;
 use faultline_model::estimate::Estimate;
 use faultline_model::history::CommitOutcome;
-use faultline_model::history::quirk::DeclaredQuirk;
+use faultline_model::history::quirk::{Bridge, DeclaredQuirk};
 use std::collections::BTreeMap;
 
 /// The commits of which one should be measured now, the best first, so that the newest change of the surroundings is bridged: those that were measured before it
@@ -35,9 +35,8 @@ pub(super) fn outcomes<'a>(runs: &[HistoryRun<'a>]) -> BTreeMap<&'a str, &'a Com
     all.map(|result| (result.commit.as_str(), &result.outcome)).collect()
 }
 
-/// How the value of a commit changed between two results; `None` if one of them has none, or if it was 0 before. Medians are independent, so the ends of their
-/// intervals bound the ratio.
-pub(super) fn change(before: &CommitOutcome, now: &CommitOutcome) -> Option<Change> {
+/// A commit with two results; `None` if one of them has no value, or if it was 0 before. Medians are independent, so the ends of their intervals bound the ratio.
+pub(super) fn bridge_of(commit: u32, before: &CommitOutcome, now: &CommitOutcome) -> Option<Bridge> {
     let (before, now) = (median(before)?, median(now)?);
     let change = Change {
         ratio: now.median / before.median,
@@ -45,7 +44,8 @@ pub(super) fn change(before: &CommitOutcome, now: &CommitOutcome) -> Option<Chan
         high: now.high / before.low,
         units: before.n.min(now.n),
     };
-    [change.ratio, change.low, change.high].iter().all(|ratio| ratio.is_finite() && *ratio > 0.0).then_some(change)
+    let is_ratio = [change.ratio, change.low, change.high].iter().all(|ratio| ratio.is_finite() && *ratio > 0.0);
+    is_ratio.then_some(Bridge { commit, before, now, change })
 }
 
 fn median(outcome: &CommitOutcome) -> Option<Estimate> {

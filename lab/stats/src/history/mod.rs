@@ -4,6 +4,7 @@
 //! results each time.
 
 mod bridge;
+mod commits_part;
 mod evidence;
 mod executions;
 mod host;

@@ -1,7 +1,9 @@
 //! Quirks of a series: where they are, how they are bridged, and what they say of steps.
 
-use super::bridge::{change, outcomes};
+use super::bridge::{bridge_of, outcomes};
+use super::commits_part::commits_part;
 use super::run::HistoryRun;
+use super::scatter::Sides;
 use super::surroundings::Difference;
 use crate::interval::fewest_values;
 use faultline_model::drill::Change;
@@ -61,7 +63,7 @@ fn bridge(before: &[HistoryRun<'_>], now: &[HistoryRun<'_>], points: &[HistoryPo
     let (before, now) = (outcomes(before), outcomes(now));
     let bridge = |(commit, point): (u32, &HistoryPoint)| {
         let id = point.commit.id.as_str();
-        Some(Bridge { commit, change: change(before.get(id)?, now.get(id)?)? })
+        bridge_of(commit, before.get(id)?, now.get(id)?)
     };
     (0..points.len() as u32).zip(points).rev().find_map(bridge)
 }
@@ -76,7 +78,13 @@ fn of_commits(first: &str, last: Option<&str>, points: &[HistoryPoint]) -> Optio
 
 /// What the quirks within the range of a step say of it; `None` if there are none. `quirks`: as [`quirks`] orders them. `least`: the smallest change that is a step,
 /// as a share.
-pub(super) fn cause(step: &HistoryStep, points: &[HistoryPoint], quirks: &[Quirk], least: f64) -> Option<StepCause> {
+pub(super) fn cause(
+    step: &HistoryStep,
+    sides: &Sides,
+    points: &[HistoryPoint],
+    quirks: &[Quirk],
+    least: f64,
+) -> Option<StepCause> {
     let through = surroundings_through(step, points);
     let (from, to) = (*through.first()?, *through.last()?);
     let (lowest, highest) = (*through.iter().min()?, *through.iter().max()?);
@@ -99,9 +107,15 @@ pub(super) fn cause(step: &HistoryStep, points: &[HistoryPoint], quirks: &[Quirk
     }
     let bridges: Option<Vec<Change>> = between.iter().map(|quirk| Some(quirk.bridge?.change)).collect();
     let of_surroundings =
-        bridges.map(|bridges| product(&bridges)).map(|all| if to < from { inverse(&all) } else { all });
+        bridges.map(|bridges| product(&bridges)).map(|all| if to < from { all.inverse() } else { all });
     let whole = whole(step, points);
-    let rest = of_surroundings.and_then(|surroundings| Some(product(&[whole?, inverse(&surroundings)])));
+    // Exact values do not vary.
+    let by_levels = step.status.and_then(|_| {
+        let bridges: Vec<Bridge> = between.iter().map(|quirk| quirk.bridge).collect::<Option<_>>()?;
+        commits_part(step, sides, points, &bridges, [from, to])
+    });
+    let of_both = || of_surroundings.and_then(|surroundings| Some(product(&[whole?, surroundings.inverse()])));
+    let rest = by_levels.or_else(of_both);
     let label = match (whole, of_surroundings, rest) {
         (Some(whole), Some(surroundings), Some(rest)) if is_known(step, rest.units) => {
             match label(whole.ratio, &surroundings, &rest, least) {
@@ -184,16 +198,11 @@ fn product(changes: &[Change]) -> Change {
     }
 }
 
-/// The way back.
-fn inverse(change: &Change) -> Change {
-    Change { ratio: change.ratio.recip(), low: change.high.recip(), high: change.low.recip(), units: change.units }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::history::{HistoryRun, StepSettings, Surroundings, bridging, example, results_of_record, series};
-    use faultline_model::history::{HistoryResults, HistorySeries};
+    use faultline_model::history::{HistoryResults, HistorySeries, HistorySteps};
     use faultline_model::plan::RunKind;
     use faultline_model::record::{RunId, RunRecord};
 
@@ -347,7 +356,11 @@ mod tests {
             state: faultline_model::history::change::StepState::default(),
             between: None,
         };
-        let cause = |earliest, latest| cause(&step(earliest, latest), &series.points, &series.quirks, 0.01);
+        let cause = |earliest, latest| {
+            let step = step(earliest, latest);
+            let found = HistorySteps { steps: vec![step.clone()], ..series.steps.clone() };
+            cause(&step, &Sides::of(&found, 0, 39), &series.points, &series.quirks, 0.01)
+        };
         assert_eq!(cause(10, 19), None);
         let island = cause(18, 22).unwrap();
         assert_eq!((island.quirks.as_slice(), island.label), (&["A".to_owned()][..], CauseLabel::Inconclusive));

@@ -61,10 +61,20 @@ impl Sides {
         Sides { before: first.min(step.earliest)..=step.earliest, after: step.latest..=last.max(step.latest), most }
     }
 
+    /// The positions before the step, back to the step before it.
+    pub(super) fn before(&self) -> RangeInclusive<u32> {
+        self.before.clone()
+    }
+
+    /// The positions after the step, up to the next one.
+    pub(super) fn after(&self) -> RangeInclusive<u32> {
+        self.after.clone()
+    }
+
     /// What a run measured of the nearest commits before and after.
     pub(super) fn of_run<'a>(&self, run: &'a RunScatter) -> [Vec<&'a CommitScatter>; 2] {
-        let before = run.0.range(self.before.clone()).rev().take(self.most).map(|(_, commit)| commit).collect();
-        let after = run.0.range(self.after.clone()).take(self.most).map(|(_, commit)| commit).collect();
+        let before = run.0.range(self.before()).rev().take(self.most).map(|(_, commit)| commit).collect();
+        let after = run.0.range(self.after()).take(self.most).map(|(_, commit)| commit).collect();
         [before, after]
     }
 

@@ -56,7 +56,7 @@ pub fn steps_by(
     for number in 0..found.steps.len() {
         let sides = Sides::of(&found, number, last);
         let step = &mut found.steps[number];
-        step.cause = cause(step, &series.points, &series.quirks, settings.least_change);
+        step.cause = cause(step, &sides, &series.points, &series.quirks, settings.least_change);
         step.layouts = step_layouts(step, &sides, &evidence.scatter);
         step.boots = step_boots(&sides, &evidence.scatter);
     }
