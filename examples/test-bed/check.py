@@ -3,9 +3,9 @@
 
 1. `history run` measures the first part with the old compiler, and then the rest with the new one.
 2. `history show`: each planted change of the code and of the layout must be a step, at its commit or with it in its range; the compiler's step must be said
-   to be a quirk, or to be undecided; no other step may be claimed.
+   to be a quirk, or to be inconclusive; no other step may be claimed.
 3. `bisect --layouts` over all commits, with the new compiler alone: each step must be named exactly and be confirmed, and its label must be right, or say that
-   it is undecided.
+   it is inconclusive.
 
 Prints a table of each. Exits with 1 if something planted is missed, or something else is blamed.
 """
