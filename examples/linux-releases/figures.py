@@ -5,7 +5,8 @@ Usage: figures.py FAULTLINE DATABASE OUTPUT [--only NAME:VARIANT,…] [--cpus N,
 
 FAULTLINE is the built command; each IMAGE a kernel (packages/kernels.sh unpacks the distribution's), RELEASE its name. A workload runs as threads of one
 process if it can, otherwise as processes. What guests do not support is left out: a compiler, a dynamic loader. DATABASE keeps the runs: those that it has are not
-made again, and one that was interrupted goes on. OUTPUT gets the figures as JSON, which `draw.py` makes the table and the picture of. `--only` takes some of the
+made again, and one that was interrupted goes on. OUTPUT gets the figures as JSON, which `draw.py` makes the table and the picture of; `made_with` in it has the
+versions of what counted, and the digests of the workloads' builds and of the kernels, as the runs recorded them. `--only` takes some of the
 workloads, `--cpus` other numbers of CPUs. With one seed; a boot takes 5 to 60 s of CPU time, and each workload at each number of CPUs is one.
 """
 
@@ -20,6 +21,8 @@ from counting import Runs  # noqa: E402
 
 SEED = 1
 FIGURES = ("transfers", "instructions", "rate")
+# Facts of a run (docs/FORMATS.md, §4): the same for all kernels, and of each kernel.
+OF_ALL, OF_KERNEL = ("faultline.version", "emulator.version"), ("kernel.release", "kernel.image_sha256")
 
 
 def arguments():
@@ -53,14 +56,18 @@ def modes(runs):
     return {f"{name}:{variant['name']}": "thread" if "thread" in variant["modes"] else "process" for name, variant in variants}
 
 
-def counted(runs, release, image, names, mode, cpus):
-    """The points of a kernel's run of these workloads; none of no workloads."""
+def counted(runs, release, image, names, mode, cpus, made_with):
+    """The points of a kernel's run of these workloads; none of no workloads. Adds to `made_with` what the run recorded of what counted."""
     if not names:
         return {}
     # The names are part of the label, so a run of fewer workloads is not taken for one of all.
     label = f"{release}, {mode}, {cpus}, {' '.join(names)}"
     words = [*names, "--mode", mode, "--cpus", cpus, "--seed", str(SEED), "--kernel", image]
-    return runs.points(runs.kernel(label, words))
+    facts = runs.facts(runs.kernel(label, words))
+    builds = [f"workload.{name.split(':')[0]}.sha256" for name in names]
+    made_with |= {key: facts[key] for key in [*OF_ALL, *builds] if key in facts}
+    made_with.setdefault("kernels", {})[release] = {key: facts[key] for key in OF_KERNEL if key in facts}
+    return runs.points(label)
 
 
 def figures(point):
@@ -77,10 +84,11 @@ def main():
     if unknown:
         parser.error(f"there is no workload {unknown[0]}; hint: `faultline workloads` lists them, as NAME:VARIANT")
     found = {"seed": SEED, "cpus": [int(number) for number in asked.cpus.split(",")], "releases": [], "workloads": {}}
+    found["made_with"] = {}
     for release, image in kernels(asked):
         points = {}
         for mode in ("thread", "process"):
-            points |= counted(runs, release, image, [name for name in names if mode_of[name] == mode], mode, asked.cpus)
+            points |= counted(runs, release, image, [name for name in names if mode_of[name] == mode], mode, asked.cpus, found["made_with"])
         found["releases"].append(release)
         for (name, cpus), point in points.items():
             of_workload = found["workloads"].setdefault(name, {"mode": mode_of[name], "figures": {}})

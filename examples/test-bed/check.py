@@ -20,13 +20,13 @@ from pathlib import Path
 import make
 
 
-UNDECIDED = "inconclusive"
+INCONCLUSIVE = "inconclusive"
 
 # What a step of each kind may be labelled, by quirks and by layouts.
 RIGHT = {
-    "code": (("–",), ("code", UNDECIDED)),
+    "code": (("–",), ("code", INCONCLUSIVE)),
     "layout": (("–",), ("layout",)),
-    "toolchain": (("quirk", "mostly-quirk"), ("code", UNDECIDED)),
+    "toolchain": (("quirk", "mostly-quirk"), ("code", INCONCLUSIVE)),
 }
 
 
@@ -133,7 +133,7 @@ def search(bed):
             wrong.append(f"the {kind} at {at} is not named")
             continue
         row(at, f"{kind} {percent(part)}", percent(step["change"]["ratio"] - 1), step["confirmed"], step["label"])
-        if step["label"] not in (kind, UNDECIDED) or not step["confirmed"]:
+        if step["label"] not in (kind, INCONCLUSIVE) or not step["confirmed"]:
             wrong.append(f"the {kind} at {at} is labelled {step['label']}, confirmed: {step['confirmed']}")
     wrong += [f"{candidates} is named, and is not planted" for candidates in named]
     print(f"\n{found['trials']} of {len(bed.commits)} commits were tried, {found['executions']} executions")

@@ -1,4 +1,7 @@
-"""Three network namespaces with a router in the middle, for a bench: held by processes that die with us, so nothing is left behind."""
+"""Three network namespaces with a router in the middle, for a bench: held by processes that die with us, so nothing is left behind.
+
+It is like the chain that the lab makes (lab/targets/src/network), but for IPv4 only: like the workloads themselves, their benches use nothing of the lab.
+"""
 
 import pathlib
 import subprocess
@@ -13,6 +16,13 @@ class Chain:
 
     def __init__(self):
         self.holders = []
+        try:
+            self.make()
+        except BaseException:
+            self.close()
+            raise
+
+    def make(self):
         own = pathlib.Path("/proc/self/ns/net").readlink()
         for _ in range(3):
             holder = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "--", "unshare", "--net", "sleep", str(HELD_S)])

@@ -108,6 +108,7 @@ static void begin_reading(const struct plan *plan)
     ends_begin();
     if (plan->workload->at_begin != NULL && plan->role == NULL)
         plan->workload->at_begin(plan);
+    region.peers_span_ns = clock_now_ns();
     tasks_peers_cpu_ns(&region.peers_cpu_ns);
 }
 
@@ -115,6 +116,7 @@ static void begin_reading(const struct plan *plan)
 static void end_reading(const struct plan *plan)
 {
     uint64_t at_begin_ns = region.peers_cpu_ns;
+    region.peers_span_ns = clock_now_ns() - region.peers_span_ns;
     region.has_peers_cpu = tasks_peers_cpu_ns(&region.peers_cpu_ns);
     region.peers_cpu_ns -= at_begin_ns;
     ends_end();
@@ -272,13 +274,12 @@ void coordinator_run(const struct plan *plan)
     counters_print(&region.before, &region.after);
     if (region.has_peers_cpu && region.peers_cpu_ns > 0)
         protocol_line("counter peers.cpu_ns %" PRIu64, region.peers_cpu_ns);
-    double seconds = (double)(region.end_ns - region.begin_ns) / NS_PER_S;
     if (region.has_peers_cpu && plan->role != NULL)
-        protocol_line("measure peers_cpus_busy CPUs lower %.6f", (double)region.peers_cpu_ns / NS_PER_S / seconds);
+        protocol_line("measure peers_cpus_busy CPUs lower %.6f", (double)region.peers_cpu_ns / (double)region.peers_span_ns);
     if (workload->conclude != NULL && plan->role == NULL)
         workload->conclude(plan, &region);
     if (ends_are_apart(plan))
-        ends_print(&region.before, &region.after, seconds);
+        ends_print(&region.before, &region.after);
     ending_clear_away();
     protocol_line("done");
 }

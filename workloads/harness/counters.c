@@ -5,12 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "clock.h"
 #include "protocol.h"
 
 void counters_read(struct counters *counters, bool with_network)
 {
     counters->count = 0;
+    uint64_t before_ns = clock_now_ns();
     counters_read_system(counters, with_network);
+    counters->at_ns = before_ns + (clock_now_ns() - before_ns) / 2;
 }
 
 void counters_add(struct counters *counters, const char *prefix, const char *name, size_t name_length, uint64_t value)

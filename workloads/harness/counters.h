@@ -19,6 +19,7 @@ struct counter {
 };
 
 struct counters {
+    uint64_t at_ns;               /* when they were read */
     size_t count;
     struct counter counter[COUNTERS_MAX];
 };

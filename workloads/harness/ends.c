@@ -283,8 +283,9 @@ static double change(const struct counters *before, const struct counters *after
     return counters_change(before, after, name, &change) ? (double)change : 0;
 }
 
-void ends_print(const struct counters *before, const struct counters *after, double seconds)
+void ends_print(const struct counters *before, const struct counters *after)
 {
+    double seconds = (double)(after->at_ns - before->at_ns) / NS_PER_S;
     static const char *const busy[] = {"stat.user_ns", "stat.system_ns", "stat.irq_ns"};
     static const char *const dropped[] = {"net.Udp.RcvbufErrors", "net.Udp6RcvbufErrors", "net.devices.dropped"};
     double busy_ns = 0, packets = 0;

@@ -53,9 +53,9 @@ void ends_await_leave(void);
 void ends_answer(struct end_count count);
 
 /*
- * After the region, at every end: prints the CPU time of the whole machine and the packets that it dropped, each second, as
- * measures. seconds: length of the region here.
+ * After the region, at every end: prints the CPU time of the whole machine and the packets that it dropped, each second between the
+ * two readings, as measures. The readings enclose the region.
  */
-void ends_print(const struct counters *before, const struct counters *after, double seconds);
+void ends_print(const struct counters *before, const struct counters *after);
 
 #endif

@@ -614,13 +614,12 @@ mod generated {
 
     fn settings(repository: &Path, commits: u32, command: &str, tasks: u32) -> Settings {
         let commit = |position| CommitInfo {
-            files: None,
             id: id(position),
             tree: id(position),
-            parents: Vec::new(),
             committed_s: 1_700_000_000 + i64::from(position) * 3600,
             author: "A. Uthor".to_owned(),
             subject: format!("commit {position}"),
+            ..CommitInfo::default()
         };
         let recipe =
             Recipe { command: Vec::new(), environment: Vec::new(), limit_s: 1800, kept: Vec::new(), is_clean: false };

@@ -48,10 +48,7 @@ mod tests {
             id: id.to_owned(),
             tree: tree.to_owned(),
             parents: parents.iter().map(|parent| (*parent).to_owned()).collect(),
-            committed_s: 0,
-            author: String::new(),
-            subject: String::new(),
-            files: None,
+            ..CommitInfo::default()
         }
     }
 

@@ -4,6 +4,7 @@ use faultline_experiment::lens::{BuildsRequest, KernelsRequest, USUAL_SEED, sett
 use faultline_experiment::{Error, Lab};
 use faultline_model::count::Count;
 use faultline_model::drill::{DrillSettings, Noise};
+use faultline_model::history::layouts::StepLayouts;
 use faultline_model::plan::{CountedSettings, LineMeasure, PinPolicy, TimedSettings};
 use std::ops::RangeInclusive;
 
@@ -27,7 +28,7 @@ const USUAL_REPEATS: u32 = 60;
 pub(crate) const USUAL_SEEDS: u32 = 12;
 
 /// The numbers of random layouts of a commit that may be tried. Fewer cannot tell code from layout.
-pub const LAYOUTS: RangeInclusive<u32> = 8..=1000;
+pub const LAYOUTS: RangeInclusive<u32> = StepLayouts::FEWEST..=1000;
 
 /// Fewest seeds with which counts that depend on the seed can be told apart: fewer cannot confirm a step.
 pub const FEWEST_SEEDS: u32 = 8;

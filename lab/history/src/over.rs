@@ -149,7 +149,7 @@ impl<'a> Over<'a> {
     }
 
     /// The same, with the comparable runs. Adaptive picking compares neighbours, so it goes by what the tools of now have built; commits with results of other tools
-    /// stay in the history. Otherwise results of other tools count too. A commit that was measured in fewer random layouts than are asked for now is measured again. A
+    /// stay in the history. Otherwise results of other tools count too. A commit that was measured in fewer random layouts than are asked for now, or in others, is measured again. A
     /// commit bridges the surroundings.
     pub(crate) fn plan(
         &self,
@@ -160,7 +160,7 @@ impl<'a> Over<'a> {
     ) -> Vec<PlannedCommit> {
         let is_adaptive = self.subject.which.adaptive().is_some();
         let has_layouts = |run: &StoredHistory| {
-            run.head.settings.history().is_some_and(|history| history.layouts >= self.subject.commit_layouts)
+            run.head.settings.history().is_some_and(|history| has_layouts_of(history, self.subject))
         };
         let counting: Vec<&StoredHistory> =
             known.iter().filter(|run| has_layouts(run) && (!is_adaptive || now.has_tools_of(run))).collect();
@@ -229,6 +229,12 @@ impl<'a> Over<'a> {
         let again: BTreeSet<usize> = picked.iter().flat_map(neighbours).collect();
         (picked, again.into_iter().collect())
     }
+}
+
+/// Whether a run measured its commits in as many random layouts as a subject asks for, drawn in the same way.
+fn has_layouts_of(history: &HistorySettings, subject: &HistorySubject) -> bool {
+    subject.commit_layouts == 0
+        || (history.layouts >= subject.commit_layouts && history.layout_kind == subject.layout_kind)
 }
 
 /// Whether the newest result of each commit is a value. `runs`: the newest first.

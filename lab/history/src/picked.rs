@@ -68,13 +68,9 @@ mod tests {
 
     fn of(pick: Pick, hours: &[i64]) -> Vec<usize> {
         let commit = |(position, hours): (usize, &i64)| CommitInfo {
-            files: None,
             id: position.to_string(),
-            tree: String::new(),
-            parents: Vec::new(),
             committed_s: FRIDAY_S + hours * HOUR_S,
-            author: String::new(),
-            subject: String::new(),
+            ..CommitInfo::default()
         };
         let commits = hours.iter().enumerate().map(commit).collect();
         let walked = Walked { commits, tagged: ["1".to_owned(), "elsewhere".to_owned()].into() };

@@ -15,7 +15,7 @@ pub fn short_name(id: &str) -> &str {
 }
 
 /// A commit, as its repository describes it. All its texts come from outside: they may hold any character.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommitInfo {
     /// Its name: hexadecimal digits, or the name of a release.
     pub id: String,
@@ -95,13 +95,10 @@ mod tests {
     #[test]
     fn a_commit_is_called_by_its_first_digits_and_a_release_by_its_whole_name() {
         let commit = |id: &str, tree: &str, subject: &str| CommitInfo {
-            files: None,
             id: id.to_owned(),
             tree: tree.to_owned(),
-            parents: Vec::new(),
-            committed_s: 0,
-            author: String::new(),
             subject: subject.to_owned(),
+            ..CommitInfo::default()
         };
         let of_archive = commit("1f3a9c2d00", "77aa", "1.0");
         assert!(of_archive.is_called("1f3a9c2") && of_archive.is_called("1F3A9C2D") && of_archive.is_called("1.0"));

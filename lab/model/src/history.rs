@@ -12,7 +12,7 @@ pub mod quirk;
 use crate::changes::{ChangeCaution, Effect, Status};
 use crate::commit::CommitInfo;
 use crate::count::Count;
-use crate::drill::{StepLabel, Unusable};
+use crate::drill::Unusable;
 use crate::estimate::Estimate;
 use crate::explained::{FilesChanged, LinkedChanges};
 use crate::outcome::Outcome;
@@ -349,12 +349,11 @@ impl HistoryStep {
 
     /// Whether the program made it, as far as that is known.
     pub fn blame(&self) -> Blame {
-        // That both sides differ when they are measured together does not tell code from layout.
-        let of_layouts = match self.layouts.map(|layouts| layouts.label) {
-            Some(StepLabel::Layout) => Blame::Layout,
-            Some(StepLabel::Inconclusive) => Blame::Inconclusive,
-            Some(StepLabel::Code | StepLabel::Quirk) | None => Blame::Program,
-        };
+        if self.state.is_confirmed_by_person() {
+            return Blame::Program;
+        }
+        // A search that measures both sides together and finds the step again does not tell code from layout.
+        let of_layouts = self.layouts.map_or(Blame::Program, |layouts| layouts.blame());
         of_layouts.min(self.blame_of_surroundings())
     }
 
@@ -378,7 +377,7 @@ impl HistoryStep {
 pub enum Blame {
     /// The surroundings: the program's part is no step.
     Surroundings,
-    /// Only the places of code and data: most of the step is gone in random layouts.
+    /// Only the places of code and data: what remains of the step in random layouts is no step.
     Layout,
     /// It is not shown whether the program's part is a step.
     Inconclusive,

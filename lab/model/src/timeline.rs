@@ -158,6 +158,12 @@ pub struct CommitMark {
     pub values: Vec<f64>,
     /// The boot in which each of them was executed, as a number from 0; empty if it was one boot, or if none is known.
     pub boots: Vec<u32>,
+    /// The values of its executions in random layouts, which have no part in its median. Left out with `values`.
+    pub layout_values: Vec<f64>,
+    /// The seed of the layout of each of these.
+    pub layouts: Vec<u32>,
+    /// Number of values of both kinds, also where they are left out.
+    pub executions: u32,
     /// The files that it changed; `None` if nobody looked.
     pub files: Option<FilesNamed>,
     /// Why it cannot be measured, in words; empty if it was measured, or not tried.

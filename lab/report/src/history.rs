@@ -25,6 +25,8 @@ use faultline_model::commit::short_name;
 use faultline_model::estimate::Estimate;
 use faultline_model::history::{HistoryPoint, HistorySeries, HistoryStep, PointResult, StepBasis};
 use faultline_model::time::UnixMillis;
+use std::ops::Range;
+use std::slice::from_ref;
 
 /// Letters of a commit's subject that are shown in a table.
 const SUBJECT_LETTERS: usize = 50;
@@ -44,6 +46,14 @@ pub fn history(all: &[HistorySeries], format: Format, style: &Style) -> String {
             Table::new(columns(Quantity::counted(None), true, "commit", true), all.iter().flat_map(rows)).csv()
         }
     }
+}
+
+/// Some commits of a series with their results, as a table, by their places among its points. What is said below it is of the whole series.
+pub fn history_part(series: &HistorySeries, part: &Range<usize>, style: &Style) -> String {
+    sheets(from_ref(series), style, |series, sheet| {
+        sheet.text += &table_of(series, rows(series).skip(part.start).take(part.len())).text(style);
+        sentences(series, sheet);
+    })
 }
 
 /// Each series below its title, with an empty line between them. `body`: adds what is below the title.
@@ -72,6 +82,10 @@ fn markdown(series: &HistorySeries, table: &str) -> String {
 }
 
 fn table(series: &HistorySeries) -> Table<Row<'_>> {
+    table_of(series, rows(series))
+}
+
+fn table_of<'a>(series: &'a HistorySeries, rows: impl Iterator<Item = Row<'a>>) -> Table<Row<'a>> {
     Table::new(
         columns(
             Quantity::counted(series.counted),
@@ -79,7 +93,7 @@ fn table(series: &HistorySeries) -> Table<Row<'_>> {
             words::point(series),
             !series.quirks.is_empty(),
         ),
-        rows(series),
+        rows,
     )
 }
 

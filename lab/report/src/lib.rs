@@ -38,7 +38,7 @@ pub use comparison::{comparison, comparison_gate, fitness};
 pub use drill::{drill, drill_gate};
 pub use facts::facts;
 pub use format::{Format, UnknownFormat};
-pub use history::{history, history_changes, history_commits, history_gate, history_marked};
+pub use history::{history, history_changes, history_commits, history_gate, history_marked, history_part};
 pub use imported::imported;
 pub use lens::{budget_table, folded, lens_calibration, lens_compare_table, lens_types_table};
 pub use page::{comparison_html, html};

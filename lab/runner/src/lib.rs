@@ -17,6 +17,8 @@ mod plan;
 mod planned;
 mod request;
 mod run;
+#[cfg(test)]
+mod scripted_target;
 mod select;
 mod set_at_end;
 mod size;

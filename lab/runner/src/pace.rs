@@ -96,13 +96,11 @@ mod tests {
     use crate::plan::plan;
     use crate::plan::tests::workloads;
     use crate::planned::SubjectTargets;
+    use crate::scripted_target::Scripted;
     use crate::{Request, Suite};
-    use faultline_model::describe::WorkloadInfo;
-    use faultline_model::facts::Facts;
     use faultline_model::time::UnixMillis;
-    use faultline_targets::{Ending, Execution, StopFlag, Target, TargetError};
+    use faultline_targets::Ending;
     use std::cell::Cell;
-    use std::ops::ControlFlow;
 
     /// A clock that is set by hand.
     #[derive(Default)]
@@ -115,27 +113,6 @@ mod tests {
 
         fn monotonic(&self) -> Duration {
             self.0.get()
-        }
-    }
-
-    /// A machine that needs no time to boot.
-    struct Machine;
-
-    impl Target for Machine {
-        fn facts(&self) -> Facts {
-            Facts::default()
-        }
-
-        fn workloads(&self) -> Result<Vec<WorkloadInfo>, TargetError> {
-            Ok(workloads())
-        }
-
-        fn cpus(&self) -> &[u32] {
-            &[0]
-        }
-
-        fn execute(&self, _: &Execution, _: &mut (dyn FnMut(&[u8]) -> ControlFlow<()> + '_), _: &StopFlag) -> Ending {
-            Ending::Exited { status: 0, stderr: String::new() }
         }
     }
 
@@ -152,7 +129,8 @@ mod tests {
 
     fn left_with(jobs: NonZeroUsize, count: usize, budget: Option<Duration>) -> u128 {
         let (items, clock) = (items(), Hand::default());
-        let targets = SubjectTargets::alone(&Machine);
+        let machine = Scripted(|| Ending::Exited { status: 0, stderr: String::new() }.into());
+        let targets = SubjectTargets::alone(&machine);
         let mut pace = Pace::new(&items, Targets::shared(&targets), jobs, budget, &clock);
         for item in &items[..count] {
             let began = pace.begins();

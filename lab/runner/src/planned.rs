@@ -134,30 +134,9 @@ pub(crate) fn program<'a>(run: &PlannedRun<'a>, item: &PlanItem) -> Option<&'a [
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scripted_target::Scripted;
     use faultline_model::cell::{Case, Cell, TaskMode};
-    use faultline_model::facts::Facts;
-    use faultline_targets::{Ending, Execution, StopFlag, TargetError};
-    use std::ops::ControlFlow;
-
-    struct Nowhere;
-
-    impl Target for Nowhere {
-        fn facts(&self) -> Facts {
-            Facts::default()
-        }
-
-        fn workloads(&self) -> Result<Vec<WorkloadInfo>, TargetError> {
-            Ok(Vec::new())
-        }
-
-        fn cpus(&self) -> &[u32] {
-            &[0]
-        }
-
-        fn execute(&self, _: &Execution, _: &mut (dyn FnMut(&[u8]) -> ControlFlow<()> + '_), _: &StopFlag) -> Ending {
-            Ending::Stopped
-        }
-    }
+    use faultline_targets::Ending;
 
     #[test]
     fn an_item_of_a_subject_without_a_target_is_refused() {
@@ -169,7 +148,8 @@ mod tests {
             timing: None,
             seed: None,
         };
-        let both = [SubjectTargets::alone(&Nowhere), SubjectTargets::alone(&Nowhere)];
+        let target = Scripted(|| Ending::Stopped.into());
+        let both = [SubjectTargets::alone(&target), SubjectTargets::alone(&target)];
         assert!(Targets::by_subject(&both, &[item(0), item(1)]).is_ok());
         let refused = Targets::by_subject(&both, &[item(0), item(2)]).err().unwrap();
         assert_eq!(refused.to_string(), "item 7 is of subject C, which is measured nowhere");

@@ -56,9 +56,8 @@ mod tests {
     use crate::observer::RunProgress;
     use crate::plan::tests::workloads;
     use crate::planned::{SubjectTargets, Targets};
+    use crate::scripted_target::Scripted;
     use crate::{Request, SystemClock, plan::plan};
-    use faultline_model::describe::WorkloadInfo;
-    use faultline_model::facts::Facts;
     use faultline_model::journal::AttemptId;
     use faultline_model::lens::reading::Reading;
     use faultline_model::outcome::GuestFailure;
@@ -66,37 +65,9 @@ mod tests {
     use faultline_model::protocol::Event;
     use faultline_model::subject::Subject;
     use faultline_model::time::UnixMillis;
-    use faultline_targets::{Ending, Executed, Execution, Target, TargetError};
-    use std::cell::Cell;
-    use std::ops::ControlFlow;
-
-    /// A machine on which the second execution leaves a setting changed.
-    #[derive(Default)]
-    struct Machine {
-        executed: Cell<u32>,
-    }
-
-    impl Target for Machine {
-        fn facts(&self) -> Facts {
-            Facts::default()
-        }
-
-        fn workloads(&self) -> Result<Vec<WorkloadInfo>, TargetError> {
-            Ok(workloads())
-        }
-
-        fn cpus(&self) -> &[u32] {
-            &[0]
-        }
-
-        fn execute(&self, _: &Execution, _: &mut (dyn FnMut(&[u8]) -> ControlFlow<()> + '_), _: &StopFlag) -> Ending {
-            self.executed.set(self.executed.get() + 1);
-            match self.executed.get() {
-                2 => Ending::LeftChanged { text: "x can't be set to '1'".to_owned() },
-                _ => Ending::Exited { status: 3, stderr: String::new() },
-            }
-        }
-    }
+    use faultline_targets::{Ending, Executed, Target};
+    use std::cell::{Cell, RefCell};
+    use std::collections::VecDeque;
 
     #[derive(Default)]
     struct Notes(Vec<Outcome>, Vec<String>);
@@ -133,39 +104,6 @@ mod tests {
         fn item_ends(&mut self, _: &PlanItem, _: &Outcome, _: Option<f64>, _: &RunProgress) {}
     }
 
-    /// A machine that is booted for each execution: its console, and what came of it.
-    struct Booted(Cell<Vec<Executed>>);
-
-    impl Target for Booted {
-        fn facts(&self) -> Facts {
-            Facts::default()
-        }
-
-        fn workloads(&self) -> Result<Vec<WorkloadInfo>, TargetError> {
-            Ok(workloads())
-        }
-
-        fn cpus(&self) -> &[u32] {
-            &[0]
-        }
-
-        fn execute(&self, _: &Execution, _: &mut (dyn FnMut(&[u8]) -> ControlFlow<()> + '_), _: &StopFlag) -> Ending {
-            panic!("its console would be lost")
-        }
-
-        fn execute_with_console(
-            &self,
-            _: &Execution,
-            _: &mut (dyn FnMut(&[u8]) -> ControlFlow<()> + '_),
-            _: &StopFlag,
-        ) -> Executed {
-            let mut executed = self.0.take();
-            let next = executed.remove(0);
-            self.0.set(executed);
-            next
-        }
-    }
-
     #[test]
     fn a_console_is_saved_however_the_execution_ends_unless_the_outcome_has_it() {
         let exited = |status| Ending::Exited { status, stderr: String::new() };
@@ -175,14 +113,14 @@ mod tests {
             console: console.to_owned(),
         };
         let executed = |ending, console: Option<&str>| Executed { ending, console: console.map(str::to_owned) };
-        let booted = Booted(Cell::new(vec![
+        let came = RefCell::new(VecDeque::from([
             executed(exited(0), Some("booted")),
             executed(exited(3), Some("booted again")),
             executed(failed("panicked"), Some("panicked")),
             executed(exited(3), Some("")),
             executed(exited(3), None),
         ]));
-        let (completion, notes) = five_repeats(&booted);
+        let (completion, notes) = five_repeats(&Scripted(|| came.borrow_mut().pop_front().unwrap()));
         assert_eq!((completion, notes.0.len()), (Completion::Finished, 5));
         assert_eq!(notes.1, ["booted", "booted again"]);
     }
@@ -221,9 +159,16 @@ mod tests {
 
     #[test]
     fn nothing_is_measured_on_a_system_that_was_left_changed() {
-        let machine = Machine::default();
+        let number = Cell::new(0);
+        let machine = Scripted(|| {
+            number.set(number.get() + 1);
+            match number.get() {
+                2 => Ending::LeftChanged { text: "x can't be set to '1'".to_owned() }.into(),
+                _ => Ending::Exited { status: 3, stderr: String::new() }.into(),
+            }
+        });
         let (completion, notes) = five_repeats(&machine);
         assert_eq!(completion, Completion::LeftChanged("x can't be set to '1'".to_owned()));
-        assert_eq!((machine.executed.get(), notes.0.len(), notes.0[1].is_final()), (2, 2, false));
+        assert_eq!((number.get(), notes.0.len(), notes.0[1].is_final()), (2, 2, false));
     }
 }

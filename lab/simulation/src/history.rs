@@ -102,13 +102,12 @@ impl History {
     /// The line, as a repository describes it.
     pub(crate) fn line(&self) -> CommitLine {
         let commit = |(position, truth): (usize, &Truth)| CommitInfo {
-            files: None,
             id: format!("{position:040x}"),
             tree: format!("{:040x}", truth.tree),
-            parents: Vec::new(),
             committed_s: position as i64,
             author: "A".to_owned(),
             subject: "simulated".to_owned(),
+            ..CommitInfo::default()
         };
         CommitLine { commits: self.commits.iter().enumerate().map(commit).collect() }
     }

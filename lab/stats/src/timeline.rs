@@ -77,15 +77,8 @@ mod tests {
     use faultline_model::history::NotMeasured;
 
     fn point(position: usize, value: Option<f64>) -> HistoryPoint {
-        let commit = CommitInfo {
-            files: None,
-            id: format!("{position:040x}"),
-            tree: String::new(),
-            parents: Vec::new(),
-            committed_s: position as i64 * 10,
-            author: String::new(),
-            subject: String::new(),
-        };
+        let commit =
+            CommitInfo { id: format!("{position:040x}"), committed_s: position as i64 * 10, ..CommitInfo::default() };
         let result = match value {
             Some(value) => PointResult::Measured {
                 estimate: Estimate { median: value, low: value, high: value, coverage: 1.0, n: 1 },

@@ -18,6 +18,7 @@ use faultline_model::job::Job;
 use faultline_model::machine_facts::KnownMachine;
 use faultline_model::plan::{CommitOrder, RunKind};
 use faultline_model::record::{RunHead, RunId, RunLine, RunProgress, RunState};
+use faultline_report::site::Executed;
 use faultline_stats::history::{Eras, Evidence, HistoryRun, StepSettings, evidence, measuring_host, series, states};
 use faultline_stats::machines::machines as machines_of;
 use sha2::{Digest, Sha256};
@@ -69,15 +70,6 @@ impl History {
     pub(crate) fn has_run(&self, run: RunId) -> bool {
         self.made_of.iter().any(|mark| mark.id == run)
     }
-}
-
-/// The executions of a commit.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Executed {
-    /// The value of each that succeeded.
-    pub(crate) values: Vec<f64>,
-    /// The boot of each, as a number; empty if all were in one.
-    pub(crate) boots: Vec<u32>,
 }
 
 /// What is in the database, at one moment.
@@ -365,7 +357,11 @@ fn history(key: &Key, loaded: &[Loaded], declared: &DeclaredQuirks) -> Option<Hi
     // The newest result of a commit counts, as in the series.
     for result in loaded.iter().filter(is_of_it).flat_map(|one| &one.run.results.commits) {
         let measured = match &result.outcome {
-            CommitOutcome::Measured { values, boots, .. } => Executed { values: values.clone(), boots: boots.clone() },
+            CommitOutcome::Measured { values, boots, layouts, .. } => Executed {
+                values: values.clone(),
+                boots: boots.clone(),
+                in_layouts: layouts.as_ref().map_or_else(Vec::new, |layouts| layouts.samples.clone()),
+            },
             CommitOutcome::Unusable(_) => Executed::default(),
         };
         executed.entry(result.commit.clone()).or_insert(measured);

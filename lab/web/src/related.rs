@@ -6,7 +6,7 @@ use crate::problem::Problem;
 use crate::query::Query;
 use faultline_model::history::{HistoryPoint, PointResult};
 use faultline_model::timeline::{Beside, BesideSeries, Bucket, PlacedBucket, PlacedMark, RelatedHistory};
-use faultline_report::site::{commit_mark, history_name};
+use faultline_report::site::{Executed, commit_mark, history_name};
 use faultline_stats::timeline::{base, buckets, places};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -94,7 +94,7 @@ fn marks(points: &[HistoryPoint], places: &[Option<f64>], there: &[usize]) -> Ve
         Some(PlacedMark {
             at: places[at]?,
             is_after_gap: number > 0 && there[number - 1] + 1 < at,
-            mark: commit_mark(at as u32, &points[at], &[], &[]),
+            mark: commit_mark(at as u32, &points[at], &Executed::default(), false),
         })
     };
     there.iter().enumerate().filter_map(mark).collect()

@@ -37,7 +37,8 @@ impl Rows {
     }
 }
 
-/// A history with a range of its commits, and the steps at them.
+/// A history with a range of its commits, and the steps at them, to be sent as data. Places of commits remain those in the whole history: its tables and sentences are made
+/// of the whole ([`faultline_report::history_part`]).
 pub(crate) fn commits_of(whole: &HistorySeries, range: &Range<usize>) -> HistorySeries {
     let is_in_it = |step: &&HistoryStep| range.contains(&(step.by as usize));
     let steps = whole.steps.steps.iter().filter(is_in_it).cloned().collect();

@@ -3,7 +3,7 @@
 use crate::problem::Problem;
 use crate::query::Query;
 use crate::state::State;
-use faultline_experiment::stored_executions;
+use faultline_experiment::stored_executions::StoredExecutions;
 use faultline_model::execution::{Phase, SampleRange, Samples};
 use faultline_model::journal::AttemptId;
 use faultline_model::record::RunId;
@@ -15,7 +15,7 @@ pub(crate) async fn ask_samples(
     execution: AttemptId,
     range: SampleRange,
 ) -> Result<Samples, Problem> {
-    state.reader.read(move |places| stored_executions::samples(run, execution, &range, places)).await
+    state.reader.read(move |places| StoredExecutions::open(places)?.samples(run, execution, &range)).await
 }
 
 /// The parameter `phase`. Fails if it is no phase.

@@ -5,7 +5,7 @@ use crate::histories::{History, Snapshot};
 use crate::related::related;
 use faultline_model::history::{HistoryPoint, StepBasis};
 use faultline_model::timeline::Timeline;
-use faultline_report::site::{commit_mark, history_name, quirk_marks, step_mark};
+use faultline_report::site::{Executed, commit_mark, history_name, quirk_marks, step_mark};
 use faultline_stats::timeline::{base, buckets};
 
 /// Most commits that are sent one by one.
@@ -22,12 +22,11 @@ pub(crate) fn timeline(history: &History, asked: &Asked, now: &Snapshot) -> Time
     let range = asked.range(points.len());
     let are_few = range.len() <= MOST_MARKS;
     let executed = |point: &HistoryPoint| history.executed.get(&point.commit.id);
-    let values: usize = points[range.clone()].iter().filter_map(executed).map(|executed| executed.values.len()).sum();
+    let values: usize = points[range.clone()].iter().filter_map(executed).map(Executed::number).sum();
+    let none = Executed::default();
     let mark = |at: usize| {
         let point = &points[at];
-        let executed = executed(point).filter(|_| values <= MOST_VALUES);
-        let (values, boots) = executed.map_or((&[][..], &[][..]), |one| (&one.values, &one.boots));
-        commit_mark(at as u32, point, values, boots)
+        commit_mark(at as u32, point, executed(point).unwrap_or(&none), values <= MOST_VALUES)
     };
     Timeline {
         format: Timeline::FORMAT.to_owned(),

@@ -45,6 +45,10 @@ class Runs:
             (f"{curve['workload']}:{curve['variant']}", point["cpus"]): point for curve in summary["lens"]["curves"] for point in curve["points"]
         }
 
+    def facts(self, label):
+        """What a run recorded of the machine that it counted on."""
+        return json.loads(self.told(["facts", label, "--format", "json"]))
+
     def compared(self, before, after):
         """The cells of `faultline lens compare`."""
         return json.loads(self.told(["lens", "compare", before, after, "--format", "json"]))["cells"]

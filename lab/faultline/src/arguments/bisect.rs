@@ -113,7 +113,7 @@ pub(crate) struct Bisect {
     #[arg(long)]
     pub(crate) gate: bool,
 
-    /// Whether an inconclusive search fails the gate
+    /// What the gate does if the search is inconclusive: fail (exit status 1), or pass (exit status 0) with a note
     #[arg(long, value_enum, value_name = "ACTION", default_value = "fail", requires = "gate")]
     pub(crate) inconclusive: WhenInconclusive,
 

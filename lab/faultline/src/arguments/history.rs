@@ -134,7 +134,7 @@ pub(crate) struct Changes {
     #[command(flatten)]
     pub(crate) steps: Steps,
 
-    /// Exit with status 1 if a new step makes something slower, or if steps cannot be searched for
+    /// Exit with status 1 if a new step makes something slower, or if that is inconclusive: a step may be a quirk or a layout, or there are too few commits to search
     #[arg(long)]
     pub(crate) gate: bool,
 
@@ -142,7 +142,7 @@ pub(crate) struct Changes {
     #[arg(long, value_name = "COMMIT", requires = "gate", value_parser = super::point)]
     pub(crate) since: Option<String>,
 
-    /// Whether an inconclusive history fails the gate: one too short to search, or a step that may be a quirk
+    /// What the gate does if the history is inconclusive: fail (exit status 1), or pass (exit status 0) with a note
     #[arg(long, value_enum, value_name = "ACTION", default_value = "fail", requires = "gate")]
     pub(crate) inconclusive: WhenInconclusive,
 

@@ -104,6 +104,12 @@ impl StepState {
     pub fn last(&self) -> Option<&ChangeEvent> {
         self.log.iter().rfind(|event| event.state == self.now)
     }
+
+    /// Whether it is confirmed, and the last that a person said of it is that.
+    pub fn is_confirmed_by_person(&self) -> bool {
+        let of_persons = self.log.iter().rfind(|event| matches!(event.source, Source::Person { .. }));
+        self.now == ChangeState::Confirmed && of_persons.is_some_and(|event| event.state == ChangeState::Confirmed)
+    }
 }
 
 impl HistorySeries {

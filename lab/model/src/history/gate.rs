@@ -36,8 +36,8 @@ pub enum Finding<'a> {
 }
 
 impl<'a> Gate<Finding<'a>> {
-    /// Applies it to series. `is_new`: whether a step of a series is new. Changes that are ignored, fixed, quirks or layouts pass. A step that may be a quirk or a layout is inconclusive,
-    /// and so is a series that is too short.
+    /// Applies it to series. `is_new`: whether a step of a series is new. Changes that are ignored, fixed, quirks or layouts pass, if what the commits changed
+    /// is certainly no step. Otherwise a step that may be a quirk or a layout is inconclusive, also one that is mostly one of them; and so is a series that is too short.
     pub fn of_histories(
         all: &'a [HistorySeries],
         is_new: impl Fn(&HistorySeries, &HistoryStep) -> bool,
@@ -47,14 +47,12 @@ impl<'a> Gate<Finding<'a>> {
         for series in all {
             let new = |step: &&HistoryStep| step.effect == Effect::Worse && is_new(series, step);
             for step in series.steps.steps.iter().filter(new) {
-                match step.blame() {
-                    _ if step.is_settled() => gate.noted.push(Finding::Settled { series, step }),
-                    Blame::Inconclusive => {
-                        gate.add_inconclusive(Finding::Inconclusive { series, step }, when_inconclusive)
-                    }
-                    Blame::Program | Blame::Layout | Blame::Surroundings => {
-                        gate.closed_by.push(Finding::Worse { series, step })
-                    }
+                if step.is_settled() {
+                    gate.noted.push(Finding::Settled { series, step });
+                } else if step.blame() == Blame::Inconclusive {
+                    gate.add_inconclusive(Finding::Inconclusive { series, step }, when_inconclusive);
+                } else {
+                    gate.closed_by.push(Finding::Worse { series, step });
                 }
             }
             match &series.steps.basis {
@@ -95,11 +93,13 @@ mod tests {
     use super::*;
     use crate::commit::CommitInfo;
     use crate::drill::{LayoutsTried, StepLabel};
-    use crate::history::change::{ChangeState, StepState};
+    use crate::history::change::{ChangeEvent, ChangeState, Source, StepState};
     use crate::history::layouts::StepLayouts;
     use crate::history::quirk::{CauseLabel, StepCause};
     use crate::history::{HistoryPoint, HistorySteps, PointResult};
     use crate::named_change::ChangePlace;
+    use crate::record::RunId;
+    use crate::time::UnixMillis;
 
     fn step((earliest, latest): (u32, u32), effect: Effect) -> HistoryStep {
         HistoryStep {
@@ -123,15 +123,7 @@ mod tests {
     /// Commits of these numbers, with these steps.
     fn series(commits: &[u32], steps: Vec<HistoryStep>) -> HistorySeries {
         let point = |number: &u32| {
-            let commit = CommitInfo {
-                files: None,
-                id: number.to_string(),
-                tree: String::new(),
-                parents: Vec::new(),
-                committed_s: 0,
-                author: String::new(),
-                subject: String::new(),
-            };
+            let commit = CommitInfo { id: number.to_string(), ..CommitInfo::default() };
             HistoryPoint { commit, run: None, surroundings: 0, result: PointResult::None }
         };
         HistorySeries {
@@ -221,21 +213,57 @@ mod tests {
         );
     }
 
+    /// Whether a gate is open for a step with this label by random layouts, if inconclusive results fail, and if they pass.
+    fn opens_for_layouts(label: StepLabel, is_no_step: bool, state: &StepState) -> [bool; 2] {
+        let tried = LayoutsTried { tried: 8, distinct: 8, unchanged: 0, failed: 0, between: None, within: None };
+        let layouts = Some(StepLayouts { label, remains: None, of_commits: None, is_no_step, tried });
+        let all =
+            [series(&[0, 1, 2], vec![HistoryStep { layouts, state: state.clone(), ..step((0, 1), Effect::Worse) }])];
+        [WhenInconclusive::Fail, WhenInconclusive::Pass]
+            .map(|when| Gate::of_histories(&all, |_, _| true, when).is_open())
+    }
+
     #[test]
     fn a_step_of_the_layout_passes_even_if_a_search_confirmed_that_both_sides_differ() {
-        let opens = |label, now| {
-            let tried = LayoutsTried { tried: 8, distinct: 8, unchanged: 0, failed: 0, between: None, within: None };
-            let layouts = Some(StepLayouts { label, remains: None, tried });
-            let state = StepState { now, ..StepState::default() };
-            let all = [series(&[0, 1, 2], vec![HistoryStep { layouts, state, ..step((0, 1), Effect::Worse) }])];
-            [WhenInconclusive::Fail, WhenInconclusive::Pass]
-                .map(|when| Gate::of_histories(&all, |_, _| true, when).is_open())
-        };
         for now in [ChangeState::Found, ChangeState::Confirmed] {
-            assert_eq!(opens(StepLabel::Layout, now), [true, true]);
-            assert_eq!(opens(StepLabel::Inconclusive, now), [false, true]);
-            assert_eq!(opens(StepLabel::Code, now), [false, false]);
+            let state = StepState { now, ..StepState::default() };
+            assert_eq!(opens_for_layouts(StepLabel::Layout, true, &state), [true, true]);
+            assert_eq!(opens_for_layouts(StepLabel::Layout, false, &state), [false, true], "mostly the layout");
+            assert_eq!(opens_for_layouts(StepLabel::Inconclusive, false, &state), [false, true]);
+            assert_eq!(opens_for_layouts(StepLabel::Inconclusive, true, &state), [false, true]);
+            assert_eq!(opens_for_layouts(StepLabel::Code, false, &state), [false, false]);
         }
+    }
+
+    #[test]
+    fn what_a_person_confirmed_closes_a_gate_whatever_layouts_and_quirks_say() {
+        let event = |at: i64, source: Source, state| ChangeEvent {
+            at: UnixMillis(at),
+            source,
+            state,
+            is_inconclusive: false,
+            reason: None,
+            commits: Vec::new(),
+        };
+        let person = || Source::Person { name: "ada".to_owned() };
+        let by_person = event(1, person(), ChangeState::Confirmed);
+        let by_search = event(2, Source::Search { run: RunId(1) }, ChangeState::Confirmed);
+        let taken_back = event(3, person(), ChangeState::Found);
+        let of =
+            |now, log: &[&ChangeEvent]| StepState { now, fixed_by: None, log: log.iter().copied().cloned().collect() };
+        let confirmed = of(ChangeState::Confirmed, &[&by_person]);
+        for label in [StepLabel::Layout, StepLabel::Inconclusive, StepLabel::Code] {
+            assert_eq!(opens_for_layouts(label, true, &confirmed), [false, false], "{label:?}");
+        }
+        let all = [series(&[0, 1, 2], vec![HistoryStep { state: confirmed, ..labelled(CauseLabel::Quirk) }])];
+        assert!(!Gate::of_histories(&all, |_, _| true, WhenInconclusive::Pass).is_open());
+        let by_both = of(ChangeState::Confirmed, &[&by_person, &by_search]);
+        assert_eq!(opens_for_layouts(StepLabel::Layout, true, &by_both), [false, false]);
+        let by_search_now = of(ChangeState::Confirmed, &[&by_person, &taken_back, &by_search]);
+        assert_eq!(opens_for_layouts(StepLabel::Layout, true, &by_search_now), [true, true]);
+        let ignored = event(4, person(), ChangeState::Ignored);
+        let now_ignored = of(ChangeState::Ignored, &[&by_person, &ignored]);
+        assert_eq!(opens_for_layouts(StepLabel::Code, false, &now_ignored), [true, true]);
     }
 
     #[test]

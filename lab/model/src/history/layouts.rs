@@ -1,5 +1,6 @@
 //! Random layouts of the commits of a history: what was measured in them, and what they tell of a step.
 
+use super::Blame;
 use crate::drill::{LayoutsTried, StepLabel};
 use serde::{Deserialize, Serialize};
 
@@ -34,9 +35,34 @@ pub struct StepLayouts {
     pub label: StepLabel,
     /// The part of the step that remains in random layouts, where the whole step is 1, with its 95 % confidence interval; `None` of too few layouts.
     pub remains: Option<Part>,
+    /// The same as a change of the value, as a share of the level before the step, with its 99 % confidence interval; `None` also without such a level.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_commits: Option<Part>,
+    /// Whether that interval lies below the smallest change that is a step, in the direction of the step.
+    #[serde(default)]
+    pub is_no_step: bool,
     /// The layouts. `distinct`: those that were measured on both sides.
     #[serde(flatten)]
     pub tried: LayoutsTried,
+}
+
+impl StepLayouts {
+    /// Fewest layouts, measured on both sides, with which a step can have a label: fewer have no interval at 99 %.
+    pub const FEWEST: u32 = 8;
+
+    /// Whether the program made the step, as far as layouts tell. A step may be mostly the layout's, and what remains of it a step nevertheless.
+    pub fn blame(&self) -> Blame {
+        match self.label {
+            StepLabel::Layout if self.is_no_step => Blame::Layout,
+            StepLabel::Layout | StepLabel::Inconclusive => Blame::Inconclusive,
+            StepLabel::Code | StepLabel::Quirk => Blame::Program,
+        }
+    }
+
+    /// Whether most of the step is the layout's, and what remains may be a step of the commits.
+    pub fn is_mostly_layout(&self) -> bool {
+        self.label == StepLabel::Layout && !self.is_no_step
+    }
 }
 
 /// A part of a step.

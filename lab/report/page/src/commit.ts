@@ -117,12 +117,20 @@ function executions({ boots, value }: CommitMark): string {
   return different < 2 ? n : `${n} executions in ${different} boots`
 }
 
-/** Its value with interval and number of executions, or why it has none. */
+/** Its value with interval and number of executions, or why it has none; and its values in random layouts. */
 export function valueOf(series: Measured, mark: CommitMark): Description['rows'] {
   if (!mark.value) return [['result', mark.why]]
   const { median, coverage } = mark.value
-  if (series.is_exact) return [['count', `${figure(series, median)}, lower is better`]]
-  return [['median', `${figure(series, median)}, lower is better`], [`${percent(coverage)} interval`, interval(series, mark)], ['n', executions(mark)]]
+  if (series.is_exact) return [['count', `${figure(series, median)}, lower is better`], ...inLayouts(series, mark)]
+  return [['median', `${figure(series, median)}, lower is better`], [`${percent(coverage)} interval`, interval(series, mark)], ['n', executions(mark)], ...inLayouts(series, mark)]
+}
+
+/** The lowest and the highest value in random layouts, each with its layout. */
+function inLayouts(series: Measured, { layout_values: values, layouts }: CommitMark): Description['rows'] {
+  if (values.length === 0) return []
+  const at = (value: number) => `${figure(series, value)} (layout ${layouts[values.indexOf(value)]})`
+  const different = new Set(layouts).size
+  return [[different === 1 ? '1 random layout' : `${different} random layouts`, `${at(Math.min(...values))} … ${at(Math.max(...values))}`]]
 }
 
 /** By how much its median differs from that of the measured commit before it. */
@@ -159,10 +167,10 @@ function ofBucket(timeline: Timeline, spot: Spot): Description {
 export function sheetOf(timeline: Timeline): Sheet {
   if (timeline.marks.length > 0) {
     return {
-      head: ['position', 'commit', 'committed_s', 'median', 'low', 'high', 'n', 'unit', 'unusable', 'run', 'values'],
+      head: ['position', 'commit', 'committed_s', 'median', 'low', 'high', 'n', 'unit', 'unusable', 'run', 'values', 'layouts', 'values_in_layouts'],
       rows: timeline.marks.map((mark) => [
         mark.position, mark.commit, mark.committed_s, mark.value?.median ?? '', mark.value?.low ?? '', mark.value?.high ?? '', mark.value?.n ?? '', timeline.unit, mark.why, mark.run ?? '',
-        mark.values.join(';'),
+        mark.values.join(';'), mark.layouts.join(';'), mark.layout_values.join(';'),
       ]),
     }
   }

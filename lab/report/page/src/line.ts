@@ -32,6 +32,8 @@ const STEP_WORDS = 150
 const EDGE = 0.25
 /** Pixels by which executions of other boots stand aside. */
 const ASIDE = 5
+/** Pixels between executions in layouts of neighbouring seeds, and how many of these stand beside each other. */
+const [LAYOUT_ASIDE, LAYOUT_COLUMNS] = [4, 3]
 /** Pixels between the bars of two quirks. */
 const QUIRK_LINE = 18
 
@@ -45,7 +47,8 @@ export function drawCourse(timeline: Timeline, others: BesideSeries[], asked: As
   const levels = courses.flatMap((course) => course.levels)
   if (levels.length === 0) return null
   const executions = base ? own.flatMap((spot) => executionsOf(spot, base)) : []
-  const values = [...levels.flatMap(({ level }) => [level!.low, level!.high]), ...executions.map(({ value }) => value)].filter((value) => !asked.log || value > 0)
+  const inLayouts = base ? own.flatMap((spot) => inLayoutsOf(spot, base)) : []
+  const values = [...levels.flatMap(({ level }) => [level!.low, level!.high]), ...[...executions, ...inLayouts].map(({ value }) => value)].filter((value) => !asked.log || value > 0)
   const plot = silent(Plot.plot({
     width,
     height: HEIGHT,
@@ -58,6 +61,7 @@ export function drawCourse(timeline: Timeline, others: BesideSeries[], asked: As
       ...(own.length > 0 ? [quirkBars(timeline, own, asked)] : []),
       tinyDots(executions.filter(({ isOfOther }) => !isOfOther), 'round'),
       tinyDots(executions.filter(({ isOfOther }) => isOfOther), 'square'),
+      ...(inLayouts.length > 0 ? [tinyPluses(inLayouts)] : []),
       ...courses.toReversed().flatMap((course) => lineMarks(course, courses.length > 1)),
       Plot.text(spots.filter(isUnusable), { x: 'x', frameAnchor: 'bottom', text: () => '✕', fill: 'var(--bad)', dy: -4 }),
     ],
@@ -111,6 +115,29 @@ function tinyDots(executions: Execution[], form: 'round' | 'square'): Plot.Marki
     const place = (x: number, value: number) => `M${((scales.x!(x) as number) + aside).toFixed(1)} ${(scales.y!(value) as number).toFixed(1)}h0`
     const d = executions.map(({ x, value }) => place(x, value)).join('')
     return shape('path', { d, class: form === 'round' ? 'executions' : 'executions other-boots', stroke: 'var(--accent)', 'stroke-opacity': form === 'round' ? 0.35 : 0.6, 'stroke-width': 4, 'stroke-linecap': form, fill: 'none' })
+  }
+}
+
+interface InLayout {
+  x: number
+  value: number
+  /** The seed of the layout. Those of neighbouring seeds stand beside each other. */
+  layout: number
+}
+
+function inLayoutsOf(spot: Spot, base: number): InLayout[] {
+  const { layout_values, layouts } = spot.commit ?? { layout_values: [], layouts: [] }
+  return layout_values.map((value, index) => ({ x: spot.x, value: value / base, layout: layouts[index] }))
+}
+
+/** Executions in random layouts, as one element: plus signs to the left of the line. */
+function tinyPluses(executions: InLayout[]): Plot.Markish {
+  return (_index, scales) => {
+    const place = ({ x, value, layout }: InLayout) => {
+      const left = (scales.x!(x) as number) - ASIDE - LAYOUT_ASIDE * (layout % LAYOUT_COLUMNS)
+      return `M${(left - 2).toFixed(1)} ${(scales.y!(value) as number).toFixed(1)}h4m-2 -2v4`
+    }
+    return shape('path', { d: executions.map(place).join(''), class: 'in-layouts', stroke: 'var(--accent)', 'stroke-opacity': 0.6, 'stroke-width': 1, fill: 'none' })
   }
 }
 

@@ -213,6 +213,12 @@ value: Estimate | null,
 values: Array<number>,
 /** The boot in which each of them was executed, as a number from 0; empty if it was one boot, or if none is known. */
 boots: Array<number>,
+/** The values of its executions in random layouts, which have no part in its median. Left out with `values`. */
+layout_values: Array<number>,
+/** The seed of the layout of each of these. */
+layouts: Array<number>,
+/** Number of values of both kinds, also where they are left out. */
+executions: number,
 /** The files that it changed; `None` if nobody looked. */
 files: FilesNamed | null,
 /** Why it cannot be measured, in words; empty if it was measured, or not tried. */

@@ -51,6 +51,6 @@ function isAll(timeline: Timeline, from: number, to: number): boolean {
   if (from < timeline.from || to > timeline.to) return false
   if (timeline.buckets.length > 0) return timeline.from === from && timeline.to === to
   const within = timeline.marks.filter((mark) => mark.position >= from && mark.position <= to)
-  const values = within.reduce((sum, mark) => sum + (mark.value?.n ?? 0), 0)
+  const values = within.reduce((sum, mark) => sum + mark.executions, 0)
   return values > MOST_VALUES || within.every((mark) => mark.value === null || mark.values.length > 0)
 }

@@ -173,6 +173,31 @@ test('executions of another boot are told apart by their form, and the box count
   await close()
 })
 
+test('executions in random layouts are told apart from others and from each other, and the box names the lowest and the highest', async () => {
+  const { page, problems, close } = await opened('app')
+  assert.equal(await page.locator('path.in-layouts').count(), 0)
+  await page.route('**/histories/*', async (route) => {
+    const answer = await route.fetch()
+    const body = (await answer.text()).replaceAll('"layout_values":[],"layouts":[]', '"layout_values":[1.1,1.3,1.2],"layouts":[0,1,2]')
+    await route.fulfill({ response: answer, body })
+  })
+  await page.reload()
+  await page.locator('.timeline .chart svg').waitFor()
+  const places = (await page.locator('path.in-layouts').getAttribute('d')).split('M').slice(1).map((place) => place.split(/[ h]/).slice(0, 2).map(Number))
+  const marks = places.length / 3
+  assert.ok(Number.isInteger(marks) && marks >= 118, `${marks}`)
+  const [[first], [second], [third]] = places
+  assert.ok(Math.abs(first - second - 4) < 0.2 && Math.abs(second - third - 4) < 0.2, `${places.slice(0, 3)}`)
+  await page.locator('.timeline .chart').focus()
+  await page.keyboard.press('Home')
+  const tip = await page.locator('.tip').innerText()
+  assert.match(tip, /3 random layouts\s+1\.100 s \(layout 0\) … 1\.300 s \(layout 1\)/)
+  // The median is that of the own layout.
+  assert.equal(await page.locator('path.executions:not(.other-boots)').count(), 1)
+  assert.deepEqual(problems, [])
+  await close()
+})
+
 test('buttons, keys and the strip choose the range, which the address and the table have', async () => {
   const { page, problems, close } = await opened('app')
   await page.getByRole('button', { name: 'Zoom in' }).click()

@@ -75,13 +75,10 @@ mod tests {
 
     fn line() -> CommitLine {
         let commit = |number: u32| CommitInfo {
-            files: None,
             id: format!("{number:040x}"),
-            tree: String::new(),
-            parents: Vec::new(),
-            committed_s: 0,
             author: HOSTILE.to_owned(),
             subject: HOSTILE.to_owned(),
+            ..CommitInfo::default()
         };
         CommitLine { commits: (0..4).map(commit).collect() }
     }

@@ -91,13 +91,9 @@ mod tests {
 
     fn line() -> CommitLine {
         let commit = |number: u32| CommitInfo {
-            files: None,
             id: format!("{number:040}"),
-            tree: String::new(),
-            parents: Vec::new(),
-            committed_s: 0,
-            author: String::new(),
             subject: format!("commit {number}"),
+            ..CommitInfo::default()
         };
         CommitLine { commits: (0..4).map(commit).collect() }
     }

@@ -54,7 +54,7 @@ fn worse(series: &HistorySeries, step: &HistoryStep) -> String {
 
 /// What is not shown of a step.
 fn doubt(step: &HistoryStep) -> String {
-    layouts::doubt(step).map_or_else(|| quirks::doubt(step), str::to_owned)
+    layouts::doubt(step, &UNICODE).unwrap_or_else(|| quirks::doubt(step))
 }
 
 /// Why a change is settled, if somebody said so.

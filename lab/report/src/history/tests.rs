@@ -6,10 +6,11 @@ use faultline_model::changes::{ChangeCaution, Effect, Status};
 use faultline_model::commit::CommitInfo;
 use faultline_model::comparison::CounterDifference;
 use faultline_model::count::Count;
-use faultline_model::drill::{Change, Unusable};
+use faultline_model::drill::{Change, LayoutsTried, StepLabel, Unusable};
 use faultline_model::explained::{FileChange, FilesChanged, LinesChanged, LinkedChanges};
 use faultline_model::gate::Gate;
 use faultline_model::history::change::{ChangeEvent, ChangeState, Source, StepState};
+use faultline_model::history::layouts::{Part, StepLayouts};
 use faultline_model::history::moved::StepMoved;
 use faultline_model::history::quirk::{Bridge, CauseLabel, ChangedFact, Quirk, QuirkPlace, StepCause};
 use faultline_model::history::{
@@ -26,13 +27,11 @@ const HOSTILE: &str = "a | \"b\" <b>\u{1b}[31m `x`\t$(y)";
 
 fn point(position: u32, result: PointResult) -> HistoryPoint {
     let commit = CommitInfo {
-        files: None,
         id: format!("{position:040}"),
-        tree: String::new(),
-        parents: Vec::new(),
         committed_s: 1_700_000_000,
         author: HOSTILE.to_owned(),
         subject: HOSTILE.to_owned(),
+        ..CommitInfo::default()
     };
     HistoryPoint { commit, run: Some(RunId(3)), surroundings: 0, result }
 }
@@ -297,6 +296,32 @@ fn what_was_said_of_a_step_is_shown_with_its_reason_and_lets_it_pass() {
         marked,
         "app at 2: the step after 000000000000, by 000000000000 (+50.0 %, worse, between runs) is marked as fixed\n"
     );
+}
+
+#[test]
+fn a_step_of_which_a_part_remains_in_random_layouts_is_mostly_of_the_layout_and_holds_the_gate() {
+    let mut all = [series()];
+    let tried = LayoutsTried { tried: 12, distinct: 12, unchanged: 0, failed: 0, between: None, within: None };
+    let part = |share: f64| Some(Part { share, low: share - 0.02, high: share + 0.02 });
+    let mut told = |is_no_step, of_commits| {
+        let layouts = StepLayouts { label: StepLabel::Layout, remains: part(0.4), of_commits, is_no_step, tried };
+        all[0].steps.steps[0].layouts = Some(layouts);
+        let shown = words(&history_changes(&all, Format::Table, &Style::PLAIN));
+        let csv = history_changes(&all, Format::Csv, &Style::PLAIN);
+        let gate = Gate::of_histories(&all, |_, _| true, WhenInconclusive::Pass);
+        (shown, csv, words(&history_gate(&gate, &Style::PLAIN)))
+    };
+    let (shown, csv, gate) = told(false, part(0.2));
+    assert!(shown.contains("worse, between runs, mostly layout"), "{shown}");
+    assert!(shown.contains("mostly layout: less than half of the step remains"), "{shown}");
+    assert!(shown.contains("which is a change of +20.0 % (99 % interval: +18.0 % … +22.0 %)."), "{shown}");
+    assert!(csv.contains(",mostly-layout,"), "{csv}");
+    let doubt = "inconclusive: the layout made most of the step, but the code may have made the +20.0 % (99 % interval: +18.0 % … +22.0 %) that remain";
+    assert!(gate.contains(doubt), "{gate}");
+    let (shown, csv, gate) = told(true, part(0.001));
+    assert!(shown.contains("worse, between runs, layout") && !shown.contains("mostly layout"), "{shown}");
+    assert!(shown.contains("What remains of it is less than 1.0 %, with a confidence level of 99 %."), "{shown}");
+    assert!(csv.contains(",layout,") && gate.contains("or of the layout"), "{csv}{gate}");
 }
 
 #[test]

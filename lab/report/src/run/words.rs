@@ -4,6 +4,7 @@ use crate::figure;
 use crate::one_line::one_line;
 use crate::sentences;
 use crate::style::{Signs, Tone};
+use faultline_model::estimate::Estimate;
 use faultline_model::failure::Failure;
 use faultline_model::said::Said;
 use faultline_model::summary::{Curve, Point};
@@ -61,8 +62,8 @@ pub(crate) fn shortfall(point: &Point, signs: &Signs) -> Option<String> {
     }
 }
 
-/// Figures of a point's ends, a line for each: `receiver: machine_cpus_busy 1.012 CPUs, dropped 0 packet/s`. The measured end has those of its figures
-/// that partners have too. Empty if there are no partners.
+/// Figures of a point's ends with their intervals, a line for each: `receiver: machine_cpus_busy 1.012 CPUs (0.998 … 1.031), dropped 0 packet/s (0 … 2)`. The
+/// measured end has those of its figures that partners have too. Empty if there are no partners.
 pub(crate) fn ends(point: &Point, signs: &Signs) -> Vec<String> {
     let mut ends: Vec<(&str, Vec<String>)> = Vec::new();
     let of_partners = || point.side.iter().filter_map(|figure| Some((figure.name.split_once(ROLE_END)?, figure)));
@@ -70,13 +71,20 @@ pub(crate) fn ends(point: &Point, signs: &Signs) -> Vec<String> {
     let own =
         point.side.iter().filter(|figure| is_shared(&figure.name)).map(|figure| ((MEASURED, &*figure.name), figure));
     for ((role, name), figure) in own.chain(of_partners()) {
-        let words = format!("{name} {}", figure::quantity(figure.estimate.median, &figure.unit, signs));
+        let words = format!("{name} {}", with_interval(&figure.estimate, &figure.unit, signs));
         match ends.iter_mut().find(|(known, _)| *known == role) {
             Some((_, all)) => all.push(words),
             None => ends.push((role, vec![words])),
         }
     }
     ends.into_iter().map(|(role, all)| one_line(&format!("{role}: {}", all.join(", ")))).collect()
+}
+
+/// `1.012 CPUs (0.998 … 1.031)`. A single value has no interval.
+fn with_interval(estimate: &Estimate, unit: &str, signs: &Signs) -> String {
+    let scale = figure::Scale::of(estimate.median, unit, signs);
+    let interval = || format!(" ({})", scale.span(estimate.low, estimate.high, signs));
+    format!("{}{}", scale.quantity(estimate.median), if estimate.n > 1 { interval() } else { String::new() })
 }
 
 fn attempts(count: usize) -> String {
@@ -99,4 +107,17 @@ pub(crate) fn counted(failures: &[Said<Failure>], signs: &Signs) -> Vec<String> 
             _ => format!("{} ({count}{})", one_line(&text), signs.times),
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::style::UNICODE;
+
+    #[test]
+    fn figures_of_ends_have_intervals_if_there_are_several_values() {
+        let estimate = Estimate { median: 1234.0, low: 1100.0, high: 1300.0, coverage: 0.97, n: 6 };
+        assert_eq!(with_interval(&estimate, "packet/s", &UNICODE), "1.234 k packet/s (1.100 … 1.300 k)");
+        assert_eq!(with_interval(&Estimate { n: 1, ..estimate }, "packet/s", &UNICODE), "1.234 k packet/s");
+    }
 }

@@ -4,6 +4,7 @@ use crate::history::{quirks, words};
 use crate::one_line::one_line;
 use crate::style::UNICODE;
 use faultline_model::changes::Effect;
+use faultline_model::history::layouts::LayoutSample;
 use faultline_model::history::quirk::Quirk;
 use faultline_model::history::{HistoryPoint, HistorySeries, HistoryStep, PointResult};
 use faultline_model::timeline::{CommitMark, QuirkMark, StepMark};
@@ -13,8 +14,28 @@ pub fn history_name(series: &HistorySeries) -> String {
     one_line(&format!("{}: {}", series.subject, words::measured(series)))
 }
 
-/// A commit at a position, with the values of its executions and the boot of each, as a number.
-pub fn commit_mark(position: u32, point: &HistoryPoint, values: &[f64], boots: &[u32]) -> CommitMark {
+/// The values of the executions of a commit.
+#[derive(Debug, Clone, Default)]
+pub struct Executed {
+    /// The value of each that succeeded.
+    pub values: Vec<f64>,
+    /// The boot of each, as a number; empty if all were in one.
+    pub boots: Vec<u32>,
+    /// Those in random layouts, which have no part in the commit's value.
+    pub in_layouts: Vec<LayoutSample>,
+}
+
+impl Executed {
+    /// The number of values.
+    pub fn number(&self) -> usize {
+        self.values.len() + self.in_layouts.len()
+    }
+}
+
+/// A commit at a position, with its executions. `has_values`: whether the mark has their values, or their number only.
+pub fn commit_mark(position: u32, point: &HistoryPoint, executed: &Executed, has_values: bool) -> CommitMark {
+    let none = Executed::default();
+    let shown = if has_values { executed } else { &none };
     let value = match &point.result {
         PointResult::Measured { estimate, .. } => Some(*estimate),
         PointResult::Unusable(_) | PointResult::None => None,
@@ -27,8 +48,11 @@ pub fn commit_mark(position: u32, point: &HistoryPoint, values: &[f64], boots: &
         subject: point.commit.subject.clone(),
         run: point.run,
         value,
-        values: values.to_vec(),
-        boots: boots.to_vec(),
+        values: shown.values.clone(),
+        boots: shown.boots.clone(),
+        layout_values: shown.in_layouts.iter().map(|sample| sample.value).collect(),
+        layouts: shown.in_layouts.iter().map(|sample| sample.layout).collect(),
+        executions: executed.number() as u32,
         files: point.commit.files.clone(),
         why: words::why(&point.result).to_owned(),
     }

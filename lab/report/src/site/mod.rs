@@ -28,7 +28,7 @@ pub use jobs::{JobRow, JobsPage, jobs_page};
 pub use lens_comparison::lens_comparison_page;
 pub use machines::machines_page;
 pub use mark_form::REMARK_LETTERS;
-pub use marks::{commit_mark, history_name, quirk_marks, step_mark};
+pub use marks::{Executed, commit_mark, history_name, quirk_marks, step_mark};
 pub use overview::{HistoryRow, Overview, overview_page};
 pub use points::{PointsPage, Searched, points_page, searches};
 pub use problem::problem_page;

@@ -79,8 +79,12 @@ pub fn timeline_page(shown: &TimelinePage<'_>, site: &Site) -> String {
             ul {
                 @for sentence in words::sentences_beside_legend(series) { li { (sentence) } }
                 li { "In the plot the line joins the medians of neighbouring commits, the band is their interval, faint dots are single executions, and crosses at the bottom are commits that cannot be measured." }
+                @if has_boots(timeline) { li { "Executions in every second boot of the machine are squares, to the right of the others." } }
+                @if has_layouts(series, timeline) {
+                    li { "Plus signs to the left of the line are executions in random layouts, those of neighbouring seeds beside each other. They have no part in the line; a step is labelled by them." }
+                }
                 li { "The line is interrupted at commits that cannot be measured, and dotted where commits between have no result." }
-                li { "An upright line is the first commit of a new level, the stripe around it the 95 % range in which the step lies. It is solid for a certain step, dashed for one that is provisional or may come from the surroundings, dotted for a quirk." }
+                li { "An upright line is the first commit of a new level, the stripe around it the 95 % range in which the step lies. It is solid for a certain step, dashed for one that is provisional or may come from the surroundings or the layout, dotted for a quirk and for a step of the layout." }
                 @if !timeline.quirks.is_empty() { li { "Bars with letters at the bottom are the commits that were measured in the surroundings of a quirk." } }
                 @if !timeline.related.is_empty() {
                     li { "Other histories can be drawn in the same plot, each with a number, a mark and a colour. Their commits lie at the same commits of this line, or between those of their neighbours. Relative values are multiples of each history's first measured commit, a single value with its own error." }
@@ -90,6 +94,17 @@ pub fn timeline_page(shown: &TimelinePage<'_>, site: &Site) -> String {
         }
     };
     page_with(site, &one_line(&series.subject), about, parts, Some(timeline))
+}
+
+/// Whether executions of several boots are drawn.
+fn has_boots(timeline: &Timeline) -> bool {
+    timeline.marks.iter().any(|mark| !mark.boots.is_empty())
+}
+
+/// Whether executions in random layouts are drawn, or will be in a smaller range.
+fn has_layouts(series: &HistorySeries, timeline: &Timeline) -> bool {
+    timeline.marks.iter().any(|mark| !mark.layouts.is_empty())
+        || series.steps.steps.iter().any(|step| step.layouts.is_some())
 }
 
 fn course(shown: &TimelinePage<'_>, site: &Site) -> Markup {

@@ -25,7 +25,7 @@ mod sides;
 
 pub(crate) use concluded::DETECTABLE_DEVIATIONS;
 pub(crate) use layouts::FIRST as FIRST_LAYOUTS;
-pub(crate) use part::{Part, code_or_layout};
+pub(crate) use part::{LABEL_ERROR, Part, code_or_layout};
 pub(crate) use posterior::{Point, step_chances};
 pub(crate) use samples::{SampleLevel, are_same, for_zero, sample_levels};
 pub(crate) use sides::sum_of_squares;

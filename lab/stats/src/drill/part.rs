@@ -4,7 +4,7 @@ use crate::two_sample::sign_shift;
 use faultline_model::drill::StepLabel;
 
 /// Error of each conclusion about what changed, two-sided.
-pub(super) const LABEL_ERROR: f64 = 0.01;
+pub(crate) const LABEL_ERROR: f64 = 0.01;
 
 /// Part of the change that tells code from layout, and commits from surroundings.
 const MOST_OF_IT: f64 = 0.5;

@@ -55,15 +55,7 @@ mod tests {
         let mut record = example::record(&cells);
         let id = |position: u32| format!("{position:040}");
         let RunKind::Lens(lens) = record.settings.kind.clone() else { panic!() };
-        let commit = |position| CommitInfo {
-            files: None,
-            id: id(position),
-            tree: String::new(),
-            parents: Vec::new(),
-            committed_s: 0,
-            author: String::new(),
-            subject: String::new(),
-        };
+        let commit = |position| CommitInfo { id: id(position), ..CommitInfo::default() };
         let measured = MeasuredLine {
             measure: LineMeasure::Counted(Box::new(CountedSettings { what, lens })),
             repository: "/repository".to_owned(),

@@ -29,13 +29,12 @@ const COMMITS: u32 = 40;
 /// A commit of the line.
 pub(super) fn commit(position: u32) -> CommitInfo {
     CommitInfo {
-        files: None,
         id: format!("{position:040x}"),
         tree: format!("{position:040x}"),
-        parents: Vec::new(),
         committed_s: i64::from(position) * 86_400,
         author: "A. Uthor".to_owned(),
         subject: format!("commit {position}"),
+        ..CommitInfo::default()
     }
 }
 

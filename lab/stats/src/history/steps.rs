@@ -57,7 +57,7 @@ pub fn steps_by(
         let sides = Sides::of(&found, number, last);
         let step = &mut found.steps[number];
         step.cause = cause(step, &sides, &series.points, &series.quirks, settings.least_change);
-        step.layouts = step_layouts(step, &sides, &evidence.scatter);
+        step.layouts = step_layouts(step, &sides, &evidence.scatter, settings.least_change);
         step.boots = step_boots(&sides, &evidence.scatter);
     }
     Ok(found)

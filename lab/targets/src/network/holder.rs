@@ -31,10 +31,11 @@ pub(super) fn hint(problem: &str) -> &'static str {
     if problem.starts_with(NO_IP) {
         return "install it: the package iproute2 has it";
     }
-    if cfg!(target_os = "linux") && !problem.is_empty() {
-        return "namespaces need root, or CAP_SYS_ADMIN and CAP_NET_ADMIN; `--on qemu` needs no rights";
+    #[cfg(target_os = "linux")]
+    if problem.starts_with(NOT_ALLOWED) {
+        return "namespaces need root, or CAP_SYS_ADMIN and CAP_NET_ADMIN; ends on `host` need no rights: they use the loopback device";
     }
-    "`--on qemu` measures between guests"
+    "put all ends on `host`: they use the loopback device"
 }
 
 /// A line that the holder prints.
@@ -100,6 +101,13 @@ pub fn run(_: impl Iterator<Item = OsString>) -> ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hint_names_what_helps() {
+        for problem in ["this user may not make network namespaces: EPERM", "ip link add: no such type", ""] {
+            assert!(hint(problem).contains("`host`"), "{problem}: {}", hint(problem));
+        }
+    }
 
     #[test]
     fn lines_are_read() {

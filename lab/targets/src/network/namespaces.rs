@@ -11,7 +11,7 @@ use crate::{StopFlag, TargetError};
 use faultline_model::role::Role;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -78,8 +78,16 @@ fn start(paths: &HostPaths, ends: usize, stop: &StopFlag) -> Result<(Vec<Place>,
             Ok(Line::Ready) => return Ok((places, holding)),
             Ok(Line::Refused(problem)) => return Err(problem),
             Err(_) if stop.is_set() => return Err("it was stopped".to_owned()),
-            Err(_) => return Err(format!("the network was not ready within {} s", LIMIT.as_secs())),
+            Err(error) => return Err(not_ready(error)),
         }
+    }
+}
+
+/// Why nothing more comes from a holder that was not ready.
+fn not_ready(error: RecvTimeoutError) -> String {
+    match error {
+        RecvTimeoutError::Timeout => format!("the network was not ready within {} s", LIMIT.as_secs()),
+        RecvTimeoutError::Disconnected => "the process that makes the network ended before it was ready".to_owned(),
     }
 }
 
@@ -92,7 +100,8 @@ fn hold(kept: Kept, said: &Sender<Line>, over: &StopFlag) {
     };
     let Ended { end, stderr, .. } = kept.follow(HELD_LIMIT, &mut sink, over);
     let problem = match end {
-        End::Stopped | End::Refused | End::TimedOut => return,
+        End::Stopped | End::TimedOut => return,
+        End::Refused => "the process that makes the network printed something else".to_owned(),
         End::NotStarted(text) => text,
         End::KeeperKilled => "the keeper of the network was killed".to_owned(),
         End::Exited(_) | End::Signalled(_) => format!("the network was not made: {}", stderr.trim_end()),
@@ -114,5 +123,20 @@ impl Drop for Holding {
             // Fails if the thread panicked, which has been told.
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_holder_that_ended_is_not_called_slow() {
+        let (sender, said) = channel::<Line>();
+        let next =
+            |said: &std::sync::mpsc::Receiver<Line>| said.recv_timeout(Duration::from_millis(1)).map_err(not_ready);
+        assert_eq!(next(&said), Err("the network was not ready within 30 s".to_owned()));
+        drop(sender);
+        assert_eq!(next(&said), Err("the process that makes the network ended before it was ready".to_owned()));
     }
 }

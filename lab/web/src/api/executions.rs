@@ -7,7 +7,7 @@ use crate::samples::{ask_samples, phase};
 use crate::state::State;
 use axum::Json;
 use axum::extract::{Path, RawQuery, State as Shared};
-use faultline_experiment::stored_executions;
+use faultline_experiment::stored_executions::StoredExecutions;
 use faultline_model::execution::{ExecutionLine, Phase, SampleRange, Samples};
 use faultline_model::journal::AttemptId;
 use faultline_model::record::RunId;
@@ -42,7 +42,7 @@ pub(super) async fn list(
     let subject = query.number("subject", 0, u32::MAX)?.map(SubjectIndex);
     let limit = query.number("limit", 1, MOST_EXECUTIONS)?.unwrap_or(MOST_EXECUTIONS);
     // One more than asked for, which says whether there are further ones.
-    let read = move |places: &_| stored_executions::executions(run, after, subject, limit + 1, places);
+    let read = move |places: &_| StoredExecutions::open(places)?.lines(run, after, subject, limit + 1);
     let mut executions = state.reader.read(read).await?;
     let has_further = executions.len() > limit as usize;
     executions.truncate(limit as usize);
@@ -67,7 +67,10 @@ pub(super) async fn console(
 ) -> Result<Json<Console>, Problem> {
     Query::parse(query.as_deref(), &[])?;
     let (run, execution) = (RunId(number(&run, "run")?), number(&execution, "execution")?);
-    let read = move |places: &_| stored_executions::console(run, AttemptId(execution), places);
+    let read = move |places: &_| {
+        let executions = StoredExecutions::open(places)?;
+        executions.console(run, &executions.line(run, AttemptId(execution))?)
+    };
     Ok(Json(Console { format: "faultline-console/1", run, execution, console: state.reader.read(read).await? }))
 }
 

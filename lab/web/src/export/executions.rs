@@ -1,7 +1,8 @@
 //! The executions of a run as files: the list, and a page of each with its first raw samples and its console.
 
 use super::directory::Directory;
-use faultline_experiment::{Error, Places, stored_executions};
+use faultline_experiment::stored_executions::StoredExecutions;
+use faultline_experiment::{Error, Places};
 use faultline_model::execution::{Phase, SampleRange};
 use faultline_model::record::RunId;
 use faultline_model::time::UnixMillis;
@@ -19,7 +20,8 @@ pub(super) fn write(
     directory: &mut Directory<'_>,
 ) -> Result<usize, Error> {
     // One more, which says whether there are further ones.
-    let mut executions = stored_executions::executions(run, None, None, most.saturating_add(1), places)?;
+    let stored = StoredExecutions::open(places)?;
+    let mut executions = stored.lines(run, None, None, most.saturating_add(1))?;
     let has_further = executions.len() > most as usize;
     executions.truncate(most as usize);
     let further = has_further.then_some(Further::InDatabase);
@@ -28,8 +30,8 @@ pub(super) fn write(
     let below = Site::of_files(3, made);
     for line in &executions {
         let range = SampleRange { phase: Phase::Window, from: 0, most: MOST_SAMPLES };
-        let samples = stored_executions::samples(run, line.id, &range, places)?;
-        let console = stored_executions::console(run, line.id, places)?;
+        let samples = stored.samples(run, line.id, &range)?;
+        let console = stored.console(run, line)?;
         let page = SamplesPage {
             run,
             execution: line.id.0,

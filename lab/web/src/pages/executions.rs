@@ -6,7 +6,7 @@ use crate::query::Query;
 use crate::samples::{ask_samples, phase};
 use crate::state::State;
 use axum::extract::{Path, RawQuery, State as Shared};
-use faultline_experiment::stored_executions;
+use faultline_experiment::stored_executions::StoredExecutions;
 use faultline_model::execution::SampleRange;
 use faultline_model::journal::AttemptId;
 use faultline_model::record::RunId;
@@ -28,7 +28,7 @@ pub(super) async fn list(
     let after = query.number("after", 0, i64::MAX)?.map(AttemptId);
     let subject = query.number("subject", 0, u32::MAX)?;
     let of = subject.map(SubjectIndex);
-    let read = move |places: &_| stored_executions::executions(run, after, of, MOST_EXECUTIONS + 1, places);
+    let read = move |places: &_| StoredExecutions::open(places)?.lines(run, after, of, MOST_EXECUTIONS + 1);
     let mut executions = state.reader.read(read).await?;
     let has_further = executions.len() > MOST_EXECUTIONS as usize;
     executions.truncate(MOST_EXECUTIONS as usize);
@@ -51,8 +51,10 @@ pub(super) async fn one(
     };
     let samples = ask_samples(&state, run, AttemptId(execution), range).await?;
     let read = move |places: &_| {
-        let execution = AttemptId(execution);
-        Ok((stored_executions::execution(run, execution, places)?, stored_executions::console(run, execution, places)?))
+        let executions = StoredExecutions::open(places)?;
+        let line = executions.line(run, AttemptId(execution))?;
+        let console = executions.console(run, &line)?;
+        Ok((line, console))
     };
     let (line, console) = state.reader.read(read).await?;
     let next = range.from.saturating_add(samples.intervals.len() as u32);

@@ -4,7 +4,7 @@ use super::{Page, PageProblem};
 use crate::api::number;
 use crate::histories::Snapshot;
 use crate::query::Query;
-use crate::rows::{Rows, commits_of};
+use crate::rows::Rows;
 use crate::state::State;
 use axum::extract::{Path, RawQuery, State as Shared};
 use faultline_experiment::{Concluded, Conclusion, stored};
@@ -43,8 +43,7 @@ pub(crate) fn shown(conclusion: &Conclusion, rows: Rows, now: &Snapshot, site: &
         Concluded::History(results) => {
             let series = series_of_run(&HistoryRun { head, results });
             let (range, next) = rows.among(series.as_ref().map_or(0, |series| series.points.len()));
-            let some = series.map(|series| commits_of(&series, &range));
-            let text = faultline_report::history(some.as_slice(), Format::Table, style);
+            let text = series.map(|series| faultline_report::history_part(&series, &range, style)).unwrap_or_default();
             let further = next.map(|from| format!("?from={from}"));
             let whole = now.histories.iter().find(|history| history.has_run(head.id));
             text_page(head, &text, whole.map(|history| history.id.as_str()), further.as_deref(), site)

@@ -34,6 +34,9 @@ pub const LONG: usize = 6000;
 /// The commit of `app` at which it becomes slower.
 pub const STEP: usize = 70;
 
+/// The commit of `turning` at which it becomes slower: one of the second page of its run.
+pub const TURN: usize = 1050;
+
 /// The commit of `moved` from which on its newest results are of another kernel.
 pub const MOVED: usize = 30;
 
@@ -92,6 +95,14 @@ pub fn add_other_long(path: &Path) {
     history(&mut store, "other", 1, (2000, 1), |at, block| {
         let spike = if at == 1234 { 7.0 } else { 1.0 };
         Some(Ok(spike * noise(at, block)))
+    });
+}
+
+/// Adds the history `turning`: one of 1,100 commits that becomes slower at one of the last.
+pub fn add_turning(path: &Path) {
+    let mut store = Store::open_or_create(path).unwrap();
+    history(&mut store, "turning", 1, (1100, 1), |at, block| {
+        Some(Ok(if at < TURN { 1.0 } else { 1.3 } * noise(at, block)))
     });
 }
 

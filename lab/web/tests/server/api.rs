@@ -77,6 +77,30 @@ fn the_page_of_a_long_run_leads_to_its_further_commits() {
 }
 
 #[test]
+fn a_later_page_of_a_run_has_steps_at_their_commits_and_what_holds_of_all() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("faultline.db");
+    filled::fill(&path, false);
+    filled::add_turning(&path);
+    let served = Served::over(path, None, &[]);
+    let [first, last] = ["/runs/6", "/runs/6?from=1000"].map(|target| served.get(target).body);
+    let row = |page: &str, commit: usize| {
+        page.lines().find(|line| line.contains(&filled::commit(commit).id[..12])).map(str::to_owned)
+    };
+    let (before, at) = (row(&last, filled::TURN - 1).unwrap(), row(&last, filled::TURN).unwrap());
+    assert!(at.contains("worse") && !before.contains("worse"), "{before}\n{at}");
+    assert_eq!((last.matches(", worse").count(), first.matches(", worse").count()), (1, 0));
+    assert!(row(&last, 999).is_none() && row(&last, 1000).is_some() && row(&first, 1000).is_none());
+    for page in [&first, &last] {
+        assert!(page.contains("1100 of 1100 commits are measured") && page.contains("1 step was found"), "{page}");
+    }
+    // Data have the places of the whole history too.
+    let data = served.get("/api/v1/runs/6?from=1000&limit=100").json();
+    let step = &data[0]["steps"]["steps"][0];
+    assert_eq!((step["by"].as_u64(), data[0]["points"].as_array().unwrap().len()), (Some(filled::TURN as u64), 100));
+}
+
+#[test]
 fn the_console_of_a_guest_that_succeeded_is_kept_and_shown_as_text() {
     let served = Served::new(false);
     let executions = served.get("/api/v1/runs/1/executions?limit=2").json();
