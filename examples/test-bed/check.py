@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the test bed and compares what Faultline finds with what is planted: check.py FAULTLINE DIRECTORY [--commits N] [--noise PERCENT] [--seed N].
 
-1. `history run` measures every second commit, each in random layouts too: the first part with the old compiler, and then the rest with the new one.
+1. `history run` measures each commit, in random layouts too: the first part with the old compiler, and then the rest with the new one.
 2. `history show`: each planted change must be a step, at its commit or with it in its range; those of the layout must be labelled so by the random layouts, and
    the compiler's as a quirk, mostly or wholly; one of the code must have no other label than code, or be inconclusive; no other step may be claimed.
 3. `bisect --layouts` over all commits, with the new compiler alone: each step must be named exactly and be confirmed, and its label must be right, or
@@ -41,9 +41,9 @@ class Bed:
         make.make(self.directory, asked.commits, asked.seed)
         planted = json.loads((self.directory / "planted.json").read_text())
         self.commits = planted.pop("commits")
-        number = {name: at for at, name in enumerate(self.commits)}
+        self.number = {name: at for at, name in enumerate(self.commits)}
         self.planted = {
-            kind: {number[name]: places[name] for name in places} if isinstance(places, dict) else sorted(map(number.get, places))
+            kind: {self.number[name]: places[name] for name in places} if isinstance(places, dict) else sorted(map(self.number.get, places))
             for kind, places in planted.items()
         }
 
@@ -85,10 +85,8 @@ def history(bed):
     bed.measure("main", 2)
     [series] = bed.call("history", "show")
     wrong = []
-    # Every second commit is picked.
-    picked = {*range(0, len(bed.commits), 2), len(bed.commits) - 1}
-    unmeasured = [at for at in sorted(picked) if series["points"][at]["result"] != "measured"]
-    if unmeasured != sorted(picked.intersection(bed.planted["broken"] + bed.planted["hanging"])):
+    unmeasured = [at for at, point in enumerate(series["points"]) if point["result"] != "measured"]
+    if unmeasured != sorted(bed.planted["broken"] + bed.planted["hanging"]):
         wrong.append(f"not measured are {unmeasured}")
     steps = list(series["steps"]["steps"])
     table_of("`history show`: planted, and the step that is found", "commit", "planted", "found", "between", "by quirks", "by layouts")
@@ -119,10 +117,9 @@ def search(bed):
         "bisect", first, last, "--repository", "repository", "--work", "search", "--build", f"make CC={compiler}", "--clean",
         "--limit", "3s", "--layouts", "12", "--seed", str(bed.seed), "--quiet", "--", "./prog", str(bed.noise),
     )
-    number = {name: at for at, name in enumerate(bed.commits)}
     named = {}
     for step, commits in zip(found["steps"], found["commits"], strict=True):
-        candidates = tuple(number[commit["id"]] for commit in commits["candidates"])
+        candidates = tuple(bed.number[commit["id"]] for commit in commits["candidates"])
         named[candidates] = step
     table_of("`bisect --layouts 12` over all commits: planted, and what is named", "commit", "planted", "found", "confirmed", "label")
     wrong = []

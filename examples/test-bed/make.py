@@ -83,7 +83,6 @@ DECLARED = """\
 repository = "repository"
 work = "work"
 branch = {branch}
-pick = "every 2"
 build = "make"
 environment = {{ CC = {compiler} }}
 clean = true    # objects of the other compiler would be used again
