@@ -4,6 +4,7 @@ use super::run::HistoryRun;
 use crate::drill::sum_of_squares;
 use faultline_model::history::layouts::{BootSpread, LayoutResults};
 use faultline_model::history::{CommitOutcome, HistoryPoint, HistorySteps, StepBasis};
+use faultline_model::record::RunId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
@@ -25,14 +26,20 @@ pub(super) struct CommitScatter {
     pub(super) layouts: Option<LayoutResults>,
 }
 
-/// The scatter of each run that has some.
+/// The scatter of each run that has some: of commits that it measured in the surroundings of their points. What bridges a quirk was also measured in others, where it
+/// does not have the value that a step is between.
 pub(super) fn scatter(points: &[HistoryPoint], runs: &[HistoryRun<'_>]) -> Vec<RunScatter> {
-    let positions: BTreeMap<&str, u32> = points.iter().map(|point| point.commit.id.as_str()).zip(0..).collect();
+    let placed: BTreeMap<&str, (u32, u32)> =
+        (0..).zip(points).map(|(at, point)| (point.commit.id.as_str(), (at, point.surroundings))).collect();
+    // A run of which no point has a value tells nothing of the series.
+    let surroundings: BTreeMap<RunId, u32> =
+        points.iter().filter_map(|point| Some((point.run?, point.surroundings))).collect();
     let of_run = |run: &HistoryRun<'_>| {
         let of_commit = run.results.commits.iter().filter_map(|result| match &result.outcome {
             CommitOutcome::Measured { values, boots, layouts, .. } if !boots.is_empty() || layouts.is_some() => {
+                let (position, of_point) = placed.get(result.commit.as_str())?;
                 let scatter = CommitScatter { own: values.clone(), boots: boots.clone(), layouts: layouts.clone() };
-                Some((positions.get(result.commit.as_str()).copied()?, scatter))
+                (surroundings.get(&run.head.id) == Some(of_point)).then_some((*position, scatter))
             }
             CommitOutcome::Measured { .. } | CommitOutcome::Unusable(_) => None,
         });
@@ -177,7 +184,9 @@ pub(super) fn mean(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::history::example;
     use faultline_model::history::layouts::LayoutSample;
+    use faultline_model::history::{CommitResult, HistoryResults, PointResult};
 
     /// A step between two commits with these values and boots of each.
     fn boots_of(values: &[f64], boots: &[u32]) -> Option<BootSpread> {
@@ -195,6 +204,37 @@ mod tests {
         assert_eq!(spread.boots, 3);
         assert!((spread.within - 0.01 * 2f64.sqrt()).abs() < 1e-9, "{spread:?}");
         assert!((spread.between - (0.01f64 - 0.0001).sqrt()).abs() < 1e-9, "{spread:?}");
+    }
+
+    #[test]
+    fn a_commit_that_bridges_a_quirk_tells_nothing_of_its_old_surroundings() {
+        let point = |position: u32, run, surroundings| HistoryPoint {
+            commit: example::commit(position),
+            run: Some(RunId(run)),
+            surroundings,
+            result: PointResult::None,
+        };
+        // Commit 1 was measured before the quirk and after it.
+        let points = [point(0, 1, 0), point(1, 2, 1), point(2, 2, 1)];
+        let layouts = LayoutResults { tried: 0, unchanged: 0, failed: 0, samples: Vec::new() };
+        let result = |position: u32| CommitResult {
+            commit: example::commit(position).id,
+            outcome: CommitOutcome::Measured {
+                values: vec![1.0],
+                same_as: None,
+                boots: Vec::new(),
+                layouts: Some(layouts.clone()),
+            },
+        };
+        let [old, new, without_value] = [(1, vec![0, 1]), (2, vec![1, 2]), (3, vec![0])].map(|(id, commits)| {
+            let mut record = example::begun(&commits, 1);
+            record.head.id = RunId(id);
+            (record, HistoryResults { commits: commits.into_iter().map(result).collect() })
+        });
+        let runs = [&without_value, &new, &old].map(|(record, results)| HistoryRun { head: &record.head, results });
+        let positions: Vec<Vec<u32>> =
+            scatter(&points, &runs).iter().map(|run| run.0.keys().copied().collect()).collect();
+        assert_eq!(positions, [vec![1, 2], vec![0]]);
     }
 
     #[test]
