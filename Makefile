@@ -240,7 +240,7 @@ SUITE := bookworm
 test-fresh:
 	checks/fresh/run.sh $(SUITE)
 
-# Histories and the search of commits on a repository with planted changes (docs/TEST-BED.md): a quarter of an hour on a quiet machine.
+# Histories and the search of commits on a repository with planted changes (docs/TEST-BED.md): about half an hour.
 test-bed: build
 	@checks/need.sh git=git cc=gcc ld=binutils
 	rm -rf target/test-bed
