@@ -95,9 +95,9 @@ check: needs-test
 	docs/pictures/memory.py --check
 	examples/linux-releases/draw.py --check
 
-# Some of these tests boot guests under the lens.
+# Some of these tests boot guests under the lens. All packages are tested, also after one that failed.
 test-rust: workloads guest lens needs-lens
-	$(CARGO) test --workspace --locked
+	$(CARGO) test --workspace --locked --no-fail-fast
 
 test-page: needs-test
 	cd $(PAGE) && npm ci --no-audit --no-fund && npm test

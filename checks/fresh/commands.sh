@@ -46,7 +46,8 @@ export HOME=/root
 cd /root/faultline
 timed make run
 [ -s faultline-report.html ]
-timed make test
+# All parts, also after one that failed.
+timed make --keep-going test
 
 echo "== the lens, with the kernel that \`make guest\` unpacked"
 faultline=target/release/faultline

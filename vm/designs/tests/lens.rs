@@ -150,10 +150,11 @@ fn assert_moves_in_the_mean(work: Work<'_>, baseline: &str, threads: &[u64], bet
 }
 
 /// A random CPU frees: the line with a frame's state comes from the CPU that wrote it last, and the owner fetches it back. With two CPUs half of the frames are
-/// freed by the one that got them. docs/FRAMES-DESIGNS.md says why it takes nearly two transfers from 8 CPUs on.
+/// freed by the one that got them, and a word with the states of several frames moves once for all that are freed in one turn: how many those are hangs on the
+/// build. docs/FRAMES-DESIGNS.md says why it takes nearly two transfers from 8 CPUs on.
 #[test]
 fn ours_moves_at_most_little_more_than_a_line_for_a_frame_that_one_of_two_cpus_frees() {
-    assert_moves_in_the_mean(ours("random", 1024, 1), "exchanged", &[2], 0.3..=1.2);
+    assert_moves_in_the_mean(ours("random", 1024, 1), "exchanged", &[2], 0.05..=1.2);
 }
 
 #[test]

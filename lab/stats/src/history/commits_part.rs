@@ -4,14 +4,15 @@
 //! vary from one commit to the next, and so how much a bridge's two values may be off. docs/METHODOLOGY.md, §18.
 
 use super::scatter::Sides;
+use crate::two_sample::welch;
 use faultline_model::drill::Change;
 use faultline_model::estimate::Estimate;
 use faultline_model::history::quirk::Bridge;
 use faultline_model::history::{HistoryPoint, HistoryStep, PointResult};
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-/// Commits of a level, the nearest ones to the step: as many as are asked for, and fewest.
+/// Builds of a level, those of the nearest commits to the step: as many as are asked for, and fewest.
 const MOST: usize = 12;
 const FEWEST: usize = 4;
 
@@ -29,56 +30,70 @@ pub(super) fn commits_part(
 ) -> Option<Change> {
     let [from, to] = surroundings;
     // What bridges itself is on neither level.
-    let level = |side, wanted, end| level(points, side, wanted, end, bridges);
-    let levels = [level(sides.before(), from, step.earliest), level(sides.after(), to, step.latest)];
-    part(&levels, bridges, from < to)
+    let known = || bridges.iter().filter_map(|bridge| points.get(bridge.commit as usize).map(executed)).collect();
+    let before = level(points, sides.before(), from, step.earliest, known());
+    let after = level(points, sides.after(), to, step.latest, known());
+    part(&[before, after], bridges, from < to)
 }
 
-/// The nearest commits to the step that were measured in these surroundings.
-fn level(
-    points: &[HistoryPoint],
+/// The commit whose executions a point has: commits with the same build share them.
+fn executed(point: &HistoryPoint) -> &str {
+    match &point.result {
+        PointResult::Measured { same_as: Some(same_as), .. } => same_as,
+        _ => &point.commit.id,
+    }
+}
+
+/// What was measured in these surroundings of the nearest commits to the step, each build once. `known`: the builds that are not asked for.
+fn level<'a>(
+    points: &'a [HistoryPoint],
     side: RangeInclusive<u32>,
     surroundings: usize,
     end: u32,
-    bridges: &[Bridge],
+    mut known: BTreeSet<&'a str>,
 ) -> Vec<Estimate> {
+    let mut positions: Vec<u32> = side.collect();
+    positions.sort_by_key(|position| position.abs_diff(end));
     let estimate = |position: u32| {
         let point = points.get(position as usize)?;
         let PointResult::Measured { estimate, .. } = &point.result else { return None };
-        let is_of_level = point.surroundings as usize == surroundings;
-        (is_of_level && bridges.iter().all(|bridge| bridge.commit != position)).then_some(*estimate)
+        let is_new = point.surroundings as usize == surroundings && known.insert(executed(point));
+        is_new.then_some(*estimate)
     };
-    let mut positions: Vec<u32> = side.collect();
-    positions.sort_by_key(|position| position.abs_diff(end));
     positions.into_iter().filter_map(estimate).take(MOST).collect()
 }
 
-/// The ratio of the levels without that of the bridges. Its logarithm is a sum of two means and of two values for each bridge, all with the variance between commits of a level.
+/// The ratio of the levels without that of the bridges. Its logarithm is a sum of two means and of two values for each bridge, with the variance between builds of
+/// the level on their side.
 fn part(levels: &[Vec<Estimate>; 2], bridges: &[Bridge], is_forward: bool) -> Option<Change> {
     if levels.iter().any(|level| level.len() < FEWEST) {
         return None;
     }
     let [before, after] = levels.each_ref().map(|level| level.iter().map(|one| one.median.ln()).collect::<Vec<f64>>());
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let squares = |values: &[f64]| values.iter().map(|value| (value - mean(values)).powi(2)).sum::<f64>();
-    let (of_before, of_after) = (before.len() as f64, after.len() as f64);
-    let degrees = of_before + of_after - 2.0;
-    let variance = (squares(&before) + squares(&after)) / degrees;
-    let terms = of_before.recip() + of_after.recip() + 2.0 * bridges.len() as f64;
-    let student = StudentsT::new(0.0, 1.0, degrees).expect("each level has several commits");
-    let width = student.inverse_cdf(1.0 - ERROR / 2.0) * (variance * terms).sqrt();
-    let bridged: f64 = bridges.iter().map(|bridge| (bridge.now.median / bridge.before.median).ln()).sum();
-    let difference = mean(&after) - mean(&before) - if is_forward { bridged } else { -bridged };
-    let ends = bridges.iter().flat_map(|bridge| [bridge.before, bridge.now]);
-    let units = levels.iter().flatten().copied().chain(ends).map(|one| one.n).min()?;
-    let change =
-        Change { ratio: difference.exp(), low: (difference - width).exp(), high: (difference + width).exp(), units };
+    let ends = |bridge: &Bridge| if is_forward { [bridge.before, bridge.now] } else { [bridge.now, bridge.before] };
+    let of_side = |side: usize| bridges.iter().map(|bridge| times(&ends(bridge)[side], &levels[side])).sum();
+    let found = welch::difference_and(&before, &after, [of_side(0), of_side(1)]);
+    let bridged: f64 = bridges.iter().map(|bridge| ends(bridge)).map(|[from, to]| (to.median / from.median).ln()).sum();
+    let (difference, width) = (found.mean - bridged, found.half_width(ERROR));
+    let change = Change {
+        ratio: difference.exp(),
+        low: (difference - width).exp(),
+        high: (difference + width).exp(),
+        units: bridges.iter().flat_map(ends).map(|one| one.n).min()?,
+    };
     [change.ratio, change.low, change.high].iter().all(|ratio| ratio.is_finite() && *ratio > 0.0).then_some(change)
+}
+
+/// How many times as much as a value of a level one may vary: in proportion to executions, if it has fewer. Builds vary too, so that is an upper limit.
+fn times(one: &Estimate, level: &[Estimate]) -> f64 {
+    let executions = level.iter().map(|one| f64::from(one.n)).sum::<f64>() / level.len() as f64;
+    (executions / f64::from(one.n)).max(1.0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::history::example;
     use rand_chacha::ChaCha8Rng;
     use rand_chacha::rand_core::{Rng, SeedableRng};
 
@@ -91,13 +106,15 @@ mod tests {
         Bridge { commit: 0, before: estimate(before), now: estimate(now), change }
     }
 
-    /// How often the interval covers a part of 5 %, beside quirks of 10 % each.
-    fn covered(commits: usize, quirks: usize, noise: &mut dyn FnMut() -> f64) -> usize {
-        let mut value = |level: f64| (level + 0.01 * noise()).exp();
+    /// How often the interval covers a part of 5 %, beside quirks of 10 % each. `commits` and `spread`: of the levels before and after; each quirk's bridge varies as they do.
+    fn covered(commits: [usize; 2], spread: [f64; 2], quirks: usize, noise: &mut dyn FnMut() -> f64) -> usize {
+        let mut value = |level: f64, spread: f64| (level + 0.01 * spread * noise()).exp();
         let once = |_: &usize| {
-            let mut level = |at: f64| (0..commits).map(|_| estimate(value(at))).collect::<Vec<_>>();
-            let levels = [level(0.0), level(0.05 + 0.1 * quirks as f64)];
-            let bridges: Vec<Bridge> = (0..quirks).map(|_| bridge(value(0.3), value(0.4))).collect();
+            let mut level =
+                |side: usize, at: f64| (0..commits[side]).map(|_| estimate(value(at, spread[side]))).collect();
+            let levels = [level(0, 0.0), level(1, 0.05 + 0.1 * quirks as f64)];
+            let bridges: Vec<Bridge> =
+                (0..quirks).map(|_| bridge(value(0.3, spread[0]), value(0.4, spread[1]))).collect();
             let change = part(&levels, &bridges, true).unwrap();
             (change.low..=change.high).contains(&0.05f64.exp())
         };
@@ -108,15 +125,58 @@ mod tests {
     fn the_interval_covers_the_true_part() {
         let mut random = ChaCha8Rng::seed_from_u64(7);
         let mut uniform = || (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
-        for (commits, quirks) in [(4, 1), (12, 1), (12, 2)] {
-            let flat = covered(commits, quirks, &mut || uniform() - 0.5);
-            let round = covered(commits, quirks, &mut || uniform() + uniform() + uniform() - 1.5);
+        let equal = [1.0, 1.0];
+        let worlds = [
+            ([4, 4], equal, 1),
+            ([12, 12], equal, 1),
+            ([12, 12], equal, 2),
+            ([12, 4], [1.0, 3.0], 1),
+            ([4, 12], [3.0, 1.0], 1),
+        ];
+        for (commits, spread, quirks) in worlds {
+            let flat = covered(commits, spread, quirks, &mut || uniform() - 0.5);
+            let round = covered(commits, spread, quirks, &mut || uniform() + uniform() + uniform() - 1.5);
             // One commit in seven is off by three times as much.
-            let odd = covered(commits, quirks, &mut || (uniform() - 0.5) * if uniform() < 0.15 { 3.0 } else { 1.0 });
-            println!("{commits} commits, {quirks} quirks: {flat}, {round}, {odd} of 2000");
-            assert!([flat, round].into_iter().all(|covered| covered >= 1880), "{flat} {round}");
+            let mut odd = || (uniform() - 0.5) * if uniform() < 0.15 { 3.0 } else { 1.0 };
+            let odd = covered(commits, spread, quirks, &mut odd);
+            println!("{commits:?} commits, {spread:?}, {quirks} quirks: {flat}, {round}, {odd} of 2000");
+            assert!([flat, round].into_iter().all(|covered| covered >= 1860), "{flat} {round}");
             assert!(odd >= 1840, "{odd}");
         }
+    }
+
+    #[test]
+    fn a_bridge_with_fewer_executions_than_the_commits_of_a_level_widens_the_interval() {
+        let level = |at: f64| [0.99, 1.0, 1.01, 1.0].map(|value| estimate(at * value)).to_vec();
+        let width = |n: u32| {
+            let mut bridge = bridge(1.0, 1.2);
+            bridge.now.n = n;
+            let change = part(&[level(1.0), level(1.2)], &[bridge], true).unwrap();
+            (change.high / change.low, change.units)
+        };
+        let ((same, _), (few, units), (many, _)) = (width(7), width(1), width(70));
+        assert!(few.ln() > 1.7 * same.ln() && units == 1, "{few} {same}");
+        assert_eq!(same, many);
+    }
+
+    #[test]
+    fn commits_that_share_their_executions_count_once_and_those_of_a_bridge_do_not() {
+        let point = |position: u32, same_as: Option<u32>, surroundings: u32| HistoryPoint {
+            commit: example::commit(position),
+            run: None,
+            surroundings,
+            result: PointResult::Measured {
+                estimate: estimate(f64::from(position + 1)),
+                same_as: same_as.map(|position| example::commit(position).id),
+            },
+        };
+        let points =
+            [point(0, None, 0), point(1, Some(2), 0), point(2, None, 0), point(3, Some(2), 0), point(4, None, 1)];
+        let bridge = example::commit(0).id;
+        let medians = |known: &[&str]| -> Vec<f64> {
+            level(&points, 0..=4, 0, 4, known.iter().copied().collect()).iter().map(|one| one.median).collect()
+        };
+        assert_eq!((medians(&[]), medians(&[&bridge])), (vec![4.0, 1.0], vec![4.0]));
     }
 
     #[test]

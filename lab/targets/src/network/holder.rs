@@ -102,11 +102,19 @@ pub fn run(_: impl Iterator<Item = OsString>) -> ExitCode {
 mod tests {
     use super::*;
 
+    #[cfg(target_os = "linux")]
     #[test]
     fn a_hint_names_what_helps() {
-        for problem in ["this user may not make network namespaces: EPERM", "ip link add: no such type", ""] {
-            assert!(hint(problem).contains("`host`"), "{problem}: {}", hint(problem));
+        let refused = hint(&format!("{NOT_ALLOWED}: EPERM"));
+        assert!(refused.contains("`host`") && refused.contains("root"), "{refused}");
+        for problem in ["ip link add: no such type", ""] {
+            assert!(
+                hint(problem).contains("`host`") && !hint(problem).contains("root"),
+                "{problem}: {}",
+                hint(problem)
+            );
         }
+        assert!(hint(&format!("{NO_IP}: not found")).contains("iproute2"));
     }
 
     #[test]
