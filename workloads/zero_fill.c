@@ -31,6 +31,12 @@ static uint64_t bytes_per_operation(const struct plan *plan)
     return plan_variant(plan) == HUGE ? HUGE_BYTES : plan->page_bytes;
 }
 
+/* To clear a huge page takes hundreds of thousands of instructions. */
+static uint64_t variant_lens_operations(const struct plan *plan)
+{
+    return plan_variant(plan) == HUGE ? 32 : 0;
+}
+
 static enum size_memory size_memory(const struct plan *plan)
 {
     (void)plan;
@@ -165,6 +171,7 @@ const struct workload zero_fill = {
     .size_text = "bytes that each task maps at a time; huge: 16777216",
     .place = 20,
     .lens_operations = 4096,
+    .variant_lens_operations = variant_lens_operations,
     .variants = variants,
     .variant_count = sizeof variants / sizeof variants[0],
     .least_size = bytes_per_operation,

@@ -42,16 +42,32 @@ uint64_t describe_most_size(const struct workload *workload)
     return workload->most_size > 0 ? workload->most_size : SIZE_MAX_BYTES;
 }
 
+static struct plan plan_of(const struct workload *workload, const struct variant *variant)
+{
+    return (struct plan){.workload = workload, .variant = variant, .page_bytes = (size_t)sysconf(_SC_PAGESIZE)};
+}
+
 /* Which sizes each variant takes, and where they lie in memory. */
 static void print_size_ranges(const struct workload *workload)
 {
     static const char *const places[] = {[SIZE_IN_NONE] = "", [SIZE_IN_ONE_PLACE] = " once", [SIZE_IN_EACH_TASK] = " each"};
     for (size_t i = 0; i < workload->variant_count; i++) {
-        const struct plan plan = {
-            .workload = workload, .variant = &workload->variants[i], .page_bytes = (size_t)sysconf(_SC_PAGESIZE)};
+        const struct plan plan = plan_of(workload, &workload->variants[i]);
         enum size_memory memory = workload->size_memory != NULL ? workload->size_memory(&plan) : SIZE_IN_NONE;
         protocol_line("size_range %s %" PRIu64 " %" PRIu64 "%s", workload->variants[i].name, describe_least_size(&plan),
                       describe_most_size(workload), places[memory]);
+    }
+}
+
+static void print_lens_operations(const struct workload *workload)
+{
+    if (workload->lens_operations > 0)
+        protocol_line("lens_operations %" PRIu64, workload->lens_operations);
+    for (size_t i = 0; i < workload->variant_count && workload->variant_lens_operations != NULL; i++) {
+        const struct plan plan = plan_of(workload, &workload->variants[i]);
+        uint64_t operations = workload->variant_lens_operations(&plan);
+        if (operations > 0)
+            protocol_line("lens_operations %" PRIu64 " %s", operations, workload->variants[i].name);
     }
 }
 
@@ -79,8 +95,7 @@ _Noreturn void describe_print(const struct workload *workload)
         print_size_ranges(workload);
     if (workload->uses_network)
         print_roles();
-    if (workload->lens_operations > 0)
-        protocol_line("lens_operations %" PRIu64, workload->lens_operations);
+    print_lens_operations(workload);
     for (enum suite suite = SUITE_QUICK; suite < SUITE_COUNT; suite++)
         print_suite(workload, suite);
     protocol_line("end");

@@ -106,6 +106,8 @@ struct workload {
     unsigned place;               /* rank among the workloads of the suite quick, smallest first */
     uint64_t lens_operations;     /* default per task under the lens: enough to hide set-up, few enough for a machine of
                                      32 CPUs to finish within minutes; 0: the lab's default */
+    /* That of the plan's variant, if its operations are far larger. Absent, or 0: the workload's. */
+    uint64_t (*variant_lens_operations)(const struct plan *plan);
     const struct variant *variants;
     size_t variant_count;         /* the first is the default */
     const struct workload_option *options;

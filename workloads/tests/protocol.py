@@ -144,6 +144,7 @@ DESCRIBE = re.compile(
     rf"(?P<size_ranges>(size_range [a-z0-9-]+ {NUMBER} {NUMBER}( once| each)?\n)*)"
     r"(role [a-z][a-z0-9_]*( optional)?\n)*"
     rf"(lens_operations (?P<lens_operations>[1-9]\d*)\n)?"
+    r"(?P<variant_lens_operations>(lens_operations [1-9]\d* [a-z0-9-]+\n)*)"
     r"(?P<suites>(suite (quick|full) \d+( [a-z0-9-]+/(process|thread))*\n){2})"
     r"end\n"
 )

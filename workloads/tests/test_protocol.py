@@ -129,6 +129,10 @@ class Describe(unittest.TestCase):
         self.assertEqual({workload: number and int(number) for workload, number in said.items() if workload in LENS_OPERATIONS},
                          LENS_OPERATIONS)
 
+    def test_a_variant_may_have_another_number_of_operations_under_the_lens(self):
+        said = {workload: self.describe(workload)[0]["variant_lens_operations"] for workload in programs.WORKLOADS}
+        self.assertEqual({workload: lines for workload, lines in said.items() if lines}, {"zero_fill": "lens_operations 32 huge\n"})
+
     def test_help_has_examples(self):
         for workload in programs.WORKLOADS:
             with self.subTest(workload):

@@ -667,8 +667,12 @@ mod generated {
     }
 
     fn workload() -> WorkloadInfo {
-        let variant =
-            VariantInfo { name: "given".into(), modes: vec![TaskMode::Process], text: "a command".to_owned() };
+        let variant = VariantInfo {
+            name: "given".into(),
+            modes: vec![TaskMode::Process],
+            text: "a command".to_owned(),
+            lens_operations: None,
+        };
         WorkloadInfo {
             name: "program".to_owned(),
             summary: "a command".into(),

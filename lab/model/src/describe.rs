@@ -30,6 +30,9 @@ pub struct VariantInfo {
     pub modes: Vec<TaskMode>,
     /// What it does, one line for people.
     pub text: String,
+    /// Its own default number of operations per task under the lens, if it has one; at least 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lens_operations: Option<u64>,
 }
 
 /// Which variants of a workload belong to a suite.
@@ -100,7 +103,7 @@ pub struct WorkloadInfo {
     pub size_ranges: Vec<SizeRange>,
     /// Its variants; the first is the default. Never empty.
     pub variants: Vec<VariantInfo>,
-    /// Default number of operations per task under the lens; at least 1. `None` if the workload prints none.
+    /// Default number of operations per task under the lens, for variants without one of their own; at least 1. `None` if the workload prints none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lens_operations: Option<u64>,
     /// Which variants belong to which suite, each suite once. Empty for a program of an older build, which prints none.
@@ -115,6 +118,11 @@ pub struct WorkloadInfo {
 }
 
 impl WorkloadInfo {
+    /// Default number of operations per task of a variant under the lens; `None` if the workload prints none.
+    pub fn lens_operations_of(&self, variant: &str) -> Option<u64> {
+        self.variant(variant).and_then(|variant| variant.lens_operations).or(self.lens_operations)
+    }
+
     /// The variant of that name.
     pub fn variant(&self, name: &str) -> Option<&VariantInfo> {
         self.variants.iter().find(|variant| variant.name == name)
@@ -231,15 +239,19 @@ impl Draft {
             }
             "size_range" => self.size_ranges.push(size_range(rest)?),
             "variant" => self.variants.push(variant(rest)?),
-            "lens_operations" => {
-                self.lens_operations = Some(number(rest)?).filter(|&number| number > 0);
-                self.lens_operations.ok_or("'lens_operations' is at least 1")?;
-            }
+            "lens_operations" => *self.lens_operations_of(rest)? = Some(lens_operations(rest)?),
             "suite" => self.suites.push(suite_part(rest)?),
             "role" => self.role(rest)?,
             _ => return Err(format!("unknown key '{key}'")),
         }
         Ok(())
+    }
+
+    /// Where the number goes: to the variant that stands behind it, or to the workload.
+    fn lens_operations_of(&mut self, rest: &str) -> Result<&mut Option<u64>, String> {
+        let Some((_, name)) = rest.split_once(' ') else { return Ok(&mut self.lens_operations) };
+        let variant = self.variants.iter_mut().find(|variant| variant.name == name);
+        Ok(&mut variant.ok_or_else(|| format!("'lens_operations' has '{name}', which is no variant"))?.lens_operations)
     }
 
     fn role(&mut self, rest: &str) -> Result<(), String> {
@@ -297,6 +309,11 @@ fn number(word: &str) -> Result<u64, String> {
     word.parse().map_err(|_| format!("'{word}' is not a number"))
 }
 
+fn lens_operations(rest: &str) -> Result<u64, String> {
+    let operations = number(rest.split_once(' ').map_or(rest, |(number, _)| number))?;
+    if operations == 0 { Err("'lens_operations' is at least 1".to_owned()) } else { Ok(operations) }
+}
+
 fn size_range(rest: &str) -> Result<SizeRange, String> {
     let words: Vec<&str> = rest.split(' ').collect();
     let (variant, least, most, memory) = match words[..] {
@@ -330,7 +347,7 @@ fn variant(rest: &str) -> Result<VariantInfo, String> {
     let mut words = rest.splitn(3, ' ');
     let name = words.next().filter(|name| !name.is_empty()).ok_or("a variant without a name")?;
     let modes = words.next().ok_or("a variant without a mode")?.split(',').map(mode).collect::<Result<Vec<_>, _>>()?;
-    Ok(VariantInfo { name: name.to_owned(), modes, text: words.next().unwrap_or("").to_owned() })
+    Ok(VariantInfo { name: name.to_owned(), modes, text: words.next().unwrap_or("").to_owned(), lens_operations: None })
 }
 
 #[cfg(test)]
@@ -339,7 +356,7 @@ mod tests {
 
     const SAMPLE: &str = "faultline-describe 1 zero_fill\nsummary first touch of a page\noperation fault\nunit fault/s\n\
         direction higher\nstyle loop\nwindow_ms 100\nsize 4194304 bytes mapped\nvariant base process,thread base pages\n\
-        variant huge process,thread huge pages\nsize_range base 4096 99 each\nlens_operations 4096\nsuite quick 20 base/process\n\
+        variant huge process,thread huge pages\nsize_range base 4096 99 each\nlens_operations 4096\nlens_operations 32 huge\nsuite quick 20 base/process\n\
         suite full 0 base/process huge/process huge/thread\nend\n";
 
     #[test]
@@ -351,7 +368,7 @@ mod tests {
         let base = SizeRange { variant: "base".into(), least: 4096, most: 99, memory: Some(SizeMemory::Each) };
         assert_eq!((info.size_range("base"), info.size_range("huge")), (Some(&base), None));
         assert_eq!(info.variant("huge").unwrap().modes, [TaskMode::Process, TaskMode::Thread]);
-        assert_eq!(info.lens_operations, Some(4096));
+        assert_eq!(["base", "huge"].map(|variant| info.lens_operations_of(variant)), [Some(4096), Some(32)]);
         let quick = info.part_of("quick").unwrap();
         assert_eq!((quick.place, quick.members.len()), (20, 1));
         let full = &info.part_of("full").unwrap().members;
@@ -392,6 +409,7 @@ mod tests {
         assert_eq!(problem("suite full", "suite quick"), "a second suite 'quick'");
         assert_eq!(problem("99 each", "99 twice"), "'base 4096 99 twice' is not VARIANT LEAST MOST [once|each]");
         assert_eq!(problem("lens_operations 4096", "lens_operations 0"), "'lens_operations' is at least 1");
+        assert_eq!(problem("32 huge", "32 vast"), "'lens_operations' has 'vast', which is no variant");
         let with_one_mode = SAMPLE.replace("huge process,thread", "huge process");
         assert_eq!(parse(&with_one_mode).unwrap_err().problem, "suite 'full' has 'huge/thread', which is no variant");
     }

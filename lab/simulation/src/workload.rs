@@ -35,6 +35,7 @@ pub(crate) fn all() -> Vec<WorkloadInfo> {
         name: name.to_owned(),
         modes: modes.to_vec(),
         text: "simulated".to_owned(),
+        lens_operations: None,
     };
     let looping = |name: &str, variants| WorkloadInfo {
         name: name.to_owned(),

@@ -184,7 +184,7 @@ pub(crate) fn workload(name: &str) -> WorkloadInfo {
         window_ms: 1000,
         size: None,
         size_ranges: Vec::new(),
-        variants: vec![VariantInfo { name: "base".into(), modes, text: "plain turns".into() }],
+        variants: vec![VariantInfo { name: "base".into(), modes, text: "plain turns".into(), lens_operations: None }],
         lens_operations: None,
         suites: Vec::new(),
         roles: Vec::new(),

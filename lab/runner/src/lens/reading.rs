@@ -82,5 +82,5 @@ pub(super) fn program_operations(run: &PlannedRun<'_>, item: &PlanItem) -> Optio
 pub(crate) fn operations_of(run: &PlannedRun<'_>, item: &PlanItem) -> Option<u64> {
     let asked = run.settings.counting()?.operations_per_task;
     let info = run.workloads.iter().find(|info| info.name == item.cell.case.workload);
-    Some(asked.or(info.and_then(|info| info.lens_operations)).unwrap_or(USUAL_OPERATIONS))
+    Some(asked.or(info.and_then(|info| info.lens_operations_of(&item.cell.case.variant))).unwrap_or(USUAL_OPERATIONS))
 }

@@ -319,8 +319,12 @@ mod tests {
         record.plan[0].cell.case.mode = TaskMode::Thread;
         assert_eq!(dataset(&record).series[0].name, "load:base (threads)");
         let text = String::new();
-        record.head.workloads[0].variants =
-            vec![VariantInfo { name: "base".into(), modes: vec![TaskMode::Thread, TaskMode::Process], text }];
+        record.head.workloads[0].variants = vec![VariantInfo {
+            name: "base".into(),
+            modes: vec![TaskMode::Thread, TaskMode::Process],
+            text,
+            lens_operations: None,
+        }];
         assert_eq!(dataset(&record).series[0].name, "load:base");
         record.plan[0].cell.case.mode = TaskMode::Process;
         assert_eq!(dataset(&record).series[0].name, "load:base (processes)");

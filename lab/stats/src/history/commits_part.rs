@@ -73,7 +73,7 @@ fn part(levels: &[Vec<Estimate>; 2], bridges: &[Bridge], is_forward: bool) -> Op
     let ends = |bridge: &Bridge| if is_forward { [bridge.before, bridge.now] } else { [bridge.now, bridge.before] };
     let of_side = |side: usize| bridges.iter().map(|bridge| times(&ends(bridge)[side], &levels[side])).sum();
     let found = welch::difference_and(&before, &after, [of_side(0), of_side(1)]);
-    let bridged: f64 = bridges.iter().map(|bridge| ends(bridge)).map(|[from, to]| (to.median / from.median).ln()).sum();
+    let bridged: f64 = bridges.iter().map(ends).map(|[from, to]| (to.median / from.median).ln()).sum();
     let (difference, width) = (found.mean - bridged, found.half_width(ERROR));
     let change = Change {
         ratio: difference.exp(),

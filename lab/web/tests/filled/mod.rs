@@ -168,7 +168,12 @@ pub fn workload(name: &str, style: Style) -> WorkloadInfo {
         window_ms: 300,
         size: None,
         size_ranges: Vec::new(),
-        variants: vec![VariantInfo { name: "base".into(), modes: vec![TaskMode::Process], text: "as it is".into() }],
+        variants: vec![VariantInfo {
+            name: "base".into(),
+            modes: vec![TaskMode::Process],
+            text: "as it is".into(),
+            lens_operations: None,
+        }],
         lens_operations: None,
         suites: Vec::new(),
         roles: Vec::new(),
