@@ -395,10 +395,10 @@ fn a_compilers_step_is_bridged_and_labelled_as_a_quirk() {
     let built: Vec<&str> = record.subjects.iter().map(|subject| subject.name.as_str()).collect();
     assert_eq!(built, repository.commits[7..].iter().map(String::as_str).collect::<Vec<_>>());
 
-    let changes = repository.json(&["changes"]);
+    // The step is fiftyfold. What was measured so few times does not exclude that the program changed by a few per cent too: `--min-change` says how much of that matters.
+    let changes = repository.json(&["changes", "--min-change", "50%"]);
     let [step] = changes[0]["steps"].as_array().unwrap().as_slice() else { panic!("{changes:#}") };
     assert_eq!(changes[0]["commits"][0][1]["id"], repository.commits[7].as_str());
-    // What was measured so few times does not exclude that the program changed too: `--min-change` says how much of that matters.
     let label = step["cause"]["label"].as_str().unwrap();
     assert!(label.ends_with("quirk") && step["cause"]["quirks"][0] == "A", "{step:#}");
     let quirk = &changes[0]["quirks"][0];
@@ -413,10 +413,11 @@ fn a_compilers_step_is_bridged_and_labelled_as_a_quirk() {
     let open = gate("200%");
     assert_eq!(open.status.code(), Some(0), "{}", said(&open));
     assert!(said(&open).contains(", quirk A"), "{}", said(&open));
-    // Noise excludes no change of the program of any size.
+    // Noise excludes no change of the program of any size, and in 2.5 % of cases the interval is above every size.
     let closed = gate("0%");
     assert_eq!(closed.status.code(), Some(1), "{}", said(&closed));
-    assert!(said(&closed).contains(", mostly quirk A: inconclusive: "), "{}", said(&closed));
+    let labels = [", mostly quirk A: inconclusive: ", ", code (not quirk A)"];
+    assert!(labels.iter().any(|label| said(&closed).contains(label)), "{}", said(&closed));
     let shown = words(&repository.run(&["show"]));
     assert!(shown.contains("Quirk A, since run 2 (") && shown.contains("Bridged by "), "{shown}");
 

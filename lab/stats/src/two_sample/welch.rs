@@ -35,17 +35,21 @@ pub(crate) fn difference(a: &[f64], b: &[f64]) -> Difference {
     difference_and(a, b, [0.0; 2])
 }
 
-/// The same, where something is taken from it or added that varies as well, by so many times the variance of one value of `a` and of `b`.
+/// The same, where something is taken from it or added that varies as well: the squares of its standard error on the side of `a` and on that of `b`.
 pub(crate) fn difference_and(a: &[f64], b: &[f64], more: [f64; 2]) -> Difference {
     let (a_mean, a_square) = mean_and_square_error(a);
     let (b_mean, b_square) = mean_and_square_error(b);
-    let with = |square: f64, more: f64, values: usize| square * (1.0 + more * values as f64);
-    let (a_square, b_square) = (with(a_square, more[0], a.len()), with(b_square, more[1], b.len()));
+    let (a_square, b_square) = (a_square + more[0], b_square + more[1]);
     let (m, n) = (a.len() as f64 - 1.0, b.len() as f64 - 1.0);
     let square = a_square + b_square;
     let degrees =
         if square > 0.0 { square * square / (a_square * a_square / m + b_square * b_square / n) } else { m + n };
     Difference { mean: b_mean - a_mean, error: square.sqrt(), degrees, values: a.len() + b.len() }
+}
+
+/// The variance of at least two values.
+pub(crate) fn variance(values: &[f64]) -> f64 {
+    mean_and_square_error(values).1 * values.len() as f64
 }
 
 impl Difference {
