@@ -5,7 +5,7 @@ use crate::booted::BootedKernels;
 use crate::conclusion::{Ended, Measured};
 use crate::database::MeasuringStore;
 use crate::error::Error;
-use crate::installed::{self, InstallingHost};
+use crate::installed::{self, InstallingHost, MOST_CUTS};
 use crate::lab::Lab;
 use crate::lens::{LensOfBuilds, LensOfKernels};
 use crate::measure::{self, Stretch};
@@ -171,9 +171,6 @@ fn counted(settings: &Settings) -> Option<(&LensSettings, &Artefact)> {
     let line = settings.measured_line()?;
     Some((&line.measure.counted()?.lens, &line.artefact))
 }
-
-/// How often in succession the connection to a host may be lost without any execution that counts.
-const MOST_CUTS: u32 = 3;
 
 /// Whether everything planned has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

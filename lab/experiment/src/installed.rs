@@ -23,6 +23,9 @@ use std::cell::OnceCell;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+/// How often in succession the connection to a host may be lost without any execution that counts.
+pub(crate) const MOST_CUTS: u32 = 3;
+
 /// Beginnings of the keys of facts that belong to the kernel that is up, and so to the build and not to the host.
 const OF_THE_KERNEL: [&str; 4] = ["boot.", "huge_pages.", "kernel.", "mitigation."];
 
@@ -180,21 +183,52 @@ impl InstallingHost {
 
     fn connected(&self, boot: HostBoot, lab: &Lab<'_>) -> Result<Up, Error> {
         let DeclaredHost { host, control } = self.declared.clone();
-        let target = lab.machines.ready(&Machine::Ssh(host.clone()), lab.places, lab.stop)?.target;
-        if target.facts().get_text("boot.id") != Some(&boot.id) {
+        let machine = Machine::Ssh(host.clone());
+        let connect = || Ok(lab.machines.ready(&machine, lab.places, lab.stop)?.target);
+        let look = || {
+            let found = find_again((&host, &control), &boot.id, &self.paths, lab.stop);
+            if lab.stop.is_set() { Err(Error::stopped()) } else { found }
+        };
+        let target = connect_again(connect, look)?;
+        let Some(target) = target.filter(|target| target.facts().get_text("boot.id") == Some(&boot.id)) else {
             let why = format!("{} went down after its boot", host.destination());
             return Ok(Up::Failing(FailingTarget::not_booted(self.tasks, why)));
-        }
+        };
         let paths = self.paths.clone();
         let watched = WatchedHost { target, boot: boot.id, host, control, paths, lost: OnceCell::new() };
         Ok(Up::Watched(Box::new(watched)))
     }
 }
 
+/// Connects, also if the connection is cut before anything has been executed. `look`: whether the same boot answers afterwards. `None`: another one does.
+fn connect_again<T>(
+    mut connect: impl FnMut() -> Result<T, Error>,
+    mut look: impl FnMut() -> Result<FoundAgain, Error>,
+) -> Result<Option<T>, Error> {
+    for _ in 0..MOST_CUTS {
+        if let Ok(connected) = connect() {
+            return Ok(Some(connected));
+        }
+        if look()? == FoundAgain::OtherBoot {
+            return Ok(None);
+        }
+    }
+    connect().map(Some)
+}
+
+/// Looks for a host again whose connection was lost. `boot`: the identifier of its boot. Fails if it does not come back, or on a stop.
+fn find_again(
+    (host, control): (&SshHost, &HostControl),
+    boot: &str,
+    paths: &SshPaths,
+    stop: &StopFlag,
+) -> Result<FoundAgain, Error> {
+    ssh::find_again((host, control), boot, paths, stop)?.map_err(|not_up| said(&not_up, host))
+}
+
 /// Waits until a host answers, and switches it off and on once if it does not. Fails if it does not come back, or on a stop.
 pub fn await_host(on: &LineHost, lab: &Lab<'_>) -> Result<(), Error> {
-    let found = ssh::find_again((&on.host, &on.control), "", &lab.places.ssh_paths()?, lab.stop)?;
-    found.map(drop).map_err(|not_up| said(&not_up, &on.host))
+    find_again((&on.host, &on.control), "", &lab.places.ssh_paths()?, lab.stop).map(drop)
 }
 
 /// The facts of a host that are the same whatever is installed.
@@ -218,8 +252,7 @@ struct WatchedHost {
 
 impl WatchedHost {
     fn find_again(&self, stop: &StopFlag) -> Result<FoundAgain, Error> {
-        ssh::find_again((&self.host, &self.control), &self.boot, &self.paths, stop)?
-            .map_err(|not_up| said(&not_up, &self.host))
+        find_again((&self.host, &self.control), &self.boot, &self.paths, stop)
     }
 
     /// Whether the same boot answers, after an execution that did not count. Fails if none does, or on a stop.
@@ -277,5 +310,43 @@ impl Target for WatchedHost {
             ending @ (Ending::Stopped | Ending::Refused | Ending::LeftChanged { .. }) => ending,
             ending => self.after(ending, stop),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut() -> Error {
+        Error::failed("the connection was cut".to_owned(), String::new())
+    }
+
+    /// What comes of a host that connects at the given try, and how often it was looked for.
+    fn connected(at: u32, mut look: impl FnMut() -> Result<FoundAgain, Error>) -> (Result<Option<u32>, Error>, u32) {
+        let (mut tries, mut looks) = (0, 0);
+        let connect = || {
+            tries += 1;
+            if tries >= at { Ok(tries) } else { Err(cut()) }
+        };
+        let counted_look = || {
+            looks += 1;
+            look()
+        };
+        (connect_again(connect, counted_look), looks)
+    }
+
+    #[test]
+    fn a_connection_that_is_cut_before_an_execution_is_made_again_a_few_times() {
+        let same = || Ok(FoundAgain::SameBoot);
+        assert_eq!(connected(1, same), (Ok(Some(1)), 0));
+        assert_eq!(connected(1 + MOST_CUTS, same), (Ok(Some(1 + MOST_CUTS)), MOST_CUTS));
+        assert_eq!(connected(2 + MOST_CUTS, same), (Err(cut()), MOST_CUTS));
+    }
+
+    #[test]
+    fn a_host_that_went_down_or_is_gone_is_not_connected_to_again() {
+        assert_eq!(connected(2, || Ok(FoundAgain::OtherBoot)), (Ok(None), 1));
+        let gone = || Error::failed("it did not come back".to_owned(), String::new());
+        assert_eq!(connected(2, || Err(gone())), (Err(gone()), 1));
     }
 }

@@ -55,7 +55,7 @@ let planted
 useBrowser()
 
 before(async () => {
-  const text = (at) => (at === UNBUILT ? NO_PROGRAM : at === CRASHING ? CRASH : loop(at < SLOWER_FROM ? 4_000_000 : 12_000_000))
+  const text = (at) => (at === UNBUILT ? NO_PROGRAM : at === CRASHING ? CRASH : loop(at < SLOWER_FROM ? 8_000_000 : 80_000_000))
   app = lab.repository('app', Array.from({ length: LAST + 1 }, (_, at) => [`Change ${at}`, { 'load.c': text(at), NEWS: `${at}\n` }]))
   const aligned = ['alignas(64)', 'alignas(64)', '', '']
   planted = lab.repository('counters', aligned.map((alignment, at) => [`Step ${at}`, { 'counters.c': counters(alignment), [`note-${at}`]: 'a file of its own, so that any commit can be undone\n' }]))[2]
