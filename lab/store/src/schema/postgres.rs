@@ -161,6 +161,26 @@ mod tests {
     }
 
     #[test]
+    fn tables_of_each_older_version_are_migrated_with_what_they_hold() {
+        let server = Server::start();
+        let open = |schema: &str| connect(&Address::parse(&server.url("postgres", schema)).unwrap()).unwrap();
+        for known in 1..STEPS.len() {
+            let schema = format!("known{known}");
+            open("public").run_statements(&format!("CREATE SCHEMA {schema}")).unwrap();
+            let connection = open(&schema);
+            assert!(migrate(&connection, &STEPS[..known], true, &"here").unwrap());
+            connection
+                .run_statements("INSERT INTO run (settings, workloads, label) VALUES ('{}', '[]', 'old')")
+                .unwrap();
+            create_or_migrate(&connection, &"here").unwrap();
+            assert_eq!(number(&connection, "SELECT version FROM faultline_schema").unwrap(), newest() as i64);
+            assert_eq!(number(&connection, "SELECT count(*) FROM run WHERE label = 'old'").unwrap(), 1);
+            assert_eq!(number(&connection, "SELECT count(*) FROM job").unwrap(), 0);
+            assert_eq!(number(&connection, "SELECT count(*) FROM console").unwrap(), 0);
+        }
+    }
+
+    #[test]
     fn each_step_is_made_once_and_whole() {
         let server = Server::start();
         let open = || connect(&Address::parse(&server.url("postgres", "public")).unwrap()).unwrap();
