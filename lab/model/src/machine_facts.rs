@@ -16,11 +16,22 @@ pub struct SessionFacts {
     pub facts: Facts,
 }
 
-/// A machine on which something was measured.
+/// A guest on a machine, as far as it tells guests apart.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KnownGuest {
+    /// What executes it: `tcg` emulates, `kvm` lets the machine's own CPUs execute it.
+    pub accelerator: String,
+    /// Its CPUs, if they are known.
+    pub cpus: Option<i64>,
+}
+
+/// A machine on which something was measured, or a guest on one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KnownMachine {
-    /// Its name; empty if it has none.
+    /// The name of the machine; empty if it has none.
     pub name: String,
+    /// Which guest on it this is about; `None` of the machine itself.
+    pub guest: Option<KnownGuest>,
     /// What it was like when it was last measured.
     pub newest: SessionFacts,
     /// When it was first measured, among what was read.
@@ -38,14 +49,14 @@ pub struct MachineChange {
     pub run: RunId,
     /// When it began or was resumed.
     pub started: UnixMillis,
-    /// What changed. A fact that was not recorded before, or is no longer, has no value there.
+    /// What changed since a run last recorded the fact.
     pub facts: Vec<FactChange>,
 }
 
 /// A fact that changed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FactChange {
-    /// Its key, and what it was and is.
+    /// Its key, and what it was and is; both are known.
     pub fact: ChangedFact,
     /// Whether histories of times have a quirk where it changes between their runs.
     pub is_quirk: bool,

@@ -12,6 +12,7 @@ use std::fmt;
 
 /// A subject's place among those of its run, from 0. Shown to people as a letter: `A`, `B`, …
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(transparent)]
 pub struct SubjectIndex(pub u32);
 

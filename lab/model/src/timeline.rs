@@ -4,6 +4,7 @@ use crate::commit::FilesNamed;
 use crate::estimate::Estimate;
 use crate::history::certainty::Certainty;
 use crate::record::RunId;
+use crate::subject::SubjectIndex;
 use serde::{Deserialize, Serialize};
 
 /// A range of a history. `format` is [`Timeline::FORMAT`]. Positions are places among all commits of the history, from 0, the oldest first.
@@ -168,6 +169,10 @@ pub struct CommitMark {
     pub files: Option<FilesNamed>,
     /// Why it cannot be measured, in words; empty if it was measured, or not tried.
     pub why: String,
+    /// If it cannot be measured, the last lines of what its build, its program or its machine said; empty if nothing was saved.
+    pub message: String,
+    /// The subject of the run that was executed for it, by which its raw executions are found; `None` if none was.
+    pub executed_as: Option<SubjectIndex>,
 }
 
 /// Consecutive commits together.

@@ -40,6 +40,7 @@ fn main() -> io::Result<()> {
     }
     for (name, one) in [
         ("compared", comparison_fixture::typical()),
+        ("compared-scaled", comparison_fixture::scaled()),
         ("compared-stored", comparison_fixture::stored()),
         ("compared-in-sequence", comparison_fixture::in_sequence()),
         ("compared-imported", comparison_fixture::imported()),

@@ -3,7 +3,7 @@
 mod comparison_fixture;
 mod fitness_fixture;
 
-use comparison_fixture::{empty, hostile, imported, in_sequence, stored, typical};
+use comparison_fixture::{empty, hostile, imported, in_sequence, scaled, stored, typical};
 use faultline_model::comparison::{ComparedWorkload, Comparison, Fit, Fitness};
 use faultline_model::gate::Gate;
 use faultline_model::plan::WhenInconclusive;
@@ -216,4 +216,15 @@ fn text_from_outside_stays_text_on_the_page_and_its_data_are_the_comparison() {
         assert!(!data.contains('<'));
         assert_eq!(serde_json::from_str::<Comparison>(data).unwrap(), one);
     }
+}
+
+#[test]
+fn a_page_has_a_curve_for_each_workload_at_several_numbers_of_tasks_with_its_law() {
+    let page = comparison_html(&scaled());
+    let (_, scaling) = page.split_once("id=\"scaling\"").unwrap();
+    let (scaling, _) = scaling.split_once("</section>").unwrap();
+    assert_eq!(scaling.matches("<figure class=\"both\"").count(), 2, "{scaling}");
+    assert_eq!(scaling.matches("by the Universal Scalability Law").count(), 1);
+    assert_eq!(scaling.matches("<tr>").count(), 2 + 3 + 2, "two heads, a row for each number of tasks");
+    assert!(!comparison_html(&typical()).contains("<figure class=\"both\""), "one number of tasks is no curve");
 }

@@ -42,6 +42,7 @@ const TABLES: &[(&str, Shown)] = &[
     ("budgets", |style| budget_table(&lens_differences::budgets(), Format::Table, style)),
     ("baseline", |style| budget_table(&lens_differences::baseline(), Format::Table, style)),
     ("compare", |style| comparison(&comparison_fixture::typical(), Format::Table, style)),
+    ("compare at several numbers of tasks", |style| comparison(&comparison_fixture::scaled(), Format::Table, style)),
     ("compare stored runs", |style| comparison(&comparison_fixture::stored(), Format::Table, style)),
     ("compare in sequence", |style| comparison(&comparison_fixture::in_sequence(), Format::Table, style)),
     ("compare imported", |style| comparison(&comparison_fixture::imported(), Format::Table, style)),

@@ -3,53 +3,81 @@
 use crate::history::makes_quirk;
 use faultline_model::facts::{FactValue, Facts, Persistence};
 use faultline_model::history::quirk::ChangedFact;
-use faultline_model::machine_facts::{FactChange, KnownMachine, MachineChange, SessionFacts};
-use std::collections::{BTreeMap, BTreeSet};
+use faultline_model::machine_facts::{FactChange, KnownGuest, KnownMachine, MachineChange, SessionFacts};
+use std::collections::BTreeMap;
 
 /// The fact that names a machine.
 const NAME: &str = "host.name";
+/// The fact that only guests have.
+const ACCELERATOR: &str = "emulator.accelerator";
+/// The accelerator whose guests are emulated; no time is measured on them.
+const EMULATES: &str = "tcg";
+/// What a run chooses of a guest, by the beginnings of keys: another choice is no change.
+const CHOSEN: [&str; 4] = ["kernel.", "emulator.arguments", "memory.total_bytes", "mitigation."];
+/// Facts of a machine's runs under the lens that are not about the machine.
+const OF_THE_LENS: &str = "emulator.";
 
-/// The machines of sessions, the one that was measured last first. `sessions`: the newest first.
+/// The machines of sessions and the guests on them, the one that was measured last first. `sessions`: the newest first.
 pub fn machines(sessions: &[SessionFacts]) -> Vec<KnownMachine> {
-    let mut by_name: BTreeMap<String, Vec<&SessionFacts>> = BTreeMap::new();
+    let mut told_apart: BTreeMap<(String, Option<KnownGuest>), Vec<&SessionFacts>> = BTreeMap::new();
     for session in sessions {
         let name = session.facts.0.get(NAME).map(FactValue::to_string).unwrap_or_default();
-        by_name.entry(name).or_default().push(session);
+        told_apart.entry((name, guest(&session.facts))).or_default().push(session);
     }
     let mut machines: Vec<KnownMachine> =
-        by_name.into_iter().filter_map(|(name, sessions)| machine(name, &sessions)).collect();
+        told_apart.into_iter().filter_map(|((name, guest), sessions)| machine(name, guest, &sessions)).collect();
     machines.sort_by_key(|machine| std::cmp::Reverse((machine.newest.started, machine.newest.run)));
     machines
 }
 
-fn machine(name: String, sessions: &[&SessionFacts]) -> Option<KnownMachine> {
+fn guest(facts: &Facts) -> Option<KnownGuest> {
+    let accelerator = facts.get_text(ACCELERATOR)?.to_owned();
+    Some(KnownGuest { accelerator, cpus: facts.get_count("cpu.logical") })
+}
+
+fn machine(name: String, guest: Option<KnownGuest>, sessions: &[&SessionFacts]) -> Option<KnownMachine> {
     let (newest, oldest) = (*sessions.first()?, *sessions.last()?);
-    let change = |pair: &[&SessionFacts]| {
-        let [now, before] = [pair[0], pair[1]];
-        let facts = changed(&before.facts, &now.facts);
-        (!facts.is_empty()).then_some(MachineChange { run: now.run, started: now.started, facts })
-    };
+    let changes = changes(sessions, guest.as_ref());
     Some(KnownMachine {
         name,
+        guest,
         newest: newest.clone(),
         since: oldest.started,
         sessions: sessions.len() as u32,
-        changes: sessions.windows(2).filter_map(change).collect(),
+        changes,
     })
 }
 
-/// Lasting facts that differ.
-fn changed(before: &Facts, now: &Facts) -> Vec<FactChange> {
-    let keys: BTreeSet<&String> = before.0.keys().chain(now.0.keys()).collect();
-    let text = |facts: &Facts, key: &str| facts.0.get(key).map(FactValue::to_string);
-    let differs = |key: &&String| Persistence::of(key) == Persistence::Lasting && before.0.get(*key) != now.0.get(*key);
-    let change = |key: &String| {
-        let (was, is) = (text(before, key), text(now, key));
-        // One that only one run has makes no quirk: an older version may not have recorded it.
-        let is_quirk = was.is_some() && is.is_some() && makes_quirk(key);
-        FactChange { fact: ChangedFact { key: key.clone(), before: was, now: is }, is_quirk }
+/// Lasting facts that differ from what a run last recorded of them, the newest first. A fact that was never recorded before is no change: which facts are recorded
+/// depends on what is measured, and on the version.
+fn changes(sessions: &[&SessionFacts], guest: Option<&KnownGuest>) -> Vec<MachineChange> {
+    let mut recorded: BTreeMap<&str, &FactValue> = BTreeMap::new();
+    let mut changes = Vec::new();
+    let is_timed = guest.is_none_or(|guest| guest.accelerator != EMULATES);
+    for session in sessions.iter().rev() {
+        let lasting = session.facts.0.iter().filter(|(key, _)| is_of_machine(key, guest.is_some()));
+        let changed = lasting.filter_map(|(key, now)| {
+            let before = recorded.insert(key, now).filter(|before| *before != now)?;
+            let (before, now) = (Some(before.to_string()), Some(now.to_string()));
+            let is_quirk = is_timed && makes_quirk(key);
+            Some(FactChange { fact: ChangedFact { key: key.clone(), before, now }, is_quirk })
+        });
+        let facts: Vec<FactChange> = changed.collect();
+        if !facts.is_empty() {
+            changes.push(MachineChange { run: session.run, started: session.started, facts });
+        }
+    }
+    changes.reverse();
+    changes
+}
+
+/// Whether a fact says of the machine, or the guest, how it lastingly is.
+fn is_of_machine(key: &str, is_guest: bool) -> bool {
+    let is_foreign = match is_guest {
+        true => CHOSEN.iter().any(|chosen| key.starts_with(chosen)),
+        false => key.starts_with(OF_THE_LENS),
     };
-    keys.into_iter().filter(differs).map(change).collect()
+    Persistence::of(key) == Persistence::Lasting && !is_foreign
 }
 
 #[cfg(test)]
@@ -77,15 +105,61 @@ mod tests {
         assert_eq!(about, [("a", 3, 20), ("b", 1, 40), ("", 1, 10)]);
         let [change] = found[0].changes.as_slice() else { panic!("{:?}", found[0].changes) };
         assert_eq!((change.run, change.started), (RunId(5), UnixMillis(50)));
-        let facts: Vec<_> = change
-            .facts
-            .iter()
-            .map(|one| (one.fact.key.as_str(), one.fact.before.as_deref(), one.fact.now.as_deref(), one.is_quirk))
-            .collect();
         assert_eq!(
-            facts,
-            [("cpu.boost", None, Some("on"), false), ("kernel.release", Some("6.1"), Some("6.12"), true)]
+            keys(change),
+            [("kernel.release", Some("6.1"), Some("6.12"), true)],
+            "`cpu.boost` was not recorded before"
         );
+    }
+
+    fn keys(change: &MachineChange) -> Vec<(&str, Option<&str>, Option<&str>, bool)> {
+        let facts = change.facts.iter();
+        facts
+            .map(|one| (one.fact.key.as_str(), one.fact.before.as_deref(), one.fact.now.as_deref(), one.is_quirk))
+            .collect()
+    }
+
+    #[test]
+    fn guests_are_machines_of_their_own_and_what_a_run_chooses_of_them_is_no_change() {
+        let host = |run, emulator: &[(&str, &str)]| {
+            session(run, &[&[("host.name", "a"), ("cpu.model", "real"), ("kernel.release", "6.12")], emulator].concat())
+        };
+        let guest = |run, cpus: i64, kernel: &str, emulator: &str| {
+            let texts = [
+                ("host.name", "a"),
+                ("cpu.model", "emulated"),
+                ("emulator.accelerator", "tcg"),
+                ("emulator.version", emulator),
+                ("kernel.release", kernel),
+            ];
+            let mut session = session(run, &texts);
+            session.facts.count("cpu.logical", cpus);
+            session
+        };
+        let sessions = [
+            host(6, &[]),
+            guest(5, 8, "6.1", "10.0"),
+            guest(4, 16, "6.1", "10.0"),
+            host(3, &[("emulator.version", "10.0")]),
+            guest(2, 8, "5.10", "9.2"),
+            host(1, &[("emulator.version", "9.2")]),
+        ];
+        let found = machines(&sessions);
+        let about: Vec<_> = found
+            .iter()
+            .map(|one| (one.guest.as_ref().and_then(|guest| guest.cpus), one.sessions, one.changes.len()))
+            .collect();
+        assert_eq!(about, [(None, 3, 0), (Some(8), 2, 1), (Some(16), 1, 0)]);
+        assert_eq!(keys(&found[1].changes[0]), [("emulator.version", Some("9.2"), Some("10.0"), false)]);
+    }
+
+    #[test]
+    fn a_fact_that_a_run_does_not_record_is_compared_with_what_was_recorded_last() {
+        let with = |run, compiler| session(run, &[("host.name", "a"), ("software.compiler", compiler)]);
+        let without = |run| session(run, &[("host.name", "a")]);
+        let found = machines(&[without(5), with(4, "gcc 14"), without(3), with(2, "gcc 12"), without(1)]);
+        let changed: Vec<_> = found[0].changes.iter().map(|change| (change.run.0, keys(change).len())).collect();
+        assert_eq!(changed, [(4, 1)]);
     }
 
     #[test]

@@ -18,6 +18,7 @@ use faultline_model::job::Job;
 use faultline_model::machine_facts::KnownMachine;
 use faultline_model::plan::{CommitOrder, RunKind};
 use faultline_model::record::{RunHead, RunId, RunLine, RunProgress, RunState};
+use faultline_model::subject::{BuildResult, SubjectIndex};
 use faultline_report::site::Executed;
 use faultline_stats::history::{Eras, Evidence, HistoryRun, StepSettings, evidence, measuring_host, series, states};
 use faultline_stats::machines::machines as machines_of;
@@ -261,6 +262,8 @@ pub(crate) fn measure(counted: Option<Count>) -> &'static str {
 /// A run of a history, with as much of it as its series needs.
 struct Loaded {
     run: StoredHistory,
+    /// The subject of the run that was built of each commit, where its build succeeded.
+    subjects: BTreeMap<String, SubjectIndex>,
     mark: RunProgress,
 }
 
@@ -331,10 +334,22 @@ impl Groups<'_> {
         };
         let group = self.by_key.entry(key).or_default();
         let mut run = StoredHistory { head: conclusion.head, results: *results };
+        let subjects = built_subjects(&run.head);
         lighten(&mut run.head, group.is_empty());
-        group.push(Loaded { run, mark });
+        group.push(Loaded { run, subjects, mark });
         Ok(())
     }
+}
+
+/// The subject that was built of each commit as it is: not linked again, and without another commit undone.
+fn built_subjects(head: &RunHead) -> BTreeMap<String, SubjectIndex> {
+    let mut built = BTreeMap::new();
+    for (index, subject) in (0..).map(SubjectIndex).zip(&head.subjects) {
+        if let (Some(commit), None | Some(BuildResult::Built)) = (&subject.commit, &subject.build) {
+            built.entry(commit.id.clone()).or_insert(index);
+        }
+    }
+    built
 }
 
 /// Drops what a series does not need: thousands of subjects, and the line of commits except that of the newest run.
@@ -355,14 +370,19 @@ fn history(key: &Key, loaded: &[Loaded], declared: &DeclaredQuirks) -> Option<Hi
     let is_of_it = |one: &&Loaded| series.runs.contains(&one.mark.id);
     let mut executed = BTreeMap::new();
     // The newest result of a commit counts, as in the series.
-    for result in loaded.iter().filter(is_of_it).flat_map(|one| &one.run.results.commits) {
+    for (one, result) in
+        loaded.iter().filter(is_of_it).flat_map(|one| one.run.results.commits.iter().map(move |result| (one, result)))
+    {
         let measured = match &result.outcome {
-            CommitOutcome::Measured { values, boots, layouts, .. } => Executed {
+            CommitOutcome::Measured { values, boots, layouts, same_as } => Executed {
                 values: values.clone(),
                 boots: boots.clone(),
                 in_layouts: layouts.as_ref().map_or_else(Vec::new, |layouts| layouts.samples.clone()),
+                subject: one.subjects.get(same_as.as_ref().unwrap_or(&result.commit)).copied(),
             },
-            CommitOutcome::Unusable(_) => Executed::default(),
+            CommitOutcome::Unusable(_) => {
+                Executed { subject: one.subjects.get(&result.commit).copied(), ..Executed::default() }
+            }
         };
         executed.entry(result.commit.clone()).or_insert(measured);
     }

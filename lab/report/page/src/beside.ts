@@ -1,7 +1,7 @@
 // Further histories in the plot of one: asks for them by range, and says what of them is drawn and described.
 
 import type { Answers } from './answers'
-import { about, day, figure, measuredBy, shortName, valueOf } from './commit'
+import { about, day, figure, measuredBy, shortName, valueOf, type RunPages } from './commit'
 import type { Value } from './csv'
 import type { BesideSeries, PlacedBucket, PlacedMark } from './model'
 import { relativeTo, type Across, type Spot } from './timeline'
@@ -51,7 +51,7 @@ function ofBucket({ from, to, bucket }: PlacedBucket, series: number, across: Ac
 }
 
 /** What the box says of a spot of a further history. */
-export function wordsBeside(series: BesideSeries, spot: Spot, runs: { before: string; after: string }): Description {
+export function wordsBeside(series: BesideSeries, spot: Spot, runs: RunPages): Description {
   if (spot.bucket) return ofMany(series, spot)
   const mark = spot.commit!
   const rows: Description['rows'] = [...about(mark), ...valueOf(series, mark)]

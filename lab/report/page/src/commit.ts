@@ -39,7 +39,7 @@ export function interval(timeline: Measured, mark: CommitMark): string {
 }
 
 /** What the box says. `runs`: what leads to the page of a run, before and after its number. */
-export function words(timeline: Timeline, spot: Spot, runs: { before: string; after: string }, compare: Comparing): Description {
+export function words(timeline: Timeline, spot: Spot, runs: RunPages, compare: Comparing): Description {
   return spot.commit ? ofCommit(timeline, spot.commit, runs, compare) : ofBucket(timeline, spot)
 }
 
@@ -51,7 +51,7 @@ export interface Comparing {
   sideAt: number | null
 }
 
-function ofCommit(timeline: Timeline, mark: CommitMark, runs: { before: string; after: string }, compare: Comparing): Description {
+function ofCommit(timeline: Timeline, mark: CommitMark, runs: RunPages, compare: Comparing): Description {
   const rows: Description['rows'] = [...about(mark), ...valueOf(timeline, mark)]
   if (mark.value) {
     const change = changeAt(timeline, mark)
@@ -62,13 +62,35 @@ function ofCommit(timeline: Timeline, mark: CommitMark, runs: { before: string; 
   if (step?.state) rows.push(['state', [step.state, ...step.said.map((line) => shortEnd(oneLine(line), LETTERS))].join('; ')])
   const letters = mark.run === null ? [] : timeline.quirks.filter(({ ranges }) => ranges.some(([first, last]) => first <= mark.position && mark.position <= last)).map(({ letter }) => letter)
   if (letters.length > 0) rows.push([letters.length === 1 ? 'quirk' : 'quirks', letters.join(', ')])
-  return { heading: shortName(mark.commit), rows: [...rows, ...measuredBy(timeline, mark, runs), ...comparisons(timeline, mark, compare)] }
+  return { heading: shortName(mark.commit), rows: [...rows, ...measuredBy(timeline, mark, runs), ...comparisons(timeline, mark, compare), ...explained(timeline, mark, compare)] }
 }
 
-/** The run that has its result, and the host. */
-export function measuredBy({ host }: Pick<Timeline, 'host'>, { run }: CommitMark, runs: { before: string; after: string }): Description['rows'] {
+/** What leads to the parts of the comparison with the measured commit before: what else is known of the change. */
+function explained(timeline: Timeline, mark: CommitMark, { comparisons }: Comparing): Description['rows'] {
+  const before = previousOf(timeline, mark)
+  const found = before && comparisons(before, mark)
+  if (!found) return []
+  const part = (text: string, id: string) => ({ text, href: `${found.href}#${id}` })
+  const between = part(mark.position - before.position === 1 ? 'the commit' : `${mark.position - before.position} commits between`, 'between')
+  const hasStep = timeline.steps.some(({ by }) => by > before.position && by <= mark.position)
+  const artefacts = hasStep ? [part('files and artefacts that differ', 'steps')] : []
+  if (!mark.value) return [['since it', [part('what was said last', 'sides'), between]]]
+  const moved = timeline.is_exact ? part('lines and code that moved', 'counts') : part('counters and distributions', 'workloads')
+  return [['since it', [between, moved, ...artefacts]]]
+}
+
+/** What leads to the page of a run, before and after its number; and to the raw executions of one of its subjects, between both numbers and after them. */
+export interface RunPages {
+  before: string
+  after: string
+  executions: string
+}
+
+/** The run that has its result, with its raw executions, which have samples, output and console; and the host. */
+export function measuredBy({ host }: Pick<Timeline, 'host'>, { run, executed_as: subject }: CommitMark, { before, after, executions }: RunPages): Description['rows'] {
   if (run === null) return []
-  const rows: Description['rows'] = [['measured by', { text: `run ${run}`, href: `${runs.before}${run}${runs.after}` }]]
+  const rows: Description['rows'] = [['measured by', { text: `run ${run}`, href: `${before}${run}${after}` }]]
+  if (subject !== null) rows.push(['raw', { text: 'executions with their samples and consoles', href: `${before}${run}${executions}${subject}` }])
   return host === null ? rows : [...rows, ['host', shortEnd(oneLine(host), LETTERS)]]
 }
 
@@ -119,7 +141,7 @@ function executions({ boots, value }: CommitMark): string {
 
 /** Its value with interval and number of executions, or why it has none; and its values in random layouts. */
 export function valueOf(series: Measured, mark: CommitMark): Description['rows'] {
-  if (!mark.value) return [['result', mark.why]]
+  if (!mark.value) return [['result', mark.why], ...(mark.message ? [['it said', mark.message] as [string, string]] : [])]
   const { median, coverage } = mark.value
   if (series.is_exact) return [['count', `${figure(series, median)}, lower is better`], ...inLayouts(series, mark)]
   return [['median', `${figure(series, median)}, lower is better`], [`${percent(coverage)} interval`, interval(series, mark)], ['n', executions(mark)], ...inLayouts(series, mark)]

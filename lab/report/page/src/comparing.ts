@@ -16,6 +16,12 @@ export interface Comparison {
 /** Finds the page on which `b` is compared with `a`; nothing if there is none. */
 export type Comparisons = (a: Place, b: Place) => Comparison | null
 
+/** The page on which a commit of one history is compared with one of another; nothing in pages that are files. Each is HISTORY@COMMIT. */
+export function acrossOf(figure: HTMLElement): (a: [history: string, commit: string], b: [history: string, commit: string]) => string | null {
+  const { across } = figure.dataset
+  return (a, b) => (across === undefined ? null : `${across}?a=${encodeURIComponent(a.join('@'))}&b=${encodeURIComponent(b.join('@'))}`)
+}
+
 /** The comparisons to which a plot leads. */
 export function comparisonsOf(figure: HTMLElement): Comparisons {
   const { compare = '', pairs } = figure.dataset

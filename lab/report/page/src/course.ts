@@ -5,9 +5,9 @@ import { answersOf, type Answers } from './answers'
 import { BesideRanges, MOST_BESIDE, rowsBeside, wordsBeside } from './beside'
 import { CODEC, type Choice } from './choice'
 import { Chooser, fillLegend } from './chooser'
-import { figure, sheetOf, words } from './commit'
+import { figure, interval, sheetOf, shortName, words, type RunPages } from './commit'
 import { fillCommits, markRow } from './commits'
-import { comparisonsOf, type Comparisons } from './comparing'
+import { acrossOf, comparisonsOf, type Comparisons } from './comparing'
 import type { Sheet } from './csv'
 import { readData } from './data'
 import { Explorer } from './explorer'
@@ -16,6 +16,7 @@ import { keepLive, replaceParts } from './live'
 import { wireMarking } from './marking'
 import type { BesideSeries, StepMark, Timeline } from './model'
 import { Ranges } from './ranges'
+import { oneLine } from './shorten'
 import { Strip } from './strip'
 import { Steps, tellSteps, ThresholdControl, usualOf } from './threshold'
 import type { Across, Spot } from './timeline'
@@ -53,9 +54,10 @@ class Course {
   private readonly explorer: Explorer<Spot>
   /** What is drawn: the newest answer for the range. */
   private shown: Timeline
-  private readonly runs: { before: string; after: string }
+  private readonly runs: RunPages
   private readonly answers: Answers
   private readonly comparisons: Comparisons
+  private readonly across: ReturnType<typeof acrossOf>
   /** Asks for histories that are drawn with this one. */
   private readonly beside: BesideRanges
   private others: BesideSeries[] = []
@@ -71,9 +73,10 @@ class Course {
     private whole: Timeline,
   ) {
     this.shown = whole
-    this.runs = { before: figure.dataset.runBefore ?? '', after: figure.dataset.runAfter ?? '' }
+    this.runs = { before: figure.dataset.runBefore ?? '', after: figure.dataset.runAfter ?? '', executions: figure.dataset.executions ?? '' }
     this.answers = answersOf(figure)
     this.comparisons = comparisonsOf(figure)
+    this.across = acrossOf(figure)
     this.beside = new BesideRanges(this.answers)
     this.steps = new Steps(this.answers)
     this.kept = new Kept(CODEC, (state) => this.settled(state))
@@ -132,12 +135,27 @@ class Course {
     if (from !== null && to !== null && from > to) [from, to] = [to, from]
     const known = this.whole.related.map(({ id }) => id)
     const others = state.others.filter((id) => known.includes(id)).slice(0, MOST_BESIDE)
-    // Where a commit of another history lies, the answer says.
+    const left = state.others.length - others.length
     const side = state.side.length <= LONGEST_NAME ? state.side : ''
-    if (state.of && others.includes(state.of)) return { ...state, from, to, side, others }
-    const at = this.positionOf(state.at)
+    // Where a commit of another history lies, the answer says.
+    const isOfOther = state.of !== '' && others.includes(state.of)
+    const at = isOfOther ? null : this.positionOf(state.at)
+    this.tellLeftOut(left, at === null && !isOfOther ? state.at : '')
+    if (isOfOther) return { ...state, from, to, side, others }
     if (at !== null && (at < (from ?? 0) || at > (to ?? last))) [from, to] = [null, null]
     return { ...state, from, to, side, others, at: at === null ? '' : state.at, of: '' }
+  }
+
+  /** Says what the address asks for and the page does not have: a number of histories, and a commit. */
+  private tellLeftOut(histories: number, commit: string): void {
+    const told = document.getElementById('left-out')
+    if (!told) return
+    const words = [
+      commit === '' ? '' : `The address names commit ${shortName(oneLine(commit))}, which ${this.whole.marks.length > 0 ? 'this history does not have' : 'is not among those that are drawn one by one'}: nothing is pinned.`,
+      histories === 0 ? '' : `The address names ${histories} further ${histories === 1 ? 'history' : 'histories'} that cannot be drawn here, as not there, not related, or too many at once.`,
+    ].filter((text) => text !== '')
+    told.textContent = words.join(' ')
+    told.hidden = words.length === 0
   }
 
   /** A link to a commit of this page leads to the plot, and keeps the range if the commit is in it. */
@@ -208,13 +226,21 @@ class Course {
     return { ...told, rows: [['history', `${spot.series + 1}: ${name}`], ...told.rows, ...relative, ...this.inStep(spot)] }
   }
 
-  /** The values of the other histories at the same commit. */
+  /** The values of the other histories at the same commit, each with what leads to the comparison with it. */
   private inStep(spot: Spot): Description['rows'] {
     const commit = spot.commit?.commit
-    const own = { number: 1, measured: this.shown as Pick<Timeline, 'is_exact' | 'unit'>, mark: this.shown.marks.find((mark) => mark.commit === commit) }
+    if (commit === undefined) return []
+    const own = { number: 1, measured: this.shown as Pick<Timeline, 'id' | 'is_exact' | 'unit'>, mark: this.shown.marks.find((mark) => mark.commit === commit) }
     const others = this.others.map((one, index) => ({ number: index + 2, measured: one, mark: one.marks.find(({ mark }) => mark.commit === commit)?.mark }))
     const there = [own, ...others].filter(({ number, mark }) => number !== spot.series + 1 && mark?.value)
-    return there.map(({ number, measured, mark }) => [`history ${number}`, figure(measured, mark!.value!.median)])
+    const id = spot.series === 0 ? this.whole.id : this.others[spot.series - 1].id
+    return there.flatMap(({ number, measured, mark }) => {
+      const { median, n } = mark!.value!
+      const beside = measured.is_exact ? '' : ` (${interval(measured, mark!)}, n ${n})`
+      const href = this.across([measured.id, commit], [id, commit])
+      const row: Description['rows'][number] = [`history ${number}`, `${figure(measured, median)}${beside}`]
+      return href && spot.commit?.value ? [row, ['compare', { text: `with history ${number} at this commit`, href }]] : [row]
+    })
   }
 
   private sheet(): Sheet {

@@ -149,7 +149,7 @@ export class Explorer<M> {
     if (this.active < 0 && this.chart.matches(':focus-visible')) this.show(first)
   }
 
-  private point(event: PointerEvent): void {
+  private point(event: MouseEvent): void {
     if (this.locked || !this.drawing) return
     const box = this.chart.getBoundingClientRect()
     const [x, y] = [event.clientX - box.left, event.clientY - box.top]
@@ -166,6 +166,8 @@ export class Explorer<M> {
 
   private click(event: MouseEvent): void {
     if (this.tooltip.element.contains(event.target as Node)) return
+    // What was drawn since the pointer came here may have another mark at this place.
+    this.point(event)
     if (this.active >= 0) this.lock(!this.locked)
   }
 

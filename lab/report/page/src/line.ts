@@ -57,7 +57,7 @@ export function drawCourse(timeline: Timeline, others: BesideSeries[], asked: As
     x: xAxis(spots, asked, width),
     y: yAxis(values, timeline, asked),
     marks: [
-      ...(own.length > 0 ? stepMarks(timeline, own, asked, width) : []),
+      ...(own.length > 0 ? stepMarks(timeline, own, asked, reachOf(spots, asked), width) : []),
       ...(own.length > 0 ? [quirkBars(timeline, own, asked)] : []),
       tinyDots(executions.filter(({ isOfOther }) => !isOfOther), 'round'),
       tinyDots(executions.filter(({ isOfOther }) => isOfOther), 'square'),
@@ -76,12 +76,19 @@ export function drawCourse(timeline: Timeline, others: BesideSeries[], asked: As
 /** Whether it has commits that cannot be measured. */
 const isUnusable = (spot: Spot) => spot.level === null || (spot.bucket?.unusable ?? 0) > 0
 
-function xAxis(spots: Spot[], { from, to, across }: Asked, width: number): Plot.ScaleOptions {
+/** The ends of the axis: positions, or milliseconds since 1970. */
+function reachOf(spots: Spot[], { from, to, across }: Asked): [number, number] {
+  if (across === 'order') return [from - 0.5, to + 0.5]
+  const [first, last] = [spots[0].x, spots.at(-1)!.x]
+  return [first, Math.max(last, first + 1000)]
+}
+
+function xAxis(spots: Spot[], asked: Asked, width: number): Plot.ScaleOptions {
   const ticks = Math.max(2, Math.floor((width - MARGINS.marginLeft) / 110))
   const common = { labelAnchor: 'right', labelArrow: 'none', labelOffset: MARGINS.marginBottom - 6, grid: true } as const
-  if (across === 'order') return { ...common, type: 'linear', label: 'commits, the oldest is 0', domain: [from - 0.5, to + 0.5], ticks: wholeTicks(from, to, ticks), tickFormat: 'd' }
-  const [first, last] = [spots[0].x, spots.at(-1)!.x]
-  return { ...common, type: 'utc', label: 'committed (UTC)', ticks, domain: [new Date(first), new Date(Math.max(last, first + 1000))] }
+  const domain = reachOf(spots, asked)
+  if (asked.across === 'order') return { ...common, type: 'linear', label: 'commits, the oldest is 0', domain, ticks: wholeTicks(asked.from, asked.to, ticks), tickFormat: 'd' }
+  return { ...common, type: 'utc', label: 'committed (UTC)', ticks, domain: domain.map((end) => new Date(end)) }
 }
 
 function yAxis(values: number[], timeline: Timeline, { log, relative }: Asked): Plot.ScaleOptions {
@@ -155,21 +162,22 @@ interface Placed {
 }
 
 /** The first commit of each new level as a line, and the range in which it lies as a stripe. */
-function stepMarks(timeline: Timeline, spots: Spot[], { from, to, across }: Asked, width: number): Plot.Markish[] {
+function stepMarks(timeline: Timeline, spots: Spot[], { from, to, across }: Asked, [left, right]: [number, number], width: number): Plot.Markish[] {
   const inSight = timeline.steps.filter((step) => step.latest >= from && step.earliest < to)
-  const perPixel = (to - from + 1) / Math.max(1, width - MARGINS.marginLeft - MARGINS.marginRight)
+  const perPixel = (right - left) / Math.max(1, width - MARGINS.marginLeft - MARGINS.marginRight)
   const bound = (position: number) => Math.min(to, Math.max(from, position))
   let last = -Infinity
   let line = 0
   const placed = inSight.map((step): Placed => {
     const place = (position: number) => placeOf(bound(position), spots, across)
     const by = bound(step.by)
-    line = (by - last) / perPixel < STEP_WORDS ? (line + 1) % 2 : 0
-    last = by
+    const x = place(by)
+    line = (x - last) / perPixel < STEP_WORDS ? (line + 1) % 2 : 0
+    last = x
     const isWithin = by === step.by
-    const share = (by - from) / Math.max(1, to - from)
+    const share = (x - left) / (right - left)
     const anchor = share < EDGE ? 'start' : share > 1 - EDGE ? 'end' : 'middle'
-    return { step, look: lookOf(step), x: place(by), x1: place(step.earliest), x2: place(step.latest), y: -8 - line * 13, isWithin, anchor }
+    return { step, look: lookOf(step), x, x1: place(step.earliest), x2: place(step.latest), y: -8 - line * 13, isWithin, anchor }
   })
   const colour = ({ look }: Placed) => look.colour
   const rule = (one: Placed) => Plot.ruleX([one], { x: 'x', stroke: colour, strokeDasharray: one.look.dashes || undefined, strokeWidth: 1.5 })

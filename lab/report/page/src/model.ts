@@ -222,7 +222,11 @@ executions: number,
 /** The files that it changed; `None` if nobody looked. */
 files: FilesNamed | null,
 /** Why it cannot be measured, in words; empty if it was measured, or not tried. */
-why: string, };
+why: string,
+/** If it cannot be measured, the last lines of what its build, its program or its machine said; empty if nothing was saved. */
+message: string,
+/** The subject of the run that was executed for it, by which its raw executions are found; `None` if none was. */
+executed_as: SubjectIndex | null, };
 
 /** One workload of a comparison. */
 export type ComparedWorkload = {
@@ -1094,6 +1098,9 @@ id: string,
 least_change: number,
 /** The steps. Nothing is known of their states, which belong to the steps by the usual smallest change. */
 steps: Array<StepMark>, };
+
+/** A subject's place among those of its run, from 0. Shown to people as a letter: `A`, `B`, … */
+export type SubjectIndex = number;
 
 /** What a task is. */
 export type TaskMode = "process" | "thread";

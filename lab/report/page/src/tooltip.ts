@@ -9,7 +9,7 @@ export interface Linked {
 /** What the box says: a heading, and terms with their texts. */
 export interface Description {
   heading: string
-  rows: [string, string | Linked][]
+  rows: [string, string | Linked | Linked[]][]
 }
 
 export class Tooltip {
@@ -53,7 +53,8 @@ function list(rows: Description['rows']): HTMLElement {
   for (const [term, text] of rows) {
     const [dt, dd] = [document.createElement('dt'), document.createElement('dd')]
     dt.textContent = term
-    dd.append(typeof text === 'string' ? text : linkTo(text))
+    if (typeof text === 'string') dd.append(text)
+    else dd.append(...[text].flat().flatMap((link, index) => (index === 0 ? [linkTo(link)] : [', ', linkTo(link)])))
     list.append(dt, dd)
   }
   return list

@@ -28,6 +28,8 @@ export class Zooming {
   private readonly shade = document.createElement('div')
   /** What the wheel and drags have asked for and is too little to show: a share of the range, and the logarithm of a factor. */
   private rest = { share: 0, zoom: 0 }
+  /** Whether the last press became a drag. */
+  private isDrag = false
 
   constructor(
     private readonly chart: HTMLElement,
@@ -37,10 +39,12 @@ export class Zooming {
     this.shade.hidden = true
     chart.append(this.shade)
     chart.addEventListener('pointerdown', (event) => this.drag(event))
+    chart.addEventListener('click', (event) => this.swallow(event), { capture: true })
     chart.addEventListener('wheel', (event) => this.wheel(event), { passive: false })
   }
 
   private drag(event: PointerEvent): void {
+    this.isDrag = false
     const frame = this.plot.frame()
     const isBox = (event.target as Element).closest('.tip') !== null
     // Fingers scroll the page; buttons and the strip are there for them.
@@ -48,10 +52,9 @@ export class Zooming {
     const place = (now: PointerEvent) => Math.min(frame.right, Math.max(frame.left, now.clientX - this.chart.getBoundingClientRect().left))
     const [start, moves] = [place(event), event.shiftKey]
     let before = start
-    let isDrag = false
     const move = (now: PointerEvent) => {
-      isDrag ||= Math.abs(now.clientX - event.clientX) >= CLICK
-      if (!isDrag) return
+      this.isDrag ||= Math.abs(now.clientX - event.clientX) >= CLICK
+      if (!this.isDrag) return
       if (moves) {
         const at = place(now)
         this.move((before - at) / (frame.right - frame.left))
@@ -61,15 +64,18 @@ export class Zooming {
     const end = (last: PointerEvent) => {
       stop.abort()
       this.shade.hidden = true
-      if (!isDrag) return
-      swallowClick()
-      if (!moves && last.type === 'pointerup') this.plot.between(Math.min(start, place(last)), Math.max(start, place(last)))
+      if (this.isDrag && !moves && last.type === 'pointerup') this.plot.between(Math.min(start, place(last)), Math.max(start, place(last)))
     }
     const stop = new AbortController()
     const options = { signal: stop.signal }
     addEventListener('pointermove', move, options)
     addEventListener('pointerup', end, options)
     addEventListener('pointercancel', end, options)
+  }
+
+  /** The click that ends a drag pins nothing. One by the keyboard, on a link in the box, has no press before it. */
+  private swallow(click: MouseEvent): void {
+    if (this.isDrag && click.detail > 0) click.stopPropagation()
   }
 
   private shadeFrom(left: number, right: number, { top, bottom }: Frame): void {
@@ -100,11 +106,4 @@ export class Zooming {
     this.plot.zoom(Math.exp(this.rest.zoom), at)
     this.rest.zoom = 0
   }
-}
-
-/** The click that ends a drag pins nothing. It comes before any timer. */
-function swallowClick(): void {
-  const swallow = (click: Event) => click.stopPropagation()
-  addEventListener('click', swallow, { capture: true })
-  setTimeout(() => removeEventListener('click', swallow, { capture: true }))
 }

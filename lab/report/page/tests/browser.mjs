@@ -18,7 +18,7 @@ const ARGUMENTS = [
 ]
 
 export const FIXTURES = ['typical', 'two-points', 'one-cpu', 'all-failed', 'hostile', 'empty', 'lens', 'lens-hostile', 'lens-long', 'lens-empty']
-export const COMPARISONS = ['compared', 'compared-stored', 'compared-in-sequence', 'compared-imported', 'compared-hostile', 'compared-empty']
+export const COMPARISONS = ['compared', 'compared-scaled', 'compared-stored', 'compared-in-sequence', 'compared-imported', 'compared-hostile', 'compared-empty']
 export const SCHEMES = ['light', 'dark']
 
 let browser

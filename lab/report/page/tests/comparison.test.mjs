@@ -44,6 +44,23 @@ test('every workload has its row, its card and its charts', async () => {
   await close()
 })
 
+test('both sides have a curve over the tasks, with a table, by keyboard too', async () => {
+  const { page, problems, close } = await open('compared-scaled')
+  const { workloads } = summaryOf('compared-scaled')
+  const tasksOf = (name) => [...new Set(workloads.filter((one) => one.name === name).map(({ tasks }) => tasks))].filter((tasks) => tasks !== null)
+  const names = [...new Set(workloads.map(({ name }) => name))].filter((name) => tasksOf(name).length > 1)
+  assert.ok(names.length > 0)
+  assert.equal(await page.locator('figure.both svg').count(), names.length)
+  const chart = page.locator('figure.both .chart').first()
+  await chart.focus()
+  await page.keyboard.press('Home')
+  assert.match(await chart.locator('.tip').innerText(), new RegExp(`A at ${Math.min(...tasksOf(names[0]))} task`))
+  await page.keyboard.press('End')
+  assert.match(await chart.locator('.tip').innerText(), new RegExp(`B at ${Math.max(...tasksOf(names[0]))} task`))
+  assert.deepEqual(problems, [])
+  await close()
+})
+
 test('the tables hold the numbers of the JSON', async () => {
   const { page, close } = await open('compared')
   const { workloads } = summaryOf('compared')

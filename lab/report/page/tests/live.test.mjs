@@ -46,8 +46,21 @@ test('the overview takes new rows over, except where the reader is', async () =>
   await close()
 })
 
-test('a page on which nothing goes on asks for nothing', async () => {
+test('a page that was opened before a run began becomes live when one does', async () => {
+  const { page, problems, close } = await openOf(`/histories/${await historyCalled('app')}`)
+  assert.equal(await page.locator('#live').innerText(), '')
+  await answerNewer(page, (body) => body.replace(/<p [^>]*id="live"[^>]*><\/p>/, '<p id="live" data-live="on">A run is not finished. <span class="live-state"></span></p>').replaceAll('Commit 117', 'Commit 117 anew'))
+  await page.locator('#live').getByText(LIVE).waitFor({ timeout: 40_000 })
+  await page.locator('#commits').getByText('Commit 117 anew').waitFor()
+  assert.deepEqual(problems, [])
+  await close()
+})
+
+test('a page on which nothing goes on says nothing until the server is silent', async () => {
   const { page, close } = await openOf(`/histories/${await historyCalled('app')}`)
-  assert.equal(await page.locator('#live').count(), 0)
+  await page.route((url) => url.pathname === new URL(page.url()).pathname, (route) => route.abort())
+  await page.locator('#live').getByText('The server does not answer; trying again.').waitFor({ timeout: 40_000 })
+  await page.unrouteAll()
+  await page.waitForFunction(() => document.getElementById('live').textContent === '', undefined, { timeout: 40_000 })
   await close()
 })

@@ -112,6 +112,75 @@ test('a drag across the plot zooms, with Shift it moves, and neither pins a comm
   await close()
 })
 
+test('a click pins although the plot is drawn anew between press and release', async () => {
+  const { page, close } = await opened('app')
+  const box = await page.locator('.timeline .chart svg').boundingBox()
+  await page.mouse.move(box.x + box.width / 2, box.y + 150)
+  await page.mouse.down()
+  const drawn = await page.locator('.timeline .chart svg').elementHandle()
+  await page.getByRole('button', { name: 'Zoom in' }).evaluate((button) => button.click())
+  await page.waitForFunction((svg) => !svg.isConnected, drawn)
+  await page.mouse.up()
+  await page.locator('.tip.locked').waitFor()
+  await close()
+})
+
+test('what an address names and the page does not have is told', async () => {
+  const { page, problems, close } = await opened('app', '#at=abcdef0123456789&with=feed,beef')
+  const told = page.locator('#left-out')
+  assert.match(await told.innerText(), /names commit abcdef012345, which this history does not have: nothing is pinned. The address names 2 further histories that cannot be drawn here/)
+  await page.locator('#commits tbody tr[data-position="70"] a').first().click()
+  await page.locator('.tip.locked').waitFor()
+  assert.equal(await told.isVisible(), false)
+  assert.deepEqual(problems, [])
+  await close()
+})
+
+test('the box leads to the raw executions, and to the parts of the comparison with the commit before', async () => {
+  const { page, problems, close } = await opened('app')
+  await page.locator('#commits tbody tr[data-position="70"] a').first().click()
+  const links = await page.locator('.tip.locked dd a').evaluateAll((all) => all.map((a) => [a.textContent, a.getAttribute('href')]))
+  const href = (words) => links.find(([text]) => text.includes(words))[1]
+  assert.match(href('executions with their samples'), /^\/runs\/3\/executions\?subject=\d+$/)
+  assert.match(href('the commit'), /compare\?a=[0-9a-f]{40}&b=[0-9a-f]{40}#between$/)
+  assert.match(href('counters and distributions'), /#workloads$/)
+  assert.match(href('artefacts'), /#steps$/)
+  await page.locator('.tip.locked a').filter({ hasText: 'executions with their samples' }).click()
+  assert.equal(await page.locator('tbody tr').count(), 6)
+  assert.deepEqual(problems, [])
+  await close()
+})
+
+test('the box of a commit that cannot be measured has what was said last, and leads to more', async () => {
+  const { page, close } = await opened('app', '#from=28&to=52')
+  await page.locator('#commits tbody tr[data-position="30"] a').first().click()
+  const box = page.locator('.tip.locked')
+  assert.match(await box.innerText(), /it said/)
+  await box.getByRole('link', { name: 'what was said last' }).click()
+  assert.equal(await page.locator('#sides h3').filter({ hasText: 'B cannot be measured' }).count(), 1)
+  await close()
+})
+
+test('the words of a step stay within the plot, by date too', async () => {
+  for (const hash of ['', '#x=date', '#from=66&to=110&x=date', '#from=20&to=71&x=date']) {
+    for (const width of [1280, 400]) {
+      const { page, close } = await opened('app', hash, { width })
+      const chart = await page.locator('.timeline .chart').boundingBox()
+      const words = await page.locator('.timeline .chart svg g[aria-label="text"] text').filter({ hasText: 'worse' }).boundingBox()
+      assert.ok(words.x >= chart.x && words.x + words.width <= chart.x + chart.width, `${hash} ${width}: ${JSON.stringify([words, chart])}`)
+      await close()
+    }
+  }
+})
+
+test('on a narrow screen the pinned box stands below the plot', async () => {
+  const { page, close } = await opened('app', '', { width: 400 })
+  await page.locator('#commits tbody tr[data-position="70"] a').first().click()
+  const [box, plot] = [await page.locator('.tip.locked').boundingBox(), await page.locator('.timeline .chart svg').boundingBox()]
+  assert.ok(box.y >= plot.y + plot.height, JSON.stringify([box, plot]))
+  await close()
+})
+
 test('the wheel zooms about the pointer with Ctrl, moves with Shift, and alone scrolls the page', async () => {
   const { page, problems, close } = await opened('app')
   const box = await page.locator('.timeline .chart svg').boundingBox()

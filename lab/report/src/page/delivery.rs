@@ -105,6 +105,11 @@ impl Site {
         format!("{}histories/{id}/compare", self.root)
     }
 
+    /// The comparison of two commits of any histories; `None` of files, which have none.
+    pub(crate) fn comparison_across(&self) -> Option<String> {
+        self.is_live.then(|| format!("{}compare", self.root))
+    }
+
     /// The comparison of two commits of a history, by their positions, the older one first, as a file.
     pub(crate) fn compared_positions(&self, id: &str, [a, b]: [u32; 2]) -> String {
         self.page(&format!("histories/{id}/compare/{a}-{b}"))
@@ -119,8 +124,13 @@ impl Site {
 
     /// The executions of one of a run's subjects: those alone from a server, and the place of the first one among all in a file.
     pub(crate) fn executions_of(&self, run: RunId, subject: SubjectIndex) -> String {
-        let part = if self.is_live { "?subject=" } else { "#subject-" };
-        format!("{}{part}{}", self.executions(run), subject.0)
+        let (before, _) = self.run_parts();
+        format!("{before}{run}{}{}", self.executions_part(), subject.0)
+    }
+
+    /// What stands in an address between the number of a run and that of one of its subjects, to lead to the executions of it.
+    pub(crate) fn executions_part(&self) -> &'static str {
+        if self.is_live { "/executions?subject=" } else { "/executions.html#subject-" }
     }
 
     /// What takes the state of a change: the history's identifier, and the step's first commit with the new level.

@@ -3,11 +3,15 @@
 use crate::page::delivery::Site;
 use maud::{Markup, html as markup};
 
-/// A line on a page of a server whose content is still measured. `goes_on`: whether it is.
+/// A line on a page of a server whose content may be measured. `goes_on`: whether it is now; otherwise the line is not shown, and the script asks less often whether
+/// a run has begun.
 pub(super) fn line(goes_on: bool, site: &Site) -> Markup {
+    let state = if goes_on { "on" } else { "off" };
     markup! {
-        @if goes_on && site.is_live() {
-            p #live.hint role="status" data-live { "A run is not finished. " span.live-state { "Reload the page for newer results." } }
+        @if site.is_live() {
+            p #live.hint role="status" data-live=(state) {
+                @if goes_on { "A run is not finished. " span.live-state { "Reload the page for newer results." } }
+            }
         }
     }
 }

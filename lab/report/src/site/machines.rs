@@ -21,6 +21,9 @@ const COMPARED: usize = 6;
 /// Changes of a machine that are shown, the newest.
 const CHANGES: usize = 100;
 
+/// The accelerator that is none.
+const EMULATES: &str = "tcg";
+
 /// The page. `is_cut`: whether older runs were not read.
 pub fn machines_page(machines: &[KnownMachine], is_cut: bool, site: &Site) -> String {
     let about = markup! {
@@ -34,8 +37,8 @@ pub fn machines_page(machines: &[KnownMachine], is_cut: bool, site: &Site) -> St
         section #reading aria-labelledby="reading-title" {
             h2 #reading-title { "How to read this" }
             ul {
-                li { "A machine is known by its host name. Guests and programs under the lens count as the machine whose name they have." }
-                li { "Changes are of lasting facts; the load, free memory and the boot are left out. A quirk is a change by which histories of times are marked where it lies between two of their runs." }
+                li { "A machine is known by its host name. Guests on it are told apart by what executes them and by their number of CPUs. A program under the lens counts as measured on the machine itself." }
+                li { "Changes are of lasting facts; the load, free memory and the boot are left out, and of a guest its kernel and its memory, which each run chooses. A fact is compared with what was recorded of it last; the first record is no change. A quirk is a change by which histories of times are marked where it lies between two of their runs." }
                 @if machines.len() > shown.len() { li { (machines.len() - shown.len()) " more machines were measured earlier." } }
                 @if is_cut { li { "Only the newest runs were read." } }
             }
@@ -44,8 +47,18 @@ pub fn machines_page(machines: &[KnownMachine], is_cut: bool, site: &Site) -> St
     page(site, "Machines", about, parts)
 }
 
-fn name(machine: &KnownMachine) -> String {
-    if machine.name.is_empty() { "without a name".to_owned() } else { one_line(&machine.name) }
+/// What a machine or a guest is called.
+pub(super) fn name(machine: &KnownMachine) -> String {
+    let host = if machine.name.is_empty() { "without a name".to_owned() } else { one_line(&machine.name) };
+    let Some(guest) = &machine.guest else { return host };
+    let cpus =
+        guest.cpus.map_or_else(String::new, |cpus| format!(" with {cpus} {}", if cpus == 1 { "CPU" } else { "CPUs" }));
+    let how = if guest.accelerator == EMULATES {
+        "emulated guest".to_owned()
+    } else {
+        format!("guest by {}", one_line(&guest.accelerator))
+    };
+    format!("{host}: {how}{cpus}")
 }
 
 /// Facts that are not the same on all machines.
@@ -154,7 +167,14 @@ mod tests {
         known.text("boot.id", run.to_string());
         facts.iter().for_each(|(key, value)| known.text(key, *value));
         let newest = SessionFacts { run: RunId(run), started: UnixMillis(run), facts: known };
-        KnownMachine { name: name.to_owned(), newest, since: UnixMillis(0), sessions: 1, changes: Vec::new() }
+        KnownMachine {
+            name: name.to_owned(),
+            guest: None,
+            newest,
+            since: UnixMillis(0),
+            sessions: 1,
+            changes: Vec::new(),
+        }
     }
 
     #[test]

@@ -1,13 +1,19 @@
 //! Commits, steps and quirks of a history as marks of a timeline, with their words.
 
 use crate::history::{quirks, words};
-use crate::one_line::one_line;
+use crate::one_line::{cut, one_line};
 use crate::style::UNICODE;
 use faultline_model::changes::Effect;
 use faultline_model::history::layouts::LayoutSample;
 use faultline_model::history::quirk::Quirk;
 use faultline_model::history::{HistoryPoint, HistorySeries, HistoryStep, PointResult};
+use faultline_model::outcome::Outcome;
+use faultline_model::subject::SubjectIndex;
 use faultline_model::timeline::{CommitMark, QuirkMark, StepMark};
+
+/// Lines of a message, and letters of each.
+const MESSAGE_LINES: usize = 3;
+const MESSAGE_LETTERS: usize = 160;
 
 /// What tells a history from others, in words.
 pub fn history_name(series: &HistorySeries) -> String {
@@ -23,6 +29,8 @@ pub struct Executed {
     pub boots: Vec<u32>,
     /// Those in random layouts, which have no part in the commit's value.
     pub in_layouts: Vec<LayoutSample>,
+    /// The subject of its run that was executed for it; `None` if none was.
+    pub subject: Option<SubjectIndex>,
 }
 
 impl Executed {
@@ -55,7 +63,22 @@ pub fn commit_mark(position: u32, point: &HistoryPoint, executed: &Executed, has
         executions: executed.number() as u32,
         files: point.commit.files.clone(),
         why: words::why(&point.result).to_owned(),
+        message: message(&point.result),
+        executed_as: executed.subject,
     }
+}
+
+/// The end of what the build, the program or the machine said last of a commit that cannot be measured.
+fn message(result: &PointResult) -> String {
+    let PointResult::Unusable(why) = result else { return String::new() };
+    let output = why.build.as_ref().map(|build| build.output.as_str());
+    let output = output.or_else(|| why.execution.as_ref().and_then(Outcome::last_output)).unwrap_or_default();
+    let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines[lines.len().saturating_sub(MESSAGE_LINES)..]
+        .iter()
+        .map(|line| cut(&one_line(line), MESSAGE_LETTERS))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// A step.

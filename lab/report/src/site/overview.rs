@@ -3,6 +3,7 @@
 use super::badge;
 use super::frame::page;
 use super::live;
+use super::machines;
 use super::runs::rows;
 use super::sparkline::sparkline;
 use crate::fact_words;
@@ -77,7 +78,7 @@ pub fn overview_page(overview: &Overview<'_>, site: &Site) -> String {
             }
         }
         (runs("open", "Not finished", overview.runs.iter().filter(|run| run.state == RunState::Open), site))
-        (machines(overview.machines, site))
+        (known_machines(overview.machines, site))
         (runs("recent", "Newest runs", overview.runs.iter().filter(|run| run.state == RunState::Finished), site))
     };
     page(site, "Histories and runs", markup! {}, parts)
@@ -86,11 +87,10 @@ pub fn overview_page(overview: &Overview<'_>, site: &Site) -> String {
 fn runs<'a>(id: &str, title: &str, runs: impl Iterator<Item = &'a RunLine>, site: &Site) -> Markup {
     let runs: Vec<RunLine> = runs.cloned().collect();
     markup! {
-        @if !runs.is_empty() {
-            section id=(id) aria-labelledby={ (id) "-title" } {
-                h2 id={ (id) "-title" } { (title) }
-                (rows(&runs, site))
-            }
+        // A run that begins later has its place here.
+        section id=(id) aria-labelledby={ (id) "-title" } hidden[runs.is_empty()] {
+            h2 id={ (id) "-title" } { (title) }
+            @if !runs.is_empty() { (rows(&runs, site)) }
         }
     }
 }
@@ -99,7 +99,7 @@ fn runs<'a>(id: &str, title: &str, runs: impl Iterator<Item = &'a RunLine>, site
 const FACTS: [&str; 4] = ["cpu.model", "cpu.logical", "memory.total_bytes", "kernel.release"];
 
 /// Machines of the newest runs, with their main facts as last recorded.
-fn machines(all: &[KnownMachine], site: &Site) -> Markup {
+fn known_machines(all: &[KnownMachine], site: &Site) -> Markup {
     let head = markup! {
         th scope="col" { "machine" }
         @for key in FACTS { th scope="col" { (fact_words::name(key)) } }
@@ -109,7 +109,7 @@ fn machines(all: &[KnownMachine], site: &Site) -> Markup {
     let body = markup! {
         @for machine in all.iter().take(MACHINES) {
             tr {
-                th scope="row" { a href=(site.machines()) { @if machine.name.is_empty() { "without a name" } @else { (value::name(&machine.name)) } } }
+                th scope="row" { a href=(site.machines()) { (machines::name(machine)) } }
                 @for key in FACTS {
                     td.fact { @match machine.newest.facts.0.get(key) { Some(fact) => (fact_words::value(key, fact, &UNICODE)), None => (value::none()) } }
                 }
@@ -131,15 +131,14 @@ fn machines(all: &[KnownMachine], site: &Site) -> Markup {
     }
 }
 
+/// The histories. What a reader looks for first is at the left, where a narrow screen has it.
 fn histories(all: &[HistoryRow<'_>], site: &Site) -> Markup {
     let head = markup! {
         th scope="col" { "subject" }
-        th scope="col" { "measure" }
-        th.number scope="col" { "tasks" }
-        th scope="col" { "course" }
         th scope="col" { "last step" }
         th scope="col" { "change" }
         th scope="col" { "state" }
+        th scope="col" { "course" }
         th scope="col" { "commit" }
         th scope="col" { "date" }
         th.number scope="col" { "newest value" }
@@ -158,16 +157,17 @@ fn row(one: &HistoryRow<'_>, site: &Site) -> Markup {
     markup! {
         // The script compares these with those of the last visit.
         tr data-history=(one.id) data-step=(by) data-measured=(measured) {
-            th scope="row" { a href=(site.history(one.id)) { (value::name(&series.subject)) } }
-            td {
-                (Quantity::counted(series.counted).name())
-                @if let Some(host) = &series.host { " on " (value::name(host)) }
+            th scope="row" {
+                a href=(site.history(one.id)) { (value::name(&series.subject)) }
+                div.about {
+                    (Quantity::counted(series.counted).name()) ", " (words::tasks(series, series.tasks))
+                    @if let Some(host) = &series.host { ", on " (value::name(host)) }
+                }
             }
-            td.number { (value::count(series.tasks)) }
-            td { (sparkline(&one.buckets, &series.steps.steps)) }
             td { @if let Some(step) = step { (badge::kind(step)) } @else { (without_step(series)) } }
             td { @if let Some(step) = step { (words::change(step, &UNICODE)) } @else { (value::none()) } }
             td { @if let Some(step) = step { (badge::state(step)) } @else { (value::none()) } }
+            td { (sparkline(&one.buckets, &series.steps.steps)) }
             td {
                 @if let Some(commit) = step.and_then(|step| series.commit(step.by)) {
                     a href={ (site.history(one.id)) "#at=" (commit.id) } { code { (short_name(&commit.id)) } }

@@ -1,4 +1,4 @@
-//! Two commits of a history, compared: their results, the commits and steps between them, and what the runs recorded of both.
+//! Two commits, of one history or of two, compared: their results, the commits and steps between them, and what the runs recorded of both.
 
 use super::badge;
 use super::between::{commits_between, range, said};
@@ -36,21 +36,46 @@ const DIFFERENCES: usize = 25;
 /// Letters of a commit's subject, and of a name.
 const LETTERS: usize = 120;
 
+/// One of the two commits.
+#[derive(Debug, Clone, Copy)]
+pub struct PointSide<'a> {
+    /// Identifier of its history.
+    pub id: &'a str,
+    /// Its history.
+    pub series: &'a HistorySeries,
+    /// Its position there.
+    pub position: u32,
+}
+
+impl<'a> PointSide<'a> {
+    fn point(&self) -> Option<&'a HistoryPoint> {
+        self.series.points.get(self.position as usize)
+    }
+
+    fn name(&self) -> &'a str {
+        self.series.commit(self.position).map_or("", |commit| short_name(&commit.id))
+    }
+}
+
 /// What the page shows.
 #[derive(Debug, Clone)]
 pub struct PointsPage<'a> {
-    /// Identifier of the history.
-    pub id: &'a str,
-    /// The history.
-    pub series: &'a HistorySeries,
-    /// Positions of the two commits: A, then B.
-    pub positions: [u32; 2],
+    /// The two commits: A, then B.
+    pub sides: [PointSide<'a>; 2],
     /// The comparison, B against A; or in words why there is none.
     pub compared: Result<&'a ComparedCommits, String>,
     /// What searches found at the steps between them.
     pub searches: &'a [Searched],
     /// Whether the reader may ask that a commit is measured again.
     pub may_ask: bool,
+}
+
+impl<'a> PointsPage<'a> {
+    /// The history of both; `None` if each has its own.
+    fn history(&self) -> Option<&'a HistorySeries> {
+        let [a, b] = self.sides;
+        (a.id == b.id).then_some(a.series)
+    }
 }
 
 /// A search along the commits of a history, with what it found.
@@ -64,30 +89,37 @@ pub struct Searched {
 
 /// The page.
 pub fn points_page(shown: &PointsPage<'_>, site: &Site) -> String {
-    let series = shown.series;
-    let names = shown.positions.map(|position| series.commit(position).map_or("", |commit| short_name(&commit.id)));
-    let title = format!("{}: {} → {}", one_line(&series.subject), names[0], names[1]);
-    let history = site.history(shown.id);
-    let about = markup! {
-        p.machine { code { (words::subject(series)) } ": " (words::measured(series)) }
-        nav aria-label="Belongs to this history" { a href=(history) { "The whole history" } }
+    let [a, b] = shown.sides;
+    let subject = match shown.history() {
+        None if a.series.subject != b.series.subject => {
+            format!("{} and {}", one_line(&a.series.subject), one_line(&b.series.subject))
+        }
+        _ => one_line(&a.series.subject),
     };
-    let [a, b] = shown.positions;
-    let parts = markup! {
-        (sides(shown, &history, site))
-        section #between aria-labelledby="between-title" {
-            h2 #between-title { "Commits after the older one, up to the newer one" }
-            (commits_between(series, [a.min(b), a.max(b)], LISTED, &history))
-            p.hint {
-                "These are the commits of the history's line. Searches of steps save the files and the built programs that differ; for other commits "
-                code { "faultline history changes" } " reads them from the repository."
+    let title = format!("{subject}: {} → {}", a.name(), b.name());
+    let about = markup! {
+        @match shown.history() {
+            Some(series) => {
+                p.machine { code { (words::subject(series)) } ": " (words::measured(series)) }
+                nav aria-label="Belongs to this history" { a href=(site.history(a.id)) { "The whole history" } }
+            }
+            None => {
+                @for (letter, side) in ["A", "B"].iter().zip(&shown.sides) {
+                    p.machine { (letter) ": " code { (words::subject(side.series)) } ": " (words::measured(side.series)) }
+                }
+                nav aria-label="Belong to these histories" {
+                    @for (letter, side) in ["A", "B"].iter().zip(&shown.sides) { a href=(site.history(side.id)) { "The history of " (letter) } }
+                }
             }
         }
-        (steps(shown, &history, site))
+    };
+    let parts = markup! {
+        (sides(shown, site))
+        @if let Some(series) = shown.history() { (way(shown, series, site)) }
         @match &shown.compared {
             Err(why) => section { p.nothing { "Not compared: " (one_line(why)) "." } },
             Ok(ComparedCommits { values: ComparedValues::Timed(compared), .. }) => (comparison_parts(compared)),
-            Ok(ComparedCommits { values: ComparedValues::Counted(counts), .. }) => (counted(counts, Per::of(series.workload.is_some()))),
+            Ok(ComparedCommits { values: ComparedValues::Counted(counts), .. }) => (counted(counts, Per::of(a.series.workload.is_some()))),
         }
     };
     match &shown.compared {
@@ -98,11 +130,30 @@ pub fn points_page(shown: &PointsPage<'_>, site: &Site) -> String {
     }
 }
 
+/// What lies between two commits of one history.
+fn way(shown: &PointsPage<'_>, series: &HistorySeries, site: &Site) -> Markup {
+    let history = site.history(shown.sides[0].id);
+    let [a, b] = shown.sides.map(|side| side.position);
+    markup! {
+        section #between aria-labelledby="between-title" {
+            h2 #between-title { "Commits after the older one, up to the newer one" }
+            (commits_between(series, [a.min(b), a.max(b)], LISTED, &history))
+            p.hint {
+                "These are the commits of the history's line. Searches of steps save the files and the built programs that differ; for other commits "
+                code { "faultline history changes" } " reads them from the repository."
+            }
+        }
+        (steps(shown, series, &history, site))
+    }
+}
+
 /// Each commit with its result, and what leads to its raw executions.
-fn sides(shown: &PointsPage<'_>, history: &str, site: &Site) -> Markup {
+fn sides(shown: &PointsPage<'_>, site: &Site) -> Markup {
+    let are_two = shown.history().is_none();
     let head = markup! {
         th scope="col" { "side" }
         th scope="col" { "commit" }
+        @if are_two { th scope="col" { "history" } }
         th scope="col" { "date" }
         th.number scope="col" { "value" }
         th scope="col" { "interval" }
@@ -112,11 +163,10 @@ fn sides(shown: &PointsPage<'_>, history: &str, site: &Site) -> Markup {
         th scope="col" { "subject" }
     };
     let subjects = shown.compared.as_ref().ok().map(|compared| compared.subjects);
-    let points = shown.positions.map(|position| shown.series.points.get(position as usize));
     let body = markup! {
-        @for (side, point) in points.iter().enumerate() {
-            @if let Some(point) = point {
-                (side_row(["A", "B"][side], point, subjects.map(|of| of[side]), shown.series, history, site))
+        @for (place, side) in shown.sides.iter().enumerate() {
+            @if let Some(point) = side.point() {
+                (side_row(["A", "B"][place], point, subjects.map(|of| of[place]), side, are_two, site))
             }
         }
     };
@@ -125,14 +175,14 @@ fn sides(shown: &PointsPage<'_>, history: &str, site: &Site) -> Markup {
             h2 #sides-title { "Both commits" }
             (table("The two commits", false, head, body))
             @if shown.may_ask {
-                @for (side, point) in points.iter().enumerate() {
-                    @if let Some(point) = point {
-                        (ask_form(shown.id, "measure", &point.commit.id, &format!("Measure {} again", ["A", "B"][side]), site))
+                @for (letter, side) in ["A", "B"].iter().zip(&shown.sides) {
+                    @if let Some(point) = side.point() {
+                        (ask_form(side.id, "measure", &point.commit.id, &format!("Measure {letter} again"), site))
                     }
                 }
             }
-            @for (side, point) in points.iter().enumerate() {
-                @if let Some(HistoryPoint { result: PointResult::Unusable(why), .. }) = point { (unusable(["A", "B"][side], why)) }
+            @for (letter, side) in ["A", "B"].iter().zip(&shown.sides) {
+                @if let Some(HistoryPoint { result: PointResult::Unusable(why), .. }) = side.point() { (unusable(letter, why)) }
             }
         }
     }
@@ -142,11 +192,11 @@ fn side_row(
     letter: &str,
     point: &HistoryPoint,
     subject: Option<SubjectIndex>,
-    series: &HistorySeries,
-    history: &str,
+    side: &PointSide<'_>,
+    has_history: bool,
     site: &Site,
 ) -> Markup {
-    let commit = &point.commit;
+    let (series, history, commit) = (side.series, site.history(side.id), &point.commit);
     let estimate = match &point.result {
         PointResult::Measured { estimate, .. } => Some(*estimate),
         PointResult::Unusable(_) | PointResult::None => None,
@@ -156,6 +206,7 @@ fn side_row(
         tr {
             th scope="row" { (letter) }
             td { a href={ (history) "#at=" (commit.id) } { code { (short_name(&commit.id)) } } }
+            @if has_history { td { a href=(history) { (words::measured(series)) } } }
             td { (moment::day(UnixMillis(commit.committed_s.saturating_mul(1000)))) }
             td.number {
                 @match estimate {
@@ -201,10 +252,9 @@ fn unusable(letter: &str, why: &NotMeasured) -> Markup {
 }
 
 /// The steps between the two commits, with what is known of each.
-fn steps(shown: &PointsPage<'_>, history: &str, site: &Site) -> Markup {
-    let [a, b] = shown.positions;
+fn steps(shown: &PointsPage<'_>, series: &HistorySeries, history: &str, site: &Site) -> Markup {
+    let [a, b] = shown.sides.map(|side| side.position);
     let (from, to) = (a.min(b), a.max(b));
-    let series = shown.series;
     let between: Vec<&HistoryStep> = series.steps.steps.iter().filter(|step| step.by > from && step.by <= to).collect();
     markup! {
         section #steps aria-labelledby="steps-title" {

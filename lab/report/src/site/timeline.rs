@@ -125,9 +125,10 @@ fn course(shown: &TimelinePage<'_>, site: &Site) -> Markup {
                     "Drag across the plot or the strip to choose a range. With Shift a drag moves it; with Ctrl the wheel zooms."
                 }
                 p #threshold.hint role="status" hidden {}
+                p #left-out.hint role="status" hidden {}
                 figure.timeline data-answers=(site.answers(&timeline.id)) data-chunk=[chunk] data-thresholds=(thresholds)
-                    data-compare=(site.comparisons(&timeline.id)) data-pairs=[pairs]
-                    data-history-before=(history_before) data-history-after=(history_after) data-run-before=(before) data-run-after=(after) {
+                    data-compare=(site.comparisons(&timeline.id)) data-across=[site.comparison_across()] data-pairs=[pairs]
+                    data-history-before=(history_before) data-history-after=(history_after) data-run-before=(before) data-run-after=(after) data-executions=(site.executions_part()) {
                     div.strip {}
                     ul #series.series hidden {}
                     div.chart aria-label={ "Course of " (timeline.commits) " commits, " (timeline.steps.len()) " steps" } aria-describedby="chart-keys" {

@@ -345,6 +345,19 @@ pub fn typical() -> Comparison {
     compared
 }
 
+/// A workload at 1, 2 and 4 tasks, and another one at 2 and 4, of which the first has a law.
+pub fn scaled() -> Comparison {
+    let at = |shape: Shape, tasks: u32, [a, b]: [f64; 2]| Shape { tasks: Some(tasks), a, b, ..shape };
+    let shapes = [
+        at(FASTER, 1, [312_000.0, 315_000.0]),
+        at(FASTER, 2, [540_000.0, 610_000.0]),
+        FASTER,
+        at(QUICKER, 2, [6.9, 6.2]),
+        QUICKER,
+    ];
+    Comparison { scaling: laws().into_iter().take(1).collect(), ..suite(&shapes, None) }
+}
+
 /// Two runs of before, on two machines; every workload has a ratio, in boots, at one level.
 pub fn stored() -> Comparison {
     let booted = |shape: Shape| Shape { independent: Unit::Boot, level: 0.95, ..shape };

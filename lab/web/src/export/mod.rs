@@ -110,7 +110,12 @@ fn one_history(
     let deep = Site::of_files(3, made);
     let mut comparisons = CommitComparisons::open(places)?;
     for positions in &files.pairs {
-        let page = pages::points::shown(history, *positions, false, &deep, (&mut comparisons, places))?;
+        let page = pages::points::shown(
+            positions.map(|position| (&**history, position)),
+            false,
+            &deep,
+            (&mut comparisons, places),
+        )?;
         let [a, b] = positions;
         directory.write(&format!("histories/{}/compare/{a}-{b}.html", history.id), &page)?;
     }

@@ -1,17 +1,85 @@
-//! The page of a comparison of two runs.
+//! The page of a comparison of two runs, or of two commits of any histories: `a` and `b` are numbers of runs, or `HISTORY@COMMIT`.
 
+use super::points::{of_points, position_of};
 use super::{Page, PageProblem};
 use crate::compared::{Compared, compared};
+use crate::histories::{History, Snapshot};
+use crate::problem::Problem;
 use crate::query::Query;
 use crate::state::State;
 use axum::extract::{RawQuery, State as Shared};
-use faultline_report::site::{Site, comparison_of_site, lens_comparison_page};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use faultline_model::commit::short_name;
+use faultline_model::history::HistoryPoint;
+use faultline_model::plan::KindOfRun;
+use faultline_model::record::RunId;
+use faultline_report::site::{Site, comparison_of_site, history_name, lens_comparison_page, problem_page_with_ways};
+use std::sync::Arc;
 
-pub(super) async fn compare(Shared(state): Shared<State>, RawQuery(query): RawQuery) -> Result<Page, PageProblem> {
+const HINT: &str = "`a` and `b` are the numbers of two runs, or two commits of histories, each as HISTORY@COMMIT";
+
+pub(super) async fn compare(Shared(state): Shared<State>, RawQuery(query): RawQuery) -> Result<Response, PageProblem> {
     let query = Query::parse(query.as_deref(), &["a", "b"])?;
+    let now = state.histories.now().await?;
+    match [point(&query, "a", &now)?, point(&query, "b", &now)?] {
+        [Some((a, from)), Some((b, to))] => return Ok(of_points([a, b], [from, to], &state).await?.into_response()),
+        [None, None] => {}
+        _ => return Err(Problem::bad_request("one of `a` and `b` is a commit, and the other one is not", HINT).into()),
+    }
     let site = Site::served();
-    Ok(Page(match compared(&state, &query).await? {
+    if let Some(of_histories) = of_histories(&query, &now, &site) {
+        return Ok((StatusCode::UNPROCESSABLE_ENTITY, Page(of_histories)).into_response());
+    }
+    let page = match compared(&state, &query).await? {
         Compared::Measured(compared) => comparison_of_site(&compared, &site),
         Compared::Counted(compared) => lens_comparison_page(&compared, &site),
-    }))
+    };
+    Ok(Page(page).into_response())
+}
+
+/// The history and the position of the commit that a parameter names; `None` if it names no commit. Fails if there is no such history or commit.
+fn point(query: &Query, name: &str, now: &Snapshot) -> Result<Option<(Arc<History>, u32)>, Problem> {
+    let Some((id, commit)) = query.text(name).and_then(|text| text.split_once('@')) else { return Ok(None) };
+    let history = now.history(id)?;
+    let position = position_of(&history, commit)?;
+    Ok(Some((history, position)))
+}
+
+/// A page that leads on from two runs of which one measured commits: these are compared one by one. `None` of other runs.
+fn of_histories(query: &Query, now: &Snapshot, site: &Site) -> Option<String> {
+    let run = |name| query.number(name, 1, i64::MAX).ok().flatten().map(RunId);
+    let runs = [run("a")?, run("b")?];
+    let kind = |run: RunId| now.runs.iter().find(|line| line.id == run).map(|line| line.kind);
+    let [a, b] = runs.map(kind);
+    if a != Some(KindOfRun::History) && b != Some(KindOfRun::History) {
+        return None;
+    }
+    let [of_a, of_b] = runs.map(|run| newest(run, now));
+    let mut ways = Vec::new();
+    if let (Some((of_a, a)), Some((of_b, b))) = (&of_a, &of_b) {
+        let words = format!(
+            "Compare the newest commits that both measured: {} → {}",
+            short_name(&a.commit.id),
+            short_name(&b.commit.id)
+        );
+        ways.push((words, format!("/compare?a={}@{}&b={}@{}", of_a.id, a.commit.id, of_b.id, b.commit.id)));
+    }
+    for (run, found) in runs.iter().zip([&of_a, &of_b]) {
+        let Some((history, point)) = found else { continue };
+        let address = format!("{}#at={}", site.history(&history.id), point.commit.id);
+        ways.push((format!("Run {run} belongs to {}", history_name(&history.series)), address));
+    }
+    let problem = "a run of a history measured many commits, and is not compared as a whole";
+    let hint = "in the plot of a history, pin a commit, choose it as side A, and pin another one";
+    Some(problem_page_with_ways(StatusCode::UNPROCESSABLE_ENTITY.as_u16(), problem, Some(hint), &ways, site))
+}
+
+/// The newest commit with a value that a run has measured, with its history.
+fn newest(run: RunId, now: &Snapshot) -> Option<(&Arc<History>, &HistoryPoint)> {
+    now.histories.iter().find_map(|history| {
+        let mut points = history.series.points.iter().rev();
+        let point = points.find(|point| point.run == Some(run) && point.value().is_some())?;
+        Some((history, point))
+    })
 }

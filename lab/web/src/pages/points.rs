@@ -9,8 +9,11 @@ use axum::extract::{Path, RawQuery, State as Shared};
 use faultline_experiment::{CommitComparisons, Concluded, Error, ErrorKind, MeasuredCommit, Places, stored};
 use faultline_model::history::{HistoryPoint, HistorySeries, HistoryStep, PointResult};
 use faultline_model::record::RunId;
-use faultline_report::site::{PointsPage, Searched, Site, points_page, searches};
+use faultline_report::site::{PointSide, PointsPage, Searched, Site, points_page, searches};
 use std::collections::BTreeSet;
+use std::sync::Arc;
+
+const HINT: &str = "`a` and `b` are the full names of two commits of the history";
 
 /// Searches whose results are shown, the newest.
 const MOST_SEARCHES: usize = 10;
@@ -23,46 +26,76 @@ pub(super) async fn compare(
     let query = Query::parse(query.as_deref(), &["a", "b"])?;
     let history = state.histories.now().await?.history(&id)?;
     let positions = [position(&history, &query, "a")?, position(&history, &query, "b")?];
-    if positions[0] == positions[1] {
+    of_points([Arc::clone(&history), history], positions, &state).await
+}
+
+/// The comparison of a commit of one history with a commit of the same or another one. Fails if they are the same, or if the database cannot be read.
+pub(super) async fn of_points(
+    histories: [Arc<History>; 2],
+    positions: [u32; 2],
+    state: &State,
+) -> Result<Page, PageProblem> {
+    if histories[0].id == histories[1].id && positions[0] == positions[1] {
         return Err(Problem::bad_request("`a` and `b` are the same commit", "name two commits of the history").into());
     }
     let may_ask = state.may_mark;
     let read = move |places: &_| {
         let comparisons = &mut CommitComparisons::open(places)?;
-        shown(&history, positions, may_ask, &Site::served(), (comparisons, places))
+        let points = [(&*histories[0], positions[0]), (&*histories[1], positions[1])];
+        shown(points, may_ask, &Site::served(), (comparisons, places))
     };
     Ok(Page(state.reader.read(read).await?))
 }
 
-/// The comparison of the commits at two positions, which are there. Fails if the database cannot be read.
+/// The comparison of two commits of histories, at positions that are there. Fails if the database cannot be read.
 pub(crate) fn shown(
-    history: &History,
-    positions: [u32; 2],
+    points: [(&History, u32); 2],
     may_ask: bool,
     site: &Site,
     (comparisons, places): (&mut CommitComparisons, &Places),
 ) -> Result<String, Error> {
-    let commits = positions.map(|position| measured(&history.series.points[position as usize]));
-    let compared = match commits {
-        [Ok(a), Ok(b)] => match comparisons.compare(&[a, b]) {
+    let compared = match comparable(points) {
+        Ok(commits) => match comparisons.compare(&commits) {
             // What was measured so that nothing can be compared is told on the page, with all else that is known.
             Err(error) if error.kind == ErrorKind::Unanswerable => {
                 Err(Problem::of(error, &places.database_name()).problem)
             }
             compared => Ok(compared?),
         },
-        [Err(why), _] | [_, Err(why)] => Err(why),
+        Err(why) => Err(why),
     };
-    let searches = searched(&searches_between(&history.series, positions), places);
+    let [(a, from), (b, to)] = points;
+    let searches = match a.id == b.id {
+        true => searched(&searches_between(&a.series, [from, to]), places),
+        false => Vec::new(),
+    };
     let page = PointsPage {
-        id: &history.id,
-        series: &history.series,
-        positions,
+        sides: points.map(|(history, position)| PointSide { id: &history.id, series: &history.series, position }),
         compared: compared.as_ref().map_err(Clone::clone),
         searches: &searches,
         may_ask,
     };
     Ok(points_page(&page, site))
+}
+
+/// Both commits as they were measured; or in words why they are not compared.
+fn comparable(points: [(&History, u32); 2]) -> Result<[MeasuredCommit; 2], String> {
+    let [a, b] = points.map(|(history, position)| measured(&history.series.points[position as usize]));
+    let [of_a, of_b] = points.map(|(history, _)| &history.series);
+    if of_a.counted != of_b.counted {
+        return Err("something else was measured of each".to_owned());
+    }
+    // A test would hold different numbers of tasks against each other as if they were one quantity. What is counted is counted per operation, or of all.
+    if of_a.counted.is_none() && of_a.tasks != of_b.tasks {
+        return Err(format!(
+            "times with {} and with {} tasks are different quantities, which no test holds against each other; both are above",
+            of_a.tasks, of_b.tasks
+        ));
+    }
+    if of_a.workload != of_b.workload {
+        return Err("they are of different workloads".to_owned());
+    }
+    Ok([a?, b?])
 }
 
 /// The searches that looked at the steps between two commits.
@@ -83,10 +116,12 @@ fn searched(runs: &BTreeSet<RunId>, places: &Places) -> Vec<Searched> {
 
 /// The position of the commit that a parameter names. Fails if the history does not have it.
 fn position(history: &History, query: &Query, name: &str) -> Result<u32, Problem> {
-    const HINT: &str = "`a` and `b` are the full names of two commits of the history";
-    let Some(commit) = query.text(name) else {
-        return Err(Problem::bad_request(format!("`{name}` is missing"), HINT));
-    };
+    let missing = || Problem::bad_request(format!("`{name}` is missing"), HINT);
+    position_of(history, query.text(name).ok_or_else(missing)?)
+}
+
+/// The position of a commit. Fails if the history does not have it.
+pub(super) fn position_of(history: &History, commit: &str) -> Result<u32, Problem> {
     let found = (0..).zip(&history.series.points).find(|(_, point)| point.commit.id == commit);
     found.map(|(position, _)| position).ok_or_else(|| Problem::not_found("the history has no such commit", HINT))
 }

@@ -134,7 +134,7 @@ fn a_subject_that_two_hosts_measured_is_a_history_of_each() {
         assert!(medians.clone().count() == 14 && medians.clone().all(|median| (median / level - 1.0).abs() < 0.1));
     }
     let overview = served.get("/").body;
-    assert!(overview.contains("time on fast") && overview.contains("time on slow"), "{overview}");
+    assert!(overview.contains("on fast") && overview.contains("on slow"), "{overview}");
 }
 
 #[test]
@@ -473,4 +473,47 @@ fn what_a_run_adds_is_seen_a_moment_later() {
     assert_eq!((health["runs"].as_u64(), health["histories"].as_u64()), (Some(10), Some(3)));
     let after = served.get(&format!("/api/v1/histories/{}", history_called(&served, "app", 1))).json();
     assert_eq!((&before["runs"], &after["runs"]), (&serde_json::json!([3]), &serde_json::json!([8, 3])));
+}
+
+#[test]
+fn a_commit_of_one_history_is_compared_with_one_of_another() {
+    let served = Served::new(false);
+    let of = |tasks| history_called(&served, "app", tasks);
+    let name = |at: usize| filled::commit(at).id;
+    let page = served.get(&format!("/compare?a={}@{}&b={}@{}", of(1), name(1), of(4), name(1)));
+    assert_eq!(page.status, 200, "{page:?}");
+    assert!(page.body.contains("times with 1 and with 4 tasks are different quantities"), "{}", page.body);
+    assert_eq!(page.body.matches("raw executions").count(), 2);
+    assert!(!page.body.contains("id=\"between\""), "no commits lie between two histories");
+    let same = served.get(&format!("/compare?a={0}@{1}&b={0}@{2}", of(1), name(1), name(2)));
+    assert!(same.status == 200 && same.body.contains("id=\"between\""), "{same:?}");
+    for odd in ["a=1&b=@", "a=x@y&b=x@y", "a=1", "a=@&b=@", "a=%00@&b=1"] {
+        let answer = served.get(&format!("/compare?{odd}"));
+        assert!((400..500).contains(&answer.status), "{odd}: {answer:?}");
+    }
+}
+
+#[test]
+fn runs_of_histories_are_not_compared_as_a_whole_and_lead_to_their_commits() {
+    let served = Served::new(false);
+    let runs = served.get("/api/v1/runs").json();
+    let of_histories: Vec<i64> = runs["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|run| run["kind"] == "history")
+        .map(|run| run["id"].as_i64().unwrap())
+        .collect();
+    let [a, b] = [of_histories[0], of_histories[1]];
+    let answer = served.get(&format!("/compare?a={a}&b={b}"));
+    assert_eq!(answer.status, 422);
+    let way = answer
+        .body
+        .split("href=\"")
+        .find_map(|part| part.starts_with("/compare?a=").then(|| part.split('"').next().unwrap()));
+    let compared = served.get(&way.unwrap().replace("&amp;", "&"));
+    assert_eq!(compared.status, 200, "{compared:?}");
+    assert!(
+        answer.body.contains(&format!("Run {a} belongs to")) && answer.body.contains(&format!("Run {b} belongs to"))
+    );
 }

@@ -39,18 +39,19 @@ fn a_page_is_sent_again_only_if_it_has_changed() {
 }
 
 #[test]
-fn only_pages_on_which_a_run_goes_on_ask_for_news() {
+fn pages_say_whether_a_run_goes_on() {
     let served = Served::new(false);
-    assert!(!served.get("/").body.contains("data-live"));
+    const GOES_ON: &str = "data-live=\"on\"";
+    assert!(served.get("/").body.contains("data-live=\"off\""));
     filled::add_growing(&served.database);
     let begun = Instant::now();
-    while !served.get("/").body.contains("data-live") {
+    while !served.get("/").body.contains(GOES_ON) {
         assert!(begun.elapsed() < SEEN_WITHIN);
         sleep(Duration::from_millis(100));
     }
     let histories = served.get("/api/v1/histories").json();
     for history in histories["histories"].as_array().unwrap() {
         let page = served.get(&format!("/histories/{}", history["id"].as_str().unwrap()));
-        assert_eq!(page.body.contains("data-live"), history["subject"] == "growing", "{history}");
+        assert_eq!(page.body.contains(GOES_ON), history["subject"] == "growing", "{history}");
     }
 }

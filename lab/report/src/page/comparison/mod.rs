@@ -1,5 +1,6 @@
 //! The page of a comparison: what changed and how surely, as a table and a forest plot; for each workload its values; and what else differs.
 
+mod curves;
 mod surroundings;
 mod workload;
 
@@ -44,7 +45,7 @@ pub(crate) fn comparison_parts(compared: &Comparison) -> Markup {
         (surroundings::untested(compared))
         (surroundings::cautions(compared))
         (workloads(compared))
-        (surroundings::scaling(compared))
+        (curves::scaling(compared))
         (surroundings::facts(compared))
         (surroundings::unmatched(compared))
         (surroundings::looks(compared))
@@ -66,7 +67,7 @@ fn masthead(compared: &Comparison, title: &str, delivery: &Delivery<'_>) -> Mark
                 a href="#overview" { "Overview" }
                 @if !cautions::grouped(compared).is_empty() { a href="#cautions" { "Cautions" } }
                 a href="#workloads" { "Workloads" }
-                @if !compared.scaling.is_empty() { a href="#scaling" { "Scaling" } }
+                @if curves::are_there(compared) { a href="#scaling" { "Scaling" } }
                 @if !compared.facts.is_empty() { a href="#facts" { "Facts that differ" } }
                 a href="#reading" { "How to read this" }
                 a #download hidden { "Download as JSON" }
@@ -198,6 +199,7 @@ fn reading(compared: &Comparison) -> Markup {
                     "In the charts of a workload a dot is one independent value. The steps show the share of values up to each place: where one side's \
                      lie beside the other's all along, the whole distribution has moved."
                 }
+                li { "In the chart of scaling the line of a side joins its medians; a law, where one could be fitted to both sides, is told below it." }
                 li { "Values in the order of their measurement that rise or fall tell of a machine that changed meanwhile." }
             }
         }

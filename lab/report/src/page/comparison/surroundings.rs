@@ -1,7 +1,6 @@
-//! What stands beside the answers: cautions, laws of scaling, facts that differ, failures, and the looks that a live comparison took.
+//! What stands beside the answers: cautions, facts that differ, failures, and the looks that a live comparison took.
 
-use super::workload::class;
-use crate::comparison::{cautions, scaling as laws, sequential, words};
+use crate::comparison::{cautions, sequential, words};
 use crate::fact_words;
 use crate::one_line::one_line;
 use crate::page::document::table;
@@ -55,23 +54,6 @@ pub(super) fn cautions(compared: &Comparison) -> Markup {
                             b { (caution.code.word()) } " " (caution.text)
                             @if let Some(names) = &caution.names { " " span.cells { (names) } }
                         }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// Both sides' laws of scaling.
-pub(super) fn scaling(compared: &Comparison) -> Markup {
-    markup! {
-        @if !compared.scaling.is_empty() {
-            section #scaling aria-labelledby="scaling-title" {
-                h2 #scaling-title { "Scaling" }
-                @for case in &compared.scaling {
-                    h3 { (laws::title(case)) }
-                    ul.law {
-                        @for (tone, sentence) in laws::sentences(case, &UNICODE) { li.(class(tone)) { (sentence) } }
                     }
                 }
             }
