@@ -5,6 +5,7 @@ use crate::database;
 use crate::error::Error;
 use crate::places::Places;
 use crate::run_names::find_run;
+use faultline_model::explained::StepExplained;
 use faultline_model::facts::Facts;
 use faultline_model::history::change::PlacedEvent;
 use faultline_model::history::{HistoryResults, HistorySeries};
@@ -169,6 +170,21 @@ pub fn notified(series: &SeriesName, places: &Places) -> Result<Vec<ChangePlace>
 /// Saves that somebody was notified of a change of a series. Fails if there is no database, or if it cannot be written.
 pub fn save_notified(series: &SeriesName, change: &ChangePlace, places: &Places) -> Result<(), Error> {
     Ok(Store::open_existing(places.database()?)?.save_notified(series, change)?)
+}
+
+/// What was saved of the steps of a run: positions are those of its line of commits. Fails if the database cannot be read.
+pub fn explained(run: RunId, places: &Places) -> Result<Vec<StepExplained>, Error> {
+    Ok(database::existing(places)?.explained(run)?)
+}
+
+/// Saves what is known of the steps of a run, instead of what was saved before. Fails if there is no database, or if it cannot be written.
+pub fn save_explained(run: RunId, explained: &[StepExplained], places: &Places) -> Result<(), Error> {
+    Ok(Store::open_existing(places.database()?)?.save_explained(run, explained)?)
+}
+
+/// The settings of a run, with its line of commits if it has one, its subjects and its sessions. Fails if there is no such run, or if the database cannot be read.
+pub fn head(run: RunId, places: &Places) -> Result<RunHead, Error> {
+    Ok(database::existing(places)?.load_head(run)?)
 }
 
 /// A line for each run, the newest first. Fails if the database cannot be read.

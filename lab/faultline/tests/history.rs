@@ -190,6 +190,7 @@ fn commits_are_measured_once_and_their_step_is_found_explained_and_drilled() {
     assert_eq!(between["authors"][0]["commits"], 2);
 
     harmless(&repository);
+    explained_on_its_page(&repository);
     gated(&repository);
     marked(&repository);
 
@@ -244,6 +245,24 @@ fn commits_are_measured_once_and_their_step_is_found_explained_and_drilled() {
     assert!(status.is_empty(), "the user's checkout is not touched: {status}");
     assert!(!repository.path().join("harm").exists() && !repository.lab.path("harm").exists());
     repository.lab.assert_nothing_left();
+}
+
+/// The comparison of a step's sides has the files that its commits changed: the run saved them, no search did.
+fn explained_on_its_page(repository: &Repository) {
+    let site = repository.lab.path("site");
+    let exported = repository.lab.run(&["export-site", site.to_str().unwrap()]);
+    assert_eq!(exported.status.code(), Some(0), "{}", said(&exported));
+    let history = fs::read_dir(site.join("histories")).unwrap().map(|entry| entry.unwrap().path());
+    let history = history.into_iter().find(|path| path.is_dir()).unwrap();
+    let page = fs::read_to_string(history.join("compare/8-9.html")).unwrap();
+    let (_, known) =
+        page.split_once("The files and the built programs that differ").unwrap_or_else(|| panic!("{page}"));
+    let (known, _) = known.split_once("</pre>").unwrap();
+    assert!(
+        known.contains("2 files") && known.contains("source") && known.contains("neither has a linked program"),
+        "{known}"
+    );
+    assert!(!known.contains("<b>") && !known.contains('\u{1b}'), "{known}");
 }
 
 /// Names of branches, paths, authors and subjects change no form of output.

@@ -2,6 +2,7 @@
 
 pub mod history;
 mod moved;
+pub mod steps;
 
 use crate::commits::Commits;
 use crate::linked_files::linked_files;

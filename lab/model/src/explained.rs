@@ -11,7 +11,8 @@ pub struct StepExplained {
     pub before: u32,
     /// The first position after it.
     pub after: u32,
-    /// The commits of which one made it, in the order of the line, at most [`StepExplained::MOST_COMMITS`]: the last ones.
+    /// Of a search the commits of which one made it, in the order of the line, at most [`StepExplained::MOST_COMMITS`]: the last ones. Of a history one entry: the
+    /// commit after the step, with all that differs from the one before it.
     pub commits: Vec<CommitChanges>,
     /// How what was linked differs between the builds before and after.
     pub linked: LinkedChanges,

@@ -5,6 +5,7 @@ mod gate;
 pub(crate) mod layouts;
 mod reverts;
 
+pub(crate) use explained::step_text;
 pub use gate::drill_gate;
 
 use crate::figure;

@@ -14,6 +14,14 @@ use faultline_model::subject::{Commit, Subject, SubjectIndex};
 use faultline_model::time::UnixMillis;
 use std::collections::BTreeMap;
 
+/// What is known of the steps of a run.
+impl Store {
+    /// What was saved of the steps that a search found, or that lie between the commits of a history; nothing if nothing was. Fails if the database cannot be read.
+    pub fn explained(&self, run: RunId) -> Result<Vec<StepExplained>, StoreError> {
+        read_explained(&self.connection, run).map_err(self.failed("read the run from"))
+    }
+}
+
 impl Store {
     /// The whole run with that id. Fails if there is no such run, or if the database cannot be read.
     pub fn load_run(&self, run: RunId) -> Result<RunRecord, StoreError> {
@@ -203,7 +211,7 @@ fn read_subjects(connection: &Connection, run: RunId, from: usize) -> Result<Vec
     })
 }
 
-/// The explanations of a search's steps. Those that can no longer be read count as not saved.
+/// What is known of a run's steps. Those that can no longer be read count as not saved.
 fn read_explained(connection: &Connection, run: RunId) -> Result<Vec<StepExplained>> {
     let query = "SELECT json FROM explained WHERE run_id = ?1";
     let text = connection.optional_row(query, params![run.0], |row| row.get::<String>(0))?;

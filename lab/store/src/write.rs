@@ -101,7 +101,7 @@ impl Store {
         })
     }
 
-    /// Saves what is known of the steps that a search found, instead of what was saved before. Fails if the database cannot be written.
+    /// Saves what is known of the steps that a search found, or that lie between the commits of a history, instead of what was saved before. Fails if the database cannot be written.
     pub fn save_explained(&mut self, run: RunId, explained: &[StepExplained]) -> Result<(), StoreError> {
         self.write("save the run in", |transaction| {
             // An insert, and never an update: it drops the conclusion.

@@ -35,6 +35,6 @@ pub fn explain(series: &mut HistorySeries, subject: &HistorySubject, lab: &Lab<'
 }
 
 /// Where the build that was measured is.
-fn build<'a>(point: &HistoryPoint, runs: &'a [StoredHistory]) -> Option<&'a Path> {
+pub(super) fn build<'a>(point: &HistoryPoint, runs: &'a [StoredHistory]) -> Option<&'a Path> {
     runs.iter().find(|run| point.run == Some(run.head.id))?.build_of(&point.commit.id).map(Path::new)
 }

@@ -47,7 +47,7 @@ export function drawBoth(curve: ComparedWorkload[], width: number): Drawing<Side
     width,
     height: HEIGHT,
     marginLeft: 66,
-    marginRight: 28,
+    marginRight: 36,
     marginBottom: 42,
     marginTop: 30,
     style: STYLE,
@@ -57,7 +57,7 @@ export function drawBoth(curve: ComparedWorkload[], width: number): Drawing<Side
       Plot.dot(values.filter((value) => value.side === side), { x: 'tasks', y: 'value', dx: BESIDE[side], r: 2.5, symbol: SIDES[side].symbol, fill: SIDES[side].colour, fillOpacity: 0.35 }),
       Plot.line(pointsOf(curve, side), { x: 'tasks', y: 'median', stroke: SIDES[side].colour, strokeWidth: 2, strokeDasharray: SIDES[side].dashes }),
       Plot.dot(pointsOf(curve, side), { x: 'tasks', y: 'median', r: 4.5, symbol: SIDES[side].symbol, fill: SIDES[side].colour, stroke: 'var(--paper)', strokeWidth: 1 }),
-      Plot.text(pointsOf(curve, side).slice(-1), { x: 'tasks', y: 'median', dx: 14, text: () => side, fill: 'var(--text)', fontWeight: 600 }),
+      Plot.text(pointsOf(curve, side).slice(-1), { x: 'tasks', y: 'median', dx: 22, text: () => side, fill: 'var(--text)', fontWeight: 600 }),
     ]),
   }))
   const [x, y] = [plot.scale('x')!, plot.scale('y')!]

@@ -6,7 +6,7 @@ import { percent, quantity, span } from './figure'
 import type { CommitMark, Estimate, FilesNamed, Timeline } from './model'
 import { oneLine, shortEnd } from './shorten'
 import type { Spot } from './timeline'
-import type { Description } from './tooltip'
+import type { Description, Linked } from './tooltip'
 
 /** Digits of a commit's name. */
 const DIGITS = 12
@@ -62,21 +62,18 @@ function ofCommit(timeline: Timeline, mark: CommitMark, runs: RunPages, compare:
   if (step?.state) rows.push(['state', [step.state, ...step.said.map((line) => shortEnd(oneLine(line), LETTERS))].join('; ')])
   const letters = mark.run === null ? [] : timeline.quirks.filter(({ ranges }) => ranges.some(([first, last]) => first <= mark.position && mark.position <= last)).map(({ letter }) => letter)
   if (letters.length > 0) rows.push([letters.length === 1 ? 'quirk' : 'quirks', letters.join(', ')])
-  return { heading: shortName(mark.commit), rows: [...rows, ...measuredBy(timeline, mark, runs), ...comparisons(timeline, mark, compare), ...explained(timeline, mark, compare)] }
+  return { heading: shortName(mark.commit), rows: [...rows, ...measuredBy(timeline, mark, runs), ...comparisons(timeline, mark, compare)] }
 }
 
 /** What leads to the parts of the comparison with the measured commit before: what else is known of the change. */
-function explained(timeline: Timeline, mark: CommitMark, { comparisons }: Comparing): Description['rows'] {
-  const before = previousOf(timeline, mark)
-  const found = before && comparisons(before, mark)
-  if (!found) return []
-  const part = (text: string, id: string) => ({ text, href: `${found.href}#${id}` })
-  const between = part(mark.position - before.position === 1 ? 'the commit' : `${mark.position - before.position} commits between`, 'between')
+function partsOf(timeline: Timeline, mark: CommitMark, before: CommitMark, href: string): Linked[] {
+  const part = (text: string, id: string) => ({ text, href: `${href}#${id}` })
+  const between = mark.position - before.position === 1 ? [] : [part(`${mark.position - before.position} commits between`, 'between')]
   const hasStep = timeline.steps.some(({ by }) => by > before.position && by <= mark.position)
-  const artefacts = hasStep ? [part('files and artefacts that differ', 'steps')] : []
-  if (!mark.value) return [['since it', [part('what was said last', 'sides'), between]]]
+  const artefacts = hasStep ? [part('files and artefacts', 'steps')] : []
+  if (!mark.value) return [part('all that was said last', 'sides'), ...between]
   const moved = timeline.is_exact ? part('lines and code that moved', 'counts') : part('counters and distributions', 'workloads')
-  return [['since it', [between, moved, ...artefacts]]]
+  return [...between, moved, ...artefacts]
 }
 
 /** What leads to the page of a run, before and after its number; and to the raw executions of one of its subjects, between both numbers and after them. */
@@ -89,22 +86,22 @@ export interface RunPages {
 /** The run that has its result, with its raw executions, which have samples, output and console; and the host. */
 export function measuredBy({ host }: Pick<Timeline, 'host'>, { run, executed_as: subject }: CommitMark, { before, after, executions }: RunPages): Description['rows'] {
   if (run === null) return []
-  const rows: Description['rows'] = [['measured by', { text: `run ${run}`, href: `${before}${run}${after}` }]]
-  if (subject !== null) rows.push(['raw', { text: 'executions with their samples and consoles', href: `${before}${run}${executions}${subject}` }])
+  const raw = subject === null ? [] : [{ text: 'raw executions and their consoles', href: `${before}${run}${executions}${subject}` }]
+  const rows: Description['rows'] = [['measured by', [{ text: `run ${run}`, href: `${before}${run}${after}` }, ...raw]]]
   return host === null ? rows : [...rows, ['host', shortEnd(oneLine(host), LETTERS)]]
 }
 
 /** What leads to the comparison with the measured commit before, and with any other one. */
 function comparisons(timeline: Timeline, mark: CommitMark, { comparisons, side, sideAt }: Comparing): Description['rows'] {
-  const row = (text: string, a: Place): Description['rows'][number] => {
+  const row = (text: string, a: Place, parts: (href: string) => Linked[]): Description['rows'][number] => {
     const found = comparisons(a, mark)
     if (!found) return ['compare', `${text}: not in these pages`]
-    return ['compare', { text: found.isTurned ? `${text}, the older one as A` : text, href: found.href }]
+    return ['compare', [{ text: found.isTurned ? `${text}, the older one as A` : text, href: found.href }, ...parts(found.href)]]
   }
   const rows: Description['rows'] = []
   const before = previousOf(timeline, mark)
-  if (before) rows.push(row(`with the previous one, ${shortName(before.commit)}`, before))
-  if (side && side !== mark.commit) rows.push(row(`with side A, ${shortName(side)}`, { commit: side, position: sideAt }))
+  if (before) rows.push(row(`with the previous one, ${shortName(before.commit)}`, before, (href) => partsOf(timeline, mark, before, href)))
+  if (side && side !== mark.commit) rows.push(row(`with side A, ${shortName(side)}`, { commit: side, position: sideAt }, () => []))
   rows.push(side === mark.commit ? ['side A', 'pin another commit to compare it with this one'] : ['side A', { text: 'choose this commit', href: `#a=${encodeURIComponent(mark.commit)}` }])
   return rows
 }

@@ -234,12 +234,12 @@ class Course {
     const others = this.others.map((one, index) => ({ number: index + 2, measured: one, mark: one.marks.find(({ mark }) => mark.commit === commit)?.mark }))
     const there = [own, ...others].filter(({ number, mark }) => number !== spot.series + 1 && mark?.value)
     const id = spot.series === 0 ? this.whole.id : this.others[spot.series - 1].id
-    return there.flatMap(({ number, measured, mark }) => {
+    return there.map(({ number, measured, mark }) => {
       const { median, n } = mark!.value!
       const beside = measured.is_exact ? '' : ` (${interval(measured, mark!)}, n ${n})`
+      const value = `${figure(measured, median)}${beside}`
       const href = this.across([measured.id, commit], [id, commit])
-      const row: Description['rows'][number] = [`history ${number}`, `${figure(measured, median)}${beside}`]
-      return href && spot.commit?.value ? [row, ['compare', { text: `with history ${number} at this commit`, href }]] : [row]
+      return [`history ${number}`, href && spot.commit?.value ? [value, { text: 'compare with it', href }] : value]
     })
   }
 

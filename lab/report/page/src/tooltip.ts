@@ -6,10 +6,13 @@ export interface Linked {
   href: string
 }
 
+/** A text, which may lead somewhere. */
+export type Part = string | Linked
+
 /** What the box says: a heading, and terms with their texts. */
 export interface Description {
   heading: string
-  rows: [string, string | Linked | Linked[]][]
+  rows: [string, Part | Part[]][]
 }
 
 export class Tooltip {
@@ -53,8 +56,7 @@ function list(rows: Description['rows']): HTMLElement {
   for (const [term, text] of rows) {
     const [dt, dd] = [document.createElement('dt'), document.createElement('dd')]
     dt.textContent = term
-    if (typeof text === 'string') dd.append(text)
-    else dd.append(...[text].flat().flatMap((link, index) => (index === 0 ? [linkTo(link)] : [', ', linkTo(link)])))
+    dd.append(...[text].flat().flatMap((part, index) => [...(index === 0 ? [] : [', ']), typeof part === 'string' ? part : linkTo(part)]))
     list.append(dt, dd)
   }
   return list

@@ -109,3 +109,12 @@ test('script and style take at most 150 kB, compressed', async () => {
   assert.ok(bytes > 50_000 && bytes <= 150_000, `${bytes} bytes`)
   await close()
 })
+
+test('a narrow overview has subject, step and change of each history in sight', async () => {
+  const { page, close } = await openOf('/', { width: 400 })
+  const row = page.locator('#histories tbody tr').filter({ hasText: 'app' }).first()
+  const change = await row.locator('td').nth(1).boundingBox()
+  assert.ok(change.x + change.width <= 400, JSON.stringify(change))
+  assert.match(await row.locator('td').nth(1).innerText(), /^\+30\.\d %$/)
+  await close()
+})

@@ -8,7 +8,7 @@ use crate::one_line::one_line;
 use crate::style::{Signs, Style, UNICODE};
 use faultline_model::commit::CommitLine;
 use faultline_model::drill::{Drill, DrillStep};
-use faultline_model::explained::CommitChanges;
+use faultline_model::explained::{CommitChanges, StepExplained};
 use faultline_model::plan::LineSearch;
 
 /// All steps, as indented text.
@@ -31,6 +31,18 @@ fn items(step: &DrillStep, search: &LineSearch, signs: &Signs) -> Vec<Item> {
     let counts = step.moved.iter().flat_map(|counts| differences(counts, per, SHOWN, signs));
     let recorded: Vec<Item> = counts.chain(counters(&step.counters, SHOWN, signs)).collect();
     recorded.into_iter().chain(of_commits(step, &search.line, signs)).collect()
+}
+
+/// What is known of a step of a history, as indented text: the files that differ between its sides, and how what was linked differs.
+pub(crate) fn step_text(explained: &StepExplained, line: &CommitLine, style: &Style) -> String {
+    let (signs, names) = (style.signs(), [explained.before, explained.after].map(|position| short(line, position)));
+    let mut items = vec![Item::new(0, format!("Files of {} and {}", names[0], names[1]))];
+    match explained.commits.last().and_then(|changes| changes.files.as_ref()) {
+        None => items.push(Item::new(1, "They could not be read from the repository.".to_owned())),
+        Some(changed) => items.extend(files(changed, signs).into_iter().map(Item::below)),
+    }
+    items.extend(linked(&explained.linked, &names, signs));
+    Item::all_text(&items, style)
 }
 
 /// The commits that may have made a step, their files, and what was linked.

@@ -30,7 +30,7 @@ pub use machines::machines_page;
 pub use mark_form::REMARK_LETTERS;
 pub use marks::{Executed, commit_mark, history_name, quirk_marks, step_mark};
 pub use overview::{HistoryRow, Overview, overview_page};
-pub use points::{PointSide, PointsPage, Searched, points_page, searches};
+pub use points::{PointSide, PointsPage, Searched, StepDiffers, points_page, searches};
 pub use problem::{problem_page, problem_page_with_ways};
 pub use runs::runs_page;
 pub use text::text_page;

@@ -4,7 +4,7 @@ use super::badge;
 use super::between::{commits_between, range, said};
 use super::frame::page_with;
 use super::jobs::ask_form;
-use crate::drill::known_of_steps;
+use crate::drill::{known_of_steps, step_text};
 use crate::explained::Item;
 use crate::history::moved::{Per, differences};
 use crate::history::words;
@@ -17,8 +17,9 @@ use crate::page::document::table;
 use crate::page::value;
 use crate::sentences::{outcome, worded_comparison};
 use crate::style::{Style, UNICODE};
-use faultline_model::commit::short_name;
+use faultline_model::commit::{CommitLine, short_name};
 use faultline_model::drill::Drill;
+use faultline_model::explained::StepExplained;
 use faultline_model::history::change::Source;
 use faultline_model::history::compared::{ComparedCommits, ComparedValues};
 use faultline_model::history::{HistoryPoint, HistorySeries, HistoryStep, NotMeasured, PointResult};
@@ -66,6 +67,8 @@ pub struct PointsPage<'a> {
     pub compared: Result<&'a ComparedCommits, String>,
     /// What searches found at the steps between them.
     pub searches: &'a [Searched],
+    /// What was saved of the steps between them when they were measured.
+    pub differences: &'a [StepDiffers],
     /// Whether the reader may ask that a commit is measured again.
     pub may_ask: bool,
 }
@@ -85,6 +88,17 @@ pub struct Searched {
     pub head: RunHead,
     /// What it found.
     pub found: Drill,
+}
+
+/// What lies between the commits of a step: files, and built programs.
+#[derive(Debug, Clone)]
+pub struct StepDiffers {
+    /// The position of the step's first commit with the new level, in the history.
+    pub by: u32,
+    /// The line of commits in which `found` has positions.
+    pub line: CommitLine,
+    /// What was saved.
+    pub found: StepExplained,
 }
 
 /// The page.
@@ -139,8 +153,8 @@ fn way(shown: &PointsPage<'_>, series: &HistorySeries, site: &Site) -> Markup {
             h2 #between-title { "Commits after the older one, up to the newer one" }
             (commits_between(series, [a.min(b), a.max(b)], LISTED, &history))
             p.hint {
-                "These are the commits of the history's line. Searches of steps save the files and the built programs that differ; for other commits "
-                code { "faultline history changes" } " reads them from the repository."
+                "These are the commits of the history's line. The files and the built programs that differ are saved at each step, by "
+                code { "faultline history run" } " and by searches; " code { "faultline history changes" } " reads them from the repository."
             }
         }
         (steps(shown, series, &history, site))
@@ -271,7 +285,9 @@ fn steps(shown: &PointsPage<'_>, series: &HistorySeries, history: &str, site: &S
                         }
                         " " (words::change(step, &UNICODE)) " " (badge::kind(step)) " " (badge::state(step)) " 95 % range: " (range(series, step))
                         (said(series, step))
-                        @for run in searches(step) { (search(run, shown, site)) }
+                        @let searched = searches(step);
+                        @for run in &searched { (search(*run, shown, site)) }
+                        @for one in shown.differences.iter().filter(|one| searched.is_empty() && one.by == step.by) { (differing(one)) }
                     }
                 }
             }
@@ -290,6 +306,15 @@ fn search(run: RunId, shown: &PointsPage<'_>, site: &Site) -> Markup {
         @if !explained.is_empty() {
             div.scroll tabindex="0" role="region" aria-label={ "What search " (run) " found" } { pre.text { (explained) } }
         }
+    }
+}
+
+/// What was saved of a step when it was measured.
+fn differing(StepDiffers { line, found, .. }: &StepDiffers) -> Markup {
+    let text = step_text(found, line, &Style { unicode: true, ..Style::PLAIN });
+    markup! {
+        p { "The files and the built programs that differ:" }
+        div.scroll tabindex="0" role="region" aria-label="Files and built programs that differ" { pre.text { (text) } }
     }
 }
 

@@ -9,12 +9,14 @@ use axum::extract::{Path, RawQuery, State as Shared};
 use faultline_experiment::{CommitComparisons, Concluded, Error, ErrorKind, MeasuredCommit, Places, stored};
 use faultline_model::history::{HistoryPoint, HistorySeries, HistoryStep, PointResult};
 use faultline_model::record::RunId;
-use faultline_report::site::{PointSide, PointsPage, Searched, Site, points_page, searches};
+use faultline_report::site::{PointSide, PointsPage, Searched, Site, StepDiffers, points_page, searches};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 const HINT: &str = "`a` and `b` are the full names of two commits of the history";
 
+/// Steps of which is shown what was saved of them, the newest.
+const MOST_STEPS: usize = 10;
 /// Searches whose results are shown, the newest.
 const MOST_SEARCHES: usize = 10;
 
@@ -65,14 +67,17 @@ pub(crate) fn shown(
         Err(why) => Err(why),
     };
     let [(a, from), (b, to)] = points;
-    let searches = match a.id == b.id {
-        true => searched(&searches_between(&a.series, [from, to]), places),
-        false => Vec::new(),
+    let (searches, differences) = match a.id == b.id {
+        true => {
+            (searched(&searches_between(&a.series, [from, to]), places), differences(&a.series, [from, to], places)?)
+        }
+        false => (Vec::new(), Vec::new()),
     };
     let page = PointsPage {
         sides: points.map(|(history, position)| PointSide { id: &history.id, series: &history.series, position }),
         compared: compared.as_ref().map_err(Clone::clone),
         searches: &searches,
+        differences: &differences,
         may_ask,
     };
     Ok(points_page(&page, site))
@@ -98,10 +103,36 @@ fn comparable(points: [(&History, u32); 2]) -> Result<[MeasuredCommit; 2], Strin
     Ok([a?, b?])
 }
 
+/// The steps between two commits.
+fn steps_between(series: &HistorySeries, [a, b]: [u32; 2]) -> impl Iterator<Item = &HistoryStep> {
+    series.steps.steps.iter().filter(move |step| step.by > a.min(b) && step.by <= a.max(b))
+}
+
+/// What was saved of the newest steps between two commits when they were measured. Fails if the database cannot be read.
+fn differences(series: &HistorySeries, between: [u32; 2], places: &Places) -> Result<Vec<StepDiffers>, Error> {
+    let mut found = Vec::new();
+    let steps: Vec<&HistoryStep> = steps_between(series, between).collect();
+    for step in steps.into_iter().rev().take(MOST_STEPS) {
+        let Some(run) = series.points.get(step.by as usize).and_then(|point| point.run) else { continue };
+        let saved = stored::explained(run, places)?;
+        if saved.is_empty() {
+            continue;
+        }
+        let head = stored::head(run, places)?;
+        let Some(line) = head.settings.measured_line().map(|measured| &measured.line) else { continue };
+        let is_at = |position: u32, place: u32| {
+            let (known, commit) = (line.commits.get(place as usize), series.commit(position));
+            known.zip(commit).is_some_and(|(known, commit)| known.id == commit.id)
+        };
+        let of_step = saved.into_iter().find(|one| is_at(step.after, one.before) && is_at(step.by, one.after));
+        found.extend(of_step.map(|found| StepDiffers { by: step.by, line: line.clone(), found }));
+    }
+    Ok(found)
+}
+
 /// The searches that looked at the steps between two commits.
-fn searches_between(series: &HistorySeries, [a, b]: [u32; 2]) -> BTreeSet<RunId> {
-    let is_between = |step: &&HistoryStep| step.by > a.min(b) && step.by <= a.max(b);
-    series.steps.steps.iter().filter(is_between).flat_map(searches).collect()
+fn searches_between(series: &HistorySeries, between: [u32; 2]) -> BTreeSet<RunId> {
+    steps_between(series, between).flat_map(searches).collect()
 }
 
 /// What the searches found, of those that can be read.

@@ -9,6 +9,7 @@ use crate::places;
 use faultline_experiment::{Error, Lab};
 use faultline_history::Commits;
 use faultline_history::declared::HistorySubject;
+use faultline_history::explain;
 use faultline_history::over::{Asked, Over};
 use faultline_history::run::{Ran, run as measure};
 use faultline_history::source;
@@ -34,6 +35,7 @@ pub(crate) fn run(arguments: &Run, db: Option<&Path>) -> Result<ExitCode, Failur
                 if !one(&over, arguments, commits.as_ref(), lab)? {
                     return Ok(failure::stopped());
                 }
+                explain::steps::save(&over, commits.as_ref(), lab)?;
                 notify(&declared, &over, &StepSettings::default(), lab)?;
             }
         }

@@ -9,8 +9,10 @@ use crate::places;
 use faultline_experiment::jobs::Worker;
 use faultline_experiment::{Error, Lab, Measured};
 use faultline_history::declared::{Declared, HistorySubject};
+use faultline_history::explain;
 use faultline_history::jobs::{meant, work as measure};
 use faultline_history::over::Over;
+use faultline_history::source;
 use faultline_model::commit::short_name;
 use faultline_model::job::{Job, JobWork};
 use faultline_model::record::RunId;
@@ -102,6 +104,7 @@ impl<'a> AtWork<'a> {
         match measured {
             Ok(measured) => {
                 measuring::told(measured, &self.arguments.conduct)?;
+                explain::steps::save(over, source::of_subject(over.subject, lab)?.as_ref(), lab)?;
                 notify(self.declared, over, &StepSettings::default(), lab)?;
             }
             Err(error) => {
