@@ -1,9 +1,11 @@
 //! The JSON API over HTTP: what it answers, and that each answer is bounded.
 
-use crate::asked::Served;
+use crate::asked::{Served, places};
 use crate::filled;
 use crate::filled::STEP;
 use faultline_model::history::quirk::{DeclaredQuirk, QuirkTime};
+use faultline_model::history::{Differing, HistoryPoint, HistorySeries, OtherRun};
+use faultline_stats::history::{HistoryRun, StepSettings, series};
 use faultline_web::DeclaredQuirks;
 use serde_json::Value;
 use std::time::{Duration, Instant};
@@ -198,6 +200,31 @@ fn a_history_has_its_step_its_failures_and_its_values() {
     assert_eq!(served.get("/api/v1/histories/0000000000000000").status, 404);
     assert_eq!(served.get(&format!("/api/v1/histories/{id}/timeline?from=9&to=3")).status, 400);
     assert_ne!(id, history_called(&served, "app", 4));
+}
+
+#[test]
+fn results_of_another_command_that_builds_are_not_mixed_in_and_are_said_to_be_left_out() {
+    let served = Served::new(false);
+    filled::add_rebuilt(&served.database);
+    let places = places(served.database.clone());
+    let stored = faultline_experiment::stored::histories("rebuilt", "/repository", 1, &places).unwrap();
+    // What `faultline history show` makes of the same runs.
+    let runs: Vec<HistoryRun<'_>> =
+        stored.iter().map(|run| HistoryRun { head: &run.head, results: &run.results }).collect();
+    let shown = series(&runs, &[], &StepSettings::default()).unwrap().unwrap();
+    let id = history_called(&served, "rebuilt", 1);
+    let answer = served.get(&format!("/api/v1/histories/{id}"));
+    assert_eq!(serde_json::from_str::<HistorySeries>(&answer.body).unwrap(), shown);
+    let values: Vec<Option<f64>> = shown.points.iter().map(HistoryPoint::value).collect();
+    assert!(values[..10].iter().all(Option::is_none), "{values:?}");
+    assert!(values[10..].iter().all(|value| value.is_some_and(|value| value < 1.5)), "{values:?}");
+    let left_out = OtherRun { run: runs[1].head.id, differs_in: Differing::Recipe };
+    assert_eq!((shown.runs.as_slice(), shown.left_out.as_slice()), (&[runs[0].head.id][..], &[left_out][..]));
+    let timeline = served.get(&format!("/api/v1/histories/{id}/timeline")).json();
+    let values = |at: usize| timeline["marks"][at]["values"].as_array().map_or(0, Vec::len);
+    assert_eq!([values(9), values(10)], [0, 2]);
+    let page = served.get(&format!("/histories/{id}")).body;
+    assert!(page.contains("another way of building"), "{page}");
 }
 
 #[test]
