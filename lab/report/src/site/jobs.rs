@@ -73,7 +73,7 @@ fn line(JobRow { job, history }: &JobRow<'_>, may_ask: bool, site: &Site) -> Mar
                 @if let Some(run) = job.run { div.about { a href=(site.run(run)) { "run " (run) } } }
                 @if let Some(problem) = &job.problem { div.about { (one_line(problem)) } }
                 @if may_ask && job.state == JobState::Waiting {
-                    form data-post=(site.withdrawn(job.id)) {
+                    form.buttons data-post=(site.withdrawn(job.id)) {
                         button type="submit" { "Withdraw" }
                         p.hint role="status" {}
                     }
@@ -117,7 +117,7 @@ pub(super) fn drill_form(id: &str, series: &HistorySeries, step: &HistoryStep, s
 /// The form that asks for work on a history with that identifier. `work` and `commit`: as the API takes them.
 pub(super) fn ask_form(id: &str, work: &str, commit: &str, label: &str, site: &Site) -> Markup {
     markup! {
-        form data-post=(site.jobs_of(id)) data-then=(site.jobs()) {
+        form.buttons data-post=(site.jobs_of(id)) data-then=(site.jobs()) {
             input type="hidden" name="work" value=(work);
             input type="hidden" name="commit" value=(commit);
             button type="submit" { (label) }
