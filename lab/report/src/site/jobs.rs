@@ -2,14 +2,18 @@
 
 use super::badge::badge;
 use super::frame::page;
+use super::runs::progress;
+use crate::history::words;
 use crate::moment;
 use crate::one_line::one_line;
 use crate::page::delivery::Site;
 use crate::page::document::table;
 use crate::page::value;
+use crate::runs::ended;
 use faultline_model::commit::short_name;
 use faultline_model::history::{HistorySeries, HistoryStep};
 use faultline_model::job::{Job, JobState, JobWork};
+use faultline_model::record::RunLine;
 use maud::{Markup, html as markup};
 
 /// A job, with its history.
@@ -17,8 +21,10 @@ use maud::{Markup, html as markup};
 pub struct JobRow<'a> {
     /// The job.
     pub job: &'a Job,
-    /// Identifier of the history; `None` if its runs were deleted.
-    pub history: Option<&'a str>,
+    /// Identifier of the history, and the history; `None` if its runs were deleted.
+    pub history: Option<(&'a str, &'a HistorySeries)>,
+    /// Of a job that a machine does, the unfinished run of the history.
+    pub open: Option<&'a RunLine>,
 }
 
 /// What the page of jobs shows.
@@ -56,13 +62,16 @@ fn list(shown: &JobsPage<'_>, site: &Site) -> Markup {
     table("Jobs, the newest first", false, head, body)
 }
 
-fn line(JobRow { job, history }: &JobRow<'_>, may_ask: bool, site: &Site) -> Markup {
+fn line(JobRow { job, history, open }: &JobRow<'_>, may_ask: bool, site: &Site) -> Markup {
     markup! {
         tr {
             th.number scope="row" { (job.id) }
             td {
                 @match history {
-                    Some(id) => { a href=(site.history(id)) { (value::name(&job.series.subject)) } }
+                    Some((id, series)) => {
+                        a href=(site.history(id)) { (value::name(&job.series.subject)) }
+                        div.about { (one_line(&words::measured_of(series))) }
+                    }
                     None => { (value::name(&job.series.subject)) }
                 }
             }
@@ -70,6 +79,9 @@ fn line(JobRow { job, history }: &JobRow<'_>, may_ask: bool, site: &Site) -> Mar
             td {
                 (state(job.state))
                 @if let Some(worker) = &job.worker { div.about { "on " (one_line(worker)) } }
+                @if let Some(open) = open {
+                    div.about { a href=(site.run(open.id)) { "run " (open.id) } ": " (ended(open)) " executions" (progress(open)) }
+                }
                 @if let Some(run) = job.run { div.about { a href=(site.run(run)) { "run " (run) } } }
                 @if let Some(problem) = &job.problem { div.about { (one_line(problem)) } }
                 @if may_ask && job.state == JobState::Waiting {
