@@ -11,12 +11,21 @@ use faultline_model::time::UnixMillis;
 /// What is said of a change.
 #[derive(Debug, Clone)]
 pub struct Mark {
-    /// What it is.
-    pub state: ChangeState,
-    /// Who says so.
-    pub person: String,
-    /// Why.
-    pub reason: Option<String>,
+    state: ChangeState,
+    person: String,
+    reason: Option<String>,
+}
+
+impl Mark {
+    /// A change is in this state, as a person says, for this reason. A blank reason is none. Fails if a change is ignored without a reason: later readers could not tell
+    /// whether somebody looked at it.
+    pub fn new(state: ChangeState, person: String, reason: Option<&str>) -> Result<Self, Error> {
+        let reason = reason.map(str::trim).filter(|reason| !reason.is_empty()).map(str::to_owned);
+        if state == ChangeState::Ignored && reason.is_none() {
+            return Err(Error::usage("a change is ignored only for a reason", "say why it does not matter"));
+        }
+        Ok(Mark { state, person, reason })
+    }
 }
 
 /// Saves a mark of a step, said at that time. Fails if the series does not have the step's commits, or if the database cannot be written.

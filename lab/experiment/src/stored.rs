@@ -2,7 +2,7 @@
 
 use crate::conclusion::{Concluded, Conclusion};
 use crate::database;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::places::Places;
 use crate::run_names::find_run;
 use faultline_model::explained::StepExplained;
@@ -13,11 +13,12 @@ use faultline_model::imported::ImportedLine;
 use faultline_model::machine_facts::SessionFacts;
 use faultline_model::named_change::{ChangePlace, SeriesName};
 use faultline_model::plan::KindOfRun;
-use faultline_model::record::{RunHead, RunId, RunLine, RunProgress, RunRecord};
+use faultline_model::record::{RunHead, RunId, RunLine, RunProgress, RunRecord, RunState};
 use faultline_model::subject::{Subject, SubjectIndex};
 use faultline_model::summary::RunSummary;
-use faultline_stats::history::{Eras, said_by_search};
+use faultline_stats::history::{Eras, describe, said_by_search};
 use faultline_store::Store;
+use std::collections::BTreeMap;
 
 /// A run's conclusion; the newest run's if `None`. Fails if there is no such run, if it cannot be concluded, or if the database cannot be read.
 pub fn conclusion(run: Option<RunId>, places: &Places) -> Result<Conclusion, Error> {
@@ -190,6 +191,28 @@ pub fn head(run: RunId, places: &Places) -> Result<RunHead, Error> {
 /// A line for each run, the newest first. Fails if the database cannot be read.
 pub fn runs(places: &Places) -> Result<Vec<RunLine>, Error> {
     Ok(database::existing(places)?.list_runs()?)
+}
+
+/// The same, with what each run of a history measures and what it is at. `before`: lines that were read before; what a finished run measured is taken from them.
+/// `progress`: of the runs of histories. Fails if the database cannot be read.
+pub fn described_runs(before: &[RunLine], progress: &[RunProgress], places: &Places) -> Result<Vec<RunLine>, Error> {
+    let store = database::existing(places)?;
+    let is_finished = |line: &&RunLine| line.state == RunState::Finished && line.history.is_some();
+    let known: BTreeMap<RunId, &RunLine> = before.iter().filter(is_finished).map(|line| (line.id, line)).collect();
+    let progress: BTreeMap<RunId, &RunProgress> = progress.iter().map(|progress| (progress.id, progress)).collect();
+    let mut lines = store.list_runs()?;
+    for line in lines.iter_mut().filter(|line| line.kind == KindOfRun::History) {
+        match known.get(&line.id) {
+            Some(known) => line.history = known.history.clone(),
+            None => match store.load_settings(line.id).map_err(Error::from) {
+                Ok(settings) => describe(line, &settings, progress.get(&line.id).copied()),
+                // It was deleted meanwhile, or another version saved it: the list has it all the same.
+                Err(error) if matches!(error.kind, ErrorKind::Usage | ErrorKind::Unanswerable) => {}
+                Err(error) => return Err(error),
+            },
+        }
+    }
+    Ok(lines)
 }
 
 /// The facts of the newest sessions of runs, up to `most`, the newest first. Fails if the database cannot be read.

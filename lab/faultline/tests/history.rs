@@ -306,6 +306,7 @@ fn marked(repository: &Repository) {
     let mark = |arguments: &[&str]| repository.run(&[&["mark", "app"], arguments].concat());
     assert_refused(&mark(&["ignored", "--at", at]), 2, "--reason <TEXT>");
     assert_refused(&mark(&["ignored", "--at", at, "--reason", ""]), 2, "a value is required for '--reason <TEXT>'");
+    assert_refused(&mark(&["ignored", "--at", at, "--reason", " "]), 2, "a change is ignored only for a reason");
     assert_refused(&mark(&["fixed"]), 2, "--at <COMMIT>");
     assert_refused(&mark(&["fixed", "--at", &repository.commits[16][..12]]), 2, "has no step at a measured commit");
     assert_refused(&mark(&["fixed", "--step", "2"]), 2, "app has 1 steps");

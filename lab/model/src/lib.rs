@@ -21,6 +21,7 @@ pub mod facts;
 pub mod failure;
 pub mod gate;
 pub mod history;
+
 pub mod imported;
 pub mod job;
 pub mod journal;
@@ -39,6 +40,7 @@ pub mod relink;
 pub mod reverted;
 pub mod role;
 mod run_id;
+pub mod run_of_history;
 pub mod said;
 pub mod scaling;
 pub mod setup;

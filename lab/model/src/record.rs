@@ -8,6 +8,7 @@ use crate::lens::reading::Reading;
 use crate::outcome::Outcome;
 use crate::plan::{KindOfRun, PlanItem, Settings};
 use crate::protocol::{Interval, Measure, Usage};
+use crate::run_of_history::RunOfHistory;
 use crate::subject::{KindOfSubject, Subject, SubjectIndex};
 use crate::time::UnixMillis;
 use serde::{Deserialize, Serialize};
@@ -199,8 +200,14 @@ pub struct RunLine {
     pub subject: Option<KindOfSubject>,
     /// Numbers of tasks.
     pub cpus: Vec<u32>,
-    /// Items planned.
+    /// Of a run that measures commits of a history, what it measures; `None` of others, and if its settings cannot be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history: Option<RunOfHistory>,
+    /// Items planned. A run that builds commits plans as it goes on.
     pub planned: u32,
+    /// Items that the whole run will have, at most; `None` while that is not known.
+    #[serde(default)]
+    pub whole: Option<u32>,
     /// Items with a final outcome.
     pub ended: u32,
     /// Of these, those that failed. Unsupported items are not among them.
@@ -224,6 +231,8 @@ pub struct RunProgress {
     pub sessions: u32,
     /// Items planned.
     pub planned: u32,
+    /// Of these, those of the first block.
+    pub first_block: u32,
     /// Items left out because the time budget was used up.
     pub skipped: u32,
     /// Attempts.

@@ -4,10 +4,13 @@ use crate::format::Format;
 use crate::introduction::state;
 use crate::json::json;
 use crate::moment;
+use crate::quantity::Quantity;
 use crate::style::{Signs, Style};
 use crate::table::{self, Form, Table};
+use faultline_model::commit::short_name;
 use faultline_model::plan::KindOfRun;
 use faultline_model::record::RunLine;
+use faultline_model::run_of_history::{HistoryStage, RunOfHistory};
 use faultline_model::subject::KindOfSubject;
 
 /// The list of runs. JSON is the lines as they are.
@@ -39,8 +42,7 @@ fn columns<'a>() -> Vec<Column<'a>> {
         Column::csv_only("workloads", |line| line.workloads.join(";")),
         Column::left("tasks", |line, _| counts(&line.cpus, ",")).csv("tasks", |line| counts(&line.cpus, ";")),
         Column::csv_only("planned", |line| line.planned.to_string()),
-        Column::right("ended", |line, _| format!("{} of {}", line.ended, line.planned))
-            .csv("ended", |line| line.ended.to_string()),
+        Column::right("ended", |line, _| ended(line)).csv("ended", |line| line.ended.to_string()),
         Column::right("failed", |line, _| line.failed.to_string()).csv("failed", |line| line.failed.to_string()),
         Column::right("skipped", |line, _| line.skipped.to_string())
             .on(ROOMY)
@@ -52,7 +54,15 @@ fn columns<'a>() -> Vec<Column<'a>> {
         Column::csv_only("sides", |line| line.sides.join("; ")),
         Column::csv_only("lens", |line| under_lens(line).unwrap_or_default().to_owned()),
         Column::csv_only("kind", |line| line.kind.word().to_owned()),
+        Column::csv_only("whole", |line| line.whole.map_or_else(String::new, |whole| whole.to_string())),
+        Column::csv_only("subject", |line| of_history(line, |history| &history.subject)),
+        Column::csv_only("measured", |line| of_history(line, |history| &history.measured)),
     ]
+}
+
+/// A text of a run of a history; none of any other run.
+fn of_history(line: &RunLine, text: impl Fn(&RunOfHistory) -> &str) -> String {
+    line.history.as_ref().map_or_else(String::new, |history| text(history).to_owned())
 }
 
 /// How many workloads are named; the others are counted.
@@ -64,9 +74,36 @@ pub(crate) fn what(line: &RunLine, signs: &Signs) -> String {
         KindOfRun::Comparison => format!("comparison: {}", line.sides.join(" | ")),
         KindOfRun::Lens => format!("lens, {}", under_lens(line).unwrap_or(signs.none)),
         KindOfRun::Drill => "search along commits".to_owned(),
-        KindOfRun::History => "history of commits".to_owned(),
+        KindOfRun::History => line.history.as_ref().map_or_else(|| "history of commits".to_owned(), measured),
         KindOfRun::Timed => line.suite.clone().unwrap_or_else(|| chosen(&line.workloads, signs)),
     }
+}
+
+/// The subject of a history, and what is measured of it.
+fn measured(history: &RunOfHistory) -> String {
+    let quantity = Quantity::counted(history.counted).heading();
+    format!("history of {}: {}, {quantity}", history.subject, history.measured)
+}
+
+/// How many items have ended, of how many if that is known.
+pub(crate) fn ended(line: &RunLine) -> String {
+    match line.whole {
+        Some(whole) => format!("{} of {whole}", line.ended),
+        None => line.ended.to_string(),
+    }
+}
+
+/// What a run of a history is at; `None` of any other run, and of one that is finished.
+pub(crate) fn stage(line: &RunLine) -> Option<String> {
+    let history = line.history.as_ref()?;
+    Some(match history.stage.as_ref()? {
+        HistoryStage::Build { commit, number } => {
+            format!("at the build of {}, {number} of {} commits", short_name(commit), history.commits)
+        }
+        HistoryStage::Link => "at linking builds in random layouts".to_owned(),
+        HistoryStage::Boot => "at the boot of the next kernel".to_owned(),
+        HistoryStage::Measure => "at executions".to_owned(),
+    })
 }
 
 /// What ran under the lens; `None` for any other run.
@@ -88,6 +125,6 @@ fn chosen(workloads: &[String], signs: &Signs) -> String {
     }
 }
 
-fn counts(counts: &[u32], between: &str) -> String {
+pub(crate) fn counts(counts: &[u32], between: &str) -> String {
     counts.iter().map(u32::to_string).collect::<Vec<_>>().join(between)
 }

@@ -3,9 +3,11 @@
 mod fixture;
 
 use faultline_model::cell::TaskMode;
+use faultline_model::count::Count;
 use faultline_model::describe::{self, WorkloadInfo};
 use faultline_model::plan::KindOfRun;
 use faultline_model::record::{RunId, RunLine, RunState};
+use faultline_model::run_of_history::{HistoryStage, RunOfHistory};
 use faultline_model::subject::KindOfSubject;
 use faultline_model::summary::RunSummary;
 use faultline_model::time::UnixMillis;
@@ -38,7 +40,9 @@ fn lines() -> Vec<RunLine> {
         sides: Vec::new(),
         subject: Some(KindOfSubject::System),
         cpus: vec![1, 2, 4, 8],
+        history: None,
         planned: 96,
+        whole: Some(96),
         ended: 96,
         failed: 3,
         skipped: 0,
@@ -59,7 +63,54 @@ fn lines() -> Vec<RunLine> {
     let chosen = RunLine { id: RunId(3), suite: None, workloads: vec!["zero_fill".into()], ..line.clone() };
     let workloads = ["fork_exit", "map_churn", "path_stat", "zero_fill"].map(str::to_owned).into();
     let four = RunLine { id: RunId(2), suite: None, workloads, ..line.clone() };
-    vec![line, open, lens, comparison, chosen, four]
+    let finished = RunLine {
+        id: RunId(1),
+        suite: None,
+        kind: KindOfRun::History,
+        workloads: vec!["load".into()],
+        subject: Some(KindOfSubject::Program),
+        cpus: vec![2],
+        history: Some(RunOfHistory {
+            subject: "app".into(),
+            measured: "load".into(),
+            counted: None,
+            commits: 16,
+            stage: None,
+        }),
+        ..line.clone()
+    };
+    // Nothing is planned yet, and how much there will be is known.
+    let commit = "1f3a9c25d7b04e8861f3a9c25d7b04e8861f3a9c".to_owned();
+    let builds = RunLine {
+        id: RunId(14),
+        state: RunState::Open,
+        workloads: Vec::new(),
+        history: Some(RunOfHistory {
+            stage: Some(HistoryStage::Build { commit, number: 3 }),
+            ..finished.history.clone().unwrap()
+        }),
+        planned: 0,
+        whole: Some(48),
+        ended: 0,
+        failed: 0,
+        ..finished.clone()
+    };
+    // The first counts decide how many there are.
+    let counts = RunLine {
+        id: RunId(13),
+        workloads: vec!["zero_fill".into()],
+        history: Some(RunOfHistory {
+            measured: "zero_fill".into(),
+            counted: Some(Count::Transfers),
+            stage: Some(HistoryStage::Measure),
+            ..finished.history.clone().unwrap()
+        }),
+        planned: 16,
+        whole: None,
+        ended: 7,
+        ..builds.clone()
+    };
+    vec![builds, counts, line, open, lens, comparison, chosen, four, finished]
 }
 
 #[test]

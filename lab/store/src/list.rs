@@ -5,13 +5,13 @@ use crate::load::state;
 use crate::{Store, StoreError};
 use faultline_model::machine_facts::SessionFacts;
 use faultline_model::plan::KindOfRun;
-use faultline_model::record::{RunId, RunLine, RunProgress};
+use faultline_model::record::{RunId, RunLine, RunProgress, RunState};
 use faultline_model::subject::KindOfSubject;
 use faultline_model::time::UnixMillis;
 use std::collections::HashMap;
 
 impl Store {
-    /// Every run, the newest first. Fails if the database cannot be read.
+    /// Every run, the newest first, without what a history's run measures: only its settings say that. Fails if the database cannot be read.
     pub fn list_runs(&self) -> Result<Vec<RunLine>, StoreError> {
         let lines = self.connection.transaction(Purpose::Read, |snapshot| {
             let mut lines = read_lines(snapshot)?;
@@ -35,9 +35,10 @@ impl Store {
                 subjects: row.get(2)?,
                 sessions: row.get(3)?,
                 planned: row.get(4)?,
-                skipped: row.get(5)?,
-                attempts: row.get(6)?,
-                ended: row.get(7)?,
+                first_block: row.get(5)?,
+                skipped: row.get(6)?,
+                attempts: row.get(7)?,
+                ended: row.get(8)?,
             })
         };
         self.connection
@@ -73,6 +74,7 @@ fn progress_query() -> String {
         ("subject", ""),
         ("session", ""),
         ("item", ""),
+        ("item", "AND block = 0"),
         ("item", "AND skipped = 1"),
         ("attempt", ""),
         ("attempt", "AND outcome IS NOT NULL"),
@@ -110,12 +112,16 @@ fn read_lines(connection: &Connection) -> Result<Vec<RunLine>> {
         FROM run JOIN session ON session.run_id = run.id AND session.number = 0
         ORDER BY run.id DESC";
     connection.rows(query, params![], |row| {
+        let (state, planned) = (state(row.get(2)?), row.get(9)?);
+        let kind = named(4, &row.get::<String>(4)?, KindOfRun::ALL, KindOfRun::word)?;
+        // What was built and measured decides what is planned next.
+        let grows = state == RunState::Open && matches!(kind, KindOfRun::Drill | KindOfRun::History);
         Ok(RunLine {
             id: RunId(row.get(0)?),
             label: row.get(1)?,
             started: UnixMillis(row.get(3)?),
-            state: state(row.get(2)?),
-            kind: named(4, &row.get::<String>(4)?, KindOfRun::ALL, KindOfRun::word)?,
+            state,
+            kind,
             suite: row.get(5)?,
             workloads: Vec::new(),
             sides: Vec::new(),
@@ -124,7 +130,9 @@ fn read_lines(connection: &Connection) -> Result<Vec<RunLine>> {
                 .map(|word| named(8, &word, KindOfSubject::ALL, KindOfSubject::word))
                 .transpose()?,
             cpus: from_json(row, 6)?,
-            planned: row.get(9)?,
+            history: None,
+            planned,
+            whole: (!grows).then_some(planned),
             ended: row.get(10)?,
             failed: row.get(11)?,
             skipped: row.get(12)?,

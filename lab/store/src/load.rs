@@ -7,7 +7,7 @@ use faultline_model::direction::Direction;
 use faultline_model::explained::StepExplained;
 use faultline_model::journal::AttemptId;
 use faultline_model::lens::reading::Reading;
-use faultline_model::plan::{PlanItem, Timing};
+use faultline_model::plan::{PlanItem, Settings, Timing};
 use faultline_model::protocol::{Interval, Measure, Usage, UsageScope};
 use faultline_model::record::{Attempt, RunHead, RunId, RunRecord, RunState, Session};
 use faultline_model::subject::{Commit, Subject, SubjectIndex};
@@ -38,6 +38,13 @@ impl Store {
     /// Intervals are put together. Without items and attempts if the run was deleted. Fails if the database cannot be read.
     pub fn load_subjects_of(&self, head: &RunHead, subjects: [SubjectIndex; 2]) -> Result<RunRecord, StoreError> {
         read_subjects_of(&self.connection, head, subjects).map_err(self.failed("read a run from"))
+    }
+
+    /// The settings of the run with that id. Fails if there is no such run, or if they cannot be read.
+    pub fn load_settings(&self, run: RunId) -> Result<Settings, StoreError> {
+        let query = "SELECT settings FROM run WHERE id = ?1 AND kind <> 'deleted'";
+        let settings = self.connection.optional_row(query, params![run.0], |row| from_json(row, 0));
+        settings.map_err(self.failed("read a run from"))?.ok_or_else(|| StoreError::no_run(run, &self.location))
     }
 
     fn load(&self, run: RunId, intervals: Intervals) -> Result<RunRecord, StoreError> {

@@ -512,6 +512,8 @@ fn whatever_is_added_to_a_run_is_progress() {
             PlanItem { ordinal: 2, block: 1, subject: SubjectIndex::A, cell: cell(1), timing: None, seed: None };
         store.extend_run(run, &[], &[further]).unwrap();
         assert!(is_new(&store));
+        let [now] = store.progress_of(KindOfRun::Comparison).unwrap()[..] else { panic!("there is one run") };
+        assert_eq!((now.planned, now.first_block), (3, 2));
         store.resume_run(run, &Session { started: UnixMillis(9), facts: vec![Facts::default(); 2] }).unwrap();
         assert!(is_new(&store));
         store.finish_run(run).unwrap();

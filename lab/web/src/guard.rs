@@ -3,12 +3,13 @@
 
 use crate::hosts::Hosts;
 use crate::problem::Problem;
+use crate::refused::refused;
 use crate::token::{Token, Tokens};
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST, ORIGIN, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use std::sync::Arc;
@@ -50,7 +51,7 @@ pub(crate) async fn guard(State(guard): State<Guard>, mut request: Request, next
             }
             next.run(request).await
         }
-        Err(problem) => problem.into_response(),
+        Err(problem) => refused(problem, request.uri()),
     };
     let asks_for_token = response.status() == StatusCode::UNAUTHORIZED;
     let headers = response.headers_mut();

@@ -14,7 +14,7 @@ use faultline_model::commit::CommitLine;
 use faultline_model::count::Count;
 use faultline_model::history::change::PlacedEvent;
 use faultline_model::history::{CommitOutcome, HistorySeries};
-use faultline_model::job::Job;
+use faultline_model::job::{Job, JobState, JobWork};
 use faultline_model::machine_facts::KnownMachine;
 use faultline_model::plan::{CommitOrder, RunKind};
 use faultline_model::record::{RunHead, RunId, RunLine, RunProgress, RunState};
@@ -95,10 +95,16 @@ impl Snapshot {
         found.cloned().ok_or_else(|| Problem::not_found("there is no such history", "`/api/v1/histories` lists all"))
     }
 
-    /// Identifier of the history that a job is about; `None` if its runs were deleted.
-    pub(crate) fn named(&self, job: &Job) -> Option<&str> {
-        let found = self.histories.iter().find(|history| history.series.name() == job.series);
-        found.map(|history| history.id.as_str())
+    /// The history that a job is about; `None` if its runs were deleted.
+    pub(crate) fn named(&self, job: &Job) -> Option<&History> {
+        self.histories.iter().map(Arc::as_ref).find(|history| history.series.name() == job.series)
+    }
+
+    /// The unfinished run of the history, if a machine measures a commit for a job. A run does not say for which job it is, but one at a time measures a history.
+    pub(crate) fn run_of(&self, job: &Job) -> Option<&RunLine> {
+        let is_measured = job.state == JobState::Taken && matches!(job.work, JobWork::Measure { .. });
+        let history = self.named(job).filter(|_| is_measured)?;
+        self.runs.iter().find(|run| run.state == RunState::Open && history.has_run(run.id))
     }
 
     /// The history and those of the same subject and measure with other numbers of tasks, by tasks.
@@ -271,7 +277,7 @@ struct Loaded {
 pub(crate) fn read(before: &Snapshot, declared: &DeclaredQuirks, places: &Places) -> Result<Snapshot, Error> {
     // How far the runs are is read first: if one goes on meanwhile, it is read again the next time.
     let progress = stored::progress_of_histories(places)?;
-    let runs = stored::runs(places)?;
+    let runs = stored::described_runs(&before.runs, &progress, places)?;
     let said = SaidMark::now(&runs, places)?;
     let of_histories: BTreeMap<RunId, RunProgress> = progress.into_iter().map(|mark| (mark.id, mark)).collect();
     let is_unchanged =
@@ -496,6 +502,7 @@ mod tests {
             subjects: 1,
             sessions: 1,
             planned: 1,
+            first_block: 1,
             skipped: 0,
             attempts: 0,
             ended: 0,

@@ -60,6 +60,15 @@ impl Problem {
         )
     }
 
+    /// Only writing is possible.
+    pub(crate) fn write_only() -> Self {
+        Self::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "this address only answers POST",
+            "`/api/v1/openapi.json` describes what it takes",
+        )
+    }
+
     /// A page of somebody else's sends it.
     pub(crate) fn foreign_page() -> Self {
         Self::new(

@@ -6,6 +6,7 @@ use crate::hosts::Hosts;
 use crate::log::Log;
 use crate::problem::Problem;
 use crate::quirks::DeclaredQuirks;
+use crate::refused::{other_method, unknown, unreadable};
 use crate::state::State;
 use crate::token::Tokens;
 use crate::unchanged::unchanged;
@@ -131,6 +132,9 @@ fn routes(state: State, by: Guard) -> Router {
     Router::new()
         .nest("/api/v1", api::routes(state.clone()))
         .merge(pages::routes(state))
+        .method_not_allowed_fallback(other_method)
+        .fallback(unknown)
+        .layer(from_fn(unreadable))
         .layer(from_fn(unchanged))
         .layer(from_fn_with_state(Room::default(), held))
         .layer(CatchPanicLayer::custom(panicked))

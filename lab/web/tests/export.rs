@@ -49,6 +49,7 @@ fn every_link_of_a_page_leads_to_a_file() {
     {
         let text = fs::read_to_string(site.join(&page)).unwrap();
         assert!(text.contains("Content-Security-Policy"), "{page}");
+        assert!(!text.contains(">Jobs<"), "{page}: nobody can ask files for work");
         assert!(text.contains("These pages show the database as it was on <time datetime=\"20"), "{page}");
         let own = site.join(&page);
         for link in

@@ -52,7 +52,7 @@ function tell(line: HTMLElement, words: string): void {
 export function replaceParts(page: Document, ids: string[]): HTMLElement[] {
   return ids.flatMap((id) => {
     const [old, now] = [document.getElementById(id), page.getElementById(id)]
-    if (!old || !now || old.contains(document.activeElement) || old.querySelector('details[open]')) return []
+    if (!old || !now || old.contains(document.activeElement) || old.querySelector('details[open], input:checked')) return []
     old.replaceWith(now)
     return [now]
   })

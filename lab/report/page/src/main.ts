@@ -16,7 +16,7 @@ import { isTimeline } from './timeline'
 import { showWorklist } from './worklist'
 
 /** Parts of lists that change while a run goes on. */
-const LISTS = ['histories', 'open', 'recent']
+const LISTS = ['histories', 'open', 'recent', 'runs', 'jobs']
 
 const data = readData<RunSummary | Comparison | Timeline>()
 document.documentElement.classList.add('live')
@@ -27,7 +27,10 @@ if (data === null) {
   showWorklist()
   const markNews = showNews()
   keepLive((page) => {
-    for (const part of replaceParts(page, LISTS)) part.querySelectorAll<HTMLTableElement>('table.sortable').forEach(makeSortable)
+    for (const part of replaceParts(page, LISTS)) {
+      part.querySelectorAll<HTMLTableElement>('table.sortable').forEach(makeSortable)
+      wireMarking(part)
+    }
     markNews()
   })
 } else if (isTimeline(data)) {

@@ -33,6 +33,13 @@ pub(crate) fn measured(series: &HistorySeries) -> String {
     format!("{}, {}{host}", Quantity::counted(series.counted).name(), measured_by(series))
 }
 
+/// The same, after the workload or the program's file.
+pub(crate) fn measured_of(series: &HistorySeries) -> String {
+    let program = series.command.first().map_or("", String::as_str);
+    let program = program.rsplit('/').next().unwrap_or(program);
+    format!("{}: {}", series.workload.as_deref().unwrap_or(program), measured(series))
+}
+
 /// With how many tasks, and whether values are per operation.
 fn measured_by(series: &HistorySeries) -> String {
     let each = if series.workload.is_some() { "per operation, " } else { "" };

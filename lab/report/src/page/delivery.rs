@@ -138,7 +138,7 @@ impl Site {
         format!("{}api/v1/histories/{history}/changes/{commit}", self.root)
     }
 
-    /// What readers asked for.
+    /// What readers asked for: a page of a server.
     pub(crate) fn jobs(&self) -> String {
         self.page("jobs")
     }
@@ -213,6 +213,8 @@ impl Delivery<'_> {
                     a.brand href=(site.overview()) { "Faultline" }
                     a href=(site.overview()) { "Histories" }
                     a href=(site.changes()) { "Changes" }
+                    // Only a server is asked for work.
+                    @if site.is_live { a href=(site.jobs()) { "Jobs" } }
                     a href=(site.runs()) { "Runs" }
                     a href=(site.machines()) { "Machines" }
                 }

@@ -2,14 +2,19 @@
 
 use super::badge::badge;
 use super::frame::page;
+use super::live;
+use super::runs::progress;
+use crate::history::words;
 use crate::moment;
 use crate::one_line::one_line;
 use crate::page::delivery::Site;
 use crate::page::document::table;
 use crate::page::value;
+use crate::runs::ended;
 use faultline_model::commit::short_name;
 use faultline_model::history::{HistorySeries, HistoryStep};
 use faultline_model::job::{Job, JobState, JobWork};
+use faultline_model::record::RunLine;
 use maud::{Markup, html as markup};
 
 /// A job, with its history.
@@ -17,8 +22,10 @@ use maud::{Markup, html as markup};
 pub struct JobRow<'a> {
     /// The job.
     pub job: &'a Job,
-    /// Identifier of the history; `None` if its runs were deleted.
-    pub history: Option<&'a str>,
+    /// Identifier of the history, and the history; `None` if its runs were deleted.
+    pub history: Option<(&'a str, &'a HistorySeries)>,
+    /// Of a job that a machine does, the unfinished run of the history.
+    pub open: Option<&'a RunLine>,
 }
 
 /// What the page of jobs shows.
@@ -35,7 +42,9 @@ pub struct JobsPage<'a> {
 /// The page.
 pub fn jobs_page(shown: &JobsPage<'_>, site: &Site) -> String {
     let about = markup! { p.standing { "What readers asked for. `faultline history work` does it, on the machine that measures the history." } };
+    let goes_on = shown.jobs.iter().any(|row| matches!(row.job.state, JobState::Waiting | JobState::Taken));
     let parts = markup! {
+        (live::line(goes_on, site))
         section #jobs {
             @if shown.jobs.is_empty() { p.nothing { "Nobody asked for anything." } } @else { (list(shown, site)) }
             @if let Some(older) = &shown.older { p { a href=(older) { "Older jobs" } } }
@@ -56,13 +65,16 @@ fn list(shown: &JobsPage<'_>, site: &Site) -> Markup {
     table("Jobs, the newest first", false, head, body)
 }
 
-fn line(JobRow { job, history }: &JobRow<'_>, may_ask: bool, site: &Site) -> Markup {
+fn line(JobRow { job, history, open }: &JobRow<'_>, may_ask: bool, site: &Site) -> Markup {
     markup! {
         tr {
             th.number scope="row" { (job.id) }
             td {
                 @match history {
-                    Some(id) => { a href=(site.history(id)) { (value::name(&job.series.subject)) } }
+                    Some((id, series)) => {
+                        a href=(site.history(id)) { (value::name(&job.series.subject)) }
+                        div.about { (one_line(&words::measured_of(series))) }
+                    }
                     None => { (value::name(&job.series.subject)) }
                 }
             }
@@ -70,10 +82,13 @@ fn line(JobRow { job, history }: &JobRow<'_>, may_ask: bool, site: &Site) -> Mar
             td {
                 (state(job.state))
                 @if let Some(worker) = &job.worker { div.about { "on " (one_line(worker)) } }
+                @if let Some(open) = open {
+                    div.about { a href=(site.run(open.id)) { "run " (open.id) } ": " (ended(open)) " executions" (progress(open)) }
+                }
                 @if let Some(run) = job.run { div.about { a href=(site.run(run)) { "run " (run) } } }
                 @if let Some(problem) = &job.problem { div.about { (one_line(problem)) } }
                 @if may_ask && job.state == JobState::Waiting {
-                    form data-post=(site.withdrawn(job.id)) {
+                    form.buttons data-post=(site.withdrawn(job.id)) {
                         button type="submit" { "Withdraw" }
                         p.hint role="status" {}
                     }
@@ -117,7 +132,7 @@ pub(super) fn drill_form(id: &str, series: &HistorySeries, step: &HistoryStep, s
 /// The form that asks for work on a history with that identifier. `work` and `commit`: as the API takes them.
 pub(super) fn ask_form(id: &str, work: &str, commit: &str, label: &str, site: &Site) -> Markup {
     markup! {
-        form data-post=(site.jobs_of(id)) data-then=(site.jobs()) {
+        form.buttons data-post=(site.jobs_of(id)) data-then=(site.jobs()) {
             input type="hidden" name="work" value=(work);
             input type="hidden" name="commit" value=(commit);
             button type="submit" { (label) }

@@ -1,13 +1,14 @@
 //! The list of runs. A server also compares two of them.
 
 use super::frame::page;
+use super::live;
 use crate::introduction;
 use crate::moment;
 use crate::one_line::one_line;
 use crate::page::delivery::Site;
 use crate::page::document::table;
 use crate::page::value;
-use crate::runs::what;
+use crate::runs::{counts, ended, stage, what};
 use crate::style::UNICODE;
 use faultline_model::plan::KindOfRun;
 use faultline_model::record::{RunLine, RunState};
@@ -20,7 +21,8 @@ pub fn runs_page(runs: &[RunLine], older: Option<&str>, site: &Site) -> String {
         @if let Some(older) = older { p { a href=(older) { "Older runs" } } }
     };
     let parts = markup! {
-        section {
+        (live::line(runs.iter().any(|run| run.state == RunState::Open), site))
+        section #runs {
             @if site.is_live() && !runs.is_empty() {
                 form action=(site.compare()) method="get" {
                     (list)
@@ -38,6 +40,7 @@ pub(super) fn rows(runs: &[RunLine], site: &Site) -> Markup {
     let head = markup! {
         th.number scope="col" { "run" }
         th scope="col" { "what" }
+        th scope="col" { "tasks" }
         th scope="col" { "label" }
         th scope="col" { "started" }
         th scope="col" { "state" }
@@ -56,10 +59,11 @@ fn row(run: &RunLine, site: &Site) -> Markup {
         tr {
             th.number scope="row" { a href=(site.run(run.id)) { (run.id) } }
             td { (one_line(&what(run, &UNICODE))) }
+            td { (counts(&run.cpus, ", ")) }
             td { (label) }
             td { time datetime=(moment::iso(run.started)) { (moment::words(run.started)) } }
             td { (introduction::state(run.state)) (progress(run)) }
-            td.number { (run.ended) " of " (run.planned) }
+            td.number { (ended(run)) }
             td.number { (value::count(run.failed)) }
             td { (one_line(&run.machine)) }
             @if site.is_live() { (choice(run, "a")) (choice(run, "b")) }
@@ -67,12 +71,14 @@ fn row(run: &RunLine, site: &Site) -> Markup {
     }
 }
 
-/// How far an open run is.
-fn progress(run: &RunLine) -> Markup {
+/// How far an open run is, and what it is at.
+pub(super) fn progress(run: &RunLine) -> Markup {
+    let whole = run.whole.filter(|whole| run.state == RunState::Open && *whole > 0);
     markup! {
-        @if run.state == RunState::Open && run.planned > 0 {
-            " " progress max=(run.planned) value=(run.ended + run.skipped) aria-label={ "Progress of run " (run.id) } {}
+        @if let Some(whole) = whole {
+            " " progress max=(whole) value=(run.ended + run.skipped) aria-label={ "Progress of run " (run.id) } {}
         }
+        @if let Some(stage) = stage(run) { div.about { (one_line(&stage)) } }
     }
 }
 

@@ -12,7 +12,7 @@ use axum::Json;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{Extension, Path, RawQuery, State as Shared};
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use faultline_experiment::Mark;
 use faultline_report::site::REMARK_LETTERS;
@@ -109,9 +109,10 @@ pub(super) fn found<'a>(now: &'a Snapshot, id: &str, commit: &str) -> Result<Cha
 fn said(headers: &HeaderMap, body: Result<Bytes, BytesRejection>, person: String) -> Result<Mark, Problem> {
     let said: Said = body::parsed(headers, body, &BODY)?;
     let state = state_called(&said.state).ok_or_else(|| Problem::bad_request("`state` is no state", BODY.0))?;
-    let reason = said.reason.map(|reason| reason.trim().to_owned()).filter(|reason| !reason.is_empty());
-    if reason.as_ref().is_some_and(|reason| reason.chars().count() > REMARK_LETTERS) {
+    let reason = said.reason.as_deref();
+    if reason.is_some_and(|reason| reason.trim().chars().count() > REMARK_LETTERS) {
         return Err(Problem::bad_request("`reason` is too long", "it may have 1,000 letters"));
     }
-    Ok(Mark { state, person, reason })
+    Mark::new(state, person, reason)
+        .map_err(|error| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, error.problem, BODY.0))
 }

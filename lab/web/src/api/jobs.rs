@@ -16,6 +16,7 @@ use axum::response::{IntoResponse, Response};
 use faultline_experiment::jobs::{self, JobAsked};
 use faultline_experiment::place_of;
 use faultline_model::job::{Job, JobId, JobWork};
+use faultline_model::record::RunLine;
 use serde::{Deserialize, Serialize};
 
 /// Jobs in an answer, if nothing else is asked for.
@@ -31,9 +32,18 @@ const BODY: Body = Body(
 #[derive(Serialize)]
 struct Jobs {
     format: &'static str,
-    jobs: Vec<Job>,
+    jobs: Vec<Line>,
     /// `before` of the next request; `None` if there are no older jobs.
     next: Option<JobId>,
+}
+
+/// A job.
+#[derive(Serialize)]
+struct Line {
+    #[serde(flatten)]
+    job: Job,
+    /// Of one that a machine does, the unfinished run of the history, as `/api/v1/runs` has it.
+    open: Option<RunLine>,
 }
 
 pub(super) async fn list(Shared(state): Shared<State>, RawQuery(query): RawQuery) -> Result<Response, Problem> {
@@ -44,6 +54,8 @@ pub(super) async fn list(Shared(state): Shared<State>, RawQuery(query): RawQuery
     let is_more = jobs.len() > limit;
     jobs.truncate(limit);
     let next = jobs.last().filter(|_| is_more).map(|job| job.id);
+    let now = state.histories.now().await?;
+    let jobs = jobs.into_iter().map(|job| Line { open: now.run_of(&job).cloned(), job }).collect();
     Ok(Json(Jobs { format: "faultline-jobs/1", jobs, next }).into_response())
 }
 

@@ -60,8 +60,6 @@ pub(crate) fn routes(state: State) -> Router {
         .route(PATHS[15], post(jobs::withdraw).layer(DefaultBodyLimit::max(body::MOST_BYTES)))
         .route(PATHS[16], get(executions::console))
         .route("/openapi.json", get(openapi::openapi))
-        .method_not_allowed_fallback(|| async { Problem::read_only() })
-        .fallback(|| async { Problem::not_found("there is no such address", "`/api/v1/openapi.json` describes all") })
         .with_state(state)
 }
 

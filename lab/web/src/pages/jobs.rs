@@ -18,7 +18,10 @@ pub(super) async fn list(Shared(state): Shared<State>, RawQuery(query): RawQuery
     let is_more = jobs.len() > MOST;
     jobs.truncate(MOST);
     let now = state.histories.now().await?;
-    let row = |job| JobRow { history: now.named(job), job };
+    let row = |job| {
+        let history = now.named(job);
+        JobRow { job, history: history.map(|history| (history.id.as_str(), &history.series)), open: now.run_of(job) }
+    };
     let page = JobsPage {
         jobs: jobs.iter().map(row).collect(),
         older: jobs.last().filter(|_| is_more).map(|job| format!("?before={}", job.id)),

@@ -71,7 +71,15 @@ pub fn fill(path: &Path, is_long: bool) {
 /// Adds the history `moved`: measured under one kernel, and then further under another one that makes it slower. Some commits were not tried.
 pub fn add_moved(path: &Path) {
     let mut store = Store::open_or_create(path).unwrap();
-    let part = |kernel, tried: Vec<usize>| Part { line: 80, tried, repeats: 6, kernel, host: HOST, is_finished: true };
+    let part = |kernel, tried: Vec<usize>| Part {
+        line: 80,
+        tried,
+        repeats: 6,
+        build: &[],
+        kernel,
+        host: HOST,
+        is_finished: true,
+    };
     part_of_history(&mut store, "moved", 1, &part("6.1.0", (0..40).collect()), |at, block| Some(Ok(noise(at, block))));
     let further = (MOVED..60).chain(65..80).collect();
     part_of_history(&mut store, "moved", 1, &part("6.12.0", further), |at, block| {
@@ -109,8 +117,26 @@ pub fn add_turning(path: &Path) {
 /// Adds the history `growing`, whose run is not finished.
 pub fn add_growing(path: &Path) {
     let mut store = Store::open_or_create(path).unwrap();
-    let part = Part { line: 20, tried: (0..12).collect(), repeats: 2, kernel: KERNEL, host: HOST, is_finished: false };
+    let part = Part {
+        line: 20,
+        tried: (0..12).collect(),
+        repeats: 2,
+        build: &[],
+        kernel: KERNEL,
+        host: HOST,
+        is_finished: false,
+    };
     part_of_history(&mut store, "growing", 1, &part, |at, block| Some(Ok(noise(at, block))));
+}
+
+/// Adds the history `rebuilt`: measured with one command that builds it, and then its newer half with another one, which makes it twice as fast.
+pub fn add_rebuilt(path: &Path) {
+    let mut store = Store::open_or_create(path).unwrap();
+    for (build, tried, level) in [(&["make"][..], 0..20, 2.0), (&["make", "CFLAGS=-O3"][..], 10..20, 1.0)] {
+        let tried = tried.collect();
+        let part = Part { line: 20, tried, repeats: 2, build, kernel: KERNEL, host: HOST, is_finished: true };
+        part_of_history(&mut store, "rebuilt", 1, &part, |at, block| Some(Ok(level * noise(at, block))));
+    }
 }
 
 /// Adds what the console of an execution's machine printed.
@@ -123,7 +149,15 @@ pub fn add_console(path: &Path, execution: i64, text: &str) {
 pub fn add_shared(path: &Path) {
     let mut store = Store::open_or_create(path).unwrap();
     for (host, level) in [("fast", 1.0), ("slow", 2.0)] {
-        let part = Part { line: 14, tried: (0..14).collect(), repeats: 2, kernel: KERNEL, host, is_finished: true };
+        let part = Part {
+            line: 14,
+            tried: (0..14).collect(),
+            repeats: 2,
+            build: &[],
+            kernel: KERNEL,
+            host,
+            is_finished: true,
+        };
         part_of_history(&mut store, "shared", 1, &part, |at, block| Some(Ok(level * noise(at, block))));
     }
 }
@@ -271,6 +305,8 @@ struct Part {
     tried: Vec<usize>,
     /// Executions of each.
     repeats: u32,
+    /// The command that builds a commit.
+    build: &'static [&'static str],
     kernel: &'static str,
     host: &'static str,
     is_finished: bool,
@@ -284,8 +320,15 @@ fn history(
     (commits, repeats): (usize, u32),
     came: impl Fn(usize, u32) -> Came,
 ) {
-    let part =
-        Part { line: commits, tried: (0..commits).collect(), repeats, kernel: KERNEL, host: HOST, is_finished: true };
+    let part = Part {
+        line: commits,
+        tried: (0..commits).collect(),
+        repeats,
+        build: &[],
+        kernel: KERNEL,
+        host: HOST,
+        is_finished: true,
+    };
     part_of_history(store, subject, tasks, &part, came);
 }
 
@@ -294,7 +337,7 @@ fn part_of_history(
     store: &mut Store,
     subject: &str,
     tasks: u32,
-    Part { line, tried, repeats, kernel, host, is_finished }: &Part,
+    Part { line, tried, repeats, build, kernel, host, is_finished }: &Part,
     came: impl Fn(usize, u32) -> Came,
 ) {
     let line: Vec<CommitInfo> = (0..*line).map(commit).collect();
@@ -310,7 +353,9 @@ fn part_of_history(
         .zip(&executed)
         .map(|(ordinal, (block, subject, _))| item(ordinal, *block, *subject as u32, ("load", tasks), None))
         .collect();
-    let measured = HistorySettings { wanted: tried.iter().map(|at| *at as u32).collect(), ..measured(subject, line) };
+    let mut measured =
+        HistorySettings { wanted: tried.iter().map(|at| *at as u32).collect(), ..measured(subject, line) };
+    measured.measured.recipe.command = build.iter().map(|word| word.to_string()).collect();
     let run = store
         .begin_run(&NewRun {
             label: None,

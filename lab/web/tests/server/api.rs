@@ -1,9 +1,13 @@
 //! The JSON API over HTTP: what it answers, and that each answer is bounded.
 
-use crate::asked::Served;
+use crate::asked::{Served, places};
+use crate::changes::{JSON, with_token};
 use crate::filled;
 use crate::filled::STEP;
 use faultline_model::history::quirk::{DeclaredQuirk, QuirkTime};
+use faultline_model::history::{Differing, HistoryPoint, HistorySeries, OtherRun};
+use faultline_model::time::UnixMillis;
+use faultline_stats::history::{HistoryRun, StepSettings, series};
 use faultline_web::DeclaredQuirks;
 use serde_json::Value;
 use std::time::{Duration, Instant};
@@ -198,6 +202,71 @@ fn a_history_has_its_step_its_failures_and_its_values() {
     assert_eq!(served.get("/api/v1/histories/0000000000000000").status, 404);
     assert_eq!(served.get(&format!("/api/v1/histories/{id}/timeline?from=9&to=3")).status, 400);
     assert_ne!(id, history_called(&served, "app", 4));
+}
+
+#[test]
+fn a_run_that_builds_commits_says_so_and_how_much_there_will_be() {
+    let (served, token) = with_token("A. Uthor");
+    let run = filled::begin_building(&served.database);
+    let get = |target: &str| served.ask("GET", target, &[&token]);
+    let line = get("/api/v1/runs?limit=1").json()["runs"][0].clone();
+    assert_eq!(
+        (line["id"].as_i64(), line["planned"].as_i64(), line["whole"].as_i64()),
+        (Some(run.0), Some(0), Some(18))
+    );
+    let history = &line["history"];
+    assert_eq!((history["subject"].as_str(), history["measured"].as_str()), (Some("growing"), Some("load")));
+    let commit = filled::commit(1).id;
+    let stage = serde_json::json!({"what": "build", "commit": commit, "number": 2});
+    assert_eq!((&history["commits"], &history["stage"]), (&Value::from(3), &stage));
+    for page in ["/", "/runs"] {
+        let page = get(page).body;
+        let says = format!("at the build of {}, 2 of 3 commits", &commit[..12]);
+        assert!(page.contains(&says) && page.contains("<progress max=\"18\" value=\"0\""), "{page}");
+        assert!(page.contains("0 of 18") && page.contains("history of growing: load, time"), "{page}");
+    }
+    // Its name in the list of jobs, and how far it is while a machine does one.
+    let id = get("/api/v1/histories").json()["histories"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find_map(|one| (one["subject"] == "growing").then(|| one["id"].as_str().unwrap().to_owned()));
+    let wish = format!(r#"{{"work": "measure", "commit": "{}"}}"#, filled::commit(2).id);
+    assert_eq!(served.post(&format!("/api/v1/histories/{}/jobs", id.unwrap()), &[&token, JSON], &wish).status, 202);
+    let jobs = || get("/api/v1/jobs").json()["jobs"][0].clone();
+    assert_eq!(jobs()["open"], Value::Null);
+    let places = places(served.database.clone());
+    let mut worker = faultline_experiment::jobs::Worker::begin(UnixMillis(1), &places).unwrap();
+    assert!(worker.take(UnixMillis(2), |_| Ok(true)).unwrap().is_some());
+    assert_eq!((&jobs()["open"]["id"], &jobs()["open"]["whole"]), (&line["id"], &line["whole"]));
+    let page = get("/jobs").body;
+    assert!(page.contains(&format!("run {run}</a>: 0 of 18 executions")), "{page}");
+    assert!(page.contains("load: the time, 1 copy"), "{page}");
+}
+
+#[test]
+fn results_of_another_command_that_builds_are_not_mixed_in_and_are_said_to_be_left_out() {
+    let served = Served::new(false);
+    filled::add_rebuilt(&served.database);
+    let places = places(served.database.clone());
+    let stored = faultline_experiment::stored::histories("rebuilt", "/repository", 1, &places).unwrap();
+    // What `faultline history show` makes of the same runs.
+    let runs: Vec<HistoryRun<'_>> =
+        stored.iter().map(|run| HistoryRun { head: &run.head, results: &run.results }).collect();
+    let shown = series(&runs, &[], &StepSettings::default()).unwrap().unwrap();
+    let id = history_called(&served, "rebuilt", 1);
+    let answer = served.get(&format!("/api/v1/histories/{id}"));
+    assert_eq!(serde_json::from_str::<HistorySeries>(&answer.body).unwrap(), shown);
+    let values: Vec<Option<f64>> = shown.points.iter().map(HistoryPoint::value).collect();
+    assert!(values[..10].iter().all(Option::is_none), "{values:?}");
+    assert!(values[10..].iter().all(|value| value.is_some_and(|value| value < 1.5)), "{values:?}");
+    let left_out = OtherRun { run: runs[1].head.id, differs_in: Differing::Recipe };
+    assert_eq!((shown.runs.as_slice(), shown.left_out.as_slice()), (&[runs[0].head.id][..], &[left_out][..]));
+    let timeline = served.get(&format!("/api/v1/histories/{id}/timeline")).json();
+    let values = |at: usize| timeline["marks"][at]["values"].as_array().map_or(0, Vec::len);
+    assert_eq!([values(9), values(10)], [0, 2]);
+    let page = served.get(&format!("/histories/{id}")).body;
+    assert!(page.contains("another way of building"), "{page}");
 }
 
 #[test]

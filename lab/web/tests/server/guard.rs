@@ -1,6 +1,7 @@
 //! What the server refuses: foreign names, missing tokens, writing, and requests that are too long or no requests at all.
 
 use crate::asked::{Served, places};
+use crate::changes::{list, with_token};
 use crate::filled;
 use faultline_web::{DeclaredQuirks, NewToken, ServeRequest, Server, Tokens};
 use std::io::{Read, Write};
@@ -56,6 +57,53 @@ fn with_tokens_nobody_reads_without_one() {
 fn base64(text: &str) -> String {
     use base64::Engine as _;
     base64::engine::general_purpose::STANDARD.encode(text)
+}
+
+#[test]
+fn whatever_the_api_refuses_is_json_and_whatever_the_pages_refuse_is_a_page() {
+    let (served, token) = with_token("");
+    let id = list(&served.ask("GET", "/api/v1/changes", &[&token]))[0]["history"].as_str().unwrap().to_owned();
+    let token = token.as_str();
+    let refused = |method: &str, target: &str, headers: &[&str], status: u16| {
+        let answer = served.ask(method, target, &[&["Content-Length: 0"], headers].concat());
+        assert_eq!(answer.status, status, "{method} {target}: {answer:?}");
+        let kind = answer.header("content-type").unwrap_or_default();
+        if target == "/api" || target.starts_with("/api/") {
+            let told = answer.json();
+            assert!(kind == "application/json" && told["error"].is_string(), "{method} {target}: {answer:?}");
+            assert!(told["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{method} {target}: {told}");
+        } else {
+            let is_page = answer.body.contains("<h1>Error") && answer.body.contains("Hint: ");
+            assert!(kind.starts_with("text/html") && is_page, "{method} {target}: {answer:?}");
+        }
+        answer
+    };
+    for path in ["/histories/%FF", "/runs/%FF", "/runs/1/executions/%C3%28"] {
+        refused("GET", path, &[token], 400);
+        refused("GET", &format!("/api/v1{path}"), &[token], 400);
+    }
+    for target in [
+        format!("/api/v1/histories/{id}/steps%FF"),
+        format!("/api/v1/histories/{id}%FF/timeline"),
+        "/api/%FF".to_owned(),
+    ] {
+        refused("GET", &target, &[token], 400);
+    }
+    refused("POST", "/api/v1/jobs/%FF/withdraw", &[token], 400);
+    for target in ["/api", "/api/", "/api/v1", "/api/v1/", "/api/v2/runs", "/api/v1/nowhere", "/nowhere", "/apis"] {
+        refused("GET", target, &[token], 404);
+    }
+    for target in ["/api/v1/runs", "/runs", "/", "/jobs"] {
+        let told = refused("POST", target, &[token], 405);
+        assert!(told.body.contains("this address only answers GET and HEAD"), "{told:?}");
+        assert_eq!(told.header("allow"), Some("get,head"), "{told:?}");
+        refused("DELETE", target, &[token], 405);
+        refused("GET", target, &[], 401);
+        refused("GET", target, &[token, "Host: evil.example"], 421);
+    }
+    let told = refused("GET", &format!("/api/v1/histories/{id}/jobs"), &[token], 405);
+    assert_eq!(told.json()["error"], "this address only answers POST");
+    assert_eq!(told.header("allow"), Some("post"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::asked::Served;
 use crate::changes::{JSON, list, with_token};
-use crate::filled::STEP;
+use crate::filled::{STEP, commit};
 
 #[test]
 fn a_reader_with_a_token_asks_for_work_once_and_withdraws_it() {
@@ -27,6 +27,20 @@ fn a_reader_with_a_token_asks_for_work_once_and_withdraws_it() {
     assert_eq!(jobs[1]["work"]["place"]["by"].as_str(), Some(by));
     let page = served.ask("GET", "/jobs", &[&token]).body;
     assert!(page.contains("by A. Uthor") && page.contains("Withdraw"), "{page}");
+    // Every page leads to this one, and buttons that ask look like others.
+    let overview = served.ask("GET", "/", &[&token]).body;
+    let (navigation, _) = overview.split_once("</nav>").unwrap();
+    let places: Vec<usize> =
+        ["/changes", "/jobs", "/runs"].map(|page| navigation.find(&format!("href=\"{page}\"")).unwrap()).into();
+    assert!(places.is_sorted(), "{navigation}");
+    let compared =
+        served.ask("GET", &format!("/histories/{history}/compare?a={by}&b={}", commit(0).id), &[&token]).body;
+    let styled = |page: &str, label: &str| {
+        let (form, _) = page.split_once(label).unwrap_or_else(|| panic!("{label}: {page}"));
+        form.rsplit_once("<form").unwrap().1.starts_with(" class=\"buttons\"")
+    };
+    assert!(styled(&compared, "Measure A again") && styled(&compared, "Measure B again"), "{compared}");
+    assert!(styled(&page, "Withdraw"), "{page}");
     let withdraw = |number: &str| served.post(&format!("/api/v1/jobs/{number}/withdraw"), &[&token, JSON], "{}").status;
     let number = drill.json()["job"].to_string();
     assert_eq!((withdraw(&number), withdraw(&number), withdraw("x")), (204, 409, 404));

@@ -13,13 +13,13 @@ use std::path::Path;
 use std::process::ExitCode;
 
 pub(crate) fn mark(arguments: &Mark, db: Option<&Path>) -> Result<ExitCode, Failure> {
+    let said = Said::new(arguments.state.into(), person(), arguments.reason.as_deref())?;
     let declared = declared(&arguments.of.config)?;
     let subject = declared.one(&arguments.of.subject)?;
     let places = places::found(db)?;
     let (over, series) = chosen(with_steps(subject, &arguments.of, &places)?, &arguments.which)?;
     let step = step(&series, &arguments.which)?;
-    let said = Said { state: arguments.state.into(), person: person(), reason: arguments.reason.clone() };
-    let words = faultline_report::history_marked(&series, step, said.state);
+    let words = faultline_report::history_marked(&series, step, arguments.state.into());
     measuring::looking(&places, |lab| {
         save(&series, step, said, lab)?;
         output::print(&words)?;
