@@ -234,7 +234,8 @@ fn commits_are_measured_once_and_their_step_is_found_explained_and_drilled() {
     }
 
     // Runs of a history are shown and compared like others.
-    assert!(said(&repository.lab.run(&["list"])).contains("history of commits"));
+    let listed = repository.lab.run(&["list"]);
+    assert!(words(&listed).contains("history of app: prog, time"), "{}", said(&listed));
     let shown = repository.lab.run(&["show", "2"]);
     assert!(words(&shown).contains("1 of 1 commits are measured"), "{}", said(&shown));
     let compared = repository.lab.run(&["compare", before, after]);
