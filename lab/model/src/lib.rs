@@ -21,7 +21,6 @@ pub mod facts;
 pub mod failure;
 pub mod gate;
 pub mod history;
-
 pub mod imported;
 pub mod job;
 pub mod journal;
