@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the table of docs/EXAMPLES.md and the picture docs/pictures/releases.svg of `figures.json` beside this script, which figures.py writes. Without arguments it
-writes both; with --check it says which are out of date.
+"""Makes the table of docs/EXAMPLES.md and the pictures releases.svg (all workloads) and releases-few.svg (a few, for the README) in docs/pictures of `figures.json`
+beside this script, which figures.py writes. Without arguments it writes all; with --check it says which are out of date.
 """
 
 import json
@@ -11,8 +11,15 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parents[1] / "docs"
 PICTURE = DOCS / "pictures" / "releases.svg"
+FEW_PICTURE = DOCS / "pictures" / "releases-few.svg"
 TABLE = DOCS / "EXAMPLES.md"
 BEGIN, END = "<!-- examples/linux-releases/draw.py begins -->\n", "<!-- examples/linux-releases/draw.py ends -->\n"
+
+# Workloads of the memory system and of files that tell most of what became of it.
+FEW = (
+    "zero_fill:base", "fault_existing:own-write", "fault_existing:shared", "file_cow:same",
+    "map_churn:threads", "protect_churn:threads", "self_exec:static-distinct", "fork_exit:small",
+)
 
 # Pixels: of a panel with its title, and of the plot within it.
 PANEL_WIDTH, PANEL_HEIGHT = 200, 132
@@ -87,8 +94,7 @@ def panel(found, name, colours):
             yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.4" fill="{colours[cpus]}"/>'
 
 
-def picture(found):
-    names = sorted(found["workloads"])
+def picture(found, names):
     colours = dict(zip((cpus for cpus in found["cpus"] if cpus > 1), COLOURS))
     rows = -(-len(names) // COLUMNS)
     width, height = COLUMNS * PANEL_WIDTH + 20, HEAD + rows * PANEL_HEIGHT + 10
@@ -112,7 +118,8 @@ def main():
     before, rest = text.split(BEGIN)
     _, after = rest.split(END)
     wanted = {
-        PICTURE: "\n".join(picture(found)) + "\n",
+        PICTURE: "\n".join(picture(found, sorted(found["workloads"]))) + "\n",
+        FEW_PICTURE: "\n".join(picture(found, FEW)) + "\n",
         TABLE: before + BEGIN + "\n".join(table(found)) + "\n" + END + after,
     }
     if sys.argv[1:] not in ([], ["--check"]):
