@@ -183,6 +183,8 @@ export class Explorer<M> {
   }
 
   private key(event: KeyboardEvent): void {
+    // Enter on a link in the box follows it.
+    if (event.key === 'Enter' && this.tooltip.element.contains(event.target as Node)) return
     const last = (this.drawing?.marks.length ?? 0) - 1
     const steps: Record<string, () => void> = {
       ArrowLeft: () => this.show(this.active < 0 ? last : Math.max(0, this.active - 1)),

@@ -85,6 +85,8 @@ struct Measured<'a> {
     sides: [Measurement<'a>; 2],
     /// The first side's series whose operations are of another size on the second: what is counted per operation can't be held against each other.
     in_bytes: BTreeSet<usize>,
+    /// Whether both sides are of one run. Blocks of two runs have nothing in common but their numbers.
+    is_one_run: bool,
 }
 
 impl<'a> Measured<'a> {
@@ -93,7 +95,7 @@ impl<'a> Measured<'a> {
         let coarse = Coarse::of(cases.iter().flatten());
         let mut sides = [0, 1].map(|side| measurement(chosen[side], &cases[side], &coarse));
         let in_bytes = in_bytes(&mut sides);
-        Measured { sides, in_bytes }
+        Measured { sides, in_bytes, is_one_run: chosen[0].record.id == chosen[1].record.id }
     }
 
     fn paired(
@@ -115,7 +117,7 @@ impl Measured<'_> {
 
 impl Recorded for Measured<'_> {
     fn block(&self, side: usize, series: usize, point: usize) -> Option<u32> {
-        self.sides[side].runs[series].get(point)?.block
+        self.sides[side].runs[series].get(point)?.block.filter(|_| self.is_one_run)
     }
 
     fn failures(&self, side: usize, series: usize) -> Vec<Failure> {
