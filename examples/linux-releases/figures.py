@@ -75,6 +75,13 @@ def figures(point):
     return {name: point[name]["median"] if point[name] else None for name in FIGURES}
 
 
+def text(found):
+    """JSON with a line for each workload."""
+    workloads = ",\n".join(f"  {json.dumps(name)}: {json.dumps(of_it, sort_keys=True)}" for name, of_it in sorted(found["workloads"].items()))
+    others = json.dumps({name: value for name, value in found.items() if name != "workloads"}, indent=1, sort_keys=True)
+    return others.removesuffix("\n}") + ',\n "workloads": {\n' + workloads + "\n }\n}\n"
+
+
 def main():
     parser, asked = arguments()
     runs = Runs(asked.faultline, asked.database)
@@ -93,7 +100,7 @@ def main():
         for (name, cpus), point in points.items():
             of_workload = found["workloads"].setdefault(name, {"mode": mode_of[name], "figures": {}})
             of_workload["figures"].setdefault(release, {})[str(cpus)] = figures(point)
-        asked.output.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        asked.output.write_text(text(found), encoding="utf-8")
 
 
 if __name__ == "__main__":

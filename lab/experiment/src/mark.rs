@@ -17,10 +17,11 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// A change is in this state, as a person says, for this reason. A blank reason is none. Fails if a change is ignored without a reason: later readers could not tell
+    /// A change is in this state, as a person says, for this reason. A reason without a letter or digit is none. Fails if a change is ignored without a reason: later readers could not tell
     /// whether somebody looked at it.
     pub fn new(state: ChangeState, person: String, reason: Option<&str>) -> Result<Self, Error> {
-        let reason = reason.map(str::trim).filter(|reason| !reason.is_empty()).map(str::to_owned);
+        let reason =
+            reason.map(str::trim).filter(|reason| reason.chars().any(char::is_alphanumeric)).map(str::to_owned);
         if state == ChangeState::Ignored && reason.is_none() {
             return Err(Error::usage("a change is ignored only for a reason", "say why it does not matter"));
         }

@@ -203,7 +203,7 @@ pub struct RunLine {
     /// Of a run that measures commits of a history, what it measures; `None` of others, and if its settings cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<RunOfHistory>,
-    /// Items planned. A run that builds commits plans as it goes on.
+    /// Items planned. A run that builds commits plans further items while it runs.
     pub planned: u32,
     /// Items that the whole run will have, at most; `None` while that is not known.
     #[serde(default)]

@@ -169,7 +169,7 @@ pub struct CommitMark {
     pub files: Option<FilesNamed>,
     /// Why it cannot be measured, in words; empty if it was measured, or not tried.
     pub why: String,
-    /// If it cannot be measured, the last lines of what its build, its program or its machine said; empty if nothing was saved.
+    /// If it cannot be measured, a few lines of what its build, its program or its machine said last; empty if nothing was saved.
     pub message: String,
     /// The subject of the run that was executed for it, by which its raw executions are found; `None` if none was.
     pub executed_as: Option<SubjectIndex>,

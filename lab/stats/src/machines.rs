@@ -12,6 +12,8 @@ const NAME: &str = "host.name";
 const ACCELERATOR: &str = "emulator.accelerator";
 /// The accelerator whose guests are emulated; no time is measured on them.
 const EMULATES: &str = "tcg";
+/// What a run chooses of any machine: the CPUs on which it may run.
+const USABLE: &str = "cpu.usable";
 /// What a run chooses of a guest, by the beginnings of keys: another choice is no change.
 const CHOSEN: [&str; 4] = ["kernel.", "emulator.arguments", "memory.total_bytes", "mitigation."];
 /// Facts of a machine's runs under the lens that are not about the machine.
@@ -77,7 +79,7 @@ fn is_of_machine(key: &str, is_guest: bool) -> bool {
         true => CHOSEN.iter().any(|chosen| key.starts_with(chosen)),
         false => key.starts_with(OF_THE_LENS),
     };
-    Persistence::of(key) == Persistence::Lasting && !is_foreign
+    Persistence::of(key) == Persistence::Lasting && !is_foreign && key != USABLE
 }
 
 #[cfg(test)]
@@ -94,9 +96,18 @@ mod tests {
     #[test]
     fn machines_are_told_apart_by_name_and_changes_by_what_lasts() {
         let sessions = [
-            session(5, &[("host.name", "a"), ("kernel.release", "6.12"), ("boot.id", "3"), ("cpu.boost", "on")]),
+            session(
+                5,
+                &[
+                    ("host.name", "a"),
+                    ("kernel.release", "6.12"),
+                    ("boot.id", "3"),
+                    ("cpu.boost", "on"),
+                    ("cpu.usable", "1"),
+                ],
+            ),
             session(4, &[("host.name", "b"), ("kernel.release", "5.10")]),
-            session(3, &[("host.name", "a"), ("kernel.release", "6.1"), ("boot.id", "2")]),
+            session(3, &[("host.name", "a"), ("kernel.release", "6.1"), ("boot.id", "2"), ("cpu.usable", "2")]),
             session(2, &[("host.name", "a"), ("kernel.release", "6.1"), ("boot.id", "1")]),
             session(1, &[("kernel.release", "1")]),
         ];

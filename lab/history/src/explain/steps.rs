@@ -13,6 +13,7 @@ use faultline_model::history::{HistorySeries, HistoryStep};
 use faultline_model::record::RunId;
 use faultline_stats::history::StepSettings;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// Saves what is not saved yet, each step with the run that measured its first commit. A step whose builds are gone is left as it is. Fails on a stop, or if the
 /// database cannot be read or written.
@@ -22,11 +23,10 @@ pub fn save(over: &Over<'_>, commits: &dyn Commits, lab: &Lab<'_>) -> Result<(),
     let mut known: BTreeMap<RunId, Vec<StepExplained>> = BTreeMap::new();
     for step in &series.steps.steps {
         let Some((run, line, [before, after])) = place(&series, step, &runs) else { continue };
-        let of_run = match known.remove(&run) {
-            Some(of_run) => of_run,
-            None => stored::explained(run, lab.places)?,
+        let of_run = match known.entry(run) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(stored::explained(run, lab.places)?),
         };
-        let of_run = known.entry(run).or_insert(of_run);
         if of_run.iter().any(|one| [one.before, one.after] == [before, after]) {
             continue;
         }

@@ -68,7 +68,7 @@ function ofCommit(timeline: Timeline, mark: CommitMark, runs: RunPages, compare:
 /** What leads to the parts of the comparison with the measured commit before: what else is known of the change. */
 function partsOf(timeline: Timeline, mark: CommitMark, before: CommitMark, href: string): Linked[] {
   const part = (text: string, id: string) => ({ text, href: `${href}#${id}` })
-  const between = mark.position - before.position === 1 ? [] : [part(`${mark.position - before.position} commits between`, 'between')]
+  const between = mark.position - before.position === 1 ? [] : [part(`${mark.position - before.position} commits since`, 'between')]
   const hasStep = timeline.steps.some(({ by }) => by > before.position && by <= mark.position)
   const artefacts = hasStep ? [part('files and artefacts', 'steps')] : []
   if (!mark.value) return [part('all that was said last', 'sides'), ...between]
@@ -83,10 +83,10 @@ export interface RunPages {
   executions: string
 }
 
-/** The run that has its result, with its raw executions, which have samples, output and console; and the host. */
+/** The run that has its result, with its raw executions, which have samples, output, and the console of a guest; and the host. */
 export function measuredBy({ host }: Pick<Timeline, 'host'>, { run, executed_as: subject }: CommitMark, { before, after, executions }: RunPages): Description['rows'] {
   if (run === null) return []
-  const raw = subject === null ? [] : [{ text: 'raw executions and their consoles', href: `${before}${run}${executions}${subject}` }]
+  const raw = subject === null ? [] : [{ text: 'raw executions', href: `${before}${run}${executions}${subject}` }]
   const rows: Description['rows'] = [['measured by', [{ text: `run ${run}`, href: `${before}${run}${after}` }, ...raw]]]
   return host === null ? rows : [...rows, ['host', shortEnd(oneLine(host), LETTERS)]]
 }
@@ -157,6 +157,7 @@ function changeAt(timeline: Timeline, mark: CommitMark): string | null {
   const before = previousOf(timeline, mark)
   if (!before?.value || !mark.value || before.value.median === 0) return null
   const change = mark.value.median / before.value.median - 1
+  if (timeline.is_exact && change === 0) return 'none: the same count'
   const direction = isClear(timeline, before.value, mark.value) ? (change > 0 ? 'worse' : 'better') : 'inconclusive'
   return `${change > 0 ? '+' : ''}${(change * 100).toFixed(1)} %, ${direction}; a single commit's, not a step's`
 }

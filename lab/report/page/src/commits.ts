@@ -28,7 +28,7 @@ function row(timeline: Timeline, mark: CommitMark, runs: { before: string; after
   head.scope = 'row'
   const code = document.createElement('code')
   code.textContent = shortName(mark.commit)
-  head.append(link(`#at=${mark.commit}`, code))
+  head.append(link(`#${new URLSearchParams({ at: mark.commit })}`, code))
   const run = mark.run === null ? '–' : link(`${runs.before}${mark.run}${runs.after}`, String(mark.run))
   row.append(
     head,

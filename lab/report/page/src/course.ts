@@ -168,7 +168,7 @@ class Course {
     const link = (event.target as Element).closest<HTMLAnchorElement>('a[href^="#at="]')
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return
     event.preventDefault()
-    this.kept.set(this.settled({ ...this.kept.state, at: link.hash.slice('#at='.length), of: '' }))
+    this.kept.set(this.settled({ ...this.kept.state, at: new URLSearchParams(link.hash.slice(1)).get('at') ?? '', of: '' }))
     chart.focus({ preventScroll: true })
     chart.scrollIntoView({ block: 'nearest' })
   }

@@ -12,7 +12,8 @@ export function keepLive(take: (page: Document) => void): void {
   let tag: string | null = null
   const look = async () => {
     const answer = await fetch(location.pathname + location.search)
-    if (answer.ok && answer.headers.get('etag') !== tag) {
+    if (!answer.ok) return tell(line, `The server answers with status ${answer.status}; trying again.`)
+    if (answer.headers.get('etag') !== tag) {
       tag = answer.headers.get('etag')
       const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
       takeLine(line, page)
@@ -52,8 +53,18 @@ function tell(line: HTMLElement, words: string): void {
 export function replaceParts(page: Document, ids: string[]): HTMLElement[] {
   return ids.flatMap((id) => {
     const [old, now] = [document.getElementById(id), page.getElementById(id)]
-    if (!old || !now || old.contains(document.activeElement) || old.querySelector('details[open], input:checked')) return []
+    if (!old || !now || old.contains(document.activeElement) || old.querySelector('details[open]')) return []
+    keepChosen(old, now)
     old.replaceWith(now)
     return [now]
   })
+}
+
+/** What the reader has chosen in a part stays chosen. */
+function keepChosen(old: HTMLElement, now: HTMLElement): void {
+  const inputs = [...now.querySelectorAll('input')]
+  for (const { name, value } of old.querySelectorAll<HTMLInputElement>('input:checked')) {
+    const same = inputs.find((input) => input.name === name && input.value === value)
+    if (same) same.checked = true
+  }
 }

@@ -16,7 +16,7 @@ import { isTimeline } from './timeline'
 import { showWorklist } from './worklist'
 
 /** Parts of lists that change while a run goes on. */
-const LISTS = ['histories', 'open', 'recent', 'runs', 'jobs']
+const LISTS = ['histories', 'open', 'recent', 'machines', 'runs', 'jobs']
 
 const data = readData<RunSummary | Comparison | Timeline>()
 document.documentElement.classList.add('live')

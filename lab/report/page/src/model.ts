@@ -223,7 +223,7 @@ executions: number,
 files: FilesNamed | null,
 /** Why it cannot be measured, in words; empty if it was measured, or not tried. */
 why: string,
-/** If it cannot be measured, the last lines of what its build, its program or its machine said; empty if nothing was saved. */
+/** If it cannot be measured, a few lines of what its build, its program or its machine said last; empty if nothing was saved. */
 message: string,
 /** The subject of the run that was executed for it, by which its raw executions are found; `None` if none was. */
 executed_as: SubjectIndex | null, };

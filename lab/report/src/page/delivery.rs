@@ -29,6 +29,11 @@ pub struct Site {
     made: Option<UnixMillis>,
 }
 
+/// A commit, pinned in the plot of its history. `history`: the address of the history's page; empty on that page itself. Names of releases may have any letters.
+pub fn pinned(history: &str, commit: &str) -> String {
+    format!("{history}#{}", Serializer::new(String::new()).append_pair("at", commit).finish())
+}
+
 impl Site {
     /// Pages of a server.
     pub fn served() -> Self {
@@ -107,7 +112,14 @@ impl Site {
 
     /// The comparison of two commits of any histories; `None` of files, which have none.
     pub(crate) fn comparison_across(&self) -> Option<String> {
-        self.is_live.then(|| format!("{}compare", self.root))
+        self.is_live.then(|| self.compare())
+    }
+
+    /// The comparison of two commits of any histories, each with its history's identifier, which a server makes.
+    pub fn compare_across(&self, [a, b]: [(&str, &str); 2]) -> String {
+        let side = |(history, commit): (&str, &str)| format!("{history}@{commit}");
+        let query = Serializer::new(String::new()).append_pair("a", &side(a)).append_pair("b", &side(b)).finish();
+        format!("{}?{query}", self.compare())
     }
 
     /// The comparison of two commits of a history, by their positions, the older one first, as a file.
@@ -128,7 +140,7 @@ impl Site {
         format!("{before}{run}{}{}", self.executions_part(), subject.0)
     }
 
-    /// What stands in an address between the number of a run and that of one of its subjects, to lead to the executions of it.
+    /// The part of an address between the numbers of a run and of one of its subjects that leads to the subject's executions.
     pub(crate) fn executions_part(&self) -> &'static str {
         if self.is_live { "/executions?subject=" } else { "/executions.html#subject-" }
     }
@@ -223,5 +235,17 @@ impl Delivery<'_> {
                 }
             },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_releases_survive_addresses() {
+        assert_eq!(pinned("/histories/1", "7.2.13+deb14 &#"), "/histories/1#at=7.2.13%2Bdeb14+%26%23");
+        let compared = Site::served().compare_across([("1", "7.2+a"), ("2", "b")]);
+        assert_eq!(compared, "/compare?a=1%407.2%2Ba&b=2%40b");
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::history::words;
 use crate::one_line::{cut, one_line};
+use crate::page::delivery::pinned;
 use crate::style::UNICODE;
 use faultline_model::commit::{CommitInfo, short_name};
 use faultline_model::history::{HistorySeries, HistoryStep};
@@ -52,7 +53,7 @@ fn listed(commits: &[&CommitInfo], most: usize, history: &str) -> Markup {
             ul {
                 @for commit in commits.iter().take(most) {
                     li {
-                        a href={ (history) "#at=" (commit.id) } { code { (short_name(&commit.id)) } }
+                        a href=(pinned(history, &commit.id)) { code { (short_name(&commit.id)) } }
                         " " (cut(&one_line(&commit.subject), LETTERS)) " (" (cut(&one_line(&commit.author), LETTERS)) ")"
                     }
                 }

@@ -7,7 +7,7 @@ use super::mark_form::mark_form;
 use crate::history::words;
 use crate::moment;
 use crate::one_line::{cut, one_line};
-use crate::page::delivery::Site;
+use crate::page::delivery::{Site, pinned};
 use crate::page::document::table;
 use crate::page::value;
 use crate::quantity::Quantity;
@@ -108,7 +108,7 @@ fn row(change: &ChangeRow<'_>, may_mark: bool, site: &Site) -> Markup {
             }
             td {
                 @if let Some(commit) = commit {
-                    a href={ (history) "#at=" (commit.id) } { code { (short_name(&commit.id)) } }
+                    a href=(pinned(&history, &commit.id)) { code { (short_name(&commit.id)) } }
                     div.about { (cut(&one_line(&commit.subject), LETTERS)) " (" (cut(&one_line(&commit.author), LETTERS)) ")" }
                 }
             }

@@ -4,7 +4,7 @@ use super::changes::ChangeRow;
 use crate::history::words;
 use crate::moment;
 use crate::one_line::one_line;
-use crate::page::delivery::Site;
+use crate::page::delivery::{Site, pinned};
 use crate::style::UNICODE;
 use faultline_model::commit::short_name;
 use faultline_model::time::UnixMillis;
@@ -55,7 +55,7 @@ fn write_entry(writer: &mut Xml, entry: &FeedEntry<'_>, site: &Site) -> io::Resu
     let name = commit.map_or("", |commit| short_name(&commit.id));
     let title = format!("{}: {} at {name}", series.subject, words::step(step, &UNICODE));
     let author = commit.map_or("", |commit| commit.author.as_str());
-    let target = format!("{}#at={}", site.history(id), commit.map_or("", |commit| commit.id.as_str()));
+    let target = pinned(&site.history(id), commit.map_or("", |commit| commit.id.as_str()));
     let [from, to] = [step.from, step.to].map(|value| words::quantity(series, value, &UNICODE));
     let subject = commit.map_or("", |commit| commit.subject.as_str());
     let about = format!("{}: {from} → {to}. Commit {name}: {subject}", words::measured(series));

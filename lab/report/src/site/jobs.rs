@@ -42,7 +42,7 @@ pub struct JobsPage<'a> {
 /// The page.
 pub fn jobs_page(shown: &JobsPage<'_>, site: &Site) -> String {
     let about = markup! { p.standing { "What readers asked for. `faultline history work` does it, on the machine that measures the history." } };
-    let goes_on = shown.jobs.iter().any(|row| matches!(row.job.state, JobState::Waiting | JobState::Taken));
+    let goes_on = shown.jobs.iter().any(|row| row.job.state == JobState::Taken);
     let parts = markup! {
         (live::line(goes_on, site))
         section #jobs {

@@ -38,7 +38,7 @@ pub fn machines_page(machines: &[KnownMachine], is_cut: bool, site: &Site) -> St
             h2 #reading-title { "How to read this" }
             ul {
                 li { "A machine is known by its host name. Guests on it are told apart by what executes them and by their number of CPUs. A program under the lens counts as measured on the machine itself." }
-                li { "Changes are of lasting facts; the load, free memory and the boot are left out, and of a guest its kernel and its memory, which each run chooses. A fact is compared with what was recorded of it last; the first record is no change. A quirk is a change by which histories of times are marked where it lies between two of their runs." }
+                li { "Changes are of lasting facts; the load, free memory and the boot are left out, and so are the CPUs that a run may use, and of a guest its kernel and its memory: each run chooses them. A fact is compared with what was recorded of it last; the first record is no change. A quirk is a change by which histories of times are marked where it lies between two of their runs." }
                 @if machines.len() > shown.len() { li { (machines.len() - shown.len()) " more machines were measured earlier." } }
                 @if is_cut { li { "Only the newest runs were read." } }
             }

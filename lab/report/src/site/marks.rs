@@ -68,14 +68,18 @@ pub fn commit_mark(position: u32, point: &HistoryPoint, executed: &Executed, has
     }
 }
 
-/// The end of what the build, the program or the machine said last of a commit that cannot be measured.
+/// Of what the build, the program or the machine said last of a commit that cannot be measured: the lines from the first one with an error, or the last lines.
 fn message(result: &PointResult) -> String {
     let PointResult::Unusable(why) = result else { return String::new() };
     let output = why.build.as_ref().map(|build| build.output.as_str());
     let output = output.or_else(|| why.execution.as_ref().and_then(Outcome::last_output)).unwrap_or_default();
     let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
-    lines[lines.len().saturating_sub(MESSAGE_LINES)..]
+    let last = lines.len().saturating_sub(MESSAGE_LINES);
+    // Compilers say what is wrong first, and `make` after them only that something is.
+    let first = lines.iter().position(|line| line.to_ascii_lowercase().contains("error")).unwrap_or(last).min(last);
+    lines[first..]
         .iter()
+        .take(MESSAGE_LINES)
         .map(|line| cut(&one_line(line), MESSAGE_LETTERS))
         .collect::<Vec<_>>()
         .join("\n")
@@ -125,4 +129,25 @@ fn ranges(series: &HistorySeries, number: usize, quirk: &Quirk) -> Vec<[u32; 2]>
         goes_on = holds;
     }
     ranges
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use faultline_model::drill::Unusable;
+    use faultline_model::history::{FailedBuild, NotMeasured};
+
+    #[test]
+    fn a_message_has_what_is_wrong_before_what_follows_from_it() {
+        let said = |output: &str| {
+            let build = Some(FailedBuild { how: "it ends with status 2".to_owned(), output: output.to_owned() });
+            message(&PointResult::Unusable(NotMeasured { why: Unusable::Build, build, execution: None }))
+        };
+        let compiler = "cc -c a.c\na.c:3:9: error: 'x' undeclared\n  3 | x;\n    | ^\na.c:3:9: note: once\nmake: *** [a.o] Error 1\n";
+        assert!(said(compiler).starts_with("a.c:3:9: error: 'x' undeclared\n"), "{}", said(compiler));
+        assert_eq!(said(compiler).lines().count(), MESSAGE_LINES);
+        assert_eq!(said("one\n\ntwo\nthree\nfour\n"), "two\nthree\nfour");
+        assert_eq!(said("one\ntwo\nError 1\n"), "one\ntwo\nError 1");
+        assert_eq!(said(""), "");
+    }
 }

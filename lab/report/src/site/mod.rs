@@ -20,7 +20,7 @@ mod sparkline;
 mod text;
 mod timeline;
 
-pub use crate::page::delivery::Site;
+pub use crate::page::delivery::{Site, pinned};
 pub use changes::{ChangeRow, ChangesPage, changes_page};
 pub use executions::{Further, SamplesPage, execution_page, executions_page};
 pub use feed::{FeedEntry, changes_feed};

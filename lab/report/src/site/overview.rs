@@ -9,7 +9,7 @@ use super::sparkline::sparkline;
 use crate::fact_words;
 use crate::history::words;
 use crate::moment;
-use crate::page::delivery::Site;
+use crate::page::delivery::{Site, pinned};
 use crate::page::document::table;
 use crate::page::value;
 use crate::quantity::Quantity;
@@ -170,7 +170,7 @@ fn row(one: &HistoryRow<'_>, site: &Site) -> Markup {
             td { (sparkline(&one.buckets, &series.steps.steps)) }
             td {
                 @if let Some(commit) = step.and_then(|step| series.commit(step.by)) {
-                    a href={ (site.history(one.id)) "#at=" (commit.id) } { code { (short_name(&commit.id)) } }
+                    a href=(pinned(&site.history(one.id), &commit.id)) { code { (short_name(&commit.id)) } }
                 } @else { (value::none()) }
             }
             td {

@@ -12,7 +12,7 @@ use crate::lens::totals;
 use crate::moment;
 use crate::one_line::{cut, one_line};
 use crate::page::comparison_parts;
-use crate::page::delivery::Site;
+use crate::page::delivery::{Site, pinned};
 use crate::page::document::table;
 use crate::page::value;
 use crate::sentences::{outcome, worded_comparison};
@@ -219,7 +219,7 @@ fn side_row(
     markup! {
         tr {
             th scope="row" { (letter) }
-            td { a href={ (history) "#at=" (commit.id) } { code { (short_name(&commit.id)) } } }
+            td { a href=(pinned(&history, &commit.id)) { code { (short_name(&commit.id)) } } }
             @if has_history { td { a href=(history) { (words::measured(series)) } } }
             td { (moment::day(UnixMillis(commit.committed_s.saturating_mul(1000)))) }
             td.number {
@@ -280,14 +280,15 @@ fn steps(shown: &PointsPage<'_>, series: &HistorySeries, history: &str, site: &S
             ul {
                 @for step in between {
                     li {
-                        a href={ (history) "#at=" (series.commit(step.by).map_or("", |commit| commit.id.as_str())) } {
+                        a href=(pinned(history, series.commit(step.by).map_or("", |commit| commit.id.as_str()))) {
                             code { (series.commit(step.by).map_or("", |commit| short_name(&commit.id))) }
                         }
                         " " (words::change(step, &UNICODE)) " " (badge::kind(step)) " " (badge::state(step)) " 95 % range: " (range(series, step))
                         (said(series, step))
-                        @let searched = searches(step);
-                        @for run in &searched { (search(*run, shown, site)) }
-                        @for one in shown.differences.iter().filter(|one| searched.is_empty() && one.by == step.by) { (differing(one)) }
+                        @let found: Vec<Found> = searches(step).into_iter().map(|run| Found::of(run, shown)).collect();
+                        @for one in &found { (search(one, site)) }
+                        // A search that explains the step knows its commits one by one.
+                        @if found.iter().all(|one| one.explained.is_empty()) { (differing(shown.differences.iter().find(|one| one.by == step.by))) }
                     }
                 }
             }
@@ -295,14 +296,26 @@ fn steps(shown: &PointsPage<'_>, series: &HistorySeries, history: &str, site: &S
     }
 }
 
-/// What a search found: the files and the built programs that differ, and what came of random layouts and of a revert.
-fn search(run: RunId, shown: &PointsPage<'_>, site: &Site) -> Markup {
-    let searched = shown.searches.iter().find(|one| one.head.id == run);
-    let known = searched.map(|one| known_of_steps(&one.found, &one.head, &Style { unicode: true, ..Style::PLAIN }));
-    let (sentences, explained) = known.unwrap_or_default();
+/// What a search found, in words: what came of random layouts and of a revert, and the files and the built programs that differ.
+struct Found {
+    run: RunId,
+    sentences: Vec<String>,
+    explained: String,
+}
+
+impl Found {
+    fn of(run: RunId, shown: &PointsPage<'_>) -> Self {
+        let searched = shown.searches.iter().find(|one| one.head.id == run);
+        let known = searched.map(|one| known_of_steps(&one.found, &one.head, &Style { unicode: true, ..Style::PLAIN }));
+        let (sentences, explained) = known.unwrap_or_default();
+        Found { run, sentences, explained }
+    }
+}
+
+fn search(Found { run, sentences, explained }: &Found, site: &Site) -> Markup {
     markup! {
-        p { a href=(site.run(run)) { "Search " (run) } @if !explained.is_empty() { ": the files and the built programs that differ" } }
-        @for sentence in &sentences { p { (sentence) } }
+        p { a href=(site.run(*run)) { "Search " (run) } @if !explained.is_empty() { ": the files and the built programs that differ" } }
+        @for sentence in sentences { p { (sentence) } }
         @if !explained.is_empty() {
             div.scroll tabindex="0" role="region" aria-label={ "What search " (run) " found" } { pre.text { (explained) } }
         }
@@ -310,7 +323,10 @@ fn search(run: RunId, shown: &PointsPage<'_>, site: &Site) -> Markup {
 }
 
 /// What was saved of a step when it was measured.
-fn differing(StepDiffers { line, found, .. }: &StepDiffers) -> Markup {
+fn differing(saved: Option<&StepDiffers>) -> Markup {
+    let Some(StepDiffers { line, found, .. }) = saved else {
+        return markup! { p.hint { "No files and built programs were saved of this step: its run is of an older version, its builds were gone, or kernels were given." } };
+    };
     let text = step_text(found, line, &Style { unicode: true, ..Style::PLAIN });
     markup! {
         p { "The files and the built programs that differ:" }

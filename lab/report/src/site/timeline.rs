@@ -8,7 +8,7 @@ use super::mark_form::mark_form;
 use crate::history::words;
 use crate::moment;
 use crate::one_line::{cut, one_line};
-use crate::page::delivery::Site;
+use crate::page::delivery::{Site, pinned};
 use crate::page::document::table;
 use crate::page::value;
 use crate::style::UNICODE;
@@ -195,7 +195,7 @@ fn step_row(step: &HistoryStep, shown: &TimelinePage<'_>, site: &Site) -> Markup
     let commit = series.commit(step.by);
     markup! {
         tr {
-            th scope="row" { @if let Some(commit) = commit { a href={ "#at=" (commit.id) } { code { (short_name(&commit.id)) } } } }
+            th scope="row" { @if let Some(commit) = commit { a href=(pinned("", &commit.id)) { code { (short_name(&commit.id)) } } } }
             td { @if let Some(commit) = commit { (moment::day(UnixMillis(commit.committed_s.saturating_mul(1000)))) } }
             td.number { (words::change(step, &UNICODE)) }
             td { (badge::kind(step)) }
@@ -257,7 +257,7 @@ fn commit_row(series: &HistorySeries, mark: &CommitMark, site: &Site) -> Markup 
     let interval = mark.value.filter(|_| series.counted.is_none());
     markup! {
         tr data-position=(mark.position) {
-            th scope="row" { a href={ "#at=" (mark.commit) } { code { (short_name(&mark.commit)) } } }
+            th scope="row" { a href=(pinned("", &mark.commit)) { code { (short_name(&mark.commit)) } } }
             td { (moment::day(UnixMillis(mark.committed_s.saturating_mul(1000)))) }
             td.number {
                 @match mark.value {

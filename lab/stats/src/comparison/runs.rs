@@ -85,8 +85,6 @@ struct Measured<'a> {
     sides: [Measurement<'a>; 2],
     /// The first side's series whose operations are of another size on the second: what is counted per operation can't be held against each other.
     in_bytes: BTreeSet<usize>,
-    /// Whether both sides are of one run. Blocks of two runs have nothing in common but their numbers.
-    is_one_run: bool,
 }
 
 impl<'a> Measured<'a> {
@@ -94,8 +92,12 @@ impl<'a> Measured<'a> {
         let cases = chosen.map(|chosen| chosen.cases());
         let coarse = Coarse::of(cases.iter().flatten());
         let mut sides = [0, 1].map(|side| measurement(chosen[side], &cases[side], &coarse));
+        // Blocks of two runs have nothing in common but their numbers.
+        if chosen[0].record.id != chosen[1].record.id {
+            sides.iter_mut().flat_map(|side| &mut side.runs).flatten().for_each(|run| run.block = None);
+        }
         let in_bytes = in_bytes(&mut sides);
-        Measured { sides, in_bytes, is_one_run: chosen[0].record.id == chosen[1].record.id }
+        Measured { sides, in_bytes }
     }
 
     fn paired(
@@ -117,7 +119,7 @@ impl Measured<'_> {
 
 impl Recorded for Measured<'_> {
     fn block(&self, side: usize, series: usize, point: usize) -> Option<u32> {
-        self.sides[side].runs[series].get(point)?.block.filter(|_| self.is_one_run)
+        self.sides[side].runs[series].get(point)?.block
     }
 
     fn failures(&self, side: usize, series: usize) -> Vec<Failure> {
@@ -191,7 +193,7 @@ mod tests {
     use faultline_model::direction::Direction;
     use faultline_model::protocol::Measure;
     use faultline_model::unmatched::UnmatchedReason;
-    use faultline_model::workload_comparison::{Answer, Caution, CautionCode, Inconclusive, Unit};
+    use faultline_model::workload_comparison::{Answer, Caution, CautionCode, Inconclusive, Method, Unit};
 
     fn noisy(_: u32, block: u32) -> u64 {
         1_000_003 + 1_000 * u64::from(block * 7 % 11)
@@ -297,6 +299,24 @@ mod tests {
         }
         let untested: Vec<_> = found.untested.iter().map(|it| (it.figure.as_deref(), it.reason, it.a, it.b)).collect();
         assert_eq!(untested, [(Some("system_s"), UntestedReason::NoRatio, 0.0, 0.0); 2], "one for each workload");
+    }
+
+    #[test]
+    fn blocks_of_two_runs_are_no_pairs() {
+        let (record, mut later) = (live(), live());
+        later.head.id.0 += 1;
+        for attempt in &mut later.attempts {
+            attempt.started.0 += 1_000_000;
+            // Nobody knows what else ran.
+            attempt.counters.clear();
+        }
+        let [a, b] = SubjectIndex::SIDES;
+        let compare =
+            |later| compare_subjects(["a", "b"], [(&record, a), (later, b)], &Settings::default()).unwrap().workloads;
+        let [own, other] = [compare(&record), compare(&later)].map(|all| all[0].comparison.clone());
+        assert_eq!((own.method, own.answer), (Method::SignedRanks, Answer::Faster));
+        assert_eq!((other.answer, other.inconclusive), (Answer::Inconclusive, Some(Inconclusive::NotInterleaved)));
+        assert_ne!(other.method, Method::SignedRanks);
     }
 
     #[test]

@@ -14,7 +14,10 @@ use faultline_model::commit::short_name;
 use faultline_model::history::HistoryPoint;
 use faultline_model::plan::KindOfRun;
 use faultline_model::record::RunId;
-use faultline_report::site::{Site, comparison_of_site, history_name, lens_comparison_page, problem_page_with_ways};
+use faultline_report::site::{
+    Site, comparison_of_site, history_name, lens_comparison_page, pinned, problem_page_with_ways,
+};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 const HINT: &str = "`a` and `b` are the numbers of two runs, or two commits of histories, each as HISTORY@COMMIT";
@@ -28,8 +31,8 @@ pub(super) async fn compare(Shared(state): Shared<State>, RawQuery(query): RawQu
         _ => return Err(Problem::bad_request("one of `a` and `b` is a commit, and the other one is not", HINT).into()),
     }
     let site = Site::served();
-    if let Some(of_histories) = of_histories(&query, &now, &site) {
-        return Ok((StatusCode::UNPROCESSABLE_ENTITY, Page(of_histories)).into_response());
+    if let Some(of_commits) = of_commits(&query, &now, &site) {
+        return Ok((StatusCode::UNPROCESSABLE_ENTITY, Page(of_commits)).into_response());
     }
     let page = match compared(&state, &query).await? {
         Compared::Measured(compared) => comparison_of_site(&compared, &site),
@@ -46,31 +49,36 @@ fn point(query: &Query, name: &str, now: &Snapshot) -> Result<Option<(Arc<Histor
     Ok(Some((history, position)))
 }
 
-/// A page that leads on from two runs of which one measured commits: these are compared one by one. `None` of other runs.
-fn of_histories(query: &Query, now: &Snapshot, site: &Site) -> Option<String> {
-    let run = |name| query.number(name, 1, i64::MAX).ok().flatten().map(RunId);
-    let runs = [run("a")?, run("b")?];
-    let kind = |run: RunId| now.runs.iter().find(|line| line.id == run).map(|line| line.kind);
-    let [a, b] = runs.map(kind);
-    if a != Some(KindOfRun::History) && b != Some(KindOfRun::History) {
+/// A page that leads on from two runs of which one measured many commits: these are compared one by one. `None` of other runs, and if one does not exist.
+fn of_commits(query: &Query, now: &Snapshot, site: &Site) -> Option<String> {
+    let line = |name| {
+        let run = query.number(name, 1, i64::MAX).ok().flatten().map(RunId)?;
+        now.runs.iter().find(|line| line.id == run)
+    };
+    let runs = [line("a")?, line("b")?];
+    if !runs.iter().any(|run| matches!(run.kind, KindOfRun::History | KindOfRun::Drill)) {
         return None;
     }
-    let [of_a, of_b] = runs.map(|run| newest(run, now));
+    let newest = runs.map(|run| newest(run.id, now));
     let mut ways = Vec::new();
-    if let (Some((of_a, a)), Some((of_b, b))) = (&of_a, &of_b) {
-        let words = format!(
-            "Compare the newest commits that both measured: {} → {}",
-            short_name(&a.commit.id),
-            short_name(&b.commit.id)
-        );
-        ways.push((words, format!("/compare?a={}@{}&b={}@{}", of_a.id, a.commit.id, of_b.id, b.commit.id)));
+    if let [Some((of_a, a)), Some((of_b, b))] = newest
+        && (&of_a.id, &a.commit.id) != (&of_b.id, &b.commit.id)
+    {
+        let names = [a, b].map(|point| short_name(&point.commit.id));
+        let words = format!("Compare the newest commit of each: {} → {}", names[0], names[1]);
+        ways.push((words, site.compare_across([(&of_a.id, &a.commit.id), (&of_b.id, &b.commit.id)])));
     }
-    for (run, found) in runs.iter().zip([&of_a, &of_b]) {
-        let Some((history, point)) = found else { continue };
-        let address = format!("{}#at={}", site.history(&history.id), point.commit.id);
-        ways.push((format!("Run {run} belongs to {}", history_name(&history.series)), address));
+    let mut named = BTreeSet::new();
+    for (run, found) in runs.iter().zip(newest).filter(|(run, _)| named.insert(run.id)) {
+        ways.push(match found {
+            Some((history, point)) => (
+                format!("Run {} belongs to {}", run.id, history_name(&history.series)),
+                pinned(&site.history(&history.id), &point.commit.id),
+            ),
+            None => (format!("Run {}", run.id), site.run(run.id)),
+        });
     }
-    let problem = "a run of a history measured many commits, and is not compared as a whole";
+    let problem = "a run that measured many commits is not compared as a whole";
     let hint = "in the plot of a history, pin a commit, choose it as side A, and pin another one";
     Some(problem_page_with_ways(StatusCode::UNPROCESSABLE_ENTITY.as_u16(), problem, Some(hint), &ways, site))
 }

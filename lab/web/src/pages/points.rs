@@ -100,6 +100,11 @@ fn comparable(points: [(&History, u32); 2]) -> Result<[MeasuredCommit; 2], Strin
     if of_a.workload != of_b.workload {
         return Err("they are of different workloads".to_owned());
     }
+    // A repository may have other directories on other machines.
+    let is_one_source = of_a.subject == of_b.subject || of_a.repository == of_b.repository;
+    if of_a.command != of_b.command || !is_one_source {
+        return Err("they are of different programs".to_owned());
+    }
     Ok([a?, b?])
 }
 

@@ -76,6 +76,7 @@ pub fn add_moved(path: &Path) {
         tried,
         repeats: 6,
         build: &[],
+        program: PROGRAM,
         kernel,
         host: HOST,
         is_finished: true,
@@ -122,6 +123,7 @@ pub fn add_growing(path: &Path) {
         tried: (0..12).collect(),
         repeats: 2,
         build: &[],
+        program: PROGRAM,
         kernel: KERNEL,
         host: HOST,
         is_finished: false,
@@ -134,9 +136,34 @@ pub fn add_rebuilt(path: &Path) {
     let mut store = Store::open_or_create(path).unwrap();
     for (build, tried, level) in [(&["make"][..], 0..20, 2.0), (&["make", "CFLAGS=-O3"][..], 10..20, 1.0)] {
         let tried = tried.collect();
-        let part = Part { line: 20, tried, repeats: 2, build, kernel: KERNEL, host: HOST, is_finished: true };
+        let part = Part {
+            line: 20,
+            tried,
+            repeats: 2,
+            build,
+            program: PROGRAM,
+            kernel: KERNEL,
+            host: HOST,
+            is_finished: true,
+        };
         part_of_history(&mut store, "rebuilt", 1, &part, |at, block| Some(Ok(level * noise(at, block))));
     }
+}
+
+/// Adds the history `foreign`, of another program.
+pub fn add_foreign(path: &Path) {
+    let mut store = Store::open_or_create(path).unwrap();
+    let part = Part {
+        line: 20,
+        tried: (0..12).collect(),
+        repeats: 2,
+        build: &[],
+        program: "./other",
+        kernel: KERNEL,
+        host: HOST,
+        is_finished: true,
+    };
+    part_of_history(&mut store, "foreign", 1, &part, |at, block| Some(Ok(5.0 * noise(at, block))));
 }
 
 /// Adds what the console of an execution's machine printed.
@@ -154,6 +181,7 @@ pub fn add_shared(path: &Path) {
             tried: (0..14).collect(),
             repeats: 2,
             build: &[],
+            program: PROGRAM,
             kernel: KERNEL,
             host,
             is_finished: true,
@@ -291,6 +319,9 @@ pub fn fail_a_further_build(path: &Path, run: RunId) {
 /// What came of an execution of a commit: its seconds, or how it ended; `None` if the commit does not build.
 type Came = Option<Result<f64, Outcome>>;
 
+/// The program of most histories.
+const PROGRAM: &str = "./load";
+
 /// The kernel of most runs.
 const KERNEL: &str = "6.1.0";
 
@@ -307,6 +338,8 @@ struct Part {
     repeats: u32,
     /// The command that builds a commit.
     build: &'static [&'static str],
+    /// The program that is measured.
+    program: &'static str,
     kernel: &'static str,
     host: &'static str,
     is_finished: bool,
@@ -325,6 +358,7 @@ fn history(
         tried: (0..commits).collect(),
         repeats,
         build: &[],
+        program: PROGRAM,
         kernel: KERNEL,
         host: HOST,
         is_finished: true,
@@ -337,7 +371,7 @@ fn part_of_history(
     store: &mut Store,
     subject: &str,
     tasks: u32,
-    Part { line, tried, repeats, build, kernel, host, is_finished }: &Part,
+    Part { line, tried, repeats, build, program, kernel, host, is_finished }: &Part,
     came: impl Fn(usize, u32) -> Came,
 ) {
     let line: Vec<CommitInfo> = (0..*line).map(commit).collect();
@@ -355,6 +389,7 @@ fn part_of_history(
         .collect();
     let mut measured =
         HistorySettings { wanted: tried.iter().map(|at| *at as u32).collect(), ..measured(subject, line) };
+    measured.measured.artefact = Artefact::Command(vec![(*program).to_owned()]);
     measured.measured.recipe.command = build.iter().map(|word| word.to_string()).collect();
     let run = store
         .begin_run(&NewRun {
@@ -427,7 +462,7 @@ pub fn measured(subject: &str, commits: Vec<CommitInfo>) -> HistorySettings {
             tools: Some(BuildTools { digest: "1".to_owned(), versions: BTreeMap::new() }),
             on: None,
             releases: Vec::new(),
-            artefact: Artefact::Command(vec!["./load".to_owned()]),
+            artefact: Artefact::Command(vec![PROGRAM.to_owned()]),
         },
         subject: subject.to_owned(),
         machine: "here".to_owned(),

@@ -556,6 +556,21 @@ fn a_commit_of_one_history_is_compared_with_one_of_another() {
     assert!(!page.body.contains("id=\"between\""), "no commits lie between two histories");
     let same = served.get(&format!("/compare?a={0}@{1}&b={0}@{2}", of(1), name(1), name(2)));
     assert!(same.status == 200 && same.body.contains("id=\"between\""), "{same:?}");
+    filled::add_moved(&served.database);
+    filled::add_foreign(&served.database);
+    let with = |subject: &str| {
+        let begun = Instant::now();
+        while !served.get("/api/v1/histories").body.contains(&format!("\"{subject}\"")) {
+            assert!(begun.elapsed() < Duration::from_secs(60));
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        let other = history_called(&served, subject, 1);
+        served.get(&format!("/compare?a={}@{}&b={other}@{}", of(1), name(80), name(10))).body
+    };
+    // Another run measured it: its blocks are no pairs with those of this one.
+    let moved = with("moved");
+    assert!(moved.contains("\"method\":\"ranks\"") && !moved.contains("differences within blocks"), "{moved}");
+    assert!(with("foreign").contains("Not compared: they are of different programs."));
     for odd in ["a=1&b=@", "a=x@y&b=x@y", "a=1", "a=@&b=@", "a=%00@&b=1"] {
         let answer = served.get(&format!("/compare?{odd}"));
         assert!((400..500).contains(&answer.status), "{odd}: {answer:?}");
@@ -582,6 +597,10 @@ fn runs_of_histories_are_not_compared_as_a_whole_and_lead_to_their_commits() {
         .find_map(|part| part.starts_with("/compare?a=").then(|| part.split('"').next().unwrap()));
     let compared = served.get(&way.unwrap().replace("&amp;", "&"));
     assert_eq!(compared.status, 200, "{compared:?}");
+    let own = served.get(&format!("/compare?a={a}&b={a}"));
+    assert!(own.status == 422 && !own.body.contains("/compare?a="), "a commit is not compared with itself: {own:?}");
+    assert_eq!(own.body.matches("belongs to").count(), 1);
+    assert_eq!(served.get(&format!("/compare?a={a}&b=999")).status, 404);
     assert!(
         answer.body.contains(&format!("Run {a} belongs to")) && answer.body.contains(&format!("Run {b} belongs to"))
     );

@@ -172,7 +172,9 @@ fn a_change_is_ignored_only_for_a_reason() {
     let target = address(&list(&served.ask("GET", "/api/v1/changes", &[&token]))[0]);
     let post = |body: &str| served.post(&target, &[&token, JSON], body);
     // The form of the page sends an empty remark.
-    for without in ["", r#", "reason": null"#, r#", "reason": """#, r#", "reason": " \t\u00a0 ""#] {
+    for without in
+        ["", r#", "reason": null"#, r#", "reason": """#, r#", "reason": " \t\u00a0 ""#, r#", "reason": "\u200b""#]
+    {
         let refused = post(&format!(r#"{{"state": "ignored"{without}}}"#));
         assert_eq!(refused.status, 422, "{without}: {refused:?}");
         assert_eq!(refused.json()["error"], "a change is ignored only for a reason");
