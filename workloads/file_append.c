@@ -11,10 +11,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "harness/data.h"
 #include "harness/file_io.h"
 #include "harness/filesystem.h"
 #include "harness/lifetime.h"
@@ -59,10 +58,7 @@ static void setup(struct task *task)
     state->file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (state->file < 0)
         task_fail(task, "open", errno);
-    state->data = malloc(task->plan->size);
-    if (state->data == NULL)
-        task_fail(task, "malloc", ENOMEM);
-    memset(state->data, 'F', task->plan->size);
+    state->data = data_new(task);
 }
 
 /* Whether this task cuts its file now. Of a file that all share one task does, when its part is full. */

@@ -9,9 +9,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
+#include "harness/data.h"
 #include "harness/failure.h"
 #include "harness/file_io.h"
 #include "harness/filesystem.h"
@@ -98,9 +98,7 @@ static void setup(struct task *task)
     state->file = is_own ? make_file(plan, path) : open(path, O_RDONLY | O_CLOEXEC);
     if (state->file < 0)
         task_fail(task, "open", errno);
-    state->data = malloc(plan->size);
-    if (state->data == NULL)
-        task_fail(task, "malloc", ENOMEM);
+    state->data = data_new(task);
     for (uint64_t i = 0; i < reads_of_file(plan); i++)
         read_one(task);
     state->place = reads_of_file(plan) * task->index / plan->tasks;

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "harness/data.h"
 #include "harness/failure.h"
 #include "harness/tasks.h"
 #include "harness/workload.h"
@@ -48,7 +49,7 @@ static void prepare(const struct plan *plan)
 static void peer(struct task *task)
 {
     int listener = sockets_bind(task, SOCK_STREAM);
-    char *data = sockets_new_data(task);
+    char *data = data_new(task);
     sockets_publish(task, listener);
     peer_ready(task);
     int out = sockets_accept(task, listener);
@@ -63,7 +64,7 @@ static void peer(struct task *task)
 static void setup(struct task *task)
 {
     struct relay_state *state = task->state;
-    state->data = sockets_new_data(task);
+    state->data = data_new(task);
     state->from = sockets_connect(task, SOCK_STREAM);
     state->to = sockets_connect(task, SOCK_STREAM);
     signal(SIGPIPE, SIG_IGN); /* an end that is gone is an error of the splice */

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 
+#include "harness/data.h"
 #include "harness/tasks.h"
 #include "harness/workload.h"
 #include "network/latency.h"
@@ -36,7 +37,7 @@ static void prepare(const struct plan *plan)
 static void peer(struct task *task)
 {
     int listener = sockets_bind(task, SOCK_STREAM);
-    char *data = sockets_new_data(task);
+    char *data = data_new(task);
     size_t bytes = task->plan->size;
     sockets_publish(task, listener);
     peer_ready(task);
@@ -50,7 +51,7 @@ static void peer(struct task *task)
 static void setup(struct task *task)
 {
     struct request_state *state = task->state;
-    state->data = sockets_new_data(task);
+    state->data = data_new(task);
     state->socket = sockets_connect(task, SOCK_STREAM);
     sockets_no_delay(task, state->socket);
     request_setup(&state->clock, plan_variant(task->plan) == PACED);

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 
+#include "harness/data.h"
 #include "harness/tasks.h"
 #include "harness/workload.h"
 #include "network/sockets.h"
@@ -43,7 +44,7 @@ static void prepare(const struct plan *plan)
 static void peer(struct task *task)
 {
     int listener = sockets_bind(task, SOCK_STREAM);
-    char *data = sockets_new_data(task);
+    char *data = data_new(task);
     size_t bytes = task->plan->size;
     sockets_publish(task, listener);
     peer_ready(task);
@@ -65,7 +66,7 @@ static void peer(struct task *task)
 static void setup(struct task *task)
 {
     struct stream_state *state = task->state;
-    state->data = sockets_new_data(task);
+    state->data = data_new(task);
     state->socket = sockets_connect(task, SOCK_STREAM);
     if (plan_variant(task->plan) == BOTH)
         sockets_nonblocking(task, state->socket);

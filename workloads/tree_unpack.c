@@ -10,11 +10,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/data.h"
 #include "harness/file_io.h"
 #include "harness/filesystem.h"
 #include "harness/lifetime.h"
@@ -55,10 +54,7 @@ static void setup(struct task *task)
     state->place = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (state->place < 0)
         task_fail(task, "open", errno);
-    state->data = malloc(task->plan->size);
-    if (state->data == NULL)
-        task_fail(task, "malloc", ENOMEM);
-    memset(state->data, 'F', task->plan->size);
+    state->data = data_new(task);
 }
 
 static void directory_name(char *name, int directory)

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/time.h>
 
+#include "harness/data.h"
 #include "harness/tasks.h"
 #include "harness/workload.h"
 #include "network/latency.h"
@@ -43,7 +44,7 @@ static void prepare(const struct plan *plan)
 static void peer(struct task *task)
 {
     int bound = sockets_bind(task, SOCK_DGRAM);
-    char *data = sockets_new_data(task);
+    char *data = data_new(task);
     sockets_publish(task, bound);
     peer_ready(task);
     for (;;) {
@@ -61,8 +62,8 @@ static void peer(struct task *task)
 static void setup(struct task *task)
 {
     struct request_state *state = task->state;
-    state->data = sockets_new_data(task);
-    state->reply = sockets_new_data(task);
+    state->data = data_new(task);
+    state->reply = data_new(task);
     state->socket = sockets_connect(task, SOCK_DGRAM);
     const struct timeval patience = {.tv_sec = 1};
     if (setsockopt(state->socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0)

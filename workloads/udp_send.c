@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "harness/clock.h"
+#include "harness/data.h"
 #include "harness/tasks.h"
 #include "harness/workload.h"
 #include "network/sockets.h"
@@ -62,7 +63,7 @@ static void peer(struct task *task)
 static void setup(struct task *task)
 {
     struct send_state *state = task->state;
-    state->data = sockets_new_data(task);
+    state->data = data_new(task);
     if (task->plan->receiver == NULL)
         open_unread(task);
     state->socket = sockets_connect(task, SOCK_DGRAM);

@@ -11,6 +11,7 @@
 
 #include "harness/clock.h"
 #include "harness/control.h"
+#include "harness/data.h"
 #include "harness/ends.h"
 #include "harness/failure.h"
 #include "harness/protocol.h"
@@ -67,7 +68,7 @@ static void count(struct received *counter, uint64_t packets)
 static void peer(struct task *task)
 {
     int bound = sockets_bind(task, SOCK_DGRAM);
-    char *data = sockets_new_data(task);
+    char *data = data_new(task);
     sockets_publish(task, bound);
     peer_ready(task);
     for (;;) {
@@ -81,7 +82,7 @@ static void peer(struct task *task)
 static void setup(struct task *task)
 {
     struct stream_state *state = task->state;
-    state->data = sockets_new_data(task);
+    state->data = data_new(task);
     state->socket = sockets_connect(task, SOCK_DGRAM);
 }
 

@@ -40,9 +40,10 @@ static int connected_socket(int type)
 
 static void make_buffer(const struct bare_conditions *conditions)
 {
-    buffer = malloc(conditions->size > 0 ? conditions->size : 1);
-    if (buffer == NULL)
-        bare_fail("malloc");
+    void *data = NULL;
+    if (posix_memalign(&data, conditions->page_bytes, conditions->size) != 0)
+        bare_fail("posix_memalign");
+    buffer = data;
     memset(buffer, 'B', conditions->size);
 }
 

@@ -7,6 +7,8 @@ The figure is bytes per second, ours by theirs: the median of the pairs' ratios 
 A row says "within 5 %" only if the whole interval is, and "inconclusive" if the interval reaches across that limit: a busy machine shows
 nothing. One that is further from the peer names what the two sides are known to do differently, which is no proof of the cause. The exit
 status is 0 unless a side fails.
+The second figure is the same ratio for the kernel alone: bytes for each second that the kernel, not the programs themselves, took of the
+CPU. Where it is near 1 and the first is not, what the programs do themselves makes the difference.
 iperf3 serves on 127.0.0.1, or at one end of a chain of network namespaces with a router, one test at a time; fio's files are in a temporary
 directory. Without the right to make namespaces, these rows are left out, and that is said.
 """
@@ -17,6 +19,7 @@ import math
 import os
 import pathlib
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -94,10 +97,14 @@ def iperf3(*options, chain=None):
         server.wait()
 
 
-def fio(kind, *options, scratch):
+# With --time_based, fio writes to the same file again, whose pages are in the cache already.
+NEW_FILES = "--loops=1000000"
+
+
+def fio(kind, block, *options, scratch):
     """Bytes per second of all jobs."""
-    text = output(["fio", "--name=beside", f"--directory={scratch}", f"--rw={kind}", "--bs=4k", "--size=16m", "--ioengine=sync",
-                   "--time_based", f"--runtime={SECONDS}", "--ramp_time=1", "--thread", "--output-format=json", *options])
+    text = output(["fio", "--name=beside", f"--directory={scratch}", f"--rw={kind}", f"--bs={block}", "--size=16m", "--ioengine=sync",
+                   f"--runtime={SECONDS}", "--thread", "--output-format=json", *options])
     # fio may print notes before its JSON.
     return sum(job[kind]["bw_bytes"] for job in json.loads(text[text.index("{"):])["jobs"])
 
@@ -109,6 +116,15 @@ def interval(values):
     median = (values[(n - 1) // 2] + values[n // 2]) / 2
     low = max((k for k in range(n // 2) if 1 - 2 * sum(math.comb(n, i) for i in range(k + 1)) / 2**n >= 0.95), default=0)
     return median, values[low], values[n - 1 - low]
+
+
+def kernel_share(measure):
+    """What it measures, and the share of the kernel in the CPU time of all its processes."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    rate = measure()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    kernel, own = after.ru_stime - before.ru_stime, after.ru_utime - before.ru_utime
+    return rate, kernel / (kernel + own)
 
 
 UDP_DIFFERENCE = "iperf3 reads the clock, waits by select and fills in a header for each packet; ours only sends"
@@ -131,8 +147,8 @@ def rows(build, scratch):
     def net(workload, variant, tasks, *options):
         return lambda: ours(build, workload, variant, tasks, *options, scratch=scratch)
 
-    def files(workload):
-        return lambda: ours(build, workload, "own", 1, scratch=scratch)
+    def files(workload, block):
+        return lambda: ours(build, workload, "own", 1, "--size", block, scratch=scratch)
 
     for flows in (1, 2, 4):
         yield (f"tcp_stream:send, {flows} flows", net("tcp_stream", "send", flows), lambda flows=flows: iperf3("-P", flows),
@@ -141,11 +157,13 @@ def rows(build, scratch):
     yield ("tcp_stream:send of 1400 B", net("tcp_stream", "send", 1, "--size", 1400), lambda: iperf3("-l", 1400), "iperf3 waits by select and reads the clock for each block")
     yield ("udp_stream:ipv4 of 1400 B", net("udp_stream", "ipv4", 1), lambda: iperf3("-u", "-b", 0, "-l", 1400),
            UDP_DIFFERENCE)
-    yield ("file_append:own of 4 KiB", files("file_append"),
-           lambda: fio("write", "--create_on_open=1", "--unlink_each_loop=1", "--fallocate=none", scratch=scratch),
-           "fio reads the clock twice for each operation, keeps histograms, and makes a new file where ours is cut")
-    yield ("file_read:own of 4 KiB", files("file_read"), lambda: fio("read", "--invalidate=0", scratch=scratch),
-           "fio reads the clock twice for each operation and keeps histograms")
+    for kib in (4, 256):
+        block = kib * 1024
+        yield (f"file_append:own of {kib} KiB", files("file_append", block),
+               lambda block=block: fio("write", block, NEW_FILES, "--create_on_open=1", "--unlink_each_loop=1", "--fallocate=none", scratch=scratch),
+               "fio reads the clock twice for each operation, keeps histograms, and makes a new file where ours is cut")
+        yield (f"file_read:own of {kib} KiB", files("file_read", block), lambda block=block: fio("read", block, "--time_based", "--ramp_time=1", "--invalidate=0", scratch=scratch),
+               "fio reads the clock twice for each operation and keeps histograms")
 
 
 def all_rows(build, scratch, stack):
@@ -166,23 +184,26 @@ def main():
         sys.exit(64)
     seed = int(sys.argv[3]) if len(sys.argv) > 3 else random.randrange(10**6)
     order = random.Random(seed)
-    print(f"seed {seed}; {pairs} pairs; bytes per second, ours by theirs, on CPU {CPU}")
+    print(f"seed {seed}; {pairs} pairs; bytes per second, and per second of the kernel, ours by theirs, on CPU {CPU}")
     with tempfile.TemporaryDirectory(prefix="faultline-beside-") as scratch, contextlib.ExitStack() as stack:
         for name, our_side, their_side, difference in all_rows(build, scratch, stack):
-            ratios, theirs = [], []
+            ratios, kernel, theirs = [], [], []
             for _ in range(pairs):
                 sides = [("ours", our_side), ("theirs", their_side)]
                 order.shuffle(sides)
-                rates = {side: measure() for side, measure in sides}
-                ratios.append(rates["ours"] / rates["theirs"])
-                theirs.append(rates["theirs"])
+                measured = {side: kernel_share(measure) for side, measure in sides}
+                (own, own_share), (other, other_share) = measured["ours"], measured["theirs"]
+                ratios.append(own / other)
+                kernel.append(own / own_share / (other / other_share))
+                theirs.append(other)
             median, low, high = interval(ratios)
             verdict = "inconclusive"
             if 0.95 <= low and high <= 1.05:
                 verdict = "within 5 %"
             elif low > 1.05 or high < 0.95:
                 verdict = f"further than 5 %: {difference}"
-            print(f"{name:34} {sorted(theirs)[pairs // 2] / 1e6:10.1f} MB/s  {median:6.3f} ({low:.3f} to {high:.3f})  {verdict}",
+            print(f"{name:34} {sorted(theirs)[pairs // 2] / 1e6:10.1f} MB/s  {median:6.3f} ({low:.3f} to {high:.3f})  "
+                  f"kernel {'{:.3f} ({:.3f} to {:.3f})'.format(*interval(kernel))}  {verdict}",
                   flush=True)
 
 

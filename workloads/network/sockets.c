@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/time.h>
@@ -132,15 +131,6 @@ int sockets_accept(struct task *peer, int listener)
         if (errno != EINTR && errno != ECONNABORTED)
             task_fail(peer, "accept", errno);
     }
-}
-
-char *sockets_new_data(struct task *task)
-{
-    char *data = malloc(task->plan->size);
-    if (data == NULL)
-        task_fail(task, "malloc", ENOMEM);
-    memset(data, 'F', task->plan->size);
-    return data;
 }
 
 void sockets_limit(struct task *task, int socket)

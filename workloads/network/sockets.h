@@ -37,9 +37,6 @@ int sockets_connect(struct task *task, int type);
 /* The next connection of a listening socket, without limit of time. */
 int sockets_accept(struct task *peer, int listener);
 
-/* --size bytes to send, or to receive into. */
-char *sockets_new_data(struct task *task);
-
 /* Limits each wait in that socket to SOCKETS_LIMIT_S; it then fails with EAGAIN. */
 void sockets_limit(struct task *task, int socket);
 /* Small messages leave at once (TCP_NODELAY). */

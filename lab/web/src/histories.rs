@@ -100,11 +100,13 @@ impl Snapshot {
         self.histories.iter().map(Arc::as_ref).find(|history| history.series.name() == job.series)
     }
 
-    /// The unfinished run of the history, if a machine measures a commit for a job. A run does not say for which job it is, but one at a time measures a history.
+    /// The newest unfinished run of the history, if a machine measures a commit for a job. A run does not say for which job it is, but one at a time measures a history; an older
+    /// one that was killed is unfinished too.
     pub(crate) fn run_of(&self, job: &Job) -> Option<&RunLine> {
         let is_measured = job.state == JobState::Taken && matches!(job.work, JobWork::Measure { .. });
         let history = self.named(job).filter(|_| is_measured)?;
-        self.runs.iter().find(|run| run.state == RunState::Open && history.has_run(run.id))
+        let open = self.runs.iter().filter(|run| run.state == RunState::Open && history.has_run(run.id));
+        open.max_by_key(|run| run.id)
     }
 
     /// The history and those of the same subject and measure with other numbers of tasks, by tasks.

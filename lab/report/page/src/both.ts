@@ -15,6 +15,9 @@ const HEIGHT = 300
 /** How far single values lie beside their median, in pixels. */
 const BESIDE: Record<Letter, number> = { A: -9, B: 9 }
 
+/** How far the name of a curve lies above or below its end, in pixels. */
+const ASIDE = 6
+
 /** A side at a number of tasks. */
 export interface SidePoint {
   side: Letter
@@ -36,6 +39,13 @@ function pointsOf(curve: ComparedWorkload[], side: Letter): SidePoint[] {
   return points.filter(({ median }) => Number.isFinite(median))
 }
 
+/** Where the name of each curve stands at its end: that of the upper one above the point and that of the other below, so that they never lie on each other. */
+function endsOf(curve: ComparedWorkload[]): { side: Letter; dy: number }[] {
+  const last = (side: Letter) => pointsOf(curve, side).at(-1)?.median ?? -Infinity
+  const byHeight = [...LETTERS].sort((a, b) => last(b) - last(a))
+  return byHeight.map((side, index) => ({ side, dy: index === 0 ? -ASIDE : ASIDE }))
+}
+
 export function drawBoth(curve: ComparedWorkload[], width: number): Drawing<SidePoint> | null {
   const points = LETTERS.flatMap((side) => pointsOf(curve, side))
   if (points.length === 0) return null
@@ -43,6 +53,7 @@ export function drawBoth(curve: ComparedWorkload[], width: number): Drawing<Side
   const tasks = [...new Set(points.map((point) => point.tasks))]
   const high = Math.max(...points.map(({ median }) => median), ...values.map(({ value }) => value)) * 1.08
   const unit = curve[0].unit
+  const ends = endsOf(curve)
   const plot = silent(Plot.plot({
     width,
     height: HEIGHT,
@@ -57,8 +68,7 @@ export function drawBoth(curve: ComparedWorkload[], width: number): Drawing<Side
       Plot.dot(values.filter((value) => value.side === side), { x: 'tasks', y: 'value', dx: BESIDE[side], r: 2.5, symbol: SIDES[side].symbol, fill: SIDES[side].colour, fillOpacity: 0.35 }),
       Plot.line(pointsOf(curve, side), { x: 'tasks', y: 'median', stroke: SIDES[side].colour, strokeWidth: 2, strokeDasharray: SIDES[side].dashes }),
       Plot.dot(pointsOf(curve, side), { x: 'tasks', y: 'median', r: 4.5, symbol: SIDES[side].symbol, fill: SIDES[side].colour, stroke: 'var(--paper)', strokeWidth: 1 }),
-      Plot.text(pointsOf(curve, side).slice(-1), { x: 'tasks', y: 'median', dx: 22, text: () => side, fill: 'var(--text)', fontWeight: 600 }),
-    ]),
+    ]).concat(ends.map(({ side, dy }) => Plot.text(pointsOf(curve, side).slice(-1), { x: 'tasks', y: 'median', dx: 22, dy, text: () => side, fill: 'var(--text)', fontWeight: 600 }))),
   }))
   const [x, y] = [plot.scale('x')!, plot.scale('y')!]
   const marks = points.toSorted((a, b) => a.tasks - b.tasks || a.side.localeCompare(b.side))

@@ -139,6 +139,12 @@ export class Explorer<M> {
     if (was >= 0) this.subject.chosen?.(null, false)
   }
 
+  /** Closes the box. The keyboard is in the chart then, also if it was on a link of the box. */
+  private escape(): void {
+    if (this.tooltip.element.contains(document.activeElement)) this.chart.focus({ preventScroll: true })
+    this.close()
+  }
+
   private leave(): void {
     if (!this.locked) this.close()
   }
@@ -194,7 +200,7 @@ export class Explorer<M> {
       Home: () => this.show(0),
       End: () => this.show(last),
       Enter: () => (this.active < 0 ? this.show(last) : this.lock(!this.locked)),
-      Escape: () => this.close(),
+      Escape: () => this.escape(),
     }
     const drawing = this.drawing
     if (drawing?.neighbour && this.active >= 0) {

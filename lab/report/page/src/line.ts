@@ -13,6 +13,7 @@ import type { BesideSeries, StepMark, Timeline } from './model'
 import { logTicks, wholeTicks } from './ticks'
 import { placeOf, relativeTo, spotsOf, type Across, type Spot } from './timeline'
 import { neighbour } from './walk'
+import { placed, type Anchor, type Placed } from './words'
 
 export interface Asked {
   from: number
@@ -26,8 +27,8 @@ export interface Asked {
 const SVG = 'http://www.w3.org/2000/svg'
 const HEIGHT = 340
 const MARGINS = { marginLeft: 74, marginRight: 20, marginTop: 34, marginBottom: 40 }
-/** Pixels that the words above a step need. */
-const STEP_WORDS = 150
+/** Lines of words above the plot. */
+const STEP_LINES = 2
 /** Share of the range at each end in which the words of a step stand to its inner side. */
 const EDGE = 0.25
 /** Pixels by which executions of other boots stand aside. */
@@ -148,17 +149,16 @@ function tinyPluses(executions: InLayout[]): Plot.Markish {
   }
 }
 
-interface Placed {
+interface Step {
   step: StepMark
   look: Look
   x: number
   x1: number
   x2: number
-  y: number
   /** Whether its first commit is in sight; otherwise only a part of its range is. */
   isWithin: boolean
   /** To which side of the line its words stand, so that all of them are within the plot. */
-  anchor: 'start' | 'middle' | 'end'
+  anchor: Anchor
 }
 
 /** The first commit of each new level as a line, and the range in which it lies as a stripe. */
@@ -166,27 +166,29 @@ function stepMarks(timeline: Timeline, spots: Spot[], { from, to, across }: Aske
   const inSight = timeline.steps.filter((step) => step.latest >= from && step.earliest < to)
   const perPixel = (right - left) / Math.max(1, width - MARGINS.marginLeft - MARGINS.marginRight)
   const bound = (position: number) => Math.min(to, Math.max(from, position))
-  let last = -Infinity
-  let line = 0
-  const placed = inSight.map((step): Placed => {
+  const steps = inSight.map((step): Step => {
     const place = (position: number) => placeOf(bound(position), spots, across)
     const by = bound(step.by)
     const x = place(by)
-    line = (x - last) / perPixel < STEP_WORDS ? (line + 1) % 2 : 0
-    last = x
-    const isWithin = by === step.by
     const share = (x - left) / (right - left)
     const anchor = share < EDGE ? 'start' : share > 1 - EDGE ? 'end' : 'middle'
-    return { step, look: lookOf(step), x, x1: place(step.earliest), x2: place(step.latest), y: -8 - line * 13, isWithin, anchor }
+    return { step, look: lookOf(step), x, x1: place(step.earliest), x2: place(step.latest), isWithin: by === step.by, anchor }
   })
-  const colour = ({ look }: Placed) => look.colour
-  const rule = (one: Placed) => Plot.ruleX([one], { x: 'x', stroke: colour, strokeDasharray: one.look.dashes || undefined, strokeWidth: 1.5 })
-  const text = (one: Placed) => (one.isWithin ? wordsOf(one.step) : `${wordsOf(one.step)} (outside)`)
+  const words = placed(steps.map((one) => ({ x: (one.x - left) / perPixel, anchor: one.anchor, texts: textsOf(one) })), STEP_LINES)
+  const colour = ({ look }: Step) => look.colour
+  const rule = (one: Step) => Plot.ruleX([one], { x: 'x', stroke: colour, strokeDasharray: one.look.dashes || undefined, strokeWidth: 1.5 })
+  const text = (one: Step, { line, text }: Placed) => Plot.text([one], { x: 'x', frameAnchor: 'top', dy: -8 - line * 13, text: () => text, textAnchor: one.anchor, fill: colour, fontWeight: 600 })
   return [
-    Plot.rectX(placed, { x1: 'x1', x2: 'x2', fill: colour, fillOpacity: 0.12 }),
-    ...placed.filter(({ isWithin }) => isWithin).map(rule),
-    ...placed.map((one) => Plot.text([one], { x: 'x', frameAnchor: 'top', dy: one.y, text, textAnchor: one.anchor, fill: colour, fontWeight: 600 })),
+    Plot.rectX(steps, { x1: 'x1', x2: 'x2', fill: colour, fillOpacity: 0.12 }),
+    ...steps.filter(({ isWithin }) => isWithin).map(rule),
+    ...steps.flatMap((one, index) => (words[index] ? [text(one, words[index])] : [])),
   ]
+}
+
+/** The words above a step, and what stands for them where they have no room. */
+function textsOf({ step, isWithin }: Step): string[] {
+  const outside = isWithin ? '' : ' (outside)'
+  return [`${wordsOf(step)}${outside}`, `${step.change}${outside}`]
 }
 
 /** The commits that were measured in the surroundings of each quirk: bars at the bottom, each with its letter where it begins. */

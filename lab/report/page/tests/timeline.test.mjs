@@ -395,6 +395,43 @@ test('a step outside the range is drawn as far as its own range reaches into it'
   await close()
 })
 
+test('Escape on a link of the pinned box closes it, and the keyboard is in the plot again', async () => {
+  const { page, close } = await opened('app')
+  await page.locator('.timeline .chart').focus()
+  for (const key of ['Home', 'Enter', 'Tab']) await page.keyboard.press(key)
+  assert.ok(await page.evaluate(() => document.activeElement.closest('.tip') !== null), 'Tab leads into the box')
+  await page.keyboard.press('Escape')
+  assert.ok(await page.locator('.tip').isHidden())
+  assert.ok(await page.evaluate(() => document.activeElement.matches('.timeline .chart')), 'not the body')
+  await close()
+})
+
+test('the words of steps close to each other never lie on one another', async () => {
+  const { page, problems, close } = await opened('moved')
+  // The made-up history has two steps; on its way it gets a crowd of them, each a few commits after the one before.
+  await page.route('**/histories/*', async (route) => {
+    const answer = await route.fetch()
+    const body = (await answer.text()).replace(/(<script[^>]*id="data"[^>]*>)(.*?)(?=<\/script>)/s, (_all, tag, text) => {
+      const timeline = JSON.parse(text)
+      const steps = Array.from({ length: 9 }, (_, index) => ({ ...timeline.steps[0], by: 20 + 4 * index, earliest: 20 + 4 * index, latest: 20 + 4 * index }))
+      return tag + JSON.stringify({ ...timeline, steps }).replaceAll('<', '\\u003c')
+    })
+    await route.fulfill({ response: answer, body })
+  })
+  await page.reload()
+  await page.locator('.timeline .chart svg').waitFor()
+  const boxes = await page.locator('.timeline .chart svg g[aria-label="text"] text').evaluateAll((texts) => texts.filter((text) => /%/.test(text.textContent)).map((text) => text.getBoundingClientRect().toJSON()))
+  assert.ok(boxes.length >= 4, `${boxes.length} words`)
+  for (const [index, a] of boxes.entries()) {
+    for (const b of boxes.slice(index + 1)) {
+      const apart = a.right <= b.left || b.right <= a.left || a.bottom <= b.top + 2 || b.bottom <= a.top + 2
+      assert.ok(apart, `${JSON.stringify(a)} and ${JSON.stringify(b)}`)
+    }
+  }
+  assert.deepEqual(problems, [])
+  await close()
+})
+
 test('a range that the address asks the server for is shown, and all is one press away', async () => {
   const { page, problems, close } = await openOf(`/histories/${await historyCalled('app')}?from=10&to=29`)
   assert.equal(await page.locator('#commits tbody tr').count(), 20)

@@ -50,7 +50,12 @@ fn percent(share: f64) -> String {
 
 /// The first few facts by name, the rest by number.
 fn named(keys: &[String]) -> (String, usize) {
+    first_few(keys, fact_words::name)
+}
+
+/// The first few, each by its name, the rest by number.
+fn first_few(all: &[String], name: impl Fn(&str) -> String) -> (String, usize) {
     const NAMED: usize = 6;
-    let (named, rest) = keys.split_at(keys.len().min(NAMED));
-    (named.iter().map(|key| fact_words::name(key)).collect::<Vec<_>>().join(", "), rest.len())
+    let (named, rest) = all.split_at(all.len().min(NAMED));
+    (named.iter().map(|one| name(one)).collect::<Vec<_>>().join(", "), rest.len())
 }
