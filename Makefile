@@ -136,10 +136,10 @@ needs-guest: needs-build
 # Boots guests in full emulation, one after the other; takes some minutes. Downloads 75 MB once: a kernel that isn't Linux, and two to be installed on a host.
 test-guest: needs-guest guest lens
 	@checks/need.sh objcopy=binutils memcached=memcached libjemalloc2 libmimalloc2.0 libsqlite3-dev ssh=openssh-client openssh-server busybox-static \
-		e2fsprogs xz=xz-utils tar=tar git=git
+		e2fsprogs xz=xz-utils tar=tar git=git sfdisk=fdisk mformat=mtools syslinux=syslinux syslinux-common runsc=runsc
 	packages/host-kernels.sh >/dev/null
-	$(CARGO) test --workspace --locked --no-fail-fast --bins --test guest --test history_kernels --test history_guest_host --test lens_kernel --test lens_repeats --test lens_program \
-		--test bisect_counted --test bisect_layouts --test lens_program_guest --test lens_callers --test lens_names --test lens_theory --test lens_real --test lens_machine --test lens --test memory_lens -- --include-ignored --test-threads 1
+	$(CARGO) test --workspace --locked --no-fail-fast --bins --test guest --test history_kernels --test history_guest_host --test wires --test image --test gvisor --test clock_source --test lens_kernel --test lens_repeats --test lens_program \
+		--test bisect_counted --test bisect_layouts --test lens_program_guest --test lens_callers --test lens_names --test lens_theory --test lens_real --test lens_machine --test lens_disk --test lens --test memory_lens -- --include-ignored --test-threads 1
 
 # The history of a crate's releases, cut down to three.
 test-crate-releases: build needs-guest guest lens

@@ -1,18 +1,25 @@
 #!/bin/sh
-# Provides stock kernels of several ages for guests: each suite's own, unpacked into target/kernels/SUITE. Prints the path of each and its
-# version.
+# Provides stock kernels of several ages for guests: each suite's own, unpacked into target/kernels/SUITE, or another flavour of it, unpacked into
+# target/kernels/SUITE-FLAVOUR. Prints the path of each and its version.
 #
-#   packages/kernels.sh [SUITE…]    default: bullseye (5.10), bookworm (6.1), trixie (6.12) and sid (the newest)
+#   packages/kernels.sh [SUITE[/FLAVOUR]…]    default: bullseye (5.10), bookworm (6.1), trixie (6.12) and sid (the newest)
+#
+# FLAVOUR: rt (real time) or cloud (for virtual machines).
 set -eu
 
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- bullseye bookworm trixie sid
 
-for suite in "$@"; do
-    place=target/kernels/$suite
-    [ -e "$place" ] || echo "unpacking the kernel of $suite into $place" >&2
-    # Without their modules: a guest's kernel needs none.
-    packages/unpack.sh "$place" "$suite" linux-image-amd64 'linux-(image|binary)-[0-9].*' '*.ko' '*.ko.xz' './usr/share'
+for wanted in "$@"; do
+    suite=${wanted%%/*} flavour=${wanted#"${wanted%%/*}"}
+    flavour=${flavour#/}
+    place=target/kernels/$suite${flavour:+-$flavour}
+    # That of an older version has no drivers for a network between guests.
+    [ -n "$(find "$place" -name 'virtio_net.ko*' 2>/dev/null | head -n 1)" ] || rm -rf --one-file-system "$place"
+    [ -e "$place" ] || echo "unpacking the kernel of $wanted into $place" >&2
+    # Of their modules only the drivers of a network card, and some beside them: a guest's kernel needs no others.
+    packages/unpack.sh "$place" "$suite" "linux-image-${flavour:+$flavour-}amd64" 'linux-(image|binary)-[0-9].*' './usr/share' '*/kernel/[!dln]*' '*/kernel/lib/[!d]*' \
+        '*/kernel/net/[!c]*' '*/kernel/net/c[!o]*' '*/kernel/drivers/[!nv]*' '*/kernel/drivers/n[!e]*' '*/kernel/drivers/v[!i]*' '*/kernel/drivers/net/[!nv]*'
     image=$(cd "$place" && find boot usr/lib/modules lib/modules -type f -name 'vmlinuz*' 2>/dev/null | head -n 1)
     [ -n "$image" ] || { echo "no kernel in $place; hint: delete it and try again" >&2; exit 1; }
     ln -sfn "$image" "$place/vmlinuz"

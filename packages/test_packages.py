@@ -241,6 +241,15 @@ class Kernels(Tree):
         self.assertEqual((status, output), (0, "target/kernels/bookworm/vmlinuz 6.1.0-9-amd64\n"))
         self.assertTrue((self.root / "target/kernels/bookworm/vmlinuz").is_file())
 
+    def test_flavours_are_packages_of_their_own_in_places_of_their_own(self):
+        executable(self.root / "packages/unpack.sh", "echo \"$2 $3\" >>asked; mkdir -p \"$1/boot\"; touch \"$1/boot/vmlinuz-6-rt-amd64\"\n"
+                   "printf 'linux-image-6-rt-amd64 6-1\\n' >\"$1/packages\"\n")
+        status, output, _ = self.run_script("kernels.sh", "bookworm/rt", "trixie/cloud", "sid")
+        self.assertEqual(status, 0)
+        self.assertEqual([line.split()[0] for line in output.splitlines()], [
+            f"target/kernels/{place}/vmlinuz" for place in ("bookworm-rt", "trixie-cloud", "sid")])
+        self.assertEqual((self.root / "asked").read_text(), "bookworm linux-image-rt-amd64\ntrixie linux-image-cloud-amd64\nsid linux-image-amd64\n")
+
 
 if __name__ == "__main__":
     unittest.main()

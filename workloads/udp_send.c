@@ -1,6 +1,6 @@
 /*
- * udp_send: what the sender of iperf3 did for each UDP packet when "Measuring Performance on OpenBSD" (EuroBSDCon 2019) traced it:
- * a write, two clock reads, a select and two clock reads. There the rate of packets followed the price of the clock.
+ * udp_send: what the sender of iperf3 did for each UDP packet when "Measuring Performance on OpenBSD" (EuroBSDCon 2019, slide 42) traced
+ * it: a write, two clock reads, a select and two clock reads. There the rate of packets followed the price of the clock.
  *
  * - loop: all of it.
  * - write, clock, select: one part alone: the write, the four clock reads, the select.

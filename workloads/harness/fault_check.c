@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
 #include "failure.h"
 #include "protocol.h"
@@ -23,9 +24,16 @@ static uint64_t faults_of(const struct region *region)
     return region->usage.minor_faults + region->usage.major_faults;
 }
 
+/* gVisor says that there were none. But no process begins without a fault. */
+static bool system_counts_faults(void)
+{
+    struct rusage own;
+    return getrusage(RUSAGE_SELF, &own) == 0 && own.ru_minflt + own.ru_majflt > 0;
+}
+
 static bool is_known(const struct region *region)
 {
-    return region->usage_of_window && region->usage_operations > 0;
+    return region->usage_of_window && region->usage_operations > 0 && system_counts_faults();
 }
 
 static double faults_per_operation(const struct region *region)
@@ -65,6 +73,8 @@ void fault_check_note(const struct plan *plan, const struct region *region)
     (void)plan;
     if (is_known(region))
         protocol_line("note faults_per_operation %.3f", faults_per_operation(region));
+    else if (!system_counts_faults())
+        protocol_line("note faults uncounted");
 }
 
 /* Whether the number of faults can be held against the number of operations. */

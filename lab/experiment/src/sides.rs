@@ -128,8 +128,8 @@ fn machine(setup: &mut Setup, usual: &Machine) -> Result<Machine, Error> {
     *kernel = path.to_string_lossy().into_owned();
     match machine {
         Machine::Qemu(guest) => Ok(Machine::Qemu(Guest { kernel: Some(path), ..guest })),
-        Machine::Host | Machine::Netns | Machine::Ssh(_) => Err(Error::usage(
-            "a kernel image runs in a guest, and this side is on a host",
+        Machine::Host | Machine::Netns | Machine::Ssh(_) | Machine::Image(_) | Machine::Gvisor(_) => Err(Error::usage(
+            "a kernel image runs in a guest, and this side has a system of its own",
             "add `on=qemu`, or `--on qemu` for both sides",
         )),
     }

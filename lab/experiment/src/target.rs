@@ -5,12 +5,14 @@ use crate::hosts;
 use crate::places::Places;
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::facts::Facts;
-use faultline_model::machine::{Guest, Machine, MachineShape, SshHost};
+use faultline_model::machine::{DiskImage, Guest, Gvisor, Machine, MachineShape, SshHost};
 use faultline_targets::counting::{CountableGuest, CountingMachine, Lens};
 use faultline_targets::host::{Host, HostPaths};
-use faultline_targets::network::{Loopback, Namespaces, Network};
-use faultline_targets::qemu::{BareMachine, BareRequest, Emulator, KernelImage, MachineRequest, Named, QemuMachine};
-use faultline_targets::ssh::SshMachine;
+use faultline_targets::network::{Hosts, Loopback, Namespaces, Network, Wires};
+use faultline_targets::qemu::{
+    BareMachine, BareRequest, Emulator, KernelImage, MachineRequest, Named, QemuMachine, check_network_drivers,
+};
+use faultline_targets::ssh::{GvisorMachine, ImageMachine, SshMachine};
 use faultline_targets::{StopFlag, Target};
 use std::path::PathBuf;
 
@@ -76,7 +78,7 @@ pub struct ReadyTarget<T: ?Sized = dyn Target> {
     pub machine: Machine,
 }
 
-/// This host, guests in an emulator on it, and hosts that it reaches over SSH.
+/// This host, guests and disk images in an emulator on it, gVisor on it, and hosts that it reaches over SSH.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LocalMachines;
 
@@ -98,6 +100,8 @@ impl Machines for LocalMachines {
             }
             Machine::Qemu(guest) => qemu(guest, places, stop),
             Machine::Ssh(host) => ssh(host, places, stop),
+            Machine::Image(asked) => image(asked, places, stop),
+            Machine::Gvisor(asked) => gvisor(asked, places, stop),
         }
     }
 
@@ -111,14 +115,25 @@ impl Machines for LocalMachines {
         match measured {
             _ if partners.iter().any(|partner| !are_joinable(measured, partner)) => Err(Error::usage(
                 format!("no network joins {measured} and its partners' machines"),
-                "put all ends on `netns`, or all on `host`",
+                "put all ends on `netns`, all on guests (`qemu`), or all on `host` and hosts over SSH",
             )),
             Machine::Netns => {
                 let made = Namespaces::new(places.paths_for_facts()?, stop);
                 Ok(Some(Box::new(made.map_err(|error| or_stopped_usage(error, stop))?)))
             }
+            Machine::Host | Machine::Ssh(_)
+                if [measured].into_iter().chain(partners.iter().copied()).any(|end| matches!(end, Machine::Ssh(_))) =>
+            {
+                Ok((!partners.is_empty()).then(|| Box::new(Hosts) as Box<dyn Network>))
+            }
             Machine::Host if !partners.is_empty() => Ok(Some(Box::new(Loopback))),
-            Machine::Host | Machine::Qemu(_) | Machine::Ssh(_) => Ok(None),
+            Machine::Qemu(_) if !partners.is_empty() => {
+                for guest in [measured].into_iter().chain(partners.iter().copied()).filter_map(Machine::guest) {
+                    check_network_drivers(&kernel_of(guest, places)?).map_err(Error::target_as_usage)?;
+                }
+                Ok(Some(Box::new(Wires { scratch: places.paths_for_facts()?.scratch })))
+            }
+            Machine::Host | Machine::Qemu(_) | Machine::Ssh(_) | Machine::Image(_) | Machine::Gvisor(_) => Ok(None),
         }
     }
 
@@ -191,11 +206,16 @@ pub(crate) fn emulator_version(places: &Places) -> Result<String, Error> {
     Ok(emulator.version().to_owned())
 }
 
+/// The kernel that a guest boots: its own, or the default.
+fn kernel_of(guest: &Guest, places: &Places) -> Result<KernelImage, Error> {
+    let default = || KernelImage::of_this_machine(places.kernel.as_deref());
+    guest.kernel.as_deref().map_or_else(default, KernelImage::open).map_err(Error::target_as_usage)
+}
+
 /// A guest; its kernel's path is saved in full.
 fn qemu(guest: &Guest, places: &Places, stop: &StopFlag) -> Result<ReadyTarget<dyn Target + Sync>, Error> {
     let emulator = Emulator::find(places.emulator.as_deref()).map_err(Error::target_as_usage)?;
-    let default = || KernelImage::of_this_machine(places.kernel.as_deref());
-    let kernel = guest.kernel.as_deref().map_or_else(default, KernelImage::open).map_err(Error::target_as_usage)?;
+    let kernel = kernel_of(guest, places)?;
     let machine = Machine::Qemu(Guest { kernel: Some(kernel.path.clone()), ..guest.clone() });
     let paths = places.guest_paths()?;
     let request = MachineRequest {
@@ -218,10 +238,31 @@ fn ssh(host: &SshHost, places: &Places, stop: &StopFlag) -> Result<ReadyTarget<d
     Ok(ReadyTarget { target: Box::new(target), machine: Machine::Ssh(host) })
 }
 
+/// A disk image; paths are saved in full.
+fn image(asked: &DiskImage, places: &Places, stop: &StopFlag) -> Result<ReadyTarget<dyn Target + Sync>, Error> {
+    let emulator = Emulator::find(places.emulator.as_deref()).map_err(Error::target_as_usage)?;
+    let file = std::path::absolute(&asked.file).map_err(no_directory)?;
+    let image = DiskImage { file, login: with_full_paths(&asked.login)?, ..asked.clone() };
+    let target = ImageMachine::start(image.clone(), places.ssh_paths()?, emulator, stop)
+        .map_err(|error| or_stopped_usage(error, stop))?;
+    Ok(ReadyTarget { target: Box::new(target), machine: Machine::Image(image) })
+}
+
+/// gVisor; its program is saved with its full path.
+fn gvisor(asked: &Gvisor, places: &Places, stop: &StopFlag) -> Result<ReadyTarget<dyn Target + Sync>, Error> {
+    let runsc = asked.runsc.as_ref().map(std::path::absolute).transpose().map_err(no_directory)?;
+    let gvisor = Gvisor { runsc, ..asked.clone() };
+    let target =
+        GvisorMachine::start(&gvisor, &places.ssh_paths()?, stop).map_err(|error| or_stopped_usage(error, stop))?;
+    Ok(ReadyTarget { target: Box::new(target), machine: Machine::Gvisor(gvisor) })
+}
+
+fn no_directory(error: std::io::Error) -> Error {
+    Error::failed(format!("there is no current directory: {error}"), "go to one")
+}
+
 fn with_full_paths(host: &SshHost) -> Result<SshHost, Error> {
     let full = |path: &Option<PathBuf>| path.as_ref().map(std::path::absolute).transpose();
-    let no_directory =
-        |error: std::io::Error| Error::failed(format!("there is no current directory: {error}"), "go to one");
     let mut host = host.clone();
     host.identity = full(&host.identity).map_err(no_directory)?;
     host.config = full(&host.config).map_err(no_directory)?;
@@ -230,7 +271,12 @@ fn with_full_paths(host: &SshHost) -> Result<SshHost, Error> {
 
 /// Whether there are networks between two such machines.
 fn are_joinable(a: &Machine, b: &Machine) -> bool {
-    matches!((a, b), (Machine::Host, Machine::Host) | (Machine::Netns, Machine::Netns))
+    matches!(
+        (a, b),
+        (Machine::Host | Machine::Ssh(_), Machine::Host | Machine::Ssh(_))
+            | (Machine::Netns, Machine::Netns)
+            | (Machine::Qemu(_), Machine::Qemu(_))
+    )
 }
 
 /// The error of a machine that is not available, or a stop if that is its cause.

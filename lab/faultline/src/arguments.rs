@@ -142,13 +142,17 @@ pub(crate) struct WorkloadsPlace {
 /// On which machine.
 #[derive(Debug, Args)]
 pub(crate) struct OnMachine {
-    /// The machine: host, a guest as qemu:KEY=VALUE,…, another host as ssh:USER@HOST, or netns, a network namespace of this host [default: host]
+    /// The machine: host, a guest as qemu:KEY=VALUE,…, another host as ssh:USER@HOST, netns, a network namespace of this host, a disk image as image:FILE, or gvisor [default: host]
     ///
     /// A guest is an emulated machine that boots anew for each execution. Its rates are the emulator's, not those of any hardware. Keys: cpus=N; sockets=N, each a NUMA node; memory=2G; kernel=FILE, by default that of FAULTLINE_KERNEL, otherwise the newest in /boot, otherwise what `make kernel` unpacked; append=PARAMETER for the kernel, may be repeated; boot_limit=90s; accel=kvm to use the host's own CPUs. A comma in a value is written twice.
     ///
     /// Network namespaces are made for each execution, one for each of its ends, and removed after it: with `--partner` a link from each to the next, and forwarding in the middle. They need root.
     ///
     /// Another host is measured over SSH, with OpenSSH's client, keys and known hosts: ssh:[USER@]HOST[:PORT]. Keys: identity=FILE, a private key; config=FILE for the client; scratch=DIR, a directory of the host.
+    ///
+    /// A disk image boots in QEMU with its own loader, and is reached over SSH; nothing is written to it: image:FILE. Keys: cpus, sockets, memory and accel as of a guest; boot_limit=5m; boot=each to boot for each execution; devices=old for an IDE disk and an e1000 card; user=root; identity, config and scratch as of a host.
+    ///
+    /// gVisor, a kernel in a process, starts for each execution: gvisor. Keys: runsc=FILE, its program; platform=NAME.
     #[arg(long, value_name = "MACHINE", value_parser = str::parse::<Machine>)]
     pub(crate) on: Option<Machine>,
 }

@@ -2,14 +2,17 @@
 //! disk panics, and a power cycle brings the one before it back; another panics under the workload; the server is killed in the midst of an execution; and the
 //! command itself is killed. It all comes to the same end.
 
+#[path = "ssh_guest/disk.rs"]
+mod disk;
 mod lab;
 #[path = "ssh_guest/machine.rs"]
 mod machine;
 
+use disk::package;
 use faultline_model::outcome::Outcome;
 use lab::repository::Repository;
 use lab::{await_within, stderr, stdout};
-use machine::{Machine, package};
+use machine::Machine;
 use serde_json::Value;
 use std::fs;
 use std::process::{Command, Output, Stdio};

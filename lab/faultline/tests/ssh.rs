@@ -116,6 +116,30 @@ fn a_run_on_a_host_is_stored_with_its_facts_and_leaves_nothing_there() {
 }
 
 #[test]
+fn ends_of_a_network_may_be_hosts() {
+    for from in ["host", "ssh"] {
+        let lab = Lab::new();
+        let server = Server::start(&lab);
+        let (machine, receiver) = (server.machine(), format!("receiver={}", server.machine()));
+        let on = if from == "ssh" { &machine } else { "host" };
+        let words = ["run", "tcp_rr:ipv4", "udp_stream:ipv4", "--on", on, "--partner", &receiver, "--quiet"];
+        let table = said(&lab, &words.into_iter().chain(SHORT).collect::<Vec<_>>());
+        assert!(table.contains("receiver: peers_cpus_busy"), "{table}");
+        assert_nothing_left(&lab, &server);
+        let record = lab.record(1);
+        assert_eq!(record.attempts.len(), 4);
+        assert!(record.attempts.iter().all(|attempt| attempt.outcome == Some(Outcome::Done)), "{:?}", record.attempts);
+    }
+    // An end on this host, measured from a host.
+    let lab = Lab::new();
+    let server = Server::start(&lab);
+    let machine = server.machine();
+    let words = ["run", "udp_rr:ipv4", "--on", &machine, "--partner", "receiver=host", "--quiet"];
+    said(&lab, &words.into_iter().chain(SHORT).collect::<Vec<_>>());
+    assert_nothing_left(&lab, &server);
+}
+
+#[test]
 fn sides_of_a_comparison_may_be_on_hosts() {
     let lab = Lab::new();
     let server = Server::start(&lab);

@@ -1,13 +1,17 @@
-//! The machine on which something runs. It is saved as data; its text is for people, who write it in `--on`: `host`, `netns`, `qemu:KEY=VALUE,…` or
-//! `ssh:USER@HOST,…` (`words`).
+//! The machine on which something runs. It is saved as data; its text is for people, who write it in `--on`: `host`, `netns`, `qemu:KEY=VALUE,…`,
+//! `ssh:USER@HOST,…`, `image:FILE,…` or `gvisor:…` (`words`).
 //!
 //! Plain data: `targets` finds out whether such a machine is available.
 
+mod disk_image;
+mod gvisor;
 mod host_control;
 mod shape;
 mod ssh_host;
 mod words;
 
+pub use disk_image::{DiskImage, IMAGE_BOOT_LIMIT, ImageBoots, ImageDevices};
+pub use gvisor::Gvisor;
 pub use host_control::HostControl;
 pub use shape::{MOST_CPUS, MachineShape};
 pub use ssh_host::SshHost;
@@ -78,13 +82,17 @@ pub enum Machine {
     Ssh(SshHost),
     /// A network namespace of this host: its kernel, programs and files, in a network of its own.
     Netns,
+    /// A disk image of any system, which boots in QEMU.
+    Image(DiskImage),
+    /// gVisor, which starts for each execution.
+    Gvisor(Gvisor),
 }
 
 impl Machine {
     /// The guest, if it is one.
     pub fn guest(&self) -> Option<&Guest> {
         match self {
-            Machine::Host | Machine::Netns | Machine::Ssh(_) => None,
+            Machine::Host | Machine::Netns | Machine::Ssh(_) | Machine::Image(_) | Machine::Gvisor(_) => None,
             Machine::Qemu(guest) => Some(guest),
         }
     }
@@ -101,7 +109,11 @@ impl Machine {
 
     /// Whether each execution is a boot of its own.
     pub fn boots_for_each_execution(&self) -> bool {
-        self.guest().is_some()
+        match self {
+            Machine::Host | Machine::Netns | Machine::Ssh(_) => false,
+            Machine::Qemu(_) | Machine::Gvisor(_) => true,
+            Machine::Image(image) => image.boots == ImageBoots::Each,
+        }
     }
 }
 
@@ -123,6 +135,8 @@ enum Data {
     Qemu(Guest),
     Ssh(SshHost),
     Netns,
+    Image(DiskImage),
+    Gvisor(Gvisor),
 }
 
 impl TryFrom<Written> for Machine {
@@ -135,6 +149,8 @@ impl TryFrom<Written> for Machine {
             Written::Data(Data::Qemu(guest)) => Ok(Machine::Qemu(guest)),
             Written::Data(Data::Ssh(host)) => Ok(Machine::Ssh(host)),
             Written::Data(Data::Netns) => Ok(Machine::Netns),
+            Written::Data(Data::Image(image)) => Ok(Machine::Image(image)),
+            Written::Data(Data::Gvisor(gvisor)) => Ok(Machine::Gvisor(gvisor)),
         }
     }
 }
@@ -168,12 +184,16 @@ mod tests {
         });
         let host: Machine = "ssh:a@b:22,identity=/k".parse().unwrap();
         let host_data = json!({"kind": "ssh", "user": "a", "host": "b", "port": 22, "identity": "/k", "config": null, "scratch": null});
-        for (machine, data) in [
-            (Machine::Host, json!({"kind": "host"})),
-            (Machine::Netns, json!({"kind": "netns"})),
-            (guest, data),
-            (host, host_data),
-        ] {
+        let image: Machine = "image:/d/x.qcow2,cpus=1,user=me".parse().unwrap();
+        let image_data = json!({
+            "kind": "image", "file": "/d/x.qcow2", "shape": {"cpus": 1, "sockets": 1, "memory_mib": 1024}, "accelerator": "tcg",
+            "boot_limit": {"secs": 300, "nanos": 0}, "boots": "once", "devices": "virtio",
+            "login": {"user": "me", "host": "x.qcow2", "port": null, "identity": null, "config": null, "scratch": null},
+        });
+        let sandbox = ("gvisor".parse().unwrap(), json!({"kind": "gvisor", "runsc": null, "platform": null}));
+        let plain = (Machine::Host, json!({"kind": "host"}));
+        let netns = (Machine::Netns, json!({"kind": "netns"}));
+        for (machine, data) in [plain, netns, (guest, data), (host, host_data), (image, image_data), sandbox] {
             assert_eq!(to_value(&machine).unwrap(), data);
             assert_eq!(from_value::<Machine>(data).unwrap(), machine);
         }

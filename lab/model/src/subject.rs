@@ -213,7 +213,9 @@ impl Subject {
                 image: guest.kernel.as_ref().map_or_else(String::new, |kernel| kernel.to_string_lossy().into_owned()),
                 command_line: guest.parameters.join(" "),
             },
-            Machine::Host | Machine::Netns | Machine::Ssh(_) => SubjectKind::System,
+            Machine::Host | Machine::Netns | Machine::Ssh(_) | Machine::Image(_) | Machine::Gvisor(_) => {
+                SubjectKind::System
+            }
         };
         Subject { name, what, commit: None, build: None, setup, machine }
     }

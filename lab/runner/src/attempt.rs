@@ -14,7 +14,7 @@ use faultline_model::role::Role;
 use faultline_model::setup::Setup;
 use faultline_model::subject::{Subject, SubjectKind};
 use faultline_model::transcript::{Transcript, TranscriptError};
-use faultline_targets::network::{Attachment, Made};
+use faultline_targets::network::{self, Attachment, Made};
 use faultline_targets::{Ending, Execution, StopFlag, Target};
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -119,8 +119,11 @@ fn network(
     stop: &StopFlag,
 ) -> Result<Option<Made>, String> {
     let Some(network) = run.targets.network(item) else { return Ok(None) };
-    let roles: Vec<&Role> = partners.iter().map(|partner| partner.role).collect();
-    network.make(&roles, stop).map(Some)
+    let ends: Vec<_> = partners
+        .iter()
+        .map(|partner| network::Partner { role: partner.role, connection: partner.target.connection() })
+        .collect();
+    network.make(run.targets.of(item).connection(), &ends, stop).map(Some)
 }
 
 /// Puts all executions into the network, and tells each what it has to know of the others (docs/FORMATS.md §3).

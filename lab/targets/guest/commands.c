@@ -9,6 +9,7 @@
 #include "channel.h"
 #include "files.h"
 #include "loopback.h"
+#include "network.h"
 #include "per_cpu.h"
 #include "plan.h"
 #include "program.h"
@@ -51,6 +52,14 @@ static void obey(char **words, size_t count_of_words)
         count(words + 1);
     else if (strcmp(words[0], "loopback") == 0 && count_of_words == 1)
         loopback_up();
+    else if (strcmp(words[0], "module") == 0 && count_of_words == 2)
+        network_load(words[1]);
+    else if (strcmp(words[0], "address") == 0 && count_of_words == 6)
+        network_address(words + 1);
+    else if (strcmp(words[0], "route") == 0 && count_of_words == 7)
+        network_route(words + 1);
+    else if (strcmp(words[0], "forward") == 0 && count_of_words == 1)
+        network_forward();
     else if (strcmp(words[0], "write") == 0 && count_of_words == 3)
         set(words[1], words[2]);
     else if (strcmp(words[0], "set") == 0 && count_of_words == 3)

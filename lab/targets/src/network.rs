@@ -1,15 +1,20 @@
 //! Networks between the ends of an execution: the measured one and its partners, each with addresses of its own.
 //!
 //! A network is made for each attempt, and is gone after it. Its ends are a chain: the measured one, the forwarder if there is one, and the others.
-//! There are two kinds: the host's own loopback device, and network namespaces on this host (`namespaces`).
+//! There are four kinds: the host's own loopback device, network namespaces on this host (`namespaces`), wires between guests (`wires`), and what joins hosts
+//! that are reached over SSH already (`hosts`).
 
-mod addresses;
+pub(crate) mod addresses;
 pub mod holder;
+mod hosts;
 mod loopback;
 mod namespaces;
+pub(crate) mod wires;
 
+pub use hosts::{Connection, Hosts};
 pub use loopback::Loopback;
 pub use namespaces::Namespaces;
+pub use wires::{WiredEnd, Wires};
 
 use crate::StopFlag;
 use faultline_model::role::Role;
@@ -20,8 +25,18 @@ pub const FORWARDER: &str = "forwarder";
 
 /// Makes networks.
 pub trait Network {
-    /// Makes one between a measured execution and its partners in these roles. Fails, in words, if that is not possible.
-    fn make(&self, partners: &[&Role], stop: &StopFlag) -> Result<Made, String>;
+    /// Makes one between a measured execution and its partners. `measured`: how its machine is reached, if that is over a network. Fails, in words, if that is
+    /// not possible.
+    fn make(&self, measured: Option<Connection>, partners: &[Partner<'_>], stop: &StopFlag) -> Result<Made, String>;
+}
+
+/// A partner for which there has to be a place.
+#[derive(Debug, Clone, Copy)]
+pub struct Partner<'a> {
+    /// Its role.
+    pub role: &'a Role,
+    /// How its machine is reached, if that is over a network.
+    pub connection: Option<Connection>,
 }
 
 /// A network, until it is dropped.
@@ -51,24 +66,26 @@ pub enum Attachment {
     Already,
     /// In the network namespace that this file stands for.
     Namespace(PathBuf),
+    /// In a guest with a network card at each of its wires.
+    Wires(WiredEnd),
 }
 
 /// The places of a chain in the order of its ends, for the measured execution and for partners in these roles: each a number from 0.
-fn order(partners: &[&Role]) -> Vec<usize> {
+fn order<'a>(partners: impl Iterator<Item = &'a Role> + Clone) -> Vec<usize> {
     let is_forwarder = |role: &Role| role.to_string() == FORWARDER;
-    let forwarders = partners.iter().filter(|role| is_forwarder(role)).count();
+    let forwarders = partners.clone().filter(|role| is_forwarder(role)).count();
     let (mut between, mut beyond) = (1, 1 + forwarders);
-    let partner = |role: &&Role| {
+    let partner = |role: &Role| {
         let next = if is_forwarder(role) { &mut between } else { &mut beyond };
         *next += 1;
         *next - 1
     };
-    [0].into_iter().chain(partners.iter().map(partner)).collect()
+    [0].into_iter().chain(partners.map(partner)).collect()
 }
 
 /// The network whose ends are in these places, in the order of the chain.
-fn made(partners: &[&Role], places: &[Place], held: Box<dyn Send>) -> Made {
-    let mut in_order = order(partners).into_iter().map(|at| places[at].clone());
+fn made(partners: &[Partner<'_>], places: &[Place], held: Box<dyn Send>) -> Made {
+    let mut in_order = order(partners.iter().map(|partner| partner.role)).into_iter().map(|at| places[at].clone());
     let measured = in_order.next().expect("every chain has a first end");
     Made { measured, partners: in_order.collect(), _held: held }
 }
@@ -86,7 +103,7 @@ mod tests {
             (&["receiver", "forwarder"], vec![0, 2, 1]),
             (&["forwarder", "receiver"], vec![0, 1, 2]),
         ] {
-            assert_eq!(order(&roles(names).iter().collect::<Vec<_>>()), places, "{names:?}");
+            assert_eq!(order(roles(names).iter()), places, "{names:?}");
         }
     }
 }

@@ -2,6 +2,8 @@
 //! directory of its own on the host (`link`), and ends with the target. The agent ends when its input does, kills what it started and removes the directory,
 //! so nothing stays there, however the connection ends. A program of this host is sent with the directory that it runs in (`build`).
 //!
+//! Other systems behind a shell are reached in the same way (`reach`): a disk image that boots in the emulator (`image`), and gVisor (`gvisor`).
+//!
 //! A host can also be brought up with something new (`bring_up`, `control`): installed, rebooted, waited for, and switched off and on if it does not come back.
 
 mod bring_up;
@@ -9,11 +11,17 @@ mod build;
 mod client;
 mod complaint;
 mod control;
+mod gvisor;
+mod image;
 mod link;
 mod machine;
+mod reach;
+mod runsc;
 mod session;
 
 pub use bring_up::{FoundAgain, HostBoot, NotUp};
 pub use build::check_size;
 pub use control::{ARTEFACT, BringUp, bring_up, find_again};
+pub use gvisor::GvisorMachine;
+pub use image::ImageMachine;
 pub use machine::{SshMachine, SshPaths};

@@ -3,6 +3,7 @@
 use crate::StopFlag;
 use crate::counting::Counting;
 use crate::execution::{Ending, Executed, Execution, LineSink};
+use crate::network::Connection;
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::facts::Facts;
 use faultline_model::machine::MachineError;
@@ -48,6 +49,11 @@ pub trait Target {
     /// How many of the target's CPUs share one real CPU. Everything that no clock limits takes that many times as long.
     fn patience(&self) -> u32 {
         1
+    }
+
+    /// The ends of the connection over which the machine is reached; `None` if it is reached in another way, or does not say.
+    fn connection(&self) -> Option<Connection> {
+        None
     }
 
     /// Executes a workload to its end. When this returns, all its processes have ended.

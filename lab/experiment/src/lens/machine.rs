@@ -17,7 +17,7 @@ use faultline_runner::lens::{Naming, plan_machine};
 use faultline_symbols::Image;
 use faultline_targets::Target;
 use faultline_targets::counting::Lens;
-use faultline_targets::qemu::{BareRequest, check_startable};
+use faultline_targets::qemu::{BareRequest, check_startable, is_disk};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -28,6 +28,12 @@ pub fn machine(request: &LensMachineRequest, lab: &mut Lab<'_>) -> Result<Measur
     let (machine, shapes) = modelled(under, &request.cpus, request.memory_mib, lab.places)?;
     let kernel = saved(&request.kernel)?;
     check_startable(&request.kernel).map_err(Error::target_as_usage)?;
+    if is_disk(&request.kernel) && !(request.modules.is_empty() && request.parameters.is_empty()) {
+        return Err(Error::usage(
+            format!("the disk image {} boots with its own loader", request.kernel.display()),
+            "`--module` and `--append` are for kernels that the emulator starts; the image's loader has its own configuration",
+        ));
+    }
     let files = files(request)?;
     let images = images(&files, lab)?;
     let plugin = plugin::find(lab.places)?;

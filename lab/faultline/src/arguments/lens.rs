@@ -287,7 +287,7 @@ Lines are told apart by physical address. Nothing is known of the system, except
 The first serial port is the console, of which the last lines are shown if the machine fails.")]
 #[command(mut_arg("limit", |limit| limit.help(LIMIT)))]
 pub(crate) struct Machine {
-    /// The kernel; the emulator starts it
+    /// The kernel, which the emulator starts, or a disk image, which boots with its own loader
     #[arg(long, value_name = "FILE", required = true)]
     pub(crate) kernel: PathBuf,
 

@@ -68,7 +68,7 @@ fn host(arguments: &Bisect, places: &Places) -> Result<Option<LineHost>, Failure
     let named = match &arguments.on {
         None | Some(Machine::Host) => return Ok(None),
         Some(Machine::Ssh(named)) => named,
-        Some(Machine::Qemu(_) | Machine::Netns) => {
+        Some(Machine::Qemu(_) | Machine::Netns | Machine::Image(_) | Machine::Gvisor(_)) => {
             return Err(Failure::usage(
                 "--on takes a host over SSH, for example `ssh:lab`",
                 "`--measure transfers` and `--measure instructions` count in guests; a kernel is `--image`",

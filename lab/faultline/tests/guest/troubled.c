@@ -25,6 +25,19 @@ static void panic_kernel(void)
         perror("sysrq");
 }
 
+/* Takes the only CPU for good: nothing else of the system's programs runs any more. Its kernel lives on. */
+static void freeze(void)
+{
+    int limit = open("/proc/sys/kernel/sched_rt_runtime_us", O_WRONLY);
+    if (limit < 0 || write(limit, "-1", 2) != 2)
+        perror("sched_rt_runtime_us");
+    struct sched_param highest = {.sched_priority = 99};
+    if (sched_setscheduler(0, SCHED_FIFO, &highest) != 0)
+        perror("scheduler");
+    for (;;)
+        ;
+}
+
 /* Waits for its turn on a CPU of its own, a thousand times; the turn after those never comes. */
 static void take_turns(atomic_int *turn, int own)
 {
@@ -57,6 +70,7 @@ int main(int count, char **words)
     if (count > 1 && strcmp(words[1], "--describe") == 0) {
         printf("faultline-describe 1 troubled\nsummary a fake\noperation turn\nunit turn/s\ndirection higher\nstyle loop\n"
                "window_ms 10\nvariant panic process the kernel panics\nvariant hang process it never ends\n"
+               "variant freeze process it takes the CPU for good\n"
                "variant deadlock process two wait for each other\nvariant crash process a signal ends it\nvariant cut process it ends in the middle\nend\n");
         return 0;
     }
@@ -67,6 +81,8 @@ int main(int count, char **words)
     fflush(stdout);
     if (strcmp(variant, "panic") == 0)
         panic_kernel();
+    if (strcmp(variant, "freeze") == 0)
+        freeze();
     if (strcmp(variant, "deadlock") == 0)
         deadlock();
     if (strcmp(variant, "crash") == 0) {

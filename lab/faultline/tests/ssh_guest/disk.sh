@@ -3,7 +3,8 @@
 #
 #   disk.sh DIRECTORY PACKAGE
 #
-# DIRECTORY: has the host's key (host_key), and the keys that may log in (authorized_keys); gets disk.img. PACKAGE: of package.sh.
+# DIRECTORY: has the host's key (host_key), and the keys that may log in (authorized_keys); may have `programs`, among them `first`, which the system runs
+# before its server; gets disk.img. PACKAGE: of package.sh.
 set -eu
 
 there=$1 package=$2 here=$(cd "$(dirname "$0")" && pwd)
@@ -44,6 +45,7 @@ PidFile none
 END
 cp "$there/host_key" "$there/authorized_keys" etc/ssh/
 chmod 600 etc/ssh/host_key etc/shadow
+[ ! -d "$there/programs" ] || cp -R "$there/programs" programs
 cp "$here/init" sbin/init
 cp "$here/install-kernel" sbin/install-kernel
 cp "$here/initrd-init" etc/initrd-init

@@ -1,6 +1,7 @@
 //! A host in an emulator: a small system with OpenSSH's server on a virtual disk. Its firmware is this file: whenever the machine starts, the kernel that is
 //! installed on the disk is read from there and booted. After a power cycle the one before it is booted, as a boot manager does that tries a new kernel once.
 
+use crate::disk::{log_in, make, run};
 use crate::lab::{Lab, await_within, guest};
 use std::fs;
 use std::net::TcpListener;
@@ -10,26 +11,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-
-/// Scripts that make the disk, and what is installed.
-fn script(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ssh_guest").join(name)
-}
-
-fn run(command: &mut Command) {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-}
-
-/// A package with a kernel: its file, and the kernel's release. `suite`: whose kernel; `instruction`: see `package.sh`.
-pub fn package(directory: &Path, name: &str, suite: &str, instruction: &str) -> (PathBuf, String) {
-    let unpacked = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/host-kernels").join(suite);
-    assert!(unpacked.is_dir(), "no {}; hint: packages/host-kernels.sh", unpacked.display());
-    let file = directory.join(name);
-    run(Command::new(script("package.sh")).arg(unpacked).arg(&file).arg(instruction));
-    let release = fs::read_to_string(file.with_extension("release")).unwrap();
-    (file.with_extension("tar"), release.trim().to_owned())
-}
 
 /// The machine, which is switched off when this is dropped.
 pub struct Machine {
@@ -43,21 +24,9 @@ impl Machine {
     /// Switches a machine on whose disk has this kernel, and waits until its server listens.
     pub fn start(lab: &Lab, kernel: &Path) -> Self {
         let directory = lab.path("machine");
-        fs::create_dir_all(&directory).unwrap();
-        for name in ["host_key", "key"] {
-            run(Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(directory.join(name)));
-        }
-        fs::copy(directory.join("key.pub"), directory.join("authorized_keys")).unwrap();
-        run(Command::new(script("disk.sh")).arg(&directory).arg(kernel));
+        make(&directory, kernel);
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let known = fs::read_to_string(directory.join("host_key.pub")).unwrap();
-        fs::write(directory.join("known_hosts"), format!("[127.0.0.1]:{port} {known}")).unwrap();
-        let there = directory.display();
-        let config = format!(
-            "UserKnownHostsFile {there}/known_hosts\nGlobalKnownHostsFile /dev/null\nIdentityFile {there}/key\nIdentitiesOnly yes\n\
-             IdentityAgent none\n"
-        );
-        fs::write(directory.join("ssh_config"), config).unwrap();
+        log_in(&directory, &format!("[127.0.0.1]:{port}"));
         let is_off = Arc::new(AtomicBool::new(false));
         let firmware = Firmware { directory: directory.clone(), port, is_off: Arc::clone(&is_off) };
         let firmware = Some(thread::spawn(move || firmware.run()));

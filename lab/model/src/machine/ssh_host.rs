@@ -78,6 +78,18 @@ impl SshHost {
         Ok(SshHost { scratch: Some(directory.to_owned()), ..self })
     }
 
+    /// The same as another user. Fails, in words, if that cannot be the name of one.
+    pub fn with_user(self, user: &str) -> Result<Self, String> {
+        check_user(user)?;
+        Ok(SshHost { user: Some(user.to_owned()), ..self })
+    }
+
+    /// The same at another address or name. Fails, in words, if it cannot be one.
+    pub fn with_host(self, host: &str) -> Result<Self, String> {
+        check_host(host)?;
+        Ok(SshHost { host: host.to_owned(), ..self })
+    }
+
     /// The same on another port.
     pub fn with_port(self, port: u16) -> Self {
         SshHost { port: Some(port), ..self }

@@ -1,6 +1,9 @@
-//! A machine's text, as in `--on`: `host`, `netns`, `qemu:KEY=VALUE,…`, or `ssh:USER@HOST:PORT,KEY=VALUE,…`. A comma in a value is written twice.
+//! A machine's text, as in `--on`: `host`, `netns`, `qemu:KEY=VALUE,…`, `ssh:USER@HOST:PORT,KEY=VALUE,…`, `image:FILE,KEY=VALUE,…`, or
+//! `gvisor:KEY=VALUE,…`. A comma in a value is written twice.
 
-use super::{Accelerator, Guest, Machine, MachineShape, SshHost, usual_boot_limit};
+use super::{
+    Accelerator, DiskImage, Guest, Gvisor, ImageBoots, ImageDevices, Machine, MachineShape, SshHost, usual_boot_limit,
+};
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -11,6 +14,12 @@ const QEMU: &str = "qemu";
 
 /// The beginning of another host's name.
 const SSH: &str = "ssh";
+
+/// The beginning of a disk image's name.
+const IMAGE: &str = "image";
+
+/// gVisor's name.
+const GVISOR: &str = "gvisor";
 
 /// Default number of CPUs.
 const DEFAULT_CPUS: u32 = 4;
@@ -25,8 +34,10 @@ impl FromStr for Machine {
             "netns" if rest.is_empty() => Ok(Machine::Netns),
             QEMU => Ok(Machine::Qemu(guest(rest)?)),
             SSH => Ok(Machine::Ssh(ssh_host(rest)?)),
+            IMAGE => Ok(Machine::Image(image(rest)?)),
+            GVISOR => Ok(Machine::Gvisor(gvisor(rest)?)),
             _ => {
-                Err("not a machine; `host`, `netns`, or for example `qemu:cpus=8,sockets=2` or `ssh:user@host`"
+                Err("not a machine; `host`, `netns`, or for example `qemu:cpus=8,sockets=2`, `ssh:user@host`, `image:FILE` or `gvisor`"
                     .to_owned())
             }
         }
@@ -38,9 +49,7 @@ fn guest(text: &str) -> Result<Guest, String> {
     let (mut kernel, mut accelerator, mut parameters) = (None, Accelerator::default(), Vec::new());
     let mut seen = Vec::new();
     for part in parts(text) {
-        let (key, value) = part
-            .split_once('=')
-            .ok_or_else(|| format!("'{part}' is not KEY=VALUE; write a comma within a value twice"))?;
+        let (key, value) = pair(&part)?;
         if key != "append" && seen.iter().any(|earlier| earlier == key) {
             return Err(format!("'{key}' is given twice"));
         }
@@ -62,6 +71,66 @@ fn guest(text: &str) -> Result<Guest, String> {
     Ok(Guest { shape, kernel, accelerator, boot_limit, parameters })
 }
 
+/// The key and the value of a part.
+fn pair(part: &str) -> Result<(&str, &str), String> {
+    part.split_once('=').ok_or_else(|| format!("'{part}' is not KEY=VALUE; write a comma within a value twice"))
+}
+
+fn image(text: &str) -> Result<DiskImage, String> {
+    let parts = parts(text);
+    let Some((file, keys)) = parts.split_first() else {
+        return Err("no disk image; for example `image:disk.qcow2`".to_owned());
+    };
+    let text = |error: super::MachineError| format!("{}; {}", error.problem, error.hint);
+    let (mut cpus, mut sockets, mut memory_mib) = (DEFAULT_CPUS, 1, None);
+    let usual = MachineShape::new(cpus, sockets, memory_mib).map_err(text)?;
+    let mut image = DiskImage::of(PathBuf::from(file), usual).map_err(text)?;
+    for part in keys {
+        let (key, value) = pair(part)?;
+        match key {
+            "cpus" => cpus = number(value)?,
+            "sockets" => sockets = number(value)?,
+            "memory" => memory_mib = Some(mebibytes(value)?),
+            "accel" => image.accelerator = accelerator_named(value)?,
+            "boot_limit" => image.boot_limit = limit(value)?,
+            "boot" => image.boots = named("boot", value, [ImageBoots::Once, ImageBoots::Each], ImageBoots::word)?,
+            "devices" => {
+                let known = [ImageDevices::Virtio, ImageDevices::Old];
+                image.devices = named("devices", value, known, ImageDevices::word)?;
+            }
+            "user" => image.login = image.login.with_user(value)?,
+            "identity" => image.login.identity = Some(PathBuf::from(value)),
+            "config" => image.login.config = Some(PathBuf::from(value)),
+            "scratch" => image.login = image.login.with_scratch(value)?,
+            _ => {
+                return Err(format!(
+                    "'{key}' is unknown; cpus, sockets, memory, accel, boot_limit, boot, devices, user, identity, config or scratch"
+                ));
+            }
+        }
+    }
+    Ok(DiskImage { shape: MachineShape::new(cpus, sockets, memory_mib).map_err(text)?, ..image })
+}
+
+/// The value of a key that has two.
+fn named<T: Copy>(key: &str, text: &str, known: [T; 2], word: fn(T) -> &'static str) -> Result<T, String> {
+    let [one, other] = known.map(word);
+    let found = known.into_iter().find(|&value| word(value) == text);
+    found.ok_or_else(|| format!("{key}: '{text}' is not {one} or {other}"))
+}
+
+fn gvisor(text: &str) -> Result<Gvisor, String> {
+    let mut gvisor = Gvisor::default();
+    for part in parts(text) {
+        match pair(&part)? {
+            ("runsc", file) => gvisor.runsc = Some(PathBuf::from(file)),
+            ("platform", name) => gvisor = gvisor.with_platform(name)?,
+            (key, _) => return Err(format!("'{key}' is unknown; runsc or platform")),
+        }
+    }
+    Ok(gvisor)
+}
+
 fn ssh_host(text: &str) -> Result<SshHost, String> {
     let parts = parts(text);
     let Some((destination, keys)) = parts.split_first() else {
@@ -69,9 +138,7 @@ fn ssh_host(text: &str) -> Result<SshHost, String> {
     };
     let mut host = SshHost::at(destination)?;
     for part in keys {
-        let (key, value) = part
-            .split_once('=')
-            .ok_or_else(|| format!("'{part}' is not KEY=VALUE; write a comma within a value twice"))?;
+        let (key, value) = pair(part)?;
         match key {
             "identity" => host.identity = Some(PathBuf::from(value)),
             "config" => host.config = Some(PathBuf::from(value)),
@@ -127,11 +194,7 @@ fn limit(text: &str) -> Result<Duration, String> {
 }
 
 fn accelerator_named(text: &str) -> Result<Accelerator, String> {
-    let known = [Accelerator::Tcg, Accelerator::Kvm];
-    known
-        .into_iter()
-        .find(|accelerator| accelerator.word() == text)
-        .ok_or_else(|| format!("'{text}' is not tcg or kvm"))
+    named("accel", text, [Accelerator::Tcg, Accelerator::Kvm], Accelerator::word)
 }
 
 /// Complete: it is read as the same machine, if its kernel's path is UTF-8.
@@ -140,11 +203,16 @@ impl fmt::Display for Machine {
         let guest = match self {
             Machine::Host => return f.write_str("host"),
             Machine::Netns => return f.write_str("netns"),
-            Machine::Ssh(host) => return written_host(host, f),
+            Machine::Ssh(host) => {
+                write!(f, "{SSH}:{}", host.destination())?;
+                return written_keys(host, f);
+            }
+            Machine::Image(image) => return written_image(image, f),
+            Machine::Gvisor(gvisor) => return written_gvisor(gvisor, f),
             Machine::Qemu(guest) => guest,
         };
-        let (shape, limit) = (guest.shape, humantime::format_duration(guest.boot_limit).to_string().replace(' ', ""));
-        write!(f, "{QEMU}:cpus={},sockets={},memory={}M", shape.cpus(), shape.sockets(), shape.memory_mib())?;
+        let limit = written_limit(guest.boot_limit);
+        write!(f, "{QEMU}:{}", written_shape(&guest.shape))?;
         if let Some(kernel) = &guest.kernel {
             write!(f, ",kernel={}", written(&kernel.to_string_lossy()))?;
         }
@@ -153,8 +221,35 @@ impl fmt::Display for Machine {
     }
 }
 
-fn written_host(host: &SshHost, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    write!(f, "{SSH}:{}", host.destination())?;
+fn written_shape(shape: &MachineShape) -> String {
+    format!("cpus={},sockets={},memory={}M", shape.cpus(), shape.sockets(), shape.memory_mib())
+}
+
+fn written_limit(limit: Duration) -> String {
+    humantime::format_duration(limit).to_string().replace(' ', "")
+}
+
+fn written_image(image: &DiskImage, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let (file, shape) = (written(&image.file.to_string_lossy()), written_shape(&image.shape));
+    let (accelerator, limit) = (image.accelerator.word(), written_limit(image.boot_limit));
+    write!(f, "{IMAGE}:{file},{shape},accel={accelerator},boot_limit={limit}")?;
+    write!(f, ",boot={},devices={}", image.boots.word(), image.devices.word())?;
+    if let Some(user) = image.login.user() {
+        write!(f, ",user={user}")?;
+    }
+    written_keys(&image.login, f)
+}
+
+fn written_gvisor(gvisor: &Gvisor, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str(GVISOR)?;
+    let runsc = gvisor.runsc.as_ref().map(|file| format!("runsc={}", written(&file.to_string_lossy())));
+    let platform = gvisor.platform.as_ref().map(|name| format!("platform={name}"));
+    let keys: Vec<String> = runsc.into_iter().chain(platform).collect();
+    if keys.is_empty() { Ok(()) } else { write!(f, ":{}", keys.join(",")) }
+}
+
+/// How to log in, apart from the destination.
+fn written_keys(host: &SshHost, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     for (key, path) in [("identity", &host.identity), ("config", &host.config)] {
         if let Some(path) = path {
             write!(f, ",{key}={}", written(&path.to_string_lossy()))?;
@@ -186,6 +281,17 @@ mod tests {
             ("ssh:lab", "ssh:lab"),
             ("ssh:me@[fe80::1%eth0]:22", "ssh:me@[fe80::1%eth0]:22"),
             ("ssh:lab,scratch=/var/tmp,identity=/k,,1,config=/c", "ssh:lab,identity=/k,,1,config=/c,scratch=/var/tmp"),
+            (
+                "image:d,,1/free-bsd_14.qcow2,cpus=2,user=me,boot=each,devices=old,identity=/k,scratch=/x,boot_limit=90s",
+                "image:d,,1/free-bsd_14.qcow2,cpus=2,sockets=1,memory=1024M,accel=tcg,boot_limit=1m30s,boot=each,devices=old,user=me,\
+                 identity=/k,scratch=/x",
+            ),
+            (
+                "image:disk.img,accel=kvm",
+                "image:disk.img,cpus=4,sockets=1,memory=1024M,accel=kvm,boot_limit=5m,boot=once,devices=virtio,user=root",
+            ),
+            ("gvisor", "gvisor"),
+            ("gvisor:platform=kvm,runsc=/a,,b", "gvisor:runsc=/a,,b,platform=kvm"),
         ] {
             let machine: Machine = text.parse().unwrap();
             assert_eq!(machine.to_string(), full);
@@ -209,6 +315,17 @@ mod tests {
             ("qemu:memory=lots", "'lots' is not a size of memory"),
             ("qemu:boot_limit=0s", "'0s' is not a limit"),
             ("qemu:accel=hax", "'hax' is not tcg or kvm"),
+            ("image", "no disk image"),
+            (
+                "image:a b.img",
+                "the image's file name stands for it among known hosts, and 'a b.img' is not the name of a host",
+            ),
+            ("image:/", "is not the name of a host"),
+            ("image:x.img,user=-l", "'-l' is not the name of a user"),
+            ("image:x.img,boot=never", "boot: 'never' is not once or each"),
+            ("image:x.img,kernel=/k", "'kernel' is unknown"),
+            ("gvisor:cpus=1", "'cpus' is unknown; runsc or platform"),
+            ("gvisor:platform=--debug", "'--debug' is not the name of a platform"),
             ("ssh", "no host"),
             ("ssh:", "no host"),
             ("ssh:lab,colour=red", "'colour' is unknown; identity, config or scratch"),

@@ -36,6 +36,7 @@ pub(super) fn execute(paths: &HostPaths, execution: &Execution, sink: &mut LineS
         system_settings: &execution.system_settings,
         namespace: match &execution.attachment {
             Attachment::Already => None,
+            Attachment::Wires(_) => return Ending::NotStarted { text: "wires join guests, not this host".to_owned() },
             Attachment::Namespace(file) => Some(file),
         },
     };

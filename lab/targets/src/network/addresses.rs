@@ -2,26 +2,44 @@
 
 /// The side of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(crate) enum Side {
     /// That of the end nearer to the measured execution.
     Near,
     /// The other one.
     Far,
 }
 
+impl Side {
+    /// The other side.
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Side::Near => Side::Far,
+            Side::Far => Side::Near,
+        }
+    }
+
+    /// In names of files.
+    pub(crate) fn letter(self) -> char {
+        match self {
+            Side::Near => 'n',
+            Side::Far => 'f',
+        }
+    }
+}
+
 /// The address of one side of link number `link`, with IPv4 and with IPv6.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct LinkAddress {
-    pub(super) ipv4: String,
-    pub(super) ipv6: String,
+pub(crate) struct LinkAddress {
+    pub(crate) ipv4: String,
+    pub(crate) ipv6: String,
 }
 
 /// Length of a link's prefix.
-pub(super) const IPV4_PREFIX: u32 = 24;
-pub(super) const IPV6_PREFIX: u32 = 64;
+pub(crate) const IPV4_PREFIX: u32 = 24;
+pub(crate) const IPV6_PREFIX: u32 = 64;
 
 impl LinkAddress {
-    pub(super) fn of(link: usize, side: Side) -> Self {
+    pub(crate) fn of(link: usize, side: Side) -> Self {
         let number = match side {
             Side::Near => 1,
             Side::Far => 2,
@@ -30,12 +48,12 @@ impl LinkAddress {
     }
 
     /// That of end number `end` of a chain: on the link that leads back to the measured execution, and for the measured one on its only link.
-    pub(super) fn of_end(end: usize) -> Self {
+    pub(crate) fn of_end(end: usize) -> Self {
         if end == 0 { LinkAddress::of(0, Side::Near) } else { LinkAddress::of(end - 1, Side::Far) }
     }
 
     /// As workloads read it.
-    pub(super) fn list(&self, has_ipv6: bool) -> String {
+    pub(crate) fn list(&self, has_ipv6: bool) -> String {
         if has_ipv6 { format!("{},{}", self.ipv4, self.ipv6) } else { self.ipv4.clone() }
     }
 }

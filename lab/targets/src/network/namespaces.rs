@@ -4,11 +4,10 @@
 //! them, so nothing of them survives an end of any kind.
 
 use super::holder::{self, Line};
-use super::{Attachment, Made, Network, Place, made};
+use super::{Attachment, Connection, Made, Network, Partner, Place, made};
 use crate::host::HostPaths;
 use crate::keep::{End, Ended, Grace, Kept, Output, Program};
 use crate::{StopFlag, TargetError};
-use faultline_model::role::Role;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -41,7 +40,7 @@ impl Namespaces {
 }
 
 impl Network for Namespaces {
-    fn make(&self, partners: &[&Role], stop: &StopFlag) -> Result<Made, String> {
+    fn make(&self, _: Option<Connection>, partners: &[Partner<'_>], stop: &StopFlag) -> Result<Made, String> {
         let (places, holding) = start(&self.paths, 1 + partners.len(), stop)?;
         Ok(made(partners, &places, Box::new(holding)))
     }

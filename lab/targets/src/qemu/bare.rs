@@ -3,7 +3,7 @@
 
 use super::command_line::{Beside, CommandLine};
 use super::console;
-use super::{Emulator, facts};
+use super::{Emulator, disk_image, facts, kernel_image};
 use crate::host::HostPaths;
 use crate::keep::{Deadline, Kept, Output, Program};
 use crate::{Ending, Plugin, StopFlag, plugin};
@@ -19,7 +19,7 @@ use std::time::Duration;
 pub struct BareRequest {
     /// CPUs, sockets, memory.
     pub shape: MachineShape,
-    /// The kernel: anything that the emulator starts.
+    /// The kernel, or a disk image with its own loader: anything that the emulator starts.
     pub kernel: PathBuf,
     /// What the kernel is given beside it: files, each with its arguments.
     pub modules: Vec<String>,
@@ -33,6 +33,7 @@ pub struct BareMachine {
     request: BareRequest,
     paths: HostPaths,
     emulator: Emulator,
+    has_own_loader: bool,
 }
 
 /// How such a machine ended.
@@ -47,7 +48,8 @@ pub(crate) struct BareExecuted {
 impl BareMachine {
     /// It is not known yet whether it boots.
     pub fn new(request: BareRequest, paths: HostPaths, emulator: Emulator) -> Self {
-        BareMachine { request, paths, emulator }
+        let has_own_loader = kernel_image::is_disk(&request.kernel);
+        BareMachine { request, paths, emulator, has_own_loader }
     }
 
     /// The same machine with other numbers of CPUs, sockets or memory.
@@ -69,6 +71,7 @@ impl BareMachine {
         stop: &StopFlag,
     ) -> BareExecuted {
         let command_line = self.command_line(plugin, seed);
+        let ours = plugin.and_then(|plugin| plugin.directory.as_deref());
         let program = Program {
             keeper: &self.paths.keeper,
             scratch: &self.paths.scratch,
@@ -77,9 +80,9 @@ impl BareMachine {
             output: Output { longest_line: LONGEST_LINE_BYTES, stderr_bytes: console::KEPT_BYTES },
             waiting_is_free: true,
             grace: plugin::grace(self.request.shape.cpus()),
-            ours: plugin.and_then(|plugin| plugin.directory.as_deref()),
+            ours,
             directory: None,
-            environment: &[],
+            environment: &disk_image::environment(ours.unwrap_or(&self.paths.scratch)),
             system_settings: &[],
             namespace: None,
         };
@@ -99,12 +102,13 @@ impl BareMachine {
             shape: self.request.shape,
             accelerator: Accelerator::Tcg,
             kernel: &self.request.kernel,
-            beside: Beside::Modules(&self.request.modules),
+            beside: if self.has_own_loader { Beside::OwnLoader } else { Beside::Modules(&self.request.modules) },
             parameters: &self.request.parameters,
             tsc_khz: None,
             plugin,
             seed,
             memory: &[],
+            wires: &[],
         }
     }
 

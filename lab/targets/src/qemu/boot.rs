@@ -9,6 +9,7 @@ use crate::agent::frame::{self, Frame, LONGEST_HEADER_BYTES};
 use crate::agent::{GuestProgram, Plan};
 use crate::counting::AtEnd;
 use crate::keep::{Deadline, End, Ended, Grace, Kept, Output, Program};
+use crate::network::WiredEnd;
 use crate::program_files::tree::Tree;
 use crate::{Plugin, StopFlag, plugin};
 use faultline_model::machine::{Accelerator, MachineShape};
@@ -50,6 +51,8 @@ pub(super) struct Boot<'a> {
     /// Further files for the guest.
     pub(super) files: Option<&'a Tree>,
     pub(super) plan: &'a Plan,
+    /// Its place among other guests.
+    pub(super) wired: Option<&'a WiredEnd>,
     /// How long the kernel may print nothing until the agent's hello.
     pub(super) boot_limit: Duration,
     /// How many boots may be given up for that reason before it is a failure; at least 1.
@@ -118,7 +121,8 @@ impl Boot<'_> {
         let plugin = self.plugin.map(|plugin| shared.iter().fold(plugin.clone(), Shared::announced));
         let plugin = plugin.as_ref();
         let memory = shared.as_ref().map(|shared| shared.memory.paths()).unwrap_or_default();
-        let command_line = CommandLine { plugin, memory: &memory, ..self.command_line(&initramfs_path) };
+        let wires = self.wired.map(WiredEnd::wires).unwrap_or_default();
+        let command_line = CommandLine { plugin, memory: &memory, wires: &wires, ..self.command_line(&initramfs_path) };
         let program = Program {
             keeper: self.keeper,
             scratch: self.scratch,
@@ -131,7 +135,7 @@ impl Boot<'_> {
             directory: None,
             waiting_is_free: true,
             grace: plugin.map_or(Grace::NONE, |_| plugin::grace(self.shape.cpus())),
-            ours: plugin.and_then(|plugin| plugin.directory.as_deref()),
+            ours: plugin.and_then(|plugin| plugin.directory.as_deref()).or(self.wired.map(WiredEnd::directory)),
             environment: &[],
             system_settings: &[],
             namespace: None,
@@ -181,6 +185,7 @@ impl Boot<'_> {
             plugin: self.plugin,
             seed: self.seed,
             memory: &[],
+            wires: &[],
         }
     }
 

@@ -1,7 +1,9 @@
 //! The emulator's arguments.
 
+use super::disk_image;
 use super::memory::LOW_GIB;
 use crate::Plugin;
+use crate::network::wires::Wire;
 use faultline_model::machine::{Accelerator, MachineShape};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -57,12 +59,15 @@ pub(super) enum Beside<'a> {
     Agent(&'a Path),
     /// What the kernel of any system is given: files, each with its arguments. They are its Multiboot modules; Linux takes one initramfs.
     Modules(&'a [String]),
+    /// Nothing: it is a disk image, which boots with its own loader.
+    OwnLoader,
 }
 
 /// All of a boot's arguments.
 pub(super) struct CommandLine<'a> {
     pub(super) shape: MachineShape,
     pub(super) accelerator: Accelerator,
+    /// The kernel, or the disk image that has it.
     pub(super) kernel: &'a Path,
     pub(super) beside: Beside<'a>,
     /// Further parameters for the kernel.
@@ -74,6 +79,8 @@ pub(super) struct CommandLine<'a> {
     pub(super) seed: Option<u64>,
     /// A file for the memory of each node; empty if the emulator keeps the memory for itself.
     pub(super) memory: &'a [PathBuf],
+    /// Wires, each with a network card.
+    pub(super) wires: &'a [Wire],
 }
 
 impl CommandLine<'_> {
@@ -81,7 +88,7 @@ impl CommandLine<'_> {
     pub(super) fn kernel_parameters(&self) -> String {
         match self.beside {
             Beside::Agent(_) => self.linux_parameters(),
-            Beside::Modules(_) => self.parameters.join(" "),
+            Beside::Modules(_) | Beside::OwnLoader => self.parameters.join(" "),
         }
     }
 
@@ -117,18 +124,9 @@ impl CommandLine<'_> {
         let mut put = |name: &str, value: &str| option(name, OsStr::new(value));
         match self.accelerator {
             Accelerator::Tcg if self.plugin.is_some() => EXACT.into_iter().for_each(|(name, value)| put(name, value)),
-            Accelerator::Tcg => {
-                put("-accel", "tcg,thread=multi");
-                // Without `rep stosb`, where each iteration is an access, and without five-level paging, which moves the
-                // kernel's direct map.
-                put("-cpu", "max,erms=off,fsrm=off,la57=off");
-            }
-            Accelerator::Kvm => {
-                put("-accel", "kvm");
-                put("-cpu", "host");
-            }
+            accelerator => cpu(accelerator).into_iter().for_each(|(name, value)| put(name, value)),
         }
-        for (name, value) in self.machine() {
+        for (name, value) in machine(&self.shape, self.memory) {
             put(name, &value);
         }
         for (name, value) in [
@@ -136,11 +134,24 @@ impl CommandLine<'_> {
             ("-monitor", "none"),
             ("-chardev", "file,id=console,path=/dev/stderr"),
             ("-serial", "chardev:console"),
-            ("-append", &self.kernel_parameters()),
         ] {
             put(name, value);
         }
+        for (number, wire) in self.wires.iter().enumerate() {
+            // A comma in a path is doubled.
+            let [own, other] = wire.sockets.each_ref().map(|path| path.to_string_lossy().replace(',', ",,"));
+            let sockets = format!("local.type=unix,local.path={own},remote.type=unix,remote.path={other}");
+            put("-netdev", &format!("dgram,id=wire{number},{sockets}"));
+            put("-device", &format!("virtio-net-pci,netdev=wire{number},mac={},romfile=", wire.hardware_address()));
+        }
+        if !self.has_own_loader() {
+            put("-append", &self.kernel_parameters());
+        }
         match self.beside {
+            Beside::OwnLoader => {
+                option("-drive", &disk_image::drive(self.kernel));
+                option("-device", OsStr::new(disk_image::VIRTIO_DISK));
+            }
             Beside::Agent(initramfs) => {
                 put("-chardev", "stdio,id=channel,signal=off");
                 put("-serial", "chardev:channel");
@@ -152,7 +163,9 @@ impl CommandLine<'_> {
                 put("-initrd", &modules.iter().map(|module| module.replace(',', ",,")).collect::<Vec<_>>().join(","));
             }
         }
-        arguments.extend([OsString::from("-kernel"), self.kernel.into()]);
+        if !self.has_own_loader() {
+            arguments.extend([OsString::from("-kernel"), self.kernel.into()]);
+        }
         let mut option = |name: &str, value: &OsStr| arguments.extend([OsString::from(name), value.to_owned()]);
         if let Some(seed) = self.seed {
             option("-seed", OsStr::new(&seed.to_string()));
@@ -164,39 +177,52 @@ impl CommandLine<'_> {
         arguments
     }
 
-    /// Whether a guest with these arguments does exactly the same in every boot, on any host: its random numbers come from a seed, and its
-    /// time from the instructions that it executed (`-icount`), not from the host's clock.
-    pub(super) fn repeats_exactly(&self) -> bool {
-        self.seed.is_some() && self.arguments().iter().any(|argument| argument == "-icount")
+    fn has_own_loader(&self) -> bool {
+        matches!(self.beside, Beside::OwnLoader)
     }
 
-    /// CPUs, memory, and their topology.
-    fn machine(&self) -> Vec<(&'static str, String)> {
-        let (cpus, sockets, memory) = (self.shape.cpus(), self.shape.sockets(), self.shape.memory_mib());
-        let cores = cpus / sockets;
-        let mut options =
-            vec![("-smp", format!("{cpus},sockets={sockets},cores={cores},threads=1")), ("-m", format!("{memory}M"))];
-        if !self.memory.is_empty() {
-            options.push(("-machine", format!("max-ram-below-4g={LOW_GIB}G")));
-        }
-        if sockets == 1 && self.memory.is_empty() {
-            return options;
-        }
-        for node in 0..sockets {
-            let (first, last) = (node * cores, (node + 1) * cores - 1);
-            let share = memory / u64::from(sockets);
-            let backend = match self.memory.get(node as usize) {
-                Some(path) => format!("memory-backend-file,share=on,mem-path={},", path.display()),
-                None => "memory-backend-ram,".to_owned(),
-            };
-            options.push(("-object", format!("{backend}id=memory{node},size={share}M")));
-            options.push(match sockets {
-                1 => ("-machine", format!("memory-backend=memory{node}")),
-                _ => ("-numa", format!("node,nodeid={node},cpus={first}-{last},memdev=memory{node}")),
-            });
-        }
-        options
+    /// Whether a guest with these arguments does exactly the same in every boot, on any host: its random numbers come from a seed, and its
+    /// time from the instructions that it executed (`-icount`), not from the host's clock. A disk's transfers end when the host's do.
+    pub(super) fn repeats_exactly(&self) -> bool {
+        self.seed.is_some() && !self.has_own_loader() && self.arguments().iter().any(|argument| argument == "-icount")
     }
+}
+
+/// How instructions are executed, without the lens.
+pub(super) fn cpu(accelerator: Accelerator) -> [(&'static str, &'static str); 2] {
+    match accelerator {
+        // Without `rep stosb`, where each iteration is an access, and without five-level paging, which moves the kernel's direct map.
+        Accelerator::Tcg => [("-accel", "tcg,thread=multi"), ("-cpu", "max,erms=off,fsrm=off,la57=off")],
+        Accelerator::Kvm => [("-accel", "kvm"), ("-cpu", "host")],
+    }
+}
+
+/// CPUs, memory, and their topology. `files`: for the memory of each node; empty if the emulator keeps the memory for itself.
+pub(super) fn machine(shape: &MachineShape, files: &[PathBuf]) -> Vec<(&'static str, String)> {
+    let (cpus, sockets, memory) = (shape.cpus(), shape.sockets(), shape.memory_mib());
+    let cores = cpus / sockets;
+    let mut options =
+        vec![("-smp", format!("{cpus},sockets={sockets},cores={cores},threads=1")), ("-m", format!("{memory}M"))];
+    if !files.is_empty() {
+        options.push(("-machine", format!("max-ram-below-4g={LOW_GIB}G")));
+    }
+    if sockets == 1 && files.is_empty() {
+        return options;
+    }
+    for node in 0..sockets {
+        let (first, last) = (node * cores, (node + 1) * cores - 1);
+        let share = memory / u64::from(sockets);
+        let backend = match files.get(node as usize) {
+            Some(path) => format!("memory-backend-file,share=on,mem-path={},", path.display()),
+            None => "memory-backend-ram,".to_owned(),
+        };
+        options.push(("-object", format!("{backend}id=memory{node},size={share}M")));
+        options.push(match sockets {
+            1 => ("-machine", format!("memory-backend=memory{node}")),
+            _ => ("-numa", format!("node,nodeid={node},cpus={first}-{last},memdev=memory{node}")),
+        });
+    }
+    options
 }
 
 #[cfg(test)]
@@ -219,6 +245,7 @@ mod tests {
             plugin,
             seed: None,
             memory: &[],
+            wires: &[],
         }
     }
 
@@ -294,6 +321,17 @@ mod tests {
             "{line}"
         );
         assert!(!line.contains("channel") && !with(&[]).contains("-initrd"), "{line}");
+    }
+
+    #[test]
+    fn a_disk_boots_with_its_own_loader_and_is_not_written() {
+        let disk = CommandLine { beside: Beside::OwnLoader, seed: Some(1), ..command_line(1, 1, None, &[]) };
+        let line = joined(&disk);
+        assert!(
+            line.contains("-drive if=none,id=disk,format=raw,snapshot=on,file=/boot/a,,b -device virtio-blk"),
+            "{line}"
+        );
+        assert!(!line.contains("-kernel") && !line.contains("-append") && !disk.repeats_exactly(), "{line}");
     }
 
     #[test]

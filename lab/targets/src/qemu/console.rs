@@ -21,6 +21,15 @@ pub(super) fn panic(console: &str) -> Option<String> {
     PANICS.iter().find_map(|panic| console.lines().find(|line| line.contains(panic))).map(without_time)
 }
 
+/// The beginning of the line that BSD kernels print when they panic.
+const BSD_PANIC: &str = "panic: ";
+
+/// The line that any kernel prints when it panics for good, without its time. A Linux that goes on after an oops has not panicked.
+pub(super) fn final_panic(line: &str) -> Option<String> {
+    let said = without_time(line);
+    (said.contains(PANICS[0]) || said.starts_with(BSD_PANIC)).then_some(said)
+}
+
 /// The emulator's first error.
 pub(super) fn complaint(console: &str) -> Option<String> {
     let complaint = |line: &&str| line.starts_with(EMULATOR) && line.contains(": ") && !line.contains(": warning: ");
@@ -64,6 +73,19 @@ mod tests {
         let oops = "[    3.1] BUG: kernel NULL pointer dereference, address: 0000000000000000\n\
             [    3.2] Oops: 0002 [#1] PREEMPT SMP NOPTI\n";
         assert_eq!(panic(oops).unwrap(), "Oops: 0002 [#1] PREEMPT SMP NOPTI");
+    }
+
+    #[test]
+    fn each_system_panics_in_its_own_words() {
+        for line in ["panic: ffs_alloccg: map corrupted", "[ 12.3400561] panic: kernel diagnostic assertion failed"] {
+            assert!(final_panic(line).unwrap().starts_with("panic: "), "{line}");
+        }
+        let linux = "[    2.1] Kernel panic - not syncing: sysrq triggered crash";
+        assert_eq!(final_panic(linux).unwrap(), "Kernel panic - not syncing: sysrq triggered crash");
+        for line in ["[    3.2] Oops: 0002 [#1] PREEMPT SMP NOPTI", "Command line: panic=10 x", "no panic: all is well"]
+        {
+            assert_eq!(final_panic(line), None, "{line}");
+        }
     }
 
     #[test]

@@ -2,10 +2,13 @@
 
 use super::boot::{BootEnd, Booted};
 use super::initramfs::WORKLOADS;
+use super::network_drivers::NetworkDrivers;
 use crate::agent::frame::Frame;
 use crate::agent::{Plan, ProgramEnd};
 use crate::counting::AtEnd;
 use crate::execution::LineSink;
+use crate::network::addresses::{IPV4_PREFIX, IPV6_PREFIX, LinkAddress};
+use crate::network::{Attachment, WiredEnd};
 use crate::program_files::{ProgramFiles, SCRATCH};
 use crate::{Ending, Execution, Plugin, system_settings};
 use faultline_model::lens::raw::{GeneratedCode, Mapping};
@@ -92,13 +95,34 @@ impl GuestExecuted {
 }
 
 /// What the agent does in the boot of an execution, in a guest with so many CPUs. Fails, in words, if the execution is impossible there.
-pub(super) fn plan(wanted: &GuestExecution<'_>, cpus: usize) -> Result<Plan, String> {
+pub(super) fn plan(wanted: &GuestExecution<'_>, drivers: &NetworkDrivers, cpus: usize) -> Result<Plan, String> {
     let mut plan = Plan::default();
+    if let Attachment::Wires(end) = &wanted.execution.attachment {
+        add_network(&mut plan, end, drivers);
+    }
     if let Some(address) = wanted.per_cpu_offset {
         plan.add(&["per-cpu", &format!("{address:x}"), &cpus.to_string()]);
     }
     add_execution(&mut plan, wanted)?;
     Ok(plan)
+}
+
+/// Adds the agent's commands that set up the guest's network cards.
+fn add_network(plan: &mut Plan, end: &WiredEnd, drivers: &NetworkDrivers) {
+    for driver in drivers.in_order() {
+        plan.add(&["module", driver]);
+    }
+    let (ipv4_prefix, ipv6_prefix) = (IPV4_PREFIX.to_string(), IPV6_PREFIX.to_string());
+    for (number, wire) in end.wires().iter().enumerate() {
+        let LinkAddress { ipv4, ipv6 } = wire.address();
+        plan.add(&["address", &format!("eth{number}"), &ipv4, &ipv4_prefix, &ipv6, &ipv6_prefix]);
+    }
+    if end.forwards() {
+        plan.add(&["forward"]);
+    }
+    for (to, by) in end.routes() {
+        plan.add(&["route", &to.ipv4, &ipv4_prefix, &by.ipv4, &to.ipv6, &ipv6_prefix, &by.ipv6]);
+    }
 }
 
 /// Adds the agent's commands for an execution. Fails, in words, if the execution is impossible there.
@@ -214,7 +238,9 @@ mod tests {
         let files = ProgramFiles::find(&own, Path::new("/usr"), &[], &[]).unwrap();
         let program = ProgramRun { files: &files, directory: "/usr", is_whole: true };
         let execution = Execution { system_settings: Vec::new(), ..execution() };
-        let plan = plan(&GuestExecution { program: Some(program), ..wanted(&execution) }, 2).unwrap();
+        let plan =
+            plan(&GuestExecution { program: Some(program), ..wanted(&execution) }, &NetworkDrivers::default(), 2)
+                .unwrap();
         let mut expected = Plan::default();
         expected.add(&["env", "A", "1 2"]);
         expected.add(&["loopback"]);
@@ -224,7 +250,9 @@ mod tests {
 
     #[test]
     fn what_is_set_comes_before_the_program() {
-        let plan = plan(&GuestExecution { per_cpu_offset: Some(0xab), ..wanted(&execution()) }, 2).unwrap();
+        let plan =
+            plan(&GuestExecution { per_cpu_offset: Some(0xab), ..wanted(&execution()) }, &NetworkDrivers::default(), 2)
+                .unwrap();
         let mut expected = Plan::default();
         expected.add(&["per-cpu", "ab", "2"]);
         expected.add(&["write", "/proc/sys/vm/x", "3"]);
@@ -238,7 +266,7 @@ mod tests {
     fn files_elsewhere_are_no_settings_of_a_guest_either() {
         for path in ["/etc/x", "/proc/sys/../../etc/x", "/proc/sysx"] {
             let broken = Execution { system_settings: vec![(path.to_owned(), "1".to_owned())], ..execution() };
-            let text = plan(&wanted(&broken), 2).unwrap_err();
+            let text = plan(&wanted(&broken), &NetworkDrivers::default(), 2).unwrap_err();
             assert_eq!(text, format!("{path} is no setting of the system: those are files below /proc/sys and /sys"));
         }
     }

@@ -17,7 +17,7 @@ const BESIDE: [&str; 6] =
     ["cpu.", "cgroup.", "clock.source", "kernel.release", "memory.total_bytes", "virtualisation."];
 
 /// What a guest's facts have of the host.
-pub(super) fn of_host(host: &HostPaths) -> Facts {
+pub(crate) fn of_host(host: &HostPaths) -> Facts {
     let mut facts = Facts::default();
     for (key, value) in Host::new(host.clone()).facts().0 {
         let begins_with_one_of = |beginnings: &[&str]| beginnings.iter().any(|beginning| key.starts_with(beginning));

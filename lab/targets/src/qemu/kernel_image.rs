@@ -1,7 +1,10 @@
 //! The kernel that a guest boots: a given file, or the default of this machine.
 
+use super::disk_image;
 use crate::TargetError;
 use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 const DIRECTORY: &str = "/boot";
@@ -55,22 +58,32 @@ impl KernelImage {
 }
 
 /// Bytes at the beginning of a file among which a Multiboot header lies (Multiboot Specification 0.6.96, §3.1).
-const MULTIBOOT_BYTES: usize = 8192;
+const MULTIBOOT_BYTES: u64 = 8192;
 
 /// The first word of a Multiboot header, which is aligned.
 const MULTIBOOT_MAGIC: [u8; 4] = 0x1BAD_B002_u32.to_le_bytes();
 
-/// Fails if the emulator cannot start a file as a kernel: it is no Linux image, no ELF file, and has no Multiboot header.
+/// Fails if the emulator cannot start a file: it is no Linux image, no ELF file, has no Multiboot header, and is no disk image that boots.
 pub fn check_startable(path: &Path) -> Result<(), TargetError> {
-    let bytes = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
-    let beginning = &bytes[..bytes.len().min(MULTIBOOT_BYTES)];
-    match is_kernel(&bytes) || beginning.chunks_exact(4).any(|word| word == MULTIBOOT_MAGIC) {
+    let is_kernel = starts_as_kernel(path).map_err(|error| unreadable(path, &error))?;
+    match is_kernel || disk_image::may_boot(path) {
         true => Ok(()),
         false => Err(TargetError {
             problem: format!("{} is not a kernel that the emulator starts", path.display()),
-            hint: "name a bzImage, an ELF file or a file with a Multiboot header".to_owned(),
+            hint: "name a bzImage, an ELF file, a file with a Multiboot header, or a disk image that boots".to_owned(),
         }),
     }
+}
+
+/// Whether a file is a disk image that boots with its own loader, and no kernel.
+pub fn is_disk(path: &Path) -> bool {
+    starts_as_kernel(path).is_ok_and(|is_kernel| !is_kernel) && disk_image::may_boot(path)
+}
+
+fn starts_as_kernel(path: &Path) -> std::io::Result<bool> {
+    let mut beginning = Vec::new();
+    File::open(path)?.take(MULTIBOOT_BYTES).read_to_end(&mut beginning)?;
+    Ok(is_kernel(&beginning) || beginning.chunks_exact(4).any(|word| word == MULTIBOOT_MAGIC))
 }
 
 /// Whether it begins like a bzImage (Linux, Documentation/arch/x86/boot.rst) or is an ELF file, which newer emulators boot too.
@@ -148,13 +161,13 @@ mod tests {
     fn other_kernels_are_known_by_their_multiboot_header() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let with_word = |at: usize| {
-            let mut bytes = vec![0; 3 * MULTIBOOT_BYTES];
+            let mut bytes = vec![0; 3 * MULTIBOOT_BYTES as usize];
             bytes[at..at + 4].copy_from_slice(&MULTIBOOT_MAGIC);
             std::fs::write(file.path(), bytes).unwrap();
             check_startable(file.path())
         };
         assert!(with_word(4096).is_ok());
-        for elsewhere in [4097, MULTIBOOT_BYTES] {
+        for elsewhere in [4097, MULTIBOOT_BYTES as usize] {
             let error = with_word(elsewhere).unwrap_err();
             assert!(error.problem.ends_with("is not a kernel that the emulator starts"), "{error}");
         }

@@ -3,11 +3,13 @@
 use super::boot::{BOOT_TRIALS, Boot};
 use super::command_line::{Beside, CommandLine};
 use super::execution::{self, GuestExecuted, GuestExecution, Heard};
+use super::network_drivers::NetworkDrivers;
 use super::probe::{self, Probe};
 use super::request::{GuestPaths, MachineRequest};
 use super::{Emulator, clock, facts, symbols};
 use crate::agent::{Plan, Programs};
 use crate::execution::LineSink;
+use crate::network::Attachment;
 use crate::{Ending, Executed, Execution, Plugin, StopFlag, Target, TargetError};
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::facts::Facts;
@@ -130,14 +132,29 @@ impl QemuMachine {
         sink: &mut LineSink<'_>,
         stop: &StopFlag,
     ) -> GuestExecuted {
-        let plan = match execution::plan(wanted, self.cpus.len()) {
+        let wired = match &wanted.execution.attachment {
+            Attachment::Wires(end) => Some(end),
+            Attachment::Already => None,
+            Attachment::Namespace(_) => {
+                return GuestExecuted::not_booted("a guest has no namespace of this host".to_owned());
+            }
+        };
+        let drivers = match wired.map(|_| NetworkDrivers::of(&self.request.kernel)).transpose() {
+            Ok(drivers) => drivers.unwrap_or_default(),
+            Err(error) => return GuestExecuted::not_booted(error.problem),
+        };
+        let plan = match execution::plan(wanted, &drivers, self.cpus.len()) {
             Ok(plan) => plan,
             Err(text) => return GuestExecuted::not_booted(text),
         };
         let mut heard = Heard::default();
-        let files = wanted.program.map(|program| program.files.tree());
+        let driver_files = match drivers.tree() {
+            Ok(files) => files,
+            Err(text) => return GuestExecuted::not_booted(text),
+        };
+        let files = wanted.program.map(|program| program.files.tree()).or(Some(&driver_files));
         let &GuestExecution { plugin, at_end, seed, .. } = wanted;
-        let boot = Boot { plugin, at_end, seed, files, ..self.boot(&plan, wanted.execution.limit) };
+        let boot = Boot { plugin, at_end, seed, files, wired, ..self.boot(&plan, wanted.execution.limit) };
         let booted = boot.run(&mut |frame| heard.take(frame, sink), stop);
         GuestExecuted { repeats_exactly: boot.repeats_exactly(), ..heard.executed(booted) }
     }
@@ -168,6 +185,7 @@ impl QemuMachine {
             plugin,
             seed: None,
             memory,
+            wires: &[],
         };
         facts::put_emulator(facts, &self.emulator, &command_line);
         facts.text("emulator.accelerator", accelerator.word());
@@ -202,6 +220,7 @@ fn boot<'a>(
         programs: &programs.programs,
         files: None,
         plan,
+        wired: None,
         boot_limit: request.boot_limit,
         trials: BOOT_TRIALS,
         limit,

@@ -29,18 +29,27 @@ const OPTIONS: [&str; 15] = [
     "LogLevel=INFO",
 ];
 
-/// The beginning of the line that says what the host is: its system and its architecture follow.
+/// The beginning of the line that says what the host is: its system and its architecture follow, and if the server says it, the ends of the connection.
 pub(super) const SYSTEM: &str = "faultline-host ";
 
 /// What the host's shell gets. Standard input: a line with the directory for scratch files, which may be empty; a line with the number of bytes of the agent;
 /// the agent; then what the agent reads. There is no quote, backslash, line end or exclamation mark in the inner command, so every shell that a user may
 /// have there reads it alike.
-pub(super) const REMOTE_COMMAND: &str = "exec /bin/sh -c 'umask 077; echo faultline-host \"$(uname -sm)\"; \
+pub(super) const REMOTE_COMMAND: &str = "exec /bin/sh -c 'umask 077; echo faultline-host \"$(uname -sm)\" $SSH_CONNECTION; \
     IFS= read -r base && IFS= read -r bytes || exit 70; \
     dir=$(mktemp -d \"${base:-${TMPDIR:-/tmp}}/faultline.XXXXXX\") || exit 71; \
     head -c \"$bytes\" >\"$dir/agent\"; status=72; \
     if [ $(wc -c <\"$dir/agent\") -eq \"$bytes\" ]; then chmod 700 \"$dir/agent\"; \"$dir/agent\" serve \"$dir\"; status=$?; fi; \
     rm -rf \"$dir\"; exit $status'";
+
+/// A system in an emulator on this host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Emulated {
+    /// The name under which its key is known.
+    pub(crate) known_as: String,
+    /// How long its server may take to answer, in seconds.
+    pub(crate) connect_limit_s: u64,
+}
 
 /// The client's program. Fails if there is none in `PATH`.
 pub(super) fn find() -> Result<PathBuf, TargetError> {
@@ -51,9 +60,13 @@ pub(super) fn find() -> Result<PathBuf, TargetError> {
 }
 
 /// The client's arguments before the remote command. Fails if a file that the user named is missing, or cannot be named to the client.
-pub(super) fn arguments(host: &SshHost) -> Result<Vec<OsString>, TargetError> {
+pub(super) fn arguments(host: &SshHost, emulated: Option<&Emulated>) -> Result<Vec<OsString>, TargetError> {
     let mut arguments: Vec<OsString> = ["-T", "-x", "-a"].map(OsString::from).into();
     let mut option = |name: &str, value: OsString| arguments.extend([OsString::from(name), value]);
+    // The client takes the first value of each.
+    for setting in emulated.iter().flat_map(|system| of_emulated(system)) {
+        option("-o", setting.into());
+    }
     for setting in OPTIONS {
         option("-o", setting.into());
     }
@@ -72,6 +85,16 @@ pub(super) fn arguments(host: &SshHost) -> Result<Vec<OsString>, TargetError> {
     }
     arguments.extend([OsString::from("--"), host.host().into()]);
     Ok(arguments)
+}
+
+/// Options that go before the usual ones. An emulator on a busy host gets little time, and its address on this host stands for many systems.
+fn of_emulated(system: &Emulated) -> [String; 4] {
+    [
+        format!("HostKeyAlias={}", system.known_as),
+        "CheckHostIP=no".to_owned(),
+        format!("ConnectTimeout={}", system.connect_limit_s),
+        "ServerAliveInterval=15".to_owned(),
+    ]
 }
 
 fn existing(path: &Path, what: &str) -> Result<OsString, TargetError> {
@@ -106,10 +129,17 @@ mod tests {
         let own = std::env::current_exe().unwrap();
         let mut host = SshHost::at("me@[::1]:2222").unwrap();
         host.identity = Some(own.clone());
-        let arguments = arguments(&host).unwrap();
+        let emulated = Emulated { known_as: "disk.img".to_owned(), connect_limit_s: 40 };
+        let arguments = arguments(&host, Some(&emulated)).unwrap();
         let words: Vec<_> = arguments.iter().map(|word| word.to_str().unwrap()).collect();
         assert_eq!(words[words.len() - 2..], ["--", "::1"]);
-        for pair in [["-l", "me"], ["-p", "2222"], ["-i", own.to_str().unwrap()], ["-o", "StrictHostKeyChecking=yes"]] {
+        for pair in [
+            ["-l", "me"],
+            ["-p", "2222"],
+            ["-i", own.to_str().unwrap()],
+            ["-o", "StrictHostKeyChecking=yes"],
+            ["-o", "HostKeyAlias=disk.img"],
+        ] {
             assert!(words.windows(2).any(|two| two == pair), "{pair:?} in {words:?}");
         }
     }
@@ -118,12 +148,12 @@ mod tests {
     fn a_key_file_that_is_missing_or_has_tokens_in_its_name_is_refused() {
         let mut host = SshHost::at("lab").unwrap();
         host.identity = Some("/nowhere/key".into());
-        assert!(arguments(&host).unwrap_err().problem.contains("cannot use /nowhere/key as the key file"));
+        assert!(arguments(&host, None).unwrap_err().problem.contains("cannot use /nowhere/key as the key file"));
         let directory = tempfile::tempdir().unwrap();
         let named = directory.path().join("key%h");
         std::fs::write(&named, "").unwrap();
         host.identity = Some(named);
-        assert!(arguments(&host).unwrap_err().problem.contains("percent or dollar"));
+        assert!(arguments(&host, None).unwrap_err().problem.contains("percent or dollar"));
     }
 
     /// What the remote command leaves of a directory, and its exit status, with this input. It runs in each shell that this machine has.

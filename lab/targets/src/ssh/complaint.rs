@@ -21,13 +21,24 @@ pub(super) struct Failed<'a> {
 pub(super) struct NotConnected {
     /// Why, and what to do.
     pub(super) error: TargetError,
+    /// What that means for another trial.
+    pub(super) why: Why,
+}
+
+/// What a failure to connect means for another trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Why {
+    /// Nothing answered: a system that boots may do so later.
+    Silent,
     /// Something answers whose host key is not known. It does not help to wait, or to switch the host off and on.
-    pub(super) is_stranger: bool,
+    Stranger,
+    /// It will not do, however long one waits.
+    Refused,
 }
 
 impl From<TargetError> for NotConnected {
     fn from(error: TargetError) -> Self {
-        NotConnected { error, is_stranger: false }
+        NotConnected { error, why: Why::Refused }
     }
 }
 
@@ -38,47 +49,52 @@ impl From<NotConnected> for TargetError {
 }
 
 /// Why, and what to do.
-pub(super) fn explain(failed: &Failed<'_>, host: &SshHost) -> NotConnected {
-    let (destination, stderr) = (host.destination(), failed.stderr);
+/// `known_as`: the name under which the host's key is known, if it is not the host's own.
+pub(super) fn explain(failed: &Failed<'_>, host: &SshHost, known_as: Option<&str>) -> NotConnected {
+    let (destination, stderr) = (known_as.map_or_else(|| host.destination(), str::to_owned), failed.stderr);
     let has = |text: &str| stderr.contains(text);
     let error = |problem: String, hint: String| TargetError { problem, hint };
     let stranger =
-        |problem: String, hint: String| NotConnected { error: TargetError { problem, hint }, is_stranger: true };
+        |problem: String, hint: String| NotConnected { error: TargetError { problem, hint }, why: Why::Stranger };
     if has("REMOTE HOST IDENTIFICATION HAS CHANGED") || has("Host key for ") && has(" has changed") {
         return stranger(
             format!("the host key of {destination} is not the one that is known"),
             format!(
                 "somebody may be between you and the host; if its key was changed, remove the old one: ssh-keygen -R {}",
-                known_name(host)
+                known_as.map_or_else(|| known_name(host), str::to_owned)
             ),
         );
     }
     if has("host key is known for") || has("Host key verification failed") {
         return stranger(
             format!("the host key of {destination} is not known"),
-            format!(
-                "`ssh-keyscan{} {} >> ~/.ssh/known_hosts` adds it; compare it first with what `ssh-keygen -lf` prints on the host",
-                host.port().map_or_else(String::new, |port| format!(" -p {port}")),
-                host.host()
-            ),
+            match known_as {
+                Some(name) => format!(
+                    "a line of ~/.ssh/known_hosts makes it known: '{name}', a blank, and what is in /etc/ssh/ssh_host_ed25519_key.pub there"
+                ),
+                None => format!(
+                    "`ssh-keyscan{} {} >> ~/.ssh/known_hosts` adds it; compare it first with what `ssh-keygen -lf` prints on the host",
+                    host.port().map_or_else(String::new, |port| format!(" -p {port}")),
+                    host.host()
+                ),
+            },
         );
     }
     if let Some(methods) = stderr.lines().find_map(|line| line.split_once("Permission denied (")).map(|(_, rest)| rest)
     {
         return denied(methods, &destination).into();
     }
-    let error = match failed.status {
-        None | Some(CLIENT_FAILED) => error(
-            format!(
-                "cannot connect to {destination}: {}",
-                last_line(stderr).unwrap_or_else(|| "ssh said nothing".to_owned())
-            ),
-            "`ssh` with the same name tells more with -v; the name, the port or OpenSSH's configuration may be wrong"
-                .to_owned(),
-        ),
-        Some(status) => not_started(status, failed, &destination),
-    };
-    error.into()
+    match failed.status {
+        None | Some(CLIENT_FAILED) => {
+            let said = last_line(stderr).unwrap_or_else(|| "ssh said nothing".to_owned());
+            let hint = "`ssh` with the same name tells more with -v; the name, the port or OpenSSH's configuration may be wrong";
+            NotConnected {
+                error: error(format!("cannot connect to {destination}: {said}"), hint.to_owned()),
+                why: Why::Silent,
+            }
+        }
+        Some(status) => not_started(status, failed, &destination).into(),
+    }
 }
 
 /// No key was accepted. `methods`: what the host would accept.
@@ -122,8 +138,9 @@ mod tests {
 
     fn explained(status: i32, stderr: &str, system: Option<&str>) -> (String, String) {
         let failed = Failed { status: Some(status), stderr, system };
-        let NotConnected { error, is_stranger } = explain(&failed, &SshHost::at("me@lab:2222").unwrap());
-        assert_eq!(is_stranger, error.problem.starts_with("the host key"));
+        let NotConnected { error, why } = explain(&failed, &SshHost::at("me@lab:2222").unwrap(), None);
+        assert_eq!(why == Why::Stranger, error.problem.starts_with("the host key"));
+        assert_eq!(why == Why::Silent, error.problem.starts_with("cannot connect"));
         (error.problem, error.hint)
     }
 

@@ -2,9 +2,10 @@
 
 use super::bring_up::{self, Acts, FoundAgain, HostBoot, NoBoot, NotUp, Wanted};
 use super::client;
-use super::complaint::NotConnected;
+use super::complaint::{NotConnected, Why};
 use super::link::{Answer, Asked, Connecting, FrameSink, Link, NoAnswer};
 use super::machine::SshPaths;
+use super::reach::Reach;
 use crate::agent::inquiry::{BOOT_ID, Heard, RELEASE};
 use crate::agent::{GuestProgram, Plan, ProgramEnd, Programs};
 use crate::host::command::{CommandRunner, Errors, HostCommand};
@@ -14,7 +15,7 @@ use faultline_model::machine::{HostControl, SshHost};
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -113,9 +114,8 @@ enum NotRun {
 
 /// A real host.
 struct Real<'a> {
-    host: &'a SshHost,
+    reach: Reach,
     control: &'a HostControl,
-    client: PathBuf,
     paths: &'a SshPaths,
     programs: Programs,
     /// What is installed, if anything is.
@@ -131,14 +131,13 @@ impl<'a> Real<'a> {
         stop: &'a StopFlag,
     ) -> Result<Self, TargetError> {
         let (client, programs) = (client::find()?, Programs::agent_alone(&paths.guest)?);
-        Ok(Real { host, control, client, paths, programs, artefact: None, stop, began: Instant::now() })
+        let reach = Reach::Ssh { host: host.clone(), client, emulated: None };
+        Ok(Real { reach, control, paths, programs, artefact: None, stop, began: Instant::now() })
     }
 
     fn connect(&self, programs: &Programs) -> Result<Link, NotConnected> {
-        let (host, paths) = (self.host, &self.paths.host);
         let limit = LOOK_LIMIT + upload_limit(programs);
-        let connecting = Connecting { host, client: &self.client, paths, programs, limit };
-        connecting.connect(self.stop)
+        Connecting { reach: &self.reach, paths: &self.paths.host, programs, limit }.connect(self.stop)
     }
 
     /// Runs a command on the host. `artefact`: the file that is copied there for it. Fails with the end of its output.
@@ -186,8 +185,9 @@ fn upload_limit(programs: &Programs) -> Duration {
 }
 
 fn no_boot(not: NotConnected) -> NoBoot {
+    let is_stranger = not.why == Why::Stranger;
     let TargetError { problem, hint } = not.error;
-    if not.is_stranger { NoBoot::Stranger { problem, hint } } else { NoBoot::Silent(problem) }
+    if is_stranger { NoBoot::Stranger { problem, hint } } else { NoBoot::Silent(problem) }
 }
 
 impl Acts for Real<'_> {

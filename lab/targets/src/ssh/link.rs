@@ -1,17 +1,17 @@
 //! A connection on which the agent serves: how it comes about, what the agent is asked, and what it answers.
 
-use super::client::{self, REMOTE_COMMAND, SYSTEM};
-use super::complaint::{self, Failed, NotConnected};
+use super::client::SYSTEM;
+use super::complaint::{self, Failed, NotConnected, Why};
+use super::reach::Reach;
 use super::session::{NoMore, Session, Start, USUAL_GRACE};
 use crate::agent::frame::{self, Frame, LONGEST_HEADER_BYTES, NoFrame};
 use crate::agent::{GuestProgram, Plan, Programs};
 use crate::host::HostPaths;
 use crate::keep::{Deadline, End};
+use crate::network::Connection;
 use crate::{StopFlag, TargetError};
-use faultline_model::machine::SshHost;
 use faultline_model::protocol::LONGEST_LINE_BYTES;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -27,9 +27,7 @@ const MOST_LINES_BEFORE: usize = 1000;
 
 /// What connects.
 pub(super) struct Connecting<'a> {
-    pub(super) host: &'a SshHost,
-    /// The client's program.
-    pub(super) client: &'a Path,
+    pub(super) reach: &'a Reach,
     pub(super) paths: &'a HostPaths,
     pub(super) programs: &'a Programs,
     /// How long connecting, and bringing the agent and the programs to the host, may take.
@@ -44,6 +42,7 @@ pub(super) struct Link {
     directory: String,
     /// The host's architecture, as `uname -m` prints it.
     architecture: String,
+    connection: Option<Connection>,
     /// Directories of this host that were brought there, with their paths there.
     brought: BTreeMap<PathBuf, String>,
     /// Number of directories that were begun to be brought.
@@ -87,9 +86,7 @@ pub(super) type FrameSink<'a> = dyn FnMut(&Frame<'_>) -> ControlFlow<()> + 'a;
 impl Connecting<'_> {
     /// Connects, starts the agent on the host, and brings the programs there. Fails if any of it does, or on a stop.
     pub(super) fn connect(&self, stop: &StopFlag) -> Result<Link, NotConnected> {
-        let mut argv: Vec<OsString> = vec![self.client.as_os_str().to_owned()];
-        argv.extend(client::arguments(self.host)?);
-        argv.push(REMOTE_COMMAND.into());
+        let argv = self.reach.command()?;
         let start = Start {
             keeper: &self.paths.keeper,
             scratch: &self.paths.scratch,
@@ -103,9 +100,14 @@ impl Connecting<'_> {
     fn greet(&self, mut session: Session, stop: &StopFlag) -> Result<Link, NotConnected> {
         let mut greeting = Greeting::default();
         match self.exchange(&mut session, &mut greeting, stop) {
-            Ok((directory, architecture)) => {
-                Ok(Link { session, directory, architecture, brought: BTreeMap::new(), builds: 0 })
-            }
+            Ok((directory, architecture)) => Ok(Link {
+                session,
+                directory,
+                architecture,
+                connection: greeting.connection,
+                brought: BTreeMap::new(),
+                builds: 0,
+            }),
             Err(no_more) => Err(self.explain(session, no_more, &greeting)),
         }
     }
@@ -119,7 +121,7 @@ impl Connecting<'_> {
     ) -> Result<(String, String), NoMore> {
         let mut limit = Deadline::after(self.limit);
         let agent = &self.programs.agent;
-        let first = format!("{}\n{}\n", self.host.scratch().unwrap_or_default(), agent.len());
+        let first = format!("{}\n{}\n", self.reach.scratch().unwrap_or_default(), agent.len());
         let sent =
             session.send(first.as_bytes(), &mut limit, stop).and_then(|()| session.send(agent, &mut limit, stop));
         if sent == Err(NoMore::Ended) {
@@ -143,7 +145,7 @@ impl Connecting<'_> {
 
     fn failed(&self, text: String) -> TargetError {
         let hint = "`ssh` with the same name tells more with -v".to_owned();
-        TargetError { problem: format!("cannot connect to {}: {text}", self.host.destination()), hint }
+        TargetError { problem: format!("cannot connect to {}: {text}", self.reach.destination()), hint }
     }
 
     fn explain(&self, session: Session, no_more: NoMore, greeting: &Greeting) -> NotConnected {
@@ -154,14 +156,17 @@ impl Connecting<'_> {
         }
         match no_more {
             NoMore::Stopped => self.failed("stopped".to_owned()).into(),
-            NoMore::TimedOut => self.failed(format!("it took more than {} s", self.limit.as_secs())).into(),
+            NoMore::TimedOut => {
+                let error = self.failed(format!("it took more than {} s", self.limit.as_secs()));
+                NotConnected { error, why: Why::Silent }
+            }
             NoMore::Ended => {
                 let status = ended.as_ref().and_then(|ended| match &ended.end {
                     End::Exited(status) => Some(*status),
                     _ => None,
                 });
                 let stderr = ended.as_ref().map_or("", |ended| &ended.stderr);
-                complaint::explain(&Failed { status, stderr, system: greeting.system.as_deref() }, self.host)
+                self.reach.explain(&Failed { status, stderr, system: greeting.system.as_deref() })
             }
         }
     }
@@ -173,9 +178,18 @@ struct Greeting {
     lines: usize,
     /// System and architecture.
     system: Option<String>,
+    connection: Option<Connection>,
     has_agent: bool,
     directory: Option<String>,
     trouble: Option<String>,
+}
+
+/// System and architecture, and what follows them.
+fn system_and_connection(said: &str) -> (String, String) {
+    let said: String = said.chars().filter(|c| !c.is_control()).collect();
+    let words: Vec<&str> = said.split_whitespace().collect();
+    let (system, connection) = words.split_at(words.len().min(2));
+    (system.join(" "), connection.join(" "))
 }
 
 impl Greeting {
@@ -188,7 +202,8 @@ impl Greeting {
         if self.system.is_none() {
             let text = String::from_utf8_lossy(line);
             if let Some((_, system)) = text.split_once(SYSTEM) {
-                self.system = Some(system.trim().chars().filter(|c| !c.is_control()).collect());
+                let (system, connection) = system_and_connection(system);
+                (self.system, self.connection) = (Some(system), Connection::parse(&connection));
                 return self.check_system();
             }
             return Ok(());
@@ -234,6 +249,11 @@ impl Link {
     /// The host's architecture, as `uname -m` prints it.
     pub(super) fn architecture(&self) -> &str {
         &self.architecture
+    }
+
+    /// Its ends, if the host said them.
+    pub(super) fn connection(&self) -> Option<Connection> {
+        self.connection
     }
 
     /// Whether the connection stands, as far as is known without a question.

@@ -2,11 +2,14 @@
 
 use super::build::{self, NotBrought};
 use super::client;
+use super::complaint::NotConnected;
 use super::link::{Answer, Asked, Connecting, FrameSink, Link, NoAnswer};
+use super::reach::Reach;
 use crate::agent::inquiry::{self, Heard};
 use crate::agent::{Plan, ProgramEnd, Programs};
 use crate::execution::LineSink;
 use crate::host::{HostPaths, pinning_order};
+use crate::network::Connection;
 use crate::system_files::{SentFiles, SystemFiles};
 use crate::{Ending, Execution, StopFlag, Target, TargetError, linux_facts, system_settings};
 use faultline_model::describe::WorkloadInfo;
@@ -51,12 +54,12 @@ pub struct SshPaths {
 /// A host that has been reached at least once. The connection is made again if it broke while nothing was executed.
 #[derive(Debug)]
 pub struct SshMachine {
-    host: SshHost,
-    client: PathBuf,
+    reach: Reach,
     paths: HostPaths,
     programs: Programs,
     /// `None` while it is used, and after it broke.
     link: Mutex<Option<Link>>,
+    connection: Option<Connection>,
     cpus: Vec<u32>,
     facts: Facts,
     workloads: Vec<WorkloadInfo>,
@@ -65,12 +68,21 @@ pub struct SshMachine {
 impl SshMachine {
     /// Connects, and finds out the host's facts and workloads. Fails if the host cannot be reached as requested, cannot run the programs, or on a stop.
     pub fn connect(host: SshHost, paths: &SshPaths, stop: &StopFlag) -> Result<Self, TargetError> {
-        let client = client::find()?;
+        let reach = Reach::Ssh { host, client: client::find()?, emulated: None };
+        Ok(Self::reach(reach, paths, CONNECT_LIMIT, stop)?)
+    }
+
+    /// The same for a system that is reached in any way. `limit`: for connecting.
+    pub(super) fn reach(
+        reach: Reach,
+        paths: &SshPaths,
+        limit: Duration,
+        stop: &StopFlag,
+    ) -> Result<Self, NotConnected> {
         let programs = Programs::read(&paths.guest)?;
-        let connecting =
-            Connecting { host: &host, client: &client, paths: &paths.host, programs: &programs, limit: CONNECT_LIMIT };
+        let connecting = Connecting { reach: &reach, paths: &paths.host, programs: &programs, limit };
         let link = connecting.connect(stop)?;
-        let (link, sizes) = inquire(link, &host, &sizes_plan(), stop)?;
+        let (link, sizes) = inquire(link, &reach, &sizes_plan(), stop)?;
         let online = |path: &str| numbers(&sizes.files, path);
         let (cpus, nodes) = (online(ONLINE_CPUS), online(ONLINE_NODES));
         let mut plan = Plan::default();
@@ -78,15 +90,16 @@ impl SshMachine {
         FURTHER_FILES.iter().for_each(|path| plan.add(&["file", path]));
         let directory = link.directory().to_owned();
         inquiry::ask_workloads(&mut plan, &format!("{directory}/workloads"), &programs.programs);
-        let architecture = link.architecture().to_owned();
-        let (link, heard) = inquire(link, &host, &plan, stop)?;
+        let (architecture, connection) = (link.architecture().to_owned(), link.connection());
+        let (link, heard) = inquire(link, &reach, &plan, stop)?;
         let workloads = heard.workloads("on the host")?;
         let cpus = pinning_order(&allowed(&sizes.files).unwrap_or(cpus), &heard.files);
         if cpus.is_empty() {
             return Err(TargetError {
-                problem: format!("{} does not say which CPUs it has", host.destination()),
+                problem: format!("{} does not say which CPUs it has", reach.destination()),
                 hint: "it needs /proc and /sys".to_owned(),
-            });
+            }
+            .into());
         }
         let mut facts = inquiry::facts(&heard.files, &architecture, Path::new(&directory));
         facts.text("faultline.version", env!("CARGO_PKG_VERSION"));
@@ -95,7 +108,7 @@ impl SshMachine {
         programs.put_digests(&mut facts);
         put_virtualisation(&mut facts, &heard.files);
         let paths = paths.host.clone();
-        Ok(SshMachine { host, client, paths, programs, link: Mutex::new(Some(link)), cpus, facts, workloads })
+        Ok(SshMachine { reach, paths, programs, link: Mutex::new(Some(link)), connection, cpus, facts, workloads })
     }
 
     /// The connection, which is made again if it is gone. Fails, in words, if that is impossible.
@@ -105,13 +118,15 @@ impl SshMachine {
         if let Some(link) = kept.filter(Link::is_up) {
             return Ok(link);
         }
-        let Self { host, client, paths, programs, .. } = self;
-        Connecting { host, client, paths, programs, limit: CONNECT_LIMIT }
-            .connect(stop)
-            .map_err(|not| not.error.problem)
+        let Self { reach, paths, programs, .. } = self;
+        Connecting { reach, paths, programs, limit: CONNECT_LIMIT }.connect(stop).map_err(|not| not.error.problem)
     }
 
+    /// Keeps the connection for the next execution, unless that gets a system of its own.
     fn keep(&self, link: Link) {
+        if !self.reach.goes_on() {
+            return;
+        }
         *self.link.lock().unwrap_or_else(PoisonError::into_inner) = Some(link);
     }
 
@@ -124,12 +139,12 @@ impl SshMachine {
     }
 
     fn lost(&self, why: &str) -> Ending {
-        Ending::ConnectionLost { text: format!("the connection to {} was lost: {why}", self.host.destination()) }
+        Ending::ConnectionLost { text: format!("the connection to {} was lost: {why}", self.reach.destination()) }
     }
 }
 
 /// Asks for files and descriptions. Fails if there is no answer.
-fn inquire(link: Link, host: &SshHost, plan: &Plan, stop: &StopFlag) -> Result<(Link, Heard), TargetError> {
+fn inquire(link: Link, reach: &Reach, plan: &Plan, stop: &StopFlag) -> Result<(Link, Heard), TargetError> {
     let mut heard = Heard::default();
     let take: &mut FrameSink<'_> = &mut |frame| {
         heard.take(frame);
@@ -142,7 +157,7 @@ fn inquire(link: Link, host: &SshHost, plan: &Plan, stop: &StopFlag) -> Result<(
         Err(NoAnswer::Refused | NoAnswer::Stopped) => "stopped".to_owned(),
     };
     Err(TargetError {
-        problem: format!("{} cannot be measured: {problem}", host.destination()),
+        problem: format!("{} cannot be measured: {problem}", reach.destination()),
         hint: "`scratch=DIR` names a directory of the host with room for 20 MB".to_owned(),
     })
 }
@@ -215,6 +230,10 @@ impl Target for SshMachine {
 
     fn cpus(&self) -> &[u32] {
         &self.cpus
+    }
+
+    fn connection(&self) -> Option<Connection> {
+        self.connection
     }
 
     fn execute(&self, execution: &Execution, sink: &mut LineSink<'_>, stop: &StopFlag) -> Ending {

@@ -1,6 +1,7 @@
 //! A running client of OpenSSH under a keeper: lines come from the remote command, bytes go to it. It does not outlive us, and the remote command's input
 //! ends when it does.
 
+use super::reach::InDirectory;
 use crate::StopFlag;
 use crate::keep::{Deadline, Ended, Grace, Kept, Output, Program};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
@@ -38,7 +39,7 @@ pub(super) struct Session {
     input: Option<File>,
     client: Option<JoinHandle<Ended>>,
     give_up: StopFlag,
-    /// Holds the pipe to standard input.
+    /// Holds the pipe to standard input, and the client's own files.
     _directory: TempDir,
 }
 
@@ -49,7 +50,7 @@ pub(super) struct Start<'a> {
     /// Directory for the pipe, and for the keeper.
     pub(super) scratch: &'a Path,
     /// The client's program and its arguments.
-    pub(super) argv: &'a [OsString],
+    pub(super) argv: &'a InDirectory<'a>,
     /// Longest line in bytes.
     pub(super) longest_line: usize,
 }
@@ -73,11 +74,12 @@ impl Session {
             .prefix("faultline-ssh-")
             .tempdir_in(start.scratch)
             .map_err(|error| no_pipe(&error.kind()))?;
-        let pipe = directory.path().join("input");
+        let (pipe, own) = (directory.path().join("input"), directory.path().join("own"));
+        std::fs::create_dir(&own).map_err(|error| no_pipe(&error.kind()))?;
         rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).map_err(|error| no_pipe(&error))?;
         let arguments = |_: &Path| {
             let words = [OsString::from("-c"), SHELL.into(), pipe.clone().into_os_string()];
-            words.into_iter().chain(start.argv.iter().cloned()).collect()
+            words.into_iter().chain((start.argv)(&own)).collect()
         };
         let kept = Kept::start(&Program {
             keeper: start.keeper,
@@ -89,7 +91,7 @@ impl Session {
             waiting_is_free: false,
             grace: Grace::NONE,
             ours: Some(directory.path()),
-            environment: &[("LC_ALL".to_owned(), "C".to_owned())],
+            environment: &[("LC_ALL".to_owned(), "C".to_owned()), of_own_files(&own)],
             system_settings: &[],
             namespace: None,
         })?;
@@ -188,6 +190,11 @@ impl Session {
         }
         client.join().ok()
     }
+}
+
+/// The variable that puts a program's temporary files into this directory, which is removed even if the program is killed.
+fn of_own_files(own: &Path) -> (String, String) {
+    ("TMPDIR".to_owned(), own.to_string_lossy().into_owned())
 }
 
 /// How long the remote command may take to kill what it started and to remove its files.

@@ -1,0 +1,187 @@
+//! A disk image as a target: a small system that the test makes of the distribution's packages boots with its own loader in the emulator, is reached over SSH and
+//! measured. Its kernel panics, and its only CPU is taken for good; each time it is switched off and on, and measured again. Nothing is written to the image.
+
+#[path = "ssh_guest/disk.rs"]
+mod disk;
+mod lab;
+
+use faultline_model::outcome::{GuestFailure, Outcome};
+use faultline_model::record::Attempt;
+use lab::guest::{emulator, guest_directory, troubled};
+use lab::{Lab, assert_refused, await_within, kill, stderr, stdout};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, SystemTime};
+
+/// The name of the image: its key is known by it.
+const IMAGE: &str = "small.img";
+
+/// A lab with a bootable image, and with the workloads `path_stat` and `troubled` for it.
+fn lab() -> Lab {
+    let lab = Lab::new();
+    let machine = lab.path("machine");
+    let (kernel, _) = disk::package(&lab.path(""), "kernel", "bookworm", "");
+    disk::make(&machine, &kernel);
+    disk::log_in(&machine, IMAGE);
+    disk::run(Command::new(disk::script("image.sh")).arg(&machine).arg(lab.path(IMAGE)));
+    let workloads = troubled(&lab).join("workloads");
+    fs::copy(guest_directory().join("workloads/path_stat"), workloads.join("path_stat")).unwrap();
+    lab
+}
+
+/// The command with the guest's parts and the emulator.
+fn command(lab: &Lab, words: &[&str]) -> Command {
+    let mut command = lab.command(words);
+    command.arg("--guest").arg(lab.path("guest")).current_dir(lab.path(""));
+    command.args(emulator().iter().flat_map(|file| ["--qemu".as_ref(), file.as_os_str()]));
+    command
+}
+
+/// The machine in words.
+fn image(keys: &str) -> String {
+    format!("image:{IMAGE},cpus=1,memory=512M,{keys}")
+}
+
+/// Runs the command on the image.
+fn on_image(lab: &Lab, words: &[&str], keys: &str) -> Output {
+    command(lab, &[words, &["--on", &image(keys)]].concat()).output().unwrap()
+}
+
+const LOGGED_IN: &str = "config=machine/ssh_config,boot_limit=10m";
+
+fn stamp(file: &Path) -> (u64, SystemTime) {
+    let about = file.metadata().unwrap();
+    (about.len(), about.modified().unwrap())
+}
+
+fn failure(attempt: &Attempt) -> Option<(GuestFailure, &str, &str)> {
+    match attempt.outcome.as_ref().unwrap() {
+        Outcome::GuestFailed { how, text, console } => Some((*how, text, console)),
+        _ => None,
+    }
+}
+
+#[test]
+#[ignore = "boots an image in full emulation five times: `make test-guest`"]
+fn an_image_is_booted_measured_and_switched_off_and_on_after_a_panic_and_a_freeze() {
+    let lab = lab();
+    let before = stamp(&lab.path(IMAGE));
+    let words = [
+        "run",
+        "path_stat:distinct",
+        "troubled:panic",
+        "troubled:freeze",
+        "--repeats",
+        "2",
+        "--warmup",
+        "0ms",
+        "--window",
+        "200ms",
+        "--interval",
+        "100ms",
+        "--quiet",
+    ];
+    let output = on_image(&lab, &words, LOGGED_IN);
+    assert_eq!(output.status.code(), Some(1), "{}{}", stdout(&output), stderr(&output));
+    lab.assert_nothing_left();
+
+    let record = lab.record(1);
+    let of = |name: &str| {
+        let is_its = |attempt: &&Attempt| record.plan[attempt.ordinal as usize].cell.to_string().starts_with(name);
+        record.attempts.iter().filter(is_its).collect::<Vec<_>>()
+    };
+    let measured = of("path_stat");
+    assert_eq!(measured.len(), 2);
+    assert!(measured.iter().all(|attempt| attempt.outcome == Some(Outcome::Done)), "{measured:?}");
+    let first_failure = record.attempts.iter().position(|attempt| failure(attempt).is_some()).unwrap();
+    let last_measured = record.attempts.iter().rposition(|attempt| attempt.outcome == Some(Outcome::Done)).unwrap();
+    assert!(first_failure < last_measured, "measured again after it failed");
+
+    let (how, text, console) = failure(of("troubled:panic")[0]).unwrap();
+    assert_eq!(how, GuestFailure::Panicked);
+    assert_eq!(text, "the image's system panicked: Kernel panic - not syncing: sysrq triggered crash");
+    assert!(console.contains("Call Trace"), "{console}");
+    let (how, text, _) = failure(of("troubled:freeze")[0]).unwrap();
+    assert_eq!((how, text), (GuestFailure::Hung, "the image's system does not answer any more; switched off"));
+
+    let facts = record.facts().unwrap();
+    assert_eq!(facts.get_text("kernel.name"), Some("Linux"));
+    assert!(facts.get_text("kernel.release").is_some_and(|release| release.contains("cloud")), "{facts:?}");
+    assert_eq!(facts.get_text("virtualisation.hypervisor"), Some("QEMU, TCG"));
+    assert_eq!(facts.get_count("cpu.logical"), Some(1));
+    assert_eq!(stamp(&lab.path(IMAGE)), before, "nothing is written to it");
+}
+
+/// Starts the command, and waits until `condition` holds.
+fn started(mut command: Command, what: &str, mut condition: impl FnMut() -> bool) -> Child {
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut has_ended = false;
+    await_within(Duration::from_secs(900), what, || {
+        has_ended = child.try_wait().unwrap().is_some();
+        has_ended || condition()
+    });
+    match has_ended {
+        true => panic!("it ended before {what}: {}", stderr(&child.wait_with_output().unwrap())),
+        false => child,
+    }
+}
+
+/// Asks it to end, and asserts that it was stopped.
+fn stop(child: Child) {
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    let stopped = child.wait_with_output().unwrap();
+    assert_eq!(stopped.status.code(), Some(130), "{}", stderr(&stopped));
+}
+
+#[test]
+#[ignore = "boots an image in full emulation four times: `make test-guest`"]
+fn a_run_that_is_stopped_or_killed_leaves_nothing_and_is_resumed() {
+    let lab = lab();
+    let on = image(LOGGED_IN);
+    let words =
+        ["run", "path_stat:distinct", "--on", &on, "--repeats", "4", "--warmup", "0ms", "--window", "2s", "--quiet"];
+    let booting = started(command(&lab, &words), "an emulator", || !lab.scratch_left().is_empty());
+    stop(booting);
+    lab.assert_nothing_left();
+    assert!(!lab.db().exists(), "nothing was begun");
+
+    let executing = |words: &[&str], begun: usize| {
+        started(command(&lab, words), "an execution", || lab.attempts().is_some_and(|attempts| attempts >= begun))
+    };
+    stop(executing(&words, 1));
+    lab.assert_nothing_left();
+    let resume = ["resume", "--quiet"];
+    let begun = lab.attempts().unwrap();
+    kill(executing(&resume, begun + 1));
+    lab.assert_nothing_left();
+
+    let last = command(&lab, &resume).output().unwrap();
+    assert_eq!(last.status.code(), Some(0), "{}{}", stdout(&last), stderr(&last));
+    lab.assert_nothing_left();
+    let record = lab.record(1);
+    assert_eq!(record.plan.len(), 4);
+    for item in &record.plan {
+        assert_eq!(record.final_attempt(item.ordinal).unwrap().outcome, Some(Outcome::Done));
+    }
+}
+
+#[test]
+#[ignore = "boots an image in full emulation: `make test-guest`"]
+fn a_key_that_is_not_known_and_images_that_do_not_boot_are_refused() {
+    let lab = lab();
+    let words = ["facts"];
+    fs::write(lab.path("machine/known_hosts"), "").unwrap();
+    let stranger = on_image(&lab, &words, LOGGED_IN);
+    assert_refused(&stranger, 2, "the host key of small.img is not known");
+    assert!(stderr(&stranger).contains("'small.img', a blank, and what is in"), "{}", stderr(&stranger));
+
+    fs::write(lab.path(IMAGE), vec![0; 1 << 20]).unwrap();
+    let nothing = on_image(&lab, &words, "config=machine/ssh_config,boot_limit=3s");
+    assert_refused(&nothing, 2, "nobody could log in to the image small.img within 3 s");
+    fs::remove_file(lab.path(IMAGE)).unwrap();
+    assert_refused(&on_image(&lab, &words, LOGGED_IN), 2, "cannot read the disk image");
+    lab.assert_nothing_left();
+    assert!(!lab.db().exists());
+}

@@ -1,0 +1,242 @@
+//! A machine that boots from a disk image with the image's own loader, as long as it is switched on: its arguments, its console, and its end. Nothing is written
+//! to the image: the emulator keeps what the machine writes in a file of its own, which ends with it.
+
+use super::Emulator;
+use super::command_line::{cpu, machine};
+use super::console;
+use super::disk_image::{VIRTIO_DISK, drive, environment, first_sector};
+use crate::StopFlag;
+use crate::TargetError;
+use crate::host::HostPaths;
+use crate::keep::{Deadline, End, Ended, Grace, Kept, Output, Program};
+use faultline_model::machine::{DiskImage, ImageDevices};
+use std::ffi::OsString;
+use std::io;
+use std::net::{Ipv4Addr, TcpListener};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// Longest line of a console.
+const LONGEST_LINE_BYTES: usize = 4096;
+
+/// How long a system that panicked may go on printing.
+const LAST_WORDS: Duration = Duration::from_secs(3);
+
+/// The port of the system's server of SSH.
+const SSH_PORT: u16 = 22;
+
+/// Fails if there is no such image, or if it cannot be read.
+pub(crate) fn check(image: &DiskImage) -> Result<(), TargetError> {
+    let refused = |error: io::Error| TargetError {
+        problem: format!("cannot read the disk image {}: {error}", image.file.display()),
+        hint: "`image:FILE` takes a file that you may read".to_owned(),
+    };
+    first_sector(&image.file).map(drop).map_err(refused)
+}
+
+/// The emulator's arguments. The machine's server of SSH is at this port of the loopback device.
+pub(crate) fn arguments(image: &DiskImage, port: u16) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = Vec::new();
+    let mut put = |name: &str, value: OsString| arguments.extend([OsString::from(name), value]);
+    for (name, value) in cpu(image.accelerator) {
+        put(name, value.into());
+    }
+    for (name, value) in machine(&image.shape, &[]) {
+        put(name, value.into());
+    }
+    put("-drive", drive(&image.file));
+    let network = format!("user,id=network,restrict=on,hostfwd=tcp:127.0.0.1:{port}-:{SSH_PORT}");
+    put("-netdev", network.into());
+    let devices: &[&str] = match image.devices {
+        ImageDevices::Virtio => &[VIRTIO_DISK, "virtio-net-pci,netdev=network,romfile=", "virtio-rng-pci"],
+        ImageDevices::Old => &["ide-hd,drive=disk,bootindex=0", "e1000,netdev=network,romfile="],
+    };
+    devices.iter().for_each(|device| put("-device", (*device).into()));
+    for (name, value) in [
+        // Many loaders print nothing without a screen.
+        ("-vga", "std"),
+        ("-display", "none"),
+        ("-monitor", "none"),
+        ("-chardev", "stdio,id=console,signal=off"),
+        ("-serial", "chardev:console"),
+    ] {
+        put(name, value.into());
+    }
+    arguments.extend(["-nodefaults".into(), "-no-reboot".into()]);
+    arguments
+}
+
+/// A machine that is or was switched on. It is switched off when this is dropped.
+#[derive(Debug)]
+pub(crate) struct DiskMachine {
+    port: u16,
+    console: Arc<Mutex<Console>>,
+    switch_off: StopFlag,
+    emulator: Option<JoinHandle<Ended>>,
+    /// Where the emulator makes the file with what the machine writes.
+    _written: TempDir,
+}
+
+/// The end of what a machine has printed.
+#[derive(Debug, Default)]
+struct Console {
+    text: String,
+    panic: Option<String>,
+}
+
+impl DiskMachine {
+    /// Switches a machine on. Fails, in words, if the emulator cannot be started.
+    pub(crate) fn on(image: &DiskImage, emulator: &Emulator, host: &HostPaths) -> Result<Self, String> {
+        let port = free_port().map_err(|error| format!("no free port on the loopback device: {error}"))?;
+        let arguments = arguments(image, port);
+        let written = directory_of_writes(&host.scratch)?;
+        let kept = Kept::start(&Program {
+            keeper: &host.keeper,
+            scratch: &host.scratch,
+            file: &emulator.program,
+            arguments: &|_| arguments.clone(),
+            directory: None,
+            namespace: None,
+            output: Output { longest_line: LONGEST_LINE_BYTES, stderr_bytes: console::KEPT_BYTES },
+            waiting_is_free: false,
+            grace: Grace::NONE,
+            ours: Some(written.path()),
+            environment: &environment(written.path()),
+            system_settings: &[],
+        })?;
+        let (console, switch_off) = (Arc::new(Mutex::new(Console::default())), StopFlag::default());
+        let (heard, stop) = (Arc::clone(&console), switch_off.clone());
+        let emulator = thread::spawn(move || {
+            let take = &mut |line: &[u8], deadline: &mut Deadline| {
+                // A panic elsewhere leaves it whole: text is only added and removed.
+                let mut console = heard.lock().unwrap_or_else(PoisonError::into_inner);
+                if console.take(line) {
+                    *deadline = Deadline::after(LAST_WORDS);
+                }
+                ControlFlow::Continue(())
+            };
+            kept.follow(Duration::MAX, take, &stop)
+        });
+        Ok(DiskMachine { port, console, switch_off, emulator: Some(emulator), _written: written })
+    }
+
+    /// The port of the loopback device that leads to its server of SSH.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Whether it is still on: it may have switched itself off, or have panicked.
+    pub(crate) fn is_on(&self) -> bool {
+        self.emulator.as_ref().is_some_and(|emulator| !emulator.is_finished())
+    }
+
+    /// The line with which its system panicked.
+    pub(crate) fn panic(&self) -> Option<String> {
+        self.console.lock().unwrap_or_else(PoisonError::into_inner).panic.clone()
+    }
+
+    /// The last line that its console has.
+    pub(crate) fn last_line(&self) -> Option<String> {
+        console::last_line(&console::readable(&self.console.lock().unwrap_or_else(PoisonError::into_inner).text))
+    }
+
+    /// Switches it off, or waits for its last words if it panicked. Returns the end of its console, and what the emulator complained about.
+    pub(crate) fn off(mut self) -> (String, Option<String>) {
+        let ended = self.switch_off();
+        let complaint = ended.and_then(|ended| match ended.end {
+            End::NotStarted(text) => Some(text),
+            _ => console::complaint(&console::readable(&ended.stderr)),
+        });
+        let console = self.console.lock().unwrap_or_else(PoisonError::into_inner);
+        (console::readable(&console.text), complaint)
+    }
+
+    fn switch_off(&mut self) -> Option<Ended> {
+        if self.panic().is_none() {
+            self.switch_off.set();
+        }
+        self.emulator.take()?.join().ok()
+    }
+}
+
+impl Drop for DiskMachine {
+    fn drop(&mut self) {
+        self.switch_off.set();
+        self.switch_off();
+    }
+}
+
+impl Console {
+    /// Takes a line. Returns whether the system just panicked.
+    fn take(&mut self, line: &[u8]) -> bool {
+        let line = console::readable(&String::from_utf8_lossy(line));
+        self.text.push_str(&line);
+        self.text.push('\n');
+        if self.text.len() > 2 * console::KEPT_BYTES {
+            let from = self.text.len() - console::KEPT_BYTES;
+            let from = (from..self.text.len()).find(|&at| self.text.is_char_boundary(at)).unwrap_or_default();
+            self.text.drain(..from);
+        }
+        let panics = self.panic.is_none();
+        self.panic = self.panic.take().or_else(|| console::final_panic(&line));
+        panics && self.panic.is_some()
+    }
+}
+
+/// A new directory for the file with what a machine writes. An emulator that is killed may leave the file, so the directory is removed with it.
+fn directory_of_writes(scratch: &Path) -> Result<TempDir, String> {
+    let made = tempfile::Builder::new().prefix("faultline-disk-").tempdir_in(scratch);
+    made.map_err(|error| format!("no directory in {}: {}", scratch.display(), error.kind()))
+}
+
+/// A port that nothing used a moment ago. If something does before the emulator, that ends with a complaint.
+fn free_port() -> io::Result<u16> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use faultline_model::machine::Machine;
+
+    fn line(keys: &str, head: &[u8]) -> String {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("a,b.img");
+        std::fs::write(&file, head).unwrap();
+        let text = format!("image:{}{keys}", file.display().to_string().replace(',', ",,"));
+        let Ok(Machine::Image(mut image)) = text.replace("a,,b.img", "ab.img").parse() else { panic!("{text}") };
+        image.file = file;
+        let words = arguments(&image, 4321);
+        words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn nothing_is_written_to_the_image_and_only_loopback_leads_to_it() {
+        for (head, format) in [(b"QFI\xfb", "qcow2"), (b"\xeb\x63\x90\0", "raw")] {
+            let line = line("", &[&head[..], &[0; 508]].concat());
+            assert!(line.contains(&format!("-drive if=none,id=disk,format={format},snapshot=on,file=/")), "{line}");
+            assert!(line.contains("/a,,b.img -netdev user,id=network,restrict=on,hostfwd=tcp:127.0.0.1:4321-:22 "));
+            assert!(line.contains("-device virtio-blk-pci,drive=disk") && line.ends_with(" -no-reboot"), "{line}");
+        }
+        let old = line(",devices=old,cpus=2,memory=512M", b"abcd");
+        assert!(old.contains("-smp 2,") && old.contains("-m 512M") && old.contains("-device e1000,"), "{old}");
+        assert!(!old.contains("virtio"), "{old}");
+    }
+
+    #[test]
+    fn the_end_of_a_console_is_kept_and_a_panic_is_heard_once() {
+        let mut console = Console::default();
+        for _ in 0..5000 {
+            assert!(!console.take("[    1.0] ein längerer Satz\r".as_bytes()));
+        }
+        assert!(console.text.len() <= 2 * console::KEPT_BYTES);
+        assert!(console.take(b"[    9.1] Kernel panic - not syncing: x"));
+        assert!(!console.take(b"panic: y"));
+        assert_eq!(console.panic.as_deref(), Some("Kernel panic - not syncing: x"));
+        assert!(console.text.ends_with("ein längerer Satz\n[    9.1] Kernel panic - not syncing: x\npanic: y\n"));
+    }
+}

@@ -1,0 +1,254 @@
+//! A disk image of any system as a target: it boots in the emulator with its own loader (`qemu::disk`), and is reached over SSH as a host is. If its system
+//! panics, hangs, or is gone, that is the execution's outcome; the machine is switched off, and on again before the next execution.
+
+use super::client::{self, Emulated};
+use super::complaint::{NotConnected, Why};
+use super::machine::{SshMachine, SshPaths};
+use super::reach::Reach;
+use crate::execution::LineSink;
+use crate::qemu::{DiskMachine, EMULATOR_VERSION, Emulator, disk_arguments, facts_of_host, readable_image};
+use crate::{Ending, Execution, StopFlag, Target, TargetError};
+use faultline_model::describe::WorkloadInfo;
+use faultline_model::facts::Facts;
+use faultline_model::machine::{DiskImage, ImageBoots};
+use faultline_model::outcome::GuestFailure;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How long one trial to log in may take, with the agent and the programs (about 14 MB).
+const TRIAL_LIMIT: Duration = Duration::from_secs(300);
+
+/// How long the server may take to answer in the first trial. Each further one doubles it, up to the longest: a system that comes up soon is found soon, and
+/// one on a busy host is not kept from answering by ever new trials.
+const FIRST_CONNECT_LIMIT_S: u64 = 5;
+const LONGEST_CONNECT_LIMIT_S: u64 = 120;
+
+/// Time between two trials.
+const TRIAL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How long the console may take to say why the connection is gone.
+const CONSOLE_DELAY: Duration = Duration::from_secs(2);
+
+/// How often to look at the console meanwhile, and for a stop.
+const POLL: Duration = Duration::from_millis(100);
+
+/// What OpenSSH's client says of a system that does not answer any more.
+const SILENCE: [&str; 2] = ["not responding", "does not answer"];
+
+/// An image that has booted at least once.
+#[derive(Debug)]
+pub struct ImageMachine {
+    booting: Booting,
+    /// `None` while it is used, and when it is off.
+    running: Mutex<Option<Running>>,
+    cpus: Vec<u32>,
+    facts: Facts,
+    workloads: Vec<WorkloadInfo>,
+    boot: Duration,
+}
+
+/// What a boot needs.
+#[derive(Debug)]
+struct Booting {
+    image: DiskImage,
+    paths: SshPaths,
+    emulator: Emulator,
+    client: PathBuf,
+}
+
+/// A machine that is switched on, and reached. The connection ends before the machine.
+#[derive(Debug)]
+struct Running {
+    shell: SshMachine,
+    machine: DiskMachine,
+}
+
+/// Why an image is not up.
+struct NotUp {
+    error: TargetError,
+    console: String,
+}
+
+impl ImageMachine {
+    /// Switches the image on, and finds out its facts and workloads. Fails if there is no such image, if it does not come up, if it cannot be reached as
+    /// requested, cannot run the programs, or on a stop.
+    pub fn start(image: DiskImage, paths: SshPaths, emulator: Emulator, stop: &StopFlag) -> Result<Self, TargetError> {
+        readable_image(&image)?;
+        let booting = Booting { image, paths, emulator, client: client::find()? };
+        let began = Instant::now();
+        let running = booting.boot(stop).map_err(|not| not.error)?;
+        let boot = began.elapsed();
+        let (cpus, facts) = (running.shell.cpus().to_owned(), booting.facts(&running.shell));
+        let workloads = running.shell.workloads()?;
+        Ok(ImageMachine { booting, running: Mutex::new(Some(running)), cpus, facts, workloads, boot })
+    }
+
+    /// The machine that is on, or a new boot.
+    fn running(&self, stop: &StopFlag) -> Result<Running, NotUp> {
+        // A panic elsewhere leaves it whole: it is taken out for use.
+        let kept = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match kept.filter(|running| running.machine.is_on() && running.machine.panic().is_none()) {
+            Some(running) => Ok(running),
+            None => self.booting.boot(stop),
+        }
+    }
+
+    fn keep(&self, running: Running) {
+        if self.booting.image.boots == ImageBoots::Once {
+            *self.running.lock().unwrap_or_else(PoisonError::into_inner) = Some(running);
+        }
+    }
+}
+
+impl Booting {
+    /// Switches it on, and waits until somebody can log in.
+    fn boot(&self, stop: &StopFlag) -> Result<Running, NotUp> {
+        let not_started = |problem: String| NotUp {
+            error: TargetError {
+                problem: format!("the image {} could not be switched on: {problem}", self.image.known_as()),
+                hint: "`--qemu FILE` names another emulator".to_owned(),
+            },
+            console: String::new(),
+        };
+        let machine = DiskMachine::on(&self.image, &self.emulator, &self.paths.host).map_err(not_started)?;
+        match self.log_in(&machine, stop) {
+            Ok(shell) => Ok(Running { shell, machine }),
+            Err(not) => Err(self.not_up(machine, not)),
+        }
+    }
+
+    fn log_in(&self, machine: &DiskMachine, stop: &StopFlag) -> Result<SshMachine, NotConnected> {
+        let at_port = self.image.login.clone().with_host("127.0.0.1").map(|host| host.with_port(machine.port()));
+        let host = at_port.map_err(|problem| TargetError { problem, hint: String::new() })?;
+        let began = Instant::now();
+        let mut connect_limit_s = FIRST_CONNECT_LIMIT_S;
+        loop {
+            let emulated = Some(Emulated { known_as: self.image.known_as().to_owned(), connect_limit_s });
+            connect_limit_s = (2 * connect_limit_s).min(LONGEST_CONNECT_LIMIT_S);
+            let reach = Reach::Ssh { host: host.clone(), client: self.client.clone(), emulated };
+            match SshMachine::reach(reach, &self.paths, TRIAL_LIMIT, stop) {
+                Err(not) if not.why == Why::Silent && self.may_come_up(machine, began) && !stop.is_set() => {
+                    sleep(TRIAL_INTERVAL);
+                }
+                reached => return reached,
+            }
+        }
+    }
+
+    fn may_come_up(&self, machine: &DiskMachine, began: Instant) -> bool {
+        machine.is_on() && machine.panic().is_none() && began.elapsed() < self.image.boot_limit
+    }
+
+    /// Why it is not up, from its console if that says so.
+    fn not_up(&self, machine: DiskMachine, not: NotConnected) -> NotUp {
+        let name = self.image.known_as();
+        let (panic, is_on, last) = (machine.panic(), machine.is_on(), machine.last_line());
+        let (console, complaint) = machine.off();
+        let last = last
+            .map_or_else(|| "its serial console stayed empty".to_owned(), |line| format!("its console ends: {line}"));
+        let problem = match (panic, complaint) {
+            (Some(panic), _) => format!("the image {name} panicked while it booted: {panic}"),
+            (None, Some(complaint)) => format!("the image {name} could not be switched on: {complaint}"),
+            (None, None) if !is_on => format!("the image {name} switched itself off while it booted; {last}"),
+            (None, None) if not.why != Why::Silent => return NotUp { error: not.error, console },
+            (None, None) => {
+                let limit_s = self.image.boot_limit.as_secs();
+                format!("nobody could log in to the image {name} within {limit_s} s: {}; {last}", not.error.problem)
+            }
+        };
+        let hint =
+            "docs/IMAGES.md says what an image needs; `boot_limit=10m` waits longer, `devices=old` has other devices";
+        NotUp { error: TargetError { problem, hint: hint.to_owned() }, console }
+    }
+
+    fn facts(&self, shell: &SshMachine) -> Facts {
+        let mut facts = Target::facts(shell);
+        for (key, value) in facts_of_host(&self.paths.host).0 {
+            // The system's own come first.
+            facts.0.entry(key).or_insert(value);
+        }
+        let DiskImage { file, accelerator, .. } = &self.image;
+        facts.text(EMULATOR_VERSION, self.emulator.version());
+        // The port is another one in each boot.
+        let words = disk_arguments(&self.image, 0);
+        let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+        facts.text("emulator.arguments", words.join(" "));
+        facts.text("emulator.accelerator", accelerator.word());
+        facts.text("image.file", file.to_string_lossy());
+        if let Ok(about) = file.metadata() {
+            facts.count("image.bytes", i64::try_from(about.len()).unwrap_or(i64::MAX));
+        }
+        facts.text("virtualisation.kind", "hypervisor");
+        facts.text("virtualisation.hypervisor", format!("QEMU, {}", accelerator.word().to_uppercase()));
+        facts
+    }
+}
+
+impl Running {
+    /// What became of a machine whose connection was lost. It is switched off.
+    fn failed(self, lost: &str) -> Ending {
+        let began = Instant::now();
+        while began.elapsed() < CONSOLE_DELAY && self.machine.is_on() && self.machine.panic().is_none() {
+            sleep(POLL);
+        }
+        let Running { shell, machine } = self;
+        let (panic, is_on) = (machine.panic(), machine.is_on());
+        // The machine first: the connection to a silent system would be waited for.
+        let (console, complaint) = machine.off();
+        drop(shell);
+        let (failure, text) = match (panic, complaint) {
+            (Some(panic), _) => (GuestFailure::Panicked, format!("the image's system panicked: {panic}")),
+            (None, Some(complaint)) => (GuestFailure::Lost, complaint),
+            (None, None) if !is_on => {
+                (GuestFailure::Lost, "the image's system switched itself off, or restarted".to_owned())
+            }
+            (None, None) if SILENCE.iter().any(|words| lost.contains(words)) => {
+                (GuestFailure::Hung, "the image's system does not answer any more; switched off".to_owned())
+            }
+            (None, None) => (GuestFailure::Lost, format!("{lost}; switched off")),
+        };
+        Ending::GuestFailed { failure, text, console }
+    }
+}
+
+impl Target for ImageMachine {
+    /// Facts of the system, as found in its first boot; facts of this host have the prefix `host.`.
+    fn facts(&self) -> Facts {
+        self.facts.clone()
+    }
+
+    fn workloads(&self) -> Result<Vec<WorkloadInfo>, TargetError> {
+        Ok(self.workloads.clone())
+    }
+
+    fn cpus(&self) -> &[u32] {
+        &self.cpus
+    }
+
+    fn overhead(&self) -> Duration {
+        if self.booting.image.boots == ImageBoots::Each { self.boot } else { Duration::ZERO }
+    }
+
+    fn longest_boot(&self) -> Duration {
+        self.booting.image.boot_limit + TRIAL_LIMIT
+    }
+
+    fn execute(&self, execution: &Execution, sink: &mut LineSink<'_>, stop: &StopFlag) -> Ending {
+        let running = match self.running(stop) {
+            Ok(running) => running,
+            Err(_) if stop.is_set() => return Ending::Stopped,
+            Err(NotUp { error, console }) => {
+                return Ending::GuestFailed { failure: GuestFailure::NotBooted, text: error.problem, console };
+            }
+        };
+        match running.shell.execute(execution, sink, stop) {
+            Ending::ConnectionLost { text } => running.failed(&text),
+            ending => {
+                self.keep(running);
+                ending
+            }
+        }
+    }
+}
