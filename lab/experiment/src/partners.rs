@@ -11,7 +11,7 @@ use faultline_model::setup::Setup;
 use faultline_model::subject::SubjectIndex;
 use faultline_runner::SubjectTargets;
 use faultline_targets::Target;
-use faultline_targets::network::Network;
+use faultline_targets::network::{FORWARDER, Network};
 
 /// Partners of a subject, ready to run, and the network between them and the subject.
 pub(crate) struct Partners {
@@ -66,6 +66,14 @@ impl<'a> Planned<'a> {
                 format!(
                     "say where it runs: `faultline run --partner {role}=host`; in a comparison, `partner.{role}=host` on both sides"
                 ),
+            ));
+        }
+        if let Some(forwarder) = setup.partners.keys().next().filter(|only| only.to_string() == FORWARDER)
+            && setup.partners.len() == 1
+        {
+            return Err(Error::usage(
+                format!("there is no end beyond the {forwarder}"),
+                "say where that runs: `--partner receiver=MACHINE`",
             ));
         }
         match setup.partners.keys().find(|partner| self.roles().all(|(_, role)| role != *partner)) {

@@ -58,6 +58,8 @@ pub fn run(request: &RunRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     if let Some(installed) = &request.install {
         install(installed, &request.machine, lab)?;
     }
+    // What cannot be joined is refused before a machine boots.
+    lab.machines.network(&request.machine, &request.partners.values().collect::<Vec<_>>(), lab.places, lab.stop)?;
     let ready = lab.machines.ready(&request.machine, lab.places, lab.stop)?;
     let target = ready.target.as_ref();
     let workloads = target.workloads().map_err(Error::target_as_usage)?;

@@ -206,6 +206,7 @@ fn what_no_network_joins_is_refused() {
         (&["--on", "netns", "--partner", "receiver=host"][..], "no network joins netns and its partners' machines"),
         (&["--partner", "receiver=netns"], "no network joins host and its partners' machines"),
         (&["--partner", "sender=host"], "no selected workload has the role sender"),
+        (&["--partner", "forwarder=host"], "there is no end beyond the forwarder"),
     ] {
         assert_refused(&lab.command(&run_words(&["udp_rr"], arguments)).output().unwrap(), 2, problem);
     }

@@ -130,13 +130,19 @@ fn ends_of_a_network_may_be_hosts() {
         assert_eq!(record.attempts.len(), 4);
         assert!(record.attempts.iter().all(|attempt| attempt.outcome == Some(Outcome::Done)), "{:?}", record.attempts);
     }
-    // An end on this host, measured from a host.
+    // An end on this host, measured from a host. The connection is by IPv4, so there is no other way.
     let lab = Lab::new();
     let server = Server::start(&lab);
     let machine = server.machine();
-    let words = ["run", "udp_rr:ipv4", "--on", &machine, "--partner", "receiver=host", "--quiet"];
+    let words = ["run", "udp_rr:ipv4", "udp_rr:ipv6", "--on", &machine, "--partner", "receiver=host", "--quiet"];
     said(&lab, &words.into_iter().chain(SHORT).collect::<Vec<_>>());
     assert_nothing_left(&lab, &server);
+    let unsupported =
+        |outcome: &Outcome| matches!(outcome, Outcome::Unsupported { text, .. } if text.ends_with("(the receiver)"));
+    let record = lab.record(1);
+    let outcomes: Vec<_> = record.attempts.iter().map(|attempt| attempt.outcome.as_ref().unwrap()).collect();
+    assert_eq!(outcomes.iter().filter(|outcome| unsupported(outcome)).count(), 2, "{outcomes:?}");
+    assert_eq!(outcomes.iter().filter(|outcome| ***outcome == Outcome::Done).count(), 2, "{outcomes:?}");
 }
 
 #[test]

@@ -54,7 +54,13 @@ pub(crate) struct PartnerFailure {
 
 impl From<PartnerFailure> for Outcome {
     fn from(failure: PartnerFailure) -> Self {
-        Outcome::PartnerFailed { role: failure.role, outcome: Box::new(failure.outcome) }
+        match failure.outcome {
+            // It is not supported between these machines, whichever end says so.
+            Outcome::Unsupported { step, text } => {
+                Outcome::Unsupported { step, text: format!("{text} (the {})", failure.role) }
+            }
+            outcome => Outcome::PartnerFailed { role: failure.role, outcome: Box::new(outcome) },
+        }
     }
 }
 

@@ -140,7 +140,7 @@ header() {{
     pub fn left_over(&self) -> Vec<String> {
         let until = Instant::now() + GONE_LIMIT;
         loop {
-            let left = marked(&self.mark);
+            let left = [marked(&self.mark), naming(&self.path("scratch"))].concat();
             if left.is_empty() || Instant::now() > until {
                 return left;
             }
@@ -183,6 +183,14 @@ pub fn nothing_mounted_is_shared() -> bool {
 /// The command under test.
 pub fn program() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_faultline"))
+}
+
+/// Command lines that name a directory: programs may drop the environment in which they were started.
+fn naming(directory: &Path) -> Vec<String> {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    let words = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
+    words.filter(|words| words.contains(&*directory.to_string_lossy())).collect()
 }
 
 /// Command lines of the processes that carry the mark.

@@ -73,10 +73,15 @@ impl DiskImage {
     /// The image in a file with all defaults. Fails if the file's name cannot stand for it among known hosts.
     pub fn of(file: PathBuf, shape: MachineShape) -> Result<Self, MachineError> {
         let named = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let login = SshHost::at(&format!("root@{named}")).map_err(|problem| MachineError {
+        let refused = |problem: String| MachineError {
             problem: format!("the image's file name stands for it among known hosts, and {problem}"),
             hint: "give it a name of letters, digits, dots, hyphens and underscores".to_owned(),
-        })?;
+        };
+        // They would separate it from a user, a port and a device.
+        if let Some(sign) = named.chars().find(|c| "@:%[]".contains(*c)) {
+            return Err(refused(format!("'{}' has a '{sign}'", named.escape_debug())));
+        }
+        let login = SshHost::at(&format!("root@{named}")).map_err(refused)?;
         Ok(DiskImage {
             file,
             shape,

@@ -21,6 +21,9 @@ const IMAGE: &str = "image";
 /// gVisor's name.
 const GVISOR: &str = "gvisor";
 
+/// The key that may be given several times.
+const APPEND: &str = "append";
+
 /// Default number of CPUs.
 const DEFAULT_CPUS: u32 = 4;
 
@@ -47,13 +50,7 @@ impl FromStr for Machine {
 fn guest(text: &str) -> Result<Guest, String> {
     let (mut cpus, mut sockets, mut memory_mib, mut boot_limit) = (DEFAULT_CPUS, 1, None, None);
     let (mut kernel, mut accelerator, mut parameters) = (None, Accelerator::default(), Vec::new());
-    let mut seen = Vec::new();
-    for part in parts(text) {
-        let (key, value) = pair(&part)?;
-        if key != "append" && seen.iter().any(|earlier| earlier == key) {
-            return Err(format!("'{key}' is given twice"));
-        }
-        seen.push(key.to_owned());
+    for (key, value) in pairs(&parts(text))? {
         match key {
             "cpus" => cpus = number(value)?,
             "sockets" => sockets = number(value)?,
@@ -61,7 +58,7 @@ fn guest(text: &str) -> Result<Guest, String> {
             "kernel" => kernel = Some(PathBuf::from(value)),
             "boot_limit" => boot_limit = Some(limit(value)?),
             "accel" => accelerator = accelerator_named(value)?,
-            "append" => parameters.push(value.to_owned()),
+            APPEND => parameters.push(value.to_owned()),
             _ => return Err(format!("'{key}' is unknown; cpus, sockets, memory, kernel, boot_limit, accel or append")),
         }
     }
@@ -71,9 +68,19 @@ fn guest(text: &str) -> Result<Guest, String> {
     Ok(Guest { shape, kernel, accelerator, boot_limit, parameters })
 }
 
-/// The key and the value of a part.
-fn pair(part: &str) -> Result<(&str, &str), String> {
-    part.split_once('=').ok_or_else(|| format!("'{part}' is not KEY=VALUE; write a comma within a value twice"))
+/// The key and the value of each part. Fails if a part has none, or if a key is there twice, but for the one that may be.
+fn pairs(parts: &[String]) -> Result<Vec<(&str, &str)>, String> {
+    let mut pairs: Vec<(&str, &str)> = Vec::new();
+    for part in parts {
+        let pair = part.split_once('=').filter(|(_, value)| !value.is_empty());
+        let (key, value) =
+            pair.ok_or_else(|| format!("'{part}' is not KEY=VALUE; write a comma within a value twice"))?;
+        if key != APPEND && pairs.iter().any(|(earlier, _)| *earlier == key) {
+            return Err(format!("'{key}' is given twice"));
+        }
+        pairs.push((key, value));
+    }
+    Ok(pairs)
 }
 
 fn image(text: &str) -> Result<DiskImage, String> {
@@ -85,8 +92,7 @@ fn image(text: &str) -> Result<DiskImage, String> {
     let (mut cpus, mut sockets, mut memory_mib) = (DEFAULT_CPUS, 1, None);
     let usual = MachineShape::new(cpus, sockets, memory_mib).map_err(text)?;
     let mut image = DiskImage::of(PathBuf::from(file), usual).map_err(text)?;
-    for part in keys {
-        let (key, value) = pair(part)?;
+    for (key, value) in pairs(keys)? {
         match key {
             "cpus" => cpus = number(value)?,
             "sockets" => sockets = number(value)?,
@@ -121,8 +127,8 @@ fn named<T: Copy>(key: &str, text: &str, known: [T; 2], word: fn(T) -> &'static 
 
 fn gvisor(text: &str) -> Result<Gvisor, String> {
     let mut gvisor = Gvisor::default();
-    for part in parts(text) {
-        match pair(&part)? {
+    for pair in pairs(&parts(text))? {
+        match pair {
             ("runsc", file) => gvisor.runsc = Some(PathBuf::from(file)),
             ("platform", name) => gvisor = gvisor.with_platform(name)?,
             (key, _) => return Err(format!("'{key}' is unknown; runsc or platform")),
@@ -137,8 +143,7 @@ fn ssh_host(text: &str) -> Result<SshHost, String> {
         return Err("no host; for example `ssh:user@host`".to_owned());
     };
     let mut host = SshHost::at(destination)?;
-    for part in keys {
-        let (key, value) = pair(part)?;
+    for (key, value) in pairs(keys)? {
         match key {
             "identity" => host.identity = Some(PathBuf::from(value)),
             "config" => host.config = Some(PathBuf::from(value)),
@@ -321,10 +326,16 @@ mod tests {
                 "the image's file name stands for it among known hosts, and 'a b.img' is not the name of a host",
             ),
             ("image:/", "is not the name of a host"),
+            ("image:disk:22", "'disk:22' has a ':'"),
+            ("image:me@disk.img", "'me@disk.img' has a '@'"),
+            ("image:x.img,cpus=2,cpus=3", "'cpus' is given twice"),
+            ("image:x.img,identity=", "'identity=' is not KEY=VALUE"),
             ("image:x.img,user=-l", "'-l' is not the name of a user"),
             ("image:x.img,boot=never", "boot: 'never' is not once or each"),
             ("image:x.img,kernel=/k", "'kernel' is unknown"),
             ("gvisor:cpus=1", "'cpus' is unknown; runsc or platform"),
+            ("gvisor:runsc=", "'runsc=' is not KEY=VALUE"),
+            ("gvisor:platform=a,platform=b", "'platform' is given twice"),
             ("gvisor:platform=--debug", "'--debug' is not the name of a platform"),
             ("ssh", "no host"),
             ("ssh:", "no host"),

@@ -34,7 +34,10 @@ impl Network for Hosts {
             let own = partner.connection.map(|connection| connection.there);
             let found = own.or(measured.map(|connection| connection.here));
             found.map(place).ok_or_else(|| {
-                format!("the address of the {} is not known: its server of SSH does not say it", partner.role)
+                format!(
+                    "the address of the {} is not known: no connection over SSH, to it or to the measured end, says it",
+                    partner.role
+                )
             })
         };
         let partners = partners.iter().map(of_partner).collect::<Result<Vec<Place>, String>>()?;

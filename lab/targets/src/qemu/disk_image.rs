@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 /// The variable that names the directory of the file with what the machine writes.
@@ -19,10 +20,19 @@ const SECTOR_BYTES: usize = 512;
 /// The disk as it is named to a machine that has one.
 pub(super) const VIRTIO_DISK: &str = "virtio-blk-pci,drive=disk,bootindex=0";
 
+/// Opens a file or a disk. Fails if it is neither: a pipe would be waited for.
+pub(super) fn open(path: &Path) -> io::Result<File> {
+    let kind = path.metadata()?.file_type();
+    match kind.is_file() || kind.is_block_device() {
+        true => File::open(path),
+        false => Err(io::Error::other("it is neither a file nor a disk")),
+    }
+}
+
 /// The first sector of an image. Fails if it has none.
 pub(super) fn first_sector(file: &Path) -> io::Result<[u8; SECTOR_BYTES]> {
     let mut sector = [0; SECTOR_BYTES];
-    File::open(file)?.read_exact(&mut sector).map_err(|error| match error.kind() {
+    open(file)?.read_exact(&mut sector).map_err(|error| match error.kind() {
         ErrorKind::UnexpectedEof => io::Error::other("it is too short for a disk"),
         _ => error,
     })?;
@@ -63,6 +73,7 @@ mod tests {
             std::fs::write(&file, [begin, &vec![0; 510 - begin.len()], end].concat()).unwrap();
             assert_eq!(may_boot(&file), boots, "{begin:?}");
         }
+        assert!(open(directory.path()).unwrap_err().to_string().contains("neither a file nor a disk"));
         std::fs::write(&file, "short").unwrap();
         assert!(!may_boot(&file) && first_sector(&file).unwrap_err().to_string().contains("too short"));
     }

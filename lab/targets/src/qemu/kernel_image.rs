@@ -3,7 +3,6 @@
 use super::disk_image;
 use crate::TargetError;
 use sha2::{Digest, Sha256};
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -82,8 +81,10 @@ pub fn is_disk(path: &Path) -> bool {
 
 fn starts_as_kernel(path: &Path) -> std::io::Result<bool> {
     let mut beginning = Vec::new();
-    File::open(path)?.take(MULTIBOOT_BYTES).read_to_end(&mut beginning)?;
-    Ok(is_kernel(&beginning) || beginning.chunks_exact(4).any(|word| word == MULTIBOOT_MAGIC))
+    disk_image::open(path)?.take(MULTIBOOT_BYTES).read_to_end(&mut beginning)?;
+    // A boot loader for such kernels has the same word, in what lies behind the first sector of its disk.
+    let has_multiboot = || beginning.chunks_exact(4).any(|word| word == MULTIBOOT_MAGIC);
+    Ok(is_kernel(&beginning) || !disk_image::may_boot(path) && has_multiboot())
 }
 
 /// Whether it begins like a bzImage (Linux, Documentation/arch/x86/boot.rst) or is an ELF file, which newer emulators boot too.
@@ -135,6 +136,20 @@ fn version_key(name: &str) -> Vec<(u64, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_disk_whose_loader_knows_multiboot_is_a_disk() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("x");
+        // As GRUB has it, behind the sectors that the firmware and its first stage read.
+        let mut disk = vec![0; 16 * 512];
+        disk[2908..2912].copy_from_slice(&MULTIBOOT_MAGIC);
+        std::fs::write(&file, &disk).unwrap();
+        assert!(starts_as_kernel(&file).unwrap() && !is_disk(&file));
+        disk[510..512].copy_from_slice(&[0x55, 0xaa]);
+        std::fs::write(&file, &disk).unwrap();
+        assert!(!starts_as_kernel(&file).unwrap() && is_disk(&file));
+    }
 
     #[test]
     fn versions_are_ordered_by_their_numbers() {

@@ -11,10 +11,11 @@ const PROGRAM: &str = "ssh";
 
 /// What every connection has, whatever the user's configuration says: no questions, known host keys only, nothing forwarded, an end if the host is silent,
 /// and no part in a connection that others share.
-const OPTIONS: [&str; 15] = [
+const OPTIONS: [&str; 16] = [
     "BatchMode=yes",
     "StrictHostKeyChecking=yes",
     "UpdateHostKeys=no",
+    "NoHostAuthenticationForLocalhost=no",
     "PasswordAuthentication=no",
     "KbdInteractiveAuthentication=no",
     "ConnectTimeout=15",

@@ -12,6 +12,7 @@ use faultline_model::describe::WorkloadInfo;
 use faultline_model::facts::Facts;
 use faultline_model::machine::{DiskImage, ImageBoots};
 use faultline_model::outcome::GuestFailure;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::thread::sleep;
@@ -58,11 +59,11 @@ struct Booting {
     client: PathBuf,
 }
 
-/// A machine that is switched on, and reached. The connection ends before the machine.
+/// A machine that is switched on, and reached. The machine is dropped before the connection, which would wait for a system that is silent.
 #[derive(Debug)]
 struct Running {
-    shell: SshMachine,
     machine: DiskMachine,
+    shell: SshMachine,
 }
 
 /// Why an image is not up.
@@ -179,6 +180,8 @@ impl Booting {
         facts.text("image.file", file.to_string_lossy());
         if let Ok(about) = file.metadata() {
             facts.count("image.bytes", i64::try_from(about.len()).unwrap_or(i64::MAX));
+            // Another image of the same size is another system.
+            facts.count("image.modified_s", about.mtime());
         }
         facts.text("virtualisation.kind", "hypervisor");
         facts.text("virtualisation.hypervisor", format!("QEMU, {}", accelerator.word().to_uppercase()));

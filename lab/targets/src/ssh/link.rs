@@ -144,8 +144,8 @@ impl Connecting<'_> {
     }
 
     fn failed(&self, text: String) -> TargetError {
-        let hint = "`ssh` with the same name tells more with -v".to_owned();
-        TargetError { problem: format!("cannot connect to {}: {text}", self.reach.destination()), hint }
+        let problem = format!("cannot connect to {}: {text}", self.reach.destination());
+        TargetError { problem, hint: self.reach.hint() }
     }
 
     fn explain(&self, session: Session, no_more: NoMore, greeting: &Greeting) -> NotConnected {

@@ -158,7 +158,7 @@ fn inquire(link: Link, reach: &Reach, plan: &Plan, stop: &StopFlag) -> Result<(L
     };
     Err(TargetError {
         problem: format!("{} cannot be measured: {problem}", reach.destination()),
-        hint: "`scratch=DIR` names a directory of the host with room for 20 MB".to_owned(),
+        hint: reach.hint_of_room().to_owned(),
     })
 }
 

@@ -67,21 +67,38 @@ impl Reach {
         matches!(self, Reach::Ssh { .. })
     }
 
+    /// What tells more of a connection that does not come about.
+    pub(super) fn hint(&self) -> String {
+        match self {
+            Reach::Ssh { .. } => "`ssh` with the same name tells more with -v".to_owned(),
+            Reach::Gvisor(runsc) => {
+                format!("`{}` tries it; `gvisor:platform=ptrace` needs least of the host", runsc.trial())
+            }
+        }
+    }
+
+    /// What may help if programs cannot be brought to the system, or do not run there.
+    pub(super) fn hint_of_room(&self) -> &'static str {
+        match self {
+            Reach::Ssh { .. } => "`scratch=DIR` names a directory of the host with room for 20 MB",
+            Reach::Gvisor(_) => "gVisor keeps files in its memory: 20 MB have to be free",
+        }
+    }
+
     /// Why there is no connection.
     pub(super) fn explain(&self, failed: &Failed<'_>) -> NotConnected {
         match self {
             Reach::Ssh { host, emulated, .. } => {
                 complaint::explain(failed, host, emulated.as_ref().map(|system| system.known_as.as_str()))
             }
-            Reach::Gvisor(runsc) => {
+            Reach::Gvisor(_) => {
                 let said = complaint::last_line(failed.stderr);
-                let problem =
-                    format!("gVisor does not start here: {}", said.as_deref().unwrap_or("it ended without a word"));
-                let hint = format!(
-                    "`{} do true` tries it; `gvisor:platform=ptrace` needs least of the host",
-                    runsc.program().display()
-                );
-                NotConnected { error: TargetError { problem, hint }, why: Why::Refused }
+                let said = said.as_deref().unwrap_or("it ended without a word");
+                let problem = match failed.system {
+                    None => format!("gVisor does not start here: {said}"),
+                    Some(_) => format!("gVisor started, but programs do not run in it: {said}"),
+                };
+                NotConnected { error: TargetError { problem, hint: self.hint() }, why: Why::Refused }
             }
         }
     }

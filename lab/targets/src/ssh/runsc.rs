@@ -36,11 +36,6 @@ impl Runsc {
         Ok(Runsc { program, platform: asked.platform.clone(), version })
     }
 
-    /// The program's file.
-    pub(crate) fn program(&self) -> &Path {
-        &self.program
-    }
-
     /// Its version, as it prints it.
     pub(crate) fn version(&self) -> &str {
         &self.version
@@ -57,14 +52,24 @@ impl Runsc {
         let mut root_option = OsString::from("--root=");
         root_option.push(root);
         let mut argv = vec![self.program.as_os_str().to_owned(), root_option];
-        // Only the loopback device, so that nothing is set up on this host; and no control groups, which a container may not make.
-        argv.extend(["--network=none", "--ignore-cgroups"].map(OsString::from));
-        argv.extend(self.platform.iter().map(|name| format!("--platform={name}").into()));
-        if !rustix::process::geteuid().is_root() {
-            argv.push("--rootless".into());
-        }
+        argv.extend(self.options().into_iter().map(OsString::from));
         argv.extend(["do", "-quiet"].map(OsString::from));
         argv
+    }
+
+    /// Only the loopback device, so that nothing is set up on this host; and no control groups, which a container may not make.
+    fn options(&self) -> Vec<String> {
+        let mut options = ["--network=none", "--ignore-cgroups"].map(str::to_owned).to_vec();
+        options.extend(self.platform.iter().map(|name| format!("--platform={name}")));
+        if !rustix::process::geteuid().is_root() {
+            options.push("--rootless".to_owned());
+        }
+        options
+    }
+
+    /// What a person types to try the same.
+    pub(super) fn trial(&self) -> String {
+        format!("{} {} do true", self.program.display(), self.options().join(" "))
     }
 }
 
