@@ -14,8 +14,6 @@ for wanted in "$@"; do
     suite=${wanted%%/*} flavour=${wanted#"${wanted%%/*}"}
     flavour=${flavour#/}
     place=target/kernels/$suite${flavour:+-$flavour}
-    # That of an older version has no drivers for a network between guests.
-    [ -n "$(find "$place" -name 'virtio_net.ko*' 2>/dev/null | head -n 1)" ] || rm -rf --one-file-system "$place"
     [ -e "$place" ] || echo "unpacking the kernel of $wanted into $place" >&2
     # Of their modules only the drivers of a network card, and some beside them: a guest's kernel needs no others.
     packages/unpack.sh "$place" "$suite" "linux-image-${flavour:+$flavour-}amd64" 'linux-(image|binary)-[0-9].*' './usr/share' '*/kernel/[!dln]*' '*/kernel/lib/[!d]*' \

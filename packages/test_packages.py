@@ -115,14 +115,14 @@ class Unpacking(Tree):
                 f"Types: deb deb-src\n# a comment\nURIs: {uri}\nSuites: {OWN} {OWN}-updates\nComponents: main contrib\n{option}\n\n"
                 f"Types: deb\nURIs: {uri}/security\nSuites: {OWN}-security\nComponents: main\n")
 
-    def unpack(self, suite="loop", package="tool", pattern="tool-.*"):
-        return self.run_script("unpack.sh", "target/made", suite, package, pattern, "./usr/share/man")
+    def unpack(self, suite="loop", package="tool", pattern="tool-.*", left_out="./usr/share/man"):
+        return self.run_script("unpack.sh", "target/made", suite, package, pattern, left_out)
 
     def assert_whole(self):
         made = self.root / "target/made"
         self.assertEqual((made / "packages").read_text(), "tool-data 1:2.0-3\ntool 1:2.0-3\n")
         files = sorted(str(file.relative_to(made)) for file in made.rglob("*") if file.is_file())
-        self.assertEqual(files, ["packages", "usr/bin/tool", "usr/bin/tool-data"])
+        self.assertEqual(files, ["left-out", "packages", "usr/bin/tool", "usr/bin/tool-data"])
         self.assertEqual(list((self.root / "target/packages").glob("new")), [])
 
     def test_a_package_and_its_parts_are_unpacked_from_either_form_of_sources(self):
@@ -137,6 +137,19 @@ class Unpacking(Tree):
         self.assertEqual(self.unpack(), (0, "", ""))
         self.path("apt-get", "exit 7\n")
         self.assertEqual(self.unpack(), (0, "", ""))
+
+    def test_what_was_unpacked_with_other_patterns_is_unpacked_again_and_stays_if_that_fails(self):
+        made = self.root / "target/made"
+        self.assertEqual(self.unpack(left_out="./usr/bin/tool-data"), (0, "", ""))
+        self.assertFalse((made / "usr/bin/tool-data").exists())
+        self.path("apt-get", "echo 'E: no route' >&2; exit 7\n")
+        status, _, errors = self.unpack()
+        self.assertEqual(status, 0)
+        self.assertEqual(errors, "target/made stays as an older version unpacked it: no route\n")
+        self.assertTrue((made / "usr/bin/tool").exists())
+        (self.root / "bin/apt-get").unlink()
+        self.assertEqual(self.unpack(), (0, "", ""))
+        self.assert_whole()
 
     def test_what_is_not_signed_or_not_there_is_refused(self):
         self.assert_refused(self.unpack(package="hammer"), "cannot get hammer of loop: there is no such package", "renamed")

@@ -6,7 +6,8 @@
 #
 # PATTERN is an extended regular expression: packages that PACKAGE depends on are unpacked too if their whole name matches it. FILES are
 # patterns of tar's for files that are left out.
-# DIRECTORY is either complete or absent. If it is there, nothing is done. Its file `packages` lists what it holds.
+# DIRECTORY is either complete or absent. If it is there, nothing is done, unless other files were left out of it: then it is unpacked again, and
+# the older one stays until the new one is complete, or if there is no new one. Its file `packages` lists what it holds, `left-out` the patterns.
 #
 # The mirror and its key come from this machine's own source of its own suite. apt checks the signature of the package list, and the
 # packages by the list.
@@ -14,9 +15,14 @@ set -eu
 
 directory=$1 suite=$2 package=$3 pattern=$4
 shift 4
-[ ! -e "$directory" ] || exit 0
+is_there() { [ -e "$directory" ] && { printf '%s\n' "$@" | cmp -s - "$directory/left-out" || [ $# -eq 0 ]; }; }
+! is_there "$@" || exit 0
 
 fail() { # problem, hint
+    if [ -e "$directory" ]; then
+        echo "$directory stays as an older version unpacked it: $1" >&2
+        exit 0
+    fi
     echo "cannot get $package of $suite: $1" >&2
     echo "hint: $2" >&2
     exit 1
@@ -29,7 +35,7 @@ mkdir -p "$place" && chmod 755 "$place"
 # One at a time. The lock ends with this process. Whoever waited may find that the work is done.
 exec 9>"$place/lock"
 flock 9
-[ ! -e "$directory" ] || exit 0
+! is_there "$@" || exit 0
 lists=$place/$suite new=$place/new log=$place/log
 rm -rf --one-file-system "$new"
 mkdir -p "$lists/partial" "$new/sources" "$new/debs" "$new/files" "$(dirname "$directory")"
@@ -96,5 +102,7 @@ for deb in "$new"/debs/*.deb; do
     dpkg-deb --fsys-tarfile "$deb" 2>"$log" | tar -x -C "$new/files" --exclude-from "$left_out" 2>>"$log" || fail "$(tail -n 1 "$log")" "there may be no space left in $place"
     dpkg-deb -f "$deb" Package Version | awk '{ printf "%s%s", $2, NR % 2 ? " " : "\n" }' >>"$new/files/packages"
 done
+cp "$left_out" "$new/files/left-out"
 chmod 755 "$new/files"
+[ ! -e "$directory" ] || mv -T "$directory" "$new/older"
 mv -T "$new/files" "$directory"

@@ -27,6 +27,16 @@ impl Partners {
     }
 }
 
+/// Refuses machines that no network joins. For use before they boot, which takes long.
+pub(crate) fn check_joined<'a>(
+    measured: &Machine,
+    partners: impl IntoIterator<Item = &'a Machine>,
+    lab: &Lab<'_>,
+) -> Result<(), Error> {
+    let partners: Vec<&Machine> = partners.into_iter().collect();
+    lab.machines.network(measured, &partners, lab.places, lab.stop).map(drop)
+}
+
 /// What is to be run for a subject.
 #[derive(Clone, Copy)]
 pub(crate) struct Planned<'a> {

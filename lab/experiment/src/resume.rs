@@ -6,7 +6,7 @@ use crate::database::{self, MeasuringStore};
 use crate::error::Error;
 use crate::lab::Lab;
 use crate::observer::Notice;
-use crate::partners::Planned;
+use crate::partners::{Planned, check_joined};
 use crate::places::Places;
 use crate::{lens, measure, resumable};
 use faultline_model::plan::RunKind;
@@ -77,6 +77,7 @@ pub fn resume(request: &ResumeRequest, lab: &mut Lab<'_>) -> Result<Measured, Er
 fn timed(store: &mut Store, head: &RunHead, limit_ms: Option<u64>, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let run = head.id;
     let subject = resumable::subject(head, SubjectIndex::A)?;
+    check_joined(&subject.machine, subject.setup.partners.values(), lab)?;
     let ready = lab.machines.ready(&subject.machine, lab.places, lab.stop)?;
     let target = ready.target.as_ref();
     let missing = store.missing_items(run)?;

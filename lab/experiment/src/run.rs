@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::install::{InstallRequest, install};
 use crate::lab::Lab;
 use crate::measure;
-use crate::partners::Planned;
+use crate::partners::{Planned, check_joined};
 use crate::target::memory_bytes;
 use faultline_model::machine::Machine;
 use faultline_model::plan::{GivenTree, PinPolicy};
@@ -58,8 +58,7 @@ pub fn run(request: &RunRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     if let Some(installed) = &request.install {
         install(installed, &request.machine, lab)?;
     }
-    // What cannot be joined is refused before a machine boots.
-    lab.machines.network(&request.machine, &request.partners.values().collect::<Vec<_>>(), lab.places, lab.stop)?;
+    check_joined(&request.machine, request.partners.values(), lab)?;
     let ready = lab.machines.ready(&request.machine, lab.places, lab.stop)?;
     let target = ready.target.as_ref();
     let workloads = target.workloads().map_err(Error::target_as_usage)?;

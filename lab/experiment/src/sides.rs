@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::lab::Lab;
 use crate::observer::Notice;
-use crate::partners::Partners;
+use crate::partners::{Partners, check_joined};
 use crate::target::ReadyTarget;
 use crate::whole_file::unnamed;
 use faultline_model::machine::{Guest, Machine};
@@ -54,6 +54,7 @@ pub(crate) fn prepare(sides: &mut [Subject; 2], lab: &mut Lab<'_>) -> Result<Sid
     // Impossible sides are detected before anything is booted or built.
     for side in &mut *sides {
         checked_machine(side)?;
+        check_joined(&side.machine, side.setup.partners.values(), lab)?;
     }
     let alike = places_alike(&sides[0], &sides[1]);
     let host_settings = host_settings(sides);

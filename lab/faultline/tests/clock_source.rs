@@ -4,16 +4,9 @@
 mod lab;
 
 use faultline_model::summary::RunSummary;
-use lab::guest::{emulator, guest_directory};
+use lab::guest::command;
 use lab::{Lab, lens, stderr, stdout};
 use serde_json::Value;
-
-fn command(lab: &Lab, words: &[&str]) -> std::process::Command {
-    let mut command = lab.command(words);
-    command.arg("--guest").arg(guest_directory());
-    command.args(emulator().iter().flat_map(|file| ["--qemu".as_ref(), file.as_os_str()]));
-    command
-}
 
 #[test]
 #[ignore = "boots guests: make test-guest"]

@@ -210,6 +210,8 @@ fn what_no_network_joins_is_refused() {
     ] {
         assert_refused(&lab.command(&run_words(&["udp_rr"], arguments)).output().unwrap(), 2, problem);
     }
+    let unjoined = ["compare", "udp_rr", "--a", "on=netns", "--b", "on=netns partner.receiver=host"];
+    assert_refused(&lab.command(&unjoined).output().unwrap(), 2, "no network joins netns and its partners' machines");
     let sides = ["compare", "udp_rr", "--a", "on=netns", "--b", "on=netns sysctl.vm.swappiness=1"];
     assert_refused(
         &lab.command(&sides).output().unwrap(),

@@ -5,8 +5,7 @@ mod lab;
 
 use faultline_model::outcome::Outcome;
 use faultline_model::record::RunRecord;
-use lab::guest::{emulator, guest_directory};
-use lab::{Lab, assert_refused, await_within, stderr, stdout};
+use lab::{Lab, assert_refused, await_within, guest, stderr, stdout};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::process::{Command, Stdio};
@@ -28,10 +27,9 @@ const WORKLOADS: [&str; 10] = [
 ];
 
 fn command(lab: &Lab, workloads: &[&str], on: &str, partners: &[&str], more: &[&str]) -> Command {
-    let mut command = lab.command(&["run", "-q", "--warmup", "50ms", "--interval", "100ms", "--on", on]);
-    command.args(workloads).args(more).arg("--guest").arg(guest_directory());
+    let run = ["run", "-q", "--warmup", "50ms", "--interval", "100ms", "--on", on];
+    let mut command = guest::command(lab, &[&run, workloads, more].concat());
     command.args(partners.iter().flat_map(|partner| ["--partner".to_owned(), format!("{partner}={GUEST}")]));
-    command.args(emulator().iter().flat_map(|file| ["--qemu".as_ref(), file.as_os_str()]));
     command
 }
 

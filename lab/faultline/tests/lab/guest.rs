@@ -30,6 +30,14 @@ pub fn emulator() -> Option<PathBuf> {
     file.exists().then_some(file)
 }
 
+/// The command with the guest's parts and the emulator.
+pub fn command(lab: &Lab, words: &[&str]) -> Command {
+    let mut command = lab.command(words);
+    command.arg("--guest").arg(guest_directory());
+    command.args(emulator().iter().flat_map(|file| ["--qemu".as_ref(), file.as_os_str()]));
+    command
+}
+
 /// The kernel that guests boot.
 pub fn kernel() -> KernelImage {
     let unpacked = target().join("kernels/bookworm/vmlinuz");

@@ -12,7 +12,7 @@ export interface Wanted {
 }
 
 export interface Placed {
-  /** Number of the line that it stands in. */
+  /** Number of its line. */
   line: number
   text: string
 }

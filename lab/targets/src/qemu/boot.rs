@@ -49,7 +49,7 @@ pub(super) struct Boot<'a> {
     pub(super) agent: &'a [u8],
     pub(super) programs: &'a [GuestProgram],
     /// Further files for the guest.
-    pub(super) files: Option<&'a Tree>,
+    pub(super) files: &'a [&'a Tree],
     pub(super) plan: &'a Plan,
     /// Its place among other guests.
     pub(super) wired: Option<&'a WiredEnd>,

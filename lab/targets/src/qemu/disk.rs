@@ -53,7 +53,7 @@ pub(crate) fn arguments(image: &DiskImage, port: u16) -> Vec<OsString> {
     put("-netdev", network.into());
     let devices: &[&str] = match image.devices {
         ImageDevices::Virtio => &[VIRTIO_DISK, "virtio-net-pci,netdev=network,romfile=", "virtio-rng-pci"],
-        ImageDevices::Old => &["ide-hd,drive=disk,bootindex=0", "e1000,netdev=network,romfile="],
+        ImageDevices::Old => &["ide-hd,drive=disk,bootindex=0,werror=report", "e1000,netdev=network,romfile="],
     };
     devices.iter().for_each(|device| put("-device", (*device).into()));
     for (name, value) in [

@@ -17,8 +17,9 @@ const BOOTS: [u8; 2] = [0x55, 0xaa];
 
 const SECTOR_BYTES: usize = 512;
 
-/// The disk as it is named to a machine that has one.
-pub(super) const VIRTIO_DISK: &str = "virtio-blk-pci,drive=disk,bootindex=0";
+/// The disk as it is named to a machine that has one. Without room for what the machine writes, the write fails there; the machine would be stopped, and seem
+/// to hang.
+pub(super) const VIRTIO_DISK: &str = "virtio-blk-pci,drive=disk,bootindex=0,werror=report";
 
 /// Opens a file or a disk. Fails if it is neither: a pipe would be waited for.
 pub(super) fn open(path: &Path) -> io::Result<File> {

@@ -22,16 +22,16 @@ const DIRECTORY: u32 = 0o040_000;
 const REGULAR: u32 = 0o100_000;
 const LINK_MODE: u32 = 0o120_777;
 
-/// Writes the archive, in the kernel's own format (`newc`). `tree`: further files. Fails if `out` cannot be written, or a file cannot be read.
+/// Writes the archive, in the kernel's own format (`newc`). `trees`: further files. Fails if `out` cannot be written, or a file cannot be read.
 pub(super) fn write(
     out: impl Write,
     agent: &[u8],
     programs: &[GuestProgram],
-    tree: Option<&Tree>,
+    trees: &[&Tree],
     plan: &Plan,
 ) -> io::Result<()> {
     let mut archive = Archive { out, entries: 0 };
-    for (path, node) in tree.into_iter().flat_map(Tree::nodes) {
+    for (path, node) in trees.iter().flat_map(|tree| tree.nodes()) {
         archive = archive.put_node(path, node)?;
     }
     for directory in DIRECTORIES {
@@ -89,7 +89,7 @@ mod tests {
         let mut archive = Vec::new();
         let mut tree = Tree::default();
         tree.add_text(Path::new("/etc/hosts"), "127.0.0.1 localhost\n");
-        write(&mut archive, b"agent", &programs, Some(&tree), &plan).unwrap();
+        write(&mut archive, b"agent", &programs, &[&tree], &plan).unwrap();
 
         let mut left = archive.as_slice();
         let mut found = Vec::new();

@@ -10,6 +10,7 @@ use super::{Emulator, clock, facts, symbols};
 use crate::agent::{Plan, Programs};
 use crate::execution::LineSink;
 use crate::network::Attachment;
+use crate::program_files::tree::Tree;
 use crate::{Ending, Executed, Execution, Plugin, StopFlag, Target, TargetError};
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::facts::Facts;
@@ -152,9 +153,10 @@ impl QemuMachine {
             Ok(files) => files,
             Err(text) => return GuestExecuted::not_booted(text),
         };
-        let files = wanted.program.map(|program| program.files.tree()).or(Some(&driver_files));
+        let files: Vec<&Tree> =
+            wanted.program.map(|program| program.files.tree()).into_iter().chain([&driver_files]).collect();
         let &GuestExecution { plugin, at_end, seed, .. } = wanted;
-        let boot = Boot { plugin, at_end, seed, files, wired, ..self.boot(&plan, wanted.execution.limit) };
+        let boot = Boot { plugin, at_end, seed, files: &files, wired, ..self.boot(&plan, wanted.execution.limit) };
         let booted = boot.run(&mut |frame| heard.take(frame, sink), stop);
         GuestExecuted { repeats_exactly: boot.repeats_exactly(), ..heard.executed(booted) }
     }
@@ -218,7 +220,7 @@ fn boot<'a>(
         at_end: None,
         agent: &programs.agent,
         programs: &programs.programs,
-        files: None,
+        files: &[],
         plan,
         wired: None,
         boot_limit: request.boot_limit,

@@ -149,7 +149,8 @@ impl Booting {
         let (console, complaint) = machine.off();
         let last = last
             .map_or_else(|| "its serial console stayed empty".to_owned(), |line| format!("its console ends: {line}"));
-        let problem = match (panic, complaint) {
+        // An emulator that went on may have complained of something else.
+        let problem = match (panic, complaint.filter(|_| !is_on)) {
             (Some(panic), _) => format!("the image {name} panicked while it booted: {panic}"),
             (None, Some(complaint)) => format!("the image {name} could not be switched on: {complaint}"),
             (None, None) if !is_on => format!("the image {name} switched itself off while it booted; {last}"),
@@ -201,7 +202,7 @@ impl Running {
         // The machine first: the connection to a silent system would be waited for.
         let (console, complaint) = machine.off();
         drop(shell);
-        let (failure, text) = match (panic, complaint) {
+        let (failure, text) = match (panic, complaint.filter(|_| !is_on)) {
             (Some(panic), _) => (GuestFailure::Panicked, format!("the image's system panicked: {panic}")),
             (None, Some(complaint)) => (GuestFailure::Lost, complaint),
             (None, None) if !is_on => {
