@@ -54,7 +54,7 @@ static void peer(struct task *task)
         if (n < 0 && errno != EINTR)
             task_fail(task, "recvfrom", errno);
         /* A reply that has no room is lost, and the task asks again. */
-        if (n > 0)
+        if (n > 0 && sockets_serve(&from))
             sendto(bound, data, (size_t)n, 0, &from.any, from_bytes);
     }
 }

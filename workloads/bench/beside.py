@@ -20,6 +20,7 @@ import os
 import pathlib
 import random
 import resource
+import secrets
 import subprocess
 import sys
 import tempfile
@@ -57,6 +58,7 @@ def ours_through(chain, *what, scratch):
     """The same from the first end of the chain to the last."""
     words = words_of(*what, scratch=scratch)
     at = namespaces.LAST
+    os.environ["FAULTLINE_TOKEN"] = secrets.token_hex(16)
     receiver = subprocess.Popen(chain.inside(2, *on_cpu([*words, "--role", "receiver", "--at", at])), stdout=subprocess.PIPE, text=True)
     try:
         for line in receiver.stdout:

@@ -37,6 +37,22 @@ bool address_read(const char *list, int family, union socket_address *address)
     }
 }
 
+struct in6_addr address_mapped(const union socket_address *address)
+{
+    if (address->any.sa_family == AF_INET6)
+        return address->ipv6.sin6_addr;
+    struct in6_addr mapped = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
+    memcpy(mapped.s6_addr + 12, &address->ipv4.sin_addr, sizeof address->ipv4.sin_addr);
+    return mapped;
+}
+
+bool address_is_loopback(const union socket_address *address)
+{
+    if (address->any.sa_family == AF_INET6)
+        return IN6_IS_ADDR_LOOPBACK(&address->ipv6.sin6_addr);
+    return ntohl(address->ipv4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
 socklen_t address_bytes(const union socket_address *address)
 {
     return address->any.sa_family == AF_INET6 ? sizeof address->ipv6 : sizeof address->ipv4;

@@ -18,6 +18,11 @@ union socket_address {
  */
 bool address_read(const char *list, int family, union socket_address *address);
 
+/* As an IPv6 address, without the port; of IPv4 the mapped one (RFC 4291, 2.5.5.2). So addresses of both families compare. */
+struct in6_addr address_mapped(const union socket_address *address);
+
+bool address_is_loopback(const union socket_address *address);
+
 socklen_t address_bytes(const union socket_address *address);
 
 /* The port is in network order. */

@@ -130,7 +130,8 @@ _Noreturn void describe_help(const struct workload *workload)
     if (workload->uses_network)
         puts("  --role ROLE           be a partner of a measured execution: receiver or forwarder\n"
              "  --at ADDRESS,...      addresses of this end (the loopback device's)\n"
-             "  --far ROLE=ADDRESS,...  where the partner in that role is; without a receiver, peers run here");
+             "  --far ROLE=ADDRESS,...  where the partner in that role is; without a receiver, peers run here\n"
+             "  FAULTLINE_TOKEN=HEX   (environment) the same 32 digits at all ends; needed to listen beyond the loopback device");
     puts("  --scratch DIR         existing directory for files ($TMPDIR or /tmp)");
     for (size_t i = 0; i < workload->option_count; i++)
         printf("  %s %-*s %s\n", workload->options[i].name, 12, workload->options[i].value, workload->options[i].text);

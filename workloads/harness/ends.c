@@ -15,11 +15,17 @@
 #include "protocol.h"
 #include "tasks.h"
 
-enum { MOST_PARTNERS = 2, WORD_BYTES = 8 };
+enum { MOST_PARTNERS = 2, WORD_BYTES = 8, BACKLOG = 16 };
+
+/* What the measured execution says first: its token, and the address from which its tasks send. */
+enum { HELLO_BYTES = ENDS_TOKEN_BYTES + sizeof(struct in6_addr) };
+
+/* How long somebody may take to say that. Nobody else is served meanwhile. */
+enum { HELLO_LIMIT_S = 2 };
 enum { BEGIN = 'b', END = 'e', LEAVE = 'l' };
 
 /* The first word from a partner: who it is, and in which version it speaks. */
-#define GREETING UINT64_C(0x6661756c740001)
+#define GREETING UINT64_C(0x6661756c740002)
 
 struct partner {
     const char *role;
@@ -34,7 +40,7 @@ static bool has_receiver;
 /* In a partner. */
 static int listener = -1;
 static int connection = -1;
-static const in_port_t *told_ports;
+static struct ends_peers *shared;
 
 bool ends_are_apart(const struct plan *plan)
 {
@@ -81,14 +87,20 @@ static uint64_t word_of(const unsigned char *bytes)
     return word;
 }
 
-static void set_up(int socket)
+static void limit_waits(int socket, time_t seconds)
 {
-    const struct timeval limit = {.tv_sec = ENDS_LIMIT_S};
+    const struct timeval limit = {.tv_sec = seconds};
+    if (setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) != 0 ||
+        setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) != 0)
+        failure_os("setsockopt", errno);
+}
+
+static void set_up(int socket, time_t limit_s)
+{
     int yes = 1;
     fcntl(socket, F_SETFD, FD_CLOEXEC);
-    if (setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) != 0 ||
-        setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) != 0 ||
-        setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes) != 0)
+    limit_waits(socket, limit_s);
+    if (setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes) != 0)
         failure_os("setsockopt", errno);
 }
 
@@ -119,7 +131,19 @@ static void be_greeted(const struct partner *partner, in_port_t *ports, unsigned
     receive(partner, ports, wanted * sizeof *ports);
 }
 
-static void connect_to(const char *role, const char *list, in_port_t *ports, unsigned wanted)
+static void say_hello(const struct partner *partner, const char *token, const union socket_address *own)
+{
+    const struct in6_addr from = address_mapped(own);
+    unsigned char hello[HELLO_BYTES];
+    memcpy(hello, token, ENDS_TOKEN_BYTES);
+    memcpy(hello + ENDS_TOKEN_BYTES, &from, sizeof from);
+    int error = send_all(partner->connection, hello, sizeof hello);
+    if (error != 0)
+        fail(partner, error);
+}
+
+/* Returns the partner, whose greeting is to come. */
+static const struct partner *connect_to(const char *role, const char *list)
 {
     struct partner *partner = &partners[partner_count++];
     *partner = (struct partner){.role = role};
@@ -130,20 +154,28 @@ static void connect_to(const char *role, const char *list, in_port_t *ports, uns
     partner->connection = socket(address.any.sa_family, SOCK_STREAM, 0);
     if (partner->connection < 0)
         failure_os("socket", errno);
-    set_up(partner->connection);
+    set_up(partner->connection, ENDS_LIMIT_S);
     if (connect(partner->connection, &address.any, address_bytes(&address)) != 0)
         fail(partner, errno);
+    return partner;
+}
+
+static void meet(const char *role, const char *list, const struct plan *plan, const union socket_address *own, in_port_t *ports,
+                 unsigned wanted)
+{
+    const struct partner *partner = connect_to(role, list);
+    say_hello(partner, plan->token, own);
     be_greeted(partner, ports, wanted);
 }
 
-void ends_connect(const struct plan *plan, in_port_t *ports)
+void ends_connect(const struct plan *plan, const union socket_address *own, struct ends_peers *peers)
 {
     if (plan->receiver != NULL) {
         has_receiver = true;
-        connect_to("receiver", plan->receiver, ports, plan->tasks);
+        meet(ROLE_RECEIVER, plan->receiver, plan, own, peers->port, plan->tasks);
     }
     if (plan->forwarder != NULL)
-        connect_to("forwarder", plan->forwarder, ports, 0);
+        meet(ROLE_FORWARDER, plan->forwarder, plan, own, peers->port, 0);
 }
 
 /* Asks all at once, so that their regions differ by no more than one way through the network. The receiver is the first. */
@@ -206,7 +238,7 @@ void ends_listen(const struct plan *plan)
         failure_os("setsockopt", errno);
     if (bind(listener, &address.any, address_bytes(&address)) != 0)
         failure_os_text("bind", errno, "port %d: %s", ENDS_PORT, strerror(errno));
-    if (listen(listener, 1) != 0)
+    if (listen(listener, BACKLOG) != 0)
         failure_os("listen", errno);
 }
 
@@ -230,9 +262,50 @@ static void await(char wanted)
         rest();
 }
 
-void ends_tell_ports(const in_port_t *ports)
+void ends_share(struct ends_peers *peers)
 {
-    told_ports = ports;
+    peers->serve_measured_only = true;
+    shared = peers;
+}
+
+/* Without telling by the time it takes where the first difference is. */
+static bool same_token(const unsigned char *said, const char *token)
+{
+    unsigned difference = 0;
+    for (size_t i = 0; i < ENDS_TOKEN_BYTES; i++)
+        difference |= said[i] ^ (unsigned char)token[i];
+    return difference == 0;
+}
+
+/* Whether it is the measured execution that has connected; then its addresses are served. */
+static bool is_measured(int accepted, const union socket_address *from, const char *token)
+{
+    unsigned char hello[HELLO_BYTES];
+    set_up(accepted, HELLO_LIMIT_S);
+    if (receive_all(accepted, hello, sizeof hello) != 0 || !same_token(hello, token))
+        return false;
+    /* Behind a router that changes addresses, that of this connection is not the one which it has itself. */
+    shared->measured[0] = address_mapped(from);
+    memcpy(&shared->measured[1], hello + ENDS_TOKEN_BYTES, sizeof shared->measured[1]);
+    limit_waits(accepted, ENDS_LIMIT_S);
+    return true;
+}
+
+/* The measured execution's connection. Strangers are sent away. */
+static int accept_measured(const char *token)
+{
+    for (;;) {
+        union socket_address from;
+        socklen_t bytes = sizeof from;
+        tasks_watch(listener);
+        int accepted = accept(listener, &from.any, &bytes);
+        if (accepted < 0 && errno != EINTR && errno != ECONNABORTED)
+            failure_os("accept", errno);
+        if (accepted >= 0 && is_measured(accepted, &from, token))
+            return accepted;
+        if (accepted >= 0)
+            close(accepted);
+    }
 }
 
 static void greet(unsigned count)
@@ -240,18 +313,14 @@ static void greet(unsigned count)
     unsigned char words[2 * WORD_BYTES];
     put_word(words, GREETING);
     put_word(words + WORD_BYTES, count);
-    if (send_all(connection, words, sizeof words) != 0 || send_all(connection, told_ports, count * sizeof *told_ports) != 0)
+    if (send_all(connection, words, sizeof words) != 0 || send_all(connection, shared->port, count * sizeof *shared->port) != 0)
         rest();
 }
 
 void ends_await_begin(const struct plan *plan)
 {
-    tasks_watch(listener);
-    connection = accept(listener, NULL, NULL);
-    if (connection < 0)
-        failure_os("accept", errno);
+    connection = accept_measured(plan->token);
     close(listener);
-    set_up(connection);
     greet(strcmp(plan->role, ROLE_RECEIVER) == 0 ? plan->tasks : 0);
     await(BEGIN);
 }

@@ -11,6 +11,7 @@
 #include "address.h"
 #include "clock.h"
 #include "describe.h"
+#include "ends.h"
 #include "failure.h"
 
 enum { DEFAULT_WARMUP_MS = 200, DEFAULT_WINDOW_MS = 1000, DEFAULT_INTERVAL_MS = 100, CPU_NUMBER_MAX = 65535 };
@@ -144,6 +145,35 @@ static bool ends_option(struct plan *plan, const char *name, const char *value)
     return true;
 }
 
+static bool is_token(const char *text)
+{
+    return text != NULL && strlen(text) == ENDS_TOKEN_BYTES && strspn(text, "0123456789abcdef") == ENDS_TOKEN_BYTES;
+}
+
+/* Whether programs of other systems may reach one of these addresses. */
+static bool is_exposed(const char *list)
+{
+    static const int families[] = {AF_INET, AF_INET6};
+    union socket_address address;
+    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
+        if (address_read(list, families[i], &address) && !address_is_loopback(&address))
+            return true;
+    return false;
+}
+
+/* On the loopback device executions without a token have a common one. */
+static void settle_token(struct plan *plan)
+{
+    static const char none[ENDS_TOKEN_BYTES + 1] = "00000000000000000000000000000000";
+    const char *given = getenv(ENDS_TOKEN);
+    if (given != NULL && !is_token(given))
+        failure_arguments("it takes 32 hexadecimal digits: openssl rand -hex 16", "bad value of " ENDS_TOKEN);
+    plan->token = given != NULL ? given : none;
+    if (given == NULL && plan->at != NULL && is_exposed(plan->at))
+        failure_arguments("both ends need the same: " ENDS_TOKEN "=$(openssl rand -hex 16)",
+                          "--at %s is not on the loopback device, and there is no " ENDS_TOKEN, plan->at);
+}
+
 static bool workload_option(const struct workload *workload, const char *name, const char *value)
 {
     for (size_t i = 0; i < workload->option_count; i++) {
@@ -273,6 +303,8 @@ struct plan options_read(const struct workload *workload, int argc, char **argv)
     if (plan.scratch_parent == NULL)
         scratch_option(&plan, default_scratch());
     check_size(&plan);
+    if (workload->uses_network)
+        settle_token(&plan);
     const char *refusal = workload->refuse != NULL ? workload->refuse(&plan) : NULL;
     if (refusal != NULL)
         failure_arguments(see_help, "%s", refusal);

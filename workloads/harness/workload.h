@@ -68,6 +68,7 @@ struct plan {
     const char *at;               /* list of the addresses of this end (address.h); NULL: those of the loopback device */
     const char *receiver;         /* of the partner with the peers of all tasks; NULL: peers run here */
     const char *forwarder;        /* of the partner between both; NULL: there is none */
+    const char *token;            /* the same at all ends (ends.h); NULL if the workload does not use the network */
 };
 
 struct task_slot;

@@ -24,13 +24,16 @@ static const char loopback[] = "127.0.0.1,::1";
 static union socket_address peers_at;
 
 /*
- * The port of each task's peer. Written by the peer before it reports that it is ready; the tasks are forked after the
- * coordinator has read that report from a pipe, or from the connection to another end, so they see it.
+ * Among others the port of each task's peer. Tasks are forked after the coordinator has read that a peer is ready from a pipe, or
+ * from the connection to another end, so they see it.
  */
-static in_port_t *published;
+static struct ends_peers *shared;
 
-/* Ends the execution if the system lacks that address (of its own, or else of another end), or the way to it. */
-static void try_address(const char *name, bool is_own, const char *no_way)
+/*
+ * Ends the execution if the system lacks that address (of its own, or else of another end), or the way to it. Returns the own
+ * address from which there is a way.
+ */
+static union socket_address try_address(const char *name, bool is_own, const char *no_way)
 {
     const char *step = "socket";
     union socket_address address = peers_at;
@@ -38,6 +41,8 @@ static void try_address(const char *name, bool is_own, const char *no_way)
     address_set_port(&address, htons(ENDS_PORT)); /* nothing is sent: any would do */
     int trial = socket(address.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     bool is_there = trial >= 0;
+    union socket_address own;
+    socklen_t own_bytes = sizeof own;
     if (is_there && is_own) {
         step = "bind";
         address_set_port(&address, 0);
@@ -45,7 +50,7 @@ static void try_address(const char *name, bool is_own, const char *no_way)
     }
     if (is_there) {
         step = "connect";
-        is_there = connect(trial, &address.any, bytes) == 0;
+        is_there = connect(trial, &address.any, bytes) == 0 && getsockname(trial, &own.any, &own_bytes) == 0;
     }
     const char *family = address.any.sa_family == AF_INET6 ? "IPv6" : "IPv4";
     if (!is_there && (errno == EAFNOSUPPORT || errno == EPROTONOSUPPORT || errno == EADDRNOTAVAIL))
@@ -55,6 +60,7 @@ static void try_address(const char *name, bool is_own, const char *no_way)
     if (!is_there)
         failure_os(step, errno);
     close(trial);
+    return own;
 }
 
 void sockets_prepare(const struct plan *plan, bool wants_ipv6)
@@ -65,21 +71,23 @@ void sockets_prepare(const struct plan *plan, bool wants_ipv6)
         failure_unsupported("address", "this network has no %s: its address is %s", wants_ipv6 ? "IPv6" : "IPv4", list);
     const void *bytes = wants_ipv6 ? (const void *)&peers_at.ipv6.sin6_addr : (const void *)&peers_at.ipv4.sin_addr;
     inet_ntop(peers_at.any.sa_family, bytes, name, sizeof name);
-    try_address(name, plan->receiver == NULL, list == loopback ? "the loopback device is down" : "a device is down, or a route missing");
+    union socket_address own =
+        try_address(name, plan->receiver == NULL, list == loopback ? "the loopback device is down" : "a device is down, or a route missing");
     protocol_line("note address %s", name);
-    published = mmap(NULL, plan->tasks * sizeof *published, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANON, -1, 0);
-    if (published == MAP_FAILED)
+    size_t bytes_shared = sizeof *shared + plan->tasks * sizeof *shared->port;
+    shared = mmap(NULL, bytes_shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANON, -1, 0);
+    if (shared == MAP_FAILED)
         failure_os("mmap", errno);
     if (plan->role != NULL)
-        ends_tell_ports(published);
+        ends_share(shared);
     else
-        ends_connect(plan, published);
+        ends_connect(plan, &own, shared);
 }
 
 static union socket_address peer_of(const struct task *task)
 {
     union socket_address address = peers_at;
-    address_set_port(&address, published[task->index]);
+    address_set_port(&address, shared->port[task->index]);
     return address;
 }
 
@@ -107,7 +115,7 @@ void sockets_publish(struct task *peer, int socket)
     socklen_t bytes = sizeof address;
     if (getsockname(socket, &address.any, &bytes) != 0)
         task_fail(peer, "getsockname", errno);
-    published[peer->index] = address_port(&address);
+    shared->port[peer->index] = address_port(&address);
 }
 
 int sockets_connect(struct task *task, int type)
@@ -120,15 +128,30 @@ int sockets_connect(struct task *task, int type)
     return connected;
 }
 
+bool sockets_serve(const union socket_address *from)
+{
+    if (!shared->serve_measured_only)
+        return true;
+    const struct in6_addr mapped = address_mapped(from);
+    for (size_t i = 0; i < ENDS_ADDRESSES; i++)
+        if (memcmp(&shared->measured[i], &mapped, sizeof mapped) == 0)
+            return true;
+    return false;
+}
+
 int sockets_accept(struct task *peer, int listener)
 {
     for (;;) {
-        int accepted = accept(listener, NULL, NULL);
-        if (accepted >= 0) {
+        union socket_address from;
+        socklen_t bytes = sizeof from;
+        int accepted = accept(listener, &from.any, &bytes);
+        if (accepted >= 0 && sockets_serve(&from)) {
             fcntl(accepted, F_SETFD, FD_CLOEXEC);
             return accepted;
         }
-        if (errno != EINTR && errno != ECONNABORTED)
+        if (accepted >= 0)
+            close(accepted);
+        else if (errno != EINTR && errno != ECONNABORTED)
             task_fail(peer, "accept", errno);
     }
 }

@@ -34,7 +34,9 @@ int sockets_bind(struct task *task, int type);
 void sockets_publish(struct task *peer, int socket);
 /* A socket that is connected to what the peer of this task has published. */
 int sockets_connect(struct task *task, int type);
-/* The next connection of a listening socket, without limit of time. */
+/* In a peer: whether what comes from there is served. All is, unless the task runs at another end. */
+bool sockets_serve(const union socket_address *from);
+/* The next connection of a listening socket that is served, without limit of time. */
 int sockets_accept(struct task *peer, int listener);
 
 /* Limits each wait in that socket to SOCKETS_LIMIT_S; it then fails with EAGAIN. */

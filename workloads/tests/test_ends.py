@@ -26,9 +26,9 @@ def address(end, number):
     return end.replace("127.0.1", f"127.0.{number}")
 
 
-def start_partner(workload, role, at, *arguments):
+def start_partner(workload, role, at, *arguments, **keywords):
     """A partner that is ready."""
-    process = programs.start(workload, *arguments, "--role", role, "--at", at)
+    process = programs.start(workload, *arguments, "--role", role, "--at", at, **keywords)
     lines = []
     for line in process.stdout:
         lines.append(line)
@@ -71,6 +71,41 @@ class Ends(WithScratch):
                 self.assertIn("peers_cpus_busy", outputs["receiver"].measures)
                 self.assertNotIn("peers_cpus_busy", outputs["forwarder"].measures)
                 self.assertEqual(outputs["receiver"].total(), 0)
+
+    def test_strangers_are_not_served(self):
+        """Neither one that says nothing, nor one with another token, and the peers answer nobody but the measured end."""
+        token = "0123456789abcdef" * 2
+        environment = {**os.environ, "FAULTLINE_TOKEN": token}
+        at = "127.0.8.1"
+        receiver, lines = start_partner("tcp_rr", "receiver", at, env=environment)
+        with socket.create_connection((at, PORT)) as idle, socket.create_connection((at, PORT)) as stranger:
+            stranger.sendall(b"f" * 48)
+            measured, _ = finish(programs.start("tcp_rr", "--window-ms", "200", "--far", f"receiver={at}", env=environment))
+            self.assertGreater(measured.total(), 0)
+            self.assertTrue(finish(receiver, lines)[0].done)
+            self.assertEqual((idle.recv(1), stranger.recv(1)), (b"", b""))
+
+        receiver, lines = start_partner("tcp_rr", "receiver", at, env=environment)
+        refused, _ = finish(programs.start("tcp_rr", "--far", f"receiver={at}"))
+        self.assertEqual(refused.failure[1:3], ("control", errno.ECONNRESET))
+        with socket.create_connection((at, PORT), source_address=("127.0.8.2", 0)) as measured:
+            measured.sendall(token.encode() + bytes(10) + b"\xff\xff" + socket.inet_aton("127.0.8.3"))
+            port = int.from_bytes(measured.recv(18, socket.MSG_WAITALL)[16:], "big")
+            with socket.create_connection((at, port), source_address=("127.0.8.4", 0)) as stranger:
+                self.assertEqual(stranger.recv(1), b"")
+            # The address of its connection, and the one that it has named; the peer takes one connection and answers it.
+            with socket.create_connection((at, port), source_address=("127.0.8.3", 0)) as task:
+                task.sendall(bytes(64))
+                self.assertEqual(len(task.recv(64, socket.MSG_WAITALL)), 64)
+        receiver.terminate()
+        receiver.communicate(timeout=30)
+
+    def test_nobody_listens_beyond_loopback_without_a_token(self):
+        for at, environment, words in [("198.18.0.1", {}, "there is no FAULTLINE_TOKEN"), ("127.0.8.1,2001:2::1", {}, "there is no FAULTLINE_TOKEN"),
+                                       ("127.0.8.1", {"FAULTLINE_TOKEN": "secret"}, "bad value of FAULTLINE_TOKEN")]:
+            result = programs.run("udp_rr", "--role", "receiver", "--at", at, env={**os.environ, **environment})
+            self.assertEqual((result.returncode, result.stdout), (64, ""), at)
+            self.assertIn(words, result.stderr)
 
     def test_what_arrives_is_what_the_receiver_counts(self):
         receiver = start_partner("udp_stream", "receiver", address(RECEIVER, 2))

@@ -36,6 +36,9 @@ const PHASES_SLACK: u64 = 3;
 /// Added to a partner's limit, so that it never expires before the measured execution has ended.
 const PARTNER_SLACK: Duration = Duration::from_secs(120);
 
+/// The environment variable with the token that all ends of an execution have (docs/FORMATS.md §3).
+const TOKEN: &str = "FAULTLINE_TOKEN";
+
 /// Default time limit of a workload that runs once.
 const ONCE_LIMIT: Duration = Duration::from_secs(30 * 60);
 
@@ -126,11 +129,16 @@ fn network(
     network.make(run.targets.of(item).connection(), &ends, stop).map(Some)
 }
 
-/// Puts all executions into the network, and tells each what it has to know of the others (docs/FORMATS.md §3).
+/// Puts all executions into the network, and tells each what it has to know of the others (docs/FORMATS.md §3), among it a token by which partners know whom to
+/// serve.
 fn attach(measured: &mut Execution, partners: &mut [Partner<'_>], network: &Made) {
+    // By the generator of this thread, which is fit for secrets.
+    let token = (TOKEN.to_owned(), format!("{:032x}", rand::random::<u128>()));
     measured.attachment = network.measured.attachment.clone();
+    measured.environment.push(token.clone());
     for (partner, place) in partners.iter_mut().zip(&network.partners) {
         partner.execution.attachment = place.attachment.clone();
+        partner.execution.environment.push(token.clone());
         let at = ["--at".to_owned(), place.addresses.clone()];
         // Before a command's words.
         partner.execution.arguments.splice(0..0, at);
