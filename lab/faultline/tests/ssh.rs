@@ -2,13 +2,16 @@
 //! connection that is cut loses one execution at most; nothing stays on the host.
 
 mod lab;
+#[path = "ssh/routed.rs"]
+mod routed;
 #[path = "ssh/server.rs"]
 mod server;
 
 use faultline_model::machine::Machine;
 use faultline_model::outcome::Outcome;
-use faultline_model::record::{RunRecord, RunState};
+use faultline_model::record::{Attempt, RunRecord, RunState};
 use lab::{Lab, assert_refused, await_that, stderr, stdout};
+use routed::{FAR, NEAR, Routed};
 use rustix::process::{Pid, Signal, kill_process};
 use server::Server;
 use std::fs;
@@ -143,6 +146,32 @@ fn ends_of_a_network_may_be_hosts() {
     let outcomes: Vec<_> = record.attempts.iter().map(|attempt| attempt.outcome.as_ref().unwrap()).collect();
     assert_eq!(outcomes.iter().filter(|outcome| unsupported(outcome)).count(), 2, "{outcomes:?}");
     assert_eq!(outcomes.iter().filter(|outcome| ***outcome == Outcome::Done).count(), 2, "{outcomes:?}");
+}
+
+/// Each host has an address of its own. A forwarder is one through which the hosts' own routes lead.
+#[test]
+fn hosts_of_a_network_send_receive_and_forward() {
+    let lab = Lab::new();
+    let server = Server::start(&lab);
+    let Some(routed) = Routed::start(&server) else { return };
+    let (near, far) = (server.machine_at(NEAR), server.machine_at(FAR));
+    let (receiver, forwarder) = (format!("receiver={far}"), format!("forwarder={near}"));
+    let through = ["run", "tcp_stream:send", "udp_rr:ipv4", "--partner", &receiver, "--partner", &forwarder, "--quiet"];
+    let between = ["run", "tcp_rr:ipv4", "--on", &near, "--partner", &receiver, "--quiet"];
+    for (number, words) in [&through[..], &between].into_iter().enumerate() {
+        let words: Vec<&str> = words.iter().copied().chain(SHORT).collect();
+        let output = routed.inside(&command(&lab, &words)).output().unwrap();
+        assert!(output.status.success(), "{words:?}: {}{}", stdout(&output), stderr(&output));
+        assert_nothing_left(&lab, &server);
+        let record = lab.record(number as i64 + 1);
+        assert!(record.attempts.iter().all(|attempt| attempt.outcome == Some(Outcome::Done)), "{:?}", record.attempts);
+    }
+    let record = lab.record(1);
+    let forwarded = |attempt: &Attempt| {
+        let counters = attempt.counters.iter().filter(|(name, _)| *name == "forwarder:net.Ip.ForwDatagrams");
+        counters.map(|(_, count)| *count).sum::<i64>()
+    };
+    assert!(record.attempts.iter().all(|attempt| forwarded(attempt) > 100), "{:?}", record.attempts);
 }
 
 #[test]

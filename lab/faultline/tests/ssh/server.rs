@@ -5,8 +5,9 @@
 
 use super::lab::{Lab, MARK, nothing_mounted_is_shared};
 use rustix::process::{Pid, Signal, kill_process};
+use std::ffi::OsString;
 use std::fs;
-use std::net::{TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -92,6 +93,22 @@ impl Server {
         format!("ssh:{},config={}", self.destination(), self.path("ssh_config").display())
     }
 
+    /// The machine at another address, at which [`Server::words_at`] was started.
+    pub fn machine_at(&self, address: Ipv4Addr) -> String {
+        format!("ssh:{}@{address}:{},config={}", user(), self.port, self.path("ssh_config").display())
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// A command that serves at another address, with the same keys.
+    pub fn words_at(&self, address: Ipv4Addr) -> Vec<OsString> {
+        let listen = format!("ListenAddress={address}");
+        let words = [PROGRAM, "-D", "-e", "-o", &listen, "-o", "PidFile=none", "-f"].map(OsString::from);
+        words.into_iter().chain([self.path("sshd_config").into_os_string()]).collect()
+    }
+
     /// As messages name it.
     pub fn destination(&self) -> String {
         format!("{}@127.0.0.1:{}", user(), self.port)
@@ -116,6 +133,12 @@ impl Server {
     /// The only key of the host that the client knows.
     pub fn know(&self, name: &str) {
         fs::write(self.path("known_hosts"), format!("[127.0.0.1]:{} {}", self.port, self.public(name))).unwrap();
+    }
+
+    /// The client knows the host's key at these addresses.
+    pub fn know_at(&self, addresses: &[Ipv4Addr]) {
+        let line = |address: &Ipv4Addr| format!("[{address}]:{} {}", self.port, self.public("host_key"));
+        fs::write(self.path("known_hosts"), addresses.iter().map(line).collect::<String>()).unwrap();
     }
 
     /// The client knows no host.
