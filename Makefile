@@ -344,9 +344,9 @@ bench-commands: build
 	target/welch/bin/python lab/faultline/benches/commands/sequential_files.py $(FAULTLINE)
 	target/welch/bin/python lab/faultline/benches/commands/planted.py $(FAULTLINE)
 
-# Loops of the network beside iperf3's, and of files beside fio's, in the same run. Needs a quiet machine; takes a quarter of an hour.
+# Loops of the network beside iperf3's and tcpbench's, and of files beside fio's, in the same run. Needs a quiet machine; takes a quarter of an hour.
 bench-peers: workloads
-	checks/need.sh python3=python3 taskset=util-linux iperf3=iperf3 fio=fio ip=iproute2 sysctl=procps
+	checks/need.sh python3=python3 taskset=util-linux iperf3=iperf3 tcpbench=tcpbench fio=fio ip=iproute2 sysctl=procps
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads bench-peers
 
 bench: workloads bench-frames bench-changes bench-drill bench-compare bench-commands bench-serve bench-peers

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Our loops beside iperf3 and fio: the same pattern on the same CPU, in pairs directly after one another, in random order.
+"""Our loops beside iperf3, tcpbench and fio: the same pattern on the same CPU, in pairs directly after one another, in random order.
 
 usage: beside.py DIRECTORY_OF_WORKLOADS [PAIRS [SEED]]
 
@@ -9,8 +9,9 @@ nothing. One that is further from the peer names what the two sides are known to
 status is 0 unless a side fails.
 The second figure is the same ratio for the kernel alone: bytes for each second that the kernel, not the programs themselves, took of the
 CPU. Where it is near 1 and the first is not, what the programs do themselves makes the difference.
-iperf3 serves on 127.0.0.1, or at one end of a chain of network namespaces with a router, one test at a time; fio's files are in a temporary
-directory. Without the right to make namespaces, these rows are left out, and that is said.
+iperf3 serves on 127.0.0.1, or at one end of a chain of network namespaces with a router, one test at a time. tcpbench, whose server listens at
+all addresses, runs in the chain alone. fio's files are in a temporary directory. Without the right to make namespaces, the rows of the chain
+are left out, and that is said.
 """
 
 import contextlib
@@ -24,6 +25,7 @@ import secrets
 import subprocess
 import sys
 import tempfile
+import time
 
 import namespaces
 
@@ -99,6 +101,25 @@ def iperf3(*options, chain=None):
         server.wait()
 
 
+TCPBENCH_BYTES = 256 * 1024
+
+
+def tcpbench(connections, chain):
+    """Bytes per second that were sent over all connections from the first end of a chain to the last, without the first second."""
+    server = subprocess.Popen(on_cpu(chain.inside(2, "tcpbench", "-s", "-4", "-p", PORT, "-r", 0)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        until = time.monotonic() + LIMIT_S
+        while f":{PORT} " not in output(chain.inside(2, "ss", "-Hlnt")):
+            if server.poll() is not None or time.monotonic() > until:
+                sys.exit("tcpbench does not listen")
+        text = output(chain.inside(0, "tcpbench", "-n", connections, "-t", SECONDS + 1, "-r", 1000, "-p", PORT, namespaces.LAST))
+        rates = [float(line.split()[3]) for line in text.splitlines() if line.startswith("Conn:")][1:]
+        return sum(rates) / len(rates) * 1e6 / 8
+    finally:
+        server.kill()
+        server.wait()
+
+
 # With --time_based, fio writes to the same file again, whose pages are in the cache already.
 NEW_FILES = "--loops=1000000"
 
@@ -141,6 +162,9 @@ def rows_through(chain, build, scratch):
     for flows in (1, 4):
         yield (f"tcp_stream:send, {flows} flows, routed", net("tcp_stream", "send", flows), lambda flows=flows: iperf3("-P", flows, chain=chain),
                FLOWS_DIFFERENCE)
+    for flows in (1, 4):
+        yield (f"tcp_stream:send of 256 KiB, {flows} flows, routed", net("tcp_stream", "send", flows, "--size", TCPBENCH_BYTES),
+               lambda flows=flows: tcpbench(flows, chain), "tcpbench has all connections in one process, and waits by poll or its like for each block")
     yield ("udp_stream:ipv4 of 1400 B, routed", net("udp_stream", "ipv4", 1), lambda: iperf3("-u", "-b", 0, "-l", 1400, chain=chain), UDP_DIFFERENCE)
 
 
@@ -204,7 +228,7 @@ def main():
                 verdict = "within 5 %"
             elif low > 1.05 or high < 0.95:
                 verdict = f"further than 5 %: {difference}"
-            print(f"{name:34} {sorted(theirs)[pairs // 2] / 1e6:10.1f} MB/s  {median:6.3f} ({low:.3f} to {high:.3f})  "
+            print(f"{name:44} {sorted(theirs)[pairs // 2] / 1e6:10.1f} MB/s  {median:6.3f} ({low:.3f} to {high:.3f})  "
                   f"kernel {'{:.3f} ({:.3f} to {:.3f})'.format(*interval(kernel))}  {verdict}",
                   flush=True)
 

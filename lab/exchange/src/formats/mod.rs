@@ -19,6 +19,7 @@ mod openbsd_result;
 mod otava_csv;
 mod otava_json;
 mod pytest_benchmark;
+mod tcpbench;
 mod will_it_scale;
 
 use crate::format::{Format, FormatDescriptor};
@@ -45,6 +46,7 @@ pub static FORMATS: &[Format] = &[
     &github_action_benchmark::FORMAT,
     &lkp::FORMAT,
     &iperf3::FORMAT,
+    &tcpbench::FORMAT,
     &fio::FORMAT,
 ];
 

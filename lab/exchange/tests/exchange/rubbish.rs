@@ -247,6 +247,16 @@ fn an_error_names_file_line_and_what_was_expected() {
             "given: found iperf3's error 'unable to connect to server', expected a test that succeeded",
         ),
         (named("iperf3"), "{\"start\": {}}", "given: found no `test_start`, expected iperf3's JSON"),
+        (
+            named("tcpbench"),
+            "Conn:   1 Mbps:    x Peak Mbps:    1.0 Avg Mbps:    1.0\n",
+            "given:1: found 'x', expected an interval of tcpbench: a finite number",
+        ),
+        (
+            named("tcpbench"),
+            "Conn:   0 Mbps: 0 Peak Mbps: 0 Avg Mbps: 0\n",
+            "given: found no benchmark, expected intervals of tcpbench",
+        ),
         (named("fio"), "{\"jobs\": []}", "given: found no benchmark, expected jobs of fio"),
         (
             named("jmh"),

@@ -466,6 +466,24 @@ fn iperf3_in_both_directions_leaves_omitted_intervals_out() {
 }
 
 #[test]
+fn tcpbench() {
+    let client = dataset(named("tcpbench"), "client.txt");
+    let sent = series(&client, "TCP×3");
+    assert_eq!((sent.unit.as_str(), sent.direction, sent.tasks), ("bit/s", Some(Higher), Some(3)));
+    assert_eq!(values(&client, "TCP×3"), [20_082_647_000.0, 17_179_238_000.0, 16_963_863_000.0]);
+    // After the test it has no connection.
+    assert_eq!(values(&dataset(named("tcpbench"), "server.txt"), "TCP×3").len(), 4);
+    let udp = dataset(named("tcpbench"), "udp-client.txt");
+    assert_eq!(values(&udp, "UDP send packets"), [418_526.0, 432_462.0, 418_956.0]);
+    let server = dataset(named("tcpbench"), "udp-server.txt");
+    assert_eq!(values(&server, "UDP receive packets"), [136_447.0, 227_251.0, 233_478.0, 229_741.0]);
+    assert_eq!(series(&server, "UDP receive packets").direction, Some(Higher));
+    // The end of newer versions, after its `src/usr.bin/tcpbench/tcpbench.c`.
+    let newer = dataset(named("tcpbench"), "newer.txt");
+    assert_eq!(values(&newer, "TCP whole test×1"), [8000.0]);
+}
+
+#[test]
 fn fio() {
     let clones = dataset(named("fio"), "clones.json");
     let write = series(&clones, "append write×2");
