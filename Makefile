@@ -11,6 +11,7 @@
 #                   counts differ from seed to seed; bench-lens-kernels: kernels of several ages, and a stock kernel's workloads;
 #                   bench-lens-truth: predictions of the lens beside the hardware
 #   make guest      builds the parts of guests in QEMU, for `--on qemu:…` and the lens; also provides the emulator and a kernel
+#   make guest-bsd  builds the same for disk images and hosts with FreeBSD, NetBSD and OpenBSD; downloads a cross compiler (90 MB), once
 #   make emulator   provides QEMU 10 or newer: this machine's own, or on Debian 12 that of its backports, in target/qemu
 #   make kernel     provides a kernel for guests where there is none in /boot, in target/kernels; kernels: stock kernels of several ages
 #   make lens       builds the lens's plugin for QEMU, for `faultline lens`
@@ -27,7 +28,7 @@ PAGE := lab/report/page
 FUZZ_SECONDS := 60
 API_SECONDS := 60
 
-.PHONY: build guest emulator kernel kernels lens run test check test-all test-api test-rust test-page test-workloads test-lens test-frames test-least-rust test-loom test-mixes test-programs test-miri test-mutants test-commuting test-simulated test-crate-releases test-linux-releases test-linux-tree test-newcomer test-real-pages test-examples test-guest test-bed test-repeats test-newest-emulator test-fresh fuzz bench bench-peers bench-lens bench-frames bench-frames-lens bench-frames-peers bench-frames-lens-peers bench-memory-lens bench-memory-bytes bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
+.PHONY: build guest guest-bsd emulator kernel kernels lens run test check test-all test-api test-rust test-page test-workloads test-lens test-frames test-least-rust test-loom test-mixes test-programs test-miri test-mutants test-commuting test-simulated test-crate-releases test-linux-releases test-linux-tree test-newcomer test-real-pages test-examples test-guest test-bed test-repeats test-newest-emulator test-fresh fuzz bench bench-peers bench-lens bench-frames bench-frames-lens bench-frames-peers bench-frames-lens-peers bench-memory-lens bench-memory-bytes bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
 	needs-rust needs-build needs-test needs-lens needs-emulator needs-guest workloads
 
 # What each part needs: a command, and the packages that contain it. `make test` names all missing packages at once.
@@ -70,6 +71,12 @@ kernels:
 guest: needs-build emulator kernel
 	@$(MAKE) --no-print-directory -C workloads guest BUILD=$(CURDIR)/target/guest/workloads LDFLAGS=-static CFLAGS=-O2
 	@$(MAKE) --no-print-directory -C lab/targets/guest BUILD=$(CURDIR)/target/guest
+
+# The same for FreeBSD, NetBSD and OpenBSD on x86-64: linked with their C libraries, which images and hosts have. Nothing of it can be run here.
+guest-bsd: needs-build
+	@checks/need.sh python3-venv
+	@$(MAKE) --no-print-directory -C workloads cross BUILD=$(CURDIR)/target/workloads CROSS=$(CURDIR)/target/guest CROSS_TARGETS='$$(BSD_TARGETS)'
+	@$(MAKE) --no-print-directory -C lab/targets/guest cross BUILD=$(CURDIR)/target/guest
 
 # The lens's plugin for QEMU. Nothing links to it.
 lens: needs-build
@@ -246,12 +253,12 @@ test-bed: build
 	rm -rf target/test-bed
 	python3 examples/test-bed/check.py $(FAULTLINE) target/test-bed
 
-test-all: test fuzz test-api test-least-rust test-loom test-mixes test-programs test-miri test-mutants test-commuting test-simulated test-guest test-newest-emulator test-real-pages test-examples test-bed
+test-all: test guest-bsd fuzz test-api test-least-rust test-loom test-mixes test-programs test-miri test-mutants test-commuting test-simulated test-guest test-newest-emulator test-real-pages test-examples test-bed
 	vm/frames/embedding/check.sh target/embedding
 	@# In a directory of its own: cargo keeps the packages of an earlier one, and takes them again while the version is the same.
 	packages=$$(mktemp -d target/publish.XXXXXX) && trap 'rm -rf "$$packages"' EXIT && \
 	$(CARGO) publish --dry-run --quiet --locked --allow-dirty --target-dir "$$packages" -p faultline-numbers -p faultline-frames -p faultline-memory
-	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads sanitize cross
+	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads CROSS_TARGETS='x86_64-linux-musl x86_64-linux-gnu' sanitize cross
 	checks/fresh/run.sh trixie
 
 bench-lens: needs-lens needs-guest guest lens
@@ -360,6 +367,11 @@ install: build
 		install -d $(DESTDIR)$(PREFIX)/libexec/faultline/guest/workloads && \
 		install target/guest/agent $(DESTDIR)$(PREFIX)/libexec/faultline/guest/ && \
 		find target/guest/workloads -maxdepth 1 -type f -perm -u+x -exec install {} $(DESTDIR)$(PREFIX)/libexec/faultline/guest/workloads/ \; ; fi
+	for system in target/guest/*-*; do \
+		if [ -x $$system/agent ]; then \
+			install -d $(DESTDIR)$(PREFIX)/libexec/faultline/guest/$${system##*/}/workloads && \
+			install $$system/agent $(DESTDIR)$(PREFIX)/libexec/faultline/guest/$${system##*/}/ && \
+			find $$system/workloads -maxdepth 1 -type f -perm -u+x -exec install {} $(DESTDIR)$(PREFIX)/libexec/faultline/guest/$${system##*/}/workloads/ \; ; fi ; done
 	if [ -e target/qemu ]; then \
 		rm -rf $(DESTDIR)$(PREFIX)/libexec/faultline/qemu && cp -rP --preserve=mode target/qemu $(DESTDIR)$(PREFIX)/libexec/faultline/ ; fi
 	if [ -f target/kernels/bookworm/vmlinuz ]; then \

@@ -1,6 +1,8 @@
 /* See generated.h. */
 #include "generated.h"
 
+#if defined(__linux__)
+
 #include <glob.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -59,3 +61,5 @@ void generated_send(void)
     }
     globfree(&found);
 }
+
+#endif

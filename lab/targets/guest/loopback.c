@@ -1,6 +1,8 @@
 /* See loopback.h. */
 #include "loopback.h"
 
+#if defined(__linux__)
+
 #include <errno.h>
 #include <net/if.h>
 #include <string.h>
@@ -21,3 +23,5 @@ void loopback_up(void)
         channel_failed("the loopback device", errno);
     close(any);
 }
+
+#endif

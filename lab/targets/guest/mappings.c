@@ -1,6 +1,8 @@
 /* See mappings.h. */
 #include "mappings.h"
 
+#if defined(__linux__)
+
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
@@ -158,3 +160,5 @@ void mappings_end(void)
         channel_print("processes", "%lu", processes);
     ring_count = 0;
 }
+
+#endif

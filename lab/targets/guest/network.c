@@ -1,6 +1,8 @@
 /* See network.h. */
 #include "network.h"
 
+#if defined(__linux__)
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -143,3 +145,5 @@ void network_forward(void)
     set_if_there("/proc/sys/net/ipv4/ip_forward", "1");
     set_if_there("/proc/sys/net/ipv6/conf/all/forwarding", "1");
 }
+
+#endif

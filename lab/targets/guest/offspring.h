@@ -3,11 +3,18 @@
 #define OFFSPRING_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
-/* From now on orphans among our descendants become our children. */
+/* From now on orphans among our descendants become our children, where the system can do that (Linux, FreeBSD). */
 void offspring_adopt(void);
 
-/* Kills all of them and waits until they are gone; false when some could not be killed within seconds. */
+/* A fork whose child dies with us, where the system can do that. There is one such child at a time. */
+pid_t offspring_fork(void);
+
+/*
+ * Kills that child and all that it started, and waits until they are gone; false when some could not be killed within seconds. Where orphans do not become
+ * our children, those that have left the child's process group are only waited for.
+ */
 bool offspring_kill(void);
 
 #endif

@@ -1,6 +1,8 @@
 /* See per_cpu.h. */
 #include "per_cpu.h"
 
+#if defined(__linux__)
+
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -53,3 +55,5 @@ void per_cpu_send(char **words)
     }
     close(core);
 }
+
+#endif

@@ -12,14 +12,11 @@
 
 #include "channel.h"
 #include "faultline_mark.h"
-#include "generated.h"
-#include "mappings.h"
 
 enum {
     LONGEST_LINE_BYTES = 65536, /* as docs/FORMATS.md has it; a longer one goes out cut, one byte past the limit */
     STDERR_KEPT_BYTES = 4096,
     POLL_MS = 100,
-    ORPHAN_POLLS = 10, /* after the program's end, for processes under the lens that go on */
     SILENT_POLLS = 3, /* after the program's end, for what its children may still be writing */
 };
 
@@ -82,73 +79,48 @@ static void take(struct output *output)
         keep_end();
 }
 
-/* A program that runs. */
-struct run {
-    pid_t process;
-    bool has_ended;
-    int status; /* once it has ended */
-    bool is_alone; /* no process is left, it and all that it started */
-};
-
-/* Reaps whoever has died: as the first process we inherit orphans. */
-static void reap(struct run *run)
+/* Reaps whoever has died: orphans are among our children, too, where the system gives them to us. */
+void program_reap(struct program *program)
 {
     pid_t died;
     int status;
     while ((died = waitpid(-1, &status, WNOHANG)) > 0)
-        if (died == run->process) {
-            run->status = status;
-            run->has_ended = true;
+        if (died == program->process) {
+            program->status = status;
+            program->has_ended = true;
         }
-    run->is_alone = died < 0 && errno == ECHILD;
+    program->is_alone = died < 0 && errno == ECHILD;
 }
 
-static void rest_and_take(bool *took)
+bool program_take(void)
 {
     struct pollfd pipes[] = {
         {.fd = standard_output.pipe, .events = POLLIN},
         {.fd = standard_error.pipe, .events = POLLIN},
     };
     /* poll() leaves out descriptors below zero, and rests when both are. */
-    *took = poll(pipes, 2, POLL_MS) > 0;
+    bool took = poll(pipes, 2, POLL_MS) > 0;
     if (pipes[0].revents != 0)
         take(&standard_output);
     if (pipes[1].revents != 0)
         take(&standard_error);
+    return took;
+}
+
+bool program_may_speak(void)
+{
+    return standard_output.pipe >= 0 || standard_error.pipe >= 0;
 }
 
 /* Forwards until the program has ended and its output is closed, or silent. */
-static void forward(struct run *run)
+static void forward(struct program *program)
 {
     int silent = 0;
-    while (!run->has_ended ||
-           ((standard_output.pipe >= 0 || standard_error.pipe >= 0) && silent < SILENT_POLLS)) {
-        bool took;
-        rest_and_take(&took);
-        silent = took ? 0 : silent + run->has_ended;
-        reap(run);
+    while (!program->has_ended || (program_may_speak() && silent < SILENT_POLLS)) {
+        bool took = program_take();
+        silent = took ? 0 : silent + program->has_ended;
+        program_reap(program);
     }
-}
-
-/* Forwards until the program and all processes that it started have ended; kills those that go on for long after it. */
-static void forward_all(struct run *run)
-{
-    int polls = 0;
-    while (!run->is_alone) {
-        bool took;
-        rest_and_take(&took);
-        mappings_send();
-        reap(run);
-        if (run->has_ended && !run->is_alone && ++polls == ORPHAN_POLLS) {
-            channel_print("left", "%s", "");
-            kill(-1, SIGKILL); /* all processes but this one */
-        }
-    }
-    faultline_mark_end();
-    for (bool took = true; took && (standard_output.pipe >= 0 || standard_error.pipe >= 0);)
-        rest_and_take(&took);
-    mappings_end();
-    generated_send();
 }
 
 static void send_last_words(void)
@@ -183,20 +155,12 @@ static bool make_pipe(int *reader, int *writer)
     return true;
 }
 
-/* How to start a program. */
-struct start {
-    char **words;
-    const char *directory; /* NULL: where we are */
-    bool is_counted;
-    bool is_whole;
-};
-
-static _Noreturn void start(const struct start *start, int output, int error, int failure)
+static _Noreturn void start(const struct program_way *way, int output, int error, int failure)
 {
-    if (start->directory == NULL || chdir(start->directory) == 0) {
-        if (start->is_whole)
+    if (way->directory == NULL || chdir(way->directory) == 0) {
+        if (way->is_marked)
             faultline_mark_begin();
-        become(start->words, output, error);
+        become(way->words, output, error);
     }
     int reason = errno;
     ssize_t told = write(failure, &reason, sizeof reason); /* a pipe takes four bytes whole */
@@ -215,9 +179,9 @@ static void send_end(int status)
         channel_print("exit", "%d", WEXITSTATUS(status));
 }
 
-static void run(const struct start *how)
+void program_run_in(const struct program_way *way)
 {
-    char **words = how->words;
+    char **words = way->words;
     standard_output.length = standard_error.length = 0;
     channel_print("program", "%s", words[0]);
     int output, error, failure, failure_reader;
@@ -226,25 +190,22 @@ static void run(const struct start *how)
         channel_failed("pipe", errno);
         return;
     }
-    struct run run = {.process = fork()};
-    if (run.process == 0)
-        start(how, output, error, failure);
+    struct program program = {.process = fork()};
+    if (program.process == 0)
+        start(way, output, error, failure);
     int fork_error = errno;
     close(output);
     close(error);
     close(failure);
     int reason;
-    if (run.process < 0) {
+    if (program.process < 0) {
         channel_failed("fork", fork_error);
     } else if (read(failure_reader, &reason, sizeof reason) == (ssize_t)sizeof reason) { /* closed by a good exec */
-        waitpid(run.process, NULL, 0);
+        waitpid(program.process, NULL, 0);
         channel_print("not-started", "%s: %s", words[0], strerror(reason));
     } else {
-        if (how->is_counted)
-            forward_all(&run);
-        else
-            forward(&run);
-        send_end(run.status);
+        (way->follow != NULL ? way->follow : forward)(&program);
+        send_end(program.status);
     }
     close(failure_reader);
     if (standard_output.pipe >= 0)
@@ -255,11 +216,5 @@ static void run(const struct start *how)
 
 void program_run(char **words)
 {
-    run(&(struct start){.words = words});
-}
-
-void program_count(const char *directory, bool is_whole, char **words)
-{
-    mappings_watch();
-    run(&(struct start){.words = words, .directory = directory, .is_counted = true, .is_whole = is_whole});
+    program_run_in(&(struct program_way){.words = words});
 }

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -131,7 +130,6 @@ static bool change_settings(void)
 /* Does the plan in a process of its own, whose environment and children are gone with it. */
 static _Noreturn void work(const sigset_t *usual)
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
     sigprocmask(SIG_SETMASK, usual, NULL);
     signal(SIGCHLD, SIG_DFL);
     if (chdir(within("scratch")) != 0)
@@ -151,7 +149,7 @@ static bool run_plan(long long limit_ms, const sigset_t *usual)
         return true;
     }
     if (change_settings()) {
-        pid_t worker = fork();
+        pid_t worker = offspring_fork();
         if (worker == 0)
             work(usual);
         if (worker < 0)

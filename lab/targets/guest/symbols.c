@@ -1,6 +1,8 @@
 /* See symbols.h. */
 #include "symbols.h"
 
+#if defined(__linux__)
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -72,3 +74,5 @@ void symbols_send(void)
     free(line);
     fclose(file);
 }
+
+#endif

@@ -6,7 +6,9 @@ pub(crate) mod inquiry;
 mod plan;
 mod program_end;
 mod programs;
+mod system;
 
 pub(crate) use plan::Plan;
 pub(crate) use program_end::ProgramEnd;
 pub(crate) use programs::{GuestProgram, Programs};
+pub(crate) use system::System;

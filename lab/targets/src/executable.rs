@@ -1,4 +1,4 @@
-//! What kind of program a file is: its architecture, and whether it needs shared libraries.
+//! What kind of program a file is: its architecture, whether it needs shared libraries, and which system it is for.
 
 use object::elf;
 use object::read::elf::{FileHeader, ProgramHeader};
@@ -9,7 +9,12 @@ use std::ops::Range;
 pub(crate) struct Executable {
     pub(crate) architecture: Architecture,
     pub(crate) linking: Linking,
+    /// The BSD that it is for, if it says so; programs for Linux do not.
+    pub(crate) system: Option<&'static str>,
 }
+
+/// Owners of the notes by which the BSDs know their programs: the systems' names, as `uname -s` prints them.
+const BSDS: [&str; 4] = ["FreeBSD", "NetBSD", "OpenBSD", "DragonFly"];
 
 /// The architecture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,8 +70,20 @@ impl Executable {
         let segments = header.program_headers(endian, bytes)?;
         let needs_loader = segments.iter().any(|segment| segment.p_type(endian) == elf::PT_INTERP);
         let linking = if needs_loader { Linking::Dynamic } else { Linking::Static };
-        Ok(Some(Executable { architecture, linking }))
+        let system = segments.iter().find_map(|segment| bsd_of(segment, endian, bytes));
+        Ok(Some(Executable { architecture, linking, system }))
     }
+}
+
+/// The BSD that owns a note of this segment.
+fn bsd_of<P: ProgramHeader>(segment: &P, endian: P::Endian, bytes: &[u8]) -> Option<&'static str> {
+    let mut notes = segment.notes(endian, bytes).ok()??;
+    while let Ok(Some(note)) = notes.next() {
+        if let Some(bsd) = BSDS.into_iter().find(|bsd| note.name() == bsd.as_bytes()) {
+            return Some(bsd);
+        }
+    }
+    None
 }
 
 /// The addresses of a 64-bit program's code, as its segments say; `None` if it has none.

@@ -4,6 +4,7 @@
 //! the lens (`counting`). `runner` decides what to execute and what to do with the output.
 
 mod agent;
+mod bsd_facts;
 pub mod counting;
 mod executable;
 mod execution;

@@ -4,9 +4,13 @@
 //!
 //! Other systems behind a shell are reached in the same way (`reach`): a disk image that boots in the emulator (`image`), and gVisor (`gvisor`).
 //!
+//! What is brought there depends on the system (`agent::System`), and so does what it is asked (`asking`, `linux`, `bsd`).
+//!
 //! A host can also be brought up with something new (`bring_up`, `control`): installed, rebooted, waited for, and switched off and on if it does not come back.
 
+mod asking;
 mod bring_up;
+mod bsd;
 mod build;
 mod client;
 mod complaint;
@@ -14,6 +18,7 @@ mod control;
 mod gvisor;
 mod image;
 mod link;
+mod linux;
 mod machine;
 mod reach;
 mod runsc;

@@ -1,5 +1,7 @@
-//! The programs of a machine that is not this host: the agent and the workloads, linked statically.
+//! The programs of a machine that is not this host: the agent and the workloads. For guests they are linked statically; images and hosts with another system
+//! have its shared libraries.
 
+use super::System;
 use crate::TargetError;
 use crate::executable::{self, Executable, Linking};
 use faultline_model::facts::Facts;
@@ -20,6 +22,8 @@ pub(crate) struct GuestProgram {
 /// Agent and programs.
 #[derive(Debug, Clone)]
 pub(crate) struct Programs {
+    /// The system that they run on.
+    pub(crate) system: System,
     pub(crate) agent: Vec<u8>,
     pub(crate) programs: Vec<GuestProgram>,
 }
@@ -32,8 +36,17 @@ impl GuestProgram {
 }
 
 impl Programs {
-    /// Reads `agent` and all of `workloads/` in `directory`. Fails if they cannot be read, or cannot run in a guest.
-    pub(crate) fn read(directory: &Path) -> Result<Self, TargetError> {
+    /// Reads `agent` and all of `workloads/` in the directory of guests' parts. Fails if they cannot be read, or cannot run in a guest.
+    pub(crate) fn read(guest: &Path) -> Result<Self, TargetError> {
+        Self::of(System::of_guests(), guest)
+    }
+
+    /// The same for a system. Fails if there are none, they cannot be read, or are for another system.
+    pub(crate) fn of(system: System, guest: &Path) -> Result<Self, TargetError> {
+        system.check_directory(guest)?;
+        let directory = system.directory(guest);
+        let read = |path: &Path| read(path, &system);
+        let missing = |path: &Path, reason: &str| missing(path, &system, reason);
         let agent = read(&directory.join(AGENT))?;
         let workloads = directory.join(WORKLOADS);
         let entries = std::fs::read_dir(&workloads).map_err(|error| missing(&workloads, &error.to_string()))?;
@@ -47,18 +60,19 @@ impl Programs {
         if !programs.iter().any(GuestProgram::is_workload) {
             return Err(missing(&workloads, "it holds no workload"));
         }
-        Ok(Programs { agent, programs })
+        Ok(Programs { system, agent, programs })
     }
 
     /// The agent alone, for a guest in which a user's program runs. Fails if it cannot be read, or cannot run in a guest.
     pub(crate) fn agent_alone(directory: &Path) -> Result<Self, TargetError> {
-        Ok(Programs { agent: read(&directory.join(AGENT))?, programs: Vec::new() })
+        let system = System::of_guests();
+        Ok(Programs { agent: read(&directory.join(AGENT), &system)?, system, programs: Vec::new() })
     }
 
     /// The addresses of the agent's code. Fails if it is damaged.
     pub(crate) fn agent_code(&self) -> Result<Range<u64>, TargetError> {
         executable::code_range(&self.agent)
-            .ok_or_else(|| missing(Path::new(AGENT), "its ELF headers do not say where its code is"))
+            .ok_or_else(|| missing(Path::new(AGENT), &self.system, "its ELF headers do not say where its code is"))
     }
 
     /// Two runs are comparable only if their workloads are the same programs.
@@ -70,19 +84,47 @@ impl Programs {
     }
 }
 
-/// Reads a program. Fails if it needs shared libraries, which a guest does not have.
-fn read(path: &Path) -> Result<Vec<u8>, TargetError> {
-    let bytes = std::fs::read(path).map_err(|error| missing(path, &error.to_string()))?;
-    match Executable::read(&bytes) {
-        Ok(Executable { linking: Linking::Static, .. }) => Ok(bytes),
-        Ok(_) => Err(missing(path, "it needs shared libraries, which a guest does not have")),
-        Err(problem) => Err(missing(path, &problem)),
+/// Reads a program. Fails if it is for another system, or needs shared libraries for a guest, which has none.
+fn read(path: &Path, system: &System) -> Result<Vec<u8>, TargetError> {
+    let bytes = std::fs::read(path).map_err(|error| missing(path, system, &error.to_string()))?;
+    match Executable::read(&bytes).and_then(|program| check(program, system)) {
+        Ok(()) => Ok(bytes),
+        Err(problem) => Err(missing(path, system, &problem)),
     }
 }
 
-fn missing(path: &Path, reason: &str) -> TargetError {
-    TargetError {
-        problem: format!("cannot put {} into a guest: {reason}", path.display()),
-        hint: "`make guest` builds what guests need".to_owned(),
+/// Fails, in words, if a program cannot run on the system.
+fn check(program: Executable, system: &System) -> Result<(), String> {
+    match program {
+        Executable { system: Some(other), .. } if other != system.name() => Err(format!("it is a program for {other}")),
+        Executable { linking: Linking::Dynamic, .. } if *system == System::of_guests() => {
+            Err("it needs shared libraries, which a guest does not have".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn missing(path: &Path, system: &System, reason: &str) -> TargetError {
+    let place = if *system == System::of_guests() { "a guest".to_owned() } else { system.to_string() };
+    TargetError { problem: format!("cannot put {} into {place}: {reason}", path.display()), hint: system.hint() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executable::Architecture;
+
+    #[test]
+    fn shared_libraries_are_for_systems_that_have_them_and_a_program_is_for_its_own_system() {
+        let program = |linking, system| Executable { architecture: Architecture::X86_64, linking, system };
+        let freebsd = System::parse("FreeBSD amd64").unwrap();
+        assert_eq!(check(program(Linking::Dynamic, Some("FreeBSD")), &freebsd), Ok(()));
+        assert_eq!(check(program(Linking::Dynamic, None), &freebsd), Ok(()));
+        assert_eq!(check(program(Linking::Static, None), &System::of_guests()), Ok(()));
+        assert!(check(program(Linking::Dynamic, None), &System::of_guests()).unwrap_err().contains("shared libraries"));
+        for system in [&freebsd, &System::of_guests()] {
+            let refused = check(program(Linking::Dynamic, Some("NetBSD")), system);
+            assert_eq!(refused, Err("it is a program for NetBSD".to_owned()));
+        }
     }
 }

@@ -34,12 +34,13 @@ const OPTIONS: [&str; 16] = [
 pub(super) const SYSTEM: &str = "faultline-host ";
 
 /// What the host's shell gets. Standard input: a line with the directory for scratch files, which may be empty; a line with the number of bytes of the agent;
-/// the agent; then what the agent reads. There is no quote, backslash, line end or exclamation mark in the inner command, so every shell that a user may
+/// the agent; then what the agent reads. OpenBSD's `head` counts no bytes, and `dd` waits for each; its small agent takes it no time. There is no quote, backslash, line end or exclamation mark in the inner command, so every shell that a user may
 /// have there reads it alike.
 pub(super) const REMOTE_COMMAND: &str = "exec /bin/sh -c 'umask 077; echo faultline-host \"$(uname -sm)\" $SSH_CONNECTION; \
     IFS= read -r base && IFS= read -r bytes || exit 70; \
     dir=$(mktemp -d \"${base:-${TMPDIR:-/tmp}}/faultline.XXXXXX\") || exit 71; \
-    head -c \"$bytes\" >\"$dir/agent\"; status=72; \
+    if head -c 1 </dev/null >/dev/null 2>&1; then head -c \"$bytes\" >\"$dir/agent\"; else dd bs=1 count=\"$bytes\" of=\"$dir/agent\" 2>/dev/null; fi; \
+    status=72; \
     if [ $(wc -c <\"$dir/agent\") -eq \"$bytes\" ]; then chmod 700 \"$dir/agent\"; \"$dir/agent\" serve \"$dir\"; status=$?; fi; \
     rm -rf \"$dir\"; exit $status'";
 
@@ -123,6 +124,7 @@ fn without_tokens(path: OsString) -> Result<OsString, TargetError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
     use std::process::{Command, Stdio};
 
     #[test]
@@ -158,14 +160,15 @@ mod tests {
     }
 
     /// What the remote command leaves of a directory, and its exit status, with this input. It runs in each shell that this machine has.
-    fn run_remotely(input: &[u8], scratch: &Path) -> Vec<(i32, Vec<String>)> {
+    fn run_remotely(input: &[u8], scratch: &Path, path: &str) -> Vec<(i32, Vec<String>)> {
         use std::io::Write;
         let shells = ["sh", "bash", "dash", "zsh", "ksh", "fish", "tcsh"];
         let mut ends = Vec::new();
         for shell in shells.into_iter().filter(|shell| search_path::find(shell).is_some()) {
-            let mut child = Command::new(shell)
+            let mut child = Command::new(search_path::find(shell).unwrap())
                 .args(["-c", REMOTE_COMMAND])
                 .env("TMPDIR", scratch)
+                .env("PATH", path)
                 .stdin(Stdio::piped())
                 .stdout(Stdio::null())
                 .stderr(Stdio::null())
@@ -181,6 +184,10 @@ mod tests {
         ends
     }
 
+    fn usual_path() -> String {
+        std::env::var("PATH").unwrap()
+    }
+
     #[test]
     fn the_remote_command_starts_the_agent_and_leaves_nothing() {
         let scratch = tempfile::tempdir().unwrap();
@@ -194,9 +201,23 @@ mod tests {
             (format!("{}/$(touch x) 'none\"\n1\nx", scratch.path().display()), 71),
         ];
         for (input, status) in inputs {
-            for (ended, left) in run_remotely(input.as_bytes(), scratch.path()) {
+            for (ended, left) in run_remotely(input.as_bytes(), scratch.path(), &usual_path()) {
                 assert_eq!((ended, left), (status, Vec::new()), "{input:?}");
             }
+        }
+    }
+
+    #[test]
+    fn a_head_that_counts_no_bytes_is_done_without() {
+        let (scratch, programs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let head = programs.path().join("head");
+        std::fs::write(&head, "#!/bin/sh\necho 'usage: head [-n count]' >&2\nexit 1\n").unwrap();
+        std::fs::set_permissions(&head, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let path = format!("{}:{}", programs.path().display(), usual_path());
+        let agent = "#!/bin/sh\nread -r word && [ \"$word\" = next ] && exit 5\nexit 6\n";
+        let input = format!("\n{}\n{agent}next\n", agent.len());
+        for ended in run_remotely(input.as_bytes(), scratch.path(), &path) {
+            assert_eq!(ended, (5, Vec::new()));
         }
     }
 }

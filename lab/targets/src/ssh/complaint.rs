@@ -30,7 +30,8 @@ pub(super) struct NotConnected {
 pub(super) enum Why {
     /// Nothing answered: a system that boots may do so later.
     Silent,
-    /// Something answers whose host key is not known. It does not help to wait, or to switch the host off and on.
+    /// Something answers whose host key is not known, or whose system is not the one that was meant. It does not help to wait, or to switch the host off and
+    /// on.
     Stranger,
     /// It will not do, however long one waits.
     Refused,

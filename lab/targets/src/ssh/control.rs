@@ -3,7 +3,7 @@
 use super::bring_up::{self, Acts, FoundAgain, HostBoot, NoBoot, NotUp, Wanted};
 use super::client;
 use super::complaint::{NotConnected, Why};
-use super::link::{Answer, Asked, Connecting, FrameSink, Link, NoAnswer};
+use super::link::{Answer, Asked, Connecting, FrameSink, Link, NoAnswer, Offered};
 use super::machine::SshPaths;
 use super::reach::Reach;
 use crate::agent::inquiry::{BOOT_ID, Heard, RELEASE};
@@ -137,7 +137,9 @@ impl<'a> Real<'a> {
 
     fn connect(&self, programs: &Programs) -> Result<Link, NotConnected> {
         let limit = LOOK_LIMIT + upload_limit(programs);
-        Connecting { reach: &self.reach, paths: &self.paths.host, programs, limit }.connect(self.stop)
+        let programs = Offered::These(programs);
+        let connecting = Connecting { reach: &self.reach, paths: &self.paths.host, programs, limit };
+        connecting.connect(self.stop).map(|(link, _)| link)
     }
 
     /// Runs a command on the host. `artefact`: the file that is copied there for it. Fails with the end of its output.

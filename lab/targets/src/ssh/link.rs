@@ -5,12 +5,13 @@ use super::complaint::{self, Failed, NotConnected, Why};
 use super::reach::Reach;
 use super::session::{NoMore, Session, Start, USUAL_GRACE};
 use crate::agent::frame::{self, Frame, LONGEST_HEADER_BYTES, NoFrame};
-use crate::agent::{GuestProgram, Plan, Programs};
+use crate::agent::{GuestProgram, Plan, Programs, System};
 use crate::host::HostPaths;
 use crate::keep::{Deadline, End};
 use crate::network::Connection;
 use crate::{StopFlag, TargetError};
 use faultline_model::protocol::LONGEST_LINE_BYTES;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -29,9 +30,32 @@ const MOST_LINES_BEFORE: usize = 1000;
 pub(super) struct Connecting<'a> {
     pub(super) reach: &'a Reach,
     pub(super) paths: &'a HostPaths,
-    pub(super) programs: &'a Programs,
+    pub(super) programs: Offered<'a>,
     /// How long connecting, and bringing the agent and the programs to the host, may take.
     pub(super) limit: Duration,
+}
+
+/// What may be brought to the host.
+#[derive(Clone, Copy)]
+pub(super) enum Offered<'a> {
+    /// The programs for its system, from the directory of guests' parts.
+    OfItsSystem(&'a Path),
+    /// These, for a host that has their system.
+    These(&'a Programs),
+}
+
+impl<'a> Offered<'a> {
+    /// Those for a system. Fails if there are none.
+    fn programs(self, system: System) -> Result<Cow<'a, Programs>, TargetError> {
+        match self {
+            Offered::OfItsSystem(guest) => Ok(Cow::Owned(Programs::of(system, guest)?)),
+            Offered::These(programs) if programs.system == system => Ok(Cow::Borrowed(programs)),
+            Offered::These(programs) => Err(TargetError {
+                problem: format!("it is {system}, and not {}", programs.system),
+                hint: "a run measures each host under one system; only Linux can be installed".to_owned(),
+            }),
+        }
+    }
 }
 
 /// A connection.
@@ -40,8 +64,6 @@ pub(super) struct Link {
     session: Session,
     /// The directory of the agent and of the programs on the host.
     directory: String,
-    /// The host's architecture, as `uname -m` prints it.
-    architecture: String,
     connection: Option<Connection>,
     /// Directories of this host that were brought there, with their paths there.
     brought: BTreeMap<PathBuf, String>,
@@ -83,9 +105,9 @@ pub(super) enum NoAnswer {
 /// Receives the frames of a plan as they arrive.
 pub(super) type FrameSink<'a> = dyn FnMut(&Frame<'_>) -> ControlFlow<()> + 'a;
 
-impl Connecting<'_> {
+impl<'a> Connecting<'a> {
     /// Connects, starts the agent on the host, and brings the programs there. Fails if any of it does, or on a stop.
-    pub(super) fn connect(&self, stop: &StopFlag) -> Result<Link, NotConnected> {
+    pub(super) fn connect(&self, stop: &StopFlag) -> Result<(Link, Cow<'a, Programs>), NotConnected> {
         let argv = self.reach.command()?;
         let start = Start {
             keeper: &self.paths.keeper,
@@ -97,50 +119,62 @@ impl Connecting<'_> {
         self.greet(session, stop)
     }
 
-    fn greet(&self, mut session: Session, stop: &StopFlag) -> Result<Link, NotConnected> {
+    fn greet(&self, mut session: Session, stop: &StopFlag) -> Result<(Link, Cow<'a, Programs>), NotConnected> {
         let mut greeting = Greeting::default();
         match self.exchange(&mut session, &mut greeting, stop) {
-            Ok((directory, architecture)) => Ok(Link {
-                session,
-                directory,
-                architecture,
-                connection: greeting.connection,
-                brought: BTreeMap::new(),
-                builds: 0,
-            }),
+            Ok((directory, programs)) => {
+                let connection = greeting.connection;
+                Ok((Link { session, directory, connection, brought: BTreeMap::new(), builds: 0 }, programs))
+            }
             Err(no_more) => Err(self.explain(session, no_more, &greeting)),
         }
     }
 
-    /// Sends everything, and waits until the agent has said where it is.
+    /// Waits until the host has said what it is, sends the programs for it, and waits until the agent has said where it is.
     fn exchange(
         &self,
         session: &mut Session,
         greeting: &mut Greeting,
         stop: &StopFlag,
-    ) -> Result<(String, String), NoMore> {
+    ) -> Result<(String, Cow<'a, Programs>), NoMore> {
         let mut limit = Deadline::after(self.limit);
-        let agent = &self.programs.agent;
+        let system = loop {
+            greeting.take(&session.next(&mut limit, stop)?)?;
+            if let Some(system) = &greeting.system {
+                break system.clone();
+            }
+        };
+        let programs = self.programs.programs(system).or_else(|refusal| greeting.refuse(refusal))?;
+        self.send_agent(session, &programs.agent, greeting, &mut limit, stop)?;
+        let directory = loop {
+            greeting.take(&session.next(&mut limit, stop)?)?;
+            if let Some(directory) = greeting.directory.clone().filter(|_| greeting.has_agent) {
+                break directory;
+            }
+        };
+        for program in &programs.programs {
+            put(session, program, &mut limit, stop)?;
+        }
+        Ok((directory, programs))
+    }
+
+    fn send_agent(
+        &self,
+        session: &mut Session,
+        agent: &[u8],
+        greeting: &mut Greeting,
+        limit: &mut Deadline,
+        stop: &StopFlag,
+    ) -> Result<(), NoMore> {
         let first = format!("{}\n{}\n", self.reach.scratch().unwrap_or_default(), agent.len());
-        let sent =
-            session.send(first.as_bytes(), &mut limit, stop).and_then(|()| session.send(agent, &mut limit, stop));
+        let sent = session.send(first.as_bytes(), limit, stop).and_then(|()| session.send(agent, limit, stop));
         if sent == Err(NoMore::Ended) {
             // The host's shell did not take all of it; what it printed before says why.
             loop {
-                greeting.take(&session.next(&mut limit, stop)?)?;
+                greeting.take(&session.next(limit, stop)?)?;
             }
         }
-        sent?;
-        let found = loop {
-            greeting.take(&session.next(&mut limit, stop)?)?;
-            if let (Some(directory), Some(architecture)) = (&greeting.directory, greeting.architecture()) {
-                break (directory.clone(), architecture.to_owned());
-            }
-        };
-        for program in &self.programs.programs {
-            put(session, program, &mut limit, stop)?;
-        }
-        Ok(found)
+        sent
     }
 
     fn failed(&self, text: String) -> TargetError {
@@ -154,6 +188,9 @@ impl Connecting<'_> {
         if let Some(trouble) = &greeting.trouble {
             return self.failed(trouble.clone()).into();
         }
+        if let Some(TargetError { problem, hint }) = greeting.refusal.clone() {
+            return NotConnected { error: TargetError { hint, ..self.failed(problem) }, why: Why::Stranger };
+        }
         match no_more {
             NoMore::Stopped => self.failed("stopped".to_owned()).into(),
             NoMore::TimedOut => {
@@ -166,7 +203,8 @@ impl Connecting<'_> {
                     _ => None,
                 });
                 let stderr = ended.as_ref().map_or("", |ended| &ended.stderr);
-                self.reach.explain(&Failed { status, stderr, system: greeting.system.as_deref() })
+                let system = greeting.system.as_ref().map(System::to_string);
+                self.reach.explain(&Failed { status, stderr, system: system.as_deref() })
             }
         }
     }
@@ -176,12 +214,13 @@ impl Connecting<'_> {
 #[derive(Debug, Default)]
 struct Greeting {
     lines: usize,
-    /// System and architecture.
-    system: Option<String>,
+    system: Option<System>,
     connection: Option<Connection>,
     has_agent: bool,
     directory: Option<String>,
     trouble: Option<String>,
+    /// Why nothing is brought to it.
+    refusal: Option<TargetError>,
 }
 
 /// System and architecture, and what follows them.
@@ -203,8 +242,8 @@ impl Greeting {
             let text = String::from_utf8_lossy(line);
             if let Some((_, system)) = text.split_once(SYSTEM) {
                 let (system, connection) = system_and_connection(system);
-                (self.system, self.connection) = (Some(system), Connection::parse(&connection));
-                return self.check_system();
+                self.connection = Connection::parse(&connection);
+                self.system = Some(System::parse(&system).or_else(|trouble| self.give_up(trouble))?);
             }
             return Ok(());
         }
@@ -218,25 +257,14 @@ impl Greeting {
         Ok(())
     }
 
-    /// Programs are built for Linux on this architecture.
-    fn check_system(&mut self) -> Result<(), NoMore> {
-        let own = format!("Linux {}", std::env::consts::ARCH);
-        match &self.system {
-            Some(system) if *system != own => {
-                let text = format!("it is {system}, and the workloads for other machines are built for {own}");
-                self.give_up(text)
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn give_up(&mut self, trouble: String) -> Result<(), NoMore> {
+    fn give_up<T>(&mut self, trouble: String) -> Result<T, NoMore> {
         self.trouble = Some(trouble);
         Err(NoMore::Ended)
     }
 
-    fn architecture(&self) -> Option<&str> {
-        self.system.as_deref().filter(|_| self.has_agent)?.split_whitespace().nth(1)
+    fn refuse<T>(&mut self, refusal: TargetError) -> Result<T, NoMore> {
+        self.refusal = Some(refusal);
+        Err(NoMore::Ended)
     }
 }
 
@@ -244,11 +272,6 @@ impl Link {
     /// The directory of the agent on the host.
     pub(super) fn directory(&self) -> &str {
         &self.directory
-    }
-
-    /// The host's architecture, as `uname -m` prints it.
-    pub(super) fn architecture(&self) -> &str {
-        &self.architecture
     }
 
     /// Its ends, if the host said them.
@@ -402,13 +425,13 @@ mod tests {
         let (heard, taken) =
             greeting(&["Welcome!", "", &own, "sh: noise", "hello 17 faultline-guest 1", "directory 2 /x"]);
         assert_eq!(taken, Ok(()));
-        assert_eq!((heard.directory.as_deref(), heard.architecture()), (Some("/x"), Some(std::env::consts::ARCH)));
+        assert_eq!((heard.directory.as_deref(), heard.system), (Some("/x"), Some(System::of_guests())));
     }
 
     #[test]
     fn hosts_that_cannot_run_our_programs_are_told() {
         for (lines, problem) in [
-            (&["faultline-host FreeBSD amd64"][..], "it is FreeBSD amd64, and the workloads"),
+            (&["faultline-host ../x amd64"][..], "it says that it is '../x amd64'"),
             (
                 &[&format!("faultline-host Linux {}", std::env::consts::ARCH), "hello 17 faultline-guest 9"],
                 "'faultline-guest 9'",
@@ -419,6 +442,14 @@ mod tests {
             assert_eq!(taken, Err(NoMore::Ended));
             assert!(heard.trouble.as_ref().unwrap().contains(problem), "{heard:?}");
         }
+    }
+
+    #[test]
+    fn a_host_that_has_another_system_than_its_programs_gets_none() {
+        let these = Programs { system: System::of_guests(), agent: Vec::new(), programs: Vec::new() };
+        assert!(Offered::These(&these).programs(System::of_guests()).is_ok());
+        let refusal = Offered::These(&these).programs(System::parse("NetBSD amd64").unwrap()).unwrap_err();
+        assert!(refusal.problem.starts_with("it is NetBSD amd64, and not Linux"), "{refusal:?}");
     }
 
     fn answer(lines: &[&str]) -> (bool, Answer) {

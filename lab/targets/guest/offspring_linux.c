@@ -1,6 +1,8 @@
 /* See offspring.h. */
 #include "offspring.h"
 
+#if defined(__linux__)
+
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -22,6 +24,14 @@ enum {
 void offspring_adopt(void)
 {
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* fails only on kernels before 3.4 */
+}
+
+pid_t offspring_fork(void)
+{
+    pid_t child = fork();
+    if (child == 0)
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+    return child;
 }
 
 /* 0 when it can't be told. */
@@ -66,3 +76,5 @@ bool offspring_kill(void)
     }
     return false;
 }
+
+#endif

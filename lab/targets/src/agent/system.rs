@@ -1,0 +1,131 @@
+//! The system of a machine, as it says itself, and where the programs for it are.
+
+use crate::TargetError;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Systems for which `make guest-bsd` builds, as `uname -s` prints them.
+const BUILT_BSDS: [&str; 3] = ["FreeBSD", "NetBSD", "OpenBSD"];
+
+/// The only other architecture for which it builds.
+const BUILT_ARCHITECTURE: &str = "x86_64";
+
+/// A system and the architecture of its CPUs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct System {
+    name: String,
+    architecture: String,
+}
+
+impl System {
+    /// Reads what `uname -sm` prints. Fails, in words, for what cannot be the name of a directory.
+    pub(crate) fn parse(said: &str) -> Result<Self, String> {
+        let is_name = |word: &&str| word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+        let words: Vec<&str> = said.split(' ').collect();
+        match words[..] {
+            [name, architecture] if !said.is_empty() && words.iter().all(is_name) => {
+                Ok(System { name: name.to_owned(), architecture: architecture.to_owned() })
+            }
+            _ => Err(format!("it says that it is '{said}', which `uname -sm` prints on no system")),
+        }
+    }
+
+    /// That of this machine's guests: Linux, on the architecture of this machine.
+    pub(crate) fn of_guests() -> Self {
+        System { name: "Linux".to_owned(), architecture: std::env::consts::ARCH.to_owned() }
+    }
+
+    /// As `uname -s` prints it.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// As `uname -m` prints it.
+    pub(crate) fn architecture(&self) -> &str {
+        &self.architecture
+    }
+
+    /// Whether it has `/proc` and `/sys`.
+    pub(crate) fn is_linux(&self) -> bool {
+        self.name == "Linux"
+    }
+
+    /// The directory of its programs: that of guests for their own system, otherwise one in it.
+    pub(crate) fn directory(&self, guest: &Path) -> PathBuf {
+        if *self == System::of_guests() {
+            return guest.to_owned();
+        }
+        guest.join(format!("{}-{}", self.usual_architecture(), self.name.to_lowercase()))
+    }
+
+    /// What builds its programs.
+    pub(crate) fn hint(&self) -> String {
+        if *self == System::of_guests() {
+            return "`make guest` builds what guests need".to_owned();
+        }
+        if BUILT_BSDS.contains(&self.name()) && self.usual_architecture() == BUILT_ARCHITECTURE {
+            return "`make guest-bsd` builds the programs for FreeBSD, NetBSD and OpenBSD".to_owned();
+        }
+        "there is no cross compiler for it; docs/HOSTS.md says how to build the programs on such a system".to_owned()
+    }
+
+    /// Fails if there is no directory with its programs.
+    pub(crate) fn check_directory(&self, guest: &Path) -> Result<(), TargetError> {
+        let directory = self.directory(guest);
+        if directory.is_dir() {
+            return Ok(());
+        }
+        let problem = format!("there are no programs for {self}: {} is missing", directory.display());
+        Err(TargetError { problem, hint: self.hint() })
+    }
+
+    /// The architecture by one name for all systems.
+    fn usual_architecture(&self) -> &str {
+        match self.architecture.as_str() {
+            "amd64" => "x86_64",
+            "arm64" => "aarch64",
+            other => other,
+        }
+    }
+}
+
+impl fmt::Display for System {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.name, self.architecture)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn directory(said: &str) -> PathBuf {
+        System::parse(said).unwrap().directory(Path::new("/g"))
+    }
+
+    #[test]
+    fn each_system_has_a_directory() {
+        assert_eq!(directory(&format!("Linux {}", std::env::consts::ARCH)), Path::new("/g"));
+        assert_eq!(directory("FreeBSD amd64"), Path::new("/g/x86_64-freebsd"));
+        assert_eq!(directory("OpenBSD arm64"), Path::new("/g/aarch64-openbsd"));
+        assert_eq!(directory("DragonFly x86_64"), Path::new("/g/x86_64-dragonfly"));
+    }
+
+    #[test]
+    fn what_leads_elsewhere_is_no_system() {
+        for said in ["", "Linux", "Linux x86_64 more", "../x y", "a /b", "FreeBSD ..", " amd64x\u{e9}"] {
+            assert!(System::parse(said).is_err(), "{said:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_named_with_what_builds_it() {
+        let missing = |said: &str| System::parse(said).unwrap().check_directory(Path::new("/nowhere")).unwrap_err();
+        let freebsd = missing("FreeBSD amd64");
+        assert_eq!(freebsd.problem, "there are no programs for FreeBSD amd64: /nowhere/x86_64-freebsd is missing");
+        assert!(freebsd.hint.contains("`make guest-bsd`"), "{freebsd:?}");
+        assert!(missing("DragonFly x86_64").hint.contains("no cross compiler"));
+        assert!(missing("NetBSD evbarm").hint.contains("no cross compiler"));
+        assert!(System::of_guests().check_directory(Path::new("/nowhere")).unwrap_err().hint.contains("`make guest`"));
+    }
+}
