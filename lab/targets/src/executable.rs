@@ -122,6 +122,34 @@ mod tests {
         assert_eq!(code_range(b"#!/bin/sh\n"), None);
     }
 
+    /// A program of one segment, which has a note of this owner.
+    fn with_note(owner: &str) -> Vec<u8> {
+        let mut note = Vec::new();
+        note.extend(u32::try_from(owner.len() + 1).unwrap().to_le_bytes());
+        note.extend([4_u32.to_le_bytes(), 1_u32.to_le_bytes()].concat());
+        note.extend(owner.bytes());
+        note.resize(note.len().next_multiple_of(4) + usize::from(owner.len() % 4 == 0) * 4, 0);
+        note.extend(0_u32.to_le_bytes());
+        let mut bytes = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x3e\0\x01\0\0\0".to_vec();
+        // The program headers begin after this one; there is one of 56 bytes.
+        bytes.extend([0_u64, 64, 0].map(u64::to_le_bytes).concat());
+        bytes.extend(0_u32.to_le_bytes());
+        bytes.extend([64_u16, 56, 1, 64, 0, 0].map(u16::to_le_bytes).concat());
+        bytes.extend([elf::PT_NOTE, elf::PF_R].map(u32::to_le_bytes).concat());
+        let length = note.len() as u64;
+        bytes.extend([120, 120, 120, length, length, 4].map(u64::to_le_bytes).concat());
+        bytes.extend(note);
+        bytes
+    }
+
+    #[test]
+    fn programs_of_the_bsds_say_so() {
+        for system in BSDS {
+            assert_eq!(Executable::read(&with_note(system)).unwrap().system, Some(system));
+        }
+        assert_eq!(Executable::read(&with_note("GNU")).unwrap().system, None);
+    }
+
     #[test]
     fn other_files_are_none() {
         assert!(Executable::read(b"#!/bin/sh\n").unwrap_err().contains("script"));

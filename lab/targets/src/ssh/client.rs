@@ -34,8 +34,8 @@ const OPTIONS: [&str; 16] = [
 pub(super) const SYSTEM: &str = "faultline-host ";
 
 /// What the host's shell gets. Standard input: a line with the directory for scratch files, which may be empty; a line with the number of bytes of the agent;
-/// the agent; then what the agent reads. OpenBSD's `head` counts no bytes, and `dd` waits for each; its small agent takes it no time. There is no quote, backslash, line end or exclamation mark in the inner command, so every shell that a user may
-/// have there reads it alike.
+/// the agent; then what the agent reads. Where `head` counts no bytes (OpenBSD), `dd` reads them one by one. There is no quote, backslash, line end or
+/// exclamation mark in the inner command, so every shell that a user may have there reads it alike.
 pub(super) const REMOTE_COMMAND: &str = "exec /bin/sh -c 'umask 077; echo faultline-host \"$(uname -sm)\" $SSH_CONNECTION; \
     IFS= read -r base && IFS= read -r bytes || exit 70; \
     dir=$(mktemp -d \"${base:-${TMPDIR:-/tmp}}/faultline.XXXXXX\") || exit 71; \
