@@ -81,27 +81,27 @@ fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().parent().unwrap().to_owned()
 }
 
-/// Builds without anything of Linux what the Makefile in `directory` makes of these words.
-fn make(directory: &str, build: &Path, words: &[&str]) {
+/// Makes one of the Makefile in `directory`.
+fn make(directory: &str, words: &[&str]) {
     let mut command = Command::new("make");
-    command.arg("--silent").arg("-C").arg(sources().join(directory)).arg(format!("BUILD={}", build.display()));
-    command.arg("TARGET_FLAGS=-U__linux__ -U__linux").args(words);
+    command.arg("--silent").arg("-C").arg(sources().join(directory)).args(words);
     let output = command.stdin(Stdio::null()).output().unwrap();
     assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
 }
 
-fn agent(directory: &Path) -> PathBuf {
-    make("lab/targets/guest", directory, &["LINKING="]);
-    directory.join("agent")
+/// The agent without anything of Linux.
+fn agent(lab: &Lab) -> PathBuf {
+    make("lab/targets/guest", &["portable", &format!("BUILD={}", lab.path("agent").display())]);
+    lab.path("agent-portable/agent")
 }
 
 /// A directory of guests' parts that has programs for FreeBSD alone.
 fn guest(lab: &Lab) -> PathBuf {
-    let directory = lab.path("guest/x86_64-freebsd");
-    agent(&directory);
-    let workloads = directory.join("workloads");
-    let program = workloads.join("path_stat");
-    make("workloads", &workloads, &[program.to_str().unwrap()]);
+    let workloads = lab.path("guest/x86_64-freebsd/workloads");
+    fs::create_dir_all(&workloads).unwrap();
+    fs::copy(agent(lab), workloads.with_file_name("agent")).unwrap();
+    let (build, program) = (format!("BUILD={}", workloads.display()), workloads.join("path_stat"));
+    make("workloads", &[&build, "TARGET_FLAGS=-U__linux__ -U__linux", program.to_str().unwrap()]);
     lab::guest::compile("troubled.c", &workloads.join("troubled"), &[]);
     lab.path("guest")
 }
@@ -214,7 +214,7 @@ fn answer(lab: &Lab, shell: &str, limit_ms: u32) -> (String, Duration) {
     let directory = lab.path("served");
     fs::create_dir_all(&directory).unwrap();
     let began = Instant::now();
-    let mut agent = Command::new(agent(&lab.path("portable")))
+    let mut agent = Command::new(agent(lab))
         .arg("serve")
         .arg(&directory)
         .env(MARK, lab.mark())

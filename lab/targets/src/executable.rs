@@ -128,7 +128,8 @@ mod tests {
         note.extend(u32::try_from(owner.len() + 1).unwrap().to_le_bytes());
         note.extend([4_u32.to_le_bytes(), 1_u32.to_le_bytes()].concat());
         note.extend(owner.bytes());
-        note.resize(note.len().next_multiple_of(4) + usize::from(owner.len() % 4 == 0) * 4, 0);
+        note.push(0);
+        note.resize(note.len().next_multiple_of(4), 0);
         note.extend(0_u32.to_le_bytes());
         let mut bytes = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x3e\0\x01\0\0\0".to_vec();
         // The program headers begin after this one; there is one of 56 bytes.

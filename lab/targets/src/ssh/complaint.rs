@@ -113,6 +113,9 @@ fn denied(methods: &str, destination: &str) -> TargetError {
 fn not_started(status: i32, failed: &Failed<'_>, destination: &str) -> TargetError {
     let said = last_line(failed.stderr).unwrap_or_else(|| format!("exit status {status}"));
     let hint = match failed.system {
+        Some(system) if !system.starts_with("Linux ") => {
+            "`scratch=DIR` names a directory of the host where you may start programs; docs/HOSTS.md says for which releases they are"
+        }
         Some(_) => "`scratch=DIR` names a directory of the host where you may write files and start programs",
         None => "it needs a shell (/bin/sh) that runs commands; `ssh` with a command tries it",
     };
@@ -169,6 +172,13 @@ mod tests {
                 Some("Linux aarch64"),
                 "cannot run programs on me@lab:2222: sh: 1: /x/agent",
                 "scratch=",
+            ),
+            (
+                72,
+                "ld.so: agent: can't load library 'libc.so'\n",
+                Some("OpenBSD amd64"),
+                "ld.so: agent: can't load library",
+                "for which releases",
             ),
             (
                 1,
