@@ -174,7 +174,7 @@ fn settings_of_a_bsd_are_changed_by_sysctl_and_put_back() {
 fn a_system_without_programs_is_refused_with_what_builds_them() {
     for (system, directory, hint) in [
         ("FreeBSD amd64", "x86_64-freebsd", "`make guest-bsd` builds the programs"),
-        ("DragonFly x86_64", "x86_64-dragonfly", "there is no cross compiler for it"),
+        ("DragonFly x86_64", "x86_64-dragonfly", "`make guest-bsd` does not build for it"),
     ] {
         let lab = Lab::new();
         let server = start(&lab, system);

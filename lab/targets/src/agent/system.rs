@@ -66,7 +66,8 @@ impl System {
         if BUILT_BSDS.contains(&self.name()) && self.usual_architecture() == BUILT_ARCHITECTURE {
             return "`make guest-bsd` builds the programs for FreeBSD, NetBSD and OpenBSD".to_owned();
         }
-        "there is no cross compiler for it; docs/HOSTS.md says how to build the programs on such a system".to_owned()
+        "`make guest-bsd` does not build for it; docs/HOSTS.md says how to build the programs on such a system"
+            .to_owned()
     }
 
     /// Fails if there is no directory with its programs.
@@ -124,8 +125,8 @@ mod tests {
         let freebsd = missing("FreeBSD amd64");
         assert_eq!(freebsd.problem, "there are no programs for FreeBSD amd64: /nowhere/x86_64-freebsd is missing");
         assert!(freebsd.hint.contains("`make guest-bsd`"), "{freebsd:?}");
-        assert!(missing("DragonFly x86_64").hint.contains("no cross compiler"));
-        assert!(missing("NetBSD evbarm").hint.contains("no cross compiler"));
+        assert!(missing("DragonFly x86_64").hint.contains("does not build for it"));
+        assert!(missing("NetBSD evbarm").hint.contains("does not build for it"));
         assert!(System::of_guests().check_directory(Path::new("/nowhere")).unwrap_err().hint.contains("`make guest`"));
     }
 }
