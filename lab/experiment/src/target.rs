@@ -5,7 +5,7 @@ use crate::hosts;
 use crate::places::Places;
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::facts::Facts;
-use faultline_model::machine::{DiskImage, Guest, Gvisor, Machine, MachineShape, SshHost};
+use faultline_model::machine::{DiskImage, Guest, Gvisor, LoginAt, Machine, MachineShape, SshHost};
 use faultline_targets::counting::{CountableGuest, CountingMachine, Lens};
 use faultline_targets::host::{Host, HostPaths};
 use faultline_targets::network::{Hosts, Loopback, Namespaces, Network, Wires};
@@ -242,7 +242,10 @@ fn ssh(host: &SshHost, places: &Places, stop: &StopFlag) -> Result<ReadyTarget<d
 fn image(asked: &DiskImage, places: &Places, stop: &StopFlag) -> Result<ReadyTarget<dyn Target + Sync>, Error> {
     let emulator = Emulator::find(places.emulator.as_deref()).map_err(Error::target_as_usage)?;
     let file = std::path::absolute(&asked.file).map_err(no_directory)?;
-    let image = DiskImage { file, login: with_full_paths(&asked.login)?, ..asked.clone() };
+    let mut image = DiskImage { file, login: with_full_paths(&asked.login)?, ..asked.clone() };
+    if let LoginAt::Serial { password: Some(password) } = &mut image.login_at {
+        *password = std::path::absolute(&password).map_err(no_directory)?;
+    }
     let target = ImageMachine::start(image.clone(), places.ssh_paths()?, emulator, stop)
         .map_err(|error| or_stopped_usage(error, stop))?;
     Ok(ReadyTarget { target: Box::new(target), machine: Machine::Image(image) })

@@ -10,7 +10,7 @@ mod shape;
 mod ssh_host;
 mod words;
 
-pub use disk_image::{DiskImage, IMAGE_BOOT_LIMIT, ImageBoots, ImageDevices};
+pub use disk_image::{DiskImage, IMAGE_BOOT_LIMIT, ImageBoots, ImageDevices, LoginAt};
 pub use gvisor::Gvisor;
 pub use host_control::HostControl;
 pub use shape::{MOST_CPUS, MachineShape};
@@ -190,10 +190,14 @@ mod tests {
             "boot_limit": {"secs": 300, "nanos": 0}, "boots": "once", "devices": "virtio",
             "login": {"user": "me", "host": "x.qcow2", "port": null, "identity": null, "config": null, "scratch": null},
         });
+        let console: Machine = "image:/d/x.qcow2,cpus=1,user=me,login=serial,password=/p".parse().unwrap();
+        let mut console_data = image_data.clone();
+        console_data["login_at"] = json!({"serial": {"password": "/p"}});
+        let console = (console, console_data);
         let sandbox = ("gvisor".parse().unwrap(), json!({"kind": "gvisor", "runsc": null, "platform": null}));
         let plain = (Machine::Host, json!({"kind": "host"}));
         let netns = (Machine::Netns, json!({"kind": "netns"}));
-        for (machine, data) in [plain, netns, (guest, data), (host, host_data), (image, image_data), sandbox] {
+        for (machine, data) in [plain, netns, (guest, data), (host, host_data), (image, image_data), console, sandbox] {
             assert_eq!(to_value(&machine).unwrap(), data);
             assert_eq!(from_value::<Machine>(data).unwrap(), machine);
         }

@@ -22,7 +22,14 @@
 #include "requests.h"
 #include "settings.h"
 
-enum { PATH_BYTES = 4096, OPEN_DIRECTORIES = 16, PRIVATE = 0700, MS_PER_S = 1000, NS_PER_MS = 1000000 };
+enum {
+    PATH_BYTES = 4096,
+    OPEN_DIRECTORIES = 16,
+    PRIVATE = 0700,
+    MS_PER_S = 1000,
+    NS_PER_MS = 1000000,
+    LIFE_MS = 15 * MS_PER_S, /* time between two signs of life over a serial line */
+};
 
 static char base[PATH_BYTES / 2];
 
@@ -95,9 +102,14 @@ static long long now_ms(void)
 /* Why waiting for a worker ended. */
 enum waited { ENDED, TIMED_OUT, ABANDONED };
 
-/* Until it has ended, at most so long; anything on the input ends it too: nobody asks for a second thing before the first is done. */
+/*
+ * Until it has ended, at most so long; anything on the input ends it too: nobody asks for a second thing before the first is done. Nobody but us would notice
+ * that the system at the end of a serial line hangs, so an empty line says that it lives. From Linux 5.12 a frame is written to a terminal at once, so that line
+ * never divides one.
+ */
 static enum waited wait_for(pid_t worker, long long limit_ms, const sigset_t *usual, int *status)
 {
+    bool is_line = isatty(STDIN_FILENO);
     long long until = now_ms() + limit_ms;
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
     for (;;) {
@@ -108,9 +120,14 @@ static enum waited wait_for(pid_t worker, long long limit_ms, const sigset_t *us
         long long left = until - now_ms();
         if (left <= 0)
             return TIMED_OUT;
+        if (is_line && left > LIFE_MS)
+            left = LIFE_MS;
         struct timespec rest = {.tv_sec = left / MS_PER_S, .tv_nsec = left % MS_PER_S * NS_PER_MS};
-        if (ppoll(&input, 1, &rest, usual) > 0)
+        int ready = ppoll(&input, 1, &rest, usual);
+        if (ready > 0)
             return ABANDONED;
+        if (ready == 0 && is_line)
+            channel_break_line();
     }
 }
 
@@ -198,7 +215,8 @@ int serve(const char *directory)
 {
     sigset_t usual;
     struct request request;
-    if (snprintf(base, sizeof base, "%s", directory) >= (int)sizeof base || mkdir(within("workloads"), PRIVATE) != 0) {
+    bool fits = snprintf(base, sizeof base, "%s", directory) < (int)sizeof base;
+    if (!fits || (mkdir(within("workloads"), PRIVATE) != 0 && errno != EEXIST)) {
         fprintf(stderr, "faultline: %s: %s\n", directory, strerror(errno));
         return EXIT_FAILURE;
     }

@@ -7,4 +7,4 @@ mod kept;
 mod withheld;
 
 pub(crate) use deadline::Deadline;
-pub(crate) use kept::{End, Ended, Grace, Kept, Output, Program};
+pub(crate) use kept::{End, Ended, Grace, Kept, Output, Program, read_lines};

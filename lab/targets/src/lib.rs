@@ -18,6 +18,7 @@ mod program_output;
 pub mod qemu;
 pub mod search_path;
 mod settings_guard;
+mod socket_path;
 pub mod ssh;
 mod stop;
 mod system_files;

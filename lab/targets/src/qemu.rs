@@ -24,7 +24,7 @@ mod request;
 mod symbols;
 
 pub use bare::{BareMachine, BareRequest};
-pub(crate) use disk::{DiskMachine, arguments as disk_arguments, check as readable_image};
+pub(crate) use disk::{DiskMachine, Way, arguments as disk_arguments, check as readable_image};
 pub use emulator::{Emulator, PROGRAM as EMULATOR_PROGRAM};
 pub use execution::{GuestExecuted, GuestExecution, ProgramRun, Told};
 pub use facts::EMULATOR_VERSION;

@@ -2,7 +2,8 @@
 //! directory of its own on the host (`link`), and ends with the target. The agent ends when its input does, kills what it started and removes the directory,
 //! so nothing stays there, however the connection ends. A program of this host is sent with the directory that it runs in (`build`).
 //!
-//! Other systems behind a shell are reached in the same way (`reach`): a disk image that boots in the emulator (`image`), and gVisor (`gvisor`).
+//! Other systems behind a shell are reached in the same way (`reach`): a disk image that boots in the emulator (`image`), and gVisor (`gvisor`). An image without a
+//! server of SSH is reached at its serial console (`serial`).
 //!
 //! What is brought there depends on the system (`agent::System`), and so does what it is asked (`asking`, `linux`, `bsd`).
 //!
@@ -22,6 +23,7 @@ mod linux;
 mod machine;
 mod reach;
 mod runsc;
+mod serial;
 mod session;
 
 pub use bring_up::{FoundAgain, HostBoot, NotUp};

@@ -4,7 +4,7 @@
 #   disk.sh DIRECTORY PACKAGE
 #
 # DIRECTORY: has the host's key (host_key), and the keys that may log in (authorized_keys); may have `programs`, among them `first`, which the system runs
-# before its server; gets disk.img. PACKAGE: of package.sh.
+# before its server; may have `password`: then there is a login with that password at the serial console, and no server runs; gets disk.img. PACKAGE: of package.sh.
 set -eu
 
 there=$1 package=$2 here=$(cd "$(dirname "$0")" && pwd)
@@ -13,7 +13,7 @@ rm -rf "$root" && mkdir -p "$root"
 cd "$root"
 mkdir -p bin sbin usr/sbin usr/bin usr/lib lib lib64 dev proc sys run tmp root boot etc/ssh mnt
 cp "$(command -v busybox)" bin/busybox
-for name in sh mount umount mkdir mktemp head wc chmod rm mv cp cat grep tar gzip cpio find ip sync sleep echo kill killall pidof uname insmod reboot ls id touch tail dmesg; do
+for name in sh mount umount mkdir mktemp head wc chmod rm mv cp cat grep tar gzip cpio find ip sync sleep echo kill killall pidof uname insmod reboot ls id touch tail dmesg getty login dd stty; do
     ln -sf busybox "bin/$name"
 done
 
@@ -32,7 +32,12 @@ cat >etc/passwd <<END
 root:x:0:0:root:/root:/bin/sh
 sshd:x:100:65534::/run/sshd:/bin/false
 END
-echo 'root:*:19000:0:99999:7:::' >etc/shadow
+password='*'
+if [ -e "$there/password" ]; then
+    password=$(busybox mkpasswd -m sha256 "$(head -n 1 "$there/password")")
+    touch etc/serial-login
+fi
+echo "root:$password:19000:0:99999:7:::" >etc/shadow
 printf 'root:x:0:\nnogroup:x:65534:\n' >etc/group
 cat >etc/ssh/sshd_config <<END
 HostKey /etc/ssh/host_key

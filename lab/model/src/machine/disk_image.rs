@@ -1,4 +1,4 @@
-//! A disk image of any system, which boots in the emulator with its own loader and is reached over SSH.
+//! A disk image of any system, which boots in the emulator with its own loader and is reached over SSH, or at its serial console.
 
 use super::{Accelerator, MachineError, MachineShape, SshHost};
 use serde::{Deserialize, Serialize};
@@ -23,8 +23,39 @@ pub struct DiskImage {
     pub boots: ImageBoots,
     /// The kind of its devices.
     pub devices: ImageDevices,
-    /// How to log in. Its name stands for the image in files of known hosts; the port is chosen for each boot.
+    /// Who logs in. Its name stands for the image in files of known hosts; the port is chosen for each boot.
     pub login: SshHost,
+    /// Where to log in.
+    #[serde(default, skip_serializing_if = "LoginAt::is_ssh")]
+    pub login_at: LoginAt,
+}
+
+/// Where to log in to an image's system.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LoginAt {
+    /// At its server of SSH.
+    #[default]
+    Ssh,
+    /// At its serial console.
+    Serial {
+        /// The file whose first line is the password; `None` if none is asked for.
+        password: Option<PathBuf>,
+    },
+}
+
+impl LoginAt {
+    /// As it is written.
+    pub fn word(&self) -> &'static str {
+        match self {
+            LoginAt::Ssh => "ssh",
+            LoginAt::Serial { .. } => "serial",
+        }
+    }
+
+    fn is_ssh(&self) -> bool {
+        *self == LoginAt::Ssh
+    }
 }
 
 /// When an image is switched on.
@@ -90,6 +121,7 @@ impl DiskImage {
             boots: ImageBoots::default(),
             devices: ImageDevices::default(),
             login,
+            login_at: LoginAt::default(),
         })
     }
 

@@ -2,7 +2,8 @@
 //! `gvisor:KEY=VALUE,…`. A comma in a value is written twice.
 
 use super::{
-    Accelerator, DiskImage, Guest, Gvisor, ImageBoots, ImageDevices, Machine, MachineShape, SshHost, usual_boot_limit,
+    Accelerator, DiskImage, Guest, Gvisor, ImageBoots, ImageDevices, LoginAt, Machine, MachineShape, SshHost,
+    usual_boot_limit,
 };
 use std::fmt;
 use std::path::PathBuf;
@@ -23,6 +24,11 @@ const GVISOR: &str = "gvisor";
 
 /// The key that may be given several times.
 const APPEND: &str = "append";
+
+/// The keys of an image that say where to log in, and with which password; and those that only SSH has.
+const LOGIN: &str = "login";
+const PASSWORD: &str = "password";
+const OF_SSH: [&str; 2] = ["identity", "config"];
 
 /// Default number of CPUs.
 const DEFAULT_CPUS: u32 = 4;
@@ -92,7 +98,9 @@ fn image(text: &str) -> Result<DiskImage, String> {
     let (mut cpus, mut sockets, mut memory_mib) = (DEFAULT_CPUS, 1, None);
     let usual = MachineShape::new(cpus, sockets, memory_mib).map_err(text)?;
     let mut image = DiskImage::of(PathBuf::from(file), usual).map_err(text)?;
-    for (key, value) in pairs(keys)? {
+    let keys = pairs(keys)?;
+    image.login_at = login_at(&keys)?;
+    for (key, value) in keys {
         match key {
             "cpus" => cpus = number(value)?,
             "sockets" => sockets = number(value)?,
@@ -108,14 +116,34 @@ fn image(text: &str) -> Result<DiskImage, String> {
             "identity" => image.login.identity = Some(PathBuf::from(value)),
             "config" => image.login.config = Some(PathBuf::from(value)),
             "scratch" => image.login = image.login.with_scratch(value)?,
+            LOGIN | PASSWORD => {}
             _ => {
                 return Err(format!(
-                    "'{key}' is unknown; cpus, sockets, memory, accel, boot_limit, boot, devices, user, identity, config or scratch"
+                    "'{key}' is unknown; cpus, sockets, memory, accel, boot_limit, boot, devices, login, user, password, identity, config or scratch"
                 ));
             }
         }
     }
     Ok(DiskImage { shape: MachineShape::new(cpus, sockets, memory_mib).map_err(text)?, ..image })
+}
+
+/// Where to log in to an image's system. Fails if there are keys of the other way.
+fn login_at(keys: &[(&str, &str)]) -> Result<LoginAt, String> {
+    let value = |wanted: &str| keys.iter().find(|(key, _)| *key == wanted).map(|(_, value)| *value);
+    let serial = LoginAt::Serial { password: value(PASSWORD).map(PathBuf::from) };
+    let known = [&LoginAt::Ssh, &serial];
+    match value(LOGIN).map_or(Ok(&LoginAt::Ssh), |text| named(LOGIN, text, known, |at| at.word()))? {
+        LoginAt::Ssh if value(PASSWORD).is_some() => {
+            Err("'password' is for the serial console, and SSH takes keys only; add login=serial, or name a key with identity=FILE".to_owned())
+        }
+        LoginAt::Serial { .. } => match OF_SSH.into_iter().find(|key| value(key).is_some()) {
+            Some(key) => Err(format!(
+                "'{key}' is for SSH, and login=serial uses none; leave it out; password=FILE names a file with the password"
+            )),
+            None => Ok(serial),
+        },
+        LoginAt::Ssh => Ok(LoginAt::Ssh),
+    }
 }
 
 /// The value of a key that has two.
@@ -239,6 +267,11 @@ fn written_image(image: &DiskImage, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let (accelerator, limit) = (image.accelerator.word(), written_limit(image.boot_limit));
     write!(f, "{IMAGE}:{file},{shape},accel={accelerator},boot_limit={limit}")?;
     write!(f, ",boot={},devices={}", image.boots.word(), image.devices.word())?;
+    if let LoginAt::Serial { password } = &image.login_at {
+        write!(f, ",{LOGIN}={}", image.login_at.word())?;
+        let password = password.as_ref().map(|file| written(&file.to_string_lossy()));
+        password.map_or(Ok(()), |file| write!(f, ",{PASSWORD}={file}"))?;
+    }
     if let Some(user) = image.login.user() {
         write!(f, ",user={user}")?;
     }
@@ -295,6 +328,11 @@ mod tests {
                 "image:disk.img,accel=kvm",
                 "image:disk.img,cpus=4,sockets=1,memory=1024M,accel=kvm,boot_limit=5m,boot=once,devices=virtio,user=root",
             ),
+            (
+                "image:disk.img,password=/p,,1,login=serial,user=me,scratch=/x",
+                "image:disk.img,cpus=4,sockets=1,memory=1024M,accel=tcg,boot_limit=5m,boot=once,devices=virtio,login=serial,password=/p,,1,\
+                 user=me,scratch=/x",
+            ),
             ("gvisor", "gvisor"),
             ("gvisor:platform=kvm,runsc=/a,,b", "gvisor:runsc=/a,,b,platform=kvm"),
         ] {
@@ -333,6 +371,14 @@ mod tests {
             ("image:x.img,user=-l", "'-l' is not the name of a user"),
             ("image:x.img,boot=never", "boot: 'never' is not once or each"),
             ("image:x.img,kernel=/k", "'kernel' is unknown"),
+            ("image:x.img,login=telnet", "login: 'telnet' is not ssh or serial"),
+            (
+                "image:x.img,password=/p",
+                "'password' is for the serial console, and SSH takes keys only; add login=serial",
+            ),
+            ("image:x.img,login=ssh,password=/p", "'password' is for the serial console"),
+            ("image:x.img,identity=/k,login=serial", "'identity' is for SSH, and login=serial uses none"),
+            ("image:x.img,login=serial,config=/c", "'config' is for SSH, and login=serial uses none"),
             ("gvisor:cpus=1", "'cpus' is unknown; runsc or platform"),
             ("gvisor:runsc=", "'runsc=' is not KEY=VALUE"),
             ("gvisor:platform=a,platform=b", "'platform' is given twice"),

@@ -63,6 +63,13 @@ impl Programs {
         Ok(Programs { system, agent, programs })
     }
 
+    /// Those of guests, and of every other system for which there are some that can be read. Fails as [`Programs::read`] does.
+    pub(crate) fn of_all_systems(guest: &Path) -> Result<Vec<Self>, TargetError> {
+        let of_guests = Self::read(guest)?;
+        let others = System::with_directories(guest).into_iter().filter_map(|system| Self::of(system, guest).ok());
+        Ok([of_guests].into_iter().chain(others).collect())
+    }
+
     /// The agent alone, for a guest in which a user's program runs. Fails if it cannot be read, or cannot run in a guest.
     pub(crate) fn agent_alone(directory: &Path) -> Result<Self, TargetError> {
         let system = System::of_guests();

@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 /// Systems for which `make guest-bsd` builds, as `uname -s` prints them.
 const BUILT_BSDS: [&str; 3] = ["FreeBSD", "NetBSD", "OpenBSD"];
 
+/// Systems whose programs a user can build, too, as `uname -s` prints them.
+const OTHER_BSDS: [&str; 1] = ["DragonFly"];
+
 /// The only other architecture for which it builds.
 const BUILT_ARCHITECTURE: &str = "x86_64";
 
@@ -55,7 +58,27 @@ impl System {
         if *self == System::of_guests() {
             return guest.to_owned();
         }
-        guest.join(format!("{}-{}", self.usual_architecture(), self.name.to_lowercase()))
+        guest.join(self.directory_name())
+    }
+
+    /// The name of a directory for its programs: as of a cross compiler's targets.
+    pub(crate) fn directory_name(&self) -> String {
+        format!("{}-{}", self.usual_architecture(), self.name.to_lowercase())
+    }
+
+    /// The systems that have a directory of their own in that of guests' parts.
+    pub(crate) fn with_directories(guest: &Path) -> Vec<Self> {
+        let entries = std::fs::read_dir(guest).into_iter().flatten().flatten();
+        let mut names: Vec<_> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort();
+        names.iter().filter_map(|name| Self::of_directory(name)).collect()
+    }
+
+    fn of_directory(name: &str) -> Option<Self> {
+        let (architecture, system) = name.rsplit_once('-')?;
+        let mut known = BUILT_BSDS.iter().chain(&OTHER_BSDS);
+        let name = known.find(|known| known.to_lowercase() == system)?;
+        Some(System { name: (*name).to_owned(), architecture: architecture.to_owned() })
     }
 
     /// What builds its programs.
@@ -110,6 +133,17 @@ mod tests {
         assert_eq!(directory("FreeBSD amd64"), Path::new("/g/x86_64-freebsd"));
         assert_eq!(directory("OpenBSD arm64"), Path::new("/g/aarch64-openbsd"));
         assert_eq!(directory("DragonFly x86_64"), Path::new("/g/x86_64-dragonfly"));
+    }
+
+    #[test]
+    fn directories_lead_back_to_their_systems() {
+        let guest = tempfile::tempdir().unwrap();
+        for name in ["workloads", "objects-old", "x86_64-openbsd", "x86_64-dragonfly"] {
+            std::fs::create_dir(guest.path().join(name)).unwrap();
+        }
+        let found: Vec<String> = System::with_directories(guest.path()).iter().map(System::to_string).collect();
+        assert_eq!(found, ["DragonFly x86_64", "OpenBSD x86_64"]);
+        assert_eq!(System::with_directories(&guest.path().join("nowhere")), []);
     }
 
     #[test]

@@ -13,10 +13,10 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Duration;
 use wait_timeout::ChildExt;
@@ -194,7 +194,13 @@ impl Kept {
         let (Some(stdout), Some(stderr)) = (stdout, stderr) else {
             return Err("no pipes to the keeper".to_owned());
         };
-        thread::spawn(move || read_lines(stdout, longest_line, &sender));
+        thread::spawn(move || {
+            let pass_on = &mut |line| match sender.send(line) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(_) => ControlFlow::Break(()),
+            };
+            read_lines(stdout, longest_line, pass_on);
+        });
         let counted = said.clone();
         thread::spawn(move || end.send(read_end(stderr, stderr_bytes, &counted)));
         let withheld = program.waiting_is_free.then(|| Withheld::new(keeper.id()));
@@ -404,9 +410,10 @@ impl Kept {
     }
 }
 
-/// Sends each line without its end. A line that is too long is cut one byte past the limit, so that the receiver can recognise it.
-fn read_lines(stdout: ChildStdout, longest_line: usize, sender: &SyncSender<Vec<u8>>) {
-    let mut reader = BufReader::new(stdout);
+/// Passes on each line without its end, until the output ends or the sink returns `Break`. A line that is too long is cut one byte past the limit, so that the
+/// receiver can recognise it.
+pub(crate) fn read_lines(output: impl Read, longest_line: usize, sink: &mut dyn FnMut(Vec<u8>) -> ControlFlow<()>) {
+    let mut reader = BufReader::new(output);
     loop {
         let mut line = Vec::new();
         let longest = longest_line as u64 + 1;
@@ -417,7 +424,7 @@ fn read_lines(stdout: ChildStdout, longest_line: usize, sender: &SyncSender<Vec<
         if line.last() == Some(&b'\n') {
             line.pop();
         }
-        if sender.send(line).is_err() {
+        if sink(line).is_break() {
             return;
         }
     }

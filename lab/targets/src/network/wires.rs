@@ -4,11 +4,8 @@
 
 use super::addresses::{LinkAddress, Side};
 use super::{Attachment, Connection, Made, Network, Partner, Place, made};
-use crate::StopFlag;
+use crate::{StopFlag, socket_path};
 use std::path::{Path, PathBuf};
-
-/// Longest path of a socket: `sun_path` of Linux without its end.
-const LONGEST_PATH: usize = 107;
 
 /// Makes wires.
 #[derive(Debug)]
@@ -43,14 +40,7 @@ impl Network for Wires {
             directory.map_err(|error| format!("no directory for wires in {}: {error}", self.scratch.display()))?;
         let ends = 1 + partners.len();
         let end = |number| WiredEnd { directory: directory.path().to_owned(), number, ends };
-        if let Some(wire) = end(0).wires().first()
-            && wire.sockets[0].as_os_str().len() > LONGEST_PATH
-        {
-            return Err(format!(
-                "the path {} is too long for a socket; name a shorter directory with --scratch",
-                wire.sockets[0].display()
-            ));
-        }
+        end(0).wires().first().map_or(Ok(()), |wire| socket_path::check(&wire.sockets[0]))?;
         let place = |number| Place {
             addresses: LinkAddress::of_end(number).list(true),
             attachment: Attachment::Wires(end(number)),

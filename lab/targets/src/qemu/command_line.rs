@@ -149,7 +149,7 @@ impl CommandLine<'_> {
         }
         match self.beside {
             Beside::OwnLoader => {
-                option("-drive", &disk_image::drive(self.kernel));
+                option("-drive", &disk_image::drive("disk", self.kernel));
                 option("-device", OsStr::new(disk_image::VIRTIO_DISK));
             }
             Beside::Agent(initramfs) => {

@@ -9,12 +9,13 @@ use crate::StopFlag;
 use crate::TargetError;
 use crate::host::HostPaths;
 use crate::keep::{Deadline, End, Ended, Grace, Kept, Output, Program};
+use crate::socket_path;
 use faultline_model::machine::{DiskImage, ImageDevices};
 use std::ffi::OsString;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -38,8 +39,59 @@ pub(crate) fn check(image: &DiskImage) -> Result<(), TargetError> {
     first_sector(&image.file).map(drop).map_err(refused)
 }
 
-/// The emulator's arguments. The machine's server of SSH is at this port of the loopback device.
-pub(crate) fn arguments(image: &DiskImage, port: u16) -> Vec<OsString> {
+/// A way into a machine from this host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// This port of the loopback device leads to its server of SSH.
+    Port(u16),
+    /// Both its serial ports are sockets in this directory.
+    Serial(PathBuf),
+}
+
+impl Way {
+    /// The first serial port, which is the console, if it is a socket.
+    pub(crate) fn console(directory: &Path) -> PathBuf {
+        directory.join("console")
+    }
+
+    /// The second serial port.
+    pub(crate) fn channel(directory: &Path) -> PathBuf {
+        directory.join("channel")
+    }
+}
+
+/// The file of the second disk, in the directory of the serial ports.
+fn programs(directory: &Path) -> PathBuf {
+    directory.join("programs")
+}
+
+/// The devices by which somebody gets into the machine: the serial ports, and a disk. They come last, so that others have the places that they have without.
+/// Without `logappend` the emulator would empty the file, and its standard output may be one.
+fn entrance(devices: ImageDevices, way: &Way) -> Vec<(&'static str, OsString)> {
+    let Way::Serial(directory) = way else {
+        return vec![("-chardev", "stdio,id=console,signal=off".into()), ("-serial", "chardev:console".into())];
+    };
+    let socket = |name: &str, path: PathBuf, more: &str| {
+        let path = path.to_string_lossy().replace(',', ",,");
+        OsString::from(format!("socket,id={name},path={path},server=on,wait=off{more}"))
+    };
+    let logged = ",logfile=/dev/stdout,logappend=on";
+    let disk = match devices {
+        ImageDevices::Virtio => "virtio-blk-pci,drive=programs",
+        ImageDevices::Old => "ide-hd,drive=programs",
+    };
+    vec![
+        ("-chardev", socket("console", Way::console(directory), logged)),
+        ("-serial", "chardev:console".into()),
+        ("-chardev", socket("channel", Way::channel(directory), "")),
+        ("-serial", "chardev:channel".into()),
+        ("-drive", drive("programs", &programs(directory))),
+        ("-device", disk.into()),
+    ]
+}
+
+/// The emulator's arguments.
+pub(crate) fn arguments(image: &DiskImage, way: &Way) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = Vec::new();
     let mut put = |name: &str, value: OsString| arguments.extend([OsString::from(name), value]);
     for (name, value) in cpu(image.accelerator) {
@@ -48,9 +100,12 @@ pub(crate) fn arguments(image: &DiskImage, port: u16) -> Vec<OsString> {
     for (name, value) in machine(&image.shape, &[]) {
         put(name, value.into());
     }
-    put("-drive", drive(&image.file));
-    let network = format!("user,id=network,restrict=on,hostfwd=tcp:127.0.0.1:{port}-:{SSH_PORT}");
-    put("-netdev", network.into());
+    put("-drive", drive("disk", &image.file));
+    let forwarded = match way {
+        Way::Port(port) => format!(",hostfwd=tcp:127.0.0.1:{port}-:{SSH_PORT}"),
+        Way::Serial(_) => String::new(),
+    };
+    put("-netdev", format!("user,id=network,restrict=on{forwarded}").into());
     let devices: &[&str] = match image.devices {
         ImageDevices::Virtio => &[VIRTIO_DISK, "virtio-net-pci,netdev=network,romfile=", "virtio-rng-pci"],
         ImageDevices::Old => &["ide-hd,drive=disk,bootindex=0,werror=report", "e1000,netdev=network,romfile="],
@@ -61,11 +116,10 @@ pub(crate) fn arguments(image: &DiskImage, port: u16) -> Vec<OsString> {
         ("-vga", "std"),
         ("-display", "none"),
         ("-monitor", "none"),
-        ("-chardev", "stdio,id=console,signal=off"),
-        ("-serial", "chardev:console"),
     ] {
         put(name, value.into());
     }
+    entrance(image.devices, way).into_iter().for_each(|(name, value)| put(name, value));
     arguments.extend(["-nodefaults".into(), "-no-reboot".into()]);
     arguments
 }
@@ -73,11 +127,11 @@ pub(crate) fn arguments(image: &DiskImage, port: u16) -> Vec<OsString> {
 /// A machine that is or was switched on. It is switched off when this is dropped.
 #[derive(Debug)]
 pub(crate) struct DiskMachine {
-    port: u16,
+    way: Way,
     console: Arc<Mutex<Console>>,
     switch_off: StopFlag,
     emulator: Option<JoinHandle<Ended>>,
-    /// Where the emulator makes the file with what the machine writes.
+    /// Where the emulator makes the file with what the machine writes, and its sockets.
     _written: TempDir,
 }
 
@@ -89,11 +143,20 @@ struct Console {
 }
 
 impl DiskMachine {
-    /// Switches a machine on. Fails, in words, if the emulator cannot be started.
-    pub(crate) fn on(image: &DiskImage, emulator: &Emulator, host: &HostPaths) -> Result<Self, String> {
-        let port = free_port().map_err(|error| format!("no free port on the loopback device: {error}"))?;
-        let arguments = arguments(image, port);
+    /// Switches a machine on. Fails, in words, if the emulator cannot be started. `second_disk`: what is on the second disk of a machine with serial ports to get
+    /// in by; the others have a server of SSH.
+    pub(crate) fn on(
+        image: &DiskImage,
+        second_disk: Option<&[u8]>,
+        emulator: &Emulator,
+        host: &HostPaths,
+    ) -> Result<Self, String> {
         let written = directory_of_writes(&host.scratch)?;
+        let way = match second_disk {
+            Some(bytes) => serial_way(written.path(), bytes)?,
+            None => Way::Port(free_port().map_err(|error| format!("no free port on the loopback device: {error}"))?),
+        };
+        let arguments = arguments(image, &way);
         let kept = Kept::start(&Program {
             keeper: &host.keeper,
             scratch: &host.scratch,
@@ -121,12 +184,12 @@ impl DiskMachine {
             };
             kept.follow(Duration::MAX, take, &stop)
         });
-        Ok(DiskMachine { port, console, switch_off, emulator: Some(emulator), _written: written })
+        Ok(DiskMachine { way, console, switch_off, emulator: Some(emulator), _written: written })
     }
 
-    /// The port of the loopback device that leads to its server of SSH.
-    pub(crate) fn port(&self) -> u16 {
-        self.port
+    /// The way into it.
+    pub(crate) fn way(&self) -> &Way {
+        &self.way
     }
 
     /// Whether it is still on: it may have switched itself off, or have panicked.
@@ -193,6 +256,15 @@ fn directory_of_writes(scratch: &Path) -> Result<TempDir, String> {
     made.map_err(|error| format!("no directory in {}: {}", scratch.display(), error.kind()))
 }
 
+/// The way by serial ports, with the second disk's file. Fails, in words, if there is no room for it, or if the directory's path is too long.
+fn serial_way(directory: &Path, second_disk: &[u8]) -> Result<Way, String> {
+    socket_path::check(&Way::console(directory))?;
+    let file = programs(directory);
+    let failed = |error: io::Error| format!("cannot write {}: {error}", file.display());
+    std::fs::write(&file, second_disk).map_err(failed)?;
+    Ok(Way::Serial(directory.to_owned()))
+}
+
 /// A port that nothing used a moment ago. If something does before the emulator, that ends with a complaint.
 fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
@@ -210,7 +282,9 @@ mod tests {
         let text = format!("image:{}{keys}", file.display().to_string().replace(',', ",,"));
         let Ok(Machine::Image(mut image)) = text.replace("a,,b.img", "ab.img").parse() else { panic!("{text}") };
         image.file = file;
-        let words = arguments(&image, 4321);
+        let serial = || Way::Serial("/d,1".into());
+        let way = if keys.contains("login=serial") { serial() } else { Way::Port(4321) };
+        let words = arguments(&image, &way);
         words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 
@@ -225,6 +299,20 @@ mod tests {
         let old = line(",devices=old,cpus=2,memory=512M", b"abcd");
         assert!(old.contains("-smp 2,") && old.contains("-m 512M") && old.contains("-device e1000,"), "{old}");
         assert!(!old.contains("virtio"), "{old}");
+    }
+
+    #[test]
+    fn serial_ports_lead_to_a_machine_with_a_second_disk() {
+        let own = line(",login=serial", b"abcd");
+        assert!(own.contains(" -netdev user,id=network,restrict=on -device"), "{own}");
+        let console =
+            "-chardev socket,id=console,path=/d,,1/console,server=on,wait=off,logfile=/dev/stdout,logappend=on";
+        let channel = "-chardev socket,id=channel,path=/d,,1/channel,server=on,wait=off -serial chardev:channel";
+        let disk = "-drive if=none,id=programs,format=raw,snapshot=on,file=/d,,1/programs -device virtio-blk-pci,drive=programs";
+        assert!(own.contains(&format!("{console} -serial chardev:console {channel} {disk} ")), "{own}");
+        assert!(line(",login=serial,devices=old", b"abcd").contains(" -device ide-hd,drive=programs "));
+        let too_long = serial_way(Path::new(&format!("/{}", "a".repeat(100))), b"").unwrap_err();
+        assert!(too_long.contains("--scratch"), "{too_long}");
     }
 
     #[test]

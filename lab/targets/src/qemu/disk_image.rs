@@ -51,10 +51,11 @@ pub(super) fn environment(directory: &Path) -> [(String, String); 1] {
 }
 
 /// The emulator's option for a disk that is not written. An image that cannot be read counts as raw: the emulator says why.
-pub(super) fn drive(file: &Path) -> OsString {
+/// `name`: by which a device names it.
+pub(super) fn drive(name: &str, file: &Path) -> OsString {
     let is_qcow2 = first_sector(file).is_ok_and(|sector| sector.starts_with(&QCOW2));
     let format = if is_qcow2 { "qcow2" } else { "raw" };
-    let mut drive = OsString::from(format!("if=none,id=disk,format={format},snapshot=on,file="));
+    let mut drive = OsString::from(format!("if=none,id={name},format={format},snapshot=on,file="));
     // A comma separates options, and a doubled one stands for itself.
     drive.push(file.to_string_lossy().replace(',', ",,"));
     drive

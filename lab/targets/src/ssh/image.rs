@@ -1,19 +1,21 @@
-//! A disk image of any system as a target: it boots in the emulator with its own loader (`qemu::disk`), and is reached over SSH as a host is. If its system
-//! panics, hangs, or is gone, that is the execution's outcome; the machine is switched off, and on again before the next execution.
+//! A disk image of any system as a target: it boots in the emulator with its own loader (`qemu::disk`), and is reached over SSH as a host is, or at its serial
+//! console (`serial`). If its system panics, hangs, or is gone, that is the execution's outcome; the machine is switched off, and on again before the next execution.
 
 use super::client::{self, Emulated};
 use super::complaint::{NotConnected, Why};
 use super::machine::{SshMachine, SshPaths};
 use super::reach::Reach;
+use super::serial::{self, Password, SerialLine};
+use crate::agent::Programs;
 use crate::execution::LineSink;
-use crate::qemu::{DiskMachine, EMULATOR_VERSION, Emulator, disk_arguments, facts_of_host, readable_image};
+use crate::qemu::{DiskMachine, EMULATOR_VERSION, Emulator, Way, disk_arguments, facts_of_host, readable_image};
 use crate::{Ending, Execution, StopFlag, Target, TargetError};
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::facts::Facts;
-use faultline_model::machine::{DiskImage, ImageBoots};
+use faultline_model::machine::{DiskImage, ImageBoots, LoginAt};
 use faultline_model::outcome::GuestFailure;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -56,7 +58,26 @@ struct Booting {
     image: DiskImage,
     paths: SshPaths,
     emulator: Emulator,
-    client: PathBuf,
+    login: Login,
+}
+
+/// How somebody logs in.
+#[derive(Debug)]
+enum Login {
+    /// With OpenSSH's client.
+    Ssh(PathBuf),
+    /// At the serial console.
+    Serial(Option<Password>),
+}
+
+impl Login {
+    /// Fails if there is no client, or no password.
+    fn of(image: &DiskImage) -> Result<Self, TargetError> {
+        match &image.login_at {
+            LoginAt::Ssh => Ok(Login::Ssh(client::find()?)),
+            LoginAt::Serial { password } => Ok(Login::Serial(password.as_deref().map(Password::read).transpose()?)),
+        }
+    }
 }
 
 /// A machine that is switched on, and reached. The machine is dropped before the connection, which would wait for a system that is silent.
@@ -77,7 +98,8 @@ impl ImageMachine {
     /// requested, cannot run the programs, or on a stop.
     pub fn start(image: DiskImage, paths: SshPaths, emulator: Emulator, stop: &StopFlag) -> Result<Self, TargetError> {
         readable_image(&image)?;
-        let booting = Booting { image, paths, emulator, client: client::find()? };
+        let login = Login::of(&image)?;
+        let booting = Booting { image, paths, emulator, login };
         let began = Instant::now();
         let running = booting.boot(stop).map_err(|not| not.error)?;
         let boot = began.elapsed();
@@ -106,6 +128,7 @@ impl ImageMachine {
 impl Booting {
     /// Switches it on, and waits until somebody can log in.
     fn boot(&self, stop: &StopFlag) -> Result<Running, NotUp> {
+        let second_disk = self.second_disk().map_err(|error| NotUp { error, console: String::new() })?;
         let not_started = |problem: String| NotUp {
             error: TargetError {
                 problem: format!("the image {} could not be switched on: {problem}", self.image.known_as()),
@@ -113,22 +136,62 @@ impl Booting {
             },
             console: String::new(),
         };
-        let machine = DiskMachine::on(&self.image, &self.emulator, &self.paths.host).map_err(not_started)?;
+        let machine = DiskMachine::on(&self.image, second_disk.as_deref(), &self.emulator, &self.paths.host)
+            .map_err(not_started)?;
         match self.log_in(&machine, stop) {
             Ok(shell) => Ok(Running { shell, machine }),
             Err(not) => Err(self.not_up(machine, not)),
         }
     }
 
+    /// What a system without a server of SSH has the programs on.
+    fn second_disk(&self) -> Result<Option<Vec<u8>>, TargetError> {
+        match self.login {
+            Login::Ssh(_) => Ok(None),
+            Login::Serial(_) => serial::disk(&Programs::of_all_systems(&self.paths.guest)?).map(Some),
+        }
+    }
+
     fn log_in(&self, machine: &DiskMachine, stop: &StopFlag) -> Result<SshMachine, NotConnected> {
-        let at_port = self.image.login.clone().with_host("127.0.0.1").map(|host| host.with_port(machine.port()));
+        match (&self.login, machine.way()) {
+            (Login::Ssh(client), Way::Port(port)) => self.log_in_over_ssh(client, *port, machine, stop),
+            (Login::Serial(password), Way::Serial(directory)) => {
+                let line = self.line(password.clone(), directory);
+                SshMachine::reach(Reach::Serial(line), &self.paths, self.image.boot_limit, stop)
+            }
+            (Login::Ssh(_), Way::Serial(_)) | (Login::Serial(_), Way::Port(_)) => {
+                let problem = "it has another way in than that by which to log in".to_owned();
+                Err(TargetError { problem, hint: String::new() }.into())
+            }
+        }
+    }
+
+    fn line(&self, password: Option<Password>, directory: &Path) -> SerialLine {
+        SerialLine {
+            system: self.image.known_as().to_owned(),
+            directory: directory.to_owned(),
+            user: self.image.login.user().unwrap_or_default().to_owned(),
+            password,
+            scratch: self.image.login.scratch().map(str::to_owned),
+        }
+    }
+
+    /// Its server may not be up yet: there are several trials.
+    fn log_in_over_ssh(
+        &self,
+        client: &Path,
+        port: u16,
+        machine: &DiskMachine,
+        stop: &StopFlag,
+    ) -> Result<SshMachine, NotConnected> {
+        let at_port = self.image.login.clone().with_host("127.0.0.1").map(|host| host.with_port(port));
         let host = at_port.map_err(|problem| TargetError { problem, hint: String::new() })?;
         let began = Instant::now();
         let mut connect_limit_s = FIRST_CONNECT_LIMIT_S;
         loop {
             let emulated = Some(Emulated { known_as: self.image.known_as().to_owned(), connect_limit_s });
             connect_limit_s = (2 * connect_limit_s).min(LONGEST_CONNECT_LIMIT_S);
-            let reach = Reach::Ssh { host: host.clone(), client: self.client.clone(), emulated };
+            let reach = Reach::Ssh { host: host.clone(), client: client.to_owned(), emulated };
             match SshMachine::reach(reach, &self.paths, TRIAL_LIMIT, stop) {
                 Err(not) if not.why == Why::Silent && self.may_come_up(machine, began) && !stop.is_set() => {
                     sleep(TRIAL_INTERVAL);
@@ -145,6 +208,10 @@ impl Booting {
     /// Why it is not up, from its console if that says so.
     fn not_up(&self, machine: DiskMachine, not: NotConnected) -> NotUp {
         let name = self.image.known_as();
+        if not.why == Why::Silent && matches!(self.login, Login::Serial(_)) {
+            // Its ports are closed before it is known to be off.
+            await_last_words(&machine);
+        }
         let (panic, is_on, last) = (machine.panic(), machine.is_on(), machine.last_line());
         let (console, complaint) = machine.off();
         let last = last
@@ -160,8 +227,7 @@ impl Booting {
                 format!("nobody could log in to the image {name} within {limit_s} s: {}; {last}", not.error.problem)
             }
         };
-        let hint =
-            "docs/IMAGES.md says what an image needs; `boot_limit=10m` waits longer, `devices=old` has other devices";
+        let hint = "docs/IMAGES.md says what an image needs; `boot_limit=10m` waits longer, `devices=old` has other devices, `login=serial` needs no network";
         NotUp { error: TargetError { problem, hint: hint.to_owned() }, console }
     }
 
@@ -173,11 +239,16 @@ impl Booting {
         }
         let DiskImage { file, accelerator, .. } = &self.image;
         facts.text(EMULATOR_VERSION, self.emulator.version());
-        // The port is another one in each boot.
-        let words = disk_arguments(&self.image, 0);
+        // The port, or the directory, is another one in each boot.
+        let way = match self.login {
+            Login::Ssh(_) => Way::Port(0),
+            Login::Serial(_) => Way::Serial(PathBuf::new()),
+        };
+        let words = disk_arguments(&self.image, &way);
         let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
         facts.text("emulator.arguments", words.join(" "));
         facts.text("emulator.accelerator", accelerator.word());
+        facts.text("image.login", self.image.login_at.word());
         facts.text("image.file", file.to_string_lossy());
         if let Ok(about) = file.metadata() {
             facts.count("image.bytes", i64::try_from(about.len()).unwrap_or(i64::MAX));
@@ -190,13 +261,18 @@ impl Booting {
     }
 }
 
+/// Waits until the console may have said why the connection is gone.
+fn await_last_words(machine: &DiskMachine) {
+    let began = Instant::now();
+    while began.elapsed() < CONSOLE_DELAY && machine.is_on() && machine.panic().is_none() {
+        sleep(POLL);
+    }
+}
+
 impl Running {
     /// What became of a machine whose connection was lost. It is switched off.
     fn failed(self, lost: &str) -> Ending {
-        let began = Instant::now();
-        while began.elapsed() < CONSOLE_DELAY && self.machine.is_on() && self.machine.panic().is_none() {
-            sleep(POLL);
-        }
+        await_last_words(&self.machine);
         let Running { shell, machine } = self;
         let (panic, is_on) = (machine.panic(), machine.is_on());
         // The machine first: the connection to a silent system would be waited for.

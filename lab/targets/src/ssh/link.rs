@@ -3,7 +3,7 @@
 use super::client::SYSTEM;
 use super::complaint::{self, Failed, NotConnected, Why};
 use super::reach::Reach;
-use super::session::{NoMore, Session, Start, USUAL_GRACE};
+use super::session::{NoMore, Session, USUAL_GRACE};
 use crate::agent::frame::{self, Frame, LONGEST_HEADER_BYTES, NoFrame};
 use crate::agent::{GuestProgram, Plan, Programs, System};
 use crate::host::HostPaths;
@@ -108,20 +108,20 @@ pub(super) type FrameSink<'a> = dyn FnMut(&Frame<'_>) -> ControlFlow<()> + 'a;
 impl<'a> Connecting<'a> {
     /// Connects, starts the agent on the host, and brings the programs there. Fails if any of it does, or on a stop.
     pub(super) fn connect(&self, stop: &StopFlag) -> Result<(Link, Cow<'a, Programs>), NotConnected> {
-        let argv = self.reach.command()?;
-        let start = Start {
-            keeper: &self.paths.keeper,
-            scratch: &self.paths.scratch,
-            argv: &argv,
-            longest_line: LONGEST_LINE_BYTES + 1 + LONGEST_HEADER_BYTES,
-        };
-        let session = Session::start(&start).map_err(|text| self.failed(text))?;
-        self.greet(session, stop)
+        let mut limit = Deadline::after(self.limit);
+        let longest_line = LONGEST_LINE_BYTES + 1 + LONGEST_HEADER_BYTES;
+        let session = self.reach.connect(self.paths, longest_line, &mut limit, stop)?;
+        self.greet(session, limit, stop)
     }
 
-    fn greet(&self, mut session: Session, stop: &StopFlag) -> Result<(Link, Cow<'a, Programs>), NotConnected> {
+    fn greet(
+        &self,
+        mut session: Session,
+        mut limit: Deadline,
+        stop: &StopFlag,
+    ) -> Result<(Link, Cow<'a, Programs>), NotConnected> {
         let mut greeting = Greeting::default();
-        match self.exchange(&mut session, &mut greeting, stop) {
+        match self.exchange(&mut session, &mut greeting, &mut limit, stop) {
             Ok((directory, programs)) => {
                 let connection = greeting.connection;
                 Ok((Link { session, directory, connection, brought: BTreeMap::new(), builds: 0 }, programs))
@@ -135,66 +135,52 @@ impl<'a> Connecting<'a> {
         &self,
         session: &mut Session,
         greeting: &mut Greeting,
+        limit: &mut Deadline,
         stop: &StopFlag,
     ) -> Result<(String, Cow<'a, Programs>), NoMore> {
-        let mut limit = Deadline::after(self.limit);
         let system = loop {
-            greeting.take(&session.next(&mut limit, stop)?)?;
+            greeting.take(&session.next(limit, stop)?)?;
             if let Some(system) = &greeting.system {
                 break system.clone();
             }
         };
         let programs = self.programs.programs(system).or_else(|refusal| greeting.refuse(refusal))?;
-        self.send_agent(session, &programs.agent, greeting, &mut limit, stop)?;
-        let directory = loop {
-            greeting.take(&session.next(&mut limit, stop)?)?;
-            if let Some(directory) = greeting.directory.clone().filter(|_| greeting.has_agent) {
-                break directory;
-            }
-        };
+        let scratch = self.reach.scratch().unwrap_or_default();
+        if self.reach.has_programs() {
+            session.send(format!("{scratch}\n").as_bytes(), limit, stop)?;
+            return Ok((greeting.served(session, limit, stop)?, programs));
+        }
+        let first = format!("{scratch}\n{}\n", programs.agent.len());
+        let agent = [first.as_bytes(), &programs.agent].concat();
+        match session.send(&agent, limit, stop) {
+            // The host's shell did not take all of it; what it printed before says why.
+            Err(NoMore::Ended) => loop {
+                greeting.take(&session.next(limit, stop)?)?;
+            },
+            sent => sent?,
+        }
+        let directory = greeting.served(session, limit, stop)?;
         for program in &programs.programs {
-            put(session, program, &mut limit, stop)?;
+            put(session, program, limit, stop)?;
         }
         Ok((directory, programs))
     }
 
-    fn send_agent(
-        &self,
-        session: &mut Session,
-        agent: &[u8],
-        greeting: &mut Greeting,
-        limit: &mut Deadline,
-        stop: &StopFlag,
-    ) -> Result<(), NoMore> {
-        let first = format!("{}\n{}\n", self.reach.scratch().unwrap_or_default(), agent.len());
-        let sent = session.send(first.as_bytes(), limit, stop).and_then(|()| session.send(agent, limit, stop));
-        if sent == Err(NoMore::Ended) {
-            // The host's shell did not take all of it; what it printed before says why.
-            loop {
-                greeting.take(&session.next(limit, stop)?)?;
-            }
-        }
-        sent
-    }
-
-    fn failed(&self, text: String) -> TargetError {
-        let problem = format!("cannot connect to {}: {text}", self.reach.destination());
-        TargetError { problem, hint: self.reach.hint() }
-    }
-
     fn explain(&self, session: Session, no_more: NoMore, greeting: &Greeting) -> NotConnected {
-        let grace = if no_more == NoMore::TimedOut { NO_GRACE } else { USUAL_GRACE };
-        let ended = session.end(grace);
+        // A machine of ours is switched off.
+        let is_left = no_more == NoMore::TimedOut || self.reach.has_programs();
+        let ended = session.end(if is_left { NO_GRACE } else { USUAL_GRACE });
+        let failed = |text: String| self.reach.failed(text);
         if let Some(trouble) = &greeting.trouble {
-            return self.failed(trouble.clone()).into();
+            return failed(trouble.clone()).into();
         }
         if let Some(TargetError { problem, hint }) = greeting.refusal.clone() {
-            return NotConnected { error: TargetError { hint, ..self.failed(problem) }, why: Why::Stranger };
+            return NotConnected { error: TargetError { hint, ..failed(problem) }, why: Why::Stranger };
         }
         match no_more {
-            NoMore::Stopped => self.failed("stopped".to_owned()).into(),
+            NoMore::Stopped => failed("stopped".to_owned()).into(),
             NoMore::TimedOut => {
-                let error = self.failed(format!("it took more than {} s", self.limit.as_secs()));
+                let error = failed(format!("it took more than {} s", self.limit.as_secs()));
                 NotConnected { error, why: Why::Silent }
             }
             NoMore::Ended => {
@@ -255,6 +241,16 @@ impl Greeting {
             Ok(_) | Err(_) => {}
         }
         Ok(())
+    }
+
+    /// Takes lines until the agent serves. Returns its directory.
+    fn served(&mut self, session: &Session, limit: &mut Deadline, stop: &StopFlag) -> Result<String, NoMore> {
+        loop {
+            self.take(&session.next(limit, stop)?)?;
+            if let Some(directory) = self.directory.clone().filter(|_| self.has_agent) {
+                return Ok(directory);
+            }
+        }
     }
 
     fn give_up<T>(&mut self, trouble: String) -> Result<T, NoMore> {
@@ -339,7 +335,7 @@ impl Link {
         self.session.send(format!("do {} {limit_ms}\n", plan.len()).as_bytes(), &mut limit, stop)?;
         self.session.send(&plan, &mut limit, stop)?;
         while !answering.is_done {
-            let line = self.session.next(&mut limit, stop)?;
+            let line = self.session.next_of_work(&mut limit, stop)?;
             if answering.take(&line, sink).is_break() {
                 answering.is_refused = true;
                 return Err(NoMore::Stopped);
@@ -358,7 +354,7 @@ impl Link {
             NoMore::Ended => {
                 let said = ended.as_ref().and_then(|ended| complaint::last_line(&ended.stderr));
                 let why = answering.trouble.clone().or(said);
-                NoAnswer::Lost(why.unwrap_or_else(|| "ssh ended without a word".to_owned()))
+                NoAnswer::Lost(why.unwrap_or_else(|| "it ended without a word".to_owned()))
             }
         }
     }

@@ -21,6 +21,9 @@ use std::time::Duration;
 /// How long connecting, and bringing the agent and the programs (about 14 MB) to the host, may take.
 const CONNECT_LIMIT: Duration = Duration::from_secs(300);
 
+/// Why a program of this host does not run on a machine whose programs are on its disk.
+const NO_BUILDS: &str = "a program of this host cannot be sent over a serial line; log in over SSH (login=ssh)";
+
 /// Paths on this host.
 #[derive(Debug, Clone)]
 pub struct SshPaths {
@@ -162,6 +165,10 @@ impl Target for SshMachine {
         };
         let (link, build) = match &execution.directory {
             None => (link, None),
+            Some(_) if self.reach.has_programs() => {
+                self.keep(link);
+                return Ending::NotStarted { text: NO_BUILDS.to_owned() };
+            }
             Some(directory) => match build::bring(link, directory, stop) {
                 Ok((link, there)) => (link, Some(there)),
                 Err(NotBrought::NoAnswer(no_answer)) => return self.unanswered(no_answer),

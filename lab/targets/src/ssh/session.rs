@@ -1,14 +1,16 @@
-//! A running client of OpenSSH under a keeper: lines come from the remote command, bytes go to it. It does not outlive us, and the remote command's input
-//! ends when it does.
+//! What lines come from and bytes go to: a running client of OpenSSH under a keeper, or a serial line of a machine in the emulator. The client does not outlive us,
+//! and the remote command's input ends when it does. A serial line ends with its machine.
 
-use super::reach::InDirectory;
 use crate::StopFlag;
-use crate::keep::{Deadline, Ended, Grace, Kept, Output, Program};
+use crate::keep::{Deadline, Ended, Grace, Kept, Output, Program, read_lines};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
+use std::net::Shutdown;
 use std::ops::ControlFlow;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread::{self, JoinHandle};
@@ -33,15 +35,39 @@ const START_LIMIT: Duration = Duration::from_secs(30);
 /// Number of bytes at the end of standard error that are kept.
 const STDERR_KEPT_BYTES: usize = 8192;
 
-/// A running client.
+/// What is sent over a serial line at once: a system has little room for what nobody reads yet, and cannot say that it is full.
+const LINE_BYTES: usize = 256;
+
+/// The agent at the other end of a serial line says every 15 s that the system lives.
+const LONGEST_SILENCE: Duration = Duration::from_secs(60);
+
+/// Ends the agent at the other end of a serial line, which has no end: it is no request.
+const FAREWELL: &[u8] = b"\n";
+
+/// The last line of a serial line whose agent has ended.
+const LAST_LINE: &[u8] = b"faultline-ended";
+
+/// A running client, or a serial line.
 pub(super) struct Session {
     lines: Receiver<Vec<u8>>,
     input: Option<File>,
-    client: Option<JoinHandle<Ended>>,
-    give_up: StopFlag,
-    /// Holds the pipe to standard input, and the client's own files.
-    _directory: TempDir,
+    /// Follows it to its end. A serial line leaves nothing to say of it.
+    follower: Option<JoinHandle<Option<Ended>>>,
+    other_end: OtherEnd,
 }
+
+/// What is at the other end.
+enum OtherEnd {
+    Client {
+        give_up: StopFlag,
+        /// Holds the pipe to standard input, and the client's own files.
+        _directory: TempDir,
+    },
+    Serial(UnixStream),
+}
+
+/// A command, as a function of an empty directory for its own files.
+pub(super) type InDirectory<'a> = dyn Fn(&Path) -> Vec<OsString> + 'a;
 
 /// What is started.
 pub(super) struct Start<'a> {
@@ -98,18 +124,36 @@ impl Session {
         let (sender, lines) = sync_channel(WAITING_LINES);
         let give_up = StopFlag::default();
         let stop = give_up.clone();
-        let client = thread::spawn(move || {
+        let follower = thread::spawn(move || {
             // Whoever executes has limits, and gives up.
             let pass_on = &mut |line: &[u8], _: &mut Deadline| {
                 // After the last execution nobody listens any more.
                 let _ = sender.send(line.to_owned());
                 ControlFlow::Continue(())
             };
-            kept.follow(Duration::MAX, pass_on, &stop)
+            Some(kept.follow(Duration::MAX, pass_on, &stop))
         });
-        let mut session = Session { lines, input: None, client: Some(client), give_up, _directory: directory };
+        let other_end = OtherEnd::Client { give_up, _directory: directory };
+        let mut session = Session { lines, input: None, follower: Some(follower), other_end };
         session.input = session.open(&pipe);
         Ok(session)
+    }
+
+    /// A session on a serial line of a machine in the emulator. Fails if the socket is of no use.
+    pub(super) fn on_line(line: UnixStream, longest_line: usize) -> io::Result<Self> {
+        let (input, output) = (line.try_clone()?, line.try_clone()?);
+        input.set_write_timeout(Some(PIPE_POLL))?;
+        let (sender, lines) = sync_channel(WAITING_LINES);
+        let follower = thread::spawn(move || {
+            let pass_on = &mut |line: Vec<u8>| match line == LAST_LINE || sender.send(line).is_err() {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            };
+            read_lines(output, longest_line, pass_on);
+            None
+        });
+        let input = Some(File::from(OwnedFd::from(input)));
+        Ok(Session { lines, input, follower: Some(follower), other_end: OtherEnd::Serial(line) })
     }
 
     /// Our end of the pipe, as soon as the client has the other one; `None` if it does not come so far.
@@ -125,17 +169,24 @@ impl Session {
         None
     }
 
-    /// Whether the client runs.
+    /// Whether the client runs, or the agent at the other end of the serial line.
     pub(super) fn is_running(&self) -> bool {
-        self.client.as_ref().is_some_and(|client| !client.is_finished())
+        self.follower.as_ref().is_some_and(|follower| !follower.is_finished())
     }
 
     /// Sends bytes. Fails if not all of them could be sent.
     pub(super) fn send(&mut self, mut bytes: &[u8], limit: &mut Deadline, stop: &StopFlag) -> Result<(), NoMore> {
+        let is_serial = matches!(self.other_end, OtherEnd::Serial(_));
+        let at_once = if is_serial { LINE_BYTES } else { usize::MAX };
         while !bytes.is_empty() {
             let input = self.input.as_mut().ok_or(NoMore::Ended)?;
-            match input.write(bytes) {
-                Ok(count) => bytes = &bytes[count..],
+            match input.write(&bytes[..bytes.len().min(at_once)]) {
+                Ok(count) => {
+                    bytes = &bytes[count..];
+                    if is_serial {
+                        thread::sleep(PIPE_POLL);
+                    }
+                }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     if stop.is_set() {
@@ -154,11 +205,25 @@ impl Session {
 
     /// The next line. Fails if none comes.
     pub(super) fn next(&self, limit: &mut Deadline, stop: &StopFlag) -> Result<Vec<u8>, NoMore> {
+        self.next_within(limit, Duration::MAX, stop)
+    }
+
+    /// The next line of an agent that works. Fails if none comes, or if nothing says that its system lives: OpenSSH's client looks itself, and ends.
+    pub(super) fn next_of_work(&self, limit: &mut Deadline, stop: &StopFlag) -> Result<Vec<u8>, NoMore> {
+        let silence = match &self.other_end {
+            OtherEnd::Client { .. } => Duration::MAX,
+            OtherEnd::Serial(_) => LONGEST_SILENCE,
+        };
+        self.next_within(limit, silence, stop)
+    }
+
+    fn next_within(&self, limit: &mut Deadline, silence: Duration, stop: &StopFlag) -> Result<Vec<u8>, NoMore> {
+        let mut silence = Deadline::after(silence);
         loop {
             if stop.is_set() {
                 return Err(NoMore::Stopped);
             }
-            let left = limit.left();
+            let left = limit.left().min(silence.left());
             if left.is_zero() {
                 return Err(NoMore::TimedOut);
             }
@@ -170,25 +235,42 @@ impl Session {
         }
     }
 
-    /// Ends it: the remote command's input ends, so that it can end in order within the grace period. Then the client is killed.
+    /// Ends it: the remote command's input ends, so that it can end in order within the grace period. Then the client is killed, or the serial line is left.
     pub(super) fn end(mut self, grace: Duration) -> Option<Ended> {
         self.finish(grace)
     }
 
     fn finish(&mut self, grace: Duration) -> Option<Ended> {
-        let client = self.client.take()?;
-        self.input = None;
+        let follower = self.follower.take()?;
+        self.say_farewell();
         let mut grace = Deadline::after(grace);
-        while !client.is_finished() {
+        while !follower.is_finished() {
             if grace.left().is_zero() {
-                self.give_up.set();
+                self.give_up();
             }
             // Lines are taken meanwhile, because a full queue would hold up the client.
             if self.lines.recv_timeout(POLL) == Err(RecvTimeoutError::Disconnected) {
                 thread::sleep(PIPE_POLL);
             }
         }
-        client.join().ok()
+        follower.join().ok().flatten()
+    }
+
+    /// Ends what is sent.
+    fn say_farewell(&mut self) {
+        let input = self.input.take();
+        if let (OtherEnd::Serial(_), Some(mut input)) = (&self.other_end, input) {
+            // Fails if the machine is off, or does not take it: then nothing is left to end.
+            let _ = input.write(FAREWELL);
+        }
+    }
+
+    fn give_up(&self) {
+        match &self.other_end {
+            OtherEnd::Client { give_up, .. } => give_up.set(),
+            // Fails if the machine is off.
+            OtherEnd::Serial(line) => drop(line.shutdown(Shutdown::Both)),
+        }
     }
 }
 
@@ -197,7 +279,7 @@ fn of_own_files(own: &Path) -> (String, String) {
     ("TMPDIR".to_owned(), own.to_string_lossy().into_owned())
 }
 
-/// How long the remote command may take to kill what it started and to remove its files.
+/// How long the remote command, or an agent, may take to kill what it started and to remove its files.
 pub(super) const USUAL_GRACE: Duration = Duration::from_secs(20);
 
 impl Drop for Session {
