@@ -150,7 +150,7 @@ pub(crate) struct OnMachine {
     ///
     /// Another host is measured over SSH, with OpenSSH's client, keys and known hosts: ssh:[USER@]HOST[:PORT]. Keys: identity=FILE, a private key; config=FILE for the client; scratch=DIR, a directory of the host.
     ///
-    /// A disk image boots in QEMU with its own loader, and is reached over SSH; nothing is written to it: image:FILE. Keys: cpus, sockets, memory and accel as of a guest; boot_limit=5m; boot=each to boot for each execution; devices=old for an IDE disk and an e1000 card; user=root; identity, config and scratch as of a host.
+    /// A disk image boots in QEMU with its own loader, and is reached over SSH; nothing is written to it: image:FILE. Keys: cpus, sockets, memory and accel as of a guest; boot_limit=5m; boot=each to boot for each execution; devices=old for IDE disks and an e1000 card; login=serial to log in at the serial console, with password=FILE if it asks for one; user=root; identity and config, for SSH, and scratch as of a host.
     ///
     /// gVisor, a kernel in a process, starts for each execution: gvisor. Keys: runsc=FILE, its program; platform=NAME.
     #[arg(long, value_name = "MACHINE", value_parser = str::parse::<Machine>)]

@@ -1,5 +1,5 @@
-//! A disk image as a target: a small system that the test makes of the distribution's packages boots with its own loader in the emulator, is reached over SSH and
-//! measured. Its kernel panics, and its only CPU is taken for good; each time it is switched off and on, and measured again. Nothing is written to the image.
+//! A disk image as a target: a small system that the test makes of the distribution's packages boots with its own loader in the emulator, is reached over SSH or at
+//! its serial console, and measured. Its kernel panics, and its only CPU is taken for good; each time it is switched off and on, and measured again. Nothing is written to the image.
 
 #[path = "ssh_guest/disk.rs"]
 mod disk;
@@ -18,9 +18,23 @@ use std::time::{Duration, SystemTime};
 /// The name of the image: its key is known by it.
 const IMAGE: &str = "small.img";
 
+/// The password of a system with a login at its serial console, as words of a command line would not have it.
+const PASSWORD: &str = "correct, horse";
+
 /// A lab with a bootable image, and with the workloads `path_stat` and `troubled` for it.
 fn lab() -> Lab {
+    with_image(Lab::new())
+}
+
+/// The same with a login at the serial console, and without a server of SSH.
+fn serial_lab() -> Lab {
     let lab = Lab::new();
+    fs::create_dir_all(lab.path("machine")).unwrap();
+    fs::write(lab.path("machine/password"), format!("{PASSWORD}\n")).unwrap();
+    with_image(lab)
+}
+
+fn with_image(lab: Lab) -> Lab {
     let machine = lab.path("machine");
     let (kernel, _) = disk::package(&lab.path(""), "kernel", "bookworm", "");
     disk::make(&machine, &kernel);
@@ -50,6 +64,7 @@ fn on_image(lab: &Lab, words: &[&str], keys: &str) -> Output {
 }
 
 const LOGGED_IN: &str = "config=machine/ssh_config,boot_limit=10m";
+const AT_CONSOLE: &str = "login=serial,password=machine/password,boot_limit=10m";
 
 fn stamp(file: &Path) -> (u64, SystemTime) {
     let about = file.metadata().unwrap();
@@ -66,7 +81,20 @@ fn failure(attempt: &Attempt) -> Option<(GuestFailure, &str, &str)> {
 #[test]
 #[ignore = "boots an image in full emulation five times: `make test-guest`"]
 fn an_image_is_booted_measured_and_switched_off_and_on_after_a_panic_and_a_freeze() {
-    let lab = lab();
+    is_measured_and_switched_off_and_on(&lab(), LOGGED_IN);
+}
+
+#[test]
+#[ignore = "boots an image in full emulation five times: `make test-guest`"]
+fn an_image_is_measured_and_switched_off_and_on_by_its_serial_ports() {
+    let lab = serial_lab();
+    is_measured_and_switched_off_and_on(&lab, AT_CONSOLE);
+    let facts = lab.record(1).facts().unwrap().clone();
+    assert_eq!(facts.get_text("image.login"), Some("serial"));
+    assert!(facts.0.values().all(|value| !format!("{value:?}").contains(PASSWORD)), "{facts:?}");
+}
+
+fn is_measured_and_switched_off_and_on(lab: &Lab, keys: &str) {
     let before = stamp(&lab.path(IMAGE));
     let words = [
         "run",
@@ -83,7 +111,7 @@ fn an_image_is_booted_measured_and_switched_off_and_on_after_a_panic_and_a_freez
         "100ms",
         "--quiet",
     ];
-    let output = on_image(&lab, &words, LOGGED_IN);
+    let output = on_image(lab, &words, keys);
     assert_eq!(output.status.code(), Some(1), "{}{}", stdout(&output), stderr(&output));
     lab.assert_nothing_left();
 
@@ -133,6 +161,43 @@ fn stop(child: Child) {
     kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
     let stopped = child.wait_with_output().unwrap();
     assert_eq!(stopped.status.code(), Some(130), "{}", stderr(&stopped));
+}
+
+#[test]
+#[ignore = "boots images in full emulation three times: `make test-guest`"]
+fn who_is_not_let_in_at_the_serial_console_is_told_why() {
+    let lab = serial_lab();
+    let refused = |keys: &str, problem: &str| {
+        let output = on_image(&lab, &["facts"], keys);
+        assert_refused(&output, 2, problem);
+        lab.assert_nothing_left();
+    };
+    fs::write(lab.path("wrong"), "correct horse\n").unwrap();
+    refused("login=serial,password=wrong", "small.img does not let root log in at its serial console");
+    refused("login=serial", "small.img asks for a password");
+    // Before anything boots.
+    refused("login=serial,password=nowhere", "cannot take a password from");
+    refused("login=serial,config=machine/ssh_config", "'config' is for SSH, and login=serial uses none");
+    refused("password=machine/password", "'password' is for the serial console");
+    fs::write(lab.path(IMAGE), vec![0; 1 << 20]).unwrap();
+    refused("login=serial,boot_limit=3s", "nobody could log in to the image small.img within 3 s");
+    assert!(!lab.db().exists());
+}
+
+#[test]
+#[ignore = "boots an image in full emulation three times: `make test-guest`"]
+fn a_run_by_serial_ports_that_is_stopped_leaves_nothing_and_is_resumed() {
+    let lab = serial_lab();
+    let on = image(AT_CONSOLE);
+    let words =
+        ["run", "path_stat:distinct", "--on", &on, "--repeats", "2", "--warmup", "0ms", "--window", "2s", "--quiet"];
+    stop(started(command(&lab, &words), "an emulator", || !lab.scratch_left().is_empty()));
+    lab.assert_nothing_left();
+    stop(started(command(&lab, &words), "an execution", || lab.attempts().is_some_and(|attempts| attempts > 0)));
+    lab.assert_nothing_left();
+    let last = command(&lab, &["resume", "--quiet"]).output().unwrap();
+    assert_eq!(last.status.code(), Some(0), "{}{}", stdout(&last), stderr(&last));
+    lab.assert_nothing_left();
 }
 
 #[test]

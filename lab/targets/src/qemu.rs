@@ -24,7 +24,10 @@ mod request;
 mod symbols;
 
 pub use bare::{BareMachine, BareRequest};
-pub(crate) use disk::{DiskMachine, Way, arguments as disk_arguments, check as readable_image};
+pub(crate) use disk::{
+    DiskMachine, Entrance, Way, arguments as disk_arguments, channel_socket, check as readable_image, console_socket,
+    free_port,
+};
 pub use emulator::{Emulator, PROGRAM as EMULATOR_PROGRAM};
 pub use execution::{GuestExecuted, GuestExecution, ProgramRun, Told};
 pub use facts::EMULATOR_VERSION;

@@ -48,16 +48,23 @@ pub(crate) enum Way {
     Serial(PathBuf),
 }
 
-impl Way {
-    /// The first serial port, which is the console, if it is a socket.
-    pub(crate) fn console(directory: &Path) -> PathBuf {
-        directory.join("console")
-    }
+/// By what somebody is to get into a machine.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Entrance<'a> {
+    /// By its server of SSH, to which this port of the loopback device leads.
+    Port(u16),
+    /// By its serial ports. These bytes are on its second disk.
+    Serial(&'a [u8]),
+}
 
-    /// The second serial port.
-    pub(crate) fn channel(directory: &Path) -> PathBuf {
-        directory.join("channel")
-    }
+/// The socket of the first serial port, the console, in a directory of sockets.
+pub(crate) fn console_socket(directory: &Path) -> PathBuf {
+    directory.join("console")
+}
+
+/// The socket of the second serial port. It is there after that of the first one.
+pub(crate) fn channel_socket(directory: &Path) -> PathBuf {
+    directory.join("channel")
 }
 
 /// The file of the second disk, in the directory of the serial ports.
@@ -81,9 +88,9 @@ fn entrance(devices: ImageDevices, way: &Way) -> Vec<(&'static str, OsString)> {
         ImageDevices::Old => "ide-hd,drive=programs",
     };
     vec![
-        ("-chardev", socket("console", Way::console(directory), logged)),
+        ("-chardev", socket("console", console_socket(directory), logged)),
         ("-serial", "chardev:console".into()),
-        ("-chardev", socket("channel", Way::channel(directory), "")),
+        ("-chardev", socket("channel", channel_socket(directory), "")),
         ("-serial", "chardev:channel".into()),
         ("-drive", drive("programs", &programs(directory))),
         ("-device", disk.into()),
@@ -127,12 +134,11 @@ pub(crate) fn arguments(image: &DiskImage, way: &Way) -> Vec<OsString> {
 /// A machine that is or was switched on. It is switched off when this is dropped.
 #[derive(Debug)]
 pub(crate) struct DiskMachine {
-    way: Way,
     console: Arc<Mutex<Console>>,
     switch_off: StopFlag,
     emulator: Option<JoinHandle<Ended>>,
     /// Where the emulator makes the file with what the machine writes, and its sockets.
-    _written: TempDir,
+    written: TempDir,
 }
 
 /// The end of what a machine has printed.
@@ -143,18 +149,17 @@ struct Console {
 }
 
 impl DiskMachine {
-    /// Switches a machine on. Fails, in words, if the emulator cannot be started. `second_disk`: what is on the second disk of a machine with serial ports to get
-    /// in by; the others have a server of SSH.
+    /// Switches a machine on. Fails, in words, if the emulator cannot be started.
     pub(crate) fn on(
         image: &DiskImage,
-        second_disk: Option<&[u8]>,
+        entrance: Entrance<'_>,
         emulator: &Emulator,
         host: &HostPaths,
     ) -> Result<Self, String> {
         let written = directory_of_writes(&host.scratch)?;
-        let way = match second_disk {
-            Some(bytes) => serial_way(written.path(), bytes)?,
-            None => Way::Port(free_port().map_err(|error| format!("no free port on the loopback device: {error}"))?),
+        let way = match entrance {
+            Entrance::Port(port) => Way::Port(port),
+            Entrance::Serial(second_disk) => serial_way(written.path(), second_disk)?,
         };
         let arguments = arguments(image, &way);
         let kept = Kept::start(&Program {
@@ -184,12 +189,12 @@ impl DiskMachine {
             };
             kept.follow(Duration::MAX, take, &stop)
         });
-        Ok(DiskMachine { way, console, switch_off, emulator: Some(emulator), _written: written })
+        Ok(DiskMachine { console, switch_off, emulator: Some(emulator), written })
     }
 
-    /// The way into it.
-    pub(crate) fn way(&self) -> &Way {
-        &self.way
+    /// Where the sockets of its serial ports are, if it is entered by them.
+    pub(crate) fn directory(&self) -> &Path {
+        self.written.path()
     }
 
     /// Whether it is still on: it may have switched itself off, or have panicked.
@@ -258,16 +263,17 @@ fn directory_of_writes(scratch: &Path) -> Result<TempDir, String> {
 
 /// The way by serial ports, with the second disk's file. Fails, in words, if there is no room for it, or if the directory's path is too long.
 fn serial_way(directory: &Path, second_disk: &[u8]) -> Result<Way, String> {
-    socket_path::check(&Way::console(directory))?;
+    socket_path::check(&console_socket(directory))?;
     let file = programs(directory);
     let failed = |error: io::Error| format!("cannot write {}: {error}", file.display());
     std::fs::write(&file, second_disk).map_err(failed)?;
     Ok(Way::Serial(directory.to_owned()))
 }
 
-/// A port that nothing used a moment ago. If something does before the emulator, that ends with a complaint.
-fn free_port() -> io::Result<u16> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+/// A port that nothing used a moment ago. If something does before the emulator, that ends with a complaint. Fails, in words, if there is none.
+pub(crate) fn free_port() -> Result<u16, String> {
+    let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
+    bound.map(|address| address.port()).map_err(|error| format!("no free port on the loopback device: {error}"))
 }
 
 #[cfg(test)]

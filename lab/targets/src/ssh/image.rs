@@ -8,7 +8,10 @@ use super::reach::Reach;
 use super::serial::{self, Password, SerialLine};
 use crate::agent::Programs;
 use crate::execution::LineSink;
-use crate::qemu::{DiskMachine, EMULATOR_VERSION, Emulator, Way, disk_arguments, facts_of_host, readable_image};
+use crate::qemu::{
+    DiskMachine, EMULATOR_VERSION, Emulator, Entrance, Way, channel_socket, disk_arguments, facts_of_host, free_port,
+    readable_image,
+};
 use crate::{Ending, Execution, StopFlag, Target, TargetError};
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::facts::Facts;
@@ -128,52 +131,60 @@ impl ImageMachine {
 impl Booting {
     /// Switches it on, and waits until somebody can log in.
     fn boot(&self, stop: &StopFlag) -> Result<Running, NotUp> {
-        let second_disk = self.second_disk().map_err(|error| NotUp { error, console: String::new() })?;
-        let not_started = |problem: String| NotUp {
-            error: TargetError {
-                problem: format!("the image {} could not be switched on: {problem}", self.image.known_as()),
-                hint: "`--qemu FILE` names another emulator".to_owned(),
-            },
-            console: String::new(),
-        };
-        let machine = DiskMachine::on(&self.image, second_disk.as_deref(), &self.emulator, &self.paths.host)
-            .map_err(not_started)?;
-        match self.log_in(&machine, stop) {
+        match &self.login {
+            Login::Ssh(client) => {
+                let port = free_port().map_err(|problem| self.not_started(&problem))?;
+                self.up(Entrance::Port(port), |machine| self.log_in_over_ssh(client, port, machine, stop))
+            }
+            Login::Serial(password) => {
+                let disk = Programs::of_all_systems(&self.paths.guest).and_then(|programs| serial::disk(&programs));
+                let disk = disk.map_err(|error| NotUp { error, console: String::new() })?;
+                self.up(Entrance::Serial(&disk), |machine| self.log_in_at_console(password.clone(), machine, stop))
+            }
+        }
+    }
+
+    fn up(
+        &self,
+        entrance: Entrance<'_>,
+        log_in: impl FnOnce(&DiskMachine) -> Result<SshMachine, NotConnected>,
+    ) -> Result<Running, NotUp> {
+        let machine = DiskMachine::on(&self.image, entrance, &self.emulator, &self.paths.host)
+            .map_err(|problem| self.not_started(&problem))?;
+        match log_in(&machine) {
             Ok(shell) => Ok(Running { shell, machine }),
             Err(not) => Err(self.not_up(machine, not)),
         }
     }
 
-    /// What a system without a server of SSH has the programs on.
-    fn second_disk(&self) -> Result<Option<Vec<u8>>, TargetError> {
-        match self.login {
-            Login::Ssh(_) => Ok(None),
-            Login::Serial(_) => serial::disk(&Programs::of_all_systems(&self.paths.guest)?).map(Some),
+    fn not_started(&self, problem: &str) -> NotUp {
+        NotUp {
+            error: TargetError {
+                problem: format!("the image {} could not be switched on: {problem}", self.image.known_as()),
+                hint: "`--qemu FILE` names another emulator".to_owned(),
+            },
+            console: String::new(),
         }
     }
 
-    fn log_in(&self, machine: &DiskMachine, stop: &StopFlag) -> Result<SshMachine, NotConnected> {
-        match (&self.login, machine.way()) {
-            (Login::Ssh(client), Way::Port(port)) => self.log_in_over_ssh(client, *port, machine, stop),
-            (Login::Serial(password), Way::Serial(directory)) => {
-                let line = self.line(password.clone(), directory);
-                SshMachine::reach(Reach::Serial(line), &self.paths, self.image.boot_limit, stop)
-            }
-            (Login::Ssh(_), Way::Serial(_)) | (Login::Serial(_), Way::Port(_)) => {
-                let problem = "it has another way in than that by which to log in".to_owned();
-                Err(TargetError { problem, hint: String::new() }.into())
-            }
-        }
-    }
-
-    fn line(&self, password: Option<Password>, directory: &Path) -> SerialLine {
-        SerialLine {
+    fn log_in_at_console(
+        &self,
+        password: Option<Password>,
+        machine: &DiskMachine,
+        stop: &StopFlag,
+    ) -> Result<SshMachine, NotConnected> {
+        let line = SerialLine {
             system: self.image.known_as().to_owned(),
-            directory: directory.to_owned(),
+            directory: machine.directory().to_owned(),
             user: self.image.login.user().unwrap_or_default().to_owned(),
             password,
             scratch: self.image.login.scratch().map(str::to_owned),
+        };
+        // An emulator that does not start makes none.
+        while machine.is_on() && !channel_socket(machine.directory()).exists() && !stop.is_set() {
+            sleep(POLL);
         }
+        SshMachine::reach(Reach::Serial(line), &self.paths, self.image.boot_limit, stop)
     }
 
     /// Its server may not be up yet: there are several trials.
@@ -227,7 +238,8 @@ impl Booting {
                 format!("nobody could log in to the image {name} within {limit_s} s: {}; {last}", not.error.problem)
             }
         };
-        let hint = "docs/IMAGES.md says what an image needs; `boot_limit=10m` waits longer, `devices=old` has other devices, `login=serial` needs no network";
+        let hint =
+            "docs/IMAGES.md says what an image needs; `boot_limit=10m` waits longer, `devices=old` has other devices";
         NotUp { error: TargetError { problem, hint: hint.to_owned() }, console }
     }
 

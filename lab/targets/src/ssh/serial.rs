@@ -9,7 +9,7 @@ use super::complaint::{NotConnected, Why};
 use super::session::Session;
 use crate::agent::Programs;
 use crate::keep::Deadline;
-use crate::qemu::Way;
+use crate::qemu::{channel_socket, console_socket};
 use crate::{StopFlag, TargetError};
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
@@ -21,8 +21,8 @@ use std::time::{Duration, Instant};
 /// How often to look for something to do at the console, and for a stop.
 const POLL: Duration = Duration::from_millis(100);
 
-/// How long the emulator may take to listen at a port.
-const LISTEN_LIMIT: Duration = Duration::from_secs(60);
+/// How long the emulator may take to listen at a port whose socket is there.
+const LISTEN_LIMIT: Duration = Duration::from_secs(10);
 
 /// How long the emulator may take for a line that is typed.
 const TYPE_LIMIT: Duration = Duration::from_secs(10);
@@ -97,8 +97,8 @@ impl SerialLine {
         stop: &StopFlag,
     ) -> Result<Session, NotConnected> {
         // What comes before somebody listens is lost.
-        let channel = socket(&Way::channel(&self.directory), stop).map_err(|error| self.broken(&error))?;
-        let console = socket(&Way::console(&self.directory), stop).map_err(|error| self.broken(&error))?;
+        let channel = socket(&channel_socket(&self.directory), stop).map_err(|error| self.broken(&error))?;
+        let console = socket(&console_socket(&self.directory), stop).map_err(|error| self.broken(&error))?;
         let session = Session::on_line(channel, longest_line).map_err(|error| self.broken(&error))?;
         match self.log_in(console, limit, stop) {
             Ok(()) => Ok(session),
@@ -170,7 +170,9 @@ fn socket(path: &Path, stop: &StopFlag) -> io::Result<UnixStream> {
     let mut limit = Deadline::after(LISTEN_LIMIT);
     loop {
         match UnixStream::connect(path) {
-            Err(_) if !limit.left().is_zero() && !stop.is_set() => sleep(POLL),
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused && !limit.left().is_zero() && !stop.is_set() => {
+                sleep(POLL);
+            }
             connected => return connected,
         }
     }
@@ -222,8 +224,8 @@ mod tests {
             password: Some(Password("secret".to_owned())),
             scratch: None,
         };
-        let console = UnixListener::bind(Way::console(directory.path())).unwrap();
-        let channel = UnixListener::bind(Way::channel(directory.path())).unwrap();
+        let console = UnixListener::bind(console_socket(directory.path())).unwrap();
+        let channel = UnixListener::bind(channel_socket(directory.path())).unwrap();
         let there = thread::spawn(move || {
             let (mut agent, _) = channel.accept().unwrap();
             let parts = [
