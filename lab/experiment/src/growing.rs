@@ -58,7 +58,7 @@ pub struct GrowingRun {
 /// Where commits are measured.
 enum Bench {
     /// Programs, on this host or on another one.
-    Host(ReadyTarget),
+    Host(Box<ReadyTarget>),
     /// What is installed on another host, which reboots.
     Installing(Box<InstallingHost>),
     /// Kernels, each booted in a guest.
@@ -132,7 +132,7 @@ impl Bench {
             }
         }
         let machine = on.map_or(Machine::Host, |on| Machine::Ssh(on.host.clone()));
-        Ok(Bench::Host(lab.machines.ready(&machine, lab.places, lab.stop)?))
+        Ok(Bench::Host(Box::new(lab.machines.ready(&machine, lab.places, lab.stop)?)))
     }
 
     /// The target that counts a subject, with names. `None` on a stop, and on a bench that does not count. Fails if the subject's build is not there any more.
@@ -236,9 +236,9 @@ impl GrowingRun {
         lab: &mut Lab<'_>,
     ) -> Result<Result<Machine, String>, Error> {
         match &self.bench {
-            Bench::Host(ReadyTarget { machine: machine @ Machine::Ssh(_), .. }) => {
+            Bench::Host(ready) if matches!(ready.machine, Machine::Ssh(_)) => {
                 ssh::check_size(directory).map_err(Error::target_as_usage)?;
-                Ok(Ok(machine.clone()))
+                Ok(Ok(ready.machine.clone()))
             }
             Bench::Host(_) => Ok(Ok(Machine::Host)),
             Bench::Installing(host) => Ok(host.machine(directory)),

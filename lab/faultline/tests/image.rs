@@ -18,7 +18,7 @@ use std::time::{Duration, SystemTime};
 /// The name of the image: its key is known by it.
 const IMAGE: &str = "small.img";
 
-/// The password of a system with a login at its serial console, as words of a command line would not have it.
+/// The password of a system with a login at its serial console. A file may have a comma and a blank in it.
 const PASSWORD: &str = "correct, horse";
 
 /// A lab with a bootable image, and with the workloads `path_stat` and `troubled` for it.
