@@ -215,7 +215,7 @@ mod tests {
         for _ in 0..if cfg!(miri) { 60 } else { 4_000 } {
             if list.len() < 100 && random.random_range(0..5) < 3 {
                 let (first, pages) = (random.random_range(0..900), random.random_range(1..100));
-                let mapping = Mapping::new(ManuallyDrop::new(object.another()), 0, family.alias(), 77, first, pages);
+                let mapping = Mapping::new(object.alias(), 0, family.alias(), 77, first, pages);
                 let mapping = Counted::try_new(mapping).unwrap();
                 // SAFETY: the list keeps it.
                 unsafe { index.add(mapping.as_ptr()) };
@@ -240,5 +240,11 @@ mod tests {
             found.sort();
             assert_eq!(found, expected);
         }
+        for (_, _, mapping) in list {
+            index.remove(mapping.as_ptr());
+            mapping.release(1).unwrap();
+        }
+        family.release(1).unwrap();
+        object.release(1).unwrap();
     }
 }
