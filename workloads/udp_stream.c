@@ -71,8 +71,9 @@ static void peer(struct task *task)
     char *data = data_new(task);
     sockets_publish(task, bound);
     peer_ready(task);
-    for (;;) {
-        if (recv(bound, data, task->plan->size, 0) >= 0)
+    ssize_t n = sockets_receive_first(task, bound, data, task->plan->size);
+    for (;; n = recv(bound, data, task->plan->size, 0)) {
+        if (n >= 0)
             count(&received[task->index], 1);
         else if (errno != EINTR)
             task_fail(task, "recv", errno);

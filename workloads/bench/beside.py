@@ -114,6 +114,8 @@ def tcpbench(connections, chain):
                 sys.exit("tcpbench does not listen")
         text = output(chain.inside(0, "tcpbench", "-n", connections, "-t", SECONDS + 1, "-r", 1000, "-p", PORT, namespaces.LAST))
         rates = [float(line.split()[3]) for line in text.splitlines() if line.startswith("Conn:")][1:]
+        if not rates:
+            sys.exit(f"tcpbench said too little: {text[-500:]}")
         return sum(rates) / len(rates) * 1e6 / 8
     finally:
         server.kill()

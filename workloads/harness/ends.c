@@ -20,8 +20,11 @@ enum { MOST_PARTNERS = 2, WORD_BYTES = 8, BACKLOG = 16 };
 /* What the measured execution says first: its token, and the address from which its tasks send. */
 enum { HELLO_BYTES = ENDS_TOKEN_BYTES + sizeof(struct in6_addr) };
 
-/* How long somebody may take to say that. Nobody else is served meanwhile. */
-enum { HELLO_LIMIT_S = 2 };
+/* How long somebody may take to say that, and how many may be about to. */
+enum { HELLO_LIMIT_S = 2, MOST_CALLERS = 16 };
+
+/* How often they are heard. */
+#define LOOK_NS (10 * NS_PER_MS)
 enum { BEGIN = 'b', END = 'e', LEAVE = 'l' };
 
 /* The first word from a partner: who it is, and in which version it speaks. */
@@ -87,20 +90,14 @@ static uint64_t word_of(const unsigned char *bytes)
     return word;
 }
 
-static void limit_waits(int socket, time_t seconds)
+static void set_up(int socket)
 {
-    const struct timeval limit = {.tv_sec = seconds};
-    if (setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) != 0 ||
-        setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) != 0)
-        failure_os("setsockopt", errno);
-}
-
-static void set_up(int socket, time_t limit_s)
-{
+    const struct timeval limit = {.tv_sec = ENDS_LIMIT_S};
     int yes = 1;
     fcntl(socket, F_SETFD, FD_CLOEXEC);
-    limit_waits(socket, limit_s);
-    if (setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes) != 0)
+    if (setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) != 0 ||
+        setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) != 0 ||
+        setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes) != 0)
         failure_os("setsockopt", errno);
 }
 
@@ -154,7 +151,7 @@ static const struct partner *connect_to(const char *role, const char *list)
     partner->connection = socket(address.any.sa_family, SOCK_STREAM, 0);
     if (partner->connection < 0)
         failure_os("socket", errno);
-    set_up(partner->connection, ENDS_LIMIT_S);
+    set_up(partner->connection);
     if (connect(partner->connection, &address.any, address_bytes(&address)) != 0)
         fail(partner, errno);
     return partner;
@@ -238,6 +235,9 @@ void ends_listen(const struct plan *plan)
         failure_os("setsockopt", errno);
     if (bind(listener, &address.any, address_bytes(&address)) != 0)
         failure_os_text("bind", errno, "port %d: %s", ENDS_PORT, strerror(errno));
+    /* A caller that is gone again before it is taken would be waited for. */
+    if (fcntl(listener, F_SETFL, O_NONBLOCK) != 0)
+        failure_os("fcntl", errno);
     if (listen(listener, BACKLOG) != 0)
         failure_os("listen", errno);
 }
@@ -277,35 +277,104 @@ static bool same_token(const unsigned char *said, const char *token)
     return difference == 0;
 }
 
-/* Whether it is the measured execution that has connected; then its addresses are served. */
-static bool is_measured(int accepted, const union socket_address *from, const char *token)
-{
+/* Somebody who has connected, and what was heard so far. */
+struct caller {
+    int socket;
+    uint64_t until_ns;
+    union socket_address from;
+    size_t said;
     unsigned char hello[HELLO_BYTES];
-    set_up(accepted, HELLO_LIMIT_S);
-    if (receive_all(accepted, hello, sizeof hello) != 0 || !same_token(hello, token))
-        return false;
-    /* Behind a router that changes addresses, that of this connection is not the one which it has itself. */
-    shared->measured[0] = address_mapped(from);
-    memcpy(&shared->measured[1], hello + ENDS_TOKEN_BYTES, sizeof shared->measured[1]);
-    limit_waits(accepted, ENDS_LIMIT_S);
-    return true;
+};
+
+static struct caller callers[MOST_CALLERS];
+static unsigned caller_count;
+
+static void forget_caller(unsigned at)
+{
+    caller_count--;
+    memmove(&callers[at], &callers[at + 1], (caller_count - at) * sizeof callers[0]);
 }
 
-/* The measured execution's connection. Strangers are sent away. */
-static int accept_measured(const char *token)
+static void send_away(unsigned at)
+{
+    close(callers[at].socket);
+    forget_caller(at);
+}
+
+/* All that have come. Where there are too many, the first ones have had most time. */
+static void take_callers(void)
 {
     for (;;) {
-        union socket_address from;
-        socklen_t bytes = sizeof from;
-        tasks_watch(listener);
-        int accepted = accept(listener, &from.any, &bytes);
-        if (accepted < 0 && errno != EINTR && errno != ECONNABORTED)
+        struct caller caller = {.until_ns = clock_now_ns() + HELLO_LIMIT_S * NS_PER_S};
+        socklen_t bytes = sizeof caller.from;
+        caller.socket = accept(listener, &caller.from.any, &bytes);
+        if (caller.socket < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return;
+        if (caller.socket < 0 && errno != EINTR && errno != ECONNABORTED)
             failure_os("accept", errno);
-        if (accepted >= 0 && is_measured(accepted, &from, token))
-            return accepted;
-        if (accepted >= 0)
-            close(accepted);
+        if (caller.socket < 0)
+            continue;
+        fcntl(caller.socket, F_SETFD, FD_CLOEXEC);
+        if (caller_count == MOST_CALLERS)
+            send_away(0);
+        callers[caller_count++] = caller;
     }
+}
+
+enum heard { HEARD_ALL, HEARD_SOME, HEARD_LAST };
+
+/* What a caller has said by now. */
+static enum heard hear(struct caller *caller)
+{
+    ssize_t n = recv(caller->socket, caller->hello + caller->said, sizeof caller->hello - caller->said, MSG_DONTWAIT);
+    bool is_silent = n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
+    caller->said += n > 0 ? (size_t)n : 0;
+    if (caller->said == sizeof caller->hello)
+        return HEARD_ALL;
+    return (n <= 0 && !is_silent) || clock_now_ns() > caller->until_ns ? HEARD_LAST : HEARD_SOME;
+}
+
+/* Takes the connection of the measured execution, whose addresses are served from now on. */
+static void let_in(unsigned at)
+{
+    connection = callers[at].socket;
+    /* Behind a router that changes addresses, that of this connection is not the one which it has itself. */
+    shared->measured[0] = address_mapped(&callers[at].from);
+    memcpy(&shared->measured[1], callers[at].hello + ENDS_TOKEN_BYTES, sizeof shared->measured[1]);
+    forget_caller(at);
+    fcntl(connection, F_SETFL, 0); /* on the BSDs it is as the listener */
+    set_up(connection);
+}
+
+/* Hears all callers once. Returns whether the measured execution is one. */
+static bool hear_callers(const char *token)
+{
+    for (unsigned i = 0; i < caller_count;) {
+        enum heard heard = hear(&callers[i]);
+        if (heard == HEARD_ALL && same_token(callers[i].hello, token)) {
+            let_in(i);
+            return true;
+        }
+        if (heard == HEARD_SOME)
+            i++;
+        else
+            send_away(i);
+    }
+    return false;
+}
+
+/* Waits for the measured execution. Strangers cost nobody time: all who call are heard at once, and none for long. */
+static void accept_measured(const char *token)
+{
+    do {
+        if (caller_count == 0)
+            tasks_watch(listener);
+        else
+            tasks_wait_until(clock_now_ns() + LOOK_NS);
+        take_callers();
+    } while (!hear_callers(token));
+    while (caller_count > 0)
+        send_away(0);
 }
 
 static void greet(unsigned count)
@@ -319,7 +388,7 @@ static void greet(unsigned count)
 
 void ends_await_begin(const struct plan *plan)
 {
-    connection = accept_measured(plan->token);
+    accept_measured(plan->token);
     close(listener);
     greet(strcmp(plan->role, ROLE_RECEIVER) == 0 ? plan->tasks : 0);
     await(BEGIN);

@@ -139,6 +139,22 @@ bool sockets_serve(const union socket_address *from)
     return false;
 }
 
+ssize_t sockets_receive_first(struct task *peer, int bound, char *data, size_t bytes)
+{
+    if (!shared->serve_measured_only)
+        return recv(bound, data, bytes, 0);
+    for (;;) {
+        union socket_address from;
+        socklen_t from_bytes = sizeof from;
+        ssize_t n = recvfrom(bound, data, bytes, 0, &from.any, &from_bytes);
+        if (n < 0 || sockets_serve(&from)) {
+            if (n >= 0 && connect(bound, &from.any, from_bytes) != 0)
+                task_fail(peer, "connect", errno);
+            return n;
+        }
+    }
+}
+
 int sockets_accept(struct task *peer, int listener)
 {
     for (;;) {

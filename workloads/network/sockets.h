@@ -36,6 +36,11 @@ void sockets_publish(struct task *peer, int socket);
 int sockets_connect(struct task *task, int type);
 /* In a peer: whether what comes from there is served. All is, unless the task runs at another end. */
 bool sockets_serve(const union socket_address *from);
+/*
+ * In a peer that only receives: as recv() of the next packet of a bound socket, which from then on takes packets from where that one
+ * came alone, unless all are served. So the first one from an address that is not served is passed over.
+ */
+ssize_t sockets_receive_first(struct task *peer, int bound, char *data, size_t bytes);
 /* The next connection of a listening socket that is served, without limit of time. */
 int sockets_accept(struct task *peer, int listener);
 

@@ -4,6 +4,7 @@ import concurrent.futures
 import contextlib
 import errno
 import os
+import pathlib
 import signal
 import socket
 import time
@@ -42,6 +43,13 @@ def finish(process, lines=()):
     return protocol.parse("".join(lines) + out), err
 
 
+def udp_port(at):
+    """Where the only UDP socket at that address is bound."""
+    wanted = "".join(f"{byte:02X}" for byte in reversed(socket.inet_aton(at)))
+    lines = pathlib.Path("/proc/net/udp").read_text().splitlines()[1:]
+    return next(int(port, 16) for address, port in (line.split()[1].split(":") for line in lines) if address == wanted)
+
+
 def seconds(output):
     """The length of its region of interest."""
     return (int(output.fields["end"]) - int(output.fields["begin"])) / 1e9
@@ -78,12 +86,17 @@ class Ends(WithScratch):
         environment = {**os.environ, "FAULTLINE_TOKEN": token}
         at = "127.0.8.1"
         receiver, lines = start_partner("tcp_rr", "receiver", at, env=environment)
-        with socket.create_connection((at, PORT)) as idle, socket.create_connection((at, PORT)) as stranger:
+        with contextlib.ExitStack() as stack:
+            idle, stranger, slow, *more = [stack.enter_context(socket.create_connection((at, PORT))) for _ in range(8)]
             stranger.sendall(b"f" * 48)
+            slow.sendall(b"0")
             measured, _ = finish(programs.start("tcp_rr", "--window-ms", "200", "--far", f"receiver={at}", env=environment))
             self.assertGreater(measured.total(), 0)
             self.assertTrue(finish(receiver, lines)[0].done)
-            self.assertEqual((idle.recv(1), stranger.recv(1)), (b"", b""))
+            for one in (idle, stranger, *more):
+                self.assertEqual(one.recv(1), b"")
+            with contextlib.suppress(ConnectionResetError):  # what it has said was not all read
+                self.assertEqual(slow.recv(1), b"")
 
         receiver, lines = start_partner("tcp_rr", "receiver", at, env=environment)
         refused, _ = finish(programs.start("tcp_rr", "--far", f"receiver={at}"))
@@ -99,6 +112,38 @@ class Ends(WithScratch):
                 self.assertEqual(len(task.recv(64, socket.MSG_WAITALL)), 64)
         receiver.terminate()
         receiver.communicate(timeout=30)
+
+    def test_a_caller_that_says_one_byte_after_the_other_is_not_heard_for_ever(self):
+        at = "127.0.9.1"
+        receiver, _ = start_partner("tcp_rr", "receiver", at)
+        with socket.create_connection((at, PORT)) as slow:
+            begun = time.monotonic()
+            with self.assertRaises(OSError):
+                while time.monotonic() < begun + 20:
+                    slow.sendall(b"0")
+                    time.sleep(0.2)
+            self.assertGreater(time.monotonic() - begun, 1.5)
+        with socket.create_connection((at, PORT)):
+            receiver.terminate()
+            receiver.communicate(timeout=5)
+
+    def test_packets_of_strangers_are_not_counted(self):
+        at = "127.0.9.2"
+        receiver = start_partner("udp_stream", "receiver", at)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+            stranger.bind(("127.0.9.3", 0))
+            measured = programs.start("udp_stream", "--window-ms", "1000", "--far", f"receiver={at}")
+            port = udp_port(at)
+            sent = 0
+            while measured.poll() is None:
+                for _ in range(1000):
+                    with contextlib.suppress(OSError):
+                        sent += stranger.sendto(bytes(10), (at, port)) == 10
+        measured, _ = finish(measured)
+        self.assertTrue(finish(*receiver)[0].done)
+        arrived = measured.measures["received"][2] * seconds(measured)
+        self.assertGreater(sent, 1000)
+        self.assertLessEqual(arrived, measured.total() * 1.01)
 
     def test_nobody_listens_beyond_loopback_without_a_token(self):
         for at, environment, words in [("198.18.0.1", {}, "there is no FAULTLINE_TOKEN"), ("127.0.8.1,2001:2::1", {}, "there is no FAULTLINE_TOKEN"),

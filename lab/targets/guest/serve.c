@@ -41,9 +41,12 @@ static const char *within(const char *name)
     return path;
 }
 
+static void show_life(void);
+
 static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place)
 {
     (void)status, (void)kind, (void)place;
+    show_life(); /* a large tree takes a slow system long */
     remove(path); /* a directory that is not empty by then stays, and is tried again by the shell that started us */
     return 0;
 }
@@ -99,17 +102,35 @@ static long long now_ms(void)
     return now.tv_sec * (long long)MS_PER_S + now.tv_nsec / NS_PER_MS;
 }
 
+/* Whether we serve over a serial line, and when to show again that we live. */
+static bool is_line;
+static long long next_life_ms;
+
+static void begin_life(void)
+{
+    is_line = isatty(STDIN_FILENO);
+    next_life_ms = now_ms() + LIFE_MS;
+}
+
+/*
+ * Nobody but us would notice that the system at the end of a serial line hangs, so an empty line says that it lives. From Linux 5.12 a frame is written to a terminal
+ * at once, so that line never divides one.
+ */
+static void show_life(void)
+{
+    if (!is_line || now_ms() < next_life_ms)
+        return;
+    channel_break_line();
+    next_life_ms = now_ms() + LIFE_MS;
+}
+
 /* Why waiting for a worker ended. */
 enum waited { ENDED, TIMED_OUT, ABANDONED };
 
-/*
- * Until it has ended, at most so long; anything on the input ends it too: nobody asks for a second thing before the first is done. Nobody but us would notice
- * that the system at the end of a serial line hangs, so an empty line says that it lives. From Linux 5.12 a frame is written to a terminal at once, so that line
- * never divides one.
- */
+/* Until it has ended, at most so long; anything on the input ends it too: nobody asks for a second thing before the first is done. */
 static enum waited wait_for(pid_t worker, long long limit_ms, const sigset_t *usual, int *status)
 {
-    bool is_line = isatty(STDIN_FILENO);
+    begin_life();
     long long until = now_ms() + limit_ms;
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
     for (;;) {
@@ -122,12 +143,11 @@ static enum waited wait_for(pid_t worker, long long limit_ms, const sigset_t *us
             return TIMED_OUT;
         if (is_line && left > LIFE_MS)
             left = LIFE_MS;
+        show_life();
         struct timespec rest = {.tv_sec = left / MS_PER_S, .tv_nsec = left % MS_PER_S * NS_PER_MS};
         int ready = ppoll(&input, 1, &rest, usual);
         if (ready > 0)
             return ABANDONED;
-        if (ready == 0 && is_line)
-            channel_break_line();
     }
 }
 

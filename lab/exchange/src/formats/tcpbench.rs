@@ -25,6 +25,7 @@ pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
 const WHAT: &str = "an interval of tcpbench";
 const RATE: &str = "bit/s";
 const TCP: &str = "TCP";
+const RECEIVE: &str = "UDP receive";
 
 /// The words of a line that has an interval of all connections, without those that name them.
 enum Words<'a> {
@@ -107,14 +108,14 @@ impl Tests {
     }
 
     fn udp(&mut self, end: &str, bits: f64, packets: f64) {
-        let name = if end == "Rx" { "UDP receive" } else { "UDP send" };
+        let name = if end == "Rx" { RECEIVE } else { "UDP send" };
         let at = self.udp.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
             self.udp.push((name, Packets::default()));
             self.udp.len() - 1
         });
         let of_end = &mut self.udp[at].1;
-        // Nothing came yet.
-        if packets > 0.0 || !of_end.packets.is_empty() {
+        // Nothing came yet; who sends counts from its beginning.
+        if end != "Rx" || packets > 0.0 || !of_end.packets.is_empty() {
             of_end.bits.push(bits);
             of_end.packets.push(packets);
         }
@@ -139,8 +140,9 @@ impl Tests {
             add(TCP, Some(connections), None, RATE, rates);
         }
         for (name, Packets { bits, packets }) in self.udp {
-            // Nothing comes any more.
+            // To who receives nothing comes any more.
             let last = packets.iter().rposition(|packets| *packets > 0.0).map_or(0, |last| last + 1);
+            let last = if name == RECEIVE { last } else { packets.len() };
             add(name, None, None, RATE, bits[..last].to_vec());
             add(name, None, Some("packets"), "packet/s", packets[..last].to_vec());
         }

@@ -44,7 +44,7 @@ impl Routed {
         (0..3).for_each(|end| routed.ip(end, "link set lo up"));
         routed.ip(0, "route add 198.18.1.0/24 via 198.18.0.2");
         routed.ip(2, "route add 198.18.0.0/24 via 198.18.1.1");
-        routed.done(1, &["sysctl", "-q", "-w", "net.ipv4.ip_forward=1"]);
+        routed.done(1, &["sh", "-c", "echo 1 >/proc/sys/net/ipv4/ip_forward"]);
         server.know_at(&[NEAR, FAR]);
         routed.servers = [(1, NEAR), (2, FAR)].map(|(end, address)| routed.serve(end, server, address)).into();
         Some(routed)

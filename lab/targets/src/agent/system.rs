@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 /// Systems for which `make guest-bsd` builds, as `uname -s` prints them.
 const BUILT_BSDS: [&str; 3] = ["FreeBSD", "NetBSD", "OpenBSD"];
 
-/// Systems whose programs a user can build, too, as `uname -s` prints them.
-const OTHER_BSDS: [&str; 1] = ["DragonFly"];
+/// Other systems, as `uname -s` prints them, whose programs a user can build.
+const OTHERS: [&str; 2] = ["DragonFly", "Linux"];
 
 /// The only other architecture for which it builds.
 const BUILT_ARCHITECTURE: &str = "x86_64";
@@ -76,9 +76,9 @@ impl System {
 
     fn of_directory(name: &str) -> Option<Self> {
         let (architecture, system) = name.rsplit_once('-')?;
-        let mut known = BUILT_BSDS.iter().chain(&OTHER_BSDS);
-        let name = known.find(|known| known.to_lowercase() == system)?;
-        Some(System { name: (*name).to_owned(), architecture: architecture.to_owned() })
+        let mut known = BUILT_BSDS.into_iter().chain(OTHERS);
+        let name = known.find(|known| known.to_lowercase() == system).unwrap_or(system);
+        Some(System { name: name.to_owned(), architecture: architecture.to_owned() })
     }
 
     /// What builds its programs.
@@ -138,11 +138,11 @@ mod tests {
     #[test]
     fn directories_lead_back_to_their_systems() {
         let guest = tempfile::tempdir().unwrap();
-        for name in ["workloads", "objects-old", "x86_64-openbsd", "x86_64-dragonfly"] {
+        for name in ["workloads", "i86pc-sunos", "x86_64-openbsd", "i686-linux"] {
             std::fs::create_dir(guest.path().join(name)).unwrap();
         }
         let found: Vec<String> = System::with_directories(guest.path()).iter().map(System::to_string).collect();
-        assert_eq!(found, ["DragonFly x86_64", "OpenBSD x86_64"]);
+        assert_eq!(found, ["Linux i686", "sunos i86pc", "OpenBSD x86_64"]);
         assert_eq!(System::with_directories(&guest.path().join("nowhere")), []);
     }
 

@@ -13,6 +13,7 @@
 use crate::system_settings::{self, Before};
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
@@ -140,8 +141,6 @@ struct Request {
     scratch: PathBuf,
     /// A directory of the caller; may be empty.
     callers: OsString,
-    /// Environment variables for the program only, not for the keeper.
-    environment: Vec<(OsString, OsString)>,
     /// Settings by the paths of their files.
     settings: Vec<(String, String)>,
     /// The file of the network namespace in which all of this happens.
@@ -150,8 +149,26 @@ struct Request {
     arguments: Vec<OsString>,
 }
 
+/// What the name of a variable begins with, in the keeper's environment, that is the program's. Everybody may read a command line, and some variables are secrets.
+const OF_PROGRAM: &str = "FAULTLINE_OF_PROGRAM_";
+
+/// The name of a variable of the program in the keeper's environment.
+pub(super) fn of_program(name: &str) -> String {
+    format!("{OF_PROGRAM}{name}")
+}
+
+/// The program's variables in an environment, by their names there and their own.
+fn variables_of_program(
+    environment: impl Iterator<Item = (OsString, OsString)>,
+) -> Vec<(OsString, OsString, OsString)> {
+    let own = |name: &OsString| {
+        name.as_bytes().strip_prefix(OF_PROGRAM.as_bytes()).map(|own| OsStr::from_bytes(own).to_owned())
+    };
+    let named = |name: &OsString| own(name).filter(|own| !own.is_empty());
+    environment.filter_map(|(name, value)| named(&name).map(|own| (name, own, value))).collect()
+}
+
 /// Words that say what the two following words are, that the file of a network namespace follows, or that the program and its arguments follow.
-pub(super) const ENVIRONMENT: &str = "environment";
 pub(super) const SETTING: &str = "setting";
 pub(super) const NAMESPACE: &str = "namespace";
 pub(super) const PROGRAM: &str = "program";
@@ -159,13 +176,13 @@ pub(super) const PROGRAM: &str = "program";
 impl Request {
     fn read(mut words: impl Iterator<Item = OsString>) -> Option<Self> {
         let (scratch, callers) = (words.next()?.into(), words.next()?);
-        let (mut environment, mut settings, mut namespace) = (Vec::new(), Vec::new(), None);
+        let (mut settings, mut namespace) = (Vec::new(), None);
         loop {
             let kind = words.next()?;
             if kind == OsStr::new(PROGRAM) {
                 let program = words.next()?;
                 let arguments = words.collect();
-                return Some(Request { scratch, callers, environment, settings, namespace, program, arguments });
+                return Some(Request { scratch, callers, settings, namespace, program, arguments });
             }
             if kind == OsStr::new(NAMESPACE) {
                 namespace = Some(words.next()?.into());
@@ -173,7 +190,6 @@ impl Request {
             }
             let (name, value) = (words.next()?, words.next()?);
             match kind.to_str()? {
-                ENVIRONMENT => environment.push((name, value)),
                 SETTING => settings.push((name.into_string().ok()?, value.into_string().ok()?)),
                 _ => return None,
             }
@@ -182,7 +198,10 @@ impl Request {
 
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(&self.arguments).envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command.args(&self.arguments);
+        for (name, own, value) in variables_of_program(std::env::vars_os()) {
+            command.env_remove(name).env(own, value);
+        }
         // We find processes by it if the keeper is killed.
         if let Some(mark) = std::env::var_os(MARK_VARIABLE) {
             command.env(MARK_VARIABLE, mark);
@@ -192,7 +211,7 @@ impl Request {
 }
 
 /// Runs the keeper. `arguments`: the scratch directory to create; a directory of the caller, or an empty word; any number of
-/// `environment NAME VALUE`, `setting PATH VALUE` and `namespace FILE`; `program`, the program, its arguments.
+/// `setting PATH VALUE` and `namespace FILE`; `program`, the program, its arguments. The program's own variables are in the environment ([`of_program`]).
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     run_below(arguments, &system_settings::ROOTS.map(Path::new))
 }
@@ -449,23 +468,24 @@ mod tests {
     #[test]
     fn requests_are_read_up_to_the_program() {
         let words = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>().into_iter();
-        let request = Request::read(words("/s  environment A 1 setting /p 2 program x setting y")).unwrap();
-        assert_eq!(request.environment, [("A".into(), "1".into())]);
+        let request = Request::read(words("/s  setting /p 2 program x setting y")).unwrap();
         assert_eq!((request.settings, request.namespace), (vec![("/p".into(), "2".into())], None));
         assert_eq!((request.program, request.arguments), ("x".into(), vec!["setting".into(), "y".into()]));
         let request = Request::read(words("/s  namespace /n program x")).unwrap();
         assert_eq!((request.namespace, request.program), (Some("/n".into()), "x".into()));
-        for broken in [
-            "/s",
-            "/s ",
-            "/s  x",
-            "/s  environment A",
-            "/s  program",
-            "/s  namespace program",
-            "/s  other A 1 program x",
-        ] {
+        for broken in
+            ["/s", "/s ", "/s  x", "/s  setting A", "/s  program", "/s  namespace program", "/s  other A 1 program x"]
+        {
             assert!(Request::read(words(broken)).is_none(), "{broken}");
         }
+    }
+
+    #[test]
+    fn variables_of_the_program_are_told_from_those_of_the_keeper() {
+        let environment = [("A", "1"), (&of_program("A"), "2"), (OF_PROGRAM, "3")];
+        let environment = environment.map(|(name, value)| (name.into(), value.into()));
+        let found = variables_of_program(environment.into_iter());
+        assert_eq!(found, [(of_program("A").into(), "A".into(), "2".into())]);
     }
 
     #[test]

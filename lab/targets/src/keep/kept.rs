@@ -64,11 +64,9 @@ pub(crate) struct Program<'a> {
 impl Program<'_> {
     /// The keeper's arguments between the directories and the program.
     fn words(&self) -> Vec<&OsStr> {
-        let environment = self.environment.iter().map(|variable| (keeper::ENVIRONMENT, variable));
-        let settings = self.system_settings.iter().map(|setting| (keeper::SETTING, setting));
+        let settings = self.system_settings.iter();
         let namespace = self.namespace.into_iter().flat_map(|file| [OsStr::new(keeper::NAMESPACE), file.as_os_str()]);
-        let both = environment.chain(settings);
-        let words = both.flat_map(|(kind, (name, value))| [kind, name, value]);
+        let words = settings.flat_map(|(name, value)| [keeper::SETTING, name, value]);
         words.map(OsStr::new).chain(namespace).chain([OsStr::new(keeper::PROGRAM)]).collect()
     }
 }
@@ -176,6 +174,7 @@ impl Kept {
             .args(program.words())
             .arg(program.file)
             .args((program.arguments)(&scratch))
+            .envs(program.environment.iter().map(|(name, value)| (keeper::of_program(name), value)))
             .env(keeper::MARK_VARIABLE, mark.name())
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             // Its own process group: Ctrl-C in the terminal reaches only us, and we end the program in order.

@@ -53,8 +53,13 @@ pub(crate) enum Way {
 pub(crate) enum Entrance<'a> {
     /// By its server of SSH, to which this port of the loopback device leads.
     Port(u16),
-    /// By its serial ports. These bytes are on its second disk.
-    Serial(&'a [u8]),
+    /// By its serial ports.
+    Serial {
+        /// All bytes of its second disk.
+        second_disk: &'a [u8],
+        /// What is typed and must not be kept, should the console print it.
+        secret: Option<&'a str>,
+    },
 }
 
 /// The socket of the first serial port, the console, in a directory of sockets.
@@ -146,6 +151,8 @@ pub(crate) struct DiskMachine {
 struct Console {
     text: String,
     panic: Option<String>,
+    /// What is left out of both.
+    secret: Option<String>,
 }
 
 impl DiskMachine {
@@ -159,7 +166,11 @@ impl DiskMachine {
         let written = directory_of_writes(&host.scratch)?;
         let way = match entrance {
             Entrance::Port(port) => Way::Port(port),
-            Entrance::Serial(second_disk) => serial_way(written.path(), second_disk)?,
+            Entrance::Serial { second_disk, .. } => serial_way(written.path(), second_disk)?,
+        };
+        let secret = match entrance {
+            Entrance::Serial { secret, .. } => secret.map(str::to_owned),
+            Entrance::Port(_) => None,
         };
         let arguments = arguments(image, &way);
         let kept = Kept::start(&Program {
@@ -176,7 +187,8 @@ impl DiskMachine {
             environment: &environment(written.path()),
             system_settings: &[],
         })?;
-        let (console, switch_off) = (Arc::new(Mutex::new(Console::default())), StopFlag::default());
+        let console = Arc::new(Mutex::new(Console { secret, ..Console::default() }));
+        let switch_off = StopFlag::default();
         let (heard, stop) = (Arc::clone(&console), switch_off.clone());
         let emulator = thread::spawn(move || {
             let take = &mut |line: &[u8], deadline: &mut Deadline| {
@@ -241,7 +253,10 @@ impl Drop for DiskMachine {
 impl Console {
     /// Takes a line. Returns whether the system just panicked.
     fn take(&mut self, line: &[u8]) -> bool {
-        let line = console::readable(&String::from_utf8_lossy(line));
+        let mut line = console::readable(&String::from_utf8_lossy(line));
+        if let Some(secret) = &self.secret {
+            line = line.replace(secret, "…");
+        }
         self.text.push_str(&line);
         self.text.push('\n');
         if self.text.len() > 2 * console::KEPT_BYTES {
@@ -332,5 +347,8 @@ mod tests {
         assert!(!console.take(b"panic: y"));
         assert_eq!(console.panic.as_deref(), Some("Kernel panic - not syncing: x"));
         assert!(console.text.ends_with("ein längerer Satz\n[    9.1] Kernel panic - not syncing: x\npanic: y\n"));
+        let mut console = Console { secret: Some("pass".to_owned()), ..Console::default() };
+        console.take(b"Password: pass");
+        assert_eq!(console.text, "Password: …\n", "a console that shows what is typed");
     }
 }

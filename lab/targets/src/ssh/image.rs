@@ -8,6 +8,7 @@ use super::reach::Reach;
 use super::serial::{self, Password, SerialLine};
 use crate::agent::Programs;
 use crate::execution::LineSink;
+use crate::keep::Deadline;
 use crate::qemu::{
     DiskMachine, EMULATOR_VERSION, Emulator, Entrance, Way, channel_socket, disk_arguments, facts_of_host, free_port,
     readable_image,
@@ -139,7 +140,10 @@ impl Booting {
             Login::Serial(password) => {
                 let disk = Programs::of_all_systems(&self.paths.guest).and_then(|programs| serial::disk(&programs));
                 let disk = disk.map_err(|error| NotUp { error, console: String::new() })?;
-                self.up(Entrance::Serial(&disk), |machine| self.log_in_at_console(password.clone(), machine, stop))
+                self.up(
+                    Entrance::Serial { second_disk: &disk, secret: password.as_ref().map(Password::text) },
+                    |machine| self.log_in_at_console(password.clone(), machine, stop),
+                )
             }
         }
     }
@@ -180,11 +184,13 @@ impl Booting {
             password,
             scratch: self.image.login.scratch().map(str::to_owned),
         };
+        let mut limit = Deadline::after(self.image.boot_limit);
+        let is_there = || channel_socket(machine.directory()).exists();
         // An emulator that does not start makes none.
-        while machine.is_on() && !channel_socket(machine.directory()).exists() && !stop.is_set() {
+        while machine.is_on() && !is_there() && !limit.left().is_zero() && !stop.is_set() {
             sleep(POLL);
         }
-        SshMachine::reach(Reach::Serial(line), &self.paths, self.image.boot_limit, stop)
+        SshMachine::reach(Reach::Serial(line), &self.paths, limit.left(), stop)
     }
 
     /// Its server may not be up yet: there are several trials.

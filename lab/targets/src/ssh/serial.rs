@@ -12,6 +12,7 @@ use crate::keep::Deadline;
 use crate::qemu::{channel_socket, console_socket};
 use crate::{StopFlag, TargetError};
 use std::fmt;
+use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -29,6 +30,9 @@ const TYPE_LIMIT: Duration = Duration::from_secs(10);
 
 /// Longest password in bytes: more does not fit a line of every terminal.
 const LONGEST_PASSWORD_BYTES: usize = 200;
+
+/// How much of a file with a password is read.
+const MOST_READ_BYTES: u64 = 4096;
 
 /// A password, which nothing prints.
 #[derive(Clone)]
@@ -56,13 +60,25 @@ pub(super) fn disk(programs: &[Programs]) -> Result<Vec<u8>, TargetError> {
 }
 
 impl Password {
+    /// As it is typed.
+    pub(crate) fn text(&self) -> &str {
+        &self.0
+    }
+
     /// The first line of a file. Fails if it cannot be read, or cannot be typed.
     pub(crate) fn read(file: &Path) -> Result<Self, TargetError> {
         let refused = |reason: &str| TargetError {
             problem: format!("cannot take a password from {}: {reason}", file.display()),
             hint: "`password=FILE` names a file whose first line is the password".to_owned(),
         };
-        let text = std::fs::read_to_string(file).map_err(|error| refused(&error.to_string()))?;
+        let is_file = file.metadata().map(|about| about.is_file()).map_err(|error| refused(&error.to_string()))?;
+        if !is_file {
+            // Of others the end may never come.
+            return Err(refused("it is no file"));
+        }
+        let mut text = String::new();
+        let opened = File::open(file).and_then(|file| file.take(MOST_READ_BYTES).read_to_string(&mut text));
+        opened.map_err(|error| refused(&error.to_string()))?;
         match text.lines().next().unwrap_or_default() {
             "" => Err(refused("its first line is empty")),
             line if line.len() > LONGEST_PASSWORD_BYTES => Err(refused("its first line is too long")),
@@ -197,7 +213,9 @@ mod tests {
             let refused = Password::read(&file).unwrap_err().problem;
             assert!(refused.contains("cannot take a password from /") && refused.contains(problem), "{refused}");
         }
-        assert!(Password::read(directory.path()).is_err());
+        for file in [directory.path(), Path::new("/dev/zero")] {
+            assert!(Password::read(file).unwrap_err().problem.ends_with("it is no file"));
+        }
     }
 
     /// Plays a system's part at the other end of its console: waits for each line, and answers.

@@ -158,7 +158,9 @@ impl<'a> Dialogue<'a> {
 
     fn not_let_in(&self) -> Turn {
         let said = self.heard.lines().rev().map(str::trim).filter(|line| !line.is_empty()).nth(1);
-        let said = said.map_or(String::new(), |said| format!(": {said}"));
+        let without =
+            |said: &str| self.who.password.map_or_else(|| said.to_owned(), |password| said.replace(password, "…"));
+        let said = said.map_or(String::new(), |said| format!(": {}", without(said)));
         let hint = "the first line of the file of `password=` is the password, `user=` names another user; \
             many systems let root log in only where a file names the console (/etc/securetty, /etc/ttys)";
         self.refused(format!("does not let {} log in at its serial console{said}", self.who.user), hint)

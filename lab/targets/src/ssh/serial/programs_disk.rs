@@ -21,6 +21,7 @@ pub(super) fn bytes(systems: &[Programs]) -> io::Result<Vec<u8>> {
     put(&mut archive, START_NAME, START.as_bytes())?;
     for Programs { system, agent, programs } in systems {
         let directory = system.directory_name();
+        put_directory(&mut archive, &directory)?;
         put(&mut archive, &format!("{directory}/agent"), agent)?;
         for program in programs {
             put(&mut archive, &format!("{directory}/workloads/{}", program.name), &program.bytes)?;
@@ -29,6 +30,15 @@ pub(super) fn bytes(systems: &[Programs]) -> io::Result<Vec<u8>> {
     let mut bytes = archive.into_inner()?;
     bytes.resize(bytes.len().next_multiple_of(UNIT_BYTES), 0);
     Ok(bytes)
+}
+
+/// Busybox' tar finds in an archive what stands there by its name alone, and complains of a directory that only its files name.
+fn put_directory(archive: &mut tar::Builder<Vec<u8>>, path: &str) -> io::Result<()> {
+    let mut header = tar::Header::new_ustar();
+    header.set_entry_type(tar::EntryType::Directory);
+    header.set_size(0);
+    header.set_mode(MODE);
+    archive.append_data(&mut header, path, io::empty())
 }
 
 fn put(archive: &mut tar::Builder<Vec<u8>>, path: &str, bytes: &[u8]) -> io::Result<()> {
@@ -42,6 +52,7 @@ fn put(archive: &mut tar::Builder<Vec<u8>>, path: &str, bytes: &[u8]) -> io::Res
 mod tests {
     use super::*;
     use crate::agent::{GuestProgram, System};
+    use crate::search_path;
     use std::os::unix::fs::PermissionsExt;
     use std::process::Command;
 
@@ -59,9 +70,15 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let file = place.path().join("disk");
         std::fs::write(&file, disk).unwrap();
-        let mut tar = Command::new("tar");
-        let unpacked = tar.arg("-xf").arg(&file).arg("-C").arg(place.path()).arg("x86_64-netbsd").status().unwrap();
-        assert!(unpacked.success() && !place.path().join("x86_64-linux").exists());
+        let mut tars: Vec<&[&str]> = vec![&["tar"]];
+        if search_path::find("busybox").is_some() {
+            tars.push(&["busybox", "tar"]);
+        }
+        for tar in tars {
+            let mut command = Command::new(tar[0]);
+            command.args(&tar[1..]).arg("-xf").arg(&file).arg("-C").arg(place.path()).arg("x86_64-netbsd");
+            assert!(command.status().unwrap().success() && !place.path().join("x86_64-linux").exists(), "{tar:?}");
+        }
         assert_eq!(std::fs::read(place.path().join("x86_64-netbsd/workloads/x")).unwrap(), [8; 1000]);
         let mode = place.path().join("x86_64-netbsd/agent").metadata().unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o700);
