@@ -1,4 +1,4 @@
-//! Threads that share a space and an object, each on a CPU of its own. Each byte is written by one thread, so that this thread knows what it must
+//! Threads that share a space and an object, each on a CPU of its own. Pages are used for the first time by all at once. Each byte is written by one thread, so that this thread knows what it must
 //! read: in the space, and in children that it forks while the others go on.
 
 use crate::{BOTH, access, pages};
@@ -8,6 +8,8 @@ use faultline_memory::Rights;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::sync::Barrier;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 const THREADS: u32 = 3;
 const ROUNDS: u64 = 400;
@@ -20,6 +22,13 @@ const COMMON_PAGES: u64 = 6;
 /// Where each thread maps, protects and unmaps pages of its own, among those of others.
 const OWN: u64 = 0x3000;
 const OWN_PAGES: u64 = 5;
+/// Where all threads use each page for the first time at the same moment.
+const FRESH: u64 = 0x4000;
+const FRESH_PAGES: u64 = 1000;
+/// Looks at the others' progress before a thread lets others have its CPU.
+const SPINS: u32 = 2000;
+/// How long that may take for all fresh pages, on a busy machine too.
+const LIMIT: Duration = Duration::from_secs(120);
 
 struct Thread<'a, 'm, S: System> {
     system: &'a S,
@@ -86,6 +95,30 @@ impl<S: System> Thread<'_, '_, S> {
         system.exit(cpu, child).unwrap();
     }
 
+    /// Writes its byte of fresh pages, each together with the other threads: who is second at a page must find the first one's. `arrived`: at all pages so far.
+    fn use_fresh(&mut self, arrived: &AtomicU64) {
+        let begun = Instant::now();
+        for page in 0..FRESH_PAGES {
+            // A barrier of the library wakes one thread long after the other. Relaxed: it orders nothing that the threads use.
+            arrived.fetch_add(1, Ordering::Relaxed);
+            let mut spins = 0;
+            while arrived.load(Ordering::Relaxed) < (page + 1) * u64::from(THREADS) {
+                spins += 1;
+                if spins % SPINS == 0 {
+                    assert!(begun.elapsed() < LIMIT, "another thread has failed, or hangs");
+                    std::thread::yield_now();
+                }
+                std::hint::spin_loop();
+            }
+            let before = access(self.system, self.cpu, self.space, FRESH + page, self.byte(), Some(page as u8 | 1));
+            assert_eq!(before, Ok(0), "thread {} page {page}", self.number);
+        }
+        for page in 0..FRESH_PAGES {
+            let read = access(self.system, self.cpu, self.space, FRESH + page, self.byte(), None);
+            assert_eq!(read, Ok(page as u8 | 1), "thread {} page {page}", self.number);
+        }
+    }
+
     fn work(&mut self) {
         for _ in 0..ROUNDS {
             match self.random.random_range(0..16) {
@@ -98,15 +131,17 @@ impl<S: System> Thread<'_, '_, S> {
 }
 
 fn in_threads<'m, S: System>(system: &S, cpus: Vec<Cpu<'m>>, space: &S::Space<'m>) -> Vec<Cpu<'m>> {
-    let barrier = Barrier::new(THREADS as usize);
+    let (barrier, arrived) = (Barrier::new(THREADS as usize), AtomicU64::new(0));
     std::thread::scope(|scope| {
         let start = |(number, cpu): (u32, Cpu<'m>)| {
-            let barrier = &barrier;
+            let (barrier, arrived) = (&barrier, &arrived);
             scope.spawn(move || {
                 system.activate(&cpu, space).unwrap();
                 let random = ChaCha8Rng::seed_from_u64(number.into());
                 barrier.wait();
-                Thread { system, cpu: &cpu, space, number, random, written: Default::default() }.work();
+                let mut thread = Thread { system, cpu: &cpu, space, number, random, written: Default::default() };
+                thread.use_fresh(arrived);
+                thread.work();
                 system.deactivate(&cpu, space);
                 cpu
             })
@@ -124,6 +159,7 @@ pub fn read_what_they_wrote<S: System>() {
         let object = system.new_object(first, COMMON_PAGES).unwrap();
         system.activate(first, &space).unwrap();
         system.map(first, &space, pages(PRIVATE, COMMON_PAGES), BOTH).unwrap();
+        system.map(first, &space, pages(FRESH, FRESH_PAGES), BOTH).unwrap();
         system.map_object(first, &space, pages(SHARED, COMMON_PAGES), BOTH, &object, 0).unwrap();
         system.drop_object(first, object);
         let cpus = in_threads(system, cpus, &space);
