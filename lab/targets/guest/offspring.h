@@ -17,4 +17,7 @@ pid_t offspring_fork(void);
  */
 bool offspring_kill(void);
 
+/* For offspring_kill() where orphans become our children: kills those that we have now, perhaps their children too. */
+void offspring_kill_children(void);
+
 #endif

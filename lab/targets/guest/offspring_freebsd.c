@@ -3,17 +3,10 @@
 
 #if defined(__FreeBSD__)
 
-#include <errno.h>
 #include <signal.h>
 #include <sys/procctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-
-enum {
-    REST_NS = 2000000,
-    RESTS = 2500, /* 5 s: a process in an uninterruptible wait can take longer than anyone wants to wait */
-};
 
 void offspring_adopt(void)
 {
@@ -30,19 +23,10 @@ pid_t offspring_fork(void)
     return child;
 }
 
-bool offspring_kill(void)
+void offspring_kill_children(void)
 {
-    for (int rests = 0; rests < RESTS; rests++) {
-        pid_t died;
-        while ((died = waitpid(-1, NULL, WNOHANG)) > 0)
-            ;
-        if (died < 0 && errno == ECHILD)
-            return true;
-        struct procctl_reaper_kill all = {.rk_sig = SIGKILL};
-        procctl(P_PID, getpid(), PROC_REAP_KILL, &all);
-        nanosleep(&(struct timespec){.tv_nsec = REST_NS}, NULL);
-    }
-    return false;
+    struct procctl_reaper_kill all = {.rk_sig = SIGKILL};
+    procctl(P_PID, getpid(), PROC_REAP_KILL, &all);
 }
 
 #endif

@@ -5,20 +5,15 @@
 
 #include <ctype.h>
 #include <dirent.h>
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
     STAT_BYTES = 512, /* the parent's number comes early in the line */
-    REST_NS = 2000000,
-    RESTS = 2500, /* 5 s: a process in an uninterruptible wait can take longer than anyone wants to wait */
 };
 
 void offspring_adopt(void)
@@ -51,7 +46,7 @@ static pid_t parent_of(const char *process)
 }
 
 /* Grandchildren become children when their parents are gone. */
-static void kill_children(void)
+void offspring_kill_children(void)
 {
     DIR *processes = opendir("/proc");
     if (processes == NULL)
@@ -61,20 +56,6 @@ static void kill_children(void)
         if (isdigit((unsigned char)entry->d_name[0]) && parent_of(entry->d_name) == getpid())
             kill((pid_t)strtol(entry->d_name, NULL, 10), SIGKILL);
     closedir(processes);
-}
-
-bool offspring_kill(void)
-{
-    for (int rests = 0; rests < RESTS; rests++) {
-        pid_t died;
-        while ((died = waitpid(-1, NULL, WNOHANG)) > 0)
-            ;
-        if (died < 0 && errno == ECHILD)
-            return true;
-        kill_children();
-        nanosleep(&(struct timespec){.tv_nsec = REST_NS}, NULL);
-    }
-    return false;
 }
 
 #endif

@@ -41,7 +41,34 @@ static const char *within(const char *name)
     return path;
 }
 
-static void show_life(void);
+static long long now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * (long long)MS_PER_S + now.tv_nsec / NS_PER_MS;
+}
+
+/* Whether we serve over a serial line, and when to show again that we live. */
+static bool is_line;
+static long long next_life_ms;
+
+static void begin_life(void)
+{
+    is_line = isatty(STDIN_FILENO);
+    next_life_ms = now_ms() + LIFE_MS;
+}
+
+/*
+ * Nobody but us would notice that the system at the end of a serial line hangs, so an empty line says that it lives. From Linux 5.12 a frame is written to a terminal
+ * at once, so that line never divides one.
+ */
+static void show_life(void)
+{
+    if (!is_line || now_ms() < next_life_ms)
+        return;
+    channel_break_line();
+    next_life_ms = now_ms() + LIFE_MS;
+}
 
 static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place)
 {
@@ -95,35 +122,6 @@ static bool put(const struct request *request)
     return false;
 }
 
-static long long now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * (long long)MS_PER_S + now.tv_nsec / NS_PER_MS;
-}
-
-/* Whether we serve over a serial line, and when to show again that we live. */
-static bool is_line;
-static long long next_life_ms;
-
-static void begin_life(void)
-{
-    is_line = isatty(STDIN_FILENO);
-    next_life_ms = now_ms() + LIFE_MS;
-}
-
-/*
- * Nobody but us would notice that the system at the end of a serial line hangs, so an empty line says that it lives. From Linux 5.12 a frame is written to a terminal
- * at once, so that line never divides one.
- */
-static void show_life(void)
-{
-    if (!is_line || now_ms() < next_life_ms)
-        return;
-    channel_break_line();
-    next_life_ms = now_ms() + LIFE_MS;
-}
-
 /* Why waiting for a worker ended. */
 enum waited { ENDED, TIMED_OUT, ABANDONED };
 
@@ -145,8 +143,7 @@ static enum waited wait_for(pid_t worker, long long limit_ms, const sigset_t *us
             left = LIFE_MS;
         show_life();
         struct timespec rest = {.tv_sec = left / MS_PER_S, .tv_nsec = left % MS_PER_S * NS_PER_MS};
-        int ready = ppoll(&input, 1, &rest, usual);
-        if (ready > 0)
+        if (ppoll(&input, 1, &rest, usual) > 0)
             return ABANDONED;
     }
 }

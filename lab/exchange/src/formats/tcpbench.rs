@@ -69,8 +69,12 @@ fn read(file: File<'_>) -> Result<Dataset, ReadError> {
                 || ReadError::new(file.name, line, quoted(word), format!("{WHAT}: a number that is not below zero"));
             if found < 0.0 { Err(expected()) } else { Ok(found) }
         };
+        let number = |word: &str| {
+            word.parse::<u32>()
+                .map_err(|_| ReadError::new(file.name, line, quoted(word), format!("{WHAT}: a number of connections")))
+        };
         match words_of_interval(text) {
-            Some(Words::Tcp { connections, mbps }) => tests.tcp(figure(connections)? as u32, bits(figure(mbps)?)),
+            Some(Words::Tcp { connections, mbps }) => tests.tcp(number(connections)?, bits(figure(mbps)?)),
             Some(Words::Udp { end, mbps, packets }) => tests.udp(end, bits(figure(mbps)?), figure(packets)?),
             None => {}
         }

@@ -139,7 +139,7 @@ impl Session {
         Ok(session)
     }
 
-    /// A session on a serial line of a machine in the emulator. Fails if the socket is of no use.
+    /// A session on a serial line of a machine in the emulator. Fails if the socket cannot be set up.
     pub(super) fn on_line(line: UnixStream, longest_line: usize) -> io::Result<Self> {
         let (input, output) = (line.try_clone()?, line.try_clone()?);
         input.set_write_timeout(Some(PIPE_POLL))?;
