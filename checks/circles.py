@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Checks that the files of a crate do not use each other in circles (ARCHITECTURE.md, "Dependencies between files").
+"""Checks that the files of a crate do not use each other in circles.
 
-A module and the modules within it may use each other. Any other circle means that none of its files can be understood or
-changed alone. Prints each circle with the names that tie it, and exits with status 1 if there is one. Test modules do not count.
+A module and its submodules may use each other. Any other circle means that none of its files can be
+understood or changed alone (ARCHITECTURE.md, "Dependencies between files"). Prints each circle with
+the names that tie it, and exits with 1 if there is one. Test modules do not count.
 """
 
 import re
@@ -18,7 +19,7 @@ INLINE = re.compile(r"\b(?:crate|super|self)(?:::\w+)+")
 
 
 def spread(tree):
-    """The paths of a `use` tree, with the name that each gets: `a::{b, c as d}` is (a, b) as b, and (a, c) as d."""
+    """The paths of a `use` tree by name: `a::{b, c as d}` gives b: (a, b) and d: (a, c)."""
     tree = tree.strip()
     opening = tree.find("{")
     if opening >= 0:
@@ -55,7 +56,7 @@ class Crate:
         return STRING.sub('""', COMMENT.sub("", TEST_ITEM.sub("", path.read_text(encoding="utf-8"))))
 
     def imports(self, module):
-        """The names that a module takes from elsewhere in its crate, with their paths."""
+        """The names that a module imports from its own crate, with their paths."""
         found = {}
         for _, tree in USE.findall(self.texts[module]):
             for path, name in spread(tree):
@@ -66,7 +67,7 @@ class Crate:
         return found
 
     def target(self, module, path, depth=0):
-        """The module whose file defines what a path in `module` names; `None` if it is of another crate."""
+        """The module that defines the target of a path in `module`; `None` for another crate."""
         here = list(module)
         words = list(path)
         if words[0] == "crate":
@@ -79,7 +80,7 @@ class Crate:
             if tuple(here + [word]) in self.files:
                 here.append(word)
                 continue
-            # A name that this module only hands on is that of the module that it has it from.
+            # A re-exported name belongs to the module from which it was imported.
             handed_on = self.names.get(tuple(here), {}).get(word) if depth < 5 else None
             if handed_on and (tuple(here), handed_on) != (module, tuple(path)):
                 return self.target(tuple(here), handed_on + tuple(words[index + 1:]), depth + 1)
@@ -87,13 +88,14 @@ class Crate:
         return tuple(here) if tuple(here) in self.files else None
 
     def arrows(self):
-        """For each module, the modules that its file uses, each with the paths. Those above and within it do not count."""
+        """The modules that each module's file uses, with the paths; without its parents and
+        children."""
         found = {}
         for module, text in self.texts.items():
             paths = set(self.names[module].values())
             paths |= {tuple(path.split("::")) for path in INLINE.findall(USE.sub("", text))}
             for name, path in self.names[module].items():
-                # What follows a module's name: `git::run` after `use super::git`.
+                # A path that begins with a module's name: `git::run` after `use super::git`.
                 paths |= {path + tuple(more.split("::")) for more in re.findall(rf"\b{name}::(\w+)", text)}
             for path in paths:
                 to = self.target(module, path)
@@ -128,7 +130,7 @@ def circles(arrows):
 
 
 def ties(source):
-    """For each circle below a crate's directory of sources, who uses whom, as sentences."""
+    """The circles below a crate's source directory, as sentences with the uses."""
     crate = Crate(source)
     arrows = crate.arrows()
     for group in circles(arrows):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Checks that everything linked or bundled has a permissive licence. Prints each other licence, and exits with status 1 if there is one.
+"""Checks that everything linked or bundled has a permissive licence; exits with 1 otherwise.
 
-Rust: every package in the resolved graph of `cargo metadata`. Node: every package in the lock files. An expression passes when
-one way through its OR has only permitted licences in its ANDs.
+Rust: every package in the resolved graph of `cargo metadata`. Node: every package in the lock
+files. An expression passes if one alternative of its OR has only permitted licences in its ANDs.
 """
 
 import json
@@ -16,16 +16,16 @@ PERMITTED = {
     "MIT-0", "Unicode-3.0", "Unlicense", "Zlib", "BlueOak-1.0.0", "Python-2.0", "bzip2-1.0.6",
 }
 
-# axe-core: used by tests alone and in nothing that is shipped. faultline-lens: ours, loaded into QEMU, kept apart.
+# axe-core: used by tests, not shipped. faultline-lens: ours, loaded into QEMU, kept apart.
 EXCEPTIONS = {"axe-core": "MPL-2.0", "faultline-lens": "GPL-2.0-or-later"}
 
-MANIFESTS = ["Cargo.toml", "lens/plugin/Cargo.toml"]
+MANIFESTS = ["Cargo.toml", "vm/Cargo.toml", "lens/plugin/Cargo.toml"]
 
 LOCKS = ["lab/report/page/package-lock.json"]
 
 
 def permitted(expression):
-    """Whether an SPDX expression can be met with permitted licences. The old form `MIT/Apache-2.0` means OR."""
+    """True if permitted licences satisfy an SPDX expression. `MIT/Apache-2.0` means OR."""
     tokens = re.findall(r"\(|\)|[^\s()]+", expression.replace("/", " OR "))
     value, rest = _any(tokens)
     return value and not rest
@@ -77,7 +77,7 @@ def node_packages(lock):
 
 
 def refused(packages):
-    """Those of the packages whose licence is not permitted, as sentences."""
+    """The packages whose licence is not permitted, as sentences."""
     return sorted({f"{name}: {licence}" for name, licence in packages
                    if EXCEPTIONS.get(name) != licence and not permitted(licence)})
 

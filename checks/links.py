@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Finds dead links in the documents: missing files, pictures and headings. Does not use the network: URLs are not checked."""
+"""Finds dead links in the documents: missing files, pictures and headings. URLs are not checked."""
 
 import re
 import subprocess

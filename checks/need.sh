@@ -1,7 +1,7 @@
 #!/bin/sh
-# Checks that commands and packages exist: need.sh COMMAND=PACKAGE… PACKAGE… A package without a command, such as a library, is
-# looked up among the installed packages. On a Debian-like machine, as root, it installs missing packages. Otherwise it prints
-# what to install, and exits with status 1.
+# Checks that commands and packages exist: need.sh COMMAND=PACKAGE… PACKAGE… A package without a
+# command, such as a library, is looked up among the installed packages. As root on a Debian-like
+# machine it installs missing packages. Otherwise it prints them and exits with 1.
 set -eu
 
 is_there() { # COMMAND=PACKAGE or PACKAGE

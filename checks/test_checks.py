@@ -1,4 +1,4 @@
-"""Each check must find what it is there to find, and pass what is well."""
+"""Each check must find its errors, and pass correct input."""
 
 import sys
 import tempfile
@@ -11,6 +11,7 @@ import circles
 import licences
 import links
 import mutants
+import words
 
 
 def package(name, *dependencies):
@@ -19,13 +20,13 @@ def package(name, *dependencies):
 
 class Arrows(unittest.TestCase):
     def test_arrows_that_point_down_pass(self):
-        metadata = {"packages": [package("faultline", "faultline-runner", "clap"), package("faultline-runner", "faultline-model"),
-                                 package("faultline-model", "serde")]}
+        metadata = {"packages": [package("faultline", "faultline-runner", "clap"), package("faultline-runner", "faultline-record"),
+                                 package("faultline-record", "serde")]}
         self.assertEqual(arrows.crossings(metadata), [])
 
     def test_an_arrow_that_points_up_is_found(self):
-        metadata = {"packages": [package("faultline-model", "faultline-store"), package("faultline-store")]}
-        self.assertEqual(arrows.crossings(metadata), ["faultline-model → faultline-store: this dependency is not allowed"])
+        metadata = {"packages": [package("faultline-record", "faultline-store"), package("faultline-store")]}
+        self.assertEqual(arrows.crossings(metadata), ["faultline-record → faultline-store: this dependency is not allowed"])
 
     def test_the_commands_tests_alone_look_into_the_database(self):
         def command(kind):
@@ -37,15 +38,23 @@ class Arrows(unittest.TestCase):
     def test_only_front_ends_know_arguments_and_terminals(self):
         self.assertEqual(len(arrows.crossings({"packages": [package("faultline-experiment", "clap")]})), 1)
 
-    def test_the_literature_is_shown_by_report_which_does_not_know_it(self):
-        down = [package("faultline-literature", "faultline-model", "faultline-stats", "faultline-report"),
-                package("faultline-model"), package("faultline-stats"), package("faultline-report")]
+    def test_an_arrow_points_down(self):
+        down = [package("faultline-report", "faultline-record", "faultline-stats"),
+                package("faultline-record"), package("faultline-stats")]
         self.assertEqual(arrows.crossings({"packages": down}), [])
-        up = {"packages": [package("faultline-report", "faultline-literature"), package("faultline-literature")]}
-        self.assertEqual(arrows.crossings(up), ["faultline-report → faultline-literature: this dependency is not allowed"])
+        up = {"packages": [package("faultline-stats", "faultline-report"), package("faultline-report")]}
+        self.assertEqual(arrows.crossings(up), ["faultline-stats → faultline-report: this dependency is not allowed"])
 
     def test_nothing_links_to_the_plugin(self):
         self.assertEqual(len(arrows.crossings({"packages": [package("faultline", "faultline-lens")]})), 1)
+
+    def test_the_plugin_uses_the_model_and_the_format_alone(self):
+        others = [package("faultline-coherence", "faultline-lens-format"), package("faultline-lens-format"),
+                  package("faultline-record")]
+        plugin = package("faultline-lens", "faultline-coherence", "faultline-lens-format")
+        self.assertEqual(arrows.crossings({"packages": [plugin, *others]}), [])
+        plugin = package("faultline-lens", "faultline-record")
+        self.assertEqual(len(arrows.crossings({"packages": [plugin, *others]})), 1)
 
     def test_a_crate_that_is_not_in_the_table_is_found(self):
         self.assertEqual(len(arrows.crossings({"packages": [package("faultline-attic")]})), 1)
@@ -71,7 +80,7 @@ class Arrows(unittest.TestCase):
 
 class Circles(unittest.TestCase):
     def found(self, **files):
-        """The ties of the circles of a crate with these files; `__` in a name stands for a directory."""
+        """The ties of the circles of a crate with these files; `__` in a name is a directory."""
         with tempfile.TemporaryDirectory() as place:
             for name, text in files.items():
                 path = Path(place, name.replace("__", "/") + ".rs")
@@ -128,6 +137,14 @@ class Mutants(unittest.TestCase):
         for text, old, new in [("a b b", "b", "d"), ("a", "b", "d"), ("a b", "b", "b")]:
             self.assertRaises(ValueError, mutants.mutated, text, old, new)
 
+    def test_a_list_that_is_out_of_step_is_found(self):
+        with tempfile.TemporaryDirectory() as directory:
+            place = Path(directory)
+            (place / "src").mkdir()
+            (place / "src/a.rs").write_text("a b b")
+            listed = [{"file": file, "what": "", "old": old, "new": "c"} for file, old in [("a.rs", "a"), ("a.rs", "b"), ("b.rs", "a")]]
+            self.assertEqual(len(mutants.problems(place, listed)), 2)
+
     def test_only_a_test_that_ran_and_failed_has_caught_it(self):
         verdict = lambda output: mutants.verdict(output, "room::a_test")[1]
         self.assertTrue(verdict("running 1 test\ntest room::a_test ... FAILED\n"))
@@ -137,6 +154,43 @@ class Mutants(unittest.TestCase):
         self.assertFalse(verdict(f"thread 'room::a_test_2' (7) {aborted}"))
         for output in [None, "test room::a_test ... ok\n", "error[E0308]: mismatched types", "test room::a_test_2 ... FAILED", ""]:
             self.assertFalse(verdict(output), output)
+
+
+class Words(unittest.TestCase):
+    def found(self, name, text):
+        return [(number, kind) for number, kind, _ in words.findings(name, text)]
+
+    def test_openings_and_words_are_found_in_comments_messages_and_documents(self):
+        rust = '/// What it is.\nfn f() {\n    say("Whether so\\n"); // nobody knows\n    /* fine\n     * The same. */\n}\n'
+        self.assertEqual(self.found("a.rs", rust), [(1, "wordings"), (3, "wordings"), (3, "wordings"), (5, "wordings")])
+        self.assertEqual(self.found("a.rs", "let r = r#\"a\nIt is \"so\"\"#;\nlet c = '\"'; // told"), [(2, "wordings"), (3, "wordings")])
+        self.assertEqual(self.found("a.ts", "const a = `Who`; // https://told.example"), [(1, "wordings"), (1, "wordings")])
+        self.assertEqual(self.found("a.py", '"""Reads.\n\nThose of a file.\n"""\nprint("anew")\n'), [(3, "wordings"), (5, "wordings")])
+        self.assertEqual(self.found("a.sh", "echo \"told\" # alike\n$#told"), [(1, "wordings"), (1, "wordings")])
+        self.assertEqual(self.found("a.toml", "a = 'told # told' # told\nb = \"\"\"\n# told\"\"\"\n"), [(1, "wordings")])
+        self.assertEqual(self.found("a.sql", "SELECT '-- told'; -- told\n/* told */"), [(1, "wordings"), (2, "wordings")])
+        self.assertEqual(self.found("a.css", "a { content: '/* told */'; } /* told */"), [(1, "wordings")])
+        self.assertEqual(self.found("a.md", "- **What** it is\n1. There is one\n"), [(1, "wordings"), (2, "wordings")])
+
+    def test_genitives_are_found(self):
+        self.assertEqual(self.found("a.md", "# The page of a run\n## Order of events\nits server of SSH\n"), [(1, "wordings"), (3, "wordings")])
+
+    def test_good_text_code_and_strings_of_tests_pass(self):
+        self.assertEqual(self.found("a.md", "# How to measure\nIt shows what `nobody` did.\n```\nWhat\n```\n"), [])
+        self.assertEqual(self.found("a.rs", "/// How to count. The lifetime of `told`.\nfn told<'a>(it: &'a str) {}\n"), [])
+        self.assertEqual(self.found("a.rs", '#[cfg(test)]\nmod tests {\n    const A: &str = "told";\n}\n'), [])
+        self.assertEqual(self.found("tests/a.rs", 'const A: &str = "told"; // told'), [(1, "wordings")])
+
+    def test_wide_lines_are_those_of_comments(self):
+        wide = "x" * 100
+        self.assertEqual(self.found("a.rs", f"// {wide}\nlet a = {wide}; // b\n/* a\n * {wide} */"), [(1, "wide"), (4, "wide")])
+        self.assertEqual(self.found("a.md", wide * 2), [])
+
+    def test_counts_stay_within_their_bounds(self):
+        counts = {"a": words.Counter(wordings=3, wide=1), "b": words.Counter()}
+        above, lower = words.beyond(counts, {"a": {"wordings": 2, "wide": 2}})
+        self.assertEqual((len(above), len(lower)), (3, 1))
+        self.assertIn('"a" = { wordings = 2, wide = 1 }\n"b" = { wordings = 0, wide = 0 }', words.written(counts, {"a": {"wordings": 2, "wide": 2}}))
 
 
 if __name__ == "__main__":

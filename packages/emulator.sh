@@ -1,15 +1,17 @@
 #!/bin/sh
-# Provides the emulator for guests, QEMU 10 or newer: the one that FAULTLINE_QEMU names, the one in target/qemu, or this machine's own. On
-# Debian 12, whose own is older, the one of its backports is unpacked into target/qemu.
+# Provides QEMU 10 or newer for guests: the one that FAULTLINE_QEMU names, the one in target/qemu,
+# or this machine's own. On Debian 12, whose own is older, that of its backports is unpacked into
+# target/qemu.
 #
 #   packages/emulator.sh          provides it; does nothing if it is there
-#   packages/emulator.sh needs    prints the packages that must be installed for it, as words for checks/need.sh
+#   packages/emulator.sh needs    prints the packages that it needs, as words for checks/need.sh
 set -eu
 
 cd "$(dirname "$0")/.."
 program=qemu-system-x86_64 unpacked=target/qemu/usr/bin/qemu-system-x86_64 least=10
 
-# What the unpacked emulator needs of its own suite, apart from what apt itself needs. Debian 12's backports were built for these.
+# Libraries that the unpacked emulator needs besides those of apt. Debian 12's backports were built
+# for these.
 libraries="libaio1 libbpf1 libcapstone4 libfdt1 libfuse3-3 libglib2.0-0 libibverbs1 libjpeg62-turbo libnuma1 libpixman-1-0 libpmem1 libpng16-16
     librdmacm1 libsasl2-2 libslirp0 liburing2 libvdeplug2"
 
@@ -26,7 +28,7 @@ is_new() {
     [ "${major:-0}" -ge "$least" ]
 }
 
-# Whether this machine's own QEMU is too old or absent, and its distribution has a newer one beside it.
+# True if this machine's QEMU is too old or absent and its backports have a newer one.
 takes_backport() {
     ! { command -v "$program" >/dev/null && is_new "$program"; } && [ -r /etc/os-release ] && [ "$(. /etc/os-release && echo "$ID ${VERSION_ID:-}")" = "debian 12" ]
 }
@@ -59,6 +61,6 @@ if [ ! -e target/qemu ]; then
         ./usr/bin/qemu-system-i386 '*-microvm' ./usr/share/man ./usr/share/icons
 fi
 
-# QEMU looks for all its files below this name beside its program, and only otherwise where its package would be installed.
+# QEMU looks for its files below this name beside its program before the package's usual place.
 [ -e target/qemu/usr/bin/qemu-bundle ] || ln -sfn ../.. target/qemu/usr/bin/qemu-bundle
 is_new "$unpacked" || fail "$unpacked does not start: $("$unpacked" --version 2>&1 | head -n 1)" "install what is missing, or delete target/qemu and try again"

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Provides a kernel that isn't Linux: the distribution's GNU Mach for several CPUs, that of sid, unpacked into target/kernels/gnumach. Prints the path of
-# the kernel as the emulator starts it, and that of the same kernel with symbols. Needs objcopy and gzip.
+# Provides a kernel that is not Linux: GNU Mach of sid for several CPUs, unpacked into
+# target/kernels/gnumach. Prints the paths of the kernel as the emulator starts it and of the same
+# kernel with symbols. Needs objcopy and gzip.
 #
 #   packages/gnumach.sh
 set -eu

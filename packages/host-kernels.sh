@@ -1,6 +1,7 @@
 #!/bin/sh
-# Provides two stock kernels with their modules, to be installed on a host: the distribution's for virtual machines, of bookworm (6.1) and of trixie (6.12),
-# unpacked into target/host-kernels/SUITE. Prints the directory of each. Downloads 70 MB, once.
+# Provides two stock kernels with modules, to be installed on a host: those for virtual machines of
+# bookworm (6.1) and trixie (6.12), unpacked into target/host-kernels/SUITE. Prints the directory of
+# each. Downloads 70 MB, once.
 #
 #   packages/host-kernels.sh
 set -eu

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Provides the newest QEMU of the distribution, that of sid, to try the lens with it, and prints the path of its program. It is unpacked into
-# target/qemu-newest with all libraries that it needs, the C library among them, and started by their own loader. So it runs on an older system.
+# Provides QEMU of sid to try the lens with it, and prints the path of its program. It is unpacked
+# into target/qemu-newest with all its libraries and started by their own loader, so it runs on an
+# older system.
 #
 #   packages/newest-emulator.sh
 set -eu
@@ -11,7 +12,7 @@ tree=$PWD/target/qemu-newest
 packages/unpack.sh "$tree" sid qemu-system-x86 'qemu-system-(common|data)|seabios|lib.*|zlib1g' \
     ./usr/bin/qemu-system-i386 '*-microvm' './usr/share/man' './usr/share/icons' './usr/share/locale'
 
-# QEMU looks for its files beside its program, and takes the loader for that. Libraries are where the loader is.
+# QEMU looks for its files beside the loader, which it takes for its program.
 loader=$(readlink -f "$tree"/usr/lib64/ld-linux-x86-64.so.2)
 libraries=$(dirname "$loader")
 ln -sfn "$(realpath --relative-to "$libraries" "$tree")" "$libraries/qemu-bundle"

@@ -1,4 +1,4 @@
-"""Packages are unpacked whole or not at all, from the machine's own mirror, and only if apt trusts it."""
+"""Tests that packages are unpacked completely or not at all, from a mirror that apt trusts."""
 
 import os
 import shutil
@@ -226,7 +226,7 @@ class Emulator(Tree):
 
 class NewestEmulator(Tree):
     def unpacked(self, loader):
-        """What is unpacked: the loader prints its arguments after a version, or fails."""
+        """A made-up package: its loader prints a version and its arguments, or fails."""
         executable(self.root / "packages/unpack.sh", f"mkdir -p \"$1/usr/lib64\" \"$1/usr/lib/x\"; cp {self.root}/loader \"$1/usr/lib/x/ld.so\"\n"
                    "ln -sf ../lib/x/ld.so \"$1/usr/lib64/ld-linux-x86-64.so.2\"\n")
         executable(self.root / "loader", loader)

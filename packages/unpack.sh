@@ -1,16 +1,16 @@
 #!/bin/sh
-# Unpacks packages of another suite of this machine's distribution into a directory. The machine's package sources, package lists and
-# installed packages are not changed, and it needs no root.
+# Unpacks packages of another suite of this machine's distribution into a directory, without root.
+# Package sources, package lists and installed packages of the machine stay unchanged.
 #
 #   packages/unpack.sh DIRECTORY SUITE PACKAGE PATTERN [FILES…]
 #
-# PATTERN is an extended regular expression: packages that PACKAGE depends on are unpacked too if their whole name matches it. FILES are
-# patterns of tar's for files that are left out.
-# DIRECTORY is either complete or absent. If it is there, nothing is done, unless other files were left out of it: then it is unpacked again, and
-# the older one stays until the new one is complete, or if there is no new one. Its file `packages` lists what it holds, `left-out` the patterns.
+# PATTERN is an extended regular expression: dependencies of PACKAGE whose whole name matches are
+# unpacked too. FILES are tar patterns of files to leave out. DIRECTORY is either complete or
+# absent. An existing one is kept, unless other files were left out of it: then it is replaced once
+# the new one is complete. Its file `packages` lists the packages, `left-out` the patterns.
 #
-# The mirror and its key come from this machine's own source of its own suite. apt checks the signature of the package list, and the
-# packages by the list.
+# Mirror and key come from this machine's source of its own suite. apt checks the signature of the
+# package list, and the packages by the list.
 set -eu
 
 directory=$1 suite=$2 package=$3 pattern=$4
@@ -42,7 +42,8 @@ mkdir -p "$lists/partial" "$new/sources" "$new/debs" "$new/files" "$(dirname "$d
 trap 'rm -rf --one-file-system "$new"' EXIT
 trap 'exit 130' INT TERM HUP
 
-# This machine's source of its own suite, in either of apt's formats, made into one of the wanted suite.
+# This machine's source of its own suite, in either of apt's formats, rewritten for the wanted
+# suite.
 own=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
 eval "$(apt-config shell parts Dir::Etc::sourceparts/d list Dir::Etc::sourcelist/f)"
 for source in "$list" "$parts"*.list "$parts"*.sources; do

@@ -1,8 +1,9 @@
 /*
- * compile: each task compiles its own copy of a small C file to its own object file. One operation is one compilation.
+ * compile: each task compiles its own copy of a small C file to its own object file. One operation
+ * is one compilation.
  *
- * The compiler is $CC, split at spaces, or `cc`. Its driver starts further programs; a separate measure is the number
- * of processes that the machine starts per second.
+ * The compiler is $CC, split at spaces, or `cc`. Its driver starts further programs; a separate
+ * measure is the number of processes that the machine starts per second.
  */
 #include <errno.h>
 #include <spawn.h>
@@ -19,7 +20,7 @@
 #include "harness/file_io.h"
 #include "harness/lifetime.h"
 #include "harness/protocol.h"
-#include "harness/tasks.h"
+#include "harness/task.h"
 #include "harness/workload.h"
 
 extern char **environ;
@@ -100,10 +101,13 @@ static void set_environment(struct task *task)
 {
     char directory[PATH_BYTES];
     snprintf(directory, sizeof directory, "%s/tmp-%u", lifetime_scratch(), task->index);
-    /* The driver's temporary files would otherwise lie in a directory that all tasks, and other programs, share. */
+    /*
+     * Otherwise the driver's temporary files would lie in a directory shared by all tasks and other
+     * programs.
+     */
     if (mkdir(directory, 0700) != 0 || setenv("TMPDIR", directory, 1) != 0)
         task_fail(task, "directory", errno);
-    /* If the compiler is actually a compiler cache, it would return the first object file again and again. */
+    /* A compiler cache would return the first object file again and again. */
     if (setenv("CCACHE_DISABLE", "1", 1) != 0)
         task_fail(task, "setenv", errno);
 }

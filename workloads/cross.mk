@@ -1,4 +1,5 @@
-# A compiler with the C libraries of other systems (clang): PyPI's package ziglang, installed below target/. docs/HOSTS.md says for which releases.
+# A compiler (clang) with the C libraries of other systems: PyPI's package ziglang, installed below
+# target/. docs/HOSTS.md lists the releases.
 
 BSD_TARGETS := x86_64-freebsd x86_64-netbsd x86_64-openbsd
 

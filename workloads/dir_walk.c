@@ -1,11 +1,11 @@
 /*
- * dir_walk: one operation walks a tree of directories: opens and reads each, and asks for the status of each entry, as find and
- * du do. All names and attributes stay in the system's caches.
+ * dir_walk: one operation walks a tree of directories: opens and reads each, and reads the status
+ * of each entry, as find and du do. All names and attributes stay in the system's caches.
  *
- * - own: each task a tree of its own.
- * - same: all tasks one tree.
+ * - own: each task walks a tree of its own.
+ * - same: all tasks walk the same tree.
  *
- * A tree has 16 directories of 32 empty files each.
+ * A tree has 16 directories with 32 empty files each.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "harness/file_io.h"
 #include "harness/filesystem.h"
 #include "harness/lifetime.h"
-#include "harness/tasks.h"
+#include "harness/task.h"
 #include "harness/workload.h"
 
 enum { OWN, SAME };
@@ -34,7 +34,7 @@ static void tree_path(char *path, unsigned number)
     snprintf(path, PATH_BYTES, "%s/tree-%u", lifetime_scratch(), number);
 }
 
-/* Returns the name of the call that failed, with errno, or NULL. */
+/* Creates a tree. Returns the name of the call that failed, with errno, or NULL. */
 static const char *make_tree(const char *tree)
 {
     char path[PATH_BYTES + 64];
@@ -79,7 +79,7 @@ static void setup(struct task *task)
         task_fail(task, "open", errno);
 }
 
-/* Walks what is below a directory's entry; the tree has one level of directories. */
+/* Walks the subtree of a directory entry; the tree has one level of directories. */
 static void walk(struct task *task, int parent, const char *name)
 {
     int file = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -1,14 +1,15 @@
 /*
  * fault_existing: first touches of pages that are already resident.
  *
- * One batch maps a resident memory object shared, touches each of its pages once, and unmaps it. One operation is one
- * page touched. A system may map several pages with one fault: Linux maps the sixteen around a read. So the operation is
- * the same on every system, and the number of faults for each page stands beside it.
+ * One batch maps a resident memory object shared, touches each of its pages once, and unmaps it.
+ * One operation is one page touched. A system may map several pages with one fault: Linux maps
+ * sixteen pages around a read. So the operation is the same on every system, and the number of
+ * faults per page is reported beside it.
  *
- * To drop the translations, it unmaps and maps instead of calling madvise(MADV_DONTNEED). This is the only way that
- * means the same on every system (some systems may ignore that advice). It also frees the page tables, as a process does
- * when it ends. The cost is spread over all pages of the mapping; --size sets their number. Each task has its own
- * mapping, even as a thread.
+ * The batch unmaps and maps to drop the translations, instead of calling madvise(MADV_DONTNEED):
+ * only this means the same on every system (some may ignore that advice). It also frees the page
+ * tables, as a process does when it ends. The cost is spread over all pages of the mapping; --size
+ * sets their number. Each task has its own mapping, even as a thread.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,7 +18,7 @@
 #include "harness/failure.h"
 #include "harness/fault_check.h"
 #include "harness/shared_object.h"
-#include "harness/tasks.h"
+#include "harness/task.h"
 #include "harness/workload.h"
 
 enum { SHARED, SHARED_WRITE, OWN, OWN_WRITE };
@@ -55,8 +56,8 @@ static enum size_memory size_memory(const struct plan *plan)
 }
 
 /*
- * Maps the object, touches up to `limit` of its pages, and unmaps it. Returns the number of pages touched, or 0 with
- * errno and *step set.
+ * Maps the object, touches up to `limit` of its pages, and unmaps it. Returns the number of pages
+ * touched, or 0 with errno and *step set.
  */
 static uint64_t touch_object(const struct plan *plan, int object, uint64_t limit, const char **step)
 {

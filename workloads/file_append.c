@@ -1,12 +1,13 @@
 /*
- * file_append: one operation writes --size bytes at the end of a file.
+ * file_append: one operation appends --size bytes to a file.
  *
- * - own: each task to a file of its own. What is measured is the system's cache.
- * - same: all tasks to one file, opened to append.
+ * - own: each task to a file of its own. Measures the system's cache.
+ * - same: all tasks to one file, opened with O_APPEND.
  * - sync: as own, and each operation waits until the data is on the device (fdatasync).
  *
- * A file that has reached 16 MiB, or one operation if that is more, is cut to nothing, so disks don't fill and the cache is not
- * left; the cut is part of the operation that comes next. One task cuts the file that all share.
+ * A file that has reached 16 MiB, or one operation if that is larger, is truncated to 0 bytes, so
+ * that disks do not fill up and the data stays in the cache. The truncation is part of the next
+ * operation. A shared file is truncated by one task.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +18,7 @@
 #include "harness/file_io.h"
 #include "harness/filesystem.h"
 #include "harness/lifetime.h"
-#include "harness/tasks.h"
+#include "harness/task.h"
 #include "harness/workload.h"
 
 enum { OWN, SAME, SYNC };
@@ -28,7 +29,7 @@ static const uint64_t MOST_FILE_BYTES = UINT64_C(16) << 20;
 struct append_state {
     int file;
     char *data;
-    uint64_t written_bytes; /* by this task, since it cut the file */
+    uint64_t written_bytes; /* by this task, since it truncated the file */
 };
 
 static uint64_t bytes_per_operation(const struct plan *plan)
@@ -61,7 +62,10 @@ static void setup(struct task *task)
     state->data = data_new(task);
 }
 
-/* Whether this task cuts its file now. Of a file that all share one task does, when its part is full. */
+/*
+ * True if this task truncates its file now. A shared file is truncated by one task when that task's
+ * share is full.
+ */
 static bool is_full(const struct task *task)
 {
     const struct append_state *state = task->state;
@@ -73,7 +77,7 @@ static bool is_full(const struct task *task)
 static uint64_t batch(struct task *task, uint64_t limit)
 {
     struct append_state *state = task->state;
-    /* A batch with waits would end long after the window. */
+    /* A batch of synchronous writes would end long after the window. */
     uint64_t most = plan_variant(task->plan) == SYNC ? 1 : BATCH_WRITES;
     uint64_t writes = limit < most ? limit : most;
     for (uint64_t i = 0; i < writes; i++) {
@@ -94,7 +98,7 @@ static uint64_t batch(struct task *task, uint64_t limit)
 static const struct variant variants[] = {
     [OWN] = {"own", "to a file of its own, into the cache", MODES_BOTH, MODE_PROCESS, 0, FULL(MODE_PROCESS)},
     [SAME] = {"same", "to one file, into the cache", MODES_BOTH, MODE_PROCESS, 0, FULL(MODE_PROCESS)},
-    [SYNC] = {"sync", "to a file of its own, and waits for the device", MODES_BOTH, MODE_PROCESS, 0, FULL(MODE_PROCESS)},
+    [SYNC] = {"sync", "to a file of its own, waiting for the device", MODES_BOTH, MODE_PROCESS, 0, FULL(MODE_PROCESS)},
 };
 
 const struct workload file_append = {

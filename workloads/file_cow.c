@@ -1,8 +1,8 @@
 /*
  * file_cow: private write faults on a file's pages.
  *
- * One batch maps a resident file private, writes to every page once, and unmaps it. One operation is one such fault:
- * the system finds the file's page and gives the task a copy.
+ * One batch maps a resident file private, writes to every page once, and unmaps it. One operation
+ * is one such fault: the system finds the file's page and gives the task a copy.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include "harness/fault_check.h"
 #include "harness/file_io.h"
 #include "harness/lifetime.h"
-#include "harness/tasks.h"
+#include "harness/task.h"
 #include "harness/workload.h"
 
 enum { SAME, OWN };
@@ -44,8 +44,8 @@ static enum size_memory size_memory(const struct plan *plan)
 }
 
 /*
- * Creates a file of data in the system's cache, written back so that the disk is idle later. Returns -1 with errno on
- * failure.
+ * Creates a file of data in the system's cache, written back so that the disk is idle later.
+ * Returns -1 with errno on failure.
  */
 static int make_file(const struct plan *plan, unsigned number)
 {

@@ -2,10 +2,11 @@
  * file_create: one operation creates an empty file, closes it, and removes it.
  *
  * - own-dir: each task in a directory of its own.
- * - shared-dir: all tasks in one directory, with names of their own.
+ * - shared-dir: all tasks in one directory, with distinct names.
  *
- * Paths are relative: a task looks nothing up that others write, but for the directory that they share. Nothing waits for a
- * device: what the file system's cache and journal cost is counted, not the disk.
+ * Paths are relative, so tasks look up nothing that others write, except the shared directory.
+ * Nothing waits for a device: the cost is that of the file system's cache and journal, not of the
+ * disk.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +16,7 @@
 
 #include "harness/filesystem.h"
 #include "harness/lifetime.h"
-#include "harness/tasks.h"
+#include "harness/task.h"
 #include "harness/workload.h"
 
 enum { OWN_DIR, SHARED_DIR };

@@ -1,10 +1,11 @@
 /*
- * file_read: one operation reads --size bytes of a file that is in the system's cache, one place after the other.
+ * file_read: one operation reads --size bytes from a cached file, sequentially.
  *
- * - own: each task a file of its own.
- * - same: all tasks one file, each at places of its own.
+ * - own: each task reads a file of its own.
+ * - same: all tasks read the same file, each at its own position.
  *
- * A file has 16 MiB, or one read if that is more. It is written, written back, and read once before the window.
+ * A file has 16 MiB, or one read if that is larger. Before the window it is written, written back,
+ * and read once.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +17,7 @@
 #include "harness/file_io.h"
 #include "harness/filesystem.h"
 #include "harness/lifetime.h"
-#include "harness/tasks.h"
+#include "harness/task.h"
 #include "harness/workload.h"
 
 enum { OWN, SAME };
@@ -41,13 +42,16 @@ static enum size_memory size_memory(const struct plan *plan)
     return SIZE_IN_EACH_TASK;
 }
 
-/* Whole reads of the file. */
+/* Number of whole reads in the file. */
 static uint64_t reads_of_file(const struct plan *plan)
 {
     return plan->size < FILE_BYTES ? FILE_BYTES / plan->size : 1;
 }
 
-/* Creates a file that is written back, so that the disk is idle later. Returns -1 with errno on failure. */
+/*
+ * Creates a file and writes it back, so that the disk is idle later. Returns -1 with errno on
+ * failure.
+ */
 static int make_file(const struct plan *plan, const char *path)
 {
     int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

@@ -2,15 +2,15 @@
  * fork_exit: fork, _exit in the child, wait in the parent. One operation is all three.
  *
  * - small: the parent is the task without further memory.
- * - large: the parent has touched --size bytes of base pages. Each fork copies their page tables, and each exit drops
- *   them.
+ * - large: the parent has touched --size bytes of base pages. Each fork copies their page tables,
+ *   and each exit drops them.
  */
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/tasks.h"
+#include "harness/task.h"
 #include "harness/workload.h"
 
 enum { SMALL, LARGE };

@@ -1,12 +1,13 @@
 /*
  * map_churn: mmap and munmap of anonymous memory that is never touched. One operation is the pair.
  *
- * There are no faults and no pages. Only the address space changes, which threads share and processes do not.
+ * There are no faults and no pages. Only the address space changes, which threads share and
+ * processes do not.
  */
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "harness/tasks.h"
+#include "harness/task.h"
 #include "harness/workload.h"
 
 enum { BATCH_PAIRS = 32 };

@@ -1,13 +1,14 @@
 /*
- * path_stat: stat() of an existing path, relative to a directory in scratch. All names stay in the system's name cache.
+ * path_stat: stat() of an existing path, relative to a directory in scratch. All names stay in the
+ * system's name cache.
  *
- * - distinct: one path component. Each task has its own file in its own directory, so two tasks look up nothing in
- *   common.
+ * - distinct: one path component. Each task has its own file in its own directory, so two tasks
+ *   look up nothing in common.
  * - shared-dir: two components. One directory for all tasks, with a separate file for each.
  * - deep: nine components. Eight directories for all tasks, with a separate file for each.
  *
- * Each task changes to its directory, so it does not look up the path to scratch, which all tasks would share. A
- * process has only one current directory, so distinct runs only as processes.
+ * Each task changes to its directory, so it does not look up the path to scratch, which all tasks
+ * would share. A process has only one current directory, so `distinct` runs only as processes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +19,7 @@
 
 #include "harness/lifetime.h"
 #include "harness/file_io.h"
-#include "harness/tasks.h"
+#include "harness/task.h"
 #include "harness/workload.h"
 
 enum { DISTINCT, SHARED_DIR, DEEP };

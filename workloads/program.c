@@ -1,11 +1,12 @@
 /*
- * program: runs the command after `--` once, in --copies K copies for each task, all at once. Measures the time until
- * the last copy has ended.
+ * program: runs the command after `--` once, with K copies per task (--copies K), all concurrently.
+ * Measures the time until the last copy has ended.
  *
- * The copies run in the directory in which the workload was called, without input. Their output is discarded, except
- * for the last lines of a copy that fails. User and system time are those of all processes that the copies started and
- * that have ended by then. The largest process is the one with the highest memory use among them; this is never less
- * than what the coordinator had when it forked. The caller must limit the time of the command.
+ * The copies run in the directory from which the workload was called, without input. Their output
+ * is discarded, except for the last lines of a copy that fails. User and system time are those of
+ * all processes that the copies started and that have ended by then. The largest process is the one
+ * with the highest memory use among them; this is never less than the coordinator's memory when it
+ * forked. The caller must limit the time of the command.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,17 +1,18 @@
 /*
- * protect_churn: mprotect back and forth between read-only and writable. One operation is one mprotect.
+ * protect_churn: mprotect back and forth between read-only and writable. One operation is one
+ * mprotect.
  *
- * The pages are touched, and each page is written again after it has become writable. Some systems put the right to
- * write into the translation only at the next write; without that write the next mprotect would have nothing to revoke.
- * So every second operation revokes rights from a live translation, and other CPUs that run threads of the process must
- * drop that translation. Inaccessible pages on both sides prevent the system from joining and splitting neighbouring
- * mappings.
+ * The pages are touched, and each page is written again after it has become writable. Some systems
+ * make the translation writable only at the next write; without it, the next mprotect would have
+ * nothing to revoke. So every second operation revokes rights from a live translation, and other
+ * CPUs that run threads of the process must drop that translation. Inaccessible pages on both sides
+ * keep the system from merging and splitting neighbouring mappings.
  */
 #include <errno.h>
 #include <sys/mman.h>
 
 #include "harness/fault_check.h"
-#include "harness/tasks.h"
+#include "harness/task.h"
 #include "harness/workload.h"
 
 enum { BATCH_CALLS = 32 };

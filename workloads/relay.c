@@ -1,9 +1,10 @@
 /*
- * relay: one operation passes on --size bytes that come through one TCP connection to another one, as a proxy does. The task's peer, a
- * process on the same CPU, is both ends: it sends into the one and receives from the other.
+ * relay: one operation passes --size bytes from one TCP connection to another, as a proxy does. The
+ * task's peer, a process on the same CPU, is both ends: it sends into the one and receives from the
+ * other.
  *
  * - copy, copy-ipv6: by read and write, through memory of the task.
- * - splice: through a pipe, without memory of the task, where the system can (Linux).
+ * - splice: through a pipe, without memory of the task, if the system supports it (Linux).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +13,7 @@
 
 #include "harness/data.h"
 #include "harness/failure.h"
-#include "harness/tasks.h"
+#include "harness/task.h"
 #include "harness/workload.h"
 #include "network/sockets.h"
 
@@ -67,7 +68,7 @@ static void setup(struct task *task)
     state->data = data_new(task);
     state->from = sockets_connect(task, SOCK_STREAM);
     state->to = sockets_connect(task, SOCK_STREAM);
-    signal(SIGPIPE, SIG_IGN); /* an end that is gone is an error of the splice */
+    signal(SIGPIPE, SIG_IGN); /* a closed end is an error of the splice */
     if (plan_variant(task->plan) == SPLICE && pipe(state->pipe) != 0)
         task_fail(task, "pipe", errno);
 }
@@ -98,7 +99,7 @@ static void splice_all(struct task *task)
 {
     const struct relay_state *state = task->state;
     for (size_t left = task->plan->size; left > 0;) {
-        /* The pipe is empty, so this waits for the connection alone, and never for room. */
+        /* The pipe is empty, so this waits only for the connection, never for room. */
         size_t piped = (size_t)splice_some(task, state->from, state->pipe[1], left);
         left -= piped;
         while (piped > 0)
@@ -124,7 +125,7 @@ static uint64_t batch(struct task *task, uint64_t limit)
 
 static const struct variant variants[] = {
     [COPY] = {"copy", "by read and write", MODES_BOTH, MODE_PROCESS, 0, FULL(MODE_PROCESS)},
-    [SPLICE] = {"splice", "through a pipe, without a copy of the task's", MODES_BOTH, MODE_PROCESS, 0, FULL(MODE_PROCESS)},
+    [SPLICE] = {"splice", "through a pipe, without a copy in the task's memory", MODES_BOTH, MODE_PROCESS, 0, FULL(MODE_PROCESS)},
     [COPY_IPV6] = {"copy-ipv6", "by read and write, over IPv6", MODES_BOTH, MODE_PROCESS, 0, FULL(MODE_PROCESS)},
 };
 

@@ -1,10 +1,10 @@
 /*
  * self_exec: a program execs itself. One operation is one exec.
  *
- * The program is self_exec_image, linked statically or dynamically. With distinct each task has its own copy of the
- * program's file (the shared libraries of the dynamic one are not copied). With shared all tasks run one copy. Both are
- * in scratch, on one file system. Each task publishes its count through its own memory object, so tasks share no inode
- * for that.
+ * The program is self_exec_image, linked statically or dynamically. With distinct each task has its
+ * own copy of the program's file (the shared libraries of the dynamic one are not copied). With
+ * shared all tasks run one copy. Both are in scratch, on one file system. Each task publishes its
+ * count through its own memory object, so tasks share no inode for that.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include "harness/file_io.h"
 #include "harness/lifetime.h"
 #include "harness/shared_object.h"
-#include "harness/tasks.h"
+#include "harness/task.h"
 #include "harness/workload.h"
 #include "self_exec_record.h"
 
@@ -40,7 +40,7 @@ static bool is_shared(const struct plan *plan)
     return plan_variant(plan) == STATIC_SHARED || plan_variant(plan) == DYNAMIC_SHARED;
 }
 
-/* The image is next to this program, which was started by a path or found in $PATH. */
+/* Finds the image next to this program, which was started by a path or found in $PATH. */
 static bool image_beside(const char *directory, size_t length, const struct plan *plan)
 {
     int n = snprintf(image, sizeof image, "%.*s/self_exec_image.%s", (int)length, length > 0 ? directory : ".",
@@ -110,7 +110,10 @@ static void become(struct task *task)
     copy_path(path, is_shared(task->plan) ? 0 : task->index);
     snprintf(record, sizeof record, "%d", records[task->index]);
     snprintf(stop, sizeof stop, "%" PRIu64, task->plan->operations);
-    /* The environment is empty, because the amount that each exec copies would otherwise depend on the caller. */
+    /*
+     * The environment is empty, because the amount that each exec copies would otherwise depend on
+     * the caller.
+     */
     char *no_environment[] = {NULL};
     char *arguments[] = {path, record, zero, stop, NULL};
     execve(path, arguments, no_environment);

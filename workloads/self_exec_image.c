@@ -1,8 +1,9 @@
 /*
- * The program that execs itself: counts, publishes the count, execs itself again. Not meant to be run by hand.
+ * The program that execs itself: counts, publishes the count, execs itself again. Not meant to be
+ * run by hand.
  *
- * argv: own path, descriptor of the record, count so far, count to stop at (0: never). Numbers are converted here
- * rather than by the C library, so that the program is as small as possible.
+ * argv: own path, descriptor of the record, count so far, count to stop at (0: never). Numbers are
+ * converted here rather than by the C library, so that the program is as small as possible.
  */
 #include <errno.h>
 #include <stddef.h>

@@ -1,4 +1,7 @@
-/* Written by the program that execs itself to the descriptor that it inherits, and read by the coordinator. */
+/*
+ * Written by the program that execs itself to the descriptor that it inherits, and read by the
+ * coordinator.
+ */
 #ifndef FAULTLINE_SELF_EXEC_RECORD_H
 #define FAULTLINE_SELF_EXEC_RECORD_H
 

@@ -1,14 +1,14 @@
 /*
- * tcp_connect: one operation opens a TCP connection to the task's peer, a process on the same CPU, which accepts and closes it; the
- * task waits for that end, and closes its own.
+ * tcp_connect: one operation opens a TCP connection to the task's peer, a process on the same CPU,
+ * which accepts and closes it. The task waits for that close, and closes its own end.
  *
- * The task closes by a reset. Otherwise each connection would hold a port for a minute after its end, and ports would run out
- * within seconds.
+ * The task closes by a reset. Otherwise each connection would occupy a port for a minute after its
+ * end, and ports would run out within seconds.
  */
 #include <errno.h>
 #include <unistd.h>
 
-#include "harness/tasks.h"
+#include "harness/task.h"
 #include "harness/workload.h"
 #include "network/sockets.h"
 

@@ -1,14 +1,15 @@
 /*
- * tcp_rr: one operation sends a request of --size bytes through the task's TCP connection, and receives a reply of as many bytes. The
- * task's peer, a process on the same CPU, answers.
+ * tcp_rr: one operation sends a request of --size bytes through the task's TCP connection, and
+ * receives a reply of the same size. The task's peer, a process on the same CPU, answers.
  *
- * - ipv4, ipv6: each request follows the reply before it.
- * - paced: a request is due each millisecond, over IPv4. Its rate says only whether that was kept to; what counts are the latencies.
+ * - ipv4, ipv6: each request follows the reply to the previous one.
+ * - paced: a request is due every millisecond, over IPv4. Its rate only shows whether the schedule
+ *   was kept; the latencies are the result.
  */
 #include <errno.h>
 
 #include "harness/data.h"
-#include "harness/tasks.h"
+#include "harness/task.h"
 #include "harness/workload.h"
 #include "network/latency.h"
 #include "network/request.h"

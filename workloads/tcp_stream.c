@@ -1,15 +1,16 @@
 /*
- * tcp_stream: one operation passes --size bytes through a TCP connection of the task to its peer, a process on the same CPU.
+ * tcp_stream: one operation passes --size bytes through a TCP connection between the task and its
+ * peer, a process on the same CPU.
  *
  * - send: from the task to the peer.
  * - receive: from the peer to the task.
- * - both: at the same time in both directions, so an operation is --size bytes each way.
+ * - both: in both directions at the same time, so an operation is --size bytes each way.
  * - send-ipv6, receive-ipv6: over IPv6.
  */
 #include <errno.h>
 
 #include "harness/data.h"
-#include "harness/tasks.h"
+#include "harness/task.h"
 #include "harness/workload.h"
 #include "network/sockets.h"
 

@@ -1,11 +1,14 @@
 /*
- * tree_build: builds a whole source tree, in K copies at once, each with a number of jobs. Measures the time once.
+ * tree_build: builds a whole source tree, in K concurrent copies, each with a number of jobs.
+ * Measures the time once.
  *
- * - generated: a generated tree (tree/generate.c) of --size C files, built by `make -jTASKS`, with one link at the end.
- * - given: a copy of --tree DIR, built by the command after `--`, in which {jobs} stands for TASKS.
+ * - generated: a generated tree (tree/generate.c) of --size C files, built by `make -jTASKS`, with
+ *   one link at the end.
+ * - given: a copy of --tree DIR, built by the command after `--`; {tasks} stands for TASKS.
  *
- * Trees are generated and copied before the region of interest. User and system time are those of all processes that
- * the builds started and waited for. The caller must limit the time of a build: it may take hours.
+ * Trees are generated and copied before the region of interest. User and system time are those of
+ * all processes that the builds started and waited for. The caller must limit the time of a build:
+ * it may take hours.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -85,16 +88,17 @@ static void copy_path(char path[PATH_BYTES], unsigned copy, const char *suffix)
     snprintf(path, PATH_BYTES, "%s/copy-%u%s", lifetime_scratch(), copy, suffix);
 }
 
-/* The word with each {jobs} replaced, in newly allocated memory. */
+/* The word with each {tasks} replaced, in newly allocated memory. */
 static char *with_jobs(const char *word, unsigned jobs)
 {
+    static const char placeholder[] = "{tasks}";
     static char text[WORD_BYTES];
     size_t length = 0;
     while (*word != '\0') {
         int n;
-        if (strncmp(word, "{jobs}", 6) == 0) {
+        if (strncmp(word, placeholder, sizeof placeholder - 1) == 0) {
             n = snprintf(text + length, sizeof text - length, "%u", jobs);
-            word += 6;
+            word += sizeof placeholder - 1;
         } else {
             n = snprintf(text + length, sizeof text - length, "%c", *word++);
         }
@@ -126,7 +130,7 @@ static void prepare_generated(const struct plan *plan)
 {
     static char make[] = "make";
     static char version[] = "--version";
-    static char jobs[] = "-j{jobs}";
+    static char jobs[] = "-j{tasks}";
     char *const ask[] = {make, version, NULL};
     char *const words[] = {make, jobs, NULL};
     char line[LINE_BYTES];
@@ -169,18 +173,21 @@ static int confine(const struct plan *plan)
 }
 
 /*
- * Unsets the caller's variables that would influence the build. Sets TMPDIR, because all builds would share the default
- * directory.
+ * Unsets the caller's variables that would influence the build. Sets TMPDIR, because all builds
+ * would share the default directory.
  */
 static bool set_environment(unsigned copy)
 {
-    /* A make that started us would pass on its jobs and flags; so would the user's general settings for make. */
+    /*
+     * The jobs and flags of a make that started us, and the user's general settings for make, would
+     * affect the build.
+     */
     static const char *const of_make[] = {"MAKEFLAGS", "GNUMAKEFLAGS", "MFLAGS", "MAKEFILES", "MAKELEVEL", "CARGO_MAKEFLAGS"};
     for (size_t i = 0; i < sizeof of_make / sizeof of_make[0]; i++)
         unsetenv(of_make[i]);
     char path[PATH_BYTES];
     copy_path(path, copy, ".tmp");
-    /* If the compiler is actually a compiler cache, it would return cached objects. */
+    /* A compiler cache would return cached objects. */
     return mkdir(path, 0700) == 0 && setenv("TMPDIR", path, 1) == 0 && setenv("CCACHE_DISABLE", "1", 1) == 0;
 }
 
@@ -196,7 +203,7 @@ static const char *enter(const struct plan *plan, unsigned copy)
     return set_environment(copy) ? NULL : "environment";
 }
 
-/* A make that was told in some way not to make anything also exits with 0. */
+/* With some settings, make builds nothing and also exits with 0. */
 static void check_program(unsigned copy)
 {
     char path[PATH_BYTES];
@@ -244,7 +251,7 @@ static const struct workload_option options[] = {
 };
 
 static const struct variant variants[] = {
-    [GENERATED] = {"generated", "a tree made by rule, built by make -jTASKS",
+    [GENERATED] = {"generated", "a generated tree, built by make -jTASKS",
                    MODE_BIT(MODE_PROCESS), MODE_PROCESS, 0, QUICK(MODE_PROCESS) | FULL(MODE_PROCESS)},
     [GIVEN] = {"given", "--tree DIR, built by the command after --", MODE_BIT(MODE_PROCESS), MODE_PROCESS, 0, 0},
 };
@@ -266,7 +273,7 @@ const struct workload tree_build = {
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .takes_command = true,
-    .examples = {"--tasks 2", "--variant given --tree DIR --copies 2 -- make -j{jobs}"},
+    .examples = {"--tasks 2", "--variant given --tree DIR --copies 2 -- make -j{tasks}"},
     .needs_scratch = true,
     .refuse = refuse,
     .prepare = prepare,

@@ -1,9 +1,9 @@
 /*
- * tree_unpack: one operation writes a tree of 8 directories with 16 files of --size bytes each, as unpacking an archive does, and
- * removes it.
+ * tree_unpack: one operation writes a tree of 8 directories with 16 files of --size bytes each, as
+ * unpacking an archive does, and removes it.
  *
  * - cached: into the system's cache.
- * - sync: and waits before the removal until each file is on the device (fsync).
+ * - sync: waits before the removal until each file is on the device (fsync).
  *
  * Each task has a directory of its own, and the files' data in memory.
  */
@@ -17,7 +17,7 @@
 #include "harness/file_io.h"
 #include "harness/filesystem.h"
 #include "harness/lifetime.h"
-#include "harness/tasks.h"
+#include "harness/task.h"
 #include "harness/workload.h"
 
 enum { CACHED, SYNC };
@@ -122,7 +122,7 @@ static uint64_t batch(struct task *task, uint64_t limit)
 
 static const struct variant variants[] = {
     [CACHED] = {"cached", "into the cache", MODES_BOTH, MODE_PROCESS, 0, FULL(MODE_PROCESS)},
-    [SYNC] = {"sync", "and waits for the device after each file", MODES_BOTH, MODE_PROCESS, 0, FULL(MODE_PROCESS)},
+    [SYNC] = {"sync", "waits for the device after each file", MODES_BOTH, MODE_PROCESS, 0, FULL(MODE_PROCESS)},
 };
 
 const struct workload tree_unpack = {

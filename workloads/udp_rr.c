@@ -1,19 +1,20 @@
 /*
- * udp_rr: one operation sends a request of --size bytes in a UDP packet, and receives a reply of as many bytes. The task's peer, a
- * process on the same CPU, answers.
+ * udp_rr: one operation sends a request of --size bytes in a UDP packet, and receives a reply of
+ * the same size. The task's peer, a process on the same CPU, answers.
  *
- * - ipv4, ipv6: each request follows the reply before it.
- * - paced: a request is due each millisecond, over IPv4. Its rate says only whether that was kept to; what counts are the latencies.
+ * - ipv4, ipv6: each request follows the reply to the previous one.
+ * - paced: a request is due every millisecond, over IPv4. Its rate only shows whether the schedule
+ *   was kept; the latencies are the result.
  *
- * A request without a reply for a second is sent again; its latency counts since the first time. Requests have numbers, so that a
- * late reply is not taken for that of another request.
+ * A request without a reply for a second is sent again; its latency counts from the first time.
+ * Requests are numbered, so that a late reply is not taken for that of another request.
  */
 #include <errno.h>
 #include <string.h>
 #include <sys/time.h>
 
 #include "harness/data.h"
-#include "harness/tasks.h"
+#include "harness/task.h"
 #include "harness/workload.h"
 #include "network/latency.h"
 #include "network/request.h"
@@ -53,7 +54,7 @@ static void peer(struct task *task)
         ssize_t n = recvfrom(bound, data, task->plan->size, 0, &from.any, &from_bytes);
         if (n < 0 && errno != EINTR)
             task_fail(task, "recvfrom", errno);
-        /* A reply that has no room is lost, and the task asks again. */
+        /* A reply without room is lost, and the task asks again. */
         if (n > 0 && sockets_serve(&from))
             sendto(bound, data, (size_t)n, 0, &from.any, from_bytes);
     }
@@ -71,7 +72,7 @@ static void setup(struct task *task)
     request_setup(&state->clock, plan_variant(task->plan) == PACED);
 }
 
-/* Receives until the reply to this request is there; false if none came for a second. */
+/* Receives until the reply to this request arrives; false if none arrived within a second. */
 static bool receive_reply(struct task *task)
 {
     const struct request_state *state = task->state;

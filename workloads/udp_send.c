@@ -1,14 +1,16 @@
 /*
- * udp_send: what the sender of iperf3 did for each UDP packet when "Measuring Performance on OpenBSD" (EuroBSDCon 2019, slide 42) traced
- * it: a write, two clock reads, a select and two clock reads. There the rate of packets followed the price of the clock.
+ * udp_send: the calls of iperf3's sender for each UDP packet, as traced in "Measuring Performance
+ * on OpenBSD" (EuroBSDCon 2019, slide 42): a write, two clock reads, a select and two clock reads.
+ * There the rate of packets depended on the price of the clock.
  *
  * - loop: all of it.
  * - write, clock, select: one part alone: the write, the four clock reads, the select.
  * - loop-ipv6: as loop, over IPv6.
  *
- * Packets of --size bytes go to a socket on the loopback device that nobody reads. It is full after a few packets; from then on
- * the system carries each packet to that socket and drops it there. So the figure is the sender's alone, and no reader takes its CPU.
- * With a receiver, that socket is at the receiver's end.
+ * Packets of --size bytes go to a socket on the loopback device that no process reads. It is full
+ * after a few packets; from then on the system carries each packet to that socket and drops it
+ * there. So the figure is the sender's alone, and no reader uses its CPU. With a receiver, that
+ * socket is at the receiver's end.
  */
 #include <errno.h>
 #include <sys/select.h>
@@ -17,7 +19,7 @@
 
 #include "harness/clock.h"
 #include "harness/data.h"
-#include "harness/tasks.h"
+#include "harness/task.h"
 #include "harness/workload.h"
 #include "network/sockets.h"
 
@@ -47,7 +49,7 @@ static void prepare(const struct plan *plan)
 static void open_unread(struct task *task)
 {
     int unread = sockets_bind(task, SOCK_DGRAM);
-    int least = 1; /* the system takes the smallest that it can */
+    int least = 1; /* the system uses its minimum */
     if (setsockopt(unread, SOL_SOCKET, SO_RCVBUF, &least, sizeof least) != 0)
         task_fail(task, "setsockopt", errno);
     sockets_publish(task, unread);
@@ -101,7 +103,7 @@ static bool send_packet(struct task *task)
     return false;
 }
 
-/* Packets for which there was no room are no operations: they are written again, but not for ever. */
+/* Packets without room are not operations: they are written again, for a limited time. */
 static void send_until_sent(struct task *task)
 {
     if (send_packet(task))

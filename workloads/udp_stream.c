@@ -1,8 +1,9 @@
 /*
- * udp_stream: one operation sends a packet of --size bytes to the task's peer, a process on the same CPU or at another end that receives all it can.
+ * udp_stream: one operation sends a packet of --size bytes to the task's peer, a process on the
+ * same CPU or at another end that receives all it can.
  *
- * UDP has no flow control: what the peer was too late for is dropped. So the rate of operations is the sender's, and beside it
- * stand the packets that arrived each second, and the share that was lost.
+ * UDP has no flow control: packets are dropped if the peer is too slow. So the rate of operations
+ * is the sender's. Beside it are the packets received per second, and the share that was lost.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,19 +16,19 @@
 #include "harness/ends.h"
 #include "harness/failure.h"
 #include "harness/protocol.h"
-#include "harness/tasks.h"
+#include "harness/task.h"
 #include "harness/workload.h"
 #include "network/sockets.h"
 
 enum { IPV4, IPV6 };
 enum { BATCH_PACKETS = 16 };
 
-/* Packets that a peer has received, on lines of its own. Single writer: the peer. */
+/* Packets received by a peer, on cache lines of its own. Single writer: the peer. */
 struct received {
     _Alignas(SLOT_ALIGN_BYTES) _Atomic uint64_t packets;
 };
 
-/* Packets of all tasks at a moment; the clock is that of the end that receives. */
+/* Packets of all tasks at a moment; the clock is that of the receiving end. */
 struct moment {
     uint64_t at_ns;
     uint64_t received;
@@ -39,7 +40,7 @@ struct stream_state {
     char *data;
 };
 
-static struct received *received; /* one for each peer, then one for each task's packets sent */
+static struct received *received; /* one for each peer, then one for each task's sent packets */
 static struct moment begin, end;
 
 static uint64_t bytes_per_operation(const struct plan *plan)
@@ -58,8 +59,8 @@ static void prepare(const struct plan *plan)
 static void count(struct received *counter, uint64_t packets)
 {
     /*
-     * Relaxed, and no read-modify-write: one process writes, the coordinator needs only the number, and it orders no other
-     * memory. Pairs with the load in now().
+     * Relaxed, and no read-modify-write: one process writes, the coordinator needs only the number,
+     * and it orders no other memory. Pairs with the load in now().
      */
     uint64_t before = atomic_load_explicit(&counter->packets, memory_order_relaxed);
     atomic_store_explicit(&counter->packets, before + packets, memory_order_relaxed);
@@ -87,7 +88,7 @@ static void setup(struct task *task)
     state->socket = sockets_connect(task, SOCK_DGRAM);
 }
 
-/* Packets for which the system had no room are no operations: they are sent again, but not for ever. */
+/* Packets without room are not operations: they are sent again, for a limited time. */
 static void send_packet(struct task *task)
 {
     const struct stream_state *state = task->state;
@@ -125,7 +126,7 @@ static struct moment now(const struct plan *plan)
 {
     struct moment moment = {.at_ns = clock_now_ns()};
     struct end_count far;
-    /* Received first: packets that are sent meanwhile then count as lost, never as received twice. */
+    /* Received first: packets sent meanwhile then count as lost, never as received twice. */
     if (ends_received(&far)) {
         moment.at_ns = far.at_ns;
         moment.received = far.count;
@@ -154,7 +155,7 @@ static void conclude(const struct plan *plan, const struct region *region)
     double seconds = (double)(end.at_ns - begin.at_ns) / NS_PER_S;
     double arrived = (double)(end.received - begin.received), sent = (double)(end.sent - begin.sent);
     protocol_line("measure received packet/s higher %.3f", arrived / seconds);
-    /* Packets that were under way at the begin may have arrived since. */
+    /* Packets in flight at the begin may have arrived since. */
     if (sent > 0)
         protocol_line("measure lost_ratio 1 lower %.6f", arrived < sent ? 1 - arrived / sent : 0.0);
 }

@@ -1,13 +1,15 @@
 /*
  * zero_fill: first touch of each page of a private anonymous mapping.
  *
- * One batch maps, touches every page once (with a write, so that the system must provide a separate zeroed page), and
- * unmaps. One operation is one page touched: a base page, or a huge page. A system may provide several pages with one
- * fault; the number of faults for each page stands beside the rate. Mapping and unmapping are part of the time, spread
- * over all pages of the mapping; --size sets their number.
+ * One batch maps, touches every page once (with a write, so that the system must provide a separate
+ * zeroed page), and unmaps. One operation is one page touched: a base page, or a huge page. A
+ * system may provide several pages with one fault; the number of faults per page is reported beside
+ * the rate. Mapping and unmapping are part of the time, spread over all pages of the mapping;
+ * --size sets their number.
  *
- * The last base page of a huge page is touched too. This costs nothing if the page is huge. If the system gave base
- * pages instead, it costs a second fault, which shows at the end in the count of faults.
+ * The last base page of a huge page is touched too. This costs nothing if the page is huge. If the
+ * system gave base pages instead, it costs a second fault, which shows in the final count of
+ * faults.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,14 +18,17 @@
 #include "harness/failure.h"
 #include "harness/fault_check.h"
 #include "harness/protocol.h"
-#include "harness/tasks.h"
+#include "harness/task.h"
 #include "harness/usage.h"
 #include "harness/workload.h"
 
 enum { BASE, HUGE };
 enum { HUGE_TRIES = 3 };
 
-/* Size of a huge page that one entry of a middle-level page table maps: x86-64, and aarch64 with 4 KiB base pages. */
+/*
+ * Size of a huge page that one entry of a middle-level page table maps: x86-64, and aarch64 with 4
+ * KiB base pages.
+ */
 #define HUGE_BYTES (UINT64_C(2) << 20)
 
 static uint64_t bytes_per_operation(const struct plan *plan)
@@ -31,7 +36,7 @@ static uint64_t bytes_per_operation(const struct plan *plan)
     return plan_variant(plan) == HUGE ? HUGE_BYTES : plan->page_bytes;
 }
 
-/* To clear a huge page takes hundreds of thousands of instructions. */
+/* Clearing a huge page takes hundreds of thousands of instructions. */
 static uint64_t variant_lens_operations(const struct plan *plan)
 {
     return plan_variant(plan) == HUGE ? 32 : 0;
@@ -64,8 +69,8 @@ static void touch_huge_pages(char *first, uint64_t pages, size_t page_bytes)
 }
 
 /*
- * Touches up to `limit` pages of a new mapping. Returns the number of pages touched, or 0 with errno and the call's
- * name in *step.
+ * Touches up to `limit` pages of a new mapping. Returns the number of pages touched, or 0 with
+ * errno and the call's name in *step.
  */
 static uint64_t touch_new_mapping(const struct plan *plan, uint64_t limit, const char **step)
 {
@@ -115,7 +120,8 @@ static uint64_t faults_of_a_huge_page(const struct plan *plan)
 #endif
 
 /*
- * Huge pages are only a request: check whether it is granted. An attempt may fault elsewhere, so one success is enough.
+ * Huge pages are only a request, so this checks whether it is granted. An attempt may fault
+ * elsewhere, so one success is enough.
  */
 static void check_huge_pages(const struct plan *plan)
 {
@@ -131,7 +137,7 @@ static void check_huge_pages(const struct plan *plan)
     failure_unsupported("huge_pages", "the kernel gives no huge pages of 2 MiB here: %" PRIu64 " faults for one", faults);
 #else
     (void)plan;
-    failure_unsupported("huge_pages", "this system takes no wish for huge pages by madvise");
+    failure_unsupported("huge_pages", "this system has no madvise for huge pages");
 #endif
 }
 
@@ -156,7 +162,7 @@ static void conclude(const struct plan *plan, const struct region *region)
 }
 
 static const struct variant variants[] = {
-    [BASE] = {"base", "base pages: huge pages declined where the system knows them",
+    [BASE] = {"base", "base pages; declines huge pages on systems that have them",
               MODES_BOTH, MODE_PROCESS, 0, QUICK(MODE_PROCESS) | FULL(MODE_PROCESS)},
     [HUGE] = {"huge", "huge pages of 2 MiB, by madvise", MODES_BOTH, MODE_PROCESS, UINT64_C(16) << 20, FULL(MODE_PROCESS)},
 };

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes a bare root file system of a Debian suite, as a tar file: essential packages, make, certificates, this machine's
-# settings of registries, and an ordinary user named visitor.
+# Makes a bare root file system of a Debian suite as a tar file: essential packages, make,
+# certificates, this machine's registry settings, and an ordinary user named visitor.
 #
 #   checks/fresh/bare.sh SUITE FILE
 set -eu

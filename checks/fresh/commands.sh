@@ -1,6 +1,7 @@
-# README's commands, in a bare root file system (enter.sh). `make run` and `make test`: first as an ordinary user, who must be told
-# what is missing and nothing else; then as root, for whom it is installed; then as the user again, who must find nothing missing.
-# And those of the lens, on machines of up to two CPUs.
+# The README's commands in a bare root file system (enter.sh). `make run` and `make test` run first
+# as an ordinary user, for whom they must list what is missing and nothing else; then as root, which
+# installs it; then as the user again, who must find nothing missing. The lens commands use machines
+# of up to two CPUs.
 
 as_visitor() {
     cd /home/visitor/faultline
@@ -46,19 +47,30 @@ export HOME=/root
 cd /root/faultline
 timed make run
 [ -s faultline-report.html ]
-# All parts, also after one that failed.
-timed make --keep-going test
+# The whole suite from directories of different lengths: no result may depend on one. All parts run,
+# also after one that failed.
+failed=
+for directory in ${DIRECTORIES:-/root/faultline /f /root/a/directory/whose/name/is/rather/long/faultline}; do
+    [ "$directory" = "$PWD" ] || { mkdir -p "${directory%/*}" && mv "$PWD" "$directory" && cd "$directory"; }
+    echo "== in $directory, with temporary files in ${TMPDIR:-/tmp}"
+    timed make --keep-going test || failed="$failed $directory"
+    export TMPDIR="${directory%/*}/temporary"
+    mkdir -p "$TMPDIR"
+done
+unset TMPDIR
+[ "$PWD" = /root/faultline ] || { mv "$PWD" /root/faultline && cd /root/faultline; }
+[ -z "$failed" ] || { echo "make test failed in:$failed" >&2; exit 1; }
 
 echo "== the lens, with the kernel that \`make guest\` unpacked"
-faultline=target/release/faultline
+faultline=target/debug/faultline
 timed make lens guest
-timed "$faultline" lens kernel zero_fill:base map_churn:threads --cpus 1,2
+timed "$faultline" lens kernel zero_fill:base map_churn:threads --tasks 1,2
 timed "$faultline" lens types 2
-timed "$faultline" lens kernel zero_fill:base --cpus 2 --budget 'zero_fill:base<=1000@2'
-ends_with 1 "$faultline" lens kernel zero_fill:base --cpus 2 --budget 'zero_fill:base<=0.0001@2'
+timed "$faultline" lens kernel zero_fill:base --tasks 2 --budget 'zero_fill:base<=1000@2'
+ends_with 1 "$faultline" lens kernel zero_fill:base --tasks 2 --budget 'zero_fill:base<=0.0001@2'
 timed "$faultline" lens compare 2 3
 # A program of one thread does for any.
-timed "$faultline" lens program --threads-from 1,2 --ops 10000 -- /bin/true {threads}
+timed "$faultline" lens program --tasks 1,2 --ops 10000 -- /bin/true {tasks}
 
 echo "== as an ordinary user, after root"
 as_visitor make --no-print-directory needs-test

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Enters a bare root file system, with only Rust and Node.js of this machine, and runs commands.sh there. It is
-# the first process of a mount and a pid namespace that run.sh made: when it ends, everything is unmounted and killed.
+# Enters a bare root file system with only Rust and Node.js of this machine, and runs commands.sh
+# there. This is the first process of run.sh's mount and pid namespaces: when it ends, everything is
+# unmounted and killed.
 #
 #   checks/fresh/enter.sh ROOT PACKAGES    PACKAGES: apt's downloads, kept between runs
 set -eu
@@ -22,8 +23,8 @@ read_only() { # what, where in the root
     mount -o remount,bind,ro "$root$2"
 }
 
-# Toolchains refer to each other by absolute paths, so they keep their paths. `rustup target add` and `rustup component add` may write: into a layer of
-# the root's own, if this kernel has overlays.
+# Toolchains refer to each other by absolute paths, so they keep their paths. `rustup target add`
+# and `rustup component add` may write: into a layer of the root's own, if this kernel has overlays.
 rustup_home=${RUSTUP_HOME:-$HOME/.rustup}
 mkdir -p "$root$rustup_home" "$root/opt/rustup.new" "$root/opt/rustup.work"
 mount -t overlay overlay "$root$rustup_home" \
@@ -45,6 +46,7 @@ done
 
 set -- "PATH=/opt/rust:/opt/node/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" "RUSTUP_HOME=$rustup_home" LC_ALL=C.UTF-8 \
     CARGO_INCREMENTAL=0 # all is built once, and half of the disk space is enough for it
+[ -z "${DIRECTORIES:-}" ] || set -- "$@" "DIRECTORIES=$DIRECTORIES"
 for name in $(env | sed -nE 's/^(SSL_CERT_(FILE|DIR)|NODE_EXTRA_CA_CERTS|PIP_(INDEX_URL|CERT)|CARGO_(HTTP|NET|REGISTRIES|SOURCE)_[A-Z_]+|NPM_CONFIG_REGISTRY|RUSTUP_(TOOLCHAIN|DIST_SERVER|AUTO_INSTALL)|(https?|no|all)_proxy|(HTTPS?|NO|ALL)_PROXY)=.*/\1/p'); do
     set -- "$@" "$name=$(printenv "$name")"
 done

@@ -1,10 +1,13 @@
 #!/bin/sh
-# README's commands on a fresh machine: in a bare root file system of a Debian suite, on a clone of HEAD.
+# Runs the README's commands on a clone of HEAD in a bare root file system of a Debian suite.
 #
-#   checks/fresh/run.sh [SUITE]    default: bookworm; as root, on a Debian-like machine with Rust from rustup and Node.js
+#   checks/fresh/run.sh [SUITE]    default: bookworm; as root, with Rust from rustup and Node.js
 #
-# All files are in target/fresh. Mounts and processes end with their namespaces, and the root file system is removed at the
-# end. The bare packages (SUITE.tar) and downloads (SUITE-packages) are kept for the next time.
+# DIRECTORIES lists the directories from which the suite runs; default: three of different lengths.
+#
+# All files are in target/fresh. Mounts and processes end with their namespaces. The root file
+# system is removed at the end; the bare packages (SUITE.tar) and downloads (SUITE-packages) are
+# kept.
 set -eu
 
 cd "$(dirname "$0")/../.."
@@ -35,9 +38,11 @@ done
 chroot "$root" chown -R visitor:visitor /home/visitor
 
 echo "== $suite, $(git rev-parse --short HEAD)"
-# unshare ignores all other signals. It runs in the background, so that a signal is handled at once; even SIGKILL to us ends all of it.
+# unshare ignores all other signals. It runs in the background, so a signal is handled at once. Even
+# SIGKILL of this script ends everything.
 setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child checks/fresh/enter.sh "$root" "$place/$suite-packages" &
 within=$!
 wait "$within"
 changed=$(git -C "$root/root/faultline" status --porcelain)
 [ -z "$changed" ] || { echo "the commands leave behind: $changed" >&2; exit 1; }
+[ "$suite" != bookworm ] || [ -n "$(git status --porcelain)" ] || checks/fresh/passed.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws the pictures of docs/MEMORY.md. Without arguments it writes them beside itself; with --check it says which are out of date."""
+"""Draws the pictures of docs/MEMORY.md beside itself; --check names those that are out of date."""
 
 import sys
 from html import escape

@@ -1,19 +1,20 @@
-"""Does a history of releases of arc-swap show where loads stopped writing shared lines? Usage: check.py CHANGES.json, of `history changes --format json`.
+"""Checks a history of arc-swap's releases: check.py CHANGES.json (`history changes --format json`).
 
-There is one step, from the last release before 0.4.0 that was measured to the first from 0.4.0 on, where a load took its debt slot in place of a count that
-all threads share: of more than one transfer for each load to less than a hundredth. What moved less begins with the counts in `Arc` and in the lock of writers.
-Ends with 1 if not.
+The only step must lead from the last release before 0.4.0 to the first from 0.4.0 on, where a load
+began to use its debt slot instead of a shared count: from more than one transfer per load to less
+than a hundredth. The data that moved less must begin with the counts in `Arc` and in the writers'
+lock. Exits with 1 otherwise.
 """
 
 import json
 import sys
 
-# Of harness/src/main.rs: what each of 8 threads does.
+# Loads of all 8 threads in harness/src/main.rs.
 LOADS = 8 * 2000
 
 
 def version(commit):
-    """(0, 4, 0) of a commit whose subject is `arc-swap 0.4.0`."""
+    """(0, 4, 0) of a commit with the subject `arc-swap 0.4.0`."""
     return tuple(int(part) for part in commit["subject"].split()[1].split("."))
 
 

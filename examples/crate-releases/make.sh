@@ -1,6 +1,7 @@
 #!/bin/sh
-# Makes a git repository of releases of the crate arc-swap: make.sh DIRECTORY VERSION…. Each commit has the source of one release as it was published, and a
-# program that reads a shared value with it. Cargo fetches the releases. The same releases give the same commits. Nothing is done if they are there already.
+# Makes a git repository of releases of the crate arc-swap: make.sh DIRECTORY VERSION…. Each commit
+# has the published source of one release, and a program that reads a shared value with it. Cargo
+# fetches the releases. The same releases give the same commits. An existing repository is kept.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 directory=$1
@@ -14,14 +15,14 @@ directory=$(cd "$directory" && pwd)
 asking=$(mktemp -d)
 trap 'rm -rf "$asking"' EXIT
 
-# No configuration of the user's changes the names of commits.
+# The user's configuration must not change the names of commits.
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
 export GIT_AUTHOR_NAME='A. Uthor' GIT_AUTHOR_EMAIL=author@example.org GIT_COMMITTER_NAME='A. Uthor' GIT_COMMITTER_EMAIL=author@example.org
 git -C "$directory" init -q -b main
 cp -r "$here/harness/." "$directory"
 printf '/target\n' >"$directory/.gitignore"
 
-# Days count the releases: packages do not say when they were published.
+# Releases are one day apart, because packages have no publication time.
 day_s=86400
 date_s=1700000000
 mkdir "$asking/src"
@@ -35,7 +36,7 @@ import json, os, sys
 print(next(os.path.dirname(p["manifest_path"]) for p in json.load(sys.stdin)["packages"] if p["name"] == "arc-swap"))')
     rm -rf "$directory/arc-swap" "$directory/Cargo.lock"
     cp -r "$source" "$directory/arc-swap"
-    # What cargo adds when it unpacks a package.
+    # Files that cargo adds when it unpacks a package.
     rm -f "$directory/arc-swap/.cargo-ok"
     (cd "$directory" && cargo generate-lockfile --quiet --offline)
     git -C "$directory" add -A

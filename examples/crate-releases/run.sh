@@ -1,7 +1,8 @@
 #!/bin/sh
-# Since which release of the crate arc-swap does reading a shared value move no cache lines? run.sh FAULTLINE [VERSION…] makes a repository with a commit for each
-# release, measures each, and prints the steps. Ends with 1 unless the one step is the release that theory names. Without versions it
-# takes fourteen from 0.3.0 on. Started again, it goes on.
+# Finds the release of the crate arc-swap since which reading a shared value moves no cache lines:
+# run.sh FAULTLINE [VERSION…]. Makes a repository with a commit per release, measures each, and
+# prints the steps. Exits with 1 unless the one step is the release that theory names. Without
+# versions it takes fourteen from 0.3.0 on. An interrupted run continues.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 place=$here/../../target/examples/crate-releases

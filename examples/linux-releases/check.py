@@ -1,7 +1,8 @@
-"""Do the changes of a history of releases show what locks of mappings did (Linux 6.4)? Usage: check.py CHANGES.json, of `history changes --format json`.
+"""Checks a history of kernels: check.py CHANGES.json (`history changes --format json`).
 
-At each number of CPUs from two on there is a step from before 6.4 to 6.4 or later after which page faults move fewer lines, and the data that moved less
-begin with the lock of the address space, `mm_struct.mmap_lock`. Ends with 1 if not.
+At each number of CPUs above one, page faults must move fewer lines over Linux 6.4, and the data
+that moved less must begin with the lock of the address space, `mm_struct.mmap_lock`. Exits with 1
+otherwise.
 """
 
 import json
@@ -17,7 +18,7 @@ def version(release):
 
 
 def across(series):
-    """The step over 6.4 and the data that differ, the greatest difference first; None without such a step."""
+    """The step over 6.4 and the data that differ, greatest first; None without such a step."""
     for step, (after, by, *_) in zip(series["steps"], series["commits"]):
         if version(after["id"]) < (6, 4) <= version(by["id"]):
             moved = next(moved for moved in series["moved"] if moved["after"] == step["after"])

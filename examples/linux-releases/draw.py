@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Makes the table of docs/EXAMPLES.md and the pictures releases.svg (all workloads) and releases-few.svg (a few, for the README) in docs/pictures of `figures.json`
-beside this script, which figures.py writes. Without arguments it writes all; with --check it says which are out of date.
+"""Draws docs/pictures/releases.svg (all workloads) and releases-few.svg (a selection), and writes
+the table of docs/EXAMPLES.md, from `figures.json`, which figures.py makes. With --check it names
+those that are out of date.
 """
 
 import json
@@ -15,7 +16,7 @@ FEW_PICTURE = DOCS / "pictures" / "releases-few.svg"
 TABLE = DOCS / "EXAMPLES.md"
 BEGIN, END = "<!-- examples/linux-releases/draw.py begins -->\n", "<!-- examples/linux-releases/draw.py ends -->\n"
 
-# Workloads of the memory system and of files that tell most of what became of it.
+# Selected workloads of the memory system and of files.
 FEW = (
     "zero_fill:base", "fault_existing:own-write", "fault_existing:shared", "file_cow:same",
     "map_churn:threads", "protect_churn:threads", "self_exec:static-distinct", "fork_exit:small",
@@ -47,7 +48,7 @@ def figure(value):
 
 
 def short(release):
-    """5.10 of 5.10.0-32."""
+    """5.10 for 5.10.0-32."""
     return ".".join(release.split(".")[:2])
 
 
@@ -57,15 +58,15 @@ def value(found, name, release, cpus, which):
 
 
 def table(found):
-    """A row for each workload at each number of CPUs, with three figures of each release."""
+    """A row per selected workload and number of CPUs, with three figures of each release."""
     releases = found["releases"]
     yield "| workload | tasks | CPUs | " + " | ".join(
         f"{what} {short(release)}" for what in ("transfers", "instructions", "rate") for release in releases
     ) + " |"
     yield "|---|---|---:" + "|---:" * (3 * len(releases)) + "|"
-    for name, workload in sorted(found["workloads"].items()):
-        tasks = {"thread": "threads", "process": "processes"}[workload["mode"]]
-        for cpus in found["cpus"]:
+    for name in FEW:
+        tasks = {"thread": "threads", "process": "processes"}[found["workloads"][name]["mode"]]
+        for cpus in (cpus for cpus in found["cpus"] if cpus > 1):
             cells = [
                 figure(value(found, name, release, cpus, which)) for which in ("transfers", "instructions", "rate") for release in releases
             ]
@@ -77,7 +78,7 @@ def panel(found, name, colours):
     releases = found["releases"]
     lines = {cpus: [value(found, name, release, cpus, "transfers") for release in releases] for cpus in colours}
     greatest = max((count for line in lines.values() for count in line if count is not None), default=0)
-    # Counts below a hundredth of a transfer are drawn as what they are: nothing.
+    # Counts below a hundredth of a transfer appear as nothing.
     scale = max(greatest, 0.01)
     across = [LEFT + PLOT_WIDTH * (at / max(len(releases) - 1, 1)) for at in range(len(releases))]
     yield f'<text class="title" x="{LEFT}" y="18">{escape(name)}</text>'

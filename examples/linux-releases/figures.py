@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Counts every workload under several kernels: transfers, instructions and predicted rate per operation by release, at 1, 8 and 16 CPUs.
+"""Counts transfers, instructions and predicted rate of every workload under several kernels.
 
 Usage: figures.py FAULTLINE DATABASE OUTPUT [--only NAME:VARIANT,…] [--cpus N,…] RELEASE=IMAGE…
 
-FAULTLINE is the built command; each IMAGE a kernel (packages/kernels.sh unpacks the distribution's), RELEASE its name. A workload runs as threads of one
-process if it can, otherwise as processes. What guests do not support is left out: a compiler, a dynamic loader. DATABASE keeps the runs: those that it has are not
-made again, and one that was interrupted goes on. OUTPUT gets the figures as JSON, which `draw.py` makes the table and the picture of; `made_with` in it has the
-versions of what counted, and the digests of the workloads' builds and of the kernels, as the runs recorded them. `--only` takes some of the
-workloads, `--cpus` other numbers of CPUs. With one seed; a boot takes 5 to 60 s of CPU time, and each workload at each number of CPUs is one.
+FAULTLINE is the built command, each IMAGE a kernel (see packages/kernels.sh), RELEASE its name. A
+workload runs as threads of one process if it can, otherwise as processes. Workloads that guests do
+not support are left out. DATABASE keeps the runs: existing ones are not repeated, an interrupted
+one continues. OUTPUT gets the figures as JSON for `draw.py`; `made_with` in it has the versions of
+the tools and the digests of workloads and kernels. `--only` selects workloads, `--cpus` numbers of
+CPUs. One seed; each workload at each number of CPUs is a boot of 5 to 60 s of CPU time.
 """
 
 import argparse
@@ -15,7 +16,7 @@ import json
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lab/faultline/benches/lens"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench/lens"))
 
 from counting import Runs  # noqa: E402
 
@@ -50,19 +51,20 @@ def kernels(asked):
 
 
 def modes(runs):
-    """Of each workload (`name:variant`), whether its tasks are threads or processes."""
-    known = json.loads(runs.told(["workloads", "--format", "json"]))
+    """Mode of each workload's tasks (`name:variant`): threads or processes."""
+    known = json.loads(runs.output(["run", "--list", "--format", "json"]))
     variants = ((workload["name"], variant) for workload in known for variant in workload["variants"])
     return {f"{name}:{variant['name']}": "thread" if "thread" in variant["modes"] else "process" for name, variant in variants}
 
 
 def counted(runs, release, image, names, mode, cpus, made_with):
-    """The points of a kernel's run of these workloads; none of no workloads. Adds to `made_with` what the run recorded of what counted."""
+    """The points of a kernel's run of these workloads. Adds the run's tools and digests to
+    `made_with`."""
     if not names:
         return {}
     # The names are part of the label, so a run of fewer workloads is not taken for one of all.
     label = f"{release}, {mode}, {cpus}, {' '.join(names)}"
-    words = [*names, "--mode", mode, "--cpus", cpus, "--seed", str(SEED), "--kernel", image]
+    words = [*names, "--mode", mode, "--tasks", cpus, "--seed", str(SEED), "--kernel", image]
     facts = runs.facts(runs.kernel(label, words))
     builds = [f"workload.{name.split(':')[0]}.sha256" for name in names]
     made_with |= {key: facts[key] for key in [*OF_ALL, *builds] if key in facts}
@@ -71,7 +73,7 @@ def counted(runs, release, image, names, mode, cpus, made_with):
 
 
 def figures(point):
-    """The three figures; None of one that there is not."""
+    """The three figures; None for a missing one."""
     return {name: point[name]["median"] if point[name] else None for name in FIGURES}
 
 
@@ -89,7 +91,7 @@ def main():
     names = asked.only.split(",") if asked.only else runs.workloads()
     unknown = [name for name in names if name not in mode_of]
     if unknown:
-        parser.error(f"there is no workload {unknown[0]}; hint: `faultline workloads` lists them, as NAME:VARIANT")
+        parser.error(f"there is no workload {unknown[0]}; hint: `faultline run --list` lists them, as NAME:VARIANT")
     found = {"seed": SEED, "cpus": [int(number) for number in asked.cpus.split(",")], "releases": [], "workloads": {}}
     found["made_with"] = {}
     for release, image in kernels(asked):

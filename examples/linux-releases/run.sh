@@ -1,13 +1,16 @@
 #!/bin/sh
-# The distribution's kernels, from 5.10 to the newest, as a history of releases: run.sh FAULTLINE [CPUS [WORKLOADS [SUITE…]]]. Without suites it also counts every
-# workload under each of them, with transfers, instructions and predicted rate (figures.py; some hours of CPU time, once). Fetches them (`make kernels`, 400 MB, once), writes
-# target/examples/linux-releases/faultline.toml with what was fetched, measures what has no result yet, and prints what was measured and the steps. Ends with 1 unless the step over Linux 6.4 is there, and names the lock of the address space. CPUS and
-# WORKLOADS are lists as faultline.toml has them; a boot with 16 CPUs takes about two minutes of CPU time. With suites of Debian, it takes their kernels alone, of
-# which one must be older than Linux 6.4 and one newer. Started again, it goes on.
+# Measures the distribution's kernels, from 5.10 to the newest, as a history of releases: run.sh
+# FAULTLINE [TASKS [WORKLOADS [SUITE…]]]. Fetches the kernels (`make kernels`, 400 MB, once), writes
+# target/examples/linux-releases/faultline.toml, measures what has no result yet, and prints values
+# and steps. Without suites it also counts every workload under each kernel (figures.py; some hours
+# of CPU time, once). Exits with 1 unless there is a step over Linux 6.4 that names the lock of the
+# address space. TASKS and WORKLOADS are lists as in faultline.toml; a boot with 16 CPUs takes about
+# two minutes of CPU time. Of the suites one must have a kernel older than Linux 6.4 and one a
+# newer. An interrupted run continues.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 faultline=$1
-cpus=${2:-[1, 8, 16]}
+tasks=${2:-[1, 8, 16]}
 workloads=${3:-[\"zero_fill:base\"]}
 shift "$(($# < 3 ? $# : 3))"
 every=
@@ -21,8 +24,9 @@ mkdir -p "$place"
     echo 'work = "work"'
     echo "workloads = $workloads"
     echo 'mode = "thread"'
-    echo "cpus = $cpus"
-    # Six seeds would take six times as long. The step over 6.4 is far greater than what another seed counts.
+    echo "tasks = $tasks"
+    # Six seeds would take six times as long. The step over 6.4 is far greater than what another
+    # seed counts.
     echo 'seeds = 1'
     "$root/packages/kernels.sh" "$@" | while read -r kernel version; do
         echo
@@ -40,7 +44,7 @@ export FAULTLINE_DB
 "$faultline" history changes --config "$place/faultline.toml" --format json >"$place/changes.json"
 python3 "$(dirname "$0")/check.py" "$place/changes.json"
 
-# What draw.py draws is figures.json beside it; these are for whoever compares.
+# draw.py draws the figures.json beside it; these are for comparison.
 if [ -n "$every" ]; then
     kernels=$("$root/packages/kernels.sh" "$@" | while read -r kernel version; do echo "${version%-amd64}=$root/$kernel"; done)
     # shellcheck disable=SC2086 # a word for each kernel

@@ -1,4 +1,4 @@
-"""Does a search name the commit that made the step, and no other? Usage: check.py DRILL.json SUBJECT, of that commit; ends with 1 if not."""
+"""Checks that a search names one commit, that with SUBJECT: check.py SEARCH.json SUBJECT."""
 
 import json
 import sys

@@ -1,7 +1,9 @@
-"""Do commits with the same kernel count the same in the history of small.sh? Usage: check_shared.py HISTORY.json, of `history show --format json`; ends with 1 if not.
+"""Checks that commits with the same kernel share counts in the history of small.sh: check_shared.py
+HISTORY.json (`history show --format json`).
 
-Commits 1 and 4 have one kernel, and the image of the second has further bytes, so each has a count of its own. Commits 7 and 9 have one image, so the second
-shares the count of the first.
+Commits 1 and 4 have the same kernel in images that differ in unused bytes, so each has a count of
+its own, and both are equal. Commits 7 and 9 have the same image, so the second shares the count of
+the first.
 """
 
 import json
@@ -18,7 +20,7 @@ def main():
         sys.exit(f"{len(found)} commits are measured, not 4")
     (first, _), (unrelated, is_shared), (newer, _), (last, shares) = found
     if first != unrelated or is_shared:
-        sys.exit("the commit with further bytes was not counted anew, or counts otherwise")
+        sys.exit("the commit with further bytes was not counted by itself, or its count differs")
     if newer != last or not shares:
         sys.exit("two commits with one image do not share its count")
     if newer >= first:

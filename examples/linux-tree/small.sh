@@ -1,9 +1,11 @@
 #!/bin/sh
-# The Linux tree cut down: a repository whose commits select kernels that are built already. small.sh FAULTLINE makes it in target/examples/linux-tree-small, with the
-# distribution's kernels of two ages (packages/kernels.sh, 170 MB, once): commit 7 of nine takes the newer one, with the locks of mappings of Linux 6.4, commit 4 adds bytes
-# to the image that nothing reads, and the others change a text beside it. It measures every third commit by transfers, and searches around the step. Ends with 1 unless the
-# search names commit 7 and no other, the commit with further bytes counts the same as those before it, and commits with one image share its counts. Takes
-# five boots. Started again, it goes on.
+# A small version of the Linux tree: nine commits that select kernels built already. small.sh
+# FAULTLINE makes it in target/examples/linux-tree-small from the distribution's kernels of two ages
+# (170 MB, once). Commit 7 takes the newer one, with the per-mapping locks of Linux 6.4. Commit 4
+# adds unused bytes to the image. The others change a text beside it. Every third commit is measured
+# by transfers, with a search around the step. Exits with 1 unless the search names commit 7 alone,
+# commit 4 counts the same as those before it, and commits with one image share counts. Five boots.
+# An interrupted run continues.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -13,7 +15,7 @@ repository=$place/repository
 older=bookworm newer=trixie
 "$root/packages/kernels.sh" $older $newer >/dev/null
 
-# No configuration of the user's changes the names of commits.
+# The user's configuration must not change the names of commits.
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
 export GIT_AUTHOR_NAME='A. Uthor' GIT_AUTHOR_EMAIL=author@example.org GIT_COMMITTER_NAME='A. Uthor' GIT_COMMITTER_EMAIL=author@example.org
 step='mm: page faults take the lock of their mapping'
@@ -61,7 +63,7 @@ build = ["sh", "build.sh", "$root/target/kernels"]
 image = "bzImage"
 workloads = ["zero_fill:base"]
 mode = "thread"
-cpus = [8]
+tasks = [8]
 measure = "transfers"
 # The step over Linux 6.4 is far greater than what another schedule counts.
 seeds = 1
@@ -72,7 +74,7 @@ export FAULTLINE_DB
 history() { "$faultline" history "$@" --config "$place/faultline.toml"; }
 history run --quiet
 history show linux --format json >"$place/history.json"
-history drill linux --quiet >/dev/null
-"$faultline" show --format json >"$place/drill.json"
-python3 "$here/check.py" "$place/drill.json" "$step"
+bisect linux --quiet >/dev/null
+"$faultline" show --format json >"$place/search.json"
+python3 "$here/check.py" "$place/search.json" "$step"
 python3 "$here/check_shared.py" "$place/history.json"

@@ -1,14 +1,15 @@
 #!/bin/sh
-# Makes a git repository of the distribution's Linux 6.1 with thirty commits: tree.sh DIRECTORY. One of them takes the per-CPU lists of free pages out, one adds
-# code that nothing calls, and 27 change comments. Names of commits are the same on each machine that has the same source package. Nothing is done if it is
-# there already. Takes two minutes and 2 GB.
+# Makes a git repository of the distribution's Linux 6.1 with thirty commits: tree.sh DIRECTORY. One
+# removes the per-CPU lists of free pages, one adds an unused function, and 27 change comments. The
+# same source package gives the same commits. An existing repository is kept. Takes two minutes and
+# 2 GB.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 directory=$1
 source=/usr/src/linux-source-6.1.tar.xz
 [ -e "$source" ] || { echo "missing: $source; hint: apt-get install linux-source-6.1" >&2; exit 1; }
 
-# Which commit does what.
+# Positions of the commits with changes.
 no_page_lists=19
 unrelated=8
 commits=30
@@ -23,7 +24,7 @@ cd "$directory"
 mkdir faultline
 cp "$here/build.sh" "$here/kernel.config" faultline/
 
-# No configuration of the user's changes the names of commits.
+# The user's configuration must not change the names of commits.
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
 export GIT_AUTHOR_NAME='A. Uthor' GIT_AUTHOR_EMAIL=author@example.org GIT_COMMITTER_NAME='A. Uthor' GIT_COMMITTER_EMAIL=author@example.org
 day_s=86400

@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""Runs the test bed and compares what Faultline finds with what is planted: check.py FAULTLINE DIRECTORY [--commits N] [--noise PERCENT] [--seed N].
+"""Runs the test bed and compares Faultline's findings with the planted changes.
 
-1. `history run` measures each commit, in random layouts too: the first part with the old compiler, and then the rest with the new one.
-2. `history show`: each planted change must be a step, at its commit or with it in its range; those of the layout must be labelled so by the random layouts, and
-   the compiler's as a quirk, mostly or wholly; one of the code must have no other label than code, or be inconclusive; no other step may be claimed.
-3. `bisect --layouts` over all commits, with the new compiler alone: each step must be named exactly and be confirmed, and its label must be right, or
-   inconclusive.
+Usage: check.py FAULTLINE DIRECTORY [--commits N] [--noise PERCENT] [--seed N]
 
-Prints a table of each. Exits with 1 if something planted is missed, or something else is blamed.
+1. `history run` measures each commit, also in random layouts: the first part with the old compiler,
+   the rest with the new one.
+2. `history show`: each planted change must be a step at its commit or with it in its range. Layout
+   steps must be labelled as such; the compiler's step as a quirk, mostly or wholly; code steps as
+   code or inconclusive. No other step may be reported.
+3. `bisect --layouts` over all commits with the new compiler: each step must be named exactly and be
+   confirmed, with the right label or inconclusive.
+
+Prints a table of each. Exits with 1 if a planted change is missed or another commit is blamed.
 """
 
 import argparse
@@ -22,7 +26,7 @@ import make
 
 INCONCLUSIVE = "inconclusive"
 
-# What a step of each kind may be labelled, by quirks and by layouts.
+# Permitted labels of each kind of step, by quirks and by layouts.
 RIGHT = {
     "code": (("–",), ("code", INCONCLUSIVE)),
     "layout": (("–",), ("layout",)),
@@ -48,7 +52,7 @@ class Bed:
         }
 
     def call(self, *arguments):
-        """What a command prints as JSON. """
+        """The JSON that a command prints."""
         database = ("--db", str(self.directory / "bed.sqlite"))
         environment = dict(os.environ, XDG_CACHE_HOME=str(self.directory / "cache"))
         command = [self.faultline, *arguments]
@@ -80,7 +84,7 @@ def table_of(title, *headings):
 
 
 def history(bed):
-    """Returns what is wrong."""
+    """Returns the errors."""
     bed.measure("old-compiler", 1)
     bed.measure("main", 2)
     [series] = bed.call("history", "show")
@@ -101,7 +105,8 @@ def history(bed):
         by_quirk, by_layouts = ((step.get(of) or {}).get("label", "–") for of in ("cause", "layouts"))
         change = percent(step["to"] / step["from"] - 1)
         row(at, f"{kind} {percent(part)}", change, f"{step['earliest']} … {step['latest']}", by_quirk, by_layouts)
-        # No run measured both sides of the compiler's step in the surroundings of their values, so layouts tell nothing of it.
+        # No run measured both sides of the compiler's step in one environment, so layouts do not
+        # apply.
         quirks, layouts = RIGHT[kind]
         if by_quirk not in quirks or by_layouts not in layouts:
             wrong.append(f"the step of the {kind} at {at} is labelled {by_quirk} by quirks, {by_layouts} by layouts")
@@ -110,7 +115,7 @@ def history(bed):
 
 
 def search(bed):
-    """Returns what is wrong."""
+    """Returns the errors."""
     first, last = bed.commits[0], bed.commits[-1]
     compiler = bed.directory / "tools" / "cc"
     found = bed.call(

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Makes a repository of a small C program with known changes, and a faultline.toml beside it: make.py DIRECTORY [--commits N] [--seed N].
+"""Makes a repository of a small C program with planted changes, and a faultline.toml beside it.
 
-The program sleeps, so its time depends on what the commits say and little on the machine; it adds noise of its own. Planted are three steps of the code, two
-of the layout (the distance of two variables), commits that can't be built and commits that hang. `tools/cc` is a compiler whose second version makes slower
-programs: `tools/version` chooses it. DIRECTORY/planted.json says what is where, by commit.
+Usage: make.py DIRECTORY [--commits N] [--seed N]
+
+The program sleeps, so its time depends on its commits and hardly on the machine; it adds noise.
+Planted are three steps of the code, two of the layout (the distance of two variables), commits that
+do not build and commits that hang. `tools/cc` is a compiler whose second version makes slower
+programs; `tools/version` selects it. DIRECTORY/planted.json lists the changes by commit.
 """
 
 import argparse
@@ -15,15 +18,15 @@ import sys
 from pathlib import Path
 
 MICROSECONDS = 20_000
-# Where steps are, as shares of the history, with what they add.
+# Places of steps as shares of the history, with their sizes.
 CODE = ((0.18, 0.10), (0.47, 0.04), (0.85, 0.30))
-# Both variables come to be neighbours, and part again.
+# Both variables become neighbours, and separate again.
 NEAR, FAR = 0.33, 0.66
 LAYOUT = 0.08
 TOOLCHAIN = 0.06
 # The first run ends here, with the old compiler.
 OLD_COMPILER = 0.57
-# Of the other commits.
+# Shares of the other commits.
 BROKEN, HANGING = 0.06, 0.02
 
 MAKEFILE = """\
@@ -97,7 +100,7 @@ seed = {seed}
 
 
 def git(repository, *arguments):
-    """Prints nothing; returns what git says. No setting of the user's has an effect."""
+    """Returns git's output. The user's settings have no effect."""
     environment = dict(os.environ, GIT_CONFIG_GLOBAL=os.devnull, GIT_CONFIG_NOSYSTEM="1")
     person = ("-c", "user.name=Test Bed", "-c", "user.email=test-bed@localhost")
     command = ("git", "-C", repository, *person, *arguments)
@@ -105,7 +108,8 @@ def git(repository, *arguments):
 
 
 def positions(commits, chance):
-    """What is planted at which position: code steps, the layout's, and commits that can't be built or hang."""
+    """Planted changes by position: code and layout steps, commits that do not build or that
+    hang."""
     code = {round(share * commits): part for share, part in CODE}
     layout = {round(NEAR * commits): "near", round(FAR * commits): "far"}
     ends = {0, round(OLD_COMPILER * commits), commits - 1}
@@ -151,7 +155,7 @@ def make(directory, commits, seed):
         "commits": names,
         "code": {names[at]: part for at, part in code.items()},
         "layout": {names[at]: LAYOUT if what == "near" else 1 / (1 + LAYOUT) - 1 for at, what in layout.items()},
-        # It is measured with both compilers, and the later measurement counts.
+        # This commit is measured with both compilers; the later measurement counts.
         "toolchain": {names[round(OLD_COMPILER * commits)]: TOOLCHAIN},
         "broken": [names[at] for at in broken],
         "hanging": [names[at] for at in hanging],

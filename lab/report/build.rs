@@ -1,11 +1,12 @@
-//! Builds script and style of the page from `page/` into `OUT_DIR`, with npm and esbuild. Writes nothing into the source tree.
+//! Build of the page's script and style with npm and esbuild, from `page/` into `OUT_DIR`. The
+//! source tree stays unchanged.
 
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio, exit};
 
-/// What the bundle is made of, besides `src`.
+/// Sources of the bundle besides `src`.
 const FILES: [&str; 4] = ["package.json", "package-lock.json", ".npmrc", "build.mjs"];
 
 fn main() {
@@ -42,7 +43,7 @@ fn copy_sources(source: &Path, work: &Path) {
     }
 }
 
-/// Installs what the lock file names, unless that has been done already.
+/// Installs the packages of the lock file, if it changed.
 fn install(work: &Path) {
     let lock = work.join("package-lock.json");
     let stamp = work.join("installed.lock");
@@ -62,7 +63,7 @@ fn run(command: &mut Command, tool: &str) {
             fail(&format!("{tool} ended with {status} while building the report's page; its messages are above"))
         }
         Err(error) => fail(&format!(
-            "the report's page is built with Node.js 20 or later and npm, but '{tool}' can't be started: {error}\n\
+            "the report's page is built with Node.js 20 or later and npm, but '{tool}' cannot be started: {error}\n\
              hint: install both (Debian: apt-get install nodejs npm) and build again"
         )),
     }

@@ -1,20 +1,22 @@
 #!/bin/sh
-# Runs the range layer's handshake of a late bit under Miri, with several seeds. Miri lets a load return an old value where its
-# ordering permits that, as weakly ordered CPUs do, so it finds an ordering that is too weak on any host.
+# Runs the range layer's late-bit handshake under Miri, with several seeds. Miri lets a load return
+# an old value where its ordering permits that, as weakly ordered CPUs do, so it finds an ordering
+# that is too weak on any host.
 #
-#   vm/frames/late.sh [--if-possible] [folder for what is built]
+#   vm/frames/late.sh [--if-possible]
 #
-# Miri comes with nightly toolchains. If rustup's nightly lacks it, it is added; root also gets a whole toolchain, as with other
-# missing packages. If Miri can't be had, this ends with 1, or with --if-possible says so and ends with 0.
+# If rustup's nightly toolchain lacks Miri, it is added; root also gets the whole toolchain, as with
+# other missing packages. If that fails, exits with status 1; with --if-possible, prints a note and
+# exits with status 0.
 set -eu
 
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/.."
 status=1
-[ "${1:-}" != --if-possible ] || { status=0; shift; }
-folder=${1:-target/miri}
+[ "${1:-}" != --if-possible ] || status=0
+folder=../target/vm/miri
 hint='rustup toolchain install nightly --component miri,rust-src'
 left_out() { # why
-	echo "left out: the weak-memory test, since $1; hint: $hint" >&2
+	echo "left out: the weak-memory test, because $1; hint: $hint" >&2
 	exit "$status"
 }
 
@@ -28,10 +30,10 @@ add_miri() {
 	fi
 }
 has_miri || { add_miri && has_miri; } || left_out "there is no nightly toolchain with Miri"
-# Miri compiles the standard library once for each toolchain, with crates of the registry.
+# Miri compiles the standard library once per toolchain, with crates from the registry.
 mkdir -p "$folder"
 timeout 1200 cargo +nightly miri setup >"$folder/setup.log" 2>&1 || left_out "Miri can't compile its standard library ($folder/setup.log)"
 
-# Each seed takes about ten seconds of CPU time.
+# About ten seconds of CPU time per seed.
 MIRIFLAGS="-Zmiri-many-seeds=0..8" cargo +nightly miri test --quiet --locked -p faultline-frames --lib --target-dir "$folder" late
-echo "the range layer keeps all free frames with loads that return old values: 8 seeds"
+echo "the range layer loses no free frame when loads return old values: 8 seeds"

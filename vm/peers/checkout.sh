@@ -1,6 +1,7 @@
 #!/bin/sh
-# Puts LLFree where Cargo.toml looks for it: checkout.sh PLACE [CHECKOUT]. CHECKOUT is a directory with github luhsra/llfree-rs; without
-# it, what is at PLACE already will do, else it is fetched. Ends with 1 if it can't be had.
+# Provides LLFree at the path that Cargo.toml names: checkout.sh PLACE [CHECKOUT]. Links CHECKOUT, a
+# directory with github luhsra/llfree-rs; without it, keeps PLACE if it exists, else fetches LLFree.
+# Exits with status 1 on failure.
 set -eu
 
 revision=441c8d1335b1bd820688e72f50f26004657f9363

@@ -1,4 +1,4 @@
-/* Addresses of the internet, as options name them: `198.18.0.1,2001:2::1`, at most one of each family. */
+/* Internet addresses as in options: `198.18.0.1,2001:2::1`, at most one of each family. */
 #ifndef FAULTLINE_ADDRESS_H
 #define FAULTLINE_ADDRESS_H
 
@@ -13,12 +13,15 @@ union socket_address {
 };
 
 /*
- * The list's address of that family (AF_INET, AF_INET6; AF_UNSPEC for the first), with port 0. Returns false if the list has
- * none, or if a word of it is no address.
+ * The list's address of this family (AF_INET, AF_INET6; AF_UNSPEC for the first), with port 0.
+ * Returns false if the list has none, or if one of its words is not an address.
  */
 bool address_read(const char *list, int family, union socket_address *address);
 
-/* As an IPv6 address, without the port; of IPv4 the mapped one (RFC 4291, 2.5.5.2). So addresses of both families compare. */
+/*
+ * The address as IPv6, without the port; IPv4 addresses are mapped (RFC 4291, 2.5.5.2), so that
+ * both families compare.
+ */
 struct in6_addr address_mapped(const union socket_address *address);
 
 bool address_is_loopback(const union socket_address *address);

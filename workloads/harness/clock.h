@@ -7,7 +7,7 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define NS_PER_MS UINT64_C(1000000)
 
-/* Sets the origin. Called once, at the very beginning of main. */
+/* Sets the origin. Call it once, first in main. */
 void clock_start(void);
 uint64_t clock_now_ns(void);
 

@@ -33,7 +33,10 @@ char **command_split(const char *text, size_t room)
     return words;
 }
 
-/* In the child: runs the command with `output` as its standard output; on failure writes its errno to `error`. */
+/*
+ * In the child: runs the command with `output` as its standard output; on failure writes its errno
+ * to `error`.
+ */
 static _Noreturn void become_command(char *const *arguments, int output, int error)
 {
     dup2(output, STDOUT_FILENO);
@@ -44,7 +47,7 @@ static _Noreturn void become_command(char *const *arguments, int output, int err
     _exit(127);
 }
 
-/* Reads once, as read() does, and keeps as much as fits in the line. */
+/* Reads once, like read(), and keeps as much as fits in the line. */
 static ssize_t read_some(int output, char *line, size_t line_bytes, size_t *length)
 {
     char block[LINE_BYTES];
@@ -55,8 +58,8 @@ static ssize_t read_some(int output, char *line, size_t line_bytes, size_t *leng
 }
 
 /*
- * Reads until the child has ended, and keeps the first line. Returns its status. Does not wait for the end of file: a
- * server that the command has started may hold the other end as long as it lives.
+ * Reads until the child has ended, and keeps the first line. Returns its status. Does not wait for
+ * the end of file, because a server started by the command may keep the pipe open.
  */
 static int read_first_line(pid_t child, int output, char *line, size_t line_bytes)
 {
@@ -72,7 +75,7 @@ static int read_first_line(pid_t child, int output, char *line, size_t line_byte
             watched = -1; /* an end of file would wake us again and again */
     }
     while (length < line_bytes - 1 && read_some(output, line, line_bytes, &length) > 0)
-        continue; /* read what it wrote last */
+        continue; /* read its last output */
     line[length] = '\0';
     line[strcspn(line, "\n")] = '\0';
     return status;

@@ -71,9 +71,10 @@ static uint64_t later(uint64_t a, uint64_t b)
 }
 
 /*
- * Returns when the next interval ends. *grid_ns advances by one interval, at most to end_ns, so lateness does not
- * accumulate. If a delay skipped points of the grid, an interval is still at least half its nominal length. So the
- * number of intervals is as requested, none lasts only microseconds, and the region ends later.
+ * Returns the end of the next interval. *grid_ns advances by one interval, at most to end_ns, so
+ * lateness does not accumulate. If a delay skipped points of the grid, an interval is still at
+ * least half its nominal length. So the number of intervals is as requested, none lasts only
+ * microseconds, and the region ends later.
  */
 static uint64_t next_deadline_ns(const struct plan *plan, uint64_t from_ns, uint64_t *grid_ns, uint64_t end_ns)
 {
@@ -84,9 +85,9 @@ static uint64_t next_deadline_ns(const struct plan *plan, uint64_t from_ns, uint
 }
 
 /*
- * Reads the tasks' counts into `now`, and returns the time of reading. If the coordinator loses its CPU in between,
- * counts and time do not match, so it reads again. The number of attempts is limited, because reading the counts of
- * many tasks takes long.
+ * Reads the tasks' counts into `now`, and returns the time of reading. If the coordinator loses its
+ * CPU in between, counts and time do not match, so it reads again. The number of attempts is
+ * limited, because reading the counts of many tasks takes long.
  */
 static uint64_t read_operations_ns(void)
 {
@@ -101,7 +102,7 @@ static uint64_t read_operations_ns(void)
     }
 }
 
-/* Just before the region: what is counted beside the tasks' operations. */
+/* Just before the region: starts the counts beside the tasks' operations. */
 static void begin_reading(const struct plan *plan)
 {
     counters_read(&region.before, plan->workload->uses_network);
@@ -126,8 +127,8 @@ static void end_reading(const struct plan *plan)
 }
 
 /*
- * The kernel's counters are read outside the region: before its begin, in the last interval of the warm-up, and after
- * its end.
+ * The kernel's counters are read outside the region: before its begin, in the last interval of the
+ * warm-up, and after its end.
  */
 static void run_over_window(const struct plan *plan)
 {
@@ -233,7 +234,10 @@ static void run_partner(const struct plan *plan)
     tasks_stop();
 }
 
-/* The coordinator's children do the work, so the difference of two readings of their usage is exact. */
+/*
+ * The coordinator's children do the work, so the difference of two readings of their usage is
+ * exact.
+ */
 static void run_once(const struct plan *plan)
 {
     protocol_line("ready %" PRIu64, clock_now_ns());
@@ -257,7 +261,7 @@ void coordinator_run(const struct plan *plan)
     signals_block();
     print_header(plan);
     if (plan->pin_count > 0 && !pin_supported())
-        failure_unsupported("pin", "this system lets no program choose its CPUs");
+        failure_unsupported("pin", "programs cannot choose their CPUs on this system");
     lifetime_start_guard(workload->needs_scratch ? plan->scratch_parent : NULL, workload->name);
     if (workload->prepare != NULL)
         workload->prepare(plan);

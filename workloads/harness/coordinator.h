@@ -17,10 +17,10 @@ struct region {
     struct counters after;
     bool usage_of_window;         /* otherwise of the tasks' whole lives */
     struct usage usage;
-    uint64_t usage_operations;    /* operations in the period that `usage` covers; 0 for whole lives */
-    bool has_peers_cpu;           /* tasks have peers, and the system tells their CPU time */
+    uint64_t usage_operations;    /* operations in the period of `usage`; 0 for whole lives */
+    bool has_peers_cpu;           /* tasks have peers, and the system reports their CPU time */
     uint64_t peers_cpu_ns;        /* CPU time of all peers */
-    uint64_t peers_span_ns;       /* the time in which they used it, which encloses the region */
+    uint64_t peers_span_ns;       /* the period of peers_cpu_ns, which encloses the region */
 };
 
 /* Returns after `done` has been printed; otherwise exits by failure_*(). */

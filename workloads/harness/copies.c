@@ -32,7 +32,7 @@ struct copy {
 
 static struct copy *all;
 
-/* Why a child could not become the command. */
+/* The reason why a child could not become the command. */
 struct refusal {
     int error;
     char step[STEP_BYTES];
@@ -78,7 +78,7 @@ static const char *wait_for_start(void)
     while ((n = read(start_pipe[0], &byte, 1)) < 0 && errno == EINTR)
         continue;
     if (n == 0)
-        _exit(EXIT_SYSTEM_CALL); /* nobody is left to report to */
+        _exit(EXIT_SYSTEM_CALL); /* there is no process to report to */
     return n == 1 ? NULL : "read";
 }
 
@@ -97,7 +97,7 @@ static _Noreturn void become_command(const struct plan *plan, unsigned copy, int
     }
     struct refusal refusal = {.error = errno};
     snprintf(refusal.step, sizeof refusal.step, "%s", step);
-    if (write(error_pipe, &refusal, sizeof refusal) < 0) /* a pipe takes so few bytes as a whole */
+    if (write(error_pipe, &refusal, sizeof refusal) < 0) /* a pipe writes so few bytes atomically */
         _exit(126);
     _exit(127);
 }
@@ -158,7 +158,7 @@ void copies_prepare(const struct plan *plan, const struct copies *wanted)
     wait_until_ready();
 }
 
-/* One byte for each child; a pipe takes so few bytes as a whole. */
+/* One byte for each child; a pipe writes so few bytes atomically. */
 static void let_go(void)
 {
     static const char bytes[TASKS_MAX];
@@ -166,7 +166,7 @@ static void let_go(void)
         failure_os("write", errno);
 }
 
-/* Shows the last lines of a copy's output. Returns the very last one, empty if there is none. */
+/* Shows the last lines of a copy's output. Returns the last one, empty if there is none. */
 static const char *show_last_words(unsigned copy)
 {
     static char words[WORDS_BYTES + 1];
@@ -212,7 +212,10 @@ static void check(const struct copy *ended, unsigned copy, int status)
         copies->check(copy);
 }
 
-/* Reaps all children that have ended, including adopted ones. Returns the number of copies among them. */
+/*
+ * Reaps all children that have ended, including adopted ones. Returns the number of copies among
+ * them.
+ */
 static unsigned reap(void)
 {
     unsigned ended = 0;

@@ -31,8 +31,8 @@ void counters_add(struct counters *counters, const char *prefix, const char *nam
 static const struct counter *find(const struct counters *counters, const char *name, size_t expected)
 {
     /*
-     * Two readings list the same counters in the same order, except for hot-plugged nodes: look at the same index
-     * first.
+     * Two readings list the same counters in the same order, except for hot-plugged nodes: look at
+     * the same index first.
      */
     if (expected < counters->count && strcmp(counters->counter[expected].name, name) == 0)
         return &counters->counter[expected];
@@ -61,3 +61,16 @@ bool counters_change(const struct counters *before, const struct counters *after
     *change = (int64_t)(later->value - earlier->value);
     return true;
 }
+
+/* Systems without supported event counters. */
+#if !defined(__linux__) && !defined(__FreeBSD__) && !defined(__DragonFly__) && !defined(__OpenBSD__) && !defined(__NetBSD__)
+
+const char *const counters_processes_name = NULL;
+
+void counters_read_system(struct counters *counters, bool with_network)
+{
+    (void)with_network;
+    (void)counters;
+}
+
+#endif

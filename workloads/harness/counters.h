@@ -1,8 +1,8 @@
 /*
  * The operating system's own event counters, for the whole machine.
  *
- * One reading is taken before and one after the region of interest; counters_print() prints the changes.
- * docs/FORMATS.md lists the names. A counter that the system lacks is left out.
+ * One reading is taken before and one after the region of interest; counters_print() prints the
+ * changes. docs/FORMATS.md lists the names. A counter that the system lacks is left out.
  */
 #ifndef FAULTLINE_COUNTERS_H
 #define FAULTLINE_COUNTERS_H
@@ -19,12 +19,12 @@ struct counter {
 };
 
 struct counters {
-    uint64_t at_ns;               /* when they were read */
+    uint64_t at_ns;               /* time of the reading */
     size_t count;
     struct counter counter[COUNTERS_MAX];
 };
 
-/* Replaces the content of `counters`. with_network: the network's too. */
+/* Replaces the content of `counters`. with_network: includes the network's counters. */
 void counters_read(struct counters *counters, bool with_network);
 /* Prints `counter NAME DELTA` for each counter that changed. */
 void counters_print(const struct counters *before, const struct counters *after);

@@ -1,4 +1,4 @@
-/* The event counters of the BSDs, read by sysctl; none of the network. */
+/* The event counters of the BSDs, read by sysctl; no network counters. */
 #include "counters.h"
 
 #if defined(__FreeBSD__) || defined(__DragonFly__) || defined(__OpenBSD__) || defined(__NetBSD__)

@@ -1,6 +1,6 @@
 /*
- * The event counters of Linux: /proc/stat, /proc/vmstat, each NUMA node's numastat, and those of the network namespace that we are
- * in: /proc/net/snmp, netstat, snmp6, softnet_stat and dev.
+ * The event counters of Linux: /proc/stat, /proc/vmstat, each NUMA node's numastat, and those of
+ * our network namespace: /proc/net/snmp, netstat, snmp6, softnet_stat and dev.
  */
 #include "counters.h"
 
@@ -16,7 +16,7 @@
 
 #include "clock.h"
 
-/* /proc/stat has lines for every CPU and every interrupt: large machines need the room. */
+/* /proc/stat has lines for every CPU and every interrupt, so large machines need this much. */
 enum { TEXT_BYTES = 1 << 20, PATH_BYTES = 64 };
 
 const char *const counters_processes_name = "stat.processes";
@@ -44,7 +44,9 @@ static const char *next_line(const char *line)
     return end != NULL ? end + 1 : line + strlen(line);
 }
 
-/* Fields of the `cpu` line, in clock ticks (proc_stat(5)). User time already includes guest time. */
+/*
+ * Fields of the `cpu` line, in clock ticks (proc_stat(5)). User time already includes guest time.
+ */
 enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, CPU_FIELDS };
 
 static void read_cpu_line(struct counters *counters, const char *line)
@@ -151,7 +153,10 @@ static void read_protocols(struct counters *counters, const char *path)
     }
 }
 
-/* Packets that a CPU's queue had no room for, over all CPUs: the second field of each line, hexadecimal. */
+/*
+ * Packets dropped because a CPU's queue was full, over all CPUs: the second field of each line,
+ * hexadecimal.
+ */
 static void read_queues(struct counters *counters)
 {
     uint64_t dropped = 0;
@@ -164,8 +169,8 @@ static void read_queues(struct counters *counters)
 }
 
 /*
- * Devices, after two lines of headings: `NAME: bytes packets errs drop …`, eight fields received and as many sent. Their sums are
- * over all devices of this namespace.
+ * Devices, after two header lines: `NAME: bytes packets errs drop …`, eight fields for receiving
+ * and eight for sending. The sums are over all devices of this namespace.
  */
 static void read_devices(struct counters *counters)
 {

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tasks.h"
+#include "task.h"
 
-/* At least that of every system here: more is no loss. */
+/* At least the page size of every supported system; larger does no harm. */
 enum { PAGE_BYTES = 4096 };
 
 char *data_new(struct task *task)

@@ -28,7 +28,7 @@ static void print_suite(const struct workload *workload, enum suite suite)
             if ((workload->variants[i].suites & SUITE_BIT(suite, mode)) != 0 && length < sizeof members)
                 length += (size_t)snprintf(members + length, sizeof members - length, " %s/%s", workload->variants[i].name,
                                            modes[mode]);
-    /* The suite full is ordered by name. */
+    /* The suite `full` is ordered by name. */
     protocol_line("suite %s %u%s", names[suite], suite == SUITE_QUICK ? workload->place : 0, members);
 }
 
@@ -47,7 +47,7 @@ static struct plan plan_of(const struct workload *workload, const struct variant
     return (struct plan){.workload = workload, .variant = variant, .page_bytes = (size_t)sysconf(_SC_PAGESIZE)};
 }
 
-/* Which sizes each variant takes, and where they lie in memory. */
+/* The sizes that each variant takes, and the memory in which they lie. */
 static void print_size_ranges(const struct workload *workload)
 {
     static const char *const places[] = {[SIZE_IN_NONE] = "", [SIZE_IN_ONE_PLACE] = " once", [SIZE_IN_EACH_TASK] = " each"};
@@ -104,10 +104,10 @@ _Noreturn void describe_print(const struct workload *workload)
 
 static void print_loop_options(void)
 {
-    puts("  --warmup-ms N         time before counting begins (200)\n"
-         "  --window-ms N         time over which operations are counted\n"
-         "  --interval-ms N       length of one interval of the window (100)\n"
-         "  --ops N               do exactly N operations per task in place of a window");
+    puts("  --warmup-ms N         warm-up time before the window (200)\n"
+         "  --window-ms N         time in which operations are counted\n"
+         "  --interval-ms N       length of an interval of the window (100)\n"
+         "  --ops N               do exactly N operations per task instead of a window");
 }
 
 _Noreturn void describe_help(const struct workload *workload)
@@ -119,10 +119,10 @@ _Noreturn void describe_help(const struct workload *workload)
         printf("  %-16s %s (%s)\n", workload->variants[i].name, workload->variants[i].text,
                modes_text(&workload->variants[i]));
     puts("\noptions:\n"
-         "  --variant NAME        which variant\n"
-         "  --tasks N             how many tasks (1)\n"
-         "  --mode process|thread what a task is\n"
-         "  --pin none|CPU,...    task i runs on entry i, from the start again when the list ends (none)");
+         "  --variant NAME        variant to run\n"
+         "  --tasks N             number of tasks (1)\n"
+         "  --mode process|thread kind of task\n"
+         "  --pin none|CPU,...    task i runs on entry i of the list, repeated as needed (none)");
     if (workload->style == STYLE_LOOP)
         print_loop_options();
     if (workload->default_size > 0)
@@ -130,13 +130,13 @@ _Noreturn void describe_help(const struct workload *workload)
     if (workload->uses_network)
         puts("  --role ROLE           be a partner of a measured execution: receiver or forwarder\n"
              "  --at ADDRESS,...      addresses of this end (the loopback device's)\n"
-             "  --far ROLE=ADDRESS,...  where the partner in that role is; without a receiver, peers run here\n"
-             "  FAULTLINE_TOKEN=HEX   (environment) the same 32 digits at all ends; needed to listen beyond the loopback device");
+             "  --far ROLE=ADDRESS,...  addresses of the partner in that role; without a receiver, peers run here\n"
+             "  FAULTLINE_TOKEN=HEX   (environment) the same 32 hexadecimal digits at all ends; required beyond the loopback device");
     puts("  --scratch DIR         existing directory for files ($TMPDIR or /tmp)");
     for (size_t i = 0; i < workload->option_count; i++)
         printf("  %s %-*s %s\n", workload->options[i].name, 12, workload->options[i].value, workload->options[i].text);
-    puts("  --describe            what this workload is, for programs\n"
-         "  --help                this text\n\n"
+    puts("  --describe            description for programs\n"
+         "  --help                print this help\n\n"
          "examples:");
     if (workload->style == STYLE_LOOP)
         printf("  %s --tasks 2 --pin 0,1 --window-ms 1000\n"

@@ -1,6 +1,6 @@
 /*
- * The workload's description of itself: for the lab (`faultline-describe 1`) and for people. Both print and exit with
- * 0.
+ * The workload's self-description: for the lab (`faultline-describe 1`) and for people. Both print
+ * and exit with 0.
  */
 #ifndef FAULTLINE_DESCRIBE_H
 #define FAULTLINE_DESCRIBE_H

@@ -84,8 +84,8 @@ static bool remove_scratch(void)
     spare = -1;
     walk_scratch(remove_entry, FTW_DEPTH);
     /*
-     * Directories that a build made read-only refuse to remove entries. Each pass opens one more level of unreadable
-     * directories.
+     * Directories that a build made read-only refuse to remove entries. Each pass opens one more
+     * level of unreadable directories.
      */
     for (int pass = 0; pass < REMOVAL_PASSES && access(scratch, F_OK) == 0; pass++) {
         walk_scratch(open_to_ourselves, 0);

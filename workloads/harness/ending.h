@@ -1,5 +1,6 @@
 /*
- * The coordinator's end: kills what it started, removes the scratch directory, exits. It owns what lifetime.h creates.
+ * The coordinator's end: kills its children, removes the scratch directory, exits. It owns what
+ * lifetime.h creates.
  */
 #ifndef FAULTLINE_ENDING_H
 #define FAULTLINE_ENDING_H
@@ -15,10 +16,13 @@ const char *ending_scratch(void);
 /* Hands over the guard, whose process group holds all children. */
 void ending_owns_group(pid_t guard);
 
-/* In a forked child: closes the descriptors that are only for the coordinator's end. */
+/* In a forked child: closes the descriptors that only the coordinator's end needs. */
 void ending_is_the_parents(void);
 
-/* Removes the scratch directory while killed processes may still write to it. Tries for a fraction of a second. */
+/*
+ * Removes the scratch directory while killed processes may still write to it. Tries for a fraction
+ * of a second.
+ */
 void ending_remove_scratch_soon(void);
 
 /* Kills every child, reaps them and removes the scratch directory. Safe to call twice. */

@@ -17,17 +17,17 @@
 
 enum { MOST_PARTNERS = 2, WORD_BYTES = 8, BACKLOG = 16 };
 
-/* What the measured execution says first: its token, and the address from which its tasks send. */
+/* The measured execution's first message: its token, and the address from which its tasks send. */
 enum { HELLO_BYTES = ENDS_TOKEN_BYTES + sizeof(struct in6_addr) };
 
-/* How long somebody may take to say that, and how many may be about to. */
+/* Time limit for that message, and maximum number of callers that have not sent it yet. */
 enum { HELLO_LIMIT_S = 2, MOST_CALLERS = 16 };
 
-/* How often they are heard. */
+/* Interval between polls of the callers. */
 #define LOOK_NS (10 * NS_PER_MS)
 enum { BEGIN = 'b', END = 'e', LEAVE = 'l' };
 
-/* The first word from a partner: who it is, and in which version it speaks. */
+/* A partner's first word: identity and protocol version. */
 #define GREETING UINT64_C(0x6661756c740002)
 
 struct partner {
@@ -50,7 +50,7 @@ bool ends_are_apart(const struct plan *plan)
     return plan->role != NULL || plan->receiver != NULL || plan->forwarder != NULL;
 }
 
-/* A peer that is gone is an error of the call, never a signal. Returns 0, or an errno. */
+/* A closed connection is an error of the call, never a signal. Returns 0, or an errno. */
 static int send_all(int to, const void *data, size_t bytes)
 {
     for (size_t done = 0; done < bytes;) {
@@ -75,7 +75,7 @@ static int receive_all(int from, void *data, size_t bytes)
     return 0;
 }
 
-/* Most significant byte first, whatever the machines. */
+/* Most significant byte first, on all machines. */
 static void put_word(unsigned char *bytes, uint64_t word)
 {
     for (unsigned i = 0; i < WORD_BYTES; i++)
@@ -105,7 +105,7 @@ static void set_up(int socket)
 
 static _Noreturn void fail(const struct partner *partner, int error)
 {
-    /* Linux says EINPROGRESS of a connection that did not come about within SO_SNDTIMEO. */
+    /* Linux reports EINPROGRESS for a connection that was not established within SO_SNDTIMEO. */
     if (error == EAGAIN || error == EWOULDBLOCK || error == EINPROGRESS || error == ETIMEDOUT)
         failure_os_text("control", ETIMEDOUT, "the %s did not answer within %d s", partner->role, ENDS_LIMIT_S);
     failure_os_text("control", error, "the %s: %s", partner->role, strerror(error));
@@ -118,7 +118,7 @@ static void receive(const struct partner *partner, void *data, size_t bytes)
         fail(partner, error);
 }
 
-/* What a partner says first: the greeting, how many ports follow, these ports. */
+/* Receives a partner's first message: the greeting, the number of ports, these ports. */
 static void be_greeted(const struct partner *partner, in_port_t *ports, unsigned wanted)
 {
     unsigned char words[2 * WORD_BYTES];
@@ -139,7 +139,7 @@ static void say_hello(const struct partner *partner, const char *token, const un
         fail(partner, error);
 }
 
-/* Returns the partner, whose greeting is to come. */
+/* Returns the partner, whose greeting has not arrived yet. */
 static const struct partner *connect_to(const char *role, const char *list)
 {
     struct partner *partner = &partners[partner_count++];
@@ -175,7 +175,10 @@ void ends_connect(const struct plan *plan, const union socket_address *own, stru
         meet(ROLE_FORWARDER, plan->forwarder, plan, own, peers->port, 0);
 }
 
-/* Asks all at once, so that their regions differ by no more than one way through the network. The receiver is the first. */
+/*
+ * Asks all partners at once, so that their regions differ by at most one network delay. The
+ * receiver is the first.
+ */
 static void ask(char what)
 {
     for (unsigned i = 0; i < partner_count; i++) {
@@ -230,12 +233,15 @@ void ends_listen(const struct plan *plan)
     if (listener < 0)
         failure_os("socket", errno);
     fcntl(listener, F_SETFD, FD_CLOEXEC);
-    /* Connections of the execution before may still wait for their last packets; another listener is refused all the same. */
+    /*
+     * Connections of the previous execution may still wait for their last packets. A second
+     * listener is refused nevertheless.
+     */
     if (setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0)
         failure_os("setsockopt", errno);
     if (bind(listener, &address.any, address_bytes(&address)) != 0)
         failure_os_text("bind", errno, "port %d: %s", ENDS_PORT, strerror(errno));
-    /* A caller that is gone again before it is taken would be waited for. */
+    /* Otherwise accept() would block for a caller that has gone meanwhile. */
     if (fcntl(listener, F_SETFL, O_NONBLOCK) != 0)
         failure_os("fcntl", errno);
     if (listen(listener, BACKLOG) != 0)
@@ -243,8 +249,8 @@ void ends_listen(const struct plan *plan)
 }
 
 /*
- * The measured execution has failed, or what comes is not from one. It is what will be told, not that this partner is left: who
- * started both will end us.
+ * The measured execution has failed, or the data does not come from one. Waits to be killed by the
+ * process that started both ends, so that its failure is reported rather than this partner's exit.
  */
 static _Noreturn void rest(void)
 {
@@ -268,7 +274,7 @@ void ends_share(struct ends_peers *peers)
     shared = peers;
 }
 
-/* Without telling by the time it takes where the first difference is. */
+/* Compares in constant time, so that the time does not reveal the first difference. */
 static bool same_token(const unsigned char *said, const char *token)
 {
     unsigned difference = 0;
@@ -277,7 +283,7 @@ static bool same_token(const unsigned char *said, const char *token)
     return difference == 0;
 }
 
-/* Somebody who has connected, and what was heard so far. */
+/* A caller, and its data so far. */
 struct caller {
     int socket;
     uint64_t until_ns;
@@ -301,7 +307,10 @@ static void send_away(unsigned at)
     forget_caller(at);
 }
 
-/* All that have come. Where there are too many, the first ones have had most time. */
+/*
+ * Accepts all waiting callers. If there are too many, drops the first, which have had the most
+ * time.
+ */
 static void take_callers(void)
 {
     for (;;) {
@@ -323,7 +332,7 @@ static void take_callers(void)
 
 enum heard { HEARD_ALL, HEARD_SOME, HEARD_LAST };
 
-/* What a caller has said by now. */
+/* Reads a caller's data so far. */
 static enum heard hear(struct caller *caller)
 {
     ssize_t n = recv(caller->socket, caller->hello + caller->said, sizeof caller->hello - caller->said, MSG_DONTWAIT);
@@ -334,19 +343,22 @@ static enum heard hear(struct caller *caller)
     return (n <= 0 && !is_silent) || clock_now_ns() > caller->until_ns ? HEARD_LAST : HEARD_SOME;
 }
 
-/* Takes the connection of the measured execution, whose addresses are served from now on. */
+/* Accepts the connection of the measured execution, whose addresses are served from now on. */
 static void let_in(unsigned at)
 {
     connection = callers[at].socket;
-    /* Behind a router that changes addresses, that of this connection is not the one which it has itself. */
+    /*
+     * Behind an address-translating router, the address of this connection differs from the
+     * execution's own address.
+     */
     shared->measured[0] = address_mapped(&callers[at].from);
     memcpy(&shared->measured[1], callers[at].hello + ENDS_TOKEN_BYTES, sizeof shared->measured[1]);
     forget_caller(at);
-    fcntl(connection, F_SETFL, 0); /* on the BSDs it is as the listener */
+    fcntl(connection, F_SETFL, 0); /* on the BSDs it inherits the listener's flags */
     set_up(connection);
 }
 
-/* Hears all callers once. Returns whether the measured execution is one. */
+/* Polls all callers once. Returns true if the measured execution is among them. */
 static bool hear_callers(const char *token)
 {
     for (unsigned i = 0; i < caller_count;) {
@@ -363,7 +375,10 @@ static bool hear_callers(const char *token)
     return false;
 }
 
-/* Waits for the measured execution. Strangers cost nobody time: all who call are heard at once, and none for long. */
+/*
+ * Waits for the measured execution. Strangers delay no one: all callers are polled together, each
+ * for a limited time.
+ */
 static void accept_measured(const char *token)
 {
     do {

@@ -10,21 +10,25 @@
 #include "protocol.h"
 
 /*
- * How far the number of faults may differ from the number of operations. The bound is 2 %, because beyond that a figure
- * would no longer mean what it claims, plus a few faults of each task's own, which matter if there are few operations.
- * A system that behaved as requested stayed within one in a thousand, busy or idle: a fault that waits for a page's
- * lock is counted once, when it completes, and everything else that a task touches in its loop is resident. If the
- * bound is exceeded, the system maps more or less with one fault than was requested.
+ * Allowed difference between the numbers of faults and of operations. Beyond 2 %, a figure would no
+ * longer mean what it claims. A few faults of each task's own are added, which matter if there are
+ * few operations. A system that behaved as requested stayed within one in a thousand, busy or idle:
+ * a fault that waits for a page's lock is counted once, when it completes, and everything else that
+ * a task touches in its loop is resident. If the bound is exceeded, the system maps more or less
+ * with one fault than was requested.
  */
 enum { ALLOWED_PART = 50, ALLOWED_FAULTS_PER_TASK = 16 };
 
-/* Linux also calls a fault major if it had to wait for a page's lock and try again, so count both kinds. */
+/*
+ * Linux also calls a fault major if it had to wait for a page's lock and try again, so both kinds
+ * count.
+ */
 static uint64_t faults_of(const struct region *region)
 {
     return region->usage.minor_faults + region->usage.major_faults;
 }
 
-/* gVisor says that there were none. But no process begins without a fault. */
+/* gVisor reports no faults. But every process has some. */
 static bool system_counts_faults(void)
 {
     struct rusage own;
@@ -42,8 +46,8 @@ static double faults_per_operation(const struct region *region)
 }
 
 /*
- * If the system has no usage of single threads, the process's usage covers another period than the sum of its threads'
- * operations.
+ * Without the usage of single threads, the process's usage covers a different period than its
+ * threads' operations.
  */
 static bool stretches_match(const struct plan *plan)
 {
@@ -56,8 +60,8 @@ static bool stretches_match(const struct plan *plan)
 }
 
 /*
- * The address sanitizer has one byte for every eight bytes of memory. From gcc 14 on it clears these bytes at each
- * mapping, which costs one more fault for every eight pages.
+ * The address sanitizer has one byte for every eight bytes of memory. From gcc 14 on, it clears
+ * these bytes at each mapping, which costs one more fault for every eight pages.
  */
 static bool faults_are_the_loops_own(void)
 {
@@ -77,7 +81,7 @@ void fault_check_note(const struct plan *plan, const struct region *region)
         protocol_line("note faults uncounted");
 }
 
-/* Whether the number of faults can be held against the number of operations. */
+/* True if the number of faults can be compared with the number of operations. */
 static bool is_checked(const struct plan *plan, const struct region *region)
 {
     return is_known(region) && stretches_match(plan) && faults_are_the_loops_own();
@@ -97,7 +101,7 @@ void fault_check_demand_one(const struct plan *plan, const struct region *region
     uint64_t operations = region->usage_operations;
     uint64_t apart = faults > operations ? faults - operations : operations - faults;
     if (apart > allowed_apart(plan, region))
-        failure_unsupported(step, "the system took %.3f faults for each operation, which was to be one",
+        failure_unsupported(step, "the system took %.3f faults per operation instead of one",
                             faults_per_operation(region));
 }
 
@@ -109,7 +113,7 @@ void fault_check_demand_pages(const struct plan *plan, const struct region *regi
     uint64_t faults = faults_of(region);
     uint64_t pages = region->usage_operations;
     if (faults > pages + allowed_apart(plan, region))
-        failure_unsupported(step, "the system took %.3f faults for each page, which was to be one at most",
+        failure_unsupported(step, "the system took %.3f faults per page instead of at most one",
                             faults_per_operation(region));
     if (faults < pages / FAULT_CHECK_PAGES_MAX)
         failure_unsupported(step, "the system took %" PRIu64 " faults for %" PRIu64 " pages: they were mapped before",

@@ -1,18 +1,20 @@
 /*
  * Region marks: they mark the region of interest in the instruction stream.
  *
- * A program that includes this header executes faultline_mark_begin() where its region of interest begins and
- * faultline_mark_end() where it ends. Each mark is one instruction (two on aarch64) that changes nothing, and that an
- * observer of the instruction stream, such as an emulator's plugin, recognises. Without an observer it costs less than
- * a nanosecond.
+ * A program that includes this header executes faultline_mark_begin() where its region of interest
+ * begins and faultline_mark_end() where it ends. Each mark is one instruction (two on aarch64)
+ * without effect, which an observer of the instruction stream, such as an emulator's plugin,
+ * recognises. Without an observer it costs less than a nanosecond.
  *
- * - x86-64: nopl 0x00464101(%rax) begin, nopl 0x00464102(%rax) end; bytes 0f 1f 80 01 41 46 00 and 0f 1f 80 02 41 46
- *   00. A no-operation with an operand never touches the operand's memory.
- * - aarch64: orr x9, x9, x9 then orr x10, x10, x10 (begin), and the two swapped (end); words aa090129 aa0a014a, and
- *   aa0a014a aa090129. Both leave every register unchanged, and compilers do not emit them.
- * - others: nothing. Only the program's output then tells where the region begins and ends.
+ * - x86-64: nopl 0x00464101(%rax) begin, nopl 0x00464102(%rax) end; bytes 0f 1f 80 01 41 46 00 and
+ *   0f 1f 80 02 41 46 00. A no-operation with an operand never touches the operand's memory.
+ * - aarch64: orr x9, x9, x9 then orr x10, x10, x10 (begin), and the two swapped (end); words
+ *   aa090129 aa0a014a, and aa0a014a aa090129. Both leave every register unchanged, and compilers do
+ *   not emit them.
+ * - others: nothing. Then only the program's output shows where the region begins and ends.
  *
- * The marks also keep the compiler from moving memory accesses across them. They order nothing between CPUs.
+ * The marks also keep the compiler from moving memory accesses across them. They order nothing
+ * between CPUs.
  */
 #ifndef FAULTLINE_MARK_H
 #define FAULTLINE_MARK_H

@@ -9,7 +9,7 @@
 
 enum { BLOCK_BYTES = 65536 };
 
-/* Closes what is still open after an error, and keeps the error's errno. */
+/* Closes a file after an error, and keeps the error's errno. */
 static int close_failed(int file)
 {
     int error = errno;
@@ -81,6 +81,6 @@ int file_copy(const char *from, const char *to, mode_t mode)
         return close_failed(source);
     }
     close(source);
-    /* Some file systems write later and report errors only here. */
+    /* Some file systems write later, and report errors only here. */
     return close(target);
 }

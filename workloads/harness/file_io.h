@@ -9,7 +9,7 @@
 
 /* Writes all of it at the current position of the descriptor. */
 int file_write(int file, const void *data, size_t bytes);
-/* Writes `bytes` of data that is not all zero, so that no system stores holes. */
+/* Writes `bytes` of non-zero data, so that no system stores holes. */
 int file_fill(int file, size_t bytes);
 /* Creates `path` with `data`. */
 int file_make(const char *path, const void *data, size_t bytes);

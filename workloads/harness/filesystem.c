@@ -20,7 +20,7 @@
 enum { NAME_BYTES = 32 };
 
 #if defined(__linux__)
-/* Linux says a number (statfs(2)). */
+/* Linux gives a number (statfs(2)). */
 static int name_of(const char *directory, char *name)
 {
     static const struct {
@@ -59,7 +59,7 @@ static int name_of(const char *directory, char *name)
     return 0;
 }
 #else
-/* POSIX has no such name. */
+/* POSIX has no file-system name. */
 static int name_of(const char *directory, char *name)
 {
     (void)directory;
@@ -68,7 +68,7 @@ static int name_of(const char *directory, char *name)
 }
 #endif
 
-/* File systems that have no device. */
+/* File systems without a device. */
 static bool is_memory(const char *name)
 {
     static const char *const names[] = {"tmpfs", "ramfs", "mfs"};

@@ -13,8 +13,9 @@
 #include "options.h"
 
 /*
- * If the program was started with a standard stream closed, the next opened file would get its number, and receive
- * lines meant for people or for the lab. Without standard output there is nothing to do.
+ * If the program was started with a standard stream closed, the next opened file would get its
+ * number, and receive lines meant for people or for the lab. Without standard output there is no
+ * output at all.
  */
 static bool streams_are_open(void)
 {

@@ -25,7 +25,7 @@
 static pid_t guard;
 static int guard_pipe = -1;
 
-/* What mkdtemp() makes the scratch directory's path from. */
+/* The template for mkdtemp(). */
 static char *scratch_template(const char *parent, const char *name)
 {
     char *absolute = realpath(parent, NULL);
@@ -45,7 +45,10 @@ const char *lifetime_scratch(void)
     return ending_scratch();
 }
 
-/* Standard streams up to `last` become /dev/null, so that a reader of our output sees its end when we end. */
+/*
+ * Redirects standard streams up to `last` to /dev/null, so that a reader of our output sees its end
+ * when we end.
+ */
 static void detach_streams(int last)
 {
     int null = open("/dev/null", O_RDWR);
@@ -58,7 +61,10 @@ static void detach_streams(int last)
         close(null);
 }
 
-/* In the guard. Answers with the path, which is as long as its template, and an error number, 0 for none. */
+/*
+ * In the guard. Answers with the path, which is as long as its template, and an error number, 0 for
+ * none.
+ */
 static void make_scratch(char *path, int answer)
 {
     size_t bytes = strlen(path);
@@ -66,7 +72,7 @@ static void make_scratch(char *path, int answer)
     if (error == 0)
         ending_owns_scratch(path);
     if (write(answer, path, bytes) < 0 || write(answer, &error, sizeof error) < 0)
-        return; /* the coordinator is dead, which the guard sees next */
+        return; /* the coordinator is dead; the guard notices next */
 }
 
 static bool read_all(int from, void *into, size_t bytes)
@@ -83,7 +89,10 @@ static bool read_all(int from, void *into, size_t bytes)
 /* `path`: the scratch directory's template, NULL for none. */
 static _Noreturn void guard_main(int pipe_end, char *path, int answer)
 {
-    /* All signals stay blocked: only SIGKILL ends the guard, sent to its group by its remover or by the coordinator. */
+    /*
+     * All signals stay blocked. Only SIGKILL ends the guard, sent to its group by its remover or by
+     * the coordinator.
+     */
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
@@ -97,8 +106,8 @@ static _Noreturn void guard_main(int pipe_end, char *path, int answer)
     while (read(pipe_end, &byte, 1) < 0 && errno == EINTR)
         continue;
     /*
-     * The coordinator is dead. Processes that still write to scratch would undo its removal, so a child outside the
-     * group kills all of them first.
+     * The coordinator is dead. Processes that still write to scratch would undo its removal, so a
+     * child outside the group kills them all first.
      */
     pid_t group = getpid();
     pid_t remover = fork();
@@ -123,7 +132,10 @@ void lifetime_start_guard(const char *scratch_parent, const char *name)
     int ends[2], answers[2];
     if (pipe(ends) != 0 || pipe(answers) != 0)
         failure_os("pipe", errno);
-    /* Programs that tasks start must not hold the coordinator's end; tasks close it in lifetime_fork(). */
+    /*
+     * Programs started by tasks must not hold the coordinator's end; tasks close it in
+     * lifetime_fork().
+     */
     fcntl(ends[1], F_SETFD, FD_CLOEXEC);
     pid_t pid = fork();
     if (pid < 0)
@@ -140,7 +152,7 @@ void lifetime_start_guard(const char *scratch_parent, const char *name)
     ending_owns_group(guard);
     guard_pipe = ends[1];
 
-    /* The guard creates the directory, so that there is no moment at which our death would leave it behind. */
+    /* The guard creates the directory, so that it is never left behind if we die. */
     int error = 0;
     if (path != NULL && !(read_all(answers[0], path, strlen(path)) && read_all(answers[0], &error, sizeof error)))
         error = ESRCH; /* the guard has been killed */
@@ -151,7 +163,10 @@ void lifetime_start_guard(const char *scratch_parent, const char *name)
         ending_owns_scratch(path);
 }
 
-/* Asks the kernel to kill this process when its parent dies. Also handles a parent that has died already. */
+/*
+ * Asks the kernel to kill this process when its parent dies. Also handles a parent that has died
+ * already.
+ */
 static void die_with(pid_t parent)
 {
 #if defined(__linux__)
@@ -172,12 +187,12 @@ pid_t lifetime_fork(void)
         close(guard_pipe);
         ending_is_the_parents();
         if (setpgid(0, guard) != 0)
-            _exit(EXIT_SYSTEM_CALL); /* the guard has been killed: nobody would kill us */
+            _exit(EXIT_SYSTEM_CALL); /* the guard has been killed, so no process would kill us */
         die_with(parent);
         detach_streams(STDOUT_FILENO);
         signals_restore();
     } else if (pid > 0) {
-        setpgid(pid, guard); /* fails if the child has done it and called exec; the child makes sure */
+        setpgid(pid, guard); /* fails if the child has already done it and called exec */
     }
     return pid;
 }

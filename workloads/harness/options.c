@@ -87,7 +87,7 @@ static void pin_option(struct plan *plan, const char *value)
     for (;;) {
         uint64_t cpu;
         if (!read_number(rest, ',', 0, CPU_NUMBER_MAX, &cpu, &rest))
-            failure_arguments("--pin takes 'none' or CPU numbers parted by commas, as in 0,2,4", "bad value for --pin: '%s'",
+            failure_arguments("--pin takes 'none' or comma-separated CPU numbers, as in 0,2,4", "bad value for --pin: '%s'",
                               value);
         cpus[plan->pin_count++] = (unsigned)cpu;
         if (*rest == '\0')
@@ -113,7 +113,7 @@ static const char *addresses_option(const char *name, const char *value)
     failure_arguments("addresses are written as in 198.18.0.1,2001:2::1", "bad value for %s: '%s'", name, value);
 }
 
-/* --far ROLE=ADDRESSES: where a partner in that role is. */
+/* --far ROLE=ADDRESSES: addresses of a partner in that role. */
 static void far_option(struct plan *plan, const char *name, const char *value)
 {
     const char *addresses = strchr(value, '=');
@@ -126,7 +126,7 @@ static void far_option(struct plan *plan, const char *name, const char *value)
         failure_arguments("--far takes receiver=ADDRESSES or forwarder=ADDRESSES", "bad value for --far: '%s'", value);
 }
 
-/* Options of executions that have partners, or are one. Returns false if this is none of them. */
+/* Options of executions that have partners or are one. Returns false for any other option. */
 static bool ends_option(struct plan *plan, const char *name, const char *value)
 {
     if (!plan->workload->uses_network)
@@ -150,7 +150,7 @@ static bool is_token(const char *text)
     return text != NULL && strlen(text) == ENDS_TOKEN_BYTES && strspn(text, "0123456789abcdef") == ENDS_TOKEN_BYTES;
 }
 
-/* Whether programs of other systems may reach one of these addresses. */
+/* True if programs on other systems may reach one of these addresses. */
 static bool is_exposed(const char *list)
 {
     static const int families[] = {AF_INET, AF_INET6};
@@ -161,7 +161,7 @@ static bool is_exposed(const char *list)
     return false;
 }
 
-/* On the loopback device executions without a token have a common one. */
+/* On the loopback device, executions without a token share a common one. */
 static void settle_token(struct plan *plan)
 {
     static const char none[ENDS_TOKEN_BYTES + 1] = "00000000000000000000000000000000";

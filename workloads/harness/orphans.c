@@ -20,8 +20,8 @@ void orphans_adopt(void)
 }
 
 /*
- * The process's parent, from proc_pid_stat(5): the second word after the name, which may contain anything. 0 if the
- * process has gone.
+ * The process's parent, from proc_pid_stat(5): the second word after the name, which may contain
+ * anything. 0 if the process has gone.
  */
 static pid_t parent_of(int processes, const char *name)
 {

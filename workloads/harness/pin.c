@@ -41,7 +41,7 @@ int pin_self(const unsigned *cpus, size_t count)
     return error;
 }
 
-/* The kernel refuses a set that is smaller than its own: try larger ones until it accepts. */
+/* The kernel refuses a set smaller than its own, so larger ones are tried until it accepts. */
 static cpu_set_t *allowed_set(size_t *bits)
 {
     for (*bits = CPU_SETSIZE; *bits <= LARGEST_SET_BITS; *bits *= 2) {

@@ -5,16 +5,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether programs can choose their CPUs on this system. */
+/* True if programs can choose their CPUs on this system. */
 bool pin_supported(void);
 
-/* Confines the calling thread, and what it starts, to the `count` CPUs. Returns 0 or an errno. */
+/*
+ * Confines the calling thread, and its future children, to the `count` CPUs. Returns 0 or an errno.
+ */
 int pin_self(const unsigned *cpus, size_t count);
 
 /*
- * Returns the CPUs that the calling thread may run on, in a new list; the caller frees it. pin_self() with this list
- * restores the thread's CPUs. On NetBSD a thread that was never confined has an empty list, which there means all CPUs.
- * Returns 0 or an errno.
+ * Returns the CPUs that the calling thread may run on, in a new list; the caller frees it.
+ * pin_self() with this list restores the thread's CPUs. On NetBSD a thread that was never confined
+ * has an empty list, which there means all CPUs. Returns 0 or an errno.
  */
 int pin_allowed(unsigned **cpus, size_t *count);
 

@@ -47,7 +47,10 @@ void protocol_line(const char *format, ...)
 void protocol_interval(const char *keyword, uint64_t from_ns, uint64_t to_ns, const uint64_t *operations, size_t tasks)
 {
     size_t length = (size_t)snprintf(line, sizeof line, "%s %" PRIu64 " %" PRIu64, keyword, from_ns, to_ns);
-    /* 21 bytes hold a space and any number. The limit on tasks keeps real lines far below the maximum. */
+    /*
+     * 21 bytes hold a space and any number. The limit on tasks keeps real lines far below the
+     * maximum.
+     */
     for (size_t i = 0; i < tasks && length + 22 < sizeof line; i++)
         length += (size_t)snprintf(line + length, sizeof line - length, " %" PRIu64, operations[i]);
     write_line(length);

@@ -18,7 +18,10 @@ int shared_object_open(void)
 
 #else
 
-/* A name that is removed at once; the number only distinguishes two simultaneous openings. */
+/*
+ * Opens an object by a name that is removed at once; the number only distinguishes two simultaneous
+ * calls.
+ */
 int shared_object_open(void)
 {
     char name[64];
@@ -42,7 +45,10 @@ int shared_object_open_resident(size_t bytes)
     int object = shared_object_open();
     if (object < 0)
         return -1;
-    /* Writes instead of extending and touching: this way lack of space is an error here and not SIGBUS there. */
+    /*
+     * Writes instead of extending and touching, so that lack of space is an error here instead of
+     * SIGBUS later.
+     */
     if (file_fill(object, bytes) != 0) {
         int error = errno;
         close(object);

@@ -1,4 +1,7 @@
-/* An anonymous memory object: mapped shared, or read and written, by all that inherit its descriptor. */
+/*
+ * An anonymous memory object, mapped shared, or read and written, by all processes that inherit its
+ * descriptor.
+ */
 #ifndef FAULTLINE_SHARED_OBJECT_H
 #define FAULTLINE_SHARED_OBJECT_H
 
@@ -7,7 +10,7 @@
 /* Returns a descriptor of an empty object that closes on exec, or -1 with errno. */
 int shared_object_open(void);
 
-/* The same, filled with `bytes` of resident data; or -1 with errno. */
+/* Returns an object filled with `bytes` of resident data, or -1 with errno. */
 int shared_object_open_resident(size_t bytes);
 
 #endif

@@ -46,13 +46,19 @@ void signals_block(void)
     for (size_t i = 0; i < ENDING_SIGNALS; i++) {
         sigdelset(&waiting_mask, ending_signals[i]);
         sigaction(ending_signals[i], NULL, &original_ending[i]);
-        /* The program was started with the signal ignored (nohup, a shell's background job): leave it ignored. */
+        /*
+         * The signal was ignored when the program started (nohup, a shell's background job): leave
+         * it ignored.
+         */
         if (original_ending[i].sa_handler != SIG_IGN)
             sigaction(ending_signals[i], &action, NULL);
     }
     action.sa_handler = note_child;
     sigaction(SIGCHLD, &action, NULL);
-    /* If the reader has gone, write fails with EPIPE, and we clean up; the signal would kill us without that. */
+    /*
+     * If the reader has gone, write fails with EPIPE, and we clean up. The signal would kill us
+     * before that.
+     */
     action.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &action, &original_pipe);
 }
@@ -90,9 +96,9 @@ void signals_wait(uint64_t deadline_ns, int fd)
     if (fd >= 0)
         FD_SET(fd, &readable);
     /*
-     * pselect opens the mask and sleeps in one step, in the same way on every system. The caller passes a deadline in
-     * absolute time, so lateness does not accumulate. Why it returned does not matter here: callers check for
-     * themselves.
+     * pselect sets the mask and sleeps in one step, in the same way on every system. The caller
+     * passes an absolute deadline, so lateness does not accumulate. The reason for its return does
+     * not matter: callers check for themselves.
      */
     pselect(fd + 1, fd >= 0 ? &readable : NULL, NULL, NULL, &rest, &waiting_mask);
     if (ending_signal != 0)
@@ -101,7 +107,7 @@ void signals_wait(uint64_t deadline_ns, int fd)
 
 bool signals_child_ended(void)
 {
-    /* No signal comes in between: SIGCHLD is blocked outside of waits. */
+    /* No signal arrives in between: SIGCHLD is blocked outside of waits. */
     bool ended = child_ended != 0;
     child_ended = 0;
     return ended;

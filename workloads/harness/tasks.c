@@ -5,9 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,9 +19,10 @@
 #include "lifetime.h"
 #include "pin.h"
 #include "signals.h"
+#include "task.h"
 
 #define SETUP_LIMIT_NS (120 * NS_PER_S)
-/* A task frees when it ends what it allocated when it was set up. */
+/* A task frees at its end what its set-up allocated. */
 #define STOP_LIMIT_NS SETUP_LIMIT_NS
 #define FINISH_LIMIT_NS (3600 * NS_PER_S)
 #define WATCH_NS (100 * NS_PER_MS)
@@ -42,9 +41,7 @@ static unsigned reaped_count;
 static struct usage reaped_usage;  /* whole lives of the reaped hosts */
 static struct host *peers;         /* peer i is at the other end of task i */
 static unsigned peer_count;
-static int report_pipe[2];         /* tasks write a byte: at the barrier, and when they have finished */
-static int barrier_pipe[2];        /* end of file opens the barrier */
-static int leave_pipe[2];          /* end of file releases tasks that have finished their operations */
+static struct task_pipes pipes;
 
 static bool has_peers(void)
 {
@@ -60,252 +57,6 @@ static unsigned slot_count(void)
     return has_peers() ? 2 * plan->tasks : plan->tasks;
 }
 
-/* ---- inside a task or a peer ---- */
-
-void task_fail_text(struct task *task, const char *step, int error, const char *format, ...)
-{
-    struct task_failure *failure = &task->slot->failure;
-    failure->error = error;
-    snprintf(failure->step, sizeof failure->step, "%s", step);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(failure->text, sizeof failure->text, format, arguments);
-    va_end(arguments);
-    /*
-     * Release, paired with the acquire in recorded_failure(): a sibling thread may end the process while this one is
-     * still writing, so the process's death alone does not prove that the record is complete.
-     */
-    atomic_store_explicit(&failure->recorded, true, memory_order_release);
-    _exit(EXIT_SYSTEM_CALL);
-}
-
-void task_fail(struct task *task, const char *step, int error)
-{
-    task_fail_text(task, step, error, "%s", strerror(error));
-}
-
-static void report(struct task *task)
-{
-    if (write(report_pipe[1], "r", 1) != 1)
-        task_fail(task, "write", errno);
-}
-
-static void wait_for_end_of_file(struct task *task, int pipe_end)
-{
-    char byte;
-    ssize_t n;
-    while ((n = read(pipe_end, &byte, 1)) < 0 && errno == EINTR)
-        continue;
-    if (n < 0)
-        task_fail(task, "read", errno);
-}
-
-/* Usage of this task alone, if the system can tell; otherwise task 0 reports that of the whole process. */
-static struct usage own_usage(const struct task *task)
-{
-    if (plan->mode == MODE_PROCESS)
-        return usage_sum(usage_of(RUSAGE_SELF), usage_of(RUSAGE_CHILDREN));
-#if defined(RUSAGE_THREAD)
-    (void)task;
-    return usage_of(RUSAGE_THREAD);
-#else
-    return task->index == 0 ? usage_of(RUSAGE_SELF) : (struct usage){0};
-#endif
-}
-
-static struct task_snapshot snapshot(const struct task *task, uint64_t operations)
-{
-    return (struct task_snapshot){.usage = own_usage(task), .operations = operations};
-}
-
-/* Single writer, so a plain load of the last value and a store are enough: no read-modify-write on the line. */
-static void publish(struct task *task, uint64_t operations)
-{
-    /*
-     * Relaxed: the coordinator needs only the number; it orders no other memory. What the coordinator reads after the
-     * end (snapshots, failures) is ordered by the task's death and waitpid.
-     */
-    atomic_store_explicit(&task->slot->operations, operations, memory_order_relaxed);
-}
-
-static enum phase current_phase(void)
-{
-    /* Relaxed: the phase only says when; it publishes no data. Pairs with the store in tasks_enter(). */
-    return (enum phase)atomic_load_explicit(&control->phase, memory_order_relaxed);
-}
-
-static void loop_over_window(struct task *task)
-{
-    const struct workload *workload = plan->workload;
-    uint64_t operations = 0;
-    enum phase seen = PHASE_WARMUP;
-    if (current_phase() == PHASE_WINDOW) {
-        task->slot->at_begin = snapshot(task, 0);
-        seen = PHASE_WINDOW;
-    }
-    for (;;) {
-        operations += workload->batch(task, UINT64_MAX);
-        publish(task, operations);
-        enum phase phase = current_phase();
-        if (phase == seen)
-            continue;
-        if (phase == PHASE_STOP)
-            break;
-        task->slot->at_begin = snapshot(task, operations);
-        seen = phase;
-    }
-    task->slot->at_end = snapshot(task, operations);
-    /* A batch may have lasted longer than the whole window. */
-    task->slot->snapshots_taken = seen == PHASE_WINDOW;
-}
-
-static void loop_over_operations(struct task *task)
-{
-    const struct workload *workload = plan->workload;
-    task->slot->at_begin = snapshot(task, 0);
-    uint64_t operations = 0;
-    while (operations < plan->operations) {
-        operations += workload->batch(task, plan->operations - operations);
-        publish(task, operations);
-    }
-    task->slot->at_end = snapshot(task, operations);
-    task->slot->snapshots_taken = true;
-    report(task);
-    wait_for_end_of_file(task, leave_pipe[0]); /* a tear-down would disturb tasks that still work */
-}
-
-static void *state_pages(struct task *task)
-{
-    size_t bytes = plan->workload->state_bytes;
-    if (bytes == 0)
-        return NULL;
-    void *state = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
-    if (state == MAP_FAILED)
-        task_fail(task, "mmap", errno);
-    return state;
-}
-
-/*
- * A task that forks should pay only for itself. Its children get neither the shared memory, which would cost each fork
- * and exit a mapping, nor (below) the pipes.
- */
-static void keep_control_from_children(void)
-{
-    size_t bytes = sizeof *control + slot_count() * sizeof control->slot[0];
-#if defined(MADV_DONTFORK)
-    madvise(control, bytes, MADV_DONTFORK); /* a failure only costs a little time */
-#elif defined(INHERIT_NONE)
-    minherit(control, bytes, INHERIT_NONE);
-#elif defined(MAP_INHERIT_NONE)
-    minherit(control, bytes, MAP_INHERIT_NONE);
-#else
-    (void)bytes;
-#endif
-}
-
-static void close_pipes(void)
-{
-    close(report_pipe[1]);
-    close(barrier_pipe[0]);
-    close(leave_pipe[0]);
-}
-
-static void task_main(struct task *task)
-{
-    const struct workload *workload = plan->workload;
-    if (plan->pin_count > 0) {
-        int error = pin_self(&plan->pin[task->index % plan->pin_count], 1);
-        if (error != 0)
-            task_fail(task, "pin", error);
-    }
-    task->state = state_pages(task);
-    if (workload->setup != NULL)
-        workload->setup(task);
-    report(task);
-    wait_for_end_of_file(task, barrier_pipe[0]);
-    /* Threads share descriptors, and a fixed number of operations ends with a report. */
-    if (plan->mode == MODE_PROCESS && plan->operations == 0)
-        close_pipes();
-    if (workload->become != NULL)
-        workload->become(task);
-    else if (plan->operations > 0)
-        loop_over_operations(task);
-    else
-        loop_over_window(task);
-    if (workload->teardown != NULL)
-        workload->teardown(task);
-}
-
-static struct task new_task(unsigned index)
-{
-    return (struct task){.plan = plan, .index = index, .slot = &control->slot[index]};
-}
-
-static void *thread_main(void *argument)
-{
-    task_main(argument);
-    return NULL;
-}
-
-static void host_threads(void)
-{
-    struct task first = new_task(0); /* represents the host until the threads run */
-    pthread_t *threads = calloc(plan->tasks, sizeof *threads);
-    struct task *tasks = calloc(plan->tasks, sizeof *tasks);
-    if (threads == NULL || tasks == NULL)
-        task_fail(&first, "calloc", ENOMEM);
-    for (unsigned i = 0; i < plan->tasks; i++) {
-        tasks[i] = new_task(i);
-        int error = pthread_create(&threads[i], NULL, thread_main, &tasks[i]);
-        if (error != 0)
-            task_fail(&first, "pthread_create", error);
-    }
-    for (unsigned i = 0; i < plan->tasks; i++)
-        pthread_join(threads[i], NULL);
-}
-
-static void close_coordinator_ends(void)
-{
-    close(report_pipe[0]);
-    close(barrier_pipe[1]);
-    close(leave_pipe[1]);
-}
-
-static _Noreturn void host_main(unsigned index)
-{
-    close_coordinator_ends();
-    keep_control_from_children();
-    if (plan->mode == MODE_THREAD) {
-        host_threads();
-    } else {
-        struct task task = new_task(index);
-        task_main(&task);
-    }
-    _exit(0);
-}
-
-/* The slot of a peer holds only its failure. */
-static _Noreturn void peer_main(unsigned index)
-{
-    close_coordinator_ends();
-    struct task peer = {.plan = plan, .index = index, .slot = &control->slot[plan->tasks + index]};
-    if (plan->pin_count > 0) {
-        int error = pin_self(&plan->pin[index % plan->pin_count], 1);
-        if (error != 0)
-            task_fail(&peer, "pin", error);
-    }
-    plan->workload->peer(&peer);
-    task_fail_text(&peer, "peer", ECHILD, "peer %u ended early", index);
-}
-
-void peer_ready(struct task *peer)
-{
-    report(peer);
-    close_pipes();
-}
-
-/* ---- in the coordinator ---- */
-
 static void make_pipe(int ends[2])
 {
     if (pipe(ends) != 0)
@@ -316,11 +67,11 @@ static void make_pipe(int ends[2])
 
 static bool recorded_failure(unsigned index)
 {
-    /* Acquire, paired with the release in task_fail_text(). */
+    /* Acquire, paired with the release in task_fail_text() (task.c). */
     return atomic_load_explicit(&control->slot[index].failure.recorded, memory_order_acquire);
 }
 
-/* Reports the first failure that a task has recorded, if there is one. */
+/* Reports the first failure recorded by a task, if any. */
 static void hand_on_failures(void)
 {
     for (unsigned i = 0; i < slot_count(); i++) {
@@ -360,7 +111,7 @@ static void note_end(unsigned index, int status, const struct rusage *resources,
         fail_by_status(index, status);
 }
 
-/* A peer has ended. Only tasks_stop() ends peers, and takes notice of it by itself. */
+/* A peer has ended. Only tasks_stop() ends peers, and it reaps them itself. */
 static _Noreturn void fail_by_peer(unsigned index, int status)
 {
     hand_on_failures();
@@ -371,11 +122,13 @@ static _Noreturn void fail_by_peer(unsigned index, int status)
 }
 
 /*
- * Reaps the children that have ended, including adopted ones. Before the tasks were told to stop, the end of a host is a
- * failure. The exception is a task that has become another program and exits with 0 after a fixed number of operations.
+ * Reaps the children that have ended, including adopted ones. Before the tasks are stopped, the end
+ * of a host is a failure. The exception is a task that has become another program and exits with 0
+ * after a fixed number of operations.
  *
- * Asks the kernel only if a signal told of an end during the last wait, and then not for each host: this runs after each
- * report of a task, within the region of interest, so otherwise the work would grow with the square of the tasks.
+ * Asks the kernel only if a signal reported an end during the last wait, and then not once per
+ * host: this runs after each report of a task, within the region of interest, so the work would
+ * otherwise grow with the square of the number of tasks.
  */
 static void reap(bool ends_expected)
 {
@@ -400,26 +153,26 @@ static void wait_for_reports(const char *step, uint64_t limit_ns, bool ends_coun
 {
     uint64_t deadline_ns = clock_now_ns() + limit_ns;
     unsigned reports = 0;
-    int watched = report_pipe[0];
+    int watched = pipes.report[0];
     while (reports + (ends_count ? reaped_count : 0) < plan->tasks) {
         if (clock_now_ns() >= deadline_ns)
-            failure_os_text(step, ETIMEDOUT, "%u of %u tasks are not through after %" PRIu64 " s", plan->tasks - reports,
+            failure_os_text(step, ETIMEDOUT, "%u of %u tasks have not finished after %" PRIu64 " s", plan->tasks - reports,
                             plan->tasks, limit_ns / NS_PER_S);
         signals_wait(clock_now_ns() + WATCH_NS, watched);
         char bytes[256];
-        ssize_t n = read(report_pipe[0], bytes, sizeof bytes);
+        ssize_t n = read(pipes.report[0], bytes, sizeof bytes);
         if (n > 0)
             reports += (unsigned)n;
         else if (n == 0)
-            watched = -1; /* all tasks have become other programs: an end of file would wake us again and again */
+            watched = -1; /* all tasks have become other programs, and an end of file would wake us again and again */
         reap(false);
     }
 }
 
 /*
- * Confines the coordinator to the CPUs where the next child will run. If a child moved only after the fork, its new
- * address space would be marked as in use on the CPU where it was created, and its first TLB flushes would be sent
- * there too.
+ * Confines the coordinator to the CPUs where the next child will run. If a child moved only after
+ * the fork, its new address space would be marked as in use on the CPU where it was created, and
+ * its first TLB flushes would be sent there too.
  */
 static void pin_for_child(const unsigned *cpus, size_t count)
 {
@@ -452,7 +205,7 @@ static void start_hosts(unsigned wanted)
             pin_for_child(own_cpu(host_count), 1);
         pid_t pid = fork_child();
         if (pid == 0)
-            host_main(host_count);
+            task_host_main(host_count);
         hosts[host_count].pid = pid;
     }
 }
@@ -466,7 +219,7 @@ static void start_peers(void)
         pin_for_child(own_cpu(peer_count), 1);
         pid_t pid = fork_child();
         if (pid == 0)
-            peer_main(peer_count);
+            task_peer_main(peer_count);
         peers[peer_count].pid = pid;
     }
     wait_for_reports("setup", SETUP_LIMIT_NS, false);
@@ -500,10 +253,11 @@ void tasks_start(const struct plan *new_plan)
     control = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANON, -1, 0);
     if (control == MAP_FAILED)
         failure_os("mmap", errno);
-    make_pipe(report_pipe);
-    make_pipe(barrier_pipe);
-    make_pipe(leave_pipe);
-    fcntl(report_pipe[0], F_SETFL, O_NONBLOCK);
+    make_pipe(pipes.report);
+    make_pipe(pipes.barrier);
+    make_pipe(pipes.leave);
+    task_prepare(plan, control, bytes, &pipes);
+    fcntl(pipes.report[0], F_SETFL, O_NONBLOCK);
 
     bool is_partner = plan->role != NULL;
     unsigned wanted = is_partner ? 0 : plan->mode == MODE_THREAD ? 1 : plan->tasks;
@@ -515,23 +269,26 @@ void tasks_start(const struct plan *new_plan)
         start_pinned_children(wanted);
     else
         start_children(wanted);
-    close(report_pipe[1]);
-    close(barrier_pipe[0]);
-    close(leave_pipe[0]);
+    close(pipes.report[1]);
+    close(pipes.barrier[0]);
+    close(pipes.leave[0]);
     if (!is_partner)
         wait_for_reports("setup", SETUP_LIMIT_NS, false);
 }
 
 void tasks_enter(enum phase phase)
 {
-    /* Relaxed: see current_phase(). The store becomes visible in finite time, and nothing more is needed. */
+    /*
+     * Relaxed: see current_phase() in task.c. The store becomes visible in finite time, and nothing
+     * more is needed.
+     */
     atomic_store_explicit(&control->phase, (int)phase, memory_order_relaxed);
 }
 
 void tasks_release(enum phase phase)
 {
-    tasks_enter(phase); /* before the barrier opens: the pipe's end of file orders it before any task's first look */
-    close(barrier_pipe[1]);
+    tasks_enter(phase); /* before the barrier opens: the pipe's end of file orders it before each task's first look */
+    close(pipes.barrier[1]);
 }
 
 void tasks_operations(uint64_t *operations)
@@ -539,7 +296,7 @@ void tasks_operations(uint64_t *operations)
     for (unsigned i = 0; i < plan->tasks; i++)
         operations[i] = plan->workload->progress != NULL
                             ? plan->workload->progress(i)
-                            /* Relaxed: see publish(). */
+                            /* Relaxed: see publish() in task.c. */
                             : atomic_load_explicit(&control->slot[i].operations, memory_order_relaxed);
 }
 
@@ -580,7 +337,7 @@ void tasks_wait_finished(void)
     wait_for_reports("finish", FINISH_LIMIT_NS, plan->workload->become != NULL);
 }
 
-/* Their tasks have ended, so a peer that ended by itself meanwhile is no failure. */
+/* Their tasks have ended, so a peer that has ended by itself meanwhile is not a failure. */
 static void end_peers(void)
 {
     for (unsigned i = 0; i < peer_count; i++)
@@ -594,7 +351,7 @@ static void end_peers(void)
 void tasks_stop(void)
 {
     tasks_enter(PHASE_STOP);
-    close(leave_pipe[1]);
+    close(pipes.leave[1]);
     if (plan->workload->become != NULL)
         for (unsigned i = 0; i < host_count; i++)
             if (!hosts[i].reaped)

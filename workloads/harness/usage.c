@@ -42,7 +42,10 @@ struct usage usage_sum(struct usage a, struct usage b)
     };
 }
 
-/* Some systems derive times from sampled ticks and let them go back slightly; never print a wrapped number. */
+/*
+ * Some systems derive times from sampled ticks and let them go back slightly; never print a wrapped
+ * number.
+ */
 static uint64_t grown(uint64_t later, uint64_t earlier)
 {
     return later > earlier ? later - earlier : 0;

@@ -12,8 +12,8 @@
 #include "harness/protocol.h"
 
 /*
- * Values below 64 have a bucket each; above, each power of two has 64. The largest power is 2^40 ns, 18 minutes, which no wait
- * of ours reaches.
+ * Values below 64 have a bucket each; above, each power of two has 64 buckets. The largest power is
+ * 2^40 ns, 18 minutes, which none of our waits reaches.
  */
 enum { EXACT_BITS = 6, EXACT = 1 << EXACT_BITS, MOST_BITS = 40, BUCKETS = (MOST_BITS - EXACT_BITS + 2) << EXACT_BITS };
 enum { LEAST_ABOVE = 10 };
@@ -31,7 +31,7 @@ static unsigned bucket_of(uint64_t value)
 {
     if (value >= UINT64_C(1) << (MOST_BITS + 1))
         value = (UINT64_C(1) << (MOST_BITS + 1)) - 1;
-    unsigned bits = 63 - (unsigned)__builtin_clzll(value | 1); /* the place of the highest bit */
+    unsigned bits = 63 - (unsigned)__builtin_clzll(value | 1); /* position of the highest bit */
     unsigned shift = bits > EXACT_BITS ? bits - EXACT_BITS : 0;
     return (unsigned)((shift << EXACT_BITS) + (value >> shift));
 }
@@ -58,8 +58,8 @@ void latency_record(const struct task *task, uint64_t nanoseconds)
 {
     _Atomic uint64_t *count = &histograms[task->index].count[bucket_of(nanoseconds)];
     /*
-     * Relaxed, and no read-modify-write: the task alone writes, the coordinator needs only the number, and it orders no other
-     * memory. Pairs with the load in read_total().
+     * Relaxed, and no read-modify-write: only the task writes, the coordinator needs only the
+     * number, and it orders no other memory. Pairs with the load in read_total().
      */
     atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1, memory_order_relaxed);
 }

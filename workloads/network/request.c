@@ -18,7 +18,7 @@ void request_setup(struct request_clock *clock, bool has_schedule)
 {
     *clock = (struct request_clock){.has_schedule = has_schedule};
 #if defined(__linux__)
-    /* Otherwise Linux wakes us up to 50 µs after a request is due. */
+    /* Otherwise Linux wakes us up to 50 µs late. */
     if (has_schedule)
         prctl(PR_SET_TIMERSLACK, 1);
 #endif

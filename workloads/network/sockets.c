@@ -14,31 +14,31 @@
 #include "harness/ends.h"
 #include "harness/failure.h"
 #include "harness/protocol.h"
-#include "harness/tasks.h"
+#include "harness/task.h"
 
 enum { BACKLOG = 128 };
 
 static const char loopback[] = "127.0.0.1,::1";
 
-/* Where all peers are: here, or at another end; with no port. */
+/* Address of all peers, here or at another end, without a port. */
 static union socket_address peers_at;
 
 /*
- * Among others the port of each task's peer. Tasks are forked after the coordinator has read that a peer is ready from a pipe, or
- * from the connection to another end, so they see it.
+ * Contains the port of each task's peer. Tasks are forked after the coordinator has read, from a
+ * pipe or from the connection to another end, that a peer is ready, so they see it.
  */
 static struct ends_peers *shared;
 
 /*
- * Ends the execution if the system lacks that address (of its own, or else of another end), or the way to it. Returns the own
- * address from which there is a way.
+ * Ends the execution if the system lacks this address (its own, or that of another end) or a route
+ * to it. Returns the own address from which there is a route.
  */
 static union socket_address try_address(const char *name, bool is_own, const char *no_way)
 {
     const char *step = "socket";
     union socket_address address = peers_at;
     socklen_t bytes = address_bytes(&address);
-    address_set_port(&address, htons(ENDS_PORT)); /* nothing is sent: any would do */
+    address_set_port(&address, htons(ENDS_PORT)); /* any port will do, because no packet is sent */
     int trial = socket(address.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     bool is_there = trial >= 0;
     union socket_address own;
@@ -56,7 +56,7 @@ static union socket_address try_address(const char *name, bool is_own, const cha
     if (!is_there && (errno == EAFNOSUPPORT || errno == EPROTONOSUPPORT || errno == EADDRNOTAVAIL))
         failure_unsupported(step, "this system has no %s: it has no address %s", family, name);
     if (!is_there && (errno == ENETUNREACH || errno == EHOSTUNREACH || errno == ENETDOWN))
-        failure_unsupported(step, "%s: there is no way to %s", no_way, name);
+        failure_unsupported(step, "%s: no route to %s", no_way, name);
     if (!is_there)
         failure_os(step, errno);
     close(trial);
@@ -195,7 +195,7 @@ void sockets_nonblocking(struct task *task, int socket)
 
 _Noreturn void sockets_fail(struct task *task, const char *step, int error)
 {
-    /* Linux says EINPROGRESS of a connection that did not come about within SO_SNDTIMEO. */
+    /* Linux reports EINPROGRESS for a connection that was not established within SO_SNDTIMEO. */
     if (error == EAGAIN || error == EWOULDBLOCK || error == EINPROGRESS || error == ETIMEDOUT)
         task_fail_text(task, step, ETIMEDOUT, "the other end did not answer within %d s", SOCKETS_LIMIT_S);
     task_fail(task, step, error);
@@ -225,7 +225,10 @@ int sockets_receive_all(int socket, char *data, size_t bytes)
     return 0;
 }
 
-/* How much of a call's result was done; -1 with errno if it failed for another reason than that it would have waited. */
+/*
+ * Bytes done by a call: 0 if it would have blocked or was interrupted; -1 with errno for any other
+ * failure.
+ */
 static ssize_t done_now(ssize_t result)
 {
     return result < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) ? 0 : result;

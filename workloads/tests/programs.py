@@ -5,14 +5,14 @@ import pathlib
 import signal
 import subprocess
 
-# Who runs these tests in the background may ignore SIGINT, and what is ignored stays so in every program started from here.
+# A shell's background job ignores SIGINT, and child processes would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 BUILD = pathlib.Path(os.environ.get("BUILD", pathlib.Path(__file__).parents[2] / "target/workloads")).resolve()
 PORTABLE = BUILD.with_name(BUILD.name + "-portable")
 SANITIZE = BUILD.with_name(BUILD.name + "-sanitize")
 
-# Every C file beside the tests is a workload, but for the program that self_exec executes.
+# Every C file beside the tests is a workload, except the program that self_exec executes.
 WORKLOADS = sorted(file.stem for file in pathlib.Path(__file__).parents[1].glob("*.c") if file.stem != "self_exec_image")
 
 TIME_LIMIT_S = 60
@@ -23,7 +23,7 @@ def command(workload, *arguments, build=BUILD):
 
 
 def run(workload, *arguments, build=BUILD, **keywords):
-    """Runs to the end; the result has text in stdout and stderr."""
+    """Runs to the end; stdout and stderr of the result are text."""
     return subprocess.run(
         command(workload, *arguments, build=build),
         stdin=subprocess.DEVNULL,

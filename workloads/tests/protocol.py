@@ -1,4 +1,6 @@
-"""The grammar of `faultline-workload 1` and `faultline-describe 1`, after docs/FORMATS.md: an own reading of it, line by line."""
+"""An independent parser of `faultline-workload 1` and `faultline-describe 1`, line by line, after
+docs/FORMATS.md.
+"""
 
 import re
 
@@ -33,11 +35,11 @@ HEADER = ["faultline-workload", "variant", "operation", "unit", "direction", "mo
 
 
 class Broken(Exception):
-    """A line, or the order of lines, is not as the format says."""
+    """A line, or the order of lines, violates the format."""
 
 
 class Output:
-    """What a workload printed."""
+    """Parsed output of a workload."""
 
     def __init__(self):
         self.fields = {}

@@ -1,4 +1,6 @@
-"""Executions with ends of their own: a receiver and a forwarder beside the measured one, all on this system's loopback device."""
+"""Executions with several ends: a receiver and a forwarder beside the measured one, all on this
+system's loopback device.
+"""
 
 import concurrent.futures
 import contextlib
@@ -16,19 +18,19 @@ from test_failures import WithScratch
 from test_network import WITH_PEERS
 
 PORT = 24719
-# Each end has an address of its own. Of IPv6 the loopback device has one only.
+# Each end has an address of its own. The loopback device has only one IPv6 address.
 RECEIVER, FORWARDER = "127.0.1.1,::1", "127.0.1.2,::1"
 
 WITH_ENDS = [("udp_send", "loop"), ("udp_send", "loop-ipv6"), ("udp_stream", "ipv6"), ("tcp_rr", "ipv6"), *WITH_PEERS]
 
 
 def address(end, number):
-    """Tests run at the same time: each has addresses of its own."""
+    """Tests run concurrently, so each has addresses of its own."""
     return end.replace("127.0.1", f"127.0.{number}")
 
 
 def start_partner(workload, role, at, *arguments, **keywords):
-    """A partner that is ready."""
+    """Starts a partner, and waits until it is ready."""
     process = programs.start(workload, *arguments, "--role", role, "--at", at, **keywords)
     lines = []
     for line in process.stdout:
@@ -44,14 +46,14 @@ def finish(process, lines=()):
 
 
 def udp_port(at):
-    """Where the only UDP socket at that address is bound."""
+    """Port of the only UDP socket at this address."""
     wanted = "".join(f"{byte:02X}" for byte in reversed(socket.inet_aton(at)))
     lines = pathlib.Path("/proc/net/udp").read_text().splitlines()[1:]
     return next(int(port, 16) for address, port in (line.split()[1].split(":") for line in lines) if address == wanted)
 
 
 def seconds(output):
-    """The length of its region of interest."""
+    """Length of the region of interest, in seconds."""
     return (int(output.fields["end"]) - int(output.fields["begin"])) / 1e9
 
 
@@ -68,7 +70,8 @@ class Ends(WithScratch):
                 life = time.monotonic() - before
                 outputs = {"measured": measured, "receiver": finish(*receiver)[0], "forwarder": finish(*forwarder)[0]}
                 self.assertGreater(measured.total(), 0)
-                # A partner's region encloses that of the measured execution, and lies within its life; partners were ready before that.
+                # A partner's region encloses that of the measured execution. Partners were ready
+                # before it began.
                 own = seconds(measured)
                 self.assertGreater(own, 0.29)
                 for end, output in outputs.items():
@@ -81,7 +84,9 @@ class Ends(WithScratch):
                 self.assertEqual(outputs["receiver"].total(), 0)
 
     def test_strangers_are_not_served(self):
-        """Neither one that says nothing, nor one with another token, and the peers answer nobody but the measured end."""
+        """A caller without a token, or with another one, is not served, and the peers answer only
+        the measured end.
+        """
         token = "0123456789abcdef" * 2
         environment = {**os.environ, "FAULTLINE_TOKEN": token}
         at = "127.0.8.1"
@@ -95,7 +100,7 @@ class Ends(WithScratch):
             self.assertTrue(finish(receiver, lines)[0].done)
             for one in (idle, stranger, *more):
                 self.assertEqual(one.recv(1), b"")
-            with contextlib.suppress(ConnectionResetError):  # what it has said was not all read
+            with contextlib.suppress(ConnectionResetError):  # part of its data was not read
                 self.assertEqual(slow.recv(1), b"")
 
         receiver, lines = start_partner("tcp_rr", "receiver", at, env=environment)
@@ -106,7 +111,8 @@ class Ends(WithScratch):
             port = int.from_bytes(measured.recv(18, socket.MSG_WAITALL)[16:], "big")
             with socket.create_connection((at, port), source_address=("127.0.8.4", 0)) as stranger:
                 self.assertEqual(stranger.recv(1), b"")
-            # The address of its connection, and the one that it has named; the peer takes one connection and answers it.
+            # The address of its connection, and the one that it has named; the peer accepts one
+            # connection and answers it.
             with socket.create_connection((at, port), source_address=("127.0.8.3", 0)) as task:
                 task.sendall(bytes(64))
                 self.assertEqual(len(task.recv(64, socket.MSG_WAITALL)), 64)
@@ -182,7 +188,7 @@ class Ends(WithScratch):
         self.assertIn("no IPv6", protocol.parse(result.stdout).failure[3])
 
     def test_another_program_on_the_port(self):
-        """It greets with something else, or with nothing at all."""
+        """The program on the port sends no greeting, or nothing."""
         with socket.create_server(("127.0.6.1", PORT)) as server:
             process = programs.start("tcp_rr", "--far", f"receiver={address(RECEIVER, 6)}")
             connection, _ = server.accept()
@@ -197,7 +203,7 @@ class Ends(WithScratch):
             self.assertEqual(output.failure[1:], ("control", errno.ETIMEDOUT, "the receiver did not answer within 10 s"))
 
     def test_a_receiver_that_is_killed_or_falls_silent(self):
-        """Connections end; full pipes and buffers, and questions without an answer, have a limit."""
+        """Connections end; full pipes and buffers, and unanswered requests, have a time limit."""
         def ended(number, case, how):
             workload, variant = case
             at = f"127.0.{number}.1,::1"
@@ -211,8 +217,8 @@ class Ends(WithScratch):
             receiver.kill()
             receiver.communicate(timeout=programs.TIME_LIMIT_S)
             if how == signal.SIGSTOP:
-                # The kernel continues a stopped group that is left without a parent in its session, but not in a PID namespace whose first process is
-                # in that session.
+                # The kernel continues a stopped group whose session has no parent left, but not in
+                # a PID namespace whose first process is in that session.
                 for pid in below:
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGCONT)

@@ -1,4 +1,4 @@
-"""What goes wrong ends with its own status, says so in one line, and leaves nothing behind."""
+"""Failures: each ends with its own status, prints one line, and leaves nothing behind."""
 
 import os
 import pathlib
@@ -142,7 +142,8 @@ class SystemCalls(WithScratch):
     def test_no_space_for_the_copies(self):
         if os.geteuid() != 0 or shutil.which("unshare") is None:
             self.skipTest("a small file system takes root and unshare")
-        # What would make mounts private fails in a changed root that is no mount point; where none is shared there is no need.
+        # Private mounts fail in a changed root that is not a mount point. Without shared mounts
+        # they are not needed.
         shared = " shared:" in pathlib.Path("/proc/self/mountinfo").read_text()
         unshare = ["unshare", "--mount"] if shared else ["unshare", "--mount", "--propagation", "unchanged"]
         for variant, step in [("static-distinct", "copy"), ("static-shared", "copy")]:
@@ -154,7 +155,7 @@ class SystemCalls(WithScratch):
                     [*unshare, "sh", "-c", script, self.scratch,
                      *programs.command("self_exec", "--variant", variant, "--tasks", 2, "--scratch", self.scratch)],
                     capture_output=True, text=True, timeout=30)
-                self.assertFailure(result, step, 28)  # and the directory was listed empty
+                self.assertFailure(result, step, 28)  # and the directory's listing was empty
 
     def test_scratch_that_cannot_be_written(self):
         result = programs.run("path_stat", "--scratch", "/proc")
@@ -314,7 +315,7 @@ class NothingIsLeft(WithScratch):
 
 
 class Compilers(WithScratch):
-    """A compiler, or what calls itself one, is a program that we did not write."""
+    """$CC may be any program."""
 
     def compiler(self, script):
         directory = tempfile.mkdtemp(prefix="faultline-cc-")
@@ -357,7 +358,7 @@ class Compilers(WithScratch):
                 result = programs.run("tree_build", "--size", 2, env=os.environ | change)
                 output = protocol.parse(result.stdout)
                 self.assertTrue(output.done, result.stderr)
-                self.assertGreater(output.measures["user_s"][2], 0.01)  # it was made all the same
+                self.assertGreater(output.measures["user_s"][2], 0.01)  # it was built nevertheless
 
 
 class Trees(WithScratch):
@@ -394,7 +395,7 @@ class Trees(WithScratch):
         sums = []
         for _ in range(2):
             with tempfile.NamedTemporaryFile() as out:
-                # `make` from a directory of our own in front of $PATH sees the tree as it is built.
+                # A `make` in a directory at the front of $PATH sees the tree during the build.
                 with tempfile.TemporaryDirectory() as bin_directory:
                     make = pathlib.Path(bin_directory) / "make"
                     make.write_text(f"#!/bin/sh\ntest \"$1\" = --version && exit 0\n{listing}\ntouch program && chmod +x program\n")
@@ -415,10 +416,10 @@ class Trees(WithScratch):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(list(output.measures)[0], "real_s")
         result, _ = self.build("--variant", "given", "--tree", tree, "--", "sh", "-c",
-                               "test sub/data -ot sub/script && test \"$0\" = -j3", "-j{jobs}", )
+                               "test sub/data -ot sub/script && test \"$0\" = -j3", "-j{tasks}", )
         self.assertEqual(result.returncode, 71)  # one task: -j1
         result, _ = self.build("--variant", "given", "--tree", tree, "--tasks", 3, "--", "sh", "-c",
-                               "test sub/data -ot sub/script && test \"$0\" = -j3", "-j{jobs}", )
+                               "test sub/data -ot sub/script && test \"$0\" = -j3", "-j{tasks}", )
         self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_failing_command(self):
@@ -464,7 +465,7 @@ class Trees(WithScratch):
 
 
 class Commands(WithScratch):
-    """A command of the user's, run by `program`."""
+    """A user's command, run by `program`."""
 
     def run_command(self, *words, options=(), **keywords):
         result = programs.run("program", "--scratch", self.scratch, *options, "--", *words, **keywords)
@@ -485,23 +486,26 @@ class Commands(WithScratch):
         self.assertEqual(output.measures["real_s"][:2], ("s", "lower"))
         self.assertEqual(output.measures["largest_process_bytes"][:2], ("byte", "lower"))
         real_s = output.measures["real_s"][2]
-        self.assertGreaterEqual(real_s, 0.05)  # both at once
+        self.assertGreaterEqual(real_s, 0.05)  # both concurrently
         self.assertLess(real_s, (int(output.fields["end"]) - int(output.fields["begin"])) / 1e9)
         self.assertEqual((output.usage_scope, output.intervals, output.fields["unit"]), ("window", [], "s"))
         self.assertGreater(output.counters["stat.context_switches"], 0)
 
     def test_words_are_words(self):
-        """No shell reads them, and they are the command's even if they look like ours."""
+        """Words are not read by a shell, and belong to the command even if they look like our
+        options.
+        """
         with tempfile.TemporaryDirectory() as directory:
             script = pathlib.Path(directory) / "script"
             script.write_text("#!/bin/sh\nfor word; do echo \"<$word>\" >> words; done\n")
             script.chmod(0o755)
-            words = ["a  b", "$HOME;*", "--tasks", "", "--", "{jobs}"]
-            self.assertWell(*self.run_command("./script", *words, cwd=directory))  # and it runs where we are
+            words = ["a  b", "$HOME;*", "--tasks", "", "--", "{tasks}"]
+            # it runs in the caller's directory
+            self.assertWell(*self.run_command("./script", *words, cwd=directory))
             self.assertEqual((pathlib.Path(directory) / "words").read_text().splitlines(), [f"<{word}>" for word in words])
 
     def test_as_many_copies_as_asked_for_at_once(self):
-        """Each waits until all are there."""
+        """Each copy waits until all have started."""
         with tempfile.TemporaryDirectory() as directory:
             script = "echo $$ >> pids; while test $(wc -l < pids) -lt 6; do sleep 0.01; done"
             result, output = self.run_command("sh", "-c", script, options=["--tasks", 3, "--copies", 2], cwd=directory)
@@ -514,7 +518,7 @@ class Commands(WithScratch):
         self.assertWell(*self.run_command("sh", "-c", script))
 
     def test_times_are_of_the_whole_tree(self):
-        """What a child of a child used counts, and what one used whose parent did not wait for it."""
+        """Usage of grandchildren counts, even if their parent did not wait for them."""
         burn = "i=0; while test $i -lt 60000; do i=$((i+1)); done; : > done\n"
         left = "(sh ./burn &); while ! test -e done; do sleep 0.01; done; sleep 0.1"
         for script in ("sh -c 'sh ./burn; :'; :", left):

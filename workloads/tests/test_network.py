@@ -1,4 +1,4 @@
-"""Workloads over the network: what they count, and what happens when an end or the network is not there."""
+"""Workloads over the network: their counts, and failures of an end or of the network."""
 
 import concurrent.futures
 import errno
@@ -14,11 +14,11 @@ import programs
 import protocol
 from test_failures import WithScratch
 
-# What each task does with its peer, one variant of each workload that has peers.
+# One variant of each workload that has peers.
 WITH_PEERS = [("udp_stream", "ipv4"), ("tcp_stream", "send"), ("tcp_stream", "receive"), ("tcp_stream", "both"),
               ("tcp_connect", "ipv4"), ("tcp_rr", "ipv4"), ("udp_rr", "ipv4"), ("relay", "copy"), ("relay", "splice")]
 
-# UDP has no connection: its sender does not notice that nobody receives.
+# UDP has no connection: its sender does not notice a missing receiver.
 NOTICES_SILENCE = [case for case in WITH_PEERS if case[0] != "udp_stream"]
 
 
@@ -30,7 +30,9 @@ def run(workload, variant, *arguments):
 
 
 def in_namespace(script, workload, *arguments):
-    """In a network namespace of its own, in which `script` has set up the network. None if this system allows none."""
+    """Runs in a new network namespace that `script` has set up. None if this system does not allow
+    one.
+    """
     if shutil.which("unshare") is None or shutil.which("ip") is None:
         return None
     command = ["unshare", "--user", "--map-root-user", "--net", "sh", "-ec", f"{script}\nexec \"$@\"", "sh"]
@@ -44,7 +46,7 @@ class Counts(unittest.TestCase):
     def test_the_kernel_counts_the_packets_too(self):
         output = run("udp_send", "loop", "--ops", 5000, "--tasks", 2)
         self.assertGreaterEqual(output.counters["net.Udp.OutDatagrams"], 10000)
-        self.assertGreaterEqual(output.counters["net.Udp.RcvbufErrors"], 9900)  # nobody reads
+        self.assertGreaterEqual(output.counters["net.Udp.RcvbufErrors"], 9900)  # there is no reader
         output = run("tcp_connect", "ipv4", "--ops", 200)
         self.assertGreaterEqual(output.counters["net.Tcp.ActiveOpens"], 200)
         self.assertLess(output.counters.get("net.TcpExt.TW", 0), 100)  # a reset leaves no port behind
@@ -57,7 +59,7 @@ class Counts(unittest.TestCase):
         for variant, bytes_ in [("loop", "1400"), ("write", "1400"), ("clock", None), ("select", None)]:
             output = run("udp_send", variant, "--ops", 1000)
             self.assertEqual(output.fields.get("bytes_per_operation"), bytes_)
-            # Only its own packets: others' on this machine are few.
+            # Only its own packets; other programs on this machine send few.
             self.assertEqual(output.counters.get("net.Udp.OutDatagrams", 0) >= 1000, bytes_ is not None, variant)
 
     def test_what_arrives_and_what_is_lost_is_what_was_sent(self):
@@ -70,12 +72,12 @@ class Counts(unittest.TestCase):
         self.assertLess(abs(received - sent * (1 - lost)), 0.1 * sent)
 
     def test_every_byte_arrives(self):
-        """The kernel's own count of bytes, both ways, is at least that of the operations."""
+        """The kernel's count of bytes, both ways, is at least that of the operations."""
         for variant in ["send", "receive", "both"]:
             output = run("tcp_stream", variant, "--ops", 1000)
             bytes_ = 1000 * int(output.fields["bytes_per_operation"])
             self.assertEqual(bytes_, 1000 * (2 if variant == "both" else 1) * (128 << 10))
-            # The last may be under way: as much as a connection's buffers hold.
+            # The last may be in flight: as much as a connection's buffers hold.
             self.assertGreaterEqual(output.counters["net.IpExt.OutOctets"], bytes_ * 0.9)
 
     def test_sizes(self):
@@ -129,7 +131,7 @@ class Latencies(unittest.TestCase):
         self.assertLess(abs(samples - output.total()), 0.3 * output.total() + 50)
 
     def stalled(self, workload, variant):
-        """The peer stops for half of a window of one second."""
+        """Stops the peer for half of a window of one second."""
         process = programs.start(workload, "--variant", variant, "--window-ms", "1000", "--warmup-ms", "0")
         lines = []
         for line in process.stdout:
@@ -146,7 +148,9 @@ class Latencies(unittest.TestCase):
         return output
 
     def test_a_schedule_leaves_no_omission(self):
-        """With a schedule half of all requests wait for the stopped peer, and say so; without one only one of thousands waits."""
+        """With a schedule, half of all requests wait for the stopped peer, and their latency
+        includes that; without one, only one of thousands waits.
+        """
         for workload in ["tcp_rr", "udp_rr"]:
             with self.subTest(workload):
                 closed = self.stalled(workload, "ipv4")
@@ -155,7 +159,8 @@ class Latencies(unittest.TestCase):
                 paced = self.stalled(workload, "paced")
                 self.assertGreater(paced.measures["latency_p90_s"][2], 0.3)
                 self.assertIn("due", paced.notes["latency_since"])
-                self.assertTrue(900 <= paced.total() <= 1010, paced.total())  # what was late is made up for
+                # late requests are sent later
+                self.assertTrue(900 <= paced.total() <= 1010, paced.total())
 
 
 class Failures(WithScratch):
@@ -170,7 +175,7 @@ class Failures(WithScratch):
                 self.assertEqual(process.returncode, 71)
                 kind, step, _number, text = out.splitlines()[-1].split(" ", 4)[1:]
                 self.assertEqual(kind, "os", out)
-                # Whoever notices first: the harness, or the task in its call.
+                # Either the harness notices first, or the task in its call.
                 self.assertIn(step, ["peer", "send", "recv", "connect", "splice"], text)
                 self.assertAllGone(below)
 
@@ -184,7 +189,9 @@ class Failures(WithScratch):
                 self.assertAllGone(below)
 
     def test_a_peer_that_falls_silent(self):
-        """It lives but does nothing more: buffers and pipes fill up, or no reply comes. Each wait has a limit."""
+        """A peer that lives but does nothing: buffers and pipes fill up, or no reply arrives. Each
+        wait has a limit.
+        """
         def silenced(case):
             workload, variant = case
             process = self.start_in_window(workload, "--variant", variant, "--window-ms", "40000")
@@ -206,7 +213,7 @@ class Failures(WithScratch):
                 self.skipTest("this system allows no network namespace")
             self.assertEqual(result.returncode, 69, result.stderr)
             self.assertEqual(protocol.parse(result.stdout).failure,
-                             ("unsupported", "connect", 0, "the loopback device is down: there is no way to 127.0.0.1"))
+                             ("unsupported", "connect", 0, "the loopback device is down: no route to 127.0.0.1"))
 
     def test_no_ipv6(self):
         script = "ip link set lo up; echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6"

@@ -1,4 +1,4 @@
-"""Every workload and variant speaks the format and counts what it says."""
+"""Every workload and variant follows the format, and counts correctly."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ import unittest
 import programs
 import protocol
 
-# Names under which figures are stored: they stay.
+# Names under which figures are stored: they must not change.
 VARIANTS = {
     "self_exec": ["static-distinct", "static-shared", "dynamic-distinct", "dynamic-shared"],
     "zero_fill": ["base", "huge"],
@@ -37,7 +37,7 @@ VARIANTS = {
     "program": ["given"],
 }
 
-# The suite quick, in its order.
+# The suite quick, in order.
 QUICK = """
     self_exec:static-distinct/process self_exec:static-shared/process
     self_exec:dynamic-distinct/process self_exec:dynamic-shared/process
@@ -47,11 +47,12 @@ QUICK = """
     compile:small-c/process tree_build:generated/process
 """.split()
 
-# Parts of no suite: they need something of the user's.
+# Variants of no suite: they need input from the user.
 GIVEN = {("tree_build", "given"), ("program", "given")}
 
-# Usual operations per task under the lens: with others, stored runs do not compare. Ten to twenty million instructions in a
-# Linux 6.1 guest, as far as that was measured; `file_cow`, `protect_churn` and those of files, directories and the network were not.
+# Default operations per task under the lens: stored runs with other numbers do not compare. Ten to
+# twenty million instructions in a Linux 6.1 guest, as far as measured; not measured: `file_cow`,
+# `protect_churn`, and the workloads of files, directories and the network.
 LENS_OPERATIONS = {
     "zero_fill": 4096,
     "fault_existing": 16384,
@@ -75,7 +76,7 @@ LENS_OPERATIONS = {
     "relay": 32,
 }
 
-# What this machine may be unable to do, and then says so.
+# Variants that this machine may not support; they report it.
 MAY_BE_UNSUPPORTED = {
     ("zero_fill", "huge"), ("file_append", "sync"), ("tree_unpack", "sync"), ("self_exec", "static-distinct"), ("self_exec", "static-shared"),
     ("udp_send", "loop-ipv6"), ("udp_stream", "ipv6"), ("tcp_stream", "send-ipv6"), ("tcp_stream", "receive-ipv6"), ("tcp_connect", "ipv6"),
@@ -157,7 +158,9 @@ class Loops(unittest.TestCase):
         return output
 
     def check_until_all_count(self, workload, variant, mode):
-        """Every task does operations. On a busy machine a task may wait for a CPU longer than a short window: then a longer one."""
+        """Every task does operations. On a busy machine, a task may wait for a CPU longer than a
+        short window, so longer ones follow.
+        """
         for window_ms in (400 if workload == "compile" else 100, 800, 3200):
             output = self.check(workload, variant, "--mode", mode, "--warmup-ms", 30, "--window-ms", window_ms,
                                 "--interval-ms", window_ms // 2)
@@ -206,7 +209,7 @@ class Loops(unittest.TestCase):
         self.assertGreater(output.total(), 0)
 
     def test_exact_operations(self):
-        # 777 is no multiple of any batch.
+        # 777 is not a multiple of any batch.
         for workload, variant in [("zero_fill", "base"), ("fault_existing", "shared"), ("file_cow", "own"),
                                   ("path_stat", "deep"), ("fork_exit", "small"), ("map_churn", "threads"),
                                   ("protect_churn", "processes"), ("self_exec", "dynamic-shared"), ("file_create", "shared-dir"),
@@ -218,7 +221,9 @@ class Loops(unittest.TestCase):
                 self.assertEqual([operations for _, _, operations in output.intervals], [[777, 777]])
 
     def test_faults_are_counted_by_the_kernel_too(self):
-        """The kernel's own count of faults is the count of operations, or less where it maps pages around a read."""
+        """The kernel's count of faults equals the count of operations, or is lower if it maps pages
+        around a read.
+        """
         one, around, none = (0.98, 1.02), (1 / 512, 1.02), (0, 0.02)
         cases = [("zero_fill", "base", one), ("fault_existing", "shared", around), ("fault_existing", "shared-write", one),
                  ("fault_existing", "own", around), ("fault_existing", "own-write", one), ("file_cow", "same", one),
@@ -249,7 +254,7 @@ class Loops(unittest.TestCase):
         output = self.check("compile", "small-c", "--window-ms", 500)
         unit, direction, value = output.measures["processes"]
         self.assertEqual((unit, direction), ("process/s", "higher"))
-        self.assertGreater(value, output.total() / 0.6)  # a compilation is a process at least
+        self.assertGreater(value, output.total() / 0.6)  # a compilation is at least one process
         self.assertIn("compiler", output.notes)
 
     def test_compiler_of_the_environment(self):
@@ -267,16 +272,21 @@ class Loops(unittest.TestCase):
 
 class Coordinator(unittest.TestCase):
     def test_sleeps_while_programs_run_on(self):
-        """Tasks that have become other programs leave a pipe at its end, which must not keep the coordinator awake."""
+        """Tasks that have become other programs leave a pipe at its end of file, which must not
+        keep the coordinator awake.
+        """
         process = programs.start("self_exec", "--variant", "dynamic-shared", "--ops", "1500")
-        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # its own times can still be read, without its children's
+        # its own times, without its children's, are still readable
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         user, system = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
         process.communicate(timeout=30)
         self.assertEqual(process.returncode, 0)
         self.assertLess((int(user) + int(system)) / os.sysconf("SC_CLK_TCK"), 0.15)
 
     def test_intervals_after_a_stop(self):
-        """A coordinator that sleeps through its deadlines prints as many intervals as ever, and none of no length."""
+        """A coordinator that sleeps through its deadlines prints the usual number of intervals,
+        none of them with length 0.
+        """
         process = programs.start("map_churn", "--window-ms", "1000", "--interval-ms", "100", "--warmup-ms", "0")
         lines = []
         for line in process.stdout:
@@ -290,10 +300,13 @@ class Coordinator(unittest.TestCase):
         self.assertTrue(output.done)
         self.assertEqual(len(output.intervals), 10)
         for begin, end, _ in output.intervals:
-            self.assertGreaterEqual(end - begin, 49e6)  # half of one, less what reading the counts takes
+            # half of one, minus the time to read the counts
+            self.assertGreaterEqual(end - begin, 49e6)
 
     def test_whole_lives_have_no_count_of_operations(self):
-        """A task that sleeps through the window knows its whole life alone: the others' operations are no count of that."""
+        """A task that sleeps through the window knows only its whole life, so the others'
+        operations do not match its usage.
+        """
         process = programs.start("fork_exit", "--tasks", "2", "--warmup-ms", "300", "--window-ms", "100")
         lines = []
         for line in process.stdout:
@@ -321,7 +334,7 @@ class Marks(unittest.TestCase):
 
 
 class Portable(Loops):
-    """The same programs built as for a system that is not Linux: without its calls, with their replacements."""
+    """All workloads built for a system other than Linux, with replacements for its calls."""
 
     test_every_variant_in_every_mode = None
     test_fork_counts_processes = None  # no counters there
@@ -341,7 +354,7 @@ class Portable(Loops):
 
 
 class Sanitized(unittest.TestCase):
-    """With address and undefined-behaviour checks, which end the program when they find something."""
+    """With address and undefined-behaviour checks, which end the program on an error."""
 
     def test_runs_clean(self):
         for workload in programs.WORKLOADS:

@@ -62,7 +62,7 @@ static int copy_directory(const char *from, const char *to, mode_t mode, void (*
     DIR *directory = opendir(from);
     if (directory == NULL)
         return -1;
-    /* Writable while it is being filled; it gets its own mode at the end. */
+    /* Writable while it is filled; it gets its own mode at the end. */
     int result = mkdir(to, 0700);
     while (result == 0) {
         errno = 0;

@@ -7,7 +7,10 @@
 
 enum { PATH_BYTES = 4096, FUNCTIONS_PER_FILE = 24 };
 
-/* The minimal standard generator of Park and Miller (CACM 31(10), 1988): x' = 16807 x mod (2^31 - 1). */
+/*
+ * The minimal standard generator of Park and Miller (CACM 31(10), 1988): x' = 16807 x mod (2^31 -
+ * 1).
+ */
 static uint32_t next_number(uint32_t *state)
 {
     *state = (uint32_t)((uint64_t)*state * 16807 % 2147483647);
@@ -43,7 +46,9 @@ static int write_header(const char *directory, unsigned files)
     return finish(file);
 }
 
-/* Functions with loops, switches and tables. Their shape and constants depend on the file's number. */
+/*
+ * Functions with loops, switches and tables. Their shape and constants depend on the file's number.
+ */
 static void write_function(FILE *file, unsigned function, uint32_t *state)
 {
     fprintf(file, "static uint32_t step_%u(uint32_t x, uint32_t *table, size_t count)\n{\n", function);

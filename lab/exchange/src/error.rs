@@ -1,87 +1,85 @@
-//! What keeps results from being read or written, as one line for people and a hint.
+//! Errors of reading and writing: one line and a hint each.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// Results can't be read.
+/// Reading failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
-    /// They are not in their format.
-    #[error("{}: found {found}, expected {expected}{}", Place(.file, *.line, *.column), Recognised(*.recognised))]
+    /// The file violates its format.
+    #[error("{}: found {found}, expected {expected}{}", FilePosition(.file, *.line, *.column), Recognised(*.recognised))]
     Malformed {
-        /// The file, as it was given.
+        /// File name as given.
         file: String,
-        /// Line from 1, where there is one.
+        /// Line number from 1, if there is one.
         line: Option<u64>,
-        /// Byte of the line from 1, where it is known.
+        /// Byte within the line from 1, if known.
         column: Option<u64>,
-        /// What is there.
+        /// The actual content.
         found: String,
-        /// What should be.
+        /// The expected content.
         expected: String,
-        /// The name of the format, if it was recognised and not given.
+        /// Format name, if the format was recognised rather than given.
         recognised: Option<&'static str>,
     },
-    /// They are a directory, and the format is one file.
+    /// A directory was given for a format of one file.
     #[error("{given}: found a directory of {files}, expected one file in the format {format}")]
     Directory {
-        /// The directory, as it was given.
+        /// Directory name as given.
         given: String,
-        /// How many files it has, in words.
+        /// Number of files in it, as text.
         files: String,
-        /// The name of the format.
+        /// Format name.
         format: String,
     },
-    /// They are in none of the formats.
-    #[error("{given}: unrecognised file format: {found}; the formats are {known}")]
+    /// No format matches.
+    #[error("{given}: unrecognised file format: {found}")]
     Unrecognised {
-        /// The file or directory, as it was given.
+        /// File or directory name as given.
         given: String,
-        /// What is there.
+        /// The actual content.
         found: String,
-        /// The names of all formats.
-        known: String,
     },
-    /// They can be read in several formats.
+    /// Several formats can read the files.
     #[error("{given}: ambiguous file format: it can be read as {formats}")]
     Ambiguous {
-        /// The file or directory, as it was given.
+        /// File or directory name as given.
         given: String,
-        /// The names of these formats.
+        /// Names of these formats.
         formats: String,
     },
-    /// There is nothing in the file.
+    /// The file is empty.
     #[error("{given}: the file is empty")]
     Empty {
-        /// The file, as it was given.
+        /// File name as given.
         given: String,
     },
-    /// They are text in another encoding than UTF-8.
+    /// The text is UTF-16.
     #[error("{file}: UTF-16 text, expected UTF-8")]
     Utf16 {
-        /// The file, as it was given.
+        /// File name as given.
         file: String,
     },
-    /// They are changes rather than values.
+    /// The file holds changes, not values.
     #[error("{given}: a report of changes, which holds no values")]
     Changes {
-        /// The file, as it was given.
+        /// File name as given.
         given: String,
     },
-    /// They are larger than what is read.
+    /// The input exceeds the size limit.
     #[error("{given}: {}the limit of {}", larger(*.bytes), size(*.limit))]
     TooLarge {
-        /// The file or directory, as it was given.
+        /// File or directory name as given.
         given: String,
-        /// Its size; none if it is not known, as of a pipe.
+        /// Size in bytes; `None` if unknown, such as for a pipe.
         bytes: Option<u64>,
-        /// The largest size that is read.
+        /// Size limit in bytes.
         limit: u64,
     },
 }
 
 impl ReadError {
-    /// A file or directory of more than `limit` bytes. `bytes` is its size, where it is known.
+    /// The error for input of more than `limit` bytes. `bytes`: its size, if known.
     pub fn too_large(given: impl Into<String>, bytes: Option<u64>, limit: u64) -> Self {
         ReadError::TooLarge { given: given.into(), bytes, limit }
     }
@@ -102,7 +100,7 @@ impl ReadError {
         }
     }
 
-    /// The same error of a file whose format was recognised, and not given.
+    /// Adds the name of the recognised format.
     pub(crate) fn recognised_as(mut self, format: &'static str) -> Self {
         if let ReadError::Malformed { recognised, .. } = &mut self {
             *recognised = Some(format);
@@ -110,7 +108,7 @@ impl ReadError {
         self
     }
 
-    /// The same error at this byte of its line.
+    /// Adds the position within the line.
     pub(crate) fn at_column(mut self, at: u64) -> Self {
         if let ReadError::Malformed { line: Some(_), column, .. } = &mut self {
             *column = Some(at).filter(|at| *at > 0);
@@ -118,7 +116,7 @@ impl ReadError {
         self
     }
 
-    /// The same error with its line alone.
+    /// Removes the position within the line.
     pub(crate) fn without_column(mut self) -> Self {
         if let ReadError::Malformed { column, .. } = &mut self {
             *column = None;
@@ -126,18 +124,18 @@ impl ReadError {
         self
     }
 
-    /// What can be done about it.
+    /// A hint for the user.
     pub fn hint(&self) -> &'static str {
         match self {
             ReadError::Malformed { .. } => {
-                "check that the file is complete and unchanged, or write it again; `import --from FORMAT` names another format"
+                "check that the file is complete and unchanged, or write it again; `--from FORMAT` names another format"
             }
-            ReadError::Directory { .. } => "give the file that holds the figures",
+            ReadError::Directory { .. } => "give the file that holds the results",
             ReadError::Unrecognised { .. } => {
-                "name the format with `--from FORMAT`; if the tool writes a directory, give the directory; convert the figures of other tools to `bencher` JSON"
+                "`faultline import --formats` lists the formats, `--from FORMAT` names one; if the tool writes a directory, give the directory; convert other results to `csv`"
             }
-            ReadError::Ambiguous { .. } => "name the format with `import --from FORMAT`",
-            ReadError::Empty { .. } => "check that the tool that writes it succeeded",
+            ReadError::Ambiguous { .. } => "name the format with `--from FORMAT`",
+            ReadError::Empty { .. } => "check that the tool succeeded",
             ReadError::Utf16 { .. } => {
                 "convert it with `iconv -f UTF-16 -t UTF-8`; in PowerShell, write it with `Out-File -Encoding utf8`"
             }
@@ -147,12 +145,12 @@ impl ReadError {
     }
 }
 
-/// How the size is said before the limit.
+/// The size with the words that precede the limit.
 fn larger(bytes: Option<u64>) -> String {
     bytes.map_or_else(|| "more than ".to_owned(), |bytes| format!("{}, more than ", size(bytes)))
 }
 
-/// A size in bytes, and in the unit that is next below: `134,217,729 bytes (128.0 MiB)`.
+/// A size in bytes and in the largest unit that fits: `134,217,729 bytes (128.0 MiB)`.
 fn size(bytes: u64) -> String {
     const UNITS: [(&str, u32); 4] = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
     let unit = UNITS.iter().find(|(_, power)| bytes >> power > 0);
@@ -160,24 +158,24 @@ fn size(bytes: u64) -> String {
     format!("{} bytes{}", grouped(bytes), rounded.unwrap_or_default())
 }
 
-/// `1,234,567`.
+/// An integer with thousands separators: `1,234,567`.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().filter_map(|group| str::from_utf8(group).ok()).collect();
     groups.join(",")
 }
 
-/// `file:line:column`, as far as they are known.
-struct Place<'a>(&'a str, Option<u64>, Option<u64>);
+/// Prints `file:line:column` as far as known.
+struct FilePosition<'a>(&'a str, Option<u64>, Option<u64>);
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for FilePosition<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)?;
         [self.1, self.2].into_iter().flatten().try_for_each(|place| write!(f, ":{place}"))
     }
 }
 
-/// The format for which a file was taken, if it was recognised.
+/// Prints the recognised format, if any.
 struct Recognised(Option<&'static str>);
 
 impl fmt::Display for Recognised {
@@ -186,13 +184,13 @@ impl fmt::Display for Recognised {
     }
 }
 
-/// A dataset can't be written in a format.
+/// Writing failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct WriteError {
-    /// One line for people.
+    /// The problem in one line.
     pub problem: String,
-    /// What can be done about it.
+    /// A hint for the user.
     pub hint: Cow<'static, str>,
 }
 
@@ -207,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_size_and_the_limit_are_said_in_the_same_units() {
+    fn size_and_limit_have_the_same_units() {
         assert_eq!(
             ReadError::too_large("a", Some(3 << 30), 128 << 20).to_string(),
             "a: 3,221,225,472 bytes (3.0 GiB), more than the limit of 134,217,728 bytes (128.0 MiB)"

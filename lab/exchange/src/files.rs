@@ -4,7 +4,7 @@ use crate::error::ReadError;
 use crate::text;
 use std::collections::BTreeMap;
 
-/// Names and contents.
+/// File names with their contents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Files {
     given: String,
@@ -20,31 +20,31 @@ pub(crate) struct File<'a> {
 }
 
 impl Files {
-    /// Larger input is not read, because parsed it takes several times its size in memory.
+    /// Size limit of input: parsed, it takes several times as much memory.
     pub const LIMIT_BYTES: u64 = 128 << 20;
 
-    /// One file, with the name that the user gave.
+    /// One file under the name given by the user.
     pub fn one(name: impl Into<String>, bytes: Vec<u8>) -> Self {
         let given = name.into();
         Files { contents: BTreeMap::from([(given.clone(), bytes)]), given, directory: false }
     }
 
-    /// The files of a directory; their paths are relative to it, separated by `/`.
+    /// The files of a directory, with paths relative to it, separated by `/`.
     pub fn directory(name: impl Into<String>, files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Self {
         Files { given: name.into(), directory: true, contents: files.into_iter().collect() }
     }
 
-    /// The name that the user gave.
+    /// The name given by the user.
     pub fn given(&self) -> &str {
         &self.given
     }
 
-    /// Whether it is a directory.
+    /// True for a directory.
     pub fn is_directory(&self) -> bool {
         self.directory
     }
 
-    /// Paths and contents, in the order of paths.
+    /// Paths and contents, ordered by path.
     pub fn contents(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.contents.iter().map(|(path, bytes)| (path.as_str(), bytes.as_slice()))
     }
@@ -53,12 +53,12 @@ impl Files {
         self.contents.values().map(|bytes| bytes.len() as u64).sum()
     }
 
-    /// Paths, in order.
+    /// Paths in order.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &str> {
         self.contents.keys().map(String::as_str)
     }
 
-    /// The file at a path, as text. Fails if it is not UTF-8.
+    /// The file at a path as text. Fails if it is not UTF-8.
     pub(crate) fn file(&self, path: &str) -> Result<Option<File<'_>>, ReadError> {
         self.contents
             .get_key_value(path)
@@ -66,7 +66,7 @@ impl Files {
             .transpose()
     }
 
-    /// The files whose paths are chosen, in the order of paths. An item fails if its file is not UTF-8.
+    /// The selected files, ordered by path. An item fails if its file is not UTF-8.
     pub(crate) fn chosen(&self, wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = Result<File<'_>, ReadError>> {
         self.contents
             .iter()
@@ -74,7 +74,7 @@ impl Files {
             .map(|(name, bytes)| Ok(File { name, text: text::decode(name, bytes)? }))
     }
 
-    /// The only file, as text; `format` is for the message.
+    /// The only file as text. Fails if there are several; `format` is named in the message.
     pub(crate) fn only(&self, format: &str) -> Result<File<'_>, ReadError> {
         let mut files = self.chosen(|_| true);
         match (files.next(), self.contents.len()) {
@@ -87,7 +87,7 @@ impl Files {
         }
     }
 
-    /// The beginning of the only file's bytes.
+    /// The bytes of the only file.
     pub(crate) fn opening(&self) -> Option<&[u8]> {
         match self.contents.values().next() {
             Some(bytes) if self.contents.len() == 1 => Some(bytes),
@@ -95,7 +95,7 @@ impl Files {
         }
     }
 
-    /// How many files there are: `no files`, `5 files`.
+    /// The number of files as text: `no files`, `5 files`.
     pub(crate) fn count_in_words(&self) -> String {
         match self.contents.len() {
             0 => "no files".to_owned(),

@@ -1,74 +1,86 @@
-//! The descriptor of another tool's format: how to recognise, read, write and name it. `formats` lists all descriptors.
+//! The descriptor of a format, and the output of writing.
 
 use crate::error::{ReadError, WriteError};
 use crate::files::{File, Files};
-use crate::recognition::{Evidence, Glance};
+use crate::recognition::{FormatMatch, Glance};
 use crate::reduction::Reduction;
-use crate::written::{Written, WrittenChanges};
-use faultline_model::changes::SeriesChanges;
-use faultline_model::dataset::{Dataset, ReportedChange, Series};
+use faultline_record::dataset::{Dataset, ReportedChange, Series};
+use faultline_stats::changes::SeriesChanges;
 use std::fmt;
 
-/// A format that can be read or written: an entry of [`FORMATS`](crate::FORMATS).
+/// A format: an entry of [`FORMATS`](crate::FORMATS).
 pub type Format = &'static FormatDescriptor;
 
-/// The format of a tool's results.
+/// The format of a tool's results: names, recognition, reading and writing.
 pub struct FormatDescriptor {
     pub(crate) name: &'static str,
     pub(crate) description: &'static str,
+    pub(crate) reads: &'static str,
+    pub(crate) writes: &'static str,
     pub(crate) is_directory: bool,
-    /// The evidence that files are in this format; `None` if there is none.
-    pub(crate) recognise: fn(&Glance<'_>) -> Option<Evidence>,
+    /// Match quality of files for this format; `None` if they do not match.
+    pub(crate) recognise: fn(&Glance<'_>) -> Option<FormatMatch>,
     pub(crate) content: Content,
 }
 
-/// What a format holds, and how to read and write it.
+/// The content of a format, with its reader and writer.
 pub(crate) enum Content {
     /// Values of benchmarks. Without `write`, the format can only be read.
     Values { read: Read, write: Option<Write> },
-    /// Steps that the tool found. `instead` is a hint for users who want values.
+    /// Steps that the tool found. `instead`: a hint for users who want values.
     Changes { read: ReadChanges, write: WriteChanges, instead: &'static str },
 }
 
-/// How to read values.
+/// A reader of values.
 pub(crate) enum Read {
-    /// From one file.
+    /// Reads one file.
     File(fn(File<'_>) -> Result<Dataset, ReadError>),
-    /// From one file or the files of a directory.
+    /// Reads one file or a directory.
     Files(fn(&Files) -> Result<Dataset, ReadError>),
 }
 
-/// Removes what the format cannot hold, and writes the rest.
+/// A writer: reduces the dataset to what the format holds, and writes it.
 pub(crate) type Write = fn(Reduction) -> Result<Written, WriteError>;
 
-/// Reads a report of changes.
+/// A reader of a report of changes.
 pub(crate) type ReadChanges = fn(File<'_>) -> Result<Vec<ReportedChange>, ReadError>;
 
-/// Writes a report of the changes found in these series.
+/// A writer of the changes found in these series.
 pub(crate) type WriteChanges = fn(&[(&Series, &SeriesChanges)]) -> WrittenChanges;
 
 impl FormatDescriptor {
-    /// The name used in arguments.
+    /// The name in arguments.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// What it is, in one line for people.
+    /// The files, in one line.
     pub fn description(&self) -> &'static str {
         self.description
     }
 
-    /// Whether it is a directory rather than a file.
+    /// The parts that are read, in one line.
+    pub fn reads(&self) -> &'static str {
+        self.reads
+    }
+
+    /// The parts that are written and those that are lost, in one line; empty if the format is only
+    /// read.
+    pub fn writes(&self) -> &'static str {
+        self.writes
+    }
+
+    /// True if the format is a directory rather than a file.
     pub fn is_directory(&self) -> bool {
         self.is_directory
     }
 
-    /// Whether it can be written too.
+    /// True if Faultline writes the format.
     pub fn is_written(&self) -> bool {
         !matches!(self.content, Content::Values { write: None, .. })
     }
 
-    /// Whether it holds steps and not values.
+    /// True if the format holds steps instead of values.
     pub fn holds_changes(&self) -> bool {
         matches!(self.content, Content::Changes { .. })
     }
@@ -87,10 +99,37 @@ impl fmt::Debug for FormatDescriptor {
 }
 
 impl PartialEq for FormatDescriptor {
-    /// Names are unique.
+    /// Compares names, which are unique.
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
     }
 }
 
 impl Eq for FormatDescriptor {}
+
+/// The files to create.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Written {
+    /// Paths with texts. Paths are separated by `/` and never leave their directory.
+    pub files: Vec<(String, String)>,
+    /// The dataset that reading the files returns.
+    pub held: Dataset,
+    /// The losses, as text.
+    pub losses: Vec<String>,
+}
+
+/// A report of steps.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WrittenChanges {
+    /// The text.
+    pub text: String,
+    /// The losses, as text.
+    pub losses: Vec<String>,
+}
+
+impl Written {
+    /// Output of one file.
+    pub(crate) fn file(name: &str, text: String, reduced: Reduction) -> Self {
+        Written { files: vec![(name.to_owned(), text)], held: reduced.dataset, losses: reduced.losses }
+    }
+}

@@ -1,16 +1,17 @@
-//! Gathers points into series: one for each name, number of tasks and measure, in the order in which they come.
+//! Collects points into series, one for each name, number of tasks and measure, in order of
+//! appearance.
 
-use crate::direction;
 use crate::error::ReadError;
 use crate::files::File;
 use crate::text::quoted;
-use faultline_model::dataset::{DataPoint, Dataset, Measured, Series};
+use crate::values;
+use faultline_record::dataset::{DataPoint, Dataset, Measured, Series};
 use std::collections::HashMap;
 
-/// What tells series apart.
+/// The identity of a series.
 type Key = (String, Option<u32>, Option<String>);
 
-/// Series under way.
+/// The series collected so far.
 #[derive(Debug, Default)]
 pub(crate) struct Gather {
     places: HashMap<Key, usize>,
@@ -18,7 +19,7 @@ pub(crate) struct Gather {
 }
 
 impl Gather {
-    /// The series with this name, made if it isn't there. A new one has this unit, and the direction that goes with it.
+    /// The series with this identity. A new one gets this unit and its usual direction.
     pub(crate) fn series(&mut self, name: &str, tasks: Option<u32>, measure: Option<&str>, unit: &str) -> &mut Series {
         let key = (name.to_owned(), tasks, measure.map(str::to_owned));
         let place = *self.places.entry(key).or_insert_with(|| {
@@ -27,7 +28,7 @@ impl Gather {
                 tasks,
                 measure: measure.map(str::to_owned),
                 unit: unit.to_owned(),
-                direction: direction::of_unit(unit),
+                direction: values::direction_of_unit(unit),
                 points: Vec::new(),
             });
             self.series.len() - 1
@@ -35,7 +36,7 @@ impl Gather {
         &mut self.series[place]
     }
 
-    /// What was gathered; an error if that is nothing. `file` and `expected` are for its message.
+    /// The dataset. Fails if it is empty; `file` and `expected` go into the message.
     pub(crate) fn dataset(self, file: &str, expected: &str) -> Result<Dataset, ReadError> {
         if self.series.is_empty() {
             return Err(ReadError::new(file, None, "no benchmark", expected));
@@ -44,10 +45,10 @@ impl Gather {
     }
 }
 
-/// More parts of a file than this are not read: each becomes a point, of a hundred bytes and more.
+/// Limit of comma-separated parts: each becomes a point of a hundred bytes or more.
 const MOST_PARTS: usize = 10_000_000;
 
-/// An error if a file whose parts are parted by commas has too many of them.
+/// Fails if a file has too many comma-separated parts.
 pub(crate) fn check_parts(file: File<'_>) -> Result<(), ReadError> {
     let commas = file.text.bytes().filter(|byte| *byte == b',').count();
     if commas > MOST_PARTS {
@@ -57,7 +58,8 @@ pub(crate) fn check_parts(file: File<'_>) -> Result<(), ReadError> {
     Ok(())
 }
 
-/// The unit of a series that may have had none so far, as when its first run failed; an error if it was another.
+/// Sets the unit of a series that has none yet, such as after a failed first run. Fails if its unit
+/// differs.
 pub(crate) fn agree_on_unit(
     series: &mut Series,
     unit: &str,
@@ -66,21 +68,21 @@ pub(crate) fn agree_on_unit(
 ) -> Result<(), ReadError> {
     if series.unit.is_empty() && series.points.iter().all(|point| point.measured.values().is_empty()) {
         series.unit = unit.to_owned();
-        series.direction = direction::of_unit(unit);
+        series.direction = values::direction_of_unit(unit);
     }
     if series.unit == unit {
         return Ok(());
     }
-    let expected = format!("{}, the unit that {} has before", quoted(&series.unit), quoted(&series.name));
+    let expected = format!("{}, the unit of the earlier values of {}", quoted(&series.unit), quoted(&series.name));
     Err(ReadError::new(file, line, format!("the unit {}", quoted(unit)), expected))
 }
 
-/// A run of which nothing but its one value is known.
+/// A run with one value and nothing else.
 pub(crate) fn value(value: f64) -> DataPoint {
     DataPoint::of(Measured::Values(vec![value]))
 }
 
-/// A run without a value, and why.
+/// A run without a value, with the reason.
 pub(crate) fn missing(why: impl Into<String>) -> DataPoint {
     DataPoint::of(Measured::Missing(why.into()))
 }

@@ -1,4 +1,4 @@
-//! JSON: errors with their places, objects in their order, numbers that are none.
+//! JSON: errors with positions, objects in their order, and numbers that are not finite.
 
 use crate::error::ReadError;
 use crate::files::File;
@@ -10,23 +10,23 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// The value of a file of JSON. `what` names it in messages: `hyperfine's JSON`.
+/// Parses a JSON file. `what` names the expected content in messages: `hyperfine's JSON`.
 pub(crate) fn parse<T: DeserializeOwned>(file: File<'_>, what: &str) -> Result<T, ReadError> {
     check_parts(file)?;
     parse_text(file.name, file.text, what)
 }
 
-/// As [`parse`], but `NaN` and `Infinity` may stand for numbers; they are read as [`Number`] alone.
+/// As [`parse`], but accepts `NaN` and `Infinity`, which [`Number`] reads.
 pub(crate) fn parse_with_nan<T: DeserializeOwned>(file: File<'_>, what: &str) -> Result<T, ReadError> {
     check_parts(file)?;
     match with_nan_in_quotes(file.text) {
         Cow::Borrowed(text) => parse_text(file.name, text, what),
-        // The quotes move what follows them on their line.
+        // The added quotes shift columns.
         Cow::Owned(text) => parse_text(file.name, &text, what).map_err(ReadError::without_column),
     }
 }
 
-/// The value of one line of a file in which every line is JSON.
+/// Parses one line of a file with one JSON value per line.
 pub(crate) fn parse_line<T: DeserializeOwned>(name: &str, line: u64, text: &str, what: &str) -> Result<T, ReadError> {
     serde_json::from_str(text).map_err(|error| in_words(name, line, text, &error, what))
 }
@@ -38,7 +38,7 @@ fn parse_text<T: DeserializeOwned>(name: &str, text: &str, what: &str) -> Result
     })
 }
 
-/// An error of the JSON parser. `line` is the line of the file, `text` what is on it, `what` the JSON that was expected.
+/// Converts an error of the JSON parser at `line`, which holds `text`. `what`: the expected JSON.
 fn in_words(name: &str, line: u64, text: &str, error: &serde_json::Error, what: &str) -> ReadError {
     let line = Some(line).filter(|line| *line > 0);
     let message = error.to_string();
@@ -58,7 +58,7 @@ fn in_words(name: &str, line: u64, text: &str, error: &serde_json::Error, what: 
     ReadError::new(name, line, found, expected).at_column(error.column() as u64)
 }
 
-/// What stands at a column of a line, up to the next blank or end of a value.
+/// The text at a column of a line, up to the next blank or the end of the value.
 fn word_at(line: &str, column: usize) -> &str {
     let rest = column.checked_sub(1).and_then(|at| line.get(at..)).unwrap_or_default();
     let first = rest.chars().next().map_or(0, char::len_utf8);
@@ -67,7 +67,7 @@ fn word_at(line: &str, column: usize) -> &str {
     &rest[..end]
 }
 
-/// What a value should be; the parser names it by its type in the program.
+/// The expected kind of value. The parser names Rust types.
 fn kind_in_words(expected: &str) -> &str {
     match expected {
         "f64" => "a number",
@@ -79,7 +79,7 @@ fn kind_in_words(expected: &str) -> &str {
     }
 }
 
-/// Messages repeat what was found, however long it is.
+/// Shortens what the parser quotes from the file.
 fn shortened(message: &str) -> String {
     const SHOWN: usize = 120;
     match message.char_indices().nth(SHOWN) {
@@ -88,7 +88,7 @@ fn shortened(message: &str) -> String {
     }
 }
 
-/// Pretty JSON that ends with a line break.
+/// Pretty-printed JSON with a final line break.
 pub(crate) fn text(value: &impl Serialize) -> String {
     let mut text = serde_json::to_string_pretty(value).expect("maps have keys of text, and numbers are finite");
     text.push('\n');
@@ -100,7 +100,8 @@ pub(crate) fn compact(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("maps have keys of text, and numbers are finite")
 }
 
-/// Python and Ruby write numbers that are none as bare words, which JSON has not: puts them in quotes. Lines stay what they were.
+/// Quotes the bare words `NaN` and `Infinity` that Python and Ruby write. Line numbers do not
+/// change.
 fn with_nan_in_quotes(text: &str) -> Cow<'_, str> {
     const WORDS: [&str; 4] = ["NaN", "-NaN", "-Infinity", "Infinity"];
     if !text.contains("NaN") && !text.contains("Infinity") {
@@ -128,7 +129,8 @@ fn with_nan_in_quotes(text: &str) -> Cow<'_, str> {
     Cow::Owned(quoted)
 }
 
-/// Bytes of the JSON string with which `text` begins, quotes included; all, if it doesn't end.
+/// Length in bytes of the JSON string at the start of `text`, with its quotes; all of `text` if it
+/// does not end.
 fn string_length(text: &str) -> usize {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate().skip(1) {
@@ -142,14 +144,14 @@ fn string_length(text: &str) -> usize {
     text.len()
 }
 
-/// What follows the name of the first member, if this is the beginning of an object.
+/// The text after the first member's name, if `text` begins an object.
 pub(crate) fn after_first_name(text: &str) -> Option<&str> {
     let rest = text.trim_start().strip_prefix('{')?.trim_start();
     let name = rest.starts_with('"').then(|| string_length(rest))?;
     Some(rest[name..].trim_start().strip_prefix(':')?.trim_start())
 }
 
-/// A number, or one of the words for what is none.
+/// A number that may be `NaN` or infinite.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Number(pub(crate) f64);
 
@@ -190,7 +192,7 @@ impl<'de> Deserialize<'de> for Number {
     }
 }
 
-/// An object's members, in their order; a name may come twice.
+/// An object's members in their order. Names may repeat.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Members<T>(pub(crate) Vec<(String, T)>);
 

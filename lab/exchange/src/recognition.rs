@@ -1,38 +1,39 @@
-//! What a format is recognised by: the names of files, and how the only file begins.
+//! Recognition of a format by file names and the beginning of the file.
 
 use crate::files::Files;
 use crate::json;
 use std::borrow::Cow;
 
-/// What speaks for a format, from least to most. The format with most is taken; among equals, the one in which the files can be read.
+/// Match quality of files for a format, in ascending order. The best match wins; among equal
+/// matches, the format that can read the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Evidence {
-    /// The look of lines, or brackets and names as others may have them too.
+pub(crate) enum FormatMatch {
+    /// The form of lines, or brackets and names that other formats may have too.
     Shape,
-    /// A header or name that the format has in a fixed place.
+    /// A header or name in the place that the format prescribes.
     Mark,
-    /// Directories and files laid out as by the tool.
+    /// Directories and files in the tool's layout.
     Layout,
 }
 
-impl Evidence {
-    /// This evidence where `found`.
+impl FormatMatch {
+    /// This match if `found`.
     pub(crate) fn when(self, found: bool) -> Option<Self> {
         found.then_some(self)
     }
 }
 
-/// Files as far as they are looked at to recognise their format.
+/// The part of the files that recognition looks at.
 pub(crate) struct Glance<'a> {
-    /// All of them.
+    /// All files.
     pub(crate) files: &'a Files,
     opening: Option<Cow<'a, str>>,
 }
 
 impl<'a> Glance<'a> {
-    /// A look at the names of files and the beginning of the only one.
+    /// Looks at file names and at the beginning of the only file.
     pub(crate) fn at(files: &'a Files) -> Self {
-        /// As far as a file is looked into.
+        /// Bytes of the file to look at.
         const PEEK: usize = 1 << 16;
         let opening = files.opening().map(|bytes| {
             let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
@@ -41,32 +42,32 @@ impl<'a> Glance<'a> {
         Glance { files, opening }
     }
 
-    /// Whether there are several files, or none.
+    /// True for several files or none.
     pub(crate) fn is_many(&self) -> bool {
         self.opening.is_none()
     }
 
-    /// Whether the only file is text that isn't JSON, and begins so.
+    /// True if the only file is not JSON and `begins` accepts its text.
     pub(crate) fn text_begins(&self, begins: fn(&str) -> bool) -> bool {
         self.opening.as_deref().is_some_and(|text| !is_json(text) && begins(text))
     }
 
-    /// Whether the only file has a line of this kind among those that are looked at.
+    /// True if `kind` accepts a line at the beginning of the only file.
     pub(crate) fn has_line(&self, kind: fn(&str) -> bool) -> bool {
         self.opening.as_deref().is_some_and(|text| text.lines().any(kind))
     }
 
-    /// Whether the only file is JSON in which all these names stand.
+    /// True if the only file is JSON and contains all these names.
     pub(crate) fn json_has(&self, names: &[&str]) -> bool {
         self.json().is_some_and(|text| names.iter().all(|name| text.contains(&format!("\"{name}\""))))
     }
 
-    /// Whether the only file is a list in JSON.
+    /// True if the only file is a JSON array.
     pub(crate) fn is_json_list(&self) -> bool {
         self.json().is_some_and(|text| text.trim_start().starts_with('['))
     }
 
-    /// The bracket, or first letter, of the value of the first name in the only file, if that is JSON.
+    /// The first byte of the first member's value, if the only file is JSON.
     pub(crate) fn first_of_json(&self) -> Option<u8> {
         json::after_first_name(self.json()?)?.as_bytes().first().copied()
     }
@@ -85,13 +86,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_layout_tells_more_than_a_mark_and_a_mark_more_than_a_shape() {
-        assert!(Evidence::Layout > Evidence::Mark && Evidence::Mark > Evidence::Shape);
-        assert_eq!(Evidence::Shape.when(false), None);
+    fn a_layout_beats_a_mark_and_a_mark_beats_a_shape() {
+        assert!(FormatMatch::Layout > FormatMatch::Mark && FormatMatch::Mark > FormatMatch::Shape);
+        assert_eq!(FormatMatch::Shape.when(false), None);
     }
 
     #[test]
-    fn a_glance_parts_json_from_other_text() {
+    fn json_and_other_text_are_distinguished() {
         let json = Files::one("a", b"\xef\xbb\xbf {\"a\": [1]}".to_vec());
         let glance = Glance::at(&json);
         assert!(glance.json_has(&["a"]) && !glance.json_has(&["a", "b"]) && !glance.text_begins(|_| true));

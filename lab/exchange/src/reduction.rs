@@ -1,30 +1,31 @@
-//! Removes from a dataset, step by step, what a format cannot hold, and reports in words what was removed.
+//! Removes from a dataset, step by step, everything that a format cannot hold, and reports each
+//! loss as text.
 //!
-//! The result is what reading the written files returns. Each format's own file says which steps it needs.
+//! The result equals the dataset that a reader of the written files gets. Each format lists its
+//! steps.
 
 use crate::error::WriteError;
-use crate::figures;
-use crate::validity;
-use faultline_model::dataset::{DataPoint, Dataset, Measured, Series, Summed};
-use faultline_model::direction::Direction;
-use faultline_model::facts::FactValue;
-use faultline_model::time::UnixMillis;
+use crate::values;
+use faultline_record::dataset::{DataPoint, Dataset, Measured, Series, Summed};
+use faultline_record::direction::Direction;
+use faultline_record::facts::FactValue;
+use faultline_record::time::UnixMillis;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::Hash;
 
-/// The remaining dataset, and the sentences.
+/// The remaining dataset with the losses.
 #[derive(Debug, Clone)]
 pub(crate) struct Reduction {
     pub(crate) dataset: Dataset,
     pub(crate) losses: Vec<String>,
-    /// Those of `losses` that removed whole benchmarks.
+    /// The losses that removed whole benchmarks.
     left_out: Vec<String>,
 }
 
 impl Reduction {
     pub(crate) fn of(dataset: &Dataset) -> Result<Self, WriteError> {
-        match validity::fault(dataset) {
+        match values::fault(dataset) {
             Some(fault) => Err(WriteError::new(
                 format!("the dataset has {fault}"),
                 "no format can hold this; make the dataset again from its source",
@@ -33,7 +34,7 @@ impl Reduction {
         }
     }
 
-    /// Ends the steps; `format` is its name. Fails if no benchmark is left, or if two have the same name.
+    /// Ends the steps of `format`. Fails if no benchmark is left, or if two have the same identity.
     pub(crate) fn ready(self, format: &str) -> Result<Self, WriteError> {
         if self.dataset.series.is_empty() {
             let why = if self.left_out.is_empty() { "none".to_owned() } else { self.left_out.join("; ") };
@@ -42,7 +43,7 @@ impl Reduction {
                 "`faultline` holds everything",
             ));
         }
-        match validity::fault(&self.dataset) {
+        match values::fault(&self.dataset) {
             Some(fault) => Err(WriteError::new(
                 format!("{format} cannot distinguish all benchmarks: it would have {fault}"),
                 "write them one by one, or as `faultline`, which holds everything",
@@ -57,7 +58,7 @@ impl Reduction {
         }
     }
 
-    /// Changes points; the step returns whether it changed one.
+    /// Applies a step to each point. The step returns true if it changed the point.
     fn each_point(mut self, step: impl Fn(&mut DataPoint) -> bool, what: &str) -> Self {
         let points = self.dataset.series.iter_mut().flat_map(|series| &mut series.points);
         let changed = points.map(step).filter(|changed| *changed).count();
@@ -65,7 +66,7 @@ impl Reduction {
         self
     }
 
-    /// Changes benchmarks; the step returns whether it changed one.
+    /// Applies a step to each benchmark. The step returns true if it changed the benchmark.
     pub(crate) fn each_series(mut self, step: impl Fn(&mut Series) -> bool, what: &str) -> Self {
         let changed = self.dataset.series.iter_mut().map(step).filter(|changed| *changed).count();
         self.lost(changed, |n| format!("{what} ({n} {})", benchmarks(n)));
@@ -113,7 +114,7 @@ impl Reduction {
         )
     }
 
-    /// Rounds times to whole seconds; the first second of 1970 means no time.
+    /// Rounds times down to seconds; the first second of 1970 means no time.
     pub(crate) fn whole_seconds(self) -> Self {
         self.each_point(
             |point| {
@@ -141,7 +142,7 @@ impl Reduction {
         self.each_point(|point| point.order.take().is_some(), "the order in which runs were made")
     }
 
-    /// Leaves out runs without a value, except for benchmarks that may keep them.
+    /// Removes runs without a value from benchmarks that may not keep them.
     pub(crate) fn missing(mut self, kept: impl Fn(&Series) -> bool) -> Self {
         let mut gone = 0;
         for series in &mut self.dataset.series {
@@ -169,7 +170,7 @@ impl Reduction {
         )
     }
 
-    /// Replaces figures that summarise values by single values, except those that may stay.
+    /// Replaces summaries by single values, except those to be kept.
     pub(crate) fn summaries(self, kept: impl Fn(&Summed) -> bool) -> Self {
         self.each_point(
             |point| match &point.measured {
@@ -187,7 +188,7 @@ impl Reduction {
         self.summaries(|_| false)
     }
 
-    /// Removes parts of figures that summarise values; `what` says which.
+    /// Removes parts of summaries; `what` names the parts.
     pub(crate) fn summed(self, held: impl Fn(Summed) -> Summed, what: &str) -> Self {
         self.each_point(
             |point| match &mut point.measured {
@@ -201,7 +202,8 @@ impl Reduction {
         )
     }
 
-    /// Replaces several values by one figure, if the step returns one; `what` says which.
+    /// Replaces the values of a run by the figure that the step returns, if any; `what` names the
+    /// loss.
     pub(crate) fn figures(self, figure: impl Fn(&Measured) -> Option<Measured>, what: &str) -> Self {
         self.each_point(
             |point| match figure(&point.measured) {
@@ -212,18 +214,20 @@ impl Reduction {
         )
     }
 
-    /// Keeps the median of each run's intervals, which is the run's value: a format without intervals would treat each interval as a run.
+    /// Replaces each run's intervals by their median: a format without intervals would read each
+    /// interval as a run.
     pub(crate) fn medians(self) -> Self {
         self.figures(
             |measured| match measured {
-                Measured::Values(values) if values.len() > 1 => Some(Measured::Values(vec![figures::median(values)])),
+                Measured::Values(values) if values.len() > 1 => Some(Measured::Values(vec![values::median(values)])),
                 _ => None,
             },
             "the intervals of runs: their median is kept",
         )
     }
 
-    /// Merges runs with the same key into one, at the place of the first. Runs without a value are dropped if another has one.
+    /// Merges runs with equal keys into the first of them. Drops runs without a value if another
+    /// has one.
     pub(crate) fn merged<K: Hash + Eq>(mut self, key: impl Fn(&DataPoint) -> K, what: &str) -> Self {
         let mut gone = 0;
         for series in &mut self.dataset.series {
@@ -246,7 +250,7 @@ impl Reduction {
         self
     }
 
-    /// Keeps those runs of each benchmark that have the commit and time of its last one.
+    /// Keeps the runs of each benchmark with the commit and time of its last run.
     pub(crate) fn last_commit(mut self) -> Self {
         let mut gone = 0;
         for series in &mut self.dataset.series {
@@ -308,7 +312,7 @@ impl Reduction {
         )
     }
 
-    /// Changes what identifies benchmarks: name and number of tasks.
+    /// Changes the names and numbers of tasks of benchmarks.
     pub(crate) fn identities(self, held: impl Fn(&Series) -> (String, Option<u32>)) -> Self {
         self.each_series(
             |series| {
@@ -339,7 +343,7 @@ impl Reduction {
         )
     }
 
-    /// Leaves out benchmarks; `why` says which.
+    /// Removes benchmarks; `why` describes them.
     pub(crate) fn only(mut self, kept: impl Fn(&Series) -> bool, why: &str) -> Self {
         let before = self.dataset.series.len();
         self.dataset.series.retain(kept);
@@ -352,12 +356,12 @@ impl Reduction {
         self
     }
 
-    /// Leaves out benchmarks without any run.
+    /// Removes benchmarks without runs.
     pub(crate) fn no_empty(self) -> Self {
         self.only(|series| !series.points.is_empty(), "benchmarks without a run")
     }
 
-    /// Sorts benchmarks, or their runs, as the format requires.
+    /// Sorts benchmarks or their runs as the format requires.
     pub(crate) fn arranged(mut self, arrange: impl FnOnce(&mut Dataset)) -> Self {
         let before = self.dataset.series.clone();
         arrange(&mut self.dataset);
@@ -368,7 +372,7 @@ impl Reduction {
     }
 }
 
-/// Replaces a value, and returns whether it was different.
+/// Replaces a value. Returns true if it differed.
 fn replace<T: PartialEq>(place: &mut T, value: T) -> bool {
     let changed = *place != value;
     *place = value;
@@ -416,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_takes_nothing_says_nothing() {
+    fn a_step_without_loss_reports_nothing() {
         let reduction = Reduction::of(&dataset(vec![Measured::Values(vec![1.0])])).unwrap();
         let reduction = reduction.no_facts().no_commits().no_boots().no_missing().no_summaries().medians();
         assert!(reduction.losses.is_empty());
@@ -424,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_says_what_it_took() {
+    fn a_step_reports_its_loss() {
         let reduction =
             Reduction::of(&dataset(vec![Measured::Values(vec![1.0, 2.0]), Measured::Missing("hung".to_owned())]));
         let reduction = reduction.unwrap().medians().no_missing().fold_tasks();
@@ -441,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn values_win_over_none_when_runs_are_merged() {
+    fn merging_keeps_values_and_drops_failures() {
         let summed = Summed { value: 3.0, low: None, high: None, deviation: None, n: None };
         let runs = vec![
             Measured::Missing("hung".to_owned()),

@@ -1,21 +1,22 @@
-//! Kernels that are built while a run goes on, one for each commit, and booted in guests in which time is measured. Each execution has a boot of its own, so
-//! differences between boots are within its values.
+//! Kernels of commits, each booted in a guest that measures time. Each execution boots a new guest,
+//! so its value includes the differences between boots.
 
+use crate::bench::{Bench, BlockPlace, FailingTarget, Sink, Stretched};
 use crate::error::{Error, ErrorKind};
-use crate::failing_target::FailingTarget;
 use crate::lab::Lab;
+use crate::measure::check_lack;
 use crate::target::{emulator_version, guest_workloads};
-use faultline_model::artefact::BuiltKernel;
-use faultline_model::cell::Case;
-use faultline_model::describe::WorkloadInfo;
-use faultline_model::facts::Facts;
-use faultline_model::machine::{Guest, Machine, MachineShape, usual_boot_limit};
-use faultline_model::plan::Timing;
-use faultline_model::subject::{Subject, SubjectIndex};
+use faultline_record::artefact::{Artefact, BuiltKernel};
+use faultline_record::cell::Cell;
+use faultline_record::describe::WorkloadInfo;
+use faultline_record::facts::Facts;
+use faultline_record::machine::{Guest, Machine, MachineShape, usual_boot_limit};
+use faultline_record::plan::{PlanItem, Timing};
+use faultline_record::subject::{Subject, SubjectIndex};
 use faultline_runner::lens::case_of_workload;
-use faultline_runner::timing_of_case;
-use faultline_targets::Target;
+use faultline_runner::{block_of_cell, timing_of_case};
 use faultline_targets::qemu::{EMULATOR_VERSION, KernelImage};
+use faultline_targets::{Target, lack};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -25,17 +26,18 @@ const SOCKETS: u32 = 1;
 /// The guests.
 pub(crate) struct BootedKernels {
     kernel: BuiltKernel,
-    case: Case,
+    cell: Cell,
     timing: Timing,
     workloads: Vec<WorkloadInfo>,
     shape: MachineShape,
     facts: Facts,
-    /// Those that were booted once and looked at. Executions of subjects alternate.
+    /// Guests that were booted once and inspected. Executions of subjects alternate.
     ready: BTreeMap<SubjectIndex, Box<dyn Target>>,
 }
 
 impl BootedKernels {
-    /// Fails if the kernel's workload does not exist, or if the emulator or the guest's parts are missing.
+    /// Prepares the guests. Fails if the kernel's workload does not exist, or if the emulator or
+    /// the guest's parts are missing.
     pub(crate) fn open(kernel: &BuiltKernel, cpus: u32, lab: &Lab<'_>) -> Result<Self, Error> {
         let workloads = guest_workloads(lab.places)?;
         let case = case_of_workload(&kernel.workload, kernel.mode, &workloads)?;
@@ -43,31 +45,13 @@ impl BootedKernels {
         let shape = MachineShape::new(cpus, SOCKETS, None).map_err(|error| Error::usage(error.problem, error.hint))?;
         let mut facts = lab.places.bare_host().facts();
         facts.text(EMULATOR_VERSION, emulator_version(lab.places)?);
-        Ok(BootedKernels { kernel: kernel.clone(), case, timing, workloads, shape, facts, ready: BTreeMap::new() })
+        let cell = Cell { case, tasks: cpus };
+        Ok(BootedKernels { kernel: kernel.clone(), cell, timing, workloads, shape, facts, ready: BTreeMap::new() })
     }
 
-    /// The facts about the host and the emulator.
-    pub(crate) fn facts(&self) -> Facts {
-        self.facts.clone()
-    }
-
-    /// The workloads of guests.
-    pub(crate) fn workloads(&self) -> &[WorkloadInfo] {
-        &self.workloads
-    }
-
-    /// What is measured.
-    pub(crate) fn case(&self) -> &Case {
-        &self.case
-    }
-
-    /// For how long.
-    pub(crate) fn timing(&self) -> Timing {
-        self.timing
-    }
-
-    /// The machine on which the kernel of a build runs. Inner error, in words: there is no kernel, which is a result.
-    pub(crate) fn machine(&self, directory: &Path) -> Result<Machine, String> {
+    /// The machine that runs a build's kernel. Inner error, in words: there is no kernel, which is
+    /// a result.
+    fn guest(&self, directory: &Path) -> Result<Machine, String> {
         let image = KernelImage::open(&directory.join(&self.kernel.image)).map_err(|error| error.problem)?;
         Ok(Machine::Qemu(Guest {
             shape: self.shape,
@@ -78,14 +62,9 @@ impl BootedKernels {
         }))
     }
 
-    /// The guest with the kernel of a subject. A kernel that does not boot has a target on which nothing can be executed. Fails if its build is not there any more,
-    /// or on a stop.
-    pub(crate) fn ready(
-        &mut self,
-        index: SubjectIndex,
-        subject: &Subject,
-        lab: &mut Lab<'_>,
-    ) -> Result<&dyn Target, Error> {
+    /// The guest with a subject's kernel. A kernel that does not boot has a target that executes
+    /// nothing. Fails if its build is gone, or on a stop.
+    fn ready(&mut self, index: SubjectIndex, subject: &Subject, lab: &mut Lab<'_>) -> Result<&dyn Target, Error> {
         if !self.ready.contains_key(&index) {
             let booted = self.boot(subject, lab)?;
             self.ready.insert(index, booted);
@@ -96,14 +75,49 @@ impl BootedKernels {
     fn boot(&self, subject: &Subject, lab: &mut Lab<'_>) -> Result<Box<dyn Target>, Error> {
         let directory = PathBuf::from(subject.setup.directory.as_deref().unwrap_or_default());
         let gone = |problem| Error::failed(problem, "start a new run: it builds the commit again");
-        let machine = self.machine(&directory).map_err(gone)?;
+        let machine = self.guest(&directory).map_err(gone)?;
+        let watch = lack::Watch::begin();
         match lab.machines.ready(&machine, lab.places, lab.stop) {
             Ok(ready) => Ok(ready.target),
-            // What is missing on this host was missed before.
+            // Parts missing on this host were found earlier.
             Err(error) if error.kind == ErrorKind::Failed && !lab.stop.is_set() => {
+                check_lack(&watch, lab)?;
                 Ok(Box::new(FailingTarget::not_booted(self.shape.cpus(), error.problem)))
             }
             Err(error) => Err(error),
         }
+    }
+}
+
+impl Bench for BootedKernels {
+    fn facts(&self) -> Facts {
+        self.facts.clone()
+    }
+
+    fn workloads(&self) -> Result<Vec<WorkloadInfo>, Error> {
+        Ok(self.workloads.clone())
+    }
+
+    fn machine(&self, _: &Artefact, directory: &Path, _: &mut Lab<'_>) -> Result<Result<Machine, String>, Error> {
+        Ok(self.guest(directory))
+    }
+
+    fn block(&self, subjects: &[SubjectIndex], place: BlockPlace) -> Vec<PlanItem> {
+        block_of_cell(subjects, (&self.cell, Some(self.timing)), (place.block, place.ordinal), place.seed)
+    }
+
+    /// Boots the kernel of each item and measures it.
+    fn measure(&mut self, items: &[PlanItem], into: &mut Sink<'_>, lab: &mut Lab<'_>) -> Result<Stretched, Error> {
+        for item in items {
+            let target = match self.ready(item.subject, into.subject(item.subject)?, lab) {
+                Err(error) if error == Error::stopped() => return Ok(Stretched::Stopped),
+                ready => ready?,
+            };
+            match into.stretch((target, None), std::slice::from_ref(item), lab)? {
+                Stretched::ToTheEnd => {}
+                ended => return Ok(ended),
+            }
+        }
+        Ok(Stretched::ToTheEnd)
     }
 }

@@ -1,19 +1,23 @@
-//! A live comparison: interleaves both sides in random order, with interim looks, until each workload has its answer or the time is used up.
+//! A live comparison: interleaves both sides in random order, with interim looks, until each
+//! workload has its answer or the time is used up. A check compares this machine with itself.
 
 use crate::conclusion::{Ended, Measured};
 use crate::database::MeasuringStore;
 use crate::error::Error;
 use crate::lab::Lab;
-use crate::measure::{self, Stretch};
+use crate::measure::{Stretch, millis};
 use crate::partners::{Partners, Planned};
-use crate::resumable;
 use crate::run::with_usual_pin;
-use crate::sides::{self, Sides};
+use crate::sides::Sides;
 use crate::target::memory_bytes;
-use faultline_model::describe::WorkloadInfo;
-use faultline_model::machine::Machine;
-use faultline_model::record::{RunHead, RunId, RunRecord};
-use faultline_model::subject::{Subject, SubjectIndex};
+use crate::{measure, sides};
+use faultline_record::describe::WorkloadInfo;
+use faultline_record::machine::Machine;
+use faultline_record::plan::{ComparisonPurpose, USUAL_MARGIN};
+use faultline_record::quantity::Quantity;
+use faultline_record::record::{RunHead, RunId, RunRecord};
+use faultline_record::setup::Setup;
+use faultline_record::subject::{Subject, SubjectIndex};
 use faultline_runner::{ComparisonRequest, PlannedRun, Request, SideMachine, SubjectTargets, Targets, plan_comparison};
 use faultline_stats::sequential::{is_hopeless, is_settled, planned_looks, spent_ms};
 use faultline_store::{NewRun, Store};
@@ -30,20 +34,20 @@ const HOPELESS_BLOCKS: u32 = 3;
 /// The request for a live comparison.
 #[derive(Debug, Clone)]
 pub struct LiveComparisonRequest {
-    /// What to measure, how long and how often.
+    /// Workloads, duration and number of repeats.
     pub request: Request,
     /// The sides, and the required confidence. The sides' machines follow from their setups.
     pub comparison: ComparisonRequest,
     /// The machine of sides whose setups name none.
     pub machine: Machine,
-    /// Seed of the order; a random one if `None`.
+    /// Seed of the order; random if `None`.
     pub seed: Option<u64>,
-    /// A name for people.
+    /// Label of the run.
     pub label: Option<String>,
 }
 
-/// Plans a comparison, saves the plan, measures, and concludes. Fails if the request is impossible, a machine or setting is not available, or the database
-/// cannot be written.
+/// Plans a comparison, saves the plan, measures, and concludes. Fails if the request is impossible,
+/// a machine or setting is not available, or the database cannot be written.
 pub fn compare(request: &LiveComparisonRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     lab.put_back_leftovers()?;
     let mut comparison = request.comparison.clone();
@@ -83,8 +87,9 @@ fn side_machine<'a>(target: &dyn Target, workloads: &'a [WorkloadInfo]) -> SideM
     SideMachine { workloads, usable_cpus: target.cpus().len() as u32, memory_bytes: memory_bytes(target) }
 }
 
-/// Continues a comparison that was stopped or killed. `limit_ms`: time limit of each execution instead of the run's own. Fails if its machines or
-/// settings are not available, or if the database cannot be written.
+/// Continues a comparison that was stopped or killed. `limit_ms`: time limit of each execution
+/// instead of the run's own. Fails if its machines or settings are not available, or if the
+/// database cannot be written.
 pub(crate) fn go_on(
     store: &mut Store,
     head: &RunHead,
@@ -92,11 +97,11 @@ pub(crate) fn go_on(
     lab: &mut Lab<'_>,
 ) -> Result<Measured, Error> {
     let [a, b] = SubjectIndex::SIDES;
-    let mut subjects = [resumable::subject(head, a)?.clone(), resumable::subject(head, b)?.clone()];
+    let mut subjects = [measure::subject(head, a)?.clone(), measure::subject(head, b)?.clone()];
     let sides = sides::prepare(&mut subjects, lab)?;
     let missing = store.missing_items(head.id)?;
     for (side, target) in SubjectIndex::SIDES.into_iter().zip(sides.targets()) {
-        resumable::check(head, &missing, side, target)?;
+        measure::check_resumable(head, &missing, side, target)?;
     }
     let planned = |subject| Planned { items: &missing, subject, workloads: &head.workloads };
     let partners = partners(&mut subjects, planned, lab)?;
@@ -120,7 +125,8 @@ fn partners<'a>(
     Ok([prepared(index_a, a)?, prepared(index_b, b)?])
 }
 
-/// Measures while we hold the lock on this machine's settings. At the end, checks that they are restored.
+/// Measures while we hold the lock on this machine's settings. At the end, checks that they are
+/// restored.
 fn with_settings<'a, T>(
     sides: &Sides,
     lab: &mut Lab<'a>,
@@ -136,7 +142,8 @@ fn with_settings<'a, T>(
     came.and_then(|came| released.map(|()| came))
 }
 
-/// Measures from look to look, and returns the record too. Each look adds to the record what was measured since the last one.
+/// Measures from look to look, and returns the record too. Each look adds to the record what was
+/// measured since the last one.
 fn follow(
     store: &mut Store,
     run: RunId,
@@ -146,7 +153,8 @@ fn follow(
 ) -> Result<(Ended, RunRecord), Error> {
     let mut record = store.load_run(run)?;
     let limit = measure::limit(limit_ms, &record);
-    // The total over all sessions: a user who stopped the run may have seen results, and must not influence when the time ends.
+    // The total over all sessions: a user who stopped the run may have seen results, and must not
+    // influence when the time ends.
     let spent_ms = spent_ms(&record);
     let budget_ms = record.settings.timed().and_then(|timed| timed.budget_ms);
     let budget = budget_ms.map(|budget_ms| Duration::from_millis(budget_ms.saturating_sub(spent_ms)));
@@ -184,4 +192,50 @@ fn follow(
     store.finish_run(run)?;
     store.load_further(&mut record)?;
     Ok((Ended::ToTheEnd, record))
+}
+
+/// Workloads that test the machine: memory, processes and names, which different things disturb.
+const WORKLOADS: [&str; 3] = ["zero_fill:base", "fork_exit:small", "path_stat:distinct"];
+
+/// The request for a check.
+#[derive(Debug, Clone)]
+pub struct CheckRequest {
+    /// Workloads as `name` or `name:variant`; empty for the default.
+    pub workloads: Vec<String>,
+    /// Time budget.
+    pub time: Duration,
+    /// Time limit of each execution in milliseconds.
+    pub limit_ms: Option<u64>,
+    /// The machine.
+    pub machine: Machine,
+    /// Seed of the order; random if `None`.
+    pub seed: Option<u64>,
+}
+
+/// Measures the machine against itself, and concludes whether it is fit.
+pub fn check(request: &CheckRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
+    let chosen = &request.workloads;
+    let workloads = if chosen.is_empty() { WORKLOADS.map(str::to_owned).to_vec() } else { chosen.clone() };
+    let same = |name: &str| Subject::on(name.to_owned(), Machine::Host, Setup::default());
+    let comparison = LiveComparisonRequest {
+        request: Request {
+            workloads,
+            budget_ms: Some(millis(request.time)),
+            limit_ms: request.limit_ms,
+            ..Request::default()
+        },
+        // One look, when the time is over.
+        comparison: ComparisonRequest {
+            sides: [same("this machine"), same("itself")],
+            quantity: Quantity::Time,
+            level: USUAL_LEVEL,
+            margin: USUAL_MARGIN,
+            once: true,
+            purpose: ComparisonPurpose::Check,
+        },
+        machine: request.machine.clone(),
+        seed: request.seed,
+        label: Some("check".to_owned()),
+    };
+    compare(&comparison, lab)
 }

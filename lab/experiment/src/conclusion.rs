@@ -1,55 +1,53 @@
-//! The conclusion of a run: figures, a comparison of two sides, whether the machine is fit, or which commits made a change. It is computed once, from the saved record
-//! alone, and every front end shows the same value. For a finished run it is saved in the database until the record or the method changes.
+//! The conclusion of a run: figures, a comparison, the fitness of the machine, or the commits that
+//! made a change. It is computed once, from the saved record alone, and every front end shows the
+//! same value. That of a finished run is saved until the record or the method changes.
 
 use crate::error::{Because, Error};
-use faultline_model::comparison::{Comparison, Fit, Fitness};
-use faultline_model::drill::{self, Drill};
-use faultline_model::gate::{self, Gate};
-use faultline_model::history::HistoryResults;
-use faultline_model::lens::gate::GateReport;
-use faultline_model::outcome::Outcome;
-use faultline_model::plan::{ComparisonPurpose, LineSearch, RunKind};
-use faultline_model::record::{RunHead, RunId, RunRecord, RunState};
-use faultline_model::summary::RunSummary;
+use faultline_record::outcome::Outcome;
+use faultline_record::plan::{ComparisonPurpose, LineSearch};
+use faultline_record::record::{Conclusion as Saved, RunHead, RunId, RunRecord, RunState};
 use faultline_stats::METHOD_VERSION;
-use faultline_stats::comparison::{ComparisonError, Settings};
-use faultline_stats::drill::conclude_record;
-use faultline_stats::history::results_of_record;
+use faultline_stats::bisect::{self, BisectResult, conclude_record};
+use faultline_stats::comparison::{Comparison, ComparisonError, Fit, Fitness, Settings};
+use faultline_stats::gate::{self, Gate};
+use faultline_stats::history::{HistoryResults, results_of_record};
+use faultline_stats::lens::gate::GateReport;
 use faultline_stats::sequential::concluded;
-use faultline_store::{Kept, Store, StoreError};
+use faultline_stats::summary::RunSummary;
+use faultline_store::{Store, StoreError};
 
-/// How measuring ended.
+/// The end of a measurement.
 #[derive(Debug)]
 pub enum Measured {
     /// The run is finished and saved.
     Concluded(Box<Conclusion>),
-    /// It was stopped; everything measured so far is saved.
+    /// The run was stopped; everything measured so far is saved.
     Stopped {
         /// The run, which can be resumed.
         run: RunId,
     },
 }
 
-/// How far a run was measured.
+/// The extent to which a run was measured.
 pub(crate) enum Ended {
-    /// It is finished.
+    /// The run is finished.
     ToTheEnd,
     /// A stop was requested.
     Stopped,
 }
 
-/// A run, and its conclusion.
+/// A run and its conclusion.
 #[derive(Debug)]
 pub struct Conclusion {
     /// The run, without its attempts.
     pub head: RunHead,
-    /// The name of the database that holds it, for people.
+    /// Name of its database, for people.
     pub database: String,
     /// The result.
     pub what: Concluded,
-    /// The results of gates, if it had any.
+    /// Results of its gates.
     pub gates: Vec<GateReport>,
-    /// Attempts that failed; unsupported ones are not included.
+    /// Number of failed attempts, except unsupported ones.
     failed: u32,
 }
 
@@ -58,18 +56,19 @@ pub struct Conclusion {
 pub enum Concluded {
     /// Figures with intervals and verdicts.
     Figures(Box<RunSummary>),
-    /// Which side is better, as far as this can be decided.
+    /// The better side, as far as it can be decided.
     Comparison(Box<Comparison>),
-    /// Whether the machine is fit to measure on.
+    /// Fitness of the machine for measuring.
     Fitness(Box<Fitness>),
-    /// Which commits of a line changed a program's time or counts.
-    Drill(Box<Drill>),
+    /// The commits of a line that changed what is measured.
+    Bisect(Box<BisectResult>),
     /// The results of commits of a history.
     History(Box<HistoryResults>),
 }
 
 impl Measured {
-    /// A run that was just measured; concluded if it has ended. Fails if the database cannot be read, or if the sides cannot be compared.
+    /// A run that was just measured; concluded if it has ended. Fails if the database cannot be
+    /// read, or if the sides cannot be compared.
     pub(crate) fn of(ended: &Ended, store: &mut Store, run: RunId) -> Result<Self, Error> {
         Ok(match ended {
             Ended::ToTheEnd => Measured::Concluded(Box::new(Conclusion::of(store, run)?)),
@@ -77,7 +76,7 @@ impl Measured {
         })
     }
 
-    /// The same, with the run's record as it is now.
+    /// As [`Measured::of`], with the run's record as of now.
     pub(crate) fn of_record(ended: &Ended, store: &mut Store, record: &RunRecord) -> Result<Self, Error> {
         Ok(match ended {
             Ended::ToTheEnd => Measured::Concluded(Box::new(Conclusion::of_record(store, record)?)),
@@ -87,43 +86,43 @@ impl Measured {
 }
 
 impl Conclusion {
-    /// Concludes a run: takes the saved conclusion, or computes it from the record. Fails if the database cannot be read, or if the sides cannot be compared.
+    /// Concludes a run: takes the saved conclusion, or computes it from the record. Fails if the
+    /// database cannot be read, or if the sides cannot be compared.
     pub(crate) fn of(store: &mut Store, run: RunId) -> Result<Self, Error> {
         let head = store.load_head(run)?;
         Self::conclude(store, head, None)
     }
 
-    /// Concludes a run from its record, and saves the conclusion. If it cannot be saved, it is computed again when it is needed again. Fails if the
-    /// sides cannot be compared, or the database cannot be read.
+    /// Concludes a run from its record and saves the conclusion. If it cannot be saved, it is
+    /// computed again later. Fails if the sides cannot be compared, or if the database cannot be
+    /// read.
     pub(crate) fn of_record(store: &mut Store, record: &RunRecord) -> Result<Self, Error> {
         Self::conclude(store, record.head.clone(), Some(record))
     }
 
-    /// The conclusion of the run's kind. `record`: what to compute it from, whatever is saved.
+    /// The conclusion of a comparison, a search or a history, or else the figures of one subject.
+    /// `record`: the record to use instead of what is saved.
     fn conclude(store: &mut Store, head: RunHead, record: Option<&RunRecord>) -> Result<Self, Error> {
-        let run = head.id;
-        let what = match head.settings.kind {
-            RunKind::Comparison(ref settings) if settings.purpose == ComparisonPurpose::Check => {
+        let (run, settings) = (head.id, &head.settings);
+        let what = if let Some(comparison) = settings.comparison() {
+            if comparison.purpose == ComparisonPurpose::Check {
                 let fitness = |record: &RunRecord| Ok(faultline_stats::fitness::fitness(compared(record)?, record));
                 Concluded::Fitness(kept_or_computed(store, run, record, Store::load_run, fitness)?)
-            }
-            RunKind::Comparison(_) => {
+            } else {
                 Concluded::Comparison(kept_or_computed(store, run, record, Store::load_run, compared)?)
             }
-            RunKind::Timed(_) | RunKind::Lens(_) => {
-                let figures = |record: &RunRecord| Ok(faultline_stats::summarise(record));
-                Concluded::Figures(kept_or_computed(store, run, record, Store::load_run, figures)?)
-            }
-            RunKind::Drill(_) => {
-                let found = |record: &RunRecord| conclude_record(record).ok_or_else(|| says_no_commits(run));
-                Concluded::Drill(kept_or_computed(store, run, record, Store::load_run, found)?)
-            }
-            RunKind::History(_) => {
-                let results = |record: &RunRecord| results_of_record(record).ok_or_else(|| says_no_commits(run));
-                // A history may have millions of samples, and its results need the totals of each execution alone.
-                let load = Store::load_run_without_samples;
-                Concluded::History(kept_or_computed(store, run, record, load, results)?)
-            }
+        } else if settings.bisect().is_some() {
+            let found = |record: &RunRecord| conclude_record(record).ok_or_else(|| says_no_commits(run));
+            Concluded::Bisect(kept_or_computed(store, run, record, Store::load_run, found)?)
+        } else if settings.history().is_some() {
+            let results = |record: &RunRecord| results_of_record(record).ok_or_else(|| says_no_commits(run));
+            // A history may have millions of samples, and its results need only the totals of each
+            // execution.
+            let load = Store::load_run_without_samples;
+            Concluded::History(kept_or_computed(store, run, record, load, results)?)
+        } else {
+            let figures = |record: &RunRecord| Ok(faultline_stats::summarise(record));
+            Concluded::Figures(kept_or_computed(store, run, record, Store::load_run, figures)?)
         };
         let failed = store.failed_attempts(run)?;
         Ok(Conclusion { head, database: store.name(), what, gates: Vec::new(), failed })
@@ -134,16 +133,18 @@ impl Conclusion {
         self.head.id
     }
 
-    /// The gate of a comparison or a search with what it found of the conclusion; `None` if it was asked for none.
+    /// The gate of a comparison or search, applied to the conclusion; `None` without a gate.
     pub fn gate(&self) -> Option<AppliedGate<'_>> {
-        match (&self.what, &self.head.settings.kind) {
-            (Concluded::Comparison(comparison), RunKind::Comparison(settings)) => match settings.purpose {
+        let settings = &self.head.settings;
+        match &self.what {
+            Concluded::Comparison(comparison) => match settings.comparison()?.purpose {
                 ComparisonPurpose::Gate(when_inconclusive) => {
                     Some(AppliedGate::Comparison(Gate::of_comparison(comparison, when_inconclusive)))
                 }
                 ComparisonPurpose::Answer | ComparisonPurpose::Check => None,
             },
-            (Concluded::Drill(found), RunKind::Drill(search)) => {
+            Concluded::Bisect(found) => {
+                let search = settings.bisect()?;
                 let gate = Gate::of_search(found, &search.search, search.gate?);
                 Some(AppliedGate::Search { gate, search })
             }
@@ -151,13 +152,13 @@ impl Conclusion {
         }
     }
 
-    /// Whether the answer is what was hoped for: nothing failed (unsupported workloads and commits that a search skips are no failures), the machine is fit,
-    /// and every gate passed.
+    /// True if nothing failed (unsupported workloads and commits that a search skips are no
+    /// failures), the machine is fit, and every gate passed.
     pub fn is_well(&self) -> bool {
         let succeeded = match &self.what {
             Concluded::Figures(_) | Concluded::Comparison(_) => self.failed == 0,
             Concluded::Fitness(fitness) => fitness.fit != Fit::Unfit,
-            Concluded::Drill(drill) => drill.unusable_end.is_none(),
+            Concluded::Bisect(found) => found.unusable_end.is_none(),
             // A commit that cannot be measured is a result.
             Concluded::History(_) => true,
         };
@@ -165,9 +166,9 @@ impl Conclusion {
     }
 }
 
-/// The conclusion that this version of the method saved, unless a record is given. Otherwise it is computed, and saved if the run has ended. `load`: the
-/// record, with as much of it as `compute` needs.
-fn kept_or_computed<T: Kept>(
+/// The saved conclusion of this version of the method, unless a record is given. Otherwise computes
+/// it, and saves it if the run has ended. `load`: the record, with as much as `compute` needs.
+fn kept_or_computed<T: Saved>(
     store: &mut Store,
     run: RunId,
     record: Option<&RunRecord>,
@@ -190,22 +191,22 @@ fn kept_or_computed<T: Kept>(
     Ok(Box::new(conclusion))
 }
 
-/// What a gate found of a conclusion.
+/// A gate applied to a conclusion.
 #[derive(Debug)]
 pub enum AppliedGate<'a> {
-    /// Of a comparison.
+    /// A comparison's gate.
     Comparison(Gate<gate::Finding<'a>>),
-    /// Of a search along a line of commits.
+    /// The gate of a search along a line of commits.
     Search {
-        /// What it found.
-        gate: Gate<drill::gate::Finding<'a>>,
-        /// What was searched.
+        /// The findings.
+        gate: Gate<bisect::gate::Finding<'a>>,
+        /// The search.
         search: &'a LineSearch,
     },
 }
 
 impl AppliedGate<'_> {
-    /// Whether it passes.
+    /// True if it passes.
     pub fn is_open(&self) -> bool {
         match self {
             AppliedGate::Comparison(gate) => gate.is_open(),
@@ -240,7 +241,7 @@ fn failed_first(record: &RunRecord) -> Option<Because> {
     })
 }
 
-/// The first of what two sides do not have in common.
+/// The first difference between what two sides have.
 pub(crate) fn first_unmatched(error: &ComparisonError) -> Option<Because> {
     match error {
         ComparisonError::NothingInCommon { unmatched } => unmatched.first().cloned().map(Because::Unmatched),

@@ -1,33 +1,38 @@
-//! The database, opened for reading or for measuring.
+//! The database: opened for reading or for measuring. Runs are found by number, label or measured
+//! commit, the newest first, and are deleted here.
 
 use crate::error::Error;
 use crate::places::Places;
-pub use faultline_store::{Copied, CopyProgress};
-use faultline_store::{MachineLock, Store};
+use faultline_record::record::RunId;
+use faultline_store::{MachineLock, Store, StoreErrorKind};
 use std::path::Path;
+
+pub use faultline_store::{Copied, CopyProgress};
 
 /// The existing database, for reading. Fails if it does not exist or cannot be read.
 pub(crate) fn existing(places: &Places) -> Result<Store, Error> {
     Ok(Store::open_to_read(places.database()?)?)
 }
 
-/// The same; `None` if it does not exist.
+/// The existing database; `None` if it does not exist.
 pub(crate) fn if_there(places: &Places) -> Result<Option<Store>, Error> {
     Ok(Store::open_to_read_if_there(places.database()?)?)
 }
 
-/// Fails if measurements could not be saved: if the database, or where it would be created, cannot be written. Nothing is created.
+/// Fails if measurements could not be saved: if the database, or the directory where it would be
+/// created, cannot be written. Creates nothing.
 pub fn check_writable(places: &Places) -> Result<(), Error> {
     Ok(Store::check_writable(places.database()?)?)
 }
 
-/// Copies a database, a path or URL, into an empty one, which is created if it does not exist. Fails if the other holds anything; if the first does not exist or cannot be read; or if
-/// the other cannot be written. Then nothing is copied.
+/// Copies a database, a path or URL, into an empty one, which is created if it does not exist.
+/// Fails, without copying anything, if the target holds anything or cannot be written, or if the
+/// source does not exist or cannot be read.
 pub fn copy_database(from: &Path, to: &Path, progress: &mut dyn FnMut(CopyProgress)) -> Result<Copied, Error> {
     Ok(faultline_store::copy(from, to, progress)?)
 }
 
-/// A database into which no other process of this machine measures at the moment.
+/// A database into which no other process of this machine is measuring.
 pub(crate) struct MeasuringStore {
     _lock: MachineLock,
     /// The database.
@@ -35,12 +40,14 @@ pub(crate) struct MeasuringStore {
 }
 
 impl MeasuringStore {
-    /// Opens the database, or creates it. Fails if it cannot be opened or written, or if another process of this machine measures into it.
+    /// Opens the database, or creates it. Fails if it cannot be opened or written, or if another
+    /// process of this machine measures into it.
     pub(crate) fn open_or_create(places: &Places) -> Result<Self, Error> {
         Self::lock(Store::open_or_create(places.database()?)?)
     }
 
-    /// Opens the existing database. Fails if it does not exist, cannot be written, or if another process of this machine measures into it.
+    /// Opens the existing database. Fails if it does not exist, cannot be written, or if another
+    /// process of this machine measures into it.
     pub(crate) fn open_existing(places: &Places) -> Result<Self, Error> {
         Self::lock(Store::open_existing(places.database()?)?)
     }
@@ -48,4 +55,64 @@ impl MeasuringStore {
     fn lock(store: Store) -> Result<Self, Error> {
         Ok(MeasuringStore { _lock: store.lock_measuring()?, store })
     }
+}
+
+/// Deletes all of these runs, or none. Fails if one of them does not exist, or while a process
+/// measures into the database.
+pub fn delete(runs: &[RunId], places: &Places) -> Result<(), Error> {
+    Ok(MeasuringStore::open_existing(places)?.store.delete_runs(runs)?)
+}
+
+/// The run with the name `text`. Digits that are not a run's number may be a label or a commit.
+/// Fails if there is none.
+pub fn find_run(text: &str, places: &Places) -> Result<RunId, Error> {
+    Ok(found(text, places)?.newest)
+}
+
+/// Like [`find_run`], for actions that cannot be undone: it also fails if several runs have the
+/// name.
+pub fn find_the_run(text: &str, places: &Places) -> Result<RunId, Error> {
+    let Found { newest, others } = found(text, places)?;
+    if others.is_empty() {
+        return Ok(newest);
+    }
+    let numbers = [newest].iter().chain(&others).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    Err(Error::usage(format!("several runs are called '{text}': {numbers}"), "name them by their numbers"))
+}
+
+/// The runs with one name.
+struct Found {
+    newest: RunId,
+    others: Vec<RunId>,
+}
+
+fn found(text: &str, places: &Places) -> Result<Found, Error> {
+    let number = text.parse().ok().map(RunId);
+    let store = match number {
+        Some(_) => existing(places)?,
+        None => if_there(places)?.ok_or_else(|| unknown(text))?,
+    };
+    let Some(number) = number else { return named(text, &store)?.ok_or_else(|| unknown(text)) };
+    match store.load_head(number) {
+        Ok(_) => Ok(Found { newest: number, others: Vec::new() }),
+        Err(error) if error.kind == StoreErrorKind::NoSuchRun => named(text, &store)?.ok_or_else(|| error.into()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn named(text: &str, store: &Store) -> Result<Option<Found>, Error> {
+    let mut runs = store.runs_labelled(text)?;
+    if runs.is_empty() {
+        runs = store.runs_of_commit(text)?.into_iter().map(|of_commit| of_commit.run).collect();
+        runs.dedup();
+    }
+    let mut runs = runs.into_iter();
+    Ok(runs.next().map(|newest| Found { newest, others: runs.collect() }))
+}
+
+fn unknown(text: &str) -> Error {
+    Error::usage(
+        format!("there is no run '{text}'"),
+        "a run is named by its number, label or commit; `faultline list` shows them",
+    )
 }

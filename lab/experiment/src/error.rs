@@ -1,40 +1,41 @@
-//! Why an experiment is impossible: one line that says what, a hint that says what to do, and a kind that a front end maps to an exit status.
+//! Errors of experiments: one line about the problem, a hint about what to do, and a kind that
+//! front ends map to an exit status.
 
-use faultline_model::cell::Cell;
-use faultline_model::journal::JournalError;
-use faultline_model::outcome::Outcome;
-use faultline_model::subject::SubjectIndex;
-use faultline_model::unmatched::Unmatched;
+use faultline_record::cell::Cell;
+use faultline_record::journal::JournalError;
+use faultline_record::outcome::Outcome;
+use faultline_record::subject::SubjectIndex;
 use faultline_runner::{NoTarget, RequestError};
+use faultline_stats::unmatched::Unmatched;
 use faultline_store::{StoreError, StoreErrorKind};
 use faultline_targets::TargetError;
 
-/// Why a request cannot be met.
+/// The reason why a request cannot be met.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{problem}")]
 pub struct Error {
     /// One line for people.
     pub problem: String,
-    /// What can be done about it.
+    /// A remedy.
     pub hint: Option<String>,
     /// The kind of failure.
     pub kind: ErrorKind,
-    /// Recorded results that explain it. The front end adds their words to the problem.
+    /// Recorded results that explain it. The front end appends their words to the problem.
     pub because: Vec<Because>,
 }
 
 /// A recorded result that explains an error.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Because {
-    /// This is not compared.
+    /// An item that is not compared.
     Unmatched(Unmatched),
-    /// This execution of a side did not succeed.
+    /// An execution of a side that did not succeed.
     Ended {
-        /// What was executed.
+        /// The executed cell.
         cell: Cell,
         /// The side.
         side: SubjectIndex,
-        /// How it ended.
+        /// Its outcome.
         outcome: Outcome,
     },
 }
@@ -44,9 +45,9 @@ pub enum Because {
 pub enum ErrorKind {
     /// The request is invalid.
     Usage,
-    /// The database cannot be used: it does not exist, cannot be reached or opened, or is none of ours.
+    /// The database does not exist, cannot be reached or opened, or is not ours.
     Unusable,
-    /// What is saved gives no answer: it is damaged, another version saved it, or it cannot be compared.
+    /// The saved data give no answer: damaged, saved by another version, or not comparable.
     Unanswerable,
     /// Something failed.
     Failed,
@@ -55,22 +56,22 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// Something failed.
+    /// An error of kind [`ErrorKind::Failed`].
     pub fn failed(problem: impl Into<String>, hint: impl Into<String>) -> Self {
         Error { problem: problem.into(), hint: Some(hint.into()), kind: ErrorKind::Failed, because: Vec::new() }
     }
 
-    /// What is saved gives no answer.
+    /// An error of kind [`ErrorKind::Unanswerable`].
     pub(crate) fn unanswerable(problem: impl Into<String>, hint: impl Into<String>) -> Self {
         Error { kind: ErrorKind::Unanswerable, ..Self::failed(problem, hint) }
     }
 
-    /// The request is invalid.
+    /// An error of kind [`ErrorKind::Usage`].
     pub fn usage(problem: impl Into<String>, hint: impl Into<String>) -> Self {
         Error { problem: problem.into(), hint: Some(hint.into()), kind: ErrorKind::Usage, because: Vec::new() }
     }
 
-    /// The same, explained by recorded results.
+    /// Adds recorded results that explain the error.
     pub(crate) fn because(self, because: impl IntoIterator<Item = Because>) -> Self {
         Error { because: because.into_iter().collect(), ..self }
     }
@@ -80,7 +81,7 @@ impl Error {
         Error::usage(error.problem, error.hint)
     }
 
-    /// The user stopped it before there was anything to save.
+    /// An error of kind [`ErrorKind::Stopped`].
     pub fn stopped() -> Self {
         Error { problem: "stopped".to_owned(), hint: None, kind: ErrorKind::Stopped, because: Vec::new() }
     }

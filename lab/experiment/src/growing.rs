@@ -1,255 +1,153 @@
-//! A run whose plan grows while it goes on, because commits are built for it: a search along a line of commits, or a history. What was built and measured decides
-//! what is done next. Time is measured on this host, over SSH on another one, or of kernels in guests; what the lens counts, in guests.
+//! A run whose plan grows while it builds commits: a search along a line of commits, or a history.
+//! The saved record decides what to do next.
 
+use crate::bench::{Bench, BlockPlace, ProgramBench, Sink, Stretched};
 use crate::booted::BootedKernels;
 use crate::conclusion::{Ended, Measured};
 use crate::database::MeasuringStore;
 use crate::error::Error;
-use crate::installed::{self, InstallingHost, MOST_CUTS};
+use crate::installed::{self, InstallingHost, MOST_CUTS, without_kernel};
 use crate::lab::Lab;
-use crate::lens::{LensOfBuilds, LensOfKernels};
-use crate::measure::{self, Stretch};
-use crate::resumable;
-use crate::target::ReadyTarget;
-use faultline_model::artefact::Artefact;
-use faultline_model::cell::Cell;
-use faultline_model::describe::WorkloadInfo;
-use faultline_model::explained::StepExplained;
-use faultline_model::lens::settings::LensSettings;
-use faultline_model::machine::{HostControl, Machine};
-use faultline_model::plan::{MeasuredLine, PlanItem, RunKind, Settings};
-use faultline_model::record::{RunHead, RunId, RunRecord, Session};
-use faultline_model::subject::{BuildResult, Subject, SubjectIndex};
-use faultline_runner::lens::{Naming, block_of_kernels, block_of_programs};
-use faultline_runner::{Clock, PlannedRun, SubjectTargets, Targets, block_of_cell, block_of_commands};
-use faultline_store::{NewRun, Store};
-use faultline_targets::{Target, ssh};
-use std::num::NonZeroUsize;
+use crate::lens::{LensOfBuilds, LensOfKernels, programs_of};
+use crate::target::emulator_version;
+use faultline_record::artefact::{Artefact, BuiltKernel};
+use faultline_record::explained::StepExplained;
+use faultline_record::facts::Facts;
+use faultline_record::machine::{ControlledHost, Machine};
+use faultline_record::plan::{LineMeasure, MeasuredLine, PlanItem, RunKind, Settings};
+use faultline_record::record::{RunHead, RunId, RunRecord, Session};
+use faultline_record::subject::{BuildResult, Subject, SubjectIndex};
+use faultline_runner::Clock;
+use faultline_stats::quantity_choice;
+use faultline_store::NewRun;
+use faultline_targets::Target;
 use std::path::Path;
+use std::time::Duration;
 
-/// The request for such a run.
-#[derive(Debug, Clone)]
-pub struct GrowingRequest {
-    /// What is measured, and how: a kind of run that builds commits.
-    pub kind: RunKind,
-    /// Maximum number of blocks in which a commit is executed, or of seeds with which it is counted.
-    pub repeats: u32,
-    /// Copies of the command that run at once; under the lens, threads of the command, for which the guest has CPUs.
-    pub tasks: u32,
-    /// Time limit of each execution in milliseconds.
-    pub limit_ms: Option<u64>,
-    /// Seed of the order, and of each guest's random numbers; a random one if `None`.
-    pub seed: Option<u64>,
-    /// A name for people.
-    pub label: Option<String>,
-}
-
-/// A run that can be extended, with the machine that it is measured on.
+/// A run that can be extended, with the machines that measure it.
 pub struct GrowingRun {
     database: MeasuringStore,
-    /// Everything that is saved.
+    /// The saved record.
     record: RunRecord,
-    /// Items that are planned and have not ended.
+    /// Planned items that have not ended.
     missing: Vec<PlanItem>,
     limit_ms: Option<u64>,
-    bench: Bench,
+    /// Time left for executions of this session; `None` for unlimited time.
+    budget: Option<Duration>,
+    bench: Box<dyn Bench>,
 }
 
-/// Where commits are measured.
-enum Bench {
-    /// Programs, on this host or on another one.
-    Host(Box<ReadyTarget>),
-    /// What is installed on another host, which reboots.
-    Installing(Box<InstallingHost>),
-    /// Kernels, each booted in a guest.
-    Booting(Box<BootedKernels>),
-    /// Programs, in guests under the lens.
-    Guests(Box<LensOfBuilds>),
-    /// Kernels, in guests under the lens.
-    Kernels(Box<LensOfKernels>),
+/// The machines for a new run.
+fn begin_bench(settings: &Settings, lab: &Lab<'_>) -> Result<Box<dyn Bench>, Error> {
+    let (line, tasks) = (measured_line(settings)?, tasks(settings));
+    let Some(counted) = line.measure.counted() else { return timed_bench(line, tasks, lab) };
+    Ok(match &line.artefact {
+        Artefact::Command(_) => Box::new(LensOfBuilds::begin(&counted.lens, line, tasks, lab)?),
+        Artefact::Kernel(kernel) => Box::new(LensOfKernels::begin(&counted.lens, kernel, tasks, lab)?),
+    })
 }
 
-/// A target that counts, with names for what it counts.
-type CountingTarget = (Box<dyn Target>, Naming);
-
-impl Bench {
-    /// For a new run, with the workloads that it may plan.
-    fn begin(settings: &Settings, tasks: u32, lab: &Lab<'_>) -> Result<(Self, Vec<WorkloadInfo>), Error> {
-        Ok(match counted(settings) {
-            None => {
-                let bench = Self::timed(settings, tasks, lab)?;
-                let workloads = match &bench {
-                    Bench::Installing(host) => host.workloads().to_vec(),
-                    Bench::Booting(kernels) => kernels.workloads().to_vec(),
-                    Bench::Host(ready) => ready.target.workloads().map_err(Error::target_as_usage)?,
-                    Bench::Guests(_) | Bench::Kernels(_) => Vec::new(),
-                };
-                (bench, workloads)
-            }
-            Some((lens, Artefact::Command(_))) => {
-                (Bench::Guests(Box::new(LensOfBuilds::begin(lens, tasks, lab)?)), Vec::new())
-            }
-            Some((lens, Artefact::Kernel(kernel))) => {
-                let lens = LensOfKernels::begin(lens, kernel, tasks, lab)?;
-                let workloads = lens.workloads().to_vec();
-                (Bench::Kernels(Box::new(lens)), workloads)
-            }
-        })
-    }
-
-    /// For a run that was stopped or killed.
-    fn resume(head: &RunHead, lab: &Lab<'_>) -> Result<Self, Error> {
-        Ok(match counted(&head.settings) {
-            None => {
-                // A build of this run may have taken it down.
-                if let Some(on) = head.settings.measured_line().and_then(|line| line.on.as_ref())
-                    && on.is_installed()
-                {
-                    installed::await_host(on, lab)?;
-                }
-                Self::timed(&head.settings, head.settings.cpus.first().copied().unwrap_or(1), lab)?
-            }
-            Some((lens, Artefact::Command(_))) => Bench::Guests(Box::new(LensOfBuilds::resume(head, lens, lab)?)),
-            Some((lens, Artefact::Kernel(kernel))) => {
-                Bench::Kernels(Box::new(LensOfKernels::resume(head, lens, kernel, lab)?))
-            }
-        })
-    }
-
-    /// Where time is measured.
-    fn timed(settings: &Settings, tasks: u32, lab: &Lab<'_>) -> Result<Self, Error> {
-        let line = settings.measured_line();
-        let on = line.and_then(|line| line.on.as_ref());
-        if let Some(kernel) = line.and_then(|line| line.artefact.kernel()) {
-            match on.map(|on| (on, &on.release_file)) {
-                Some((on, Some(release_file))) => {
-                    let host = InstallingHost::open(on, release_file, kernel, tasks, lab)?;
-                    return Ok(Bench::Installing(Box::new(host)));
-                }
-                // No declaration asks for programs of a host that are kernels.
-                Some((_, None)) => {}
-                None => return Ok(Bench::Booting(Box::new(BootedKernels::open(kernel, tasks, lab)?))),
-            }
+/// The machines for a run that was stopped or killed.
+fn resume_bench(head: &RunHead, lab: &Lab<'_>) -> Result<Box<dyn Bench>, Error> {
+    let line = measured_line(&head.settings)?;
+    let Some(counted) = line.measure.counted() else {
+        // A build of this run may have taken the host down.
+        if let Some(on) = line.on.as_ref().filter(|_| line.release_file.is_some()) {
+            installed::await_host(on, lab)?;
         }
-        let machine = on.map_or(Machine::Host, |on| Machine::Ssh(on.host.clone()));
-        Ok(Bench::Host(Box::new(lab.machines.ready(&machine, lab.places, lab.stop)?)))
-    }
-
-    /// The target that counts a subject, with names. `None` on a stop, and on a bench that does not count. Fails if the subject's build is not there any more.
-    fn counting(
-        &self,
-        head: &RunHead,
-        subject: SubjectIndex,
-        lab: &mut Lab<'_>,
-    ) -> Result<Option<CountingTarget>, Error> {
-        let subject = resumable::subject(head, subject)?;
-        let ready = match self {
-            Bench::Host(_) | Bench::Installing(_) | Bench::Booting(_) => return Ok(None),
-            Bench::Guests(lens) => lens.ready(subject, lens.is_whole(&head.subjects)?),
-            Bench::Kernels(lens) => lens.ready(subject, lab),
-        };
-        match ready {
-            Err(error) if error == Error::stopped() => Ok(None),
-            ready => ready.map(Some),
-        }
-    }
-
-    fn session(&self, clock: &dyn Clock) -> Session {
-        let facts = match self {
-            Bench::Host(ready) => ready.target.facts(),
-            Bench::Installing(host) => host.facts(),
-            Bench::Booting(kernels) => kernels.facts(),
-            Bench::Guests(lens) => lens.facts(),
-            Bench::Kernels(lens) => lens.facts(),
-        };
-        Session { started: clock.now(), facts: vec![facts] }
-    }
+        return timed_bench(line, tasks(&head.settings), lab);
+    };
+    Ok(match &line.artefact {
+        Artefact::Command(_) => Box::new(LensOfBuilds::resume(head, &counted.lens, line, lab)?),
+        Artefact::Kernel(kernel) => Box::new(LensOfKernels::resume(head, &counted.lens, kernel, lab)?),
+    })
 }
 
-/// How the lens counts, and what; `None` if time is measured.
-fn counted(settings: &Settings) -> Option<(&LensSettings, &Artefact)> {
-    let line = settings.measured_line()?;
-    Some((&line.measure.counted()?.lens, &line.artefact))
+/// The machines that measure time.
+fn timed_bench(line: &MeasuredLine, tasks: u32, lab: &Lab<'_>) -> Result<Box<dyn Bench>, Error> {
+    Ok(match (line.artefact.kernel(), &line.on, &line.release_file) {
+        (Some(kernel), None, _) => Box::new(BootedKernels::open(kernel, tasks, lab)?),
+        (Some(kernel), Some(on), Some(file)) => Box::new(InstallingHost::open((on, file), kernel, tasks, lab)?),
+        (_, on, _) => Box::new(ProgramBench::open(on.as_ref(), lab)?),
+    })
 }
 
-/// Whether everything planned has ended.
+fn measured_line(settings: &Settings) -> Result<&MeasuredLine, Error> {
+    settings.measured_line().ok_or_else(|| Error::usage("the run builds no commits", "`faultline list` shows the runs"))
+}
+
+fn budget(settings: &Settings) -> Option<Duration> {
+    settings.bisect().and_then(|search| search.budget_ms).map(Duration::from_millis)
+}
+
+fn tasks(settings: &Settings) -> u32 {
+    settings.cpus.first().copied().unwrap_or(1)
+}
+
+fn session(bench: &dyn Bench, clock: &dyn Clock) -> Session {
+    Session { started: clock.now(), facts: vec![bench.facts()] }
+}
+
+/// Progress of what is planned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gone {
-    /// It has.
+    /// Everything has ended.
     ToTheEnd,
     /// A stop was requested.
     Stopped,
+    /// The time budget was used up. The items left are skipped.
+    BudgetUsed,
 }
 
 impl GrowingRun {
-    /// Starts a run without any subject or item. Fails if the machine is not available, or if the database cannot be written.
-    pub fn begin(request: &GrowingRequest, lab: &mut Lab<'_>) -> Result<Self, Error> {
+    /// Starts a run without subjects or items. Fails if a machine is not available, or if the
+    /// database cannot be written.
+    pub fn begin(settings: &Settings, label: Option<&str>, lab: &mut Lab<'_>) -> Result<Self, Error> {
         lab.put_back_leftovers()?;
-        let settings = Settings {
-            cpus: vec![request.tasks],
-            repeats: request.repeats,
-            seed: request.seed.unwrap_or_else(measure::any_seed),
-            limit_ms: request.limit_ms,
-            size: None,
-            kind: request.kind.clone(),
-        };
-        check_seeds(&settings)?;
-        let (bench, workloads) = Bench::begin(&settings, request.tasks, lab)?;
+        check_seeds(settings)?;
+        let bench = begin_bench(settings, lab)?;
+        let workloads = bench.workloads()?;
         let mut database = MeasuringStore::open_or_create(lab.places)?;
-        let session = bench.session(lab.clock);
-        let new = NewRun {
-            label: request.label.as_deref(),
-            settings: &settings,
-            subjects: &[],
-            workloads: &workloads,
-            plan: &[],
-            session: &session,
-        };
+        let session = session(bench.as_ref(), lab.clock);
+        let new = NewRun { label, settings, subjects: &[], workloads: &workloads, plan: &[], session: &session };
         let run = database.store.begin_run(&new)?;
         let record = database.store.load_run(run)?;
-        Ok(GrowingRun { database, record, missing: Vec::new(), limit_ms: request.limit_ms, bench })
+        let (missing, budget) = (Vec::new(), budget(settings));
+        Ok(GrowingRun { database, record, missing, limit_ms: settings.limit_ms, budget, bench })
     }
 
-    /// Opens a run that was stopped or killed. `limit_ms`: time limit of each execution instead of the run's own. Fails if there is no such run, if the machine is
-    /// not available, or if the database cannot be written.
+    /// Opens a run that was stopped or killed. `limit_ms`: time limit of each execution instead of
+    /// the run's own. Fails if there is no such run, if the machine is not available, or if the
+    /// database cannot be written.
     pub fn resume(run: RunId, limit_ms: Option<u64>, lab: &mut Lab<'_>) -> Result<Self, Error> {
         lab.put_back_leftovers()?;
         let mut database = MeasuringStore::open_existing(lab.places)?;
         let head = database.store.load_head(run)?;
-        let bench = Bench::resume(&head, lab)?;
-        database.store.resume_run(run, &bench.session(lab.clock))?;
+        let bench = resume_bench(&head, lab)?;
+        database.store.resume_run(run, &session(bench.as_ref(), lab.clock))?;
         let (record, missing) = (database.store.load_run(run)?, database.store.missing_items(run)?);
-        Ok(GrowingRun { database, record, missing, limit_ms: limit_ms.or(head.settings.limit_ms), bench })
+        let (limit_ms, budget) = (limit_ms.or(head.settings.limit_ms), budget(&head.settings));
+        Ok(GrowingRun { database, record, missing, limit_ms, budget, bench })
     }
 
-    /// The run, with all that was measured so far.
+    /// The run with everything measured so far.
     pub fn record(&self) -> &RunRecord {
         &self.record
     }
 
-    /// The machine on which what a build left runs. `directory`: that of the build. Inner error, in words: it cannot run there, which is a result of the build. Fails if no
-    /// machine can hold its files.
+    /// The machine that runs the artefact of a build in `directory`. Inner error, in words: the
+    /// build cannot run, which is its result. Fails if no machine can hold its files.
     pub fn machine(
         &self,
         artefact: &Artefact,
         directory: &Path,
         lab: &mut Lab<'_>,
     ) -> Result<Result<Machine, String>, Error> {
-        match &self.bench {
-            Bench::Host(ready) if matches!(ready.machine, Machine::Ssh(_)) => {
-                ssh::check_size(directory).map_err(Error::target_as_usage)?;
-                Ok(Ok(ready.machine.clone()))
-            }
-            Bench::Host(_) => Ok(Ok(Machine::Host)),
-            Bench::Installing(host) => Ok(host.machine(directory)),
-            Bench::Booting(kernels) => Ok(kernels.machine(directory)),
-            Bench::Guests(lens) => lens.machine(artefact.command(), directory),
-            Bench::Kernels(lens) => Ok(lens.machine(directory, lab)),
-        }
+        self.bench.machine(artefact, directory, lab)
     }
 
-    /// Saves another subject, and plans one execution of it if it was built, unless a subject has the same build. A kill leaves both or none. Fails if the database cannot be
-    /// written.
+    /// Saves another subject. Plans one execution of it if it was built and no other subject has
+    /// the same build. A kill leaves both or none. Fails if the database cannot be written.
     pub fn add_subject(&mut self, subject: &Subject) -> Result<(), Error> {
         let index = SubjectIndex(self.record.subjects.len() as u32);
         let has_its_build = |other: &Subject| other.setup.directory == subject.setup.directory;
@@ -258,48 +156,27 @@ impl GrowingRun {
         self.extend(std::slice::from_ref(subject), items)
     }
 
-    /// Saves another subject, of which nothing is planned yet. Fails if the database cannot be written.
+    /// Saves another subject without planning anything. Fails if the database cannot be written.
     pub fn add_unplanned(&mut self, subject: &Subject) -> Result<(), Error> {
         self.extend(std::slice::from_ref(subject), Vec::new())
     }
 
-    /// Plans further blocks, each of which executes these subjects once, in random order; under the lens with the run's seed. Fails if the database cannot be written.
-    pub fn plan(&mut self, blocks: &[Vec<SubjectIndex>]) -> Result<(), Error> {
-        let blocks: Vec<_> = blocks.iter().map(|subjects| (0, subjects.clone())).collect();
-        self.count(&blocks)
-    }
-
-    /// Plans further blocks, each of which counts these subjects once with the run's seed plus a number. Fails if the database cannot be written.
-    pub fn count(&mut self, seeds: &[(u32, Vec<SubjectIndex>)]) -> Result<(), Error> {
-        let items = self.items(seeds);
+    /// Plans further blocks. Fails if the database cannot be written.
+    pub fn plan(&mut self, blocks: &[(u32, Vec<SubjectIndex>)]) -> Result<(), Error> {
+        let items = self.items(blocks);
         self.extend(&[], items)
     }
 
-    /// The items of further blocks, each with the number that is added to the seed of guests.
+    /// Items of further blocks: each executes its subjects once, with the run's seed plus a number.
     fn items(&self, blocks: &[(u32, Vec<SubjectIndex>)]) -> Vec<PlanItem> {
         let planned = self.record.plan.last();
         let (mut ordinal, mut block) = planned.map_or((0, 0), |last| (last.ordinal + 1, last.block + 1));
         let settings = &self.record.settings;
-        let tasks = settings.cpus.first().copied().unwrap_or(1);
         let mut items = Vec::new();
         for (number, subjects) in blocks {
             let seed = settings.seed + u64::from(*number);
-            items.extend(match &self.bench {
-                Bench::Host(_) => block_of_commands(subjects, tasks, block, ordinal, settings.seed),
-                Bench::Installing(host) => {
-                    let cell = Cell { case: host.case().clone(), tasks };
-                    block_of_cell(subjects, (&cell, Some(host.timing())), (block, ordinal), settings.seed)
-                }
-                Bench::Booting(kernels) => {
-                    let cell = Cell { case: kernels.case().clone(), tasks };
-                    block_of_cell(subjects, (&cell, Some(kernels.timing())), (block, ordinal), settings.seed)
-                }
-                Bench::Guests(_) => {
-                    let name = settings.measured_line().map_or("", MeasuredLine::program_name);
-                    block_of_programs(subjects, (name, tasks), (block, ordinal), seed)
-                }
-                Bench::Kernels(lens) => block_of_kernels(subjects, (lens.case(), tasks), (block, ordinal), seed),
-            });
+            let place = BlockPlace { tasks: tasks(settings), block, ordinal, seed };
+            items.extend(self.bench.block(subjects, place));
             ordinal += subjects.len() as u32;
             block += 1;
         }
@@ -314,14 +191,40 @@ impl GrowingRun {
         Ok(())
     }
 
-    /// Measures what is planned and has not ended. Fails if the database cannot be written, or if a system setting could not be restored.
+    /// Chooses the quantity by the first executions, if the request left it open. Fails if the
+    /// database cannot be written.
+    pub fn choose_quantity(&mut self) -> Result<(), Error> {
+        let Some(choice) = quantity_choice(&self.record) else { return Ok(()) };
+        let mut settings = self.record.settings.clone();
+        match &mut settings.kind {
+            RunKind::Bisect(search) => search.measured.choose(choice),
+            RunKind::History(history) => history.measured.choose(choice),
+            RunKind::Timed(_) | RunKind::Comparison(_) | RunKind::Lens(_) => return Ok(()),
+        }
+        self.database.store.settle_run(self.record.id, &settings)?;
+        self.record.head.settings = settings;
+        Ok(())
+    }
+
+    /// Measures the planned items that have not ended. Fails if the database cannot be written, or
+    /// if a system setting could not be restored.
     pub fn measure(&mut self, lab: &mut Lab<'_>) -> Result<Gone, Error> {
         if self.missing.is_empty() {
             return Ok(Gone::ToTheEnd);
         }
+        let began = lab.clock.monotonic();
+        let deadline = self.budget.map(|budget| began + budget);
+        let gone = self.measure_until(deadline, lab);
+        self.budget = deadline.map(|deadline| deadline.saturating_sub(lab.clock.monotonic()));
+        gone
+    }
+
+    fn measure_until(&mut self, deadline: Option<Duration>, lab: &mut Lab<'_>) -> Result<Gone, Error> {
         let mut cuts = 0;
         loop {
-            let gone = self.measure_missing(lab)?;
+            let mut into =
+                Sink { store: &mut self.database.store, head: &self.record.head, limit_ms: self.limit_ms, deadline };
+            let gone = self.bench.measure(&self.missing, &mut into, lab)?;
             let before = self.missing.len();
             self.database.store.load_further(&mut self.record)?;
             let lost = match gone {
@@ -330,6 +233,7 @@ impl GrowingRun {
                     return Ok(Gone::ToTheEnd);
                 }
                 Stretched::Stopped => return Ok(Gone::Stopped),
+                Stretched::BudgetUsed => return self.skip_missing(),
                 Stretched::ConnectionLost(error) => error,
             };
             self.missing = self.database.store.missing_items(self.record.id)?;
@@ -337,51 +241,23 @@ impl GrowingRun {
             if cuts > MOST_CUTS {
                 return Err(lost);
             }
-            if !self.is_back(lab)? {
+            if !self.bench.is_back(lab)? {
                 return Err(lost);
             }
         }
     }
 
-    /// Waits for a host whose connection was lost. Whether it answers; of one on which builds are installed, more is found out before the next execution. Fails on a stop.
-    fn is_back(&self, lab: &Lab<'_>) -> Result<bool, Error> {
-        let on = self.record.settings.measured_line().and_then(|line| line.on.as_ref());
-        let (Some(on), Bench::Host(_)) = (on, &self.bench) else { return Ok(true) };
-        // Whoever only sends programs there does not switch it off.
-        let control = HostControl { power_cycle: Vec::new(), ..on.control.clone() };
-        let found = ssh::find_again((&on.host, &control), "", &lab.places.ssh_paths()?, lab.stop)?;
-        if lab.stop.is_set() { Err(Error::stopped()) } else { Ok(found.is_ok()) }
+    /// Skips the items that have not ended.
+    fn skip_missing(&mut self) -> Result<Gone, Error> {
+        let store = &mut self.database.store;
+        let left: Vec<u32> = store.missing_items(self.record.id)?.iter().map(|item| item.ordinal).collect();
+        store.skip_items(self.record.id, &left)?;
+        self.record = store.load_run(self.record.id)?;
+        self.missing.clear();
+        Ok(Gone::BudgetUsed)
     }
 
-    fn measure_missing(&mut self, lab: &mut Lab<'_>) -> Result<Stretched, Error> {
-        if let Bench::Installing(host) = &mut self.bench {
-            let (store, head) = (&mut self.database.store, &self.record.head);
-            return measure_installed(store, head, host, (&self.missing, self.limit_ms), lab);
-        }
-        if let Bench::Booting(kernels) = &mut self.bench {
-            let (store, head) = (&mut self.database.store, &self.record.head);
-            return measure_booted(store, head, kernels, (&self.missing, self.limit_ms), lab);
-        }
-        let (store, head) = (&mut self.database.store, &self.record.head);
-        if let Bench::Host(ready) = &self.bench {
-            return stretch(store, head, (ready.target.as_ref(), None), (&self.missing, self.limit_ms), lab);
-        }
-        // A guest is made ready once for all executions of a subject. Counts do not depend on the order.
-        let mut missing = self.missing.clone();
-        missing.sort_by_key(|item| item.subject);
-        for items in missing.chunk_by(|x, y| x.subject == y.subject) {
-            let Some((target, naming)) = self.bench.counting(head, items[0].subject, lab)? else {
-                return Ok(Stretched::Stopped);
-            };
-            match stretch(store, head, (target.as_ref(), Some(&naming)), (items, self.limit_ms), lab)? {
-                Stretched::ToTheEnd => {}
-                ended => return Ok(ended),
-            }
-        }
-        Ok(Stretched::ToTheEnd)
-    }
-
-    /// Saves what is known of the steps that were found, besides their values. Fails if the database cannot be written.
+    /// Saves explanations of the steps. Fails if the database cannot be written.
     pub fn explain(&mut self, explained: &[StepExplained]) -> Result<(), Error> {
         let store = &mut self.database.store;
         store.save_explained(self.record.id, explained)?;
@@ -397,11 +273,12 @@ impl GrowingRun {
     }
 }
 
-/// Fails if a seed of the run is more than every reader of JSON and SQL can hold. Steps are confirmed with as many further seeds as searches have.
+/// Fails if a seed of the run does not fit what every reader of JSON and SQL can hold. Confirming
+/// steps takes as many further seeds as the search.
 fn check_seeds(settings: &Settings) -> Result<(), Error> {
     let number = 2 * u64::from(settings.repeats);
     let is_held = settings.seed.checked_add(number).is_some_and(|last| last <= i64::MAX as u64);
-    if counted(settings).is_none() || is_held {
+    if settings.counting().is_none() || is_held {
         return Ok(());
     }
     Err(Error::usage(
@@ -410,84 +287,53 @@ fn check_seeds(settings: &Settings) -> Result<(), Error> {
     ))
 }
 
-/// Installs what each item measures, and measures it. Fails if the host is lost, or if the database cannot be written.
-fn measure_installed(
-    store: &mut Store,
-    head: &RunHead,
-    host: &mut InstallingHost,
-    (items, limit_ms): (&[PlanItem], Option<u64>),
-    lab: &mut Lab<'_>,
-) -> Result<Stretched, Error> {
-    for item in items {
-        let subject = resumable::subject(head, item.subject)?;
-        let target = match host.ready(item.subject, subject, lab) {
-            Ok(target) => target,
-            Err(error) if error == Error::stopped() || lab.stop.is_set() => return Ok(Stretched::Stopped),
-            Err(error) => return Err(measure::host_lost(error.problem, head)),
-        };
-        match stretch(store, head, (target, None), (std::slice::from_ref(item), limit_ms), lab)? {
-            Stretched::ToTheEnd => host.measured(),
-            ended => return Ok(ended),
+/// The machine that measures commits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MeasuringMachine {
+    /// Identity: values of another machine are not comparable. For time, the host and its CPUs; in
+    /// guests also the emulator and the programs that kernels run. For counts, the emulator and
+    /// those programs.
+    pub name: String,
+    /// Facts of the host that measures time; `None` for counts.
+    pub facts: Option<Facts>,
+}
+
+/// The machine that measures the builds of a line. Fails if it is not available, or if the workload
+/// of a kernel does not exist.
+pub fn measuring_machine(line: &MeasuredLine, lab: &Lab<'_>) -> Result<MeasuringMachine, Error> {
+    let (artefact, on) = (&line.artefact, line.on.as_ref());
+    match line.measure {
+        LineMeasure::Timed { .. } => {
+            if let (None, Some(kernel)) = (on, artefact.kernel()) {
+                return guests(kernel, lab);
+            }
+            let machine = on.map_or(Machine::Host, ControlledHost::machine);
+            let facts = lab.machines.ready(&machine, lab.places, lab.stop)?.target.facts();
+            let name = host_and_cpus(&facts).join(", ");
+            // A kernel that is installed belongs to its commit.
+            let facts = if line.release_file.is_some() { without_kernel(facts) } else { facts };
+            Ok(MeasuringMachine { name, facts: Some(facts) })
+        }
+        LineMeasure::Counted(_) => {
+            let emulator = lab.machines.lens_emulator(lab.places)?;
+            let name = match artefact.kernel() {
+                Some(kernel) => format!("{emulator}, {}", programs_of(kernel, lab.places)?),
+                None => emulator,
+            };
+            Ok(MeasuringMachine { name, facts: None })
         }
     }
-    Ok(Stretched::ToTheEnd)
 }
 
-/// Boots the kernel that each item measures, and measures it. Fails if the database cannot be written.
-fn measure_booted(
-    store: &mut Store,
-    head: &RunHead,
-    kernels: &mut BootedKernels,
-    (items, limit_ms): (&[PlanItem], Option<u64>),
-    lab: &mut Lab<'_>,
-) -> Result<Stretched, Error> {
-    for item in items {
-        let subject = resumable::subject(head, item.subject)?;
-        let target = match kernels.ready(item.subject, subject, lab) {
-            Err(error) if error == Error::stopped() => return Ok(Stretched::Stopped),
-            ready => ready?,
-        };
-        match stretch(store, head, (target, None), (std::slice::from_ref(item), limit_ms), lab)? {
-            Stretched::ToTheEnd => {}
-            ended => return Ok(ended),
-        }
-    }
-    Ok(Stretched::ToTheEnd)
+/// Guests on this host that measure time.
+fn guests(kernel: &BuiltKernel, lab: &Lab<'_>) -> Result<MeasuringMachine, Error> {
+    let facts = lab.places.bare_host().facts();
+    let mut name = host_and_cpus(&facts);
+    name.extend([emulator_version(lab.places)?, programs_of(kernel, lab.places)?]);
+    Ok(MeasuringMachine { name: name.join(", "), facts: Some(facts) })
 }
 
-/// How measuring items ended.
-enum Stretched {
-    /// Each has ended.
-    ToTheEnd,
-    /// A stop was requested.
-    Stopped,
-    /// The connection to a host was lost, which an execution did not survive.
-    ConnectionLost(Error),
-}
-
-/// Measures items on one target, with names if it counts. `limit_ms`: time limit of each execution instead of the run's own.
-fn stretch(
-    store: &mut Store,
-    head: &RunHead,
-    (target, naming): (&dyn Target, Option<&Naming>),
-    (items, limit_ms): (&[PlanItem], Option<u64>),
-    lab: &mut Lab<'_>,
-) -> Result<Stretched, Error> {
-    let targets = SubjectTargets::alone(target);
-    let planned = PlannedRun {
-        targets: Targets::shared(&targets),
-        settings: &head.settings,
-        subjects: &head.subjects,
-        workloads: &head.workloads,
-        items,
-        budget: None,
-        limit: measure::limit(limit_ms, head),
-        naming,
-        jobs: NonZeroUsize::MIN,
-    };
-    Ok(match measure::stretch(store, head, &planned, lab)? {
-        Stretch::Whole | Stretch::BudgetUsed(_) => Stretched::ToTheEnd,
-        Stretch::Stopped => Stretched::Stopped,
-        Stretch::ConnectionLost(error) => Stretched::ConnectionLost(error),
-    })
+/// Name and CPU model of a host.
+fn host_and_cpus(facts: &Facts) -> Vec<String> {
+    ["host.name", "cpu.model"].into_iter().filter_map(|key| facts.get_text(key).map(str::to_owned)).collect()
 }

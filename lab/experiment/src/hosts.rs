@@ -1,10 +1,10 @@
-//! Hosts over SSH that `faultline.toml` declares (`[host.NAME]`): where they are, and how they get something new, reboot, and are switched off and on.
+//! SSH hosts declared in `faultline.toml` (`[host.NAME]`): their address, and how to install,
+//! reboot and power-cycle them.
 
 use crate::error::Error;
 use crate::places::Places;
-use crate::settings_file::{self, Table, USUAL_FILE};
-use faultline_model::line_host::LineHost;
-use faultline_model::machine::{HostControl, SshHost};
+use crate::settings_file::{self, SettingsTable, USUAL_FILE};
+use faultline_record::machine::{ControlledHost, HostControl, SshHost};
 use faultline_targets::ssh;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -13,13 +13,13 @@ use std::time::Duration;
 
 const HINT: &str = "docs/HOSTS.md describes the keys of `[host.NAME]`";
 
-/// How a host reboots if nothing else is declared.
+/// Default reboot command.
 const USUAL_REBOOT: [&str; 2] = ["systemctl", "reboot"];
 
-/// How long a host may take to come back if nothing else is declared.
+/// Default time limit for a host to come back.
 const USUAL_BACK_LIMIT: Duration = Duration::from_secs(5 * 60);
 
-/// A host, as it is written.
+/// The keys of a host.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
@@ -36,21 +36,13 @@ struct Entry {
     back_limit: Option<String>,
 }
 
-/// A declared host.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeclaredHost {
-    /// Where it is.
-    pub host: SshHost,
-    /// What is done to it.
-    pub control: HostControl,
-}
-
 /// The hosts that a file declares, by name.
 #[derive(Debug, Default)]
-pub struct Hosts(BTreeMap<String, DeclaredHost>);
+pub struct Hosts(BTreeMap<String, ControlledHost>);
 
 impl Hosts {
-    /// Reads the file of the places, or `faultline.toml` if it exists. Fails if it cannot be read, or declares something impossible.
+    /// Reads the file of the places, or `faultline.toml` if it exists. Fails if it cannot be read,
+    /// or if a declaration is impossible.
     pub fn read(places: &Places) -> Result<Self, Error> {
         let file = places.settings.as_deref().unwrap_or(Path::new(USUAL_FILE));
         match settings_file::read(file) {
@@ -62,10 +54,10 @@ impl Hosts {
         }
     }
 
-    /// Those that the text of a file declares. Fails if it declares something impossible.
+    /// The hosts that the text of a file declares. Fails if a declaration is impossible.
     pub fn of_text(text: &str, file: &Path) -> Result<Self, Error> {
         let written: Option<BTreeMap<String, toml::Spanned<Entry>>> =
-            settings_file::table(text, file, Table::Host, HINT)?;
+            settings_file::table(text, file, SettingsTable::Host, HINT)?;
         let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut hosts = BTreeMap::new();
         for (name, entry) in written.unwrap_or_default() {
@@ -84,51 +76,51 @@ impl Hosts {
         self.0.keys().map(String::as_str)
     }
 
-    /// The host that a machine means, if that is nothing but a declared name.
-    pub fn named(&self, host: &SshHost) -> Option<&DeclaredHost> {
+    /// The host with a declared name, if the machine is nothing but that name.
+    pub fn named(&self, host: &SshHost) -> Option<&ControlledHost> {
         self.0.get(host.host()).filter(|_| host.is_bare_name())
     }
 }
 
-impl DeclaredHost {
-    /// A host that no file declares: nothing but a reboot can be done to it.
-    fn undeclared(host: SshHost) -> Self {
-        let control = HostControl {
-            install: Vec::new(),
-            reboot: USUAL_REBOOT.map(str::to_owned).into(),
-            power_cycle: Vec::new(),
-            directory: PathBuf::new(),
-            back_limit: USUAL_BACK_LIMIT,
-        };
-        DeclaredHost { host, control }
-    }
-
-    /// The host on which a line of commits is measured. Its paths are whole, because a resume may begin in another directory. `named`: as it was asked for;
-    /// `directory`: where its commands run if nothing else is declared. Fails if there is no current directory.
-    pub fn of_line(self, named: &SshHost, directory: &Path) -> std::io::Result<LineHost> {
-        let DeclaredHost { mut host, mut control } = self;
-        host.identity = host.identity.map(std::path::absolute).transpose()?;
-        host.config = host.config.map(std::path::absolute).transpose()?;
-        let declared = Some(control.directory).filter(|declared| !declared.as_os_str().is_empty());
-        control.directory = std::path::absolute(declared.unwrap_or_else(|| directory.to_owned()))?;
-        Ok(LineHost { name: named.host().to_owned(), host, control, release_file: None })
-    }
+/// An undeclared host, which can only reboot.
+fn undeclared(host: SshHost) -> ControlledHost {
+    let control = HostControl {
+        install: Vec::new(),
+        reboot: USUAL_REBOOT.map(str::to_owned).into(),
+        power_cycle: Vec::new(),
+        directory: PathBuf::new(),
+        back_limit: USUAL_BACK_LIMIT,
+    };
+    ControlledHost { host, control }
 }
 
-/// The host on which a search measures: what `faultline.toml` declares, or where it is. Fails if the file cannot be read, or declares something impossible.
-pub fn of_search(named: &SshHost, places: &Places) -> Result<LineHost, Error> {
+/// The host with absolute paths, because a resume may begin in another directory. `directory`:
+/// default working directory of its commands. Fails if the working directory does not exist.
+pub fn with_absolute_paths(on: ControlledHost, directory: &Path) -> std::io::Result<ControlledHost> {
+    let ControlledHost { mut host, mut control } = on;
+    host.identity = host.identity.map(std::path::absolute).transpose()?;
+    host.config = host.config.map(std::path::absolute).transpose()?;
+    let declared = Some(control.directory).filter(|declared| !declared.as_os_str().is_empty());
+    control.directory = std::path::absolute(declared.unwrap_or_else(|| directory.to_owned()))?;
+    Ok(ControlledHost { host, control })
+}
+
+/// The host that measures a search, as declared in `faultline.toml`, otherwise undeclared. Fails if
+/// the file cannot be read, or if a declaration is impossible.
+pub fn of_search(named: &SshHost, places: &Places) -> Result<ControlledHost, Error> {
     let declared = match named.is_bare_name() {
         true => Hosts::read(places)?.named(named).cloned(),
         false => None,
     };
-    let host = declared.unwrap_or_else(|| DeclaredHost::undeclared(named.clone()));
-    host.of_line(named, Path::new("."))
-        .map_err(|error| Error::failed(format!("there is no current directory: {error}"), "go to one"))
+    let host = declared.unwrap_or_else(|| undeclared(named.clone()));
+    with_absolute_paths(host, Path::new(".")).map_err(|error| {
+        Error::failed(format!("cannot determine the working directory: {error}"), "change to an existing directory")
+    })
 }
 
 impl Entry {
     /// Paths are relative to `directory`. Fails in words.
-    fn declared(self, directory: &Path) -> Result<DeclaredHost, String> {
+    fn declared(self, directory: &Path) -> Result<ControlledHost, String> {
         let mut host = SshHost::at(&self.ssh)?;
         if let Some(port) = self.port {
             if host.port().is_some() {
@@ -166,11 +158,11 @@ impl Entry {
             },
         };
         let (install, power_cycle, directory) = (self.install, self.power_cycle, directory.to_owned());
-        Ok(DeclaredHost { host, control: HostControl { install, reboot, power_cycle, directory, back_limit } })
+        Ok(ControlledHost { host, control: HostControl { install, reboot, power_cycle, directory, back_limit } })
     }
 }
 
-/// The machine with what a declared name stands for; the machine itself if it is none.
+/// The machine behind a declared name, or the machine itself.
 pub(crate) fn resolved(host: &SshHost, places: &Places) -> Result<SshHost, Error> {
     if !host.is_bare_name() {
         return Ok(host.clone());
@@ -186,7 +178,7 @@ mod tests {
         Hosts::of_text(text, Path::new("lab/faultline.toml"))
     }
 
-    fn named(hosts: &Hosts, text: &str) -> Option<DeclaredHost> {
+    fn named(hosts: &Hosts, text: &str) -> Option<ControlledHost> {
         hosts.named(&SshHost::at(text).unwrap()).cloned()
     }
 

@@ -1,19 +1,20 @@
-//! Work on histories that somebody asks for, and the worker of this machine that does it.
+//! Jobs on histories, requested on the pages, and the worker of this machine that does them.
 
 use crate::database;
 use crate::error::Error;
 use crate::places::Places;
-use faultline_model::job::{Job, JobId, JobWork};
-use faultline_model::named_change::{NamedChange, SeriesName};
-use faultline_model::record::RunId;
-use faultline_model::time::UnixMillis;
+use faultline_record::job::{Job, JobId, JobWork};
+use faultline_record::named_change::{NamedChange, SeriesName};
+use faultline_record::record::RunId;
+use faultline_record::time::UnixMillis;
 pub use faultline_store::JobAsked;
 use faultline_store::{MachineLock, Store};
 
-/// Jobs that are read at once.
+/// Number of jobs read at once.
 const AT_ONCE: usize = 100;
 
-/// Asks for work on a series. The same work is not asked for twice. Fails if there is no database, or if it cannot be written.
+/// Requests work on a series, unless it is requested already. Fails if there is no database, or if
+/// it cannot be written.
 pub fn ask(
     series: &SeriesName,
     work: &JobWork,
@@ -29,12 +30,13 @@ pub fn list(before: Option<JobId>, limit: usize, places: &Places) -> Result<Vec<
     Ok(database::existing(places)?.jobs(before, limit)?)
 }
 
-/// Withdraws a waiting job; false if it does not wait any more. Fails if there is no database, or if it cannot be written.
+/// Withdraws a waiting job; false if it is not waiting. Fails if there is no database, or if it
+/// cannot be written.
 pub fn withdraw(id: JobId, at: UnixMillis, places: &Places) -> Result<bool, Error> {
     Ok(Store::open_existing(places.database()?)?.withdraw_job(id, at)?)
 }
 
-/// The newest search for a change that was begun and is not finished. Fails if the database cannot be read.
+/// The newest unfinished search for a change. Fails if the database cannot be read.
 pub fn open_search(change: &NamedChange, places: &Places) -> Result<Option<RunId>, Error> {
     Ok(database::existing(places)?.open_search_of(change)?)
 }
@@ -47,8 +49,8 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Begins to work. Jobs that a worker of this machine took and did not end wait again, because that worker is gone. Fails if another one works on this machine, if there is no database, or
-    /// if it cannot be written.
+    /// Starts the worker. Jobs that an earlier worker of this machine did not end wait again. Fails
+    /// if another worker runs on this machine, if there is no database, or if it cannot be written.
     pub fn begin(at: UnixMillis, places: &Places) -> Result<Self, Error> {
         let mut store = Store::open_existing(places.database()?)?;
         let lock = store.lock_jobs()?;
@@ -57,7 +59,8 @@ impl Worker {
         Ok(Worker { store, _lock: lock, name })
     }
 
-    /// The oldest waiting job that is ours to do, taken; `None` if there is none. Fails if the database cannot be read or written.
+    /// Takes the oldest waiting job that this machine does; `None` if there is none. Fails if the
+    /// database cannot be read or written.
     pub fn take(
         &mut self,
         at: UnixMillis,
@@ -77,18 +80,19 @@ impl Worker {
         }
     }
 
-    /// Ends a job: a run did it, or it failed. Fails if the database cannot be written.
+    /// Ends a job with its run or its failure. Fails if the database cannot be written.
     pub fn end(&mut self, job: &Job, end: Result<RunId, &Error>, at: UnixMillis) -> Result<(), Error> {
         Ok(self.store.end_job(job.id, &end.map_err(|error| error.problem.clone()), at)?)
     }
 
-    /// Fails if a run is measured into the database on this machine at the moment.
+    /// Fails while a run is measured into the database on this machine.
     pub fn check_idle(&self, places: &Places) -> Result<(), Error> {
-        // By a connection of its own: the lock of a server lasts as long as the connection, and the run that comes takes it by another one.
+        // Uses its own connection: a server's lock lasts as long as the connection, and the next
+        // run takes it by another one.
         Ok(Store::open_existing(places.database()?)?.lock_measuring().map(drop)?)
     }
 
-    /// Lets the jobs that this machine took wait again. Fails if the database cannot be written.
+    /// Returns the jobs of this machine to the queue. Fails if the database cannot be written.
     pub fn put_back(&mut self, at: UnixMillis) -> Result<(), Error> {
         Ok(self.store.free_jobs_of(&self.name, at)?)
     }

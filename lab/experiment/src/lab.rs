@@ -1,11 +1,12 @@
-//! The environment of every experiment.
+//! The environment of every experiment, and the events that it reports.
 
 use crate::error::Error;
-use crate::observer::{Notice, Observer};
 use crate::places::Places;
 use crate::target::Machines;
+use faultline_record::record::{RunHead, RunId};
 use faultline_runner::Clock;
 use faultline_targets::{SettingsGuard, StopFlag};
+use std::path::PathBuf;
 
 /// The environment of an experiment, provided by the front end that starts it.
 pub struct Lab<'a> {
@@ -22,7 +23,8 @@ pub struct Lab<'a> {
 }
 
 impl Lab<'_> {
-    /// Restores system settings that a killed comparison left changed. A running comparison keeps its own. Fails if one cannot be restored.
+    /// Restores system settings that a killed comparison left changed. A running comparison keeps
+    /// its own. Fails if one cannot be restored.
     pub(crate) fn put_back_leftovers(&mut self) -> Result<(), Error> {
         self.tell_put_back(SettingsGuard::put_back_leftovers()?);
         Ok(())
@@ -34,4 +36,90 @@ impl Lab<'_> {
             self.observer.notice(&Notice::SettingPutBack { setting });
         }
     }
+}
+
+/// Receives events: items and their figures ([`faultline_runner::Observer`]), the run that they
+/// belong to, and notices.
+pub trait Observer: faultline_runner::Observer {
+    /// Items of this run are measured from now on.
+    fn measuring_begins(&mut self, run: &RunHead);
+
+    /// No more items are measured for now, because the run has ended or is being evaluated.
+    fn measuring_ends(&mut self);
+
+    /// A notice for the user.
+    fn notice(&mut self, notice: &Notice);
+}
+
+/// A notice for the user. The front end writes its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notice {
+    /// A system setting was restored that a killed comparison had left changed.
+    SettingPutBack {
+        /// The setting, and its restored value.
+        setting: String,
+    },
+    /// The workloads are being built for a side.
+    BuildingWorkloads {
+        /// The compiler.
+        compiler: String,
+    },
+    /// A file is being installed on a host, which reboots then.
+    InstallingOnHost {
+        /// The host.
+        host: String,
+        /// The file.
+        artefact: PathBuf,
+    },
+    /// A commit is being built.
+    BuildingCommit {
+        /// The commit.
+        commit: String,
+        /// Its number, from 1: on the line that is searched, or among those that a history
+        /// measures.
+        number: usize,
+        /// Number of commits there.
+        of: usize,
+        /// Commits that the search built before it; `None` for a history.
+        tried: Option<usize>,
+    },
+    /// The build of a commit is being linked with a random layout.
+    LinkingCommit {
+        /// The commit.
+        commit: String,
+        /// The layout, from 0.
+        layout: u32,
+        /// Maximum number of layouts.
+        most: u32,
+    },
+    /// A stopped run of the same history continues before a new one begins.
+    ContinuingHistory {
+        /// The run.
+        run: RunId,
+    },
+    /// Another command builds in the same directory; the next build waits for it.
+    AwaitingBuild {
+        /// The directory.
+        directory: PathBuf,
+    },
+    /// A side of a comparison is being built.
+    BuildingSide {
+        /// The side.
+        side: String,
+    },
+    /// The run to resume is already finished.
+    FinishedAlready {
+        /// The run.
+        run: RunId,
+    },
+    /// Addresses of a program are shown instead of names.
+    NoSymbols {
+        /// The program's file.
+        program: PathBuf,
+    },
+    /// Source lines and members of a kernel are not available.
+    NoDebugInformation {
+        /// The kernel's ELF file.
+        vmlinux: PathBuf,
+    },
 }

@@ -1,23 +1,26 @@
-//! Measures what is missing of a saved run: starts a session, and runs stretches of items.
+//! Measuring of a saved run: sessions, stretches of items, and the checks of a resume, which
+//! refuses everything that a new run would refuse.
 
 use crate::conclusion::Ended;
 use crate::error::Error;
 use crate::lab::Lab;
-use faultline_model::record::{RunHead, RunId, Session};
+use faultline_record::plan::PlanItem;
+use faultline_record::record::{RunHead, RunId, Session};
+use faultline_record::subject::{Subject, SubjectIndex, SubjectKind};
 use faultline_runner::lens::Naming;
 use faultline_runner::{Clock, Completion, PlannedRun, SubjectTargets, Targets};
 use faultline_store::Store;
-use faultline_targets::Target;
+use faultline_targets::{Target, lack};
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-/// The start of a session, with the present facts of the subjects' machines.
+/// The start of a session, with the facts of the subjects' machines.
 pub(crate) fn session(by_subject: &[&dyn Target], clock: &dyn Clock) -> Session {
     Session { started: clock.now(), facts: by_subject.iter().map(|target| target.facts()).collect() }
 }
 
-/// Any number that fits a signed 64-bit integer, so that every reader of JSON and SQL can hold it.
-pub(crate) fn any_seed() -> u64 {
+/// A random seed that fits a signed 64-bit integer, so every reader of JSON and SQL can hold it.
+pub fn any_seed() -> u64 {
     u64::from(rand::random::<u32>())
 }
 
@@ -26,16 +29,16 @@ pub(crate) fn millis(length: Duration) -> u64 {
     u64::try_from(length.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Time limit of each execution: the given one, or the one that the run began with.
+/// Time limit of each execution: the given one, or the run's own.
 pub(crate) fn limit(given_ms: Option<u64>, head: &RunHead) -> Option<Duration> {
     given_ms.or(head.settings.limit_ms).map(Duration::from_millis)
 }
 
-/// How a stretch of items ended.
+/// The end of a stretch of items.
 pub(crate) enum Stretch {
     /// Every item has ended.
     Whole,
-    /// The time budget was used up before these items could start; they are given by ordinal.
+    /// The time budget was used up before these items, given by ordinal.
     BudgetUsed(Vec<u32>),
     /// A stop was requested.
     Stopped,
@@ -43,7 +46,8 @@ pub(crate) enum Stretch {
     ConnectionLost(Error),
 }
 
-/// Measures items of a run, and reports events. Fails if the database cannot be written, or if a system setting could not be restored.
+/// Measures items of a run, and reports events. Fails if the database cannot be written, if a
+/// system setting could not be restored, or if the lab failed: then the item stays open.
 pub(crate) fn stretch(
     store: &mut Store,
     head: &RunHead,
@@ -58,6 +62,7 @@ pub(crate) fn stretch(
         Completion::BudgetUsed(left) => Ok(Stretch::BudgetUsed(left)),
         Completion::Stopped => Ok(Stretch::Stopped),
         Completion::ConnectionLost(text) => Ok(Stretch::ConnectionLost(host_lost(text, head))),
+        Completion::LabFailed(text) => Err(lab_failed(text, head.id)),
         Completion::LeftChanged(text) => Err(Error::failed(
             text,
             format!("restore it by hand; everything measured is saved, and `faultline resume {}` continues", head.id),
@@ -65,24 +70,39 @@ pub(crate) fn stretch(
     }
 }
 
-/// The error for a host that cannot be reached any more.
+/// Fails if this host lacks something after a failed boot, which is then not the kernel's.
+pub(crate) fn check_lack(watch: &lack::Watch, lab: &Lab<'_>) -> Result<(), Error> {
+    match watch.lack(&[&lab.places.scratch]) {
+        Some(text) => Err(Error::failed(text, "remove the cause; `faultline resume` then continues")),
+        None => Ok(()),
+    }
+}
+
+/// The error for a failure of the lab. `problem`: its cause.
+pub(crate) fn lab_failed(problem: String, run: RunId) -> Error {
+    let hint = format!("remove the cause; everything measured is saved, and `faultline resume {run}` continues");
+    Error::failed(problem, hint)
+}
+
+/// The error for an unreachable host.
 pub(crate) fn host_lost(problem: String, head: &RunHead) -> Error {
     let hint =
         format!("everything measured is saved; `faultline resume {}` continues when the host answers again", head.id);
     Error::failed(problem, hint)
 }
 
-/// What a lens run needs in addition.
+/// Additional parts of a lens run.
 #[derive(Clone, Copy)]
 pub(crate) struct UnderLens<'a> {
     /// Names for what is counted.
     pub(crate) naming: &'a Naming,
-    /// How many executions may run at the same time.
+    /// Maximum number of parallel executions.
     pub(crate) jobs: NonZeroUsize,
 }
 
-/// Measures what is missing of a run with one subject. `limit_ms`: time limit of each execution instead of the run's own. Fails if the database
-/// cannot be written, if a system setting could not be restored, or if the connection to a host was lost.
+/// Measures the missing items of a run with one subject. `limit_ms`: time limit of each execution
+/// instead of the run's own. Fails if the database cannot be written, if a system setting could not
+/// be restored, or if the connection to a host was lost.
 pub(crate) fn to_the_end(
     store: &mut Store,
     run: RunId,
@@ -112,4 +132,69 @@ pub(crate) fn to_the_end(
     }
     store.finish_run(run)?;
     Ok(Ended::ToTheEnd)
+}
+
+/// A subject of the run. Fails if it is not saved with the run.
+pub(crate) fn subject(head: &RunHead, index: SubjectIndex) -> Result<&Subject, Error> {
+    head.subject(index).ok_or_else(|| {
+        Error::failed(
+            format!("run {} does not say what it measured as {index}", head.id),
+            "its database was changed by hand; start a new run",
+        )
+    })
+}
+
+/// Fails if the target lacks workloads or CPUs. `missing`: items that have not ended; `subject`:
+/// the subject that it runs.
+pub(crate) fn check_resumable(
+    head: &RunHead,
+    missing: &[PlanItem],
+    subject: SubjectIndex,
+    target: &dyn Target,
+) -> Result<(), Error> {
+    check_workloads(head, missing.iter().filter(|item| item.subject == subject), target)?;
+    check_cpus(head, target)
+}
+
+/// Like [`check_resumable`], for a lens run. Its machines have as many CPUs as there are tasks, and
+/// a program is not a workload. Fails if a workload is missing.
+pub(crate) fn check_workloads_of_lens(head: &RunHead, missing: &[PlanItem], target: &dyn Target) -> Result<(), Error> {
+    match subject(head, SubjectIndex::A)?.what {
+        SubjectKind::Program { .. } | SubjectKind::Machine { .. } => Ok(()),
+        SubjectKind::Kernel { .. } | SubjectKind::System => check_workloads(head, missing.iter(), target),
+    }
+}
+
+/// Refuses more tasks than CPUs, unless the run allows it.
+fn check_cpus(head: &RunHead, target: &dyn Target) -> Result<(), Error> {
+    let (most, usable) = (head.settings.cpus.iter().max(), target.cpus().len());
+    let is_asked_for = head.settings.timed().is_some_and(|timed| timed.oversubscribe);
+    match most {
+        Some(&most) if most as usize > usable && !is_asked_for => Err(Error::failed(
+            format!("run {} has up to {most} tasks, more than the {usable} CPUs that can be used now", head.id),
+            "resume it where it began, without a narrower CPU affinity",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Fails if a workload of a missing item does not exist, because an item that cannot start would
+/// have ended for good.
+fn check_workloads<'a>(
+    head: &RunHead,
+    missing: impl Iterator<Item = &'a PlanItem>,
+    target: &dyn Target,
+) -> Result<(), Error> {
+    let there = target.workloads()?;
+    for item in missing {
+        let case = &item.cell.case;
+        let info = there.iter().find(|info| info.name == case.workload);
+        if info.and_then(|info| info.variant(&case.variant)).is_none_or(|variant| !variant.modes.contains(&case.mode)) {
+            return Err(Error::failed(
+                format!("run {} needs the workload {case}, which is not here", head.id),
+                "`--workloads DIR` names the directory of the workloads with which it began",
+            ));
+        }
+    }
+    Ok(())
 }

@@ -1,14 +1,15 @@
-//! The machines of a subject's partners, the network between them, and the check that each role that is needed has one.
+//! The machines of a subject's partners, the network between them, and the check that each required
+//! role has one.
 
 use crate::error::Error;
 use crate::lab::Lab;
-use faultline_model::cell::Case;
-use faultline_model::describe::WorkloadInfo;
-use faultline_model::machine::Machine;
-use faultline_model::plan::PlanItem;
-use faultline_model::role::Role;
-use faultline_model::setup::Setup;
-use faultline_model::subject::SubjectIndex;
+use faultline_record::cell::Case;
+use faultline_record::describe::WorkloadInfo;
+use faultline_record::machine::Machine;
+use faultline_record::plan::PlanItem;
+use faultline_record::role::Role;
+use faultline_record::setup::Setup;
+use faultline_record::subject::SubjectIndex;
 use faultline_runner::SubjectTargets;
 use faultline_targets::Target;
 use faultline_targets::network::{FORWARDER, Network};
@@ -20,14 +21,14 @@ pub(crate) struct Partners {
 }
 
 impl Partners {
-    /// The subject's target, and those of its partners.
+    /// The targets of the subject and its partners.
     pub(crate) fn beside<'a>(&'a self, measured: &'a dyn Target) -> SubjectTargets<'a> {
         let partners = self.by_role.iter().map(|(role, target)| (role.clone(), target.as_ref())).collect();
         SubjectTargets { measured, partners, network: self.network.as_deref() }
     }
 }
 
-/// Refuses machines that no network joins. For use before they boot, which takes long.
+/// Refuses machines without a common network, before they boot.
 pub(crate) fn check_joined<'a>(
     measured: &Machine,
     partners: impl IntoIterator<Item = &'a Machine>,
@@ -37,7 +38,7 @@ pub(crate) fn check_joined<'a>(
     lab.machines.network(measured, &partners, lab.places, lab.stop).map(drop)
 }
 
-/// What is to be run for a subject.
+/// The items of a subject.
 #[derive(Clone, Copy)]
 pub(crate) struct Planned<'a> {
     /// The items of all subjects.
@@ -49,7 +50,7 @@ pub(crate) struct Planned<'a> {
 }
 
 impl<'a> Planned<'a> {
-    /// Each case that is to be run, with its workload.
+    /// Each planned case with its workload.
     fn cases(self) -> impl Iterator<Item = (&'a Case, &'a WorkloadInfo)> {
         let own = self.items.iter().filter(move |item| item.subject == self.subject);
         own.filter_map(move |item| {
@@ -58,17 +59,17 @@ impl<'a> Planned<'a> {
         })
     }
 
-    /// Each case that is to be run, with each role that its workload has.
+    /// Each planned case with each role of its workload.
     fn roles(self) -> impl Iterator<Item = (&'a Case, &'a Role)> {
         self.cases().flat_map(|(case, info)| info.all_roles().map(move |role| (case, role)))
     }
 
-    /// Each case that is to be run, with each role that its workload needs.
+    /// Each planned case with each required role of its workload.
     fn needed(self) -> impl Iterator<Item = (&'a Case, &'a Role)> {
         self.cases().flat_map(|(case, info)| info.roles.iter().map(move |role| (case, role)))
     }
 
-    /// Refuses a role without a partner, and a partner without a role. `setup`: that of the subject.
+    /// Refuses roles without a partner and partners without a role. `setup`: of the subject.
     pub(crate) fn check(self, setup: &Setup) -> Result<(), Error> {
         if let Some((case, role)) = self.needed().find(|(_, role)| !setup.partners.contains_key(role)) {
             return Err(Error::usage(
@@ -95,8 +96,9 @@ impl<'a> Planned<'a> {
         }
     }
 
-    /// Prepares the machines of the partners, and what joins them to the measured machine. The setup is completed, so that the same machines can be
-    /// created again. Fails if a machine is not available, lacks a workload that is to be run, or cannot be joined to the others.
+    /// Prepares the partners' machines and the network to the measured machine. Completes the
+    /// setup, so the same machines can be created again. Fails if a machine is not available, lacks
+    /// a workload, or cannot be connected.
     pub(crate) fn prepare(self, measured: &Machine, setup: &mut Setup, lab: &Lab<'_>) -> Result<Partners, Error> {
         let others: Vec<&Machine> = setup.partners.values().collect();
         let network = lab.machines.network(measured, &others, lab.places, lab.stop)?;
@@ -119,7 +121,7 @@ impl<'a> Planned<'a> {
         match self.roles().find(|(case, own)| *own == role && !is_there(case)) {
             Some((case, _)) => Err(Error::usage(
                 format!("the {role}'s machine does not have the workload {case}"),
-                "`faultline workloads --on MACHINE` lists those that it has",
+                "`faultline run --list --on MACHINE` lists those that it has",
             )),
             None => Ok(()),
         }

@@ -8,11 +8,12 @@ use faultline_targets::qemu::{EMULATOR_PROGRAM, GuestPaths};
 use faultline_targets::ssh::SshPaths;
 use std::path::{Path, PathBuf};
 
-/// Paths. A front end takes the default ones and replaces those that the user named. `None` means that nothing was found, which is an error
-/// only when the path is needed.
+/// The paths. A front end replaces the defaults that its user overrides. `None`: not found, an
+/// error only where the path is needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
-    /// Our own program, which also runs as the keeper of workloads, if [`faultline_targets::keeper::ARGUMENT`] is its first argument.
+    /// This program, also the keeper of workloads if [`faultline_targets::keeper::ARGUMENT`] is its
+    /// first argument.
     pub keeper: PathBuf,
     /// Directory of the workloads' programs.
     pub workloads: Option<PathBuf>,
@@ -30,17 +31,19 @@ pub struct Places {
     pub scratch: PathBuf,
     /// Directory for data that can be created again.
     pub cache: Option<PathBuf>,
-    /// Directory for data that are measured once on this machine and kept.
+    /// Directory for data measured once on this machine.
     pub data: Option<PathBuf>,
-    /// The file that declares hosts. `None`: `faultline.toml` in the current directory, if it exists.
+    /// The file that declares hosts. `None`: `faultline.toml` in the current directory, if it
+    /// exists.
     pub settings: Option<PathBuf>,
     /// The database: the path of a file, or the URL of a PostgreSQL server's database.
     pub database: Option<PathBuf>,
 }
 
 impl Places {
-    /// The default paths: next to our own program (`../workloads` in a build tree, `../libexec/faultline/workloads` if installed), and in the
-    /// user's directories. Fails if our own program's path is not known.
+    /// The default paths: next to this program (`../workloads` in a build tree,
+    /// `../libexec/faultline/workloads` if installed), and in the user's directories. Fails if this
+    /// program's path is unknown.
     pub fn find() -> Result<Self, Error> {
         let keeper = std::env::current_exe().map_err(|error| {
             Error::failed(format!("cannot find the path of this program: {error}"), "call it by its full path")
@@ -70,7 +73,7 @@ impl Places {
             .ok_or_else(|| Error::failed("there is no home directory for the database", "`--db FILE` names one"))
     }
 
-    /// The database as messages name it: without a password.
+    /// The database's name for messages, without a password.
     pub fn database_name(&self) -> String {
         self.database.as_deref().map_or_else(String::new, faultline_store::shown)
     }
@@ -94,7 +97,8 @@ impl Places {
                 "`--scratch DIR` takes an existing directory with room for copies of programs",
             ));
         }
-        // Otherwise every execution would fail, and these failures would be final. A file without a name: a kill leaves nothing.
+        // Otherwise every execution would fail, and its failure would be saved. An unnamed file: a
+        // kill leaves nothing.
         tempfile::tempfile_in(scratch).map_err(|error| {
             Error::usage(
                 format!("cannot make scratch files in {}: {}", scratch.display(), unnamed(&error)),
@@ -115,7 +119,8 @@ impl Places {
         Ok(Host::new(self.host_paths(workloads)?))
     }
 
-    /// This host for guests and for programs under the lens. Its facts are needed; its own workloads may be missing. Fails if there is no scratch directory.
+    /// This host for guests and for programs under the lens: facts, without the need of workloads.
+    /// Fails without a scratch directory.
     pub(crate) fn paths_for_facts(&self) -> Result<HostPaths, Error> {
         self.host_paths(self.workloads.clone().unwrap_or_default())
     }
@@ -129,14 +134,10 @@ impl Places {
     /// The paths of a guest's parts on this host. Fails if they are missing.
     pub(crate) fn guest_paths(&self) -> Result<GuestPaths, Error> {
         let guest = self.guest()?;
-        let cache = self
-            .cache
-            .clone()
-            .ok_or_else(|| Error::failed("there is no home directory for caches", "set HOME, or XDG_CACHE_HOME"))?;
-        Ok(GuestPaths { guest, host: self.paths_for_facts()?, cache })
+        Ok(GuestPaths { guest, host: self.paths_for_facts()?, cache: self.cache.clone() })
     }
 
-    /// The paths of what is brought to a host over SSH. Fails if it is missing.
+    /// The paths of files that are copied to a host over SSH. Fails if one is missing.
     pub(crate) fn ssh_paths(&self) -> Result<SshPaths, Error> {
         Ok(SshPaths { guest: self.guest()?, host: self.paths_for_facts()? })
     }
@@ -161,19 +162,19 @@ fn beside(program: &Path, name: &str) -> Option<PathBuf> {
     candidates.into_iter().find(|candidate| candidate.is_dir())
 }
 
-/// The emulator that `make emulator` unpacked, if this machine has none of its own that is new enough.
+/// The emulator from `make emulator`, for machines without a recent one.
 fn emulator_beside(program: &Path) -> Option<PathBuf> {
     let emulator = beside(program, "qemu")?.join("usr/bin").join(EMULATOR_PROGRAM);
     emulator.is_file().then_some(emulator)
 }
 
-/// The kernel that `make kernel` unpacked, because this machine had none of its own.
+/// The kernel from `make kernel`, for machines without one.
 fn kernel_beside(program: &Path) -> Option<PathBuf> {
     let kernel = beside(program, "kernels")?.join("bookworm/vmlinuz");
     kernel.is_file().then_some(kernel)
 }
 
-/// The workloads' sources, if the program is in the tree where it was built: `target/debug/faultline` next to `workloads`.
+/// The workloads' sources in a source tree: `target/debug/faultline` is next to `workloads`.
 fn sources_above(program: &Path) -> Option<PathBuf> {
     let sources =
         program.ancestors().map(|above| above.join("workloads")).find(|there| there.join("Makefile").is_file())?;

@@ -1,21 +1,22 @@
-//! A run: from a request to a plan that is saved, measured and concluded.
+//! A run: a request, its saved plan, its measurement, its conclusion; begun or continued.
 
 use crate::command_words::command_words;
 use crate::conclusion::Measured;
 use crate::database::MeasuringStore;
 use crate::error::Error;
-use crate::install::{InstallRequest, install};
+use crate::installed::{InstallRequest, install};
 use crate::lab::Lab;
 use crate::measure;
 use crate::partners::{Planned, check_joined};
 use crate::target::memory_bytes;
-use faultline_model::machine::Machine;
-use faultline_model::plan::{GivenTree, PinPolicy};
-use faultline_model::role::Role;
-use faultline_model::setup::Setup;
-use faultline_model::subject::{Commit, Subject, SubjectIndex};
+use faultline_record::machine::Machine;
+use faultline_record::plan::{GivenTree, PinPolicy};
+use faultline_record::record::RunHead;
+use faultline_record::role::Role;
+use faultline_record::setup::Setup;
+use faultline_record::subject::{Commit, Subject, SubjectIndex};
 use faultline_runner::{Request, plan};
-use faultline_store::NewRun;
+use faultline_store::{NewRun, Store};
 use faultline_targets::search_path::program_file;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,21 +24,22 @@ use std::path::PathBuf;
 /// The request for a run.
 #[derive(Debug, Clone, Default)]
 pub struct RunRequest {
-    /// What to measure, how long and how often. Its tree and the time of a boot follow from the other fields.
+    /// Workloads, durations and repeats. The tree and the time of a boot follow from the other
+    /// fields.
     pub request: Request,
     /// A real source tree to build.
     pub tree: Option<TreeRequest>,
     /// The machine.
     pub machine: Machine,
-    /// What is installed on the machine, which reboots, before it is measured.
+    /// The file to install on the machine before it reboots and is measured.
     pub install: Option<InstallRequest>,
     /// The machines of the partners.
     pub partners: BTreeMap<Role, Machine>,
     /// Seed of the order; a random one if `None`.
     pub seed: Option<u64>,
-    /// A name for people.
+    /// Label of the run.
     pub label: Option<String>,
-    /// The commit from which the subject was built, if it is known.
+    /// The commit of the subject; `None` if unknown.
     pub commit: Option<Commit>,
 }
 
@@ -50,8 +52,8 @@ pub struct TreeRequest {
     pub command: String,
 }
 
-/// Plans a run, saves the plan, measures, and concludes. Fails if the request is impossible, if the machine or workloads are not available, or if
-/// the database cannot be written.
+/// Plans a run, saves the plan, measures, and concludes. Fails if the request is impossible, if the
+/// machine or workloads are not available, or if the database cannot be written.
 pub fn run(request: &RunRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let tree = request.tree.as_ref().map(|tree| given_tree(tree, &request.machine)).transpose()?;
     lab.put_back_leftovers()?;
@@ -87,6 +89,29 @@ pub fn run(request: &RunRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     Measured::of(&ended, &mut database.store, run)
 }
 
+/// Continues a run that was stopped or killed. `limit_ms`: time limit of each execution instead of
+/// the run's own. Fails if its machine or workloads are not available, or if the database cannot be
+/// written.
+pub(crate) fn go_on(
+    store: &mut Store,
+    head: &RunHead,
+    limit_ms: Option<u64>,
+    lab: &mut Lab<'_>,
+) -> Result<Measured, Error> {
+    let run = head.id;
+    let subject = measure::subject(head, SubjectIndex::A)?;
+    check_joined(&subject.machine, subject.setup.partners.values(), lab)?;
+    let ready = lab.machines.ready(&subject.machine, lab.places, lab.stop)?;
+    let target = ready.target.as_ref();
+    let missing = store.missing_items(run)?;
+    measure::check_resumable(head, &missing, SubjectIndex::A, target)?;
+    let planned = Planned { items: &missing, subject: SubjectIndex::A, workloads: &head.workloads };
+    let partners = planned.prepare(&subject.machine, &mut subject.setup.clone(), lab)?;
+    store.resume_run(run, &measure::session(&[target], lab.clock))?;
+    let ended = measure::to_the_end(store, run, &partners.beside(target), limit_ms, None, lab)?;
+    Measured::of(&ended, store, run)
+}
+
 /// The request with its pin policy filled in. OpenBSD cannot bind a task to a CPU.
 pub(crate) fn with_usual_pin(request: &Request) -> Request {
     let usual = if cfg!(target_os = "openbsd") { PinPolicy::None } else { PinPolicy::Each };
@@ -108,7 +133,7 @@ fn given_tree(tree: &TreeRequest, machine: &Machine) -> Result<GivenTree, Error>
             "rename it; the name is saved with the run as text",
         ));
     };
-    let words = command_words(command, "for example `--command 'make -j{jobs}'`")?;
+    let words = command_words(command, "for example `--command 'make -j{tasks}'`")?;
     if !words[0].contains('{') {
         program_file(&words[0], &whole, None).map_err(Error::target_as_usage)?;
     }

@@ -1,14 +1,14 @@
-//! The machines of the sides of a live comparison, with their own programs, kernels and compilers if requested.
+//! The machines of the sides of a live comparison, with their own programs, kernels and compilers
+//! if requested.
 
 use crate::error::Error;
-use crate::lab::Lab;
-use crate::observer::Notice;
+use crate::lab::{Lab, Notice};
 use crate::partners::{Partners, check_joined};
 use crate::target::ReadyTarget;
 use crate::whole_file::unnamed;
-use faultline_model::machine::{Guest, Machine};
-use faultline_model::setup::Setup;
-use faultline_model::subject::Subject;
+use faultline_record::machine::{Joined, Machine};
+use faultline_record::setup::Setup;
+use faultline_record::subject::Subject;
 use faultline_runner::SubjectTargets;
 use faultline_targets::Target;
 use faultline_targets::host::build::{BuildRequest, build_workloads};
@@ -24,7 +24,7 @@ pub(crate) struct Sides {
     second: Option<ReadyTarget>,
     /// Files of this machine's settings that the sides change.
     host_settings: Vec<String>,
-    /// Programs that were built for a side; removed when this is dropped.
+    /// Programs built for a side; removed on drop.
     _built: Vec<TempDir>,
 }
 
@@ -35,20 +35,21 @@ impl Sides {
         [first, self.second.as_ref().map_or(first, |second| second.target.as_ref())]
     }
 
-    /// The same, with the targets of the partners.
+    /// The targets of each side and of its partners.
     pub(crate) fn with_partners<'a>(&'a self, [a, b]: &'a [Partners; 2]) -> [SubjectTargets<'a>; 2] {
         let [first, second] = self.targets();
         [a.beside(first), b.beside(second)]
     }
 
-    /// Files of this machine's settings that the sides change; each once.
+    /// Files of this machine's settings that the sides change, without duplicates.
     pub(crate) fn host_settings(&self) -> &[String] {
         &self.host_settings
     }
 }
 
-/// Prepares the machines of both sides: their own, or those that their setups name. The subjects are completed, so that the same
-/// machines can be created again. Fails if a machine, program, compiler or setting is not available.
+/// Prepares the machines of both sides: those of their setups, or the default. Completes the
+/// subjects, so that the same machines can be created again. Fails if a machine, program, compiler
+/// or setting is not available.
 pub(crate) fn prepare(sides: &mut [Subject; 2], lab: &mut Lab<'_>) -> Result<Sides, Error> {
     let mut built = Vec::new();
     // Impossible sides are detected before anything is booted or built.
@@ -82,7 +83,7 @@ fn found(side: &mut Subject, machine: &Machine) {
     *side = Subject { commit, build, ..Subject::on(std::mem::take(&mut side.name), machine.clone(), setup) };
 }
 
-/// Whether both sides can use the same machine with the same programs.
+/// True if both sides can use one machine with the same programs.
 fn places_alike(a: &Subject, b: &Subject) -> bool {
     a.machine == b.machine
         && a.setup.programs == b.setup.programs
@@ -127,13 +128,12 @@ fn machine(setup: &mut Setup, usual: &Machine) -> Result<Machine, Error> {
     let Some(kernel) = &mut setup.kernel else { return Ok(machine) };
     let path = absolute(Path::new(kernel), "kernel")?;
     *kernel = path.to_string_lossy().into_owned();
-    match machine {
-        Machine::Qemu(guest) => Ok(Machine::Qemu(Guest { kernel: Some(path), ..guest })),
-        Machine::Host | Machine::Netns | Machine::Ssh(_) | Machine::Image(_) | Machine::Gvisor(_) => Err(Error::usage(
+    machine.with_kernel(path).ok_or_else(|| {
+        Error::usage(
             "a kernel image runs in a guest, and this side has a system of its own",
             "add `on=qemu`, or `--on qemu` for both sides",
-        )),
-    }
+        )
+    })
 }
 
 /// Refuses variables that no environment can hold.
@@ -160,7 +160,7 @@ fn check(setup: &Setup, machine: &Machine) -> Result<(), Error> {
         ));
     }
     check_environment(setup)?;
-    if *machine == Machine::Netns {
+    if machine.joined() == Some(Joined::Namespaces) {
         check_namespace_settings(setup)?;
     }
     if !is_elsewhere {
@@ -189,14 +189,14 @@ fn check(setup: &Setup, machine: &Machine) -> Result<(), Error> {
 fn check_namespace_settings(setup: &Setup) -> Result<(), Error> {
     match setup.system_files().find(|(path, _)| !path.starts_with("/proc/sys/net/")) {
         Some((path, _)) => Err(Error::usage(
-            format!("{path} is no setting of a network namespace"),
+            format!("{path} is not a setting of a network namespace"),
             "it has settings of the network, as in `sysctl.net.ipv4.tcp_congestion_control=reno`",
         )),
         None => Ok(()),
     }
 }
 
-/// Refuses settings that this host does not have or that we may not write, before anything is measured.
+/// Refuses settings that this host lacks or that are not writable, before the first measurement.
 fn check_settings(setup: &Setup) -> Result<(), Error> {
     let is_setting = |path: &str| {
         let path = Path::new(path);

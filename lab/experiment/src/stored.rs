@@ -1,26 +1,30 @@
-//! The contents of the database: runs with their conclusions, and imports.
+//! The contents of the database: runs with their conclusions, executions, imports, and marks of the
+//! changes of a history.
 
 use crate::conclusion::{Concluded, Conclusion};
 use crate::database;
+use crate::database::find_run;
 use crate::error::{Error, ErrorKind};
 use crate::places::Places;
-use crate::run_names::find_run;
-use faultline_model::explained::StepExplained;
-use faultline_model::facts::Facts;
-use faultline_model::history::change::PlacedEvent;
-use faultline_model::history::{HistoryResults, HistorySeries};
-use faultline_model::imported::ImportedLine;
-use faultline_model::machine_facts::SessionFacts;
-use faultline_model::named_change::{ChangePlace, SeriesName};
-use faultline_model::plan::KindOfRun;
-use faultline_model::record::{RunHead, RunId, RunLine, RunProgress, RunRecord, RunState};
-use faultline_model::subject::{Subject, SubjectIndex};
-use faultline_model::summary::RunSummary;
-use faultline_stats::history::{Eras, describe, said_by_search};
+use faultline_record::change_event::{ChangeEvent, ChangeState, PlacedEvent, Source};
+use faultline_record::dataset::ImportedLine;
+use faultline_record::execution::{ExecutionLine, SampleRange, Samples};
+use faultline_record::explained::StepExplained;
+use faultline_record::facts::{Facts, SessionFacts};
+use faultline_record::journal::AttemptId;
+use faultline_record::named_change::{ChangePlace, SeriesName};
+use faultline_record::outcome::Outcome;
+use faultline_record::plan::KindOfRun;
+use faultline_record::record::{RunHead, RunId, RunLine, RunProgress, RunRecord, RunState};
+use faultline_record::subject::{Subject, SubjectIndex};
+use faultline_record::time::UnixMillis;
+use faultline_stats::history::{HistoryResults, HistorySeries, HistoryStep, describe, mark_of_search};
+use faultline_stats::summary::RunSummary;
 use faultline_store::Store;
 use std::collections::BTreeMap;
 
-/// A run's conclusion; the newest run's if `None`. Fails if there is no such run, if it cannot be concluded, or if the database cannot be read.
+/// The conclusion of a run; of the newest one if `None`. Fails if the run does not exist, if it
+/// cannot be concluded, or if the database cannot be read.
 pub fn conclusion(run: Option<RunId>, places: &Places) -> Result<Conclusion, Error> {
     let mut store = database::existing(places)?;
     let run = match run {
@@ -30,7 +34,8 @@ pub fn conclusion(run: Option<RunId>, places: &Places) -> Result<Conclusion, Err
     Conclusion::of(&mut store, run)
 }
 
-/// A run's figures; for a comparison, those of both sides together. Fails if there is no such run, or if the database cannot be read.
+/// The figures of a run; of a comparison, those of both sides. Fails if the run does not exist, or
+/// if the database cannot be read.
 pub fn figures(run: RunId, places: &Places) -> Result<RunSummary, Error> {
     let mut store = database::existing(places)?;
     if store.load_head(run)?.settings.comparison().is_none()
@@ -41,7 +46,7 @@ pub fn figures(run: RunId, places: &Places) -> Result<RunSummary, Error> {
     Ok(faultline_stats::summarise(&store.load_run(run)?))
 }
 
-/// A saved run. Fails if there is no such run, or if the database cannot be read.
+/// A saved run. Fails if it does not exist, or if the database cannot be read.
 pub fn load(run: RunId, places: &Places) -> Result<RunRecord, Error> {
     Ok(database::existing(places)?.load_run(run)?)
 }
@@ -53,12 +58,13 @@ pub struct SubjectFacts {
     pub run: RunId,
     /// The facts.
     pub facts: Facts,
-    /// Other subjects of which other facts are saved, if none was asked for.
+    /// Other subjects with different facts, if the request named no subject.
     pub others: Vec<SubjectIndex>,
 }
 
-/// The facts saved with a run, named by number, label or commit: those of the subject after an `@` (`12@b`), otherwise of the first. Fails if there is no such
-/// run or subject, or if the database cannot be read.
+/// The facts of a run, named by number, label or commit: of the subject after an `@` (`12@b`),
+/// otherwise of the first. Fails if the run or subject does not exist, or if the database cannot be
+/// read.
 pub fn facts(name: &str, places: &Places) -> Result<SubjectFacts, Error> {
     let of_subject = name.rsplit_once('@').and_then(|(run, letter)| Some((run, SubjectIndex::from_letter(letter)?)));
     let (run, asked) = match (find_run(name, places), of_subject) {
@@ -88,7 +94,7 @@ pub fn facts(name: &str, places: &Places) -> Result<SubjectFacts, Error> {
 pub struct StoredHistory {
     /// The run.
     pub head: RunHead,
-    /// Its results; of a run that is not finished, those so far.
+    /// Its results, of an unfinished run those so far.
     pub results: HistoryResults,
 }
 
@@ -100,8 +106,8 @@ impl StoredHistory {
     }
 }
 
-/// The runs that measured a subject of a history with so many tasks, the newest first; none if there is no database. `repository`: the directory, as it is
-/// saved. Fails if the database cannot be read.
+/// The runs that measured a subject of a history with this number of tasks, newest first; none
+/// without a database. `repository`: its saved directory. Fails if the database cannot be read.
 pub fn histories(subject: &str, repository: &str, tasks: u32, places: &Places) -> Result<Vec<StoredHistory>, Error> {
     let Some(mut store) = database::if_there(places)? else { return Ok(Vec::new()) };
     let mut found = Vec::new();
@@ -116,85 +122,79 @@ pub fn histories(subject: &str, repository: &str, tasks: u32, places: &Places) -
     Ok(found)
 }
 
-/// What people and searches said of changes of a series; nothing if there is no database. `eras`: of the runs of its subject. What older versions saved
-/// without its conditions has those of the run that was the newest at that time. Fails if the database cannot be read.
-pub fn said_of_changes(series: &HistorySeries, eras: &Eras, places: &Places) -> Result<Vec<PlacedEvent>, Error> {
+/// States of changes of a series, set by people and searches; none without a database. Fails if the
+/// database cannot be read.
+pub fn marks_of_changes(series: &HistorySeries, places: &Places) -> Result<Vec<PlacedEvent>, Error> {
     let Some(mut store) = database::if_there(places)? else { return Ok(Vec::new()) };
-    said(&mut store, series, eras)
+    marks(&mut store, series)
 }
 
-/// The same for several series, in their order. Fails if there is no database, or if it cannot be read.
-pub fn said_of_all(all: &[(&HistorySeries, &Eras)], places: &Places) -> Result<Vec<Vec<PlacedEvent>>, Error> {
+/// As [`marks_of_changes`], for several series. Fails without a database, or if it cannot be read.
+pub fn marks_of_all(all: &[&HistorySeries], places: &Places) -> Result<Vec<Vec<PlacedEvent>>, Error> {
     let mut store = database::existing(places)?;
-    all.iter().map(|(series, eras)| said(&mut store, series, eras)).collect()
+    all.iter().map(|series| marks(&mut store, series)).collect()
 }
 
-/// A number that grows whenever a person says something of a change. Fails if there is no database, or if it cannot be read.
-pub fn newest_said(places: &Places) -> Result<i64, Error> {
+/// A number that grows with each mark of a change. Fails without a database, or if it cannot be
+/// read.
+pub fn newest_mark(places: &Places) -> Result<i64, Error> {
     Ok(database::existing(places)?.newest_change_event()?)
 }
 
-fn said(store: &mut Store, series: &HistorySeries, eras: &Eras) -> Result<Vec<PlacedEvent>, Error> {
+fn marks(store: &mut Store, series: &HistorySeries) -> Result<Vec<PlacedEvent>, Error> {
     let name = series.name();
     let mut said = store.change_events(&name)?;
-    let mut undescribed = store.change_events(&without_conditions(&name))?;
     for run in store.searches_of_history(&name)? {
         let conclusion = Conclusion::of(store, run)?;
-        let Concluded::Drill(found) = &conclusion.what else { continue };
-        let of = conclusion.head.settings.drill().and_then(|search| search.of.as_ref());
-        let is_described = of.is_some_and(|of| !of.series.conditions.is_empty());
-        let said = if is_described { &mut said } else { &mut undescribed };
-        said.extend(said_by_search(&conclusion.head, found, series));
+        let Concluded::Bisect(found) = &conclusion.what else { continue };
+        said.extend(mark_of_search(&conclusion.head, found, series));
     }
-    let is_of_it =
-        |one: &PlacedEvent| eras.conditions_at(one.event.at).is_none_or(|conditions| conditions == name.conditions);
-    said.extend(undescribed.into_iter().filter(is_of_it));
     Ok(said)
 }
 
-/// The name by which older versions saved what was said of a series.
-fn without_conditions(series: &SeriesName) -> SeriesName {
-    SeriesName { conditions: String::new(), ..series.clone() }
-}
-
-/// Saves what a person says of a change of a series. Fails if there is no database, or if it cannot be written.
+/// Saves a person's mark of a change of a series. Fails without a database, or if it cannot be
+/// written.
 pub fn say_of_change(series: &SeriesName, said: &PlacedEvent, places: &Places) -> Result<(), Error> {
     Ok(Store::open_existing(places.database()?)?.save_change_event(series, said)?)
 }
 
-/// The changes of a series of which somebody was notified; none if there is no database. Fails if the database cannot be read.
+/// The changes of a series with a sent notice; none without a database. Fails if the database
+/// cannot be read.
 pub fn notified(series: &SeriesName, places: &Places) -> Result<Vec<ChangePlace>, Error> {
     let Some(store) = database::if_there(places)? else { return Ok(Vec::new()) };
-    Ok([store.notified(series)?, store.notified(&without_conditions(series))?].concat())
+    Ok(store.notified(series)?)
 }
 
-/// Saves that somebody was notified of a change of a series. Fails if there is no database, or if it cannot be written.
+/// Saves that a notice of a change was sent. Fails without a database, or if it cannot be written.
 pub fn save_notified(series: &SeriesName, change: &ChangePlace, places: &Places) -> Result<(), Error> {
     Ok(Store::open_existing(places.database()?)?.save_notified(series, change)?)
 }
 
-/// What was saved of the steps of a run: positions are those of its line of commits. Fails if the database cannot be read.
+/// The explanations saved with a run; positions are those of its line of commits. Fails if the
+/// database cannot be read.
 pub fn explained(run: RunId, places: &Places) -> Result<Vec<StepExplained>, Error> {
     Ok(database::existing(places)?.explained(run)?)
 }
 
-/// Saves what is known of the steps of a run, instead of what was saved before. Fails if there is no database, or if it cannot be written.
+/// Replaces the explanations of a run. Fails without a database, or if it cannot be written.
 pub fn save_explained(run: RunId, explained: &[StepExplained], places: &Places) -> Result<(), Error> {
     Ok(Store::open_existing(places.database()?)?.save_explained(run, explained)?)
 }
 
-/// The settings of a run, with its line of commits if it has one, its subjects and its sessions. Fails if there is no such run, or if the database cannot be read.
+/// The settings, line of commits, subjects and sessions of a run. Fails if it does not exist, or if
+/// the database cannot be read.
 pub fn head(run: RunId, places: &Places) -> Result<RunHead, Error> {
     Ok(database::existing(places)?.load_head(run)?)
 }
 
-/// A line for each run, the newest first. Fails if the database cannot be read.
+/// One line for each run, newest first. Fails if the database cannot be read.
 pub fn runs(places: &Places) -> Result<Vec<RunLine>, Error> {
     Ok(database::existing(places)?.list_runs()?)
 }
 
-/// The same, with what each run of a history measures and what it is at. `before`: lines that were read before; what a finished run measured is taken from them.
-/// `progress`: of the runs of histories. Fails if the database cannot be read.
+/// As [`runs`], with subject and state of each run of a history. `before`: lines of an earlier
+/// call; those of finished runs are kept. `progress`: of the runs of histories. Fails if the
+/// database cannot be read.
 pub fn described_runs(before: &[RunLine], progress: &[RunProgress], places: &Places) -> Result<Vec<RunLine>, Error> {
     let store = database::existing(places)?;
     let is_finished = |line: &&RunLine| line.state == RunState::Finished && line.history.is_some();
@@ -206,7 +206,7 @@ pub fn described_runs(before: &[RunLine], progress: &[RunProgress], places: &Pla
             Some(known) => line.history = known.history.clone(),
             None => match store.load_settings(line.id).map_err(Error::from) {
                 Ok(settings) => describe(line, &settings, progress.get(&line.id).copied()),
-                // It was deleted meanwhile, or another version saved it: the list has it all the same.
+                // A run that was deleted meanwhile stays in the list.
                 Err(error) if matches!(error.kind, ErrorKind::Usage | ErrorKind::Unanswerable) => {}
                 Err(error) => return Err(error),
             },
@@ -215,12 +215,13 @@ pub fn described_runs(before: &[RunLine], progress: &[RunProgress], places: &Pla
     Ok(lines)
 }
 
-/// The facts of the newest sessions of runs, up to `most`, the newest first. Fails if the database cannot be read.
+/// The facts of the newest sessions, newest first, at most `most`. Fails if the database cannot be
+/// read.
 pub fn newest_facts(most: u32, places: &Places) -> Result<Vec<SessionFacts>, Error> {
     Ok(database::existing(places)?.newest_facts(most)?)
 }
 
-/// How far each run of a history is, the newest first. Fails if the database cannot be read.
+/// The progress of each run of a history, newest first. Fails if the database cannot be read.
 pub fn progress_of_histories(places: &Places) -> Result<Vec<RunProgress>, Error> {
     Ok(database::existing(places)?.progress_of(KindOfRun::History)?)
 }
@@ -234,4 +235,105 @@ fn newest(store: &Store) -> Result<RunId, Error> {
     store
         .newest_run()?
         .ok_or_else(|| Error::usage(format!("there is no run in {} yet", store.name()), "`faultline run` makes one"))
+}
+
+/// The executions of an open database.
+pub struct StoredExecutions(Store);
+
+impl StoredExecutions {
+    /// Opens the database. Fails if it does not exist, or if it cannot be read.
+    pub fn open(places: &Places) -> Result<Self, Error> {
+        Ok(StoredExecutions(database::existing(places)?))
+    }
+
+    /// At most `most` executions of a run or of one of its subjects, in the order of their begin:
+    /// those after `after`, or the first ones. Fails if the run does not exist, or if the database
+    /// cannot be read.
+    pub fn lines(
+        &self,
+        run: RunId,
+        after: Option<AttemptId>,
+        subject: Option<SubjectIndex>,
+        most: u32,
+    ) -> Result<Vec<ExecutionLine>, Error> {
+        let lines = self.0.list_executions(run, after, subject, most)?;
+        if lines.is_empty() {
+            self.0.load_head(run)?;
+        }
+        Ok(lines)
+    }
+
+    /// One execution. Fails if the run does not have it, or if the database cannot be read.
+    pub fn line(&self, run: RunId, execution: AttemptId) -> Result<ExecutionLine, Error> {
+        let before = AttemptId(execution.0.saturating_sub(1));
+        let found = self.lines(run, Some(before), None, 1)?;
+        found.into_iter().find(|line| line.id == execution).ok_or_else(|| missing(run, execution))
+    }
+
+    /// The last console output of the machine that was booted for an execution; `None` without a
+    /// machine or output. Fails if the database cannot be read.
+    pub fn console(&self, run: RunId, line: &ExecutionLine) -> Result<Option<String>, Error> {
+        if let Some(Outcome::GuestFailed { console, .. }) = &line.outcome {
+            return Ok(Some(console.clone()).filter(|text| !text.is_empty()));
+        }
+        Ok(self.0.load_console(run, line.id)?)
+    }
+
+    /// A range of the samples of an execution. Fails if the run does not have it, or if the
+    /// database cannot be read.
+    pub fn samples(&self, run: RunId, execution: AttemptId, range: &SampleRange) -> Result<Samples, Error> {
+        self.0.load_samples(run, execution, range)?.ok_or_else(|| missing(run, execution))
+    }
+}
+
+fn missing(run: RunId, execution: AttemptId) -> Error {
+    Error::usage(
+        format!("run {run} has no execution {}", execution.0),
+        "the list of the run's executions has their numbers",
+    )
+}
+
+/// A person's mark of a change.
+#[derive(Debug, Clone)]
+pub struct Mark {
+    state: ChangeState,
+    person: String,
+    reason: Option<String>,
+}
+
+impl Mark {
+    /// A mark with an optional reason; a text without a letter or digit is no reason. Fails if a
+    /// change is ignored without a reason.
+    pub fn new(state: ChangeState, person: String, reason: Option<&str>) -> Result<Self, Error> {
+        let reason =
+            reason.map(str::trim).filter(|reason| reason.chars().any(char::is_alphanumeric)).map(str::to_owned);
+        if state == ChangeState::Ignored && reason.is_none() {
+            return Err(Error::usage("a change is ignored only for a reason", "say why it does not matter"));
+        }
+        Ok(Mark { state, person, reason })
+    }
+}
+
+/// Saves a mark of a step. Fails if the series lacks the step's commits, or if the database cannot
+/// be written.
+pub fn mark(
+    series: &HistorySeries,
+    step: &HistoryStep,
+    mark: Mark,
+    at: UnixMillis,
+    places: &Places,
+) -> Result<(), Error> {
+    let place = place_of(series, step)?;
+    let source = Source::Person { name: mark.person };
+    let event =
+        ChangeEvent { at, source, state: mark.state, is_inconclusive: false, reason: mark.reason, commits: Vec::new() };
+    say_of_change(&series.name(), &PlacedEvent { place, event }, places)
+}
+
+/// The place of a step, which names it in searches and marks. Fails if the series lacks its
+/// commits.
+pub fn place_of(series: &HistorySeries, step: &HistoryStep) -> Result<ChangePlace, Error> {
+    series.place_of(step).ok_or_else(|| {
+        Error::failed("the history does not have the commits of its step", "`faultline history run` measures it again")
+    })
 }

@@ -1,27 +1,28 @@
-//! The requested machine, ready to run workloads, or to count under the lens.
+//! Ready machines: for workloads, or for counts under the lens.
 
 use crate::error::Error;
 use crate::hosts;
 use crate::places::Places;
-use faultline_model::describe::WorkloadInfo;
-use faultline_model::facts::Facts;
-use faultline_model::machine::{DiskImage, Guest, Gvisor, LoginAt, Machine, MachineShape, SshHost};
+use faultline_record::describe::WorkloadInfo;
+use faultline_record::facts::Facts;
+use faultline_record::machine::{Joined, Machine, MachineShape, SshHost};
 use faultline_targets::counting::{CountableGuest, CountingMachine, Lens};
 use faultline_targets::host::{Host, HostPaths};
 use faultline_targets::network::{Hosts, Loopback, Namespaces, Network, Wires};
 use faultline_targets::qemu::{
-    BareMachine, BareRequest, Emulator, KernelImage, MachineRequest, Named, QemuMachine, check_network_drivers,
+    BareMachine, BareRequest, Emulator, GuestPaths, MachineRequest, QemuMachine, check_network_drivers,
 };
-use faultline_targets::ssh::{GvisorMachine, ImageMachine, SshMachine};
-use faultline_targets::{StopFlag, Target};
-use std::path::PathBuf;
+use faultline_targets::ssh::SshPaths;
+use faultline_targets::start::{self, Parts};
+use faultline_targets::{StopFlag, Target, TargetError};
+use std::path::Path;
 
 /// Makes machines ready for every kind of run.
 pub trait Machines {
     /// The requested machine; a guest is booted. Fails if it is not available or does not boot.
     fn ready(&self, machine: &Machine, places: &Places, stop: &StopFlag) -> Result<ReadyTarget, Error>;
 
-    /// The same for a partner, which runs on its own thread.
+    /// The machine of a partner, which runs on its own thread. Fails like [`Machines::ready`].
     fn ready_partner(
         &self,
         machine: &Machine,
@@ -29,7 +30,8 @@ pub trait Machines {
         stop: &StopFlag,
     ) -> Result<ReadyTarget<dyn Target + Sync>, Error>;
 
-    /// What joins a measured machine and those of its partners; `None` if nothing has to be made for that. Fails if they cannot be joined.
+    /// The network between a measured machine and its partners; `None` if none is needed. Fails if
+    /// they cannot be joined.
     fn network(
         &self,
         measured: &Machine,
@@ -38,11 +40,11 @@ pub trait Machines {
         stop: &StopFlag,
     ) -> Result<Option<Box<dyn Network>>, Error>;
 
-    /// The version of the emulator for machines under the lens, as the emulator prints it. Nothing is booted. Fails if there is no emulator, or none that
-    /// suits the lens.
+    /// The version of the lens's emulator, as it prints it; boots nothing. Fails if there is no
+    /// suitable emulator.
     fn lens_emulator(&self, places: &Places) -> Result<String, Error>;
 
-    /// A guest for runs under the lens, which is booted. Fails if it is not available or does not boot.
+    /// A booted guest for runs under the lens. Fails if it is not available or does not boot.
     fn ready_guest(
         &self,
         guest: MachineRequest,
@@ -51,7 +53,8 @@ pub trait Machines {
         stop: &StopFlag,
     ) -> Result<Box<dyn CountableGuest>, Error>;
 
-    /// A machine that starts by itself, as it is and in each of these further shapes, under the lens. Fails if it is not available.
+    /// A machine without Linux's parts under the lens, in its own and further shapes. Fails if it
+    /// is not available.
     fn ready_bare(
         &self,
         machine: BareRequest,
@@ -61,7 +64,7 @@ pub trait Machines {
     ) -> Result<Box<dyn Target>, Error>;
 }
 
-/// What a guest under the lens runs.
+/// Programs of a guest under the lens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GuestRuns {
     /// The workloads.
@@ -70,15 +73,15 @@ pub enum GuestRuns {
     Programs,
 }
 
-/// A machine that is ready.
+/// A ready machine.
 pub struct ReadyTarget<T: ?Sized = dyn Target> {
     /// The machine.
     pub target: Box<T>,
-    /// The machine with all defaults filled in, so that the same machine can be created again.
+    /// The machine with all defaults, from which it can be created again.
     pub machine: Machine,
 }
 
-/// This host, guests and disk images in an emulator on it, gVisor on it, and hosts that it reaches over SSH.
+/// This host, guests and disk images in an emulator, gVisor, and hosts over SSH.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LocalMachines;
 
@@ -94,15 +97,8 @@ impl Machines for LocalMachines {
         places: &Places,
         stop: &StopFlag,
     ) -> Result<ReadyTarget<dyn Target + Sync>, Error> {
-        match machine {
-            Machine::Host | Machine::Netns => {
-                Ok(ReadyTarget { target: Box::new(places.host()?), machine: machine.clone() })
-            }
-            Machine::Qemu(guest) => qemu(guest, places, stop),
-            Machine::Ssh(host) => ssh(host, places, stop),
-            Machine::Image(asked) => image(asked, places, stop),
-            Machine::Gvisor(asked) => gvisor(asked, places, stop),
-        }
+        let (target, machine) = start::start(machine, &PartsOfPlaces { places, stop }, stop)?;
+        Ok(ReadyTarget { target, machine })
     }
 
     fn network(
@@ -112,29 +108,34 @@ impl Machines for LocalMachines {
         places: &Places,
         stop: &StopFlag,
     ) -> Result<Option<Box<dyn Network>>, Error> {
-        match measured {
-            _ if partners.iter().any(|partner| !are_joinable(measured, partner)) => Err(Error::usage(
-                format!("no network joins {measured} and its partners' machines"),
-                "put all ends on `netns`, all on guests (`qemu`), or all on `host` and hosts over SSH",
-            )),
-            Machine::Netns => {
-                let made = Namespaces::new(places.paths_for_facts()?, stop);
-                Ok(Some(Box::new(made.map_err(|error| or_stopped_usage(error, stop))?)))
-            }
-            Machine::Host | Machine::Ssh(_)
-                if [measured].into_iter().chain(partners.iter().copied()).any(|end| matches!(end, Machine::Ssh(_))) =>
-            {
-                Ok((!partners.is_empty()).then(|| Box::new(Hosts) as Box<dyn Network>))
-            }
-            Machine::Host if !partners.is_empty() => Ok(Some(Box::new(Loopback))),
-            Machine::Qemu(_) if !partners.is_empty() => {
-                for guest in [measured].into_iter().chain(partners.iter().copied()).filter_map(Machine::guest) {
-                    check_network_drivers(&kernel_of(guest, places)?).map_err(Error::target_as_usage)?;
-                }
-                Ok(Some(Box::new(Wires { scratch: places.paths_for_facts()?.scratch })))
-            }
-            Machine::Host | Machine::Qemu(_) | Machine::Ssh(_) | Machine::Image(_) | Machine::Gvisor(_) => Ok(None),
+        let ends = || [measured].into_iter().chain(partners.iter().copied());
+        let networks: Vec<Option<Joined>> = ends().map(Machine::joined).collect();
+        let Some(joined) = common_network(&networks) else {
+            return match partners {
+                [] => Ok(None),
+                _ => Err(Error::usage(
+                    format!("no network joins {measured} and its partners' machines"),
+                    "put all ends on `netns`, all on guests (`qemu`), or all on `host` and hosts over SSH",
+                )),
+            };
+        };
+        if partners.is_empty() && joined != Joined::Namespaces {
+            return Ok(None);
         }
+        Ok(Some(match joined {
+            Joined::Loopback => Box::new(Loopback),
+            Joined::Hosts => Box::new(Hosts),
+            Joined::Namespaces => Box::new(
+                Namespaces::new(places.paths_for_facts()?, stop).map_err(|error| or_stopped_usage(error, stop))?,
+            ),
+            Joined::Wires => {
+                for guest in ends().filter_map(Machine::guest) {
+                    let kernel = start::kernel_of(guest, places.kernel.as_deref()).map_err(Error::target_as_usage)?;
+                    check_network_drivers(&kernel).map_err(Error::target_as_usage)?;
+                }
+                Box::new(Wires { scratch: places.paths_for_facts()?.scratch })
+            }
+        }))
     }
 
     fn lens_emulator(&self, places: &Places) -> Result<String, Error> {
@@ -176,19 +177,19 @@ fn lens_emulator(places: &Places) -> Result<Emulator, Error> {
     Ok(emulator)
 }
 
-/// Facts about a machine; a guest is booted for this. Fails if the machine is not available.
+/// Facts about a machine; boots a guest. Fails if the machine is not available.
 pub fn facts(machine: &Machine, machines: &dyn Machines, places: &Places) -> Result<Facts, Error> {
     Ok(machines.ready(machine, places, &StopFlag::default())?.target.facts())
 }
 
-/// The workloads of a machine, as they describe themselves. Fails if the machine is not available, or has none.
+/// The workloads of a machine. Fails if the machine is not available, or has none.
 pub fn workloads(machine: &Machine, machines: &dyn Machines, places: &Places) -> Result<Vec<WorkloadInfo>, Error> {
     let ready = machines.ready(machine, places, &StopFlag::default())?;
     ready.target.workloads().map_err(Error::target_as_usage)
 }
 
-/// The workloads of guests, as they describe themselves on this host: they are the same programs, and need no library of a guest. Fails if the guest's parts are
-/// missing, or if a workload does not describe itself.
+/// The workloads of guests. They are static programs, described by running them on this host. Fails
+/// if a part of the guest is missing, or if a workload does not describe itself.
 pub(crate) fn guest_workloads(places: &Places) -> Result<Vec<WorkloadInfo>, Error> {
     let paths = places.guest_paths()?;
     let host = Host::new(HostPaths { workloads: paths.guest.join("workloads"), ..paths.host });
@@ -200,94 +201,68 @@ pub(crate) fn memory_bytes(target: &dyn Target) -> Option<u64> {
     target.facts().get_count("memory.total_bytes").and_then(|bytes| u64::try_from(bytes).ok())
 }
 
-/// The version of the emulator of guests, as it prints it. Fails if there is none.
+/// The version of the guests' emulator, as it prints it. Fails if there is none.
 pub(crate) fn emulator_version(places: &Places) -> Result<String, Error> {
     let emulator = Emulator::find(places.emulator.as_deref()).map_err(Error::target_as_usage)?;
     Ok(emulator.version().to_owned())
 }
 
-/// The kernel that a guest boots: its own, or the default.
-fn kernel_of(guest: &Guest, places: &Places) -> Result<KernelImage, Error> {
-    let default = || KernelImage::of_this_machine(places.kernel.as_deref());
-    guest.kernel.as_deref().map_or_else(default, KernelImage::open).map_err(Error::target_as_usage)
+/// The network that all ends have in common. Hosts reach this host too.
+fn common_network(ends: &[Option<Joined>]) -> Option<Joined> {
+    let largest = ends.iter().copied().max()??;
+    let has_it =
+        |end: &Option<Joined>| *end == Some(largest) || (*end, largest) == (Some(Joined::Loopback), Joined::Hosts);
+    ends.iter().all(has_it).then_some(largest)
 }
 
-/// A guest; its kernel's path is saved in full.
-fn qemu(guest: &Guest, places: &Places, stop: &StopFlag) -> Result<ReadyTarget<dyn Target + Sync>, Error> {
-    let emulator = Emulator::find(places.emulator.as_deref()).map_err(Error::target_as_usage)?;
-    let kernel = kernel_of(guest, places)?;
-    let machine = Machine::Qemu(Guest { kernel: Some(kernel.path.clone()), ..guest.clone() });
-    let paths = places.guest_paths()?;
-    let request = MachineRequest {
-        shape: guest.shape,
-        kernel,
-        accelerator: guest.accelerator,
-        boot_limit: guest.boot_limit,
-        parameters: guest.parameters.clone(),
-        named: Named::InOn,
-    };
-    let target = QemuMachine::start(request, paths, emulator, stop).map_err(|error| or_stopped(error, stop))?;
-    Ok(ReadyTarget { target: Box::new(target), machine })
+/// The parts of machines that `places` names.
+struct PartsOfPlaces<'a> {
+    places: &'a Places,
+    stop: &'a StopFlag,
 }
 
-/// A host over SSH, which may be declared. What is wrong with it is found out before anything is measured; files are saved with their full paths.
-fn ssh(host: &SshHost, places: &Places, stop: &StopFlag) -> Result<ReadyTarget<dyn Target + Sync>, Error> {
-    let host = with_full_paths(&hosts::resolved(host, places)?)?;
-    let target =
-        SshMachine::connect(host.clone(), &places.ssh_paths()?, stop).map_err(|error| or_stopped_usage(error, stop))?;
-    Ok(ReadyTarget { target: Box::new(target), machine: Machine::Ssh(host) })
-}
+impl Parts for PartsOfPlaces<'_> {
+    type Error = Error;
 
-/// A disk image; paths are saved in full.
-fn image(asked: &DiskImage, places: &Places, stop: &StopFlag) -> Result<ReadyTarget<dyn Target + Sync>, Error> {
-    let emulator = Emulator::find(places.emulator.as_deref()).map_err(Error::target_as_usage)?;
-    let file = std::path::absolute(&asked.file).map_err(no_directory)?;
-    let mut image = DiskImage { file, login: with_full_paths(&asked.login)?, ..asked.clone() };
-    if let LoginAt::Serial { password: Some(password) } = &mut image.login_at {
-        *password = std::path::absolute(&password).map_err(no_directory)?;
+    fn host(&self) -> Result<Host, Error> {
+        self.places.host()
     }
-    let target = ImageMachine::start(image.clone(), places.ssh_paths()?, emulator, stop)
-        .map_err(|error| or_stopped_usage(error, stop))?;
-    Ok(ReadyTarget { target: Box::new(target), machine: Machine::Image(image) })
-}
 
-/// gVisor; its program is saved with its full path.
-fn gvisor(asked: &Gvisor, places: &Places, stop: &StopFlag) -> Result<ReadyTarget<dyn Target + Sync>, Error> {
-    let runsc = asked.runsc.as_ref().map(std::path::absolute).transpose().map_err(no_directory)?;
-    let gvisor = Gvisor { runsc, ..asked.clone() };
-    let target =
-        GvisorMachine::start(&gvisor, &places.ssh_paths()?, stop).map_err(|error| or_stopped_usage(error, stop))?;
-    Ok(ReadyTarget { target: Box::new(target), machine: Machine::Gvisor(gvisor) })
-}
+    fn guest_paths(&self) -> Result<GuestPaths, Error> {
+        self.places.guest_paths()
+    }
 
-fn no_directory(error: std::io::Error) -> Error {
-    Error::failed(format!("there is no current directory: {error}"), "go to one")
-}
+    fn ssh_paths(&self) -> Result<SshPaths, Error> {
+        self.places.ssh_paths()
+    }
 
-fn with_full_paths(host: &SshHost) -> Result<SshHost, Error> {
-    let full = |path: &Option<PathBuf>| path.as_ref().map(std::path::absolute).transpose();
-    let mut host = host.clone();
-    host.identity = full(&host.identity).map_err(no_directory)?;
-    host.config = full(&host.config).map_err(no_directory)?;
-    Ok(host)
-}
+    fn emulator(&self) -> Option<&Path> {
+        self.places.emulator.as_deref()
+    }
 
-/// Whether there are networks between two such machines.
-fn are_joinable(a: &Machine, b: &Machine) -> bool {
-    matches!(
-        (a, b),
-        (Machine::Host | Machine::Ssh(_), Machine::Host | Machine::Ssh(_))
-            | (Machine::Netns, Machine::Netns)
-            | (Machine::Qemu(_), Machine::Qemu(_))
-    )
+    fn kernel(&self) -> Option<&Path> {
+        self.places.kernel.as_deref()
+    }
+
+    fn declared(&self, host: &SshHost) -> Result<SshHost, Error> {
+        hosts::resolved(host, self.places)
+    }
+
+    fn unavailable(&self, error: TargetError) -> Error {
+        or_stopped_usage(error, self.stop)
+    }
+
+    fn failed(&self, error: TargetError) -> Error {
+        or_stopped(error, self.stop)
+    }
 }
 
 /// The error of a machine that is not available, or a stop if that is its cause.
-fn or_stopped_usage(error: faultline_targets::TargetError, stop: &StopFlag) -> Error {
+fn or_stopped_usage(error: TargetError, stop: &StopFlag) -> Error {
     if stop.is_set() { Error::stopped() } else { Error::target_as_usage(error) }
 }
 
 /// The error, or a stop if that is its cause.
-pub(crate) fn or_stopped(error: faultline_targets::TargetError, stop: &StopFlag) -> Error {
+pub(crate) fn or_stopped(error: TargetError, stop: &StopFlag) -> Error {
     if stop.is_set() { Error::stopped() } else { error.into() }
 }

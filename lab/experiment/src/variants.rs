@@ -1,15 +1,14 @@
-//! Variants: the setup of a side of a live comparison, as declared in `faultline.toml` or written on the command line.
-//!
-//! The code that prepares the sides finds out whether the machine supports it.
+//! Variants: setups of sides of live comparisons, from `faultline.toml` or the command line.
+//! Support by the machine is checked when a side is prepared.
 
 use crate::command_words::{command_words, words};
 use crate::error::Error;
 use crate::hosts::Hosts;
-use crate::settings_file::{self, Table, USUAL_FILE};
-use faultline_model::machine::Machine;
-use faultline_model::role::Role;
-use faultline_model::setup::Setup;
-use faultline_model::subject::Subject;
+use crate::settings_file::{self, SettingsTable, USUAL_FILE};
+use faultline_record::machine::Machine;
+use faultline_record::role::Role;
+use faultline_record::setup::Setup;
+use faultline_record::subject::Subject;
 use faultline_targets::search_path::{is_executable, program_file};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,7 +28,8 @@ pub struct Variants {
 }
 
 impl Variants {
-    /// Reads the named file, or `faultline.toml` if it exists. Fails if it cannot be read, or declares something impossible.
+    /// Reads the named file, or `faultline.toml` if it exists. Fails if it cannot be read, or if a
+    /// declaration is impossible.
     pub fn read(named: Option<&Path>) -> Result<Self, Error> {
         let file = named.unwrap_or(Path::new(USUAL_FILE));
         let text = match settings_file::read(file) {
@@ -48,8 +48,8 @@ impl Variants {
         Ok(Variants { declared: parse(&text, file, directory)?, file: file.to_owned() })
     }
 
-    /// The subject that `text` describes, on a machine that is not determined yet: a command, or declared names and `KEY=VALUE` words, where later
-    /// words override earlier ones. Fails if a word is none of these.
+    /// The subject of `text`, on a machine to be determined: a command, or declared names and
+    /// `KEY=VALUE` words, of which later ones override earlier ones. Fails for other words.
     pub fn setup(&self, text: &str) -> Result<Subject, Error> {
         let words = words("the variant", text)?;
         let mut setup = Setup::default();
@@ -65,8 +65,9 @@ impl Variants {
         Ok(Subject::on(name.to_owned(), Machine::Host, setup))
     }
 
-    /// Whether the words are a command line: the first word has a slash or is a program in `PATH`. Declared names and
-    /// `KEY=VALUE` take precedence over programs. Fails if the first word is both a declared name and a program.
+    /// True for a command line: the first word has a slash or is a program in `PATH`. Declared
+    /// names and `KEY=VALUE` take precedence. Fails if the first word is a declared name and a
+    /// program.
     fn is_command(&self, words: &[String]) -> Result<bool, Error> {
         let Some(first) = words.first().filter(|first| !first.contains('=')) else { return Ok(false) };
         let is_variant = |word: &String| word.contains('=') || self.declared.contains_key(word);
@@ -182,7 +183,7 @@ pub fn check(text: &str, file: &Path) -> Result<(), Error> {
 /// Parses a file's text. Paths in it are relative to its own directory.
 fn parse(text: &str, file: &Path, directory: &Path) -> Result<BTreeMap<String, Setup>, Error> {
     let hint = "a variant is a table: `[variant.NAME]` with environment, sysctl, sysfs, programs, compiler, sources, on, kernel, workload, command, directory or partners";
-    let written: Option<BTreeMap<String, Setup>> = settings_file::table(text, file, Table::Variant, hint)?;
+    let written: Option<BTreeMap<String, Setup>> = settings_file::table(text, file, SettingsTable::Variant, hint)?;
     let mut declared = written.unwrap_or_default();
     for setup in declared.values_mut() {
         let Setup { programs, sources, kernel, directory: command_directory, .. } = setup;
@@ -214,7 +215,7 @@ partners = { receiver = "host", forwarder = "host" }
         Variants { declared, file: "faultline.toml".into() }
     }
 
-    fn told(error: Error) -> String {
+    fn text_of(error: Error) -> String {
         format!("{}; {}", error.problem, error.hint.unwrap_or_default())
     }
 
@@ -246,7 +247,7 @@ partners = { receiver = "host", forwarder = "host" }
 
     #[test]
     fn nonsense_is_refused_with_what_there_is() {
-        let refused = |text: &str| told(variants().setup(text).unwrap_err());
+        let refused = |text: &str| text_of(variants().setup(text).unwrap_err());
         assert_eq!(
             refused("stabel"),
             "there is no variant 'stabel', and no program of that name in PATH; faultline.toml declares overcommit, sent, stable"
@@ -255,7 +256,7 @@ partners = { receiver = "host", forwarder = "host" }
         let both = Variants { declared, file: "faultline.toml".into() };
         assert_eq!(both.setup("sh").unwrap().setup, Setup::default(), "what is declared goes first");
         assert_eq!(
-            told(both.setup("sh -c true").unwrap_err()),
+            text_of(both.setup("sh -c true").unwrap_err()),
             "'sh' is both a variant that faultline.toml declares and a program in PATH; \
              to run the command, write \"command='sh -c true'\""
         );
@@ -268,8 +269,8 @@ partners = { receiver = "host", forwarder = "host" }
     }
 
     #[test]
-    fn a_wrong_file_is_told_with_its_line() {
-        let wrong = |text| told(parse(text, Path::new("f.toml"), Path::new(".")).unwrap_err());
+    fn a_wrong_file_is_reported_with_its_line() {
+        let wrong = |text| text_of(parse(text, Path::new("f.toml"), Path::new(".")).unwrap_err());
         assert!(wrong("[variant.a]\nsysctrl = {}\n").starts_with("f.toml:2: unknown field `sysctrl`"));
         assert!(wrong("[variant.a\n").starts_with("f.toml:1: "));
         assert!(wrong("[variants.a]\n").starts_with("f.toml:1: unknown table `variants`; there are "));

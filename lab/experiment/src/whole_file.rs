@@ -7,8 +7,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// Writes a file completely: it appears with its whole content, or an older file remains unchanged. A symbolic link remains a link, and
-/// something that is not a regular file (a device, a pipe) is written to and never replaced. Fails if it cannot be written.
+/// Writes a file completely: it appears with its whole content, or an older file remains unchanged.
+/// A symbolic link remains a link, and something that is not a regular file (a device, a pipe) is
+/// written to and never replaced. Fails if it cannot be written.
 pub fn write(path: &Path, text: &str) -> Result<(), Error> {
     try_write(path, text).map_err(|error| {
         Error::failed(
@@ -18,7 +19,8 @@ pub fn write(path: &Path, text: &str) -> Result<(), Error> {
     })
 }
 
-/// Fails if a file could not be written, before there is anything to write. The file is not changed.
+/// Fails if a file could not be written, before there is anything to write. The file is not
+/// changed.
 pub fn check(path: &Path) -> Result<(), Error> {
     try_open(path).map_err(|error| {
         Error::usage(
@@ -61,17 +63,18 @@ fn temporary_beside(path: &Path) -> std::io::Result<NamedTempFile> {
         path.parent().filter(|parent| !parent.as_os_str().is_empty()).map_or(PathBuf::from("."), Path::to_owned);
     // The system's own error describes what is wrong with the directory.
     std::fs::metadata(directory.join("."))?;
-    // Mode of any new file: read and write for all, minus the umask. An existing file keeps its mode.
+    // Mode of any new file: read and write for all, minus the umask. An existing file keeps its
+    // mode.
     let any_new_file = Permissions::from_mode(0o666);
     let made = tempfile::Builder::new().prefix(".faultline-").permissions(any_new_file).tempfile_in(directory);
     made.map_err(|error| unnamed(&error))
 }
 
-/// Why a temporary file cannot be created or moved, without its name, because the user did not ask for it.
+/// The error of creating or moving a temporary file, without the file's name.
 pub(crate) fn unnamed(error: &std::io::Error) -> std::io::Error {
     match error.kind() {
         // A directory that exists but accepts no files, such as `/proc`.
-        ErrorKind::NotFound => std::io::Error::other("no file can be made there"),
+        ErrorKind::NotFound => std::io::Error::other("cannot create a file there"),
         kind => kind.into(),
     }
 }

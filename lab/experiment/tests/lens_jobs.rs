@@ -1,12 +1,10 @@
-//! Lens runs with several machines at the same time, on a target whose machines wait for one another: what is counted is the same, each attempt is
-//! kept when it ends, and no machine outlives the run.
+//! Lens runs on several machines at once, with a target whose machines wait for one another: equal
+//! counts, each attempt saved.
 
-mod counted;
-
-use counted::{Database, Sink, counted, lines, plan, report};
-use faultline_model::outcome::{GuestFailure, Outcome};
-use faultline_model::plan::PlanItem;
-use faultline_model::record::RunRecord;
+use crate::counted::{Database, Sink, counted, lines, plan, report, session};
+use faultline_record::outcome::{GuestFailure, Outcome};
+use faultline_record::plan::PlanItem;
+use faultline_record::record::RunRecord;
 use faultline_runner::{Completion, Observer, RunProgress, Stage};
 use faultline_targets::counting::{AtEnd, Counted, Counting};
 use faultline_targets::{Ending, Execution, StopFlag};
@@ -19,7 +17,7 @@ use std::time::{Duration, Instant};
 /// No test takes this long unless something hangs.
 const HANGS: Duration = Duration::from_secs(20);
 
-/// What becomes of a machine, by the seed and the number of CPUs.
+/// The end of a machine, by the seed and the number of CPUs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Counts,
@@ -213,7 +211,7 @@ fn a_stop_ends_all_machines_keeps_what_has_ended_and_the_rest_is_resumed() {
     assert_eq!(outcomes(&record, |outcome| *outcome == Outcome::Done), 3);
     assert_eq!(outcomes(&record, |outcome| *outcome == Outcome::Interrupted), 3);
     assert_eq!(record.attempts.len(), 6, "nothing begins after a stop");
-    database.open().resume_run(record.head.id, &counted::session()).unwrap();
+    database.open().resume_run(record.head.id, &session()).unwrap();
     let rest = Kernel::new(2, |_, _| Fate::Counts);
     assert_eq!(database.go_on_with(record.head.id, &rest, jobs(2), &rest.stop), Completion::Finished);
     assert_eq!(counted(&database.open().load_run(record.head.id).unwrap()), whole);

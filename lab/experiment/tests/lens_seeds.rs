@@ -1,14 +1,11 @@
-//! Seeds of lens runs from the plan to the comparison, on a target whose counts depend on the seed: they are planned, saved, given to the target, kept by
-//! a resume, and paired.
+//! Seeds of lens runs from the plan to the comparison, on a target whose counts depend on the seed.
 
-mod counted;
-
-use counted::{Database, Sink, counted, lines, plan, report, request, session, workloads};
-use faultline_model::lens::comparison::{Basis, InGeneral, LensComparison};
-use faultline_model::lens::key::Key;
+use crate::counted::{Database, Sink, counted, lines, plan, report, request, session, workloads};
 use faultline_runner::Completion;
 use faultline_runner::lens::{plan_kernel, plan_program};
 use faultline_stats::lens::compare_runs;
+use faultline_stats::lens::comparison::{Basis, InGeneral, LensComparison};
+use faultline_stats::lens::key::Key;
 use faultline_targets::counting::{AtEnd, Counted, Counting};
 use faultline_targets::{Ending, Execution, StopFlag};
 use std::sync::Mutex;

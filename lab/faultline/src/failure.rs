@@ -1,11 +1,11 @@
-//! How the command fails: one line that says what, a hint that says what to do, and an exit status.
+//! Failures of the command: one line with the problem, one with a hint, and an exit status.
 //!
 //! Statuses: 1 something failed, 2 the request is invalid, 130 stopped by the user.
 
-use crate::arguments::Arguments;
-use clap::CommandFactory;
+use crate::help;
 use clap::error::ErrorKind;
 use faultline_experiment::{self as experiment, Because, Error};
+use faultline_report::escape::unsafe_replaced;
 use faultline_report::{outcome_words, unmatched_words};
 use std::fmt::Display;
 use std::io::Write;
@@ -18,7 +18,7 @@ const USAGE: u8 = 2;
 /// Exit status when the user stopped it: 128 + SIGINT.
 const STOPPED: u8 = 130;
 
-/// Why the command cannot do what was asked for.
+/// A failure with its hint and exit status.
 #[derive(Debug)]
 pub(crate) struct Failure {
     problem: String,
@@ -37,7 +37,7 @@ impl Failure {
         Failure { problem: problem.into(), hint: Some(hint.into()), status: USAGE }
     }
 
-    /// The reader of our output has ended, so there is nothing left to do or to report.
+    /// The reader of standard output has ended: nothing is left to do or report.
     pub(crate) fn reader_gone() -> Self {
         Failure { problem: String::new(), hint: None, status: 0 }
     }
@@ -54,7 +54,7 @@ impl Failure {
     }
 }
 
-/// Cited text may have several lines.
+/// Joins lines: cited text may have several.
 fn one_line(text: &str) -> String {
     text.replace('\n', " ")
 }
@@ -69,24 +69,24 @@ pub(crate) fn stopped() -> ExitCode {
     ExitCode::from(STOPPED)
 }
 
-/// A line on standard error. If it cannot be written, nothing else can be done.
-///
-/// It may cite files, arguments and output of programs. Control characters are shown in escaped form, so they do not control the terminal.
+/// Prints a line on standard error; errors are ignored. Unsafe characters are replaced, because the
+/// line may cite files, arguments and output of programs.
 pub(crate) fn warn(line: &dyn Display) {
-    let shown = |c: char| if c.is_control() && c != '\n' { '\u{FFFD}' } else { c };
+    let shown = |c: char| if c != '\n' && unsafe_replaced(c).is_some() { '\u{FFFD}' } else { c };
     let line: String = line.to_string().chars().map(shown).collect();
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// The argument parser's message: help and version unchanged; an error as one line and a hint.
+/// Prints the argument parser's message: help and version unchanged, an error as one line and a
+/// hint.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
-        // If the reader has ended, it has seen enough of the help.
+        // Ignore a reader that has ended.
         let _ = error.print();
         return ExitCode::SUCCESS;
     }
     if error.kind() == ErrorKind::MissingSubcommand {
-        warn(&Arguments::command().render_help().to_string().trim_end());
+        warn(&help::command().render_help().to_string().trim_end());
         return ExitCode::from(USAGE);
     }
     let text = error.render().to_string();
@@ -94,9 +94,9 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     Failure::usage(problem(&text), hint).tell()
 }
 
-/// The command that was called, as `" lens kernel"`; empty if it was none of ours.
+/// The command that was called, such as `" lens kernel"`; empty if it is unknown.
 fn command_called() -> String {
-    let mut command = Arguments::command();
+    let mut command = help::command();
     let mut called = String::new();
     let mut words = std::env::args_os().skip(1);
     while let Some(word) = words.next() {
@@ -122,7 +122,8 @@ fn problem(text: &str) -> String {
     paragraph.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The parser's tip, such as a similar option. Its tip to pass an unknown option as a value after `--` is misleading and left out.
+/// The parser's tip, such as a similar option. Its misleading tip to pass an unknown option after
+/// `--` is left out.
 fn tip(text: &str) -> Option<String> {
     let mut tips = text.lines().filter_map(|line| line.trim_start().strip_prefix("tip: "));
     tips.find(|tip| !tip.starts_with("to pass ")).map(str::to_owned)
@@ -140,7 +141,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// A result that explains an error, as a continuation of its sentence.
+/// The explanation of an error by a result, as a continuation of the sentence.
 fn because(because: &Because) -> String {
     match because {
         Because::Unmatched(unmatched) => format!(": {}", unmatched_words(unmatched)),

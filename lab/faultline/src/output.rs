@@ -1,8 +1,9 @@
-//! Standard output and files: output is written completely, or the command reports that it was not.
+//! Standard output, files and signals: output is written completely, or the command fails.
 
 use crate::failure::Failure;
 use faultline_experiment::whole_file;
 use faultline_report::Style;
+use faultline_targets::StopFlag;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
@@ -14,7 +15,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
         ErrorKind::BrokenPipe => Failure::reader_gone(),
         _ => Failure::new(
             format!("cannot write to standard output: {error}"),
-            "redirect it to a place that can be written; everything measured is saved",
+            "redirect it elsewhere; everything measured is saved",
         ),
     })
 }
@@ -24,12 +25,12 @@ pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
     Ok(whole_file::write(path, text)?)
 }
 
-/// Fails if a file could not be written, before there is anything to write; `-` is standard output.
+/// Fails if a file cannot be written, before measuring; `-` is standard output.
 pub(crate) fn check_file(path: &Path) -> Result<(), Failure> {
     if path == Path::new("-") { Ok(()) } else { Ok(whole_file::check(path)?) }
 }
 
-/// What standard output can show.
+/// The capabilities of standard output.
 pub(crate) fn style() -> Style {
     if !std::io::stdout().is_terminal() {
         return Style::PLAIN;
@@ -42,7 +43,7 @@ pub(crate) fn style() -> Style {
     }
 }
 
-/// Whether the locale is UTF-8, by the variables' order of precedence.
+/// True if the locale is UTF-8, by the order of precedence of the variables.
 fn unicode_locale() -> bool {
     let names = ["LC_ALL", "LC_CTYPE", "LANG"];
     let locale = names.iter().filter_map(|name| std::env::var(name).ok()).find(|value| !value.is_empty());
@@ -50,4 +51,14 @@ fn unicode_locale() -> bool {
         let value = value.to_ascii_lowercase();
         value.contains("utf-8") || value.contains("utf8")
     })
+}
+
+/// A flag that Ctrl-C and other termination signals set. Call it once. Fails if the handler cannot
+/// be installed.
+pub(crate) fn stop_flag() -> Result<StopFlag, Failure> {
+    let stop = StopFlag::default();
+    let flag = stop.clone();
+    ctrlc::set_handler(move || flag.set())
+        .map_err(|error| Failure::new(format!("cannot handle signals: {error}"), "check the system's limits"))?;
+    Ok(stop)
 }

@@ -1,12 +1,14 @@
-//! Experiments while they are under way: a bar with the current figure and the time left on a terminal, plain lines elsewhere.
+//! Progress of experiments on standard error: a bar on a terminal, plain lines elsewhere; and their
+//! notices.
 
 use faultline_experiment::Notice;
-use faultline_model::commit::short_name;
-use faultline_model::describe::WorkloadInfo;
-use faultline_model::outcome::Outcome;
-use faultline_model::plan::PlanItem;
-use faultline_model::record::RunHead;
-use faultline_model::subject::{BuildResult, Subject};
+use faultline_record::commit::short_name;
+use faultline_record::describe::WorkloadInfo;
+use faultline_record::outcome::Outcome;
+use faultline_record::plan::PlanItem;
+use faultline_record::record::RunHead;
+use faultline_record::subject::{BuildResult, Subject};
+use faultline_report::escape::one_line;
 use faultline_report::figure;
 use faultline_report::style::UNICODE;
 use faultline_runner::{Observer, RunProgress, Stage};
@@ -16,17 +18,16 @@ use std::time::Duration;
 use terminal_size::terminal_size_of;
 
 use crate::failure::warn;
-use crate::notice;
 
-/// Shows experiments on standard error.
+/// Progress on standard error.
 pub(crate) struct Shown {
     quiet: bool,
-    /// The way to show the run that is measured.
+    /// The display of the current run.
     run: Option<Box<dyn Observer>>,
 }
 
 impl Shown {
-    /// Nothing is under way yet. `quiet`: no progress, but what a user should know.
+    /// No experiment yet. `quiet`: notices only.
     pub(crate) fn new(quiet: bool) -> Self {
         Shown { quiet, run: None }
     }
@@ -55,13 +56,10 @@ impl faultline_experiment::Observer for Shown {
     fn notice(&mut self, notice: &Notice) {
         let is_progress = matches!(
             notice,
-            Notice::BuildingCommitOfHistory { .. }
-                | Notice::BuildingCommit { .. }
-                | Notice::BuildingSide { .. }
-                | Notice::LinkingCommit { .. }
+            Notice::BuildingCommit { .. } | Notice::BuildingSide { .. } | Notice::LinkingCommit { .. }
         );
         if !(self.quiet && is_progress) {
-            warn(&notice::words(notice));
+            warn(&notice_words(notice));
         }
     }
 }
@@ -92,17 +90,17 @@ impl Observer for Shown {
     }
 }
 
-/// A terminal on which a line can't be drawn again.
+/// True for a terminal that cannot redraw a line.
 fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
-/// What comes from a workload may hold anything; a terminal must not obey it.
+/// An outcome without unsafe characters, which may come from the workload.
 fn plain(outcome: &Outcome) -> String {
-    faultline_report::outcome_words(outcome).chars().map(|c| if c.is_control() { '\u{FFFD}' } else { c }).collect()
+    one_line(&faultline_report::outcome_words(outcome))
 }
 
-/// Minutes and hours as people say them, no finer than the estimate is: `45 s`, `2 min 10 s`, `1 h 5 min`.
+/// A duration at the precision of an estimate: `45 s`, `2 min 10 s`, `1 h 5 min`.
 fn length(length: Duration) -> String {
     let seconds = length.as_secs_f64().ceil() as u64;
     match seconds {
@@ -112,12 +110,12 @@ fn length(length: Duration) -> String {
     }
 }
 
-/// The parts that there are, in one line.
+/// The present parts in one line.
 fn joined<const N: usize>(parts: [Option<String>; N]) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-/// Where a workload in a guest is.
+/// The word for a stage of a workload in a guest.
 fn word(stage: Stage) -> &'static str {
     match stage {
         Stage::Boot => "boot",
@@ -127,37 +125,37 @@ fn word(stage: Stage) -> &'static str {
     }
 }
 
-/// What is said of a run under way, with the figures as tables show them.
+/// The texts of a run's progress, with figures as in tables.
 struct Words {
     workloads: Vec<WorkloadInfo>,
-    /// Figures are transfers per operation, of programs those of a run, whatever the unit of the rate.
+    /// True for a lens run: figures are transfers per operation, for programs per run.
     under_lens: bool,
     extent: Extent,
 }
 
-/// How much there is to measure, as far as that is known.
+/// The known extent of a run.
 enum Extent {
     /// The whole plan.
     Plan,
-    /// Of a comparison: each item measures a side, and it may end at the next look.
+    /// A comparison: each item measures a side, and it may end at the next look.
     NextLook,
-    /// Of a search: what is measured decides what is measured next.
+    /// A search: results decide what is measured next.
     Search {
-        /// Each subject: its commit, and its random layout.
+        /// Each subject's commit and random layout.
         subjects: Vec<String>,
-        /// Number of commits that were tried.
+        /// Number of commits tried.
         tried: usize,
     },
-    /// Of a history: the whole plan, in which each item measures a commit.
+    /// A history: each item measures a commit.
     History {
-        /// Each subject: its commit.
+        /// Each subject's commit.
         subjects: Vec<String>,
     },
 }
 
 impl Extent {
     fn of(run: &RunHead) -> Self {
-        if run.settings.drill().is_some() {
+        if run.settings.bisect().is_some() {
             let own = run.subjects.iter().filter(|subject| layout(subject).is_none() && subject.commit.is_some());
             return Extent::Search { subjects: run.subjects.iter().map(subject_words).collect(), tried: own.count() };
         }
@@ -168,7 +166,7 @@ impl Extent {
     }
 }
 
-/// The commit of a subject, and its random layout; the name of one that is no commit.
+/// The commit of a subject with its random layout; the name of a subject that is not a commit.
 fn subject_words(subject: &Subject) -> String {
     if subject.commit.is_none() {
         return subject.name.clone();
@@ -177,7 +175,7 @@ fn subject_words(subject: &Subject) -> String {
     layout(subject).map_or_else(|| commit.to_owned(), |layout| format!("{commit}, layout {}", layout + 1))
 }
 
-/// The random layout of a search's subject; `None` of a commit's own build.
+/// The random layout of a search's subject; `None` for a commit's own build.
 fn layout(subject: &Subject) -> Option<u32> {
     match subject.build {
         Some(BuildResult::Relinked { layout, .. }) => Some(layout),
@@ -186,7 +184,7 @@ fn layout(subject: &Subject) -> Option<u32> {
 }
 
 impl Words {
-    /// What runs: in a comparison with the side, `A `; in a search or a history the commit.
+    /// The running item: in a comparison with its side, in a search or history the commit.
     fn what(&self, item: &PlanItem) -> String {
         match &self.extent {
             Extent::Plan => item.cell.to_string(),
@@ -197,7 +195,7 @@ impl Words {
         }
     }
 
-    /// How far it is: `3/240`; in a search `execution 13, 5 commits tried`.
+    /// The position: `3/240`; in a search `execution 13, 5 commits tried`.
     fn place(&self, item: &PlanItem, progress: &RunProgress) -> String {
         match &self.extent {
             Extent::Plan | Extent::NextLook | Extent::History { .. } => {
@@ -220,7 +218,8 @@ impl Words {
         figure::quantity(value, &unit, &UNICODE)
     }
 
-    /// `2 min 10 s left`; before anything has ended, only what was expected is known. `None` for a search, whose end nobody knows.
+    /// The remaining time: `2 min 10 s left`; an estimate from the plan until the first item has
+    /// ended. `None` for a search, whose end is unknown.
     fn left(&self, progress: &RunProgress) -> Option<String> {
         let until = match self.extent {
             Extent::Plan | Extent::History { .. } => "left",
@@ -231,13 +230,13 @@ impl Words {
         Some(format!("{about}{} {until}", length(progress.left)))
     }
 
-    /// The line of an item that has ended.
+    /// The line for an item that has ended.
     fn ended(&self, item: &PlanItem, result: String, progress: &RunProgress) -> String {
         joined([Some(self.place(item, progress)), Some(self.what(item)), Some(result), self.left(progress)])
     }
 }
 
-/// One line for each item that has ended.
+/// One line per ended item.
 struct Lines {
     words: Words,
 }
@@ -253,26 +252,26 @@ impl Observer for Lines {
     }
 }
 
-/// Columns of a terminal from which on there is room for a bar beside the words.
+/// Width of a terminal with room for a bar beside the text.
 const ROOM_FOR_BAR: u16 = 100;
 
-/// A line that is redrawn: how far it is, what runs with its figure, time left. If several items run at the same time, each has a line of its own below
-/// it. What doesn't fit is cut off at the end.
+/// A line that is redrawn: position, running item with its figure, time left. Parallel items have
+/// lines of their own below it. Text that does not fit is cut off.
 struct Bar {
     lines: MultiProgress,
     bar: ProgressBar,
     words: Words,
     place: String,
     left: Option<String>,
-    under_way: Vec<UnderWay>,
+    running_items: Vec<Running>,
 }
 
-/// An item that runs.
-struct UnderWay {
+/// A running item.
+struct Running {
     ordinal: u32,
-    /// What it is, with its figure or its stage if there is one.
+    /// The item, with its figure or stage if known.
     what: String,
-    /// Its own line, if several run.
+    /// The item's own line, if several run.
     line: Option<ProgressBar>,
 }
 
@@ -286,7 +285,7 @@ impl Bar {
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        Bar { lines, bar, words, place: String::new(), left: None, under_way: Vec::new() }
+        Bar { lines, bar, words, place: String::new(), left: None, running_items: Vec::new() }
     }
 
     fn update(&mut self, item: &PlanItem, progress: &RunProgress) {
@@ -296,10 +295,10 @@ impl Bar {
         self.left = self.words.left(progress);
     }
 
-    /// Shows this beside the item.
+    /// Shows a figure beside the item.
     fn add(&mut self, item: &PlanItem, figure: &str) {
         let what = format!("{} · {figure}", self.words.what(item));
-        if let Some(running) = self.under_way.iter_mut().find(|running| running.ordinal == item.ordinal) {
+        if let Some(running) = self.running_items.iter_mut().find(|running| running.ordinal == item.ordinal) {
             running.what = what;
         }
         self.show();
@@ -307,12 +306,12 @@ impl Bar {
 
     fn show(&mut self) {
         let (place, left) = (Some(self.place.clone()), self.left.clone());
-        if let [only] = &mut self.under_way[..] {
+        if let [only] = &mut self.running_items[..] {
             only.line.take().inspect(ProgressBar::finish_and_clear);
             self.bar.set_message(joined([place, Some(only.what.clone()), left]));
             return;
         }
-        for item in &mut self.under_way {
+        for item in &mut self.running_items {
             let line = item.line.get_or_insert_with(|| {
                 let line = self.lines.add(ProgressBar::no_length());
                 if let Ok(style) = ProgressStyle::with_template("  {wide_msg}") {
@@ -329,7 +328,7 @@ impl Bar {
 impl Observer for Bar {
     fn item_begins(&mut self, item: &PlanItem, progress: &RunProgress) {
         self.update(item, progress);
-        self.under_way.push(UnderWay { ordinal: item.ordinal, what: self.words.what(item), line: None });
+        self.running_items.push(Running { ordinal: item.ordinal, what: self.words.what(item), line: None });
         self.show();
     }
 
@@ -347,7 +346,7 @@ impl Observer for Bar {
 
     fn item_ends(&mut self, item: &PlanItem, outcome: &Outcome, _: Option<f64>, progress: &RunProgress) {
         self.update(item, progress);
-        let ended = self.under_way.extract_if(.., |running| running.ordinal == item.ordinal);
+        let ended = self.running_items.extract_if(.., |running| running.ordinal == item.ordinal);
         ended.filter_map(|ended| ended.line).for_each(|line| line.finish_and_clear());
         if *outcome != Outcome::Done {
             let _ = self.lines.println(format!("{}: {}", self.words.what(item), plain(outcome)));
@@ -358,17 +357,58 @@ impl Observer for Bar {
 
 impl Drop for Bar {
     fn drop(&mut self) {
-        self.under_way.drain(..).filter_map(|running| running.line).for_each(|line| line.finish_and_clear());
+        self.running_items.drain(..).filter_map(|running| running.line).for_each(|line| line.finish_and_clear());
         self.bar.finish_and_clear();
+    }
+}
+
+/// A notice in one line.
+fn notice_words(notice: &Notice) -> String {
+    match notice {
+        Notice::SettingPutBack { setting } => {
+            format!("restored a setting that a killed comparison had left changed: {setting}")
+        }
+        Notice::InstallingOnHost { host, artefact } => {
+            format!("installing {} on {host}, which reboots then", artefact.display())
+        }
+        Notice::BuildingWorkloads { compiler } => format!("building the workloads with {compiler}"),
+        Notice::BuildingCommit { commit, number, of, tried: Some(tried) } => {
+            format!("building commit {} ({number} of {of} from the old end; {tried} tried so far)", short_name(commit))
+        }
+        Notice::BuildingCommit { commit, number, of, tried: None } => {
+            format!("building commit {} ({number} of {of})", short_name(commit))
+        }
+        Notice::LinkingCommit { commit, layout, most } => {
+            format!("linking commit {} with layout {} of at most {most}", short_name(commit), layout + 1)
+        }
+        Notice::ContinuingHistory { run } => format!("run {run} is unfinished; it continues first"),
+        Notice::AwaitingBuild { directory } => {
+            format!(
+                "waiting for another command that builds in {}; `--work DIR` names another directory",
+                directory.display()
+            )
+        }
+        Notice::BuildingSide { side } => format!("building {side}"),
+        Notice::FinishedAlready { run } => format!("run {run} is already finished"),
+        Notice::NoSymbols { program } => {
+            format!(
+                "hint: {} has no symbols, so addresses are shown instead of names; build it with `-g`",
+                program.display()
+            )
+        }
+        Notice::NoDebugInformation { vmlinux } => format!(
+            "hint: {} has no debugging information, so source lines and members are not shown; build the kernel with CONFIG_DEBUG_INFO",
+            vmlinux.display()
+        ),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faultline_model::cell::{Case, Cell, TaskMode};
-    use faultline_model::describe;
-    use faultline_model::subject::SubjectIndex;
+    use faultline_record::cell::{Case, Cell, TaskMode};
+    use faultline_record::describe;
+    use faultline_record::subject::SubjectIndex;
 
     fn words(extent: Extent) -> Words {
         let map_churn = "faultline-describe 1 map_churn\nsummary maps\noperation map\nunit map/s\ndirection higher\nstyle loop\n\

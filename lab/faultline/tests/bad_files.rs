@@ -1,15 +1,14 @@
-//! Files of other tools that can't be read: each gets one line that says where and why, a hint, and exit status 2; and leaves nothing behind.
+//! Unreadable files of other tools. Each gets one line with the place and the reason, a hint, and
+//! exit status 2. Nothing is left behind.
 
-mod lab;
+use crate::lab::Lab;
 
-use lab::Lab;
-
-/// Name and content of a file, what is said of it, and a part of the hint.
+/// File name, content, expected message, and a part of the expected hint.
 struct Bad(&'static str, &'static [u8], &'static str, &'static str);
 
 const BAD: [Bad; 16] = [
-    Bad("empty.json", b"", "the file is empty", "tool that writes it"),
-    Bad("blank.txt", b" \n\n", "the file is empty", "tool that writes it"),
+    Bad("empty.json", b"", "the file is empty", "check that the tool succeeded"),
+    Bad("blank.txt", b" \n\n", "the file is empty", "check that the tool succeeded"),
     Bad("utf16.json", b"\xff\xfe{\0}\0", "UTF-16 text, expected UTF-8", "iconv"),
     Bad("latin.txt", b"BenchmarkA 1 5 ns/op\nBenchmark\xe9 1 5 ns/op\n", "latin.txt:2: found the byte 0xe9", "--from"),
     Bad(
@@ -71,8 +70,12 @@ fn files_that_cannot_be_read_are_refused_with_one_line_and_a_hint() {
         let path = path.to_str().unwrap();
         for arguments in [&["import", path][..], &["changes", path], &["export", path, "--to", "lkp"]] {
             let output = lab.run(arguments);
-            lab::assert_refused(&output, 2, problem);
-            assert!(lab::stderr(&output).lines().nth(1).unwrap().contains(hint), "{}", lab::stderr(&output));
+            crate::lab::assert_refused(&output, 2, problem);
+            assert!(
+                crate::lab::stderr(&output).lines().nth(1).unwrap().contains(hint),
+                "{}",
+                crate::lab::stderr(&output)
+            );
         }
     }
     assert!(!lab.db().exists(), "nothing was kept");
@@ -84,21 +87,25 @@ fn paths_that_are_no_files_of_figures_are_refused() {
     let (nothing, directory) = (lab.path("nothing"), lab.path("directory"));
     std::fs::create_dir(&directory).unwrap();
     let [nothing, directory] = [&nothing, &directory].map(|path| path.to_str().unwrap());
-    lab::assert_refused(&lab.run(&["import", nothing]), 2, "there is no file");
-    lab::assert_refused(&lab.run(&["import", directory]), 2, "unrecognised file format: a directory of no files");
-    lab::assert_refused(
+    crate::lab::assert_refused(&lab.run(&["import", nothing]), 2, "there is no file");
+    crate::lab::assert_refused(
+        &lab.run(&["import", directory]),
+        2,
+        "unrecognised file format: a directory of no files",
+    );
+    crate::lab::assert_refused(
         &lab.run(&["import", directory, "--from", "jmh"]),
         2,
         "found a directory of no files, expected one file in the format jmh",
     );
-    lab::assert_refused(&lab.run(&["import", "-"]), 2, "there is no file -");
-    lab::assert_refused(&lab.run(&["export", nothing, "--to", "jmh"]), 2, "invalid value 'jmh'");
+    crate::lab::assert_refused(&lab.run(&["import", "-"]), 2, "there is no file -");
+    crate::lab::assert_refused(&lab.run(&["export", nothing, "--to", "jmh"]), 2, "invalid value 'jmh'");
 }
 
 #[test]
-fn a_link_to_itself_is_said_to_be_unreadable_and_not_missing() {
+fn a_link_to_itself_is_reported_as_unreadable_and_not_missing() {
     let lab = Lab::new();
     let link = lab.path("link.json");
     std::os::unix::fs::symlink(&link, &link).unwrap();
-    lab::assert_refused(&lab.run(&["import", link.to_str().unwrap()]), 2, "cannot read");
+    crate::lab::assert_refused(&lab.run(&["import", link.to_str().unwrap()]), 2, "cannot read");
 }

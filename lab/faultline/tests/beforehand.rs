@@ -1,13 +1,11 @@
-//! What cannot work is refused before anything runs: one line, a hint, exit status 2, and no run in the database.
+//! Refusals before anything runs: one line, a hint, exit status 2, and no run in the database.
 
-mod lab;
-
-use lab::{Lab, assert_refused, stderr, stdout};
+use crate::lab::{Lab, assert_refused, stderr, stdout};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 const SHORT: [&str; 10] =
-    ["--cpus", "1", "--repeats", "1", "--warmup", "0ms", "--window", "10ms", "--interval", "10ms"];
+    ["--tasks", "1", "--repeats", "1", "--warmup", "0ms", "--window", "10ms", "--interval", "10ms"];
 
 #[track_caller]
 fn refused(lab: &Lab, arguments: &[&str], problem: &str) {
@@ -55,7 +53,7 @@ fn a_size_has_to_fit_the_workload_and_the_machine() {
     refused(&lab, &["run", "zero_fill:base", "--size", "20TiB"], "is too large for zero_fill:base");
     refused(
         &lab,
-        &["run", "zero_fill:base", "--cpus", "1", "--size", "15TiB"],
+        &["run", "zero_fill:base", "--tasks", "1", "--size", "15TiB"],
         "needs 15360.0 GiB, and the machine has ",
     );
     refused(&lab, &["run", "path_stat", "--size", "4MiB"], "--size has no meaning for path_stat");
@@ -69,12 +67,12 @@ fn the_time_has_to_hold_one_block() {
     let lab = Lab::new();
     refused(
         &lab,
-        &["run", "zero_fill:base", "--cpus", "1", "--time", "300ms"],
+        &["run", "zero_fill:base", "--tasks", "1", "--time", "300ms"],
         "a time budget of 0.3 s is too short for one block",
     );
     refused(
         &lab,
-        &["compare", "zero_fill:base", "--a", "", "--cpus", "1", "--time", "700ms"],
+        &["compare", "zero_fill:base", "--a", "", "--tasks", "1", "--time", "700ms"],
         "windows and warm-ups of 0.8 s",
     );
     refused(&lab, &["check", "--time", "1s"], "too short for one block");
@@ -100,7 +98,7 @@ fn a_page_that_cannot_be_written_is_refused_without_naming_temporary_files() {
         let said = stderr(&output);
         assert!(said.contains(why) && !said.contains(".faultline-"), "{said}");
         assert!(!lab.db().exists(), "{page}");
-        assert_refused(&lab.faked(&["report", "-o", page]).output().unwrap(), 2, &format!("cannot write {page}: "));
+        assert_refused(&lab.faked(&["show", "-o", page]).output().unwrap(), 2, &format!("cannot write {page}: "));
     }
     let output = lab.faked(&["run", "good", "--scratch", "/proc"]).output().unwrap();
     assert_refused(&output, 2, "cannot make scratch files in /proc: ");
@@ -134,11 +132,11 @@ fn a_label_is_not_empty() {
 #[test]
 fn budgets_for_what_is_not_run_are_refused() {
     let lab = Lab::new();
-    let program = ["lens", "program", "--threads-from", "8", "--budget", "true<=5@4", "--", "/bin/true", "{threads}"];
+    let program = ["lens", "program", "--tasks", "8", "--budget", "true<=5@4", "--", "/bin/true", "{tasks}"];
     refused(&lab, &program, "the budget 'true<=5@4' is for 4 CPUs, which are not run");
-    let kernel = ["lens", "kernel", "zero_fill", "--cpus", "2", "--budget", "zero_fill<=5@4"];
+    let kernel = ["lens", "kernel", "zero_fill", "--tasks", "2", "--budget", "zero_fill<=5@4"];
     refused(&lab, &kernel, "is for 4 CPUs, which are not run");
-    let other = ["lens", "kernel", "zero_fill", "--cpus", "2", "--budget", "fz:base<=5@2"];
+    let other = ["lens", "kernel", "zero_fill", "--tasks", "2", "--budget", "fz:base<=5@2"];
     refused(&lab, &other, "the budget 'fz:base<=5@2' names neither a case of the run nor a type");
 }
 
@@ -147,16 +145,18 @@ fn missing_parts_are_a_bad_request() {
     let lab = Lab::new();
     let alone = lab.path("bin/faultline");
     fs::create_dir(lab.path("bin")).unwrap();
-    fs::hard_link(lab::program(), &alone).or_else(|_| fs::copy(lab::program(), &alone).map(drop)).unwrap();
+    fs::hard_link(crate::lab::program(), &alone)
+        .or_else(|_| fs::copy(crate::lab::program(), &alone).map(drop))
+        .unwrap();
     let run = |arguments: &[&str]| {
         let mut command = std::process::Command::new(&alone);
         command.env("FAULTLINE_DB", lab.db()).env_remove("FAULTLINE_WORKLOADS").env_remove("FAULTLINE_LENS_PLUGIN");
         command.args(arguments).output().unwrap()
     };
     assert_refused(&run(&["run"]), 2, "the workloads' programs are not beside the command");
-    // Which of these parts is missed first depends on the machine: emulator, kernel, guest, plugin.
+    // The first missing part depends on the machine: emulator, kernel, guest or plugin.
     assert_refused(&run(&["run", "zero_fill", "--on", "qemu"]), 2, "");
-    assert_refused(&run(&["lens", "kernel", "zero_fill", "--cpus", "2"]), 2, "");
+    assert_refused(&run(&["lens", "kernel", "zero_fill", "--tasks", "2"]), 2, "");
     assert_refused(&run(&["lens", "program", "--", "/bin/true"]), 2, "");
     let text = lab.path("text");
     fs::write(&text, "no kernel").unwrap();

@@ -1,20 +1,24 @@
-//! `faultline bisect` in repositories of this test's own. Programs sleep, because a busy host changes the length of a sleep less than the time of a computation.
+//! `faultline bisect` in repositories made by the tests. Programs sleep, because a busy host
+//! changes the length of a sleep less than the time of a computation.
 
-mod lab;
-
-use faultline_model::record::Attempt;
-use faultline_model::reverted::RevertResult;
-use faultline_model::subject::{BuildResult, Subject};
-use lab::repository::{Repository, git};
-use lab::{Lab, assert_refused, await_boot, await_that, kill};
+use crate::lab::repository::{Repository, git};
+use crate::lab::{Lab, assert_refused, await_boot, await_that, kill, output_text};
+use faultline_record::record::Attempt;
+use faultline_record::subject::{BuildResult, RevertResult, Subject};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output, Stdio};
 
-/// Of a program that sleeps.
-impl Repository {
-    /// A commit in which the program sleeps for so many milliseconds. It is made by the build, if `builds`.
+/// Commits of a program that sleeps.
+trait TimedCommits {
+    /// Adds a commit whose program sleeps for `sleep_ms`. The build makes the program if `builds`.
+    fn commit(&mut self, sleep_ms: u32, builds: bool, subject: &str);
+    fn bisect(&self, arguments: &[&str]) -> Command;
+    fn json(&self, output: &Output) -> Value;
+}
+
+impl TimedCommits for Repository {
     fn commit(&mut self, sleep_ms: u32, builds: bool, subject: &str) {
         let make = if builds { "cp source prog && chmod +x prog" } else { "echo it cannot build >&2; exit 3" };
         self.write_programs(&[
@@ -29,21 +33,46 @@ impl Repository {
     }
 
     fn json(&self, output: &Output) -> Value {
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", said(output)))
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", output_text(output)))
     }
 }
 
-fn said(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
-}
-
-/// Names of the commits of which one made a step, for each confirmed step. On a busy host others may be named as not confirmed.
+/// Candidate commits of each confirmed step. On a busy host, unconfirmed steps may be reported too.
 fn candidates<'a>(found: &'a Value) -> Vec<Vec<&'a str>> {
     let ids =
         |step: &'a Value| step["candidates"].as_array().unwrap().iter().map(|commit| commit["id"].as_str().unwrap());
     let [steps, commits] = ["steps", "commits"].map(|key| found[key].as_array().unwrap());
     let confirmed = steps.iter().zip(commits).filter(|(step, _)| step["confirmed"] == true);
     confirmed.map(|(_, commits)| ids(commits).collect()).collect()
+}
+
+/// One commit only sleeps longer, one only computes more, and one only needs more memory. Each
+/// measure finds its own.
+#[test]
+fn each_measure_finds_the_commit_that_raised_it() {
+    let mut repository = Repository::new();
+    for number in 0..8 {
+        let sleep_ms = if number < 2 { 0 } else { 80 };
+        let turns = if number < 4 { 10_000 } else { 60_000 };
+        let megabytes = if number < 6 { 8 } else { 24 };
+        let program = format!(
+            "#!/bin/sh\n# {number}\nsleep 0.{sleep_ms:03}\ni=0; while [ $i -lt {turns} ]; do i=$((i + 1)); done\n\
+             dd if=/dev/zero of=/dev/null bs={megabytes}M count=1 2>/dev/null\n"
+        );
+        repository.write_programs(&[("prog", &program)]);
+        repository.commit_all(&format!("commit {number}"));
+    }
+    // The pages of the last step cost CPU time too.
+    for (measure, last, by) in [("cpu-time", 5, 4), ("peak-memory", 7, 6)] {
+        let [first, last] = [&repository.commits[0], &repository.commits[last]].map(String::as_str);
+        let options = ["--measure", measure, "--least", "30%", "--format", "json", "--gate", first, last];
+        let output = repository.bisect_built_by("true", &options).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{measure}: {}", output_text(&output));
+        let found = repository.json(&output);
+        assert_eq!(candidates(&found), [[repository.commits[by].as_str()]], "{measure}: {found:#}");
+    }
+    let shown = crate::lab::stdout(&repository.lab.run(&["show", "2"]));
+    assert!(shown.contains("the peak memory of `./prog`") && shown.contains("change of memory"), "{shown}");
 }
 
 #[test]
@@ -56,7 +85,7 @@ fn the_commit_that_made_it_slower_is_named_and_broken_ones_are_skipped() {
     }
     let [first, last] = [&repository.commits[0], &repository.commits[15]].map(String::as_str);
     let output = repository.bisect(&["--format", "json", "--gate", first, last]).output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "the gate is closed: {}", said(&output));
+    assert_eq!(output.status.code(), Some(1), "the gate is closed: {}", output_text(&output));
     let slower = format!("\n  {} (commit 11 ", &repository.commits[11][..12]);
     let words = String::from_utf8_lossy(&output.stderr);
     assert!(words.contains("gate: closed\n") && words.contains(&slower) && !words.contains('\u{1b}'), "{words}");
@@ -72,7 +101,7 @@ fn the_commit_that_made_it_slower_is_named_and_broken_ones_are_skipped() {
         "the user's checkout is not touched"
     );
 
-    // What is stored says the same, in words that harm nothing.
+    // The stored result reads the same. Its texts are escaped.
     let shown = repository.lab.run(&["show"]);
     let words = String::from_utf8(shown.stdout).unwrap();
     assert!(words.contains(&repository.commits[11][..12]) && words.contains("1 step was found"), "{words}");
@@ -82,13 +111,48 @@ fn the_commit_that_made_it_slower_is_named_and_broken_ones_are_skipped() {
     let csv = String::from_utf8(repository.lab.run(&["show", "--format", "csv"]).stdout).unwrap();
     assert_eq!(csv.lines().count(), 2, "{csv}");
 
-    // Values of two of its commits are compared without measuring again.
+    // Two of the commits are compared without new measurements.
     let compared = repository.lab.run(&["compare", first, &repository.commits[11]]);
-    assert!(compared.status.success(), "{}", said(&compared));
-    assert!(!said(&compared).contains("differ in"), "both ran on this machine: {}", said(&compared));
-    let refused = repository.lab.run(&["report", "-o", repository.lab.path("x.html").to_str().unwrap()]);
-    assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
+    assert!(compared.status.success(), "{}", output_text(&compared));
+    assert!(!output_text(&compared).contains("differ in"), "both ran on this machine: {}", output_text(&compared));
+    let refused = repository.lab.run(&["show", "-o", repository.lab.path("x.html").to_str().unwrap()]);
+    assert_eq!(refused.status.code(), Some(2), "{}", output_text(&refused));
     repository.lab.assert_nothing_left();
+}
+
+#[test]
+fn a_search_ends_with_its_time_and_names_what_remains_possible() {
+    let mut repository = Repository::new();
+    for number in 0..8 {
+        repository.commit(if number < 5 { 150 } else { 350 }, true, &format!("commit {number}"));
+    }
+    let [first, last] = [&repository.commits[0], &repository.commits[7]].map(String::as_str);
+    // Each execution takes 0.15 s or more, so the time is used up before a commit is found.
+    let output = repository.bisect(&["--time", "1s", "--format", "json", "--gate", first, last]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", output_text(&output));
+    let found = repository.json(&output);
+    assert_eq!((&found["budget_used"], &found["finished"]), (&true.into(), &false.into()), "{found:#}");
+    assert!(!found["remaining"].as_array().unwrap().is_empty(), "{found:#}");
+    let shown = output_text(&repository.lab.run(&["show"])).split_whitespace().collect::<Vec<_>>().join(" ");
+    let ended = "The time budget of 1.0 s for executions was used up: a step remains possible";
+    assert!(shown.contains(ended), "{shown}");
+}
+
+/// A commit that changes none of the kept files cannot have made the program slower.
+#[test]
+fn commits_with_equal_builds_are_executed_once() {
+    let mut repository = Repository::new();
+    for number in 0..6 {
+        repository.write_programs(&[("prog", "#!/bin/sh\nsleep 0.01\n")]);
+        fs::write(repository.path().join("notes"), number.to_string()).unwrap();
+        repository.commit_all(&format!("notes {number}"));
+    }
+    let options = ["--keep", "prog", "--format", "json", "HEAD~5", "HEAD"];
+    let output = repository.bisect_built_by("true", &options).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
+    let found = repository.json(&output);
+    assert_eq!((found["trials"].as_u64(), found["steps"].as_array().unwrap().len()), (Some(2), 0), "{found:#}");
+    assert!(found["executions"].as_u64().unwrap() < 12, "both ends are one build: {found:#}");
 }
 
 #[test]
@@ -97,15 +161,16 @@ fn no_step_is_found_where_there_is_none() {
     for number in 0..6 {
         repository.commit(10, true, &format!("commit {number}"));
     }
-    // A machine that is too busy to see half makes the search inconclusive, but finds no step either.
+    // On a machine too busy to detect a change of 50 %, the search is inconclusive, but still finds
+    // no step.
     let gated = ["--format", "json", "--least", "50%", "--gate", "--inconclusive", "pass", "HEAD~5", "HEAD"];
     let output = repository.bisect(&gated).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     let found = repository.json(&output);
     assert_eq!(found["steps"].as_array().unwrap().len(), 0, "{found:#}");
     assert_eq!(found["trials"], 2);
     assert!(found["detectable"].as_f64().unwrap() >= 0.5, "{found:#}");
-    assert!(said(&output).contains("gate: open, "), "{}", said(&output));
+    assert!(output_text(&output).contains("gate: open, "), "{}", output_text(&output));
 }
 
 #[test]
@@ -127,17 +192,18 @@ fn a_gate_is_closed_by_a_search_that_could_not_see_the_least_change() {
 }
 
 #[test]
-fn an_end_that_cannot_be_measured_is_told() {
+fn an_unmeasurable_end_is_reported() {
     let mut repository = Repository::new();
     repository.commit(10, true, "good");
     repository.commit(10, false, "broken");
     let output = repository.bisect(&["HEAD~1", "HEAD"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    let words = said(&output).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("it ends with status 3: it cannot build"), "{words}");
+    let words = output_text(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("it exited with status 3: it cannot build"), "{words}");
 }
 
-/// `make run` calls us like this, for example. With `-n` make would build nothing.
+/// Users may call the command from make, as `make run` does. Under an inherited `-n`, make would
+/// build nothing.
 #[test]
 fn options_of_an_outer_make_do_not_reach_builds() {
     let mut repository = Repository::new();
@@ -146,7 +212,7 @@ fn options_of_an_outer_make_do_not_reach_builds() {
     repository.commit(10, true, "new");
     let mut bisect = repository.bisect_built_by("make", &["--repeats", "4", "--format", "json", "HEAD~1", "HEAD"]);
     let output = bisect.env("MAKEFLAGS", "n").env("MAKELEVEL", "1").output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     assert_eq!(repository.json(&output)["unusable"], 0);
 }
 
@@ -166,11 +232,15 @@ fn a_full_disk_stops_the_search_and_a_resume_goes_on() {
         $2 resume --quiet --format json";
     let Some(output) = repository.lab.in_namespace(script) else { return };
     let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", output_text(&output));
     let mut lines = text.lines().skip_while(|line| line.starts_with("building "));
-    let full = format!("faultline: the disk is full: {} could not be built: ", repository.commits[0]);
+    let full = format!("faultline: {} could not be built: the disk is full: ", repository.commits[0]);
     assert!(lines.next().unwrap().starts_with(&full), "{text}");
-    assert_eq!(lines.next(), Some("hint: free space there; `faultline resume` then continues"), "{text}");
+    assert_eq!(
+        lines.next(),
+        Some("hint: remove the cause, for example free space; `faultline resume` then continues"),
+        "{text}"
+    );
     assert_eq!(lines.next(), Some("status 1"), "{text}");
     let found: Value = serde_json::from_str(&lines.collect::<String>()).unwrap();
     assert_eq!(candidates(&found), [[repository.commits[2].as_str()]], "{found:#}");
@@ -209,8 +279,8 @@ fn a_search_that_is_killed_goes_on_where_it_was() {
     let output = resume.env("XDG_CACHE_HOME", repository.lab.path("cache")).output().unwrap();
     let found = repository.json(&output);
     assert_eq!(candidates(&found), [[repository.commits[4].as_str()]], "{found:#}");
-    assert_eq!(output.status.code(), Some(1), "the gate is the run's: {}", said(&output));
-    assert!(said(&output).contains("gate: closed"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(1), "the gate is the run's: {}", output_text(&output));
+    assert!(output_text(&output).contains("gate: closed"), "{}", output_text(&output));
     let record = repository.lab.record(1);
     let tried: Vec<&str> = record.subjects.iter().map(|subject| subject.name.as_str()).collect();
     let mut once = tried.clone();
@@ -248,10 +318,11 @@ fn a_search_is_not_resumed_with_another_compiler() {
     assert_refused(&resume(), 1, &problem);
     release("first 1.0");
     let output = resume();
-    assert_eq!(candidates(&repository.json(&output)), [[repository.commits[3].as_str()]], "{}", said(&output));
+    assert_eq!(candidates(&repository.json(&output)), [[repository.commits[3].as_str()]], "{}", output_text(&output));
 }
 
-/// Seven commits of which two make the program slower; the revert of the later one does not apply to the newest.
+/// Seven commits, two of which make the program slower. The revert of the later one does not apply
+/// to the newest commit.
 fn with_two_steps() -> Repository {
     let mut repository = Repository::new();
     repository.write_programs(&[("build", "#!/bin/sh\ncat a b >prog && chmod +x prog\n")]);
@@ -265,7 +336,7 @@ fn with_two_steps() -> Repository {
     repository
 }
 
-/// Whether a revert was built in the first run, and executed so often.
+/// True if the first run has built a revert and executed it at least this many times.
 fn is_reverted(lab: &Lab, executions: usize) -> bool {
     if lab.attempts().is_none_or(|attempts| attempts == 0) {
         return false;
@@ -289,7 +360,7 @@ fn a_search_that_is_killed_amid_its_reverts_ends_as_one_that_was_not() {
         resume
     };
     let mut killed = repository.bisect(&["--revert", "--least", "10%", "HEAD~6", "HEAD"]);
-    // Once when the revert is built, and twice while it is measured.
+    // Kill once when the revert is built, and twice during its measurement.
     for executions in [0, 1, 4] {
         let child = killed.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         await_boot("the revert", || is_reverted(&repository.lab, executions));
@@ -317,7 +388,7 @@ fn the_revert_of_each_commit_is_measured_on_top_of_the_newest() {
     let newest = repository.commits[6].as_str();
     let output =
         repository.bisect(&["--format", "json", "--revert", "--least", "10%", "HEAD~6", "HEAD"]).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     let found = repository.json(&output);
     let expected = [[repository.commits[2].as_str()], [repository.commits[4].as_str()]];
     assert_eq!(candidates(&found), expected, "{found:#}");
@@ -326,17 +397,17 @@ fn the_revert_of_each_commit_is_measured_on_top_of_the_newest() {
     let [applied, conflict] = [&confirmed[0]["reverted"], &confirmed[1]["reverted"]];
     assert_eq!((&applied["on"], &applied["outcome"]), (&newest.into(), &"measured".into()), "{found:#}");
     assert!(applied["change"]["high"].as_f64().unwrap() < 0.9, "{applied:#}");
-    // All of the 100 ms, although the program takes twice as long by now.
+    // The revert takes back all of the 100 ms, although the program now takes twice as long.
     let part = &applied["taken_back"];
     assert!((0.7..1.3).contains(&part["share"].as_f64().unwrap()), "{applied:#}");
     assert!(part["low"].as_f64().unwrap() <= 1.1 && part["high"].as_f64().unwrap() >= 0.9, "{applied:#}");
     assert_eq!(*conflict, serde_json::json!({"on": newest, "outcome": "conflict", "files": ["b"]}));
 
-    let shown = said(&repository.lab.run(&["show"])).split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown = output_text(&repository.lab.run(&["show"])).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(shown.contains("The revert takes back ") && shown.contains(" % (95 % interval: "), "{shown}");
     let refused = format!("The revert of {} does not apply to {}: ", &repository.commits[4][..12], &newest[..12]);
     assert!(shown.contains(&refused) && shown.contains("the same lines of b."), "{shown}");
-    let csv = said(&repository.lab.run(&["show", "--format", "csv"]));
+    let csv = output_text(&repository.lab.run(&["show", "--format", "csv"]));
     assert!(csv.lines().next().unwrap().contains(",taken_back,taken_back_low,taken_back_high,"), "{csv}");
     assert!(git(&repository.path(), &["status", "--porcelain", "--ignored"]).is_empty());
     repository.lab.assert_nothing_left();

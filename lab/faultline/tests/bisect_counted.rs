@@ -1,15 +1,14 @@
-//! `faultline bisect --measure` under the real lens, in a repository of this test's own: a C program whose counters one commit puts on one line, and whose work
-//! another commit doubles. Needs what the tests of `lens_program` need.
+//! `faultline bisect --measure` under the real lens, in a repository made by the tests: one commit
+//! puts a C program's counters on one cache line, another doubles its work. Needs the same parts as
+//! the tests of `lens_program`.
 
-mod lab;
-
-use lab::lens::assert_status;
-use lab::repository::{Repository, git};
-use lab::{Lab, assert_refused, await_boot, kill, lens, stderr, stdout};
+use crate::lab::lens::assert_status;
+use crate::lab::repository::{Repository, git};
+use crate::lab::{Lab, assert_refused, await_boot, kill, lens, stderr, stdout};
 use serde_json::Value;
 use std::process::{Command, Output, Stdio};
 
-/// Two threads, each of which adds to a counter of its own.
+/// Two threads, each incrementing its own counter.
 const PROGRAM: &str = r"
 #include <pthread.h>
 #include <stdalign.h>
@@ -37,8 +36,9 @@ int main(void)
 
 const MAKEFILE: &str = "counters: counters.c\n\tcc -O1 -g -pthread -o counters counters.c\n";
 
-/// Four threads that wait for one lock. What it guards has as many lines as a commit says; each commit also waits longer between two turns, which shifts when
-/// threads meet.
+/// Four threads contending for one lock. Each commit sets the number of cache lines that the lock
+/// guards. Each commit also lengthens the wait between acquisitions, which shifts when threads
+/// meet.
 const CONTENDED: &str = r"
 #include <pthread.h>
 #include <stdalign.h>
@@ -69,16 +69,26 @@ int main(void)
 }
 ";
 
-/// The commit that has the lock guard six lines instead of one.
+/// The commit that makes the lock guard six lines instead of one.
 const WIDENED: usize = 3;
 
-/// The commit that doubles the work, the one that does not compile, and the one that puts the counters on one line.
+/// The commits that double the work, fail to compile, and put the counters on one line.
 const DOUBLED: usize = 2;
 const BROKEN: usize = 4;
 const PACKED: usize = 6;
 
-impl Repository {
-    /// Ten commits.
+trait CountedCommits {
+    /// A repository of ten commits.
+    fn of_counters() -> Self;
+    fn commit(&mut self, number: usize);
+    fn command(&self, arguments: &[&str]) -> Command;
+    /// The command that a user types in the clone, with counts of one schedule.
+    fn bisect(&self, measure: &str, more: &[&str]) -> Command;
+    /// Position of the reported commit, with the values before and after it.
+    fn found(&self, output: &Output) -> (usize, [f64; 2]);
+}
+
+impl CountedCommits for Repository {
     fn of_counters() -> Self {
         let mut repository = Repository::new();
         for number in 0..10 {
@@ -102,14 +112,12 @@ impl Repository {
         command
     }
 
-    /// The one command that a user types in the clone, for counts of one schedule.
     fn bisect(&self, measure: &str, more: &[&str]) -> Command {
-        let threads = ["--threads", "2", "--seeds", "1"];
+        let threads = ["--tasks", "2", "--seeds", "1"];
         let command = ["bisect", "HEAD~9", "HEAD", "--build", "make", "--measure", measure, "--quiet"];
         self.command(&[&command[..], &threads, more, &["--", "./counters"]].concat())
     }
 
-    /// The place of the commit that is named, with its values before and after.
     fn found(&self, output: &Output) -> (usize, [f64; 2]) {
         let found = json(output);
         let [step] = &found["steps"].as_array().unwrap()[..] else { panic!("{found:#}") };
@@ -135,11 +143,11 @@ fn transfers_name_the_commit_that_put_two_counters_on_one_line() {
     assert!(place == PACKED && after > 10.0 * before, "{place}: {before}, {after}");
     assert!(stderr(&output).contains(": more transfers: "), "{}", stderr(&output));
     let found = json(&output);
-    // The counters are named, and the line that adds to them.
+    // The report names the counters, and the line of code that adds to them.
     let moved = &found["steps"][0]["moved"];
     let named = |kind: &str| moved[kind][0].to_string();
     assert!(named("data").contains("counters") && named("code").contains("counters.c"), "{moved:#}");
-    // Both ends, and at most four halvings; a broken commit may cost one more.
+    // Both ends, and at most four halvings. A broken commit may cost one more.
     assert!(found["trials"].as_u64().unwrap() <= 7, "{found:#}");
     assert_eq!(
         found["executions"].as_u64().unwrap(),
@@ -150,7 +158,7 @@ fn transfers_name_the_commit_that_put_two_counters_on_one_line() {
         "the user's checkout is not touched"
     );
 
-    // What is stored says the same.
+    // The stored result reads the same.
     let shown = stdout(&repository.lab.run(&["show"])).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         shown.contains("1 step was found in 9 commits") && shown.contains("the transfers of cache lines of"),
@@ -181,7 +189,8 @@ fn instructions_name_the_commit_that_doubled_the_work_also_after_a_kill() {
     repository.lab.assert_nothing_left();
 }
 
-/// Counts of a contended program depend on the seed, and each commit moves them: two seeds show that, and the search then takes several.
+/// The counts of a contended program depend on the seed, and each commit shifts them. Two seeds
+/// show this, and the search then uses several.
 #[test]
 #[ignore = "boots guests: make test-guest"]
 fn the_commit_that_widened_a_lock_is_named_though_each_commit_shifts_the_schedule() {
@@ -194,7 +203,7 @@ fn the_commit_that_widened_a_lock_is_named_though_each_commit_shifts_the_schedul
     }
     let bisect = |more: &[&str]| {
         let words =
-            ["bisect", "HEAD~5", "HEAD", "--build", "make", "--measure", "transfers", "--threads", "4", "--quiet"];
+            ["bisect", "HEAD~5", "HEAD", "--build", "make", "--measure", "transfers", "--tasks", "4", "--quiet"];
         let output = repository
             .command(&[&words[..], more, &["--format", "json", "--", "./counters"]].concat())
             .output()
@@ -214,7 +223,7 @@ fn the_commit_that_widened_a_lock_is_named_though_each_commit_shifts_the_schedul
     let shown = stdout(&repository.lab.run(&["show"])).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(shown.contains("Counts depend on the seed, so each commit was executed"), "{shown}");
 
-    // With one seed it says that it is one schedule.
+    // With one seed, the result says that it covers one schedule.
     bisect(&["--least", "30%", "--seeds", "1"]);
     let shown = stdout(&repository.lab.run(&["show"])).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
@@ -231,10 +240,10 @@ fn options_that_do_not_apply_are_refused() {
         let arguments = [&["bisect", "HEAD~1", "HEAD"], options, &["--", "./x"]].concat();
         assert_refused(&lab.run(&arguments), 2, problem);
     };
-    refused(&["--threads", "2"], "options of guests and of the modelled machine do not apply to time");
+    refused(&["--whole"], "options of guests and of the modelled machine do not apply to time");
     refused(&["--sockets", "2"], "options of guests and of the modelled machine do not apply to time");
     refused(&["--measure", "transfers", "--repeats", "9"], "--repeats does not apply to transfers");
-    refused(&["--measure", "instructions", "--tasks", "2"], "--tasks does not apply to instructions");
+    refused(&["--measure", "instructions", "--pin", "none"], "--pin does not apply to instructions");
     refused(&["--seeds", "9"], "--seeds does not apply to time");
     refused(&["--image", "bzImage", "--workload", "zero_fill:base"], "cannot be used with");
     refused(&["--measure", "transfers", "--seeds", "3"], "1, or 8 to 1000");

@@ -1,20 +1,19 @@
-//! What `faultline bisect` says beside a step: the files of its commits, and how the program that was linked differs. Programs sleep, because a busy host changes
-//! the length of a sleep less than the time of a computation.
+//! Explanations of a step by `faultline bisect`: the files changed by its commits, and the
+//! differences between the linked programs. Programs sleep, because a busy host changes the length
+//! of a sleep less than the time of a computation.
 
-mod lab;
-
-use lab::{Lab, repository, stderr, stdout};
+use crate::lab::{Lab, repository, stderr, stdout};
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Output;
 
-/// A file whose name no tool may interpret.
+/// A file name that no tool may interpret.
 const HOSTILE: &str = "-rf $(touch harm)\n<b>|\u{1b}[31m";
 
 const MAKEFILE: &str = "prog: prog.c\n\tcc -O1 -o prog prog.c\n";
 
-/// A program that sleeps; with `longer`, in a function that it did not have before.
+/// A program that sleeps. With `longer`, it sleeps in a new function.
 fn source(longer: bool, number: u32) -> String {
     let function = "__attribute__((noinline)) void sleep_longer(void) { usleep(40000); }\n";
     let (function, call) = if longer { (function, "sleep_longer();") } else { ("", "") };
@@ -23,7 +22,7 @@ fn source(longer: bool, number: u32) -> String {
     )
 }
 
-/// A repository of five commits, of which the fourth makes the program slower.
+/// A searched repository of five commits, the fourth of which makes the program slower.
 fn searched() -> (Lab, Vec<String>, PathBuf) {
     let (lab, mut commits) = (Lab::new(), Vec::new());
     let path = lab.path("repository");
@@ -74,14 +73,15 @@ fn files_sections_and_functions_of_a_step_are_shown() {
     assert!(of("sleep_longer")["before"].is_null() && of("sleep_longer")["after"].as_u64() > Some(0));
     assert!(of("main")["after"].as_u64() > of("main")["before"].as_u64(), "{functions:#}");
 
-    // What is stored says the same, and no name controls a terminal or a page.
+    // The stored result reads the same. No name reaches a terminal or a page unescaped.
     let table = stdout(&lab.run(&["show"]));
-    for words in ["2 files, +4 -3 lines", "prog.c  +3 -2", "1 linked file differs, 0 have", "1 came (sleep_longer new,"]
+    for words in
+        ["2 files, +4 -3 lines", "prog.c  +3 -2", "1 linked file differs, 0 have", "1 added (sleep_longer new,"]
     {
         assert!(table.replace('−', "-").contains(words), "{words}: {table}");
     }
     let markdown = stdout(&lab.run(&["show", "--format", "markdown"]));
-    // Beside them stands `p < 0.0001`, which is no tag.
+    // The texts also contain `p < 0.0001`, which is no tag.
     let has_tag = markdown.replace("\\<", "").replace("< ", "").contains('<');
     assert!(markdown.contains("\n- ") && markdown.contains("sleep_longer") && !has_tag, "{markdown}");
     assert!(!table.contains('\u{1b}') && !markdown.contains('\u{1b}'));

@@ -1,11 +1,11 @@
-//! `faultline bisect --layouts`, and histories in random layouts, with programs that the linker of this machine links: steps of the code and of the layout, and programs that no layout reaches. Programs
-//! sleep, because a busy host changes the length of a sleep less than the time of a computation. The test with guests needs what the tests of `lens_program` need.
+//! `faultline bisect --layouts`, and histories in random layouts, with programs linked by this
+//! machine's linker: steps caused by the code, steps caused by the layout, and programs that cannot
+//! be relinked. Programs sleep, because a busy host changes the length of a sleep less than the
+//! time of a computation. The test with guests needs the same parts as the tests of `lens_program`.
 
-mod lab;
-
-use faultline_model::outcome::Outcome;
-use lab::repository::Repository;
-use lab::{Lab, assert_refused, await_boot, kill, lens, stderr, stdout};
+use crate::lab::repository::Repository;
+use crate::lab::{Lab, assert_refused, await_boot, kill, lens, stderr, stdout};
+use faultline_record::outcome::Outcome;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,7 +14,8 @@ use std::process::{Command, Output, Stdio};
 const MAKEFILE: &str =
     "CFLAGS = -O1 -pthread\nprog: main.o first.o between.o second.o\n\tcc -pthread -o $@ $^ $(LINK)\n";
 
-/// A program whose time depends on the distance of two variables of different files: on the layout alone.
+/// A program whose time depends only on the layout: on the distance between two variables of
+/// different files.
 const MAIN: &str = "
 #include <unistd.h>
 extern char first[8], second[8];
@@ -28,13 +29,20 @@ int main(void)
 }
 ";
 
-impl Repository {
-    /// A commit in which the program sleeps for so many milliseconds, and so many bytes are between both variables.
+trait LayoutCommits {
+    /// Adds a commit whose program sleeps for `sleep_ms`, with `between` bytes between the two
+    /// variables.
+    fn commit(&mut self, sleep_ms: u32, between: u32);
+    /// Adds a commit of the program `main`, with `between` bytes between the two variables.
+    fn commit_with(&mut self, main: &str, between: u32);
+    fn bisect(&self, build: &str, arguments: &[&str]) -> Command;
+}
+
+impl LayoutCommits for Repository {
     fn commit(&mut self, sleep_ms: u32, between: u32) {
         self.commit_with(&MAIN.replace("@SLEEP@", &sleep_ms.to_string()), between);
     }
 
-    /// A commit of a program with so many bytes between both variables.
     fn commit_with(&mut self, main: &str, between: u32) {
         let number = self.commits.len();
         self.write(&[
@@ -58,7 +66,7 @@ fn json(output: &Output) -> Value {
         .unwrap_or_else(|error| panic!("{error}: {}{}", stdout(output), stderr(output)))
 }
 
-/// The label of each step, by the commit that made it.
+/// Commit and label of each step.
 fn labels(found: &Value) -> Vec<(String, String)> {
     let of = |(step, commits): (&Value, &Value)| {
         let [commit] = &commits["candidates"].as_array().unwrap()[..] else { panic!("{found:#}") };
@@ -68,10 +76,10 @@ fn labels(found: &Value) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_step_of_the_layout_and_one_of_the_code_are_told_apart_also_after_a_kill() {
+fn a_step_of_the_layout_and_one_of_the_code_are_distinguished_also_after_a_kill() {
     let mut repository = Repository::new();
     for number in 0..6 {
-        // The third commit moves one variable beside the other; the fifth does more.
+        // The third commit moves one variable next to the other. The fifth does more work.
         repository.commit(if number < 4 { 20 } else { 220 }, if number < 2 { 256 } else { 8 });
     }
     let mut bisect = repository.bisect("make", &["HEAD~5", "HEAD"]);
@@ -95,7 +103,7 @@ fn a_step_of_the_layout_and_one_of_the_code_are_told_apart_also_after_a_kill() {
         "{shown}"
     );
 
-    // Each layout is linked once, and is no other run of its commit.
+    // Each layout is linked once. Measurements in it do not count as another run of its commit.
     let record = repository.lab.record(1);
     let builds: Vec<String> =
         record.subjects.iter().map(|subject| format!("{} {:?}", subject.name, subject.build)).collect();
@@ -108,7 +116,7 @@ fn a_step_of_the_layout_and_one_of_the_code_are_told_apart_also_after_a_kill() {
 #[test]
 fn each_step_of_a_history_in_random_layouts_is_one_of_the_code_or_of_the_layout() {
     let mut repository = Repository::new();
-    // The sixth commit moves one variable beside the other, the eleventh does more.
+    // The sixth commit moves one variable next to the other. The eleventh does more work.
     (0..15).for_each(|number| repository.commit(if number < 10 { 20 } else { 220 }, if number < 5 { 256 } else { 8 }));
     let declared = |keys: &str| {
         let text = format!(
@@ -139,13 +147,15 @@ fn each_step_of_a_history_in_random_layouts_is_one_of_the_code_or_of_the_layout(
         let told = words(&history(&["changes", "--format", format]));
         assert!(told.contains("in 8 random layouts ") && told.contains("between layouts of one commit: "), "{told}");
     }
-    // Whether what remains of the first step is none is asked of changes that are much greater than a sleep varies by.
+    // `--min-change` is far above the variation of a sleep, so that the remainder of the first step
+    // counts as no change.
     let shown = words(&history(&["show", "--min-change", "20%"]));
     assert!(shown.contains(", layout A. Uthor") && shown.contains(", code (not the layout) A. Uthor"), "{shown}");
 
-    // The page of the history has the executions in random layouts beside those that the line is of.
+    // The page of the history has the executions in random layouts next to those in the original
+    // layout.
     let site = repository.lab.path("site");
-    let exported = repository.lab.run(&["export-site", site.to_str().unwrap()]);
+    let exported = repository.lab.run(&["serve", "--export", site.to_str().unwrap()]);
     assert!(exported.status.success(), "{}", stderr(&exported));
     let page = fs::read_dir(site.join("histories")).unwrap().map(|entry| entry.unwrap().path());
     let page = page.filter(|path| path.extension().is_some_and(|kind| kind == "html")).map(fs::read_to_string);
@@ -153,15 +163,16 @@ fn each_step_of_a_history_in_random_layouts_is_one_of_the_code_or_of_the_layout(
     assert_eq!(page.matches("\"layouts\":[0,1,2,3,4,5,6,7],\"executions\":17").count(), 15);
     assert!(page.contains("are executions in random layouts"));
 
-    // Each commit is executed three times and in each layout once; nothing is measured again, also not without layouts.
+    // Each commit is executed three times, and once in each layout. Nothing is measured again, with
+    // or without layouts.
     let record = repository.lab.record(1);
     assert_eq!((record.subjects.len(), record.attempts.len()), (15 + 15 * 8, 15 * 9 + 15 * 8));
     for keys in ["commit_layouts = 8\n", ""] {
         declared(keys);
         let again = stderr(&history(&["run", "--quiet"]));
-        assert!(again.contains("each of the 15 picked commits has a result"), "{again}");
+        assert!(again.contains("all 15 selected commits have results"), "{again}");
     }
-    // More layouts, or others, have no result yet.
+    // Additional or different layouts have no result yet.
     let wanted = |keys: &str| {
         declared(keys);
         let all = json(&history(&["commits", "--format", "json"]));
@@ -188,7 +199,7 @@ fn a_history_in_random_layouts_that_is_killed_again_and_again_has_each_once() {
         command.current_dir(repository.lab.path("")).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     };
-    // Subjects are saved when they are linked, attempts when they begin: kills meet both.
+    // Subjects are saved when they are linked, attempts when they begin. The kills hit both.
     let saved = || repository.lab.attempts().map_or(0, |attempts| attempts + repository.lab.record(1).subjects.len());
     for wanted in [1, 5, 11, 18, 24, 35, 50] {
         let mut child = run().spawn().unwrap();
@@ -202,7 +213,7 @@ fn a_history_in_random_layouts_that_is_killed_again_and_again_has_each_once() {
     let builds: BTreeSet<String> =
         record.subjects.iter().map(|subject| format!("{} {:?}", subject.name, subject.build)).collect();
     assert_eq!((record.subjects.len(), builds.len()), (2 * (1 + LAYOUTS), 2 * (1 + LAYOUTS)));
-    // Each commit in its own layout in a block without layouts, and beside each layout.
+    // Each commit in its original layout, in a block without layouts and next to each layout.
     assert_eq!(record.plan.len(), 2 * (1 + LAYOUTS) + 2 * LAYOUTS);
     for item in &record.plan {
         let of_item = record.attempts.iter().filter(|attempt| attempt.ordinal == item.ordinal);
@@ -213,7 +224,7 @@ fn a_history_in_random_layouts_that_is_killed_again_and_again_has_each_once() {
     repository.lab.assert_nothing_left();
 }
 
-/// The number of builds that are kept below a directory of all repositories.
+/// Number of cached builds below the directory of all repositories.
 fn kept_builds(all: &std::path::Path) -> usize {
     let Ok(repositories) = fs::read_dir(all) else { return 0 };
     let kept = repositories.filter_map(|entry| fs::read_dir(entry.ok()?.path().join("builds")).ok());
@@ -221,7 +232,7 @@ fn kept_builds(all: &std::path::Path) -> usize {
 }
 
 #[test]
-fn a_linker_that_takes_no_layout_is_told_and_nothing_is_claimed() {
+fn a_linker_without_layouts_is_reported_and_nothing_is_claimed() {
     let mut repository = Repository::new();
     for number in 0..3 {
         repository.commit(if number < 2 { 10 } else { 60 }, 256);
@@ -239,7 +250,7 @@ fn a_linker_that_takes_no_layout_is_told_and_nothing_is_claimed() {
     repository.lab.assert_nothing_left();
 }
 
-/// Two threads, each of which adds to a variable of its own.
+/// Two threads, each incrementing its own variable.
 const COUNTING: &str = "
 #include <pthread.h>
 extern char first[8], second[8];
@@ -268,7 +279,7 @@ fn transfers_of_two_variables_that_came_to_share_a_line_are_of_the_layout() {
         repository.commit_with(COUNTING, between);
     }
     let mut command = lens::command(&repository.lab, &["bisect", "HEAD~1", "HEAD", "--build", "make", "--quiet"]);
-    let counted = ["--measure", "transfers", "--threads", "2", "--seeds", "1"];
+    let counted = ["--measure", "transfers", "--tasks", "2", "--seeds", "1"];
     command.args(counted).args(["--layouts", "8", "--keep", "prog", "--format", "json"]);
     command.args(["--repository", repository.path().to_str().unwrap(), "--", "./prog"]);
     let found = json(&command.env("XDG_CACHE_HOME", repository.lab.path("cache")).output().unwrap());

@@ -1,15 +1,14 @@
-//! Two command lines, compared as hyperfine's users write them; and programs, which are never taken for files of figures.
+//! Comparison of two command lines in hyperfine's syntax. Also: programs are never read as files of
+//! results.
 
-mod lab;
-
-use lab::{Lab, assert_refused, stderr, stdout};
+use crate::lab::{Lab, assert_refused, stderr, stdout};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Output;
 
-/// A lab with `old` and `new`: programs that take their first argument in hundredths of a second. `old` takes so much longer that a busy machine does not
-/// hide it.
+/// A lab with the programs `old` and `new`, which take their first argument in hundredths of a
+/// second. `old` is so much slower that a busy machine does not hide it.
 fn lab() -> Lab {
     let lab = Lab::new();
     for (name, more) in [("old", "0.15"), ("new", "0.00")] {
@@ -42,7 +41,7 @@ fn two_command_lines_are_a_live_comparison_at_one_task() {
     }
     let found = json(&compare(
         &lab,
-        &["sh -c ./old", "sh -c ./new", "-q", "--repeats", "6", "--cpus", "1,2", "--format", "json"],
+        &["sh -c ./old", "sh -c ./new", "-q", "--repeats", "6", "--tasks", "1,2", "--format", "json"],
     ));
     assert_eq!(found["workloads"].as_array().unwrap().len(), 2, "more tasks only where they are asked for");
 }
@@ -64,7 +63,7 @@ fn a_variant_may_be_a_command_line_too() {
 }
 
 #[test]
-fn what_is_neither_is_said_in_one_line() {
+fn an_argument_that_is_neither_is_refused_in_one_line() {
     let lab = lab();
     assert_refused(
         &compare(&lab, &["./old 1", "./nwe 1"]),
@@ -85,7 +84,7 @@ fn what_is_neither_is_said_in_one_line() {
 #[test]
 fn the_bytes_of_a_program_are_never_shown() {
     let lab = lab();
-    let program = lab::program().to_str().unwrap();
+    let program = crate::lab::program().to_str().unwrap();
     for arguments in [&["compare", program][..], &["import", program], &["export", program, "--to", "bencher"]] {
         let output = lab.run(arguments);
         assert_refused(&output, 2, "is a program, not a file of figures");

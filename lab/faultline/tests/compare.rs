@@ -1,16 +1,15 @@
-//! Comparisons from end to end: live ones with fake workloads whose figures are known, files of other tools, imports, steps.
+//! Comparisons from end to end: live ones with fake workloads whose results are known, files of
+//! other tools, imports, steps.
 
-mod lab;
-
-use lab::Lab;
+use crate::lab::Lab;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-/// A window of 10 ms and no more: what a fake prints.
-const SHORT: [&str; 8] = ["--cpus", "1", "--warmup", "0ms", "--window", "10ms", "--interval", "10ms"];
+/// A single window of 10 ms, as printed by the fakes.
+const SHORT: [&str; 8] = ["--tasks", "1", "--warmup", "0ms", "--window", "10ms", "--interval", "10ms"];
 
-/// A fake whose rate is `$RATE` and a little noise that differs from execution to execution.
+/// Adds a fake with the rate `$RATE`, plus a little noise that differs between executions.
 fn add_load(lab: &Lab) {
     lab.fake(
         "load",
@@ -26,7 +25,7 @@ fn compare(lab: &Lab, arguments: &[&str]) -> Output {
 }
 
 fn json(output: &Output) -> Value {
-    assert!(output.status.success(), "{}", lab::stderr(output));
+    assert!(output.status.success(), "{}", crate::lab::stderr(output));
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
@@ -51,8 +50,8 @@ fn a_known_difference_is_found_and_ends_it_early() {
     let again = json(&lab.faked(&["compare", "1", "--format", "json"]).output().unwrap());
     assert_eq!(again, found, "what is saved says the same");
     let shown = lab.faked(&["show", "1"]).output().unwrap();
-    assert!(lab::stdout(&shown).contains("faster"), "{}", lab::stdout(&shown));
-    assert!(lab::stdout(&lab.faked(&["report", "1", "-o", "-"]).output().unwrap()).starts_with("<!DOCTYPE html>"));
+    assert!(crate::lab::stdout(&shown).contains("faster"), "{}", crate::lab::stdout(&shown));
+    assert!(crate::lab::stdout(&lab.faked(&["show", "1", "-o", "-"]).output().unwrap()).starts_with("<!DOCTYPE html>"));
 }
 
 #[test]
@@ -67,10 +66,11 @@ fn equal_sides_are_equal_within_the_margin() {
     assert_eq!(found["sequential"]["ended"], "settled", "the interval lies within 2 %");
     let gated = lab.faked(&["compare", "1", "--gate"]).output().unwrap();
     assert_eq!(gated.status.code(), Some(0));
-    assert!(lab::stderr(&gated).contains("gate: open"), "{}", lab::stderr(&gated));
+    assert!(crate::lab::stderr(&gated).contains("gate: open"), "{}", crate::lab::stderr(&gated));
 }
 
-/// The noise is 0.6 %, so 0.01 % cannot be shown. The seed fixes the order of the sides, and so the noise on each.
+/// The noise is 0.6 %, so a change of 0.01 % cannot be shown. The seed fixes the order of the
+/// sides, and therefore the noise on each.
 #[test]
 fn a_margin_below_the_noise_leaves_it_inconclusive_and_closes_the_gate() {
     let lab = Lab::new();
@@ -83,16 +83,20 @@ fn a_margin_below_the_noise_leaves_it_inconclusive_and_closes_the_gate() {
     assert_eq!(found["sequential"]["taken"], 1);
     let gated = |more: &[&str]| lab.faked(&[&["compare", "1", "--gate"], more].concat()).output().unwrap();
     let closed = gated(&[]);
-    let said = lab::stderr(&closed);
+    let said = crate::lab::stderr(&closed);
     assert_eq!(closed.status.code(), Some(1), "{said}");
     assert!(said.contains("reaches past ±0.01 %; 80 % power to detect a change of"), "{said}");
     let open = gated(&["--inconclusive", "pass"]);
     assert_eq!(open.status.code(), Some(0));
-    assert!(lab::stderr(&open).contains("passes: load:only at 1 task: inconclusive"), "{}", lab::stderr(&open));
+    assert!(
+        crate::lab::stderr(&open).contains("passes: load:only at 1 task: inconclusive"),
+        "{}",
+        crate::lab::stderr(&open)
+    );
 }
 
 #[test]
-fn a_budget_ends_it_and_what_is_there_is_told() {
+fn a_budget_ends_it_and_the_results_so_far_are_reported() {
     let lab = Lab::new();
     lab.fake("load", "sleep 0.1; header; echo interval 2 10000002 100000; echo end 10000003; echo done");
     let found =
@@ -112,9 +116,9 @@ fn a_side_that_can_not_run_ends_it_soon_with_the_reason() {
     );
     let output = compare(&lab, &["load", "--b", "env.BROKEN=1"]);
     assert_eq!(output.status.code(), Some(1));
-    let said = lab::stderr(&output);
+    let said = crate::lab::stderr(&output);
     assert!(said.contains("load:only×1 on side B: exit status 3"), "{said}");
-    let listed = lab::stdout(&lab.faked(&["list", "--format", "csv"]).output().unwrap());
+    let listed = crate::lab::stdout(&lab.faked(&["list", "--format", "csv"]).output().unwrap());
     assert!(listed.contains(",120,6,3,114,"), "three blocks of 60 were run: {listed}");
 }
 
@@ -124,8 +128,8 @@ fn the_facts_of_each_side_are_shown() {
     add_load(&lab);
     assert!(compare(&lab, &["load", "--b", "env.X=1"]).status.code().is_some());
     let facts = |name: &str| {
-        let output = lab.run(&["facts", name]);
-        (lab::stdout(&output), lab::stderr(&output))
+        let output = lab.run(&["check", "--facts", name]);
+        (crate::lab::stdout(&output), crate::lab::stderr(&output))
     };
     let connection = rusqlite::Connection::open(lab.db()).unwrap();
     connection
@@ -133,21 +137,25 @@ fn the_facts_of_each_side_are_shown() {
         .unwrap();
     drop(connection);
     let (first, told) = facts("1");
-    assert!(told.contains("`faultline facts 1@B` shows those of side B") && !first.contains("elsewhere"), "{told}");
+    assert!(
+        told.contains("`faultline check --facts 1@B` shows those of side B") && !first.contains("elsewhere"),
+        "{told}"
+    );
     let (second, told) = facts("1@b");
     assert!(second.contains("elsewhere") && told.is_empty(), "{second} {told}");
-    lab::assert_refused(&lab.run(&["facts", "1@c"]), 2, "run 1 has no subject C");
+    crate::lab::assert_refused(&lab.run(&["check", "--facts", "1@c"]), 2, "run 1 has no subject C");
 }
 
-/// Items that have ended; none before the run is saved.
+/// Number of finished items; 0 before the run is saved.
 fn ended(lab: &Lab) -> u32 {
-    let listed = lab::stdout(&lab.faked(&["list", "--format", "csv"]).output().unwrap());
+    let listed = crate::lab::stdout(&lab.faked(&["list", "--format", "csv"]).output().unwrap());
     let mut lines = listed.lines();
     let column = lines.next().and_then(|names| names.split(',').position(|name| name == "ended"));
     lines.next().map_or(0, |line| line.split(',').nth(column.unwrap()).unwrap().parse().unwrap())
 }
 
-/// Runs the command and kills it once more items have ended than `before`; how many have.
+/// Runs the command, and kills it when more than `before` items have finished. Returns their
+/// number.
 fn killed_after_more(lab: &Lab, words: &[&str], before: u32) -> u32 {
     let mut running = lab.faked(words).spawn().unwrap();
     while ended(lab) <= before {
@@ -168,11 +176,11 @@ fn a_resume_needs_the_workloads_of_both_sides() {
     std::fs::remove_file(lab.path("fakes/load")).unwrap();
     lab.good_fake("another");
     let resumed = lab.faked(&["resume", "-q"]).output().unwrap();
-    lab::assert_refused(&resumed, 1, "needs the workload load:only, which is not here");
+    crate::lab::assert_refused(&resumed, 1, "needs the workload load:only, which is not here");
 }
 
 #[test]
-fn what_is_told_of_files_is_no_command_to_a_terminal() {
+fn texts_of_files_cannot_control_a_terminal() {
     let lab = Lab::new();
     let file = lab.path("evil.json");
     let series = |name: &str| format!(r#"{{"results":[{{"command":"{name}","times":[1.0,2.0]}}]}}"#);
@@ -180,8 +188,12 @@ fn what_is_told_of_files_is_no_command_to_a_terminal() {
     let other = lab.path("other.json");
     std::fs::write(&other, series("a").replace("}]}", "},{\"command\":\"b\",\"times\":[1.0]}]}")).unwrap();
     let output = lab.run(&["compare", file.to_str().unwrap(), other.to_str().unwrap()]);
-    assert!(!output.stderr.contains(&0x1b) && !output.stdout.contains(&0x1b), "{}", lab::stderr(&output));
-    lab::assert_refused(&lab.run(&["import", file.to_str().unwrap(), "--name", "a\u{1b}b"]), 2, "cannot be a name");
+    assert!(!output.stderr.contains(&0x1b) && !output.stdout.contains(&0x1b), "{}", crate::lab::stderr(&output));
+    crate::lab::assert_refused(
+        &lab.run(&["import", file.to_str().unwrap(), "--name", "a\u{1b}b"]),
+        2,
+        "cannot be a name",
+    );
 }
 
 #[test]
@@ -200,14 +212,18 @@ fn a_gate_lets_through_only_what_is_judged_and_not_slower() {
     assert_eq!((status(&both, &both), status(&both, &one)), (Some(0), Some(1)));
     let untrusted = lab.run(&["compare", &both, &both, "--gate"]);
     assert_eq!(untrusted.status.code(), Some(1), "one was measured after the other");
-    assert!(lab::stderr(&untrusted).contains("inconclusive: not interleaved"), "{}", lab::stderr(&untrusted));
+    assert!(
+        crate::lab::stderr(&untrusted).contains("inconclusive: not interleaved"),
+        "{}",
+        crate::lab::stderr(&untrusted)
+    );
     assert_eq!(
         (status(&file("slow", &[("Sort", 1000)]), &one), status(&one, &file("slow", &[("Sort", 1000)]))),
         (Some(0), Some(1))
     );
 }
 
-/// Their user and system times are single means.
+/// In these files, user and system times are single means.
 #[test]
 fn equal_files_of_hyperfine_pass_a_gate() {
     let lab = Lab::new();
@@ -223,8 +239,8 @@ fn equal_files_of_hyperfine_pass_a_gate() {
     let (old, same, slow) = (file("old.json", 1000, 0.7), file("same.json", 1001, 0.8), file("slow.json", 1900, 0.9));
     let compared = |b: &str| lab.run(&["compare", &old, b, "--gate", "--assume-quiet"]);
     let passed = compared(&same);
-    assert_eq!(passed.status.code(), Some(0), "{}", lab::stderr(&passed));
-    let table = lab::stdout(&passed);
+    assert_eq!(passed.status.code(), Some(0), "{}", crate::lab::stderr(&passed));
+    let table = crate::lab::stdout(&passed);
     assert!(table.contains("equal within ±2 %") && table.contains("sort a user: 700.0 ms → 800.0 ms"), "{table}");
     assert_eq!(compared(&slow).status.code(), Some(1));
 }
@@ -264,8 +280,8 @@ fn a_gate_belongs_to_the_run_and_closes_after_a_resume_too() {
         ["compare", "-q", "load", "--b", "env.RATE=50000", "--gate", "--seed", "5"].into_iter().chain(SHORT).collect();
     killed_after_more(&lab, &words, 0);
     let resumed = lab.faked(&["resume", "-q"]).output().unwrap();
-    assert_eq!(resumed.status.code(), Some(1), "{}", lab::stderr(&resumed));
-    assert!(lab::stderr(&resumed).contains("gate: closed"), "{}", lab::stderr(&resumed));
+    assert_eq!(resumed.status.code(), Some(1), "{}", crate::lab::stderr(&resumed));
+    assert!(crate::lab::stderr(&resumed).contains("gate: closed"), "{}", crate::lab::stderr(&resumed));
 }
 
 #[test]
@@ -280,7 +296,7 @@ fn commands_are_compared_by_their_time() {
         "command='sleep 0.01'",
         "--b",
         "command='sleep 0.03'",
-        "--cpus",
+        "--tasks",
         "1",
         "--format",
         "json",
@@ -289,13 +305,14 @@ fn commands_are_compared_by_their_time() {
     let workload = &found["workloads"][0];
     assert_eq!((&workload["answer"], &workload["unit"]), (&"slower".into(), &"s".into()));
     let ratio = workload["ratio"]["value"].as_f64().unwrap();
-    // 3 less the cost of starting a process, on both sides; a loaded machine moves it either way.
+    // The expected ratio is 3, less the cost of starting a process on both sides. A loaded machine
+    // moves it either way.
     assert!((1.5..6.0).contains(&ratio), "{ratio}");
 }
 
-/// The real workloads, where this tree has built them beside the command.
+/// The real workloads, if this tree has built them.
 fn built_workloads() -> Option<PathBuf> {
-    let beside = lab::program().parent()?.parent()?.join("workloads");
+    let beside = crate::lab::program().parent()?.parent()?.join("workloads");
     if beside.join("program").is_file() {
         return Some(beside);
     }
@@ -311,20 +328,20 @@ fn variants_are_declared_in_a_file() {
     let words: Vec<&str> =
         ["compare", "-q", "load", "--b", "fast", "--format", "markdown"].into_iter().chain(SHORT).collect();
     let output = lab.faked(&words).current_dir(lab.path("")).output().unwrap();
-    let table = lab::stdout(&output);
-    assert!(table.contains("| faster"), "{table}\n{}", lab::stderr(&output));
+    let table = crate::lab::stdout(&output);
+    assert!(table.contains("| faster"), "{table}\n{}", crate::lab::stderr(&output));
     assert!(table.contains("environment RATE = 120000"), "{table}");
     let slower = compare(&lab, &["load", "--b", "env.RATE=90000", "--gate"]);
-    assert_eq!(slower.status.code(), Some(1), "{}", lab::stdout(&slower));
+    assert_eq!(slower.status.code(), Some(1), "{}", crate::lab::stdout(&slower));
     std::fs::write(lab.path("faultline.toml"), "[variant.fast]\nenviroment = { RATE = 1 }\n").unwrap();
     let output = lab.faked(&words).current_dir(lab.path("")).output().unwrap();
-    lab::assert_refused(&output, 2, "faultline.toml:2: unknown field `enviroment`");
+    crate::lab::assert_refused(&output, 2, "faultline.toml:2: unknown field `enviroment`");
 }
 
 #[test]
 fn a_machine_is_checked_against_itself() {
     let lab = Lab::new();
-    // The quick suite's window: 300 ms in parts of 50 ms.
+    // The window of the quick suite: 300 ms in intervals of 50 ms.
     lab.fake(
         "load",
         "rates=$(for task in $(seq $tasks); do echo $((100000 + $$ % 97)); done | tr '\\n' ' ')
@@ -333,7 +350,7 @@ fn a_machine_is_checked_against_itself() {
         echo end 300000003; echo done",
     );
     let output = lab.faked(&["check", "-q", "load", "--time", "30s", "--format", "json"]).output().unwrap();
-    assert!(!output.stdout.is_empty(), "{}", lab::stderr(&output));
+    assert!(!output.stdout.is_empty(), "{}", crate::lab::stderr(&output));
     let fitness: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(["fit", "coarse", "unfit"].contains(&fitness["fit"].as_str().unwrap()), "{fitness}");
     assert_eq!(fitness["fit"] == "unfit", output.status.code() == Some(1));
@@ -363,12 +380,12 @@ fn files_of_other_tools_are_compared_and_taken_in() {
     assert!(lab.run(&["import", fast, "--name", "nightly"]).status.success());
     let found = json(&lab.run(&["compare", slow, "nightly", "--format", "json"]));
     assert_eq!(found["b"]["name"], "nightly");
-    assert!(lab::stdout(&lab.run(&["import"])).contains("nightly  go-bench"));
-    let exported = lab::stdout(&lab.run(&["export", "nightly", "--to", "go-bench"]));
+    assert!(crate::lab::stdout(&lab.run(&["import"])).contains("nightly  go-bench"));
+    let exported = crate::lab::stdout(&lab.run(&["export", "nightly", "--to", "go-bench"]));
     assert_eq!(exported.matches("BenchmarkSort-2").count(), 10, "{exported}");
 }
 
-/// The file is sparse: it takes no room, and would take long to read.
+/// A sparse file: takes no disk space, but would take long to read.
 #[test]
 fn a_file_that_is_too_large_is_refused_with_its_size() {
     let lab = Lab::new();
@@ -376,15 +393,19 @@ fn a_file_that_is_too_large_is_refused_with_its_size() {
     std::fs::File::create(&large).unwrap().set_len(3 << 30).unwrap();
     let large = large.to_str().unwrap();
     let said = "3,221,225,472 bytes (3.0 GiB), more than the limit of 134,217,728 bytes (128.0 MiB)";
-    lab::assert_refused(&lab.run(&["import", large]), 2, said);
-    lab::assert_refused(&lab.run(&["compare", large, large]), 2, said);
-    lab::assert_refused(&lab.run(&["import", "/dev/zero"]), 2, "/dev/zero: more than the limit of 134,217,728 bytes");
+    crate::lab::assert_refused(&lab.run(&["import", large]), 2, said);
+    crate::lab::assert_refused(&lab.run(&["compare", large, large]), 2, said);
+    crate::lab::assert_refused(
+        &lab.run(&["import", "/dev/zero"]),
+        2,
+        "/dev/zero: more than the limit of 134,217,728 bytes",
+    );
     let directory = lab.path("results");
     std::fs::create_dir(&directory).unwrap();
     for name in ["a.json", "b.json"] {
         std::fs::File::create(directory.join(name)).unwrap().set_len(100 << 20).unwrap();
     }
-    lab::assert_refused(&lab.run(&["import", directory.to_str().unwrap()]), 2, "209,715,200 bytes (200.0 MiB)");
+    crate::lab::assert_refused(&lab.run(&["import", directory.to_str().unwrap()]), 2, "209,715,200 bytes (200.0 MiB)");
 }
 
 #[test]
@@ -401,7 +422,7 @@ fn runs_of_two_commits_are_compared_by_the_first_digits_of_their_names() {
     assert_eq!((&workload["answer"], &found["b"]["name"]), (&"faster".into(), &"80d2f11aa34b".into()));
     let cautions = workload["cautions"].as_array().unwrap();
     assert!(cautions.iter().any(|caution| caution["code"] == "not-interleaved"), "{cautions:?}");
-    let exported = lab::stdout(&lab.run(&["export", "1f3a9c2d7e01", "--to", "faultline"]));
+    let exported = crate::lab::stdout(&lab.run(&["export", "1f3a9c2d7e01", "--to", "faultline"]));
     assert!(exported.contains("1f3a9c2d7e01"), "each point is of its commit: {exported}");
 }
 
@@ -419,8 +440,8 @@ fn a_beginning_of_several_commits_is_refused_and_labels_are_none() {
     run(&["--commit", "1f3a9c2d7e01"]);
     run(&["--commit", "1f3a9c2e0002"]);
     let several = "several commits begin with '1f3a9c2': 1f3a9c2d7e01, 1f3a9c2e0002";
-    lab::assert_refused(&lab.run(&["compare", "1f3a9c2", "d20261121"]), 2, several);
-    lab::assert_refused(&lab.run(&["compare", "2026112", "1f3a9c2d"]), 2, "there is no run 2026112 in ");
+    crate::lab::assert_refused(&lab.run(&["compare", "1f3a9c2", "d20261121"]), 2, several);
+    crate::lab::assert_refused(&lab.run(&["compare", "2026112", "1f3a9c2d"]), 2, "there is no run 2026112 in ");
     let found = json(&lab.run(&["compare", "d20261121", "d20261122", "--format", "json"]));
     assert_eq!((&found["a"]["name"], &found["b"]["name"]), (&"d20261121".into(), &"d20261122".into()));
 }
@@ -436,9 +457,9 @@ fn commits_of_one_file_are_compared() {
     let at = |commit: &str| format!("{}@{commit}", file.display());
     let words = ["compare", &at("c1"), &at("c2f"), "--better", "higher", "--assume-quiet", "--format", "json"];
     assert_eq!(json(&lab.run(&words))["workloads"][0]["answer"], "faster");
-    lab::assert_refused(&lab.run(&["compare", &at("c1"), &at("d")]), 2, "there is no value of a commit 'd'");
+    crate::lab::assert_refused(&lab.run(&["compare", &at("c1"), &at("d")]), 2, "there is no value of a commit 'd'");
     let unknown = lab.run(&["compare", &at("c1"), &at("c2")]);
-    lab::assert_refused(&unknown, 2, "it is unknown which direction is better");
+    crate::lab::assert_refused(&unknown, 2, "it is unknown which direction is better");
     assert!(String::from_utf8_lossy(&unknown.stderr).contains("`--better lower` or `--better higher`"), "{unknown:?}");
 }
 
@@ -446,18 +467,22 @@ fn commits_of_one_file_are_compared() {
 fn steps_of_a_series_are_shown_and_written_as_otava_has_them() {
     let lab = Lab::new();
     let file = sample("otava-csv/series.csv");
-    let shown = lab::stdout(&lab.run(&["changes", &file]));
+    let shown = crate::lab::stdout(&lab.run(&["changes", &file]));
     assert!(shown.contains("zero_fill") && shown.contains("+10.16 %"), "{shown}");
     let otava: Value = serde_json::from_slice(&lab.run(&["changes", &file, "--to", "otava-json"]).stdout).unwrap();
     let index = otava["zero_fill"][0]["changes"][0]["index"].as_u64().unwrap();
     assert!(index < 60, "a place in the series: {index}");
-    lab::assert_refused(&lab.run(&["changes", &file, "--false-alarms", "60%"]), 2, "the false-positive rate is 60 %");
+    crate::lab::assert_refused(
+        &lab.run(&["changes", &file, "--false-alarms", "60%"]),
+        2,
+        "the false-positive rate is 60 %",
+    );
     let refused = lab.run(&["changes", &file, "--to", "bencher"]);
-    lab::assert_refused(&refused, 2, "otava-json");
-    assert!(!lab::stderr(&refused).contains("hyperfine"), "{}", lab::stderr(&refused));
+    crate::lab::assert_refused(&refused, 2, "otava-json");
+    assert!(!crate::lab::stderr(&refused).contains("hyperfine"), "{}", crate::lab::stderr(&refused));
 }
 
-/// A file of commits with these times, and a step of 20 % after the 30th.
+/// Writes a file of commits with these times, and a step of 20 % after the 30th.
 fn commits(lab: &Lab, name: &str, count: u32, time: impl Fn(u32) -> String) -> String {
     let line = |i: u32| {
         let value = if i < 30 { 100.0 } else { 120.0 } + f64::from(i * 7 % 5) * 0.3;
@@ -474,7 +499,7 @@ fn commits_of_one_day_are_points_of_their_own() {
     let file = commits(&lab, "days.csv", 60, |i| format!("2026-01-{:02}", 1 + i / 6));
     let found = json(&lab.run(&["changes", &file, "--format", "json"]));
     assert_eq!(found["series"][0]["places"].as_array().unwrap().len(), 60);
-    let shown = lab::stdout(&lab.run(&["changes", &file]));
+    let shown = crate::lab::stdout(&lab.run(&["changes", &file]));
     assert!(shown.contains("c0000029") && shown.contains("c0000030") && shown.contains("1 step in"), "{shown}");
 }
 
@@ -482,11 +507,8 @@ fn commits_of_one_day_are_points_of_their_own() {
 fn a_series_of_a_few_points_is_too_short_to_search() {
     let lab = Lab::new();
     let file = commits(&lab, "few.csv", 11, |i| format!("2026-01-{:02}", 1 + i));
-    let shown = lab::stdout(&lab.run(&["changes", &file]));
-    assert!(
-        shown.contains("11 points are too few to search: at least 12 are needed") && !shown.contains("0 steps"),
-        "{shown}"
-    );
+    let shown = crate::lab::stdout(&lab.run(&["changes", &file]));
+    assert!(shown.contains("11 points are too few: a search needs 12") && !shown.contains("0 steps"), "{shown}");
 }
 
 #[test]
@@ -511,13 +533,13 @@ fn a_run_goes_out_in_other_tools_formats() {
         ["go-bench", "bencher", "openbsd-result", "openbsd-data", "lkp", "will-it-scale", "otava-csv", "faultline"]
     {
         let output = lab.run(&["export", "1", "--to", format]);
-        assert!(output.status.success(), "{format}: {}", lab::stderr(&output));
+        assert!(output.status.success(), "{format}: {}", crate::lab::stderr(&output));
         let file = lab.path("out");
         std::fs::write(&file, &output.stdout).unwrap();
         let again = lab.run(&["import", file.to_str().unwrap(), "--from", format, "--name", format]);
-        assert!(again.status.success(), "{format}: {}", lab::stderr(&again));
+        assert!(again.status.success(), "{format}: {}", crate::lab::stderr(&again));
     }
     assert!(json(&compare(&lab, &["load", "--a", "", "--format", "json"])).is_object());
-    assert!(lab::stdout(&lab.run(&["export", "2@b", "--to", "go-bench"])).contains("BenchmarkLoad:only-1"));
-    lab::assert_refused(&lab.run(&["export", "2@c", "--to", "go-bench"]), 2, "has no side 'c'");
+    assert!(crate::lab::stdout(&lab.run(&["export", "2@b", "--to", "go-bench"])).contains("BenchmarkLoad:only-1"));
+    crate::lab::assert_refused(&lab.run(&["export", "2@c", "--to", "go-bench"]), 2, "has no side 'c'");
 }

@@ -1,14 +1,14 @@
-//! What comes from the definitions of the arguments: completions, tried in a real shell, and man pages.
+//! Output generated from the argument definitions: completions, tried in a real shell, and man
+//! pages.
 
-mod lab;
-
-use lab::{Lab, stdout};
+use crate::lab::{Lab, stdout};
 use std::fs;
 use std::process::Command;
 
-/// What bash offers for a line whose words it has split by itself: `zero_fill:b` is three of them.
+/// Completions offered by bash for a line split into `words`. Bash itself splits `zero_fill:b` into
+/// three.
 fn offered(lab: &Lab, words: &[&str]) -> Vec<String> {
-    let directory = lab::program().parent().unwrap();
+    let directory = crate::lab::program().parent().unwrap();
     let script = "source <(faultline completions bash)
         COMP_WORDS=(\"$@\") COMP_CWORD=$(($# - 1))
         _faultline faultline \"${COMP_WORDS[-1]}\" \"${COMP_WORDS[-2]}\"
@@ -33,7 +33,7 @@ fn bash_completes_commands_options_workloads_runs_and_labels() {
         "good",
         "--label",
         "nightly",
-        "--cpus",
+        "--tasks",
         "1",
         "--repeats",
         "1",
@@ -46,7 +46,7 @@ fn bash_completes_commands_options_workloads_runs_and_labels() {
     ];
     assert!(lab.faked(&run).output().unwrap().status.success());
 
-    assert_eq!(offered(&lab, &["faultline", "wo"]), ["workloads"]);
+    assert_eq!(offered(&lab, &["faultline", "che"]), ["check"]);
     assert_eq!(offered(&lab, &["faultline", "lens", "pro"]), ["program"]);
     assert_eq!(offered(&lab, &["faultline", "run", "--over"]), ["--oversubscribe"]);
     assert_eq!(offered(&lab, &["faultline", "run", "--suite", ""]), ["quick", "full"]);
@@ -58,27 +58,27 @@ fn bash_completes_commands_options_workloads_runs_and_labels() {
     );
     assert_eq!(offered(&lab, &["faultline", "run", "good", ":"]), ["only"]);
     assert_eq!(offered(&lab, &["faultline", "show", "ni"]), ["nightly"]);
-    assert_eq!(offered(&lab, &["faultline", "delete", "1"]), ["1"]);
+    assert_eq!(offered(&lab, &["faultline", "store", "delete", "1"]), ["1"]);
     assert!(offered(&lab, &["faultline", "compare", "go"]).contains(&"gone:only".to_owned()));
     fs::remove_file(lab.db()).unwrap();
     assert_eq!(offered(&lab, &["faultline", "show", "ni"]), Vec::<String>::new(), "no database is no error");
 }
 
 #[test]
-fn every_shell_is_told_to_ask_us() {
+fn every_shell_asks_the_command() {
     let lab = Lab::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = stdout(&lab.run(&["completions", shell]));
         assert!(script.contains("FAULTLINE_COMPLETE") && !script.contains("target/"), "{shell}: {script}");
     }
-    for (shell, words) in [("fish", &["faultline", "wo"][..]), ("zsh", &["faultline", "wo"])] {
+    for (shell, words) in [("fish", &["faultline", "che"][..]), ("zsh", &["faultline", "che"])] {
         let mut asked = lab.command(&["--"]);
         asked.args(words).env("FAULTLINE_COMPLETE", shell).env("_CLAP_COMPLETE_INDEX", "1").env("_CLAP_IFS", "\n");
-        assert!(stdout(&asked.output().unwrap()).starts_with("workloads"), "{shell}");
+        assert!(stdout(&asked.output().unwrap()).starts_with("check"), "{shell}");
     }
 }
 
-/// A page's text lines, with its commands for the formatter.
+/// The text lines of a man page, with their formatting commands.
 fn page(lab: &Lab, name: &str) -> String {
     let directory = lab.path("man");
     assert!(lab.run(&["man", directory.to_str().unwrap()]).status.success());
@@ -98,7 +98,7 @@ fn every_command_has_a_page() {
     let mut pages: Vec<String> =
         fs::read_dir(lab.path("man")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     pages.sort();
-    for name in ["faultline-run.1", "faultline-delete.1", "faultline-lens-kernel.1"] {
+    for name in ["faultline-run.1", "faultline-store-delete.1", "faultline-lens-kernel.1"] {
         assert!(pages.contains(&name.to_owned()), "{pages:?}");
     }
     assert!(!pages.iter().any(|page| page.contains("keep") || page.contains("help")), "{pages:?}");
@@ -116,12 +116,15 @@ fn pages_have_values_in_their_synopsis_examples_as_they_are_and_options_in_order
     assert!(program.contains("[--budget BUDGET]...") && program.contains("-- PROGRAM..."), "{program}");
 
     let examples = compare.split(".SH EXAMPLES").nth(1).unwrap();
-    let line = "  faultline compare 3 4                                two runs of the database";
+    let line = "  faultline compare 3 4                                two runs";
     assert!(examples.lines().any(|one| one == line), "{examples}");
     assert!(examples.contains(".nf\n") && examples.contains(".fi\n"));
 
     let options = compare.split(".SH ").find(|section| section.starts_with("OPTIONS")).unwrap();
     let place = |name: &str| options.find(name).unwrap_or_else(|| panic!("{name} is not in {options}"));
     assert!(place("--a <VARIANT>") < place("--b <VARIANT>") && place("--b <VARIANT>") < place("--config"), "{options}");
-    assert!(place("--format") < place("--db <FILE|URL>") && place("--db <FILE|URL>") < place("--help"), "{options}");
+    assert!(place("--label") < place("--db <FILE|URL>") && place("--db <FILE|URL>") < place("--help"), "{options}");
+    assert!(options.contains("Sources of the workloads"), "options of `--help-all` are described: {options}");
+    let output = compare.split(".SH ").find(|section| section.starts_with("OUTPUT")).unwrap();
+    assert!(output.contains("--format <FORMAT>"), "{output}");
 }

@@ -1,17 +1,16 @@
-//! What was concluded of a finished run is shown again without its samples, and made again when another version of the method made it.
+//! Saved conclusions of finished runs. They are shown without loading the samples, and computed
+//! again if another version of the method saved them.
 
-mod lab;
+use crate::lab::Lab;
 
-use lab::Lab;
-
-/// A run of two repeats that has ended, or was left after its first one.
+/// A run of two repeats, either finished or stopped after the first.
 fn measured(arguments: &[&str]) -> Lab {
     let lab = Lab::new();
     lab.good_fake("good");
-    let short = ["--cpus", "1", "--repeats", "2", "--warmup", "0ms", "--window", "10ms", "--interval", "10ms"];
+    let short = ["--tasks", "1", "--repeats", "2", "--warmup", "0ms", "--window", "10ms", "--interval", "10ms"];
     let all: Vec<&str> = ["run", "good", "-q"].into_iter().chain(short).chain(arguments.iter().copied()).collect();
     let output = lab.faked(&all).output().unwrap();
-    assert!(output.status.success(), "{}", lab::stderr(&output));
+    assert!(output.status.success(), "{}", crate::lab::stderr(&output));
     lab
 }
 
@@ -24,7 +23,7 @@ fn number(lab: &Lab, query: &str) -> i64 {
 }
 
 fn shown(lab: &Lab) -> String {
-    lab::stdout(&lab.run(&["show", "--format", "json"]))
+    crate::lab::stdout(&lab.run(&["show", "--format", "json"]))
 }
 
 #[test]
@@ -33,7 +32,7 @@ fn a_finished_run_is_shown_without_its_samples() {
     let before = shown(&lab);
     sql(&lab, "DELETE FROM sample");
     assert_eq!(shown(&lab), before);
-    assert!(lab.run(&["report", "-o", "-"]).status.success());
+    assert!(lab.run(&["show", "-o", "-"]).status.success());
     sql(&lab, "DELETE FROM conclusion");
     assert_ne!(shown(&lab), before, "made again, of what is left");
 }
@@ -63,10 +62,10 @@ fn an_open_run_has_no_conclusion_and_a_resumed_one_has_a_new_one() {
 }
 
 #[test]
-fn a_failure_is_still_told_by_the_status_of_a_resume_of_what_is_finished() {
+fn a_resume_of_a_finished_run_still_reports_its_failure_by_status() {
     let lab = Lab::new();
     lab.fake("bad", "exit 3");
-    let run = ["run", "bad", "-q", "--cpus", "1", "--repeats", "1"];
+    let run = ["run", "bad", "-q", "--tasks", "1", "--repeats", "1"];
     assert_eq!(lab.faked(&run).output().unwrap().status.code(), Some(1));
     assert_eq!(lab.faked(&["resume", "1", "-q"]).output().unwrap().status.code(), Some(1));
 }

@@ -1,21 +1,19 @@
-//! Which emulator runs guests, and which are refused before anything boots. The emulators are fakes that print a version, and fail if
-//! they are to boot.
+//! Choice of the emulator for guests, and refusals before anything boots. The emulators are fakes
+//! that print a version, and fail when asked to boot.
 
-mod lab;
-
-use lab::{Lab, assert_refused, stderr};
+use crate::lab::{Lab, assert_refused, stderr};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The command, installed in the lab: nothing is beside it but what a test puts there.
+/// The command, installed in the lab. Only files added by a test are next to it.
 fn installed(lab: &Lab, arguments: &[&str]) -> Command {
     let program = lab.path("bin/faultline");
     fs::create_dir_all(program.parent().unwrap()).unwrap();
-    // A copy takes longer, but can be made on another file system.
-    if !program.exists() && fs::hard_link(lab::program(), &program).is_err() {
-        fs::copy(lab::program(), &program).unwrap();
+    // A copy takes longer, but works across file systems.
+    if !program.exists() && fs::hard_link(crate::lab::program(), &program).is_err() {
+        fs::copy(crate::lab::program(), &program).unwrap();
     }
     let mut command = lab.command(arguments);
     let mut moved = Command::new(program);
@@ -29,7 +27,7 @@ fn installed(lab: &Lab, arguments: &[&str]) -> Command {
     moved
 }
 
-/// An emulator of this version. It names itself if it is to boot.
+/// A fake emulator of this version. It prints its path when asked to boot.
 fn emulator(lab: &Lab, directory: &str, version: &str) -> PathBuf {
     let directory = lab.path(directory);
     fs::create_dir_all(&directory).unwrap();
@@ -49,7 +47,7 @@ const TIMED: &[&str] = &["run", "zero_fill", "--on", "qemu"];
 #[test]
 fn without_an_emulator_nothing_is_run() {
     let lab = Lab::new();
-    let own = lab::program().to_str().unwrap();
+    let own = crate::lab::program().to_str().unwrap();
     for arguments in [TIMED, LENS, &["lens", "program", "--", own]] {
         assert_refused(&installed(&lab, arguments).output().unwrap(), 2, "there is no qemu-system-x86_64 here");
     }
@@ -67,7 +65,7 @@ fn an_emulator_that_is_too_old_for_the_lens_is_refused_before_a_boot() {
         "{}",
         stderr(&output)
     );
-    // Named, it is refused too, even with a newer one beside the command.
+    // An emulator named explicitly is refused too, even with a newer one next to the command.
     emulator(&lab, BESIDE, "10.0.2");
     for named in [&["--qemu", old.to_str().unwrap()][..], &[]] {
         let mut command = installed(&lab, &[LENS, named].concat());
@@ -79,7 +77,7 @@ fn an_emulator_that_is_too_old_for_the_lens_is_refused_before_a_boot() {
     assert!(!lab.db().exists());
 }
 
-/// The emulator that is to boot a guest for this command.
+/// The emulator that this command would boot.
 fn booted(lab: &Lab, arguments: &[&str]) -> String {
     let output = installed(lab, arguments).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
@@ -88,9 +86,9 @@ fn booted(lab: &Lab, arguments: &[&str]) -> String {
     path.split_whitespace().next().unwrap().trim_end_matches([',', ';', '.']).to_owned()
 }
 
-/// A guest's parts and a kernel, as far as a fake emulator needs them.
+/// The parts of a guest and a kernel, as far as a fake emulator needs them.
 fn parts(lab: &Lab) -> PathBuf {
-    // The head of an ELF file for x86-64.
+    // The header of an ELF file for x86-64.
     let mut program = vec![0; 64];
     program[..20].copy_from_slice(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x3e\0");
     fs::create_dir_all(lab.path("fakes/workloads")).unwrap();
@@ -110,7 +108,7 @@ fn the_named_emulator_comes_first_then_that_beside_the_command_then_that_in_path
     let on = format!("qemu:kernel={}", parts(&lab).display());
     let timed = ["run", "zero_fill", "--on", &on, "--quiet"];
     let shown = |path: &Path| path.display().to_string();
-    // An old emulator is good enough for timed runs.
+    // Timed runs accept an old emulator.
     let in_path = emulator(&lab, "path", "7.2.22");
     assert_eq!(booted(&lab, &timed), shown(&in_path));
     let beside = emulator(&lab, BESIDE, "10.0.2");

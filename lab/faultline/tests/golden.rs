@@ -1,20 +1,19 @@
-//! The command's words, held against what was agreed on: refusals of bad arguments, help, and what comes from the same
-//! definitions. After a wanted change: `INSTA_UPDATE=always cargo test -p faultline --test golden`, and read the difference.
+//! Approved texts of the command: refusals of bad arguments, help, and output generated from the
+//! argument definitions. After an intended change, run `INSTA_UPDATE=always cargo test -p faultline
+//! golden::` and read the difference.
 
-mod lab;
-
-use lab::Lab;
+use crate::lab::Lab;
 use std::fmt::Write;
 
-/// Arguments that make no sense; each must give one line, one hint and exit status 2, and make no database.
+/// Invalid arguments. Each must give one line, one hint and exit status 2, and create no database.
 const BAD: &[&[&str]] = &[
-    &["run", "--cpus", "0"],
-    &["run", "--cpus", "0,1"],
-    &["run", "--cpus", "-1"],
-    &["run", "--cpus", "two"],
-    &["run", "--cpus", ""],
-    &["run", "--cpus", "4000"],
-    &["run", "--cpus", "5000", "--oversubscribe"],
+    &["run", "--tasks", "0"],
+    &["run", "--tasks", "0,1"],
+    &["run", "--tasks", "-1"],
+    &["run", "--tasks", "two"],
+    &["run", "--tasks", ""],
+    &["run", "--tasks", "4000"],
+    &["run", "--tasks", "5000", "--oversubscribe"],
     &["run", "zerofill"],
     &["run", "zero_fill:bse"],
     &["run", "path_stat:q"],
@@ -36,7 +35,8 @@ const BAD: &[&[&str]] = &[
     &["run", "--limit", "0s"],
     &["run", "--size", "0"],
     &["run", "--size", "huge"],
-    &["run", "--copies", "0"],
+    &["run", "--tasks", "0x4"],
+    &["run", "tree_build", "--tasks", "1x2,2x2"],
     &["run", "--pin", "maybe"],
     &["run", "--commit", "HEAD"],
     &["run", "--commit", "1f3a9c"],
@@ -46,21 +46,21 @@ const BAD: &[&[&str]] = &[
     &["run", "--tree", ".", "--command", ""],
     &["run", "--tree", ".", "--command", "make 'unclosed"],
     &["run", "--scratch", "/nowhere/at/all"],
-    &["run", "--cpsu", "1"],
+    &["run", "--taks", "1"],
     &["run", "--format", "xml"],
     &["rnu"],
-    &["report"],
+    &["show", "-o", "run.pdf"],
     &["show", "first"],
-    &["delete"],
-    &["delete", "first"],
-    &["published", "no-such-figures"],
+    &["store", "delete"],
+    &["store", "delete", "first"],
+    &["compare", "published:no-such-figures", "1"],
     &["completions", "csh"],
     &["run", "--limit", "500000000000years"],
     &["run", "--window", "2days"],
     &["run", "--repeats", "4294967295"],
     &["run", "--time", "300days", "--window", "10ms", "--interval", "10ms", "zero_fill:base"],
     &["run", "zero_fill", "--tree", ".", "--command", "make"],
-    &["run", "zero_fill", "--copies", "2"],
+    &["run", "zero_fill", "--tasks", "2x1"],
     &["run", "--on", "vax"],
     &["run", "--on", "ssh"],
     &["run", "--on", "ssh:-oProxyCommand=true"],
@@ -72,14 +72,14 @@ const BAD: &[&[&str]] = &[
     &["run", "--on", "qemu:colour=red"],
     &["run", "--on", "qemu:memory=lots"],
     &["run", "--on", "qemu", "--tree", ".", "--command", "make"],
-    &["facts", "3", "--on", "qemu"],
+    &["check", "--facts", "3", "--on", "qemu"],
     &["lens", "prog"],
     &["lens", "program"],
     &["lens", "program", "./counters", "2"],
-    &["lens", "program", "--threads-from", "two", "--", "./counters"],
-    &["lens", "program", "--threads-from", "0", "--", "./counters"],
-    &["lens", "program", "--threads-from", "1,2", "--", "./counters"],
-    &["lens", "program", "--threads-from", "5000", "--", "./counters"],
+    &["lens", "program", "--tasks", "two", "--", "./counters"],
+    &["lens", "program", "--tasks", "0", "--", "./counters"],
+    &["lens", "program", "--tasks", "1,2", "--", "./counters"],
+    &["lens", "program", "--tasks", "5000", "--", "./counters"],
     &["lens", "program", "--sockets", "0", "--", "./counters"],
     &["lens", "program", "--ops", "0", "--", "./counters"],
     &["lens", "program", "--cache", "1024", "--", "./counters"],
@@ -87,8 +87,8 @@ const BAD: &[&[&str]] = &[
     &["lens", "program", "--costs", "free", "--", "./counters"],
     &["lens", "program", "--quantum", "9", "--private-quantum", "8", "--", "./counters"],
     &["lens", "program", "--quantum", "99999999999999", "--", "./counters"],
-    &["lens", "kernel", "fault_existing", "--cpus", "2", "--quantum", "499"],
-    &["lens", "kernel", "fault_existing", "--cpus", "2", "--private-quantum", "4000"],
+    &["lens", "kernel", "fault_existing", "--tasks", "2", "--quantum", "499"],
+    &["lens", "kernel", "fault_existing", "--tasks", "2", "--private-quantum", "4000"],
     &["lens", "program", "--budget", "counters", "--", "./counters"],
     &["lens", "program", "--budget", "counters<=little@8", "--", "./counters"],
     &["lens", "program", "--budget", "counters<=1@0", "--", "./counters"],
@@ -96,8 +96,8 @@ const BAD: &[&[&str]] = &[
     &["lens", "program", "--baseline", "last", "--", "./counters"],
     &["lens", "program", "--", "/nowhere/at/all"],
     &["lens", "kernel"],
-    &["lens", "kernel", "zero_fill", "--cpus", "0"],
-    &["lens", "kernel", "zero_fill", "--cpus", "3", "--sockets", "2"],
+    &["lens", "kernel", "zero_fill", "--tasks", "0"],
+    &["lens", "kernel", "zero_fill", "--tasks", "3", "--sockets", "2"],
     &["lens", "kernel", "zero_fill", "--memory", "1"],
     &["lens", "kernel", "zero_fill", "--kernel", "/nowhere/at/all"],
     &["lens", "compare", "1"],
@@ -148,7 +148,7 @@ const BAD: &[&[&str]] = &[
     &["serve", "--config", "/nowhere/at/all"],
     &["serve", "--config", "Cargo.toml"],
     &["serve", "--new-token", "/nowhere/at/all"],
-    &["export-site"],
+    &["serve", "--export", "site", "--listen", "127.0.0.1:0"],
 ];
 
 #[test]
@@ -157,14 +157,14 @@ fn bad_arguments_are_refused_with_one_line_and_a_hint() {
     let mut said = String::new();
     for arguments in BAD {
         let output = lab.run(arguments);
-        lab::assert_refused(&output, 2, "");
-        assert_eq!(lab::stdout(&output), "", "{arguments:?}");
-        writeln!(said, "$ faultline {}\n{}", arguments.join(" "), lab::stderr(&output)).unwrap();
+        crate::lab::assert_refused(&output, 2, "");
+        assert_eq!(crate::lab::stdout(&output), "", "{arguments:?}");
+        writeln!(said, "$ faultline {}\n{}", arguments.join(" "), crate::lab::stderr(&output)).unwrap();
     }
     assert!(!lab.db().exists(), "a request that makes no sense must not make a database");
-    // The number of CPUs is the machine's.
+    // The number of CPUs depends on the machine.
     let machine =
-        [(r"\d+ CPUs? can be used here", "[n] CPUs can be used here"), (r"`--cpus \d+`, or", "`--cpus [n]`, or")];
+        [(r"\d+ CPUs? can be used here", "[n] CPUs can be used here"), (r"`--tasks \d+`, or", "`--tasks [n]`, or")];
     insta::with_settings!({filters => machine}, {
         insta::assert_snapshot!(said);
     });
@@ -175,10 +175,11 @@ fn a_run_that_is_not_there_is_a_bad_argument() {
     let lab = Lab::new();
     lab.good_fake("good");
     let run =
-        ["run", "good", "--cpus", "1", "--repeats", "1", "--warmup", "0ms", "--window", "10ms", "--interval", "10ms"];
+        ["run", "good", "--tasks", "1", "--repeats", "1", "--warmup", "0ms", "--window", "10ms", "--interval", "10ms"];
     assert!(lab.faked(&run).output().unwrap().status.success());
-    for arguments in [&["show", "7"][..], &["report", "7", "-o", "x.html"], &["resume", "7"], &["facts", "7"]] {
-        lab::assert_refused(&lab.faked(arguments).output().unwrap(), 2, "there is no run 7 in ");
+    for arguments in [&["show", "7"][..], &["show", "7", "-o", "x.html"], &["resume", "7"], &["check", "--facts", "7"]]
+    {
+        crate::lab::assert_refused(&lab.faked(arguments).output().unwrap(), 2, "there is no run 7 in ");
     }
 }
 
@@ -187,61 +188,67 @@ fn arguments_that_are_no_text_are_refused_too() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     let lab = Lab::new();
-    lab::assert_refused(&lab.command(&[]).arg(OsStr::from_bytes(b"\xff")).output().unwrap(), 2, "");
+    crate::lab::assert_refused(&lab.command(&[]).arg(OsStr::from_bytes(b"\xff")).output().unwrap(), 2, "");
     let tree = lab.path("").join(OsStr::from_bytes(b"\xff"));
     std::fs::create_dir(&tree).unwrap();
     let mut run = lab.command(&["run", "tree_build", "--command", "make", "--tree"]);
-    lab::assert_refused(&run.arg(&tree).output().unwrap(), 2, "is not UTF-8");
+    crate::lab::assert_refused(&run.arg(&tree).output().unwrap(), 2, "is not UTF-8");
 }
 
 #[test]
 fn without_a_command_the_help_is_shown() {
     let output = Lab::new().run(&[]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(lab::stderr(&output).contains("Examples:"), "{}", lab::stderr(&output));
+    assert!(crate::lab::stderr(&output).contains("Examples:"), "{}", crate::lab::stderr(&output));
 }
 
 #[test]
 fn help_leads_to_everything() {
     let lab = Lab::new();
-    let mut said = lab::stdout(&lab.run(&["--help"]));
+    let mut said = crate::lab::stdout(&lab.run(&["--help"]));
     let commands = [
         "run",
+        "check",
         "resume",
         "list",
         "show",
         "compare",
-        "check",
         "changes",
+        "bisect",
+        "try",
+        "history",
+        "serve",
         "import",
         "export",
-        "report",
-        "serve",
-        "export-site",
-        "delete",
-        "workloads",
-        "facts",
-        "published",
+        "store",
         "completions",
         "man",
     ];
     for command in commands {
         let output = lab.run(&[command, "--help"]);
         assert!(output.status.success());
-        write!(said, "\n$ faultline {command} --help\n{}", lab::stdout(&output)).unwrap();
+        write!(said, "\n$ faultline {command} --help\n{}", crate::lab::stdout(&output)).unwrap();
     }
     insta::assert_snapshot!(said);
+}
+
+#[test]
+fn rare_options_have_help_too() {
+    let said = crate::lab::stdout(&Lab::new().run(&["run", "--help-all"]));
+    assert!(said.contains("--warmup <DURATION>") && said.contains("A disk image, image:FILE"), "{said}");
+    let short = crate::lab::stdout(&Lab::new().run(&["run", "--help"]));
+    assert!(!short.contains("--warmup") && short.contains("--help-all"), "{short}");
 }
 
 #[test]
 fn the_lens_has_help_too() {
     let lab = Lab::new();
     let mut said = String::new();
-    for command in ["", "program", "kernel", "machine", "compare", "calibrate"] {
+    for command in ["", "program", "kernel", "machine", "types", "compare", "calibrate"] {
         let words: Vec<&str> = ["lens", command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
         let output = lab.run(&words);
         assert!(output.status.success());
-        writeln!(said, "$ faultline {}\n{}", words.join(" "), lab::stdout(&output)).unwrap();
+        writeln!(said, "$ faultline {}\n{}", words.join(" "), crate::lab::stdout(&output)).unwrap();
     }
     insta::assert_snapshot!(said);
 }

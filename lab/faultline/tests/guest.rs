@@ -1,22 +1,21 @@
-//! Guests as the command runs them: real boots in QEMU of the distribution's own kernel. They take minutes, so that each test
-//! is run only when asked for: `make test-guest`. Without QEMU, a kernel or the guest's programs they fail, and say what to do.
+//! Guests run by the command: real boots in QEMU of the distribution's own kernel. They take
+//! minutes, so each test is ignored by default; run `make test-guest`. Without QEMU, a kernel or
+//! the guest's programs, they fail and name the missing part.
 
-mod lab;
-
-use faultline_model::outcome::{GuestFailure, Outcome};
+use crate::lab::Lab;
+use crate::lab::guest::{compile, guest_directory, kernel, machine, troubled};
+use faultline_record::outcome::{GuestFailure, Outcome};
 use faultline_store::Store;
 use faultline_targets::network::Attachment;
 use faultline_targets::qemu::{GuestExecution, QemuMachine};
 use faultline_targets::{Ending, Execution, Plugin, StopFlag, Target};
-use lab::Lab;
-use lab::guest::{compile, guest_directory, kernel, machine, troubled};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::ops::ControlFlow;
 use std::process::Stdio;
 use std::time::Duration;
 
-/// A short window, once.
+/// One short window.
 const ONCE: &[&str] = &["--repeats", "1", "--warmup", "0ms", "--window", "200ms", "--interval", "100ms", "--quiet"];
 
 fn run(lab: &Lab, arguments: &[&str]) -> std::process::Output {
@@ -28,9 +27,9 @@ fn run(lab: &Lab, arguments: &[&str]) -> std::process::Output {
 #[ignore = "boots a guest: make test-guest"]
 fn a_workload_runs_in_a_guest() {
     let lab = Lab::new();
-    let output = run(&lab, &["zero_fill:base", "--on", "qemu:cpus=2", "--cpus", "2"]);
-    assert!(output.status.success(), "{}{}", lab::stdout(&output), lab::stderr(&output));
-    assert!(lab::stdout(&output).contains("QEMU TCG CPU"), "{}", lab::stdout(&output));
+    let output = run(&lab, &["zero_fill:base", "--on", "qemu:cpus=2", "--tasks", "2"]);
+    assert!(output.status.success(), "{}{}", crate::lab::stdout(&output), crate::lab::stderr(&output));
+    assert!(crate::lab::stdout(&output).contains("QEMU TCG CPU"), "{}", crate::lab::stdout(&output));
     let record = lab.record(1);
     assert_eq!(record.attempts[0].outcome, Some(Outcome::Done));
     assert_eq!(record.attempts[0].window.len(), 2);
@@ -51,21 +50,27 @@ fn a_workload_runs_in_a_guest() {
 fn two_sockets_are_two_nodes() {
     let lab = Lab::new();
     guest_directory();
-    let output =
-        lab.run(&["facts", "--on", "qemu:cpus=4,sockets=2,append=transparent_hugepage=never", "--format", "json"]);
+    let output = lab.run(&[
+        "check",
+        "--facts",
+        "--on",
+        "qemu:cpus=4,sockets=2,append=transparent_hugepage=never",
+        "--format",
+        "json",
+    ]);
     let facts: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let text = lab::stdout(&output);
+    let text = crate::lab::stdout(&output);
     assert!(text.contains("numa.node1.cpus") && text.contains("\"2-3\""), "{text}");
     assert!(text.contains("\"huge_pages.transparent\"") && text.contains("\"never\""), "{facts}");
     lab.assert_nothing_left();
 }
 
-/// What became of `troubled` in one variant.
+/// Outcome of one variant of `troubled`.
 fn trouble(lab: &Lab, variant: &str) -> Outcome {
     let directory = troubled(lab);
     let mut command = lab.command(&["run", &format!("troubled:{variant}"), "--on", "qemu:cpus=1", "--limit", "10s"]);
     let output = command.args(ONCE).arg("--guest").arg(directory).output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{}{}", lab::stdout(&output), lab::stderr(&output));
+    assert_eq!(output.status.code(), Some(1), "{}{}", crate::lab::stdout(&output), crate::lab::stderr(&output));
     lab.assert_nothing_left();
     lab.record(1).attempts[0].outcome.clone().unwrap()
 }
@@ -87,7 +92,7 @@ fn a_panic_is_recorded_with_the_end_of_the_console() {
 fn a_guest_that_hangs_is_switched_off() {
     match trouble(&Lab::new(), "hang") {
         Outcome::GuestFailed { how: GuestFailure::Hung, text, .. } => {
-            assert_eq!(text, "the guest did not end within its limit of 10.0 s; switched off");
+            assert_eq!(text, "the guest did not end within its limit of 10.0 s; powered off");
         }
         other => panic!("{other:?}"),
     }
@@ -113,7 +118,7 @@ fn a_workload_that_is_not_in_the_guest_is_refused() {
     let lab = Lab::new();
     let directory = troubled(&lab);
     let arguments = ["run", "zero_fill", "--on", "qemu:cpus=1", "--guest", directory.to_str().unwrap()];
-    lab::assert_refused(&lab.run(&arguments), 2, "there is no workload 'zero_fill'");
+    crate::lab::assert_refused(&lab.run(&arguments), 2, "there is no workload 'zero_fill'");
     lab.assert_nothing_left();
     assert!(!lab.db().exists());
 }
@@ -125,17 +130,25 @@ fn images_that_do_not_boot_are_refused() {
     let image = lab.path("bzImage");
     fs::write(&image, "no kernel\n".repeat(1000)).unwrap();
     let on = format!("qemu:cpus=1,boot_limit=5s,kernel={}", image.display());
-    lab::assert_refused(&run(&lab, &["zero_fill", "--on", &on]), 2, "bzImage is not a kernel image");
-    // The head of a kernel without its body: the emulator runs into nothing.
+    crate::lab::assert_refused(&run(&lab, &["zero_fill", "--on", &on]), 2, "bzImage is not a kernel image");
+    // The header of a kernel without its body. The emulator executes invalid code.
     let mut head = fs::read(kernel().path).unwrap();
     head[0x1000..].fill(0xf4);
     fs::write(&image, head).unwrap();
-    lab::assert_refused(&run(&lab, &["zero_fill", "--on", &on]), 1, "did not come up, and printed nothing for 5.0 s");
+    crate::lab::assert_refused(
+        &run(&lab, &["zero_fill", "--on", &on]),
+        1,
+        "did not come up, and printed nothing for 5.0 s",
+    );
     let panics = "qemu:cpus=1,append=rdinit=/nowhere,append=root=/dev/nothing";
-    lab::assert_refused(&run(&lab, &["zero_fill", "--on", panics]), 1, "Kernel panic - not syncing");
+    crate::lab::assert_refused(&run(&lab, &["zero_fill", "--on", panics]), 1, "Kernel panic - not syncing");
     let slow = "qemu:cpus=1,boot_limit=300ms";
-    lab::assert_refused(&run(&lab, &["zero_fill", "--on", slow]), 1, "did not come up, and printed nothing for 0.3 s");
-    lab::assert_refused(
+    crate::lab::assert_refused(
+        &run(&lab, &["zero_fill", "--on", slow]),
+        1,
+        "did not come up, and printed nothing for 0.3 s",
+    );
+    crate::lab::assert_refused(
         &run(&lab, &["zero_fill", "--on", "qemu:kernel=/nowhere/at/all"]),
         2,
         "cannot read the kernel image",
@@ -152,9 +165,9 @@ fn what_is_missing_is_named() {
     let guest = directory.to_str().unwrap();
     let arguments = ["run", "troubled", "--on", "qemu:cpus=1", "--guest", guest];
     compile("troubled.c", &directory.join("workloads/troubled"), &[]);
-    lab::assert_refused(&lab.run(&arguments), 1, "it needs shared libraries, which a guest does not have");
+    crate::lab::assert_refused(&lab.run(&arguments), 1, "it needs shared libraries, which a guest does not have");
     fs::remove_file(directory.join("agent")).unwrap();
-    lab::assert_refused(&lab.run(&arguments), 1, "/agent into a guest: No such file");
+    crate::lab::assert_refused(&lab.run(&arguments), 1, "/agent into a guest: No such file");
 }
 
 /// Blocks of two short executions.
@@ -163,7 +176,7 @@ const LONG: &[&str] = &[
     "path_stat:distinct",
     "--on",
     "qemu:cpus=2",
-    "--cpus",
+    "--tasks",
     "1,2",
     "--repeats",
     "2",
@@ -187,21 +200,21 @@ fn a_killed_command_leaves_no_emulator_and_the_rest_can_be_resumed() {
     };
     let child = lab.command(LONG).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let wait_for = |count: u32| {
-        lab::await_boot("the end of an execution", || ended(&lab).is_some_and(|ended| ended >= count));
+        crate::lab::await_boot("the end of an execution", || ended(&lab).is_some_and(|ended| ended >= count));
     };
     wait_for(1);
-    lab::kill(child);
+    crate::lab::kill(child);
     lab.assert_nothing_left();
 
     let child = lab.command(&["resume", "--quiet"]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     wait_for(2);
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let stopped = child.wait_with_output().unwrap();
-    assert_eq!(stopped.status.code(), Some(130), "{}", lab::stderr(&stopped));
+    assert_eq!(stopped.status.code(), Some(130), "{}", crate::lab::stderr(&stopped));
     lab.assert_nothing_left();
 
     let last = lab.run(&["resume", "--quiet"]);
-    assert!(last.status.success(), "{}{}", lab::stdout(&last), lab::stderr(&last));
+    assert!(last.status.success(), "{}{}", crate::lab::stdout(&last), crate::lab::stderr(&last));
     let record = lab.record(1);
     for item in &record.plan {
         assert_eq!(record.final_attempt(item.ordinal).unwrap().outcome, Some(Outcome::Done));
@@ -275,7 +288,7 @@ fn symbols_offsets_and_a_plugin_come_with_a_boot() {
 const RATIO: &str = "/proc/sys/vm/overcommit_ratio";
 const HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 
-/// Ending and output of a workload with settings of the guest's system.
+/// Outcome and output of a workload with these settings of the guest's system.
 fn execute_with(
     machine: &QemuMachine,
     workload: &str,
@@ -328,7 +341,8 @@ fn environment_and_settings_reach_a_guest() {
         let (ending, lines) = execute_with(&machine, "shows", &[], &settings);
         assert_eq!((ending, lines), (Ending::NotStarted { text: reason.to_owned() }, Vec::new()));
     }
-    // It boots anew each time; and a command of the user's runs there too, if it is in the guest.
+    // Each execution has its own boot. A command of the user can run there too, if the guest has
+    // it.
     let (ending, lines) = execute_with(&machine, "program", &["--tasks", "2", "--", "/workloads/shows"], &[]);
     assert_eq!(ending, well);
     assert!(lines.iter().any(|line| line.starts_with("measure real_s s lower 0.")), "{lines:?}");

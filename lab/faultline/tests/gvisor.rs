@@ -1,11 +1,10 @@
-//! gVisor as a target: a kernel in a process, beside this host in one comparison. Each execution starts one of its own, and nothing of it stays.
+//! gVisor as a target: a kernel in a process, compared with this host in one run. Each execution
+//! starts its own gVisor, and removes all of it.
 
-mod lab;
-
-use faultline_model::outcome::Outcome;
-use faultline_model::record::Attempt;
-use lab::guest::guest_directory;
-use lab::{Lab, assert_refused, await_boot, stderr, stdout};
+use crate::lab::guest::guest_directory;
+use crate::lab::{Lab, assert_refused, await_boot, stderr, stdout};
+use faultline_record::outcome::Outcome;
+use faultline_record::record::Attempt;
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeSet;
 use std::process::Stdio;
@@ -25,7 +24,7 @@ fn gvisor_stands_beside_this_host_in_one_comparison() {
         "self_exec:static-distinct",
         "zero_fill:base",
         "path_stat:distinct",
-        "--cpus",
+        "--tasks",
         "1",
         "--b",
         "on=gvisor",
@@ -67,7 +66,7 @@ fn a_run_that_is_stopped_or_killed_leaves_nothing() {
             assert_eq!(child.try_wait().unwrap(), None, "it ended before an execution");
             lab.attempts_of(run).is_some_and(|attempts| attempts > 0)
         });
-        // Its gVisor has started, or is about to.
+        // gVisor for this execution has started, or is about to.
         kill_process(Pid::from_child(&child), signal).unwrap();
         assert_eq!(child.wait().unwrap().code(), status);
         lab.assert_nothing_left();

@@ -1,32 +1,50 @@
-//! `faultline init` and `faultline history` in repositories of this test's own. Programs sleep, because a busy host changes the length of a sleep less than the
-//! time of a computation.
+//! `faultline history` and `faultline bisect SUBJECT` in repositories made by the tests. Programs
+//! sleep, because a busy host changes the length of a sleep less than the time of a computation.
 
-mod lab;
+mod generated;
 
-use lab::repository::{Repository, git};
-use lab::{Lab, assert_refused, await_that, kill};
+use crate::lab::repository::{Repository, git};
+use crate::lab::{Lab, assert_refused, await_that, kill, output_text};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output, Stdio};
 
-/// A branch whose name would do harm in a shell, in HTML and in a table.
+/// A branch name with characters that are special in a shell, in HTML and in a table.
 const BRANCH: &str = "x|\"<b>'$(touch-harm)";
 
-/// Of a program that sleeps, and a file that declares it.
-impl Repository {
+/// Commits of a program that sleeps, and the file that declares it.
+trait HistoryCommits {
+    fn on_branch() -> Self;
+    /// Declares the program with these additional keys. Each selected commit is measured three
+    /// times.
+    fn declare(&self, keys: &str);
+    /// Declares the program with these additional keys and number of repeats.
+    fn declare_repeated(&self, repeats: u32, keys: &str);
+    /// Adds a commit whose program sleeps for `sleep_ms`. The build makes the program if `builds`.
+    fn commit(&mut self, sleep_ms: u32, builds: bool);
+    /// Adds a commit whose program sleeps for `sleep_ms`, and is built by the command `make`.
+    fn commit_built(&mut self, sleep_ms: u32, make: &str);
+    fn command(&self, arguments: &[&str]) -> Command;
+    fn run(&self, arguments: &[&str]) -> Output;
+    fn bisect(&self, arguments: &[&str]) -> Output;
+    /// Runs the command, asserts success, and parses its output as JSON.
+    fn json(&self, arguments: &[&str]) -> Value;
+    /// Results of the points of the only series.
+    fn results(&self) -> Vec<String>;
+}
+
+impl HistoryCommits for Repository {
     fn on_branch() -> Self {
         let repository = Repository::new();
         git(&repository.path(), &["checkout", "--quiet", "-b", BRANCH]);
         repository
     }
 
-    /// Declares the program, measured three times at each commit that is picked, with these keys in addition.
     fn declare(&self, keys: &str) {
         self.declare_repeated(3, keys);
     }
 
-    /// The same with another number of repeats.
     fn declare_repeated(&self, repeats: u32, keys: &str) {
         let branch = BRANCH.replace('"', "\\\"");
         let text = format!(
@@ -36,7 +54,6 @@ impl Repository {
         fs::write(self.lab.path("faultline.toml"), text).unwrap();
     }
 
-    /// A commit in which the program sleeps for so many milliseconds. It is made by the build, if `builds`.
     fn commit(&mut self, sleep_ms: u32, builds: bool) {
         self.commit_built(
             sleep_ms,
@@ -44,7 +61,6 @@ impl Repository {
         );
     }
 
-    /// A commit in which the program sleeps for so many milliseconds, and is made so.
     fn commit_built(&mut self, sleep_ms: u32, make: &str) {
         let number = self.commits.len();
         self.write_programs(&[
@@ -69,14 +85,17 @@ impl Repository {
         self.command(arguments).output().unwrap()
     }
 
-    /// What a command prints as JSON, which must succeed.
-    fn json(&self, arguments: &[&str]) -> Value {
-        let output = self.run(&[arguments, &["--format", "json"]].concat());
-        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", said(&output)))
+    fn bisect(&self, arguments: &[&str]) -> Output {
+        let mut command = self.lab.command(&[&["bisect"], arguments].concat());
+        command.current_dir(self.lab.path("")).output().unwrap()
     }
 
-    /// Results of the points of the only series.
+    fn json(&self, arguments: &[&str]) -> Value {
+        let output = self.run(&[arguments, &["--format", "json"]].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", output_text(&output)))
+    }
+
     fn results(&self) -> Vec<String> {
         let series = self.json(&["show"]);
         let points = series[0]["points"].as_array().unwrap();
@@ -84,27 +103,23 @@ impl Repository {
     }
 }
 
-fn said(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
-}
-
-/// One line, with single blanks.
+/// The output as one line, with single spaces.
 fn words(output: &Output) -> String {
-    said(output).split_whitespace().collect::<Vec<_>>().join(" ")
+    output_text(output).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
 fn an_example_is_written_once_and_is_right() {
     let mut repository = Repository::on_branch();
     (0..3).for_each(|_| repository.commit(10, true));
-    let init = |lab: &Lab| lab.command(&["init"]).current_dir(repository.path()).output().unwrap();
+    let init = |lab: &Lab| lab.command(&["history", "init"]).current_dir(repository.path()).output().unwrap();
     assert_eq!(init(&repository.lab).status.code(), Some(0));
     let mut commits = repository.lab.command(&["history", "commits"]);
     commits.current_dir(repository.path()).env("XDG_CACHE_HOME", repository.lab.path("cache"));
     let shown = commits.output().unwrap();
-    assert_eq!(shown.status.code(), Some(0), "{}", said(&shown));
-    assert!(words(&shown).contains("2 of 2 would be measured by `faultline history run`."), "{}", said(&shown));
-    assert!(words(&shown).contains(&repository.commits[2][..12]), "{}", said(&shown));
+    assert_eq!(shown.status.code(), Some(0), "{}", output_text(&shown));
+    assert!(words(&shown).contains("2 of 2 would be measured by `faultline history run`."), "{}", output_text(&shown));
+    assert!(words(&shown).contains(&repository.commits[2][..12]), "{}", output_text(&shown));
     let text = fs::read_to_string(repository.path().join("faultline.toml")).unwrap();
     assert_refused(&init(&repository.lab), 2, "faultline.toml exists already, and was not changed");
     assert_eq!(fs::read_to_string(repository.path().join("faultline.toml")).unwrap(), text);
@@ -121,7 +136,7 @@ fn commits_that_were_rewritten_and_pruned_are_forgotten() {
     git(&path, &["reflog", "expire", "--expire=now", "--all"]);
     git(&path, &["gc", "--quiet", "--prune=now"]);
     let again = repository.run(&["run", "--quiet"]);
-    assert_eq!(again.status.code(), Some(0), "{}", said(&again));
+    assert_eq!(again.status.code(), Some(0), "{}", output_text(&again));
     assert_eq!(repository.results(), ["measured"; 3]);
     let newest = git(&path, &["rev-parse", "HEAD"]);
     assert_ne!(newest.trim(), repository.commits[2]);
@@ -133,7 +148,7 @@ fn a_file_that_is_wrong_is_refused_with_its_line() {
     let file = repository.lab.path("faultline.toml");
     let nowhere = repository.lab.path("scratch");
     let refused = repository.lab.command(&["history", "show"]).current_dir(&nowhere).output().unwrap();
-    assert_refused(&refused, 2, "there is no faultline.toml here, nor in a directory above");
+    assert_refused(&refused, 2, "there is no faultline.toml here, nor above within the repository");
     let wrong = |text: &str, problem: &str| {
         fs::write(&file, text).unwrap();
         assert_refused(&repository.run(&["run"]), 2, problem);
@@ -143,24 +158,24 @@ fn a_file_that_is_wrong_is_refused_with_its_line() {
     wrong("[variant.x]\n", "faultline.toml declares no subject");
     repository.declare("");
     assert_refused(&repository.run(&["show", "nonsense"]), 2, "faultline.toml declares no subject 'nonsense'");
-    assert_refused(&repository.run(&["show"]), 1, "nothing of these subjects is measured yet");
+    assert_refused(&repository.run(&["show"]), 1, "these subjects have no results yet");
     assert!(!repository.lab.db().exists());
-    // The same file has variants.
+    // Variants are declared in the same file.
     let compared =
         repository.lab.command(&["compare", "--b", "nonsense"]).current_dir(repository.lab.path("")).output();
-    assert!(said(&compared.unwrap()).contains("faultline.toml declares other"));
+    assert!(output_text(&compared.unwrap()).contains("faultline.toml declares other"));
 }
 
 #[test]
-fn commits_are_measured_once_and_their_step_is_found_explained_and_drilled() {
+fn commits_are_measured_once_and_their_step_is_found_explained_and_searched() {
     let mut repository = Repository::on_branch();
     for number in 0..29 {
         repository.commit(if number < 17 { 20 } else { 150 }, number != 4);
     }
     repository.declare("pick = \"every 2\"\n[notify]\ncommand = [\"./tell\", \"a b\"]\nlimit = \"20s\"");
     let output = repository.run(&["run", "--quiet"]);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    assert!(words(&output).contains("does not build"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
+    assert!(words(&output).contains("does not build"), "{}", output_text(&output));
     let results = repository.results();
     assert_eq!(results.len(), 15);
     assert_eq!(results.iter().filter(|result| *result == "measured").count(), 14, "{results:?}");
@@ -168,13 +183,13 @@ fn commits_are_measured_once_and_their_step_is_found_explained_and_drilled() {
 
     // Nothing is measured twice.
     let again = repository.run(&["run", "--quiet"]);
-    assert!(words(&again).contains("app at 1: each of the 15 picked commits has a result"), "{}", said(&again));
+    assert!(words(&again).contains("app at 1: all 15 selected commits have results"), "{}", output_text(&again));
     (0..2).for_each(|_| repository.commit(150, true));
     let planned = repository.json(&["commits"]);
     let wanted = planned.as_array().unwrap().iter().filter(|commit| commit["is_wanted"] == true).count();
     assert_eq!(wanted, 1);
     let output = repository.run(&["run", "--quiet"]);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     assert_eq!(repository.lab.record(2).attempts.len(), 3, "one commit three times");
     assert_eq!(repository.results().len(), 16);
 
@@ -194,33 +209,39 @@ fn commits_are_measured_once_and_their_step_is_found_explained_and_drilled() {
     gated(&repository);
     marked(&repository);
 
-    // The bisect that exists finds the commit between those that were measured.
+    // A bisect of the subject finds the commit between the measured ones.
     let (tell, told) = (repository.lab.path("tell"), repository.lab.path("told"));
     fs::write(&tell, "#!/bin/sh\ntest -e ready || { echo not ready >&2; exit 3; }\necho \"$1\" >>told\ncat >>told\n")
         .unwrap();
     fs::set_permissions(&tell, fs::Permissions::from_mode(0o755)).unwrap();
-    let drilled = repository.run(&["drill", "app", "--quiet", "--layouts", "8", "--revert", "--format", "json"]);
-    let problem = "nobody was notified of a confirmed change of app: `./tell a b`: it ends with status 3: not ready";
-    assert!(String::from_utf8_lossy(&drilled.stderr).contains(problem), "{}", said(&drilled));
-    let progress = String::from_utf8_lossy(&drilled.stderr);
+    let searched = repository.bisect(&["app", "--quiet", "--layouts", "8", "--revert", "--format", "json"]);
+    let problem =
+        "the notification of a confirmed change of app failed: `./tell a b`: it exited with status 3: not ready";
+    assert!(String::from_utf8_lossy(&searched.stderr).contains(problem), "{}", output_text(&searched));
+    let progress = String::from_utf8_lossy(&searched.stderr);
     assert!(!progress.contains("building") && !progress.contains("linking"), "shown despite `--quiet`: {progress}");
-    let found: Value = serde_json::from_slice(&drilled.stdout).unwrap_or_else(|_| panic!("{}", said(&drilled)));
+    let found: Value =
+        serde_json::from_slice(&searched.stdout).unwrap_or_else(|_| panic!("{}", output_text(&searched)));
     let candidates = &found["commits"][0]["candidates"];
     assert_eq!(candidates[0]["id"], repository.commits[17].as_str(), "{found:#}");
     assert_eq!(candidates.as_array().unwrap().len(), 1, "{found:#}");
-    // Nothing links this program, so the first two layouts show that there are none.
+    // Nothing links this program, so the first two layouts show that it cannot be relinked.
     let layouts = &found["steps"][0]["layouts"];
     assert_eq!((&layouts["tried"], &layouts["unchanged"]), (&2.into(), &2.into()), "{found:#}");
     let reverted = &found["steps"][0]["reverted"];
     assert_eq!((&reverted["on"], &reverted["outcome"]), (&repository.commits[30].as_str().into(), &"conflict".into()));
-    // The history knows that the step is confirmed, and by which commit.
+    // The history shows the step as confirmed, with its commit.
     let (now, log) = state(&repository);
     let search = log.last().unwrap();
     assert_eq!((now.as_str(), &search["source"]["kind"]), ("confirmed", &"search".into()), "{log:#?}");
     assert_eq!(search["commits"], Value::from(vec![repository.commits[17].as_str()]));
-    assert!(words(&repository.run(&["show"])).contains("worse, confirmed"), "{}", said(&repository.run(&["show"])));
+    assert!(
+        words(&repository.run(&["show"])).contains("worse, confirmed"),
+        "{}",
+        output_text(&repository.run(&["show"]))
+    );
 
-    // The notification that failed is tried again, and comes once.
+    // The failed notification is retried, and delivered once.
     fs::write(repository.lab.path("ready"), "").unwrap();
     for _ in 0..2 {
         assert_eq!(repository.run(&["run", "--quiet"]).status.code(), Some(0));
@@ -235,12 +256,12 @@ fn commits_are_measured_once_and_their_step_is_found_explained_and_drilled() {
 
     // Runs of a history are shown and compared like others.
     let listed = repository.lab.run(&["list"]);
-    assert!(words(&listed).contains("history of app: prog, time"), "{}", said(&listed));
+    assert!(words(&listed).contains("history of app: prog, time"), "{}", output_text(&listed));
     let shown = repository.lab.run(&["show", "2"]);
-    assert!(words(&shown).contains("1 of 1 commits are measured"), "{}", said(&shown));
+    assert!(words(&shown).contains("1 of 1 commits are measured"), "{}", output_text(&shown));
     let compared = repository.lab.run(&["compare", before, after]);
-    assert!(compared.status.success(), "{}", said(&compared));
-    let page = repository.lab.run(&["report", "1", "-o", repository.lab.path("x.html").to_str().unwrap()]);
+    assert!(compared.status.success(), "{}", output_text(&compared));
+    let page = repository.lab.run(&["show", "1", "-o", repository.lab.path("x.html").to_str().unwrap()]);
     assert_refused(&page, 2, "a history of commits has no page");
     let status = git(&repository.path(), &["status", "--porcelain", "--ignored"]);
     assert!(status.is_empty(), "the user's checkout is not touched: {status}");
@@ -248,11 +269,12 @@ fn commits_are_measured_once_and_their_step_is_found_explained_and_drilled() {
     repository.lab.assert_nothing_left();
 }
 
-/// The comparison of a step's sides has the files that its commits changed: the run saved them, no search did.
+/// The comparison of a step's sides lists the files changed by its commits. They come from the run,
+/// not from a search.
 fn explained_on_its_page(repository: &Repository) {
     let site = repository.lab.path("site");
-    let exported = repository.lab.run(&["export-site", site.to_str().unwrap()]);
-    assert_eq!(exported.status.code(), Some(0), "{}", said(&exported));
+    let exported = repository.lab.run(&["serve", "--export", site.to_str().unwrap()]);
+    assert_eq!(exported.status.code(), Some(0), "{}", output_text(&exported));
     let history = fs::read_dir(site.join("histories")).unwrap().map(|entry| entry.unwrap().path());
     let history = history.into_iter().find(|path| path.is_dir()).unwrap();
     let page = fs::read_to_string(history.join("compare/8-9.html")).unwrap();
@@ -266,42 +288,46 @@ fn explained_on_its_page(repository: &Repository) {
     assert!(!known.contains("<b>") && !known.contains('\u{1b}'), "{known}");
 }
 
-/// Names of branches, paths, authors and subjects change no form of output.
+/// Names of branches, paths, authors and subjects do not break any output format.
 fn harmless(repository: &Repository) {
     for command in ["show", "changes", "commits"] {
         for format in ["table", "markdown", "csv", "json"] {
             let output = repository.run(&[command, "--format", format]);
-            assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-            assert!(!said(&output).contains('\u{1b}'), "{command} {format}: {}", said(&output));
+            assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
+            assert!(!output_text(&output).contains('\u{1b}'), "{command} {format}: {}", output_text(&output));
         }
     }
-    let markdown = said(&repository.run(&["changes", "--format", "markdown"]));
+    let markdown = output_text(&repository.run(&["changes", "--format", "markdown"]));
     assert!(markdown.contains("\\<b>") && !markdown.contains(" <b>") && !markdown.contains("\"<b>"), "{markdown}");
-    let csv = said(&repository.run(&["show", "--format", "csv"]));
+    let csv = output_text(&repository.run(&["show", "--format", "csv"]));
     assert_eq!(csv.lines().count(), 17, "a header and a record for each commit: {csv}");
 }
 
-/// Only what is new closes the gate.
+/// Only new changes close the gate.
 fn gated(repository: &Repository) {
     let open = repository.run(&["changes", "--gate"]);
-    assert_eq!(open.status.code(), Some(0), "{}", said(&open));
-    assert!(said(&open).contains("gate: open, no new step for the worse is known"), "{}", said(&open));
+    assert_eq!(open.status.code(), Some(0), "{}", output_text(&open));
+    assert!(output_text(&open).contains("gate: open, no new step for the worse is known"), "{}", output_text(&open));
     let closed = repository.run(&["changes", "--gate", "--since", &repository.commits[10][..12]]);
-    assert_eq!(closed.status.code(), Some(1), "{}", said(&closed));
+    assert_eq!(closed.status.code(), Some(1), "{}", output_text(&closed));
     let slower = format!("by {}: +", &repository.commits[18][..12]);
-    assert!(said(&closed).contains("\ngate: closed\n") && said(&closed).contains(&slower), "{}", said(&closed));
+    assert!(
+        output_text(&closed).contains("\ngate: closed\n") && output_text(&closed).contains(&slower),
+        "{}",
+        output_text(&closed)
+    );
     let unknown = repository.run(&["changes", "--gate", "--since", "0000000"]);
-    assert_eq!(unknown.status.code(), Some(2), "{}", said(&unknown));
+    assert_eq!(unknown.status.code(), Some(2), "{}", output_text(&unknown));
 }
 
-/// The state of the only step, and what was said of it.
+/// The state of the only step, and its recorded events.
 fn state(repository: &Repository) -> (String, Vec<Value>) {
     let changes = repository.json(&["changes"]);
     let state = &changes[0]["steps"][0]["state"];
     (state["now"].as_str().unwrap().to_owned(), state["log"].as_array().unwrap().clone())
 }
 
-/// A change that is ignored, for a reason, does not close the gate, until that is taken back.
+/// A change that is ignored with a reason does not close the gate until the mark is withdrawn.
 fn marked(repository: &Repository) {
     let at = &repository.commits[18][..12];
     let mark = |arguments: &[&str]| repository.run(&[&["mark", "app"], arguments].concat());
@@ -314,15 +340,15 @@ fn marked(repository: &Repository) {
     assert_eq!(state(repository), ("found".to_owned(), Vec::new()));
 
     let ignored = mark(&["ignored", "--at", at, "--reason", "on purpose \u{1b}[31m<b>"]);
-    assert_eq!(ignored.status.code(), Some(0), "{}", said(&ignored));
-    assert!(said(&ignored).ends_with("is marked as ignored\n"), "{}", said(&ignored));
+    assert_eq!(ignored.status.code(), Some(0), "{}", output_text(&ignored));
+    assert!(output_text(&ignored).ends_with("is marked as ignored\n"), "{}", output_text(&ignored));
     let (now, log) = state(repository);
     assert_eq!((now.as_str(), log.len(), &log[0]["reason"]), ("ignored", 1, &"on purpose \u{1b}[31m<b>".into()));
     harmless(repository);
     let since = &repository.commits[10][..12];
     let open = repository.run(&["changes", "--gate", "--since", since]);
-    assert_eq!(open.status.code(), Some(0), "{}", said(&open));
-    assert!(said(&open).contains("worse, ignored (on purpose "), "{}", said(&open));
+    assert_eq!(open.status.code(), Some(0), "{}", output_text(&open));
+    assert!(output_text(&open).contains("worse, ignored (on purpose "), "{}", output_text(&open));
 
     assert_eq!(mark(&["found", "--step", "1"]).status.code(), Some(0));
     assert_eq!(state(repository).0, "found");
@@ -345,10 +371,10 @@ fn a_history_that_is_killed_goes_on_where_it_was() {
     await_that("an execution", || repository.lab.attempts().is_some_and(|attempts| attempts > 3));
     resumed.kill().unwrap();
     resumed.wait().unwrap();
-    // A new run ends the old one first, and then has nothing to measure.
+    // A new run finishes the old one first, and then has nothing to measure.
     let output = repository.run(&["run", "--quiet"]);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    assert!(words(&output).contains("each of the 6 picked commits has a result"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
+    assert!(words(&output).contains("all 6 selected commits have results"), "{}", output_text(&output));
     let record = repository.lab.record(1);
     let mut names: Vec<&str> = record.subjects.iter().map(|subject| subject.name.as_str()).collect();
     names.dedup();
@@ -365,10 +391,10 @@ fn adaptive_picking_narrows_a_step_down_to_its_commit() {
     }
     repository.declare("pick = \"adaptive\"\ncommits = 26");
     let output = repository.run(&["run", "--quiet"]);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     let series = repository.json(&["show"]);
     let points = series[0]["points"].as_array().unwrap();
-    assert_eq!(points.len(), 26, "{}", said(&output));
+    assert_eq!(points.len(), 26, "{}", output_text(&output));
     for side in [0, 32, 33, 59] {
         let is_it = |point: &&Value| point["commit"]["id"] == repository.commits[side].as_str();
         assert_eq!(points.iter().find(is_it).map(|point| &point["result"]), Some(&"measured".into()), "{side}");
@@ -384,7 +410,7 @@ fn adaptive_picking_narrows_a_step_down_to_its_commit() {
     repository.lab.assert_nothing_left();
 }
 
-/// A build with a compiler of this test's own, whose second version makes slow programs.
+/// A build with a compiler made by the test, whose second version makes slow programs.
 const COMPILED: &str = "{ cat source; test \"$(\"$CC\")\" = 1 || echo sleep 1; } >prog && chmod +x prog";
 
 #[test]
@@ -397,7 +423,8 @@ fn a_compilers_step_is_bridged_and_labelled_as_a_quirk() {
     };
     install(1);
     (0..8).for_each(|_| repository.commit_built(20, COMPILED));
-    // Fewer would leave it inconclusive: the interval of their median covers too little.
+    // With fewer repeats, the result would be inconclusive: the confidence interval of the median
+    // covers too little.
     let with_compiler = format!(
         "environment = {{ CC = \"{}\" }}\n[[quirk]]\nwhat = \"never <b>\"\nsince = \"2001-01-01\"",
         compiler.display()
@@ -405,18 +432,19 @@ fn a_compilers_step_is_bridged_and_labelled_as_a_quirk() {
     repository.declare_repeated(6, &with_compiler);
     let run = |repository: &Repository| {
         let output = repository.run(&["run", "--quiet"]);
-        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     };
     run(&repository);
     install(2);
     (0..6).for_each(|_| repository.commit_built(20, COMPILED));
     run(&repository);
-    // The newest commit of the old compiler is measured again.
+    // The last commit built with the old compiler is measured again.
     let record = repository.lab.record(2);
     let built: Vec<&str> = record.subjects.iter().map(|subject| subject.name.as_str()).collect();
     assert_eq!(built, repository.commits[7..].iter().map(String::as_str).collect::<Vec<_>>());
 
-    // The step is fiftyfold. What was measured so few times does not exclude that the program changed by a few per cent too: `--min-change` says how much of that matters.
+    // The step is fiftyfold. So few measurements do not exclude an additional change of the program
+    // by a few per cent. `--min-change` sets the smallest change that matters.
     let changes = repository.json(&["changes", "--min-change", "50%"]);
     let [step] = changes[0]["steps"].as_array().unwrap().as_slice() else { panic!("{changes:#}") };
     assert_eq!(changes[0]["commits"][0][1]["id"], repository.commits[7].as_str());
@@ -432,23 +460,24 @@ fn a_compilers_step_is_bridged_and_labelled_as_a_quirk() {
         repository.run(&["changes", "--gate", "--since", since, "--min-change", least])
     };
     let open = gate("200%");
-    assert_eq!(open.status.code(), Some(0), "{}", said(&open));
-    assert!(said(&open).contains(", quirk A"), "{}", said(&open));
-    // Noise excludes no change of the program of any size, and in 2.5 % of cases the interval is above every size.
+    assert_eq!(open.status.code(), Some(0), "{}", output_text(&open));
+    assert!(output_text(&open).contains(", quirk A"), "{}", output_text(&open));
+    // With `--min-change 0%`, noise leaves the change of the program inconclusive, except in the
+    // 2.5 % of cases whose whole interval lies above 0.
     let closed = gate("0%");
-    assert_eq!(closed.status.code(), Some(1), "{}", said(&closed));
+    assert_eq!(closed.status.code(), Some(1), "{}", output_text(&closed));
     let labels = [", mostly quirk A: inconclusive: ", ", code (not quirk A)"];
-    assert!(labels.iter().any(|label| said(&closed).contains(label)), "{}", said(&closed));
+    assert!(labels.iter().any(|label| output_text(&closed).contains(label)), "{}", output_text(&closed));
     let shown = words(&repository.run(&["show"]));
     assert!(shown.contains("Quirk A, since run 2 (") && shown.contains("Bridged by "), "{shown}");
 
-    // Nothing is measured again once it is bridged.
+    // After the bridge, nothing is measured again.
     let again = repository.run(&["run", "--quiet"]);
-    assert!(words(&again).contains("each of the 14 picked commits has a result"), "{}", said(&again));
+    assert!(words(&again).contains("all 14 selected commits have results"), "{}", output_text(&again));
     repository.lab.assert_nothing_left();
 }
 
-/// Commits of a history that is saved without being measured.
+/// Number of commits of a history that is saved without being measured.
 const MANY: u32 = 1000;
 
 #[test]
@@ -464,14 +493,14 @@ fn a_thousand_commits_with_results_are_shown_with_their_steps() {
         let began = std::time::Instant::now();
         let output = command.current_dir(lab.path("")).output().unwrap();
         println!("{arguments:?}: {:.2} s", began.elapsed().as_secs_f64());
-        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
         output
     };
-    // The first one concludes the run; after that its conclusion is saved.
+    // The first call computes the conclusion, and saves it.
     for _ in 0..2 {
         let shown = history(&["show"]);
-        assert!(words(&shown).contains("1000 of 1000 commits are measured"), "{}", said(&shown));
-        assert!(words(&shown).contains("2 steps were found"), "{}", said(&shown));
+        assert!(words(&shown).contains("1000 of 1000 commits are measured"), "{}", output_text(&shown));
+        assert!(words(&shown).contains("2 steps were found"), "{}", output_text(&shown));
     }
     let changes: Value = serde_json::from_slice(&history(&["changes", "--format", "json"]).stdout).unwrap();
     let places: Vec<&Value> = changes[0]["steps"].as_array().unwrap().iter().map(|step| &step["by"]).collect();
@@ -492,7 +521,8 @@ fn a_mark_belongs_to_the_command_that_was_measured() {
     };
     let state = || {
         let changes = history(&["changes", "--format", "json"]);
-        let changes: Value = serde_json::from_slice(&changes.stdout).unwrap_or_else(|_| panic!("{}", said(&changes)));
+        let changes: Value =
+            serde_json::from_slice(&changes.stdout).unwrap_or_else(|_| panic!("{}", output_text(&changes)));
         assert_eq!(changes[0]["steps"].as_array().unwrap().len(), 2, "{changes:#}");
         changes[0]["steps"][0]["state"]["now"].as_str().unwrap().to_owned()
     };
@@ -500,11 +530,7 @@ fn a_mark_belongs_to_the_command_that_was_measured() {
     measured("./prog", 1);
     assert_eq!(gate(), Some(1));
     let marked = history(&["mark", "app", "ignored", "--step", "1", "--reason", "x"]);
-    assert_eq!(marked.status.code(), Some(0), "{}", said(&marked));
-    assert_eq!((state().as_str(), gate()), ("ignored", Some(0)));
-    // What older versions saved belongs to the run that was the newest at that time.
-    let older = "UPDATE change_event SET conditions = '', json = json_remove(json, '$.place.levels')";
-    assert_eq!(rusqlite::Connection::open(lab.db()).unwrap().execute(older, []).unwrap(), 1);
+    assert_eq!(marked.status.code(), Some(0), "{}", output_text(&marked));
     assert_eq!((state().as_str(), gate()), ("ignored", Some(0)));
 
     // The run with the other command is the first of its series, so all of its steps are new.
@@ -512,20 +538,31 @@ fn a_mark_belongs_to_the_command_that_was_measured() {
     measured("./other", later);
     assert_eq!((state().as_str(), gate()), ("found", Some(1)));
     let marked = history(&["mark", "app", "fixed", "--step", "1"]);
-    assert_eq!(marked.status.code(), Some(0), "{}", said(&marked));
+    assert_eq!(marked.status.code(), Some(0), "{}", output_text(&marked));
     assert_eq!(state(), "fixed");
     measured("./prog", later + 1);
     assert_eq!(state(), "ignored", "the command of before is measured again");
 
-    // With two numbers of CPUs a step's number and commit mean one of each.
+    // With two numbers of tasks, a step's number or commit is ambiguous.
     generated::save_with(&lab.db(), &repository, 300, "./prog", later + 2, 4);
-    let two = "[subject.app]\nrepository = \"repository\"\ncommand = \"./prog\"\ncpus = [1, 4]\n";
+    let two = "[subject.app]\nrepository = \"repository\"\ncommand = \"./prog\"\ntasks = [1, 4]\n";
     fs::write(lab.path("faultline.toml"), two).unwrap();
-    let ambiguous = "the step may be that of several series: with 1 and with 4 CPUs";
+    let ambiguous = "several series may have the step: with 1 and with 4 tasks";
     assert_refused(&history(&["mark", "app", "fixed", "--step", "1"]), 2, ambiguous);
-    assert_refused(&history(&["drill", "app", "--step", "1"]), 2, ambiguous);
-    let marked = history(&["mark", "app", "fixed", "--step", "1", "--cpus", "4"]);
-    assert_eq!(marked.status.code(), Some(0), "{}", said(&marked));
+    let bisect = |arguments: &[&str]| {
+        let mut command = lab.command(&[&["bisect"], arguments].concat());
+        command.current_dir(lab.path("")).output().unwrap()
+    };
+    assert_refused(&bisect(&["app", "--step", "1"]), 2, ambiguous);
+    assert_refused(&bisect(&["app", "--tasks", "2"]), 1, "no step of app is known");
+    assert_refused(
+        &bisect(&["app", "v2", "--step", "1", "--", "./prog"]),
+        2,
+        "the argument '[NEW]' cannot be used with '--step <N>'",
+    );
+    assert_refused(&bisect(&["app", "v2"]), 2, "the following required arguments were not provided");
+    let marked = history(&["mark", "app", "fixed", "--step", "1", "--tasks", "4"]);
+    assert_eq!(marked.status.code(), Some(0), "{}", output_text(&marked));
     assert_eq!(state(), "ignored", "the other series");
 }
 
@@ -543,7 +580,7 @@ fn adaptive_picking_keeps_what_other_tools_built_in_the_history() {
     repository.declare_repeated(1, &keys);
     let measured = |repository: &Repository| {
         let output = repository.run(&["run", "--quiet"]);
-        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
         let series = repository.json(&["show"]);
         let is_measured = |point: &&Value| point["result"] == "measured";
         let points = series[0]["points"].as_array().unwrap().iter().filter(is_measured);
@@ -557,159 +594,4 @@ fn adaptive_picking_keeps_what_other_tools_built_in_the_history() {
     assert!(new.len() > 13 && old.iter().all(|commit| new.contains(commit)), "{old:?} {new:?}");
     let quirks = repository.json(&["changes"])[0]["quirks"].clone();
     assert!(quirks[0]["bridge"]["commit"].is_u64(), "{quirks:#}");
-}
-
-/// A run that measured many commits.
-mod generated {
-    use faultline_model::artefact::Artefact;
-    use faultline_model::cell::{Case, Cell, TaskMode};
-    use faultline_model::commit::{CommitInfo, CommitLine};
-    use faultline_model::describe::{Style, VariantInfo, WorkloadInfo};
-    use faultline_model::direction::Direction;
-    use faultline_model::facts::Facts;
-    use faultline_model::journal::Journal;
-    use faultline_model::machine::Machine;
-    use faultline_model::outcome::Outcome;
-    use faultline_model::plan::{
-        CommitOrder, HistorySettings, LineMeasure, MeasuredLine, PinPolicy, PlanItem, RunKind, Settings, TimedSettings,
-    };
-    use faultline_model::protocol::{Event, parse};
-    use faultline_model::recipe::{BuildTools, Recipe};
-    use faultline_model::record::Session;
-    use faultline_model::setup::Setup;
-    use faultline_model::subject::{BuildResult, Commit, Subject, SubjectIndex};
-    use faultline_model::time::UnixMillis;
-    use faultline_store::{NewRun, Store};
-    use std::collections::BTreeMap;
-    use std::path::Path;
-
-    /// Executions of a commit.
-    const REPEATS: u32 = 3;
-
-    /// Saves the run: each commit takes a second or so, after three tenths of them a tenth more, and after seven tenths a little less than that.
-    pub fn save(database: &Path, repository: &Path, commits: u32, command: &str, started: i64) {
-        save_with(database, repository, commits, command, started, 1);
-    }
-
-    /// The same with a number of copies that run at once.
-    pub fn save_with(database: &Path, repository: &Path, commits: u32, command: &str, started: i64, tasks: u32) {
-        let mut store = Store::open_or_create(database).unwrap();
-        let (settings, workloads) = (settings(repository, commits, command, tasks), [workload()]);
-        let subjects: Vec<Subject> = (0..commits).map(|position| subject(position, command)).collect();
-        let plan: Vec<PlanItem> = (0..commits * REPEATS).map(|ordinal| item(ordinal, commits, tasks)).collect();
-        let session = Session { started: UnixMillis(started), facts: vec![Facts::default()] };
-        let new = NewRun {
-            label: None,
-            settings: &settings,
-            subjects: &subjects,
-            workloads: &workloads,
-            plan: &plan,
-            session: &session,
-        };
-        let run = store.begin_run(&new).unwrap();
-        let mut journal = store.journal(run);
-        for item in &plan {
-            let attempt = journal.begin_attempt(item.ordinal, UnixMillis(2)).unwrap();
-            let printed = ["end 5".to_owned(), format!("measure real_s s lower {}", seconds(item, commits))];
-            for line in printed {
-                let event: Event = parse(line.as_bytes()).unwrap();
-                journal.record(attempt, &event).unwrap();
-            }
-            journal.end_attempt(attempt, &Outcome::Done, UnixMillis(3)).unwrap();
-        }
-        store.finish_run(run).unwrap();
-    }
-
-    fn seconds(item: &PlanItem, commits: u32) -> f64 {
-        let level = match 10 * item.subject.0 / commits {
-            0..3 => 1.0,
-            3..7 => 1.1,
-            _ => 1.06,
-        };
-        let noise = (item.subject.0.wrapping_mul(2_654_435_761) >> 16) % 1000 + item.block * 7;
-        level * (1.0 + 0.01 * f64::from(noise) / 1000.0)
-    }
-
-    fn id(position: u32) -> String {
-        format!("{:08x}{position:032x}", position.wrapping_mul(2_654_435_761))
-    }
-
-    fn settings(repository: &Path, commits: u32, command: &str, tasks: u32) -> Settings {
-        let commit = |position| CommitInfo {
-            id: id(position),
-            tree: id(position),
-            committed_s: 1_700_000_000 + i64::from(position) * 3600,
-            author: "A. Uthor".to_owned(),
-            subject: format!("commit {position}"),
-            ..CommitInfo::default()
-        };
-        let recipe =
-            Recipe { command: Vec::new(), environment: Vec::new(), limit_s: 1800, kept: Vec::new(), is_clean: false };
-        let measured = MeasuredLine {
-            measure: LineMeasure::Timed(TimedSettings::pinned(PinPolicy::Each)),
-            // As it is saved: the directory of the file, and what the file says.
-            repository: repository.to_str().unwrap().to_owned(),
-            work: None,
-            line: CommitLine { commits: (0..commits).map(commit).collect() },
-            recipe,
-            tools: Some(BuildTools { digest: "1".to_owned(), versions: BTreeMap::new() }),
-            on: None,
-            releases: Vec::new(),
-            artefact: Artefact::Command(vec![command.to_owned()]),
-        };
-        let history = HistorySettings {
-            measured,
-            subject: "app".to_owned(),
-            wanted: (0..commits).collect(),
-            machine: "here".to_owned(),
-            order: CommitOrder::Line,
-            seeds_by_ends: false,
-            layouts: 0,
-            layout_kind: Default::default(),
-        };
-        let kind = RunKind::History(Box::new(history));
-        Settings { cpus: vec![tasks], repeats: REPEATS, seed: 1, limit_ms: None, size: None, kind }
-    }
-
-    fn subject(position: u32, command: &str) -> Subject {
-        let directory = Some(format!("/builds/{position}"));
-        let setup = Setup { command: vec![command.to_owned()], directory, ..Setup::default() };
-        Subject {
-            commit: Some(Commit { id: id(position), repository: None }),
-            build: Some(BuildResult::Built),
-            ..Subject::on(id(position), Machine::Host, setup)
-        }
-    }
-
-    fn item(ordinal: u32, commits: u32, tasks: u32) -> PlanItem {
-        let case = Case { workload: "program".into(), variant: "given".into(), mode: TaskMode::Process };
-        let subject = SubjectIndex(ordinal % commits);
-        let cell = Cell { case, tasks };
-        PlanItem { ordinal, block: ordinal / commits, subject, cell, timing: None, seed: None }
-    }
-
-    fn workload() -> WorkloadInfo {
-        let variant = VariantInfo {
-            name: "given".into(),
-            modes: vec![TaskMode::Process],
-            text: "a command".to_owned(),
-            lens_operations: None,
-        };
-        WorkloadInfo {
-            name: "program".to_owned(),
-            summary: "a command".into(),
-            operation: "run".into(),
-            unit: "s".into(),
-            direction: Direction::Lower,
-            style: Style::Once,
-            window_ms: 0,
-            size: None,
-            size_ranges: Vec::new(),
-            variants: vec![variant],
-            lens_operations: None,
-            suites: Vec::new(),
-            roles: Vec::new(),
-            optional_roles: Vec::new(),
-        }
-    }
 }

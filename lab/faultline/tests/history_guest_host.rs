@@ -1,29 +1,26 @@
-//! A host over SSH that truly installs kernels and reboots into them: a machine in an emulator with OpenSSH's server on a virtual disk. A kernel that finds no
-//! disk panics, and a power cycle brings the one before it back; another panics under the workload; the server is killed in the midst of an execution; and the
-//! command itself is killed. It all comes to the same end.
+//! A host over SSH that really installs kernels and reboots into them: an emulated machine with
+//! OpenSSH's server on a virtual disk.
+//!
+//! A kernel that finds no disk panics, and a power cycle restores the previous one. Another kernel
+//! panics under the workload. The SSH server is killed during an execution, and so is the command
+//! itself. The results are the same in every case.
 
-#[path = "ssh_guest/disk.rs"]
-mod disk;
-mod lab;
-#[path = "ssh_guest/machine.rs"]
-mod machine;
-
-use disk::package;
-use faultline_model::outcome::Outcome;
-use lab::repository::Repository;
-use lab::{await_within, stderr, stdout};
-use machine::Machine;
+use crate::lab::repository::Repository;
+use crate::lab::{await_within, stderr, stdout};
+use crate::ssh_guest::disk::package;
+use crate::ssh_guest::machine::Machine;
+use faultline_record::outcome::Outcome;
 use serde_json::Value;
 use std::fs;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-/// Longer than a boot in full emulation takes, on a busy machine with two CPUs.
+/// Longer than a boot in full emulation on a busy machine with two CPUs.
 const BACK_LIMIT: &str = "75s";
 
 fn command(repository: &Repository, arguments: &[&str]) -> Command {
     let mut command = repository.lab.command(arguments);
-    command.env("FAULTLINE_GUEST", lab::guest::guest_directory()).current_dir(repository.lab.path(""));
+    command.env("FAULTLINE_GUEST", crate::lab::guest::guest_directory()).current_dir(repository.lab.path(""));
     command
 }
 
@@ -35,14 +32,14 @@ fn succeeds(output: &Output, machine: &Machine) -> String {
     stdout(output)
 }
 
-/// The release that the host says it runs.
+/// The kernel release that the host reports.
 fn release(repository: &Repository, machine: &Machine) -> String {
-    let facts = command(repository, &["facts", "--on", "ssh:lab", "--format", "json"]).output().unwrap();
+    let facts = command(repository, &["check", "--facts", "--on", "ssh:lab", "--format", "json"]).output().unwrap();
     let facts: Value = serde_json::from_str(&succeeds(&facts, machine)).unwrap();
     facts["kernel.release"].as_str().unwrap_or_else(|| panic!("{facts}")).to_owned()
 }
 
-/// A commit whose build is a package.
+/// Adds a commit whose build is a package.
 fn commit(repository: &mut Repository, package: &std::path::Path, subject: &str) {
     let stem = package.with_extension("");
     let build =
@@ -77,7 +74,7 @@ fn kernels_of_commits_are_installed_booted_and_measured_through_panics_and_kills
     let text = format!("{}{subject}", machine.declaration(BACK_LIMIT));
     fs::write(repository.lab.path("faultline.toml"), text).unwrap();
 
-    // One kernel by hand.
+    // Install and boot one kernel by hand.
     assert_eq!(release(&repository, &machine), old_release);
     let words = ["run", "path_stat:distinct", "--on", "ssh:lab", "--repeats", "1", "--window", "100ms", "--quiet"];
     let mut by_hand = command(&repository, &words);
@@ -85,13 +82,13 @@ fn kernels_of_commits_are_installed_booted_and_measured_through_panics_and_kills
     succeeds(&by_hand.output().unwrap(), &machine);
     assert_eq!(release(&repository, &machine), new_release);
 
-    // All of them; the command is killed in the midst, and started again.
+    // Measure all commits. The command is killed on the way, and started again.
     let run = ["history", "run", "--quiet"];
     let child = command(&repository, &run).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     await_within(Duration::from_secs(600), "the first executions", || {
         repository.lab.attempts_of(2).is_some_and(|count| count >= 2)
     });
-    lab::kill(child);
+    crate::lab::kill(child);
     succeeds(&command(&repository, &["resume", "--quiet"]).output().unwrap(), &machine);
 
     let shown = command(&repository, &["history", "show", "--format", "json"]).output().unwrap();
@@ -106,7 +103,7 @@ fn kernels_of_commits_are_installed_booted_and_measured_through_panics_and_kills
         assert!(said.contains(words), "{words}: {said}");
     }
     let lost = record.attempts.iter().filter(|attempt| matches!(attempt.outcome, Some(Outcome::ConnectionLost { .. })));
-    // Once more if the command was killed after that, and the package installed again.
+    // Twice if the command was killed after the first time, and the package installed again.
     assert!((1..=2).contains(&lost.count()), "the server was killed in the midst of an execution: {said}");
     let is_done = |outcome: &Option<Outcome>| *outcome == Some(Outcome::Done);
     assert_eq!(record.attempts.iter().filter(|attempt| is_done(&attempt.outcome)).count(), 2, "none twice: {said}");

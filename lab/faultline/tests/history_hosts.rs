@@ -1,20 +1,17 @@
-//! Histories whose commits are measured on a host over SSH: programs are sent there; kernels are installed, and the host reboots. A real server of OpenSSH on
-//! loopback; where it reboots, its boot id is a file, into which the command that reboots writes another one.
+//! Histories whose commits are measured on a host over SSH. Programs are copied there; kernels are
+//! installed, and the host reboots. The tests use a real OpenSSH server on loopback. The boot id is
+//! a file, which the reboot command rewrites.
 
-mod lab;
-#[path = "ssh/server.rs"]
-mod server;
-
-use faultline_model::record::Attempt;
-use lab::repository::Repository;
-use lab::{assert_refused, await_boot, await_that, stderr, stdout};
+use crate::lab::repository::Repository;
+use crate::lab::{assert_refused, await_boot, await_that, stderr, stdout};
+use crate::ssh::server::Server;
+use faultline_record::record::Attempt;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use server::Server;
 use std::fs;
 use std::process::{Command, Output, Stdio};
 
-/// What a declaration has besides where the host is.
+/// Keys of a declaration, in addition to the host's address.
 #[derive(Default)]
 struct Declared<'a> {
     host: &'a str,
@@ -34,7 +31,7 @@ fn declare(repository: &Repository, server: &Server, declared: &Declared<'_>) {
 
 fn command(repository: &Repository, arguments: &[&str]) -> Command {
     let mut command = repository.lab.command(arguments);
-    command.env("FAULTLINE_GUEST", lab::guest::guest_directory()).current_dir(repository.lab.path(""));
+    command.env("FAULTLINE_GUEST", crate::lab::guest::guest_directory()).current_dir(repository.lab.path(""));
     command
 }
 
@@ -56,13 +53,13 @@ fn points(repository: &Repository) -> Vec<Value> {
     series[0]["points"].as_array().unwrap().clone()
 }
 
-/// What became of each commit: `measured`, or why it was not.
+/// Outcome of each commit: `measured`, or the reason why it was not.
 fn results(repository: &Repository) -> Vec<String> {
     let result = |point: &Value| point["why"].as_str().or(point["result"].as_str()).unwrap_or("none").to_owned();
     points(repository).iter().map(result).collect()
 }
 
-/// Programs that look for a file beside them, and sleep for so many milliseconds.
+/// A repository of programs that look for a file next to them, and sleep for `sleeps_ms`.
 fn programs(sleeps_ms: &[u32]) -> Repository {
     let mut repository = Repository::new();
     for (number, sleep_ms) in sleeps_ms.iter().enumerate() {
@@ -93,7 +90,7 @@ fn programs_of_commits_are_sent_to_a_host_and_measured_there() {
     assert!(host.starts_with(&format!("ssh:{}", server.destination())), "{host}");
     assert!(record.all_facts().next().unwrap().get_text("workload.program.sha256").is_some());
 
-    // Without another commit there is nothing to do; without the host it cannot be said.
+    // Without a new commit there is nothing to do. Checking this needs the host.
     let again = run(&repository, &["history", "run"]);
     assert_ends(&again, 0);
     assert!(repository.lab.attempts() == Some(18), "{}", stdout(&again));
@@ -105,9 +102,9 @@ fn a_step_is_searched_on_the_host() {
     let server = Server::start(&repository.lab);
     declare(&repository, &server, &PROGRAM);
     assert_ends(&run(&repository, &["history", "run", "--quiet"]), 0);
-    let drilled = run(&repository, &["history", "drill", "app", "--quiet"]);
-    assert_ends(&drilled, 0);
-    assert!(stdout(&drilled).contains(&repository.commits[6][..12]), "{}", stdout(&drilled));
+    let searched = run(&repository, &["bisect", "app", "--quiet"]);
+    assert_ends(&searched, 0);
+    assert!(stdout(&searched).contains(&repository.commits[6][..12]), "{}", stdout(&searched));
     let machines =
         repository.lab.record(2).head.subjects.iter().map(|subject| subject.machine.to_string()).collect::<Vec<_>>();
     assert!(!machines.is_empty() && machines.iter().all(|machine| machine.starts_with("ssh:")), "{machines:?}");
@@ -129,7 +126,7 @@ fn a_search_between_two_commits_measures_on_a_named_host() {
     assert_refused(
         &bisect(&["--on", "ssh:lab", "--measure", "transfers"]),
         2,
-        "--on applies only to the time of programs",
+        "--on applies only to executions of programs",
     );
     assert!(!repository.lab.db().exists());
 
@@ -154,11 +151,11 @@ fn a_run_goes_on_after_its_connection_was_cut_and_after_a_kill() {
         child
     };
     let child = begin(&["history", "run", "--quiet"], 3);
-    // Its server is away for a while.
+    // The SSH server is down for a while.
     server.stop();
     server.listen();
     await_boot("the next execution", || repository.lab.attempts().is_some_and(|count| count >= 6));
-    lab::kill(child);
+    crate::lab::kill(child);
     let child = begin(&["history", "run", "--quiet"], 9);
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
@@ -174,12 +171,12 @@ fn a_run_goes_on_after_its_connection_was_cut_and_after_a_kill() {
     await_that("an empty host", || server.left().is_empty());
 }
 
-/// The release of this kernel, which the host shows.
+/// The release of the running kernel, as the host reports it.
 fn own_release() -> String {
     fs::read_to_string("/proc/sys/kernel/osrelease").unwrap().trim().to_owned()
 }
 
-/// A commit whose file is installed, with the release that is to boot.
+/// Adds a commit with the file to install, and the release that is expected to boot.
 fn commit_kernel(repository: &mut Repository, text: &str, release: &str) {
     repository.write(&[("image", text), ("release", release)]);
     repository.write_programs(&[("build", "#!/bin/sh\nexec test -s image\n")]);
@@ -188,7 +185,8 @@ fn commit_kernel(repository: &mut Repository, text: &str, release: &str) {
 
 const KERNEL: &str = "image = \"image\"\nrelease_file = \"release\"\nworkloads = [\"path_stat:distinct\"]\nrepeats = 2";
 
-/// Installs the artefact as the file `installed`, unless it says otherwise. A reboot shows another boot id, unless what is installed hangs or is lost.
+/// Declares a host that installs the artefact as the file `installed`; `others` may override this.
+/// A reboot changes the boot id, unless the installed kernel hangs or is lost.
 fn host(server: &Server, others: &str) -> String {
     let there = server.path("").display().to_string();
     format!(
@@ -243,7 +241,7 @@ fn what_cannot_be_installed_or_booted_is_a_result_of_its_commit() {
         own.len() == 2 && own.iter().zip(range).all(|(own, end)| (own / end - 1.0).abs() < 1e-9),
         "{own:?} {range:?}"
     );
-    // Five in the first block, two in the second.
+    // Five installations in the first block, two in the second.
     assert_eq!(installations(&server), 7);
     assert_ends(&run(&repository, &["history", "run", "--quiet"]), 0);
     assert_eq!(installations(&server), 7, "each commit has its result");
@@ -307,7 +305,7 @@ fn a_host_that_is_lost_pauses_the_run_which_goes_on_later() {
         stderr(&paused)
     );
     assert_eq!(fs::read_to_string(repository.lab.path("cycles")).unwrap(), "cycled\n", "once");
-    // The next night it is still down: it is waited for, and switched off and on once more.
+    // The next night, the host is still down. The run waits for it, and power-cycles it again.
     let down = run(&repository, &["history", "run", "--quiet"]);
     assert!(stderr(&down).contains("did not come back within"), "{}", stderr(&down));
     assert_eq!(fs::read_to_string(repository.lab.path("cycles")).unwrap(), "cycled\n".repeat(2));
@@ -325,7 +323,7 @@ fn a_host_that_is_lost_pauses_the_run_which_goes_on_later() {
     assert_eq!((total, total > before), (5, true), "three in the first block, two in the second, none twice");
 }
 
-/// What is declared and makes no sense is refused before anything is built.
+/// Invalid declarations are refused before anything is built.
 #[test]
 fn declarations_that_make_no_sense_are_refused_with_their_line() {
     let repository = programs(&[1]);

@@ -1,20 +1,16 @@
-//! `faultline history work`: work that readers of the pages asked for is done once, also by a worker that is killed in the midst.
+//! `faultline history work`: each job requested on the pages is done once, also if a worker is
+//! killed during it.
 
-mod lab;
-#[allow(dead_code, reason = "other tests use the rest of it")]
-#[path = "../../store/tests/place/server.rs"]
-mod server;
-
-use faultline_model::changes::Effect;
-use faultline_model::job::{Job, JobState, JobWork};
-use faultline_model::named_change::{ChangePlace, SeriesName};
-use faultline_model::record::RunId;
-use faultline_model::time::UnixMillis;
+use crate::lab::repository::{Repository, git};
+use crate::lab::{await_that, kill, output_text};
+use crate::postgres::Server;
+use faultline_record::direction::Effect;
+use faultline_record::job::{Job, JobState, JobWork};
+use faultline_record::named_change::{ChangePlace, SeriesName};
+use faultline_record::record::RunId;
+use faultline_record::time::UnixMillis;
 use faultline_stats::history::conditions;
 use faultline_store::Store;
-use lab::repository::{Repository, git};
-use lab::{await_that, kill};
-use server::Server;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -24,7 +20,20 @@ const DECLARED: &str = "[subject.app]\nrepository = \"repository\"\nwork = \"wor
 /// The first commit that sleeps longer.
 const STEP: usize = 7;
 
-impl Repository {
+trait JobCommits {
+    fn commit(&mut self, sleep_ms: u32);
+    fn history(&self, arguments: &[&str]) -> Command;
+    fn work(&self) -> Output;
+    fn store(&self) -> Store;
+    /// The series measured by the first run of a database.
+    fn series(store: &Store) -> SeriesName;
+    fn ask(&self, series: &SeriesName, work: &JobWork);
+    /// A search of the commits between two.
+    fn search(&self, from: usize, by: usize, to: usize) -> JobWork;
+    fn jobs(&self) -> Vec<Job>;
+}
+
+impl JobCommits for Repository {
     fn commit(&mut self, sleep_ms: u32) {
         let number = self.commits.len();
         self.write_programs(&[("prog", &format!("#!/bin/sh\n# {number}\nsleep 0.{sleep_ms:03}\n"))]);
@@ -47,7 +56,6 @@ impl Repository {
         Store::open_existing(&self.lab.db()).unwrap()
     }
 
-    /// The series that the first run of a database measured.
     fn series(store: &Store) -> SeriesName {
         let settings = store.load_head(RunId(1)).unwrap().settings;
         let history = settings.history().unwrap();
@@ -55,7 +63,7 @@ impl Repository {
             subject: history.subject.clone(),
             repository: history.repository.clone(),
             tasks: 1,
-            counted: None,
+            quantity: faultline_record::quantity::Quantity::Time,
             conditions: conditions(&settings, history),
         }
     }
@@ -64,19 +72,14 @@ impl Repository {
         self.store().add_job(series, work, "A\u{1b}[31m", UnixMillis(5)).unwrap();
     }
 
-    /// A search of the commits between two.
     fn search(&self, from: usize, by: usize, to: usize) -> JobWork {
         let [earliest, by, latest] = [from, by, to].map(|number| self.commits[number].clone());
-        JobWork::Drill { place: ChangePlace { earliest, by, latest, effect: Effect::Worse, levels: None } }
+        JobWork::Bisect { place: ChangePlace { earliest, by, latest, effect: Effect::Worse, levels: [20.0, 150.0] } }
     }
 
     fn jobs(&self) -> Vec<Job> {
         self.store().jobs(None, 100).unwrap()
     }
-}
-
-fn said(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
 #[test]
@@ -85,18 +88,18 @@ fn what_readers_asked_for_is_done_once() {
     (0..14).for_each(|number| repository.commit(if number < STEP { 20 } else { 150 }));
     fs::write(repository.lab.path("faultline.toml"), DECLARED).unwrap();
     let measured = repository.history(&["run", "--quiet"]).output().unwrap();
-    assert!(measured.status.success(), "{}", said(&measured));
+    assert!(measured.status.success(), "{}", output_text(&measured));
     assert!(repository.work().status.success(), "there is nothing to do");
 
     let series = Repository::series(&repository.store());
     let again = JobWork::Measure { commit: repository.commits[3].clone() };
     repository.ask(&series, &again);
     repository.ask(&series, &repository.search(STEP - 1, STEP, STEP));
-    // Another machine's, and a step that is not there.
+    // A job of another machine's series, and one for a step that does not exist.
     repository.ask(&SeriesName { conditions: "of another machine".to_owned(), ..series.clone() }, &again);
     repository.ask(&series, &repository.search(1, 2, 3));
 
-    // Killed while it searches.
+    // The worker is killed during the search.
     let worker = repository.history(&["work", "--quiet"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     await_that("a search", || repository.store().list_runs().unwrap().len() == 3);
     kill(worker);
@@ -105,13 +108,13 @@ fn what_readers_asked_for_is_done_once() {
     assert_eq!(states(&repository.jobs()), [Done, Taken, Waiting, Waiting]);
 
     let output = repository.work();
-    assert_eq!(output.status.code(), Some(1), "a job failed: {}", said(&output));
-    assert!(said(&output).contains("the history does not have this step any more"), "{}", said(&output));
-    assert!(!said(&output).contains('\u{1b}'), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(1), "a job failed: {}", output_text(&output));
+    assert!(output_text(&output).contains("the history does not have this step any more"), "{}", output_text(&output));
+    assert!(!output_text(&output).contains('\u{1b}'), "{}", output_text(&output));
     let jobs = repository.jobs();
     assert_eq!(states(&jobs), [Done, Done, Waiting, Failed], "{jobs:#?}");
     assert_eq!((jobs[3].run, jobs[2].run), (Some(RunId(2)), Some(RunId(3))));
-    // The commit was measured alone, and the search that was killed went on.
+    // Only the requested commit was measured, and the killed search continued.
     assert_eq!(repository.lab.record(2).attempts.len(), 3);
     assert_eq!(repository.store().list_runs().unwrap().len(), 3);
     let shown = repository.history(&["changes", "--format", "json"]).output().unwrap();
@@ -129,12 +132,12 @@ fn a_worker_measures_into_a_database_on_a_server() {
     let url = server.url("postgres", "public");
     let history = |arguments: &[&str]| repository.history(arguments).env("FAULTLINE_DB", &url).output().unwrap();
     let measured = history(&["run", "--quiet"]);
-    assert!(measured.status.success(), "{}", said(&measured));
+    assert!(measured.status.success(), "{}", output_text(&measured));
     let mut store = Store::open_existing(Path::new(&url)).unwrap();
     let again = JobWork::Measure { commit: repository.commits[1].clone() };
     store.add_job(&Repository::series(&store), &again, "A. Uthor", UnixMillis(5)).unwrap();
     let worked = history(&["work", "--quiet"]);
-    assert!(worked.status.success(), "{}", said(&worked));
+    assert!(worked.status.success(), "{}", output_text(&worked));
     let job = &store.jobs(None, 1).unwrap()[0];
     assert_eq!((job.state, job.run), (JobState::Done, Some(RunId(2))), "{job:?}");
 }

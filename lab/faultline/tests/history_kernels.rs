@@ -1,14 +1,13 @@
-//! Kernels as subjects of `faultline history`, from one end to the other: releases, and commits of a repository whose build leaves an image. Guests boot under the
-//! real lens. Needs a kernel (`make kernel`), what `make guest` builds, and what `make lens` does.
+//! Kernels as subjects of `faultline history`, from end to end: releases, and commits whose build
+//! leaves an image. Guests boot under the real lens. Needs a kernel (`make kernel`), and the
+//! products of `make guest` and `make lens`.
 
-mod lab;
-
-use faultline_model::drill::Unusable;
-use faultline_model::history::{HistorySeries, PointResult};
-use faultline_model::lens::summary::LensPoint;
-use lab::lens::assert_status;
-use lab::repository::{Repository, git};
-use lab::{Lab, assert_refused, await_boot, kill, lens, stderr, stdout};
+use crate::lab::lens::{self, assert_status};
+use crate::lab::repository::{Repository, git};
+use crate::lab::{Lab, assert_refused, await_boot, kill, stderr, stdout};
+use faultline_record::bisect::Unusable;
+use faultline_stats::history::{HistorySeries, PointResult};
+use faultline_stats::lens::summary::LensPoint;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -17,16 +16,15 @@ use std::time::Duration;
 /// A short workload.
 const WORKLOAD: &str = "zero_fill:base";
 
-/// What is asked of it, in faultline.toml and as options.
-const KEYS: &str =
-    "workloads = [\"zero_fill:base\"]\nmode = \"thread\"\nops = 64\ncpus = [2]\nseed = 3\nseeds = 1\nwork = \"work\"\n";
-const OPTIONS: [&str; 8] = ["--mode", "thread", "--ops", "64", "--cpus", "2", "--seed", "3"];
+/// Settings of the workload, as keys of faultline.toml and as options.
+const KEYS: &str = "workloads = [\"zero_fill:base\"]\nmode = \"thread\"\nops = 64\ntasks = [2]\nseed = 3\nseeds = 1\nwork = \"work\"\n";
+const OPTIONS: [&str; 8] = ["--mode", "thread", "--ops", "64", "--tasks", "2", "--seed", "3"];
 
 fn declare(lab: &Lab, text: &str) {
     fs::write(lab.path("faultline.toml"), text).unwrap();
 }
 
-/// A release of a kernel in a file of the lab.
+/// A release whose kernel is a file of the lab.
 fn release(name: &str, day: u32, kernel: &str) -> String {
     format!("[[subject.linux.release]]\nname = \"{name}\"\ndate = \"2023-06-{day:02}\"\nkernel = \"{kernel}\"\n")
 }
@@ -41,6 +39,10 @@ fn history(lab: &Lab, arguments: &[&str]) -> Output {
     command(lab, &[&["history"], arguments].concat()).output().unwrap()
 }
 
+fn bisect_subject(lab: &Lab, arguments: &[&str]) -> Output {
+    command(lab, &[&["bisect"], arguments].concat()).output().unwrap()
+}
+
 /// The only series.
 #[track_caller]
 fn series(lab: &Lab) -> HistorySeries {
@@ -50,7 +52,7 @@ fn series(lab: &Lab) -> HistorySeries {
     series
 }
 
-/// Why a point has no value.
+/// Reason why a point has no value.
 fn why(series: &HistorySeries, name: &str) -> Option<Unusable> {
     let point = series.points.iter().find(|point| point.commit.id == name)?;
     match &point.result {
@@ -59,7 +61,7 @@ fn why(series: &HistorySeries, name: &str) -> Option<Unusable> {
     }
 }
 
-/// What `faultline lens kernel` counts of a kernel.
+/// Counts of a kernel by `faultline lens kernel`.
 fn counted(lab: &Lab, kernel: &Path) -> LensPoint {
     let words = ["lens", "kernel", WORKLOAD, "--quiet", "--format", "json", "--kernel", kernel.to_str().unwrap()];
     let output = command(lab, &[&words[..], &OPTIONS].concat()).output().unwrap();
@@ -67,9 +69,10 @@ fn counted(lab: &Lab, kernel: &Path) -> LensPoint {
     lens::point(&output)
 }
 
-/// The kernel with an image whose first instructions are invalid. It does not come up, and the emulator ends.
+/// A copy of the kernel whose first instructions are invalid. It does not boot, and the emulator
+/// exits.
 fn broken(kernel: &[u8]) -> Vec<u8> {
-    /// The number of sectors of its first part, at this place; 0 stands for 4.
+    /// Offset of the number of sectors of the kernel's first part; a value of 0 stands for 4.
     const SECTORS: usize = 0x1f1;
     let sectors = if kernel[SECTORS] == 0 { 4 } else { usize::from(kernel[SECTORS]) };
     let begin = 512 * (sectors + 1);
@@ -83,7 +86,7 @@ fn broken(kernel: &[u8]) -> Vec<u8> {
 #[test]
 fn releases_have_the_counts_of_lens_kernel_and_failures_are_results() {
     let lab = Lab::new();
-    let image = lab::guest::kernel().path;
+    let image = crate::lab::guest::kernel().path;
     let kernel = fs::read(&image).unwrap();
     fs::write(lab.path("first"), &kernel).unwrap();
     fs::write(lab.path("again"), &kernel).unwrap();
@@ -122,18 +125,18 @@ fn releases_have_the_counts_of_lens_kernel_and_failures_are_results() {
     }
     let again = history(&lab, &["run", "--quiet"]);
     assert!(
-        stderr(&again).contains("linux/zero_fill:base at 2: each of the 4 picked commits has a result"),
+        stderr(&again).contains("linux/zero_fill:base at 2: all 4 selected commits have results"),
         "{}",
         stderr(&again)
     );
-    assert_refused(&history(&lab, &["drill", "linux"]), 1, "no step of linux/zero_fill:base is known");
+    assert_refused(&bisect_subject(&lab, &["linux"]), 1, "no step of linux/zero_fill:base is known");
     lab.assert_nothing_left();
 }
 
 #[test]
 fn the_time_of_kernels_is_measured_in_guests() {
     let lab = Lab::new();
-    let kernel = fs::read(lab::guest::kernel().path).unwrap();
+    let kernel = fs::read(crate::lab::guest::kernel().path).unwrap();
     fs::write(lab.path("first"), &kernel).unwrap();
     fs::write(lab.path("broken"), broken(&kernel)).unwrap();
     let releases = [release("6.1.0-1", 1, "first"), release("6.1.0-2", 2, "broken")].concat();
@@ -154,29 +157,30 @@ fn the_time_of_kernels_is_measured_in_guests() {
 
     let series = series(&lab);
     let PointResult::Measured { estimate, .. } = &series.points[0].result else { panic!("{:?}", series.points[0]) };
-    // A page is zeroed in more than ten nanoseconds and less than ten milliseconds on any machine that tests run on.
+    // Zeroing a page takes between 10 ns and 10 ms on any machine that runs the tests.
     assert!((1e-8..1e-2).contains(&estimate.median) && estimate.n == 2, "{estimate:?}");
     assert_eq!(why(&series, "6.1.0-2"), Some(Unusable::Boot));
-    assert_eq!((series.unit.as_str(), series.counted), ("s", None));
+    assert_eq!((series.unit.as_str(), series.quantity), ("s", faultline_record::quantity::Quantity::Time));
     let again = history(&lab, &["run", "--quiet"]);
-    assert!(stderr(&again).contains("each of the 2 picked commits has a result"), "{}", stderr(&again));
+    assert!(stderr(&again).contains("all 2 selected commits have results"), "{}", stderr(&again));
     lab.assert_nothing_left();
 }
 
-/// `faultline bisect` over all commits of a repository, with the kernels that their builds leave.
+/// Runs `faultline bisect` over all commits of a repository that builds kernels.
 fn bisect(repository: &Repository, more: &[&str]) -> Output {
     let words = ["bisect", &repository.commits[0], "HEAD", "--repository", "repository", "--work", "search", "--quiet"];
     command(&repository.lab, &[&words[..], &["--build", "./build"], more].concat()).output().unwrap()
 }
 
-/// Five commits, of which one leaves no image, one an image that does not boot, and one a kernel whose workload is another.
+/// Five commits. One leaves no image, one leaves an image that does not boot, and one leaves a
+/// kernel with another workload.
 #[test]
 #[ignore = "boots guests: make test-guest"]
 fn a_search_skips_kernels_that_do_not_build_or_boot() {
-    let image = lab::guest::kernel().path;
+    let image = crate::lab::guest::kernel().path;
     let kernels = Lab::new();
     fs::write(kernels.path("broken"), broken(&fs::read(&image).unwrap())).unwrap();
-    // The same kernel with a byte more is another file, and counts the same.
+    // The kernel with appended bytes is another file with equal counts.
     let longer = [fs::read(&image).unwrap(), vec![0; 16]].concat();
     fs::write(kernels.path("longer"), longer).unwrap();
     let (broken, longer) = (kernels.path("broken"), kernels.path("longer"));
@@ -190,7 +194,7 @@ fn a_search_skips_kernels_that_do_not_build_or_boot() {
     let kept = Path::new(record.subjects[0].setup.directory.as_deref().unwrap());
     assert!(kept.join("boot/bzImage").is_file() && !kept.join("build").exists(), "only the image is kept");
 
-    // An end that does not boot is told.
+    // An end of the range that does not boot is reported.
     let repository = of_kernels(&[&image, &broken]);
     let told = bisect(&repository, &[&of_kernel[..], &OPTIONS].concat());
     assert_status(&told, 1);
@@ -209,8 +213,8 @@ fn a_search_of_kernels_says_what_does_not_apply() {
     let with = |options: &[&'static str]| [&workload[..], options].concat();
     refused(&[], "--workload");
     refused(&workload, "the time of kernels is not measured here");
-    refused(&with(&["--measure", "transfers", "--threads", "2"]), "--threads does not apply to kernels");
-    refused(&with(&["--measure", "transfers", "--vmlinux", "../x"]), "'../x' is no path below the top of a build");
+    refused(&with(&["--measure", "transfers", "--whole"]), "--whole does not apply to kernels");
+    refused(&with(&["--measure", "transfers", "--vmlinux", "../x"]), "'../x' is not a path below the top of a build");
     refused(&with(&["--measure", "transfers", "--", "./x"]), "cannot be used with");
     assert!(!lab.db().exists());
 }
@@ -231,13 +235,13 @@ fn of_kernels(images: &[&Path]) -> Repository {
 #[test]
 #[ignore = "boots guests: make test-guest"]
 fn commits_that_build_kernels_are_counted_also_after_a_kill() {
-    let image = lab::guest::kernel().path;
+    let image = crate::lab::guest::kernel().path;
     let repository = of_kernels(&[&image, &image, Path::new("/nowhere"), &image]);
     let lab = &repository.lab;
     let mut run = command(lab, &["history", "run", "--quiet"]);
     let child = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     await_boot("the first kernel", || lab.attempts().is_some_and(|attempts| attempts > 0));
-    // What was made before the emulator started belongs to nobody else if the process is killed.
+    // Wait for the emulator: files made before it starts would stay behind after a kill.
     std::thread::sleep(Duration::from_secs(3));
     kill(child);
     let resumed = history(lab, &["run", "--quiet"]);
@@ -253,7 +257,7 @@ fn commits_that_build_kernels_are_counted_also_after_a_kill() {
     }
     assert_eq!(why(&series, &repository.commits[2]), Some(Unusable::Build));
     assert!(series.steps.steps.is_empty(), "{:?}", series.steps);
-    // Nothing else than the image is kept of a build, and the user's checkout is not touched.
+    // Only the image of a build is kept, and the user's checkout is unchanged.
     let record = lab.record(1);
     let build = Path::new(record.subjects[0].setup.directory.as_deref().unwrap());
     let kept: Vec<_> = fs::read_dir(build).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -290,8 +294,8 @@ fn what_can_not_be_counted_is_refused() {
     refused("", &one, "`workloads` takes the workloads that run on the kernel");
     refused("workloads = [\"zero_fill:base\"]\ncommand = \"./x\"", "", "`workloads` belongs to a kernel");
     declare(&lab, &format!("[subject.linux]\nworkloads = [\"map_churn:threads\", \"zero_fill:base\"]\n{one}"));
-    let drilled = history(&lab, &["drill", "linux"]);
-    assert_refused(&drilled, 2, "'linux' has 2 workloads, and each is a history of its own");
-    assert!(stderr(&drilled).contains("linux/map_churn:threads, linux/zero_fill:base"), "{}", stderr(&drilled));
+    let searched = bisect_subject(&lab, &["linux"]);
+    assert_refused(&searched, 2, "'linux' has 2 workloads, and each is a history of its own");
+    assert!(stderr(&searched).contains("linux/map_churn:threads, linux/zero_fill:base"), "{}", stderr(&searched));
     assert!(!lab.db().exists());
 }

@@ -1,19 +1,19 @@
-//! Archives of releases as the history of a program, from one end to the other. The program sleeps, because a busy host changes the length of a sleep less than the time
-//! of a computation.
+//! Archives of releases as the history of a program, from end to end. The program sleeps, because a
+//! busy host changes the length of a sleep less than the time of a computation.
 
-mod lab;
-
-use lab::{Lab, assert_refused, stderr, stdout};
+use crate::lab::{Lab, assert_refused, stderr, stdout};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};
 
-/// Makes an archive of a release: everything in one directory, as `tar` packs it by these options.
+/// Packs a release into an archive with `tar` and these options. All files are in one directory.
 fn pack(lab: &Lab, name: &str, sleep_ms: u32, options: &[&str], archive: &str) {
     let top = format!("app-{name}");
     let directory = lab.path(&top);
     fs::create_dir(&directory).unwrap();
+    // Releases with the same files would be one build, and one value.
+    fs::write(directory.join("version"), name).unwrap();
     fs::write(directory.join("source"), format!("#!/bin/sh\nsleep 0.{sleep_ms:03}\n")).unwrap();
     fs::write(directory.join("build"), "#!/bin/sh\ncp source prog && test -L link\n").unwrap();
     for program in ["source", "build"] {
@@ -36,8 +36,11 @@ fn declare(lab: &Lab, releases: &[String]) {
 }
 
 fn history(lab: &Lab, arguments: &[&str]) -> Output {
-    let mut command = lab.command(&[&["history"], arguments].concat());
-    command.current_dir(lab.path("")).output().unwrap()
+    run(lab, &[&["history"], arguments].concat())
+}
+
+fn run(lab: &Lab, arguments: &[&str]) -> Output {
+    lab.command(arguments).current_dir(lab.path("")).output().unwrap()
 }
 
 #[track_caller]
@@ -72,22 +75,22 @@ fn archives_of_releases_are_built_and_measured_like_commits() {
     assert_eq!(series["has_releases"], false, "there is a repository of them");
     assert!(!lab.path("no").exists() && !lab.path("app-1.0").exists(), "nothing is unpacked beside the archives");
 
-    let drilled = history(&lab, &["drill", "app", "--quiet"]);
-    assert_eq!(drilled.status.code(), Some(0), "{}", stderr(&drilled));
-    assert!(stdout(&drilled).contains("2.0~rc1"), "{}", stdout(&drilled));
+    let searched = run(&lab, &["bisect", "app", "--quiet"]);
+    assert_eq!(searched.status.code(), Some(0), "{}", stderr(&searched));
+    assert!(stdout(&searched).contains("2.0~rc1"), "{}", stdout(&searched));
     let changes = history(&lab, &["changes"]);
     for words in ["2.0~rc1", "source"] {
         assert!(stdout(&changes).contains(words), "{words}: {}", stdout(&changes));
     }
 
-    // Points are called by names of releases.
+    // Points have the names of their releases.
     let gate = |since: &str| history(&lab, &["changes", "--gate", "--since", since]).status.code();
     assert_eq!((gate("1.0"), gate("2.0~rc1")), (Some(1), Some(0)));
     assert_refused(&history(&lab, &["changes", "--gate", "--since", "3.0"]), 2, "app has no commit or release 3.0");
     let marked = history(&lab, &["mark", "app", "fixed", "--at", "2.0~rc1", "--reason", "gone in 3.0"]);
     assert_eq!(marked.status.code(), Some(0), "{}", stderr(&marked));
 
-    // The same list makes the same commits, so only what is new is measured.
+    // The list gives identical commits when read again, so only new ones are measured.
     fs::remove_dir_all(lab.path("work")).unwrap();
     pack(&lab, "2.2", 80, &[], "app-2.2.tar");
     releases.push(release("2.2", 15, "app-2.2.tar"));

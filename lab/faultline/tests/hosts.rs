@@ -1,17 +1,14 @@
-//! Hosts that `faultline.toml` declares: something is installed on them, they reboot, and are measured when they are back. A real server of OpenSSH on loopback,
-//! whose boot id is a file: the command that reboots writes another one into it.
+//! Hosts declared in `faultline.toml`. An artefact is installed on them, they reboot, and are
+//! measured when they are back. The tests use a real OpenSSH server on loopback. The boot id is a
+//! file, which the reboot command rewrites.
 
-mod lab;
-#[path = "ssh/server.rs"]
-mod server;
-
-use faultline_model::machine::Machine;
-use lab::{Lab, assert_refused, stderr, stdout};
-use server::Server;
+use crate::lab::{Lab, assert_refused, stderr, stdout};
+use crate::ssh::server::Server;
+use faultline_record::machine::Machine;
 use std::fs;
 use std::process::Output;
 
-/// What a declaration has in addition to where the host is.
+/// Keys of a declaration, in addition to the host's address.
 struct Declared<'a> {
     install: &'a str,
     reboot: &'a str,
@@ -30,12 +27,12 @@ fn declare(lab: &Lab, server: &Server, declared: &Declared<'_>) {
 }
 
 fn run(lab: &Lab, arguments: &[&str]) -> Output {
-    let mut command = lab.command(&["run", "path_stat:distinct", "--on", "ssh:lab", "--cpus", "1", "--repeats", "2"]);
+    let mut command = lab.command(&["run", "path_stat:distinct", "--on", "ssh:lab", "--tasks", "1", "--repeats", "2"]);
     command.args(["--warmup", "0ms", "--window", "20ms", "--interval", "10ms"]).args(arguments);
-    command.env("FAULTLINE_GUEST", lab::guest::guest_directory()).current_dir(lab.path("")).output().unwrap()
+    command.env("FAULTLINE_GUEST", crate::lab::guest::guest_directory()).current_dir(lab.path("")).output().unwrap()
 }
 
-/// A lab with a host and an artefact, `a new kernel`; `None` where that is impossible.
+/// A lab with a host and an artefact, `a new kernel`; `None` if this machine does not allow it.
 fn begin() -> Option<(Lab, Server)> {
     let lab = Lab::new();
     let server = Server::start_with_boot_id(&lab)?;
@@ -43,7 +40,7 @@ fn begin() -> Option<(Lab, Server)> {
     Some((lab, server))
 }
 
-/// A reboot: another boot, after the connection is cut.
+/// Script of a reboot: cuts the connection, then changes the boot id.
 fn reboots(server: &Server) -> String {
     format!("echo second >{}", server.path("boot_id").display())
 }
@@ -69,7 +66,8 @@ fn a_host_gets_something_new_reboots_and_is_measured() {
     lab.assert_nothing_left();
     assert_eq!(server.left(), Vec::<String>::new());
 
-    // Without anything to install, the name is enough; the saved run needs no declaration.
+    // Without an artefact to install, the name is enough. The saved run does not need the
+    // declaration.
     assert!(run(&lab, &[]).status.success());
 }
 
@@ -93,7 +91,7 @@ fn a_host_that_hangs_is_switched_off_and_on_once() {
     let output = run(&lab, &["--install", "kernel.deb", "--quiet"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(
-        stderr(&output).contains("did not come back within 3 s; switching it off and on did not help"),
+        stderr(&output).contains("did not come back within 3 s; power-cycling it did not help"),
         "{}",
         stderr(&output)
     );
@@ -101,7 +99,7 @@ fn a_host_that_hangs_is_switched_off_and_on_once() {
     plug("exit 7");
     let output = run(&lab, &["--install", "kernel.deb"]);
     assert!(
-        stderr(&output).contains("switching it off and on failed: `./plug a b`: it ended with status 7"),
+        stderr(&output).contains("power-cycling it failed: `./plug a b`: it ended with status 7"),
         "{}",
         stderr(&output)
     );
@@ -132,7 +130,7 @@ fn a_host_that_is_not_up_is_not_measured() {
     declare(&lab, &server, &Declared { install: &install, reboot: "exit 4", others: "" });
     fails(1, &new, "could not be rebooted");
     declare(&lab, &server, &Declared { install: &install, reboot: "true", others: "back_limit = \"1s\"" });
-    fails(1, &new, "did not come back within 1 s; nothing declares how to switch it off and on");
+    fails(1, &new, "did not come back within 1 s; no `power_cycle` is declared");
     declare(&lab, &server, &Declared { install: &install, reboot: &reboot, others: "" });
     fails(1, &["--install", "kernel.deb", "--release", "9.9"], "instead of 9.9");
     fails(2, &["--install", "nothing.deb"], "cannot install nothing.deb");
@@ -146,10 +144,10 @@ fn declarations_that_make_no_sense_are_refused() {
         fs::write(lab.path("faultline.toml"), text).unwrap();
         assert_refused(&run(&lab, &["--install", "kernel.deb"]), 2, problem);
     };
-    refused("", "nothing says how to install on lab");
+    refused("", "no `install` command is declared for lab");
     refused("[host.lab]\nssh = \"127.0.0.1\"\n", "does not say how to install");
     refused("[host.lab]\nssh = \"-l\"\n", "faultline.toml:1: host 'lab': '-l' is not the name of a host");
     refused("[host.lab]\nssh = \"a\"\npassword = \"x\"\n", "unknown field `password`");
     let on_this_host = lab.command(&["run", "--on", "host", "--install", "x"]).output().unwrap();
-    assert_refused(&on_this_host, 2, "host gets nothing installed");
+    assert_refused(&on_this_host, 2, "host does not support installation");
 }

@@ -1,24 +1,24 @@
-//! A disk image as a target: a small system that the test makes of the distribution's packages boots with its own loader in the emulator, is reached over SSH or at
-//! its serial console, and measured. Its kernel panics, and its only CPU is taken for good; each time it is switched off and on, and measured again. Nothing is written to the image.
+//! A disk image as a target. The tests make a small system from the distribution's packages. It
+//! boots with its own loader in the emulator, and is measured over SSH or its serial console.
+//!
+//! When its kernel panics, or its only CPU is taken for good, it is power-cycled and measured
+//! again. Nothing is written to the image.
 
-#[path = "ssh_guest/disk.rs"]
-mod disk;
-mod lab;
-
-use faultline_model::outcome::{GuestFailure, Outcome};
-use faultline_model::record::Attempt;
-use lab::guest::{emulator, guest_directory, troubled};
-use lab::{Lab, assert_refused, await_within, kill, stderr, stdout};
+use crate::lab::guest::{emulator, guest_directory, troubled};
+use crate::lab::{Lab, assert_refused, await_within, kill, stderr, stdout};
+use faultline_record::outcome::{GuestFailure, Outcome};
+use faultline_record::record::Attempt;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, SystemTime};
 
-/// The name of the image: its key is known by it.
+/// The name of the image. The client's known-hosts file lists its host key under this name.
 const IMAGE: &str = "small.img";
 
-/// The password of a system with a login at its serial console. A file may have a comma and a blank in it.
+/// The password of a system with a login at its serial console. A password from a file may contain
+/// commas and blanks.
 const PASSWORD: &str = "correct, horse";
 
 /// A lab with a bootable image, and with the workloads `path_stat` and `troubled` for it.
@@ -26,7 +26,7 @@ fn lab() -> Lab {
     with_image(Lab::new())
 }
 
-/// The same with a login at the serial console, and without a server of SSH.
+/// A lab with an image that has a login at the serial console, and no SSH server.
 fn serial_lab() -> Lab {
     let lab = Lab::new();
     fs::create_dir_all(lab.path("machine")).unwrap();
@@ -36,10 +36,12 @@ fn serial_lab() -> Lab {
 
 fn with_image(lab: Lab) -> Lab {
     let machine = lab.path("machine");
-    let (kernel, _) = disk::package(&lab.path(""), "kernel", "bookworm", "");
-    disk::make(&machine, &kernel);
-    disk::log_in(&machine, IMAGE);
-    disk::run(Command::new(disk::script("image.sh")).arg(&machine).arg(lab.path(IMAGE)));
+    let (kernel, _) = crate::ssh_guest::disk::package(&lab.path(""), "kernel", "bookworm", "");
+    crate::ssh_guest::disk::make(&machine, &kernel);
+    crate::ssh_guest::disk::log_in(&machine, IMAGE);
+    crate::ssh_guest::disk::run(
+        Command::new(crate::ssh_guest::disk::script("image.sh")).arg(&machine).arg(lab.path(IMAGE)),
+    );
     let workloads = troubled(&lab).join("workloads");
     fs::copy(guest_directory().join("workloads/path_stat"), workloads.join("path_stat")).unwrap();
     lab
@@ -53,7 +55,7 @@ fn command(lab: &Lab, words: &[&str]) -> Command {
     command
 }
 
-/// The machine in words.
+/// The machine specification of the image.
 fn image(keys: &str) -> String {
     format!("image:{IMAGE},cpus=1,memory=512M,{keys}")
 }
@@ -132,7 +134,7 @@ fn is_measured_and_switched_off_and_on(lab: &Lab, keys: &str) {
     assert_eq!(text, "the image's system panicked: Kernel panic - not syncing: sysrq triggered crash");
     assert!(console.contains("Call Trace"), "{console}");
     let (how, text, _) = failure(of("troubled:freeze")[0]).unwrap();
-    assert_eq!((how, text), (GuestFailure::Hung, "the image's system does not answer any more; switched off"));
+    assert_eq!((how, text), (GuestFailure::Hung, "the image's system stopped responding; powered off"));
 
     let facts = record.facts().unwrap();
     assert_eq!(facts.get_text("kernel.name"), Some("Linux"));
@@ -156,7 +158,7 @@ fn started(mut command: Command, what: &str, mut condition: impl FnMut() -> bool
     }
 }
 
-/// Asks it to end, and asserts that it was stopped.
+/// Interrupts the command, and asserts that it was stopped.
 fn stop(child: Child) {
     kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
     let stopped = child.wait_with_output().unwrap();
@@ -165,22 +167,22 @@ fn stop(child: Child) {
 
 #[test]
 #[ignore = "boots images in full emulation three times: `make test-guest`"]
-fn who_is_not_let_in_at_the_serial_console_is_told_why() {
+fn a_refused_login_at_the_serial_console_is_explained() {
     let lab = serial_lab();
     let refused = |keys: &str, problem: &str| {
-        let output = on_image(&lab, &["facts"], keys);
+        let output = on_image(&lab, &["check", "--facts"], keys);
         assert_refused(&output, 2, problem);
         lab.assert_nothing_left();
     };
     fs::write(lab.path("wrong"), "correct horse\n").unwrap();
     refused("login=serial,password=wrong", "small.img does not let root log in at its serial console");
     refused("login=serial", "small.img asks for a password");
-    // Before anything boots.
+    // Refused before anything boots.
     refused("login=serial,password=nowhere", "cannot take a password from");
     refused("login=serial,config=machine/ssh_config", "'config' is for SSH, and login=serial uses none");
     refused("password=machine/password", "'password' is for the serial console");
     fs::write(lab.path(IMAGE), vec![0; 1 << 20]).unwrap();
-    refused("login=serial,boot_limit=3s", "nobody could log in to the image small.img within 3 s");
+    refused("login=serial,boot_limit=3s", "could not log in to the image small.img within 3 s");
     assert!(!lab.db().exists());
 }
 
@@ -236,7 +238,7 @@ fn a_run_that_is_stopped_or_killed_leaves_nothing_and_is_resumed() {
 #[ignore = "boots an image in full emulation: `make test-guest`"]
 fn a_key_that_is_not_known_and_images_that_do_not_boot_are_refused() {
     let lab = lab();
-    let words = ["facts"];
+    let words = ["check", "--facts"];
     fs::write(lab.path("machine/known_hosts"), "").unwrap();
     let stranger = on_image(&lab, &words, LOGGED_IN);
     assert_refused(&stranger, 2, "the host key of small.img is not known");
@@ -244,7 +246,7 @@ fn a_key_that_is_not_known_and_images_that_do_not_boot_are_refused() {
 
     fs::write(lab.path(IMAGE), vec![0; 1 << 20]).unwrap();
     let nothing = on_image(&lab, &words, "config=machine/ssh_config,boot_limit=3s");
-    assert_refused(&nothing, 2, "nobody could log in to the image small.img within 3 s");
+    assert_refused(&nothing, 2, "could not log in to the image small.img within 3 s");
     fs::remove_file(lab.path(IMAGE)).unwrap();
     assert_refused(&on_image(&lab, &words, LOGGED_IN), 2, "cannot read the disk image");
     lab.assert_nothing_left();

@@ -1,18 +1,17 @@
-//! A run that is killed, again and again: in the end every planned sample is there exactly once.
+//! A run that is killed repeatedly. At the end, each planned sample exists exactly once.
 
-mod lab;
-
-use faultline_model::outcome::Outcome;
-use faultline_model::record::{RunId, RunRecord, RunState};
+use crate::lab::Lab;
+use faultline_record::outcome::Outcome;
+use faultline_record::record::{RunId, RunRecord, RunState};
 use faultline_store::Store;
-use lab::Lab;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::Stdio;
 use std::time::Duration;
 
-/// 3 variants at 2 numbers of tasks (or 1, on a machine with one CPU), 8 blocks, of 2 short intervals each.
+/// 3 variants at 2 numbers of tasks (or 1, on a machine with one CPU), in 8 blocks, with 2 short
+/// intervals each.
 const RUN: &[&str] =
     &["run", "path_stat", "--repeats", "8", "--warmup", "0ms", "--window", "20ms", "--interval", "10ms", "--quiet"];
 
@@ -27,17 +26,17 @@ fn every_planned_sample_is_there_once_after_twenty_kills() {
         let arguments: &[&str] = if round == 0 { RUN } else { &["resume", "--quiet"] };
         let mut child = lab.command(arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         if round == 0 {
-            lab::await_that("a saved plan", || open_runs(&lab) == 1);
+            crate::lab::await_that("a saved plan", || open_runs(&lab) == 1);
         }
         std::thread::sleep(Duration::from_millis(random.random_range(0..250)));
         if child.try_wait().unwrap().is_none() {
             killed_under_way += 1;
         }
-        lab::kill(child);
+        crate::lab::kill(child);
         assert_eq!(lab.left_over(), Vec::<String>::new(), "after kill {round}");
     }
     let last = lab.run(&["resume", "1", "--quiet"]);
-    assert!(last.status.success(), "{}{}", lab::stdout(&last), lab::stderr(&last));
+    assert!(last.status.success(), "{}{}", crate::lab::stdout(&last), crate::lab::stderr(&last));
 
     let record = Store::open_existing(&lab.db()).unwrap().load_run(RunId(1)).unwrap();
     assert_all_there_once(&record);
@@ -69,16 +68,16 @@ fn ctrl_c_ends_cleanly_and_the_rest_can_be_resumed() {
     let lab = Lab::new();
     let mut command = lab.command(RUN);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    lab::await_that("a saved plan", || open_runs(&lab) == 1);
+    crate::lab::await_that("a saved plan", || open_runs(&lab) == 1);
     std::thread::sleep(Duration::from_millis(300));
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let stopped = child.wait_with_output().unwrap();
-    assert_eq!(stopped.status.code(), Some(130), "{}", lab::stderr(&stopped));
-    assert!(lab::stderr(&stopped).contains("hint: `faultline resume 1` continues"));
+    assert_eq!(stopped.status.code(), Some(130), "{}", crate::lab::stderr(&stopped));
+    assert!(crate::lab::stderr(&stopped).contains("hint: `faultline resume 1` continues"));
     assert_eq!(lab.left_over(), Vec::<String>::new());
     assert_eq!(lab.scratch_left(), Vec::<std::path::PathBuf>::new());
 
     let last = lab.run(&["resume", "--quiet"]);
-    assert!(last.status.success(), "{}{}", lab::stdout(&last), lab::stderr(&last));
+    assert!(last.status.success(), "{}{}", crate::lab::stdout(&last), crate::lab::stderr(&last));
     assert_all_there_once(&Store::open_existing(&lab.db()).unwrap().load_run(RunId(1)).unwrap());
 }

@@ -1,13 +1,11 @@
-//! Who moved a line, from one end to the other: the callers of transfers of a program, of its library, and of a stock kernel. Needs what the
-//! tests in `lens_program.rs` need.
+//! Call chains of transfers, from end to end: of a program, its library, and a stock kernel. Needs
+//! the same parts as the tests in `lens_program.rs`.
 
-mod lab;
-
-use faultline_model::lens::callers::{CallersFigures, ChainFigures};
-use faultline_model::lens::summary::LensPoint;
-use faultline_model::summary::RunSummary;
-use lab::lens::{compiled, place, points, source};
-use lab::{Lab, assert_refused, lens, stderr, stdout};
+use crate::lab::lens::{self, compiled, place, points, source};
+use crate::lab::{Lab, assert_refused, stderr, stdout};
+use faultline_record::lens::callers::{CallersFigures, ChainFigures};
+use faultline_stats::lens::summary::LensPoint;
+use faultline_stats::summary::RunSummary;
 use std::process::Command;
 
 /// The functions of a chain, the innermost first.
@@ -19,7 +17,8 @@ fn callers(point: &LensPoint) -> &CallersFigures {
     point.callers.as_ref().unwrap_or_else(|| panic!("no callers: {point:?}"))
 }
 
-/// Samples whose chain begins with the functions of the program, and goes on to where a thread begins; and all samples of the counter.
+/// Samples of the counter whose chain goes from the program's functions to the start of a thread;
+/// and all samples of the counter.
 fn of_counter(figures: &CallersFigures) -> (u64, u64) {
     let of_counter = |chain: &&ChainFigures| named(figures, chain).contains(&"inner");
     let right = |chain: &&ChainFigures| {
@@ -30,7 +29,8 @@ fn of_counter(figures: &CallersFigures) -> (u64, u64) {
     (sum(chains().filter(right).collect()), sum(chains().collect()))
 }
 
-/// The functions of called.h in a library, built as distributions build theirs: optimised, and without frame pointers.
+/// The functions of called.h in a library built as by distributions: optimised, and without frame
+/// pointers.
 fn library() -> String {
     let file = place().join("libcalled.so");
     let options = ["-g", "-O2", "-fomit-frame-pointer", "-fPIC", "-shared", "-o"];
@@ -48,9 +48,7 @@ fn the_callers_of_a_program_and_of_its_library_are_found() {
     let rpath = format!("-Wl,-rpath,{}", place().display());
     let by_library = compiled("callers_by_library", &["callers.c"], &["-fomit-frame-pointer", &library, &rpath]);
     for program in [whole, by_library] {
-        let [point] = &points(&lab, &["--threads-from", "2", "--ops", "3000"], &[&program, "2", "3000"])[..] else {
-            panic!()
-        };
+        let [point] = &points(&lab, &["--tasks", "2", "--ops", "3000"], &[&program, "2", "3000"])[..] else { panic!() };
         let figures = callers(point);
         let (right, all) = of_counter(figures);
         assert!(all > 1500 && right * 100 >= all * 95, "{program}: {right} of {all}: {figures:?}");
@@ -79,7 +77,7 @@ fn the_callers_of_a_program_and_of_its_library_are_found() {
 fn it_is_seen_who_took_a_kernels_lock() {
     let lab = Lab::new();
     let words =
-        ["lens", "kernel", "--quiet", "fault_existing:shared", "--mode", "thread", "--ops", "64", "--cpus", "2"];
+        ["lens", "kernel", "--quiet", "fault_existing:shared", "--mode", "thread", "--ops", "64", "--tasks", "2"];
     let output = lens::command(&lab, &[&words[..], &["--format", "json"]].concat()).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
     let summary: RunSummary = serde_json::from_slice(&output.stdout).unwrap();
@@ -101,7 +99,7 @@ fn a_run_without_callers_has_no_folded_stacks() {
             "run",
             "-q",
             "good",
-            "--cpus",
+            "--tasks",
             "1",
             "--repeats",
             "1",

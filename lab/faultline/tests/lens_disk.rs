@@ -1,13 +1,10 @@
-//! `faultline lens machine` with a disk image: a system that boots with its own loader. Nothing of the lens is in it but the marks of the program that it runs;
-//! lines are counted by their physical addresses, and the names of code are those of an ELF file.
+//! `faultline lens machine` with a disk image: a system that boots with its own loader. The only
+//! part of the lens in it is the marks of the program. Lines are counted by physical address, and
+//! code is named by an ELF file.
 
-#[path = "ssh_guest/disk.rs"]
-mod disk;
-mod lab;
-
-use faultline_model::summary::RunSummary;
-use lab::guest::guest_directory;
-use lab::{Lab, assert_refused, lens, stderr, stdout};
+use crate::lab::guest::guest_directory;
+use crate::lab::{Lab, assert_refused, lens, stderr, stdout};
+use faultline_stats::summary::RunSummary;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -26,14 +23,14 @@ fn a_disk_image_is_counted_between_the_marks_of_its_own_program() {
     let words = format!("--scratch /tmp --variant distinct --mode process --tasks 1 --ops {OPERATIONS}");
     fs::write(programs.join("first"), format!("#!/bin/sh\nexec /programs/path_stat {words}\n")).unwrap();
     fs::set_permissions(programs.join("first"), fs::Permissions::from_mode(0o755)).unwrap();
-    let (kernel, _) = disk::package(&lab.path(""), "kernel", "bookworm", "");
-    disk::make(&machine, &kernel);
-    disk::log_in(&machine, "small.img");
-    disk::run(Command::new(disk::script("image.sh")).arg(&machine).arg(&image));
+    let (kernel, _) = crate::ssh_guest::disk::package(&lab.path(""), "kernel", "bookworm", "");
+    crate::ssh_guest::disk::make(&machine, &kernel);
+    crate::ssh_guest::disk::log_in(&machine, "small.img");
+    crate::ssh_guest::disk::run(Command::new(crate::ssh_guest::disk::script("image.sh")).arg(&machine).arg(&image));
 
     let (image, program) = (image.to_str().unwrap(), program.to_str().unwrap());
     let words =
-        ["lens", "machine", "--quiet", "--kernel", image, "--memory", "512", "--cpus", "1", "--ops", OPERATIONS];
+        ["lens", "machine", "--quiet", "--kernel", image, "--memory", "512", "--tasks", "1", "--ops", OPERATIONS];
     let more = ["--symbols", program, "--limit", "15m", "--format", "json"];
     let output = lens::command(&lab, &[&words[..], &more].concat()).output().unwrap();
     lens::assert_status(&output, 0);

@@ -1,23 +1,21 @@
-//! `faultline lens kernel` from one end to the other: boots of the distribution's own kernel with the real plugin. They take
-//! tens of seconds each, so that each test is run only when asked for: `make test-guest`. Needs a kernel (`make kernel`), what
-//! `make guest` builds, and what `make lens` does.
+//! `faultline lens kernel` from end to end: boots of the distribution's own kernel with the real
+//! plugin. They take tens of seconds each, so each test is ignored by default; run `make
+//! test-guest`. Needs a kernel (`make kernel`), and the products of `make guest` and `make lens`.
 
-mod lab;
-
-use faultline_model::lens::summary::LensPoint;
-use faultline_model::outcome::{GuestFailure, Outcome};
-use faultline_model::record::{Attempt, RunId, RunState};
-use faultline_model::summary::RunSummary;
+use crate::lab::guest::troubled;
+use crate::lab::{Lab, assert_refused, lens, stderr, stdout};
+use faultline_record::outcome::{GuestFailure, Outcome};
+use faultline_record::record::{Attempt, RunId, RunState};
+use faultline_stats::lens::summary::LensPoint;
+use faultline_stats::summary::RunSummary;
 use faultline_store::Store;
-use lab::guest::troubled;
-use lab::{Lab, assert_refused, lens, stderr, stdout};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 /// A short workload on two CPUs.
-const SHARED: &[&str] = &["fault_existing:shared", "--cpus", "2", "--ops", "64"];
+const SHARED: &[&str] = &["fault_existing:shared", "--tasks", "2", "--ops", "64"];
 
 fn command(lab: &Lab, arguments: &[&str]) -> Command {
     lens::command(lab, &[&["lens", "kernel", "--quiet"], arguments].concat())
@@ -27,7 +25,7 @@ fn kernel(lab: &Lab, arguments: &[&str]) -> Output {
     command(lab, arguments).output().unwrap()
 }
 
-/// Names of all that the point's lines hold.
+/// Names of all data on the point's lines.
 fn held(point: &LensPoint) -> Vec<&str> {
     point.lines.iter().flat_map(|line| &line.held).map(|held| held.name.as_str()).collect()
 }
@@ -52,7 +50,7 @@ fn transfers_of_shared_faults_are_counted_and_named() {
     assert!(code.iter().all(|name| !name.starts_with("0x")), "{code:?}");
     let names = held(point);
     assert!(names.iter().any(|name| name.starts_with("struct page._refcount")), "{names:?}");
-    // Both sides of the budget: the limit, and what to look at.
+    // The message names the exceeded budget, and the code to look at.
     let said = stderr(&output);
     assert!(said.contains("budget exceeded") && code.iter().any(|name| said.contains(name)), "{said}");
     assert!(fs::read_to_string(page).unwrap().contains("fault_existing"));
@@ -61,10 +59,10 @@ fn transfers_of_shared_faults_are_counted_and_named() {
     lab.assert_nothing_left();
 }
 
-/// The point of a run at its one number of CPUs, on a machine of that many sockets.
+/// The only point of a run on a machine of `sockets` sockets.
 fn counted(words: &[&str], sockets: &str) -> LensPoint {
     let lab = Lab::new();
-    let output = kernel(&lab, &[words, &["--cpus", "2", "--sockets", sockets, "--format", "json"]].concat());
+    let output = kernel(&lab, &[words, &["--tasks", "2", "--sockets", sockets, "--format", "json"]].concat());
     assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
     let summary: RunSummary = serde_json::from_slice(&output.stdout).unwrap();
     lab.assert_nothing_left();
@@ -82,7 +80,7 @@ fn what_a_stock_kernel_allocated_has_types_and_members() {
         let names = held(&point);
         let lock = names.iter().any(|name| name.starts_with("mm_struct.mmap_lock.") && name.contains(" at 0x"));
         assert!(lock, "{words:?}: {names:?}");
-        // A short region may have the scheduler's own work in interrupts only.
+        // In a short region, the scheduler's own work may appear only in interrupts.
         let by_interrupts = point.interrupts.iter().flat_map(|figures| &figures.lines).flat_map(|line| &line.held);
         let all = names.iter().copied().chain(by_interrupts.map(|held| held.name.as_str()));
         let of_cpus: Vec<&str> = all.filter(|name| name.contains(" of CPU ")).collect();
@@ -105,15 +103,15 @@ fn what_can_not_be_counted_is_refused() {
     refused(&["zero_fill", "--kernel", text.to_str().unwrap()], 2, "/text is not a kernel image");
     refused(&["zero_fill", "--kernel", "/nowhere/at/all"], 2, "cannot read the kernel image /nowhere/at/all");
     refused(&["zero_fill", "--vmlinux", text.to_str().unwrap()], 2, "/text: not an ELF file");
-    refused(&["zero_fill", "--cpus", "3", "--sockets", "2"], 2, "3 CPUs don't divide evenly among 2 sockets");
+    refused(&["zero_fill", "--tasks", "3", "--sockets", "2"], 2, "3 CPUs don't divide evenly among 2 sockets");
     refused(&["zero_fill", "--baseline", "7"], 2, "there is no database");
-    refused(&["zero_fil", "--cpus", "1"], 2, "there is no workload 'zero_fil'");
-    refused(&["zero_fill", "--cpus", "1", "--append", "rdinit=/nowhere"], 1, "Kernel panic - not syncing");
+    refused(&["zero_fil", "--tasks", "1"], 2, "there is no workload 'zero_fil'");
+    refused(&["zero_fill", "--tasks", "1", "--append", "rdinit=/nowhere"], 1, "Kernel panic - not syncing");
     assert!(!lab.db().exists());
     lab.assert_nothing_left();
 }
 
-/// What became of the one attempt of a run that failed.
+/// Outcome of the only attempt of a failed run.
 fn failed(lab: &Lab, command: &mut Command) -> Outcome {
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}{}", stdout(&output), stderr(&output));
@@ -127,9 +125,9 @@ fn failed(lab: &Lab, command: &mut Command) -> Outcome {
 #[ignore = "boots guests: make test-guest"]
 fn a_guest_that_takes_too_long_is_switched_off() {
     let lab = Lab::new();
-    let outcome = failed(&lab, &mut command(&lab, &["zero_fill:base", "--cpus", "2", "--limit", "200ms"]));
+    let outcome = failed(&lab, &mut command(&lab, &["zero_fill:base", "--tasks", "2", "--limit", "200ms"]));
     let Outcome::GuestFailed { how: GuestFailure::Hung, text, .. } = outcome else { panic!("{outcome:?}") };
-    assert_eq!(text, "the guest did not end within its limit of 0.2 s; switched off");
+    assert_eq!(text, "the guest did not end within its limit of 0.2 s; powered off");
 }
 
 #[test]
@@ -137,7 +135,7 @@ fn a_guest_that_takes_too_long_is_switched_off() {
 fn a_guest_that_hangs_leaves_what_it_counted_until_then() {
     let lab = Lab::new();
     let guest = troubled(&lab);
-    let words = ["troubled:deadlock", "--cpus", "2", "--limit", "10s"];
+    let words = ["troubled:deadlock", "--tasks", "2", "--limit", "10s"];
     let outcome = failed(&lab, command(&lab, &words).arg("--guest").arg(guest));
     assert!(matches!(outcome, Outcome::GuestFailed { how: GuestFailure::Hung, .. }), "{outcome:?}");
     let summary: RunSummary = serde_json::from_slice(&lab.run(&["show", "--format", "json"]).stdout).unwrap();
@@ -153,7 +151,7 @@ fn a_guest_that_hangs_leaves_what_it_counted_until_then() {
     assert!(!turn.code.is_empty() && !cut.code.is_empty(), "{cut:?}");
     let shown = stdout(&lab.run(&["show"])).split_whitespace().collect::<Vec<_>>().join(" ");
     let expected = [
-        "no figure: the guest did not end within its limit of 10.0 s; switched off; counted until then: ",
+        "no figure: the guest did not end within its limit of 10.0 s; powered off; counted until then: ",
         "; clocks stood at ",
         &format!("; moved most: {}", turn.name),
     ];
@@ -165,7 +163,7 @@ fn a_guest_that_hangs_leaves_what_it_counted_until_then() {
 fn a_panic_is_recorded_with_the_end_of_the_console() {
     let lab = Lab::new();
     let guest = troubled(&lab);
-    let outcome = failed(&lab, command(&lab, &["troubled:panic", "--cpus", "1"]).arg("--guest").arg(guest));
+    let outcome = failed(&lab, command(&lab, &["troubled:panic", "--tasks", "1"]).arg("--guest").arg(guest));
     let Outcome::GuestFailed { how: GuestFailure::Panicked, text, console } = outcome else { panic!("{outcome:?}") };
     assert!(text.contains("Kernel panic - not syncing") && console.contains("Call Trace"), "{text} {console}");
 }
@@ -174,7 +172,7 @@ fn a_panic_is_recorded_with_the_end_of_the_console() {
 fn await_a_reading(lab: &Lab) {
     let record = || Store::open_existing(&lab.db()).ok()?.load_run(RunId(1)).ok();
     let has_reading = || record().is_some_and(|record| record.attempts.iter().any(|attempt| attempt.reading.is_some()));
-    lab::await_boot("a reading", has_reading);
+    crate::lab::await_boot("a reading", has_reading);
     std::thread::sleep(Duration::from_secs(1));
 }
 
@@ -182,7 +180,7 @@ fn await_a_reading(lab: &Lab) {
 #[ignore = "boots guests: make test-guest"]
 fn ctrl_c_leaves_no_emulator_and_what_was_counted() {
     let lab = Lab::new();
-    let words = ["zero_fill:base", "--cpus", "1", "--ops", "64", "--repeats", "9"];
+    let words = ["zero_fill:base", "--tasks", "1", "--ops", "64", "--repeats", "9"];
     let child = command(&lab, &words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     await_a_reading(&lab);
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
@@ -200,11 +198,12 @@ fn ctrl_c_leaves_no_emulator_and_what_was_counted() {
     lab.assert_nothing_left();
 }
 
-/// Each planned execution has one reading, all of the same machine; each block has the next seed.
+/// Each planned execution has one reading, all from equal machines. Each block has the next seed.
 fn assert_all_counted_alike(lab: &Lab, sessions: usize) {
     let record = lab.record(1);
     assert_eq!((record.state, record.sessions.len()), (RunState::Finished, sessions));
-    // Two guests run at a time. An earlier one may have been stopped in its region, and has the counts until then.
+    // Two guests run at a time. An earlier one may have been stopped in its region, with the counts
+    // up to that time.
     let done = |attempt: &&Attempt| attempt.outcome == Some(Outcome::Done);
     let first = record.attempts.iter().filter(done).find_map(|attempt| attempt.reading.as_ref()).unwrap();
     for item in &record.plan {
@@ -222,12 +221,12 @@ fn assert_all_counted_alike(lab: &Lab, sessions: usize) {
 #[ignore = "boots guests: make test-guest"]
 fn a_run_that_is_killed_goes_on_with_the_same_kernel_alone() {
     let lab = Lab::new();
-    let image = lab::guest::kernel().path;
+    let image = crate::lab::guest::kernel().path;
     let kernel = lab.path("kernel");
     fs::copy(&image, &kernel).unwrap();
     let words = [
         "zero_fill:base",
-        "--cpus",
+        "--tasks",
         "2",
         "--ops",
         "64",
@@ -250,7 +249,7 @@ fn a_run_that_is_killed_goes_on_with_the_same_kernel_alone() {
     ];
     let child = command(&lab, &words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     await_a_reading(&lab);
-    lab::kill(child);
+    crate::lab::kill(child);
     assert_eq!(lab.left_over(), Vec::<String>::new());
 
     fs::write(&kernel, "another").unwrap();

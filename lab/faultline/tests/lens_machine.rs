@@ -1,18 +1,17 @@
-//! `faultline lens machine` with a kernel that isn't Linux: the distribution's GNU Mach, on one and on two CPUs, with a task of ours. The test needs what
-//! `packages/gnumach.sh` unpacks, so it is run only when asked for: `make test-guest`.
+//! `faultline lens machine` with a kernel other than Linux: the distribution's GNU Mach with a test
+//! task, on one and on two CPUs. Needs the files unpacked by `packages/gnumach.sh`, so it is
+//! ignored by default; run `make test-guest`.
 
-mod lab;
-
-use faultline_model::lens::summary::LensPoint;
-use faultline_model::summary::RunSummary;
-use lab::{Lab, assert_refused, lens, stderr, stdout};
+use crate::lab::{Lab, assert_refused, lens, stderr, stdout};
+use faultline_stats::lens::summary::LensPoint;
+use faultline_stats::summary::RunSummary;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// Operations of each thread of the task.
 const OPERATIONS: &str = "100";
 
-/// The kernel, and the same with symbols.
+/// The kernel, stripped and with symbols.
 fn gnumach() -> [PathBuf; 2] {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packages/gnumach.sh");
     let output = Command::new(script).output().unwrap();
@@ -39,13 +38,13 @@ fn task(lab: &Lab) -> String {
     file.to_str().unwrap().to_owned()
 }
 
-/// Boots it with that many CPUs, and a thread of the task on each.
+/// Boots the kernel with `cpus` CPUs, and a thread of the task on each.
 fn count(lab: &Lab, task: &str, cpus: u32, more: &[&str]) -> Output {
     let [kernel, symbols] = gnumach();
     let argument = if cpus > 1 { "${host-port} " } else { "" };
     let module = format!("{task} {argument}$(task-create) $(task-resume)");
     let cpus = cpus.to_string();
-    let words = ["lens", "machine", "--quiet", "--memory", "512", "--cpus", &cpus, "--ops", OPERATIONS, "--append"];
+    let words = ["lens", "machine", "--quiet", "--memory", "512", "--tasks", &cpus, "--ops", OPERATIONS, "--append"];
     let files = ["console=com0", "--kernel", kernel.to_str().unwrap(), "--module", &module, "--symbols", task];
     let symbols = ["--symbols", symbols.to_str().unwrap(), "--format", "json"];
     lens::command(lab, &[&words[..], &files, &symbols, more].concat()).output().unwrap()
@@ -60,8 +59,9 @@ fn point(output: &Output) -> LensPoint {
     point
 }
 
-/// Alone, a CPU moves nothing, whatever kernel it runs. A word that two CPUs increment in turn moves nearly once per operation, and a word of each CPU's own
-/// never does. The kernel's lines and code have names, though nothing is known of it but a file.
+/// A single CPU moves no line, whatever the kernel. A word that two CPUs increment in turn moves
+/// nearly once per operation, and a per-CPU word never does. Only a file describes the kernel, but
+/// its lines and code still have names.
 #[test]
 #[ignore = "boots guests: make test-guest"]
 fn a_kernel_that_is_not_linux_is_counted_by_physical_addresses() {
@@ -73,7 +73,8 @@ fn a_kernel_that_is_not_linux_is_counted_by_physical_addresses() {
 
     let two = point(&count(&lab, &task, 2, &[]));
     assert_eq!((two.operations, &two.seeds[..]), (Some(200), &[Some(1)][..]));
-    // The shared word moves unless a CPU follows itself, and those of each CPU's own are of the same type.
+    // The shared word moves unless one CPU increments it twice in a row. The per-CPU words have the
+    // same type.
     let types = &two.types.as_ref().unwrap().types;
     let lonely = types.iter().find(|of| of.name == "lonely").map(|of| of.moved.transfers);
     assert!(lonely.is_some_and(|moved| (0.7..=1.02).contains(&moved)), "{lonely:?}: {:?}", two.lines);
@@ -86,10 +87,10 @@ fn a_kernel_that_is_not_linux_is_counted_by_physical_addresses() {
     let folded = stdout(&lab.run(&["show", "2", "--format", "folded"]));
     assert!(folded.contains(";syscall_vm_deallocate;vm_deallocate;"), "{folded}");
 
-    // The same seed counts the same in everything.
+    // An equal seed gives equal counts in everything.
     assert_eq!(point(&count(&lab, &task, 2, &[])), two);
     let compared = lab.run(&["lens", "compare", "2", "3"]);
-    assert!(stdout(&compared).contains("both runs counted the same in everything"), "{}", stdout(&compared));
+    assert!(stdout(&compared).contains("both runs have equal counts in everything"), "{}", stdout(&compared));
     assert!(stdout(&lab.run(&["show", "3"])).contains("under the lens: machine with "));
     lab.assert_nothing_left();
 }
@@ -98,7 +99,7 @@ fn a_kernel_that_is_not_linux_is_counted_by_physical_addresses() {
 fn files_that_are_missing_are_refused_before_anything_starts() {
     let lab = Lab::new();
     let kernel = lab.path("kernel");
-    // The header of Multiboot.
+    // The Multiboot header.
     std::fs::write(&kernel, [0x02, 0xb0, 0xad, 0x1b]).unwrap();
     let kernel = kernel.to_str().unwrap();
     let text = lab.path("text");
@@ -114,6 +115,6 @@ fn files_that_are_missing_are_refused_before_anything_starts() {
     refused(&["--symbols", kernel], "not an ELF file");
     let task = task(&lab);
     refused(&["--symbols", &task, "--budget", "nosuch<=1@1"], "nor a type in the files with symbols: nosuch");
-    refused(&["--cpus", "0"], "impossible machine: 0 CPUs");
+    refused(&["--tasks", "0"], "impossible machine: 0 CPUs");
     refused(&["--quantum", "5"], "too short for a kernel");
 }

@@ -1,17 +1,16 @@
-//! Names of what is not in a program's own file: libraries that it loads while it runs, with debug files of their own, and code that it
-//! generates. Needs what the tests in `lens_program.rs` need.
+//! Names of code and data outside a program's own file: libraries loaded at run time, with separate
+//! debug files, and generated code. Needs the same parts as the tests in `lens_program.rs`.
 
-mod lab;
-
-use faultline_model::lens::data::{Arena, Data};
-use lab::lens::{assert_status, compiled, line_of, place, program};
-use lab::{Lab, assert_refused};
+use crate::lab::lens::{assert_status, compiled, line_of, place, program};
+use crate::lab::{Lab, assert_refused};
+use faultline_record::lens::data::{Arena, Data};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const TURNS: u64 = 10_000;
 
-/// Splits a library into what runs and its debug information, and returns the directory to search for the latter.
+/// Splits a library into the stripped file and its debug information. Returns the directory to
+/// search for the latter.
 fn separated(library: &str) -> PathBuf {
     let objcopy = |words: &[&str]| {
         let status = Command::new("objcopy").args(words).arg(library).status();
@@ -39,8 +38,8 @@ fn code_of_loaded_libraries_and_generated_code_have_names() {
     let debug = separated(&library);
     let loaded = compiled("loaded", &["loaded.c"], &[]);
     let turns = TURNS.to_string();
-    let options = ["--threads-from", "2", "--with", &library, "--debug-dir", debug.to_str().unwrap()];
-    assert_status(&program(&lab, &options, &[&loaded, &library, "{threads}", &turns]).output().unwrap(), 0);
+    let options = ["--tasks", "2", "--with", &library, "--debug-dir", debug.to_str().unwrap()];
+    assert_status(&program(&lab, &options, &[&loaded, &library, "{tasks}", &turns]).output().unwrap(), 0);
     let reading = lab.record(1).attempts.remove(0).reading.unwrap();
     let of = |name: &str| {
         let code = reading.code.iter().filter(|(_, code)| code.function == name);
@@ -48,7 +47,8 @@ fn code_of_loaded_libraries_and_generated_code_have_names() {
         let sites = reading.sites.iter().filter(|site| addresses.contains(&site.address));
         (sites.map(|site| site.transfers).sum::<u64>(), places)
     };
-    // Each turn of a task takes the line from the other task. Tasks may meet late, or be interrupted.
+    // Each turn of a task takes the line from the other task. Tasks may meet late, or be
+    // interrupted.
     let each = TURNS..2 * TURNS + TURNS / 10;
     let (transfers, places) = of("plugged_count");
     let line = format!("plugged.c:{}", line_of("plugged.c", "the library's hot line"));
@@ -66,7 +66,7 @@ fn allocated_memory_has_its_size_and_arena() {
     let lab = Lab::new();
     let allocated = compiled("allocated", &["allocated.c"], &[]);
     let turns = TURNS.to_string();
-    assert_status(&program(&lab, &["--threads-from", "2"], &[&allocated, "{threads}", &turns]).output().unwrap(), 0);
+    assert_status(&program(&lab, &["--tasks", "2"], &[&allocated, "{tasks}", &turns]).output().unwrap(), 0);
     let reading = lab.record(1).attempts.remove(0).reading.unwrap();
     for (wanted, size, at) in [(Arena::Main, 72, 16), (Arena::Thread, 200, 64)] {
         let is_it = |data: &Data| match *data {
@@ -82,6 +82,6 @@ fn allocated_memory_has_its_size_and_arena() {
 #[test]
 fn a_directory_for_debug_files_has_to_be_there() {
     let arguments = ["lens", "program", "--debug-dir", "/nowhere/debug", "--", "/bin/true"];
-    assert_refused(&Lab::new().run(&arguments), 2, "there is no such directory");
+    assert_refused(&Lab::new().run(&arguments), 2, "no such directory");
     assert!(!Path::new("/nowhere").exists());
 }

@@ -1,17 +1,18 @@
-//! `faultline lens program` from one end to the other: real programs in guests with the real plugin, what is said of them, what is saved,
-//! and what goes wrong. Needs a C compiler, the emulator, a kernel and the guest's parts (`make guest kernel`), and the plugin (`make lens`).
-//! Each boot takes ten seconds or more, so tests that need many are run only when asked for: `make test-guest`.
+//! `faultline lens program` from end to end: real programs in guests with the real plugin, their
+//! results, the saved data, and failures. Needs a C compiler, the emulator, a kernel and the
+//! guest's parts (`make guest kernel`), and the plugin (`make lens`).
+//!
+//! Each boot takes ten seconds or more, so tests with many boots are ignored by default; run `make
+//! test-guest`.
 
-mod lab;
-
-use faultline_model::failure::FailureCause;
-use faultline_model::lens::comparison::{Difference, LensComparison};
-use faultline_model::lens::raw::{Machine, Scope};
-use faultline_model::lens::reading::Reading;
-use faultline_model::outcome::{Outcome, Uncounted};
-use faultline_model::record::RunState;
-use lab::lens::{assert_status, compiled, curve, line_of, plugin, point, points, transfers};
-use lab::{Lab, assert_refused, lens, stderr, stdout};
+use crate::lab::lens::{self, assert_status, compiled, curve, line_of, plugin, point, points, transfers};
+use crate::lab::{Lab, assert_refused, stderr, stdout};
+use faultline_lens_format::{ModelledMachine, Scope};
+use faultline_record::failure::FailureCause;
+use faultline_record::lens::reading::Reading;
+use faultline_record::outcome::{Outcome, Uncounted};
+use faultline_record::record::RunState;
+use faultline_stats::lens::comparison::{Difference, LensComparison};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeSet;
 use std::fs;
@@ -35,7 +36,7 @@ fn program(lab: &Lab, options: &[&str], argv: &[&str]) -> Output {
     lens::program(lab, options, argv).output().unwrap()
 }
 
-/// What adds to a counter, as it is named.
+/// Displayed name of the code that adds to a counter.
 fn adding() -> String {
     format!("work counters.c:{}", line_of("counters.c", "atomic_fetch_add(&counter"))
 }
@@ -50,7 +51,7 @@ fn names(differences: &[Difference]) -> BTreeSet<&str> {
     differences.iter().map(|difference| difference.of.text.as_deref().expect("JSON has the name")).collect()
 }
 
-const FOUR: &[&str] = &["--threads-from", "4", "--ops", "500"];
+const FOUR: &[&str] = &["--tasks", "4", "--ops", "500"];
 
 fn four<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [FOUR, more].concat()
@@ -61,11 +62,11 @@ fn counters_that_were_not_padded_are_named_and_close_the_gates() {
     let lab = Lab::new();
     let (beside, padded) = (counters(), padded());
     let code = format!("{} in member", adding());
-    assert_status(&program(&lab, FOUR, &[&padded, "{threads}", "500"]), 0);
-    // Worse than the baseline, though of another name.
+    assert_status(&program(&lab, FOUR, &[&padded, "{tasks}", "500"]), 0);
+    // Worse than the baseline, although the program has another name.
     let budgets = ["--budget", "counters<=0.5@4", "--budget", "instructions:counters:program<=100@4"];
     let gates = four(&[&budgets[..], &["--baseline", "1", "--label", "beside"]].concat());
-    let worse = program(&lab, &gates, &[&beside, "{threads}", "500"]);
+    let worse = program(&lab, &gates, &[&beside, "{tasks}", "500"]);
     assert_status(&worse, 1);
     let said = stderr(&worse);
     assert!(said.contains("1 of 2 budgets kept") && said.contains(&code), "{said}");
@@ -85,7 +86,29 @@ fn counters_that_were_not_padded_are_named_and_close_the_gates() {
     lab.assert_nothing_left();
 }
 
-/// The second run, called `beside`; `table`: as it was shown at its end.
+/// Lengths of host paths must not move the program's stack or the kernel's allocations.
+#[test]
+fn counts_do_not_depend_on_where_the_program_and_its_directory_are() {
+    let lab = Lab::new();
+    let points = ["a", "much/longer/name/of/a/directory"].map(|name| {
+        let here = lab.path(name);
+        let (bin, scratch) = (here.join("bin"), here.join("scratch"));
+        for directory in [&bin, &scratch] {
+            fs::create_dir_all(directory).unwrap();
+        }
+        fs::copy(counters(), bin.join("counters")).unwrap();
+        let mut command = lens::program(&lab, &["--tasks", "2", "--format", "json"], &["bin/counters", "2", "300"]);
+        command.current_dir(&here).env("TMPDIR", &scratch).env("HOME", &here).env("PWD", &here);
+        let output = command.output().unwrap();
+        assert_status(&output, 0);
+        point(&output)
+    });
+    assert!(transfers(&points[0]) > 0.0, "{points:?}");
+    assert_eq!(points[0], points[1]);
+    lab.assert_nothing_left();
+}
+
+/// Checks all formats of the second run, labelled `beside`. `table` is the output at its end.
 fn assert_is_shown_in_every_format(lab: &Lab, table: &str) {
     let shown = |more: &[&str]| stdout(&lab.run(&[&["show", "2"], more].concat()));
     assert_eq!(shown(&[]), table);
@@ -99,7 +122,7 @@ fn assert_is_shown_in_every_format(lab: &Lab, table: &str) {
     let list = stdout(&lab.run(&["list"]));
     assert!(list.lines().any(|line| line.contains("1 of 1") && line.contains("beside")), "{list}");
     let page = lab.path("page.html");
-    assert_status(&lab.run(&["report", "2", "-o", page.to_str().unwrap()]), 0);
+    assert_status(&lab.run(&["show", "2", "-o", page.to_str().unwrap()]), 0);
     assert!(fs::read_to_string(page).unwrap().contains("counters"));
     let resumed = lab.run(&["resume", "2", "--quiet"]);
     assert_status(&resumed, 1);
@@ -114,9 +137,9 @@ fn what_is_as_good_as_the_baseline_keeps_it() {
     let lab = Lab::new();
     let counters = counters();
     let json = four(&["--format", "json"]);
-    let first = program(&lab, &json, &[&counters, "{threads}", "500"]);
+    let first = program(&lab, &json, &[&counters, "{tasks}", "500"]);
     let second =
-        program(&lab, &four(&["--baseline", "1", "--budget", "counters<=2@4"]), &[&counters, "{threads}", "500"]);
+        program(&lab, &four(&["--baseline", "1", "--budget", "counters<=2@4"]), &[&counters, "{tasks}", "500"]);
     assert_status(&second, 0);
     let said = stderr(&second);
     assert!(said.contains("Run 2 against the baseline, run 1: limit kept") && said.contains("budget kept"), "{said}");
@@ -137,16 +160,16 @@ fn what_is_as_good_as_the_baseline_keeps_it() {
 fn a_lock_that_was_split_is_named_and_nothing_else() {
     let lab = Lab::new();
     let (one, two) = (compiled("one/bank", &["bank.c"], &[]), compiled("two/bank", &["bank.c"], &["-DSPLIT"]));
-    assert_status(&program(&lab, FOUR, &[&one, "{threads}", "500"]), 0);
-    assert_status(&program(&lab, &four(&["--baseline", "1"]), &[&two, "{threads}", "500"]), 0);
-    let worse = program(&lab, &four(&["--baseline", "2"]), &[&one, "{threads}", "500"]);
+    assert_status(&program(&lab, FOUR, &[&one, "{tasks}", "500"]), 0);
+    assert_status(&program(&lab, &four(&["--baseline", "1"]), &[&two, "{tasks}", "500"]), 0);
+    let worse = program(&lab, &four(&["--baseline", "2"]), &[&one, "{tasks}", "500"]);
     assert_status(&worse, 1);
     assert!(stderr(&worse).contains("accounts_lock.serving"), "{}", stderr(&worse));
     let comparison = compared(&lab, "1", "2");
     let cell = &comparison.cells[0];
     let locks = ["accounts_lock.next", "accounts_lock.serving", "orders_lock.next", "orders_lock.serving"];
     assert_eq!(names(&cell.data), BTreeSet::from(locks), "{cell:?}");
-    // A ticket lock with n at it: n + 1.
+    // A ticket lock contended by n threads: n + 1 transfers.
     assert!((cell.transfers.0.median - 5.0).abs() < 0.2 && (cell.transfers.1.median - 3.0).abs() < 0.2, "{cell:?}");
     let waits = format!("take bank.c:{} in member", line_of("bank.c", "!= mine"));
     assert_eq!(cell.code[0].of.text.as_ref(), Some(&waits), "{cell:?}");
@@ -155,17 +178,17 @@ fn a_lock_that_was_split_is_named_and_nothing_else() {
 
 #[test]
 #[ignore = "boots guests: make test-guest"]
-fn the_program_is_told_the_number_of_threads() {
+fn the_program_gets_the_number_of_threads() {
     let lab = Lab::new();
     let counters = counters();
     let cpus = |output: &Output| curve(output).points.iter().map(|point| point.cpus).collect::<Vec<_>>();
     let json = ["--format", "json"];
-    assert_eq!(cpus(&program(&lab, &json, &[&counters, "{threads}", "50"])), [1, 2, 4, 8]);
+    assert_eq!(cpus(&program(&lab, &json, &[&counters, "{tasks}", "50"])), [1, 2, 4, 8]);
     assert_eq!(cpus(&program(&lab, &json, &[&counters, "3", "50"])), [8]);
-    let some = program(&lab, &["--threads-from", "3,2,3", "--format", "json"], &[&counters, "{threads}", "50"]);
+    let some = program(&lab, &["--tasks", "3,2,3", "--format", "json"], &[&counters, "{tasks}", "50"]);
     assert_eq!(cpus(&some), [2, 3]);
     // More threads than CPUs share them, as on any machine.
-    let many = points(&lab, &["--threads-from", "2"], &[&counters, "6", "50"]);
+    let many = points(&lab, &["--tasks", "2"], &[&counters, "6", "50"]);
     assert_eq!(many[0].cpus, 2);
 }
 
@@ -174,32 +197,31 @@ fn the_program_is_told_the_number_of_threads() {
 fn operations_and_repeats_are_reckoned_by() {
     let lab = Lab::new();
     let counters = counters();
-    let run = |options: &[&str]| {
-        points(&lab, &[&["--threads-from", "2"], options].concat(), &[&counters, "2", "100"]).remove(0)
-    };
+    let run =
+        |options: &[&str]| points(&lab, &[&["--tasks", "2"], options].concat(), &[&counters, "2", "100"]).remove(0);
     let whole = run(&[]);
     assert_eq!(whole.operations, Some(1));
     let per = run(&["--ops", "100", "--repeats", "3"]);
     assert_eq!((per.operations, per.repeats.len(), per.transfers.as_ref().unwrap().n), (Some(200), 3, 3));
     assert_eq!(per.seeds, [Some(1), Some(2), Some(3)]);
-    // The first repeat has the seed of the other run, so it counts exactly the same.
+    // The first repeat has the seed of the other run, so its counts are equal.
     let ratio = transfers(&whole) / per.repeats[0];
     assert!((ratio / 200.0 - 1.0).abs() < 1e-9, "{ratio}");
 }
 
 #[test]
 #[ignore = "boots guests: make test-guest"]
-fn marks_are_kept_to_unless_told_otherwise() {
+fn marks_bound_the_region_unless_the_whole_run_is_counted() {
     let lab = Lab::new();
     let endings = endings();
-    let json = ["--threads-from", "1", "--format", "json"];
+    let json = ["--tasks", "1", "--format", "json"];
     let unmarked = program(&lab, &json, &[&endings, "unmarked"]);
     assert_status(&unmarked, 1);
     let failures = point(&unmarked).failures;
     let why = Uncounted::NoMark;
     let cause = FailureCause::Ended { outcome: Outcome::NotCounted { why } };
     assert_eq!(failures.iter().map(|failure| failure.cause.clone()).collect::<Vec<_>>(), [cause]);
-    let hint = "`lens program --whole` counts all of a run";
+    let hint = "`lens program --whole` counts the whole run";
     assert!(failures[0].text.as_ref().is_some_and(|text| text.ends_with(hint)), "{failures:?}");
     let instructions = |output: &Output| point(output).instructions.unwrap().median;
     let between = instructions(&program(&lab, &json, &[&endings, ""]));
@@ -208,7 +230,7 @@ fn marks_are_kept_to_unless_told_otherwise() {
     assert!((1.8..2.2).contains(&(twice / between)), "two regions add up: {twice}");
     let whole = instructions(&program(&lab, &[&json[..], &["--whole"]].concat(), &[&endings, "unmarked"]));
     assert!(whole > 2.0 * between, "{whole}");
-    // Without marks there is nothing else to count. A name alone is looked up as a shell does.
+    // Without marks, the whole program is counted. A bare name is looked up in PATH.
     let other = program(&lab, &json, &["true"]);
     assert_status(&other, 0);
     assert!(instructions(&other) > 10_000.0);
@@ -218,11 +240,11 @@ fn marks_are_kept_to_unless_told_otherwise() {
 #[ignore = "boots guests: make test-guest"]
 fn ctrl_c_keeps_what_was_counted_of_the_attempt_under_way() {
     let lab = Lab::new();
-    let words = ["--threads-from", "1"];
+    let words = ["--tasks", "1"];
     let mut command = lens::program(&lab, &words, &[&endings(), "hang"]);
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    lab::await_boot("an attempt", || lab.attempts() == Some(1));
-    // Let it boot, and come to where it hangs.
+    crate::lab::await_boot("an attempt", || lab.attempts() == Some(1));
+    // Enough time to boot, and to reach the hang.
     std::thread::sleep(Duration::from_secs(60));
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
@@ -235,9 +257,9 @@ fn ctrl_c_keeps_what_was_counted_of_the_attempt_under_way() {
     assert!(shown.contains("no figure: interrupted; counted until then: "), "{shown}");
 }
 
-/// A machine that is another in everything that can be said of it.
+/// Options for a machine that differs from the default in every setting.
 const ODD: &[&str] = &[
-    "--threads-from",
+    "--tasks",
     "1",
     "--repeats",
     "3",
@@ -264,18 +286,22 @@ const ODD: &[&str] = &[
     "counters<=0.0001@1",
 ];
 
-/// Costs as `faultline lens calibrate` keeps them.
+/// Writes costs as `faultline lens calibrate` does.
 fn keep_costs(lab: &Lab, other_socket_ns: u32) {
     let directory = lab.path("data/faultline");
     fs::create_dir_all(&directory).unwrap();
     let costs = format!(
-        r#"{{"format": "faultline-costs/1", "source": "a test", "instruction_ps": 400, "same_cache_ns": 21, "same_socket_ns": 43,
-            "other_socket_ns": {other_socket_ns}, "memory_ns": 87}}"#
+        r#"{{"format": "faultline-costs/1", "source": "a test",
+            "times": {{"instruction_ps": 400, "same_cache_ns": 21, "same_socket_ns": 43,
+                "other_socket_ns": {other_socket_ns}, "memory_ns": 87}},
+            "delays": {{"atomic_ps": 4000, "request_percent": 75, "wake_ns": 5000, "interrupt_ns": 1000,
+                "entry_ns": 50}}}}"#
     );
     fs::write(directory.join("costs.json"), costs).unwrap();
 }
 
-/// Each machine has a directory for the report, and one of its keeper, who removes both. Between two keepers nobody would.
+/// True if each report directory has the directory of its keeper, which removes both. While a
+/// report changes keepers, a kill would leave it behind.
 fn each_report_has_a_keeper(lab: &Lab) -> bool {
     let is_for_report = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("faultline-lens-");
     let (reports, keepers): (Vec<_>, Vec<_>) = lab.scratch_left().into_iter().partition(is_for_report);
@@ -293,11 +319,11 @@ fn a_run_that_is_killed_goes_on_with_the_same_machine_and_program_alone() {
         command.env("XDG_DATA_HOME", lab.path("data")).current_dir(&elsewhere);
         command
     };
-    let mut begun = in_place(lens::program(&lab, ODD, &["./counters", "{threads}", "2000"]));
+    let mut begun = in_place(lens::program(&lab, ODD, &["./counters", "{tasks}", "2000"]));
     let child = begun.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    // Looked at while it is stopped, so that nothing changes between the look and the kill.
+    // Checked while the process is stopped, so that nothing changes between the check and the kill.
     let signal = |signal| kill_process(Pid::from_child(&child), signal).unwrap();
-    lab::await_boot("a second boot", || {
+    crate::lab::await_boot("a second boot", || {
         signal(Signal::STOP);
         let is_time = lab.attempts() >= Some(2) && each_report_has_a_keeper(&lab);
         if !is_time {
@@ -305,8 +331,8 @@ fn a_run_that_is_killed_goes_on_with_the_same_machine_and_program_alone() {
         }
         is_time
     });
-    lab::kill(child);
-    lab::await_that("an empty scratch directory", || lab.scratch_left().is_empty());
+    crate::lab::kill(child);
+    crate::lab::await_that("an empty scratch directory", || lab.scratch_left().is_empty());
     lab.assert_nothing_left();
     let killed = lab.record(1);
 
@@ -321,33 +347,17 @@ fn a_run_that_is_killed_goes_on_with_the_same_machine_and_program_alone() {
     fs::remove_file(&own).unwrap();
     refused(&mut resume(), 1, "run 1 needs the program /");
     fs::copy(counters(), &own).unwrap();
-    let old = "as an older version saved it";
-    for (what, problem) in [
-        (
-            "$.kind.again.guest",
-            "run 1 cannot be resumed, because its program did not run in a guest, as programs do now",
-        ),
-        ("$.kind.again", "run 1 cannot be resumed, because an older version of Faultline began it"),
-    ] {
-        fs::copy(lab.db(), lab.path(old)).unwrap();
-        let database = rusqlite::Connection::open(lab.path(old)).unwrap();
-        database.execute("UPDATE run SET settings = json_remove(settings, ?1)", [what]).unwrap();
-        drop(database);
-        refused(resume().env("FAULTLINE_DB", lab.path(old)), 2, problem);
-        let shown = lab.command(&["show", "1"]).env("FAULTLINE_DB", lab.path(old)).output().unwrap();
-        assert_status(&shown, 0);
-    }
     assert_eq!(lab.record(1), killed, "nothing was begun");
 
-    // Measured anew in between: the run keeps those that it began with.
+    // Costs calibrated in the meantime: the run keeps those it began with.
     keep_costs(&lab, 977);
     let last = resume().output().unwrap();
-    // Its gates are applied, and one is closed.
+    // The gates of the run are applied, and one is closed.
     assert_status(&last, 1);
     assert!(stderr(&last).contains("1 of 2 budgets kept"), "{}", stderr(&last));
     let record = lab.record(1);
     assert_eq!((record.state, record.sessions.len(), record.plan.len()), (RunState::Finished, 2, 3));
-    let machine = |reading: &Reading| Machine { cpus: 0, ..reading.machine.clone() };
+    let machine = |reading: &Reading| ModelledMachine { cpus: 0, ..reading.machine.clone() };
     for item in &record.plan {
         let of_item = record.attempts.iter().filter(|attempt| attempt.ordinal == item.ordinal);
         let counted: Vec<_> = of_item.filter(|attempt| attempt.outcome == Some(Outcome::Done)).collect();
@@ -356,7 +366,7 @@ fn a_run_that_is_killed_goes_on_with_the_same_machine_and_program_alone() {
         assert_eq!(reading.scope, Scope::Whole);
         let first = record.attempts.iter().find_map(|attempt| attempt.reading.as_ref()).unwrap();
         assert_eq!(machine(reading), machine(first), "item {}", item.ordinal);
-        assert_eq!((reading.machine.other_socket_ns, reading.seed), (131.0, item.seed));
+        assert_eq!((reading.machine.times.other_socket_ns, reading.seed), (131, item.seed));
     }
     lab.assert_nothing_left();
 }
@@ -373,7 +383,7 @@ fn what_is_missing_is_named_before_anything_is_run() {
     refused("FAULTLINE_LENS_PLUGIN", &counters, "/counters is not a QEMU plugin");
     refused("FAULTLINE_LENS_PLUGIN", "/", "there is no plugin /");
     let older = lab.path("older.so");
-    fs::write(&older, b"\0qemu_plugin_install\0faultline_lens_interface_1\0").unwrap();
+    fs::write(&older, b"\0qemu_plugin_install\0faultline_lens_interface_0\0").unwrap();
     refused("FAULTLINE_LENS_PLUGIN", older.to_str().unwrap(), "/older.so was built for another version of Faultline");
     refused("FAULTLINE_QEMU", "/nowhere/qemu", "there is no program /nowhere/qemu");
     refused("FAULTLINE_KERNEL", "/nowhere/kernel", "cannot read the kernel image /nowhere/kernel");
@@ -393,16 +403,13 @@ fn machines_that_can_not_be_are_refused() {
         (&["--sockets", "0"][..], "impossible machine: 0 sockets"),
         (&["--sockets", "65"], "impossible machine: 65 sockets"),
         (&["--cpus-per-cache", "0"], "impossible machine: "),
-        (&["--threads-from", "5000"], "impossible machine: 5001 CPUs"),
-        (&["--threads-from", "0"], "the number of threads is 0"),
-        (
-            &["--threads-from", "1,2"],
-            "several numbers of threads are given, but the arguments do not contain {threads}",
-        ),
+        (&["--tasks", "5000"], "impossible machine: 5001 CPUs"),
+        (&["--tasks", "0"], "the number of tasks is 0"),
+        (&["--tasks", "1,2"], "several numbers of tasks are given, but the arguments do not contain {tasks}"),
         (&["--repeats", "0"], "the number of repeats is 0"),
         (&["--repeats", "4294967295"], "4294967295 repeats of 1 cells are too many"),
         (&["--cache", "3x2"], "3 lines don't divide into sets of 2 ways"),
-        (&["--cache", "0x1"], "a cache of 0 lines"),
+        (&["--cache", "0x1"], "0 cache lines: must be 1 … 16777216"),
         (&["--costs", "free"], "there is no cost table 'free'"),
         (&["--costs", "measured"], "the costs of this machine have not been measured"),
         (&["--quantum", "99999999999999"], "a quantum of 99999999999999 is too long"),
@@ -410,12 +417,12 @@ fn machines_that_can_not_be_are_refused() {
         (&["--scratch", "/nowhere/at/all"], "there is no directory /nowhere/at/all for scratch files"),
         (&["--scratch", "/proc"], "cannot make scratch files in /proc"),
         (&["--baseline", "1"], "there is no database at "),
-        (&["--threads-from", "4", "--budget", "counters<=0.5@8"], "is for 8 CPUs, which are not run"),
+        (&["--tasks", "4", "--budget", "counters<=0.5@8"], "is for 8 CPUs, which are not run"),
         (
-            &["--threads-from", "4", "--budget", "meters<=0.5@4"],
+            &["--tasks", "4", "--budget", "meters<=0.5@4"],
             "the budget 'meters<=0.5@4' names neither a case of the run nor a type",
         ),
-        (&["--threads-from", "4", "--budget", "type:mm_struct<=2@4"], "a type of the program: mm_struct"),
+        (&["--tasks", "4", "--budget", "type:mm_struct<=2@4"], "a type of the program: mm_struct"),
         (&["--db", "/proc/faultline.sqlite"], "cannot open the database /proc/faultline.sqlite"),
         (&["--user-mode"], "unexpected argument '--user-mode' found"),
     ] {
@@ -432,7 +439,7 @@ fn a_run_that_measured_time_is_neither_baseline_nor_compared() {
     let lab = Lab::new();
     lab.good_fake("good");
     let run =
-        ["run", "good", "--cpus", "1", "--repeats", "1", "--warmup", "0ms", "--window", "10ms", "--interval", "10ms"];
+        ["run", "good", "--tasks", "1", "--repeats", "1", "--warmup", "0ms", "--window", "10ms", "--interval", "10ms"];
     assert!(lab.faked(&run).output().unwrap().status.success());
     assert_refused(&lab.run(&["lens", "compare", "1", "1"]), 2, "run 1 measured time, not transfers");
     let held = program(&lab, &["--baseline", "1"], &[&counters(), "2", "50"]);
@@ -446,7 +453,7 @@ fn a_run_that_measured_time_is_neither_baseline_nor_compared() {
 fn a_database_that_can_not_be_written_is_named() {
     let lab = Lab::new();
     let counters = counters();
-    assert_status(&program(&lab, &["--threads-from", "2", "--ops", "50"], &[&counters, "2", "50"]), 0);
+    assert_status(&program(&lab, &["--tasks", "2", "--ops", "50"], &[&counters, "2", "50"]), 0);
     let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
     let script = format!(
         "set +e; mount --bind $1 $1; mount -o remount,bind,ro $1; export FAULTLINE_DB=$1/db.sqlite TMPDIR=/tmp

@@ -1,12 +1,10 @@
-//! What programs under the lens may do in their guests: processes, scripts, files, and every way of ending; and what is refused before a
-//! boot. Needs what the tests in `lens_program.rs` need.
+//! Abilities of programs under the lens in their guests: processes, scripts, files, and every kind
+//! of ending. Also, refusals before a boot. Needs the same parts as the tests in `lens_program.rs`.
 
-mod lab;
-
-use faultline_model::lens::summary::LensPoint;
-use faultline_model::outcome::{GuestFailure, Outcome};
-use lab::lens::{compiled, place, point, points, program, source, transfers};
-use lab::{Lab, assert_refused, lens};
+use crate::lab::lens::{self, compiled, place, point, points, program, source, transfers};
+use crate::lab::{Lab, assert_refused};
+use faultline_record::outcome::{GuestFailure, Outcome};
+use faultline_stats::lens::summary::LensPoint;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -16,10 +14,10 @@ use std::process::Command;
 fn processes_that_a_program_forks_are_counted() {
     let lab = Lab::new();
     let sleepers = compiled("sleepers", &["sleepers.c"], &[]);
-    let options = ["--threads-from", "2", "--kernel-too", "--ops", "100"];
+    let options = ["--tasks", "2", "--kernel-too", "--ops", "100"];
     for how in ["pipe", "socket"] {
         let [point] = &points(&lab, &options, &[&sleepers, how, "1", "200"])[..] else { panic!() };
-        // Both processes' pages and the kernel's buffers between them.
+        // Pages of both processes, and the kernel's buffers between them.
         assert!(transfers(point) > 1.0, "{how}: {point:?}");
         assert!(point.code.iter().all(|place| !place.name.starts_with("0x")), "{how}: {:?}", point.code);
     }
@@ -41,19 +39,19 @@ fn scripts_bring_their_interpreters_and_further_files_come_along() {
     fs::set_permissions(&script, Permissions::from_mode(0o755)).unwrap();
     fs::write(lab.path("word"), "quick\n").unwrap();
     let word = format!("{}=/srv/word", lab.path("word").display());
-    let options = ["--threads-from", "2", "--whole", "--env", "MODE=ly", "--with", &word, "--with", &counters];
+    let options = ["--tasks", "2", "--whole", "--env", "MODE=ly", "--with", &word, "--with", &counters];
     let [point] = &points(&lab, &options, &[script.to_str().unwrap()])[..] else { panic!() };
     let code: Vec<&str> = point.code.iter().map(|place| place.name.as_str()).collect();
     assert!(code.iter().any(|name| name.contains("counters.c:")), "of the program that the script runs: {code:?}");
     assert!(point.instructions.as_ref().unwrap().median > 10_000.0, "{point:?}");
 }
 
-/// How a program of one thread ended, and what is said of it.
+/// Outcome and results of a program with one thread.
 fn ended(how: &str) -> (Outcome, LensPoint) {
     let lab = Lab::new();
     let endings = compiled("endings", &["endings.c"], &[]);
-    // One of them becomes another program.
-    let options = ["--threads-from", "1", "--limit", "20s", "--with", "/bin/true", "--format", "json"];
+    // One of these endings executes another program.
+    let options = ["--tasks", "1", "--limit", "20s", "--with", "/bin/true", "--format", "json"];
     let output = program(&lab, &options, &[&endings, how]).output().unwrap();
     lab.assert_nothing_left();
     (lab.record(1).attempts.remove(0).outcome.unwrap(), point(&output))
@@ -68,7 +66,7 @@ fn a_program_that_crashes_leaves_what_was_counted() {
 
 #[test]
 #[ignore = "boots guests: make test-guest"]
-fn however_a_program_ends_it_is_said_with_what_was_counted() {
+fn every_end_of_a_program_is_reported_with_its_counts() {
     let (outcome, _) = ended("abort");
     assert!(matches!(outcome, Outcome::Crashed { signal: 6, .. }), "{outcome:?}");
     let (outcome, point) = ended("hang");
@@ -86,7 +84,7 @@ fn however_a_program_ends_it_is_said_with_what_was_counted() {
     assert_eq!(point.problems[0].kind(), "left_processes", "{point:?}");
 }
 
-/// A program for 32-bit x86, which needs no C library for it.
+/// A program for 32-bit x86, built without a C library.
 fn of_32_bits() -> String {
     let (object, file) = (place().join("short.o"), place().join("short"));
     let run = |command: &mut Command| {
@@ -101,8 +99,9 @@ fn of_32_bits() -> String {
 #[ignore = "boots guests: make test-guest"]
 fn programs_of_32_bits_run_too() {
     let lab = Lab::new();
-    let [point] = &points(&lab, &["--threads-from", "1"], &[&of_32_bits()])[..] else { panic!() };
-    // 10,000 turns of two, and four around them. What a page fault interrupts begins twice.
+    let [point] = &points(&lab, &["--tasks", "1"], &[&of_32_bits()])[..] else { panic!() };
+    // 10,000 turns of two instructions, and four around them. Instructions interrupted by a page
+    // fault begin twice.
     let instructions = point.instructions.as_ref().unwrap().median;
     assert!((20_004.0..20_020.0).contains(&instructions), "{instructions}");
     let reading = lab.record(1).attempts.remove(0).reading.unwrap();
@@ -139,7 +138,7 @@ fn what_can_not_run_in_a_guest_is_refused_before_a_boot() {
         (&["--memory", "200"], own.clone(), "200 MiB of memory are too few for the program's files"),
         (&["--with", "x=y"], own.clone(), "absolute path in the guest"),
         (&["--env", "NAME"], own.clone(), "write it NAME=VALUE"),
-        (&["--threads-from", "5000"], own, "CPUs"),
+        (&["--tasks", "5000"], own, "CPUs"),
     ] {
         assert_refused(&lens::program(&lab, options, &[&program]).output().unwrap(), 2, problem);
     }

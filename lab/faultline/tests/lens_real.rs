@@ -1,20 +1,19 @@
-//! Programs that people use, under the lens: memory allocators, SQLite, memcached with its clients. What moves most is known of each; the ranges surround what
-//! docs/LENS.md lists under "Programs with theory". Needs what the tests in `lens_program.rs` need, and the packages
-//! libjemalloc2, libmimalloc2.0, libsqlite3-dev and memcached.
+//! Widely used programs under the lens: memory allocators, SQLite, and memcached with clients. The
+//! most-transferred data of each are known. The ranges contain the values listed in
+//! docs/LENS-EVIDENCE.md under "Programs with theory". Needs the same parts as the tests in
+//! `lens_program.rs`, and the packages libjemalloc2, libmimalloc2.0, libsqlite3-dev and memcached.
 
-mod lab;
-
-use faultline_model::lens::summary::LensPoint;
-use lab::Lab;
-use lab::lens::{compiled, points, transfers};
+use crate::lab::Lab;
+use crate::lab::lens::{compiled, points, transfers};
+use faultline_stats::lens::summary::LensPoint;
 use std::ops::Range;
 
-/// Counts a program at numbers of threads.
+/// Counts a program at these numbers of threads.
 fn counted(threads: &str, turns: u64, options: &[&str], argv: &[&str]) -> Vec<LensPoint> {
     let turns = turns.to_string();
     let lab = Lab::new();
-    let options = [&["--threads-from", threads, "--ops", &turns, "--limit", "10m"], options].concat();
-    let found = points(&lab, &options, &[argv, &["{threads}", &turns]].concat());
+    let options = [&["--tasks", threads, "--ops", &turns, "--limit", "10m"], options].concat();
+    let found = points(&lab, &options, &[argv, &["{tasks}", &turns]].concat());
     lab.assert_nothing_left();
     found
 }
@@ -26,8 +25,8 @@ fn assert_within(what: &str, point: &LensPoint, range: Range<f64>) {
     assert!(range.contains(&transfers), "{what}, {cpus} threads: {transfers}, not within {range:?}");
 }
 
-/// The share of transfers that code makes whose name, with its source file, has one of these parts. Debug files, if they are installed, give other
-/// names for the C library's functions.
+/// Share of transfers by code whose name, with its source file, contains one of `names`. Installed
+/// debug files change the names of the C library's functions.
 fn share_of(point: &LensPoint, names: &[&str]) -> f64 {
     let is_named = |code: &str| names.iter().any(|name| code.contains(name));
     point.code.iter().filter(|code| is_named(&code.name)).map(|code| code.share).sum()
@@ -39,7 +38,8 @@ const ALLOCATORS: [(Option<&str>, Range<f64>); 3] = [
     (Some("/usr/lib/x86_64-linux-gnu/libmimalloc.so.2"), 8.1..10.0),
 ];
 
-/// On paper nothing moves if threads free what they allocated, and handing memory to another thread takes 4 transfers; the rest is the allocator's.
+/// In theory, nothing moves if threads free their own allocations, and handing memory to another
+/// thread takes 4 transfers. The rest is the allocator's.
 #[test]
 #[ignore = "boots guests: make test-guest"]
 fn allocators_move_little_within_a_thread_and_a_fixed_number_of_lines_between_threads() {
@@ -57,7 +57,8 @@ fn allocators_move_little_within_a_thread_and_a_fixed_number_of_lines_between_th
     }
 }
 
-/// What SQLite says of itself: noting how much memory is used costs scalability (`SQLITE_CONFIG_MEMSTATUS`).
+/// According to SQLite's documentation, memory statistics limit scalability
+/// (`SQLITE_CONFIG_MEMSTATUS`).
 #[test]
 #[ignore = "boots guests: make test-guest"]
 fn sqlite_moves_the_lines_in_which_it_notes_memory() {
@@ -73,8 +74,8 @@ fn sqlite_moves_the_lines_in_which_it_notes_memory() {
     }
 }
 
-/// One worker's lines stay on its CPU: the kernel copies the requests and answers. Four workers share little unless all are asked for the same value, whose
-/// lock and item then move.
+/// One worker's lines stay on its CPU, because the kernel copies requests and answers. Four workers
+/// share little unless all requests are for one value, whose lock and item then move.
 #[test]
 #[ignore = "boots guests: make test-guest"]
 fn memcached_moves_a_value_that_all_ask_for_and_little_else() {

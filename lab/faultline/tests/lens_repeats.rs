@@ -1,48 +1,49 @@
-//! A machine under the lens repeats itself exactly: two boots with the same seed have the same report, byte for byte, the same output
-//! with its time stamps, and the same memory at the end of the counted part, although the host is busy during one of them. Boots the
-//! distribution's own kernel: `make test-repeats` for small machines, `make test-guest` for all. Needs what the
-//! tests in `lens_kernel.rs` need. One boot does all workloads, one after the other, because most of the time goes into boots;
-//! `make bench-lens-repeats` gives each workload boots of its own.
+//! Exact repeatability of a machine under the lens. Two boots with one seed give equal reports,
+//! byte for byte, equal output with time stamps, and equal memory at the end of the counted region,
+//! even if the host is busy during one of them.
+//!
+//! Boots the distribution's own kernel: `make test-repeats` for small machines, `make test-guest`
+//! for all. Needs the same parts as the tests in `lens_kernel.rs`. Most of the time goes into
+//! boots, so one boot runs all workloads in sequence. `make bench-lens-repeats` boots for each
+//! workload.
 
-mod lab;
-
+use crate::lab::Lab;
+use crate::lab::guest::{guest_directory, machine};
 use faultline_coherence::{Caches, CostTable};
-use faultline_model::describe::{SizeMemory, Style, VariantInfo, WorkloadInfo};
-use faultline_model::lens::memory::PhysicalMemory;
-use faultline_model::machine::{MachineShape, counted_boot_limit};
+use faultline_record::describe::{SizeMemory, Style, VariantInfo, WorkloadInfo};
+use faultline_record::lens::guest_kernel::PhysicalMemory;
+use faultline_record::machine::{MachineShape, counted_boot_limit};
 use faultline_targets::counting::{MachineModel, Quanta};
 use faultline_targets::network::Attachment;
 use faultline_targets::program_files::ProgramFiles;
 use faultline_targets::qemu::{GuestExecution, ProgramRun, QemuMachine};
 use faultline_targets::{Ending, Execution, Plugin, StopFlag, Target};
-use lab::Lab;
-use lab::guest::{guest_directory, machine};
 use serde_json::Value;
-use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::thread;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
+use std::{fs, thread};
 
-/// Everything that a boot leaves.
+/// All results of a boot.
 #[derive(PartialEq, Eq)]
 struct Left {
     report: Vec<u8>,
     lines: Vec<String>,
     console: String,
-    /// Hashes of the guest's memory, one for each look at it.
+    /// Hashes of the guest's memory, one for each inspection.
     memory: Vec<u64>,
 }
 
-/// What runs in a boot.
+/// Work done in a boot.
 enum Job {
     /// The workload `zero_fill`, as `lens kernel` starts it.
     ZeroFill,
-    /// A shell script, which starts one workload after the other.
+    /// A shell script that starts the workloads in sequence.
     Script(ProgramFiles),
 }
 
@@ -51,11 +52,12 @@ struct Guest {
     machine: QemuMachine,
 }
 
-/// Tasks that would have more memory than this together, with the workload's default, have this much. Eight tasks of `fork_exit:large` have it. Setting up 64
-/// times the default would take more than a minute of CPU time in each boot.
+/// Limit for the memory of all tasks together, applied if the workload's default size exceeds it.
+/// Eight tasks of `fork_exit:large` stay below it. Setting up 64 times the default would take more
+/// than a minute of CPU time in each boot.
 const MEMORY_OF_TASKS: u64 = 512 << 20;
 
-/// The words for a task on each CPU.
+/// Arguments for one task on each CPU.
 fn words(variant: &str, mode: &str, cpus: u32, operations: u32) -> Vec<String> {
     let pin = (0..cpus).map(|cpu| cpu.to_string()).collect::<Vec<_>>().join(",");
     let (tasks, operations) = (cpus.to_string(), operations.to_string());
@@ -63,7 +65,7 @@ fn words(variant: &str, mode: &str, cpus: u32, operations: u32) -> Vec<String> {
     words.map(str::to_owned).to_vec()
 }
 
-/// The words for the size of each task's memory, if the default is too large.
+/// Arguments for the memory size of each task, if the default is too large.
 fn size_words(info: &WorkloadInfo, variant: &str, cpus: u32) -> Option<[String; 2]> {
     let (default, _) = info.size.as_ref()?;
     let range = info.size_range(variant).filter(|range| range.memory == Some(SizeMemory::Each))?;
@@ -77,8 +79,8 @@ impl Guest {
         Guest { machine: machine(&lab, guest_directory()), lab }
     }
 
-    /// The workloads that loop, each with its variants that a guest can run: it has no compiler, and no libraries for programs
-    /// that are linked dynamically.
+    /// The workloads that loop, with the variants that a guest can run. It has no compiler, and no
+    /// libraries for dynamically linked programs.
     fn workloads(&self) -> Vec<(WorkloadInfo, Vec<VariantInfo>)> {
         let mut all = self.machine.workloads().unwrap();
         all.retain(|info| info.style == Style::Loop && info.name != "compile");
@@ -90,8 +92,8 @@ impl Guest {
         all.into_iter().map(with_variants).collect()
     }
 
-    /// A script that runs every variant of every workload, with a task on each CPU; and how many there are. It ends with the first
-    /// that fails.
+    /// A script that runs every variant of every workload, with one task on each CPU; and the
+    /// number of variants. It stops at the first failure.
     fn every_workload(&self, cpus: u32, operations: u32) -> (Job, usize) {
         let mut script = "#!/bin/sh\nset -e\n".to_owned();
         let mut count = 0;
@@ -107,10 +109,13 @@ impl Guest {
         let file = self.lab.path("every-workload");
         fs::write(&file, script).unwrap();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
-        (Job::Script(ProgramFiles::find(&file, Path::new("/tmp"), &[], &[]).unwrap()), count)
+        (
+            Job::Script(ProgramFiles::find(&[file.to_str().unwrap().to_owned()], Path::new("/tmp"), &[], &[]).unwrap()),
+            count,
+        )
     }
 
-    /// Boots with that many CPUs and a seed.
+    /// Boots with `cpus` CPUs and this seed.
     fn boot(&self, cpus: u32, seed: u64, job: &Job) -> Left {
         let report = self.lab.path("report.json");
         let (arguments, program) = match job {
@@ -157,7 +162,8 @@ impl Guest {
     }
 }
 
-/// A hash of all that a guest's memory contains. Most of it may be zeros, which are compared faster than hashed.
+/// A hash of a guest's whole memory. Most of it may be zeros, which are faster to compare than to
+/// hash.
 fn hash(memory: &dyn PhysicalMemory) -> u64 {
     let mut hasher = DefaultHasher::new();
     let mut part = vec![0; 1 << 16];
@@ -170,15 +176,15 @@ fn hash(memory: &dyn PhysicalMemory) -> u64 {
     hasher.finish()
 }
 
-/// The model that `lens kernel` has by default. Without bounds of the caches, each line of a page that another CPU had before would move, and the report of
-/// all workloads would have hundreds of megabytes.
+/// The default model of `lens kernel`. With unbounded caches, each line of a page that another CPU
+/// had before would move, and the report of all workloads would have hundreds of megabytes.
 fn plugin(cpus: u32, report: &Path) -> Plugin {
     let (costs, caches) = (CostTable::default(), Some(Caches::DEFAULT));
     let model = MachineModel { sockets: 1, cpus_per_cache: None, costs, caches, quanta: Quanta::default() };
-    model.plugin(&lab::lens::plugin(), cpus, report.to_str().unwrap(), false)
+    model.plugin(&crate::lab::lens::plugin(), cpus, report.to_str().unwrap(), false)
 }
 
-/// Does `what` while every CPU of this host is busy twice over.
+/// Runs `what` while two processes per CPU keep this host busy.
 fn while_busy<T>(what: impl FnOnce() -> T) -> T {
     let is_over = AtomicBool::new(false);
     let cpus = thread::available_parallelism().unwrap().get();
@@ -197,7 +203,7 @@ fn while_busy<T>(what: impl FnOnce() -> T) -> T {
     })
 }
 
-/// Both boots leave the same.
+/// Asserts that two boots left the same.
 #[track_caller]
 fn assert_same(first: &Left, second: &Left) {
     assert_eq!(first.lines, second.lines);
@@ -206,7 +212,7 @@ fn assert_same(first: &Left, second: &Left) {
     assert_eq!(first.memory, second.memory, "the guest's memory");
 }
 
-/// Two boots, one of them on a busy host, leave the same. Returns what they left.
+/// Boots twice, once on a busy host, and asserts equal results. Returns them.
 #[track_caller]
 fn assert_repeats(guest: &Guest, cpus: u32, job: &Job) -> Left {
     let quiet = guest.boot(cpus, 1, job);
@@ -216,7 +222,7 @@ fn assert_repeats(guest: &Guest, cpus: u32, job: &Job) -> Left {
     quiet
 }
 
-/// Every workload repeats itself, and is counted.
+/// Asserts that every workload is counted, and repeats exactly.
 #[track_caller]
 fn assert_every_workload_repeats(cpus: u32, operations: u32) {
     let guest = Guest::new();
@@ -230,13 +236,15 @@ fn assert_every_workload_repeats(cpus: u32, operations: u32) {
     guest.lab.assert_nothing_left();
 }
 
-/// `zero_fill` repeats itself, and the CPUs' counts are balanced. For small machines: the process that starts the tasks is pinned to no CPU, and with many
-/// tasks it adds to the count of the one on which it happens to be. In the counted part it opens the tasks' barrier and reads the report of each task.
+/// Asserts that `zero_fill` repeats exactly, with balanced counts across CPUs. For small machines
+/// only: the process that starts the tasks is not pinned, and with many tasks it adds to the count
+/// of its current CPU. In the counted region, it opens the tasks' barrier and reads the report of
+/// each task.
 #[track_caller]
 fn assert_zero_fill_repeats(guest: &Guest, cpus: u32) -> Left {
     let left = assert_repeats(guest, cpus, &Job::ZeroFill);
     assert_eq!(left.memory.len(), 1, "one region has one end");
-    // Each CPU does the same work, and what a CPU does is counted as its own.
+    // The CPUs do equal work, and each CPU's work is counted as its own.
     let counts = counts(&left);
     assert_eq!(counts.len(), cpus as usize);
     let (least, most) = (*counts.iter().min().unwrap(), *counts.iter().max().unwrap());

@@ -1,20 +1,19 @@
-//! Programs under the lens whose transfers can be derived on paper (`lens_program/theory`). Each does its kinds of work one after the other,
-//! on data of their own, so that one boot counts them all. Needs what the tests in `lens_program.rs` need.
+//! Programs under the lens whose transfers can be derived on paper (`lens_program/theory`). One
+//! boot counts all kinds of work in sequence, each on its own data. Needs the same parts as the
+//! tests in `lens_program.rs`.
 
-mod lab;
+use crate::lab::Lab;
+use crate::lab::lens::{assert_status, compiled, points, program, transfers};
+use faultline_record::lens::data::Data;
+use faultline_record::lens::reading::{Line, Reading};
 
-use faultline_model::lens::data::Data;
-use faultline_model::lens::reading::{Line, Reading};
-use lab::Lab;
-use lab::lens::{assert_status, compiled, points, program, transfers};
-
-/// Kinds of work with the number of turns of each task.
+/// Kinds of work, and the number of turns per task.
 struct Work<'a> {
     kinds: &'a [&'a str],
     turns: u64,
 }
 
-/// What was counted at one number of threads.
+/// Counts at one number of threads.
 struct Counted {
     threads: u64,
     turns: u64,
@@ -28,7 +27,7 @@ impl Counted {
         self.reading.lines.iter().filter(is_of)
     }
 
-    /// Transfers of these lines, and how many of them are false sharing.
+    /// Transfers of the lines of a kind of work: all, and those by false sharing.
     fn transfers(&self, kind: &str) -> (u64, u64) {
         let both = |line: &Line| (line.transfers, line.false_sharing);
         self.lines(kind).map(both).fold((0, 0), |sum, line| (sum.0 + line.0, sum.1 + line.1))
@@ -54,8 +53,8 @@ fn counted(lab: &Lab, threads: &str, work: &Work<'_>) -> Vec<Counted> {
     let sources = ["theory/main.c", "theory/counters.c", "theory/locks.c", "theory/queues.c", "theory/sleepers.c"];
     let theory = compiled("theory", &sources, &[]);
     let turns = work.turns.to_string();
-    let argv = [&[&theory[..], "{threads}", &turns][..], work.kinds].concat();
-    let output = program(lab, &["--threads-from", threads], &argv).output().unwrap();
+    let argv = [&[&theory[..], "{tasks}", &turns][..], work.kinds].concat();
+    let output = program(lab, &["--tasks", threads], &argv).output().unwrap();
     assert_status(&output, 0);
     lab.assert_nothing_left();
     let record = lab.record(1);
@@ -73,48 +72,56 @@ const SPINNING: &[&str] = &["shared", "padded", "beside", "mostly_read", "ticket
 const QUEUES_AND_SLEEPERS: &[&str] =
     &["rcu", "channel", "deque", "stolen", "futex_mutex", "condition", "semaphores", "rwlock"];
 
-/// What waits without sleeping, at any number of threads.
+/// Checks the kinds of work that wait without sleeping, at any number of threads.
 fn assert_as_on_paper(counted: &Counted) {
     let several = if counted.threads > 1 { 1.0 } else { 0.0 };
-    // With a quantum below the cost of a transfer, a CPU that got the line is behind all others in the order of turns. So it never
-    // increments twice in a row, and each increment is a transfer. (With random turns, one in `threads` would be free.)
-    // While the timer interrupts one of two CPUs, the other one increments alone, about two thousand times.
+    // With a quantum below the cost of a transfer, a CPU that got the line comes last in the order
+    // of turns. It therefore never increments twice in a row, and each increment is a transfer.
+    // (With random turns, one in `threads` would be free.) While the timer interrupts one of two
+    // CPUs, the other increments alone, about two thousand times.
     let tolerance = if counted.threads == 2 { 0.12 } else { 0.05 };
     counted.assert_per_turn("shared", several, tolerance);
     assert_eq!(counted.transfers("shared").1, 0, "all use the same bytes");
-    // A page is cleared by the CPU that touches it first; each other thread then fetches its line of it once.
+    // The CPU that first touches a page clears it. Each other thread then fetches its line of the
+    // page once.
     assert!(counted.lines("padded").all(|line| line.transfers <= 1), "padded, {} threads", counted.threads);
     counted.assert_per_turn("padded", 0.0, 1.0 / counted.turns as f64);
     counted.assert_per_turn("beside", several, tolerance);
     let (all, falsely) = counted.transfers("beside");
     assert!(falsely * 100 >= all * 99, "false sharing: {falsely} of {all}");
-    // Written once, then fetched once by each other thread. A reader that started before the write loses its copy. That costs one more transfer
-    // to the writer, and one to each such reader.
+    // Written once, then fetched once by each other thread. A reader that started before the write
+    // loses its copy. That costs one more transfer to the writer, and one to each such reader.
     let (read, threads) = (counted.transfers("mostly_read").0, counted.threads);
     assert!((threads - 1..=2 * (threads - 1)).contains(&read), "{read} transfers of the word that is read");
-    // One transfer to take a ticket, one to write who is served, and one for each of the n − 1 waiters to read it.
+    // One transfer to take a ticket, one to write the number being served, and one for each of the
+    // n − 1 waiters to read it.
     let waiters = threads as f64 + 1.0;
     counted.assert_per_turn("ticket", several * waiters, 0.1 * waiters);
-    // With a permanent queue: clear one's own link (the last successor, who set it, still has the node's line), swap the tail, set the
-    // predecessor's link, read one's own flag once it is cleared, read one's own link once it is set, and clear the successor's flag.
+    // With a permanent queue, six transfers: clear the own link (its line is still with the last
+    // successor, who set it); swap the tail; set the predecessor's link; read the own flag once it
+    // is cleared; read the own link once it is set; clear the successor's flag.
     counted.assert_per_turn("mcs", several * 6.0, 0.4);
-    // Whoever takes the lock uses the data beside it. Each for itself, the lock and the data would move as often.
+    // The lock's owner uses the data next to it. On separate lines, the lock and the data would
+    // move equally often.
     let (all, falsely) = counted.transfers("guarded");
     assert!(threads == 1 || all > threads * counted.turns && falsely * 10 < all, "false sharing: {falsely} of {all}");
-    // Eight items are one line of slots, which goes back and forth: for each eight items the producer takes the slots' line and the tail's line
-    // from the consumer, and reads the head's; the consumer fetches the first two and takes the third. That makes 6 transfers.
+    // Eight items are one line of slots, which goes back and forth. For each eight items, the
+    // producer takes the lines of the slots and the tail from the consumer, and reads the head's
+    // line. The consumer fetches the first two and takes the third. Total: 6 transfers.
     if threads > 1 {
         counted.assert_per_turn("ring", 0.75 / threads as f64, 0.03 / threads as f64);
     }
 }
 
-/// What is read without locks, queues, and what sleeps in the kernel, at any number of threads.
+/// Checks lock-free reads, queues, and waits that sleep in the kernel, at any number of threads.
 fn assert_queues_and_sleepers_as_on_paper(counted: &Counted) {
     let (threads, turns) = (counted.threads, counted.turns);
-    // A reader writes to a line of its own alone. The pointer is published once, and each other reader fetches it.
+    // Readers write only to their own lines. The pointer is published once, and each other reader
+    // fetches it.
     let published = counted.transfers("rcu").0;
     assert!((threads - 1..=2 * (threads - 1)).contains(&published), "RCU, {threads} threads: {published} in all");
-    // Nobody steals, so nothing moves but the lines' first bytes from the CPU that cleared their page.
+    // No task steals, so the only transfers are of the lines' first bytes, from the CPU that
+    // cleared their page.
     let own = counted.transfers("deque").0;
     assert!(own <= 10 * threads, "deques of their own, {threads} threads: {own} in all");
     if threads == 1 {
@@ -122,32 +129,37 @@ fn assert_queues_and_sleepers_as_on_paper(counted: &Counted) {
         assert!(others.iter().all(|kind| counted.transfers(kind).0 == 0), "one thread moves nothing");
         return;
     }
-    // Of each item's cell: the sender reads its turn, which the receiver wrote, and takes the line from it; the receiver does the same. And if there
-    // are several senders, each takes the number of the next item from another; so do several receivers. An item is a turn of two tasks.
+    // For each item's cell, the sender reads its turn, written by the receiver, and takes the line
+    // from it. The receiver does likewise. Among several senders, each takes the number of the next
+    // item from another; so do several receivers. An item is a turn of two tasks.
     counted.assert_per_turn("channel", if threads == 2 { 2.0 } else { 3.0 }, 0.15);
-    // A task that steals reads the top and takes its line. A task that has read it before fails, and has taken the line too.
+    // A stealing task reads the top, and takes its line. A task that read it earlier fails, and has
+    // taken the line too.
     let stolen = counted.per_turn("stolen");
     assert!((2.0..=2.0 * threads as f64).contains(&stolen), "stealing, {threads} threads: {stolen}");
-    // The task that holds the mutex reads and writes the number: two at each hand-over, of which an acquisition is one at most. Waiters sleep, so the lock does not
-    // move more with more of them.
+    // The mutex owner reads and writes the number: two transfers per hand-over, of which at most
+    // one belongs to an acquisition. Waiters sleep, so more waiters do not move the lock more.
     let mutex = counted.per_turn("futex_mutex");
     assert!((1.0..8.0).contains(&mutex), "mutex, {threads} threads: {mutex}");
-    // Two tasks alone have these turns. The one that is woken takes the lock, and the other one takes it again to wait: 2. It reads the number of the turn and writes
-    // it: 2. It leaves the condition variable, on which it then wakes and waits itself: 1. The lock is given back before the other one is woken, so nobody waits for it.
+    // Only two tasks take these turns. The woken task takes the lock, and the other one takes it
+    // again to wait: 2 transfers. It reads and writes the number of the turn: 2. It leaves the
+    // condition variable, on which it then signals and waits: 1. The lock is released before the
+    // signal, so no task waits for it.
     let turns_of_two = (2 * turns) as f64;
     let condition = counted.transfers("condition").0 as f64 / turns_of_two;
     println!("condition, {threads} threads: {condition:.4} transfers per hand-over");
     assert!((condition - 5.0).abs() < 0.3, "condition variable: {condition}");
-    // The task that posts reads the semaphore and changes it, and so does the one that has waited for it.
+    // The posting task reads and changes the semaphore, and so does the task that waited for it.
     let semaphores = counted.transfers("semaphores").0 as f64 / turns_of_two;
     println!("semaphores, {threads} threads: {semaphores:.4} transfers per hand-over");
     assert!((semaphores - 4.0).abs() < 0.3, "semaphores: {semaphores}");
-    // Readers change the lock's word twice. They change it by compare-and-swap too, which has to be repeated if another one came before.
+    // Readers change the lock's word twice. They use compare-and-swap too, which repeats if another
+    // reader was faster.
     let rwlock = counted.per_turn("rwlock");
     assert!(rwlock >= 2.0, "lock for readers, {threads} threads: {rwlock}");
 }
 
-/// All lines that moved more than now and then are among those that are saved.
+/// Asserts that the saved lines include all that moved more than occasionally.
 fn assert_all_is_listed(counted: &Counted) {
     let listed: u64 = counted.reading.lines.iter().map(|line| line.transfers).sum();
     let others = counted.reading.totals.transfers - listed;
@@ -167,7 +179,7 @@ fn queues_and_sleepers_move_as_on_paper() {
 fn what_spins_moves_as_on_paper() {
     for counted in &counted(&Lab::new(), "2,8", &Work { kinds: SPINNING, turns: 20_000 }) {
         assert_as_on_paper(counted);
-        let overlap = counted.reading.overlap.unwrap();
+        let overlap = counted.reading.overlap;
         let share = overlap.overlapping_time as f64 / overlap.busy_time as f64;
         assert!(share > 0.9, "busy at once for {share:.3} of the time");
         let shared = counted.lines("shared").next().unwrap();
@@ -180,7 +192,8 @@ fn what_spins_moves_as_on_paper() {
 #[test]
 #[ignore = "boots guests: make test-guest"]
 fn what_spins_moves_as_on_paper_at_1_and_32_threads() {
-    // A CPU that the timer held up ends alone, without a transfer. So many turns make that a small part.
+    // A CPU delayed by the timer finishes alone, without transfers. With this many turns, that part
+    // is small.
     for counted in counted(&Lab::new(), "1,32", &Work { kinds: SPINNING, turns: 4000 }) {
         assert_as_on_paper(&counted);
         assert_all_is_listed(&counted);
@@ -196,11 +209,11 @@ fn queues_and_sleepers_move_as_on_paper_at_1_and_32_threads() {
     }
 }
 
-/// Accesses of the first task's CPU in each turn of a loop around one instruction.
+/// Accesses by the first task's CPU per turn of a loop around one instruction.
 fn accesses_per_turn(kind: &str) -> f64 {
     let atomics = compiled("atomics", &["atomics.c"], &[]);
     let lab = Lab::new();
-    let output = program(&lab, &["--threads-from", "2"], &[&atomics, kind, "{threads}", "20000"]).output().unwrap();
+    let output = program(&lab, &["--tasks", "2"], &[&atomics, kind, "{tasks}", "20000"]).output().unwrap();
     assert_status(&output, 0);
     let reading = lab.record(1).attempts.remove(0).reading.unwrap();
     reading.totals.accesses as f64 / 40_000.0
@@ -222,8 +235,8 @@ fn distances_are_those_of_the_topology() {
     let of = |more: &[&str]| {
         let lab = Lab::new();
         let counters = compiled("counters", &["counters.c"], &[]);
-        let options = [&["--threads-from", "3", "--ops", "1000"], more].concat();
-        let [point] = &points(&lab, &options, &[&counters, "{threads}", "1000"])[..] else { panic!() };
+        let options = [&["--tasks", "3", "--ops", "1000"], more].concat();
+        let [point] = &points(&lab, &options, &[&counters, "{tasks}", "1000"])[..] else { panic!() };
         let by = point.by_distance.unwrap();
         let all = by.same_cache + by.same_socket + by.other_socket + by.several;
         [by.same_cache, by.same_socket, by.other_socket].map(|count| count as f64 / all as f64)
@@ -237,26 +250,26 @@ fn distances_are_those_of_the_topology() {
     );
 }
 
-/// Threads that begin as threads mostly do: created one after the other, met at a barrier on which they sleep. Some microseconds pass until a thread that
-/// is woken runs; until then the others add alone.
+/// Threads started in the usual way: created in sequence, then blocked at a barrier. A woken thread
+/// takes some microseconds to run; until then the others increment alone.
 #[test]
 #[ignore = "boots guests: make test-guest"]
 fn threads_that_sleep_before_they_begin_contend_all_the_same() {
     let beside = compiled("beside", &["beside.c"], &[]);
-    let options = ["--threads-from", "2,4", "--ops", "20000"];
-    for point in points(&Lab::new(), &options, &[&beside, "{threads}", "20000"]) {
+    let options = ["--tasks", "2,4", "--ops", "20000"];
+    for point in points(&Lab::new(), &options, &[&beside, "{tasks}", "20000"]) {
         assert!((0.8..1.05).contains(&transfers(&point)), "{}: {}", point.cpus, transfers(&point));
     }
 }
 
-/// Threads that sleep for each other: their lines move at each hand-over.
+/// Threads that sleep while they wait for each other: their lines move at each hand-over.
 #[test]
 #[ignore = "boots guests: make test-guest"]
 fn threads_that_sleep_share_their_lines() {
     let lab = Lab::new();
     let sleepers = compiled("sleepers", &["sleepers.c"], &[]);
-    let options = ["--threads-from", "2", "--ops", "500"];
-    let [turns] = &points(&lab, &options, &[&sleepers, "condition", "{threads}", "500"])[..] else { panic!() };
+    let options = ["--tasks", "2", "--ops", "500"];
+    let [turns] = &points(&lab, &options, &[&sleepers, "condition", "{tasks}", "500"])[..] else { panic!() };
     // The mutex, the condition variable and the number move at each turn.
     assert!((2.0..20.0).contains(&transfers(turns)), "{turns:?}");
     let names: Vec<&str> = turns.lines.iter().map(|line| line.name.as_str()).collect();
@@ -264,7 +277,7 @@ fn threads_that_sleep_share_their_lines() {
         names.iter().any(|name| name.starts_with("mutex")) && names.iter().any(|name| name.starts_with("passed")),
         "{names:?}"
     );
-    let [locks] = &points(&lab, &options, &[&sleepers, "mutex", "{threads}", "500"])[..] else { panic!() };
+    let [locks] = &points(&lab, &options, &[&sleepers, "mutex", "{tasks}", "500"])[..] else { panic!() };
     assert!(transfers(locks) > 0.05, "{locks:?}");
     lab.assert_nothing_left();
 }

@@ -1,13 +1,12 @@
-//! Executions with ends in network namespaces of this host, with real workloads: what passes, what goes wrong, and that nothing is left behind.
+//! Executions with ends in network namespaces of this host, with real workloads: transmission,
+//! failures, and cleanup.
 //!
-//! Where this system or user may have no namespaces, only the refusals are tested.
+//! If this system or user cannot create namespaces, only the refusals are tested.
 
-mod lab;
-
-use faultline_model::machine::Machine;
-use faultline_model::outcome::Outcome;
-use faultline_model::record::{Attempt, RunRecord};
-use lab::{Lab, assert_refused, stderr, stdout};
+use crate::lab::{Lab, assert_refused, stderr, stdout};
+use faultline_record::machine::Machine;
+use faultline_record::outcome::Outcome;
+use faultline_record::record::{Attempt, RunRecord};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::net::TcpListener;
@@ -16,7 +15,7 @@ use std::time::Duration;
 
 const ENDS: [&str; 6] = ["--on", "netns", "--partner", "receiver=netns", "--partner", "forwarder=netns"];
 
-/// A region of interest begins within this time even on a machine that is very busy.
+/// Time limit for the start of a region of interest on a very busy machine.
 const BEGIN_LIMIT: Duration = Duration::from_secs(150);
 
 /// The port that partners listen on (docs/FORMATS.md §3).
@@ -41,7 +40,7 @@ fn partner_failed(role: &str, outcome: Outcome) -> Outcome {
     Outcome::PartnerFailed { role: role.parse().unwrap(), outcome: Box::new(outcome) }
 }
 
-/// Whether there can be namespaces here. CI machines have them; a developer may not be root.
+/// True if namespaces can be created here. CI machines allow them; a developer may not be root.
 fn are_possible() -> bool {
     let tried = Command::new("unshare").args(["--net", "true"]).output();
     let possible = tried.is_ok_and(|output| output.status.success());
@@ -51,9 +50,9 @@ fn are_possible() -> bool {
     possible
 }
 
-/// The process of this lab whose command line has these words one after the other.
+/// The process of this lab whose command line contains these consecutive words.
 fn process(lab: &Lab, words: &[&str]) -> Option<i32> {
-    let mark = format!("{}={}", lab::MARK, lab.mark());
+    let mark = format!("{}={}", crate::lab::MARK, lab.mark());
     let wanted: Vec<u8> = words.join("\0").into_bytes();
     let has = |file: String, wanted: &[u8]| {
         fs::read(file).is_ok_and(|text| text.windows(wanted.len()).any(|window| window == wanted))
@@ -67,12 +66,13 @@ fn process(lab: &Lab, words: &[&str]) -> Option<i32> {
         .min()
 }
 
-/// Begins one long execution, and comes back while its region of interest is under way: its first interval is saved.
+/// Starts one long execution. Returns during its region of interest, when the first interval is
+/// saved.
 fn under_way(lab: &Lab, workload: &str) -> Child {
     let arguments =
-        run_words(&[workload], &[&ENDS[..], &["--cpus", "1", "--repeats", "1", "--window", "200s"]].concat());
+        run_words(&[workload], &[&ENDS[..], &["--tasks", "1", "--repeats", "1", "--window", "200s"]].concat());
     let child = lab.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    lab::await_within(BEGIN_LIMIT, "the measured execution", || {
+    crate::lab::await_within(BEGIN_LIMIT, "the measured execution", || {
         lab.attempts().is_some_and(|attempts| attempts > 0) && is_measured(lab)
     });
     child
@@ -111,7 +111,7 @@ fn all_workloads_of_the_network_pass_a_router() {
         "relay",
     ];
     let arguments =
-        run_words(&workloads, &[&ENDS[..], &["--cpus", "1", "--repeats", "1", "--window", "300ms"]].concat());
+        run_words(&workloads, &[&ENDS[..], &["--tasks", "1", "--repeats", "1", "--window", "300ms"]].concat());
     let output = lab.command(&arguments).output().unwrap();
     assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
     let record = lab.record(1);
@@ -119,7 +119,8 @@ fn all_workloads_of_the_network_pass_a_router() {
         record.subjects[0].setup.partners.iter().map(|(role, on)| (role.to_string(), on.clone())).collect();
     assert_eq!(machines, [("forwarder".to_owned(), Machine::Netns), ("receiver".to_owned(), Machine::Netns)]);
     assert!(outcomes(&lab).iter().all(|outcome| *outcome == Outcome::Done), "{:?}", outcomes(&lab));
-    // Beside what the control connections take, a dozen packets: but for the parts of udp_send that send nothing, all goes through the router.
+    // The control connections take about a dozen packets. All other packets go through the router,
+    // except for the variants of udp_send that send nothing.
     let (ipv4, ipv6) =
         (sums(&record, "forwarder:net.Ip.ForwDatagrams"), sums(&record, "forwarder:net.Ip6OutForwDatagrams"));
     for (attempt, (ipv4, ipv6)) in record.attempts.iter().zip(ipv4.iter().zip(&ipv6)) {
@@ -137,7 +138,7 @@ fn all_workloads_of_the_network_pass_a_router() {
         ] {
             assert!(measures.contains(&name), "{case}: {measures:?}");
         }
-        // What receives for udp_send reads nothing, so it needs no time; counters of 0 are left out.
+        // The receiver for udp_send reads nothing, so it needs no time. Counters of 0 are left out.
         let reads = case.workload != "udp_send";
         assert_eq!(attempt.counters.contains_key("receiver:peers.cpu_ns"), reads, "{case}");
     }
@@ -155,7 +156,7 @@ fn flows_have_both_ends_on_one_link_or_in_one_namespace() {
     for partner in [&["--partner", "receiver=netns"][..], &[]] {
         let lab = Lab::new();
         let more =
-            [&["--on", "netns", "--cpus", "1,2", "--oversubscribe", "--repeats", "1", "--window", "100ms"], partner]
+            [&["--on", "netns", "--tasks", "1,2", "--oversubscribe", "--repeats", "1", "--window", "100ms"], partner]
                 .concat();
         let output = lab.command(&run_words(&["udp_stream:ipv6", "tcp_rr:ipv4"], &more)).output().unwrap();
         assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
@@ -168,11 +169,11 @@ fn flows_have_both_ends_on_one_link_or_in_one_namespace() {
 #[test]
 fn an_end_of_its_own_may_be_on_the_loopback_device() {
     let lab = Lab::new();
-    let more = ["--partner", "receiver=host", "--cpus", "1", "--repeats", "1", "--window", "100ms"];
+    let more = ["--partner", "receiver=host", "--tasks", "1", "--repeats", "1", "--window", "100ms"];
     let output = lab.command(&run_words(&["udp_stream:ipv4", "relay:copy"], &more)).output().unwrap();
     assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
     lab.assert_nothing_left();
-    // The same port for all: a second receiver on this host finds it taken.
+    // All executions use one port: a second receiver on this host finds it taken.
     let lab = Lab::new();
     let _taken = TcpListener::bind(("127.0.0.2", ENDS_PORT)).unwrap();
     let output = lab.command(&run_words(&["tcp_rr:ipv4"], &more)).output().unwrap();
@@ -216,7 +217,7 @@ fn what_no_network_joins_is_refused() {
     assert_refused(
         &lab.command(&sides).output().unwrap(),
         2,
-        "/proc/sys/vm/swappiness is no setting of a network namespace",
+        "/proc/sys/vm/swappiness is not a setting of a network namespace",
     );
     assert!(!lab.db().exists());
 }
@@ -239,7 +240,7 @@ fn a_namespace_has_settings_of_its_own() {
         "--once",
         "--repeats",
         "1",
-        "--cpus",
+        "--tasks",
         "1",
         "--warmup",
         "10ms",
@@ -250,7 +251,8 @@ fn a_namespace_has_settings_of_its_own() {
     ];
     let sides =
         [&sides[..], &["udp_rr:ipv4", "udp_rr:ipv6", "--a", "on=netns partner.receiver=netns", "--b", &b]].concat();
-    lab.command(&sides).output().unwrap();
+    let output = lab.command(&sides).output().unwrap();
+    assert!(lab.db().exists(), "{}", stderr(&output));
     let found = outcomes(&lab);
     assert_eq!(found.iter().filter(|outcome| **outcome == Outcome::Done).count(), 3, "{found:?}");
     let is_missing = |outcome: &&Outcome| matches!(outcome, Outcome::Unsupported { step, .. } if step == "connect");
@@ -282,10 +284,10 @@ fn a_link_that_goes_down_is_recorded() {
         return;
     }
     for workload in ["tcp_rr:ipv4", "udp_stream:ipv4"] {
-        // On a machine that is very busy a short window may end before the link goes down.
+        // On a very busy machine, a short window may end before the link goes down.
         let outcome = ["10s", "60s", "200s"].into_iter().find_map(|window| with_a_link_down(workload, window));
         match outcome {
-            // The router may say that there is no way, or nobody says anything.
+            // Either the router reports that there is no route, or no answer comes.
             Some(Outcome::Failed { step, errno, .. }) => {
                 let noticed = ["recv", "send", "control"].contains(&step.as_str());
                 assert!(noticed && [TIMED_OUT, 101, 113].contains(&errno), "{workload}: {step} {errno}");
@@ -295,16 +297,16 @@ fn a_link_that_goes_down_is_recorded() {
     }
 }
 
-/// How an execution ended whose link went down in its window; `None` if it did not, as the window ended before.
+/// Outcome of an execution whose link went down in its window; `None` if the window ended before.
 fn with_a_link_down(workload: &str, window: &str) -> Option<Outcome> {
     let lab = Lab::new();
-    let more = [&ENDS[..], &["--cpus", "1", "--repeats", "1", "--window", window]].concat();
+    let more = [&ENDS[..], &["--tasks", "1", "--repeats", "1", "--window", window]].concat();
     let child =
         lab.command(&run_words(&[workload], &more)).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    lab::await_within(BEGIN_LIMIT, "the measured execution", || {
+    crate::lab::await_within(BEGIN_LIMIT, "the measured execution", || {
         lab.attempts().is_some_and(|attempts| attempts > 0) && is_measured(&lab)
     });
-    // Without a forwarder, its execution is over.
+    // If the forwarder is gone, so is its execution.
     let is_down = process(&lab, &["--role", "forwarder"]).is_some_and(|forwarder| {
         let target = forwarder.to_string();
         let words = ["--net", "--target", &target, "ip", "link", "set", "on", "down"];
@@ -335,19 +337,19 @@ fn ctrl_c_and_a_kill_leave_nothing() {
     assert_eq!(outcomes(&lab), [Outcome::Interrupted]);
 
     let lab = Lab::new();
-    lab::kill(under_way(&lab, "udp_stream:ipv4"));
+    crate::lab::kill(under_way(&lab, "udp_stream:ipv4"));
     lab.assert_nothing_left();
 
-    // The holder of the namespaces alone: the executions in them keep them, and go on.
+    // Kill only the holder of the namespaces. The executions in them keep them alive, and continue.
     let lab = Lab::new();
     let child = under_way(&lab, "tcp_rr:ipv4");
     let holder = process(&lab, &["__hold_namespaces"]).unwrap();
     kill_process(Pid::from_raw(holder).unwrap(), Signal::KILL).unwrap();
-    lab::await_within(BEGIN_LIMIT, "the end of the holder", || process(&lab, &["__hold_namespaces"]).is_none());
+    crate::lab::await_within(BEGIN_LIMIT, "the end of the holder", || process(&lab, &["__hold_namespaces"]).is_none());
     let intervals = || attempts(&lab)[0].window.len();
     let before = intervals();
     // The first of them may have been measured before the holder ended.
-    lab::await_within(BEGIN_LIMIT, "further intervals", || intervals() > before + 20);
+    crate::lab::await_within(BEGIN_LIMIT, "further intervals", || intervals() > before + 20);
     let last = attempts(&lab)[0].window.last().unwrap().operations.iter().sum::<u64>();
     assert!(last > 0, "the ends still reach each other");
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();

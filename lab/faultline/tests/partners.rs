@@ -1,23 +1,24 @@
-//! Workloads with partners, from end to end: fakes whose partners and measured executions all run on this host.
+//! Workloads with partners, from end to end: fakes whose partners and measured executions all run
+//! on this host.
 
-mod lab;
-
-use faultline_model::machine::Machine;
-use faultline_model::outcome::Outcome;
-use faultline_model::record::{RunId, RunRecord};
+use crate::lab::{Lab, assert_refused, stderr, stdout};
+use faultline_record::machine::Machine;
+use faultline_record::outcome::Outcome;
+use faultline_record::record::{RunId, RunRecord};
 use faultline_store::Store;
-use lab::{Lab, assert_refused, stderr, stdout};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
 
-const SHORT: [&str; 8] = ["--cpus", "1", "--warmup", "0ms", "--window", "10ms", "--interval", "10ms"];
+const SHORT: [&str; 8] = ["--tasks", "1", "--warmup", "0ms", "--window", "10ms", "--interval", "10ms"];
 
-/// A partner that serves until it is stopped, without a region of interest of its own, and a child of its own that left the process group. `$0.there` is there while it may be measured.
+/// A partner that serves until it is stopped, without its own region of interest. It has a child
+/// outside its process group. The file `$0.there` exists from its start until the sender removes
+/// it.
 const RECEIVER: &str = "touch \"$0.there\"; setsid sleep 1000 & header | grep -v ^begin; sleep 1000";
 
-/// One window, beside a receiver and no other way.
+/// One window, which succeeds only next to a receiver.
 const SENDER: &str = "[ -e \"$0.there\" ] || exit 9; header; rm \"$0.there\"; echo interval 2 10000002 100; echo end 10000003; echo done";
 
 fn add_send(lab: &Lab, receiver: &str, sender: &str) {
@@ -83,7 +84,8 @@ fn a_partner_that_does_not_become_ready_ends_at_the_limit() {
     assert_nothing_left(&lab);
 }
 
-/// Begins a run whose first measured execution does not end while `hold` is there; comes back while that is under way.
+/// Starts a run whose first measured execution lasts while the file `hold` exists. Returns during
+/// that execution.
 fn held(lab: &Lab) -> Child {
     let hold = lab.path("hold");
     fs::write(&hold, "").unwrap();
@@ -93,7 +95,7 @@ fn held(lab: &Lab) -> Child {
         &format!("touch \"$0.held\"; while [ -e {} ]; do sleep 0.01; done; {SENDER}", hold.display()),
     );
     let child = lab.faked(&run_words()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    lab::await_that("the measured execution", || lab.path("fakes/send.held").exists());
+    crate::lab::await_that("the measured execution", || lab.path("fakes/send.held").exists());
     child
 }
 
@@ -115,7 +117,7 @@ fn ctrl_c_ends_both_and_a_resume_has_the_same_partner() {
 #[test]
 fn a_kill_leaves_nothing_of_both() {
     let lab = Lab::new();
-    lab::kill(held(&lab));
+    crate::lab::kill(held(&lab));
     assert_nothing_left(&lab);
 }
 

@@ -1,23 +1,19 @@
-//! The command with a database on a PostgreSQL server: what works with a file works there, a killed server loses nothing, and refusals are one line and a hint.
+//! The command with a database on a PostgreSQL server. All that works with a file works there, a
+//! killed server loses nothing, and refusals are one line and a hint.
 
-mod lab;
-#[allow(dead_code, reason = "other tests use the rest of it")]
-#[path = "../../store/tests/place/server.rs"]
-mod server;
-
-use faultline_model::outcome::Outcome;
-use faultline_model::record::RunId;
+use crate::lab::{Lab, assert_refused, await_that, stderr, stdout};
+use crate::postgres::{PASSWORD, PASSWORD_IN_URL, Server, USER};
+use faultline_record::outcome::Outcome;
+use faultline_record::record::RunId;
 use faultline_store::Store;
-use lab::{Lab, assert_refused, await_that, stderr, stdout};
-use server::{PASSWORD, PASSWORD_IN_URL, Server, USER};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-const SHORT: [&str; 8] = ["--cpus", "1", "--warmup", "0ms", "--window", "10ms", "--interval", "10ms"];
+const SHORT: [&str; 8] = ["--tasks", "1", "--warmup", "0ms", "--window", "10ms", "--interval", "10ms"];
 
-/// Figures of another tool.
+/// Results of another tool.
 const FIGURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../exchange/tests/samples/go-bench/count.txt");
 
 /// The command with this database.
@@ -27,7 +23,7 @@ fn command(lab: &Lab, url: &str, arguments: &[&str]) -> Command {
     command
 }
 
-fn said(lab: &Lab, url: &str, arguments: &[&str]) -> String {
+fn output_of(lab: &Lab, url: &str, arguments: &[&str]) -> String {
     let output = command(lab, url, arguments).output().unwrap();
     assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
     stdout(&output)
@@ -38,7 +34,7 @@ fn run(lab: &Lab, url: &str, label: &str) -> Output {
     command(lab, url, &words).output().unwrap()
 }
 
-/// The words that measure a workload for a short time, so often.
+/// Arguments that measure a workload for a short time, with this number of repeats.
 fn measuring<'a>(workload: &'a str, repeats: &'a str) -> Vec<&'a str> {
     ["run", workload, "--repeats", repeats].into_iter().chain(SHORT).collect()
 }
@@ -63,14 +59,14 @@ fn a_server_does_for_a_file() {
     assert!(first.status.success(), "{}{}", stdout(&first), stderr(&first));
     assert!(stderr(&first).contains(&format!("saved as run 1 in postgres://{USER}@/team?host=")), "{}", stderr(&first));
     assert!(run(&lab, &url, "second").status.success());
-    assert!(said(&lab, &url, &["list"]).contains("second"));
-    assert!(said(&lab, &url, &["report", "first", "-o", "-"]).contains("</html>"));
-    assert!(said(&lab, &url, &["export", "1", "--to", "faultline"]).contains("faultline-dataset/1"));
-    said(&lab, &url, &["compare", "1", "2"]);
-    said(&lab, &url, &["import", FIGURES, "--name", "go"]);
+    assert!(output_of(&lab, &url, &["list"]).contains("second"));
+    assert!(output_of(&lab, &url, &["show", "first", "-o", "-"]).contains("</html>"));
+    assert!(output_of(&lab, &url, &["export", "1", "--to", "faultline"]).contains("faultline-dataset/1"));
+    output_of(&lab, &url, &["compare", "1", "2"]);
+    output_of(&lab, &url, &["import", FIGURES, "--name", "go"]);
     assert_refused(&command(&lab, &url, &["show", "third"]).output().unwrap(), 2, "there is no run 'third'");
 
-    // There and back, and shown in the same way.
+    // Copied to a file, to another database, and to a file again. Each shows the same.
     let (there, back) = (lab.path("there.sqlite"), lab.path("back.sqlite"));
     let other = database(&server, "other");
     let copy = |from: &str, to: &str| command(&lab, &url, &["store", "copy", from, to]).output().unwrap();
@@ -79,25 +75,25 @@ fn a_server_does_for_a_file() {
     assert!(copy(there.to_str().unwrap(), &other).status.success());
     assert!(copy(&other, back.to_str().unwrap()).status.success());
     for arguments in [&["list", "--format", "json"][..], &["show", "1", "--format", "json"], &["import"]] {
-        let shown = said(&lab, &url, arguments);
+        let shown = output_of(&lab, &url, arguments);
         for place in [there.to_str().unwrap(), &other, back.to_str().unwrap()] {
-            assert_eq!(said(&lab, place, arguments), shown);
+            assert_eq!(output_of(&lab, place, arguments), shown);
         }
     }
     assert_refused(&copy(&url, &other), 2, "is not empty, so nothing was copied");
     assert_refused(&copy("missing.sqlite", lab.path("new.sqlite").to_str().unwrap()), 2, "there is no database at");
     assert!(!lab.path("new.sqlite").exists(), "nothing is created for a copy that cannot begin");
 
-    said(&lab, &url, &["delete", "1", "--yes"]);
+    output_of(&lab, &url, &["store", "delete", "1", "--yes"]);
     assert_refused(&command(&lab, &url, &["show", "1"]).output().unwrap(), 2, "there is no run 1 in postgres://");
     assert!(run(&lab, &url, "third").status.success());
-    said(&lab, &url, &["show", "3"]);
+    output_of(&lab, &url, &["show", "3"]);
 }
 
 #[test]
 fn a_run_whose_server_is_killed_is_resumed_with_everything_acknowledged() {
     let (lab, mut server) = (Lab::new(), Server::start());
-    // Fifty executions of a tenth of a second or so.
+    // Fifty executions of about 0.1 s.
     lab.fake("slow", "header; sleep 0.05; echo interval 2 10000002 100; echo end 10000003; echo done");
     let url = database(&server, "team");
     let words = [&measuring("slow", "50")[..], &["-q"]].concat();
@@ -119,7 +115,7 @@ fn a_run_whose_server_is_killed_is_resumed_with_everything_acknowledged() {
 
     server.start_again();
     assert!(ended(&Store::open_existing(Path::new(&url)).unwrap()) >= seen);
-    said(&lab, &url, &["resume", "-q"]);
+    output_of(&lab, &url, &["resume", "-q"]);
     let record = Store::open_existing(Path::new(&url)).unwrap().load_run(RunId(1)).unwrap();
     assert_eq!(record.plan.len(), 50);
     for item in &record.plan {
@@ -161,12 +157,12 @@ fn passwords_are_found_and_not_shown() {
     };
     assert!(list(&url(USER), Some(PASSWORD)).status.success());
     assert_refused(&list(&url(USER), Some("sesame")), 2, "the user or the password is wrong");
-    assert_refused(&list(&url(USER), None), 2, "it asks for a password");
+    assert_refused(&list(&url(USER), None), 2, "the server asks for a password");
     assert_refused(&list(&url(&format!("{USER}:sesame")), None), 2, "the user or the password is wrong");
 
     let file = lab.path("pgpass");
     fs::write(&file, format!("127.0.0.1:{}:team:{USER}:{PASSWORD}\n", server.port())).unwrap();
-    assert_refused(&list(&url(USER), None), 2, "others may read the passwords in");
+    assert_refused(&list(&url(USER), None), 2, "other users may read the passwords in");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
     assert!(list(&url(USER), None).status.success());
     let elsewhere = format!("postgres://{USER}:sesame@db.example/team");

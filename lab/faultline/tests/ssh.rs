@@ -1,30 +1,28 @@
-//! Workloads on a host over SSH: a real server of OpenSSH on loopback. Runs are stored as others are; what is wrong with a host is refused before anything runs; a
-//! connection that is cut loses one execution at most; nothing stays on the host.
+//! Workloads on a host over SSH: a real OpenSSH server on loopback. Runs are stored like others.
+//! Problems of a host are refused before anything runs. A cut connection loses at most one
+//! execution, and nothing stays on the host.
 
-mod lab;
-#[path = "ssh/routed.rs"]
-mod routed;
-#[path = "ssh/server.rs"]
-mod server;
+pub mod routed;
+pub mod server;
 
-use faultline_model::machine::Machine;
-use faultline_model::outcome::Outcome;
-use faultline_model::record::{Attempt, RunRecord, RunState};
-use lab::{Lab, assert_refused, await_that, stderr, stdout};
-use routed::{FAR, NEAR, Routed};
+use crate::lab::{Lab, assert_refused, await_that, stderr, stdout};
+use crate::ssh::routed::{FAR, NEAR, Routed};
+use crate::ssh::server::Server;
+use faultline_record::machine::Machine;
+use faultline_record::outcome::Outcome;
+use faultline_record::record::{Attempt, RunRecord, RunState};
 use rustix::process::{Pid, Signal, kill_process};
-use server::Server;
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Output, Stdio};
 
 const SHORT: [&str; 10] =
-    ["--cpus", "1", "--repeats", "2", "--warmup", "0ms", "--window", "300ms", "--interval", "100ms"];
+    ["--tasks", "1", "--repeats", "2", "--warmup", "0ms", "--window", "300ms", "--interval", "100ms"];
 
-/// Twenty executions that take a while, so that something can happen in their midst.
+/// Twenty executions, long enough to disturb one of them.
 const LONG: [&str; 12] = [
     "path_stat:distinct",
-    "--cpus",
+    "--tasks",
     "1",
     "--repeats",
     "20",
@@ -40,7 +38,7 @@ const LONG: [&str; 12] = [
 /// The command with the guest's parts.
 fn command(lab: &Lab, arguments: &[&str]) -> std::process::Command {
     let mut command = lab.command(arguments);
-    command.env("FAULTLINE_GUEST", lab::guest::guest_directory()).current_dir(lab.path(""));
+    command.env("FAULTLINE_GUEST", crate::lab::guest::guest_directory()).current_dir(lab.path(""));
     command
 }
 
@@ -49,13 +47,13 @@ fn run(lab: &Lab, arguments: &[&str]) -> Output {
 }
 
 #[track_caller]
-fn said(lab: &Lab, arguments: &[&str]) -> String {
+fn output_of(lab: &Lab, arguments: &[&str]) -> String {
     let output = run(lab, arguments);
     assert!(output.status.success(), "{arguments:?}: {}{}", stdout(&output), stderr(&output));
     stdout(&output)
 }
 
-/// A long run on the host, when some of its executions have ended.
+/// A long run on the host, after some of its executions have ended.
 fn under_way(lab: &Lab, on: &str) -> Child {
     let words: Vec<&str> = ["run"].into_iter().chain(LONG).chain(["--on", on]).collect();
     let child = command(lab, &words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -72,7 +70,7 @@ fn assert_nothing_left(lab: &Lab, server: &Server) {
 /// Resumes, and checks that exactly one attempt of each item succeeded.
 #[track_caller]
 fn assert_resumed(lab: &Lab) -> RunRecord {
-    said(lab, &["resume", "--quiet"]);
+    output_of(lab, &["resume", "--quiet"]);
     let record = lab.record(1);
     assert_eq!((record.state, record.plan.len()), (RunState::Finished, 20));
     for item in &record.plan {
@@ -93,7 +91,7 @@ fn a_run_on_a_host_is_stored_with_its_facts_and_leaves_nothing_there() {
     let server = Server::start(&lab);
     let on = server.machine();
     let words: Vec<&str> = ["run", "path_stat", "fork_exit", "--on", &on].into_iter().chain(SHORT).collect();
-    let table = said(&lab, &words);
+    let table = output_of(&lab, &words);
     assert!(table.contains("path_stat"), "{table}");
     assert_nothing_left(&lab, &server);
 
@@ -103,7 +101,7 @@ fn a_run_on_a_host_is_stored_with_its_facts_and_leaves_nothing_there() {
     let Machine::Ssh(host) = &record.subjects[0].machine else { panic!("{:?}", record.subjects) };
     assert_eq!(host.destination(), server.destination());
     let facts = record.all_facts().next().unwrap();
-    // The host is this machine, which says the same of itself.
+    // The host is this machine, so the facts are equal.
     let own = |name: &str| fs::read_to_string(Path::new("/proc/sys/kernel").join(name)).unwrap().trim().to_owned();
     assert_eq!(facts.get_text("kernel.release"), Some(&*own("osrelease")));
     assert_eq!(facts.get_text("host.name"), Some(&*own("hostname")));
@@ -112,9 +110,9 @@ fn a_run_on_a_host_is_stored_with_its_facts_and_leaves_nothing_there() {
     assert!(facts.get_count("cpu.usable").is_some_and(|cpus| cpus >= usable), "{facts:?}");
     assert!(facts.get_text("workload.path_stat.sha256").is_some());
 
-    assert!(said(&lab, &["facts", "--on", &on]).contains(&own("osrelease")));
-    assert!(said(&lab, &["workloads", "--on", &on]).contains("path_stat"));
-    assert!(said(&lab, &["show", "1"]).contains("path_stat"));
+    assert!(output_of(&lab, &["check", "--facts", "--on", &on]).contains(&own("osrelease")));
+    assert!(output_of(&lab, &["run", "--list", "--on", &on]).contains("path_stat"));
+    assert!(output_of(&lab, &["show", "1"]).contains("path_stat"));
     assert_nothing_left(&lab, &server);
 }
 
@@ -126,19 +124,20 @@ fn ends_of_a_network_may_be_hosts() {
         let (machine, receiver) = (server.machine(), format!("receiver={}", server.machine()));
         let on = if from == "ssh" { &machine } else { "host" };
         let words = ["run", "tcp_rr:ipv4", "udp_stream:ipv4", "--on", on, "--partner", &receiver, "--quiet"];
-        let table = said(&lab, &words.into_iter().chain(SHORT).collect::<Vec<_>>());
+        let table = output_of(&lab, &words.into_iter().chain(SHORT).collect::<Vec<_>>());
         assert!(table.contains("receiver: peers_cpus_busy"), "{table}");
         assert_nothing_left(&lab, &server);
         let record = lab.record(1);
         assert_eq!(record.attempts.len(), 4);
         assert!(record.attempts.iter().all(|attempt| attempt.outcome == Some(Outcome::Done)), "{:?}", record.attempts);
     }
-    // An end on this host, measured from a host. The connection is by IPv4, so there is no other way.
+    // One end on this host, measured from a host. The connection uses IPv4, so there is no other
+    // route.
     let lab = Lab::new();
     let server = Server::start(&lab);
     let machine = server.machine();
     let words = ["run", "udp_rr:ipv4", "udp_rr:ipv6", "--on", &machine, "--partner", "receiver=host", "--quiet"];
-    said(&lab, &words.into_iter().chain(SHORT).collect::<Vec<_>>());
+    output_of(&lab, &words.into_iter().chain(SHORT).collect::<Vec<_>>());
     assert_nothing_left(&lab, &server);
     let unsupported =
         |outcome: &Outcome| matches!(outcome, Outcome::Unsupported { text, .. } if text.ends_with("(the receiver)"));
@@ -148,7 +147,7 @@ fn ends_of_a_network_may_be_hosts() {
     assert_eq!(outcomes.iter().filter(|outcome| ***outcome == Outcome::Done).count(), 2, "{outcomes:?}");
 }
 
-/// Each host has an address of its own. A forwarder is one through which the hosts' own routes lead.
+/// Each host has its own address. The forwarder is a host on the route between the others.
 #[test]
 fn hosts_of_a_network_send_receive_and_forward() {
     let lab = Lab::new();
@@ -181,7 +180,7 @@ fn sides_of_a_comparison_may_be_on_hosts() {
     let (on, env) = (format!("on={}", server.machine()), format!("on={} env.MALLOC_ARENA_MAX=1", server.machine()));
     let sides = ["compare", "path_stat:distinct", "--a", &on, "--b", &env, "--once", "--format", "json"];
     let words: Vec<&str> = sides.into_iter().chain(SHORT).collect();
-    assert!(said(&lab, &words).contains("MALLOC_ARENA_MAX"));
+    assert!(output_of(&lab, &words).contains("MALLOC_ARENA_MAX"));
     assert_nothing_left(&lab, &server);
     let kernel = ["compare", "path_stat:distinct", "--a", &on, "--b", "kernel=ssh/log"];
     assert_refused(&run(&lab, &kernel), 2, "a kernel image runs in a guest");
@@ -205,26 +204,26 @@ fn what_is_wrong_with_a_host_is_refused_before_anything_runs() {
     server.know_nothing();
     refused(&on, &format!("the host key of {destination} is not known"), "ssh-keyscan -p");
     server.know("other_key");
-    refused(&on, &format!("the host key of {destination} is not the one that is known"), "ssh-keygen -R");
+    refused(&on, &format!("the host key of {destination} has changed"), "ssh-keygen -R");
     server.know("host_key");
     refused(&format!("{on},identity=/nowhere/key"), "cannot use /nowhere/key as the key file", "existing");
     refused(&format!("{on},scratch=/nowhere"), "cannot run programs on", "scratch=");
     server.authorise("other_key");
-    refused(&on, &format!("{destination} accepts no key of yours"), "identity=FILE");
+    refused(&on, &format!("{destination} accepts none of your keys"), "identity=FILE");
     let other = server.path("other_key");
     let by_other_key = format!("{on},identity={}", other.display());
-    said(&lab, &["workloads", "--on", &by_other_key]);
+    output_of(&lab, &["run", "--list", "--on", &by_other_key]);
     server.stop();
-    let output = run(&lab, &["workloads", "--on", &on]);
+    let output = run(&lab, &["run", "--list", "--on", &on]);
     assert_refused(&output, 2, &format!("cannot connect to {destination}: ssh: connect to host 127.0.0.1"));
 }
 
 #[test]
-fn a_host_that_asks_for_a_password_is_told_so_and_gets_none() {
+fn a_host_that_asks_for_a_password_is_reported_and_gets_none() {
     let lab = Lab::new();
     let server = Server::start_with(&lab, "PasswordAuthentication yes\n");
     server.authorise("other_key");
-    let output = run(&lab, &["workloads", "--on", &server.machine()]);
+    let output = run(&lab, &["run", "--list", "--on", &server.machine()]);
     assert_refused(&output, 2, "asks for a password");
     assert!(stderr(&output).contains("passwords never"), "{}", stderr(&output));
 }
@@ -279,18 +278,18 @@ fn ctrl_c_leaves_nothing_on_the_host() {
 fn a_kill_leaves_nothing_on_the_host() {
     let lab = Lab::new();
     let server = Server::start(&lab);
-    lab::kill(under_way(&lab, &server.machine()));
+    crate::lab::kill(under_way(&lab, &server.machine()));
     assert_eq!(lab.left_over(), Vec::<String>::new());
     await_that("an empty host", || server.left().is_empty());
     assert_resumed(&lab);
     assert_nothing_left(&lab, &server);
 }
 
-/// What becomes of `troubled` in one variant, on a host.
+/// Outcome of one variant of `troubled` on a host.
 fn trouble(variant: &str) -> Outcome {
     let lab = Lab::new();
     let server = Server::start(&lab);
-    let guest = lab::guest::troubled(&lab);
+    let guest = crate::lab::guest::troubled(&lab);
     let (workload, on) = (format!("troubled:{variant}"), server.machine());
     let words: Vec<&str> = ["run", &workload, "--on", &on, "--limit", "2s"].into_iter().chain(SHORT).collect();
     let output = lab.command(&words).arg("--guest").arg(guest).output().unwrap();
@@ -305,7 +304,7 @@ fn trouble(variant: &str) -> Outcome {
 fn workloads_that_get_into_trouble_are_recorded_as_on_this_host() {
     assert_eq!(trouble("crash"), Outcome::Crashed { signal: 6, stderr: "about to crash\nnow\n".into() });
     assert_eq!(trouble("hang"), Outcome::TimedOut { limit_ms: 2000 });
-    // Two processes, of which one is not the agent's child.
+    // Two processes, one of which is not the agent's child.
     assert_eq!(trouble("deadlock"), Outcome::TimedOut { limit_ms: 2000 });
     assert!(matches!(trouble("cut"), Outcome::Rubbish { .. }));
 }
@@ -333,7 +332,7 @@ fn hostile_names_do_nothing() {
     fs::create_dir(&scratch).unwrap();
     let on = format!("{},scratch={}", server.machine(), scratch.display().to_string().replace(',', ",,"));
     let words: Vec<&str> = ["run", "path_stat:distinct", "--on", &on].into_iter().chain(SHORT).collect();
-    said(&lab, &words);
+    output_of(&lab, &words);
     assert!(!planted.exists());
     assert_eq!(fs::read_dir(&scratch).unwrap().count(), 0);
     assert_nothing_left(&lab, &server);

@@ -1,15 +1,12 @@
-//! A host over SSH that says it is a BSD. It is this machine: its `uname` and `sysctl` are scripts that print what FreeBSD's print, and its programs are the
-//! agent and workloads built without anything of Linux (`-U__linux__`). So the choice of programs, the facts and the settings run to their end, and so does
-//! the agent's code in POSIX; calls that only a BSD has do not.
+//! A host over SSH that claims to be a BSD. It is this machine: its `uname` and `sysctl` are
+//! scripts that print FreeBSD's output, and its agent and workloads are built without Linux code
+//! (`-U__linux__`). This covers the choice of programs, the facts, the settings, and the agent's
+//! POSIX code. Calls that only a BSD has are not tested.
 
-mod lab;
-#[path = "ssh/server.rs"]
-mod server;
-
-use faultline_model::outcome::Outcome;
-use faultline_model::record::RunState;
-use lab::{Lab, MARK, assert_refused, stderr, stdout};
-use server::Server;
+use crate::lab::{Lab, MARK, assert_refused, stderr, stdout};
+use crate::ssh::server::Server;
+use faultline_record::outcome::Outcome;
+use faultline_record::record::RunState;
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -17,9 +14,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// Tasks are not placed on CPUs: POSIX has no call for it.
+/// Tasks are not pinned to CPUs, because POSIX has no call for it.
 const SHORT: [&str; 13] = [
-    "--cpus",
+    "--tasks",
     "1",
     "--repeats",
     "2",
@@ -34,12 +31,13 @@ const SHORT: [&str; 13] = [
     "--quiet",
 ];
 
-/// What `sysctl NAME…` prints on the host; of names that it does not know it complains, and ends with status 1.
+/// Output of `sysctl NAME…` on the host. For unknown names it prints an error, and ends with status
+/// 1.
 const PRINTED: &str = "kern.ostype: FreeBSD\nkern.osrelease: 14.1-RELEASE\nkern.version: FreeBSD 14.1-RELEASE GENERIC\n\n\
     kern.hostname: lab.example\nkern.boottime: { sec = 1732700000, usec = 123456 } Wed Nov 27 09:33:20 2026\nhw.ncpu: 3\n\
     hw.physmem: 17100009472\nvm.loadavg: { 0.15 0.22 0.19 }\n";
 
-/// It has one setting, whose value is a file, and notes what is written to it.
+/// A `sysctl` with one setting, whose value is a file. It logs each write.
 const SYSCTL: &str = "#!/bin/sh
 here=$(dirname \"$0\")
 case $1=$2 in
@@ -60,7 +58,7 @@ fn script(file: &Path, text: &str) {
     fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// A server on a host that says it is this system.
+/// Starts a server on a host that claims to be this system.
 fn start(lab: &Lab, system: &str) -> Server {
     let host = host(lab);
     fs::create_dir(&host).unwrap();
@@ -81,7 +79,7 @@ fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().parent().unwrap().to_owned()
 }
 
-/// Makes one of the Makefile in `directory`.
+/// Runs make in `directory`.
 fn make(directory: &str, words: &[&str]) {
     let mut command = Command::new("make");
     command.arg("--silent").arg("-C").arg(sources().join(directory)).args(words);
@@ -89,20 +87,20 @@ fn make(directory: &str, words: &[&str]) {
     assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
 }
 
-/// The agent without anything of Linux.
+/// The agent, built without Linux code.
 fn agent(lab: &Lab) -> PathBuf {
     make("lab/targets/guest", &["portable", &format!("BUILD={}", lab.path("agent").display())]);
     lab.path("agent-portable/agent")
 }
 
-/// A directory of guests' parts that has programs for FreeBSD alone.
+/// A directory of guest parts that has programs only for FreeBSD.
 fn guest(lab: &Lab) -> PathBuf {
     let workloads = lab.path("guest/x86_64-freebsd/workloads");
     fs::create_dir_all(&workloads).unwrap();
     fs::copy(agent(lab), workloads.with_file_name("agent")).unwrap();
     let (build, program) = (format!("BUILD={}", workloads.display()), workloads.join("path_stat"));
     make("workloads", &[&build, "TARGET_FLAGS=-U__linux__ -U__linux", program.to_str().unwrap()]);
-    lab::guest::compile("troubled.c", &workloads.join("troubled"), &[]);
+    crate::lab::guest::compile("troubled.c", &workloads.join("troubled"), &[]);
     lab.path("guest")
 }
 
@@ -209,7 +207,7 @@ fn workloads_that_hang_are_killed_with_their_process_group() {
     }
 }
 
-/// What the agent answers to a plan with one command of a shell, until its input ends, and how long that takes.
+/// The agent's answer to a plan with one shell command, until its input ends, and the time it took.
 fn answer(lab: &Lab, shell: &str, limit_ms: u32) -> (String, Duration) {
     let directory = lab.path("served");
     fs::create_dir_all(&directory).unwrap();
@@ -239,7 +237,7 @@ fn answer(lab: &Lab, shell: &str, limit_ms: u32) -> (String, Duration) {
 }
 
 #[test]
-fn processes_that_go_on_are_killed_and_those_that_cannot_be_are_told() {
+fn remaining_processes_are_killed_or_reported() {
     let lab = Lab::new();
     let (said, _) = answer(&lab, "sleep 1000 & exec sleep 1000", 300);
     assert!(said.contains("timed-out 3 300"), "{said}");
@@ -247,9 +245,9 @@ fn processes_that_go_on_are_killed_and_those_that_cannot_be_are_told() {
     let (said, _) = answer(&lab, "sleep 1000 >&- 2>&- & echo x", 60_000);
     assert!(said.contains("out 1 x\nexit 1 0\nend"), "{said}");
     lab.assert_nothing_left();
-    // It leaves the process group, and POSIX knows no other way to it.
+    // The process leaves the process group, and POSIX has no other way to find it.
     let (said, took) = answer(&lab, "setsid sleep 9 >&- 2>&- & sleep 0.3", 60_000);
     assert!(said.contains("exit 1 0\nfailed 29 a process could not be killed\nend"), "{said}");
     assert!(took >= Duration::from_secs(5), "{took:?}");
-    lab::await_that("the end of what left", || lab.left_over().is_empty());
+    crate::lab::await_that("the end of what left", || lab.left_over().is_empty());
 }

@@ -1,16 +1,14 @@
-//! Runs that are in the database: read where nothing may be written, called by their labels, listed, and deleted.
+//! Runs in the database: read from read-only storage, selected by label, listed, and deleted.
 
-mod lab;
-
-use lab::{Lab, assert_refused, stderr, stdout};
+use crate::lab::{Lab, assert_refused, stderr, stdout};
 use std::fs;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
 const SHORT: [&str; 10] =
-    ["--cpus", "1", "--repeats", "1", "--warmup", "0ms", "--window", "10ms", "--interval", "10ms"];
+    ["--tasks", "1", "--repeats", "1", "--warmup", "0ms", "--window", "10ms", "--interval", "10ms"];
 
-/// A lab with a run for each label, numbered from 1.
+/// A lab with one run per label, numbered from 1.
 fn lab(labels: &[&str]) -> Lab {
     let lab = Lab::new();
     lab.good_fake("good");
@@ -31,11 +29,11 @@ fn succeeds(output: &Output) -> String {
     stdout(output)
 }
 
-/// The lab's directory can only be read; then `$show` does that with its database.
+/// Makes the lab's directory read-only, then runs `$show` on its database.
 const READ_ONLY: &str = "mount --bind \"$1\" \"$1\" && mount -o remount,bind,ro \"$1\"
     ! touch \"$1/file\" 2>/dev/null
     export FAULTLINE_DB=\"$1/db.sqlite\"
-    \"$2\" list; \"$2\" show 1; \"$2\" report 1 -o -; \"$2\" export 1 --to faultline";
+    \"$2\" list; \"$2\" show 1; \"$2\" show 1 -o -; \"$2\" export 1 --to faultline";
 
 fn assert_shown(output: &Output) {
     if stderr(output).contains("mount: ") {
@@ -61,7 +59,7 @@ fn a_database_that_may_only_be_read_is_shown() {
 #[test]
 fn a_log_beside_a_database_that_may_only_be_read_is_read_too() {
     let lab = lab(&["first"]);
-    // Whoever has the database open keeps its log: the newest label is in the log alone.
+    // An open connection keeps the log: the newest label is only there.
     let other = rusqlite::Connection::open(lab.db()).unwrap();
     other.execute("UPDATE run SET label = 'newest'", []).unwrap();
     assert!(fs::metadata(lab.path("db.sqlite-wal")).unwrap().len() > 0);
@@ -75,22 +73,24 @@ fn a_label_does_for_a_number() {
     let lab = lab(&["nightly", "other", "nightly", "fourth"]);
     let digits = ["run", "good", "--label", "20261122"];
     assert_refused(&lab.faked(&digits).output().unwrap(), 2, "digits alone are a run's number");
-    // Older versions accepted such a label.
+    // The command refuses labels of digits, so set one directly.
     let connection = rusqlite::Connection::open(lab.db()).unwrap();
     connection.execute("UPDATE run SET label = '20261122' WHERE label = 'fourth'", []).unwrap();
     drop(connection);
     let shown = succeeds(&lab.run(&["show", "nightly", "--format", "json"]));
     assert_eq!(shown, succeeds(&lab.run(&["show", "3", "--format", "json"])), "the newest of that label");
     assert_eq!(succeeds(&lab.run(&["show", "20261122"])), succeeds(&lab.run(&["show", "4"])), "no run has that number");
-    assert!(succeeds(&lab.run(&["report", "other", "-o", "-"])).contains("</html>"));
-    assert!(succeeds(&lab.run(&["facts", "other"])).contains("host.name"));
+    assert!(succeeds(&lab.run(&["show", "other", "-o", "-"])).contains("</html>"));
+    assert!(succeeds(&lab.run(&["check", "--facts", "other"])).contains("host.name"));
     succeeds(&lab.run(&["export", "other", "--to", "faultline"]));
-    succeeds(&lab.run(&["published", "--beside", "other"]));
     assert!(stderr(&lab.faked(&["resume", "other"]).output().unwrap()).contains("run 2 is already finished"));
     assert_refused(&lab.run(&["lens", "compare", "nightly", "other"]), 2, "run 3 measured time, not transfers");
-    for arguments in
-        [&["show", "nighty"][..], &["report", "nighty", "-o", "-"], &["resume", "nighty"], &["facts", "nighty"]]
-    {
+    for arguments in [
+        &["show", "nighty"][..],
+        &["show", "nighty", "-o", "-"],
+        &["resume", "nighty"],
+        &["check", "--facts", "nighty"],
+    ] {
         assert_refused(&lab.run(arguments), 2, "there is no run 'nighty'");
     }
 }
@@ -108,14 +108,14 @@ fn a_list_tells_comparisons() {
 #[test]
 fn runs_are_deleted_when_that_is_confirmed() {
     let lab = lab(&["one", "two", "two", "four"]);
-    let refused = lab.run(&["delete", "1"]);
-    assert_refused(&refused, 2, "`delete` asks first, and standard input is not a terminal");
-    assert_refused(&lab.run(&["delete", "two", "--yes"]), 2, "several runs are called 'two': 3, 2");
-    assert_refused(&lab.run(&["delete", "1", "9", "--yes"]), 2, "there is no run 9 in ");
-    assert_refused(&lab.run(&["delete"]), 2, "");
+    let refused = lab.run(&["store", "delete", "1"]);
+    assert_refused(&refused, 2, "`store delete` asks first, and standard input is not a terminal");
+    assert_refused(&lab.run(&["store", "delete", "two", "--yes"]), 2, "several runs are called 'two': 3, 2");
+    assert_refused(&lab.run(&["store", "delete", "1", "9", "--yes"]), 2, "there is no run 9 in ");
+    assert_refused(&lab.run(&["store", "delete"]), 2, "");
     assert_eq!(succeeds(&lab.run(&["list", "--format", "csv"])).lines().count(), 5, "nothing is gone yet");
 
-    assert_eq!(stderr(&lab.run(&["delete", "one", "4", "--yes"])), "deleted: 1, 4\n");
+    assert_eq!(stderr(&lab.run(&["store", "delete", "one", "4", "--yes"])), "deleted: 1, 4\n");
     let left = succeeds(&lab.run(&["list", "--format", "csv"]));
     assert_eq!(left.lines().count(), 3, "{left}");
     assert_refused(&lab.run(&["show", "1"]), 2, "there is no run 1 in ");
@@ -135,7 +135,7 @@ fn runs_are_deleted_when_that_is_confirmed() {
 fn delete_asks_on_a_terminal() {
     let lab = lab(&["one", "two"]);
     let answered = |answer: &str| {
-        let line = format!("'{}' delete 1", lab::program().display());
+        let line = format!("'{}' store delete 1", crate::lab::program().display());
         let mut command = Command::new("script");
         command.args(["-qec", &line, "/dev/null"]).env("FAULTLINE_DB", lab.db()).stdin(Stdio::piped());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().ok()?;

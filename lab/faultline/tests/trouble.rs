@@ -1,17 +1,16 @@
-//! What goes wrong around a run: each gives one clear line or a recorded failure, loses no saved sample and leaves no
-//! process behind.
+//! Failures around a run. Each gives one clear line or a recorded failure, loses no saved sample,
+//! and leaves no process behind.
 
-mod lab;
-
-use faultline_model::outcome::Outcome;
-use faultline_model::record::{RunId, RunRecord};
+use crate::lab::{Lab, assert_refused, stderr, stdout};
+use faultline_record::outcome::Outcome;
+use faultline_record::record::{RunId, RunRecord};
 use faultline_store::Store;
-use lab::{Lab, assert_refused, stderr, stdout};
 use std::fs::{self, File, OpenOptions};
-use std::process::{Command, Output, Stdio};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
-const SHORT: &[&str] = &["--cpus", "1", "--repeats", "2", "--warmup", "0ms", "--window", "10ms", "--interval", "10ms"];
+const SHORT: &[&str] = &["--tasks", "1", "--repeats", "2", "--warmup", "0ms", "--window", "10ms", "--interval", "10ms"];
 
 fn with<'a>(first: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     [first, more].concat()
@@ -25,7 +24,8 @@ fn outcomes(lab: &Lab) -> Vec<Outcome> {
     record(lab).attempts.into_iter().map(|attempt| attempt.outcome.unwrap()).collect()
 }
 
-/// Runs the fake `name` beside a good one; asserts that the good one's samples are there and nothing is left over.
+/// Runs the fake `name` next to a good one. Asserts that the good one's samples are saved, and no
+/// process is left.
 fn run_fake(lab: &Lab, name: &str) -> Output {
     lab.good_fake("good");
     let arguments = with(&["run", "good", name, "--limit", "1s"], SHORT);
@@ -45,7 +45,7 @@ fn failures(lab: &Lab) -> Vec<Outcome> {
 #[test]
 fn a_workload_that_hangs_is_killed_with_all_its_children() {
     let lab = Lab::new();
-    // One child leaves the process group, one ignores every polite signal.
+    // One child leaves the process group, one ignores TERM, INT and HUP.
     lab.fake("hang", "header; setsid sleep 1000 & (trap '' TERM INT HUP; sleep 1000) & sleep 1000");
     let began = Instant::now();
     let output = run_fake(&lab, "hang");
@@ -114,7 +114,7 @@ fn what_a_workload_tells_of_itself_is_recorded() {
     run_fake(&lab, "exits");
     assert_eq!(failures(&lab), vec![Outcome::Exited { status: 3, stderr: "no luck\n".into() }; 2]);
 
-    // What a machine can't do is no failure of the run.
+    // A measurement that the machine cannot make does not fail the run.
     let lab = Lab::new();
     lab.fake(
         "cannot",
@@ -126,14 +126,22 @@ fn what_a_workload_tells_of_itself_is_recorded() {
 }
 
 #[test]
-fn a_program_that_can_not_be_executed_is_recorded() {
+fn a_workload_that_is_missing_ends_the_run_and_a_resume_goes_on() {
     let lab = Lab::new();
-    lab.fake("vanishes", "header; echo interval 2 10000002 100; echo end 10000003; rm \"$0\"; echo done");
-    let output = lab.faked(&with(&["run", "vanishes"], SHORT)).output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    let outcomes = outcomes(&lab);
-    assert_eq!(outcomes[0], Outcome::Done);
-    assert!(matches!(&outcomes[1], Outcome::NotStarted { text } if text.contains("No such file")), "{outcomes:?}");
+    lab.fake(
+        "vanishes",
+        "header; echo interval 2 10000002 100; echo end 10000003; [ -e \"$0.kept\" ] || mv \"$0\" \"$0.kept\"; echo done",
+    );
+    let output = lab.faked(&with(&["run", "vanishes", "--quiet"], SHORT)).output().unwrap();
+    assert_refused(&output, 1, "there is no workload ");
+    assert!(stderr(&output).contains("`faultline resume 1` continues"), "{}", stderr(&output));
+    let found = outcomes(&lab);
+    assert!(matches!(&found[..], [Outcome::Done, Outcome::LabFailed { .. }]), "{found:?}");
+    let program = lab.path("fakes/vanishes");
+    fs::copy(program.with_extension("kept"), &program).unwrap();
+    let resumed = lab.faked(&["resume", "--quiet"]).output().unwrap();
+    assert!(resumed.status.success(), "{}", stderr(&resumed));
+    assert_eq!(outcomes(&lab)[2..], [Outcome::Done]);
 }
 
 #[test]
@@ -156,7 +164,7 @@ fn two_runs_on_one_database_at_once() {
     lab.fake("slow", "header; sleep 3; echo interval 2 10000002 100; echo end 10000003; echo done");
     let first =
         lab.faked(&with(&["run", "slow"], SHORT)).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    lab::await_that("the first run", || {
+    crate::lab::await_that("the first run", || {
         Store::open_existing(&lab.db()).and_then(|store| store.list_runs()).is_ok_and(|runs| runs.len() == 1)
     });
     let second = lab.faked(&with(&["run", "good"], SHORT)).output().unwrap();
@@ -182,11 +190,11 @@ fn a_database_that_can_not_be_used_is_named_and_left_alone() {
 
     let directory = Lab::new();
     fs::create_dir(directory.db()).unwrap();
-    assert_refused(&directory.run(&["list"]), 2, "the file or its directory is missing, or you may not use it");
+    assert_refused(&directory.run(&["list"]), 2, "the file or its directory does not exist, or you may not access it");
     let elsewhere = directory.run(&["list", "--db", "/proc/nowhere/db"]);
     assert_refused(&elsewhere, 2, "there is no database at");
-    let below_a_file = lab.faked(&["run", "good", "--cpus", "1", "--db", "/dev/null/db"]).output().unwrap();
-    assert_refused(&below_a_file, 2, "cannot make the directory /dev/null for the database");
+    let below_a_file = lab.faked(&["run", "good", "--tasks", "1", "--db", "/dev/null/db"]).output().unwrap();
+    assert_refused(&below_a_file, 2, "cannot create the directory /dev/null for the database");
     let no_name = lab.faked(&["list", "--db", ""]).output().unwrap();
     assert_eq!(no_name.status.code(), Some(2), "{}", stderr(&no_name));
 }
@@ -201,7 +209,7 @@ fn a_full_disk_ends_the_run_and_a_resume_goes_on() {
     );
     let script = "mkdir $1/disk; mount -t tmpfs -o size=8m tmpfs $1/disk; export FAULTLINE_DB=$1/disk/db.sqlite
         head -c 7500000 /dev/zero > $1/disk/filler
-        $2 run prints --cpus 1 --repeats 60 --warmup 0ms --window 10ms --interval 10ms --quiet 2>&1 && echo not full
+        $2 run prints --tasks 1 --repeats 60 --warmup 0ms --window 10ms --interval 10ms --quiet 2>&1 && echo not full
         $2 list --format csv
         rm $1/disk/filler
         $2 resume --quiet > /dev/null
@@ -224,7 +232,7 @@ fn lines_of_runs(text: &str) -> Vec<u32> {
     let header = text.lines().find(|line| line.starts_with("run,")).unwrap();
     let column = header.split(',').position(|name| name == "ended").unwrap();
     let lines = text.lines().filter(|line| line.starts_with("1,"));
-    // The list of CPUs has no comma here, as there is but one.
+    // The list of CPUs contains no comma here, because there is only one.
     lines.map(|line| line.split(',').nth(column).unwrap().parse().unwrap()).collect()
 }
 
@@ -234,7 +242,7 @@ fn a_read_only_database_is_named() {
     lab.good_fake("good");
     assert!(lab.faked(&with(&["run", "good"], SHORT)).output().unwrap().status.success());
     let script = "mount --bind $1 $1; mount -o remount,bind,ro $1; export FAULTLINE_DB=$1/db.sqlite TMPDIR=/tmp
-        $2 run good --cpus 1 2>&1; echo status $?";
+        $2 run good --tasks 1 2>&1; echo status $?";
     let Some(output) = lab.in_namespace(&format!("set +e; {script}")) else { return };
     let text = stdout(&output);
     assert!(text.starts_with("faultline: cannot "), "{text}{}", stderr(&output));
@@ -243,20 +251,21 @@ fn a_read_only_database_is_named() {
 }
 
 #[test]
-fn no_room_for_copies_of_a_program_is_a_recorded_failure() {
+fn no_room_for_copies_of_a_program_ends_the_run() {
     let lab = Lab::new();
-    let workloads = lab::program().parent().unwrap().parent().unwrap().join("workloads");
+    let workloads = crate::lab::program().parent().unwrap().parent().unwrap().join("workloads");
     let script = format!(
         "export FAULTLINE_WORKLOADS={} FAULTLINE_DB=$1/db.sqlite; mkdir $1/small; mount -t tmpfs -o size=64k tmpfs $1/small
-         $2 run self_exec:static-distinct --cpus 1 --repeats 1 --scratch $1/small --quiet || echo status $?; ls $1/small",
+         $2 run self_exec:static-distinct --tasks 1 --repeats 1 --scratch $1/small --quiet || echo status $?; ls $1/small",
         workloads.display()
     );
     let Some(output) = lab.in_namespace(&script) else { return };
     let text = stdout(&output);
     assert!(text.ends_with("status 1\n"), "{text}{}", stderr(&output));
     let found = outcomes(&lab);
-    assert!(matches!(&found[0], Outcome::Failed { text, .. } if text == "No space left on device"), "{found:?}");
-    assert!(text.contains("No space left on device"), "{text}");
+    let Outcome::LabFailed { text } = &found[0] else { panic!("{found:?}") };
+    assert!(text.starts_with("the disk is full: "), "{text}");
+    assert_refused(&Output { status: ExitStatus::from_raw(1 << 8), ..output }, 1, "the disk is full: ");
 }
 
 #[test]
@@ -274,10 +283,10 @@ fn standard_output_that_is_closed_or_full() {
     let refused = lab.faked(&["show"]).stdout(full).output().unwrap();
     assert_refused(&refused, 1, "cannot write to standard output: No space left on device");
 
-    let page = lab.faked(&["report", "1", "-o", "/dev/full/page.html"]).output().unwrap();
+    let page = lab.faked(&["show", "1", "-o", "/dev/full/page.html"]).output().unwrap();
     assert_refused(&page, 2, "cannot write /dev/full/page.html: Not a directory");
     let target = lab.path("page.html");
-    assert!(lab.faked(&["report", "-o", target.to_str().unwrap()]).output().unwrap().status.success());
+    assert!(lab.faked(&["show", "-o", target.to_str().unwrap()]).output().unwrap().status.success());
     assert!(File::open(target).unwrap().metadata().unwrap().len() > 1000);
 }
 
@@ -313,7 +322,7 @@ fn a_symbolic_link_to_a_database_is_the_same_database() {
     assert!(lab.faked(&with(&["run", "good"], SHORT)).output().unwrap().status.success());
     std::os::unix::fs::symlink(lab.db(), lab.path("link.sqlite")).unwrap();
     let mut first = lab.faked(&with(&["run", "slow"], SHORT)).spawn().unwrap();
-    lab::await_that("the second run", || {
+    crate::lab::await_that("the second run", || {
         Store::open_existing(&lab.db()).and_then(|store| store.list_runs()).is_ok_and(|runs| runs.len() == 2)
     });
     let linked = lab.path("link.sqlite");
@@ -342,7 +351,7 @@ fn a_page_goes_where_it_is_sent_and_replaces_nothing_else() {
     std::os::unix::fs::symlink(&page, &link).unwrap();
     assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
 
-    // A table that nobody reads must not cost the page.
+    // A table whose reader is gone must not cost the page.
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let run = with(&["run", "good", "-o", link.to_str().unwrap()], SHORT);
@@ -358,7 +367,7 @@ fn a_page_goes_where_it_is_sent_and_replaces_nothing_else() {
         let fifo = fifo.clone();
         move || fs::read_to_string(fifo).unwrap()
     });
-    assert!(lab.faked(&["report", "-o", fifo.to_str().unwrap()]).output().unwrap().status.success());
+    assert!(lab.faked(&["show", "-o", fifo.to_str().unwrap()]).output().unwrap().status.success());
     assert!(reading.join().unwrap().len() > 1000);
     assert!(fs::symlink_metadata(&fifo).unwrap().file_type().is_fifo());
 }
@@ -369,10 +378,10 @@ fn a_resume_that_can_not_measure_leaves_the_run_open() {
     lab.good_fake("good");
     lab.fake("slow", "header; sleep 30");
     let child = lab.faked(&with(&["run", "slow", "good"], SHORT)).stderr(Stdio::null()).spawn().unwrap();
-    lab::await_that("a saved plan", || {
+    crate::lab::await_that("a saved plan", || {
         Store::open_existing(&lab.db()).and_then(|store| store.list_runs()).is_ok_and(|runs| runs.len() == 1)
     });
-    lab::kill(child);
+    crate::lab::kill(child);
     let before = record(&lab).attempts.len();
 
     fs::rename(lab.path("fakes/slow"), lab.path("slow")).unwrap();
@@ -392,9 +401,9 @@ fn being_stopped_for_a_while_is_no_time_out() {
     let lab = Lab::new();
     lab.fake("naps", "header; sleep 1; echo interval 2 10000002 100; echo end 10000003; echo done");
     let run =
-        ["run", "naps", "--cpus", "1", "--repeats", "1", "--warmup", "0ms", "--window", "10ms", "--interval", "10ms"];
+        ["run", "naps", "--tasks", "1", "--repeats", "1", "--warmup", "0ms", "--window", "10ms", "--interval", "10ms"];
     let child = lab.faked(&[&run[..], &["--limit", "3s"]].concat()).stderr(Stdio::null()).spawn().unwrap();
-    lab::await_that("an attempt", || {
+    crate::lab::await_that("an attempt", || {
         Store::open_existing(&lab.db())
             .and_then(|store| store.load_run(RunId(1)))
             .is_ok_and(|run| !run.attempts.is_empty())
@@ -422,7 +431,11 @@ fn a_workload_that_never_stops_describing_itself_is_named() {
     lab.fake("endless", "");
     fs::write(lab.path("fakes/endless"), "#!/bin/sh\nsleep 1000 & exit 0\n").unwrap();
     let began = Instant::now();
-    assert_refused(&lab.faked(&["workloads"]).output().unwrap(), 2, "is not a workload: it did not end within 10 s");
+    assert_refused(
+        &lab.faked(&["run", "--list"]).output().unwrap(),
+        2,
+        "is not a workload: it did not end within 10 s",
+    );
     assert!(began.elapsed() < Duration::from_secs(40));
     assert_eq!(lab.left_over(), Vec::<String>::new());
 }

@@ -1,20 +1,30 @@
-//! `faultline try` in a repository of this test's own. Programs sleep, because a busy host changes the length of a sleep less than the time of a computation.
+//! `faultline try` in a repository made by the tests. Programs sleep, because a busy host changes
+//! the length of a sleep less than the time of a computation.
 
-mod lab;
-
-use faultline_model::subject::SubjectIndex;
-use lab::repository::{Repository, git};
-use lab::{assert_refused, repository, stderr, stdout};
+use crate::lab::repository::{self, Repository, git};
+use crate::lab::{assert_refused, stderr, stdout};
+use faultline_record::subject::SubjectIndex;
 use std::fs;
 use std::process::Output;
 
-/// A program that sleeps for so many milliseconds.
+/// A program that sleeps for `sleep_ms`.
 fn program(sleep_ms: u32) -> String {
     format!("#!/bin/sh\nsleep 0.{sleep_ms:03}\n")
 }
 
-impl Repository {
-    /// One commit, whose program sleeps for 30 ms.
+trait PatchCommits {
+    /// A repository with one commit, whose program sleeps for 30 ms.
+    fn of_sleeper() -> Self;
+    fn commit(&self, sleep_ms: u32, subject: &str);
+    /// A mailed patch that changes the sleep. The repository does not contain it.
+    fn patch(&self, sleep_ms: u32, subject: &str) -> String;
+    fn file(&self, name: &str, text: &str) -> String;
+    /// The measured times of a side.
+    fn values_s(&self, side: u32) -> Vec<f64>;
+    fn attempt(&self, build: &str, arguments: &[&str]) -> Output;
+}
+
+impl PatchCommits for Repository {
     fn of_sleeper() -> Self {
         let repository = Repository::new();
         repository.commit(30, "a slow program");
@@ -26,7 +36,6 @@ impl Repository {
         repository::commit(&self.path(), subject);
     }
 
-    /// A mail with a change of the time, which the repository does not have.
     fn patch(&self, sleep_ms: u32, subject: &str) -> String {
         self.commit(sleep_ms, subject);
         let mail = git(&self.path(), &["format-patch", "--stdout", "HEAD~1"]);
@@ -40,7 +49,6 @@ impl Repository {
         file.to_str().unwrap().to_owned()
     }
 
-    /// The times that were measured of a side.
     fn values_s(&self, side: u32) -> Vec<f64> {
         let record = self.lab.record(1);
         let is_of = |ordinal: u32| record.plan[ordinal as usize].subject == SubjectIndex(side);
@@ -76,7 +84,7 @@ fn a_patch_is_compared_with_what_it_changes_and_the_answer_is_markdown() {
     );
     assert_eq!(fs::read_to_string(repository.path().join("source")).unwrap(), program(30));
 
-    // What is stored says the same, and knows the commit of one side.
+    // The stored result reads the same, and has the commit of one side.
     assert_eq!(stdout(&repository.lab.run(&["show", "--format", "markdown"])), answer);
     let head = git(&repository.path(), &["rev-parse", "HEAD"]);
     let subjects = repository.lab.record(1).head.subjects.clone();
@@ -101,11 +109,15 @@ fn what_cannot_be_tried_is_refused_and_nothing_is_measured() {
     let outside = "diff --git a/../x b/../x\nnew file mode 100644\n--- /dev/null\n+++ b/../x\n@@ -0,0 +1 @@\n+x\n";
     let outside = repository.file("outside.patch", outside);
     refused(2, "cp source prog", &[&outside], "outside.patch does not apply to ");
-    // The build ends with 1 if the file has the line of the patch.
+    // The build fails with status 1 if the file has the line of the patch.
     let broken = "sh -c '! grep 0.900 source >/dev/null && cp source prog'";
     let output = repository.attempt(broken, &[&patch]);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    assert!(stderr(&output).contains(" with the patches does not build: it ends with status 1"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains(" with the patches does not build: it exited with status 1"),
+        "{}",
+        stderr(&output)
+    );
     assert!(!repository.lab.db().exists() || repository.lab.attempts() == Some(0));
     assert!(!repository.lab.path("x").exists());
 }

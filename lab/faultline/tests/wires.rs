@@ -1,11 +1,9 @@
-//! Executions whose ends are guests on wires between their emulators: all workloads of the network between two of them and through a third that forwards, several
-//! flows, and an end that is killed.
+//! Executions whose ends are guests on wires between their emulators: all network workloads,
+//! between two guests and through a third that forwards; several flows; and an end that is killed.
 
-mod lab;
-
-use faultline_model::outcome::Outcome;
-use faultline_model::record::RunRecord;
-use lab::{Lab, assert_refused, await_within, guest, stderr, stdout};
+use crate::lab::{Lab, assert_refused, await_within, guest, stderr, stdout};
+use faultline_record::outcome::Outcome;
+use faultline_record::record::RunRecord;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::process::{Command, Stdio};
@@ -33,7 +31,7 @@ fn command(lab: &Lab, workloads: &[&str], on: &str, partners: &[&str], more: &[&
     command
 }
 
-/// The record of a run of which every execution succeeded.
+/// The record of a run, after asserting that every execution succeeded.
 fn done(lab: &Lab, mut command: Command) -> RunRecord {
     let output = command.output().unwrap();
     let record = lab.record(1);
@@ -44,7 +42,7 @@ fn done(lab: &Lab, mut command: Command) -> RunRecord {
     record
 }
 
-const ONCE: [&str; 6] = ["--cpus", "1", "--repeats", "1", "--window", "300ms"];
+const ONCE: [&str; 6] = ["--tasks", "1", "--repeats", "1", "--window", "300ms"];
 
 #[test]
 #[ignore = "boots guests: make test-guest"]
@@ -69,7 +67,7 @@ fn all_workloads_of_the_network_pass_through_a_third_guest() {
         } else {
             "forwarder:net.Ip.ForwDatagrams"
         };
-        // The control connections alone take a dozen packets.
+        // The control connections alone take about a dozen packets.
         let passed = attempt.counters.get(counter).copied().unwrap_or(0);
         assert!(passed > 40, "{case}: {passed} packets passed");
         let measures: Vec<&str> = attempt.measures.iter().map(|measure| measure.name.as_str()).collect();
@@ -81,14 +79,14 @@ fn all_workloads_of_the_network_pass_through_a_third_guest() {
 #[ignore = "boots guests: make test-guest"]
 fn several_flows_pass() {
     let lab = Lab::new();
-    let more = ["--cpus", "1,2", "--repeats", "1", "--window", "300ms"];
+    let more = ["--tasks", "1,2", "--repeats", "1", "--window", "300ms"];
     let two = format!("{GUEST},cpus=2").replace("cpus=1,", "");
     done(&lab, command(&lab, &["udp_stream:ipv4", "tcp_stream:send", "tcp_rr:ipv6"], &two, &["receiver"], &more));
 }
 
-/// The emulator of this lab that has the socket as its own end of a wire.
+/// The emulator in this lab that owns this socket as its end of a wire.
 fn emulator_at(lab: &Lab, socket: &str) -> Option<i32> {
-    let mark = format!("{}={}", lab::MARK, lab.mark());
+    let mark = format!("{}={}", crate::lab::MARK, lab.mark());
     let has = |file: String, wanted: &str| {
         fs::read(file).is_ok_and(|text| text.windows(wanted.len()).any(|window| window == wanted.as_bytes()))
     };
@@ -104,7 +102,7 @@ fn emulator_at(lab: &Lab, socket: &str) -> Option<i32> {
 #[ignore = "boots guests: make test-guest"]
 fn a_receiver_whose_machine_is_gone_is_recorded_and_nothing_stays() {
     let lab = Lab::new();
-    let more = ["--cpus", "1", "--repeats", "1", "--window", "200s"];
+    let more = ["--tasks", "1", "--repeats", "1", "--window", "200s"];
     let mut command = command(&lab, &["udp_rr:ipv4"], GUEST, &["receiver"], &more);
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let is_measured =

@@ -1,26 +1,27 @@
-//! Reads the files in an archive of a release: a tarball, as it is or compressed by gzip, bzip2, xz or zstd, or a Debian package, whose files are in such a tarball.
-//! The kind is told by the first bytes, not by the name. Nothing is written here, so no path in an archive leads anywhere.
+//! Reader of release archives: a tarball, plain or compressed by gzip, bzip2, xz or zstd, or a
+//! Debian package, which contains such a tarball. The first bytes decide the format, not the name.
+//! Nothing is written here, so a path in an archive cannot leave the checkout.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Error, ErrorKind, Read};
 use std::path::Path;
 use tar::EntryType;
 
-/// How a Debian package begins, which is an archive of `ar`.
+/// First bytes of a Debian package, an archive of `ar`.
 const PACKAGE: &[u8] = b"!<arch>\n";
 
-/// The begin of the name of a package's tarball.
+/// Prefix of the name of a package's tarball.
 const FILES_OF_PACKAGE: &[u8] = b"data.tar";
 
-/// The directory in which git keeps what it must not read from others.
+/// Git's own directory, whose content must not come from others.
 const OF_GIT: &[u8] = b".git";
 
-/// What an archive is.
+/// Kind of an archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ArchiveKind {
-    /// A tarball, which often has everything in one directory.
+    /// A tarball, often with everything in one directory.
     Tarball,
-    /// A package: its paths are those of the system on which it is installed.
+    /// A package: its paths are those of the installed system.
     Package,
 }
 
@@ -28,22 +29,22 @@ pub(crate) enum ArchiveKind {
 pub(crate) struct ArchivedFile<'a> {
     /// Its path: names between slashes, none of them `.` or `..`.
     pub(crate) path: Vec<u8>,
-    /// What it holds.
+    /// The content.
     pub(crate) content: Content<'a>,
 }
 
-/// What a file holds.
+/// The content of a file.
 pub(crate) enum Content<'a> {
     /// Bytes.
     Bytes { is_executable: bool, count: u64, reader: &'a mut dyn Read },
-    /// A symbolic link to this path, as it is written.
+    /// A symbolic link to this path, as written.
     Link(Vec<u8>),
-    /// The same as a file before it.
+    /// The content of an earlier file of the archive.
     Same(Vec<u8>),
 }
 
-/// Calls `each` for each file of an archive, in its order. Directories are left out, and so is what belongs to a repository of git. Fails if the archive cannot be
-/// read or holds what no checkout can, and as `each` does.
+/// Calls `each` for each file of an archive, in its order. Skips directories and files of a git
+/// repository. Fails if the archive cannot be read or cannot be checked out, or if `each` fails.
 pub(crate) fn for_each_file(
     archive: &Path,
     each: &mut dyn FnMut(ArchivedFile<'_>) -> io::Result<()>,
@@ -59,7 +60,7 @@ pub(crate) fn for_each_file(
             return for_each_of_tarball(BufReader::new(member), each).map(|()| ArchiveKind::Package);
         }
     }
-    Err(invalid("it is no package: it has no data.tar"))
+    Err(invalid("it is not a package: data.tar is missing"))
 }
 
 fn for_each_of_tarball(
@@ -75,7 +76,7 @@ fn for_each_of_tarball(
         let Some(path) = plain(&written)? else { continue };
         let target = || match entry.link_name_bytes() {
             Some(target) => Ok(target.into_owned()),
-            None => Err(invalid(&format!("the link {} leads nowhere", shown(&written)))),
+            None => Err(invalid(&format!("the link {} is broken", shown(&written)))),
         };
         let content = match kind {
             EntryType::Directory | EntryType::XGlobalHeader => continue,
@@ -96,7 +97,7 @@ fn for_each_of_tarball(
     if is_empty { Err(invalid("it holds no files")) } else { Ok(()) }
 }
 
-/// The bytes of a tarball, whichever way they are compressed.
+/// The bytes of a tarball, decompressed.
 fn uncompressed<'a>(mut reader: impl BufRead + 'a) -> io::Result<Box<dyn Read + 'a>> {
     Ok(if begins_with(&mut reader, &[0x1f, 0x8b])? {
         Box::new(flate2::bufread::MultiGzDecoder::new(reader))
@@ -112,12 +113,13 @@ fn uncompressed<'a>(mut reader: impl BufRead + 'a) -> io::Result<Box<dyn Read + 
     })
 }
 
-/// Whether what is read next begins so. Nothing is consumed.
+/// True if the next bytes are these. Consumes nothing.
 fn begins_with(reader: &mut impl BufRead, bytes: &[u8]) -> io::Result<bool> {
     Ok(reader.fill_buf()?.starts_with(bytes))
 }
 
-/// A path without `.` and slashes that say nothing, `None` if nothing is left, or if it belongs to a repository of git. Fails if it leads up.
+/// A path without `.` and empty names; `None` if nothing is left, or if it belongs to a git
+/// repository. Fails if it leads up.
 fn plain(written: &[u8]) -> io::Result<Option<Vec<u8>>> {
     let names: Vec<&[u8]> =
         written.split(|byte| *byte == b'/').filter(|name| !name.is_empty() && *name != b".").collect();
@@ -141,12 +143,13 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    /// A tarball of files, of which those with `#!` are executable, and of links, as `path -> target`.
+    /// A tarball of files, of which those with `#!` are executable, and of links, as `path ->
+    /// target`.
     fn tarball(files: &[(&str, &str)]) -> Vec<u8> {
         let mut builder = tar::Builder::new(Vec::new());
         for (path, text) in files {
             let mut header = tar::Header::new_gnu();
-            // The crate refuses paths that an archive of somebody else may have.
+            // The crate refuses paths that a foreign archive may have.
             header.as_gnu_mut().unwrap().name[..path.len()].copy_from_slice(path.as_bytes());
             header.set_mode(if text.starts_with("#!") { 0o755 } else { 0o644 });
             match text.strip_prefix("-> ") {

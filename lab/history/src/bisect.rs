@@ -1,283 +1,208 @@
-//! `bisect`: which commits between two changed the time of a program, or what the lens counts of it? Builds and measures what `stats::drill` asks for, until it asks for nothing more.
+//! Searches for the commits that changed what is measured: between two commits, or of a step that a
+//! history has.
 
 use crate::commits::Commits;
-use crate::explain;
-use crate::linked::{Linked, link};
-use crate::measure::MeasureRequest;
-use crate::revert;
-use crate::source;
-use crate::subject::{shared, subject};
-use crate::tools_again;
-use crate::workshop::{Workshop, absolute};
-use faultline_experiment::{Error, Gone, GrowingRequest, GrowingRun, Lab, Measured, Notice};
-use faultline_model::artefact::{Artefact, Release};
-use faultline_model::commit::{CommitInfo, CommitLine};
-use faultline_model::drill::{self, DrillSettings, Next};
-use faultline_model::line_host::LineHost;
-use faultline_model::named_change::NamedChange;
-use faultline_model::plan::{KnownCommit, LineSearch, MeasuredLine, RunKind, WhenInconclusive};
-use faultline_model::recipe::Recipe;
-use faultline_model::record::{RunHead, RunId};
-use faultline_model::relink::{LayoutKind, RelinkResult};
-use faultline_model::subject::{BuildResult, Subject, SubjectIndex};
-use faultline_stats::drill::{RevertNext, next_of_record, next_revert};
-use std::path::PathBuf;
+use crate::over::Over;
+use crate::request::{LineRequest, MeasureRequest, USUAL_SEEDS, Wanted};
+use crate::workshop::Workshop;
+use crate::{run, source};
+use faultline_experiment::stored::StoredHistory;
+use faultline_experiment::{Error, Lab, Measured, place_of};
+use faultline_record::bisect::{BisectSettings, Noise};
+use faultline_record::commit::{CommitInfo, CommitLine};
+use faultline_record::named_change::NamedChange;
+use faultline_record::plan::{KnownCommit, KnownResult, LineSearch, RunKind, Settings, WhenInconclusive};
+use faultline_stats::history::{CommitOutcome, HistorySeries, HistoryStep, StepBasis};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
 
-/// The request for a search.
+/// The request for a search between two commits.
 #[derive(Debug, Clone)]
 pub struct BisectRequest {
-    /// A directory of the repository.
-    pub repository: PathBuf,
-    /// The directory for checkouts and builds; one among the user's caches if `None`.
-    pub work: Option<PathBuf>,
-    /// Archives of releases instead of a repository; none if there is one.
-    pub releases: Vec<Release>,
+    /// Recipe, artefact and host of the builds.
+    pub line: LineRequest,
+    /// The measure.
+    pub measure: MeasureRequest,
     /// The old commit, as git names it.
     pub old: String,
-    /// The new one.
+    /// The new commit, as git names it.
     pub new: String,
-    /// How a commit is built.
-    pub recipe: Recipe,
-    /// What is measured of a build.
-    pub artefact: Artefact,
-    /// The host over SSH on which time is measured; `None` for this host.
-    pub on: Option<LineHost>,
-    /// How the line is searched.
-    pub search: DrillSettings,
-    /// How random layouts are drawn.
-    pub layouts: LayoutKind,
-    /// What is measured.
-    pub measure: MeasureRequest,
-    /// Time limit of each execution in milliseconds.
-    pub limit_ms: Option<u64>,
-    /// Seed of the order; a random one if `None`. Under the lens also that of all guests, and one that is always the same if `None`.
-    pub seed: Option<u64>,
-    /// A name for people.
-    pub label: Option<String>,
-    /// What an inconclusive search does to its gate; `None` if it has none.
-    pub gate: Option<WhenInconclusive>,
-    /// Whether each commit that made a step is undone on top of the new one.
+    /// Settings of the search.
+    pub search: BisectSettings,
+    /// Time for executions; `None` for the default: half an hour for executions at full speed,
+    /// unlimited for counts.
+    pub time: Option<Duration>,
+    /// True to undo each commit that made a step on top of the new one.
     pub revert: bool,
+    /// Action of the gate on an inconclusive search; `None` without a gate.
+    pub gate: Option<WhenInconclusive>,
+    /// Label of the run.
+    pub label: Option<String>,
 }
 
-/// Searches the commits between two. Fails if the repository, a commit or the machine is not available, or if the database cannot be written. A commit that does
-/// not build or run is no failure.
+/// Searches the commits between two. Fails if the repository, a commit or a machine is not
+/// available, or if the database cannot be written. A commit that does not build or run is a
+/// result.
 pub fn bisect(request: &BisectRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
-    let workshop = Workshop::open(&request.repository, request.work.as_deref(), lab)?;
-    search(request, &workshop, lab)
+    let workshop = Workshop::open(&request.line.repository, request.line.work.as_deref(), lab)?;
+    bisect_in(request, &workshop, lab)
 }
 
-/// The same, with commits from anywhere.
-pub fn search(request: &BisectRequest, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<Measured, Error> {
-    search_with(request, None, |line| line.commits.last().cloned(), |_| Vec::new(), commits, lab)
-}
-
-/// The same, with what earlier runs say of commits of the line. `of`: the change of a history that is to be confirmed. `newest`: the commit on top of which others are
-/// undone, if that is asked for.
-pub(crate) fn search_with(
-    request: &BisectRequest,
-    of: Option<NamedChange>,
-    newest: impl FnOnce(&CommitLine) -> Option<CommitInfo>,
-    known: impl FnOnce(&CommitLine) -> Vec<KnownCommit>,
-    commits: &dyn Commits,
-    lab: &mut Lab<'_>,
-) -> Result<Measured, Error> {
+/// As [`bisect`], with commits from any source.
+pub fn bisect_in(request: &BisectRequest, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let line = commits.line(&request.old, &request.new, lab)?;
-    let known = known(&line);
-    let revert = if request.revert { newest(&line) } else { None };
-    let measured = MeasuredLine {
-        measure: request.measure.settings(lab)?,
-        repository: absolute(&request.repository)?,
-        work: request.work.as_deref().map(absolute).transpose()?,
-        line,
-        recipe: request.recipe.clone(),
-        tools: Some(commits.tools(&request.recipe, lab)?),
-        releases: request.releases.clone(),
-        artefact: request.artefact.clone(),
-        on: request.on.clone(),
-    };
+    let newest = line.commits.last().cloned();
+    search(request, line, Known { newest, ..Known::default() }, commits, lab)
+}
+
+/// Results of a history that a search uses.
+#[derive(Default)]
+struct Known {
+    /// The change to confirm.
+    of: Option<NamedChange>,
+    /// The commit on top of which others are undone.
+    newest: Option<CommitInfo>,
+    /// Results of commits of the line.
+    results: Vec<KnownCommit>,
+}
+
+fn search(
+    request: &BisectRequest,
+    line: CommitLine,
+    known: Known,
+    commits: &dyn Commits,
+    lab: &mut Lab<'_>,
+) -> Result<Measured, Error> {
+    let tools = commits.tools(&request.line.recipe, lab)?;
     let search = LineSearch {
-        measured,
+        measured: request.line.saved(&request.measure, line, tools, lab)?,
         search: request.search,
-        layouts: request.layouts,
+        budget_ms: budget_ms(request),
         gate: request.gate,
-        revert,
-        known,
-        of,
+        revert: known.newest.filter(|_| request.revert),
+        known: known.results,
+        of: known.of,
     };
-    let growing = GrowingRequest {
-        kind: RunKind::Drill(Box::new(search)),
+    let settings = Settings {
+        cpus: vec![request.measure.tasks()],
         repeats: request.search.most_blocks,
-        tasks: request.measure.tasks(),
-        limit_ms: request.limit_ms,
-        seed: request.seed.or(request.measure.usual_seed()),
-        label: request.label.clone(),
+        seed: request.line.run_seed(&request.measure),
+        limit_ms: request.line.limit_ms,
+        size: None,
+        kind: RunKind::Bisect(Box::new(search)),
     };
-    let run = GrowingRun::begin(&growing, lab)?;
-    go_along(run, commits, lab)
+    run::begin(&settings, request.label.as_deref(), commits, lab)
 }
 
-/// Continues a search that was stopped or killed. `limit_ms`: time limit of each execution instead of the run's own. Fails like [`bisect`], if the commits
-/// are not there any more, or if another commit is to be built and the tools are others.
-pub fn resume(head: &RunHead, limit_ms: Option<u64>, lab: &mut Lab<'_>) -> Result<Measured, Error> {
-    let search = search_of(head)?;
-    let commits = source::of_line(search, lab)?;
-    go_on(head.id, limit_ms, commits.as_ref(), lab)
+/// Default time for executions at full speed.
+const USUAL_TIME: Duration = Duration::from_secs(30 * 60);
+
+fn budget_ms(request: &BisectRequest) -> Option<u64> {
+    let usual = (!request.measure.quantity().is_counted()).then_some(USUAL_TIME);
+    request.time.or(usual).map(|time| time.as_millis().try_into().unwrap_or(u64::MAX))
 }
 
-/// The same, with commits from anywhere.
-pub fn go_on(run: RunId, limit_ms: Option<u64>, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<Measured, Error> {
-    go_along(GrowingRun::resume(run, limit_ms, lab)?, commits, lab)
+/// The request to search the commits of a step of a history.
+#[derive(Debug, Clone)]
+pub struct StepSearch<'a> {
+    /// The declared series.
+    pub over: Over<'a>,
+    /// Its results.
+    pub series: &'a HistorySeries,
+    /// The step.
+    pub step: &'a HistoryStep,
+    /// Required certainty.
+    pub wanted: Wanted,
+    /// Time for executions, as in [`BisectRequest::time`].
+    pub time: Option<Duration>,
+    /// True to undo each commit that made a step on top of the newest commit of the history.
+    pub revert: bool,
+    /// Action of the gate on an inconclusive search; `None` without a gate.
+    pub gate: Option<WhenInconclusive>,
+    /// Label of the run.
+    pub label: Option<String>,
 }
 
-fn go_along(run: GrowingRun, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<Measured, Error> {
-    let search = search_of(run.record())?.clone();
-    follow(run, &search, commits, lab)
+/// Searches the commits between the ends of a step's range. Fails like [`bisect`], or if the ends
+/// are not on one line of first parents.
+pub fn bisect_step(step: &StepSearch<'_>, lab: &mut Lab<'_>) -> Result<Measured, Error> {
+    let commits = source::commits_of(&step.over.subject.line, lab)?;
+    bisect_step_in(step, commits.as_ref(), lab)
 }
 
-fn search_of(head: &RunHead) -> Result<&LineSearch, Error> {
-    head.settings.drill().ok_or_else(|| {
-        Error::usage(format!("run {} searches no line of commits", head.id), "`faultline list` shows the runs")
-    })
+/// As [`bisect_step`], with commits from any source.
+pub fn bisect_step_in(step: &StepSearch<'_>, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<Measured, Error> {
+    let StepSearch { over, series, .. } = step;
+    let place = place_of(series, step.step)?;
+    let request = BisectRequest {
+        line: over.subject.line.clone(),
+        measure: over.measure.given(series.quantity),
+        old: place.earliest.clone(),
+        new: place.latest.clone(),
+        search: over.measure.search(step.wanted, executions(series)),
+        time: step.time,
+        revert: step.revert,
+        gate: step.gate,
+        label: step.label.clone(),
+    };
+    let line = commits.line(&request.old, &request.new, lab).map_err(not_on_a_line)?;
+    let now = over.now(commits, lab)?;
+    let mut runs = over.comparable(&now.settings, lab.places)?;
+    runs.retain(|run| now.has_tools_of(run));
+    let known = Known {
+        of: Some(NamedChange { series: series.name(), place }),
+        newest: series.points.last().map(|point| point.commit.clone()),
+        results: known_of(&line, &runs, &request.search),
+    };
+    search(&request, line, known, commits, lab)
 }
 
-/// Does what is asked for next, until nothing is.
-fn follow(
-    mut run: GrowingRun,
-    search: &LineSearch,
-    commits: &dyn Commits,
-    lab: &mut Lab<'_>,
-) -> Result<Measured, Error> {
-    loop {
-        if run.measure(lab)? == Gone::Stopped || lab.stop.is_set() {
-            return Ok(Measured::Stopped { run: run.record().id });
-        }
-        match next_of_record(run.record()) {
-            None | Some(Next::Nothing) => match next_revert(run.record()) {
-                RevertNext::Nothing => return finish(run, search, commits, lab),
-                next => match revert::go_on(&mut run, search, next, commits, lab) {
-                    Err(error) if error == Error::stopped() => {
-                        return Ok(Measured::Stopped { run: run.record().id });
-                    }
-                    done => done?,
-                },
-            },
-            Some(Next::Try { position, .. }) => match try_commit(&mut run, search, position, commits, lab) {
-                // Everything until now is saved.
-                Err(error) if error == Error::stopped() => return Ok(Measured::Stopped { run: run.record().id }),
-                tried => tried?,
-            },
-            Some(Next::Relink { builds }) => {
-                for build in &builds {
-                    match relink(&mut run, search, build, commits, lab) {
-                        Err(error) if error == Error::stopped() => {
-                            return Ok(Measured::Stopped { run: run.record().id });
-                        }
-                        linked => linked?,
-                    }
+/// Maximum number of executions of a commit; `None` for the default. Counts that did not depend on
+/// the seed need one; others need at least as many as the history has.
+fn executions(series: &HistorySeries) -> Option<u32> {
+    match series.steps.basis {
+        StepBasis::Exact => Some(1),
+        StepBasis::Seeds { most, .. } => Some(most.max(USUAL_SEEDS)),
+        StepBasis::Noisy { .. } | StepBasis::TooShort { .. } => None,
+    }
+}
+
+/// The error for a step whose ends are on different branches.
+fn not_on_a_line(error: Error) -> Error {
+    if error == Error::stopped() {
+        return error;
+    }
+    Error::usage(
+        format!("the commits of this step cannot be searched: {}", error.problem),
+        "a search follows first parents; `faultline history changes` lists the commits of a step of parallel branches (`walk = \"full\"`)",
+    )
+}
+
+/// Results of a line's commits in comparable runs with the same tools. Times are not reused,
+/// because only times of one block are comparable; nor are counts that depend on the seed. With
+/// random layouts, a result is reused only if its build is kept, because layouts are compared with
+/// it.
+fn known_of(line: &CommitLine, runs: &[StoredHistory], search: &BisectSettings) -> Vec<KnownCommit> {
+    let is_kept = |build: Option<&str>| search.layouts == 0 || build.is_some_and(|build| Path::new(build).is_dir());
+    let mut newest: BTreeMap<&str, KnownCommit> = BTreeMap::new();
+    for run in runs {
+        for result in &run.results.commits {
+            let result_of = match &result.outcome {
+                CommitOutcome::Measured { values, .. }
+                    if search.noise == Noise::None && is_kept(run.build_of(&result.commit)) =>
+                {
+                    let build = run.build_of(&result.commit).map(str::to_owned);
+                    values.first().map(|&value| KnownResult::Value { value, build })
                 }
-            }
-            Some(Next::Measure { blocks }) => {
-                let subjects = &run.record().subjects;
-                let blocks: Vec<Vec<SubjectIndex>> = blocks
-                    .iter()
-                    .map(|builds| builds.iter().filter_map(|build| built(subjects, search, build)).collect())
-                    .collect();
-                run.plan(&blocks)?;
-            }
-            Some(Next::Count { seeds }) => {
-                let subjects = &run.record().subjects;
-                let seeds: Vec<(u32, Vec<SubjectIndex>)> = seeds
-                    .iter()
-                    .map(|(seed, builds)| {
-                        (*seed, builds.iter().filter_map(|build| built(subjects, search, build)).collect())
-                    })
-                    .collect();
-                run.count(&seeds)?;
+                CommitOutcome::Measured { .. } => None,
+                CommitOutcome::Unusable(not) => Some(KnownResult::Unusable { why: not.why }),
+            };
+            if let (Some(position), Some(result_of)) = (line.position(&result.commit), result_of) {
+                let known = KnownCommit { position, result: result_of };
+                newest.entry(&result.commit).or_insert(known);
             }
         }
     }
-}
-
-/// Explains the steps, and ends the run.
-fn finish(
-    mut run: GrowingRun,
-    search: &LineSearch,
-    commits: &dyn Commits,
-    lab: &mut Lab<'_>,
-) -> Result<Measured, Error> {
-    match explain::explained(run.record(), search, commits, lab) {
-        Err(error) if error == Error::stopped() => Ok(Measured::Stopped { run: run.record().id }),
-        explained => {
-            run.explain(&explained?)?;
-            run.finish()
-        }
-    }
-}
-
-/// Builds a commit, and plans one execution of it, which shows whether it runs. Fails if the tools are not those with which the search began.
-fn try_commit(
-    run: &mut GrowingRun,
-    search: &LineSearch,
-    position: u32,
-    commits: &dyn Commits,
-    lab: &mut Lab<'_>,
-) -> Result<(), Error> {
-    let commit = &search.line.commits[position as usize];
-    let tools = commits.tools(&search.recipe, lab)?;
-    tools_again::check(search.tools.as_ref(), &tools, run.record().id)?;
-    lab.observer.notice(&Notice::BuildingCommit {
-        commit: commit.id.clone(),
-        position,
-        last: search.line.last(),
-        tried: run.record().subjects.iter().filter(|subject| !is_relinked(subject)).count(),
-    });
-    let build = shared(commits.build(commit, &search.recipe, &tools, lab)?, search, commits);
-    let subject = subject(commit, search, build, run, lab)?;
-    run.add_subject(&subject)
-}
-
-/// Whether a subject is a random layout of a commit that was built before.
-fn is_relinked(subject: &Subject) -> bool {
-    matches!(subject.build, Some(BuildResult::Relinked { .. }))
-}
-
-/// Links the build of a commit with a random layout, and saves what came of it. Fails if the tools are not those with which the search began.
-fn relink(
-    run: &mut GrowingRun,
-    search: &LineSearch,
-    build: &drill::Build,
-    commits: &dyn Commits,
-    lab: &mut Lab<'_>,
-) -> Result<(), Error> {
-    let own = built(&run.record().subjects, search, &drill::Build { layout: None, ..*build });
-    let own = own.and_then(|index| run.record().subjects[index.at()].setup.directory.as_deref());
-    // Or an earlier run built it.
-    let known = search.known.iter().find(|known| known.position == build.position).and_then(|known| known.build());
-    let own = own.or(known).unwrap_or_default().to_owned();
-    let asked = Linked {
-        commit: &search.line.commits[build.position as usize],
-        own: &own,
-        layout: search.layouts.with_seed(build.layout.unwrap_or_default()),
-        most: search.search.layouts,
-    };
-    link(&asked, search, run, commits, lab)
-}
-
-/// The subject of a build that is asked for.
-fn built(subjects: &[Subject], search: &LineSearch, build: &drill::Build) -> Option<SubjectIndex> {
-    let id = &commit_at(&search.line, build.position)?.id;
-    let is_so = |result: &BuildResult| match (build.layout, result) {
-        (None, BuildResult::Built) => true,
-        (Some(asked), BuildResult::Relinked { layout, result: RelinkResult::Placed { .. } }) => asked == *layout,
-        _ => false,
-    };
-    let is_it = |subject: &Subject| {
-        subject.build.as_ref().is_some_and(is_so) && subject.commit.as_ref().is_some_and(|commit| commit.id == *id)
-    };
-    subjects.iter().position(is_it).map(|index| SubjectIndex(index as u32))
-}
-
-fn commit_at(line: &CommitLine, position: u32) -> Option<&CommitInfo> {
-    line.commits.get(position as usize)
+    newest.into_values().collect()
 }

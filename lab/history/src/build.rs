@@ -1,68 +1,46 @@
-//! Builds a commit, and keeps what it built under a name made from its tree, the recipe and the versions of tools. What is kept is not built again.
+//! Builds of commits, also in other layouts. A build is kept under a name made from its tree,
+//! recipe and tool versions, and is not repeated.
+//!
+//! For another layout the user's build runs again and finds our linker wrapper. Only a program
+//! whose code or data moved, compared with the commit's own build, counts as another layout.
 
-use crate::commands::runner;
-use crate::identical;
-use crate::repository::{Checkout, Repository, Surroundings};
-use crate::room;
-use crate::surroundings::{self, Words};
+use crate::commits::{Build, Relink, Relinked};
+use crate::linked_files;
+use crate::linked_files::Places;
+use crate::linker::LinkerWrapper;
+use crate::repository::{BuildEnvironment, Checkout, Repository};
+use crate::tools::{self, Words, runner};
 use faultline_experiment::{Error, Lab};
-use faultline_model::commit::CommitInfo;
-use faultline_model::recipe::{BuildTools, Recipe};
-use faultline_targets::Ending;
+use faultline_record::commit::CommitInfo;
+use faultline_record::recipe::{BuildTools, Recipe};
+use faultline_record::relink::{LinkLayout, RelinkResult};
+use faultline_targets::host::build::without_outer_make;
 use faultline_targets::host::command::{Errors, HostCommand};
-use faultline_targets::host::outer_make;
+use faultline_targets::{Ending, lack};
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::fs;
-use std::io::{self, Write};
+use std::io::Write;
 use std::ops::ControlFlow;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fs, io};
 
-/// Number of digits in the name of a kept build. All names have the same length: paths of different lengths would move a program's stack.
+/// Digits in the name of a kept build. All names have the same length, because the length of a path
+/// moves a program's stack.
 const NAME_DIGITS: usize = 16;
 
-/// Number of lines at the end of a build's output that a failure cites.
+/// Number of last output lines that a failure cites.
 const CITED_LINES: usize = 5;
 
-/// What came of a build.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Build {
-    /// It is there.
-    Built {
-        /// The directory that holds what was kept.
-        directory: PathBuf,
-        /// It was there already.
-        is_old: bool,
-    },
-    /// The command failed, which is a result.
-    Failed {
-        /// How, for people.
-        how: String,
-        /// The end of its output.
-        output: String,
-    },
-}
-
-impl Build {
-    /// The same in another directory, if it was built.
-    pub(crate) fn moved(self, to: impl FnOnce(&Path) -> PathBuf) -> Self {
-        match self {
-            Build::Built { directory, is_old } => Build::Built { directory: to(&directory), is_old },
-            failed @ Build::Failed { .. } => failed,
-        }
-    }
-}
-
-/// The builds that are kept.
+/// The kept builds.
 #[derive(Debug)]
 pub struct Builds {
     directory: PathBuf,
 }
 
 impl Builds {
-    /// The builds in `ours`. Fails if it cannot be written.
+    /// The builds in our directory `ours`. Fails if it cannot be written.
     pub(crate) fn below(ours: &Path) -> Result<Self, Error> {
         let directory = ours.join("builds");
         fs::create_dir_all(&directory)
@@ -70,18 +48,19 @@ impl Builds {
             .map_or_else(|error| Err(unwritable(&directory, &error)), |directory| Ok(Builds { directory }))
     }
 
-    /// The output of the last command that built something.
+    /// File with the output of the last build command.
     pub fn log(&self) -> PathBuf {
         self.directory.join("log")
     }
 
-    /// What builds of a recipe depend on now, besides the files of their commits. Fails on a stop.
+    /// The tools of a recipe as of now. Fails on a stop.
     pub(crate) fn tools(&self, recipe: &Recipe, lab: &Lab<'_>) -> Result<BuildTools, Error> {
-        surroundings::tools(recipe, &self.directory, lab)
+        tools::tools(recipe, &self.directory, lab)
     }
 
-    /// Builds a commit, unless a build of the same tree by the same recipe and tools is kept. `tools`: those of the recipe now. Fails on a stop, on a full disk,
-    /// or if files cannot be written; a command that fails is no error.
+    /// Builds a commit, or returns the kept build of the same tree, recipe and tools. `tools`: of
+    /// the recipe, as of now. A command that fails is a result. Fails on a stop, if the disk is
+    /// full, or if files cannot be written.
     pub(crate) fn build(
         &self,
         commit: &CommitInfo,
@@ -97,44 +76,49 @@ impl Builds {
         if recipe.is_clean {
             checkout.clear()?;
         }
-        let surroundings = Surroundings { tools: &tools.digest, layout: "" };
-        self.make(commit, recipe, (surroundings, &[]), (repository, checkout), &directory, lab)
+        let environment = BuildEnvironment { tools: &tools.digest, layout: "" };
+        self.make(commit, recipe, (environment, &[]), (repository, checkout), &directory, lab)
     }
 
-    /// Where the build of a commit is kept. `layout`: what its linker was told, nothing without a layout.
+    /// Directory of a commit's build. `layout`: the linker's layout, empty for the default.
     pub(crate) fn path(&self, commit: &CommitInfo, recipe: &Recipe, tools: &BuildTools, layout: &str) -> PathBuf {
         self.directory.join(name(commit, recipe, tools, layout))
     }
 
-    /// A directory of ours beside the builds.
+    /// A directory of ours next to the builds.
     pub(crate) fn beside(&self, name: &str) -> PathBuf {
         self.directory.with_file_name(name)
     }
 
-    /// Builds a commit on what is in the checkout, and keeps it in `directory`. `variables`: of the command, in addition to those of the recipe. Fails like
-    /// [`Builds::build`].
+    /// Builds a commit on top of the checkout and keeps the build in `directory`. `variables`:
+    /// environment of the command in addition to the recipe's. Fails like [`Builds::build`].
     pub(crate) fn make(
         &self,
         commit: &CommitInfo,
         recipe: &Recipe,
-        (surroundings, variables): (Surroundings<'_>, &[(String, String)]),
+        (environment, variables): (BuildEnvironment<'_>, &[(String, String)]),
         (repository, checkout): (&Repository, &Checkout),
         directory: &Path,
         lab: &Lab<'_>,
     ) -> Result<Build, Error> {
-        checkout.begin_build(surroundings)?;
-        checkout.switch(repository, commit, lab)?;
+        checkout.begin_build(environment)?;
+        let missing = match checkout.switch(repository, commit, lab)? {
+            Ok(missing) => missing,
+            Err(said) => {
+                return Ok(Build::Failed { how: format!("git cannot check it out: {said}"), output: String::new() });
+            }
+        };
         let failed = run(commit, recipe, variables, checkout, &self.log(), lab)?;
         if !failed.as_ref().is_some_and(|failed| failed.was_cut) {
-            checkout.end_build(surroundings)?;
+            checkout.end_build(environment)?;
         }
         match failed {
-            Some(Failed { how, output, .. }) => Ok(Build::Failed { how, output }),
+            Some(Failed { how, output, .. }) => Ok(Build::Failed { how: how + &without(&missing), output }),
             None => self.keep(recipe, checkout, directory, lab),
         }
     }
 
-    /// Copies what is kept. The copy gets its name when it is complete.
+    /// Copies the kept files. The copy gets its name when it is complete.
     fn keep(&self, recipe: &Recipe, checkout: &Checkout, directory: &Path, lab: &Lab<'_>) -> Result<Build, Error> {
         let fresh = self.directory.join("new");
         let _ = fs::remove_dir_all(&fresh);
@@ -148,27 +132,29 @@ impl Builds {
             }
             let parent = to.parent().unwrap_or(&fresh);
             fs::create_dir_all(parent).map_err(|error| unwritable(parent, &error))?;
-            copy(&from, &to, checkout.directory(), lab)?;
+            if let Err(said) = copy(&from, &to, checkout.directory(), lab)? {
+                return Ok(Build::Failed { how: format!("{path} cannot be copied: {said}"), output: String::new() });
+            }
         }
         fs::rename(&fresh, directory).map_err(|error| unwritable(directory, &error))?;
-        // A whole tree has the files of its commit, so no other is the same.
+        // A whole tree contains its commit's files, so no other build is the same.
         if !recipe.kept.is_empty() {
             self.note_identical(directory).map_err(|error| unwritable(directory, &error))?;
         }
         Ok(Build::Built { directory: directory.to_owned(), is_old: false })
     }
 
-    /// The first kept build that does the same as the one in `directory`; that itself if there is no other.
+    /// The first kept build with the same files as the one in `directory`, or that build itself.
     pub(crate) fn first_like(&self, directory: &Path) -> PathBuf {
         let noted = directory.file_name().and_then(|name| self.identical().join(name).canonicalize().ok());
         noted.filter(|first| first.is_dir()).unwrap_or_else(|| directory.to_owned())
     }
 
-    /// Notes which build does the same. There is a link by what a build does, and one by its name.
+    /// Records builds with the same files by two links: one named by the content, one by the build.
     fn note_identical(&self, directory: &Path) -> io::Result<()> {
         let links = self.identical();
         fs::create_dir_all(&links)?;
-        let by_digest = links.join(identical::digest(directory)?);
+        let by_digest = links.join(linked_files::digest(directory)?);
         let first = match by_digest.canonicalize() {
             Ok(first) if first.is_dir() => first,
             _ => {
@@ -184,7 +170,18 @@ impl Builds {
     }
 }
 
-/// Makes a symbolic link, also in place of another.
+/// Remark on a failed build whose submodules are missing.
+fn without(missing: &[String]) -> String {
+    match missing {
+        [] => String::new(),
+        missing => format!(
+            ", without the submodule {}; `git submodule update --init --recursive` in the repository brings it",
+            missing.join(", ")
+        ),
+    }
+}
+
+/// Creates or replaces a symbolic link.
 fn link(to: &Path, at: &Path) -> io::Result<()> {
     match fs::remove_file(at) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -192,7 +189,7 @@ fn link(to: &Path, at: &Path) -> io::Result<()> {
     }
 }
 
-/// The name of a build: the same for the same files, recipe, tools and layout. The time limit does not belong to it.
+/// Name of a build, made from tree, recipe without time limit, tools and layout.
 fn name(commit: &CommitInfo, recipe: &Recipe, tools: &BuildTools, layout: &str) -> String {
     let mut words = Words::default();
     words.add(commit.tree.as_bytes());
@@ -211,17 +208,18 @@ fn name(commit: &CommitInfo, recipe: &Recipe, tools: &BuildTools, layout: &str) 
     words.digest()[..NAME_DIGITS].to_owned()
 }
 
-/// A command that failed.
+/// A failed build command.
 struct Failed {
-    /// How, for people.
+    /// The failure in words.
     how: String,
-    /// The end of its output.
+    /// The last lines of its output.
     output: String,
-    /// It did not end by itself, so files may be half written.
+    /// True if it was ended, so files may be incomplete.
     was_cut: bool,
 }
 
-/// Runs the command, with its output in a file. Returns how it failed, if it did. Fails on a stop, and on a full disk.
+/// Runs the build command with its output in a file. Returns its failure. Fails on a stop, or if
+/// the lab failed.
 fn run(
     commit: &CommitInfo,
     recipe: &Recipe,
@@ -234,7 +232,7 @@ fn run(
         return Ok(None);
     }
     let argv: Vec<OsString> = recipe.command.iter().map(OsString::from).collect();
-    let environment = [outer_make::undone(), recipe.environment.clone(), variables.to_vec()].concat();
+    let environment = [without_outer_make(), recipe.environment.clone(), variables.to_vec()].concat();
     let command = HostCommand {
         argv: &argv,
         directory: checkout.directory(),
@@ -246,45 +244,42 @@ fn run(
     let mut output = Output::create(log).map_err(|error| unwritable(log, &error))?;
     let ending = runner(lab)?.run(&command, &mut |line| output.line(line), lab.stop);
     let was_cut = !matches!(ending, Ending::Exited { .. });
+    let not_built = |why: &str| tools::lab_failed(format!("{} could not be built: {why}", commit.id));
     let how = match ending {
         Ending::Exited { status: 0, .. } => return Ok(None),
-        Ending::Exited { status, .. } => format!("it ends with status {status}"),
-        Ending::Signalled { signal, .. } => format!("signal {signal} ends it"),
-        Ending::TimedOut => format!("it has not ended after {} s", recipe.limit_s),
-        Ending::NotStarted { text } | Ending::LeftChanged { text } => text,
+        Ending::Exited { status, .. } => format!("it exited with status {status}"),
+        Ending::Signalled { signal, .. } => format!("signal {signal} ended it"),
+        Ending::TimedOut => format!("it did not end within {} s", recipe.limit_s),
         Ending::Stopped => return Err(Error::stopped()),
-        Ending::Refused | Ending::ConnectionLost { .. } | Ending::GuestFailed { .. } => output.failure(),
+        Ending::LabFailed { text } => return Err(not_built(&text)),
+        // A path is the commit's, and a name is a program of this host.
+        Ending::NotStarted { text } if !recipe.command[0].contains('/') => return Err(not_built(&text)),
+        Ending::NotStarted { text } | Ending::LeftChanged { text } => text,
+        // Only a failure to write the output refuses a line.
+        Ending::Refused | Ending::ConnectionLost { .. } | Ending::GuestFailed { .. } => {
+            return Err(not_built(&output.failure()));
+        }
     };
-    match lack_of_room(&how, &output, checkout, lab) {
-        Some(why) => Err(room::full(&format!("{} could not be built: {why}", commit.id))),
+    match &output.said_full {
+        Some(said) => Err(not_built(said)),
         None => Ok(Some(Failed { how, output: output.last_lines(), was_cut })),
     }
 }
 
-/// How it is known that a build failed because the disk is full; `None` if it failed for another reason.
-fn lack_of_room(how: &str, output: &Output, checkout: &Checkout, lab: &Lab<'_>) -> Option<String> {
-    if let Some(told) = output.told_full.as_deref().or_else(|| room::is_told(how).then_some(how)) {
-        return Some(told.trim().to_owned());
-    }
-    let directories = [checkout.directory(), &lab.places.scratch, &std::env::temp_dir()];
-    let full = directories.into_iter().find(|directory| room::is_full(directory))?;
-    Some(format!("there is no room in {}", full.display()))
-}
-
-/// The output of a build: all of it in a file, and its last lines.
+/// Output of a build: a file with all of it, and its last lines.
 struct Output {
     file: io::BufWriter<fs::File>,
     last: VecDeque<String>,
-    /// The first line that says that a disk is full.
-    told_full: Option<String>,
-    /// Why the file could not be written.
+    /// The first message about a full disk.
+    said_full: Option<String>,
+    /// Error of writing the file.
     broken: Option<io::Error>,
 }
 
 impl Output {
     fn create(path: &Path) -> io::Result<Self> {
         let file = io::BufWriter::new(fs::File::create(path)?);
-        Ok(Output { file, last: VecDeque::new(), told_full: None, broken: None })
+        Ok(Output { file, last: VecDeque::new(), said_full: None, broken: None })
     }
 
     fn line(&mut self, line: &[u8]) -> ControlFlow<()> {
@@ -296,8 +291,8 @@ impl Output {
             self.last.pop_front();
         }
         let line = String::from_utf8_lossy(line).into_owned();
-        if self.told_full.is_none() && room::is_told(&line) {
-            self.told_full = Some(line.clone());
+        if self.said_full.is_none() {
+            self.said_full = lack::said_in(&line);
         }
         self.last.push_back(line);
         ControlFlow::Continue(())
@@ -312,23 +307,21 @@ impl Output {
     }
 }
 
-/// Copies a file, or a directory with everything in it, with modes and times. Symbolic links stay links.
-fn copy(from: &Path, to: &Path, directory: &Path, lab: &Lab<'_>) -> Result<(), Error> {
+/// Copies a file or directory with modes and times. Symbolic links stay links. Inner error: the
+/// reason why it cannot be read.
+fn copy(from: &Path, to: &Path, directory: &Path, lab: &Lab<'_>) -> Result<Result<(), String>, Error> {
     let argv = ["cp".into(), "-RPp".into(), "--".into(), from.as_os_str().to_owned(), to.as_os_str().to_owned()];
     let limit = Duration::from_secs(30 * 60);
     let command = HostCommand { argv: &argv, directory, environment: &[], limit, errors: Errors::Apart, input: None };
     match runner(lab)?.run(&command, &mut |_| ControlFlow::Continue(()), lab.stop) {
-        Ending::Exited { status: 0, .. } => Ok(()),
+        Ending::Exited { status: 0, .. } => Ok(Ok(())),
         Ending::Stopped => Err(Error::stopped()),
         Ending::Exited { stderr, .. } => {
-            let said = stderr.lines().next().unwrap_or("cp fails without a message");
-            Err(Error::failed(
-                format!("a build can't be kept: {said}"),
-                "make room, or name another directory with `--work DIR` (in faultline.toml: `work`)",
-            ))
+            Ok(Err(stderr.lines().next().unwrap_or("cp failed without a message").to_owned()))
         }
+        Ending::LabFailed { text } => Err(tools::lab_failed(format!("cannot keep the build: {text}"))),
         other => Err(Error::failed(
-            format!("a build can't be kept: {other:?}"),
+            format!("cannot keep the build: {other:?}"),
             "name another directory with `--work DIR` (in faultline.toml: `work`)",
         )),
     }
@@ -338,5 +331,86 @@ fn unwritable(path: &Path, error: &io::Error) -> Error {
     Error::failed(
         format!("cannot write {}: {error}", path.display()),
         "make room, or name another directory with `--work DIR` (in faultline.toml: `work`)",
+    )
+}
+
+impl Builds {
+    /// Links a commit in another layout, or returns the kept build. Fails on a stop, if the disk is
+    /// full, or if files cannot be read or written.
+    pub(crate) fn relink(
+        &self,
+        asked: &Relink<'_>,
+        recipe: (&Recipe, &BuildTools),
+        place: (&Repository, &Checkout),
+        lab: &Lab<'_>,
+    ) -> Result<Relinked, Error> {
+        let places_of = |directory: &Path| {
+            Places::of_build(directory, asked.artefact).map_err(|error| unreadable(directory, &error))
+        };
+        let own = places_of(asked.own)?;
+        let without = |result| Relinked { directory: None, result };
+        let directory = match self.linked(asked, &own, recipe, place, lab)? {
+            Build::Failed { how, output } => return Ok(without(RelinkResult::Failed { how, output })),
+            Build::Built { directory, .. } => directory,
+        };
+        let places = places_of(&directory)?.of_artefact(asked.artefact);
+        Ok(match places.filter(|places| Some(places) != own.of_artefact(asked.artefact).as_ref()) {
+            Some(places) => Relinked { directory: Some(directory), result: RelinkResult::Placed { places } },
+            None => without(RelinkResult::Unchanged),
+        })
+    }
+
+    /// The build in a layout. Repeats only the linking first. If that fails, or if a file of the
+    /// commit's own build is missing, repeats the whole build.
+    fn linked(
+        &self,
+        asked: &Relink<'_>,
+        own: &Places,
+        (recipe, tools): (&Recipe, &BuildTools),
+        place: (&Repository, &Checkout),
+        lab: &Lab<'_>,
+    ) -> Result<Build, Error> {
+        let words = words(asked.layout);
+        let directory = self.path(asked.commit, recipe, tools, &words);
+        let is_whole =
+            |directory: &Path| Places::of_build(directory, asked.artefact).is_ok_and(|places| places.has_all_of(own));
+        if is_whole(&directory) {
+            return Ok(Build::Built { directory, is_old: true });
+        }
+        let linker = self.beside("linker");
+        let wrapper = LinkerWrapper::create(&linker, &lab.places.keeper, asked.layout)
+            .map_err(|error| unwritable(&linker, &error))?;
+        let variables = wrapper.variables(&recipe.environment);
+        let environment = BuildEnvironment { tools: &tools.digest, layout: &words };
+        let make = || {
+            remove(&directory)?;
+            self.make(asked.commit, recipe, (environment, &variables), place, &directory, lab)
+        };
+        if !recipe.is_clean && matches!(make()?, Build::Built { .. }) && is_whole(&directory) {
+            return Ok(Build::Built { directory, is_old: false });
+        }
+        let (_, checkout) = place;
+        checkout.clear()?;
+        make()
+    }
+}
+
+/// The words that identify a layout.
+fn words(layout: LinkLayout) -> String {
+    format!("{} {} {}", layout.kind.order.word(), layout.kind.spacing.word(), layout.seed)
+}
+
+/// Removes an incomplete build.
+fn remove(directory: &Path) -> Result<(), Error> {
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unwritable(directory, &error)),
+        _ => Ok(()),
+    }
+}
+
+fn unreadable(directory: &Path, error: &io::Error) -> Error {
+    Error::failed(
+        format!("cannot read the build in {}: {error}", directory.display()),
+        "it may have been deleted; start a new search",
     )
 }

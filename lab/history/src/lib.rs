@@ -1,46 +1,29 @@
-//! The history of what is measured: commits of a repository, their files, and their builds.
+//! Commits of a repository over time: their files, their builds, and the runs that measure them.
 //!
-//! The user's repository and its checkout are only read. Files are checked out, and built, in a place of ours.
+//! The user's repository and its checkout are only read. Files are checked out and built in our own
+//! directory.
 
-mod adaptive;
 mod archive;
 pub mod bisect;
 pub mod build;
-mod commands;
 mod commits;
 pub mod declared;
-pub mod drill;
 pub mod explain;
-mod identical;
+pub mod history_run;
 pub mod jobs;
-mod line_files;
-mod linked;
 mod linked_files;
 pub mod linker;
-pub mod mark;
-pub mod measure;
 pub mod notify;
-mod now;
 pub mod over;
-mod picked;
-mod releases;
-mod relink;
+mod pick;
 pub mod repository;
-mod resume;
-mod revert;
-mod room;
-pub mod run;
+pub mod request;
+mod run;
 pub mod source;
-mod subject;
-mod surroundings;
-mod tools_again;
+mod tools;
 pub mod try_patches;
-mod undone;
-mod web_hook;
 mod workshop;
 
-pub use commits::{Commits, Walked};
-pub use relink::{Relink, Relinked};
-pub use resume::resume;
-pub use undone::{Revert, Reverted};
+pub use commits::{Build, Commits, Pick, Relink, Relinked, Revert, Reverted, Walk, Walked, Which};
+pub use run::{continue_run, resume};
 pub use workshop::Workshop;

@@ -1,22 +1,28 @@
-//! The programs and libraries of a build that is kept: the sizes of their sections and functions, and the places of their code and data.
+//! Files of a build: sizes of sections and functions of its programs and libraries, addresses of
+//! their code and data, and a digest of everything except stamps (build identifiers, debugging
+//! information). Builds with the same digest share their results.
 
-use crate::surroundings::Words;
-use faultline_model::artefact::Artefact as Measured;
-use faultline_model::explained::LinkedFile;
+use crate::tools::Words;
+use faultline_record::artefact::Artefact as Measured;
+use faultline_record::explained::LinkedFile;
 use faultline_symbols::{Artefact, unpacked_kernel};
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-/// Larger files are not read.
+/// Files above this size are skipped.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// All linked files below a directory. Symbolic links are not followed. Fails if a file cannot be read.
+/// All linked files below a directory. Symbolic links are not followed. Fails if a file cannot be
+/// read.
 pub(crate) fn linked_files(directory: &Path) -> io::Result<Vec<LinkedFile>> {
     paths(directory)?.into_iter().filter_map(|path| read(directory, &path).transpose()).collect()
 }
 
-/// The paths of files that begin like linked ones.
+/// Paths of files that begin like ELF files.
 pub(crate) fn paths(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let (mut found, mut below) = (Vec::new(), vec![directory.to_owned()]);
     while let Some(directory) = below.pop() {
@@ -40,15 +46,17 @@ fn begins_like_one(path: &Path) -> io::Result<bool> {
     Ok(Artefact::is_likely(&head))
 }
 
-/// Where the code and data of a build are.
+/// Addresses of the code and data of a build.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Places {
-    /// Each linked file: its path below the top of the build, whether it is a library, and a digest of its places.
+    /// For each linked file: its path in the build, whether it is a library, and a digest of its
+    /// addresses.
     files: Vec<(String, bool, String)>,
 }
 
 impl Places {
-    /// The places of all linked files of the build in a directory, and of the kernel if that is what is measured. Fails if a file cannot be read.
+    /// Addresses in all linked files of a build, and in the kernel if that is measured. Fails if a
+    /// file cannot be read.
     pub(crate) fn of_build(directory: &Path, measured: &Measured) -> io::Result<Self> {
         let mut files = Vec::new();
         for path in paths(directory)? {
@@ -59,21 +67,22 @@ impl Places {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => None,
                 image => unpacked_kernel(&image?),
             };
-            // An image that is an ELF file is among them already.
+            // An image that is an ELF file is already included.
             let is_new = !files.iter().any(|(path, ..)| *path == kernel.image);
             files.extend(image.filter(|_| is_new).and_then(|image| placed(kernel.image.clone(), &image)));
         }
         Ok(Places { files })
     }
 
-    /// Whether each file of another build is there.
+    /// True if each file of another build is present.
     pub(crate) fn has_all_of(&self, other: &Places) -> bool {
         other.files.iter().all(|(path, ..)| self.files.iter().any(|(own, ..)| own == path))
     }
 
-    /// A digest of the places that can matter to what is measured. Of a kernel: those of its ELF file if the build keeps it, because that has symbols, otherwise of its
-    /// image. Of a command: those of its program and of all libraries; if its first word is no linked file of the build, those of all linked files. `None` if there
-    /// is no such file.
+    /// Digest of the addresses that can affect the measured artefact; `None` if there is no such
+    /// file. For a kernel: its ELF file if the build keeps it, because that has symbols, otherwise
+    /// its image. For a command: its program and all libraries, or all linked files if its first
+    /// word is no linked file.
     pub(crate) fn of_artefact(&self, measured: &Measured) -> Option<String> {
         match measured {
             Measured::Command(words) => self.of_command(words.first().map_or("", String::as_str)),
@@ -101,7 +110,7 @@ impl Places {
     }
 }
 
-/// A linked file with a digest of its places; `None` if it is none.
+/// A linked file with the digest of its addresses; `None` for other files.
 fn placed(path: String, content: &[u8]) -> Option<(String, bool, String)> {
     let artefact = Artefact::parse(content)?;
     let mut words = Words::default();
@@ -113,7 +122,7 @@ fn below(directory: &Path, path: &Path) -> String {
     path.strip_prefix(directory).unwrap_or(path).to_string_lossy().into_owned()
 }
 
-/// What a file has, if it is linked.
+/// Sizes of a linked file; `None` for other files.
 fn read(directory: &Path, path: &Path) -> io::Result<Option<LinkedFile>> {
     if path.metadata()?.len() > MOST_BYTES {
         return Ok(None);
@@ -130,4 +139,37 @@ fn read(directory: &Path, path: &Path) -> io::Result<Option<LinkedFile>> {
             functions: artefact.functions(),
         }
     }))
+}
+
+/// Digest of everything below a directory: paths, modes, targets of symbolic links, contents.
+/// Linked files count without stamps. Fails if a file cannot be read.
+pub(crate) fn digest(directory: &Path) -> io::Result<String> {
+    let mut words = Words::default();
+    add(directory, directory, &mut words)?;
+    Ok(words.digest())
+}
+
+fn add(directory: &Path, top: &Path, words: &mut Words) -> io::Result<()> {
+    let mut entries = fs::read_dir(directory)?.collect::<io::Result<Vec<_>>>()?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let (path, kind) = (entry.path(), entry.file_type()?);
+        words.add(path.strip_prefix(top).unwrap_or(&path).as_os_str().as_bytes());
+        if kind.is_symlink() {
+            words.add(fs::read_link(&path)?.as_os_str().as_bytes());
+            continue;
+        }
+        words.add(&entry.metadata()?.permissions().mode().to_le_bytes());
+        if kind.is_dir() {
+            add(&path, top, words)?;
+        } else if kind.is_file() {
+            words.add(&without_stamps(fs::read(&path)?));
+        }
+    }
+    Ok(())
+}
+
+fn without_stamps(content: Vec<u8>) -> Vec<u8> {
+    let loaded = Artefact::parse(&content).map(|artefact| artefact.loaded());
+    loaded.unwrap_or(content)
 }

@@ -1,60 +1,87 @@
-//! A subject over its history, at one number of CPUs: which commits have results, which would be measured, and what is saved of them.
+//! A subject of faultline.toml at one number of CPUs: its commits with and without results, and its
+//! saved series.
 
-use crate::adaptive::{self, Known};
 use crate::commits::{Commits, Walked};
 use crate::declared::HistorySubject;
-use crate::measure::MeasureRequest;
-use crate::now::Now;
-use crate::picked::picked;
-use crate::workshop::absolute;
-use faultline_experiment::lens::USUAL_SEED;
+use crate::pick::{Known, next_adaptive, picked};
+use crate::request::MeasureRequest;
 use faultline_experiment::stored::{self, StoredHistory};
 use faultline_experiment::{Error, Lab, Places, measuring_machine};
-use faultline_model::commit::{CommitInfo, CommitLine};
-use faultline_model::history::{CommitOutcome, HistoryPoint, HistorySeries, PlannedCommit, PointResult};
-use faultline_model::plan::{HistorySettings, MeasuredLine, RunKind, Settings};
+use faultline_record::commit::{CommitInfo, CommitLine};
+use faultline_record::facts::Facts;
+use faultline_record::plan::{HistorySettings, RunKind, Settings};
+use faultline_record::quantity::QuantityChoice;
+use faultline_record::time::UnixMillis;
 use faultline_stats::changes::SeriesError;
-use faultline_stats::history::{Eras, HistoryRun, StepSettings, bridging, differing, series, states};
+use faultline_stats::history::{
+    CommitOutcome, Environment, HistoryPoint, HistoryRun, HistorySeries, PlannedCommit, PointResult, StepSettings,
+    bridging, differing, series, states,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A subject, measured in one way.
+/// A subject with one of its measures: a series.
 #[derive(Debug, Clone, Copy)]
 pub struct Over<'a> {
     /// The subject.
     pub subject: &'a HistorySubject,
-    /// One of its measures.
+    /// The measure.
     pub measure: &'a MeasureRequest,
 }
 
-/// What a call asks for.
+/// The commits that a call measures.
 #[derive(Debug, Clone, Copy)]
 pub enum Asked<'a> {
-    /// What has no result.
+    /// Commits without a result.
     Missing {
-        /// Commits that could not be measured are tried again.
+        /// True to try commits again that could not be measured.
         retry: bool,
-        /// Number of commits that were measured since the call began, which count for adaptive picking.
+        /// Commits measured since the call began, which count for adaptive picking.
         measured: u32,
     },
-    /// One commit, although it has a result.
+    /// One commit, even if it has a result.
     Again {
         /// Its full name.
         commit: &'a str,
     },
 }
 
+/// The request for a run as of now, without commits, and its environment.
+pub(crate) struct Now {
+    /// Settings of the run.
+    pub(crate) settings: Settings,
+    /// Facts of the machine that measures time; `None` for counts.
+    pub(crate) facts: Option<Facts>,
+    /// Time of the request.
+    pub(crate) at: UnixMillis,
+}
+
+impl Now {
+    pub(crate) fn environment(&self) -> Environment<'_> {
+        let tools = self.settings.measured_line().map(|line| &line.tools);
+        Environment { tools, facts: self.facts.as_ref(), began: self.at }
+    }
+
+    /// True if a run built with the same tools.
+    pub(crate) fn has_tools_of(&self, run: &StoredHistory) -> bool {
+        let digest = |settings: &Settings| settings.measured_line().map(|line| line.tools.digest.clone());
+        digest(&self.settings) == digest(&run.head.settings)
+    }
+}
+
 impl<'a> Over<'a> {
-    /// All measures of a subject.
+    /// The series of a subject.
     pub fn all(subject: &'a HistorySubject) -> impl Iterator<Item = Over<'a>> {
         subject.measures.iter().map(move |measure| Over { subject, measure })
     }
 
-    /// The runs that measured it, in whatever way, the newest first. Fails if the database cannot be read.
+    /// The runs that measured the subject at this number of CPUs, newest first. Fails if the
+    /// database cannot be read.
     pub fn stored(&self, places: &Places) -> Result<Vec<StoredHistory>, Error> {
-        stored::histories(&self.subject.name, &absolute(&self.subject.repository)?, self.measure.tasks(), places)
+        stored::histories(&self.subject.name, &self.subject.saved_repository()?, self.measure.tasks(), places)
     }
 
-    /// Its series, as it is saved, with the states of its steps; `None` if nothing was measured yet. Inner error: the settings of steps are out of range. Fails if the database cannot be read.
+    /// The saved series with the states of its steps; `None` if nothing was measured yet. Inner
+    /// error: the step settings are out of range. Fails if the database cannot be read.
     pub fn series(
         &self,
         steps: &StepSettings,
@@ -64,13 +91,13 @@ impl<'a> Over<'a> {
         let runs = self.of_it(&stored);
         let mut found = series(&runs, &self.subject.quirks, steps);
         if let Ok(Some(series)) = &mut found {
-            let said = stored::said_of_changes(series, &Eras::of(&runs), places)?;
+            let said = stored::marks_of_changes(series, places)?;
             states(series, &said, self.subject.which.order());
         }
         Ok(found)
     }
 
-    /// The same series without its newest run, and without states; `None` if that is its only run.
+    /// The series without its newest run and without states; `None` if that is its only run.
     pub fn earlier_series(
         &self,
         steps: &StepSettings,
@@ -81,55 +108,55 @@ impl<'a> Over<'a> {
         Ok(series(&comparable_before(&runs), &self.subject.quirks, steps))
     }
 
-    /// The runs that measured it by this measure.
+    /// The choice between time and CPU time that earlier runs made; `None` if the declaration has a
+    /// measure, or without such runs. `stored`: newest first.
+    fn chosen(&self, stored: &[StoredHistory]) -> Option<QuantityChoice> {
+        self.measure.choice()?;
+        let choices = stored.iter().filter_map(|run| run.head.settings.history()?.choice);
+        choices.into_iter().find(|choice| *choice != QuantityChoice::Open)
+    }
+
+    /// The runs with this measure. Runs with other measures belong to other series.
     fn of_it<'b>(&self, stored: &'b [StoredHistory]) -> Vec<HistoryRun<'b>> {
-        // What was measured of the same subject by another measure is another series.
+        let quantity = self.chosen(stored).map_or(self.measure.quantity(), QuantityChoice::quantity);
         let is_of_it = |run: &&StoredHistory| {
-            let measure =
-                run.head.settings.history().map(|history| history.measure.counted().map(|counted| counted.what));
-            measure == Some(self.measure.count())
+            run.head.settings.history().map(|history| history.measure.quantity()) == Some(quantity)
         };
         stored.iter().filter(is_of_it).map(|run| HistoryRun { head: &run.head, results: &run.results }).collect()
     }
 
-    /// What a run of it would be asked now, without commits. Fails if a tool or a machine is missing.
-    pub(crate) fn asked(&self, commits: &dyn Commits, lab: &Lab<'_>) -> Result<Now, Error> {
+    /// Present settings of a run, without commits, and its environment. Fails if a tool or a
+    /// machine is missing.
+    pub(crate) fn now(&self, commits: &dyn Commits, lab: &Lab<'_>) -> Result<Now, Error> {
         let subject = self.subject;
-        let measure = self.measure.settings(lab)?;
-        let machine = measuring_machine(&measure, &subject.artefact, subject.on.as_ref(), lab)?;
-        let measured = MeasuredLine {
-            measure,
-            repository: absolute(&subject.repository)?,
-            work: subject.work.as_deref().map(absolute).transpose()?,
-            line: CommitLine { commits: Vec::new() },
-            recipe: subject.recipe.clone(),
-            tools: Some(commits.tools(&subject.recipe, lab)?),
-            releases: subject.which.releases().to_vec(),
-            artefact: subject.artefact.clone(),
-            on: subject.on.clone(),
-        };
+        let tools = commits.tools(&subject.line.recipe, lab)?;
+        let mut measured = subject.line.saved(self.measure, CommitLine { commits: Vec::new() }, tools, lab)?;
+        // A series keeps its quantity.
+        if let Some(choice) = self.chosen(&self.stored(lab.places)?) {
+            measured.choose(choice);
+        }
+        let machine = measuring_machine(&measured, lab)?;
         let history = HistorySettings {
             measured,
             subject: subject.name.clone(),
             wanted: Vec::new(),
             machine: machine.name,
             order: subject.which.order(),
-            seeds_by_ends: self.measure.count().is_some() && subject.seeds_by_ends,
+            seeds_by_ends: self.measure.quantity().is_counted() && subject.seeds_by_ends,
             layouts: subject.commit_layouts,
-            layout_kind: subject.layout_kind,
         };
         let settings = Settings {
             cpus: vec![self.measure.tasks()],
             repeats: subject.repeats,
-            seed: subject.seed.unwrap_or(USUAL_SEED),
-            limit_ms: subject.limit_ms,
+            seed: subject.line.run_seed(self.measure),
+            limit_ms: subject.line.limit_ms,
             size: None,
             kind: RunKind::History(Box::new(history)),
         };
         Ok(Now { settings, facts: machine.facts, at: lab.clock.now() })
     }
 
-    /// The runs whose results belong to what is asked now, in whatever surroundings, the newest first. Fails if the database cannot be read.
+    /// Comparable runs in any environment, newest first. Fails if the database cannot be read.
     pub(crate) fn comparable(&self, asked: &Settings, places: &Places) -> Result<Vec<StoredHistory>, Error> {
         let mut stored = self.stored(places)?;
         let Some(history) = asked.history() else { return Ok(Vec::new()) };
@@ -140,17 +167,19 @@ impl<'a> Over<'a> {
         Ok(stored)
     }
 
-    /// The commits that are picked, and those that have results, in their order. `retry`: commits that could not be measured are wanted again. Fails if the
-    /// repository cannot be read, or if a named commit is unknown.
+    /// The picked commits and those with results, in their order. `retry`: commits that could not
+    /// be measured are wanted again. Fails if the repository cannot be read, or if a named commit
+    /// is unknown.
     pub fn planned(&self, commits: &dyn Commits, retry: bool, lab: &Lab<'_>) -> Result<Vec<PlannedCommit>, Error> {
-        let now = self.asked(commits, lab)?;
+        let now = self.now(commits, lab)?;
         let known = self.comparable(&now.settings, lab.places)?;
         Ok(self.plan(&commits.walk(&self.subject.which, lab)?, known, &now, Asked::Missing { retry, measured: 0 }))
     }
 
-    /// The same, with the comparable runs. Adaptive picking compares neighbours, so it goes by what the tools of now have built; commits with results of other tools
-    /// stay in the history. Otherwise results of other tools count too. A commit that was measured in fewer random layouts than are asked for now, or in others, is measured again. A
-    /// commit bridges the surroundings.
+    /// As [`Over::planned`], given the comparable runs. Adaptive picking compares neighbours, so it
+    /// uses results of the current tools only; otherwise results of other tools count too. Commits
+    /// with fewer or other random layouts than requested are measured again. One commit bridges a
+    /// change of the environment.
     pub(crate) fn plan(
         &self,
         walked: &Walked,
@@ -173,7 +202,7 @@ impl<'a> Over<'a> {
             None => (picked(walked, &self.subject.which), Vec::new()),
             Some(most) => self.picked_adaptively(walked, &counting, most.saturating_sub(measured)),
         };
-        // Adaptive picking has no list of its own that a commit that failed could be on.
+        // Adaptive picking has no list of commits that a failed one could be on.
         let planned = |(position, commit): (usize, &CommitInfo)| {
             let is_picked = picked.binary_search(&position).is_ok();
             let is_measured = newest.get(commit.id.as_str()).copied();
@@ -202,11 +231,12 @@ impl<'a> Over<'a> {
         all
     }
 
-    /// Measures a commit again that was measured before the surroundings changed, unless one was.
+    /// Wants a commit again that was measured before the environment changed, unless one bridges it
+    /// already.
     fn bridge(&self, all: &mut [PlannedCommit], known: &[StoredHistory], now: &Now) {
         let runs: Vec<HistoryRun<'_>> =
             known.iter().map(|run| HistoryRun { head: &run.head, results: &run.results }).collect();
-        for id in bridging(&runs, &now.surroundings(), &self.subject.quirks) {
+        for id in bridging(&runs, &now.environment(), &self.subject.quirks) {
             if let Some(bridge) = all.iter_mut().find(|one| one.commit.id == id) {
                 bridge.is_wanted = true;
                 return;
@@ -214,11 +244,12 @@ impl<'a> Over<'a> {
         }
     }
 
-    /// The commits that tell most, at most so many, and those that are measured again beside them: the neighbours of each, because times are compared within a run.
+    /// The most informative commits, and their neighbours, which are measured again because times
+    /// are compared within a run.
     fn picked_adaptively(&self, walked: &Walked, runs: &[&StoredHistory], most: u32) -> (Vec<usize>, Vec<usize>) {
         let known = known(walked, runs);
-        let picked = adaptive::next(&known, StepSettings::default().least_change, most as usize);
-        if self.measure.count().is_some() {
+        let picked = next_adaptive(&known, StepSettings::default().least_change, most as usize);
+        if self.measure.quantity().is_counted() {
             return (picked, Vec::new());
         }
         let is_measured = |position: &usize| matches!(known[*position], Known::Value { .. });
@@ -231,13 +262,13 @@ impl<'a> Over<'a> {
     }
 }
 
-/// Whether a run measured its commits in as many random layouts as a subject asks for, drawn in the same way.
+/// True if a run measured its commits in at least the requested random layouts, drawn the same way.
 fn has_layouts_of(history: &HistorySettings, subject: &HistorySubject) -> bool {
     subject.commit_layouts == 0
-        || (history.layouts >= subject.commit_layouts && history.layout_kind == subject.layout_kind)
+        || (history.layouts >= subject.commit_layouts && history.layout_kind == subject.line.layout_kind)
 }
 
-/// Whether the newest result of each commit is a value. `runs`: the newest first.
+/// For each commit, true if its newest result is a value. `runs`: newest first.
 fn newest<'a>(runs: impl IntoIterator<Item = &'a StoredHistory>) -> BTreeMap<&'a str, bool> {
     let mut newest = BTreeMap::new();
     for result in runs.into_iter().flat_map(|run| &run.results.commits) {
@@ -246,7 +277,7 @@ fn newest<'a>(runs: impl IntoIterator<Item = &'a StoredHistory>) -> BTreeMap<&'a
     newest
 }
 
-/// The runs before the newest one whose results belong to its series.
+/// Runs before the newest one that belong to its series.
 fn comparable_before<'a>(runs: &[HistoryRun<'a>]) -> Vec<HistoryRun<'a>> {
     let Some((newest, before)) = runs.split_first() else { return Vec::new() };
     let parts = |run: &HistoryRun<'a>| run.head.settings.history().map(|history| (&run.head.settings, history));
@@ -256,7 +287,7 @@ fn comparable_before<'a>(runs: &[HistoryRun<'a>]) -> Vec<HistoryRun<'a>> {
     before.iter().filter(is_comparable).copied().collect()
 }
 
-/// What comparable runs, the newest first, say of each commit.
+/// Known results of each commit in comparable runs, newest first.
 fn known(walked: &Walked, runs: &[&StoredHistory]) -> Vec<Known> {
     let runs: Vec<HistoryRun<'_>> =
         runs.iter().map(|run| HistoryRun { head: &run.head, results: &run.results }).collect();

@@ -1,16 +1,17 @@
-//! `try`: does a program become faster or slower by patches? Builds a commit with and without them, and compares both builds by a live comparison.
+//! `try`: builds a commit with and without patches, and compares both builds live.
 
-use crate::build::Build;
-use crate::commits::Commits;
+use crate::commits::{Build, Commits};
 use crate::repository::Patch;
+use crate::run::note_turn;
 use crate::workshop::{Workshop, absolute};
 use faultline_experiment::{Error, Lab, LiveComparisonRequest, Measured, Notice, compare};
-use faultline_model::commit::{CommitInfo, short_name};
-use faultline_model::machine::Machine;
-use faultline_model::plan::ComparisonPurpose;
-use faultline_model::recipe::Recipe;
-use faultline_model::setup::Setup;
-use faultline_model::subject::{BuildResult, Commit, Subject};
+use faultline_record::commit::{CommitInfo, short_name};
+use faultline_record::machine::Machine;
+use faultline_record::plan::ComparisonPurpose;
+use faultline_record::quantity::Quantity;
+use faultline_record::recipe::Recipe;
+use faultline_record::setup::Setup;
+use faultline_record::subject::{BuildResult, Commit, Subject};
 use faultline_runner::{ComparisonRequest, Request};
 use std::path::{Path, PathBuf};
 
@@ -19,34 +20,37 @@ use std::path::{Path, PathBuf};
 pub struct TryRequest {
     /// A directory of the repository.
     pub repository: PathBuf,
-    /// The directory for checkouts and builds; one among the user's caches if `None`.
+    /// Directory for checkouts and builds; one in the user's cache if `None`.
     pub work: Option<PathBuf>,
     /// The commit to which the patches are applied, as git names it.
     pub on: String,
     /// Files with patches, in the order in which they are applied.
     pub patches: Vec<PathBuf>,
-    /// How both sides are built.
+    /// Recipe of both sides.
     pub recipe: Recipe,
-    /// Words of the command to measure, which runs at the top of a build.
+    /// Words of the command to measure, at the top of a build.
     pub command: Vec<String>,
+    /// The compared quantity.
+    pub quantity: Quantity,
     /// Familywise confidence level: 0…1.
     pub level: f64,
     /// Margin of equality, as a share.
     pub margin: f64,
-    /// It tests once, at the end.
+    /// True to test once, at the end.
     pub once: bool,
     /// A plain comparison, or one with a gate.
     pub purpose: ComparisonPurpose,
-    /// How long and how often it is measured.
+    /// Duration and number of repeats.
     pub measuring: Request,
-    /// Seed of the order; a random one if `None`.
+    /// Seed of the order; random if `None`.
     pub seed: Option<u64>,
-    /// A name for people.
+    /// Label of the run.
     pub label: Option<String>,
 }
 
-/// Compares a commit without and with patches. Fails if a patch cannot be read or does not apply, if a side does not build, and like a live comparison. Until
-/// both sides are built, nothing is measured.
+/// Compares a commit without and with patches. Measures nothing before both sides are built. Fails
+/// if a patch cannot be read or does not apply, if a side does not build, and like a live
+/// comparison.
 pub fn try_patches(request: &TryRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let workshop = Workshop::open(&request.repository, request.work.as_deref(), lab)?;
     let base = workshop.repository.commit(&request.on, lab)?;
@@ -59,6 +63,7 @@ pub fn try_patches(request: &TryRequest, lab: &mut Lab<'_>) -> Result<Measured, 
     let sides = [side(id.to_owned(), Some(commit), &without, request), side(name, None, &with, request)];
     let comparison = ComparisonRequest {
         sides,
+        quantity: request.quantity,
         level: request.level,
         margin: request.margin,
         once: request.once,
@@ -74,7 +79,7 @@ pub fn try_patches(request: &TryRequest, lab: &mut Lab<'_>) -> Result<Measured, 
     compare(&request, lab)
 }
 
-/// The patches in one line.
+/// The titles of the patches in one line.
 fn titles(patches: &[Patch]) -> String {
     let title = |patch: &Patch| match &patch.author {
         Some(author) => format!("'{}' by {author}", patch.title),
@@ -83,7 +88,7 @@ fn titles(patches: &[Patch]) -> String {
     patches.iter().map(title).collect::<Vec<_>>().join(", ")
 }
 
-/// The directory of a side's build. `name`: that of the side, for people. Fails if it does not build.
+/// Directory of a side's build. `name`: of the side, for people. Fails if it does not build.
 fn built(
     commit: &CommitInfo,
     name: &str,
@@ -92,6 +97,7 @@ fn built(
     lab: &mut Lab<'_>,
 ) -> Result<PathBuf, Error> {
     lab.observer.notice(&Notice::BuildingSide { side: name.to_owned() });
+    note_turn(workshop, lab);
     let tools = workshop.tools(&request.recipe, lab)?;
     match workshop.build(commit, &request.recipe, &tools, lab)? {
         Build::Built { directory, .. } => Ok(directory),

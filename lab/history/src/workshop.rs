@@ -1,40 +1,40 @@
-//! Our directory for one repository: a bare repository, a checkout, and builds. One command at a time uses it.
+//! Our directory for one repository: a bare repository, a checkout, and builds. Several commands
+//! may use it: they take turns at builds, and none waits for the measurements of another.
 
-use crate::build::{Build, Builds};
-use crate::commits::{Commits, Walked};
-use crate::declared::Which;
-use crate::relink::{Relink, Relinked};
+use crate::build::Builds;
+use crate::commits::{Build, Commits, Relink, Relinked, Revert, Reverted, Walked, Which};
 use crate::repository::{Checkout, Repository, Theirs};
-use crate::undone::{Revert, Reverted};
 use faultline_experiment::{Error, Lab};
-use faultline_model::artefact::Release;
-use faultline_model::commit::{CommitInfo, CommitLine};
-use faultline_model::explained::FilesChanged;
-use faultline_model::recipe::{BuildTools, Recipe};
+use faultline_record::artefact::Release;
+use faultline_record::commit::{CommitInfo, CommitLine};
+use faultline_record::explained::FilesChanged;
+use faultline_record::recipe::{BuildTools, Recipe};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
-/// Number of hexadecimal digits that tell two repositories' directories apart.
+/// Hexadecimal digits in the name of a repository's directory.
 const NAME_DIGITS: usize = 16;
 
-/// Everything that is needed to build commits of a repository.
+/// Everything needed to build commits of a repository.
 #[derive(Debug)]
 pub struct Workshop {
     /// The repository.
     pub repository: Repository,
     /// The files of one commit.
     pub checkout: Checkout,
-    /// What was built.
+    /// The kept builds.
     pub builds: Builds,
-    /// Locked while we use the directory.
-    _lock: File,
+    /// The turn at the checkout and the builds.
+    turn: Turn,
 }
 
 impl Workshop {
-    /// Opens the workshop for the repository at `there`: in `work`, or in a directory of the user's caches that belongs to the repository, and to all
-    /// its worktrees. Fails if
-    /// there is no repository, if the directory cannot be written, or if another command uses it.
+    /// Opens the workshop for the repository at `there`: in `work`, or in a directory of the user's
+    /// cache that the worktrees of the repository share. Fails if there is no repository, or if the
+    /// directory cannot be written.
     pub fn open(there: &Path, work: Option<&Path>, lab: &Lab<'_>) -> Result<Self, Error> {
         let there = there.canonicalize().map_err(|error| {
             Error::usage(format!("cannot use {}: {error}", there.display()), "name a directory of a repository")
@@ -44,11 +44,12 @@ impl Workshop {
             Some(work) => work.to_owned(),
             None => usual_place(&theirs.identity()?, lab)?,
         };
-        Self::made(&ours, |ours| Repository::open(&theirs, ours, lab))
+        Self::made(&ours, |ours| Repository::open(&theirs, ours, lab), lab)
     }
 
-    /// Opens the workshop for archives of releases, the oldest first: in `work`, or in a directory of the user's caches that belongs to `declared_in`, the directory
-    /// of the file that lists them. Fails if an archive cannot be read, if the directory cannot be written, or if another command uses it.
+    /// Opens the workshop for archives of releases, oldest first: in `work`, or in a directory of
+    /// the user's cache for `declared_in`, the directory of the file that lists them. Fails if an
+    /// archive cannot be read, or if the directory cannot be written.
     pub(crate) fn of_archives(
         releases: &[Release],
         declared_in: &Path,
@@ -56,17 +57,19 @@ impl Workshop {
         lab: &Lab<'_>,
     ) -> Result<Self, Error> {
         let ours = place_of_releases(declared_in, work, lab)?;
-        Self::made(&ours, |ours| Repository::of_archives(releases, ours, lab))
+        Self::made(&ours, |ours| Repository::of_archives(releases, ours, lab), lab)
     }
 
-    fn made(ours: &Path, repository: impl FnOnce(&Path) -> Result<Repository, Error>) -> Result<Self, Error> {
-        let lock = locked(ours)?;
-        Ok(Workshop {
-            repository: repository(ours)?,
-            checkout: Checkout::below(ours)?,
-            builds: Builds::below(ours)?,
-            _lock: lock,
-        })
+    fn made(
+        ours: &Path,
+        repository: impl FnOnce(&Path) -> Result<Repository, Error>,
+        lab: &Lab<'_>,
+    ) -> Result<Self, Error> {
+        let opening = Turn::at(ours, "repository.lock")?.take(lab)?;
+        let repository = repository(ours)?;
+        drop(opening);
+        let (checkout, builds) = (Checkout::below(ours)?, Builds::below(ours)?);
+        Ok(Workshop { repository, checkout, builds, turn: Turn::at(ours, BUILDING)? })
     }
 }
 
@@ -84,6 +87,7 @@ impl Commits for Workshop {
     }
 
     fn build(&self, commit: &CommitInfo, recipe: &Recipe, tools: &BuildTools, lab: &Lab<'_>) -> Result<Build, Error> {
+        let _turn = self.turn.take(lab)?;
         self.builds.build(commit, (recipe, tools), &self.repository, &self.checkout, lab)
     }
 
@@ -94,7 +98,12 @@ impl Commits for Workshop {
         tools: &BuildTools,
         lab: &Lab<'_>,
     ) -> Result<Relinked, Error> {
+        let _turn = self.turn.take(lab)?;
         self.builds.relink(asked, (recipe, tools), (&self.repository, &self.checkout), lab)
+    }
+
+    fn building_elsewhere(&self) -> Option<&Path> {
+        self.turn.is_taken().then(|| self.turn.directory())
     }
 
     fn first_like(&self, directory: &Path) -> PathBuf {
@@ -110,27 +119,67 @@ impl Commits for Workshop {
     }
 }
 
-/// Makes a directory for checkouts and builds, and locks it until the file is dropped. Fails if it cannot be written, or if another command uses it.
-pub(crate) fn locked(ours: &Path) -> Result<File, Error> {
-    let unwritable = |error: std::io::Error| {
+/// File that is locked during a build.
+pub(crate) const BUILDING: &str = "lock";
+
+/// Interval between attempts to lock a file.
+const LOCK_POLL: Duration = Duration::from_millis(100);
+
+/// A turn at a part of our directory. Commands take turns by locking a file, which a kill unlocks.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    directory: PathBuf,
+    lock: PathBuf,
+}
+
+impl Turn {
+    /// The turn of a lock file `name` in `ours`, a directory that is created if missing. Fails if
+    /// it cannot be written.
+    pub(crate) fn at(ours: &Path, name: &str) -> Result<Self, Error> {
+        let turn = Turn { directory: ours.to_owned(), lock: ours.join(name) };
+        fs::create_dir_all(ours).map_err(|error| turn.unwritable(&error))?;
+        turn.file().map(drop)?;
+        Ok(turn)
+    }
+
+    /// The directory.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// True if another command has the turn.
+    pub(crate) fn is_taken(&self) -> bool {
+        self.file().is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+    }
+
+    /// Waits for the turn, which lasts until the file is dropped. Fails on a stop, or if the file
+    /// cannot be written.
+    pub(crate) fn take(&self, lab: &Lab<'_>) -> Result<File, Error> {
+        let file = self.file()?;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::WouldBlock) if lab.stop.is_set() => return Err(Error::stopped()),
+                Err(TryLockError::WouldBlock) => thread::sleep(LOCK_POLL),
+                Err(TryLockError::Error(error)) => return Err(self.unwritable(&error)),
+            }
+        }
+    }
+
+    fn file(&self) -> Result<File, Error> {
+        File::create(&self.lock).map_err(|error| self.unwritable(&error))
+    }
+
+    fn unwritable(&self, error: &std::io::Error) -> Error {
         Error::usage(
-            format!("cannot write {}: {error}", ours.display()),
+            format!("cannot write {}: {error}", self.directory.display()),
             "`--work DIR` (in faultline.toml: `work`) names a directory for checkouts and builds",
         )
-    };
-    fs::create_dir_all(ours).map_err(unwritable)?;
-    let lock = File::create(ours.join("lock")).map_err(unwritable)?;
-    match lock.try_lock() {
-        Ok(()) => Ok(lock),
-        Err(TryLockError::WouldBlock) => Err(Error::failed(
-            format!("another command builds in {}", ours.display()),
-            "wait until it has ended, or name another directory with `--work DIR` (in faultline.toml: `work`)",
-        )),
-        Err(TryLockError::Error(error)) => Err(unwritable(error)),
     }
 }
 
-/// The directory for releases: `work`, or one of the user's caches that belongs to `declared_in`, the directory of the file that lists them.
+/// Directory for releases: `work`, or one in the user's cache for `declared_in`, the directory of
+/// the file that lists them.
 pub(crate) fn place_of_releases(declared_in: &Path, work: Option<&Path>, lab: &Lab<'_>) -> Result<PathBuf, Error> {
     match work {
         Some(work) => Ok(work.to_owned()),
@@ -138,7 +187,7 @@ pub(crate) fn place_of_releases(declared_in: &Path, work: Option<&Path>, lab: &L
     }
 }
 
-/// The directory for a repository, or for releases, among the user's caches. `identity`: what tells it apart from every other.
+/// Directory in the user's cache. `identity`: of the repository or list of releases.
 fn usual_place(identity: &str, lab: &Lab<'_>) -> Result<PathBuf, Error> {
     let cache = lab.places.cache.as_deref().ok_or_else(|| {
         Error::usage(
@@ -151,7 +200,7 @@ fn usual_place(identity: &str, lab: &Lab<'_>) -> Result<PathBuf, Error> {
     Ok(cache.join("history").join(&digits[..NAME_DIGITS]))
 }
 
-/// A path as it is saved with a run. Fails if it cannot be saved.
+/// A path as it is saved with a run. Fails if it is not UTF-8.
 pub(crate) fn absolute(path: &Path) -> Result<String, Error> {
     let whole = std::path::absolute(path).map_err(|error| {
         Error::usage(format!("cannot use {}: {error}", path.display()), "name an existing directory")

@@ -1,6 +1,6 @@
-// Bundles script and style of the page: `node build.mjs OUT_DIR` writes page.js, page.css, page.sha256 and page.version there.
-// The hash, of the very bytes that stand in the page's script element, goes into its content security policy. The version, of both
-// files, goes into their names where they are files of their own.
+// Bundle of the page's script and style: `node build.mjs OUT_DIR` writes page.js, page.css,
+// page.sha256 and page.version. The content security policy has the hash of the script element's
+// bytes. The version, a hash of both files, is part of their names in a site.
 
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,5 @@
-// Prints the milliseconds from opening an address until its plot is drawn: `node first-plot.mjs ADDRESS`, with CHROMIUM where it isn't /usr/bin/chromium.
+// Milliseconds from opening an address to its drawn plot: `node first-plot.mjs ADDRESS`. The
+// variable CHROMIUM replaces /usr/bin/chromium.
 
 import { chromium } from 'playwright-core'
 

@@ -1,4 +1,5 @@
-// Takes README's pictures of a page: `node pictures.mjs REPORT.html OUT_DIR`, with CHROMIUM where it isn't /usr/bin/chromium. The report is one of the quick suite.
+// Screenshots of a page for README: `node pictures.mjs REPORT.html OUT_DIR`, for a report of the
+// quick suite. The variable CHROMIUM replaces /usr/bin/chromium.
 
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'

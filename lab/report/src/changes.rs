@@ -1,31 +1,27 @@
-//! Steps of series: where, from what to what, how sure.
+//! Steps of imported series: change points, levels before and after, and effects.
 
-use crate::figure::Scale;
+use crate::figure::{self, Scale};
 use crate::format::Format;
-use crate::json::json;
-use crate::moment;
 use crate::sentences::{change_caution, series_left_out, worded_changes};
-use crate::style::{Signs, Style, UNICODE};
-use crate::table::{self, Form, Table};
-use faultline_model::changes::{ChangeCaution, ChangesFound, Effect, SeriesChanges, Status, Step};
-use faultline_model::commit::short_name;
+use crate::sheet::{Sheet, in_format};
+use crate::style::{Signs, Style};
+use crate::table::{self, Form, ResultTable};
+use faultline_record::commit::short_name;
+use faultline_record::direction::{Direction, Effect};
+use faultline_stats::changes::{ChangeCaution, ChangesFound, SeriesChanges, Status, Step};
 use std::mem::discriminant;
 
-/// The steps of every series. JSON is what was found, with its words.
+/// The steps of each series. JSON has the result with its sentences.
 pub fn changes(found: &ChangesFound, format: Format, style: &Style) -> String {
-    match format {
-        Format::Table => table(found).text(style) + &sentences(found).map(wrapped(style)).collect::<String>(),
-        Format::Markdown => {
-            let lines: String = sentences(found).map(|sentence| format!("{sentence}  \n")).collect();
-            format!("{}\n{lines}", table(found).markdown(&UNICODE))
-        }
-        Format::Json => json(&worded_changes(found)),
-        Format::Csv => table(found).csv(),
-    }
+    in_format(format, style, |sheet| body(sheet, found), || worded_changes(found), || table(found).csv())
 }
 
-fn wrapped(style: &Style) -> impl Fn(String) -> String {
-    move |sentence| style.wrap(&sentence, "", "").join("\n") + "\n"
+fn body(mut sheet: Sheet<'_>, found: &ChangesFound) -> String {
+    sheet.table(&table(found));
+    for sentence in sentences(found) {
+        sheet.paragraph(None, "", &sentence);
+    }
+    sheet.text
 }
 
 fn steps(found: &ChangesFound) -> impl Iterator<Item = (&SeriesChanges, &Step)> {
@@ -35,36 +31,31 @@ fn steps(found: &ChangesFound) -> impl Iterator<Item = (&SeriesChanges, &Step)> 
 /// A step with its series.
 type Row<'a> = (&'a SeriesChanges, &'a Step);
 
-fn table(found: &ChangesFound) -> Table<Row<'_>> {
-    Table::new(columns(), steps(found))
+fn table(found: &ChangesFound) -> ResultTable<Row<'_>> {
+    ResultTable::new(columns(), steps(found))
 }
 
 type Column<'a> = table::Column<Row<'a>>;
 
 fn columns<'a>() -> Vec<Column<'a>> {
-    const ROOMY: &[Form] = &[Form::Wide, Form::Markdown];
     vec![
-        Column::left("series", |(series, _), _| series.name.clone()).csv("series", |(series, _)| series.name.clone()),
+        Column::left("series", |(series, _), _| series.name.clone()).csv_as_shown("series"),
         Column::csv_only("unit", |(series, _)| series.unit.clone()),
-        Column::csv_only("direction", |(series, _)| {
-            series.direction.map_or_else(String::new, |direction| direction.word().to_owned())
-        }),
+        Column::csv_option("direction", |(series, _)| series.direction.map(|direction| direction.word())),
         Column::left("after", |(series, step), _| place(series, step.after))
-            .on(ROOMY)
+            .on(Form::ROOMY)
             .csv("after", |(_, step)| step.after.to_string()),
         Column::left("by", |(series, step), _| place(series, step.by)).csv("by", |(_, step)| step.by.to_string()),
         Column::csv_only("earliest", |(_, step)| step.earliest.to_string()),
         Column::csv_only("latest", |(_, step)| step.latest.to_string()),
         Column::csv_only("after_commit", |(series, step)| commit(series, step.after)),
         Column::csv_only("by_commit", |(series, step)| commit(series, step.by)),
-        Column::csv_only("by_time", |(series, step)| {
-            series.place(step.by).and_then(|place| place.time).map_or_else(String::new, moment::iso)
-        }),
+        Column::csv_option("by_time", |(series, step)| series.place(step.by)?.time.map(figure::iso_time)),
         Column::right("from", |row, signs| scale(row, signs).quantity(row.1.from))
             .csv("from", |(_, step)| step.from.to_string()),
         Column::right("to", |row, signs| scale(row, signs).quantity(row.1.to))
             .csv("to", |(_, step)| step.to.to_string()),
-        Column::right("change", |(_, step), signs| change(step, signs)),
+        Column::right("change", |(series, step), signs| change(series, step, signs)),
         Column::left("what", |(series, step), _| what(series, step)),
         Column::csv_only(
             "effect",
@@ -73,8 +64,8 @@ fn columns<'a>() -> Vec<Column<'a>> {
             },
         ),
         Column::csv_only("status", |(_, step)| word(&step.status)),
-        Column::left("95 % range from", |(series, step), _| place(series, step.earliest)).on(ROOMY),
-        Column::left("95 % range to", |(series, step), _| place(series, step.latest)).on(ROOMY),
+        Column::left("95 % range from", |(series, step), _| place(series, step.earliest)).on(Form::ROOMY),
+        Column::left("95 % range to", |(series, step), _| place(series, step.latest)).on(Form::ROOMY),
     ]
 }
 
@@ -87,26 +78,32 @@ fn commit(series: &SeriesChanges, position: u64) -> String {
     series.place(position).and_then(|place| place.commit.clone()).unwrap_or_default()
 }
 
-/// The commit, shortened; else the time; else the place in the order.
+/// The short commit, else the time, else the number of the run.
 fn place(series: &SeriesChanges, position: u64) -> String {
     let place = series.place(position);
     let commit = place.and_then(|place| place.commit.as_deref());
     let time = place.and_then(|place| place.time);
     match (commit, time) {
         (Some(commit), _) => short_name(commit).to_owned(),
-        (None, Some(time)) => moment::words(time),
+        (None, Some(time)) => figure::date_time(time),
         (None, None) => format!("run {}", position + 1),
     }
 }
 
-fn change(step: &Step, signs: &Signs) -> String {
-    if step.from == 0.0 {
+/// The change of cost, so that worse is positive; of the value if the direction is unknown.
+fn change(series: &SeriesChanges, step: &Step, signs: &Signs) -> String {
+    let (from, to) = match series.direction {
+        Some(Direction::Higher) => (step.to, step.from),
+        Some(Direction::Lower) | None => (step.from, step.to),
+    };
+    if from == 0.0 {
         return signs.none.to_owned();
     }
-    format!("{:+.2} %", 100.0 * (step.to - step.from) / step.from.abs())
+    format!("{:+.2} %", 100.0 * (to - from) / from.abs())
 }
 
-/// Better or worse, where a way is better; and whether more points may take it back.
+/// Better or worse, or up or down if the direction is unknown; and "provisional" if more points may
+/// revoke the step.
 fn what(series: &SeriesChanges, step: &Step) -> String {
     let effect = match (series.direction, step.effect) {
         (Some(_), Effect::Better) => "better",
@@ -127,7 +124,7 @@ fn sentences(found: &ChangesFound) -> impl Iterator<Item = String> + '_ {
         None => "No series was searched.".to_owned(),
         Some(first) => format!(
             "{count} {} in {} series of {points} points. Stated false-positive rate: {:.1} % of series without a step, {:.1} % for firm \
-             steps. Simulated series of 200 points and more kept it, except where their noise wanders slowly or jumps between levels.",
+             steps. Simulated series of at least 200 points stay below it, unless their noise drifts slowly or jumps between levels.",
             if count == 1 { "step" } else { "steps" },
             found.series.len(),
             100.0 * first.changes.false_alarms,
@@ -139,23 +136,23 @@ fn sentences(found: &ChangesFound) -> impl Iterator<Item = String> + '_ {
         "after, by: the estimated change point lies between them. 95 % range: confidence interval of the change point.".to_owned()
     });
     let unknown = found.series.iter().any(|series| series.direction.is_none());
-    let unknown = unknown
-        .then(|| "Where it isn't known which way is better, the table says up or down: `--better` tells.".to_owned());
+    let unknown =
+        unknown.then(|| "up, down: whether lower or higher is better is unknown; state it with `--better`.".to_owned());
     let left_out = found.left_out.iter().map(|series| format!("Left out: {}.", series_left_out(series)));
     [head].into_iter().chain(range).chain(smaller).chain(cautions(found)).chain(unknown).chain(left_out)
 }
 
-/// How many steps were left out as too small.
+/// The number of steps below the limit.
 fn smaller(found: &ChangesFound) -> Option<String> {
     let count: u32 = found.series.iter().map(|series| series.changes.smaller).sum();
     let least = 100.0 * found.series.first()?.changes.least_change;
     (count > 0).then(|| {
         let steps = if count == 1 { "step" } else { "steps" };
-        format!("{count} {steps} of less than {least} % left out: `--min-change 0%` shows them.")
+        format!("{count} {steps} of less than {least} % left out; show them with `--min-change 0%`.")
     })
 }
 
-/// Each kind of caution once, with the series that it is about.
+/// Each kind of caution, with its series.
 fn cautions(found: &ChangesFound) -> Vec<String> {
     let all = || found.series.iter().flat_map(|series| series.changes.cautions.iter().map(move |one| (series, one)));
     let mut kinds: Vec<&ChangeCaution> = Vec::new();
@@ -172,7 +169,7 @@ fn cautions(found: &ChangesFound) -> Vec<String> {
     kinds.iter().map(about).collect()
 }
 
-/// The word that JSON has for it.
+/// The word of a value in JSON.
 fn word<T: serde::Serialize>(value: &T) -> String {
     serde_json::to_value(value).ok().and_then(|value| Some(value.as_str()?.to_owned())).unwrap_or_default()
 }
@@ -180,8 +177,8 @@ fn word<T: serde::Serialize>(value: &T) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faultline_model::changes::{Changes, Place, SeriesLeftOut, WhyLeftOut};
-    use faultline_model::direction::Direction;
+    use faultline_record::direction::Direction;
+    use faultline_stats::changes::{Changes, SeriesLeftOut, SeriesPosition, WhyLeftOut};
 
     fn found(direction: Option<Direction>) -> ChangesFound {
         let step = Step {
@@ -201,11 +198,13 @@ mod tests {
             false_confirmations: 0.02,
             least_change: 0.01,
             smaller: 2,
+            detectable: None,
             cautions: vec![ChangeCaution::Wanders { share: 0.5 }],
             segments: vec![],
             steps: vec![step],
         };
-        let place = |position| Place { position, commit: Some(format!("{position}abcdef0123456789")), time: None };
+        let place =
+            |position| SeriesPosition { position, commit: Some(format!("{position}abcdef0123456789")), time: None };
         let why = WhyLeftOut::NotFinite { position: 0, value: f64::NAN };
         let series = SeriesChanges {
             index: 0,
@@ -224,23 +223,23 @@ mod tests {
     }
 
     #[test]
-    fn a_step_says_where_how_much_and_how_sure() {
+    fn a_step_has_its_place_size_and_certainty() {
         let shown = changes(&found(Some(Direction::Lower)), Format::Table, &Style::PLAIN);
         let lines: Vec<&str> = shown.lines().collect();
         assert_eq!(
             lines[1].split_whitespace().collect::<Vec<_>>().join(" "),
             "sort 1abcdef01234 3abcdef01234 10.00 s 12.50 s +25.00 % worse, provisional 1abcdef01234 run 5"
         );
-        let told = lines[2..].join(" ");
-        assert!(told.contains("1 step in 1 series of 2 points."), "{told}");
-        assert!(told.contains("10.0 % of series without a step, 2.0 % for firm steps."), "{told}");
-        assert!(told.contains("2 steps of less than 1 % left out"), "{told}");
-        assert!(told.contains("Part of the noise moves slowly in sort:"), "{told}");
-        assert!(told.ends_with("Left out: heap: the value at position 0 is NaN: it has to be finite."), "{told}");
+        let text = lines[2..].join(" ");
+        assert!(text.contains("1 step in 1 series of 2 points."), "{text}");
+        assert!(text.contains("10.0 % of series without a step, 2.0 % for firm steps."), "{text}");
+        assert!(text.contains("2 steps of less than 1 % left out"), "{text}");
+        assert!(text.contains("Part of the noise moves slowly in sort:"), "{text}");
+        assert!(text.ends_with("Left out: heap: the value at position 0 is NaN, which is not finite."), "{text}");
     }
 
     #[test]
-    fn what_is_better_is_said_only_where_it_is_known() {
+    fn better_and_worse_need_a_known_direction() {
         assert!(changes(&found(None), Format::Markdown, &Style::PLAIN).contains("| up, provisional |"));
         let csv = changes(&found(None), Format::Csv, &Style::PLAIN);
         assert!(

@@ -1,12 +1,16 @@
-//! Numbers as text: four significant digits, SI prefixes, units, and intervals in the same scale as their median.
+//! Numbers and dates as text: four significant digits, SI prefixes, units, intervals in the scale
+//! of their median; times in UTC.
 
 use crate::style::Signs;
-use faultline_model::estimate::Estimate;
+use faultline_record::time::UnixMillis;
+use faultline_stats::estimate::Estimate;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
 /// Significant digits of a figure.
 const DIGITS: i32 = 4;
 
-/// A scale shared by a median and its interval, so that they can be compared at a glance.
+/// The scale of a median, shared by its interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale<'a> {
     factor: f64,
@@ -38,12 +42,12 @@ impl<'a> Scale<'a> {
         }
     }
 
-    /// Both ends, and the prefix once: `12.10 … 12.51 k`.
+    /// An interval with the prefix once: `12.10 … 12.51 k`.
     pub fn span(&self, low: f64, high: f64, signs: &Signs) -> String {
         format!("{} {} {} {}", self.number(low), signs.to, self.number(high), self.span_suffix()).trim_end().to_owned()
     }
 
-    /// The text after an interval: the prefix, with the unit if the two belong together.
+    /// The text after an interval: the prefix, with the unit if they are joined.
     pub(crate) fn span_suffix(&self) -> String {
         match self.prefix {
             "" => String::new(),
@@ -58,7 +62,7 @@ pub fn quantity(value: f64, unit: &str, signs: &Signs) -> String {
     Scale::of(value, unit, signs).quantity(value)
 }
 
-/// A figure that others printed, with the same number of digits: `13 M faults/s`.
+/// A published figure with its own number of digits: `13 M faults/s`.
 pub fn printed(value: f64, unit: &str, signs: &Signs) -> String {
     let (factor, prefix) = prefix(value, unit, signs);
     let scaled = value * factor;
@@ -67,7 +71,7 @@ pub fn printed(value: f64, unit: &str, signs: &Signs) -> String {
     Scale { factor, decimals: decimals.unwrap_or_default(), prefix, unit: symbol(unit) }.quantity(value)
 }
 
-/// A plain number with four significant digits, no prefix: `1.893`.
+/// Four significant digits without a prefix: `1.893`.
 pub(crate) fn plain(value: f64) -> String {
     format!("{:.*}", decimals(value), value)
 }
@@ -77,24 +81,24 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// Both ends of a share's interval: `93.1 … 95.2 %`.
+/// The interval of a share: `93.1 … 95.2 %`.
 pub(crate) fn percent_span(estimate: &Estimate, signs: &Signs) -> String {
     format!("{:.1} {} {:.1} %", estimate.low * 100.0, signs.to, estimate.high * 100.0)
 }
 
-/// Half-width of an interval relative to its median, on the longer side: `±1.2 %`.
+/// Longer half-width of an interval, relative to its median: `±1.2 %`.
 pub(crate) fn relative_margin(estimate: &Estimate, signs: &Signs) -> String {
     let margin = (estimate.high - estimate.median).max(estimate.median - estimate.low) / estimate.median.abs();
     if margin.is_finite() { format!("{}{:.1} %", signs.plus_minus, margin * 100.0) } else { signs.none.to_owned() }
 }
 
-/// A share with the longer side of its interval: `38.2 ±0.4 %`.
+/// A share with the longer half-width of its interval: `38.2 ±0.4 %`.
 pub(crate) fn percent_margin(estimate: &Estimate, signs: &Signs) -> String {
     let margin = (estimate.high - estimate.median).max(estimate.median - estimate.low);
     format!("{:.1} {}{:.1} %", estimate.median * 100.0, signs.plus_minus, margin * 100.0)
 }
 
-/// A unit's symbol, if it has one; otherwise the unit itself.
+/// A unit's symbol, or the unit itself.
 fn symbol(unit: &str) -> &str {
     match unit {
         "byte" => "B",
@@ -102,12 +106,12 @@ fn symbol(unit: &str) -> &str {
     }
 }
 
-/// Units to which a prefix is joined without a space. Other units are nouns per second: `k exec/s`.
+/// True for units that join their prefix. Others are nouns per second: `k exec/s`.
 fn joins_prefix(unit: &str) -> bool {
     matches!(unit, "s" | "B" | "B/s" | "bit/s" | "Hz")
 }
 
-/// Whether a unit already has a prefix, as in other tools: `MB/s`, `ns/op`.
+/// True for units with a prefix of their own, as other tools write: `MB/s`, `ns/op`.
 fn has_prefix(unit: &str) -> bool {
     let quantity = unit.split('/').next().unwrap_or_default();
     ["s", "sec", "B", "iB", "bit", "Hz"].iter().any(|base| {
@@ -116,7 +120,7 @@ fn has_prefix(unit: &str) -> bool {
     })
 }
 
-/// The factor that brings a value between 1 and 1000, and its prefix. Seconds get only prefixes for smaller units.
+/// The factor that scales a value to 1 … 1000, and the prefix. Seconds get only prefixes below 1.
 fn prefix<'a>(value: f64, unit: &str, signs: &'a Signs) -> (f64, &'a str) {
     let size = value.abs();
     if !size.is_finite() || size == 0.0 || matches!(unit, "%" | "percent" | "ratio") || has_prefix(unit) {
@@ -136,7 +140,7 @@ fn rounds_to(value: f64) -> f64 {
     (value / unit).round() * unit
 }
 
-/// Decimals that give four significant digits.
+/// Number of decimals for four significant digits.
 fn decimals(value: f64) -> usize {
     let size = value.abs();
     if !size.is_finite() || size == 0.0 {
@@ -154,6 +158,29 @@ pub(crate) fn transfers(value: f64) -> String {
         value if value.abs() < LEAST => format!("<{LEAST}"),
         value if value.abs() < 1.0 => format!("{value:.4}"),
         value => plain(value),
+    }
+}
+
+/// Date and time for people: `2026-11-21 09:18 UTC`.
+pub(crate) fn date_time(at: UnixMillis) -> String {
+    dated(at, "%Y-%m-%d %H:%M UTC")
+}
+
+/// Date: `2026-11-21`.
+pub(crate) fn day(at: UnixMillis) -> String {
+    dated(at, "%Y-%m-%d")
+}
+
+/// Date and time for programs: `2026-11-21T09:18:34.123Z`.
+pub(crate) fn iso_time(at: UnixMillis) -> String {
+    dated(at, "%Y-%m-%dT%H:%M:%S%.3fZ")
+}
+
+/// Milliseconds since 1970 if the calendar does not contain the time.
+fn dated(at: UnixMillis, pattern: &str) -> String {
+    match Timestamp::from_millisecond(at.0) {
+        Ok(moment) => moment.to_zoned(TimeZone::UTC).strftime(pattern).to_string(),
+        Err(_) => format!("{} ms since 1970", at.0),
     }
 }
 
@@ -211,5 +238,16 @@ mod tests {
         let estimate = Estimate { median: 0.5, low: 0.49, high: 0.52, coverage: 0.96, n: 5 };
         assert_eq!(percent_margin(&estimate, &UNICODE), "50.0 ±2.0 %");
         assert_eq!(relative_margin(&estimate, &UNICODE), "±4.0 %");
+    }
+
+    #[test]
+    fn a_moment_is_shown_in_utc() {
+        assert_eq!(date_time(UnixMillis(1_560_531_834_000)), "2019-06-14 17:03 UTC");
+        assert_eq!(iso_time(UnixMillis(1_560_531_834_007)), "2019-06-14T17:03:54.007Z");
+    }
+
+    #[test]
+    fn a_moment_beyond_the_calendar_is_a_number() {
+        assert_eq!(date_time(UnixMillis(i64::MAX)), "9223372036854775807 ms since 1970");
     }
 }

@@ -1,5 +1,6 @@
-//! The formats of every list and table, and their names.
+//! The output formats, their names, and JSON.
 
+use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
 
@@ -49,6 +50,11 @@ impl FromStr for Format {
     fn from_str(word: &str) -> Result<Self, Self::Err> {
         Format::ALL.into_iter().find(|format| format.name() == word).ok_or_else(|| UnknownFormat(word.to_owned()))
     }
+}
+
+/// Indented JSON with a line end. Numbers that are not finite become `null`.
+pub fn json<T: Serialize + ?Sized>(value: &T) -> String {
+    serde_json::to_string_pretty(value).expect("plain data with text keys") + "\n"
 }
 
 #[cfg(test)]

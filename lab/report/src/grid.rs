@@ -1,6 +1,6 @@
-//! A grid of texts under headings, written in the four formats' text forms. What stands in it is decided elsewhere.
+//! A grid of texts under headings, as aligned text, a pipe table or CSV.
 
-use crate::one_line::one_line;
+use crate::escape::{escape_markdown, one_line};
 use crate::style::{Style, Tone};
 use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
 use comfy_table::{CellAlignment, ContentArrangement, Table};
@@ -9,13 +9,13 @@ use textwrap::core::display_width;
 /// Blanks between two columns.
 const BETWEEN: usize = 2;
 
-/// Width from which on folded words are still read with ease.
+/// Minimum width of a column whose wrapped words are easy to read.
 const READABLE: usize = 16;
 
-/// Width into which words are folded at the least.
+/// Minimum width of a column of words.
 const NARROWEST: usize = 12;
 
-/// On which side a column's texts line up.
+/// Alignment of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     /// Words.
@@ -24,7 +24,7 @@ pub(crate) enum Side {
     Right,
 }
 
-/// Headings and rows of texts; every row is as long as the headings.
+/// Headings and rows of texts. Every row is as long as the headings.
 #[derive(Debug)]
 pub struct Grid {
     columns: Vec<(String, Side)>,
@@ -43,7 +43,7 @@ impl Grid {
         self.rows.push(row);
     }
 
-    /// Lines of aligned columns, the headings first, one line per row, none wrapped. Control characters become spaces.
+    /// Aligned lines: headings, then one line per row. Control characters become spaces.
     pub fn lines(&self) -> Vec<String> {
         let mut table = self.table(one_line);
         table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Disabled);
@@ -53,15 +53,15 @@ impl Grid {
         table.lines().map(|line| line.trim_end().to_owned()).collect()
     }
 
-    /// The headings, then the rows, as one text that fits the style's width; headings stand out where colour is on.
+    /// Headings and rows as one text that fits the style's width.
     pub(crate) fn text(&self, style: &Style) -> String {
         let folded = self.folded(style.width);
         let headings = folded.headings.map(|headings| style.paint(Tone::Title, &headings));
         headings.into_iter().chain(folded.rows.into_iter().flatten()).map(|line| line + "\n").collect()
     }
 
-    /// The lines of the headings and of each row. Where a line would be longer than `width`, words go on in the lines below it; where the
-    /// numbers alone are too wide for that, each row is running text.
+    /// The lines of headings and rows, at most `width` long. Words wrap into lines below; if the
+    /// numbers alone are too wide, each row becomes running text.
     pub fn folded(&self, width: Option<usize>) -> Folded {
         let widest = width.map_or(usize::MAX, |width| self.widest_words(width));
         if let Some(width) = width.filter(|_| widest < NARROWEST) {
@@ -82,7 +82,7 @@ impl Grid {
         Folded { headings, rows: heights.into_iter().map(|height| lines.by_ref().take(height).collect()).collect() }
     }
 
-    /// A row as running text: each heading with its cell, empty cells left out.
+    /// A row as running text: each heading with its cell, without empty cells.
     fn running(&self, row: &[String], width: usize) -> Vec<String> {
         let cells = row.iter().zip(&self.columns).filter(|(text, _)| !text.trim().is_empty());
         let words: Vec<String> = cells
@@ -92,12 +92,12 @@ impl Grid {
         textwrap::wrap(&words.join("; "), options).into_iter().map(std::borrow::Cow::into_owned).collect()
     }
 
-    /// Whether it fits into `width` without folding words into less than [`READABLE`].
+    /// True if the grid fits `width` with columns of words of at least [`READABLE`].
     pub(crate) fn is_readable(&self, width: usize) -> bool {
         self.widest_words(width) >= READABLE
     }
 
-    /// The greatest width of words with which the lines fit into `width`; 0 where they fit with none.
+    /// The maximum width of words with which the lines fit `width`; 0 if no width does.
     fn widest_words(&self, width: usize) -> usize {
         let widths: Vec<usize> = (0..self.columns.len()).map(|index| self.column_width(index)).collect();
         let fits = |widest: &usize| {
@@ -153,16 +153,16 @@ impl Grid {
     }
 }
 
-/// A grid's lines, in which each row has one or more.
+/// A grid as lines, one or more per row.
 #[derive(Debug)]
 pub struct Folded {
-    /// The line of the headings; none where they stand with the cells.
+    /// The line of headings; `None` if they are repeated in the rows.
     pub headings: Option<String>,
     /// The lines of each row.
     pub rows: Vec<Vec<String>>,
 }
 
-/// A cell's text in lines of `widest` at most, or of its heading's width; numbers stay whole.
+/// A cell's text in lines of at most `widest`, or of its heading's width. Numbers are never broken.
 fn broken(text: &str, (heading, side): &(String, Side), widest: usize) -> Vec<String> {
     let widest = widest.max(display_width(heading));
     if *side == Side::Right || display_width(text) <= widest {
@@ -173,53 +173,8 @@ fn broken(text: &str, (heading, side): &(String, Side), widest: usize) -> Vec<St
     textwrap::wrap(text.trim_start(), options).into_iter().map(std::borrow::Cow::into_owned).collect()
 }
 
-/// Text that stands for itself within a pipe table's cell. Signs that Markdown passes over where they stand, as in `zero_fill` and `p < 0.1`, are
-/// left alone: much of it is read as plain text, in mails.
-pub fn escape_markdown(text: &str) -> String {
-    let letters: Vec<char> = text.chars().collect();
-    let mut escaped = String::with_capacity(text.len());
-    for (index, &c) in letters.iter().enumerate() {
-        if c.is_control() {
-            escaped.push(' ');
-            continue;
-        }
-        let special = match c {
-            '\\' | '|' | '~' | '`' | '*' | '[' | ']' => true,
-            '_' => !is_within_word(&letters, index),
-            '<' | '&' => letters.get(index + 1).is_some_and(|next| !next.is_whitespace()),
-            _ => false,
-        };
-        if special {
-            escaped.push('\\');
-        }
-        escaped.push(c);
-    }
-    escaped
-}
-
-/// Like [`escape_markdown`], but keeps what stands between two backticks as code.
-pub(crate) fn escape_markdown_around_code(text: &str) -> String {
-    let parts: Vec<&str> = text.split('`').collect();
-    let is_paired = parts.len() % 2 == 1;
-    let is_empty = parts.iter().skip(1).step_by(2).any(|code| code.is_empty());
-    if !is_paired || is_empty {
-        return escape_markdown(text);
-    }
-    let part = |(index, part): (usize, &&str)| match index % 2 {
-        0 => escape_markdown(part),
-        _ => format!("`{part}`"),
-    };
-    parts.iter().enumerate().map(part).collect()
-}
-
-/// Whether the underscores at `index` stand between letters or digits, where they give no emphasis.
-fn is_within_word(letters: &[char], index: usize) -> bool {
-    let before = letters[..index].iter().rev().find(|c| **c != '_');
-    let after = letters[index..].iter().find(|c| **c != '_');
-    [before, after].into_iter().all(|end| end.is_some_and(|c| c.is_alphanumeric()))
-}
-
-/// Records with a header line as CSV, as RFC 4180 has it but with `\n` as line end; each is as long as the header.
+/// CSV with a header line, as in RFC 4180 but with `\n` as line end. Each record is as long as the
+/// header.
 pub(crate) fn records<'a, R: IntoIterator<Item = String>>(
     header: impl IntoIterator<Item = &'a str>,
     rows: impl IntoIterator<Item = R>,
@@ -286,20 +241,6 @@ mod tests {
         let text = grid().markdown();
         assert!(text.contains(r"a\|b"), "{text}");
         assert_eq!(text.lines().nth(1).map(|rule| rule.matches("-:").count()), Some(1), "{text}");
-    }
-
-    #[test]
-    fn markdown_escapes_only_what_would_be_taken_for_more() {
-        assert_eq!(escape_markdown("zero_fill:base, p < 0.1, a & b"), "zero_fill:base, p < 0.1, a & b");
-        assert_eq!(escape_markdown("_a_ <b> &lt; *c* __d"), r"\_a\_ \<b> \&lt; \*c\* \_\_d");
-    }
-
-    #[test]
-    fn markdown_keeps_commands_as_code() {
-        let escape = escape_markdown_around_code;
-        assert_eq!(escape("*stop* it: `top -b | x`, or `a_b`"), r"\*stop\* it: `top -b | x`, or `a_b`");
-        assert_eq!(escape("`a` `*b*"), r"\`a\` \`\*b\*", "one is left open");
-        assert_eq!(escape("``*b*"), r"\`\`\*b\*", "there is nothing between them");
     }
 
     #[test]

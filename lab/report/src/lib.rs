@@ -1,45 +1,42 @@
-//! Shows results: tables and Markdown for people, JSON and CSV for programs, and the page.
+//! Shows results: text and Markdown for people, JSON and CSV for programs, and HTML pages.
 //!
-//! It takes finished figures (`faultline-model`) and returns text. Nothing here estimates a figure, reads a file or
-//! knows whether the output is a terminal: the caller says so in a [`Style`].
+//! It formats finished figures. Nothing here estimates a figure, reads a file or asks for
+//! properties of the terminal: the caller states them in a [`Style`].
 //!
-//! The public modules format figures; other crates that show figures use them too.
+//! Other crates that show figures use the public modules, too.
 
+mod bisect;
 mod changes;
+mod claims;
 mod comparison;
-mod drill;
+pub mod escape;
 mod explained;
-mod fact_words;
 mod facts;
 pub mod figure;
 mod format;
-mod gate;
-pub mod grid;
+mod grid;
 mod history;
-mod imported;
-mod introduction;
-pub mod json;
+mod inventory;
 mod lens;
-mod moment;
-pub mod one_line;
+mod names;
 mod page;
 mod quantity;
 mod run;
 mod runs;
 mod sentences;
-pub mod sheet;
+mod sheet;
 pub mod site;
 pub mod style;
-pub mod table;
-mod workloads;
+mod table;
 
+pub use bisect::{bisect, bisect_gate};
 pub use changes::changes;
+pub use claims::claims;
 pub use comparison::{comparison, comparison_gate, fitness};
-pub use drill::{drill, drill_gate};
 pub use facts::facts;
 pub use format::{Format, UnknownFormat};
 pub use history::{history, history_changes, history_commits, history_gate, history_marked, history_part};
-pub use imported::imported;
+pub use inventory::{ImportFormat, import_formats, imported, workloads};
 pub use lens::{budget_table, folded, lens_calibration, lens_compare_table, lens_types_table};
 pub use page::{comparison_html, html};
 pub use run::run_table;
@@ -48,4 +45,3 @@ pub use sentences::{
     caution as caution_words, outcome as outcome_words, unmatched as unmatched_words, worded_cautions, worded_dataset,
 };
 pub use style::Style;
-pub use workloads::workloads;

@@ -1,77 +1,110 @@
-//! What was measured of each commit, in words.
+//! Words for the quantities that are compared between commits, shared by text, Markdown and pages.
 
-use faultline_model::count::Count;
-use faultline_model::plan::LineSearch;
+use faultline_record::quantity::{Quantity, QuantityChoice};
 
-/// What was measured: a count of the lens, or time if `None`.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Quantity(Option<Count>);
+/// The words for a quantity.
+struct Words {
+    name: &'static str,
+    heading: &'static str,
+    change: &'static str,
+    worse: &'static str,
+    to_worsen: &'static str,
+}
 
-impl Quantity {
-    pub(crate) fn of(search: &LineSearch) -> Self {
-        Quantity(search.measure.counted().map(|counted| counted.what))
-    }
-
-    pub(crate) fn counted(what: Option<Count>) -> Self {
-        Quantity(what)
-    }
-
-    /// With an article.
-    pub(crate) fn name(self) -> &'static str {
-        match self.0 {
-            None => "the time",
-            Some(Count::Instructions) => "the instructions",
-            Some(Count::Transfers) => "the transfers of cache lines",
+fn words(quantity: Quantity) -> Words {
+    let [name, heading, change, worse, to_worsen] = match quantity {
+        Quantity::Time => ["the time", "time", "change of time", "slower", "to have made it slower"],
+        Quantity::CpuTime => {
+            ["the CPU time", "CPU time", "change of CPU time", "more CPU time", "to have added CPU time"]
         }
-    }
-
-    /// The heading of a column with values.
-    pub(crate) fn heading(self) -> &'static str {
-        match self.0 {
-            None => "time",
-            Some(Count::Instructions) => "instructions",
-            Some(Count::Transfers) => "transfers",
+        Quantity::UserTime => [
+            "the CPU time in user mode",
+            "user time",
+            "change of user time",
+            "more user time",
+            "to have added user time",
+        ],
+        Quantity::SystemTime => [
+            "the CPU time in the kernel",
+            "system time",
+            "change of system time",
+            "more system time",
+            "to have added system time",
+        ],
+        Quantity::PeakMemory => {
+            ["the peak memory", "peak memory", "change of memory", "more memory", "to have added memory"]
         }
-    }
-
-    /// The heading of the column with changes.
-    pub(crate) fn change(self) -> &'static str {
-        match self.0 {
-            None => "change of time",
-            Some(Count::Instructions) => "instructions",
-            Some(Count::Transfers) => "transfers",
+        Quantity::Instructions => {
+            ["the instructions", "instructions", "instructions", "more instructions", "to have added instructions"]
         }
-    }
-
-    /// What a program is after a change for the worse.
-    pub(crate) fn worse(self) -> &'static str {
-        match self.0 {
-            None => "slower",
-            Some(Count::Instructions) => "more instructions",
-            Some(Count::Transfers) => "more transfers",
+        Quantity::Transfers => {
+            ["the transfers of cache lines", "transfers", "transfers", "more transfers", "to have added transfers"]
         }
-    }
+    };
+    Words { name, heading, change, worse, to_worsen }
+}
 
+/// A quantity in words.
+pub(crate) trait QuantityWords {
+    /// The quantity with an article.
+    fn name(self) -> &'static str;
+    /// The heading of a column of values.
+    fn heading(self) -> &'static str;
+    /// The heading of a column of changes.
+    fn change(self) -> &'static str;
+    /// The result of a change for the worse.
+    fn worse(self) -> &'static str;
+    /// The effect that no commit had if a gate is open.
+    fn to_worsen(self) -> &'static str;
     /// The option that allows more executions of a commit.
-    pub(crate) fn more_executions(self) -> &'static str {
-        match self.0 {
-            None => "allow more executions (`--repeats`)",
-            Some(_) => "allow more seeds (`--seeds`)",
-        }
+    fn more_executions(self) -> &'static str;
+}
+
+impl QuantityWords for Quantity {
+    fn name(self) -> &'static str {
+        words(self).name
     }
 
-    /// What no commit did if a gate is open.
-    pub(crate) fn to_worsen(self) -> &'static str {
-        match self.0 {
-            None => "to have made it slower",
-            Some(Count::Instructions) => "to have added instructions",
-            Some(Count::Transfers) => "to have added transfers",
-        }
+    fn heading(self) -> &'static str {
+        words(self).heading
+    }
+
+    fn change(self) -> &'static str {
+        words(self).change
+    }
+
+    fn worse(self) -> &'static str {
+        words(self).worse
+    }
+
+    fn to_worsen(self) -> &'static str {
+        words(self).to_worsen
+    }
+
+    fn more_executions(self) -> &'static str {
+        if self.is_counted() { "allow more seeds (`--seeds`)" } else { "allow more executions (`--repeats`)" }
     }
 }
 
-#[cfg(test)]
-impl Quantity {
-    pub(crate) const TIME: Self = Quantity(None);
-    pub(crate) const TRANSFERS: Self = Quantity(Some(Count::Transfers));
+/// A choice between time and CPU time in words.
+pub(crate) trait QuantityChoiceWords {
+    /// The reason of the choice; `None` if none is needed.
+    fn reason(self) -> Option<String>;
+}
+
+impl QuantityChoiceWords for QuantityChoice {
+    fn reason(self) -> Option<String> {
+        let reason = match self {
+            QuantityChoice::Open | QuantityChoice::Quiet => return None,
+            QuantityChoice::Busy => {
+                "CPU time is compared, because other programs used the machine and the program has one thread that waits for \
+                 nothing; the measure `time` compares time."
+            }
+            QuantityChoice::NotCpuBound => {
+                "Time is compared although other programs used the machine, because the program has several threads, or \
+                 waits for other things than a CPU; the measure `cpu-time` compares CPU time."
+            }
+        };
+        Some(reason.to_owned())
+    }
 }

@@ -1,20 +1,20 @@
-//! What the output device can show: width, colour, characters. The caller decides.
+//! Properties of the output device: width, colours, characters.
 
 use anstyle::{AnsiColor, Style as Ansi};
 
-/// What the output device can show. Only [`crate::Format::Table`] depends on it.
+/// Properties of the output device. Only [`crate::Format::Table`] depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
     /// Characters per line; `None` if lines may have any length.
     pub width: Option<usize>,
     /// Colours and bold, as ANSI escapes.
     pub colour: bool,
-    /// Non-ASCII characters in the table's own text. Labels and names are not changed.
+    /// Non-ASCII signs. Labels and names stay unchanged.
     pub unicode: bool,
 }
 
 impl Style {
-    /// For files and pipes: long lines, no colour.
+    /// Files and pipes: long lines, no colours.
     pub const PLAIN: Style = Style { width: None, colour: false, unicode: true };
 
     /// Width at which sentences are wrapped.
@@ -22,7 +22,7 @@ impl Style {
         self.width.unwrap_or(110).clamp(40, 140)
     }
 
-    /// `text` in lines that fit; a word is broken only if it is longer than a line.
+    /// `text` in lines that fit. Only words longer than a line are broken.
     pub(crate) fn wrap(&self, text: &str, first: &str, others: &str) -> Vec<String> {
         let options = textwrap::Options::new(self.text_width())
             .initial_indent(first)
@@ -36,7 +36,7 @@ impl Style {
         if self.unicode { &UNICODE } else { &ASCII }
     }
 
-    /// `text` with emphasis, if colour is on.
+    /// `text` with emphasis, if there are colours.
     pub fn paint(&self, tone: Tone, text: &str) -> String {
         if !self.colour || text.is_empty() {
             return text.to_owned();

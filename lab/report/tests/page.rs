@@ -1,15 +1,15 @@
-//! The page as text: complete, closed to the outside, and the same each time. How it looks and behaves is tested in `page/tests`.
+//! The page as text: complete, self-contained and reproducible. `page/tests` checks appearance and
+//! behaviour.
 
-mod fixture;
-
-use faultline_model::summary::RunSummary;
+use crate::fixtures::runs as fixture;
 use faultline_report::html;
+use faultline_stats::summary::RunSummary;
 
 fn page(run: &RunSummary) -> String {
     html(run, &fixture::head(run))
 }
 
-/// The page without what its bundled script and style contain.
+/// The page without script and style.
 fn own_markup(page: &str) -> String {
     let script = page.rfind("<script>").unwrap();
     let style = (page.find("<style>").unwrap(), page.find("</style>").unwrap());
@@ -17,7 +17,7 @@ fn own_markup(page: &str) -> String {
 }
 
 #[test]
-fn the_page_names_nothing_to_load() {
+fn the_page_loads_nothing() {
     for run in [
         fixture::typical(),
         fixture::small(),
@@ -36,7 +36,7 @@ fn the_page_names_nothing_to_load() {
 }
 
 #[test]
-fn text_from_outside_stays_text() {
+fn text_from_outside_is_escaped() {
     let page = page(&fixture::hostile());
     assert_eq!(page.matches("<script").count(), 2, "the data and the page's own");
     assert_eq!(page.to_lowercase().matches("</script").count(), 2);
@@ -61,7 +61,7 @@ fn the_same_run_gives_the_same_page() {
 }
 
 #[test]
-fn every_curve_warning_and_fact_is_on_it() {
+fn the_page_has_every_curve_warning_and_fact() {
     let run = fixture::typical();
     let page = page(&run);
     for curve in &run.curves {

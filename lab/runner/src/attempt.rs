@@ -1,42 +1,44 @@
-//! One attempt at one item: executes it, checks and saves each line at once, and determines the outcome.
+//! One attempt at one item: executes it, checks and saves each line at once, and determines the
+//! outcome.
 
 use crate::lens;
-use crate::observer::{Observer, Stage};
 use crate::outcome::{Attempted, complete, exited, outcome_of};
 use crate::partners::{self, Partner};
+use crate::planned::{Observer, Stage};
 use crate::planned::{PlannedRun, program};
-use faultline_model::describe::Style;
-use faultline_model::journal::{AttemptId, Journal, JournalError};
-use faultline_model::outcome::Outcome;
-use faultline_model::plan::{PinPolicy, PlanItem};
-use faultline_model::protocol::{Event, Interval};
-use faultline_model::role::Role;
-use faultline_model::setup::Setup;
-use faultline_model::subject::{Subject, SubjectKind};
-use faultline_model::transcript::{Transcript, TranscriptError};
+use faultline_record::describe::Style;
+use faultline_record::journal::{AttemptId, Journal, JournalError};
+use faultline_record::outcome::Outcome;
+use faultline_record::plan::{PinPolicy, PlanItem};
+use faultline_record::protocol::{Event, Interval};
+use faultline_record::role::Role;
+use faultline_record::setup::Setup;
+use faultline_record::subject::{Subject, SubjectKind};
+use faultline_record::transcript::{Transcript, TranscriptError};
 use faultline_targets::network::{self, Attachment, Made};
-use faultline_targets::{Ending, Execution, StopFlag, Target};
+use faultline_targets::{Ending, Execution, StopFlag, Target, lack};
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Time that a workload may take for set-up and clean-up, with a margin for a loaded machine.
+/// Time limit for a workload's set-up and clean-up, with a margin for a loaded machine.
 const SETUP_LIMIT: Duration = Duration::from_secs(30);
 
-/// Time that an execution under the lens may take: a machine of many CPUs, where each instruction is inspected, on few real CPUs.
+/// Time limit for an execution under the lens: a machine of many CPUs, with each instruction
+/// inspected, on few real CPUs.
 const LENS_LIMIT: Duration = Duration::from_secs(20 * 60);
 
 /// Additional time for each task: with many tasks on few CPUs, the tasks run one after the other.
 const SETUP_LIMIT_PER_TASK: Duration = Duration::from_millis(100);
 
-/// A workload's phases may take this many times their planned time before it counts as hanging.
+/// Factor of a workload's planned time after which it counts as hanging.
 const PHASES_SLACK: u64 = 3;
 
 /// Added to a partner's limit, so that it never expires before the measured execution has ended.
 const PARTNER_SLACK: Duration = Duration::from_secs(120);
 
-/// The environment variable with the token that all ends of an execution have (docs/FORMATS.md §3).
+/// The environment variable with the token of all ends of an execution (docs/FORMATS.md §3).
 const TOKEN: &str = "FAULTLINE_TOKEN";
 
 /// Default time limit of a workload that runs once.
@@ -58,7 +60,7 @@ pub(crate) fn execute(
     let network = match network(run, item, &partners, stop) {
         Ok(network) => network,
         Err(_) if stop.is_set() => return Ok(Attempted { outcome: Outcome::Interrupted, value: None }),
-        Err(text) => return Ok(Attempted { outcome: Outcome::NotStarted { text }, value: None }),
+        Err(text) => return Ok(Attempted { outcome: Outcome::LabFailed { text }, value: None }),
     };
     if let Some(network) = &network {
         attach(&mut execution, &mut partners, network);
@@ -66,17 +68,27 @@ pub(crate) fn execute(
     let ended = partners::beside(&partners, stop, |stop| {
         target.execute_with_console(&execution, &mut |line| reader.take(line, journal, observer), stop)
     });
-    let attempted = reader.conclude(ended.measured.ending, execution.limit)?;
+    let mut attempted = reader.conclude(ended.measured.ending, execution.limit)?;
+    // A workload removes its files when it fails, so the disk has room again.
+    if let Outcome::Failed { step, errno, text } = &attempted.outcome
+        && target.writes_here()
+        && lack::is_disk_full(*errno)
+    {
+        attempted.outcome = Outcome::LabFailed { text: format!("the disk is full: {step}: {text}") };
+    }
     save_console(ended.measured.console.as_deref(), &attempted.outcome, attempt, journal)?;
     ended.said.iter().try_for_each(|event| journal.record(attempt, event))?;
     Ok(match (ended.failure, &attempted.outcome) {
-        // The run must not continue on such a system, even if a partner failed.
-        (None, _) | (_, Outcome::LeftChanged { .. }) => attempted,
+        // These end the run, even if a partner failed, perhaps for the same cause.
+        (None, _) | (_, Outcome::LabFailed { .. } | Outcome::LeftChanged { .. } | Outcome::ConnectionLost { .. }) => {
+            attempted
+        }
         (Some(failure), _) => Attempted { outcome: failure.into(), value: None },
     })
 }
 
-/// Saves what the console of the attempt's machine printed, if it printed anything that the outcome does not have. Fails if the journal cannot save.
+/// Saves the console's output of the attempt's machine, unless the outcome has all of it. Fails if
+/// the journal cannot save.
 pub(crate) fn save_console(
     console: Option<&str>,
     outcome: &Outcome,
@@ -114,7 +126,7 @@ pub(crate) fn execution(run: &PlannedRun<'_>, item: &PlanItem) -> Execution {
     }
 }
 
-/// The network of this attempt, if one is needed. Fails in words.
+/// The network of this attempt, if one is needed. Fails with a text.
 fn network(
     run: &PlannedRun<'_>,
     item: &PlanItem,
@@ -129,10 +141,10 @@ fn network(
     network.make(run.targets.of(item).connection(), &ends, stop).map(Some)
 }
 
-/// Puts all executions into the network, and tells each what it has to know of the others (docs/FORMATS.md §3), among it a token by which partners know whom to
-/// serve.
+/// Attaches all executions to the network, and passes each the data about the others
+/// (docs/FORMATS.md §3), including a token by which partners know the execution that they serve.
 fn attach(measured: &mut Execution, partners: &mut [Partner<'_>], network: &Made) {
-    // By the generator of this thread, which is fit for secrets.
+    // By this thread's generator, which is fit for secrets.
     let token = (TOKEN.to_owned(), format!("{:032x}", rand::random::<u128>()));
     measured.attachment = network.measured.attachment.clone();
     measured.environment.push(token.clone());
@@ -140,14 +152,15 @@ fn attach(measured: &mut Execution, partners: &mut [Partner<'_>], network: &Made
         partner.execution.attachment = place.attachment.clone();
         partner.execution.environment.push(token.clone());
         let at = ["--at".to_owned(), place.addresses.clone()];
-        // Before a command's words.
+        // Separates a command's words.
         partner.execution.arguments.splice(0..0, at);
         let far = ["--far".to_owned(), format!("{}={}", partner.role, place.addresses)];
         measured.arguments.splice(0..0, far);
     }
 }
 
-/// The executions next to `measured`: a partner for each role of the item's workload. Of the subject's setup, only the partners' machines apply to them.
+/// The executions next to `measured`: a partner for each role of the item's workload. Of the
+/// subject's setup, only the partners' machines apply to them.
 fn partners<'a>(run: &PlannedRun<'a>, item: &'a PlanItem, measured: &Execution) -> Vec<Partner<'a>> {
     let Some(info) = run.workloads.iter().find(|info| info.name == item.cell.case.workload) else { return Vec::new() };
     let ready_limit = |target: &dyn Target| {
@@ -177,10 +190,10 @@ fn partners<'a>(run: &PlannedRun<'a>, item: &'a PlanItem, measured: &Execution) 
 
 fn program_arguments(argv: &[String], threads: u32) -> Vec<String> {
     let threads = threads.to_string();
-    argv.iter().skip(1).map(|word| word.replace(lens::THREADS, &threads)).collect()
+    argv.iter().skip(1).map(|word| word.replace(lens::TASKS, &threads)).collect()
 }
 
-/// The arguments for the item's workload on `target` (docs/FORMATS.md §3). `role`: that of a partner.
+/// Arguments for the item's workload on `target` (docs/FORMATS.md §3). `role`: of a partner.
 fn workload_arguments(
     run: &PlannedRun<'_>,
     item: &PlanItem,
@@ -226,12 +239,13 @@ fn workload_arguments(
     arguments
 }
 
-/// The setup of the item's subject; an empty one if it is not known.
+/// The setup of the item's subject; empty if unknown.
 fn setup<'a>(subjects: &'a [Subject], item: &PlanItem) -> Cow<'a, Setup> {
     subjects.get(item.subject.at()).map_or_else(Cow::default, |subject| Cow::Borrowed(&subject.setup))
 }
 
-/// Whether the subject was built for the run to be booted, in a guest or on a host: its directory holds the build, and nothing runs there.
+/// True if the subject was built to be booted, in a guest or on a host: its directory contains the
+/// build, and nothing runs there.
 fn is_built_to_boot(subjects: &[Subject], item: &PlanItem) -> bool {
     let subject = subjects.get(item.subject.at());
     subject.is_some_and(|subject| subject.build.is_some() && !matches!(subject.what, SubjectKind::Program { .. }))
@@ -244,7 +258,7 @@ fn environment(setup: &Setup) -> Vec<(String, String)> {
     compiler.chain(own).collect()
 }
 
-/// The first CPUs in the target's order, one for each task.
+/// The first CPUs in the target's order, one per task.
 fn pin(policy: PinPolicy, cpus: &[u32], tasks: u32) -> String {
     match policy {
         PinPolicy::None => "none".to_owned(),
@@ -255,7 +269,8 @@ fn pin(policy: PinPolicy, cpus: &[u32], tasks: u32) -> String {
     }
 }
 
-/// The time limit of an item. `patience` says how many of the target's CPUs share a real one. A clock times the phases; everything else takes that much longer.
+/// Time limit of an item. `patience`: number of the target's CPUs that share a real one. A clock
+/// times the phases; everything else takes that much longer.
 fn limit(item: &PlanItem, patience: u32) -> Duration {
     match item.timing {
         None => ONCE_LIMIT * patience,
@@ -271,17 +286,17 @@ fn setup_limit(item: &PlanItem) -> Duration {
     SETUP_LIMIT + SETUP_LIMIT_PER_TASK * item.cell.tasks
 }
 
-/// Reads a workload's lines.
+/// Reader of a workload's lines.
 pub(crate) struct Reader<'a> {
     item: &'a PlanItem,
     attempt: AttemptId,
-    /// For programs that use the workloads' protocol. Lines of other programs are not interpreted.
+    /// The state of the workloads' protocol. Lines of other programs are not interpreted.
     transcript: Option<Transcript>,
     rubbish: Option<TranscriptError>,
     journal_error: Option<JournalError>,
     window: Vec<Interval>,
     first_measure: Option<f64>,
-    /// Number of intervals that the window must have.
+    /// Required number of intervals in the window.
     planned: u64,
     stage: Stage,
 }
@@ -304,7 +319,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Checks a line, and saves what it says. `Break`: the attempt is to end.
+    /// Checks a line, and saves its content. `Break` ends the attempt.
     pub(crate) fn take(
         &mut self,
         line: &[u8],
@@ -327,12 +342,12 @@ impl<'a> Reader<'a> {
         ControlFlow::Continue(())
     }
 
-    /// Where the workload is, according to its lines. `None` for other programs.
+    /// Stage of the workload, according to its lines. `None` for other programs.
     pub(crate) fn stage(&self) -> Option<Stage> {
         self.transcript.is_some().then_some(self.stage)
     }
 
-    /// Remembers what the outcome depends on.
+    /// Records the data on which the outcome depends.
     fn note(&mut self, event: Event, observer: &mut dyn Observer) {
         self.stage = match event {
             Event::Begin(_) => Stage::Region,
@@ -352,12 +367,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Operations in the window so far, of all tasks.
+    /// Operations of all tasks in the window so far.
     pub(crate) fn operations(&self) -> u64 {
         u64::try_from(self.window.iter().map(Interval::total).sum::<u128>()).unwrap_or(u64::MAX)
     }
 
-    /// How the attempt ended. Fails if a line could not be saved.
+    /// The attempt's ending. Fails if a line could not be saved.
     pub(crate) fn conclude(self, ending: Ending, limit: Duration) -> Result<Attempted, JournalError> {
         if let Some(error) = self.journal_error {
             return Err(error);
@@ -365,6 +380,7 @@ impl<'a> Reader<'a> {
         let value = self.value();
         let outcome = match (self.rubbish, self.transcript, ending) {
             (_, _, Ending::Stopped) => Outcome::Interrupted,
+            (_, _, Ending::LabFailed { text }) => Outcome::LabFailed { text },
             (_, _, Ending::LeftChanged { text }) => Outcome::LeftChanged { text },
             (_, _, Ending::ConnectionLost { text }) => Outcome::ConnectionLost { text },
             (Some(error), _, _) => Outcome::Rubbish { line: error.line, problem: error.problem },

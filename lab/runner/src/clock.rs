@@ -1,6 +1,6 @@
-//! The clock of a run. Whoever starts a run provides it, so that a simulated run uses simulated time.
+//! The clock of a run. Callers provide it, so that a simulated run uses simulated time.
 
-use faultline_model::time::UnixMillis;
+use faultline_record::time::UnixMillis;
 use std::time::{Duration, Instant, SystemTime};
 
 /// A clock: the wall clock, whose time is saved, and a monotonic clock for budgets and estimates.
@@ -8,7 +8,7 @@ pub trait Clock {
     /// The wall clock's time. It may jump, also backwards.
     fn now(&self) -> UnixMillis;
 
-    /// Time since a moment that is fixed for the clock's lifetime. It never goes back.
+    /// Time since a fixed moment. It never decreases.
     fn monotonic(&self) -> Duration;
 }
 

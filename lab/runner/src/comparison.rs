@@ -1,20 +1,23 @@
-//! The plan of a live comparison: every cell of both sides once per block, each block in seeded random order.
+//! The plan of a live comparison: every cell of both sides once per block, each block in seeded
+//! random order.
 //!
-//! It holds the maximum number of blocks. Callers decide from the data where to stop earlier.
+//! It contains the maximum number of blocks. Callers decide from the data where to stop earlier.
 
 use crate::plan::{
     Plan, cells, check_budget, check_repeats, check_size, most, order, repeats, settings, task_counts, timed,
 };
 use crate::suite::GIVEN_COMMAND;
-use crate::{Request, RequestError, select, size};
-use faultline_model::cell::Case;
-use faultline_model::describe::WorkloadInfo;
-use faultline_model::plan::{ComparisonPurpose, ComparisonSettings, RunKind, TimedSettings};
-use faultline_model::subject::{Subject, SubjectIndex};
+use crate::{Request, RequestError, request, select};
+use faultline_record::cell::Case;
+use faultline_record::describe::WorkloadInfo;
+use faultline_record::plan::{ComparisonPurpose, ComparisonSettings, RunKind, TimedSettings};
+use faultline_record::quantity::Quantity;
+use faultline_record::subject::{Subject, SubjectIndex};
 use std::collections::BTreeSet;
 
-/// Blocks at most, where nothing else was asked for: three workloads' differences of half a standard deviation are then found in 53 % and of three quarters in
-/// 95 % (docs/METHODOLOGY.md, §16), and more tell little for their time.
+/// Default maximum of blocks: the power to detect differences of 0.5 standard deviations in three
+/// workloads is then 53 %, of 0.75 standard deviations 95 % (docs/METHODOLOGY.md, §16), and more
+/// blocks add little for their time.
 const MOST_BLOCKS: u32 = 60;
 
 /// The request for a comparison.
@@ -22,29 +25,31 @@ const MOST_BLOCKS: u32 = 60;
 pub struct ComparisonRequest {
     /// The old side, and the new one.
     pub sides: [Subject; 2],
-    /// Familywise confidence level, over all workloads and all looks: 0…1.
+    /// The compared quantity; none that the lens counts.
+    pub quantity: Quantity,
+    /// Familywise confidence level, over all workloads and interim looks: 0…1.
     pub level: f64,
-    /// Margin of equality, as a share.
+    /// Equivalence margin, as a share.
     pub margin: f64,
-    /// It tests once, at the end.
+    /// One test, at the end.
     pub once: bool,
-    /// What it is concluded for.
+    /// Question of the conclusion.
     pub purpose: ComparisonPurpose,
 }
 
-/// What a side's machine provides.
+/// Data about a side's machine.
 #[derive(Debug, Clone, Copy)]
 pub struct SideMachine<'a> {
     /// Its workloads.
     pub workloads: &'a [WorkloadInfo],
-    /// How many CPUs may be used there.
+    /// Number of usable CPUs.
     pub usable_cpus: u32,
-    /// Its memory in bytes, if it is known.
+    /// Its memory in bytes, if known.
     pub memory_bytes: Option<u64>,
 }
 
-/// Plans a comparison; `seed` determines the order. Fails if the request names unknown workloads or variants, if the sides have nothing in common, or if
-/// a number, size or time is impossible.
+/// Plans a comparison; `seed` determines the order. Fails if the request names unknown workloads or
+/// variants, if the sides have nothing in common, or if a number, size or time is impossible.
 pub fn plan_comparison(
     request: &Request,
     comparison: &ComparisonRequest,
@@ -60,7 +65,7 @@ pub fn plan_comparison(
     for ((index, side), machine) in SubjectIndex::SIDES.into_iter().zip(&comparison.sides).zip(machines) {
         let request = request_of(request, side);
         let own = select::cases(&request, machine.workloads)?;
-        size::check(&request, &own, most(&cpus), machine.memory_bytes, machine.workloads)?;
+        request::check_size(&request, &own, most(&cpus), machine.memory_bytes, machine.workloads)?;
         planned.extend(cells(&request, &own, &cpus, index, machine.workloads)?);
         cases.push(own);
     }
@@ -68,14 +73,15 @@ pub fn plan_comparison(
     check_budget(request, &planned)?;
     let repeats = match request.repeats {
         None if !comparison.once => MOST_BLOCKS,
-        // Without an interim look, as many blocks as fit the time. The duration of commands is not known, so the time limit ends them.
+        // Without an interim look, as many blocks as fit the time. The duration of commands is
+        // unknown, so the time limit ends them.
         None if request.budget_ms.is_some() => repeats(request, &planned)?.max(MOST_BLOCKS),
         _ => repeats(request, &planned)?,
     };
     check_size(planned.len(), repeats)?;
     let timed = TimedSettings { suite: suite_name(request, comparison), ..timed(request) };
-    let ComparisonRequest { level, margin, once, purpose, .. } = *comparison;
-    let kind = RunKind::Comparison(ComparisonSettings { timed, level, margin, once, purpose });
+    let ComparisonRequest { quantity, level, margin, once, purpose, .. } = *comparison;
+    let kind = RunKind::Comparison(ComparisonSettings { timed, quantity, level, margin, once, purpose });
     let settings = settings(request, kind, cpus, repeats, seed);
     Ok(Plan { settings, items: order(&planned, repeats, seed) })
 }
@@ -87,7 +93,7 @@ fn with_usual_tasks(request: &Request, comparison: &ComparisonRequest) -> Reques
     Request { cpus, ..request.clone() }
 }
 
-/// The request for one side: its own workload or command, otherwise what is compared.
+/// The request for one side: its own workload or command, otherwise the compared one.
 fn request_of(request: &Request, side: &Subject) -> Request {
     let setup = &side.setup;
     let own = match &setup.workload {
@@ -98,7 +104,7 @@ fn request_of(request: &Request, side: &Subject) -> Request {
     Request { workloads, command_given: !setup.command.is_empty(), ..request.clone() }
 }
 
-/// The suite's name, if neither workloads nor sides say what to run.
+/// The suite's name, if neither workloads nor sides specify what to run.
 fn suite_name(request: &Request, comparison: &ComparisonRequest) -> Option<String> {
     let chosen = comparison.sides.iter().any(|side| !request_of(request, side).workloads.is_empty());
     (!chosen).then(|| request.suite.unwrap_or_default().name().to_owned())
@@ -140,13 +146,14 @@ fn check_cases(a: &[Case], b: &[Case]) -> Result<(), RequestError> {
 mod tests {
     use super::*;
     use crate::plan::tests::workloads;
-    use faultline_model::machine::Machine;
-    use faultline_model::setup::Setup;
+    use faultline_record::machine::Machine;
+    use faultline_record::setup::Setup;
 
     fn comparison(a: Setup, b: Setup) -> ComparisonRequest {
         let named = |name: &str, setup| Subject::on(name.to_owned(), Machine::Host, setup);
         ComparisonRequest {
             sides: [named("old", a), named("new", b)],
+            quantity: Quantity::Time,
             level: 0.95,
             margin: 0.02,
             once: false,

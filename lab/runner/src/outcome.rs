@@ -1,12 +1,12 @@
-//! The outcome of an execution, from how it ended and from its output.
+//! The outcome of an execution, from its ending and its output.
 
-use faultline_model::outcome::Outcome;
-use faultline_model::protocol::FailureKind;
-use faultline_model::transcript::Transcript;
+use faultline_record::outcome::Outcome;
+use faultline_record::protocol::FailureKind;
+use faultline_record::transcript::Transcript;
 use faultline_targets::Ending;
 use std::time::Duration;
 
-/// How an attempt ended, and its value.
+/// Outcome of an attempt, and its value.
 pub(crate) struct Attempted {
     pub(crate) outcome: Outcome,
     /// Rate over the window, or the first measure.
@@ -21,6 +21,7 @@ pub(crate) fn outcome_of(ending: Ending, limit: Duration) -> Outcome {
         Ending::Signalled { signal, stderr } => Outcome::Crashed { signal, stderr },
         Ending::TimedOut => Outcome::TimedOut { limit_ms: limit.as_millis() as u64 },
         Ending::NotStarted { text } => Outcome::NotStarted { text },
+        Ending::LabFailed { text } => Outcome::LabFailed { text },
         Ending::LeftChanged { text } => Outcome::LeftChanged { text },
         Ending::ConnectionLost { text } => Outcome::ConnectionLost { text },
         Ending::Refused => Outcome::Rubbish { line: 0, problem: "its output was refused".to_owned() },
@@ -29,7 +30,8 @@ pub(crate) fn outcome_of(ending: Ending, limit: Duration) -> Outcome {
     }
 }
 
-/// The outcome of a workload that ended by itself. A failure that it reported takes precedence over its exit status.
+/// The outcome of a workload that ended by itself. A failure that it reported takes precedence over
+/// its exit status.
 pub(crate) fn exited(transcript: Transcript, status: i32, stderr: String) -> Outcome {
     match transcript.finish() {
         Ok(Some(failure)) => match failure.kind {

@@ -1,25 +1,25 @@
-//! How far a run has come, and how long the rest takes: what each case took so far says what its other items will take; of a case that has not
-//! ended yet, what was expected of it does.
+//! Progress of a run and estimate of the remaining time: the average of a case's ended items
+//! predicts its other items; until one has ended, the expected time does.
 
 use crate::clock::Clock;
-use crate::observer::RunProgress;
 use crate::plan;
+use crate::planned::RunProgress;
 use crate::planned::Targets;
-use faultline_model::cell::Case;
-use faultline_model::plan::PlanItem;
-use faultline_model::subject::SubjectIndex;
+use faultline_record::cell::Case;
+use faultline_record::plan::PlanItem;
+use faultline_record::subject::SubjectIndex;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-/// What is known of the items of a subject's case, in milliseconds.
+/// Data about the items of a subject's case, in milliseconds.
 #[derive(Default)]
 struct Known {
-    /// What those that ended took.
+    /// Actual times of the ended items.
     took_ms: f64,
-    /// What was expected of those that ended.
+    /// Expected times of the ended items.
     expected_ms_ended: u64,
-    /// What is expected of those that have not ended.
+    /// Expected times of the remaining items.
     expected_ms_left: u64,
 }
 
@@ -30,7 +30,7 @@ impl Known {
     }
 }
 
-/// Keeps count and time.
+/// Counter and timer.
 pub(crate) struct Pace<'a> {
     clock: &'a dyn Clock,
     targets: Targets<'a>,
@@ -44,7 +44,8 @@ pub(crate) struct Pace<'a> {
 }
 
 impl<'a> Pace<'a> {
-    /// Nothing has ended yet. `jobs` items run at the same time, and after `budget` nothing begins.
+    /// The state at the beginning. `jobs` items run at the same time, and none begins after
+    /// `budget`.
     pub(crate) fn new(
         items: &'a [PlanItem],
         targets: Targets<'a>,
@@ -66,12 +67,12 @@ impl<'a> Pace<'a> {
         self.clock.monotonic() - self.began
     }
 
-    /// An item begins. Returns when, for [`Pace::ended`].
+    /// Records the beginning of an item. Returns the time for [`Pace::ended`].
     pub(crate) fn begins(&self) -> Duration {
         self.clock.monotonic()
     }
 
-    /// An item has ended.
+    /// Records the end of an item.
     pub(crate) fn ended(&mut self, item: &'a PlanItem, began: Duration) {
         self.ended += 1;
         let expected_ms = plan::expected_ms(item, self.targets.boot_ms(item));
@@ -81,7 +82,7 @@ impl<'a> Pace<'a> {
         known.expected_ms_left = known.expected_ms_left.saturating_sub(expected_ms);
     }
 
-    /// How far it has come.
+    /// Progress so far.
     pub(crate) fn progress(&self) -> RunProgress {
         let left_ms: f64 = self.cases.values().map(Known::left_ms).sum();
         let left = Duration::from_secs_f64(left_ms / 1e3 / self.jobs.get() as f64);
@@ -98,7 +99,7 @@ mod tests {
     use crate::planned::SubjectTargets;
     use crate::scripted_target::Scripted;
     use crate::{Request, Suite};
-    use faultline_model::time::UnixMillis;
+    use faultline_record::time::UnixMillis;
     use faultline_targets::Ending;
     use std::cell::Cell;
 
@@ -122,7 +123,8 @@ mod tests {
         plan(&request, &workloads(), 1, 1).unwrap().items
     }
 
-    /// Milliseconds that are left after so many items, when loops take what was expected and builds 9 s.
+    /// Remaining milliseconds after that many items, when loops take the expected time and builds 9
+    /// s.
     fn left_after(count: usize, budget: Option<Duration>) -> u128 {
         left_with(NonZeroUsize::MIN, count, budget)
     }

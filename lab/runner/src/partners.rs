@@ -1,17 +1,18 @@
-//! Partners: executions next to the measured one, one for each role of its workload, each on its own thread and target.
+//! Partners: executions next to the measured one, one for each role of its workload, each on its
+//! own thread and target.
 //!
-//! Partners start first. The measured execution starts when all of them are ready, and they are stopped when it ends. If one fails before that, all are
-//! stopped. A partner that has begun a region of interest of its own may end by itself after the measured execution. What a partner says of itself is
-//! saved with the attempt, under its role.
+//! Partners start first. The measured execution starts when all of them are ready, and they are
+//! stopped when it ends. If one fails before that, all are stopped. A partner that has begun a
+//! region of interest of its own may end by itself after the measured execution. A partner's
+//! reports are saved with the attempt, under its role.
 
 use crate::outcome::{exited, outcome_of};
-use crate::set_at_end::SetAtEnd;
-use faultline_model::cell::Cell;
-use faultline_model::describe::Style;
-use faultline_model::outcome::Outcome;
-use faultline_model::protocol::Event;
-use faultline_model::role::Role;
-use faultline_model::transcript::Transcript;
+use faultline_record::cell::Cell;
+use faultline_record::describe::Style;
+use faultline_record::outcome::Outcome;
+use faultline_record::protocol::Event;
+use faultline_record::role::Role;
+use faultline_record::transcript::Transcript;
 use faultline_targets::{Ending, Executed, Execution, StopFlag, Target};
 use std::ops::ControlFlow;
 use std::panic::resume_unwind;
@@ -20,24 +21,26 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-/// How often the time until a partner is ready is checked. Time during which our own process was suspended (Ctrl-Z) counts as one step.
+/// Interval between checks of the time until a partner is ready. Time during which our own process
+/// was suspended (Ctrl-Z) counts as one step.
 const READY_POLL: Duration = Duration::from_millis(20);
 
-/// How long a partner that ends by itself may take for that after the measured execution.
+/// Time limit for a partner that ends by itself after the measured execution.
 const END_LIMIT: Duration = Duration::from_secs(20);
 
-/// An end that is gone takes the other one with it. If the measured execution fails first, a partner has this time to show that it was the cause.
+/// An end that disappears takes the other one with it. If the measured execution fails first, a
+/// partner has this time to show that it was the cause.
 const CAUSE_LIMIT: Duration = Duration::from_millis(500);
 
 /// One partner of an attempt.
 pub(crate) struct Partner<'a> {
-    /// What it does.
+    /// Its role.
     pub(crate) role: &'a Role,
-    /// Where it runs.
+    /// Its target.
     pub(crate) target: &'a (dyn Target + Sync),
-    /// What to execute. Its limit is longer than the measured execution can take.
+    /// Its execution. The limit is longer than the measured execution can take.
     pub(crate) execution: Execution,
-    /// Time within which it must be ready.
+    /// Time limit until it is ready.
     pub(crate) ready_limit: Duration,
     /// The cell that its output must name.
     pub(crate) cell: &'a Cell,
@@ -55,7 +58,7 @@ pub(crate) struct PartnerFailure {
 impl From<PartnerFailure> for Outcome {
     fn from(failure: PartnerFailure) -> Self {
         match failure.outcome {
-            // It is not supported between these machines, whichever end says so.
+            // Not supported between these machines, as one end reported.
             Outcome::Unsupported { step, text } => {
                 Outcome::Unsupported { step, text: format!("{text} (the {})", failure.role) }
             }
@@ -64,17 +67,18 @@ impl From<PartnerFailure> for Outcome {
     }
 }
 
-/// How a measured execution and its partners ended.
+/// Endings of a measured execution and its partners.
 pub(crate) struct Ended {
-    /// The measured one; `Stopped` if it never started.
+    /// The measured execution; `Stopped` if it never started.
     pub(crate) measured: Executed,
     /// The first failure of a partner.
     pub(crate) failure: Option<PartnerFailure>,
-    /// What partners said of themselves, under their roles.
+    /// Reports of the partners, under their roles.
     pub(crate) said: Vec<Event>,
 }
 
-/// Runs `measured` next to the partners, with a flag that stops it when one of them fails. When this returns, all partners have ended.
+/// Runs `measured` next to the partners, with a flag that stops it when one of them fails. All
+/// partners have ended on return.
 pub(crate) fn beside(partners: &[Partner<'_>], stop: &StopFlag, measured: impl FnOnce(&StopFlag) -> Executed) -> Ended {
     let all = All { over: stop.below(), failure: OnceLock::new() };
     let (measured, said) = thread::scope(|scope| {
@@ -83,7 +87,7 @@ pub(crate) fn beside(partners: &[Partner<'_>], stop: &StopFlag, measured: impl F
         let begun: Vec<_> = partners
             .iter()
             .map(|partner| {
-                // Room for both steps: nobody waits for the second one.
+                // Room for both steps: the second one has no receiver that waits.
                 let (sender, steps) = sync_channel(2);
                 let all = &all;
                 (partner, steps, scope.spawn(move || all.run(partner, sender)))
@@ -104,7 +108,7 @@ pub(crate) fn beside(partners: &[Partner<'_>], stop: &StopFlag, measured: impl F
     Ended { measured, failure: all.failure.into_inner(), said }
 }
 
-/// What a partner has come to. Its channel closes when it has ended.
+/// Progress of a partner. Its channel closes at its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     Ready,
@@ -112,22 +116,22 @@ enum Step {
     Begun,
 }
 
-/// The state that all executions of an attempt share.
+/// State that all executions of an attempt share.
 struct All {
-    /// The measured execution has ended, a partner has failed, or a stop was asked for.
+    /// The measured execution has ended, a partner has failed, or a stop was requested.
     over: StopFlag,
     /// The first failure.
     failure: OnceLock<PartnerFailure>,
 }
 
 impl All {
-    /// Runs a partner to its end. Sends what it has come to. Returns what it said of itself.
+    /// Runs a partner until it ends. Sends its progress. Returns its reports.
     fn run(&self, partner: &Partner<'_>, steps: SyncSender<Step>) -> Vec<Event> {
         let (outcome, said) = partner.run(&steps, &self.over);
         if outcome != Outcome::Done && !self.over.is_set() {
             self.fail(partner, outcome);
         }
-        // Only now, so that who sees the channel closed sees the failure too.
+        // Only now, so that a receiver that sees the channel closed sees the failure too.
         drop(steps);
         said
     }
@@ -157,7 +161,8 @@ impl All {
         }
     }
 
-    /// Waits until every partner is ready; `false` if one has ended before. A partner that takes too long has failed.
+    /// Waits until every partner is ready. False if one has ended before. A partner that takes too
+    /// long has failed.
     fn are_ready(&self, watched: &[(&Partner<'_>, &Receiver<Step>)]) -> bool {
         let mut waited = Duration::ZERO;
         watched.iter().all(|(partner, steps)| {
@@ -195,7 +200,7 @@ impl Partner<'_> {
                     _ => None,
                 };
                 if let Some(step) = step {
-                    // If another partner has failed, nobody waits any more.
+                    // The receiver is gone if another partner has failed.
                     let _ = steps.try_send(step);
                 }
                 said.extend(event.of_role(self.role));
@@ -213,5 +218,14 @@ impl Partner<'_> {
             (None, ending) => outcome_of(ending, self.execution.limit),
         };
         (outcome, said)
+    }
+}
+
+/// Sets the flag on drop.
+pub(crate) struct SetAtEnd<'a>(pub(crate) &'a StopFlag);
+
+impl Drop for SetAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.set();
     }
 }

@@ -1,54 +1,56 @@
-//! From a request to a plan: numbers of tasks, timing, and the order.
+//! The plan of a request: numbers of tasks, timing, and the order.
 //!
-//! The order is that of randomised complete blocks: each block holds every cell once, in seeded random order. So drift over
-//! time affects all cells alike, and a run that is cut short has all cells equally often.
+//! The order is that of randomised complete blocks: each block contains every cell once, in seeded
+//! random order. So drift over time affects all cells equally, and all cells of an interrupted run
+//! have equally many samples.
 
 use crate::suite::{GIVEN_COMMAND, Suite, SuiteTiming};
-use crate::{Request, RequestError, select, size};
-use faultline_model::cell::{Case, Cell, TaskMode};
-use faultline_model::describe::{Style, WorkloadInfo};
-use faultline_model::plan::{PinPolicy, PlanItem, RunKind, Settings, TimedSettings, Timing};
-use faultline_model::subject::SubjectIndex;
+use crate::{Request, RequestError, request, select};
+use faultline_record::cell::{Case, Cell, TaskMode};
+use faultline_record::describe::{Style, WorkloadInfo};
+use faultline_record::plan::{PinPolicy, PlanItem, RunKind, Settings, TimedSettings, Timing};
+use faultline_record::subject::SubjectIndex;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-/// Maximum number of tasks: what the workloads can count.
+/// Maximum number of tasks, which the workloads can count.
 const MOST_TASKS: u32 = 4096;
 
 /// Longest window or warm-up that the workloads accept.
 const LONGEST_PHASE_MS: u64 = 86_400_000;
 
-/// Maximum number of executions in a plan: days of the shortest ones, and still quick to save and load.
+/// Maximum number of executions in a plan: days of the shortest ones, and still quick to save and
+/// load.
 const MOST_ITEMS: u64 = 1_000_000;
 
-/// Time of an item in addition to its phases: start, set-up, counters, clean-up. It was measured with this suite, and is used only to estimate
-/// the remaining time.
+/// Time of an item in addition to its phases: start, set-up, counters, clean-up. Measured with this
+/// suite, and used only to estimate the remaining time.
 const OVERHEAD_MS: u64 = 70;
 
 /// Assumed time of a workload that runs once, before it has run.
 const ONCE_MS: u64 = 3000;
 
-/// A plan and the settings it came from.
+/// A plan and its settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// What was asked for, with all defaults filled in.
+    /// The request with all defaults filled in.
     pub settings: Settings,
-    /// The items in their order.
+    /// The items in order.
     pub items: Vec<PlanItem>,
 }
 
-/// How long an item is expected to take, in milliseconds, on a target that boots for `boot_ms` each time.
+/// Expected time of an item in milliseconds, on a target that boots for `boot_ms` each time.
 pub(crate) fn expected_ms(item: &PlanItem, boot_ms: u64) -> u64 {
     boot_ms + item.timing.map_or(ONCE_MS, |timing| timing.warmup_ms + timing.window_ms + OVERHEAD_MS)
 }
 
-/// Plans a run on a machine with `usable_cpus` CPUs. Fails if the request names an unknown workload, variant or suite, or if a number, size or time is
-/// impossible on this machine.
+/// Plans a run on a machine with `usable_cpus` CPUs. Fails if the request names an unknown
+/// workload, variant or suite, or if a number, size or time is impossible on this machine.
 pub fn plan(request: &Request, workloads: &[WorkloadInfo], usable_cpus: u32, seed: u64) -> Result<Plan, RequestError> {
     let cases = select::cases(request, workloads)?;
     let cpus = task_counts(request, usable_cpus)?;
-    size::check(request, &cases, most(&cpus), request.memory_bytes, workloads)?;
+    request::check_size(request, &cases, most(&cpus), request.memory_bytes, workloads)?;
     let cells = cells(request, &cases, &cpus, SubjectIndex::A, workloads)?;
     let repeats = repeats(request, &cells)?;
     check_budget(request, &cells)?;
@@ -62,12 +64,12 @@ pub(crate) fn most(cpus: &[u32]) -> u32 {
     cpus.iter().copied().max().unwrap_or(1)
 }
 
-/// What is planned once per block.
+/// A part of the plan, once per block.
 #[derive(Debug, Clone)]
 pub(crate) struct Planned {
-    /// The subject that it measures.
+    /// The measured subject.
     pub(crate) subject: SubjectIndex,
-    /// What runs.
+    /// The case.
     pub(crate) cell: Cell,
     /// Its phases; `None` for a workload that runs once.
     pub(crate) timing: Option<Timing>,
@@ -118,8 +120,8 @@ pub(crate) fn check_size(cells: usize, repeats: u32) -> Result<(), RequestError>
     ))
 }
 
-/// Powers of two up to the number of CPUs, and that number, or the numbers in the request. Fails if there are none, too many, or more than CPUs without
-/// `oversubscribe`.
+/// Powers of two up to the number of CPUs, and that number, or the numbers in the request. Fails if
+/// there are none, too many, or more than CPUs without `oversubscribe`.
 pub(crate) fn task_counts(request: &Request, usable_cpus: u32) -> Result<Vec<u32>, RequestError> {
     let Some(asked) = &request.cpus else {
         let mut counts: Vec<u32> = (0..).map(|power| 1u32 << power).take_while(|&count| count < usable_cpus).collect();
@@ -130,12 +132,12 @@ pub(crate) fn task_counts(request: &Request, usable_cpus: u32) -> Result<Vec<u32
     counts.sort_unstable();
     counts.dedup();
     let Some(&most) = counts.last() else {
-        return Err(RequestError::new("no number of CPUs was given", "for example `--cpus 1,2`"));
+        return Err(RequestError::new("no number of tasks was given", "for example `--tasks 1,2`"));
     };
     if counts[0] == 0 {
         return Err(RequestError::new(
-            "the number of CPUs is 0",
-            "`--cpus` takes numbers from 1, for example `--cpus 1,2`",
+            "the number of tasks is 0",
+            "`--tasks` takes numbers from 1, for example `--tasks 1,2`",
         ));
     }
     if most > MOST_TASKS {
@@ -150,7 +152,7 @@ pub(crate) fn task_counts(request: &Request, usable_cpus: u32) -> Result<Vec<u32
     Ok(counts)
 }
 
-/// Says which of the numbers asked for this machine has CPUs for.
+/// Hint: the requested numbers for which this machine has CPUs.
 fn too_many(counts: &[u32], usable_cpus: u32) -> RequestError {
     let cpus = if usable_cpus == 1 { "1 CPU".to_owned() } else { format!("{usable_cpus} CPUs") };
     let most = counts.last().copied().unwrap_or(usable_cpus);
@@ -161,11 +163,12 @@ fn too_many(counts: &[u32], usable_cpus: u32) -> RequestError {
     let possible = possible.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
     RequestError::new(
         format!("{most} tasks need {most} CPUs, and {cpus} can be used here"),
-        format!("`--cpus {possible}`, or `--oversubscribe` to let tasks share CPUs"),
+        format!("`--tasks {possible}`, or `--oversubscribe` to let tasks share CPUs"),
     )
 }
 
-/// Phases of a case's items; none for a workload that runs once. Windows and warm-ups are whole numbers of intervals.
+/// Phases of a case's items; none for a workload that runs once. Windows and warm-ups are whole
+/// numbers of intervals.
 fn timing(
     request: &Request,
     suite: &SuiteTiming,
@@ -202,7 +205,8 @@ fn timing(
     }))
 }
 
-/// The requested number of blocks, or as many as fit the budget, at least one. Fails if there are none, or too many items.
+/// The requested number of blocks, or as many as fit the budget, at least one. Fails if there are
+/// none, or too many items.
 pub(crate) fn repeats(request: &Request, cells: &[Planned]) -> Result<u32, RequestError> {
     check_repeats(request)?;
     match (request.repeats, request.budget_ms) {
@@ -246,7 +250,7 @@ pub(crate) fn check_budget(request: &Request, cells: &[Planned]) -> Result<(), R
             seconds(least_ms)
         ),
         format!(
-            "use `--time {}s` or more, fewer workloads, fewer numbers in `--cpus`, or a shorter `--window`",
+            "use `--time {}s` or more, fewer workloads, fewer numbers in `--tasks`, or a shorter `--window`",
             block_ms.div_ceil(1000)
         ),
     ))
@@ -280,14 +284,15 @@ pub(crate) fn order(cells: &[Planned], repeats: u32, seed: u64) -> Vec<PlanItem>
     items
 }
 
-/// A block of a plan that grows: the command of each subject once, in an order that follows from the seed and the block. `ordinal`: that of the first item.
+/// A block of a growing plan: the command of each subject once, in an order that follows from the
+/// seed and the block. `ordinal`: of the first item.
 pub fn block_of_commands(subjects: &[SubjectIndex], tasks: u32, block: u32, ordinal: u32, seed: u64) -> Vec<PlanItem> {
     let (workload, variant) = GIVEN_COMMAND;
     let case = Case { workload: workload.to_owned(), variant: variant.to_owned(), mode: TaskMode::Process };
     block_of_cell(subjects, (&Cell { case, tasks }, None), (block, ordinal), seed)
 }
 
-/// The same with a cell instead of a command, and its phases.
+/// [`block_of_commands`] with a cell instead of a command, and its phases.
 pub fn block_of_cell(
     subjects: &[SubjectIndex],
     (cell, timing): (&Cell, Option<Timing>),
@@ -302,7 +307,7 @@ pub fn block_of_cell(
     (ordinal..).zip(order).map(item).collect()
 }
 
-/// The phases of a looping case where none are asked for: those of the full suite. Fails if it runs once.
+/// Default phases of a looping case: those of the full suite. Fails if it runs once.
 pub fn timing_of_case(case: &Case, workloads: &[WorkloadInfo]) -> Result<Timing, RequestError> {
     let phases = timing(&Request::default(), &Suite::Full.timing(), case, workloads)?;
     phases.ok_or_else(|| RequestError::new(format!("{case} runs once"), "choose a workload that loops"))
@@ -312,16 +317,16 @@ pub fn timing_of_case(case: &Case, workloads: &[WorkloadInfo]) -> Result<Timing,
 pub(crate) mod tests {
     use super::*;
     use crate::Suite;
-    use faultline_model::describe;
+    use faultline_record::describe;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
     /// Two workloads, one of each style.
     pub(crate) fn workloads() -> Vec<WorkloadInfo> {
         let zero_fill = "faultline-describe 1 zero_fill\nsummary s\noperation fault\nunit fault/s\ndirection higher\n\
-            style loop\nwindow_ms 100\nvariant base process,thread b\nvariant huge process,thread h\nend\n";
+            style loop\nwindow_ms 100\nvariant base process,thread b\nvariant huge process,thread h\nsuite full 0 base/process huge/process\nend\n";
         let tree_build = "faultline-describe 1 tree_build\nsummary s\noperation build\nunit s\ndirection lower\nstyle once\n\
-            window_ms 0\nvariant generated process g\nvariant given process g\nend\n";
+            window_ms 0\nvariant generated process g\nvariant given process g\nsuite full 1 generated/process\nend\n";
         [zero_fill, tree_build].map(|text| describe::parse(text).unwrap()).to_vec()
     }
 
@@ -340,7 +345,7 @@ pub(crate) mod tests {
     #[test]
     fn impossible_requests_are_refused() {
         let refused = |request: Request| plan(&request, &workloads(), 2, 1).unwrap_err().problem;
-        assert_eq!(refused(Request { cpus: Some(vec![0, 1]), ..request() }), "the number of CPUs is 0");
+        assert_eq!(refused(Request { cpus: Some(vec![0, 1]), ..request() }), "the number of tasks is 0");
         assert_eq!(
             refused(Request { cpus: Some(vec![3]), ..request() }),
             "3 tasks need 3 CPUs, and 2 CPUs can be used here"
@@ -361,8 +366,8 @@ pub(crate) mod tests {
             let request = Request { cpus: Some(asked.to_vec()), ..request() };
             task_counts(&request, usable).unwrap_err().hint
         };
-        assert_eq!(hint(&[1, 2, 4], 2), "`--cpus 1,2`, or `--oversubscribe` to let tasks share CPUs");
-        assert_eq!(hint(&[8], 6), "`--cpus 6`, or `--oversubscribe` to let tasks share CPUs");
+        assert_eq!(hint(&[1, 2, 4], 2), "`--tasks 1,2`, or `--oversubscribe` to let tasks share CPUs");
+        assert_eq!(hint(&[8], 6), "`--tasks 6`, or `--oversubscribe` to let tasks share CPUs");
     }
 
     #[test]
@@ -372,7 +377,7 @@ pub(crate) mod tests {
         // Two loops of 500 + 2000 + 70 ms and one build of 3 s.
         assert_eq!(planned(2 * 8140).settings.repeats, 2);
         assert_eq!(planned(2 * 8140 - 1).settings.repeats, 1);
-        // The loops alone measure for 5 s; how long a build takes is not known.
+        // Only the loops measure, for 5 s; a build's time is unknown.
         assert_eq!(planned(5000).settings.repeats, 1);
         let short = Request { budget_ms: Some(4999), ..request() };
         let error = plan(&short, &workloads(), 1, 1).unwrap_err();

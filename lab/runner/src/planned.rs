@@ -1,23 +1,24 @@
-//! What to run, and where: a target for each subject and for each of its partners.
+//! Inputs of a planned run: a target for each subject and for each of its partners.
 
 use crate::lens::Naming;
-use faultline_model::describe::WorkloadInfo;
-use faultline_model::plan::{PlanItem, Settings};
-use faultline_model::role::Role;
-use faultline_model::subject::{Subject, SubjectIndex, SubjectKind};
+use faultline_record::describe::WorkloadInfo;
+use faultline_record::outcome::Outcome;
+use faultline_record::plan::{PlanItem, Settings};
+use faultline_record::role::Role;
+use faultline_record::subject::{Subject, SubjectIndex, SubjectKind};
 use faultline_targets::Target;
 use faultline_targets::network::Network;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-/// Where a subject is measured, and where its partners run.
+/// Targets of a subject and of its partners.
 #[derive(Clone)]
 pub struct SubjectTargets<'a> {
-    /// Where it is measured.
+    /// The subject's target.
     pub measured: &'a dyn Target,
-    /// Where its partners run, at the same time and each on its own thread.
+    /// The partners' targets. They run at the same time, each on its own thread.
     pub partners: Vec<(Role, &'a (dyn Target + Sync))>,
-    /// What joins both; `None` if nothing has to be made for that.
+    /// The network between both; `None` if nothing has to be made for it.
     pub network: Option<&'a dyn Network>,
 }
 
@@ -27,14 +28,15 @@ impl<'a> SubjectTargets<'a> {
         SubjectTargets { measured, partners: Vec::new(), network: None }
     }
 
-    /// Time of each execution in addition to the workload's own: partners boot at the same time, the measured execution after them.
+    /// Time of each execution in addition to the workload's own: partners boot at the same time,
+    /// the measured execution after them.
     pub fn overhead(&self) -> Duration {
         let partners = self.partners.iter().map(|(_, target)| target.overhead()).max();
         self.measured.overhead() + partners.unwrap_or_default()
     }
 }
 
-/// An item's subject has no target.
+/// Error: an item's subject has no target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("item {ordinal} is of subject {subject}, which is measured nowhere")]
 pub struct NoTarget {
@@ -50,19 +52,20 @@ pub struct Targets<'a>(Where<'a>);
 
 #[derive(Clone, Copy)]
 enum Where<'a> {
-    /// All subjects are measured there.
+    /// One target for all subjects.
     Shared(&'a SubjectTargets<'a>),
-    /// By subject; every item's subject is among them.
+    /// Targets by subject; every item's subject is among them.
     BySubject(&'a [SubjectTargets<'a>]),
 }
 
 impl<'a> Targets<'a> {
-    /// All subjects are measured there.
+    /// One target for all subjects.
     pub fn shared(targets: &'a SubjectTargets<'a>) -> Self {
         Targets(Where::Shared(targets))
     }
 
-    /// The targets by subject, in the order of the subjects, for these items. Fails if the subject of an item is not among them.
+    /// Targets in the order of the subjects, for these items. Fails if the subject of an item is
+    /// not among them.
     pub fn by_subject(by_subject: &'a [SubjectTargets<'a>], items: &[PlanItem]) -> Result<Self, NoTarget> {
         match items.iter().find(|item| item.subject.at() >= by_subject.len()) {
             None => Ok(Targets(Where::BySubject(by_subject))),
@@ -98,30 +101,32 @@ impl<'a> Targets<'a> {
     }
 }
 
-/// What to run, and where.
+/// Inputs of a planned run.
 #[derive(Clone, Copy)]
 pub struct PlannedRun<'a> {
     /// The targets.
     pub targets: Targets<'a>,
-    /// What was asked for.
+    /// The requested settings.
     pub settings: &'a Settings,
-    /// What is measured.
+    /// The measured subjects.
     pub subjects: &'a [Subject],
-    /// The workloads as they described themselves at planning time.
+    /// The workloads' descriptions at planning time.
     pub workloads: &'a [WorkloadInfo],
-    /// The items that are still to be run, in order.
+    /// The remaining items, in order.
     pub items: &'a [PlanItem],
     /// No item starts after this time.
     pub budget: Option<Duration>,
     /// Time limit of each item, instead of the one that follows from its timing.
     pub limit: Option<Duration>,
-    /// Names for what the lens counts; `None` for a run that measures time.
+    /// Names for the lens's counts; `None` for a run that measures time.
     pub naming: Option<&'a Naming>,
-    /// How many items may run at the same time in a lens run. Where time is measured, each runs alone.
+    /// Number of items that may run at the same time in a lens run. Where time is measured, each
+    /// runs alone.
     pub jobs: NonZeroUsize,
 }
 
-/// Path and arguments of what runs, if it is not a workload. A machine that starts by itself has none.
+/// Path and arguments of the program, if it is not a workload. A machine that starts by itself has
+/// none.
 pub(crate) fn program<'a>(run: &PlannedRun<'a>, item: &PlanItem) -> Option<&'a [String]> {
     match &run.subjects.get(item.subject.at())?.what {
         // If time is measured, a workload runs the program.
@@ -131,11 +136,91 @@ pub(crate) fn program<'a>(run: &PlannedRun<'a>, item: &PlanItem) -> Option<&'a [
     }
 }
 
+/// Reason for the end of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Completion {
+    /// Every item has ended.
+    Finished,
+    /// A stop was requested; the remaining items can run later.
+    Stopped,
+    /// A system setting, named by the text, could not be restored. Later executions would be
+    /// measured with it.
+    LeftChanged(String),
+    /// The connection to a host was lost, for the reason in the text; the remaining items can run
+    /// later.
+    ConnectionLost(String),
+    /// The lab failed, for the cause in the text; the remaining items can run later.
+    LabFailed(String),
+    /// The time budget was used up before these items, by ordinal, could start.
+    BudgetUsed(Vec<u32>),
+}
+
+impl Completion {
+    /// The end of a run after an attempt that is no result; `None` if the run continues.
+    pub(crate) fn after(outcome: &Outcome) -> Option<Self> {
+        match outcome {
+            Outcome::Interrupted => Some(Completion::Stopped),
+            Outcome::LabFailed { text } => Some(Completion::LabFailed(text.clone())),
+            Outcome::LeftChanged { text } => Some(Completion::LeftChanged(text.clone())),
+            Outcome::ConnectionLost { text } => Some(Completion::ConnectionLost(text.clone())),
+            Outcome::PartnerFailed { outcome, .. } => Completion::after(outcome),
+            _ => None,
+        }
+    }
+
+    /// Changes it to `other`. A setting that could not be restored remains the reason.
+    pub(crate) fn change_to(&mut self, other: Completion) {
+        if !matches!(self, Completion::LeftChanged(_)) {
+            *self = other;
+        }
+    }
+}
+
+/// Progress of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunProgress {
+    /// Ended items of this session.
+    pub ended: usize,
+    /// Items of this session.
+    pub total: usize,
+    /// Estimate of the time until the end.
+    pub left: Duration,
+}
+
+/// Stage of a workload in a guest under the lens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// The guest boots.
+    Boot,
+    /// The workload sets up.
+    WarmUp,
+    /// The region of interest has begun.
+    Region,
+    /// The region of interest has ended.
+    End,
+}
+
+/// Receiver of events as they happen. It must be quick, because it is called while workloads run.
+pub trait Observer {
+    /// An item is about to start.
+    fn item_begins(&mut self, item: &PlanItem, progress: &RunProgress);
+
+    /// An interval of the item has ended, with this rate in operations per second.
+    fn interval(&mut self, item: &PlanItem, rate: f64);
+
+    /// A workload in a guest under the lens has reached this stage. Stages of other programs are
+    /// unknown.
+    fn stage(&mut self, _item: &PlanItem, _stage: Stage) {}
+
+    /// The item has ended. `value`: its rate, or its first measure.
+    fn item_ends(&mut self, item: &PlanItem, outcome: &Outcome, value: Option<f64>, progress: &RunProgress);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::scripted_target::Scripted;
-    use faultline_model::cell::{Case, Cell, TaskMode};
+    use faultline_record::cell::{Case, Cell, TaskMode};
     use faultline_targets::Ending;
 
     #[test]

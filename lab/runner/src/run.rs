@@ -1,19 +1,17 @@
-//! Runs a plan's items, until all have ended, a stop is asked for, or the time budget is used up. Where time is measured, they run one after
-//! the other.
+//! Execution of a plan's items, until all have ended, a stop is requested, or the time budget is
+//! used up. Where time is measured, they run one after the other.
 
-use crate::attempt;
 use crate::clock::Clock;
-use crate::completion::Completion;
-use crate::lens;
-use crate::observer::Observer;
 use crate::pace::Pace;
+use crate::planned::Completion;
+use crate::planned::Observer;
 use crate::planned::PlannedRun;
-use faultline_model::journal::{Journal, JournalError};
-use faultline_model::outcome::Outcome;
+use crate::{attempt, lens};
+use faultline_record::journal::{Journal, JournalError};
 use faultline_targets::StopFlag;
 use std::num::NonZeroUsize;
 
-/// Runs the items. Fails if the journal cannot save; nothing more is run then.
+/// Runs the items. Fails if the journal cannot save; nothing more runs then.
 pub fn run(
     run: &PlannedRun<'_>,
     clock: &dyn Clock,
@@ -37,15 +35,11 @@ pub fn run(
         let id = journal.begin_attempt(item.ordinal, clock.now())?;
         let attempted = attempt::execute(run, item, id, journal, observer, stop)?;
         journal.end_attempt(id, &attempted.outcome, clock.now())?;
-        match attempted.outcome {
-            Outcome::Interrupted => return Ok(Completion::Stopped),
-            Outcome::LeftChanged { text } => return Ok(Completion::LeftChanged(text)),
-            Outcome::ConnectionLost { text } => return Ok(Completion::ConnectionLost(text)),
-            outcome => {
-                pace.ended(item, began);
-                observer.item_ends(item, &outcome, attempted.value, &pace.progress());
-            }
+        if let Some(completion) = Completion::after(&attempted.outcome) {
+            return Ok(completion);
         }
+        pace.ended(item, began);
+        observer.item_ends(item, &attempted.outcome, attempted.value, &pace.progress());
     }
     Ok(Completion::Finished)
 }
@@ -53,18 +47,19 @@ pub fn run(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observer::RunProgress;
+    use crate::plan::plan;
     use crate::plan::tests::workloads;
+    use crate::planned::RunProgress;
     use crate::planned::{SubjectTargets, Targets};
     use crate::scripted_target::Scripted;
-    use crate::{Request, SystemClock, plan::plan};
-    use faultline_model::journal::AttemptId;
-    use faultline_model::lens::reading::Reading;
-    use faultline_model::outcome::GuestFailure;
-    use faultline_model::plan::PlanItem;
-    use faultline_model::protocol::Event;
-    use faultline_model::subject::Subject;
-    use faultline_model::time::UnixMillis;
+    use crate::{Request, SystemClock};
+    use faultline_record::journal::AttemptId;
+    use faultline_record::lens::reading::Reading;
+    use faultline_record::outcome::{GuestFailure, Outcome};
+    use faultline_record::plan::PlanItem;
+    use faultline_record::protocol::Event;
+    use faultline_record::subject::Subject;
+    use faultline_record::time::UnixMillis;
     use faultline_targets::{Ending, Executed, Target};
     use std::cell::{Cell, RefCell};
     use std::collections::VecDeque;
@@ -133,7 +128,7 @@ mod tests {
         let planned = PlannedRun {
             targets: Targets::shared(&targets),
             settings: &plan.settings,
-            subjects: &[Subject::as_is(faultline_model::machine::Machine::Host)],
+            subjects: &[Subject::as_is(faultline_record::machine::Machine::Host)],
             workloads: &workloads(),
             items: &plan.items,
             budget: None,

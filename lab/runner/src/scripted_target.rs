@@ -1,12 +1,12 @@
-//! A machine for tests, on which executions come to what a function says.
+//! A target for tests, whose executions end as a function determines.
 
 use crate::plan::tests::workloads;
-use faultline_model::describe::WorkloadInfo;
-use faultline_model::facts::Facts;
+use faultline_record::describe::WorkloadInfo;
+use faultline_record::facts::Facts;
 use faultline_targets::{Ending, Executed, Execution, StopFlag, Target, TargetError};
 use std::ops::ControlFlow;
 
-/// The machine, with one CPU and the workloads of the plan's tests.
+/// The target, with one CPU and the workloads of the plan's tests.
 pub(crate) struct Scripted<F>(pub(crate) F);
 
 impl<F: Fn() -> Executed> Target for Scripted<F> {

@@ -1,14 +1,15 @@
-//! From names that a user writes to existing cases.
+//! Selection of cases by the names that a user writes.
 
 use crate::suite::{GIVEN_COMMAND, GIVEN_TREE};
 use crate::{Request, RequestError, Suite};
-use faultline_model::cell::Case;
-use faultline_model::describe::{VariantInfo, WorkloadInfo};
+use faultline_record::cell::Case;
+use faultline_record::describe::{VariantInfo, WorkloadInfo};
 
-/// Names below this similarity (Jaro-Winkler, 0…1) are not offered as "did you mean".
+/// Minimum similarity (Jaro-Winkler, 0…1) of a name that is offered as "did you mean".
 const ALIKE: f64 = 0.75;
 
-/// The cases of a request, each once, in the order in which they are shown. Fails if a name, variant, mode or suite does not exist.
+/// Cases of a request, each once, in display order. Fails if a name, variant, mode or suite does
+/// not exist.
 pub(crate) fn cases(request: &Request, workloads: &[WorkloadInfo]) -> Result<Vec<Case>, RequestError> {
     let mut cases = Vec::new();
     if request.workloads.is_empty() {
@@ -61,12 +62,15 @@ fn check_tree(request: &Request, cases: &[Case]) -> Result<(), RequestError> {
         return Err(RequestError::new("--tree is given, but no selected workload builds a tree", "add `tree_build`"));
     }
     if request.copies > 1 && !builds(None) {
-        return Err(RequestError::new("--copies is given, but no selected workload builds a tree", "add `tree_build`"));
+        return Err(RequestError::new(
+            "`--tasks` has copies, but no selected workload builds a tree",
+            "add `tree_build`",
+        ));
     }
     Ok(())
 }
 
-/// `name` stands for all variants of the workload, `name:variant` for one.
+/// Cases of `name`, all variants of the workload, or of `name:variant`.
 fn expand(name: &str, workloads: &[WorkloadInfo], tree_given: bool) -> Result<Vec<(String, String)>, RequestError> {
     let (workload, variant) = name.split_once(':').map_or((name, None), |(name, variant)| (name, Some(variant)));
     let info = find_workload(workload, workloads)?;
@@ -76,12 +80,12 @@ fn expand(name: &str, workloads: &[WorkloadInfo], tree_given: bool) -> Result<Ve
         if (workload, variant) == GIVEN_TREE && !tree_given {
             return Err(RequestError::new(
                 format!("'{name}' needs a tree to build"),
-                "add `--tree DIR --command 'make -j{jobs}'`",
+                "add `--tree DIR --command 'make -j{tasks}'`",
             ));
         }
         return Ok(vec![pair(variant)]);
     }
-    // If the user gives a tree, that tree is built; otherwise the generated one.
+    // With a user's tree, that tree is built; otherwise the generated one.
     let wanted = |variant: &&VariantInfo| info.name != GIVEN_TREE.0 || (variant.name == GIVEN_TREE.1) == tree_given;
     Ok(info.variants.iter().filter(wanted).map(|variant| pair(&variant.name)).collect())
 }
@@ -91,8 +95,8 @@ fn case(workload: &str, variant: &str, request: &Request, workloads: &[WorkloadI
     let variant = find_variant(info, variant)?;
     let mode = match request.mode {
         Some(mode) if variant.modes.contains(&mode) => mode,
-        // For a whole suite, the requested mode applies to workloads that support it, and also to a given tree. A workload chosen by name
-        // must support it.
+        // For a whole suite, the requested mode applies to workloads that support it, and also to a
+        // given tree. A workload chosen by name must support it.
         Some(mode) if !request.workloads.is_empty() => {
             return Err(RequestError::new(
                 format!("{workload}:{} has no {} mode", variant.name, mode.word()),
@@ -118,7 +122,7 @@ fn find_workload<'a>(name: &str, workloads: &'a [WorkloadInfo]) -> Result<&'a Wo
     let names = workloads.iter().map(|info| info.name.as_str());
     let hint = match closest(name, names) {
         Some(close) => format!("did you mean '{close}'?"),
-        None => "`faultline workloads` lists them".to_owned(),
+        None => "`faultline run --list` lists them".to_owned(),
     };
     Err(RequestError::new(format!("there is no workload '{name}'"), hint))
 }
@@ -148,7 +152,7 @@ fn words<'a>(words: impl Iterator<Item = &'a str>) -> String {
 mod tests {
     use super::*;
     use crate::plan::tests::workloads;
-    use faultline_model::cell::TaskMode;
+    use faultline_record::cell::TaskMode;
 
     fn select(names: &[&str]) -> Result<Vec<String>, RequestError> {
         let request = Request { workloads: names.iter().map(|&name| name.to_owned()).collect(), ..Request::default() };
@@ -169,7 +173,7 @@ mod tests {
             format!("{}; {}", error.problem, error.hint)
         };
         assert_eq!(error("zerofill"), "there is no workload 'zerofill'; did you mean 'zero_fill'?");
-        assert_eq!(error("xyzzy"), "there is no workload 'xyzzy'; `faultline workloads` lists them");
+        assert_eq!(error("xyzzy"), "there is no workload 'xyzzy'; `faultline run --list` lists them");
         assert_eq!(error("quick"), "'quick' is a suite, not a workload; `--suite quick`");
         assert_eq!(error("zero_fill:bse"), "zero_fill has no variant 'bse'; did you mean 'zero_fill:base'?");
         assert_eq!(error("zero_fill:q"), "zero_fill has no variant 'q'; it has base, huge");

@@ -1,7 +1,7 @@
-//! The suites: how long, how often. The workloads themselves say which suite they belong to.
+//! The suites: timing and repeats. The workloads' descriptions name their suites.
 
-use faultline_model::cell::{Case, TaskMode};
-use faultline_model::describe::{SuiteMember, SuitePart, WorkloadInfo};
+use faultline_record::cell::{Case, TaskMode};
+use faultline_record::describe::{SuiteMember, WorkloadInfo};
 
 /// A named choice of workloads with its timing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -25,7 +25,7 @@ pub(crate) struct SuiteTiming {
 /// Needs a source tree from the user; part of a suite only if there is one.
 pub(crate) const GIVEN_TREE: (&str, &str) = ("tree_build", "given");
 
-/// Needs a command from the user; part of no suite.
+/// Needs a command from the user; in no suite.
 pub(crate) const GIVEN_COMMAND: (&str, &str) = ("program", "given");
 
 impl Suite {
@@ -39,23 +39,24 @@ impl Suite {
 
     pub(crate) fn timing(self) -> SuiteTiming {
         match self {
-            // Six repeats are the minimum for a 95 % confidence interval of the median without assumptions about the noise. So
-            // windows are short, rather than repeats few.
+            // Six repeats are the minimum for a 95 % confidence interval of the median without
+            // assumptions about the noise. So windows are short, rather than repeats few.
             Suite::Quick => SuiteTiming { warmup_ms: 100, window_ms: 300, interval_ms: 50, repeats: 6 },
             Suite::Full => SuiteTiming { warmup_ms: 500, window_ms: 2000, interval_ms: 100, repeats: 10 },
         }
     }
 
-    /// Its cases, in the order in which they are shown. `mode`: what tasks are, for workloads that support it.
+    /// Its cases, in display order. `mode`: of the tasks, for workloads that support it.
     pub(crate) fn cases(self, workloads: &[WorkloadInfo], mode: Option<TaskMode>) -> Vec<Case> {
-        let mut parts: Vec<_> = workloads.iter().map(|info| (info, self.part(info))).collect();
-        // Workloads with equal places stay in their order.
+        let mut parts: Vec<_> = workloads.iter().filter_map(|info| Some((info, info.part_of(self.name())?))).collect();
+        // Workloads with equal positions keep their order.
         parts.sort_by_key(|(_, part)| part.place);
         let mut cases = Vec::new();
         for (info, part) in parts {
-            for SuiteMember { variant, mode: usual } in part.members {
-                let asked = mode.filter(|mode| info.variant(&variant).is_some_and(|info| info.modes.contains(mode)));
-                let case = Case { workload: info.name.clone(), variant, mode: asked.unwrap_or(usual) };
+            for SuiteMember { variant, mode: usual } in &part.members {
+                let asked = mode.filter(|mode| info.variant(variant).is_some_and(|info| info.modes.contains(mode)));
+                let case =
+                    Case { workload: info.name.clone(), variant: variant.clone(), mode: asked.unwrap_or(*usual) };
                 if !cases.contains(&case) {
                     cases.push(case);
                 }
@@ -63,30 +64,12 @@ impl Suite {
         }
         cases
     }
-
-    /// The workload's part of the suite. A program of an older build does not say: it belongs to `full`, with all variants
-    /// that need nothing from the user.
-    fn part(self, info: &WorkloadInfo) -> SuitePart {
-        let unsaid = |members| SuitePart { suite: self.name().to_owned(), place: 0, members };
-        match (info.part_of(self.name()), self) {
-            (Some(part), _) => part.clone(),
-            (None, Suite::Full) if info.suites.is_empty() => unsaid(every_variant(info)),
-            (None, _) => unsaid(Vec::new()),
-        }
-    }
-}
-
-/// Each variant in its default mode, except those that need something from the user.
-fn every_variant(info: &WorkloadInfo) -> Vec<SuiteMember> {
-    let is_given = |variant: &str| [GIVEN_TREE, GIVEN_COMMAND].contains(&(info.name.as_str(), variant));
-    let own = info.variants.iter().filter(|variant| !is_given(&variant.name));
-    own.map(|variant| SuiteMember { variant: variant.name.clone(), mode: variant.modes[0] }).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faultline_model::describe;
+    use faultline_record::describe;
 
     /// A workload with two variants that prints `suites`.
     fn workload(name: &str, suites: &str) -> WorkloadInfo {
@@ -121,13 +104,5 @@ mod tests {
             ["a:one/process", "a:one/thread", "a:given/process"]
         );
         assert_eq!(cases(Suite::Quick, &[both], Some(TaskMode::Thread)), ["a:one/thread", "a:given/process"]);
-    }
-
-    #[test]
-    fn programs_of_an_older_build_are_in_full_but_for_what_is_given() {
-        let workloads = ["a", "program", "tree_build"].map(|name| workload(name, ""));
-        let full = ["a:one/process", "a:given/process", "program:one/process", "tree_build:one/process"];
-        assert_eq!(cases(Suite::Full, &workloads, None), full);
-        assert!(cases(Suite::Quick, &workloads, None).is_empty());
     }
 }

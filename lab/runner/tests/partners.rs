@@ -1,17 +1,19 @@
-//! Partners next to a measured execution, on targets that are functions: the order of starts and ends, and what is recorded if a partner fails.
+//! Partners next to a measured execution, on targets that are functions: the order of starts and
+//! ends, and the records if a partner fails.
 
-use faultline_model::describe::{self, WorkloadInfo};
-use faultline_model::facts::Facts;
-use faultline_model::journal::{AttemptId, Journal, JournalError};
-use faultline_model::lens::reading::Reading;
-use faultline_model::machine::Machine;
-use faultline_model::outcome::{GuestFailure, Outcome};
-use faultline_model::plan::PlanItem;
-use faultline_model::protocol::Event;
-use faultline_model::subject::Subject;
-use faultline_model::time::UnixMillis;
-use faultline_runner::{Completion, Observer, PlannedRun, Request, RunProgress, SubjectTargets, SystemClock, Targets};
-use faultline_runner::{plan, run};
+use faultline_record::describe::{self, WorkloadInfo};
+use faultline_record::facts::Facts;
+use faultline_record::journal::{AttemptId, Journal, JournalError};
+use faultline_record::lens::reading::Reading;
+use faultline_record::machine::Machine;
+use faultline_record::outcome::{GuestFailure, Outcome};
+use faultline_record::plan::PlanItem;
+use faultline_record::protocol::Event;
+use faultline_record::subject::Subject;
+use faultline_record::time::UnixMillis;
+use faultline_runner::{
+    Completion, Observer, PlannedRun, Request, RunProgress, SubjectTargets, SystemClock, Targets, plan, run,
+};
 use faultline_targets::{Ending, Execution, StopFlag, Target, TargetError};
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
@@ -20,7 +22,7 @@ use std::sync::Mutex;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// No test takes this long unless something hangs.
+/// Longer than any test takes unless something hangs.
 const HANGS: Duration = Duration::from_secs(20);
 
 /// One execution on a [`Machinery`].
@@ -56,7 +58,7 @@ impl Call<'_, '_> {
         exited(0)
     }
 
-    /// As a target executes what does not end by itself.
+    /// The execution of a program that does not end by itself.
     fn wait(&self) -> Ending {
         let began = Instant::now();
         while began.elapsed() < self.execution.limit {
@@ -69,7 +71,7 @@ impl Call<'_, '_> {
     }
 }
 
-/// As what a partner usually does.
+/// The usual execution of a partner.
 fn serve(mut call: Call<'_, '_>) -> Ending {
     call.become_ready();
     call.wait()
@@ -148,7 +150,7 @@ impl Observer for Nobody {
     fn item_ends(&mut self, _: &PlanItem, _: &Outcome, _: Option<f64>, _: &RunProgress) {}
 }
 
-/// Runs `send` twice; how the run came to its end, and its outcomes.
+/// Runs `send` twice. Returns the completion of the run, and its outcomes.
 fn sent(
     measured: &dyn Target,
     receiver: &(dyn Target + Sync),
@@ -189,7 +191,7 @@ fn partners_are_ready_before_the_measured_one_begins_and_are_stopped_after_it() 
     let note = |text: String| log.lock().unwrap().push(text);
     let partner = Machinery(|mut call: Call<'_, '_>| {
         let role = call.option("--role").to_owned();
-        // The measured one has to wait for the slower.
+        // The measured execution has to wait for the slower one.
         sleep(Duration::from_millis(if role == "receiver" { 30 } else { 0 }));
         note(format!("{role} is ready"));
         call.become_ready();
@@ -295,8 +297,8 @@ fn a_partner_may_end_well_by_itself() {
 }
 
 #[test]
-fn a_stop_ends_all_and_fails_nobody() {
-    // While it is measured, and before it has come to that.
+fn a_stop_ends_all_and_fails_none() {
+    // During the measurement, and before it.
     for is_ready in [true, false] {
         let stop = StopFlag::default();
         let stops = |mut call: Call<'_, '_>| {

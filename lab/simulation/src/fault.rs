@@ -1,7 +1,7 @@
-//! What can happen to an execution, and what must then be recorded.
+//! Faults of executions, and the outcomes that must be recorded.
 
-use crate::script::{Expected, Line, Script};
-use faultline_model::outcome::{GuestFailure, Outcome};
+use crate::workload::{Expected, Line, Script};
+use faultline_record::outcome::{GuestFailure, Outcome};
 use faultline_targets::Ending;
 use rand::Rng;
 use rand::seq::IndexedRandom;
@@ -13,33 +13,35 @@ use std::time::Duration;
 pub(crate) enum Fault {
     /// A signal ends it in the middle.
     Signal,
-    /// It ends in the middle with a status.
+    /// Ends in the middle with a status.
     Status,
-    /// It reports a system call that failed.
+    /// Reports a failed system call.
     SystemCall,
-    /// It reports that this machine does not support what was asked for.
+    /// Reports that this machine does not support the request.
     Unsupported,
-    /// It hangs until its limit.
+    /// Hangs until its limit.
     Hang,
-    /// It prints a line that is not in the format.
+    /// Prints a line that is not in the format.
     Rubbish,
     /// Its output is cut off, and its status reports success.
     CutOff,
-    /// It leaves out an interval.
+    /// Leaves out an interval.
     ShortWindow,
-    /// It takes several times as long as normal until it is ready.
+    /// Takes several times the normal time until it is ready.
     Slow,
-    /// It never starts.
+    /// Never starts.
     NotStarted,
     /// A system setting cannot be restored after it.
     LeftChanged,
+    /// The lab fails during it.
+    LabFailed,
     /// The guest in which it runs fails.
     Guest(GuestFailure),
 }
 
 impl Fault {
     /// The faults that need no guest.
-    const WITHOUT_GUEST: [Fault; 11] = [
+    const WITHOUT_GUEST: [Fault; 12] = [
         Fault::Signal,
         Fault::Status,
         Fault::SystemCall,
@@ -51,14 +53,16 @@ impl Fault {
         Fault::Slow,
         Fault::NotStarted,
         Fault::LeftChanged,
+        Fault::LabFailed,
     ];
 
-    /// Any fault. The one that leaves the system changed, after which no item ends, only if `may_leave_changed`.
+    /// Any fault. Those after which the run ends and the item stays open only if
+    /// `may_leave_changed`.
     pub(crate) fn any(may_leave_changed: bool, random: &mut ChaCha8Rng) -> Self {
         let of_guests = GuestFailure::ALL.iter().copied().map(Fault::Guest);
         let all: Vec<Fault> = Self::WITHOUT_GUEST.into_iter().chain(of_guests).collect();
         match all.choose(random) {
-            Some(Fault::LeftChanged) if !may_leave_changed => Fault::Signal,
+            Some(Fault::LeftChanged | Fault::LabFailed) if !may_leave_changed => Fault::Signal,
             Some(fault) => *fault,
             None => Fault::Signal,
         }
@@ -73,22 +77,22 @@ impl Fault {
         let ended = |script: Script, ending, outcome| Script { ending, expected: Expected::Exactly(outcome), ..script };
         match self {
             Fault::Signal => {
-                let (signal, told) = (11, stderr.clone());
-                ended(cut(script), Ending::Signalled { signal, stderr }, Outcome::Crashed { signal, stderr: told })
+                let (signal, reported) = (11, stderr.clone());
+                ended(cut(script), Ending::Signalled { signal, stderr }, Outcome::Crashed { signal, stderr: reported })
             }
             Fault::Status => {
-                let (status, told) = (3, stderr.clone());
-                ended(cut(script), Ending::Exited { status, stderr }, Outcome::Exited { status, stderr: told })
+                let (status, reported) = (3, stderr.clone());
+                ended(cut(script), Ending::Exited { status, stderr }, Outcome::Exited { status, stderr: reported })
             }
             Fault::SystemCall => {
                 let outcome = Outcome::Failed { step: "mmap".to_owned(), errno: 12, text: "no memory".to_owned() };
                 let ending = Ending::Exited { status: 71, stderr };
-                ended(told(cut(script), "failure os mmap 12 no memory"), ending, outcome)
+                ended(ended_with(cut(script), "failure os mmap 12 no memory"), ending, outcome)
             }
             Fault::Unsupported => {
                 let outcome = Outcome::Unsupported { step: "mmap".to_owned(), text: "no huge pages".to_owned() };
                 let ending = Ending::Exited { status: 69, stderr };
-                ended(told(cut(script), "failure unsupported mmap 0 no huge pages"), ending, outcome)
+                ended(ended_with(cut(script), "failure unsupported mmap 0 no huge pages"), ending, outcome)
             }
             Fault::Hang => {
                 let outcome = Outcome::TimedOut { limit_ms: limit.as_millis() as u64 };
@@ -105,17 +109,20 @@ impl Fault {
             Fault::LeftChanged => {
                 ended(script, Ending::LeftChanged { text: text.clone() }, Outcome::LeftChanged { text })
             }
+            Fault::LabFailed => {
+                ended(cut(script), Ending::LabFailed { text: text.clone() }, Outcome::LabFailed { text })
+            }
             Fault::Guest(failure) => {
-                let (console, told) = ("end of the console".to_owned(), text.clone());
+                let (console, reported) = ("end of the console".to_owned(), text.clone());
                 let outcome = Outcome::GuestFailed { how: failure, text, console: console.clone() };
-                ended(cut(script), Ending::GuestFailed { failure, text: told, console }, outcome)
+                ended(cut(script), Ending::GuestFailed { failure, text: reported, console }, outcome)
             }
         }
     }
 }
 
-/// Ends with this line.
-fn told(mut script: Script, line: &str) -> Script {
+/// Ends a script with this line.
+fn ended_with(mut script: Script, line: &str) -> Script {
     script.lines.push(Line::new(line));
     script
 }

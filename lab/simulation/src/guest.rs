@@ -1,29 +1,32 @@
-//! Simulated guests that count: each execution prints its lines, ends as its fate is, and leaves a report.
+//! Simulated guests that count: each execution prints its lines, ends by its fate, and leaves a
+//! report.
 //!
-//! Executions are counted on threads of their own, so they use nothing of the world but its seed.
+//! A fate follows from the seed of the world and from what is executed, so it can be computed again
+//! from what is saved. Executions are counted on their own threads and use nothing else of the
+//! world.
 
-use crate::death::Moment;
-use crate::fate::{End, Fate};
-use crate::script::Script;
-use crate::workload;
+use crate::disk::Moment;
+use crate::workload::{self, Script};
 use crate::world::World;
-use faultline_model::describe::WorkloadInfo;
-use faultline_model::facts::Facts;
-use faultline_model::lens::kernel_symbol::KernelSymbol;
-use faultline_model::lens::raw::RawReport;
-use faultline_model::machine::MachineShape;
+use faultline_lens_format::{RawCounts, RawLine, RawReport};
+use faultline_record::describe::WorkloadInfo;
+use faultline_record::facts::Facts;
+use faultline_record::lens::counted::{AgentReport, CountedReport};
+use faultline_record::lens::guest_kernel::KernelSymbol;
+use faultline_record::machine::MachineShape;
+use faultline_record::outcome::{GuestFailure, Outcome, Uncounted};
+use faultline_record::plan::PlanItem;
 use faultline_targets::counting::{AtEnd, CountableGuest, Counted, CountedProgram, Counting, Lens};
 use faultline_targets::{Ending, Execution, StopFlag, Target, TargetError};
-use rand::SeedableRng;
+use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use serde_json::json;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
 /// The address of the only line that moves.
 const LINE: u64 = 0xffff_ffff_8200_0040;
 
-/// What a target says while it counts.
+/// Receiver of a counting target's output.
 type Sink<'a> = dyn FnMut(&[u8]) -> ControlFlow<()> + 'a;
 
 /// A guest that has booted.
@@ -85,7 +88,7 @@ impl Target for CountingTarget {
     }
 }
 
-/// What counts.
+/// A counting target.
 struct Counter {
     seed: u64,
     workloads: Vec<WorkloadInfo>,
@@ -106,7 +109,7 @@ impl Counting for Counter {
         stop: &StopFlag,
     ) -> Counted {
         let Some(info) = self.workloads.iter().find(|info| info.name == execution.workload) else {
-            return Counted::not_started(format!("there is no workload {}", execution.workload));
+            return Counted::lab_failed(format!("there is no workload {}", execution.workload));
         };
         let fate = Fate::of(self.seed, (&info.name, tasks), seed);
         let number = seed.unwrap_or_default();
@@ -114,7 +117,7 @@ impl Counting for Counter {
         let ending = play(script, fate.end, sink, stop);
         let report = match fate.end {
             End::NoReport | End::GuestFailed => Err(Fate::TEXT.to_owned()),
-            End::Counted | End::Status | End::Signal => report(tasks, fate.transfers),
+            End::Counted | End::Status | End::Signal => Ok(report(tasks, fate.transfers)),
         };
         Counted { ending, console: None, report, seed }
     }
@@ -142,23 +145,77 @@ fn play(script: Script, end: End, sink: &mut Sink<'_>, stop: &StopFlag) -> Endin
 }
 
 /// A report of one line.
-fn report(cpus: u32, transfers: u64) -> Result<RawReport, String> {
-    let report = json!({
-        "format": "faultline-lens", "version": 3, "target": "x86_64", "mode": "kernel",
-        "machine": {"cpus": cpus, "sockets": 1, "cpus_per_cache": cpus, "line_bytes": 64, "quantum": 1000,
-            "private_quantum": 1000, "instruction_ps": 500, "same_cache_ns": 20, "same_socket_ns": 50,
-            "other_socket_ns": 150, "memory_ns": 80, "cache_lines": null, "cache_ways": null},
-        "direct_map": null, "scope": "marks", "regions": 1, "problems": [],
-        "predicted_time": 1000, "predicted_time_ns": 500, "busy_time": 1000, "overlapping_time": 900,
-        "totals": {"instructions": 100_000, "accesses": 50_000, "transfers": transfers, "true_sharing": transfers,
-            "false_sharing": 0, "by_cause": {"read": 0, "write": transfers},
-            "by_distance": {"same_cache": transfers, "same_socket": 0, "other_socket": 0, "several": 0},
-            "atomic": 0, "user": 0, "contents": 0, "capacity_misses": 0},
-        "cpus": [], "lines_moved": 1,
-        "lines": [{"address": LINE, "space": "virtual", "contents": false, "transfers": transfers,
-            "true_sharing": transfers, "false_sharing": 0, "by_cpu": [], "by_site": [],
-            "by_offset": [{"offset": 0, "size": 8, "transfers": transfers}]}],
-        "sites_moving": 0, "sites": [], "interrupt": null
-    });
-    RawReport::parse(report.to_string().as_bytes()).map_err(|error| error.to_string())
+fn report(cpus: u32, transfers: u64) -> CountedReport {
+    let mut operation = RawCounts::of_lines(vec![RawLine::written(LINE, transfers)]);
+    (operation.totals.instructions, operation.totals.accesses) = (100_000, 50_000);
+    CountedReport { counts: RawReport { operation, ..RawReport::empty(cpus) }, agent: AgentReport::default() }
+}
+
+/// The share of executions with a fault.
+const FAULTS: f64 = 0.3;
+
+/// The end of an execution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// With its counts.
+    Counted,
+    /// By itself, with a status.
+    Status,
+    /// By a signal.
+    Signal,
+    /// Without a report.
+    NoReport,
+    /// With its guest.
+    GuestFailed,
+}
+
+/// The fate of an execution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fate {
+    pub(crate) end: End,
+    /// Number of transfers until its end.
+    pub(crate) transfers: u64,
+}
+
+impl Fate {
+    /// The status with which an execution ends by itself.
+    pub(crate) const STATUS: i32 = 3;
+    /// The signal.
+    pub(crate) const SIGNAL: i32 = 11;
+    /// The text of every failure.
+    pub(crate) const TEXT: &'static str = "it was to be";
+    /// The failure of guests.
+    pub(crate) const FAILURE: GuestFailure = GuestFailure::ALL[0];
+
+    /// The fate of an execution. `seed`: of the world.
+    pub(crate) fn of(seed: u64, (workload, tasks): (&str, u32), item_seed: Option<u64>) -> Self {
+        let name = workload.bytes().fold(0u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+        let parts = [name, tasks.into(), item_seed.unwrap_or_default()];
+        let mixed = parts.iter().fold(seed, |mixed, part| mixed.rotate_left(17).wrapping_mul(0x9e37_79b9) ^ part);
+        let mut random = ChaCha8Rng::seed_from_u64(mixed);
+        let ends = [End::Status, End::Signal, End::NoReport, End::GuestFailed];
+        let end = match random.random_bool(FAULTS) {
+            true => ends[random.random_range(0..ends.len())],
+            false => End::Counted,
+        };
+        Fate { end, transfers: random.random_range(1..100_000) }
+    }
+
+    /// The fate of an item.
+    pub(crate) fn of_item(seed: u64, item: &PlanItem) -> Self {
+        Self::of(seed, (&item.cell.case.workload, item.cell.tasks), item.seed)
+    }
+
+    /// True if this outcome must be recorded.
+    pub(crate) fn is(self, outcome: &Outcome) -> bool {
+        let text = Self::TEXT.to_owned();
+        let expected = match self.end {
+            End::Counted => Outcome::Done,
+            End::Status => Outcome::Exited { status: Self::STATUS, stderr: text },
+            End::Signal => Outcome::Crashed { signal: Self::SIGNAL, stderr: text },
+            End::NoReport => Outcome::NotCounted { why: Uncounted::NoReport { problem: text } },
+            End::GuestFailed => Outcome::GuestFailed { how: Self::FAILURE, text: text.clone(), console: text },
+        };
+        *outcome == expected
+    }
 }

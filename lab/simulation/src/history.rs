@@ -1,13 +1,13 @@
-//! A history of which it is known how fast its commits are, and which of them cannot be built or run.
+//! A history of which it is known how fast its commits are, and which of them cannot be built or
+//! run.
 
 use crate::fault::Fault;
-use faultline_history::build::Build;
-use faultline_history::{Relink, Relinked};
-use faultline_model::commit::{CommitInfo, CommitLine};
-use faultline_model::drill::{DrillSettings, Noise, Unusable};
-use faultline_model::explained::{FileChange, FilesChanged, LinesChanged};
-use faultline_model::plan::WhenInconclusive;
-use faultline_model::relink::RelinkResult;
+use faultline_history::{Build, Relink, Relinked};
+use faultline_record::bisect::{BisectSettings, Noise, Unusable};
+use faultline_record::commit::{CommitInfo, CommitLine};
+use faultline_record::explained::{FileChange, FilesChanged, LinesChanged};
+use faultline_record::plan::WhenInconclusive;
+use faultline_record::relink::RelinkResult;
 use rand::Rng;
 use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
@@ -16,29 +16,30 @@ use std::path::{Path, PathBuf};
 /// The directory of builds.
 const BUILDS: &str = "/simulated/builds";
 
-/// What is true of a commit.
+/// The truth about a commit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Truth {
     /// Commits with the same number have the same files.
     tree: u32,
-    /// How it can be measured.
+    /// Its fate.
     fate: Fate,
     /// Its time, as a multiple of the first commit's.
     factor: f64,
-    /// The same in random layouts: without the changes that come from the layout alone.
+    /// Its time in random layouts, as a multiple of the first commit's: without changes of the
+    /// layout alone.
     code: f64,
 }
 
-/// How a commit can be measured.
+/// The fate of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
-    /// It can.
+    /// Can be measured.
     Works,
-    /// It does not build.
+    /// Does not build.
     DoesNotBuild,
-    /// It ends with a status.
+    /// Ends with a failure status.
     Fails,
-    /// It does not end.
+    /// Does not end.
     Hangs,
 }
 
@@ -46,9 +47,9 @@ enum Fate {
 #[derive(Debug, Clone)]
 pub(crate) struct History {
     commits: Vec<Truth>,
-    /// Whether random layouts reach the program.
+    /// True if random layouts reach the program.
     is_movable: bool,
-    pub(crate) settings: DrillSettings,
+    pub(crate) settings: BisectSettings,
     pub(crate) gate: Option<WhenInconclusive>,
 }
 
@@ -76,7 +77,7 @@ impl History {
         History {
             commits,
             is_movable: random.random_bool(0.8),
-            settings: DrillSettings {
+            settings: BisectSettings {
                 noise: Noise::Any,
                 level: 0.95,
                 least: *[0.01, 0.02, 0.1].choose(random).unwrap_or(&0.02),
@@ -95,7 +96,7 @@ impl History {
             Truth { tree, fate: Fate::Works, factor, code: factor }
         };
         let noise = Noise::Any;
-        let settings = DrillSettings { noise, level: 0.95, least: 0.02, most_blocks: 60, layouts: 0, thorough: true };
+        let settings = BisectSettings { noise, level: 0.95, least: 0.02, most_blocks: 60, layouts: 0, thorough: true };
         History { commits: (0..length).map(commit).collect(), is_movable: false, settings, gate: None }
     }
 
@@ -112,18 +113,18 @@ impl History {
         CommitLine { commits: self.commits.iter().enumerate().map(commit).collect() }
     }
 
-    /// What comes of the build of a commit.
+    /// The result of building a commit.
     pub(crate) fn build(&self, commit: &CommitInfo) -> Build {
         let position = usize::from_str_radix(&commit.id, 16).ok();
         match position.and_then(|position| self.commits.get(position)) {
             Some(truth) if truth.fate != Fate::DoesNotBuild => {
                 Build::Built { directory: directory(truth.tree, None), is_old: false }
             }
-            _ => Build::Failed { how: "it ends with status 2".to_owned(), output: "it was to be".to_owned() },
+            _ => Build::Failed { how: "it exited with status 2".to_owned(), output: "it was to be".to_owned() },
         }
     }
 
-    /// What comes of a commit's build with another layout.
+    /// The result of linking a commit in another layout.
     pub(crate) fn relink(&self, asked: &Relink<'_>) -> Relinked {
         let position = usize::from_str_radix(&asked.commit.id, 16).ok();
         match position.and_then(|position| self.commits.get(position)) {
@@ -135,18 +136,18 @@ impl History {
         }
     }
 
-    /// Whether random layouts reach the program.
+    /// True if random layouts reach the program.
     pub(crate) fn is_movable(&self) -> bool {
         self.is_movable
     }
 
-    /// Whether the code changed at a position, and not only the layout.
+    /// True if the code changed at a position, not only the layout.
     pub(crate) fn is_code(&self, position: u32) -> bool {
         let position = position as usize;
         position > 0 && self.commits.get(position).is_some_and(|truth| truth.code != self.commits[position - 1].code)
     }
 
-    /// What differs between two commits: a file, unless they have the same.
+    /// Files that differ between two commits: one file, or none if their trees are equal.
     pub(crate) fn files(&self, from: &CommitInfo, to: &CommitInfo) -> FilesChanged {
         let lines = Some(LinesChanged { added: 2, removed: 1 });
         let file = FileChange { path: format!("file {}", to.tree), lines };
@@ -160,7 +161,8 @@ impl History {
         ratios.filter(|(_, ratio)| (ratio - 1.0).abs() > 1e-9).collect()
     }
 
-    /// The speed of what is built in a directory, as a multiple of the first commit's; 1 of any other directory.
+    /// The speed of what is built in a directory, as a multiple of the first commit's; 1 of any
+    /// other directory.
     pub(crate) fn speed(&self, directory: &Path) -> f64 {
         let Some(truth) = self.built_in(directory) else { return 1.0 };
         match layout(directory) {
@@ -178,7 +180,7 @@ impl History {
         }
     }
 
-    /// Why a commit has no value without further faults; `None` if it has one.
+    /// Reason why a commit has no value without further faults; `None` if it has one.
     pub(crate) fn unusable(&self, position: usize) -> Option<Unusable> {
         match self.commits[position].fate {
             Fate::Works => None,

@@ -1,12 +1,11 @@
-//! What the simulated target knows to be true, independently of the product: every execution with its output, what was acknowledged of it, and
-//! what must be recorded.
+//! The simulated target's own account of the truth: every execution with its output, what was
+//! acknowledged, and what must be recorded.
 
-use crate::script::{Expected, Script};
-use crate::workload::EXECUTION;
-use faultline_model::outcome::Outcome;
-use faultline_model::protocol::Interval;
-use faultline_model::record::{Attempt, RunRecord};
-use faultline_model::subject::{BuildResult, Subject};
+use crate::workload::{EXECUTION, Expected, Script};
+use faultline_record::outcome::Outcome;
+use faultline_record::protocol::Interval;
+use faultline_record::record::{Attempt, RunRecord};
+use faultline_record::subject::{BuildResult, Subject};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -17,13 +16,13 @@ struct Execution {
     expected: Expected,
     /// The intervals that it prints if nothing intervenes.
     intervals: Vec<Interval>,
-    /// How many of them were accepted, and so must be saved.
+    /// Number of accepted intervals, which must be saved.
     acknowledged: usize,
-    /// Whether the number that identifies it was accepted.
+    /// True if the line with its number was accepted.
     is_known: bool,
     /// The outcome that the runner reported after saving it.
-    told: Option<Outcome>,
-    /// It was stopped, or its life ended, before its outcome was reported.
+    reported: Option<Outcome>,
+    /// True if it was stopped, or its life ended, before its outcome was reported.
     is_cut_short: bool,
 }
 
@@ -34,14 +33,14 @@ struct Stretch {
     last_item: Duration,
 }
 
-/// All executions, and the time that they took.
+/// All executions and their time.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     executions: Vec<Execution>,
     item: Option<u32>,
     stretches: Vec<Stretch>,
     is_measuring: bool,
-    /// Commits whose builds are saved with the run, or were asked for in this life.
+    /// Commits whose builds are saved with the run, or were requested in this life.
     built: BTreeSet<String>,
     /// The tools of the first build.
     tools: Option<String>,
@@ -86,7 +85,7 @@ impl Ledger {
 
     /// A life has ended, for any reason.
     pub(crate) fn life_ended(&mut self) {
-        if let Some(last) = self.executions.last_mut().filter(|last| last.told.is_none()) {
+        if let Some(last) = self.executions.last_mut().filter(|last| last.reported.is_none()) {
             last.is_cut_short = true;
         }
     }
@@ -101,9 +100,9 @@ impl Ledger {
 
     /// An item is about to start.
     pub(crate) fn item_begins(&mut self, ordinal: u32) {
-        let told = |execution: &&Execution| execution.ordinal == ordinal && execution.told.is_some();
-        if let Some(execution) = self.executions.iter().find(told) {
-            let outcome = execution.told.clone();
+        let reported = |execution: &&Execution| execution.ordinal == ordinal && execution.reported.is_some();
+        if let Some(execution) = self.executions.iter().find(reported) {
+            let outcome = execution.reported.clone();
             self.violation(format!("item {ordinal} begins again, although it ended: {outcome:?}"));
         }
         self.item = Some(ordinal);
@@ -118,7 +117,7 @@ impl Ledger {
             intervals: script.lines.iter().filter_map(|line| line.interval.clone()).collect(),
             acknowledged: 0,
             is_known: false,
-            told: None,
+            reported: None,
             is_cut_short: false,
         });
     }
@@ -153,7 +152,7 @@ impl Ledger {
     /// The item has ended, and its outcome is saved.
     pub(crate) fn item_ends(&mut self, ordinal: u32, outcome: &Outcome) {
         match self.executions.last_mut() {
-            Some(last) if last.ordinal == ordinal => last.told = Some(outcome.clone()),
+            Some(last) if last.ordinal == ordinal => last.reported = Some(outcome.clone()),
             _ => self.violation(format!("item {ordinal} ends, and did not run")),
         }
     }
@@ -173,21 +172,23 @@ impl Ledger {
         self.stretches.last().filter(|_| self.is_measuring).map_or(Duration::ZERO, |stretch| now - stretch.began)
     }
 
-    /// Time that earlier lives took, each from the start of its first item to the end of its last one.
+    /// Time that earlier lives took, each from the start of its first item to the end of its last
+    /// one.
     pub(crate) fn in_earlier_lives(&self) -> Duration {
         let earlier = self.stretches.len().saturating_sub(usize::from(self.is_measuring));
         self.stretches[..earlier].iter().map(|stretch| stretch.last_item - stretch.began).sum()
     }
 
-    /// How many lives measured anything.
+    /// Number of lives that measured anything.
     pub(crate) fn measuring_lives(&self) -> usize {
         self.stretches.len()
     }
 
-    /// Whether the last execution of this life was to leave the system changed.
+    /// True if the last execution of this life was to leave the system changed, or the lab failed
+    /// during it.
     pub(crate) fn last_left_changed(&self) -> bool {
         let last = self.executions.last().filter(|_| self.item.is_some()).map(|execution| &execution.expected);
-        matches!(last, Some(Expected::Exactly(Outcome::LeftChanged { .. })))
+        matches!(last, Some(Expected::Exactly(Outcome::LeftChanged { .. } | Outcome::LabFailed { .. })))
     }
 
     /// Compares the saved record with the truth. Fails with what differs.
@@ -220,9 +221,11 @@ fn check_attempt(execution: &Execution, attempt: &Attempt) -> Result<(), String>
         return Err(format!("it is saved as item {} and was item {}", attempt.ordinal, execution.ordinal));
     }
     check_samples(execution, attempt)?;
-    match (&attempt.outcome, &execution.told) {
-        (Some(saved), Some(told)) if saved != told => Err(format!("saved as {saved:?}, told as {told:?}")),
-        (None, Some(told)) => Err(format!("its outcome was told and is not saved: {told:?}")),
+    match (&attempt.outcome, &execution.reported) {
+        (Some(saved), Some(reported)) if saved != reported => {
+            Err(format!("saved as {saved:?}, reported as {reported:?}"))
+        }
+        (None, Some(reported)) => Err(format!("its outcome was reported but is not saved: {reported:?}")),
         (Some(Outcome::Interrupted), None) if execution.is_cut_short => Ok(()),
         (Some(saved), _) if !execution.expected.is_met_by(saved) => {
             Err(format!("saved as {saved:?}, and {:?} was expected", execution.expected))
@@ -232,7 +235,8 @@ fn check_attempt(execution: &Execution, attempt: &Attempt) -> Result<(), String>
     }
 }
 
-/// Checks that everything acknowledged is saved, and nothing that was not printed. The interval at which it was cut short may be saved or not.
+/// Checks that everything acknowledged is saved, and nothing that was not printed. The interval at
+/// which the execution was cut short may be saved or not.
 fn check_samples(execution: &Execution, attempt: &Attempt) -> Result<(), String> {
     let saved: Vec<&Interval> = attempt.warmup.iter().chain(&attempt.window).collect();
     let printed: Vec<&Interval> = execution.intervals.iter().collect();

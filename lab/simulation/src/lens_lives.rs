@@ -1,19 +1,18 @@
-//! A lens run through all its lives: started, stopped or killed several times, and resumed until it is concluded. Several executions are counted at the
-//! same time.
+//! A lens run through all its lives: started, stopped or killed several times, and resumed until it
+//! is concluded. Several executions are counted at once.
 
-use crate::death::{Killed, Moment};
-use crate::fate::{End, Fate};
-use crate::files::{self, in_words};
+use crate::checks;
+use crate::disk::{self, Killed, Moment, in_words};
+use crate::guest::{End, Fate};
 use crate::target::SimulatedMachines;
 use crate::world::{Troubles, World};
-use crate::{ending, record};
 use faultline_experiment::lens::{Gates, LensKernelRequest, ModelRequest, UnderLens, kernel};
 use faultline_experiment::{
     Conclusion, Error, ErrorKind, Lab, Measured, Notice, Places, ResumeRequest, resume, stored,
 };
-use faultline_model::outcome::Outcome;
-use faultline_model::plan::PlanItem;
-use faultline_model::record::{Attempt, RunHead, RunId, RunRecord};
+use faultline_record::outcome::Outcome;
+use faultline_record::plan::PlanItem;
+use faultline_record::record::{Attempt, RunHead, RunId, RunRecord};
 use faultline_runner::RunProgress;
 use rand::Rng;
 use std::cell::RefCell;
@@ -27,14 +26,14 @@ use std::rc::Rc;
 /// Operations of each task.
 const OPERATIONS: u64 = 64;
 
-/// A gate that about half of the runs pass, unless an execution fails.
+/// A gate that about half of the runs without failures pass.
 const BUDGET: &str = "spin<=390@2";
 
 /// The maximum number of moments of a life: later events have no effect.
 const MOMENTS: u32 = 30;
 
-/// A file that is taken for the plugin, and one that is taken for a kernel.
-const PLUGIN: &[u8] = b"qemu_plugin_install\0faultline_lens_interface_2\0";
+/// Content of a file that passes as the plugin, and of one that passes as a kernel.
+const PLUGIN: &[u8] = b"qemu_plugin_install\0faultline_lens_interface_1\0";
 const KERNEL: &[u8] = b"\x7fELF";
 
 /// The result of a seed.
@@ -50,20 +49,20 @@ pub struct LensAccount {
     pub items: usize,
     /// Attempts at them.
     pub attempts: usize,
-    /// Runs that kept their budget.
+    /// Runs within their budget.
     pub open_gates: u32,
-    /// Runs that did not.
+    /// Runs that exceed their budget.
     pub closed_gates: u32,
     /// The kinds of outcomes that were recorded.
     pub outcomes: HashSet<Discriminant<Outcome>>,
 }
 
-/// Simulates a seed's lens run from its start to its end. Fails with the invariant that did not hold.
+/// Simulates the lens run of a seed from start to end. Fails with the violated invariant.
 pub fn simulate_lens(seed: u64) -> Result<LensAccount, String> {
-    let root = files::root().map_err(in_words)?;
+    let root = disk::root().map_err(in_words)?;
     let world = Rc::new(World::new(seed, root.path()).map_err(in_words)?);
     if world.scenario.has_database {
-        std::fs::write(world.disk.database(), files::empty_database(root.path())?).map_err(in_words)?;
+        std::fs::write(world.disk.database(), disk::empty_database(root.path())?).map_err(in_words)?;
     }
     let [plugin, kernel] = [("plugin.so", PLUGIN), ("kernel", KERNEL)].map(|(name, bytes)| {
         let path = root.path().join(name);
@@ -78,7 +77,7 @@ pub fn simulate_lens(seed: u64) -> Result<LensAccount, String> {
         jobs: NonZeroUsize::new(jobs).unwrap_or(NonZeroUsize::MIN),
         run: None,
         record: None,
-        told: Rc::default(),
+        reported: Rc::default(),
         account: LensAccount::default(),
     };
     run.until_concluded()
@@ -91,9 +90,9 @@ struct LensLives {
     kernel: PathBuf,
     jobs: NonZeroUsize,
     run: Option<RunId>,
-    /// The run as it was saved after the last life.
+    /// The run as saved after the last life.
     record: Option<RunRecord>,
-    told: Rc<RefCell<Told>>,
+    reported: Rc<RefCell<Reported>>,
     account: LensAccount,
 }
 
@@ -118,7 +117,7 @@ impl LensLives {
                 Some(Err(error)) if error.kind == ErrorKind::Stopped && self.world.is_stopped() => {
                     self.account.stopped += 1;
                 }
-                Some(Ok(Measured::Stopped { .. })) => return Err("it stopped, and nobody asked for it".to_owned()),
+                Some(Ok(Measured::Stopped { .. })) => return Err("it stopped without a request".to_owned()),
                 Some(Err(error)) => return Err(format!("it failed: {}", error.problem)),
             }
         }
@@ -148,11 +147,11 @@ impl LensLives {
         Troubles { killed_at: moment(0.6), stopped_at: moment(0.4), ..Troubles::default() }
     }
 
-    /// What the product does in one life; `None` if it was killed. The product's own panics are passed on.
+    /// One life of the product; `None` if it was killed. Passes on the product's own panics.
     fn live(&self, troubles: Troubles) -> Option<Result<Measured, Error>> {
         let places = self.places();
         let stop = self.world.begin_life(troubles);
-        let mut observer = Watcher { world: self.world.clone(), told: self.told.clone() };
+        let mut observer = Watcher { world: self.world.clone(), reported: self.reported.clone() };
         let lived = catch_unwind(AssertUnwindSafe(|| {
             let (machines, clock) = (&self.machines, &self.world.clock);
             let mut lab = Lab { places: &places, machines, clock, stop: &stop, observer: &mut observer };
@@ -196,40 +195,40 @@ impl LensLives {
     }
 
     fn places(&self) -> Places {
-        Places { plugin: Some(self.plugin.clone()), ..files::places(&self.world.disk.database()) }
+        Places { plugin: Some(self.plugin.clone()), ..disk::places(&self.world.disk.database()) }
     }
 
-    /// Opens the database as the last life left it, and checks its contents.
+    /// Opens the database as the last life left it and checks its contents.
     fn look(&mut self) -> Result<(), String> {
-        let (places, told) = (self.places(), self.told.borrow());
-        told.violation.clone().map_or(Ok(()), Err)?;
+        let (places, reported) = (self.places(), self.reported.borrow());
+        reported.violation.clone().map_or(Ok(()), Err)?;
         let exists = Path::new(&self.world.disk.database()).exists();
         let runs = if exists { stored::runs(&places).map_err(in_words)? } else { Vec::new() };
         let id = match runs.as_slice() {
-            [] if self.run.is_none() && !told.has_begun => return Ok(()),
+            [] if self.run.is_none() && !reported.has_begun => return Ok(()),
             [line] => line.id,
             other => return Err(format!("there are {} runs", other.len())),
         };
         let saved = stored::load(id, &places).map_err(in_words)?;
-        record::check(&saved, self.jobs.get())?;
+        checks::check(&saved, self.jobs.get())?;
         if let Some(before) = &self.record {
-            record::check_kept(before, &saved)?;
+            checks::check_kept(before, &saved)?;
         }
         saved.attempts.iter().try_for_each(|attempt| self.check_attempt(&saved, attempt))?;
-        for (ordinal, outcome) in &told.ended {
+        for (ordinal, outcome) in &reported.ended {
             let is_saved = |attempt: &Attempt| attempt.ordinal == *ordinal && attempt.outcome.as_ref() == Some(outcome);
             if !saved.attempts.iter().any(is_saved) {
-                return Err(format!("item {ordinal} was told to have ended with {outcome:?}, which is not saved"));
+                return Err(format!("item {ordinal} was reported as ended with {outcome:?}, which is not saved"));
             }
         }
-        drop(told);
+        drop(reported);
         (self.run, self.record) = (Some(id), Some(saved));
         Ok(())
     }
 
-    /// Checks that an attempt that has ended says how it ended, and has the counts that were made.
+    /// Checks that an attempt that has ended has its outcome and its counts.
     fn check_attempt(&self, saved: &RunRecord, attempt: &Attempt) -> Result<(), String> {
-        let Some(outcome) = attempt.outcome.as_ref().filter(|_| record::has_ended(attempt)) else { return Ok(()) };
+        let Some(outcome) = attempt.outcome.as_ref().filter(|_| checks::has_ended(attempt)) else { return Ok(()) };
         let item = saved.plan.iter().find(|item| item.ordinal == attempt.ordinal).ok_or("an attempt of no item")?;
         let fate = Fate::of_item(self.world.seed, item);
         let problem = |text: &str| format!("item {}, {fate:?}: {text}: {attempt:?}", item.ordinal);
@@ -247,13 +246,13 @@ impl LensLives {
                     && reading.seed == item.seed;
                 if is_right { Ok(()) } else { Err(problem("other counts are saved")) }
             }
-            _ => Err(problem("counts are missing, or there are some that nobody made")),
+            _ => Err(problem("counts are missing, or were never made")),
         }
     }
 
     fn finished(mut self) -> Result<LensAccount, String> {
         let record = self.record.take().ok_or("it is concluded and not saved")?;
-        ending::check(&self.world, &record)?;
+        checks::check_finished(&self.world, &record)?;
         (self.account.items, self.account.attempts) = (record.plan.len(), record.attempts.len());
         let outcomes = record.attempts.iter().filter_map(|attempt| attempt.outcome.as_ref());
         self.account.outcomes = outcomes.map(discriminant).collect();
@@ -261,9 +260,9 @@ impl LensLives {
     }
 }
 
-/// What an observer was told, which must already be saved.
+/// Events reported to an observer, which must already be saved.
 #[derive(Debug, Default)]
-struct Told {
+struct Reported {
     /// A run began.
     has_begun: bool,
     /// The items that ended, with their outcomes.
@@ -275,16 +274,16 @@ struct Told {
 /// Observes a lens run as a front end does.
 struct Watcher {
     world: Rc<World>,
-    told: Rc<RefCell<Told>>,
+    reported: Rc<RefCell<Reported>>,
 }
 
 impl faultline_runner::Observer for Watcher {
     fn item_begins(&mut self, item: &PlanItem, _: &RunProgress) {
-        let mut told = self.told.borrow_mut();
-        if told.ended.contains_key(&item.ordinal) {
-            told.violation = Some(format!("item {} begins again, although it ended", item.ordinal));
+        let mut reported = self.reported.borrow_mut();
+        if reported.ended.contains_key(&item.ordinal) {
+            reported.violation = Some(format!("item {} begins again, although it ended", item.ordinal));
         }
-        drop(told);
+        drop(reported);
         self.world.moment(Moment::Between);
     }
 
@@ -292,7 +291,7 @@ impl faultline_runner::Observer for Watcher {
 
     fn item_ends(&mut self, item: &PlanItem, outcome: &Outcome, _: Option<f64>, _: &RunProgress) {
         self.world.moment(Moment::Writing);
-        self.told.borrow_mut().ended.insert(item.ordinal, outcome.clone());
+        self.reported.borrow_mut().ended.insert(item.ordinal, outcome.clone());
         self.world.moment(Moment::Between);
     }
 }
@@ -300,7 +299,7 @@ impl faultline_runner::Observer for Watcher {
 impl faultline_experiment::Observer for Watcher {
     fn measuring_begins(&mut self, _: &RunHead) {
         self.world.moment(Moment::Writing);
-        self.told.borrow_mut().has_begun = true;
+        self.reported.borrow_mut().has_begun = true;
     }
 
     fn measuring_ends(&mut self) {

@@ -1,35 +1,33 @@
-//! An experiment through all its lives: started, ended by an event, and resumed until it is concluded.
+//! An experiment through all its lives: started, ended by an event, and resumed until it is
+//! concluded. Also experiments without events, for tests of their cost.
 
-use crate::commits::{FULL, SimulatedCommits};
-use crate::death::Killed;
-use crate::ending::Answered;
-use crate::files::in_words;
-use crate::measured::measured;
-use crate::observer::Watcher;
-use crate::refusal::{self, REFUSED};
-use crate::searched::{Searched, searched};
-use crate::target::SimulatedMachines;
-use crate::world::{Troubles, World};
-use crate::{calm, ending, files, record};
+use crate::checks::{Answered, Searched, measured, searched};
+use crate::disk::{Killed, REFUSED, in_words};
+use crate::scenario::Scenario;
+use crate::target::{FULL, SimulatedCommits, SimulatedMachines};
+use crate::world::{Troubles, Watcher, World};
+use crate::{checks, disk};
 use faultline_experiment::{
     Concluded, Conclusion, Error, ErrorKind, Lab, Measured, ResumeRequest, resume, run_to_resume, stored,
 };
-use faultline_model::outcome::Outcome;
-use faultline_model::record::{RunId, RunRecord, RunState};
+use faultline_record::outcome::Outcome;
+use faultline_record::record::{RunId, RunRecord, RunState};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::HashSet;
 use std::mem::{Discriminant, discriminant};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::rc::Rc;
 
-/// The maximum number of moments of a life: later events have no effect.
+/// Maximum number of moments of a life: later events have no effect.
 const MOMENTS: f64 = 1000.0;
 
-/// The same of a search, which executes more.
+/// Maximum number of moments of a life of a search, which executes more.
 const MOMENTS_OF_SEARCH: f64 = 10_000.0;
 
-/// The maximum number of samples after which a database refuses to save: not more than most experiments have.
+/// Maximum number of samples after which a database refuses to save: no more than most experiments
+/// have.
 const SAMPLES: u32 = 60;
 
 /// The result of a seed.
@@ -53,23 +51,23 @@ pub struct Account {
     pub attempts: usize,
     /// The kinds of outcomes that were recorded.
     pub outcomes: HashSet<Discriminant<Outcome>>,
-    /// Lives in which a search was refused, because the compiler was another one.
+    /// Lives that refused to continue a search with another compiler.
     pub other_tools: u32,
-    /// Lives in which there was no room for a build.
+    /// Lives without disk space for a build.
     pub full_disks: u32,
-    /// The answer of a comparison or a check; `None` for others, and if nothing could be compared.
+    /// The answer of a comparison or check; `None` for others, and if nothing could be compared.
     pub answered: Option<Answered>,
-    /// Whether it is a check of the machine.
+    /// True for a check of the machine.
     pub is_check: bool,
-    /// What a search said.
+    /// The answers of a search.
     pub searched: Option<Searched>,
-    /// How many commits of a history have values.
+    /// Number of commits of a history with values.
     pub measured_commits: Option<u32>,
-    /// Whether its gate is open, if it has one.
+    /// True if the gate is open; `None` without a gate.
     pub is_open: Option<bool>,
 }
 
-/// How a life ended.
+/// The end of a life.
 enum End {
     /// With the experiment's conclusion.
     Concluded(Box<Conclusion>),
@@ -79,12 +77,12 @@ enum End {
     Early,
 }
 
-/// Simulates a seed's experiment from its start to its end. Fails with the invariant that did not hold.
+/// Simulates the experiment of a seed from start to end. Fails with the violated invariant.
 pub fn simulate(seed: u64) -> Result<Account, String> {
-    let root = files::root().map_err(in_words)?;
+    let root = disk::root().map_err(in_words)?;
     let world = Rc::new(World::new(seed, root.path()).map_err(in_words)?);
     if world.scenario.has_database {
-        std::fs::write(world.disk.database(), files::empty_database(root.path())?).map_err(in_words)?;
+        std::fs::write(world.disk.database(), disk::empty_database(root.path())?).map_err(in_words)?;
     }
     let (machines, commits) = (SimulatedMachines(world.clone()), SimulatedCommits(world.clone()));
     let lives = Lives { world, machines, commits, run: None, record: None, account: Account::default() };
@@ -96,7 +94,7 @@ struct Lives {
     machines: SimulatedMachines,
     commits: SimulatedCommits,
     run: Option<RunId>,
-    /// The run as it was saved after the last life.
+    /// The run as saved after the last life.
     record: Option<RunRecord>,
     account: Account,
 }
@@ -131,7 +129,7 @@ impl Lives {
             clock_set_at: moment(0.2),
             may_leave_changed: true,
             disk_is_full: is_search && world.draw(|random| random.random_bool(0.1)),
-            // A search that begins with other tools would need them in all of its lives.
+            // A search that begins with other tools would need them in all its lives.
             has_other_tools: is_search && self.run.is_some() && world.draw(|random| random.random_bool(0.2)),
         };
         let samples = world.draw(|random| random.random_bool(0.3).then(|| random.random_range(0..SAMPLES)));
@@ -143,13 +141,13 @@ impl Lives {
     fn life(&mut self, troubles: Troubles, refused_after: Option<u32>) -> Result<End, String> {
         let world = self.world.clone();
         if let Some(samples) = refused_after {
-            world.draw(|random| refusal::begin(&world.disk.database(), samples, random)).map_err(in_words)?;
+            world.draw(|random| disk::refuse_writes(&world.disk.database(), samples, random)).map_err(in_words)?;
         }
         let named = self.run.filter(|_| world.draw(|random| random.random_bool(0.5)));
         let lived = self.live(troubles, named);
         world.ledger.borrow_mut().life_ended();
         if refused_after.is_some() {
-            refusal::end(&world.disk.database()).map_err(in_words)?;
+            disk::accept_writes(&world.disk.database()).map_err(in_words)?;
         }
         self.account.lives += 1;
         match lived {
@@ -162,12 +160,13 @@ impl Lives {
                 self.account.stopped += 1;
                 Ok(End::Early)
             }
-            Some(Ok(Measured::Stopped { .. })) => Err("it stopped, and nobody asked for it".to_owned()),
+            Some(Ok(Measured::Stopped { .. })) => Err("it stopped without a request".to_owned()),
             Some(Err(error)) => self.failed(&error, troubles, refused_after.is_some()),
         }
     }
 
-    /// What the product does in one life; `None` if it was killed. The product's own panics are passed on. `named`: the run, if a resume names it.
+    /// One life of the product; `None` if it was killed. Passes on the product's own panics.
+    /// `named`: the run to resume.
     fn live(&self, troubles: Troubles, named: Option<RunId>) -> Option<Result<Measured, Error>> {
         let (world, places) = (&self.world, self.world.places());
         let stop = world.begin_life(troubles);
@@ -192,15 +191,12 @@ impl Lives {
         }
     }
 
-    /// Resumes it, as the front ends do.
+    /// Resumes the run as the front ends do.
     fn resume(&self, run: Option<RunId>, lab: &mut Lab<'_>) -> Result<Measured, Error> {
         let request = ResumeRequest { run, ..ResumeRequest::default() };
         let head = run_to_resume(&request, lab.places)?;
-        if head.state == RunState::Open && head.settings.drill().is_some() {
-            return faultline_history::bisect::go_on(head.id, None, &self.commits, lab);
-        }
-        if head.state == RunState::Open && head.settings.history().is_some() {
-            return faultline_history::run::go_on(head.id, None, &self.commits, lab);
+        if head.state == RunState::Open && head.settings.measured_line().is_some() {
+            return faultline_history::continue_run(head.id, None, &self.commits, lab);
         }
         resume(&request, lab)
     }
@@ -233,7 +229,7 @@ impl Lives {
         Err(format!("it failed: {}", error.problem))
     }
 
-    /// Opens the database as the last life left it, and checks its contents.
+    /// Opens the database as the last life left it and checks its contents.
     fn look(&mut self) -> Result<(), String> {
         let mut ledger = self.world.ledger.borrow_mut();
         ledger.first_violation()?;
@@ -247,9 +243,9 @@ impl Lives {
         };
         self.run = Some(id);
         let saved = stored::load(id, &places).map_err(in_words)?;
-        record::check(&saved, 1)?;
+        checks::check(&saved, 1)?;
         if let Some(before) = &self.record {
-            record::check_kept(before, &saved)?;
+            checks::check_kept(before, &saved)?;
         }
         ledger.check(&saved)?;
         ledger.saved_builds(&saved);
@@ -268,7 +264,7 @@ impl Lives {
             Some(Ok(Measured::Concluded(resumed))) => check_same(conclusion, &resumed, "from a resume")?,
             other => return Err(format!("the finished run is resumed: {other:?}")),
         }
-        self.account.answered = ending::answered(&self.world, &record, &conclusion.what)?;
+        self.account.answered = checks::answered(&self.world, &record, &conclusion.what)?;
         self.account.is_check = matches!(conclusion.what, Concluded::Fitness(_));
         self.check_whole(conclusion)?;
         self.account.searched = self.searched(conclusion)?;
@@ -277,31 +273,31 @@ impl Lives {
         Ok(self.account)
     }
 
-    /// A search or a history must conclude what the same one concludes without events.
+    /// A search or history must conclude the same as without events.
     fn check_whole(&self, conclusion: &Conclusion) -> Result<(), String> {
         let scenario = &self.world.scenario;
         if scenario.history().is_none() || self.account.lives == 1 {
             return Ok(());
         }
-        let root = files::root().map_err(in_words)?;
-        let whole = calm::untroubled(scenario.clone(), ChaCha8Rng::seed_from_u64(0), root.path())?;
+        let root = disk::root().map_err(in_words)?;
+        let whole = untroubled(scenario.clone(), ChaCha8Rng::seed_from_u64(0), root.path())?;
         // A machine that reboots between two lives has more boots.
         check_alike(conclusion, &whole, "from one without events", without_boots)
     }
 
-    /// What a search said; `None` of any other experiment.
+    /// The answers of a search; `None` for other experiments.
     fn searched(&self, conclusion: &Conclusion) -> Result<Option<Searched>, String> {
         let scenario = &self.world.scenario;
         let Some(history) = scenario.history().filter(|_| scenario.repeats_of_history().is_none()) else {
             return Ok(None);
         };
         match &conclusion.what {
-            Concluded::Drill(found) => searched(found, history).map(Some),
+            Concluded::Bisect(found) => searched(found, history).map(Some),
             _ => Err("a search is concluded as another".to_owned()),
         }
     }
 
-    /// How many commits of a history have values; `None` of any other experiment.
+    /// Number of commits of a history with values; `None` for other experiments.
     fn measured_commits(&self, conclusion: &Conclusion) -> Result<Option<u32>, String> {
         let scenario = &self.world.scenario;
         let (Some(history), Some(repeats)) = (scenario.history(), scenario.repeats_of_history()) else {
@@ -325,7 +321,7 @@ impl Lives {
     /// The saved run, which must be at its end.
     fn finished(&mut self) -> Result<RunRecord, String> {
         let record = self.record.take().ok_or("it is concluded and not saved")?;
-        ending::check(&self.world, &record)?;
+        checks::check_finished(&self.world, &record)?;
         (self.account.items, self.account.attempts) = (record.plan.len(), record.attempts.len());
         self.account.torn = self.world.disk.torn();
         let outcomes = record.attempts.iter().filter_map(|attempt| attempt.outcome.as_ref());
@@ -334,19 +330,19 @@ impl Lives {
     }
 }
 
-/// What was concluded, without the boots in which executions were made.
+/// A conclusion without the boots of its executions.
 fn without_boots(concluded: &str) -> String {
     let mut parts = concluded.split("boots: [");
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |text, part| text + part.split_once(']').map_or(part, |(_, rest)| rest))
 }
 
-/// Checks that two conclusions of one experiment are the same, with their gates.
+/// Checks that two conclusions of one experiment are equal, with their gates.
 fn check_same(one: &Conclusion, other: &Conclusion, source: &str) -> Result<(), String> {
     check_alike(one, other, source, str::to_owned)
 }
 
-/// The same, of what `of` leaves of each.
+/// As [`check_same`], comparing only `of` of each text.
 fn check_alike(one: &Conclusion, other: &Conclusion, source: &str, of: fn(&str) -> String) -> Result<(), String> {
     let (first, second) = (of(&format!("{:?}", one.what)), of(&format!("{:?}", other.what)));
     if first != second {
@@ -357,4 +353,36 @@ fn check_alike(one: &Conclusion, other: &Conclusion, source: &str, of: fn(&str) 
         return Err(format!("its gate was {:?}, and {source} it is {:?}", is_open(one), is_open(other)));
     }
     Ok(())
+}
+
+/// A comparison of two equal sides in that many blocks, which takes all of its looks. Fails if the
+/// experiment fails or does not end.
+pub fn calm_comparison(blocks: u32) -> Result<Box<Conclusion>, String> {
+    conclude(Scenario::calm_comparison(blocks))
+}
+
+/// A search of that many commits, of which every tenth is slower than the one before. Fails if the
+/// experiment fails or does not end.
+pub fn calm_search(commits: u32) -> Result<Box<Conclusion>, String> {
+    conclude(Scenario::calm_search(commits))
+}
+
+fn conclude(scenario: Scenario) -> Result<Box<Conclusion>, String> {
+    let root = disk::root().map_err(in_words)?;
+    untroubled(scenario, ChaCha8Rng::seed_from_u64(1), root.path())
+}
+
+/// The conclusion of an experiment without events. Executions have the faults of the scenario.
+/// Fails if the experiment fails or does not end.
+pub(crate) fn untroubled(scenario: Scenario, random: ChaCha8Rng, root: &Path) -> Result<Box<Conclusion>, String> {
+    let world = Rc::new(World::of(1, scenario, random, root).map_err(in_words)?);
+    let (places, machines, commits) =
+        (world.places(), SimulatedMachines(world.clone()), SimulatedCommits(world.clone()));
+    let (stop, mut observer) = (world.begin_life(Troubles::default()), Watcher(world.clone()));
+    let mut lab =
+        Lab { places: &places, machines: &machines, clock: &world.clock, stop: &stop, observer: &mut observer };
+    match world.scenario.begin(&commits, &mut lab).map_err(|error| error.problem)? {
+        Measured::Concluded(conclusion) => Ok(conclusion),
+        Measured::Stopped { .. } => Err("it stopped without a request".to_owned()),
+    }
 }

@@ -4,19 +4,20 @@ use crate::fault::Fault;
 use crate::history::History;
 use crate::workload::SPEED;
 use faultline_experiment::{CheckRequest, Error, Lab, LiveComparisonRequest, Measured, RunRequest};
-use faultline_history::Commits;
-use faultline_history::bisect::{BisectRequest, search};
-use faultline_history::declared::{HistorySubject, Pick, Walk, Which};
-use faultline_history::measure::MeasureRequest;
+use faultline_history::bisect::{BisectRequest, bisect_in};
+use faultline_history::declared::HistorySubject;
+use faultline_history::history_run::{Ran, run as measure};
 use faultline_history::over::{Asked, Over};
-use faultline_history::run::{Ran, run as measure};
-use faultline_model::artefact::Artefact;
-use faultline_model::machine::Machine;
-use faultline_model::plan::{ComparisonPurpose, PinPolicy, WhenInconclusive};
-use faultline_model::recipe::Recipe;
-use faultline_model::relink::LayoutKind;
-use faultline_model::setup::Setup;
-use faultline_model::subject::Subject;
+use faultline_history::request::{LineRequest, MeasureRequest};
+use faultline_history::{Commits, Pick, Walk, Which};
+use faultline_record::artefact::Artefact;
+use faultline_record::machine::Machine;
+use faultline_record::plan::{ComparisonPurpose, PinPolicy, WhenInconclusive};
+use faultline_record::quantity::Quantity;
+use faultline_record::recipe::Recipe;
+use faultline_record::relink::LayoutKind;
+use faultline_record::setup::Setup;
+use faultline_record::subject::Subject;
 use faultline_runner::{ComparisonRequest, Request};
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{Rng, SeedableRng};
@@ -26,14 +27,14 @@ use std::time::Duration;
 /// Duration of a guest's boot.
 pub(crate) const BOOT: Duration = Duration::from_secs(1);
 
-/// How the second side of a comparison differs from the first.
+/// Difference between the second side of a comparison and the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Difference {
     /// Not at all.
     None,
-    /// It is a third faster.
+    /// A third faster.
     Faster,
-    /// It is a third slower.
+    /// A third slower.
     Slower,
 }
 
@@ -47,7 +48,7 @@ impl Difference {
     }
 }
 
-/// What is compared.
+/// The sides of a comparison.
 #[derive(Debug, Clone, Copy)]
 struct Compared {
     difference: Difference,
@@ -56,7 +57,7 @@ struct Compared {
     purpose: ComparisonPurpose,
 }
 
-/// What kind of experiment it is.
+/// Kind of an experiment.
 #[derive(Debug, Clone)]
 enum Kind {
     Run,
@@ -76,7 +77,7 @@ pub(crate) struct Scenario {
     kind: Kind,
     /// Share of the executions with a fault.
     pub(crate) fault_share: f64,
-    /// The same of a comparison's second side.
+    /// Share of the second side's executions with a fault, in a comparison.
     pub(crate) fault_share_b: f64,
     /// The database is there already.
     pub(crate) has_database: bool,
@@ -112,7 +113,8 @@ impl Scenario {
         }
     }
 
-    /// A comparison of two equal sides in that many blocks that no look settles, without events and faults.
+    /// A comparison of two equal sides in that many blocks that no look settles, without events and
+    /// faults.
     pub(crate) fn calm_comparison(blocks: u32) -> Self {
         let request = Request {
             workloads: vec!["spin".to_owned()],
@@ -127,7 +129,8 @@ impl Scenario {
         Self::calm(Kind::Comparison(Compared { difference, margin: 0.0, once: false, purpose }), request)
     }
 
-    /// A search of that many commits, of which every tenth is slower than the one before, without events and faults.
+    /// A search of that many commits, of which every tenth is slower than the one before, without
+    /// events and faults.
     pub(crate) fn calm_search(commits: u32) -> Self {
         Self::calm(Kind::Search(History::calm(commits)), Request::default())
     }
@@ -164,14 +167,14 @@ impl Scenario {
                 let Request { workloads, limit_ms, .. } = request;
                 faultline_experiment::check(&CheckRequest { workloads, time, limit_ms, machine, seed }, lab)
             }
-            Kind::Search(history) => search(&self.search_request(history), commits, lab),
+            Kind::Search(history) => bisect_in(&self.search_request(history), commits, lab),
             Kind::History(_, repeats) => {
                 let subject = self.subject(*repeats);
                 let over = Over { subject: &subject, measure: &subject.measures[0] };
                 match measure(&over, Asked::Missing { retry: false, measured: 0 }, commits, lab)? {
                     Ran::Measured { measured, .. } | Ran::Continued(measured) => Ok(measured),
                     Ran::Nothing { picked } => {
-                        Err(Error::failed(format!("{picked} commits have results"), "begin anew"))
+                        Err(Error::failed(format!("{picked} commits have results"), "start a new run"))
                     }
                 }
             }
@@ -183,56 +186,62 @@ impl Scenario {
         HistorySubject {
             name: "simulated".to_owned(),
             table: "simulated".to_owned(),
-            repository: "/simulated".into(),
-            work: None,
+            line: self.line(),
             which: Which::Branch {
                 newest: "new".to_owned(),
                 since: Some("old".to_owned()),
                 pick: Pick::Every(1),
                 walk: Walk::FirstParent,
             },
+            measures: vec![MeasureRequest::Executions {
+                quantity: Some(Quantity::Time),
+                pin: PinPolicy::None,
+                tasks: 1,
+            }],
+            repeats,
+            seeds_by_ends: false,
+            layouts: 0,
+            commit_layouts: 0,
+            quirks: Vec::new(),
+        }
+    }
+
+    fn line(&self) -> LineRequest {
+        LineRequest {
+            repository: "/simulated".into(),
+            work: None,
+            releases: Vec::new(),
             recipe: recipe(),
             artefact: Artefact::Command(vec!["./program".to_owned()]),
             on: None,
-            measures: vec![MeasureRequest::Time { pin: PinPolicy::None, tasks: 1 }],
-            repeats,
-            seeds_by_ends: false,
+            release_file: None,
+            layout_kind: LayoutKind::default(),
             limit_ms: Some(5_000),
             seed: Some(self.seed),
-            layouts: 0,
-            commit_layouts: 0,
-            layout_kind: LayoutKind::default(),
-            quirks: Vec::new(),
         }
     }
 
     fn search_request(&self, history: &History) -> BisectRequest {
         BisectRequest {
-            repository: "/simulated".into(),
-            work: None,
-            releases: Vec::new(),
+            line: self.line(),
             old: "old".to_owned(),
             new: "new".to_owned(),
-            recipe: recipe(),
-            artefact: Artefact::Command(vec!["./program".to_owned()]),
-            on: None,
             search: history.settings,
-            layouts: LayoutKind::default(),
-            measure: MeasureRequest::Time { pin: PinPolicy::None, tasks: 1 },
-            limit_ms: Some(5_000),
-            seed: Some(self.seed),
+            measure: MeasureRequest::Executions { quantity: Some(Quantity::Time), pin: PinPolicy::None, tasks: 1 },
             label: Some(format!("seed {}", self.seed)),
             gate: history.gate,
+            // The simulated clock is fast.
+            time: Some(Duration::from_secs(1 << 30)),
             revert: false,
         }
     }
 
-    /// Whether two sides are compared.
+    /// True if two sides are compared.
     pub(crate) fn is_comparison(&self) -> bool {
         matches!(self.kind, Kind::Comparison(_) | Kind::Check)
     }
 
-    /// How the sides differ, where two are compared.
+    /// Difference between the sides of a comparison.
     pub(crate) fn difference(&self) -> Option<Difference> {
         match &self.kind {
             Kind::Comparison(compared) => Some(compared.difference),
@@ -241,7 +250,7 @@ impl Scenario {
         }
     }
 
-    /// How often each commit of a history is measured; `None` of every other experiment.
+    /// Number of executions of each commit of a history; `None` for other experiments.
     pub(crate) fn repeats_of_history(&self) -> Option<u32> {
         match &self.kind {
             Kind::History(_, repeats) => Some(*repeats),
@@ -257,7 +266,8 @@ impl Scenario {
         }
     }
 
-    /// The random numbers of an item of a search, or of a history. They depend on nothing else, so one that was killed measures the same as one that was not.
+    /// The random numbers of an item of a search, or of a history. They depend on nothing else, so
+    /// one that was killed measures the same as one that was not.
     pub(crate) fn random_of_item(&self, ordinal: u32) -> ChaCha8Rng {
         let mut random = ChaCha8Rng::seed_from_u64(self.seed);
         random.set_stream(1 + u64::from(ordinal));
@@ -299,7 +309,14 @@ impl Compared {
         let environment = [(SPEED.to_owned(), self.difference.speed().to_string())].into();
         let side = |name: &str, setup| Subject::on(name.to_owned(), Machine::Host, setup);
         let sides = [side("old", Setup::default()), side("new", Setup { environment, ..Setup::default() })];
-        ComparisonRequest { sides, level: 0.95, margin: self.margin, once: self.once, purpose: self.purpose }
+        ComparisonRequest {
+            sides,
+            quantity: Quantity::Time,
+            level: 0.95,
+            margin: self.margin,
+            once: self.once,
+            purpose: self.purpose,
+        }
     }
 }
 

@@ -1,23 +1,29 @@
 //! The simulated machine: executes workloads that are plain data, in simulated time, with faults.
+//! The commits of the world's history, as a search gets them: builds take time, and are killed,
+//! stopped, or find no room.
 
-use crate::death::Moment;
+use crate::disk::Moment;
 use crate::fault::Fault;
 use crate::guest::SimulatedGuest;
 use crate::history::History;
 use crate::scenario::BOOT;
-use crate::script::Script;
-use crate::workload::{self, EXECUTION, SPEED};
+use crate::workload::{self, EXECUTION, SPEED, Script};
 use crate::world::World;
-use faultline_experiment::{Error, GuestRuns, Machines, Places, ReadyTarget};
-use faultline_model::describe::WorkloadInfo;
-use faultline_model::facts::Facts;
-use faultline_model::machine::{Machine, MachineShape};
+use faultline_experiment::{Error, GuestRuns, Lab, Machines, Places, ReadyTarget};
+use faultline_history::{Build, Commits, Relink, Relinked, Revert, Reverted, Walked, Which};
+use faultline_record::commit::{CommitInfo, CommitLine};
+use faultline_record::describe::WorkloadInfo;
+use faultline_record::explained::FilesChanged;
+use faultline_record::facts::Facts;
+use faultline_record::machine::{Machine, MachineShape};
+use faultline_record::recipe::{BuildTools, Recipe};
 use faultline_runner::Clock;
 use faultline_targets::counting::{CountableGuest, Lens};
 use faultline_targets::network::Network;
 use faultline_targets::qemu::{BareRequest, MachineRequest};
 use faultline_targets::{Ending, Execution, StopFlag, Target, TargetError};
 use rand::Rng;
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::rc::Rc;
@@ -143,7 +149,8 @@ impl SimulatedTarget {
         }
     }
 
-    /// The same in a search. It depends on the item alone, unless the system is left changed, after which the item is repeated.
+    /// The script of an execution in a search. It depends on the item alone, unless the system is
+    /// left changed, which repeats the item.
     fn script_of_search(&self, info: &WorkloadInfo, execution: &Execution, number: u64, history: &History) -> Script {
         let world = &self.world;
         let mut random = world.scenario.random_of_item(world.ledger.borrow().item().unwrap_or_default());
@@ -195,5 +202,77 @@ impl SimulatedTarget {
             world.clock.pass(left);
         }
         script.ending
+    }
+}
+
+/// Duration of a build.
+const BUILD: Duration = Duration::from_secs(20);
+
+/// The problem of a disk that is full.
+pub(crate) const FULL: &str = "the simulated disk is full";
+
+/// The commits of a world.
+pub(crate) struct SimulatedCommits(pub(crate) Rc<World>);
+
+impl SimulatedCommits {
+    fn history(&self) -> Result<&History, Error> {
+        let history = self.0.scenario.history();
+        history.ok_or_else(|| Error::failed("this experiment has no history", "search one that has"))
+    }
+
+    /// Builds or links something, which may be killed before and after, stopped, or find no room.
+    fn work(&self, name: &str, tools: &BuildTools, lab: &Lab<'_>) -> Result<(), Error> {
+        let world = &self.0;
+        world.ledger.borrow_mut().build_begins(name, &tools.digest);
+        world.moment(Moment::Between);
+        world.clock.pass(BUILD);
+        if lab.stop.is_set() {
+            return Err(Error::stopped());
+        }
+        if world.is_disk_full() {
+            return Err(Error::failed(FULL, "make room"));
+        }
+        world.moment(Moment::Between);
+        Ok(())
+    }
+}
+
+impl Commits for SimulatedCommits {
+    fn line(&self, _: &str, _: &str, _: &Lab<'_>) -> Result<CommitLine, Error> {
+        Ok(self.history()?.line())
+    }
+
+    fn walk(&self, _: &Which, _: &Lab<'_>) -> Result<Walked, Error> {
+        Ok(Walked { commits: self.history()?.line().commits, tagged: BTreeSet::new() })
+    }
+
+    fn tools(&self, _: &Recipe, _: &Lab<'_>) -> Result<BuildTools, Error> {
+        self.0.moment(Moment::Writing);
+        let version = self.0.tools();
+        let versions = [("cc --version".to_owned(), format!("cc {version}"))].into();
+        Ok(BuildTools { digest: version.to_string(), versions })
+    }
+
+    fn build(&self, commit: &CommitInfo, _: &Recipe, tools: &BuildTools, lab: &Lab<'_>) -> Result<Build, Error> {
+        self.work(&commit.id, tools, lab)?;
+        Ok(self.history()?.build(commit))
+    }
+
+    fn relink(&self, asked: &Relink<'_>, _: &Recipe, tools: &BuildTools, lab: &Lab<'_>) -> Result<Relinked, Error> {
+        self.work(&format!("{} in layout {}", asked.commit.id, asked.layout.seed), tools, lab)?;
+        Ok(self.history()?.relink(asked))
+    }
+
+    fn revert(&self, asked: &Revert<'_>, _: &Lab<'_>) -> Result<Reverted, Error> {
+        let hint = "search without reverts";
+        Err(Error::failed(format!("the simulated commit {} has no files to undo", asked.commit.id), hint))
+    }
+
+    fn files(&self, from: &CommitInfo, to: &CommitInfo, lab: &Lab<'_>) -> Result<FilesChanged, Error> {
+        self.0.moment(Moment::Between);
+        if lab.stop.is_set() {
+            return Err(Error::stopped());
+        }
+        Ok(self.history()?.files(from, to))
     }
 }

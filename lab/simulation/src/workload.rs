@@ -1,11 +1,11 @@
-//! Workloads as data: how they describe themselves, how fast they are, and what they print (docs/FORMATS.md §1).
+//! Workloads as data: how they describe themselves, how fast they are, and what they print
+//! (docs/FORMATS.md §1). The output of one execution, how long each line takes, and how it ends.
 
-use crate::script::{Expected, Line, Script};
-use faultline_model::cell::TaskMode;
-use faultline_model::describe::{Style, VariantInfo, WorkloadInfo};
-use faultline_model::direction::Direction;
-use faultline_model::outcome::Outcome;
-use faultline_model::protocol::Interval;
+use faultline_record::cell::TaskMode;
+use faultline_record::describe::{Style, VariantInfo, WorkloadInfo};
+use faultline_record::direction::Direction;
+use faultline_record::outcome::Outcome;
+use faultline_record::protocol::Interval;
 use faultline_targets::{Ending, Execution};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
@@ -26,7 +26,7 @@ const NOISE: f64 = 0.01;
 /// Time from the program's start until its tasks wait.
 const SET_UP: Duration = Duration::from_millis(20);
 
-/// How long a workload that runs once takes.
+/// Duration of a workload that runs once, in seconds.
 const ONCE_S: f64 = 0.5;
 
 /// The workloads: two loops, one that runs once, and the one that runs a given command.
@@ -94,7 +94,7 @@ impl<'a> Call<'a> {
         self.option(name)?.parse().ok()
     }
 
-    /// What the environment makes of a rate.
+    /// Factor of the rate from the environment.
     fn speed(&self) -> f64 {
         let set = self.execution.environment.iter().find(|(name, _)| name == SPEED);
         set.and_then(|(_, value)| value.parse().ok()).unwrap_or(1.0)
@@ -189,8 +189,63 @@ fn once(rate: f64, at: &mut Duration, lines: &mut Vec<Line>) {
     lines.push(Line::new(format!("measure real_s s lower {}", takes.as_secs_f64())));
 }
 
-/// A random number around 1. The sum of three uniform numbers is nearly normal, with a standard deviation of a half.
+/// A random number around 1. The sum of three uniform numbers is nearly normal, with a standard
+/// deviation of a half.
 fn noisy(random: &mut ChaCha8Rng) -> f64 {
     let sum: f64 = (0..3).map(|_| random.random::<f64>()).sum();
     1.0 + 2.0 * NOISE * (sum - 1.5)
+}
+
+/// One line of output.
+#[derive(Debug, Clone)]
+pub(crate) struct Line {
+    /// The output, without its line end.
+    pub(crate) text: Vec<u8>,
+    /// Time that passes before it.
+    pub(crate) takes: Duration,
+    /// The interval that it holds, of the warm-up or of the window.
+    pub(crate) interval: Option<Interval>,
+}
+
+impl Line {
+    /// A line that comes at once.
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Line { text: text.into().into_bytes(), takes: Duration::ZERO, interval: None }
+    }
+}
+
+/// An execution from its first line to its end.
+#[derive(Debug, Clone)]
+pub(crate) struct Script {
+    /// The lines.
+    pub(crate) lines: Vec<Line>,
+    /// The end after them.
+    pub(crate) ending: Ending,
+    /// True if it does not end by itself after the lines.
+    pub(crate) hangs: bool,
+    /// The outcome to record, unless it is stopped or killed.
+    pub(crate) expected: Expected,
+}
+
+/// The outcome that must be recorded.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Expected {
+    /// This outcome.
+    Exactly(Outcome),
+    /// Unreadable output, from this line on; the text of the outcome may be anything.
+    Rubbish {
+        /// From 1; 0 if no line is wrong.
+        line: u64,
+    },
+}
+
+impl Expected {
+    /// True if `outcome` is the expected one.
+    pub(crate) fn is_met_by(&self, outcome: &Outcome) -> bool {
+        match (self, outcome) {
+            (Expected::Exactly(expected), outcome) => expected == outcome,
+            (Expected::Rubbish { line }, Outcome::Rubbish { line: told, .. }) => line == told,
+            (Expected::Rubbish { .. }, _) => false,
+        }
+    }
 }

@@ -1,14 +1,17 @@
-//! The world of one seed: its time, its files, the events of the current life, and the truth.
+//! The world of one seed: its clock, which advances only when something simulated takes time, its
+//! files, the events of the current life, and the truth.
 
-use crate::clock::SimulatedClock;
-use crate::death::{Disk, Killed, Moment};
+use crate::disk::{self, Disk, Killed, Moment};
 use crate::fault::Fault;
-use crate::files;
 use crate::ledger::Ledger;
 use crate::scenario::Scenario;
-use faultline_experiment::Places;
-use faultline_model::facts::Facts;
-use faultline_runner::Clock;
+use faultline_experiment::{Notice, Places};
+use faultline_record::facts::Facts;
+use faultline_record::outcome::Outcome;
+use faultline_record::plan::PlanItem;
+use faultline_record::record::RunHead;
+use faultline_record::time::UnixMillis;
+use faultline_runner::{Clock, RunProgress};
 use faultline_targets::StopFlag;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -16,6 +19,7 @@ use std::cell::{Cell, RefCell};
 use std::io;
 use std::panic::resume_unwind;
 use std::path::Path;
+use std::rc::Rc;
 use std::time::Duration;
 
 /// The wall clock is changed by up to a day.
@@ -89,7 +93,7 @@ impl World {
 
     /// The places of an experiment. Only the database exists.
     pub(crate) fn places(&self) -> Places {
-        files::places(&self.disk.database())
+        disk::places(&self.disk.database())
     }
 
     /// Draws a random value.
@@ -130,7 +134,7 @@ impl World {
         }
     }
 
-    /// Whether a stop was requested in this life.
+    /// True if a stop was requested in this life.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.borrow().is_set()
     }
@@ -142,12 +146,12 @@ impl World {
         self.draw(|random| random.random_bool(share).then(|| Fault::any(may_leave_changed, random)))
     }
 
-    /// Whether an execution of a search leaves the system changed.
+    /// True if an execution of a search leaves the system changed.
     pub(crate) fn leaves_changed(&self) -> bool {
         self.troubles.get().may_leave_changed && self.draw(|random| random.random_bool(CHANGED))
     }
 
-    /// Whether there is no room for a build.
+    /// True if the disk for builds is full.
     pub(crate) fn is_disk_full(&self) -> bool {
         self.troubles.get().disk_is_full
     }
@@ -184,7 +188,7 @@ impl World {
         }
     }
 
-    /// Whether the budget was used up when measuring ended, in any life.
+    /// True if the budget was used up when measuring ended, in any life.
     pub(crate) fn was_budget_used(&self) -> bool {
         self.budget_used.get()
     }
@@ -199,8 +203,9 @@ impl World {
         }
     }
 
-    /// Minimum of the time that counts against the budget so far; for a comparison, with that of its earlier lives. Valid only while the wall clock was not
-    /// changed, because the product uses it for the earlier lives.
+    /// Minimum of the time that counts against the budget so far; for a comparison, including its
+    /// earlier lives. Valid only while the wall clock was not changed, because the product uses it
+    /// for the earlier lives.
     pub(crate) fn spent(&self) -> Duration {
         let ledger = self.ledger.borrow();
         let in_this_life = ledger.in_this_life(self.clock.monotonic());
@@ -210,5 +215,97 @@ impl World {
         // The product counts in whole milliseconds.
         let rounded = Duration::from_millis(2 * ledger.measuring_lives() as u64);
         in_this_life + ledger.in_earlier_lives().saturating_sub(rounded)
+    }
+}
+
+/// 2026-01-01T00:00:00Z.
+const BEGIN: i64 = 1_767_225_600_000;
+
+/// Simulated time.
+#[derive(Debug)]
+pub struct SimulatedClock {
+    elapsed: Cell<Duration>,
+    /// The wall clock's time at the start.
+    wall_began_ms: Cell<i64>,
+    has_jumped: Cell<bool>,
+}
+
+impl Default for SimulatedClock {
+    fn default() -> Self {
+        SimulatedClock { elapsed: Cell::default(), wall_began_ms: Cell::new(BEGIN), has_jumped: Cell::new(false) }
+    }
+}
+
+impl SimulatedClock {
+    /// Lets time pass.
+    pub fn pass(&self, length: Duration) {
+        self.elapsed.set(self.elapsed.get() + length);
+    }
+
+    /// Sets the wall clock forward, or back.
+    pub fn jump(&self, by_ms: i64) {
+        self.wall_began_ms.set(self.wall_began_ms.get() + by_ms);
+        self.has_jumped.set(true);
+    }
+
+    /// True if the wall clock was ever set.
+    pub fn has_jumped(&self) -> bool {
+        self.has_jumped.get()
+    }
+}
+
+impl Clock for SimulatedClock {
+    fn now(&self) -> UnixMillis {
+        UnixMillis(self.wall_began_ms.get() + self.elapsed.get().as_millis() as i64)
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.elapsed.get()
+    }
+}
+
+/// Observes an experiment as a front end does, and reports to the ledger. Everything that it
+/// observes must already be saved.
+pub(crate) struct Watcher(pub(crate) Rc<World>);
+
+impl faultline_runner::Observer for Watcher {
+    fn item_begins(&mut self, item: &PlanItem, _: &RunProgress) {
+        self.0.check_budget();
+        self.0.ledger.borrow_mut().item_begins(item.ordinal);
+        self.0.moment(Moment::Between);
+    }
+
+    fn interval(&mut self, _: &PlanItem, _: f64) {}
+
+    fn item_ends(&mut self, item: &PlanItem, outcome: &Outcome, _: Option<f64>, _: &RunProgress) {
+        self.0.moment(Moment::Writing);
+        self.0.ledger.borrow_mut().item_ends(item.ordinal, outcome);
+        self.0.moment(Moment::Between);
+    }
+}
+
+impl faultline_experiment::Observer for Watcher {
+    fn measuring_begins(&mut self, record: &RunHead) {
+        self.0.moment(Moment::Writing);
+        let boots: Vec<Option<&str>> = record
+            .sessions
+            .last()
+            .map_or_else(Vec::new, |session| session.facts.iter().map(|facts| facts.get_text("boot.id")).collect());
+        let mut ledger = self.0.ledger.borrow_mut();
+        // All commits of a search, or of a history, share the facts of its machine.
+        let machines = if record.settings.measured_line().is_some() { 1 } else { record.subjects.len() };
+        if boots.len() != machines || boots.iter().any(|boot| *boot != Some(&self.0.boot())) {
+            ledger.violation(format!("the session's facts are of {boots:?}, and this is {}", self.0.boot()));
+        }
+        ledger.measuring_begins(self.0.clock.monotonic());
+    }
+
+    fn measuring_ends(&mut self) {
+        self.0.note_budget();
+        self.0.moment(Moment::Writing);
+    }
+
+    fn notice(&mut self, _: &Notice) {
+        self.0.moment(Moment::Between);
     }
 }

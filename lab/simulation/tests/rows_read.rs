@@ -1,15 +1,15 @@
-//! How much an experiment reads of what it has saved. The database counts: rows that queries return, and steps of its virtual machine, which also count
-//! the rows that a query passes over.
+//! The amount of saved data that an experiment reads, counted by the database: rows that queries
+//! return, and steps of its virtual machine, which include the rows that a query skips.
 
 use faultline_experiment::{Concluded, Conclusion};
-use faultline_simulation::calm;
+use faultline_simulation::{calm_comparison, calm_search};
 use rusqlite::auto_extension::register_auto_extension;
 use rusqlite::ffi;
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::Once;
 
-/// What queries read.
+/// Rows and steps of queries.
 #[derive(Debug, Clone, Copy, Default)]
 struct Read {
     rows: u64,
@@ -46,7 +46,7 @@ unsafe extern "C" fn attach(
     unsafe { ffi::sqlite3_trace_v2(database, events, Some(count), std::ptr::null_mut()) }
 }
 
-/// What `experiment` reads, and its conclusion.
+/// The reads of `experiment`, and its conclusion.
 fn read_by(experiment: impl FnOnce() -> Result<Box<Conclusion>, String>) -> (Read, Concluded) {
     static ATTACHED: Once = Once::new();
     // SAFETY: `attach` opens and closes no database.
@@ -70,7 +70,7 @@ fn assert_linear(read: [(u32, Read); 3]) {
 
 #[test]
 fn the_looks_of_a_comparison_read_each_row_once() {
-    let read = [60, 120, 240].map(|blocks| (2 * blocks, read_by(|| calm::comparison(blocks)).0));
+    let read = [60, 120, 240].map(|blocks| (2 * blocks, read_by(|| calm_comparison(blocks)).0));
     println!("comparisons, by executions: {read:?}");
     assert_linear(read);
 }
@@ -78,7 +78,7 @@ fn the_looks_of_a_comparison_read_each_row_once() {
 #[test]
 fn the_steps_of_a_search_read_each_row_once() {
     let read = [40, 80, 160].map(|commits| {
-        let (read, Concluded::Drill(found)) = read_by(|| calm::search(commits)) else { panic!() };
+        let (read, Concluded::Bisect(found)) = read_by(|| calm_search(commits)) else { panic!() };
         assert!(found.steps.len() as u32 >= commits / 10 - 1, "{found:?}");
         (found.executions, read)
     });

@@ -1,4 +1,5 @@
-//! A thousand experiments and two hundred lens runs, each from a seed, with every kind of trouble. A failing seed is printed with the command that repeats it.
+//! A thousand experiments and two hundred lens runs, each from a seed, with every kind of trouble.
+//! A failing seed is printed with the command that repeats it.
 
 use faultline_simulation::{Account, Difference, LensAccount, Searched, simulate, simulate_lens};
 use std::collections::HashSet;
@@ -16,16 +17,18 @@ const SEEDS: u64 = 1000;
 /// Number of seeds of lens runs.
 const LENS_SEEDS: u64 = 200;
 
-/// Number of kinds of outcomes of a simulated lens run: done, three that need a fault of the execution, not counted, interrupted.
+/// Number of kinds of outcomes of a simulated lens run: done, three that need a fault of the
+/// execution, not counted, interrupted.
 const LENS_OUTCOMES: usize = 6;
 
 /// Number of kinds of outcomes, without those that only the lens records.
-const OUTCOMES: usize = 11;
+const OUTCOMES: usize = 12;
 
 /// The variable with the number of seeds, to replace the default.
 const SEEDS_VARIABLE: &str = "FAULTLINE_SEEDS";
 
-/// The variable with the first seed, to replace the default; without a number of seeds, only that one runs.
+/// The variable with the first seed, to replace the default; without a number of seeds, only that
+/// one runs.
 const SEED_VARIABLE: &str = "FAULTLINE_SEED";
 
 #[test]
@@ -104,7 +107,8 @@ fn number(variable: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{variable} takes a number, not '{text}'")))
 }
 
-/// Simulates all seeds, on as many threads as there are CPUs; returns them in the order of the seeds.
+/// Simulates all seeds, on as many threads as there are CPUs; returns them in the order of the
+/// seeds.
 fn simulate_all<A: Send>(
     first: u64,
     count: u64,
@@ -153,7 +157,8 @@ fn words(first: u64, accounts: &[Account]) -> String {
     )
 }
 
-/// Checks that equal sides differ in no more comparisons than the level allows, as far as this number of comparisons can show.
+/// Checks that equal sides differ in no more comparisons than the level allows, as far as this
+/// number of comparisons can show.
 fn check_answers(accounts: &[Account]) {
     let found = |is_equal: bool| {
         let answered = accounts.iter().filter_map(|account| account.answered);
@@ -172,7 +177,8 @@ fn check_answers(accounts: &[Account]) {
     assert!((falsely as f64) <= allowed, "{falsely} of {equal} comparisons of equal sides found a difference");
 }
 
-/// Checks that searches name no more wrong commits than they say that they may, as far as this number of searches can show.
+/// Checks that searches name no more wrong commits than they say that they may, as far as this
+/// number of searches can show.
 fn check_searches(accounts: &[Account]) {
     let searched: Vec<Searched> = accounts.iter().filter_map(|account| account.searched).collect();
     let sum = |count: fn(&Searched) -> u32| f64::from(searched.iter().map(count).sum::<u32>());

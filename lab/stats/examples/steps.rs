@@ -1,7 +1,8 @@
-//! Finds the steps of series that come as JSON lines, `{"name": …, "values": […]}` with null for what is missing, and writes for each a line
-//! `{"name": …, "steps": […]}`: for benchmarks beside other programs.
+//! Finds the steps of series, for comparisons with other programs. Input: JSON lines
+//! `{"name": …, "values": […]}`, with null for missing values. Output: a line
+//! `{"name": …, "steps": […]}` for each.
 
-use faultline_model::direction::Direction;
+use faultline_record::direction::Direction;
 use faultline_stats::changes::{Observation, SeriesError, Settings, changes};
 use serde_json::{Value, json};
 use std::io::{BufRead, stdin};

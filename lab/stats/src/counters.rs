@@ -5,12 +5,12 @@ use crate::repeat::Repeat;
 use crate::thresholds::COUNTERS_KEPT;
 use std::collections::BTreeSet;
 
-/// Median over the repeats of each counter's difference per operation, the greatest magnitude first, at most
-/// [`COUNTERS_KEPT`]. Counters whose median is 0 are left out, and so are the machine's CPU times (`stat.*`), which are
-/// shown as shares.
+/// Median over the repeats of each counter's difference per operation, the greatest magnitude
+/// first, at most [`COUNTERS_KEPT`]. Counters whose median is 0 are left out, and so are the
+/// machine's CPU times (`stat.*`), which are shown as shares.
 ///
-/// A counter that a repeat does not name did not change in it. A repeat without any counter is left out, because counters
-/// were not read.
+/// A counter that a repeat does not name did not change in it. A repeat without any counter is left
+/// out, because counters were not read.
 pub(crate) fn counters_per_operation(repeats: &[Repeat<'_>]) -> Vec<(String, f64)> {
     let counted: Vec<&Repeat<'_>> =
         repeats.iter().filter(|repeat| repeat.operations > 0 && !repeat.attempt.counters.is_empty()).collect();
@@ -37,8 +37,8 @@ pub(crate) fn counters_per_operation(repeats: &[Repeat<'_>]) -> Vec<(String, f64
 mod tests {
     use super::*;
     use crate::example;
-    use faultline_model::describe::Style;
-    use faultline_model::record::Attempt;
+    use faultline_record::describe::Style;
+    use faultline_record::record::Attempt;
 
     fn attempt(counters: &[(&str, i64)]) -> Attempt {
         let mut attempt = example::attempt(1, 1);

@@ -1,7 +1,6 @@
-//! Whether intervals cover the true median as often as stated: drawn from distributions with known median, with a
-//! fixed seed.
+//! Simulated coverage of confidence intervals: samples with a known median and a fixed seed.
 
-use crate::interval::estimate;
+use crate::estimate::estimate;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
@@ -10,7 +9,7 @@ const TRIALS: u32 = 20_000;
 /// Allowed difference of a simulated coverage, in standard deviations of a binomial count.
 const TOLERANCE: f64 = 4.0;
 
-/// A draw of [0, 1), in steps of 2⁻⁵³.
+/// A uniform random number in [0, 1), in steps of 2⁻⁵³.
 fn uniform(random: &mut ChaCha8Rng) -> f64 {
     (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
@@ -19,12 +18,12 @@ fn exponential(random: &mut ChaCha8Rng) -> f64 {
     -(1.0 - uniform(random)).ln()
 }
 
-/// By Box and Muller's transformation.
+/// A normal random number, by the Box-Muller transform.
 fn normal(random: &mut ChaCha8Rng) -> f64 {
     (2.0 * exponential(random)).sqrt() * (std::f64::consts::TAU * uniform(random)).cos()
 }
 
-/// A shape of noise: its name, a draw, and its median.
+/// A noise distribution: its name, a sampling function, and its median.
 type Shape = (&'static str, fn(&mut ChaCha8Rng) -> f64, f64);
 
 fn shapes() -> [Shape; 6] {

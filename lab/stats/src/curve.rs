@@ -2,15 +2,15 @@
 
 use crate::counters::counters_per_operation;
 use crate::disturbance::doubt;
+use crate::estimate::estimate;
+use crate::figures::{Curve, Point};
 use crate::gather::{About, CaseCells, CellRepeats};
-use crate::interval::estimate;
+use crate::judge::verdict;
 use crate::machine::Cpus;
+use crate::said::Said;
 use crate::shares::{system_share, time_shares};
 use crate::side_figures::side_figures;
 use crate::speedup::{base, efficiency, speedup};
-use crate::verdict::verdict;
-use faultline_model::said::Said;
-use faultline_model::summary::{Curve, Point};
 use std::collections::BTreeMap;
 
 /// The curve of a case, on a machine of these CPUs.
@@ -53,7 +53,7 @@ fn point(about: &About, base: Option<&CellRepeats<'_>>, cell: &CellRepeats<'_>) 
     }
 }
 
-/// Notes of the attempt that began last, by its id: a clock may go back.
+/// Notes of the attempt that began last. Attempts are ordered by id because a clock may go back.
 fn notes(cells: &[CellRepeats<'_>]) -> BTreeMap<String, String> {
     let attempts = cells.iter().flat_map(|cell| &cell.repeats).map(|repeat| repeat.attempt);
     let last = attempts.max_by_key(|attempt| attempt.id);

@@ -1,29 +1,30 @@
-//! How much what is warned about could have slowed a curve's base and the point that its verdict rests on, and where the efficiency could
-//! lie without it (docs/METHODOLOGY.md §6).
+//! The largest effect of disturbances (stolen time, other processes, shared cores) on a curve's
+//! base and on the point that its verdict rests on, and the possible range of the undisturbed
+//! efficiency (docs/METHODOLOGY.md §6).
 
+use crate::estimate::estimate;
 use crate::gather::{CaseCells, CellRepeats};
-use crate::interval::estimate;
 use crate::machine::Cpus;
 use crate::repeat::{Repeat, length_ns};
 use crate::shares::MachineTime;
 use crate::speedup::ratios;
 use crate::thresholds::SIBLING_SHARE;
+use crate::verdict::{Disturbance, DisturbanceCause, EfficiencyRange};
 use crate::warnings::{others_cpus, region_ns, stolen_share, tasks_ns};
-use faultline_model::describe::Style;
-use faultline_model::protocol::UsageScope;
-use faultline_model::verdict::{Disturbance, DisturbanceCause, EfficiencyRange};
+use faultline_record::describe::Style;
+use faultline_record::protocol::UsageScope;
 use std::collections::BTreeMap;
 
-/// What could have moved an efficiency, and how far.
+/// The disturbances of an efficiency, and their largest effect.
 #[derive(Debug)]
 pub(crate) struct Doubt {
-    /// What took CPU time from the tasks, at the base and at the point.
+    /// Causes of lost CPU time, at the base and at the point.
     pub(crate) by: Vec<Disturbance>,
-    /// Where the efficiency could lie without it; none where it could lie anywhere.
+    /// Possible range of the undisturbed efficiency; `None` if it is unbounded.
     pub(crate) could_be: Option<EfficiencyRange>,
 }
 
-/// The doubt about the efficiency of `cell` against `base`; none where nothing is known to have slowed either.
+/// The doubt about the efficiency of `cell` relative to `base`; `None` if neither was disturbed.
 pub(crate) fn doubt(
     case: &CaseCells<'_>,
     base: &CellRepeats<'_>,
@@ -43,11 +44,11 @@ pub(crate) fn doubt(
     (!by.is_empty()).then_some(Doubt { by, could_be })
 }
 
-/// What slowed the tasks of a cell, and by how much each of its repeats at most.
+/// The disturbances of a cell, with the largest slowdown of each of its repeats.
 struct Slowing {
     tasks: u32,
     causes: Vec<DisturbanceCause>,
-    /// By block: how many times as fast the tasks could have been.
+    /// By block: the largest possible speed-up of the undisturbed tasks, as a factor.
     factors: BTreeMap<u32, f64>,
 }
 
@@ -70,7 +71,7 @@ impl Slowing {
         self.factors.get(&block).copied().unwrap_or(1.0)
     }
 
-    /// The causes, where they cost any repeat anything.
+    /// The causes that cost time in at least one repeat.
     fn disturbances(&self) -> impl Iterator<Item = Disturbance> {
         let is_slowed = self.factors.values().any(|factor| *factor > 1.0);
         let causes = self.causes.iter().filter(move |_| is_slowed);
@@ -78,7 +79,7 @@ impl Slowing {
     }
 }
 
-/// What is warned about in a cell.
+/// The disturbances seen in a cell.
 struct Seen<'a> {
     style: Style,
     tasks: u32,
@@ -100,16 +101,17 @@ impl Seen<'_> {
         causes.into_iter().flatten().collect()
     }
 
-    /// How many times as fast a repeat could have been, at most: 1 or more, infinite where its tasks may have had no CPU time at all.
+    /// The largest possible speed-up of an undisturbed repeat, as a factor: at least 1, and
+    /// infinite if its tasks may have had no CPU time.
     fn factor(&self, repeat: &Repeat<'_>) -> f64 {
         self.lost_time(repeat).unwrap_or(1.0) * self.own_siblings()
     }
 
-    /// The factor of the CPU time that the tasks lost, and of the cores that others kept busy beside them.
+    /// The factor for CPU time that the tasks lost and for cores that other processes kept busy.
     fn lost_time(&self, repeat: &Repeat<'_>) -> Option<f64> {
         let most_ns = f64::from(self.tasks) * region_ns(self.style, repeat, self.cpus.logical)?;
         let stolen_ns = self.stolen_share.and_then(|_| Some(MachineTime::of(repeat.attempt)?.steal_ns)).unwrap_or(0.0);
-        // Stolen time may stand among the tasks' own: some kernels can't tell the two apart.
+        // Some kernels count stolen time as the tasks' own time.
         let unstolen = (most_ns / (most_ns - stolen_ns).max(0.0)).max(1.0);
         let Some(own_ns) = own_ns(repeat) else { return Some(unstolen) };
         let others_ns = self.others_cpus.and_then(|_| others_ns(repeat, own_ns)).unwrap_or(0.0).max(0.0);
@@ -119,7 +121,8 @@ impl Seen<'_> {
         Some(regained.max(unstolen) * self.others_siblings(beside_ns / own_ns))
     }
 
-    /// The factor of others on second threads of the tasks' cores, which were busy for this part of the tasks' time.
+    /// The factor for other processes on the sibling threads of the tasks' cores. `part`: how much
+    /// of the tasks' time the siblings were busy.
     fn others_siblings(&self, part: f64) -> f64 {
         match self.cpus.shared_cores() {
             Some(_) => 1.0 / (1.0 - SIBLING_SHARE * part.min(1.0)),
@@ -127,15 +130,15 @@ impl Seen<'_> {
         }
     }
 
-    /// The factor of tasks that share cores with each other.
+    /// The factor for tasks that share cores with each other.
     fn own_siblings(&self) -> f64 {
         let cores = self.cpus.shared_cores().filter(|cores| self.tasks > *cores);
         cores.map_or(1.0, |cores| (f64::from(self.tasks) / f64::from(cores)).min(1.0 / (1.0 - SIBLING_SHARE)))
     }
 }
 
-/// CPU time that the tasks had in the region of interest. Of a usage of their whole life it is the part that the region has of warm-up and
-/// region.
+/// CPU time of the tasks in the region of interest. If only the usage of a task's whole life is
+/// known, it is scaled by the region's share of warm-up and region.
 fn own_ns(repeat: &Repeat<'_>) -> Option<f64> {
     let used_ns = tasks_ns(repeat)?;
     let [warmup_ns, window_ns] = [&repeat.attempt.warmup, &repeat.attempt.window].map(|part| length_ns(part) as f64);
@@ -144,7 +147,7 @@ fn own_ns(repeat: &Repeat<'_>) -> Option<f64> {
     Some(used_ns * part)
 }
 
-/// CPU time of others in the region of interest, in which the tasks had `own_ns`.
+/// CPU time of other processes in the region of interest, given the tasks' time `own_ns`.
 fn others_ns(repeat: &Repeat<'_>, own_ns: f64) -> Option<f64> {
     let machine = MachineTime::of(repeat.attempt)?;
     Some(machine.user_ns + machine.system_ns - own_ns)
@@ -152,12 +155,12 @@ fn others_ns(repeat: &Repeat<'_>, own_ns: f64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use crate::verdict::{CurveVerdict, Disturbance, DisturbanceCause, InconclusiveVerdict, Verdict};
     use crate::{example, summarise};
-    use faultline_model::protocol::UsageScope;
-    use faultline_model::record::RunRecord;
-    use faultline_model::verdict::{CurveVerdict, Disturbance, DisturbanceCause, InconclusiveVerdict, Verdict};
+    use faultline_record::protocol::UsageScope;
+    use faultline_record::record::RunRecord;
 
-    /// What a repeat's tasks and others used of two CPUs, and what was stolen, in CPUs.
+    /// CPU time that the tasks and others used on two CPUs in a repeat, and stolen time, in CPUs.
     #[derive(Clone, Copy)]
     struct Use {
         own: f64,
@@ -168,7 +171,8 @@ mod tests {
     const ALONE: Use = Use { own: 1.0, others: 0.0, stolen: 0.0 };
     const BOTH: Use = Use { own: 2.0, others: 0.0, stolen: 0.0 };
 
-    /// A run on two CPUs whose rates are a million operations per second of CPU time, which each repeat of a number of tasks used as said.
+    /// A run on two CPUs at a million operations per second of CPU time, with the given use in each
+    /// repeat and number of tasks.
     fn run(used: impl Fn(u32, u32) -> Use) -> RunRecord {
         let mut record = example::Run::new(&["load"]).record();
         for facts in record.head.sessions.iter_mut().flat_map(|session| &mut session.facts) {
@@ -197,7 +201,7 @@ mod tests {
         summarise(record).curves.remove(0).verdict
     }
 
-    /// The verdict as measured, the efficiencies that are possible, in percent, and the causes.
+    /// The verdict as measured, the possible efficiencies in percent, and the causes.
     fn withheld(record: &RunRecord) -> (Verdict, Option<(i64, i64)>, Vec<Disturbance>) {
         match verdict(record).reason.map(|reason| reason.what) {
             Some(InconclusiveVerdict::Disturbed { as_measured, could_be, by }) => {
@@ -221,8 +225,9 @@ mod tests {
     }
 
     #[test]
-    fn time_that_others_took_from_nobody_leaves_the_verdict() {
-        // One task had its CPU for itself: others used the second. The two tasks wait for each other three quarters of the time.
+    fn time_that_others_took_from_no_task_leaves_the_verdict() {
+        // A single task has its CPU to itself while others use the second. Two tasks wait for each
+        // other three quarters of the time.
         let beside = Use { own: 1.0, others: 0.9, stolen: 0.0 };
         let waiting = Use { own: 0.5, others: 0.2, stolen: 0.0 };
         assert_eq!(verdict(&run(|tasks, _| at(tasks, waiting, beside))).verdict, Verdict::DoesNotScale);
@@ -281,7 +286,7 @@ mod tests {
         let squeezed = Use { own: 1.2, others: 0.6, stolen: 0.0 };
         let mut record = run(|tasks, _| at(tasks, squeezed, ALONE));
         for attempt in &mut record.attempts {
-            // The usage holds a warm-up of one second as well.
+            // The usage includes a warm-up of one second.
             let usage = attempt.usage.as_mut().unwrap();
             (usage.scope, usage.system_ns) = (UsageScope::Life, usage.system_ns / 6 * 7);
             attempt.warmup = vec![example::interval(0, &[1])];
@@ -305,7 +310,7 @@ mod tests {
 
     #[test]
     fn others_on_the_second_thread_of_a_core_may_take_half_of_it() {
-        // Four threads of two cores. Two tasks have a thread each, others use the rest.
+        // Two cores with four threads. Two tasks have a thread each, others use the rest.
         let mut record = run(|tasks, _| at(tasks, Use { own: 2.0, others: 1.0, stolen: 0.0 }, ALONE));
         let facts = &mut record.head.sessions[0].facts[0];
         facts.count("cpu.logical", 4);

@@ -1,25 +1,26 @@
-//! Run records made up for tests. Built for tests only.
+//! Synthetic run records for tests.
 
-use faultline_model::cell::{Case, Cell, TaskMode};
-use faultline_model::describe::{Style, VariantInfo, WorkloadInfo};
-use faultline_model::direction::Direction;
-use faultline_model::facts::Facts;
-use faultline_model::journal::AttemptId;
-use faultline_model::machine::Machine;
-use faultline_model::outcome::Outcome;
-use faultline_model::plan::{
+use faultline_record::cell::{Case, Cell, TaskMode};
+use faultline_record::describe::{Style, VariantInfo, WorkloadInfo};
+use faultline_record::direction::Direction;
+use faultline_record::facts::Facts;
+use faultline_record::journal::AttemptId;
+use faultline_record::machine::Machine;
+use faultline_record::outcome::Outcome;
+use faultline_record::plan::{
     ComparisonPurpose, ComparisonSettings, PinPolicy, PlanItem, RunKind, Settings, TimedSettings, Timing,
 };
-use faultline_model::protocol::{Interval, Usage, UsageScope};
-use faultline_model::record::{Attempt, RunHead, RunId, RunRecord, RunState, Session};
-use faultline_model::setup::Setup;
-use faultline_model::subject::{Subject, SubjectIndex};
-use faultline_model::time::UnixMillis;
+use faultline_record::protocol::{Interval, Usage, UsageScope};
+use faultline_record::quantity::Quantity;
+use faultline_record::record::{Attempt, RunHead, RunId, RunRecord, RunState, Session};
+use faultline_record::setup::Setup;
+use faultline_record::subject::{Subject, SubjectIndex};
+use faultline_record::time::UnixMillis;
 
 /// Intervals per attempt; each lasts one second.
 pub(crate) const INTERVALS: u64 = 6;
 
-/// An attempt that ended well, every task having done `operations` in each interval.
+/// A successful attempt in which every task did `operations` in each interval.
 pub(crate) fn attempt(tasks: u32, operations: u64) -> Attempt {
     let mut attempt = Attempt::begun(AttemptId(0), 0, 0, UnixMillis(0));
     attempt.outcome = Some(Outcome::Done);
@@ -27,13 +28,13 @@ pub(crate) fn attempt(tasks: u32, operations: u64) -> Attempt {
     attempt
 }
 
-/// The interval of one second from `second` on.
+/// The one-second interval that starts at `second`.
 pub(crate) fn interval(second: u64, operations: &[u64]) -> Interval {
     let (from_ns, to_ns) = (second * 1_000_000_000, (second + 1) * 1_000_000_000);
     Interval { from_ns, to_ns, operations: operations.to_vec() }
 }
 
-/// A usage of the region of interest, of CPU time alone.
+/// Usage of the region of interest, with CPU time only.
 pub(crate) fn usage(user_ns: u64, system_ns: u64) -> Usage {
     Usage {
         scope: UsageScope::Window,
@@ -62,14 +63,14 @@ pub(crate) fn quiet_facts() -> Facts {
     facts
 }
 
-/// A complete run of loops in the making, on the machine of [`quiet_facts`]. Every task does as many operations a
-/// second as the function of tasks and block says.
+/// Builder for a complete run of loops on the machine of [`quiet_facts`]. A function of tasks and
+/// block gives each task's operations per second.
 pub(crate) struct Run {
     workloads: Vec<String>,
     tasks: Vec<u32>,
     repeats: u32,
     rate: fn(u32, u32) -> u64,
-    /// The second side's, in a comparison.
+    /// Rate of the second side, in a comparison.
     other_rate: Option<fn(u32, u32) -> u64>,
 }
 
@@ -91,7 +92,7 @@ impl Run {
         Run { rate, ..self }
     }
 
-    /// A live comparison: `rate` is that of the second side.
+    /// Makes it a live comparison; `rate` is the second side's.
     pub(crate) fn against(self, rate: fn(u32, u32) -> u64) -> Self {
         Run { other_rate: Some(rate), ..self }
     }
@@ -128,7 +129,7 @@ impl Run {
         plan
     }
 
-    /// Each side once. The first side is first in every other block.
+    /// Both sides once. The first side runs first in every other block.
     fn sides(&self, block: u32) -> Vec<SubjectIndex> {
         match self.other_rate {
             None => vec![SubjectIndex::A],
@@ -161,6 +162,7 @@ impl Run {
             None => RunKind::Timed(timed),
             Some(_) => RunKind::Comparison(ComparisonSettings {
                 timed,
+                quantity: Quantity::Time,
                 level: 0.95,
                 margin: 0.02,
                 once: false,
@@ -171,7 +173,7 @@ impl Run {
     }
 }
 
-/// A workload that loops, in one variant.
+/// A workload that loops, with one variant.
 pub(crate) fn workload(name: &str) -> WorkloadInfo {
     let modes = vec![TaskMode::Process, TaskMode::Thread];
     WorkloadInfo {

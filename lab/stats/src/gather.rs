@@ -2,11 +2,11 @@
 
 use crate::progress::Standing;
 use crate::repeat::Repeat;
-use faultline_model::cell::{Case, Cell};
-use faultline_model::describe::{Style, VariantInfo, WorkloadInfo};
-use faultline_model::direction::Direction;
-use faultline_model::failure::{Failure, FailureCause};
-use faultline_model::plan::PlanItem;
+use faultline_record::cell::{Case, Cell};
+use faultline_record::describe::{Style, VariantInfo, WorkloadInfo};
+use faultline_record::direction::Direction;
+use faultline_record::failure::{Failure, FailureCause};
+use faultline_record::plan::PlanItem;
 use std::collections::BTreeMap;
 
 /// A cell with its repeats.
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 pub(crate) struct CellRepeats<'a> {
     /// Number of tasks.
     pub(crate) tasks: u32,
-    /// The attempts that succeeded with a figure, by block.
+    /// Successful attempts that have a value, by block.
     pub(crate) repeats: Vec<Repeat<'a>>,
     /// The failures, by block.
     pub(crate) failures: Vec<Failure>,
@@ -27,7 +27,7 @@ impl CellRepeats<'_> {
     }
 }
 
-/// How its workload describes a case. A workload that the record does not describe gets generic words.
+/// The workload's description of a case. Generic if the record does not describe the workload.
 #[derive(Debug)]
 pub(crate) struct About {
     pub(crate) operation: String,
@@ -128,7 +128,7 @@ fn undescribed(item: &PlanItem) -> About {
     About { operation: "operation".to_owned(), text: String::new(), unit: unit.to_owned(), direction, style }
 }
 
-/// Place of a case in the order of the workloads; unknown cases come last.
+/// Sort key of a case in the order of the workloads; unknown cases come last.
 pub(crate) fn place(workloads: &[WorkloadInfo], case: &Case) -> [usize; 3] {
     let workload = workloads.iter().position(|workload| workload.name == case.workload);
     let variants = workload.map_or(&[][..], |index| &workloads[index].variants);
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
     use crate::example;
     use crate::progress::standings;
-    use faultline_model::outcome::Outcome;
+    use faultline_record::outcome::Outcome;
 
     #[test]
     fn cases_come_in_the_order_of_the_workloads_not_of_the_plan() {
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_is_told_with_its_repeat_and_what_holds_no_figure_too() {
+    fn failures_and_missing_figures_are_reported_with_their_repeat() {
         let mut record = example::Run::new(&["load"]).tasks(&[1]).repeats(3).record();
         record.attempts[0].outcome = Some(Outcome::TimedOut { limit_ms: 1500 });
         record.attempts[2].window.clear();

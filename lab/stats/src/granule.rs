@@ -3,8 +3,8 @@
 use crate::gather::CellRepeats;
 use crate::thresholds::GRANULE_COUNTS;
 
-/// The number of operations that a task counts at once: the greatest common divisor of the cell's counts, or 1 if they are too
-/// few, or too similar, to determine it.
+/// The number of operations that a task counts at once: the greatest common divisor of the cell's
+/// counts, or 1 if they are too few, or too similar, to determine it.
 pub(crate) fn granule(cell: &CellRepeats<'_>) -> u64 {
     let attempts = cell.repeats.iter().map(|repeat| repeat.attempt);
     let intervals = attempts.flat_map(|attempt| attempt.warmup.iter().chain(&attempt.window));
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
     use crate::example::{attempt, interval};
     use crate::repeat::Repeat;
-    use faultline_model::describe::Style;
+    use faultline_record::describe::Style;
 
     fn granule_of(counts: &[u64]) -> u64 {
         let mut attempt = attempt(1, 1);

@@ -1,10 +1,11 @@
-//! How the programs and libraries of two builds differ: which files, by how much their sections and functions grew and shrank.
+//! Differences between the programs and libraries of two builds: files, and size changes of their
+//! sections and functions.
 
-use faultline_model::explained::{FunctionChanges, LinkedChange, LinkedChanges, LinkedFile, SizeChange, Sizes};
+use faultline_record::explained::{FunctionChanges, LinkedChange, LinkedChanges, LinkedFile, SizeChange, Sizes};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How the linked files of a build differ from those of the build before.
+/// Differences between the linked files of two builds.
 pub fn linked_changes(before: &[LinkedFile], after: &[LinkedFile]) -> LinkedChanges {
     if before.is_empty() && after.is_empty() {
         return LinkedChanges::None;
@@ -42,12 +43,12 @@ fn change(path: &str, before: Option<&LinkedFile>, after: Option<&LinkedFile>) -
     }
 }
 
-/// By how many bytes a file's sections differ.
+/// Total size difference of a file's sections, in bytes.
 fn weight(change: &LinkedChange) -> u64 {
     change.sections.iter().map(SizeChange::difference).fold(change.file.difference(), u64::saturating_add)
 }
 
-/// Sizes that differ, the greatest difference first.
+/// Sizes that differ, the largest difference first.
 fn sizes(before: &Sizes, after: &Sizes) -> Vec<SizeChange> {
     let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     let change = |name: &String| SizeChange {

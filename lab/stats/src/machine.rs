@@ -1,20 +1,32 @@
-//! What the facts say about the machine's CPUs, and the machine in one line.
+//! The machine's CPUs according to its facts, and a one-line description of the machine.
 
-use faultline_model::comparison::FactDifference;
-use faultline_model::facts::{Facts, Persistence};
-use faultline_model::record::RunRecord;
+use faultline_record::facts::{FactValue, Facts, Persistence};
+use faultline_record::record::RunRecord;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// CPUs as the sessions' facts tell of them: the smallest number of all sessions, none where no session says.
+/// A fact that differs between the sides, or that only one side has.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct FactDifference {
+    /// The fact's dotted key.
+    pub key: String,
+    /// Value on the first side.
+    pub a: Option<FactValue>,
+    /// Value on the second side.
+    pub b: Option<FactValue>,
+}
+
+/// CPU counts from the facts of all sessions: the smallest of each; `None` if no session has it.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Cpus {
     /// Online logical CPUs.
     pub(crate) logical: Option<u32>,
-    /// Those that the tasks may run on.
+    /// Logical CPUs that the tasks may run on.
     pub(crate) usable: Option<u32>,
     /// Physical cores.
     pub(crate) cores: Option<u32>,
-    /// CPU time that a control group allows, in CPUs.
+    /// CPU time allowed by a control group, in CPUs.
     pub(crate) quota: Option<f64>,
 }
 
@@ -34,31 +46,31 @@ impl Cpus {
         }
     }
 
-    /// CPUs that the tasks may run on, as far as known.
+    /// CPUs that the tasks may run on, if known.
     pub(crate) fn at_hand(&self) -> Option<u32> {
         self.usable.into_iter().chain(self.logical).min()
     }
 
-    /// The CPU time that a control group allows, where so many tasks may need more.
+    /// The control group's CPU limit, if this many tasks may need more.
     pub(crate) fn quota_for(&self, tasks: u32) -> Option<f64> {
         let binds = |quota: &f64| self.at_hand().is_none_or(|cpus| *quota < f64::from(cpus));
         self.quota.filter(binds).filter(|quota| f64::from(tasks) >= *quota)
     }
 
-    /// Physical cores, where tasks that have CPUs of their own may still share one.
+    /// Physical cores, if tasks with CPUs of their own may still share a core.
     pub(crate) fn shared_cores(&self) -> Option<u32> {
         self.cores.filter(|cores| self.at_hand().is_none_or(|cpus| *cores < cpus))
     }
 
-    /// The greatest number of tasks that each have a CPU's whole time: the CPUs at hand, or fewer where a control
-    /// group allows less. None when nothing is known.
+    /// The largest number of tasks that can each have a whole CPU: the usable CPUs, or fewer if a
+    /// control group allows less. `None` if nothing is known.
     pub(crate) fn own(&self) -> Option<u32> {
         let allowed = self.quota.map(|quota| quota.floor().clamp(1.0, f64::from(u32::MAX)) as u32);
         self.at_hand().into_iter().chain(allowed).min()
     }
 }
 
-/// One line: CPU, number of CPUs, kernel, host; what the facts don't tell is left out.
+/// One line with CPU model, number of CPUs, kernel and host. Unknown parts are left out.
 pub(crate) fn line(facts: Option<&Facts>) -> String {
     let Some(facts) = facts else {
         return "unknown machine".to_owned();
@@ -73,7 +85,7 @@ pub(crate) fn line(facts: Option<&Facts>) -> String {
     if parts.is_empty() { "unknown machine".to_owned() } else { parts.join(", ") }
 }
 
-/// Lasting facts that differ, or that one side alone has, by key.
+/// Lasting facts that differ or that only one side has, by key.
 pub(crate) fn lasting_differences(a: &Facts, b: &Facts) -> Vec<FactDifference> {
     let keys: BTreeSet<&String> = a.0.keys().chain(b.0.keys()).collect();
     let lasting = |key: &&String| Persistence::of(key) == Persistence::Lasting;

@@ -1,25 +1,26 @@
-//! Machines by the facts of the runs that were measured on them, and what changed on each between two runs.
+//! Groups sessions by machine, and lists the changes of each machine's facts between sessions.
 
-use crate::history::makes_quirk;
-use faultline_model::facts::{FactValue, Facts, Persistence};
-use faultline_model::history::quirk::ChangedFact;
-use faultline_model::machine_facts::{FactChange, KnownGuest, KnownMachine, MachineChange, SessionFacts};
+use crate::history::{ChangedFact, makes_quirk};
+use crate::machine_facts::{FactChange, KnownGuest, KnownMachine, MachineChange};
+use faultline_record::facts::{FactValue, Facts, Persistence, SessionFacts};
 use std::collections::BTreeMap;
 
-/// The fact that names a machine.
+/// The fact with a machine's name.
 const NAME: &str = "host.name";
 /// The fact that only guests have.
 const ACCELERATOR: &str = "emulator.accelerator";
-/// The accelerator whose guests are emulated; no time is measured on them.
+/// The accelerator of emulated guests, on which no time is measured.
 const EMULATES: &str = "tcg";
-/// What a run chooses of any machine: the CPUs on which it may run.
+/// The fact for the CPUs that a run may use: a choice of the run, so not compared.
 const USABLE: &str = "cpu.usable";
-/// What a run chooses of a guest, by the beginnings of keys: another choice is no change.
+/// Key prefixes of facts that a run chooses for a guest. A different choice is not a change of the
+/// machine.
 const CHOSEN: [&str; 4] = ["kernel.", "emulator.arguments", "memory.total_bytes", "mitigation."];
-/// Facts of a machine's runs under the lens that are not about the machine.
+/// Key prefix of facts in lens runs that do not describe the machine.
 const OF_THE_LENS: &str = "emulator.";
 
-/// The machines of sessions and the guests on them, the one that was measured last first. `sessions`: the newest first.
+/// The machines of `sessions` and the guests on them, the last measured first. `sessions`: the
+/// newest first.
 pub fn machines(sessions: &[SessionFacts]) -> Vec<KnownMachine> {
     let mut told_apart: BTreeMap<(String, Option<KnownGuest>), Vec<&SessionFacts>> = BTreeMap::new();
     for session in sessions {
@@ -50,8 +51,9 @@ fn machine(name: String, guest: Option<KnownGuest>, sessions: &[&SessionFacts]) 
     })
 }
 
-/// Lasting facts that differ from what a run last recorded of them, the newest first. A fact that was never recorded before is no change: which facts are recorded
-/// depends on what is measured, and on the version.
+/// Lasting facts that differ from their last recorded value, the newest first. A fact without an
+/// earlier value is not a change, because the recorded facts depend on the workloads and on the
+/// version.
 fn changes(sessions: &[&SessionFacts], guest: Option<&KnownGuest>) -> Vec<MachineChange> {
     let mut recorded: BTreeMap<&str, &FactValue> = BTreeMap::new();
     let mut changes = Vec::new();
@@ -73,7 +75,7 @@ fn changes(sessions: &[&SessionFacts], guest: Option<&KnownGuest>) -> Vec<Machin
     changes
 }
 
-/// Whether a fact says of the machine, or the guest, how it lastingly is.
+/// True for a lasting fact about the machine or the guest.
 fn is_of_machine(key: &str, is_guest: bool) -> bool {
     let is_foreign = match is_guest {
         true => CHOSEN.iter().any(|chosen| key.starts_with(chosen)),
@@ -85,8 +87,8 @@ fn is_of_machine(key: &str, is_guest: bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faultline_model::record::RunId;
-    use faultline_model::time::UnixMillis;
+    use faultline_record::record::RunId;
+    use faultline_record::time::UnixMillis;
 
     fn session(run: i64, facts: &[(&str, &str)]) -> SessionFacts {
         let facts = facts.iter().map(|(key, value)| ((*key).to_owned(), FactValue::Text((*value).to_owned())));
@@ -94,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn machines_are_told_apart_by_name_and_changes_by_what_lasts() {
+    fn machines_are_distinguished_by_name_and_changes_by_what_lasts() {
         let sessions = [
             session(
                 5,

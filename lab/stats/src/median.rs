@@ -1,8 +1,10 @@
 //! The median of finite values.
 
-/// The median of `values`: the middle one, or the mean of the two in the middle; `None` without values.
+/// The median of `values`: the middle one, or the mean of the two in the middle; `None` without
+/// values.
 ///
-/// All values must be finite. The result is finite too: the mean of two is computed without adding them first.
+/// All values must be finite. The result is finite too: the mean of two is computed without adding
+/// them first.
 pub(crate) fn median(values: &[f64]) -> Option<f64> {
     median_of_sorted(&sorted(values))
 }

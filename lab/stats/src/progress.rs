@@ -1,26 +1,26 @@
-//! How much of the plan is complete.
+//! Progress of a run: the state of each item of the plan.
 
-use faultline_model::outcome::Outcome;
-use faultline_model::plan::PlanItem;
-use faultline_model::record::{Attempt, RunRecord};
-use faultline_model::summary::Progress;
+use crate::figures::Progress;
+use faultline_record::outcome::Outcome;
+use faultline_record::plan::PlanItem;
+use faultline_record::record::{Attempt, RunRecord};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The state of an item of the plan.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Standing<'a> {
-    /// It succeeded.
+    /// The item succeeded.
     Done(&'a Attempt),
-    /// It failed, or is unsupported here.
+    /// The item failed, or is unsupported here.
     Failed(&'a Attempt),
-    /// It was left out because the time budget was used up.
+    /// The item was left out because the time budget was used up.
     Skipped,
-    /// It has not ended yet.
+    /// The item has not ended yet.
     Left,
 }
 
-/// Every item of the plan, in its order, with its state. An item that was skipped and has ended since counts as
-/// ended.
+/// Every item of the plan, in its order, with its state. An item that was skipped and has ended
+/// since counts as ended.
 pub(crate) fn standings(record: &RunRecord) -> Vec<(&PlanItem, Standing<'_>)> {
     let mut ended: BTreeMap<u32, &Attempt> = BTreeMap::new();
     for attempt in &record.attempts {
@@ -38,12 +38,12 @@ pub(crate) fn standings(record: &RunRecord) -> Vec<(&PlanItem, Standing<'_>)> {
     record.plan.iter().map(|item| (item, standing(item))).collect()
 }
 
-/// Whether it ended without figures because this machine does not support what was asked for.
+/// True if it ended without figures because this machine does not support the item.
 pub(crate) fn is_unsupported(attempt: &Attempt) -> bool {
     matches!(attempt.outcome, Some(Outcome::Unsupported { .. }))
 }
 
-/// The standings, counted.
+/// Counts the states.
 pub(crate) fn progress(standings: &[(&PlanItem, Standing<'_>)]) -> Progress {
     let mut progress = Progress { planned: standings.len() as u32, ..Progress::default() };
     for (_, standing) in standings {

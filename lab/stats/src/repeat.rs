@@ -1,8 +1,8 @@
 //! A repeat: the figures of one attempt that succeeded.
 
-use faultline_model::describe::Style;
-use faultline_model::protocol::Interval;
-use faultline_model::record::Attempt;
+use faultline_record::describe::Style;
+use faultline_record::protocol::Interval;
+use faultline_record::record::Attempt;
 
 /// One repeat of a cell.
 #[derive(Debug, Clone, Copy)]
@@ -28,11 +28,11 @@ impl<'a> Repeat<'a> {
     }
 }
 
-/// The value of one attempt: operations per second over the whole region of interest, or the first measure of a
-/// workload that runs once.
+/// The value of one attempt: operations per second over the whole region of interest, or the first
+/// measure of a workload that runs once.
 ///
-/// `None` if the attempt has no interval with a length above 0, or no finite measure. This does not check whether the attempt counts
-/// (it must have succeeded).
+/// `None` if the attempt has no interval with a length above 0, or no finite measure. This does not
+/// check whether the attempt counts (it must have succeeded).
 pub(crate) fn attempt_value(style: Style, attempt: &Attempt) -> Option<f64> {
     match style {
         Style::Loop => rate(&attempt.window),
@@ -51,7 +51,8 @@ pub(crate) fn total(intervals: &[Interval]) -> u128 {
     intervals.iter().map(Interval::total).sum()
 }
 
-/// Total length of `intervals`. An interval that ends before it begins, which no valid output contains, has length 0.
+/// Total length of `intervals`. An interval that ends before it begins, which no valid output
+/// contains, has length 0.
 pub(crate) fn length_ns(intervals: &[Interval]) -> u128 {
     intervals.iter().map(|interval| u128::from(interval.to_ns.saturating_sub(interval.from_ns))).sum()
 }
@@ -60,8 +61,8 @@ pub(crate) fn length_ns(intervals: &[Interval]) -> u128 {
 mod tests {
     use super::*;
     use crate::example;
-    use faultline_model::direction::Direction;
-    use faultline_model::protocol::Measure;
+    use faultline_record::direction::Direction;
+    use faultline_record::protocol::Measure;
 
     fn interval(from_ns: u64, to_ns: u64, operations: &[u64]) -> Interval {
         Interval { from_ns, to_ns, operations: operations.to_vec() }
@@ -69,7 +70,8 @@ mod tests {
 
     #[test]
     fn a_rate_is_all_operations_over_all_time() {
-        // Two intervals of different lengths: the mean of their rates, 100/s and 10/s, would be another value.
+        // Two intervals of different lengths: the mean of their rates, 100/s and 10/s, would be
+        // another value.
         let intervals = [interval(0, 1_000_000_000, &[60, 40]), interval(1_000_000_000, 5_000_000_000, &[20, 20])];
         assert_eq!(rate(&intervals), Some(140.0 / 5.0));
         assert_eq!(rate(&[]), None);

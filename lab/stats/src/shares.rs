@@ -1,13 +1,14 @@
-//! Shares of CPU time: the kernel's share of the tasks' own time, and the use of the whole machine's time.
+//! Shares of CPU time: the kernel's share of the tasks' own time, and the use of the whole
+//! machine's time.
 
-use crate::interval::estimate;
+use crate::estimate::{Estimate, estimate};
+use crate::figures::TimeShares;
 use crate::median::median;
 use crate::repeat::Repeat;
-use faultline_model::estimate::Estimate;
-use faultline_model::record::Attempt;
-use faultline_model::summary::TimeShares;
+use faultline_record::record::Attempt;
 
-/// The kernel's share of the CPU time that the tasks used, 0…1, over the repeats that report their usage.
+/// The kernel's share of the CPU time that the tasks used, 0…1, over the repeats that report their
+/// usage.
 pub(crate) fn system_share(repeats: &[Repeat<'_>]) -> Option<Estimate> {
     let share = |repeat: &Repeat<'_>| {
         let usage = repeat.attempt.usage?;
@@ -47,8 +48,8 @@ pub(crate) struct MachineTime {
 }
 
 impl MachineTime {
-    /// Reads the counters; `None` if they hold no CPU time. A missing counter did not change. One that decreased
-    /// counts as 0; Linux's time of waiting for I/O can do so.
+    /// Reads the counters; `None` if they hold no CPU time. A missing counter did not change. One
+    /// that decreased counts as 0; Linux's time of waiting for I/O can do so.
     pub(crate) fn of(attempt: &Attempt) -> Option<Self> {
         let counter = |name: &str| attempt.counters.get(name).map_or(0.0, |&delta| delta.max(0) as f64);
         let time = MachineTime {
@@ -71,7 +72,7 @@ impl MachineTime {
 mod tests {
     use super::*;
     use crate::example;
-    use faultline_model::describe::Style;
+    use faultline_record::describe::Style;
 
     fn repeats(attempts: &[Attempt]) -> Vec<Repeat<'_>> {
         attempts.iter().filter_map(|attempt| Repeat::of(Style::Loop, attempt.ordinal, attempt)).collect()

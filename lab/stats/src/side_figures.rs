@@ -1,13 +1,17 @@
-//! Figures shown next to a point's value: other measures, bytes per second, and faults and context switches
-//! per operation. And the figures that a comparison tests beside the values.
+//! Figures shown beside a point's value: other measures, bytes per second, and faults and context
+//! switches per operation. Also the figures that a comparison tests beside the values.
 
+use crate::estimate::estimate;
+use crate::figures::SideFigure;
 use crate::gather::About;
-use crate::interval::estimate;
 use crate::repeat::{Repeat, total};
-use faultline_model::describe::Style;
-use faultline_model::direction::Direction;
-use faultline_model::protocol::{Measure, UsageScope};
-use faultline_model::summary::SideFigure;
+use faultline_record::describe::Style;
+use faultline_record::direction::Direction;
+use faultline_record::protocol::{Measure, Usage, UsageScope};
+use faultline_record::quantity::{PEAK_MEMORY, Quantity};
+
+/// Name of the further figure with the CPU time of an execution.
+pub const CPU_TIME: &str = "cpu_s";
 
 /// A side figure of one repeat.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,21 +20,29 @@ pub(crate) struct Value {
     pub(crate) name: String,
     /// Its unit.
     pub(crate) unit: String,
-    /// Which way is better, if it is known.
+    /// Better direction, if known.
     pub(crate) direction: Option<Direction>,
     /// The value.
     pub(crate) value: f64,
 }
 
-/// What a comparison tests beside the values: the CPU time of a workload that runs once, and the measures, except the one that is the value itself.
-pub(crate) fn compared_figures(style: Style, repeat: &Repeat<'_>) -> Vec<Value> {
-    cpu_time(style, repeat).into_iter().chain(measures(style, repeat)).collect()
+/// The figures that a comparison tests beside the values: the CPU time of a workload that runs
+/// once, and all measures except the value itself, which is a `quantity`.
+pub(crate) fn compared_figures(quantity: Quantity, style: Style, repeat: &Repeat<'_>) -> Vec<Value> {
+    match quantity {
+        Quantity::Time => cpu_time(style, repeat).into_iter().chain(measures(style, repeat)).collect(),
+        Quantity::CpuTime => measures_from(0, repeat),
+        _ => {
+            let is_other = |value: &Value| quantity != Quantity::PeakMemory || value.name != PEAK_MEMORY;
+            cpu_time(style, repeat).into_iter().chain(measures_from(0, repeat)).filter(is_other).collect()
+        }
+    }
 }
 
 fn cpu_time(style: Style, repeat: &Repeat<'_>) -> Option<Value> {
     let usage = repeat.attempt.usage.filter(|_| style == Style::Once)?;
     Some(Value {
-        name: "cpu_s".to_owned(),
+        name: CPU_TIME.to_owned(),
         unit: "s".to_owned(),
         direction: Some(Direction::Lower),
         value: (usage.user_ns as f64 + usage.system_ns as f64) / 1e9,
@@ -63,11 +75,14 @@ fn values(about: &About, repeat: &Repeat<'_>) -> Vec<Value> {
     values
 }
 
-/// The measures, except the one that is the value itself. If several have one name, the first counts.
+/// The measures, except the value itself.
 fn measures(style: Style, repeat: &Repeat<'_>) -> Vec<Value> {
-    let skipped = usize::from(style == Style::Once);
-    let all = &repeat.attempt.measures;
-    let side = all.get(skipped..).unwrap_or(&[]);
+    measures_from(usize::from(style == Style::Once), repeat)
+}
+
+/// The measures without the first ones. Of several with one name, the first counts.
+fn measures_from(skipped: usize, repeat: &Repeat<'_>) -> Vec<Value> {
+    let side = repeat.attempt.measures.get(skipped..).unwrap_or(&[]);
     let first_of_its_name = |index: &usize| side[..*index].iter().all(|earlier| earlier.name != side[*index].name);
     (0..side.len()).filter(first_of_its_name).map(|index| measure(&side[index])).collect()
 }
@@ -87,14 +102,12 @@ fn bytes(style: Style, repeat: &Repeat<'_>) -> Option<Value> {
     })
 }
 
-/// Faults and context switches per operation. Usage of a task's whole life is divided by the operations of the warm-up
-/// too, and its name says so, because it includes the set-up.
+/// Faults and context switches per operation. Usage of a task's whole life is divided by the
+/// operations including warm-up. Its name says so, because it includes set-up.
 fn costs(about: &About, repeat: &Repeat<'_>) -> Vec<Value> {
     let Some(usage) = repeat.attempt.usage else { return Vec::new() };
-    let (operations, suffix) = match usage.scope {
-        UsageScope::Window => (covered(repeat), ""),
-        UsageScope::Life => (repeat.operations + total(&repeat.attempt.warmup), "_life"),
-    };
+    let operations = operations_covered(repeat, usage.scope);
+    let suffix = if usage.scope == UsageScope::Life { "_life" } else { "" };
     if operations == 0 {
         return Vec::new();
     }
@@ -112,19 +125,45 @@ fn costs(about: &About, repeat: &Repeat<'_>) -> Vec<Value> {
     ]
 }
 
-/// Operations that a usage of the window covers. It ends with whole batches and not exactly with the window, so the workload
-/// reports their number (docs/FORMATS.md, `usage`).
-fn covered(repeat: &Repeat<'_>) -> u128 {
-    let noted = repeat.attempt.notes.get("usage_operations").and_then(|text| text.parse().ok());
-    noted.unwrap_or(repeat.operations)
+/// Operations that a usage covers. One of the window ends with whole batches and not exactly with
+/// the window, so the workload reports their number (docs/FORMATS.md, `usage`).
+pub(crate) fn operations_covered(repeat: &Repeat<'_>, scope: UsageScope) -> u128 {
+    match scope {
+        UsageScope::Window => {
+            let noted = repeat.attempt.notes.get("usage_operations").and_then(|text| text.parse().ok());
+            noted.unwrap_or(repeat.operations)
+        }
+        UsageScope::Life => repeat.operations + total(&repeat.attempt.warmup),
+    }
+}
+
+/// A cost of one repeat, per operation for a workload that loops, so that less is better whatever
+/// runs. `None` if the repeat did not record it.
+pub(crate) fn cost(quantity: Quantity, style: Style, repeat: &Repeat<'_>) -> Option<f64> {
+    let cpu_seconds = |of: fn(&Usage) -> u64| {
+        let usage = repeat.attempt.usage.as_ref()?;
+        Some(of(usage) as f64 / 1e9 / operations_covered(repeat, usage.scope) as f64)
+    };
+    match quantity {
+        Quantity::Time if style == Style::Loop => Some(1.0 / repeat.value),
+        Quantity::Time => Some(repeat.value),
+        Quantity::CpuTime => cpu_seconds(|usage| usage.user_ns + usage.system_ns),
+        Quantity::UserTime => cpu_seconds(|usage| usage.user_ns),
+        Quantity::SystemTime => cpu_seconds(|usage| usage.system_ns),
+        Quantity::PeakMemory => {
+            let peak = repeat.attempt.measures.iter().find(|measure| measure.name == PEAK_MEMORY)?;
+            Some(peak.value)
+        }
+        Quantity::Instructions | Quantity::Transfers => None,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::example;
-    use faultline_model::protocol::{Interval, Usage};
-    use faultline_model::record::Attempt;
+    use faultline_record::protocol::{Interval, Usage};
+    use faultline_record::record::Attempt;
 
     fn about(style: Style) -> About {
         About {

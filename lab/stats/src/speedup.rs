@@ -1,23 +1,22 @@
-//! Speed-up against the base, from pairs of repeats of one block.
+//! Speed-up relative to the base, from pairs of repeats in the same block.
 //!
-//! Repeats of one block run close to each other in time, so a slow change of the machine falls on both and drops out
-//! of their ratio.
+//! Repeats of one block run close to each other in time, so slow changes of the machine affect both
+//! and cancel in their ratio.
 
+use crate::estimate::{Estimate, estimate, scaled};
 use crate::gather::CellRepeats;
-use crate::interval::{estimate, scaled};
-use faultline_model::direction::Direction;
-use faultline_model::estimate::Estimate;
+use faultline_record::direction::Direction;
 use std::collections::BTreeMap;
 
-/// The cell that speed-up is reckoned from: that of the fewest tasks with a value to divide by.
+/// The base of the speed-up: the cell with the fewest tasks that has a non-zero value.
 pub(crate) fn base<'c, 'a>(cells: &'c [CellRepeats<'a>]) -> Option<&'c CellRepeats<'a>> {
     cells.iter().find(|cell| cell.repeats.iter().any(|repeat| repeat.value > 0.0))
 }
 
-/// Speed-up of `cell` against `base`: estimated over the ratios of the blocks that both have a value in. None when
-/// there is no such block.
+/// Speed-up of `cell` relative to `base`, estimated from the ratios of the blocks in which both
+/// have a value. `None` without such a block.
 ///
-/// At the base it is 1 by definition: an interval without width, which covers for certain.
+/// At the base it is exactly 1, with an interval of width 0 and full coverage.
 pub(crate) fn speedup(direction: Direction, base: &CellRepeats<'_>, cell: &CellRepeats<'_>) -> Option<Estimate> {
     let ratios = ratios(direction, base, cell);
     if cell.tasks == base.tasks {
@@ -26,7 +25,7 @@ pub(crate) fn speedup(direction: Direction, base: &CellRepeats<'_>, cell: &CellR
     estimate(&ratios.into_values().collect::<Vec<_>>())
 }
 
-/// Speed-up per task: 1 is ideal. None when it can't be represented.
+/// Speed-up per added task; 1 is ideal. `None` if it is not a finite number.
 pub(crate) fn efficiency(base: &CellRepeats<'_>, cell: &CellRepeats<'_>, speedup: &Estimate) -> Option<Estimate> {
     if cell.tasks == base.tasks {
         return Some(*speedup);
@@ -34,7 +33,7 @@ pub(crate) fn efficiency(base: &CellRepeats<'_>, cell: &CellRepeats<'_>, speedup
     scaled(speedup, f64::from(base.tasks) / f64::from(cell.tasks))
 }
 
-/// The better value against that of the base, by block.
+/// Ratio of the value to the base's in each block, above 1 if better.
 pub(crate) fn ratios(direction: Direction, base: &CellRepeats<'_>, cell: &CellRepeats<'_>) -> BTreeMap<u32, f64> {
     let bases: BTreeMap<u32, f64> = base.repeats.iter().map(|repeat| (repeat.block, repeat.value)).collect();
     let ratio = |block: u32, value: f64| {
@@ -54,7 +53,7 @@ mod tests {
     use crate::example;
     use crate::repeat::Repeat;
 
-    fn cell<'a>(attempt: &'a faultline_model::record::Attempt, tasks: u32, values: &[(u32, f64)]) -> CellRepeats<'a> {
+    fn cell<'a>(attempt: &'a faultline_record::record::Attempt, tasks: u32, values: &[(u32, f64)]) -> CellRepeats<'a> {
         let repeats = values.iter().map(|&(block, value)| Repeat { block, attempt, value, operations: 1 }).collect();
         CellRepeats { tasks, repeats, failures: Vec::new() }
     }

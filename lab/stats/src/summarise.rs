@@ -1,22 +1,23 @@
-//! The way from a record to its summary: gathers, estimates, judges and warns, each by a file of its own.
+//! Computes a run's summary from its record: gathers, estimates, judges and warns.
 
 use crate::curve::curve;
+use crate::figures::Curve;
 use crate::gather::gather;
 use crate::lens;
 use crate::machine::{self, Cpus};
 use crate::progress::{progress, standings};
+use crate::said::Said;
+use crate::summary::RunSummary;
 use crate::warnings::{Findings, warnings, warnings_of_lens};
-use faultline_model::record::RunRecord;
-use faultline_model::said::Said;
-use faultline_model::summary::{Curve, RunSummary};
+use faultline_record::record::RunRecord;
 
-/// Sums a run up. Takes any record, complete or not: what can't be said is left out, and every number in the summary
-/// is finite.
+/// Summarises a run, complete or not. Parts that cannot be computed are left out. All numbers in
+/// the summary are finite.
 pub fn summarise(record: &RunRecord) -> RunSummary {
     let cpus = Cpus::of(record);
     let standings = standings(record);
     let cases = gather(&record.workloads, &standings);
-    // Under the lens time is that of an emulator: it makes no curves.
+    // Lens runs measure no real time, so they have no curves.
     let timed = record.settings.timed().is_some();
     let curves: Vec<Curve> = cases.iter().filter(|_| timed).map(|case| curve(case, &cpus)).collect();
     let findings = Findings { record, cpus, standings: &standings, cases: &cases, curves: &curves };

@@ -1,13 +1,285 @@
-//! Many commits of a history in few buckets, as wide as a screen can show. Extremes are kept, so a single commit that is slow stays in sight.
+//! Commits of a history, combined into as many buckets as a screen can show. Extremes are kept, so
+//! a single slow commit stays visible.
 
+use crate::estimate::Estimate;
+use crate::history::{Certainty, HistoryPoint, PointResult};
 use crate::median::median;
-use faultline_model::history::{HistoryPoint, PointResult};
-use faultline_model::timeline::{Bucket, BucketLevel};
+use faultline_record::commit::FilesNamed;
+use faultline_record::record::RunId;
+use faultline_record::subject::SubjectIndex;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Where the commits of another history lie on a line of commits: at the position of the same commit, or, if the line does not have it, between those of its
-/// neighbours that the line has. `None` for those before the first common commit and after the last.
+/// A range of a history. `format` is [`Timeline::FORMAT`]. Positions count all commits of the
+/// history from 0, the oldest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct Timeline {
+    /// Name and version of this structure.
+    pub format: String,
+    /// Identifier of the history in URLs.
+    pub id: String,
+    /// The subject's name.
+    pub subject: String,
+    /// Unit of the values. Lower is better.
+    pub unit: String,
+    /// Number of copies of the command that ran concurrently, or of its threads.
+    pub tasks: u32,
+    /// True if values are exact counts, without intervals.
+    pub is_exact: bool,
+    /// The host on which time was measured; `None` if unknown, and for counts, which do not depend
+    /// on the host.
+    pub host: Option<String>,
+    /// Display name: subject, measure, tasks.
+    pub name: String,
+    /// Reference value of a relative axis: that of the first measured commit. `None` if that is not
+    /// above 0.
+    pub base: Option<f64>,
+    /// Histories with common commits, which one plot can show together.
+    pub related: Vec<RelatedHistory>,
+    /// Number of all commits of the history.
+    pub commits: u32,
+    /// First position of the range.
+    pub from: u32,
+    /// Last position of the range.
+    pub to: u32,
+    /// The commits of the range; empty if they are in `buckets`.
+    pub marks: Vec<CommitMark>,
+    /// The range in buckets, if it has too many commits.
+    pub buckets: Vec<Bucket>,
+    /// The whole history in buckets.
+    pub whole: Vec<Bucket>,
+    /// All steps of the history.
+    pub steps: Vec<StepMark>,
+    /// Smallest reported step, as a share of the value before.
+    pub least_change: f64,
+    /// All quirks of the history.
+    pub quirks: Vec<QuirkMark>,
+}
+
+impl Timeline {
+    /// Value of `format`.
+    pub const FORMAT: &'static str = "faultline-timeline/1";
+}
+
+/// A history that can be drawn in the same plot.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct RelatedHistory {
+    /// Identifier in URLs.
+    pub id: String,
+    /// Display name.
+    pub name: String,
+    /// Unit of its values.
+    pub unit: String,
+}
+
+/// Further histories in the range of one, aligned with its commits. `format` is [`Beside::FORMAT`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct Beside {
+    /// Name and version of this structure.
+    pub format: String,
+    /// Identifier of the history with which they are aligned.
+    pub id: String,
+    /// First position of the range.
+    pub from: u32,
+    /// Last position of the range.
+    pub to: u32,
+    /// The histories, in the requested order.
+    pub series: Vec<BesideSeries>,
+}
+
+impl Beside {
+    /// Value of `format`.
+    pub const FORMAT: &'static str = "faultline-beside/1";
+}
+
+/// A history aligned with the commits of another one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct BesideSeries {
+    /// Identifier in URLs.
+    pub id: String,
+    /// Display name.
+    pub name: String,
+    /// Unit of its values. Lower is better.
+    pub unit: String,
+    /// True if values are exact counts, without intervals.
+    pub is_exact: bool,
+    /// The host on which time was measured, as in [`Timeline::host`].
+    pub host: Option<String>,
+    /// Value of the first measured commit; `None` if that is not above 0.
+    pub base: Option<f64>,
+    /// Number of its commits with a result outside the line: before the first common commit, or
+    /// after the last.
+    pub outside: u32,
+    /// Its commits with a result in the range; empty if they are in buckets.
+    pub marks: Vec<PlacedMark>,
+    /// The range in buckets, if it has too many commits.
+    pub buckets: Vec<PlacedBucket>,
+}
+
+/// A commit of another history.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct PlacedMark {
+    /// Its place on the line: a position, or a value between two positions if the line lacks the
+    /// commit.
+    pub at: f64,
+    /// True if commits without a result lie between this one and its predecessor here.
+    pub is_after_gap: bool,
+    /// The commit, at its position in its own history, without the values of single executions.
+    pub mark: CommitMark,
+}
+
+/// Consecutive commits of another history.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct PlacedBucket {
+    /// Place of its first commit on the line.
+    pub from: f64,
+    /// Place of its last commit.
+    pub to: f64,
+    /// The commits, at their positions in their own history.
+    pub bucket: Bucket,
+}
+
+/// A commit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct CommitMark {
+    /// Its position.
+    pub position: u32,
+    /// Its name.
+    pub commit: String,
+    /// Commit time, in seconds since 1970.
+    pub committed_s: i64,
+    /// Its author's name.
+    pub author: String,
+    /// The first line of its message.
+    pub subject: String,
+    /// The run that has its result.
+    pub run: Option<RunId>,
+    /// Its median; `None` if it has no value.
+    pub value: Option<Estimate>,
+    /// Values of its executions. Left out if a range has too many.
+    pub values: Vec<f64>,
+    /// Boot of each execution, as a number from 0; empty if there was one boot, or if the boots are
+    /// unknown.
+    pub boots: Vec<u32>,
+    /// Values of its executions in random layouts, which do not contribute to the median. Left out
+    /// with `values`.
+    pub layout_values: Vec<f64>,
+    /// Seed of the layout of each of these values.
+    pub layouts: Vec<u32>,
+    /// Number of values of both kinds, also if they are left out.
+    pub executions: u32,
+    /// Files changed by the commit; `None` if they were not looked up.
+    pub files: Option<FilesNamed>,
+    /// Reason why it cannot be measured; empty if it was measured or not tried.
+    pub why: String,
+    /// Last lines of output of a failed build, program or machine; empty if none were saved.
+    pub message: String,
+    /// Subject of its execution in the run, for finding the raw data; `None` if it was not
+    /// executed.
+    pub executed_as: Option<SubjectIndex>,
+}
+
+/// Consecutive commits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct Bucket {
+    /// Position of the first commit.
+    pub first: u32,
+    /// Position of the last commit.
+    pub last: u32,
+    /// Commit time of the first, in seconds since 1970.
+    pub first_s: i64,
+    /// Commit time of the last, in seconds since 1970.
+    pub last_s: i64,
+    /// Number of commits with a value.
+    pub measured: u32,
+    /// Number of commits that cannot be measured.
+    pub unusable: u32,
+    /// Values of the commits; `None` if none has one.
+    pub level: Option<BucketLevel>,
+}
+
+/// Values of the commits of a bucket, with both extremes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct BucketLevel {
+    /// The lowest median of a commit.
+    pub low: f64,
+    /// Position of the commit that has it.
+    pub low_at: u32,
+    /// The median of the commits' medians.
+    pub median: f64,
+    /// The highest median of a commit.
+    pub high: f64,
+    /// Position of the commit that has it.
+    pub high_at: u32,
+}
+
+/// A step between commits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct StepMark {
+    /// Position of the last measured commit before it (estimate).
+    pub after: u32,
+    /// Position of the first measured commit with the new level (estimate).
+    pub by: u32,
+    /// Lower end of the 95 % range of `after`.
+    pub earliest: u32,
+    /// Upper end of the 95 % range of `by`.
+    pub latest: u32,
+    /// The level before it.
+    pub from: f64,
+    /// The level after it.
+    pub to: f64,
+    /// Names of the commits at `after` and `by`.
+    pub commits: [String; 2],
+    /// Size of the change, as text.
+    pub change: String,
+    /// Meaning and certainty of the step, as text.
+    pub what: String,
+    /// True if values are better after it.
+    pub is_better: bool,
+    /// Certainty that the program changed.
+    pub certainty: Certainty,
+    /// The word for its state; empty if unknown.
+    pub state: String,
+    /// Comments on it, and the contributions of quirks and commits, one per line.
+    pub said: Vec<String>,
+}
+
+/// The steps of a history for a smallest change chosen by the reader. `format` is
+/// [`StepsFound::FORMAT`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct StepsFound {
+    /// Name and version of this structure.
+    pub format: String,
+    /// Identifier of the history in URLs.
+    pub id: String,
+    /// Smallest reported step, as a share of the value before.
+    pub least_change: f64,
+    /// The steps, without states: these belong to the steps found with the default smallest change.
+    pub steps: Vec<StepMark>,
+}
+
+impl StepsFound {
+    /// Value of `format`.
+    pub const FORMAT: &'static str = "faultline-steps/1";
+}
+
+/// A change of the environment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct QuirkMark {
+    /// Its letter.
+    pub letter: String,
+    /// Description.
+    pub what: String,
+    /// First and last positions of commits with results in this environment. Commits without a
+    /// result may lie between.
+    pub ranges: Vec<[u32; 2]>,
+}
+
+/// Places of another history's commits on a line of commits: the position of the same commit, or a
+/// value between its neighbours' positions if the line lacks it. `None` for commits before the
+/// first common commit and after the last.
 pub fn places(line: &[HistoryPoint], other: &[HistoryPoint]) -> Vec<Option<f64>> {
     let positions: HashMap<&str, usize> =
         line.iter().enumerate().map(|(at, point)| (point.commit.id.as_str(), at)).collect();
@@ -28,13 +300,13 @@ pub fn places(line: &[HistoryPoint], other: &[HistoryPoint]) -> Vec<Option<f64>>
     places
 }
 
-/// The value of the first measured commit, if it is above 0: what a relative axis refers to.
+/// Reference value of a relative axis: that of the first measured commit, if it is above 0.
 pub fn base(points: &[HistoryPoint]) -> Option<f64> {
     points.iter().find_map(HistoryPoint::value).filter(|value| *value > 0.0)
 }
 
-/// The commits at these positions in at most `most` buckets of equal numbers of commits, or one more or less. Positions beyond the last commit are ignored.
-/// No bucket is empty. `most`: at least 1.
+/// The commits at these positions in at most `most` buckets of (almost) equal size, none of them
+/// empty. Positions beyond the last commit are ignored. `most`: at least 1.
 pub fn buckets(points: &[HistoryPoint], range: Range<usize>, most: usize) -> Vec<Bucket> {
     let end = range.end.min(points.len());
     let range = range.start.min(end)..end;
@@ -43,7 +315,7 @@ pub fn buckets(points: &[HistoryPoint], range: Range<usize>, most: usize) -> Vec
     (0..count).map(|number| bucket(points, edge(number)..edge(number + 1))).collect()
 }
 
-/// The commits at these positions, at least one, as a bucket.
+/// A bucket of the commits at these positions, at least one.
 fn bucket(points: &[HistoryPoint], range: Range<usize>) -> Bucket {
     let (first, last) = (range.start, range.end - 1);
     let is_unusable = |point: &&HistoryPoint| matches!(point.result, PointResult::Unusable { .. });
@@ -59,7 +331,7 @@ fn bucket(points: &[HistoryPoint], range: Range<usize>) -> Bucket {
     }
 }
 
-/// What values at positions come to; `None` without a value.
+/// Summary of values at positions; `None` without a value.
 fn level(valued: &[(u32, f64)]) -> Option<BucketLevel> {
     let by_value = |a: &&(u32, f64), b: &&(u32, f64)| a.1.total_cmp(&b.1);
     let &(low_at, low) = valued.iter().min_by(by_value)?;
@@ -71,10 +343,10 @@ fn level(valued: &[(u32, f64)]) -> Option<BucketLevel> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faultline_model::commit::CommitInfo;
-    use faultline_model::drill::Unusable;
-    use faultline_model::estimate::Estimate;
-    use faultline_model::history::NotMeasured;
+    use crate::estimate::Estimate;
+    use crate::history::NotMeasured;
+    use faultline_record::bisect::Unusable;
+    use faultline_record::commit::CommitInfo;
 
     fn point(position: usize, value: Option<f64>) -> HistoryPoint {
         let commit =
@@ -86,7 +358,7 @@ mod tests {
             },
             None => PointResult::Unusable(NotMeasured { why: Unusable::Build, build: None, execution: None }),
         };
-        HistoryPoint { commit, run: None, surroundings: 0, result }
+        HistoryPoint { commit, run: None, environment: 0, result }
     }
 
     #[test]

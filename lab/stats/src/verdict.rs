@@ -1,254 +1,181 @@
-//! Whether a curve scales: the verdict from the interval of its efficiency, and from what could have moved that.
+//! Verdict on a curve, the point that it is based on, and the reason if it is inconclusive. `stats`
+//! decides (`stats/src/judge.rs`); `report` writes the text.
 
-use crate::disturbance::Doubt;
-use crate::machine::Cpus;
-use crate::thresholds::{ABOVE_IDEAL, LOST_GAIN, SCALES_EFFICIENCY, VERDICT_REPEATS};
-use faultline_model::estimate::Estimate;
-use faultline_model::summary::Point;
-use faultline_model::verdict::{CurveVerdict, InconclusiveVerdict, Verdict, VerdictBasis};
+use crate::estimate::Estimate;
+use crate::said::Said;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
-/// The verdict at the greatest number of tasks that have cores of their own, or else CPUs of their own; at any number where neither is
-/// known.
-///
-/// - scales: the efficiency's interval lies at or above [`SCALES_EFFICIENCY`];
-/// - does not scale: the interval of the gain per added CPU lies below [`LOST_GAIN`];
-/// - in part: it lies between the two;
-/// - inconclusive: anything else, with the reason. `doubt` says what could have moved the efficiency at a number of tasks.
-pub(crate) fn verdict(
-    base_tasks: Option<u32>,
-    points: &[Point],
-    cpus: &Cpus,
-    doubt: impl FnOnce(u32) -> Option<Doubt>,
-) -> CurveVerdict {
-    let Some(base_tasks) = base_tasks else { return CurveVerdict::NOT_MEASURED };
-    let Some(basis) = judged(base_tasks, points, cpus) else { return CurveVerdict::NOT_MEASURED };
-    let times = f64::from(basis.tasks) / f64::from(base_tasks);
-    match judge(&basis.efficiency, times, doubt(basis.tasks)) {
-        Ok(verdict) => CurveVerdict::of(verdict, Some(basis)),
-        Err(reason) => CurveVerdict::inconclusive(basis, reason),
-    }
+/// Verdict on a curve's scaling.
+// In the order in which verdicts are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The efficiency's whole interval is high.
+    Scales,
+    /// Adding CPUs makes it faster, but below high efficiency.
+    Partly,
+    /// Added CPUs are mostly lost.
+    DoesNotScale,
+    /// The figures do not decide; [`CurveVerdict::reason`] has the reason.
+    Inconclusive,
+    /// Fewer than two points have figures.
+    NotMeasured,
 }
 
-/// The point that is judged.
-fn judged(base_tasks: u32, points: &[Point], cpus: &Cpus) -> Option<VerdictBasis> {
-    let greatest = |most: Option<u32>| {
-        let has_cpus = |point: &&Point| point.tasks > base_tasks && most.is_none_or(|most| point.tasks <= most);
-        let basis = |point: &Point| Some(VerdictBasis { tasks: point.tasks, efficiency: point.efficiency? });
-        points.iter().filter(has_cpus).filter_map(basis).next_back()
-    };
-    let own_cores = cpus.own().into_iter().chain(cpus.cores).min();
-    greatest(own_cores).or_else(|| greatest(cpus.own()))
-}
-
-/// What an efficiency at `times` the base's tasks says, or why it says nothing.
-fn judge(efficiency: &Estimate, times: f64, doubt: Option<Doubt>) -> Result<Verdict, InconclusiveVerdict> {
-    if efficiency.n < VERDICT_REPEATS {
-        return Err(InconclusiveVerdict::FewRepeats { needed: VERDICT_REPEATS });
-    }
-    let as_measured = by_limits(efficiency.low, efficiency.high, times)?;
-    let Some(Doubt { by, could_be }) = doubt else { return not_above_ideal(as_measured, efficiency.low) };
-    match could_be {
-        Some(range) if by_limits(range.low, range.high, times) == Ok(as_measured) => {
-            not_above_ideal(as_measured, range.low)
+impl Verdict {
+    /// The verdict in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Verdict::Scales => "scales",
+            Verdict::Partly => "scales in part",
+            Verdict::DoesNotScale => "does not scale",
+            Verdict::Inconclusive => "inconclusive",
+            Verdict::NotMeasured => "not measured",
         }
-        _ => Err(InconclusiveVerdict::Disturbed { as_measured, could_be, by }),
     }
 }
 
-/// The verdict on efficiencies from `low` to `high`, if all of them have the same.
-fn by_limits(low: f64, high: f64, times: f64) -> Result<Verdict, InconclusiveVerdict> {
-    let lost = lost_efficiency(times);
-    if low >= SCALES_EFFICIENCY {
-        Ok(Verdict::Scales)
-    } else if high < lost {
-        Ok(Verdict::DoesNotScale)
-    } else if low >= lost && high < SCALES_EFFICIENCY {
-        Ok(Verdict::Partly)
-    } else {
-        let limits = [lost, SCALES_EFFICIENCY].into_iter().filter(|limit| low < *limit && *limit <= high);
-        Err(InconclusiveVerdict::AcrossLimit { limits: limits.collect() })
+/// The point of a curve that a verdict is based on.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct VerdictBasis {
+    /// Number of tasks, each of which can have a whole CPU.
+    pub tasks: u32,
+    /// The point's efficiency.
+    pub efficiency: Estimate,
+}
+
+/// Reason for an inconclusive verdict.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, IntoStaticStr, JsonSchema, ts_rs::TS)]
+#[serde(tag = "reason", rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum InconclusiveVerdict {
+    /// Too few blocks have values of both the base and the point.
+    FewRepeats {
+        /// Number of blocks that a verdict needs.
+        needed: u32,
+    },
+    /// The efficiency's interval contains a threshold between two verdicts.
+    AcrossLimit {
+        /// Thresholds within the interval.
+        limits: Vec<f64>,
+    },
+    /// Something took CPU time from the tasks; without it, the verdict could be different.
+    Disturbed {
+        /// The verdict as measured.
+        as_measured: Verdict,
+        /// Possible range of the undisturbed efficiency; `None` if it is unbounded.
+        could_be: Option<EfficiencyRange>,
+        /// Causes of the lost time, at the base and at the point.
+        by: Vec<Disturbance>,
+    },
+    /// Tasks are faster together than alone, by more than noise explains. Probably the base was
+    /// slowed down.
+    SuperLinear {
+        /// The highest plausible efficiency.
+        limit: f64,
+    },
+}
+
+impl InconclusiveVerdict {
+    /// The reason in a word: `across-limit`.
+    pub fn word(&self) -> &'static str {
+        self.into()
     }
 }
 
-/// The verdict, unless the lowest efficiency is above what tasks can reach together.
-fn not_above_ideal(verdict: Verdict, lowest: f64) -> Result<Verdict, InconclusiveVerdict> {
-    let limit = 1.0 + ABOVE_IDEAL;
-    if lowest > limit { Err(InconclusiveVerdict::SuperLinear { limit }) } else { Ok(verdict) }
+/// Efficiencies from `low` to `high`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct EfficiencyRange {
+    /// The lowest.
+    pub low: f64,
+    /// The highest.
+    pub high: f64,
 }
 
-/// The efficiency at which the gain per added CPU is [`LOST_GAIN`], at `times` the base's tasks.
-///
-/// With the speed-up S, the gain per added CPU is (S − 1)/(times − 1): 0 when added CPUs bring nothing, 1 when they
-/// bring all they could.
-fn lost_efficiency(times: f64) -> f64 {
-    (1.0 + LOST_GAIN * (times - 1.0)) / times
+/// A cause of lost CPU time at one of a curve's points.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct Disturbance {
+    /// The point's number of tasks.
+    pub tasks: u32,
+    /// The cause.
+    #[serde(flatten)]
+    pub cause: DisturbanceCause,
+}
+
+/// A cause of lost CPU time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+#[serde(tag = "cause", rename_all = "kebab-case")]
+pub enum DisturbanceCause {
+    /// Other programs.
+    Others {
+        /// CPUs used by them.
+        cpus: f64,
+    },
+    /// A hypervisor.
+    Steal {
+        /// Share of the machine's CPU time that was stolen.
+        share: f64,
+    },
+    /// A control group's limit.
+    Quota {
+        /// CPU time allowed, in CPUs.
+        cpus: f64,
+    },
+    /// Tasks that share a core.
+    SharedCores {
+        /// Physical cores.
+        cores: u32,
+    },
+}
+
+/// Verdict on a curve, with its basis.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct CurveVerdict {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The point that it is based on; `None` for [`Verdict::NotMeasured`].
+    #[serde(rename = "verdict_rests_on")]
+    pub rests_on: Option<VerdictBasis>,
+    /// The reason of [`Verdict::Inconclusive`]; `None` for any other verdict.
+    #[serde(rename = "verdict_reason", default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub reason: Option<Said<InconclusiveVerdict>>,
+}
+
+impl CurveVerdict {
+    /// The verdict on a curve without two points to compare.
+    pub const NOT_MEASURED: CurveVerdict = CurveVerdict::of(Verdict::NotMeasured, None);
+
+    /// A verdict without a reason.
+    pub const fn of(verdict: Verdict, rests_on: Option<VerdictBasis>) -> CurveVerdict {
+        CurveVerdict { verdict, rests_on, reason: None }
+    }
+
+    /// An inconclusive verdict with its reason.
+    pub fn inconclusive(rests_on: VerdictBasis, reason: InconclusiveVerdict) -> CurveVerdict {
+        CurveVerdict { verdict: Verdict::Inconclusive, rests_on: Some(rests_on), reason: Some(reason.into()) }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faultline_model::verdict::{Disturbance, DisturbanceCause, EfficiencyRange};
-
-    fn point(tasks: u32, low: f64, high: f64, n: u32) -> Point {
-        let efficiency = Some(Estimate { median: low.midpoint(high), low, high, coverage: 0.9, n });
-        Point {
-            tasks,
-            value: efficiency,
-            speedup: efficiency,
-            efficiency,
-            system_share: None,
-            shares: None,
-            repeats: Vec::new(),
-            intervals: 0,
-            side: Vec::new(),
-            counters: Vec::new(),
-            failures: Vec::new(),
-        }
-    }
-
-    fn cpus(count: Option<u32>) -> Cpus {
-        Cpus { logical: count, ..Cpus::default() }
-    }
-
-    /// The verdict on an efficiency with nothing to doubt.
-    fn at(tasks: u32, low: f64, high: f64) -> Verdict {
-        verdict(Some(1), &[point(1, 1.0, 1.0, 5), point(tasks, low, high, 5)], &cpus(Some(tasks)), |_| None).verdict
-    }
-
-    /// The verdict on two tasks' efficiency that could have been as low and as high as that.
-    fn doubted(low: f64, high: f64, could_be: Option<(f64, f64)>) -> CurveVerdict {
-        let by = vec![Disturbance { tasks: 1, cause: DisturbanceCause::Others { cpus: 0.5 } }];
-        let could_be = could_be.map(|(low, high)| EfficiencyRange { low, high });
-        let points = [point(1, 1.0, 1.0, 5), point(2, low, high, 5)];
-        verdict(Some(1), &points, &cpus(Some(2)), |_| Some(Doubt { by, could_be }))
-    }
-
-    /// Why a verdict is inconclusive.
-    fn reason(verdict: CurveVerdict) -> InconclusiveVerdict {
-        assert_eq!(verdict.verdict, Verdict::Inconclusive);
-        verdict.reason.expect("an inconclusive verdict has a reason").what
-    }
-
-    /// The verdict, and the number of tasks that it rests on.
-    fn rests(base_tasks: Option<u32>, points: &[Point], cpus: Cpus) -> (Verdict, Option<u32>) {
-        let found = verdict(base_tasks, points, &cpus, |_| None);
-        (found.verdict, found.rests_on.map(|basis| basis.tasks))
-    }
 
     #[test]
-    fn the_interval_decides() {
-        assert_eq!(at(2, 0.90, 1.02), Verdict::Scales);
-        assert_eq!(at(2, 0.89, 1.02), Verdict::Inconclusive);
-        assert_eq!(at(2, 0.76, 0.89), Verdict::Partly);
-        assert_eq!(at(2, 0.70, 0.80), Verdict::Inconclusive);
-        assert_eq!(at(64, 0.52, 0.60), Verdict::Partly);
-        assert_eq!(at(64, 0.30, 0.49), Verdict::DoesNotScale);
-        assert_eq!(at(64, 0.30, 0.95), Verdict::Inconclusive);
-    }
-
-    #[test]
-    fn the_limits_that_an_interval_contains_are_its_reason() {
-        let limits = |low, high| match reason(verdict(
-            Some(1),
-            &[point(1, 1.0, 1.0, 5), point(2, low, high, 5)],
-            &cpus(None),
-            |_| None,
-        )) {
-            InconclusiveVerdict::AcrossLimit { limits } => limits,
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(limits(0.70, 0.80), [0.75]);
-        assert_eq!(limits(0.80, 0.90), [0.90]);
-        assert_eq!(limits(0.50, 1.30), [0.75, 0.90]);
-    }
-
-    #[test]
-    fn two_tasks_that_do_the_work_of_one_do_not_scale() {
-        assert_eq!(at(2, 0.48, 0.53), Verdict::DoesNotScale);
-    }
-
-    #[test]
-    fn an_interval_wholly_above_the_ideal_is_no_proof_of_scaling() {
-        assert_eq!(at(2, 1.02, 1.23), Verdict::Scales);
-        assert_eq!(at(2, 0.98, 1.50), Verdict::Scales);
-        let points = [point(1, 1.0, 1.0, 5), point(2, 1.04, 1.23, 5)];
-        assert_eq!(
-            reason(verdict(Some(1), &points, &cpus(Some(2)), |_| None)),
-            InconclusiveVerdict::SuperLinear { limit: 1.02 }
-        );
-        assert_eq!(
-            doubted(1.04, 1.23, Some((0.93, 1.23))).verdict,
-            Verdict::Scales,
-            "the doubt explains it, and it scales all the same"
-        );
-        assert!(matches!(reason(doubted(1.04, 1.23, Some((0.85, 1.23)))), InconclusiveVerdict::Disturbed { .. }));
-        assert!(matches!(reason(doubted(1.10, 1.23, Some((1.03, 1.23)))), InconclusiveVerdict::SuperLinear { .. }));
-    }
-
-    #[test]
-    fn a_doubt_that_changes_nothing_leaves_the_verdict() {
-        assert_eq!(doubted(0.48, 0.53, Some((0.40, 0.74))).verdict, Verdict::DoesNotScale);
-        assert_eq!(doubted(0.95, 1.01, Some((0.90, 1.20))).verdict, Verdict::Scales);
-        assert_eq!(doubted(0.80, 0.85, Some((0.75, 0.89))).verdict, Verdict::Partly);
-    }
-
-    #[test]
-    fn a_doubt_that_reaches_a_limit_withholds_the_verdict() {
-        for (low, high, could_be, as_measured) in [
-            (0.48, 0.62, Some((0.40, 0.75)), Verdict::DoesNotScale),
-            (0.95, 1.01, Some((0.89, 1.01)), Verdict::Scales),
-            (0.80, 0.85, Some((0.80, 0.90)), Verdict::Partly),
-            (0.80, 0.85, Some((0.74, 0.85)), Verdict::Partly),
-            (0.48, 0.62, None, Verdict::DoesNotScale),
-        ] {
-            match reason(doubted(low, high, could_be)) {
-                InconclusiveVerdict::Disturbed { as_measured: seen, by, .. } => {
-                    assert_eq!((seen, by.len()), (as_measured, 1))
-                }
-                other => panic!("{other:?}"),
-            }
-        }
-    }
-
-    #[test]
-    fn what_the_interval_leaves_open_is_not_blamed_on_others() {
-        assert!(matches!(reason(doubted(0.70, 0.80, Some((0.60, 0.95)))), InconclusiveVerdict::AcrossLimit { .. }));
-    }
-
-    #[test]
-    fn tasks_without_cpus_of_their_own_are_not_judged() {
-        let points = [point(1, 1.0, 1.0, 5), point(2, 0.95, 1.0, 5), point(4, 0.2, 0.3, 5)];
-        assert_eq!(rests(Some(1), &points, cpus(Some(2))), (Verdict::Scales, Some(2)));
-        assert_eq!(rests(Some(1), &points, cpus(Some(4))), (Verdict::DoesNotScale, Some(4)));
-        assert_eq!(rests(Some(1), &points, cpus(None)), (Verdict::DoesNotScale, Some(4)));
-        assert_eq!(rests(Some(1), &points, cpus(Some(1))), (Verdict::NotMeasured, None));
-        assert_eq!(rests(None, &points, cpus(None)), (Verdict::NotMeasured, None));
-        let found = verdict(Some(1), &points, &cpus(Some(2)), |_| None);
-        assert_eq!(found.rests_on.map(|basis| basis.efficiency), points[1].efficiency);
-    }
-
-    #[test]
-    fn tasks_with_cores_of_their_own_are_judged_first() {
-        let points = [point(1, 1.0, 1.0, 5), point(2, 0.95, 1.0, 5), point(4, 0.5, 0.6, 5)];
-        let four_threads = Cpus { cores: Some(2), ..cpus(Some(4)) };
-        assert_eq!(rests(Some(1), &points, four_threads), (Verdict::Scales, Some(2)));
-        let without_two = [points[0].clone(), points[2].clone()];
-        assert_eq!(rests(Some(1), &without_two, four_threads), (Verdict::DoesNotScale, Some(4)));
-    }
-
-    #[test]
-    fn a_point_without_figures_gives_way_to_the_one_before() {
-        let failed = Point { efficiency: None, ..point(4, 0.0, 0.0, 0) };
-        let points = [point(1, 1.0, 1.0, 5), point(2, 0.95, 1.0, 5), failed];
-        assert_eq!(rests(Some(1), &points, cpus(Some(4))), (Verdict::Scales, Some(2)));
-    }
-
-    #[test]
-    fn two_repeats_decide_nothing() {
-        let points = [point(1, 1.0, 1.0, 2), point(2, 0.99, 1.0, 2)];
-        assert_eq!(
-            reason(verdict(Some(1), &points, &cpus(Some(2)), |_| None)),
-            InconclusiveVerdict::FewRepeats { needed: 3 }
-        );
+    fn a_reason_stands_in_json_beside_the_verdict() {
+        let efficiency = Estimate { median: 0.5, low: 0.25, high: 0.75, coverage: 0.5, n: 6 };
+        let basis = VerdictBasis { tasks: 2, efficiency };
+        let by = vec![Disturbance { tasks: 1, cause: DisturbanceCause::Others { cpus: 1.5 } }];
+        let reason = InconclusiveVerdict::Disturbed { as_measured: Verdict::DoesNotScale, could_be: None, by };
+        assert_eq!(reason.word(), "disturbed");
+        let verdict = CurveVerdict::inconclusive(basis, reason);
+        let json = serde_json::to_value(&verdict).unwrap();
+        assert_eq!(json["verdict"], "inconclusive");
+        assert_eq!(json["verdict_reason"]["reason"], "disturbed");
+        assert_eq!(json["verdict_reason"]["by"][0], serde_json::json!({"tasks": 1, "cause": "others", "cpus": 1.5}));
+        assert_eq!(serde_json::from_value::<CurveVerdict>(json).unwrap(), verdict);
+        assert!(!serde_json::to_string(&CurveVerdict::NOT_MEASURED).unwrap().contains("reason"));
     }
 }

@@ -1,15 +1,15 @@
-//! Whether the rate was still changing when the region of interest began.
+//! Detection of rates that were still changing when the region of interest began.
 //!
-//! One repeat shows little: its first third may be slower by chance. But if a warm-up is too short, the rate moves the
-//! same way in every repeat. This is what the sign test over the repeats of a case, at all its numbers of tasks, detects.
-//! Many cases are tested at once, so the level is that of the whole run (Benjamini and Hochberg, J. R. Stat. Soc. B 57,
-//! 1995).
+//! A single repeat shows little: its first third may be slower by chance. But if a warm-up is too
+//! short, the rate moves the same way in every repeat. The sign test over all repeats of a case, at
+//! all its numbers of tasks, detects this. Many cases are tested at once, so the level is that of
+//! the whole run (Benjamini and Hochberg, J. R. Stat. Soc. B 57, 1995).
 
 use crate::gather::CaseCells;
 use crate::median::median;
 use crate::repeat::rate;
 use crate::thresholds::{UNSETTLED_CHANGE, UNSETTLED_LEVEL};
-use faultline_model::protocol::Interval;
+use faultline_record::protocol::Interval;
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 /// A case whose rate was still changing.
@@ -17,7 +17,8 @@ use statrs::distribution::{Binomial, DiscreteCDF};
 pub(crate) struct Unsettled {
     /// Index of the case.
     pub(crate) case: usize,
-    /// Median over its repeats of the first third's rate divided by that of the rest, minus 1: negative if the rate rose.
+    /// Median over its repeats of the first third's rate divided by that of the rest, minus 1:
+    /// negative if the rate rose.
     pub(crate) change: f64,
 }
 
@@ -37,15 +38,16 @@ fn changes(case: &CaseCells<'_>) -> Vec<f64> {
     case.cells.iter().flat_map(|cell| &cell.repeats).filter_map(|repeat| change(&repeat.attempt.window)).collect()
 }
 
-/// The first third's rate divided by that of the rest, minus 1; `None` with fewer than three intervals, or if the rest has
-/// no operations.
+/// The first third's rate divided by that of the rest, minus 1; `None` with fewer than three
+/// intervals, or if the rest has no operations.
 fn change(window: &[Interval]) -> Option<f64> {
     let (first, rest) = window.split_at(window.len() / 3);
     let (first, rest) = (rate(first)?, rate(rest)?);
     (rest > 0.0).then(|| first / rest - 1.0)
 }
 
-/// Two-sided p-value: the probability of signs as one-sided as these, if both are equally likely. Zeros have no sign and are left out.
+/// Two-sided p-value: the probability of signs as one-sided as these, if both are equally likely.
+/// Zeros have no sign and are left out.
 fn sign_test(changes: &[f64]) -> f64 {
     let up = changes.iter().filter(|change| **change > 0.0).count() as u64;
     let down = changes.iter().filter(|change| **change < 0.0).count() as u64;
@@ -53,7 +55,7 @@ fn sign_test(changes: &[f64]) -> f64 {
     (2.0 * signs.cdf(up.min(down))).min(1.0)
 }
 
-/// The greatest p-value that is rejected, by Benjamini and Hochberg; negative if none is.
+/// The greatest rejected p-value, by Benjamini and Hochberg; negative if none is rejected.
 fn rejection_limit(chances: &[f64]) -> f64 {
     let mut ascending = chances.to_vec();
     ascending.sort_by(f64::total_cmp);

@@ -1,32 +1,32 @@
-//! Properties of whole summaries, over records drawn at random: every number finite, JSON and back, no dependence on
-//! order or unit.
+//! Property tests of whole summaries, on random records: all numbers are finite, JSON round-trips,
+//! and results do not depend on order or unit.
 
+use crate::estimate::Estimate;
+use crate::summary::{Point, RunSummary};
+use crate::verdict::{CurveVerdict, Verdict};
+use crate::warnings::WarningCode;
 use crate::{example, summarise};
-use faultline_model::cell::{Case, Cell, TaskMode};
-use faultline_model::describe::Style;
-use faultline_model::direction::Direction;
-use faultline_model::estimate::Estimate;
-use faultline_model::facts::{FactValue, Facts};
-use faultline_model::failure::{Failure, FailureCause};
-use faultline_model::journal::AttemptId;
-use faultline_model::outcome::Outcome;
-use faultline_model::plan::{PlanItem, Timing};
-use faultline_model::protocol::{Interval, Measure, Usage, UsageScope};
-use faultline_model::record::{Attempt, RunHead, RunRecord, Session};
-use faultline_model::subject::SubjectIndex;
-use faultline_model::summary::{Point, RunSummary};
-use faultline_model::time::UnixMillis;
-use faultline_model::verdict::{CurveVerdict, Verdict};
-use faultline_model::warning::WarningCode;
+use faultline_record::cell::{Case, Cell, TaskMode};
+use faultline_record::describe::Style;
+use faultline_record::direction::Direction;
+use faultline_record::facts::{FactValue, Facts};
+use faultline_record::failure::{Failure, FailureCause};
+use faultline_record::journal::AttemptId;
+use faultline_record::outcome::Outcome;
+use faultline_record::plan::{PlanItem, Timing};
+use faultline_record::protocol::{Interval, Measure, Usage, UsageScope};
+use faultline_record::record::{Attempt, RunHead, RunRecord, Session};
+use faultline_record::subject::SubjectIndex;
+use faultline_record::time::UnixMillis;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 
-/// Counts from nothing to the greatest that a workload can print.
+/// Counts from 0 to the largest that a workload can print.
 fn count() -> impl Strategy<Value = u64> {
     prop_oneof![Just(0), 1u64..1000, 0..=i64::MAX as u64]
 }
 
-/// Figures of every size, and a few that a workload can't print.
+/// Figures of any size, and a few that no workload can print.
 fn figure() -> impl Strategy<Value = f64> {
     prop_oneof![Just(0.0), 0.1f64..100.0, any::<f64>(), Just(f64::MAX), Just(f64::MIN_POSITIVE), Just(f64::NAN)]
 }
@@ -110,7 +110,7 @@ fn facts() -> impl Strategy<Value = Facts> {
     btree_map(key.prop_map(str::to_owned), value, 0..10).prop_map(Facts)
 }
 
-/// An item of the plan, without its ordinal. One workload in three is not described by the record.
+/// An item of the plan, without its ordinal. The record describes two of three workloads.
 fn item() -> impl Strategy<Value = PlanItem> {
     let workload = prop_oneof![Just("loops"), Just("once"), Just("unheard_of")];
     let tasks = prop_oneof![Just(1u32), Just(2), Just(4), any::<u32>()];
@@ -135,7 +135,7 @@ prop_compose! {
         for (id, (ordinal, attempt)) in (0..).zip(&mut attempts) {
             (attempt.id, attempt.ordinal) = (AttemptId(id), *ordinal);
         }
-        // At most one attempt of an item ends for good.
+        // At most one attempt of each item is conclusive.
         let mut seen = Vec::new();
         attempts.retain(|(ordinal, attempt)| {
             let ended = attempt.outcome.as_ref().is_some_and(Outcome::is_final);

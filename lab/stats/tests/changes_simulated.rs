@@ -1,14 +1,10 @@
-//! Whether steps are found as promised, over many simulated series: false alarms without a step, power, place, time.
+//! Simulated series: false-positive rate, power, places of steps, and run time.
 
-mod battery;
-mod noise;
-
-use battery::{KINDS, Kind};
-use faultline_model::changes::{Changes, Status};
-use faultline_model::direction::Direction;
-use faultline_stats::changes::{Observation, Settings, changes};
+use crate::battery::{KINDS, Kind, series};
+use crate::noise::{Noise, Shape};
+use faultline_record::direction::Direction;
+use faultline_stats::changes::{Changes, Observation, Settings, Status, changes};
 use faultline_stats::thresholds::{CHANGE_CONFIRMED, CHANGE_FALSE_ALARMS};
-use noise::{Noise, Shape};
 
 fn found(values: &[f64]) -> Changes {
     let observations: Vec<Observation> =
@@ -36,7 +32,8 @@ fn chance(rate: f64, trials: u32) -> f64 {
 /// The stated rates, of any step and of a confirmed one.
 const STATED: [f64; 2] = [CHANGE_FALSE_ALARMS, CHANGE_CONFIRMED];
 
-/// Where the rate isn't kept: the share of series in which a step is found, as docs/METHODOLOGY.md, §15, has it.
+/// Exceptions in which the rate is exceeded: the share of series in which a step is found
+/// (docs/METHODOLOGY-APPENDIX.md, C).
 const NOT_KEPT: &[(Kind, usize, f64)] = &[
     (Kind::Autoregressive(80), 50, 0.137),
     (Kind::Autoregressive(90), 50, 0.154),
@@ -54,7 +51,7 @@ const NOT_KEPT: &[(Kind, usize, f64)] = &[
 ];
 
 fn check(kind: Kind, points: usize, trials: u32) {
-    let rates = alarms(|random| battery::series(random, kind, points), trials);
+    let rates = alarms(|random| series(random, kind, points), trials);
     println!("{kind:?}, {points} points: {:.4} found, {:.4} confirmed, of {trials}", rates[0], rates[1]);
     match NOT_KEPT.iter().find(|(other, at, _)| (*other, *at) == (kind, points)) {
         Some(&(.., told)) => {
@@ -76,7 +73,7 @@ fn series_without_a_step_have_one_at_the_stated_rate_at_most() {
     }
 }
 
-/// Prints the table of docs/METHODOLOGY.md, §15.
+/// Prints the table of docs/METHODOLOGY-APPENDIX.md, C.
 #[test]
 #[ignore = "minutes"]
 fn the_stated_rate_is_kept_over_many_series() {
@@ -87,12 +84,13 @@ fn the_stated_rate_is_kept_over_many_series() {
     }
 }
 
-/// A series of `each` points before a step of `size` and as many after it.
+/// A series of `each` points before a step of `size`, and as many after it.
 fn with_step(random: &mut Noise, each: usize, size: f64) -> Vec<f64> {
     (0..2 * each).map(|i| random.normal() + if i < each { 0.0 } else { size }).collect()
 }
 
-/// Shares of series whose step is found, placed within 3, has its true place in the range, and in the range widened by 3.
+/// Shares of series: step found, placed within 3, true place in the range, true place in the range
+/// widened by 3.
 fn power(each: usize, size: f64, trials: u32) -> [f64; 4] {
     let mut random = Noise::new(2);
     let mut counts = [0; 4];
@@ -158,7 +156,8 @@ fn a_series_with_other_steps_hides_none() {
     assert!(hits >= 450, "{hits}");
 }
 
-/// Its time grows in proportion to its points: a second or two where it is compiled for speed. A clock is no part of a test.
+/// The time is proportional to the number of points: a second or two with optimisation. The test
+/// does not check it.
 #[test]
 fn a_million_points_are_searched() {
     let mut random = Noise::new(6);

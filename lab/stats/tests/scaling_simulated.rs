@@ -1,10 +1,8 @@
-//! Whether fits of scaling laws give known parameters back, and their intervals cover as often as they say.
+//! Simulated fits of scaling laws: they recover known parameters, and their intervals have the
+//! stated coverage.
 
-mod noise;
-
-use faultline_model::scaling::{Law, Move, ScalingFit};
-use faultline_stats::scaling::{Point, compare, fit};
-use noise::Noise;
+use crate::noise::Noise;
+use faultline_stats::scaling::{Law, Move, Point, ScalingFit, compare, fit};
 
 const CURVES: u32 = 2000;
 
@@ -42,7 +40,7 @@ fn covers(fit: &ScalingFit, case: &Case) -> [bool; 4] {
         within(fit.one_cpu.bounded.low, fit.one_cpu.bounded.high, 1e5),
         within(serial.low, serial.high, case.serial),
         within(coherence.low, coherence.high, case.coherence),
-        // Without a peak in the estimate nothing is claimed of it.
+        // Without an estimated peak there is nothing to check.
         fit.peak.is_none_or(|found| within(found.low, found.high.unwrap_or(f64::INFINITY), peak)),
     ]
 }

@@ -1,13 +1,12 @@
-//! Whether a live comparison that may end at each look keeps what it promises, over many simulated ones: false alarms, intervals, what it finds and when.
+//! Simulated live comparisons with interim looks: false-positive rate, coverage of intervals,
+//! power, and time to the answer.
 
-mod noise;
-
-use faultline_model::comparison::Look;
-use faultline_model::direction::Direction;
-use faultline_model::workload_comparison::{Answer, SuiteComparison, WorkloadComparison};
+use crate::noise::{Noise, SHAPES, Shape};
+use faultline_record::direction::Direction;
+use faultline_stats::comparison::Look;
 use faultline_stats::sequential::{looks, settled};
 use faultline_stats::two_sample::{Boot, Run, Samples, Settings, Workload, compare};
-use noise::{Noise, SHAPES, Shape};
+use faultline_stats::workload_comparison::{Answer, SuiteComparison, WorkloadComparison};
 
 const LEVEL: f64 = 0.95;
 const WORKLOADS: u32 = 3;
@@ -15,13 +14,14 @@ const WORKLOADS: u32 = 3;
 /// Standard deviation of the logarithms.
 const NOISE: f64 = 0.02;
 
-/// Margin of equality: as great as the noise.
+/// Margin of equality, equal to the noise.
 const MARGIN: f64 = NOISE;
 
-/// A workload's values in the order of time, each with whether it is the second side's.
+/// A workload's values in time order; true for the second side.
 type Values = Vec<(bool, f64)>;
 
-/// Blocks of two, one of each side in random order. The second side is `ratio` times as great.
+/// Blocks of two runs, one of each side in random order. The second side is larger by the factor
+/// `ratio`.
 fn workload(random: &mut Noise, shape: Shape, blocks: u32, ratio: f64) -> Values {
     let series = random.series(shape, 2 * blocks as usize);
     in_blocks(random, &series, ratio)
@@ -38,7 +38,7 @@ fn in_blocks(random: &mut Noise, series: &[f64], ratio: f64) -> Values {
     values
 }
 
-/// A side's values, by boots where the noise is theirs.
+/// A side's values, grouped by boot if the noise depends on boots.
 fn side(values: &Values, second: bool, shape: Shape, blocks_known: bool) -> Samples {
     let own = values.iter().enumerate().filter(|(_, (side, _))| *side == second);
     let runs = own.map(|(time, &(_, value))| Run {
@@ -60,7 +60,7 @@ struct Live {
     shape: Shape,
     margin: f64,
     workloads: Vec<Values>,
-    /// Whether the comparison is told of them.
+    /// True if the comparison knows the blocks.
     blocks_known: bool,
 }
 
@@ -92,7 +92,7 @@ impl Live {
         .unwrap()
     }
 
-    /// How it ends: the answers, and the blocks that they took.
+    /// The final answers, and the number of blocks.
     fn ended(&self, looks: &[Look]) -> (SuiteComparison, u32) {
         let (last, before) = looks.split_last().unwrap();
         let early = before.iter().map(|look| (self.at(look), look.blocks)).find(|(suite, _)| settled(&suite.workloads));
@@ -104,8 +104,8 @@ fn differs(workload: &WorkloadComparison) -> bool {
     matches!(workload.answer, Answer::Faster | Answer::Slower)
 }
 
-/// Share of `trials` comparisons of equal sides that anyone who stops at the first difference, at whichever look, would call different; and the share
-/// of all that end so by the rule, counted on its own.
+/// False-positive rates over `trials` comparisons of equal sides: with a stop at the first
+/// difference at any look, and with the stopping rule.
 fn false_alarms(seed: u64, shape: Shape, blocks: u32, trials: u32) -> [f64; 2] {
     let looks = looks(blocks, WORKLOADS, LEVEL);
     let mut random = Noise::new(seed);
@@ -118,7 +118,8 @@ fn false_alarms(seed: u64, shape: Shape, blocks: u32, trials: u32) -> [f64; 2] {
     found.map(|count| f64::from(count) / f64::from(trials))
 }
 
-/// Values that swing to and fro, each against the one before: a test that doesn't know of the blocks takes what is left of that for a difference.
+/// Values alternate, each against the one before: a test without blocks takes the remainder for a
+/// difference.
 #[test]
 fn an_order_that_alternates_is_no_difference() {
     let mut random = Noise::new(7);
@@ -138,7 +139,8 @@ fn an_order_that_alternates_is_no_difference() {
     assert!(with <= 0.05 && without > 0.10, "{with} {without}");
 }
 
-/// With so few blocks that signed ranks decide at best at the very end, nothing else decides in their place.
+/// With so few blocks that signed ranks decide at the last look at best, no other test decides
+/// instead.
 #[test]
 fn a_few_blocks_of_an_order_that_alternates_are_no_difference() {
     let mut random = Noise::new(8);
@@ -181,8 +183,9 @@ fn equal_sides_differ_at_any_look_at_the_stated_rate_at_most() {
     }
 }
 
-/// Share of `trials` comparisons of up to 20 blocks, whose true ratio is given, in which any look calls any workload equal, or different within the margin;
-/// and the share of workloads that are called equal at the end.
+/// Shares of `trials` comparisons of up to 20 blocks with this true ratio: those in which any look
+/// claims equality or a difference within the margin; and the share of workloads that are equal at
+/// the end.
 fn equalities(seed: u64, shape: Shape, ratio: f64, trials: u32) -> [f64; 2] {
     let looks = looks(20, WORKLOADS, LEVEL);
     let mut random = Noise::new(seed);
@@ -197,7 +200,7 @@ fn equalities(seed: u64, shape: Shape, ratio: f64, trials: u32) -> [f64; 2] {
     [f64::from(at_any_look) / f64::from(trials), f64::from(at_the_end) / f64::from(WORKLOADS * trials)]
 }
 
-/// A margin that 20 blocks can show.
+/// A margin that 20 blocks are enough for.
 const WIDE_MARGIN: f64 = 0.05;
 
 #[test]
@@ -212,7 +215,8 @@ fn sides_beyond_the_margin_are_hardly_ever_equal_at_any_look() {
     assert!(at_the_end >= 0.9, "{at_the_end}");
 }
 
-/// Of `trials` comparisons with a true ratio: workloads whose final interval covers it, workloads whose difference is found, and mean blocks.
+/// For `trials` comparisons with a true ratio: share of workloads whose final interval covers it,
+/// share whose difference is found, and mean number of blocks.
 fn followed(seed: u64, shape: Shape, ratio: f64, blocks: u32, trials: u32) -> [f64; 3] {
     let looks = looks(blocks, WORKLOADS, LEVEL);
     let mut random = Noise::new(seed);
@@ -248,7 +252,7 @@ fn intervals_at_the_end_cover_the_true_ratio() {
     }
 }
 
-/// Prints the table of docs/METHODOLOGY.md, §16.
+/// Prints the table of docs/METHODOLOGY-APPENDIX.md, D.
 #[test]
 #[ignore = "minutes"]
 fn what_is_found_and_when() {

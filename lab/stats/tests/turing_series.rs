@@ -1,19 +1,21 @@
-//! How steps agree with those that people marked: the Turing Change Point Dataset (van den Burg and Williams, arXiv 2003.06222).
+//! Agreement of steps with people's annotations: the Turing Change Point Dataset (van den Burg and
+//! Williams, arXiv 2003.06222).
 //!
-//! The series aren't part of this repository. `FAULTLINE_TCPD` names a directory that holds `annotations.json` and the series' JSON files, however deep:
-//! a clone of the data set's repository will do. Without the data the test isn't run: `cargo test -- --ignored` runs it, and fails if it isn't there.
+//! The series are not part of this repository. `FAULTLINE_TCPD` names a directory that contains, at
+//! any depth, `annotations.json` and the series' JSON files, such as a clone of the data set's
+//! repository. Run with `cargo test -- --ignored`; fails without the data.
 
-use faultline_model::direction::Direction;
+use faultline_record::direction::Direction;
 use faultline_stats::changes::{Observation, Settings, changes};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Points that a step may lie off a mark.
+/// Maximum distance of a step from an annotation, in points.
 const MARGIN: usize = 5;
 
-/// What each person marked.
+/// The annotations of each person.
 type Marks = Vec<BTreeSet<usize>>;
 
 fn json_files(directory: &Path, found: &mut Vec<PathBuf>) {
@@ -38,7 +40,7 @@ fn marks(annotations: &Value, name: &str) -> Option<Marks> {
     people.values().map(places).collect()
 }
 
-/// The values of a series of one dimension; none for missing ones.
+/// The values of a one-dimensional series; `None` for missing ones.
 fn values(series: &Value) -> Option<Vec<Option<f64>>> {
     let [one] = series.get("series")?.as_array()?.as_slice() else { return None };
     Some(one.get("raw")?.as_array()?.iter().map(Value::as_f64).collect())
@@ -52,7 +54,7 @@ fn found(values: &[Option<f64>]) -> BTreeSet<usize> {
     steps.iter().map(|step| step.by as usize).collect()
 }
 
-/// Marks that have a step near them, each step counted once.
+/// Annotations with a step near them, each step counted once.
 fn hits(marks: &BTreeSet<usize>, steps: &BTreeSet<usize>) -> f64 {
     let mut left = steps.clone();
     let mut hit = |mark: &&usize| {
@@ -66,7 +68,8 @@ fn hits(marks: &BTreeSet<usize>, steps: &BTreeSet<usize>) -> f64 {
     marks.iter().filter(|mark| hit(mark)).count() as f64
 }
 
-/// F1 as the data set's authors define it: precision against all marks together, recall against each person's, the beginning counted as a mark.
+/// F1 as defined by the data set's authors: precision against all annotations together, recall
+/// against each person's, with the beginning counted as an annotation.
 fn f1(people: &Marks, steps: &BTreeSet<usize>) -> f64 {
     let begun = |places: &BTreeSet<usize>| places.iter().copied().chain([0]).collect::<BTreeSet<usize>>();
     let steps = begun(steps);
@@ -77,7 +80,8 @@ fn f1(people: &Marks, steps: &BTreeSet<usize>) -> f64 {
     2.0 * precision * recall / (precision + recall)
 }
 
-/// Covering as the authors define it: how well each person's segments are matched by one that was found, in proportion to their length.
+/// Covering as defined by the authors: how well found segments match each person's segments,
+/// weighted by length.
 fn cover(people: &Marks, steps: &BTreeSet<usize>, points: usize) -> f64 {
     let segments = |places: &BTreeSet<usize>| {
         let mut bounds: Vec<usize> = places.iter().copied().filter(|place| (1..points).contains(place)).collect();

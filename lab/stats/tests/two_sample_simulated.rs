@@ -1,36 +1,36 @@
-//! Whether comparisons keep what they promise, over many simulated ones: false alarms between equal sides, power, what is called detectable.
+//! Simulated comparisons: false-positive rate with equal sides, power, and the detectable
+//! difference.
 
-mod noise;
-
-use faultline_model::direction::Direction;
-use faultline_model::workload_comparison::{Answer, Bounded, SuiteComparison, Unit, WorkloadComparison};
+use crate::noise::{Noise, SHAPES, Shape};
+use faultline_record::direction::Direction;
 use faultline_stats::two_sample::{Boot, Run, Samples, Settings, Workload, compare};
-use noise::{Noise, SHAPES, Shape};
+use faultline_stats::workload_comparison::{Answer, Bounded, SuiteComparison, Unit, WorkloadComparison};
 
-/// Draws of a bootstrap: fewer than by default, as there are thousands of comparisons.
+/// Fewer bootstrap draws than by default, because there are thousands of comparisons.
 const SETTINGS: Settings = Settings { level: 0.95, margin: 0.02, assume_quiet: false, seed: 1, resamples: 400 };
 
-/// As few draws as a level allows.
+/// The minimum number of draws for the level.
 const FEWEST_DRAWS: Settings = Settings { resamples: 1, ..SETTINGS };
 
-/// None, where bootstrap intervals aren't looked at.
+/// No draws, for tests that do not use bootstrap intervals.
 const NO_DRAWS: Settings = Settings { resamples: 0, ..SETTINGS };
 
-/// How the values of one side are spread.
+/// Structure of a side's values.
 #[derive(Debug, Clone, Copy)]
 enum Design {
-    /// Runs of one boot, which both sides share.
+    /// Runs of one boot that both sides share.
     Runs(usize),
     /// Boots of 3 runs of 4 intervals.
     Boots(usize),
-    /// Blocks of a run of either side, in one boot.
+    /// Blocks with a run of each side, in one boot.
     Blocks(usize),
 }
 
 const DESIGNS: [Design; 5] =
     [Design::Runs(12), Design::Runs(20), Design::Boots(3), Design::Boots(10), Design::Blocks(20)];
 
-/// Two sides about 100, whose units follow `shape` with the deviation `noise` in random order of time; the second side's are `ratio` times as great.
+/// Two sides around 100. Units have the distribution `shape` and the deviation `noise`, in random
+/// order; the second side's are larger by the factor `ratio`.
 fn workload(random: &mut Noise, shape: Shape, design: Design, noise: f64, ratio: f64) -> Workload {
     let (Design::Runs(n) | Design::Boots(n) | Design::Blocks(n)) = design;
     let series = random.series(shape, 2 * n);
@@ -79,13 +79,13 @@ fn differs(comparison: &WorkloadComparison) -> bool {
 
 fn suite(random: &mut Noise, shape: Shape, design: Design, workloads: usize) -> SuiteComparison {
     let all: Vec<Workload> = (0..workloads).map(|_| workload(random, shape, design, 0.02, 1.0)).collect();
-    // At the level of several workloads there are more draws than one asks for.
+    // Several workloads require more draws than one.
     let settings = if workloads > 1 { FEWEST_DRAWS } else { SETTINGS };
     compare(&all, &settings).unwrap()
 }
 
-/// Of `trials` suites of `workloads` equal sides, in each design in turn: suites with a false answer, with an interval of the test, and with a
-/// bootstrap interval that excludes equality.
+/// For `trials` suites of `workloads` equal sides, with the designs in turn: suites with a false
+/// answer, with a test interval that excludes equality, and with such a bootstrap interval.
 fn false_alarms(seed: u64, shape: Shape, designs: &[Design], workloads: usize, trials: usize) -> [f64; 3] {
     let mut random = Noise::new(seed);
     let mut found = [0; 3];
@@ -119,7 +119,8 @@ fn equal_suites_hardly_ever_differ_anywhere() {
     }
 }
 
-/// Each design on its own, and so often that chance is small beside the limit: two and a half standard deviations of the count.
+/// Each design separately, with enough trials that chance is small compared with the limit: two and
+/// a half standard deviations of the count.
 #[test]
 #[ignore = "minutes"]
 fn equal_sides_differ_at_the_stated_rate_at_most() {
@@ -136,14 +137,14 @@ fn equal_sides_differ_at_the_stated_rate_at_most() {
     }
 }
 
-/// A margin of equality that 20 runs or 20 blocks on each side can show at a noise of 2 %.
+/// A margin of equality that 20 runs or blocks per side are enough for, with noise of 2 %.
 const MARGIN: f64 = 0.03;
 
-/// A change just beyond it.
+/// A change just outside it.
 const BEYOND: f64 = 1.0 + MARGIN + 0.0001;
 
-/// Of `trials` suites of `workloads` that all have this true ratio, in each design in turn: those in which any workload is called equal, or different within the
-/// margin.
+/// For `trials` suites of `workloads` with this true ratio, with the designs in turn: suites in
+/// which any workload is called equal, or different within the margin.
 fn equalities(seed: u64, shape: Shape, designs: &[Design], ratio: f64, workloads: usize, trials: usize) -> f64 {
     let mut random = Noise::new(seed);
     let within = |suite: &SuiteComparison| suite.workloads.iter().any(|workload| workload.within_margin);
@@ -166,7 +167,7 @@ fn sides_that_differ_by_more_than_the_margin_are_hardly_ever_equal() {
     }
 }
 
-/// What the margin is for: sides that are equal are called so.
+/// Equal sides are reported as equal.
 #[test]
 fn equal_sides_are_called_equal_where_the_noise_allows_it() {
     for design in [Design::Runs(20), Design::Blocks(20)] {
@@ -176,7 +177,8 @@ fn equal_sides_are_called_equal_where_the_noise_allows_it() {
     }
 }
 
-/// Each design on its own, and so often that chance is small beside the limit: two and a half standard deviations of the count.
+/// Each design separately, with enough trials that chance is small compared with the limit: two and
+/// a half standard deviations of the count.
 #[test]
 #[ignore = "minutes"]
 fn sides_beyond_the_margin_are_equal_at_the_stated_rate_at_most() {
@@ -210,7 +212,8 @@ fn two_percent_are_found_at_a_noise_of_two_percent() {
     }
 }
 
-/// The shift in logarithms that is in fact found with a power of 0.8, by bisection with the same noise for every shift.
+/// The shift in logarithms that is actually found with a power of 0.8, by bisection with the same
+/// noise for every shift.
 fn true_detectable(noise: f64, design: Design) -> f64 {
     let (mut low, mut high) = (0.0, 8.0 * noise);
     for _ in 0..7 {

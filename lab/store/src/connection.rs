@@ -1,18 +1,17 @@
-//! The connection to a database. The rest of the crate uses it alone, so statements are written once for every kind of database.
+//! Connections to a database of either kind. The rest of the crate uses only these, and writes each
+//! statement once.
 //!
-//! What is spelled differently is chosen by [`Connection::spelled`]. Parameters of a statement are `?1`, `?2`, …. Columns are integers, real numbers and text; a yes or no is the integer 1 or 0.
+//! [`Connection::spelled`] chooses between two spellings. Statement parameters are `?1`, `?2`, ….
+//! Columns are integers, real numbers and text; booleans are the integers 1 and 0.
 
-mod failure;
-mod nul;
 mod postgres;
-mod row;
 mod sqlite;
 mod value;
 
-pub(crate) use failure::{Failure, Result};
 pub(crate) use postgres::Session;
-pub(crate) use row::{Row, from_json, from_word};
-pub(crate) use value::Value;
+pub(crate) use value::{Row, Value, from_json, from_word, json};
+
+use std::fmt::Display;
 
 /// The values of a statement's parameters, in the order of their numbers.
 macro_rules! params {
@@ -23,23 +22,23 @@ pub(crate) use params;
 /// A connection to a database.
 #[derive(Debug)]
 pub(crate) enum Connection {
-    /// SQLite's file.
+    /// An SQLite file.
     Sqlite(rusqlite::Connection),
     /// A session with a PostgreSQL server.
     Postgres(Box<Session>),
 }
 
-/// What a transaction is for.
+/// Purpose of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// All its queries read the same state of the database.
+    /// All queries read the same state of the database.
     Read,
-    /// Its changes are saved together, or not at all.
+    /// Either all changes are saved, or none.
     Write,
 }
 
 impl Connection {
-    /// The spelling of a part of a statement that both kinds of database do not share.
+    /// The part of a statement that is spelled differently by each kind of database.
     pub(crate) fn spelled(&self, in_sqlite: &'static str, in_postgres: &'static str) -> &'static str {
         match self {
             Connection::Sqlite(_) => in_sqlite,
@@ -55,7 +54,7 @@ impl Connection {
         }
     }
 
-    /// Executes a statement, and returns the number of rows that it changed.
+    /// Executes a statement and returns the number of rows changed.
     pub(crate) fn execute(&self, statement: &str, parameters: &[Value<'_>]) -> Result<usize> {
         match self {
             Connection::Sqlite(connection) => sqlite::execute(connection, statement, parameters),
@@ -63,8 +62,8 @@ impl Connection {
         }
     }
 
-    /// Takes the rows of a query one after the other, so they need not be in memory together. Stops, and fails, if the query or `take` fails. `take` must
-    /// not use this connection.
+    /// Passes the rows of a query to `take` one at a time, without keeping them in memory. Stops
+    /// and fails if the query or `take` fails. `take` must not use this connection.
     pub(crate) fn each_row<E: From<Failure>>(
         &self,
         query: &str,
@@ -92,7 +91,7 @@ impl Connection {
         Ok(all)
     }
 
-    /// The only row of a query; `None` if it has none. Fails like [`Connection::rows`].
+    /// The only row of a query; `None` if there is none. Fails like [`Connection::rows`].
     pub(crate) fn optional_row<T>(
         &self,
         query: &str,
@@ -102,7 +101,7 @@ impl Connection {
         Ok(self.rows(query, parameters, read)?.pop())
     }
 
-    /// The row of a query that always has one. Fails like [`Connection::rows`].
+    /// The row of a query that always returns one. Fails like [`Connection::rows`].
     pub(crate) fn row<T>(
         &self,
         query: &str,
@@ -112,7 +111,7 @@ impl Connection {
         self.optional_row(query, parameters, read)?.ok_or(Failure::NoRow)
     }
 
-    /// Begins a transaction. Until it ends, all statements of this connection belong to it.
+    /// Begins a transaction, to which all statements of this connection belong until it ends.
     pub(crate) fn begin(&self, purpose: Purpose) -> Result<()> {
         match self {
             Connection::Sqlite(connection) => sqlite::begin(connection, purpose),
@@ -120,7 +119,7 @@ impl Connection {
         }
     }
 
-    /// Saves what the transaction changed.
+    /// Saves the changes of the transaction.
     pub(crate) fn commit(&self) -> Result<()> {
         match self {
             Connection::Sqlite(connection) => sqlite::run(connection, "COMMIT"),
@@ -128,7 +127,7 @@ impl Connection {
         }
     }
 
-    /// Whether a transaction has begun.
+    /// True within a transaction.
     pub(crate) fn is_in_transaction(&self) -> bool {
         match self {
             Connection::Sqlite(connection) => !connection.is_autocommit(),
@@ -136,7 +135,7 @@ impl Connection {
         }
     }
 
-    /// Runs `body` in a transaction. If it fails, nothing is changed.
+    /// Runs `body` in a transaction. If `body` fails, nothing is changed.
     pub(crate) fn transaction<T>(&self, purpose: Purpose, body: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
         let transaction = self.open_transaction(purpose)?;
         let value = body(self)?;
@@ -144,13 +143,14 @@ impl Connection {
         Ok(value)
     }
 
-    /// Begins a transaction that is undone when the value is dropped, unless it is committed before.
+    /// Begins a transaction that is rolled back when the value is dropped without a commit.
     pub(crate) fn open_transaction(&self, purpose: Purpose) -> Result<Transaction<'_>> {
         self.begin(purpose)?;
         Ok(Transaction(self))
     }
 
-    /// Runs `body`, in which no statement waits for another connection. A statement that would have to wait fails.
+    /// Runs `body` without waiting for other connections. A statement that would have to wait
+    /// fails.
     pub(crate) fn without_waiting<T>(&self, body: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
         match self {
             Connection::Sqlite(connection) => sqlite::without_waiting(connection, || body(self)),
@@ -169,11 +169,11 @@ impl Connection {
     }
 }
 
-/// A transaction that is undone, unless it is committed: also by a failure or a panic.
+/// A transaction that is rolled back unless it is committed, also after a failure or a panic.
 pub(crate) struct Transaction<'a>(&'a Connection);
 
 impl Transaction<'_> {
-    /// Saves what the transaction changed.
+    /// Saves the changes of the transaction.
     pub(crate) fn commit(self) -> Result<()> {
         self.0.commit()
     }
@@ -182,8 +182,40 @@ impl Transaction<'_> {
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         if self.0.is_in_transaction() {
-            // A connection that cannot do so is lost, and the transaction with it.
+            // If this fails, the connection is lost, and the transaction with it.
             let _ = self.0.roll_back();
         }
+    }
+}
+
+/// Reason why a statement failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// Refused by SQLite.
+    #[error(transparent)]
+    Sqlite(#[from] rusqlite::Error),
+    /// Refused by the PostgreSQL server, or the connection was lost.
+    #[error(transparent)]
+    Postgres(#[from] ::postgres::Error),
+    /// A saved value that this version cannot read.
+    #[error("column {column}: {problem}")]
+    Unreadable {
+        /// Column of the query's result, from 0.
+        column: usize,
+        /// The fault of its value.
+        problem: String,
+    },
+    /// No row from a query that always returns one.
+    #[error("a row is missing")]
+    NoRow,
+}
+
+/// The result of a statement.
+pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
+
+impl Failure {
+    /// Failure to read the value of a column.
+    pub(crate) fn unreadable(column: usize, problem: impl Display) -> Self {
+        Failure::Unreadable { column, problem: problem.to_string() }
     }
 }

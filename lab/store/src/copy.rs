@@ -1,27 +1,27 @@
-//! Copies a database into an empty one, row by row with all numbers, in one transaction: afterwards the other has everything, or nothing.
+//! Copies of a whole database into an empty one, row by row in one transaction, with all numbers.
 
 use crate::Store;
 use crate::connection::{Connection, Failure, Purpose, Result, Value, params};
 use crate::error::StoreError;
-use crate::tables::{TABLES, Table};
+use crate::schema::{SchemaTable, tables};
 use std::path::Path;
 
-/// How many rows are written by a statement: as many as there are, or else fewer. Both databases take so many parameters.
+/// Numbers of rows per statement, within both databases' limits of parameters.
 const ROWS: [usize; 4] = [500, 50, 5, 1];
 
-/// Rows are written when they have so many bytes together. More are in memory only if one row has them.
+/// Size of a batch in bytes; only a single larger row exceeds it.
 const BATCH_BYTES: usize = 4 << 20;
 
-/// How far a copy is.
+/// Progress of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CopyProgress {
-    /// Rows that were copied.
+    /// Rows copied so far.
     pub rows: u64,
-    /// Rows that there are.
+    /// All rows.
     pub of: u64,
 }
 
-/// What was copied.
+/// Size of a finished copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Copied {
     /// Runs, without deleted ones.
@@ -30,8 +30,9 @@ pub struct Copied {
     pub rows: u64,
 }
 
-/// Copies the database with the path or URL `from` into that with the path or URL `to`, which is created if it does not exist. Runs that are measured meanwhile are copied
-/// as they are at the beginning. Fails if `to` holds anything; if `from` does not exist or cannot be read; or if `to` cannot be written. Then nothing is copied.
+/// Copies the database at the path or URL `from` to `to`, which is created if it does not exist.
+/// Runs in progress are copied in their state at the start. Fails, copying nothing, if `to` is not
+/// empty, if `from` does not exist or cannot be read, or if `to` cannot be written.
 pub fn copy(from: &Path, to: &Path, progress: &mut dyn FnMut(CopyProgress)) -> Result<Copied, StoreError> {
     let source = Store::open_to_read(from)?;
     let target = Store::open_or_create(to)?;
@@ -42,7 +43,7 @@ pub fn copy(from: &Path, to: &Path, progress: &mut dyn FnMut(CopyProgress)) -> R
     lock(&target.connection).map_err(target.failed("write"))?;
     target.check_empty()?;
     let mut done = CopyProgress { rows: 0, of: rows };
-    for table in TABLES {
+    for table in &tables() {
         copy_table(table, &source, &target, &mut |rows| {
             done.rows += rows;
             progress(done);
@@ -56,9 +57,9 @@ pub fn copy(from: &Path, to: &Path, progress: &mut dyn FnMut(CopyProgress)) -> R
 }
 
 impl Store {
-    /// Fails if the database holds anything.
+    /// Fails if the database is not empty.
     fn check_empty(&self) -> Result<(), StoreError> {
-        for table in TABLES {
+        for table in &tables() {
             let query = format!("SELECT 1 FROM {} LIMIT 1", table.name);
             let found = self.connection.optional_row(&query, params![], |_| Ok(()));
             if found.map_err(self.failed("read"))?.is_some() {
@@ -72,7 +73,7 @@ impl Store {
 /// The number of rows of all tables.
 fn count(store: &Store) -> Result<u64, StoreError> {
     let mut all = 0;
-    for table in TABLES {
+    for table in &tables() {
         let query = format!("SELECT count(*) FROM {}", table.name);
         let rows: i64 = store.connection.row(&query, params![], |row| row.get(0)).map_err(store.failed("read"))?;
         all += rows.unsigned_abs();
@@ -80,10 +81,10 @@ fn count(store: &Store) -> Result<u64, StoreError> {
     Ok(all)
 }
 
-/// Lets nobody else begin a run or save figures until the transaction ends.
+/// Keeps other sessions from starting runs and saving datasets until the transaction ends.
 fn lock(target: &Connection) -> Result<()> {
     match target {
-        // Its transaction has locked the file.
+        // The transaction has locked the file.
         Connection::Sqlite(_) => Ok(()),
         Connection::Postgres(_) => target.run_statements("LOCK TABLE run, dataset IN SHARE ROW EXCLUSIVE MODE"),
     }
@@ -92,11 +93,11 @@ fn lock(target: &Connection) -> Result<()> {
 /// A row's values.
 type Values = Vec<Value<'static>>;
 
-/// Where a copy failed.
+/// The end at which a copy failed.
 enum Broken {
-    /// A row cannot be read.
+    /// Reading a row failed.
     Source(Failure),
-    /// Rows cannot be written.
+    /// Writing rows failed.
     Target(Failure),
 }
 
@@ -106,7 +107,12 @@ impl From<Failure> for Broken {
     }
 }
 
-fn copy_table(table: &Table, source: &Store, target: &Store, copied: &mut dyn FnMut(u64)) -> Result<(), StoreError> {
+fn copy_table(
+    table: &SchemaTable,
+    source: &Store,
+    target: &Store,
+    copied: &mut dyn FnMut(u64),
+) -> Result<(), StoreError> {
     copy_rows(table, &source.connection, &target.connection, copied).map_err(|broken| match broken {
         Broken::Source(failure) => source.failed("read")(failure),
         Broken::Target(failure) => target.failed("write")(failure),
@@ -114,13 +120,12 @@ fn copy_table(table: &Table, source: &Store, target: &Store, copied: &mut dyn Fn
 }
 
 fn copy_rows(
-    table: &Table,
+    table: &SchemaTable,
     source: &Connection,
     target: &Connection,
     copied: &mut dyn FnMut(u64),
 ) -> Result<(), Broken> {
-    let (columns, key) = (table.columns.join(", "), table.columns[..table.key].join(", "));
-    let query = format!("SELECT {columns} FROM {} ORDER BY {key}", table.name);
+    let query = format!("SELECT {} FROM {}", table.columns.join(", "), table.name);
     let mut batch = Batch::default();
     let mut write = |batch: &mut Batch| {
         insert_all(table, &batch.rows, target).map_err(Broken::Target)?;
@@ -157,8 +162,8 @@ impl Batch {
     }
 }
 
-/// Writes rows by statements of a few lengths, which are prepared once each.
-fn insert_all(table: &Table, mut rows: &[Values], target: &Connection) -> Result<()> {
+/// Writes rows with statements of a few lengths, each prepared once.
+fn insert_all(table: &SchemaTable, mut rows: &[Values], target: &Connection) -> Result<()> {
     while let Some(most) = ROWS.into_iter().find(|most| *most <= rows.len()) {
         let (now, later) = rows.split_at(most);
         insert(table, now, target)?;
@@ -167,7 +172,7 @@ fn insert_all(table: &Table, mut rows: &[Values], target: &Connection) -> Result
     Ok(())
 }
 
-fn insert(table: &Table, rows: &[Values], target: &Connection) -> Result<()> {
+fn insert(table: &SchemaTable, rows: &[Values], target: &Connection) -> Result<()> {
     let width = table.columns.len();
     let places: Vec<String> = (0..rows.len()).map(|row| format!("({})", numbers(1 + row * width, width))).collect();
     let statement = format!("INSERT INTO {} ({}) VALUES {}", table.name, table.columns.join(", "), places.join(", "));
@@ -175,15 +180,15 @@ fn insert(table: &Table, rows: &[Values], target: &Connection) -> Result<()> {
     target.execute(&statement, &values).map(drop)
 }
 
-/// Parameters from a number on: `?3, ?4`.
+/// Consecutive parameters, for example `?3, ?4`.
 fn numbers(from: usize, count: usize) -> String {
     (from..from + count).map(|number| format!("?{number}")).collect::<Vec<_>>().join(", ")
 }
 
-/// New rows get numbers after the greatest one.
-fn number_on(table: &Table, target: &Connection) -> Result<()> {
+/// Continues the numbers of new rows after the greatest one.
+fn number_on(table: &SchemaTable, target: &Connection) -> Result<()> {
     match target {
-        // It numbers rows in this way.
+        // SQLite always does.
         Connection::Sqlite(_) => Ok(()),
         Connection::Postgres(_) => {
             let query = format!(

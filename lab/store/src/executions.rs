@@ -1,18 +1,20 @@
-//! Executions of a run without loading the run: some of their lines; a range of the samples of one, and its console.
+//! Executions, samples, consoles and missing items of a run, without loading the run.
 
 use crate::connection::{Connection, Purpose, Result, Row, Value, from_json, params};
 use crate::load::{item, read_measure};
 use crate::{Store, StoreError};
-use faultline_model::execution::{ExecutionLine, SampleRange, Samples};
-use faultline_model::journal::AttemptId;
-use faultline_model::protocol::Interval;
-use faultline_model::record::RunId;
-use faultline_model::subject::SubjectIndex;
-use faultline_model::time::UnixMillis;
+use faultline_record::execution::{ExecutionLine, SampleRange, Samples};
+use faultline_record::journal::AttemptId;
+use faultline_record::plan::PlanItem;
+use faultline_record::protocol::Interval;
+use faultline_record::record::RunId;
+use faultline_record::subject::SubjectIndex;
+use faultline_record::time::UnixMillis;
 
 impl Store {
-    /// Up to `most` executions of a run, or of one of its subjects, in the order in which they began: those after `after`, or the first ones. Empty if there is no
-    /// such run. Fails if the database cannot be read.
+    /// At most `most` executions of a run, or of one of its subjects, in the order of their start,
+    /// from the first one after `after`. Empty if there is no such run. Fails if the database
+    /// cannot be read.
     pub fn list_executions(
         &self,
         run: RunId,
@@ -34,7 +36,8 @@ impl Store {
         self.connection.rows(&query, &those, line).map_err(self.failed("read a run from"))
     }
 
-    /// A range of the samples of an execution of a run; `None` if the run has no such execution. Reads only that range. Fails if the database cannot be read.
+    /// A range of the samples of an execution; `None` if the run has no such execution. Reads no
+    /// other samples. Fails if the database cannot be read.
     pub fn load_samples(
         &self,
         run: RunId,
@@ -44,13 +47,34 @@ impl Store {
         read_samples(&self.connection, run, execution, range).map_err(self.failed("read a run from"))
     }
 
-    /// The last output of the console of the machine that was booted for an execution of a run; `None` if none was, if it printed nothing, or if the outcome has it.
-    /// Fails if the database cannot be read.
+    /// The last console output of the machine booted for an execution; `None` if no machine was
+    /// booted, it printed nothing, or the outcome contains it. Fails if the database cannot be
+    /// read.
     pub fn load_console(&self, run: RunId, execution: AttemptId) -> Result<Option<String>, StoreError> {
         let query = "SELECT text FROM console JOIN attempt ON attempt.id = console.attempt_id
                      WHERE attempt.id = ?1 AND attempt.run_id = ?2";
         let found = self.connection.optional_row(query, params![execution.0, run.0], |row| row.get(0));
         found.map_err(self.failed("read a run from"))
+    }
+
+    /// The items of a run that neither ended nor were skipped, in the plan's order. Fails if the
+    /// database cannot be read.
+    pub fn missing_items(&self, run: RunId) -> Result<Vec<PlanItem>, StoreError> {
+        let query = "SELECT ordinal, block, workload, variant, mode, tasks, warmup_ms, window_ms, interval_ms, subject, seed
+                     FROM item
+                     WHERE run_id = ?1 AND skipped = 0 AND NOT EXISTS (
+                         SELECT 1 FROM attempt WHERE attempt.run_id = item.run_id AND attempt.ordinal = item.ordinal AND final = 1
+                     )
+                     ORDER BY ordinal";
+        self.connection.rows(query, params![run.0], item).map_err(self.failed("read a run from"))
+    }
+
+    /// Number of a run's failed attempts, without unsupported and interrupted ones. Fails if the
+    /// database cannot be read.
+    pub fn failed_attempts(&self, run: RunId) -> Result<u32, StoreError> {
+        let query = "SELECT count(*) FROM attempt
+                     WHERE run_id = ?1 AND outcome_kind NOT IN ('done', 'unsupported', 'interrupted', 'lab_failed', 'connection_lost')";
+        self.connection.row(query, params![run.0], |row| row.get(0)).map_err(self.failed("read a run from"))
     }
 }
 
@@ -74,7 +98,7 @@ fn read_samples(
     execution: AttemptId,
     range: &SampleRange,
 ) -> Result<Option<Samples>> {
-    // One snapshot for all queries, because a run may be writing at the same time.
+    // One snapshot for all queries, because a run may write at the same time.
     connection.transaction(Purpose::Read, |snapshot| {
         let there = "SELECT attempt.id FROM attempt JOIN run ON run.id = attempt.run_id AND run.kind <> 'deleted'
                      WHERE attempt.id = ?1 AND attempt.run_id = ?2";

@@ -1,28 +1,32 @@
-//! Finds runs: the newest, by label, by the commit of a subject, by the history that they measured.
+//! The list of runs, and runs found by label, commit or history, without loading any run.
 
-use crate::connection::{Connection, Result, Row, Value, from_json, params};
+use crate::connection::{Connection, Failure, Purpose, Result, Row, Value, from_json, params};
+use crate::load::state;
 use crate::{Store, StoreError, server};
-use faultline_model::count::Count;
-use faultline_model::named_change::{NamedChange, SeriesName};
-use faultline_model::plan::Settings;
-use faultline_model::record::RunId;
-use faultline_model::subject::{Commit, SubjectIndex};
+use faultline_record::facts::SessionFacts;
+use faultline_record::named_change::{NamedChange, SeriesName};
+use faultline_record::plan::{KindOfRun, Settings};
+use faultline_record::quantity::Quantity;
+use faultline_record::record::{RunId, RunLine, RunProgress, RunState};
+use faultline_record::subject::{Commit, KindOfSubject, SubjectIndex};
+use faultline_record::time::UnixMillis;
 use serde::Deserialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
-/// A subject of a run that was built from a commit.
+/// A run's subject that was built from a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitRun {
     /// The run.
     pub run: RunId,
-    /// Which of its subjects.
+    /// The subject's index.
     pub subject: SubjectIndex,
-    /// The commit's name, as it was given.
+    /// The full name of the commit.
     pub commit: String,
 }
 
 impl Store {
-    /// The runs that measured commits of a subject's history, the newest first. `repository`: the directory, as it is saved. Fails if the database cannot be read.
+    /// The runs that measured a subject's history, newest first. `repository` is the saved
+    /// directory. Fails if the database cannot be read.
     pub fn runs_of_history(&self, subject: &str, repository: &str) -> Result<Vec<RunId>, StoreError> {
         let query = "SELECT id, settings FROM run WHERE kind = 'history' ORDER BY id DESC";
         let runs = self.found(query, params![], |row| {
@@ -32,35 +36,37 @@ impl Store {
         Ok(runs.into_iter().flatten().collect())
     }
 
-    /// The finished searches that were to confirm a change of a series, the oldest first; also those of older versions, which saved no conditions. Fails if the database cannot be read.
+    /// The finished searches for changes of a series, oldest first. Fails if the database cannot be
+    /// read.
     pub fn searches_of_history(&self, series: &SeriesName) -> Result<Vec<RunId>, StoreError> {
-        let query = "SELECT id, settings FROM run WHERE kind = 'drill' AND finished = 1 ORDER BY id";
+        let query = "SELECT id, settings FROM run WHERE kind = 'bisect' AND finished = 1 ORDER BY id";
         let runs = self.found(query, params![], |row| {
             let SearchSettings { kind } = from_json(row, 1)?;
             let is_it = kind.of.is_some_and(|of| {
                 of.subject == series.subject
                     && of.repository == series.repository
                     && of.tasks == series.tasks
-                    && of.counted.as_deref().unwrap_or_default() == series.counted.map_or("", Count::word)
-                    && (of.conditions.is_empty() || of.conditions == series.conditions)
+                    && of.quantity == series.quantity
+                    && of.conditions == series.conditions
             });
             Ok(is_it.then_some(RunId(row.get(0)?)))
         })?;
         Ok(runs.into_iter().flatten().collect())
     }
 
-    /// The newest search for a change that is not finished, if there is one. Fails if the database cannot be read.
+    /// The newest unfinished search for a change, if there is one. Fails if the database cannot be
+    /// read.
     pub fn open_search_of(&self, change: &NamedChange) -> Result<Option<RunId>, StoreError> {
-        let query = "SELECT id, settings FROM run WHERE kind = 'drill' AND finished = 0 ORDER BY id DESC";
+        let query = "SELECT id, settings FROM run WHERE kind = 'bisect' AND finished = 0 ORDER BY id DESC";
         let runs = self.found(query, params![], |row| {
             let settings: Settings = from_json(row, 1)?;
-            let is_it = settings.drill().is_some_and(|search| search.of.as_ref() == Some(change));
+            let is_it = settings.bisect().is_some_and(|search| search.of.as_ref() == Some(change));
             Ok(is_it.then_some(RunId(row.get(0)?)))
         })?;
         Ok(runs.into_iter().flatten().next())
     }
 
-    /// The run that started last, if there is one. Fails if the database cannot be read.
+    /// The newest run, if there is one. Fails if the database cannot be read.
     pub fn newest_run(&self) -> Result<Option<RunId>, StoreError> {
         Ok(self
             .runs("SELECT id FROM run WHERE kind <> 'deleted' ORDER BY id DESC LIMIT 1", params![])?
@@ -68,7 +74,8 @@ impl Store {
             .copied())
     }
 
-    /// The run that started last, is not finished, and is not measured on another machine at the moment. Fails if the database cannot be read.
+    /// The newest unfinished run that no other machine is measuring. Fails if the database cannot
+    /// be read.
     pub fn newest_open_run(&self) -> Result<Option<RunId>, StoreError> {
         let query = match self.connection {
             Connection::Sqlite(_) => "SELECT id FROM run WHERE finished = 0 ORDER BY id DESC LIMIT 1".to_owned(),
@@ -79,16 +86,18 @@ impl Store {
         Ok(self.runs(&query, params![])?.first().copied())
     }
 
-    /// The runs with exactly that label, the newest first. Fails if the database cannot be read.
+    /// The runs with this label, newest first. Fails if the database cannot be read.
     pub fn runs_labelled(&self, label: &str) -> Result<Vec<RunId>, StoreError> {
         self.runs("SELECT id FROM run WHERE label = ?1 ORDER BY id DESC", params![label])
     }
 
-    /// The subjects built from the commit with that name, or from the only commit whose name begins with it, the newest first. Empty if it cannot be
-    /// a commit's name. Fails if several commits begin with it, or if the database cannot be read.
+    /// The subjects built from the commit with this name, or from the only commit whose name begins
+    /// with it, newest first. Empty if it cannot be the name of a commit. Fails if several commits
+    /// begin with it, or if the database cannot be read.
     pub fn runs_of_commit(&self, name: &str) -> Result<Vec<CommitRun>, StoreError> {
         let Some(Commit { id: name, .. }) = Commit::named(name) else { return Ok(Vec::new()) };
-        // "g" comes after all hexadecimal digits. So names that begin with this one are between the bounds, and the index finds them.
+        // "g" comes after all hexadecimal digits, so the index finds the names with this prefix
+        // between these bounds.
         let query =
             "SELECT run_id, number, commit_id, build FROM subject WHERE commit_id >= ?1 AND commit_id < ?1 || 'g'
                      ORDER BY run_id DESC, number";
@@ -121,20 +130,19 @@ impl Store {
     }
 }
 
-/// Of the settings of a history, what it measured.
+/// The part of a history's settings that says what it measured.
 #[derive(Debug, Deserialize)]
 struct HistorySettings {
     kind: HistoryLine,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Deserialize)]
 struct HistoryLine {
     subject: String,
     repository: String,
 }
 
-/// Of the settings of a search, what it searches.
+/// The part of a search's settings that says what it searches.
 #[derive(Debug, Deserialize)]
 struct SearchSettings {
     kind: SearchLine,
@@ -142,32 +150,172 @@ struct SearchSettings {
 
 #[derive(Debug, Deserialize)]
 struct SearchLine {
-    #[serde(default)]
     of: Option<SearchedSeries>,
 }
 
-/// The series of a history whose change a search is to confirm.
+/// The series of the change that a search examines.
 #[derive(Debug, Deserialize)]
 struct SearchedSeries {
     subject: String,
     repository: String,
     tasks: u32,
-    #[serde(default)]
-    counted: Option<String>,
-    #[serde(default)]
+    quantity: Quantity,
     conditions: String,
 }
 
-/// Of a build's result, its kind.
+/// The kind of a build's result.
 #[derive(Debug, Deserialize)]
 struct Build {
     kind: String,
 }
 
-/// Whether a subject was built as a random layout of its commit: that is no run of the commit. `column`: its build.
+/// True if a subject is a random layout of its commit, which is not a run of the commit. `column`
+/// holds its build.
 fn is_layout(row: &Row<'_>, column: usize) -> Result<bool> {
     if row.value(column)? == Value::Null {
         return Ok(false);
     }
     Ok(from_json::<Build>(row, column)?.kind == "relinked")
+}
+
+impl Store {
+    /// All runs, newest first, without the subjects of histories, which only the settings name.
+    /// Fails if the database cannot be read.
+    pub fn list_runs(&self) -> Result<Vec<RunLine>, StoreError> {
+        let lines = self.connection.transaction(Purpose::Read, |snapshot| {
+            let mut lines = read_lines(snapshot)?;
+            let mut workloads = texts_by_run(snapshot, WORKLOADS)?;
+            let mut sides = texts_by_run(snapshot, SIDES)?;
+            for line in &mut lines {
+                line.workloads = workloads.remove(&line.id.0).unwrap_or_default();
+                line.sides = sides.remove(&line.id.0).unwrap_or_default();
+            }
+            Ok(lines)
+        });
+        lines.map_err(self.failed("read the runs from"))
+    }
+
+    /// Progress of each run of a kind, newest first. Counts are 0 for finished runs. Fails if the
+    /// database cannot be read.
+    pub fn progress_of(&self, kind: KindOfRun) -> Result<Vec<RunProgress>, StoreError> {
+        let progress = |row: &Row<'_>| {
+            Ok(RunProgress {
+                id: RunId(row.get(0)?),
+                state: state(row.get(1)?),
+                subjects: row.get(2)?,
+                sessions: row.get(3)?,
+                planned: row.get(4)?,
+                first_block: row.get(5)?,
+                skipped: row.get(6)?,
+                attempts: row.get(7)?,
+                ended: row.get(8)?,
+            })
+        };
+        self.connection
+            .rows(&progress_query(), params![kind.word()], progress)
+            .map_err(self.failed("read the runs from"))
+    }
+
+    /// Facts of the newest sessions, at most `most`, newest first: of the first subject's machine
+    /// in each. Leaves out sessions without facts. Fails if the database cannot be read.
+    pub fn newest_facts(&self, most: u32) -> Result<Vec<SessionFacts>, StoreError> {
+        let query = "SELECT session.run_id, session.started_ms, session_facts.facts FROM session
+                     JOIN session_facts ON session_facts.run_id = session.run_id AND session_facts.session = session.number
+                         AND session_facts.subject = 0
+                     JOIN run ON run.id = session.run_id AND run.kind <> 'deleted'
+                     ORDER BY session.run_id DESC, session.number DESC LIMIT ?1";
+        let line = |row: &Row<'_>| {
+            let (run, started) = (RunId(row.get(0)?), UnixMillis(row.get(1)?));
+            Ok(SessionFacts { run, started, facts: from_json(row, 2)? })
+        };
+        self.connection.rows(query, params![most], line).map_err(self.failed("read facts from"))
+    }
+}
+
+/// The query of [`Store::progress_of`]: it counts the rows of unfinished runs only.
+fn progress_query() -> String {
+    let count = |(table, those): (&str, &str)| {
+        let count = format!("SELECT count(*) FROM {table} WHERE run_id = run.id {those}");
+        format!("CASE run.finished WHEN 1 THEN 0 ELSE ({count}) END")
+    };
+    let counts = [
+        ("subject", ""),
+        ("session", ""),
+        ("item", ""),
+        ("item", "AND block = 0"),
+        ("item", "AND skipped = 1"),
+        ("attempt", ""),
+        ("attempt", "AND outcome IS NOT NULL"),
+    ];
+    let counts = counts.map(count).join(", ");
+    format!("SELECT run.id, run.finished, {counts} FROM run WHERE run.kind = ?1 ORDER BY run.id DESC")
+}
+
+/// Workloads of each run, in the order of their first items.
+const WORKLOADS: &str = "SELECT run_id, workload FROM item GROUP BY run_id, workload ORDER BY run_id, min(ordinal)";
+
+/// Names of the sides of each comparison.
+const SIDES: &str = "SELECT subject.run_id, subject.name FROM subject JOIN run ON run.id = subject.run_id
+                     WHERE run.kind = 'comparison' ORDER BY subject.run_id, subject.number";
+
+/// The texts of a query's rows by run. Each row has a run and a text.
+fn texts_by_run(connection: &Connection, query: &str) -> Result<HashMap<i64, Vec<String>>> {
+    let mut by_run: HashMap<i64, Vec<String>> = HashMap::new();
+    for (run, text) in connection.rows(query, params![], |row| Ok((row.get::<i64>(0)?, row.get(1)?)))? {
+        by_run.entry(run).or_default().push(text);
+    }
+    Ok(by_run)
+}
+
+/// The lines of all runs, without workloads and sides.
+fn read_lines(connection: &Connection) -> Result<Vec<RunLine>> {
+    let query = "
+        SELECT run.id, run.label, run.finished, session.started_ms, run.kind, run.suite, run.cpus, run.machine,
+               (SELECT kind FROM subject WHERE run_id = run.id AND number = 0),
+               (SELECT count(*) FROM item WHERE run_id = run.id),
+               (SELECT count(*) FROM attempt WHERE run_id = run.id AND final = 1),
+               (SELECT count(*) FROM attempt WHERE run_id = run.id AND final = 1
+                AND outcome_kind NOT IN ('done', 'unsupported')),
+               (SELECT count(*) FROM item WHERE run_id = run.id AND skipped = 1)
+        FROM run JOIN session ON session.run_id = run.id AND session.number = 0
+        ORDER BY run.id DESC";
+    connection.rows(query, params![], |row| {
+        let (state, planned) = (state(row.get(2)?), row.get(9)?);
+        let kind = named(4, &row.get::<String>(4)?, KindOfRun::ALL, KindOfRun::word)?;
+        // Results decide what is planned next.
+        let grows = state == RunState::Open && kind.measures_commits();
+        Ok(RunLine {
+            id: RunId(row.get(0)?),
+            label: row.get(1)?,
+            started: UnixMillis(row.get(3)?),
+            state,
+            kind,
+            suite: row.get(5)?,
+            workloads: Vec::new(),
+            sides: Vec::new(),
+            subject: row
+                .get::<Option<String>>(8)?
+                .map(|word| named(8, &word, KindOfSubject::ALL, KindOfSubject::word))
+                .transpose()?,
+            cpus: from_json(row, 6)?,
+            history: None,
+            planned,
+            whole: (!grows).then_some(planned),
+            ended: row.get(10)?,
+            failed: row.get(11)?,
+            skipped: row.get(12)?,
+            machine: row.get(7)?,
+        })
+    })
+}
+
+/// The value whose word a column holds.
+fn named<T: Copy>(
+    column: usize,
+    saved: &str,
+    all: impl IntoIterator<Item = T>,
+    word: fn(T) -> &'static str,
+) -> Result<T> {
+    let unknown = || Failure::unreadable(column, format_args!("unknown word '{saved}'"));
+    all.into_iter().find(|&value| word(value) == saved).ok_or_else(unknown)
 }

@@ -1,14 +1,13 @@
-//! Figures of other tools: saved under a name, loaded, listed. `stats` compares them.
+//! Datasets: figures of other tools, saved under a name.
 
-use crate::connection::{from_json, params};
-use crate::write::json;
+use crate::connection::{from_json, json, params};
 use crate::{Store, StoreError};
-use faultline_model::dataset::Dataset;
-use faultline_model::imported::ImportedLine;
-use faultline_model::time::UnixMillis;
+use faultline_record::dataset::{Dataset, ImportedLine};
+use faultline_record::time::UnixMillis;
 
 impl Store {
-    /// Saves figures under a name. Older figures of that name remain, but the name now refers to these. Fails if the database cannot be written.
+    /// Saves a dataset under a name, which from now on refers to it; older ones remain. Fails if
+    /// the database cannot be written.
     pub fn save_dataset(
         &mut self,
         name: &str,
@@ -26,14 +25,15 @@ impl Store {
         })
     }
 
-    /// The newest figures of that name, if there are any. Fails if the database cannot be read, or if another version saved them.
+    /// The newest dataset with this name, if there is one. Fails if the database cannot be read.
     pub fn load_dataset(&self, name: &str) -> Result<Option<Dataset>, StoreError> {
         let query = "SELECT json FROM dataset WHERE name = ?1 ORDER BY id DESC LIMIT 1";
         let loaded = self.connection.optional_row(query, params![name], |row| from_json(row, 0));
         loaded.map_err(self.failed("read the figures in"))
     }
 
-    /// The newest figures of each name, the newest first. Reads no figures. Fails if the database cannot be read.
+    /// The newest dataset of each name, newest first, without its figures. Fails if the database
+    /// cannot be read.
     pub fn list_datasets(&self) -> Result<Vec<ImportedLine>, StoreError> {
         let query = "SELECT name, source, imported_ms, series, points FROM dataset
                      WHERE id IN (SELECT max(id) FROM dataset GROUP BY name) ORDER BY id DESC";

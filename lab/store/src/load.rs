@@ -1,46 +1,47 @@
-//! Loads runs: complete, without their attempts, or what was added to one since it was loaded.
+//! Loaded runs: complete, without attempts, or updated with later additions.
 
 use crate::connection::{Connection, Purpose, Result, Row, Value, from_json, from_word, params};
 use crate::{Store, StoreError};
-use faultline_model::cell::{Case, Cell, TaskMode};
-use faultline_model::direction::Direction;
-use faultline_model::explained::StepExplained;
-use faultline_model::journal::AttemptId;
-use faultline_model::lens::reading::Reading;
-use faultline_model::plan::{PlanItem, Settings, Timing};
-use faultline_model::protocol::{Interval, Measure, Usage, UsageScope};
-use faultline_model::record::{Attempt, RunHead, RunId, RunRecord, RunState, Session};
-use faultline_model::subject::{Commit, Subject, SubjectIndex};
-use faultline_model::time::UnixMillis;
+use faultline_record::cell::{Case, Cell, TaskMode};
+use faultline_record::direction::Direction;
+use faultline_record::explained::StepExplained;
+use faultline_record::journal::AttemptId;
+use faultline_record::lens::reading::Reading;
+use faultline_record::plan::{PlanItem, Settings, Timing};
+use faultline_record::protocol::{Interval, Measure, Usage, UsageScope};
+use faultline_record::record::{Attempt, RunHead, RunId, RunRecord, RunState, Session};
+use faultline_record::subject::{Commit, Subject, SubjectIndex};
+use faultline_record::time::UnixMillis;
 use std::collections::BTreeMap;
 
-/// What is known of the steps of a run.
 impl Store {
-    /// What was saved of the steps that a search found, or that lie between the commits of a history; nothing if nothing was. Fails if the database cannot be read.
+    /// Details of the steps of a search or history; empty if none are saved. Fails if the database
+    /// cannot be read.
     pub fn explained(&self, run: RunId) -> Result<Vec<StepExplained>, StoreError> {
         read_explained(&self.connection, run).map_err(self.failed("read the run from"))
     }
-}
 
-impl Store {
-    /// The whole run with that id. Fails if there is no such run, or if the database cannot be read.
+    /// A complete run. Fails if there is no such run, or if the database cannot be read.
     pub fn load_run(&self, run: RunId) -> Result<RunRecord, StoreError> {
         self.load(run, Intervals::Each)
     }
 
-    /// The run with that id, with the intervals of each phase of an attempt put together to one, which has their total length and the operations of each task.
-    /// So a run with millions of samples takes little memory, and its rates are the same. Fails if there is no such run, or if the database cannot be read.
+    /// A run with one interval per phase of an attempt: total length, and total operations of each
+    /// task. Rates are the same, and a run with millions of samples needs little memory. Fails if
+    /// there is no such run, or if the database cannot be read.
     pub fn load_run_without_samples(&self, run: RunId) -> Result<RunRecord, StoreError> {
         self.load(run, Intervals::Together)
     }
 
-    /// The run with that head, with the items and attempts of two of its subjects alone, which may be the same: what a comparison of two commits of a long history needs.
-    /// Intervals are put together. Without items and attempts if the run was deleted. Fails if the database cannot be read.
+    /// A run with the items and attempts of two subjects only, for comparing two commits of a long
+    /// history. The subjects may be equal. Intervals are combined as in
+    /// [`Store::load_run_without_samples`]. Without items and attempts if the run was deleted.
+    /// Fails if the database cannot be read.
     pub fn load_subjects_of(&self, head: &RunHead, subjects: [SubjectIndex; 2]) -> Result<RunRecord, StoreError> {
         read_subjects_of(&self.connection, head, subjects).map_err(self.failed("read a run from"))
     }
 
-    /// The settings of the run with that id. Fails if there is no such run, or if they cannot be read.
+    /// The settings of a run. Fails if there is no such run, or if the database cannot be read.
     pub fn load_settings(&self, run: RunId) -> Result<Settings, StoreError> {
         let query = "SELECT settings FROM run WHERE id = ?1 AND kind <> 'deleted'";
         let settings = self.connection.optional_row(query, params![run.0], |row| from_json(row, 0));
@@ -52,14 +53,16 @@ impl Store {
         record.ok_or_else(|| StoreError::no_run(run, &self.location))
     }
 
-    /// Adds to a record what was saved since it was loaded, and reads nothing else: a closed attempt is never altered. Then the record is that of [`Store::load_run`].
-    /// If this fails, the record stays as it was: the run was deleted, or the database cannot be read.
+    /// Updates a loaded record to that of [`Store::load_run`]. Reads only additions, because an
+    /// ended attempt is never altered. Fails if the run was deleted or the database cannot be read,
+    /// and then leaves the record as it was.
     pub fn load_further(&self, record: &mut RunRecord) -> Result<(), StoreError> {
         let further = read_further(&self.connection, record).map_err(self.failed("read a run from"))?;
         further.map(|further| further.add_to(record)).ok_or_else(|| StoreError::no_run(record.id, &self.location))
     }
 
-    /// The run with that id, without its plan and its attempts. Fails if there is no such run, or if the database cannot be read.
+    /// A run without its plan and attempts. Fails if there is no such run, or if the database
+    /// cannot be read.
     pub fn load_head(&self, run: RunId) -> Result<RunHead, StoreError> {
         let head = read_head(&self.connection, run).map_err(self.failed("read a run from"))?;
         head.ok_or_else(|| StoreError::no_run(run, &self.location))
@@ -70,17 +73,17 @@ pub(crate) fn state(finished: bool) -> RunState {
     if finished { RunState::Finished } else { RunState::Open }
 }
 
-/// How the intervals of an attempt are loaded.
+/// Form in which intervals are loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Intervals {
-    /// As they were saved.
+    /// As saved.
     Each,
-    /// Those of a phase put together to one.
+    /// Combined to one per phase.
     Together,
 }
 
 impl Intervals {
-    /// Adds an interval to those of its phase.
+    /// Adds an interval to its phase.
     fn add(self, further: Interval, to: &mut Vec<Interval>) {
         let length_ns = further.to_ns.saturating_sub(further.from_ns);
         match (self, to.last_mut()) {
@@ -100,7 +103,7 @@ impl Intervals {
 }
 
 fn read_run(connection: &Connection, run: RunId, intervals: Intervals) -> Result<Option<RunRecord>> {
-    // One snapshot for all queries, because a run may be writing at the same time.
+    // One snapshot for all queries, because a run may write at the same time.
     connection.transaction(Purpose::Read, |snapshot| {
         let Some(head) = empty_head(snapshot, run)? else { return Ok(None) };
         let mut record =
@@ -119,7 +122,7 @@ fn read_head(connection: &Connection, run: RunId) -> Result<Option<RunHead>> {
     })
 }
 
-/// A run with what it planned and did of two subjects.
+/// A run with the items and attempts of two subjects.
 fn read_subjects_of(connection: &Connection, head: &RunHead, subjects: [SubjectIndex; 2]) -> Result<RunRecord> {
     connection.transaction(Purpose::Read, |snapshot| {
         let mut plan = read_plan(snapshot, head.id, 0)?;
@@ -130,7 +133,7 @@ fn read_subjects_of(connection: &Connection, head: &RunHead, subjects: [SubjectI
     })
 }
 
-/// The further part of a record; `None` if its run was deleted.
+/// The additions to a record; `None` if its run was deleted.
 fn read_further(connection: &Connection, record: &RunRecord) -> Result<Option<Further>> {
     connection.transaction(Purpose::Read, |snapshot| {
         let there = "SELECT finished FROM run WHERE id = ?1 AND kind <> 'deleted'";
@@ -139,18 +142,18 @@ fn read_further(connection: &Connection, record: &RunRecord) -> Result<Option<Fu
     })
 }
 
-/// What was saved of a run after a record of it was loaded.
+/// Additions to a run since its record was loaded.
 struct Further {
     state: RunState,
     subjects: Vec<Subject>,
     sessions: Vec<Session>,
     plan: Vec<PlanItem>,
-    /// All items that were left out.
+    /// All skipped items.
     skipped: Vec<u32>,
-    /// Number of attempts at the beginning of the record that stay as they are.
+    /// Number of attempts at the start of the record that are unchanged.
     kept: usize,
     attempts: Vec<Attempt>,
-    /// All explanations of steps.
+    /// All details of steps.
     explained: Vec<StepExplained>,
 }
 
@@ -186,7 +189,7 @@ impl Further {
     }
 }
 
-/// The head of a run, without its subjects and sessions.
+/// The head of a run, without subjects and sessions.
 fn empty_head(snapshot: &Connection, run: RunId) -> Result<Option<RunHead>> {
     let query = "SELECT label, settings, workloads, finished FROM run WHERE id = ?1 AND kind <> 'deleted'";
     snapshot.optional_row(query, params![run.0], |row| {
@@ -202,7 +205,7 @@ fn empty_head(snapshot: &Connection, run: RunId) -> Result<Option<RunHead>> {
     })
 }
 
-/// The subjects from that number on.
+/// The subjects from a number on.
 fn read_subjects(connection: &Connection, run: RunId, from: usize) -> Result<Vec<Subject>> {
     let query = "SELECT name, what, commit_id, repository, setup, machine, build FROM subject
                  WHERE run_id = ?1 AND number >= ?2 ORDER BY number";
@@ -218,14 +221,14 @@ fn read_subjects(connection: &Connection, run: RunId, from: usize) -> Result<Vec
     })
 }
 
-/// What is known of a run's steps. Those that can no longer be read count as not saved.
+/// Details of a run's steps; empty if they cannot be parsed.
 fn read_explained(connection: &Connection, run: RunId) -> Result<Vec<StepExplained>> {
     let query = "SELECT json FROM explained WHERE run_id = ?1";
     let text = connection.optional_row(query, params![run.0], |row| row.get::<String>(0))?;
     Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
 }
 
-/// The sessions from that number on.
+/// The sessions from a number on.
 fn read_sessions(connection: &Connection, run: RunId, from: usize) -> Result<Vec<Session>> {
     let query = "SELECT started_ms FROM session WHERE run_id = ?1 AND number >= ?2 ORDER BY number";
     let those = params![run.0, from as i64];
@@ -241,7 +244,7 @@ fn read_sessions(connection: &Connection, run: RunId, from: usize) -> Result<Vec
     Ok(sessions)
 }
 
-/// The items from that ordinal on.
+/// The items from an ordinal on.
 fn read_plan(connection: &Connection, run: RunId, from: u32) -> Result<Vec<PlanItem>> {
     let query =
         "SELECT ordinal, block, workload, variant, mode, tasks, warmup_ms, window_ms, interval_ms, subject, seed
@@ -255,7 +258,8 @@ fn read_skipped(connection: &Connection, run: RunId) -> Result<Vec<u32>> {
     connection.rows(&query, params![run.0], |row| row.get(0))
 }
 
-/// An item of the plan, from its columns: ordinal, block, workload, variant, mode, tasks, the three times, subject, seed. Fails if a column has another type.
+/// An item from its columns: ordinal, block, workload, variant, mode, tasks, the three times,
+/// subject, seed. Fails if a column has another type.
 pub(crate) fn item(row: &Row<'_>) -> Result<PlanItem> {
     let case = Case { workload: row.get(2)?, variant: row.get(3)?, mode: from_word(row, 4, TaskMode::from_word)? };
     let timing = match row.get::<Option<i64>>(6)? {
@@ -271,16 +275,16 @@ pub(crate) fn item(row: &Row<'_>) -> Result<PlanItem> {
     Ok(PlanItem { ordinal: row.get(0)?, block: row.get(1)?, subject: SubjectIndex(row.get(9)?), cell, timing, seed })
 }
 
-/// Which attempts of a run are read.
+/// A selection of a run's attempts.
 enum Those {
-    /// Those after this one.
+    /// Attempts after this id.
     After(i64),
-    /// Those of these subjects.
+    /// Attempts of these subjects.
     OfSubjects([SubjectIndex; 2]),
 }
 
 impl Those {
-    /// As a condition on the table `a`.
+    /// The condition on the table `a`.
     fn condition(&self) -> &'static str {
         match self {
             Those::After(_) => "a.run_id = ?1 AND a.id > ?2",
@@ -299,7 +303,7 @@ impl Those {
     }
 }
 
-/// Some attempts of a run, by id.
+/// Selected attempts of a run, by id.
 struct Attempts<'a> {
     connection: &'a Connection,
     run: RunId,
@@ -307,7 +311,7 @@ struct Attempts<'a> {
     by_id: BTreeMap<i64, Attempt>,
 }
 
-/// Some attempts, by id.
+/// The selected attempts of a run, ordered by id.
 fn read_attempts(connection: &Connection, run: RunId, those: &Those, intervals: Intervals) -> Result<Vec<Attempt>> {
     let query = format!(
         "SELECT id, ordinal, session, started_ms, outcome, bytes_per_operation FROM attempt a WHERE {} ORDER BY id",
@@ -328,14 +332,14 @@ fn read_attempts(connection: &Connection, run: RunId, those: &Those, intervals: 
     Ok(attempts.by_id.into_values().collect())
 }
 
-/// Adds rows of a table that belongs to attempts, each to its attempt.
+/// Adds the rows of a table to their attempts.
 fn add<T>(
     attempts: &mut Attempts<'_>,
     (columns, table, order): (&str, &str, &str),
     read: impl Fn(&Row<'_>) -> Result<T>,
     put: impl Fn(&mut Attempt, T),
 ) -> Result<()> {
-    // SQLite then goes through the attempts, and looks up the rows of each.
+    // With CROSS JOIN, SQLite scans the attempts and looks up the rows of each.
     let join = attempts.connection.spelled("CROSS JOIN", "JOIN");
     let query = format!(
         "SELECT t.attempt_id, {columns} FROM attempt a {join} {table} t ON t.attempt_id = a.id
@@ -382,7 +386,8 @@ fn add_figures(attempts: &mut Attempts<'_>) -> Result<()> {
     add(attempts, (columns, "usage", "1"), read_usage, |attempt, usage| attempt.usage = Some(usage))
 }
 
-/// Adds what the lens counted. A reading of another version is an error, because half a figure is worse than none.
+/// Adds the lens's readings. A reading of another version is an error, because a partial figure is
+/// worse than none.
 fn add_readings(attempts: &mut Attempts<'_>) -> Result<()> {
     let read = |row: &Row<'_>| {
         from_word(row, 1, |format| (format == Reading::FORMAT).then_some(()))?;

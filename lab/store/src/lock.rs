@@ -1,30 +1,31 @@
-//! Locks of whoever measures, or does jobs.
+//! Locks for measuring and for doing jobs.
 //!
-//! Only one run at a time measures on a machine into a database: two runs would disturb each other's figures. For a file, the lock is the operating system's, on
-//! another file next to the database. For a database on a server, it is the server's, and names the machine: other machines may measure at the same time. Then each run
-//! has a lock too, so that one process at a time measures it.
+//! One run at a time measures on a machine into a database, because two would disturb each other.
+//! For a file, the lock is the operating system's, on a file beside the database. For a server, it
+//! is an advisory lock named after the machine, so other machines may measure at the same time;
+//! each run then has a lock too, so that one process at a time measures it.
 //!
-//! One worker at a time on a machine does the jobs of a database, by a lock of the same kind.
+//! One worker at a time on a machine does the jobs of a database, with a lock of the same kind.
 //!
 //! All locks are released when the process ends, for any reason.
 
-use crate::Store;
 use crate::connection::Connection;
 use crate::error::StoreError;
-use crate::location::Location;
 use crate::server::{self, Held};
-use faultline_model::record::RunId;
+use crate::{Location, Store};
+use faultline_record::record::RunId;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-/// Held while a run measures, or a worker does jobs. That of a server lasts as long as the store that took it.
+/// A lock held while a run measures, or a worker does jobs. A server's lock lasts as long as the
+/// store that took it.
 #[derive(Debug)]
 pub struct MachineLock {
     _file: Option<File>,
 }
 
-/// What only one process at a time does on a machine.
+/// An activity of one process at a time on a machine.
 #[derive(Debug, Clone, Copy)]
 enum Alone {
     Measure,
@@ -40,7 +41,7 @@ impl Alone {
         }
     }
 
-    /// The lock's name on a server. `server::is_free` writes names of runs.
+    /// The lock's name on a server.
     fn on_server(self) -> String {
         match self {
             Alone::Measure => format!("machine {}", machine()),
@@ -48,28 +49,29 @@ impl Alone {
         }
     }
 
-    /// Another process holds it.
+    /// Refusal because another process holds the lock.
     fn held_by(self, who: &str, place: impl std::fmt::Display) -> StoreError {
         match self {
             Alone::Measure => StoreError::failed(
                 format!("another run{who} is measuring into {place}"),
-                "two runs at the same time disturb each other: wait for it to end",
+                "wait until it ends: two runs at the same time disturb each other",
             ),
             Alone::DoJobs => StoreError::failed(
                 format!("another worker{who} does the jobs of {place} on this machine"),
-                "one at a time measures: let that one do them, or end it",
+                "one worker at a time measures: leave the jobs to it, or stop it",
             ),
         }
     }
 }
 
 impl Store {
-    /// Takes the lock of whoever measures on this machine. Fails if another process holds it (the error names that process), or if the lock file cannot be opened.
+    /// Takes the lock for measuring on this machine. Fails if another process holds it (the error
+    /// names it), or if the lock file cannot be opened.
     pub fn lock_measuring(&self) -> Result<MachineLock, StoreError> {
         self.lock(Alone::Measure)
     }
 
-    /// Takes the lock of whoever does jobs on this machine. Fails likewise.
+    /// Takes the lock for doing jobs on this machine. Fails like [`Store::lock_measuring`].
     pub fn lock_jobs(&self) -> Result<MachineLock, StoreError> {
         self.lock(Alone::DoJobs)
     }
@@ -87,7 +89,8 @@ impl Store {
         }
     }
 
-    /// Makes sure that no other process measures the run, as long as the store is open. Fails if one does, and names it.
+    /// Takes the lock of a run until the store is closed. Fails if another process holds it, and
+    /// names it.
     pub(crate) fn hold_run(&self, run: RunId) -> Result<(), StoreError> {
         let held = hold_run(&self.connection, run).map_err(self.failed("lock a run in"))?;
         match held {
@@ -97,7 +100,8 @@ impl Store {
     }
 }
 
-/// Takes the lock of a run until the store is closed. A file needs none, because one process at a time measures into it.
+/// Takes the lock of a run until the store is closed. A file needs none: only one process measures
+/// into it.
 pub(crate) fn hold_run(connection: &Connection, run: RunId) -> crate::connection::Result<Held> {
     match connection {
         Connection::Sqlite(_) => Ok(Held::ByUs),
@@ -105,7 +109,7 @@ pub(crate) fn hold_run(connection: &Connection, run: RunId) -> crate::connection
     }
 }
 
-/// Takes the lock of a run until the transaction ends, likewise.
+/// Takes the lock of a run until the transaction ends. A file needs none.
 pub(crate) fn hold_run_in(transaction: &Connection, run: RunId) -> crate::connection::Result<Held> {
     match transaction {
         Connection::Sqlite(_) => Ok(Held::ByUs),
@@ -113,29 +117,30 @@ pub(crate) fn hold_run_in(transaction: &Connection, run: RunId) -> crate::connec
     }
 }
 
-/// The lock's name; `server::is_free` writes it too.
+/// Name of a run's lock. `server::is_free` spells it too.
 fn name_of(run: RunId) -> String {
     format!("run {}", run.0)
 }
 
-/// Identifies the machine, also for processes in containers: the boot of its kernel, or else its name.
+/// Identity of the machine, the same in all its containers: the boot ID of its kernel, or else its
+/// name.
 fn machine() -> String {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
     boot.map_or_else(|_| host_name(), |boot| boot.trim().to_owned())
 }
 
-/// The name of the machine, which stays when it boots.
+/// Name of the machine, which survives a reboot.
 pub fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-/// Locks the file next to the database at `path`.
+/// Locks the file beside the database at `path`.
 fn lock_file(path: &Path, alone: Alone) -> Result<File, StoreError> {
     let lock_path = lock_path(path, alone);
     let failed = |error: std::io::Error| {
         StoreError::unusable(
             format!("cannot lock {}: {error}", lock_path.display()),
-            "`--db FILE` names a database in a place that can be written",
+            "`--db FILE` names another database",
         )
     };
     let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&lock_path);
@@ -149,7 +154,8 @@ fn lock_file(path: &Path, alone: Alone) -> Result<File, StoreError> {
     Ok(file)
 }
 
-/// The file next to the database itself, even if a symbolic link was named: one database has one lock.
+/// The lock file, beside the database itself even if `path` is a symbolic link: one database has
+/// one lock.
 fn lock_path(path: &Path, alone: Alone) -> PathBuf {
     let mut name = path.canonicalize().unwrap_or_else(|_| path.to_owned()).into_os_string();
     name.push(alone.suffix());
@@ -162,7 +168,7 @@ fn write_holder(file: &mut File) -> std::io::Result<()> {
     write!(file, "{}", std::process::id())
 }
 
-/// The process that holds the lock file, in brackets; empty if it is not known.
+/// The process that holds the lock file, in brackets; empty if unknown.
 fn holder(file: &mut File) -> String {
     let mut holder = String::new();
     let known = file.read_to_string(&mut holder).is_ok() && !holder.is_empty();

@@ -1,14 +1,14 @@
-//! Saves the output of a run's workloads, each interval at once, the rest with the attempt's outcome; and what the lens counted.
+//! The journal of a run: each interval is saved at once, the rest of an attempt with its outcome.
 
 use crate::Store;
-use crate::connection::{Purpose, Result, Value, params};
-use crate::write::{json, kind_of};
-use faultline_model::journal::{AttemptId, Journal, JournalError};
-use faultline_model::lens::reading::Reading;
-use faultline_model::outcome::Outcome;
-use faultline_model::protocol::{Event, Interval, Measure, Usage, UsageScope};
-use faultline_model::record::RunId;
-use faultline_model::time::UnixMillis;
+use crate::connection::{Purpose, Result, Value, json, params};
+use crate::runs::kind_of;
+use faultline_record::journal::{AttemptId, Journal, JournalError};
+use faultline_record::lens::reading::Reading;
+use faultline_record::outcome::Outcome;
+use faultline_record::protocol::{Event, Interval, Measure, Usage, UsageScope};
+use faultline_record::record::RunId;
+use faultline_record::time::UnixMillis;
 
 /// The journal of one run.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl RunJournal<'_> {
         self.saved(saved.map(drop))
     }
 
-    /// The journal's answer to a statement.
+    /// The result of a statement, as the journal's.
     fn saved<T>(&self, saved: Result<T>) -> Result<T, JournalError> {
         Ok(saved.map_err(self.store.failed("save a sample in"))?)
     }
@@ -113,9 +113,10 @@ impl Journal for RunJournal<'_> {
                 self.save(&insert, params![attempt.0, name, *delta])
             }
             Event::Measure(measure) => self.measure(attempt, measure),
-            // Dozens of counters, usage and measures follow at once. One transaction holds all of them; `end_attempt` ends it.
+            // One transaction for the dozens of counters and measures that follow; `end_attempt`
+            // commits it.
             Event::End(_) => self.saved(self.store.connection.begin(Purpose::Write)),
-            // The plan, the workload's description and the attempt's outcome contain the same.
+            // The plan, the workload's description and the outcome contain these.
             Event::Hello(_)
             | Event::Variant(_)
             | Event::Operation(_)

@@ -1,27 +1,25 @@
-//! Conclusions are kept of finished runs, for one version of the method, until the record changes.
+//! Conclusions of finished runs: kept for one version of the method, until the record changes.
 
-mod place;
-
-use faultline_model::cell::{Case, Cell, TaskMode};
-use faultline_model::facts::Facts;
-use faultline_model::journal::Journal;
-use faultline_model::machine::Machine;
-use faultline_model::outcome::Outcome;
-use faultline_model::plan::{PinPolicy, PlanItem, RunKind, Settings, TimedSettings};
-use faultline_model::record::{RunId, RunState, Session};
-use faultline_model::subject::{Subject, SubjectIndex};
-use faultline_model::summary::{Progress, RunSummary};
-use faultline_model::time::UnixMillis;
+use crate::place::{TestDatabase, each};
+use faultline_record::cell::{Case, Cell, TaskMode};
+use faultline_record::facts::Facts;
+use faultline_record::journal::Journal;
+use faultline_record::machine::Machine;
+use faultline_record::outcome::Outcome;
+use faultline_record::plan::{PinPolicy, PlanItem, RunKind, Settings, TimedSettings};
+use faultline_record::record::{RunId, RunState, Session};
+use faultline_record::subject::{Subject, SubjectIndex};
+use faultline_record::time::UnixMillis;
+use faultline_stats::summary::{Progress, RunSummary};
 use faultline_store::{NewRun, Store};
-use place::{Place, each};
 use std::time::{Duration, Instant};
 
 fn session() -> Session {
     Session { started: UnixMillis(1), facts: vec![Facts::default()] }
 }
 
-/// A run of two items, of which one is done.
-fn begun(place: &Place) -> (Store, RunId) {
+/// A run of two items, one of them done.
+fn begun(place: &TestDatabase) -> (Store, RunId) {
     let mut store = place.store();
     let case = Case { workload: "load".into(), variant: "base".into(), mode: TaskMode::Process };
     let cell = Cell { case, tasks: 1 };
@@ -56,7 +54,7 @@ fn attempt(store: &mut Store, run: RunId, ordinal: u32) {
     journal.end_attempt(id, &Outcome::Done, UnixMillis(3)).unwrap();
 }
 
-fn finished(place: &Place) -> (Store, RunId) {
+fn finished(place: &TestDatabase) -> (Store, RunId) {
     let (mut store, run) = begun(place);
     store.finish_run(run).unwrap();
     store.save_conclusion(run, 3, &summary(run)).unwrap();
@@ -136,8 +134,8 @@ fn what_cannot_be_read_any_more_counts_as_none() {
 }
 
 #[test]
-fn nobody_is_waited_for() {
-    /// Far less than a write waits for another one.
+fn no_other_client_is_waited_for() {
+    /// Far below the time limit of writes.
     const SOON: Duration = Duration::from_secs(5);
     each(|place| {
         let (mut store, run) = finished(place);

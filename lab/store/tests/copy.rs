@@ -1,26 +1,24 @@
-//! Copies of databases: there and back equal, complete or nothing, and never over anything.
+//! Copies of databases: equal after a round trip, complete or absent, and never over existing data.
 
-mod place;
-
-use faultline_model::cell::{Case, Cell, TaskMode};
-use faultline_model::dataset::Dataset;
-use faultline_model::drill::Drill;
-use faultline_model::facts::Facts;
-use faultline_model::journal::Journal;
-use faultline_model::machine::Machine;
-use faultline_model::outcome::Outcome;
-use faultline_model::plan::{PinPolicy, PlanItem, RunKind, Settings, TimedSettings};
-use faultline_model::protocol::{Event, Interval, parse};
-use faultline_model::record::{RunId, RunState, Session};
-use faultline_model::setup::Setup;
-use faultline_model::subject::{Commit, Subject, SubjectIndex};
-use faultline_model::summary::{Progress, RunSummary};
-use faultline_model::time::UnixMillis;
+use crate::place::TestDatabase;
+use faultline_record::cell::{Case, Cell, TaskMode};
+use faultline_record::dataset::Dataset;
+use faultline_record::facts::Facts;
+use faultline_record::journal::Journal;
+use faultline_record::machine::Machine;
+use faultline_record::outcome::Outcome;
+use faultline_record::plan::{PinPolicy, PlanItem, RunKind, Settings, TimedSettings};
+use faultline_record::protocol::{Event, Interval, parse};
+use faultline_record::record::{RunId, RunState, Session};
+use faultline_record::setup::Setup;
+use faultline_record::subject::{Commit, Subject, SubjectIndex};
+use faultline_record::time::UnixMillis;
+use faultline_stats::bisect::BisectResult;
+use faultline_stats::summary::{Progress, RunSummary};
 use faultline_store::{Copied, CopyProgress, NewRun, Store, StoreErrorKind, copy};
-use place::Place;
 use std::path::Path;
 
-/// More than are copied at a time.
+/// More intervals than a batch of rows.
 const INTERVALS: u64 = 1234;
 
 fn begin(store: &mut Store, label: &str) -> RunId {
@@ -73,7 +71,8 @@ fn attempt(store: &mut Store, run: RunId, ordinal: u32, intervals: u64, outcome:
     }
 }
 
-/// A finished run with its conclusion, a deleted one, one that is under way, and imports. Returns the runs that are left.
+/// A finished run with its conclusion, a deleted one, one in progress, and imports. Returns the
+/// remaining runs.
 fn fill(store: &mut Store) -> [RunId; 2] {
     let one = begin(store, "one 'x' \0 \u{1A}0");
     attempt(store, one, 0, INTERVALS, Some(Outcome::Done));
@@ -126,7 +125,7 @@ fn dump(path: &Path) -> Vec<String> {
     all
 }
 
-fn copied(from: &Place, to: &Place) -> Copied {
+fn copied(from: &TestDatabase, to: &TestDatabase) -> Copied {
     let mut last = None;
     let mut progress = |progress: CopyProgress| {
         assert!(progress.rows <= progress.of && last.is_none_or(|last: CopyProgress| last.rows < progress.rows));
@@ -139,7 +138,8 @@ fn copied(from: &Place, to: &Place) -> Copied {
 
 #[test]
 fn a_copy_there_and_back_is_equal() {
-    let (first, server, back, other_server) = (Place::file(), Place::schema(), Place::file(), Place::schema());
+    let (first, server, back, other_server) =
+        (TestDatabase::file(), TestDatabase::schema(), TestDatabase::file(), TestDatabase::schema());
     let runs = fill(&mut first.store());
     let one = copied(&first, &server);
     assert_eq!(one.runs, 2);
@@ -156,13 +156,13 @@ fn a_copy_there_and_back_is_equal() {
     assert_eq!(from.list_runs().unwrap(), to.list_runs().unwrap());
     assert_eq!(from.list_datasets().unwrap(), to.list_datasets().unwrap());
     assert_eq!(to.load_conclusion(runs[0], 3).unwrap(), Some(summary(runs[0])));
-    assert_eq!(to.load_conclusion::<Drill>(runs[0], 3).unwrap(), None);
+    assert_eq!(to.load_conclusion::<BisectResult>(runs[0], 3).unwrap(), None);
 }
 
 #[test]
 fn a_copy_goes_on_as_the_first_would() {
-    for target in [Place::schema(), Place::file()] {
-        let first = Place::file();
+    for target in [TestDatabase::schema(), TestDatabase::file()] {
+        let first = TestDatabase::file();
         let mut store = first.store();
         let [_, two] = fill(&mut store);
         copied(&first, &target);
@@ -179,9 +179,9 @@ fn a_copy_goes_on_as_the_first_would() {
 
 #[test]
 fn nothing_is_copied_over_anything() {
-    let from = Place::file();
+    let from = TestDatabase::file();
     fill(&mut from.store());
-    for to in [Place::file(), Place::schema()] {
+    for to in [TestDatabase::file(), TestDatabase::schema()] {
         let mut store = to.store();
         store.save_dataset("only", "asv", UnixMillis(1), &Dataset::of(Vec::new())).unwrap();
         let refused = copy(&from.db, &to.db, &mut |_| panic!("nothing is copied")).unwrap_err();
@@ -190,7 +190,9 @@ fn nothing_is_copied_over_anything() {
         assert_eq!((store.list_runs().unwrap().len(), store.list_datasets().unwrap().len()), (0, 1));
     }
     let missing = from.directory().join("missing");
-    assert!(copy(&missing, &Place::file().db, &mut |_| ()).unwrap_err().problem.starts_with("there is no database"));
+    assert!(
+        copy(&missing, &TestDatabase::file().db, &mut |_| ()).unwrap_err().problem.starts_with("there is no database")
+    );
 }
 
 #[test]
@@ -200,9 +202,9 @@ fn a_copy_that_fails_leaves_nothing() {
         "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$;
          CREATE TRIGGER refusal BEFORE INSERT ON measure FOR EACH ROW EXECUTE FUNCTION refuse()",
     ];
-    let from = Place::file();
+    let from = TestDatabase::file();
     fill(&mut from.store());
-    for (to, (refusal, end)) in [Place::file(), Place::schema()]
+    for (to, (refusal, end)) in [TestDatabase::file(), TestDatabase::schema()]
         .iter()
         .zip(refusals.into_iter().zip(["DROP TRIGGER refusal", "DROP TRIGGER refusal ON measure"]))
     {
@@ -221,7 +223,7 @@ fn a_copy_that_fails_leaves_nothing() {
 #[test]
 fn large_rows_are_copied_a_few_at_a_time() {
     const NOTES: usize = 6;
-    let (from, server, back) = (Place::file(), Place::schema(), Place::file());
+    let (from, server, back) = (TestDatabase::file(), TestDatabase::schema(), TestDatabase::file());
     let mut store = from.store();
     let run = begin(&mut store, "large");
     let mut journal = store.journal(run);

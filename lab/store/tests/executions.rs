@@ -1,16 +1,16 @@
-//! Executions without their run: lines in pages, and ranges of samples.
+//! Executions without their run: pages of lines, and ranges of samples.
 
-use faultline_model::cell::{Case, Cell, TaskMode};
-use faultline_model::execution::{Phase, SampleRange};
-use faultline_model::facts::Facts;
-use faultline_model::journal::{AttemptId, Journal};
-use faultline_model::machine::Machine;
-use faultline_model::outcome::Outcome;
-use faultline_model::plan::{PinPolicy, PlanItem, RunKind, Settings, TimedSettings, Timing};
-use faultline_model::protocol::parse;
-use faultline_model::record::{RunId, Session};
-use faultline_model::subject::{Subject, SubjectIndex};
-use faultline_model::time::UnixMillis;
+use faultline_record::cell::{Case, Cell, TaskMode};
+use faultline_record::execution::{Phase, SampleRange};
+use faultline_record::facts::Facts;
+use faultline_record::journal::{AttemptId, Journal};
+use faultline_record::machine::Machine;
+use faultline_record::outcome::Outcome;
+use faultline_record::plan::{PinPolicy, PlanItem, RunKind, Settings, TimedSettings, Timing};
+use faultline_record::protocol::parse;
+use faultline_record::record::{RunId, Session};
+use faultline_record::subject::{Subject, SubjectIndex};
+use faultline_record::time::UnixMillis;
 use faultline_store::{NewRun, Store};
 
 fn item(ordinal: u32) -> PlanItem {
@@ -19,7 +19,7 @@ fn item(ordinal: u32) -> PlanItem {
     PlanItem { ordinal, block: ordinal, subject: SubjectIndex::A, cell: Cell { case, tasks: 2 }, timing, seed: None }
 }
 
-/// A run of three items, of which the first two were executed and the third is running.
+/// A run of three items: two executed, one running.
 fn run(store: &mut Store) -> (RunId, Vec<AttemptId>) {
     let timed = TimedSettings::pinned(PinPolicy::Each);
     let settings =

@@ -1,20 +1,19 @@
-//! Jobs go from waiting to an end, in a file and on a server; each is taken once.
+//! Jobs: from waiting to an end, each taken once.
 
-mod place;
-
-use faultline_model::changes::Effect;
-use faultline_model::job::{Job, JobId, JobState, JobWork};
-use faultline_model::named_change::{ChangePlace, SeriesName};
-use faultline_model::record::RunId;
-use faultline_model::time::UnixMillis;
+use crate::place::each;
+use faultline_record::direction::Effect;
+use faultline_record::job::{Job, JobId, JobState, JobWork};
+use faultline_record::named_change::{ChangePlace, SeriesName};
+use faultline_record::quantity::Quantity;
+use faultline_record::record::RunId;
+use faultline_record::time::UnixMillis;
 use faultline_store::{JobAsked, Store};
-use place::each;
 
 const AT: UnixMillis = UnixMillis(5);
 
 fn series() -> SeriesName {
     let [subject, repository, conditions] = ["app \u{1b}'", "/r", "d1"].map(str::to_owned);
-    SeriesName { subject, repository, tasks: 4, counted: None, conditions }
+    SeriesName { subject, repository, tasks: 4, quantity: Quantity::Time, conditions }
 }
 
 fn measure(commit: usize) -> JobWork {
@@ -41,15 +40,15 @@ fn a_job_is_asked_for_once_taken_once_and_ended() {
     each(|place| {
         let (mut store, mut other) = (place.store(), place.store());
         let [earliest, by, latest] = ["a", "b", "c"].map(str::to_owned);
-        let change = ChangePlace { earliest, by, latest, effect: Effect::Worse, levels: Some([1.0, 1.25]) };
-        let drill = JobWork::Drill { place: change };
-        let (one, two) = (new(&mut store, &drill), new(&mut store, &measure(1)));
-        assert_eq!(ask(&mut other, &drill), JobAsked::Known(one));
+        let change = ChangePlace { earliest, by, latest, effect: Effect::Worse, levels: [1.0, 1.25] };
+        let bisect = JobWork::Bisect { place: change };
+        let (one, two) = (new(&mut store, &bisect), new(&mut store, &measure(1)));
+        assert_eq!(ask(&mut other, &bisect), JobAsked::Known(one));
         let waiting = store.waiting_jobs(JobId(0), 10).unwrap();
         let known = Job {
             id: one,
             series: series(),
-            work: drill.clone(),
+            work: bisect.clone(),
             asked_by: "A. Uthor".to_owned(),
             asked: AT,
             state: JobState::Waiting,
@@ -70,8 +69,8 @@ fn a_job_is_asked_for_once_taken_once_and_ended() {
         other.end_job(one, &Ok(RunId(12)), UnixMillis(9)).unwrap();
         let ended = &store.jobs(None, 10).unwrap()[1];
         assert_eq!((ended.state, ended.run, ended.since), (JobState::Done, Some(RunId(12)), UnixMillis(9)));
-        // What has ended can be asked for again.
-        let three = new(&mut store, &drill);
+        // Work that has ended can be requested again.
+        let three = new(&mut store, &bisect);
         assert!(store.take_job(three, "here", AT).unwrap());
         store.end_job(three, &Err("no such step".to_owned()), AT).unwrap();
         assert_eq!(states(&store), [(three, JobState::Failed), (two, JobState::Withdrawn), (one, JobState::Done)]);
@@ -97,7 +96,7 @@ fn one_worker_at_a_time() {
         let held = one.lock_jobs().unwrap();
         let refused = other.lock_jobs().unwrap_err().to_string();
         assert!(refused.contains("another worker (process"), "{refused}");
-        // Whoever measures has a lock of its own.
+        // Measuring has a separate lock.
         other.lock_measuring().unwrap();
         drop((held, one));
         other.lock_jobs().unwrap();

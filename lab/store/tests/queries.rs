@@ -1,25 +1,24 @@
-//! Queries over rows say what the whole record says, whatever a run holds, in a file and on a server.
+//! Queries over rows: equal to the results from whole records, for arbitrary runs.
 
-mod place;
-
-use faultline_model::cell::{Case, Cell, TaskMode};
-use faultline_model::direction::Direction;
-use faultline_model::explained::{LinkedChanges, StepExplained};
-use faultline_model::facts::Facts;
-use faultline_model::journal::{AttemptId, Journal};
-use faultline_model::machine::Machine;
-use faultline_model::outcome::Outcome;
-use faultline_model::plan::{
+use crate::place::{TestDatabase, each};
+use faultline_record::cell::{Case, Cell, TaskMode};
+use faultline_record::direction::Direction;
+use faultline_record::explained::{LinkedChanges, StepExplained};
+use faultline_record::facts::Facts;
+use faultline_record::journal::{AttemptId, Journal};
+use faultline_record::machine::Machine;
+use faultline_record::outcome::Outcome;
+use faultline_record::plan::{
     ComparisonPurpose, ComparisonSettings, KindOfRun, PinPolicy, PlanItem, RunKind, Settings, TimedSettings,
 };
-use faultline_model::protocol::{Event, Interval, Measure};
-use faultline_model::record::{Attempt, RunId, RunProgress, RunRecord, Session};
-use faultline_model::relink::RelinkResult;
-use faultline_model::setup::Setup;
-use faultline_model::subject::{BuildResult, Commit, Subject, SubjectIndex};
-use faultline_model::time::UnixMillis;
+use faultline_record::protocol::{Event, Interval, Measure};
+use faultline_record::quantity::Quantity;
+use faultline_record::record::{Attempt, RunId, RunProgress, RunRecord, Session};
+use faultline_record::relink::RelinkResult;
+use faultline_record::setup::Setup;
+use faultline_record::subject::{BuildResult, Commit, Subject, SubjectIndex};
+use faultline_record::time::UnixMillis;
 use faultline_store::{NewRun, Store};
-use place::{Place, each};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
@@ -28,6 +27,7 @@ use std::collections::BTreeSet;
 fn settings() -> Settings {
     let kind = RunKind::Comparison(ComparisonSettings {
         timed: TimedSettings::pinned(PinPolicy::Each),
+        quantity: Quantity::Time,
         level: 0.95,
         margin: 0.02,
         once: false,
@@ -45,7 +45,7 @@ fn cell(tasks: u32) -> Cell {
     Cell { case: Case { workload: "load".into(), variant: "base".into(), mode: TaskMode::Process }, tasks }
 }
 
-/// Begins a run at that time, with items that are given by block, subject and tasks.
+/// Begins a run at a time, with items given by block, subject and tasks.
 fn begin(store: &mut Store, label: Option<&str>, subjects: &[Subject], at: i64, items: &[(u32, u32, u32)]) -> RunId {
     let plan: Vec<PlanItem> = items
         .iter()
@@ -61,7 +61,7 @@ fn begin(store: &mut Store, label: Option<&str>, subjects: &[Subject], at: i64, 
     store.begin_run(&new).unwrap()
 }
 
-/// An attempt, as it is to be saved.
+/// An attempt to save.
 #[derive(Debug, Clone)]
 struct Drawn {
     started: i64,
@@ -88,7 +88,7 @@ fn save(store: &mut Store, run: RunId, ordinal: u32, drawn: &Drawn) {
         .unwrap();
 }
 
-/// Counts from nothing to the greatest that a workload can print.
+/// Counts from 0 to the greatest that a workload can print.
 fn count() -> impl Strategy<Value = u64> {
     prop_oneof![4 => 0u64..1_000_000, 1 => 0..=i64::MAX as u64]
 }
@@ -105,6 +105,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
         1 => Just(Outcome::Unsupported { step: "s".into(), text: "t".into() }),
         1 => Just(Outcome::LeftChanged { text: "t".into() }),
         1 => Just(Outcome::ConnectionLost { text: "t".into() }),
+        1 => Just(Outcome::LabFailed { text: "t".into() }),
         1 => Just(Outcome::Interrupted),
     ]
 }
@@ -114,10 +115,10 @@ fn drawn() -> impl Strategy<Value = Drawn> {
         .prop_map(|(started, window, measure, outcome)| Drawn { started, window, measure, outcome: Some(outcome) })
 }
 
-/// An item's block, subject and tasks, its attempts, and whether it is skipped.
+/// An item's block, subject and tasks, its attempts, and true if it is skipped.
 type DrawnItem = ((u32, u32, u32), Vec<Drawn>, bool);
 
-/// Items with the attempts at each; nothing is attempted after an attempt that was final.
+/// Items with their attempts. None follows a final one.
 fn items() -> impl Strategy<Value = Vec<DrawnItem>> {
     let attempts = vec(drawn(), 0..4).prop_map(|attempts| {
         let is_final = |drawn: &Drawn| drawn.outcome.as_ref().is_some_and(Outcome::is_final);
@@ -132,7 +133,11 @@ fn failed_of(record: &RunRecord) -> usize {
         let counts_not = |outcome: &Outcome| {
             matches!(
                 outcome,
-                Outcome::Done | Outcome::Unsupported { .. } | Outcome::Interrupted | Outcome::ConnectionLost { .. }
+                Outcome::Done
+                    | Outcome::Unsupported { .. }
+                    | Outcome::Interrupted
+                    | Outcome::LabFailed { .. }
+                    | Outcome::ConnectionLost { .. }
             )
         };
         !attempt.outcome.as_ref().is_none_or(counts_not)
@@ -141,7 +146,7 @@ fn failed_of(record: &RunRecord) -> usize {
 }
 
 /// Checks the aggregates of a run with these items.
-fn aggregates_of(items: &[DrawnItem], place: &Place) -> Result<(), TestCaseError> {
+fn aggregates_of(items: &[DrawnItem], place: &TestDatabase) -> Result<(), TestCaseError> {
     let mut store = place.store();
     let plan: Vec<_> = items.iter().map(|(item, ..)| *item).collect();
     let run = begin(&mut store, None, &[side("old", None), side("new", None)], 1, &plan);
@@ -164,10 +169,10 @@ fn aggregates_of(items: &[DrawnItem], place: &Place) -> Result<(), TestCaseError
     Ok(())
 }
 
-/// Cases of a test in a file, each of which has its own.
+/// Number of a test's cases on files. Each has its own file.
 const IN_FILES: u32 = 64;
 
-/// Cases of a test on the server, where a database takes longer to make.
+/// Number of a test's cases on the server, where creating a database takes longer.
 const ON_SERVER: u32 = 16;
 
 proptest! {
@@ -175,12 +180,12 @@ proptest! {
 
     #[test]
     fn aggregates_are_those_of_the_whole_record(items in items()) {
-        aggregates_of(&items, &Place::file())?;
+        aggregates_of(&items, &TestDatabase::file())?;
     }
 
     #[test]
     fn a_record_that_is_read_further_is_the_whole_one(happenings in vec(happening(), 0..40)) {
-        read_further(&happenings, &Place::file())?;
+        read_further(&happenings, &TestDatabase::file())?;
     }
 }
 
@@ -189,33 +194,33 @@ proptest! {
 
     #[test]
     fn aggregates_are_those_of_the_whole_record_on_a_server(items in items()) {
-        aggregates_of(&items, &Place::schema())?;
+        aggregates_of(&items, &TestDatabase::schema())?;
     }
 
     #[test]
     fn a_record_that_is_read_further_is_the_whole_one_on_a_server(happenings in vec(happening(), 0..40)) {
-        read_further(&happenings, &Place::schema())?;
+        read_further(&happenings, &TestDatabase::schema())?;
     }
 }
 
-/// What happens to a run.
+/// A step in the life of a run.
 #[derive(Debug, Clone)]
 enum Happening {
-    /// An attempt at one of the items that have not ended.
+    /// An attempt at an item that has not ended.
     Attempt(usize, Drawn),
-    /// An attempt that is not closed.
+    /// An attempt without an end.
     Begin(usize, Drawn),
-    /// The oldest open attempt is closed.
+    /// The end of the oldest open attempt.
     Close(Outcome),
-    /// An item is left out.
+    /// A skipped item.
     Skip(usize),
-    /// A subject and items are added.
+    /// Additional subject and items.
     Extend(Vec<u32>),
-    /// A session begins; open attempts are closed.
+    /// A new session, which closes open attempts.
     Resume,
-    /// The run is finished.
+    /// The end of the run.
     Finish,
-    /// A record of it is read further.
+    /// An update of the loaded record.
     Read,
 }
 
@@ -232,7 +237,7 @@ fn happening() -> impl Strategy<Value = Happening> {
     ]
 }
 
-/// A run to which things happen.
+/// A run and its loaded record.
 struct Living {
     store: Store,
     run: RunId,
@@ -243,7 +248,7 @@ struct Living {
 }
 
 impl Living {
-    /// One of the items that have not ended and have no open attempt.
+    /// An item that has not ended and has no open attempt.
     fn open_item(&self, choice: usize) -> Option<u32> {
         let is_open = |item: &u32| !self.ended.contains(item) && self.open.iter().all(|(_, open)| open != item);
         let open: Vec<u32> = (0..self.items).filter(is_open).collect();
@@ -311,8 +316,8 @@ impl Living {
     }
 }
 
-/// Lets these things happen to a run, and checks each time that a record of it that is read further is the whole one.
-fn read_further(happenings: &[Happening], place: &Place) -> Result<(), TestCaseError> {
+/// Runs the steps, and checks that the updated record always equals a newly loaded one.
+fn read_further(happenings: &[Happening], place: &TestDatabase) -> Result<(), TestCaseError> {
     let mut store = place.store();
     let another = begin(&mut store, None, &[side("another", None)], 1, &[(0, 0, 1)]);
     let run = begin(&mut store, None, &[side("old", None), side("new", None)], 1, &[(0, 0, 1), (0, 1, 1)]);
@@ -428,30 +433,33 @@ fn runs_of_a_history_are_those_of_its_subject_and_repository() {
         let store = place.store();
         for (subject, repository) in [("sort", "/src/a"), ("sort", "/src/b"), ("parse", "/src/a"), ("sort", "/src/a")] {
             place.sql(&format!(
-                r#"INSERT INTO run (settings, workloads, kind)
-                   VALUES ('{{"kind":{{"subject":"{subject}","repository":"{repository}"}}}}', '[]', 'history')"#
+                r#"INSERT INTO run (settings, workloads, kind, cpus, machine)
+                   VALUES ('{{"kind":{{"subject":"{subject}","repository":"{repository}"}}}}', '[]', 'history', '[]', '')"#
             ));
         }
-        place.sql(r#"INSERT INTO run (settings, workloads) VALUES ('{"kind":{"repository":"/src/a"}}', '[]')"#);
+        place.sql(
+            r#"INSERT INTO run (settings, workloads, kind, cpus, machine)
+               VALUES ('{"kind":{"subject":"sort","repository":"/src/a"}}', '[]', 'timed', '[]', '')"#,
+        );
         assert_eq!(store.runs_of_history("sort", "/src/a").unwrap(), [RunId(4), RunId(1)]);
         assert_eq!(store.runs_of_history("sort", "/src/c").unwrap(), []);
     });
 }
 
 #[test]
-fn what_was_said_of_changes_is_kept_by_series_in_its_order() {
-    use faultline_model::changes::Effect;
-    use faultline_model::count::Count;
-    use faultline_model::history::change::{ChangeEvent, ChangeState, PlacedEvent, Source};
-    use faultline_model::named_change::{ChangePlace, SeriesName};
+fn marks_of_changes_are_kept_by_series_in_order() {
+    use faultline_record::change_event::{ChangeEvent, ChangeState, PlacedEvent, Source};
+    use faultline_record::direction::Effect;
+    use faultline_record::named_change::{ChangePlace, SeriesName};
+    use faultline_record::quantity::Quantity;
 
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("db.sqlite");
-    let series = |tasks, counted| SeriesName {
+    let series = |tasks, quantity| SeriesName {
         subject: "it's \"app\"".to_owned(),
         repository: "/r".to_owned(),
         tasks,
-        counted,
+        quantity,
         conditions: "1f".to_owned(),
     };
     let said = |at: i64, state| PlacedEvent {
@@ -460,7 +468,7 @@ fn what_was_said_of_changes_is_kept_by_series_in_its_order() {
             by: "b".into(),
             latest: "c".into(),
             effect: Effect::Worse,
-            levels: Some([0.1, 0.3]),
+            levels: [0.1, 0.3],
         },
         event: ChangeEvent {
             at: UnixMillis(at),
@@ -473,16 +481,16 @@ fn what_was_said_of_changes_is_kept_by_series_in_its_order() {
     };
     let (first, second) = (said(9, ChangeState::Ignored), said(3, ChangeState::Found));
     let mut store = Store::open_or_create(&path).unwrap();
-    store.save_change_event(&series(1, None), &first).unwrap();
-    store.save_change_event(&series(1, None), &second).unwrap();
-    store.save_change_event(&series(1, Some(Count::Transfers)), &first).unwrap();
+    store.save_change_event(&series(1, Quantity::Time), &first).unwrap();
+    store.save_change_event(&series(1, Quantity::Time), &second).unwrap();
+    store.save_change_event(&series(1, Quantity::Transfers), &first).unwrap();
     drop(store);
     let store = Store::open_to_read(&path).unwrap();
-    assert_eq!(store.change_events(&series(1, None)).unwrap(), [first.clone(), second]);
-    assert_eq!(store.change_events(&series(1, Some(Count::Transfers))).unwrap(), [first]);
-    assert_eq!(store.change_events(&series(2, None)).unwrap(), []);
-    assert_eq!(store.change_events(&series(1, Some(Count::Instructions))).unwrap(), []);
-    let others = SeriesName { conditions: "2e".to_owned(), ..series(1, None) };
+    assert_eq!(store.change_events(&series(1, Quantity::Time)).unwrap(), [first.clone(), second]);
+    assert_eq!(store.change_events(&series(1, Quantity::Transfers)).unwrap(), [first]);
+    assert_eq!(store.change_events(&series(2, Quantity::Time)).unwrap(), []);
+    assert_eq!(store.change_events(&series(1, Quantity::Instructions)).unwrap(), []);
+    let others = SeriesName { conditions: "2e".to_owned(), ..series(1, Quantity::Time) };
     assert_eq!(store.change_events(&others).unwrap(), [], "another command");
 }
 

@@ -1,13 +1,10 @@
-//! A PostgreSQL server as the store: what it acknowledged is there after a crash, several runners and a reader use it at once, and what cannot be used is refused in one line.
+//! The store on a PostgreSQL server: crashes, concurrent runners and readers, refusals, encryption.
 
-mod place;
-mod runner;
-
+use crate::place::server::{PASSWORD_IN_URL, Server, USER};
+use crate::place::{TestDatabase, shared};
+use crate::runner::{Acknowledged, assert_holds, begin, measure, session};
 use faultline_store::{Store, StoreError, StoreErrorKind};
-use place::server::{PASSWORD_IN_URL, Server, USER};
-use place::{Place, shared};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
-use runner::{Acknowledged, assert_holds, begin, measure, session};
 use std::io::Read;
 use std::net::TcpListener;
 use std::path::Path;
@@ -19,7 +16,7 @@ use std::time::{Duration, Instant};
 fn what_a_server_acknowledged_is_there_after_it_was_killed() {
     const ROUNDS: u64 = 4;
     let mut server = Server::start();
-    let place = Place::schema_of(&server);
+    let place = TestDatabase::schema_of(&server);
     // A session that asks not to wait for the disk waits nevertheless.
     let hasty = format!("{}%20-c%20synchronous_commit%3Doff", place.db.display());
     for round in 0..ROUNDS {
@@ -57,7 +54,7 @@ fn what_a_server_acknowledged_is_there_after_it_was_killed() {
 fn two_runners_and_a_reader_use_one_database_at_once() {
     const ITEMS: u32 = 60;
     const INTERVALS: u64 = 20;
-    let place = Place::schema();
+    let place = TestDatabase::schema();
     place.store();
     let runs = thread::scope(|scope| {
         let runner = || {
@@ -79,8 +76,9 @@ fn two_runners_and_a_reader_use_one_database_at_once() {
                     let lines = store.list_runs().unwrap();
                     for line in &lines {
                         let record = store.load_run(line.id).unwrap();
-                        // A snapshot: a closed attempt has everything that was saved before it was closed.
-                        let whole = |attempt: &&faultline_model::record::Attempt| attempt.outcome.is_some();
+                        // A snapshot: a closed attempt has everything that was saved before it was
+                        // closed.
+                        let whole = |attempt: &&faultline_record::record::Attempt| attempt.outcome.is_some();
                         assert!(record.attempts.iter().filter(whole).all(|attempt| {
                             attempt.window.len() as u64 == INTERVALS && attempt.counters.len() == 1
                         }));
@@ -109,11 +107,11 @@ fn two_runners_and_a_reader_use_one_database_at_once() {
 
 #[test]
 fn a_run_is_measured_by_one_process_at_a_time() {
-    let place = Place::schema();
+    let place = TestDatabase::schema();
     let (mut one, mut other) = (place.store(), place.store());
     let run = begin(&mut one, 2);
     let refused = |refused: StoreError| {
-        assert!(refused.problem.starts_with(&format!("another process measures run {run}: process ")), "{refused}");
+        assert!(refused.problem.starts_with(&format!("another process is measuring run {run}: process ")), "{refused}");
         assert!(refused.hint.is_some());
     };
     refused(other.resume_run(run, &session()).unwrap_err());
@@ -124,7 +122,7 @@ fn a_run_is_measured_by_one_process_at_a_time() {
     assert_eq!(other.load_run(run).unwrap().sessions.len(), 2);
 }
 
-/// Asserts that a database cannot be used: one line that says why, a hint, and no password in either.
+/// Asserts that a database is refused with one line and a hint, without a password in either.
 fn assert_unusable(url: &str, problem: &str) {
     for opened in [
         Store::open_to_read(Path::new(url)).err(),
@@ -162,7 +160,7 @@ fn what_cannot_be_connected_to_is_refused_in_one_line() {
     let trusted = format!("{elsewhere}?sslmode=disable");
     assert_unusable(&trusted, "cannot connect to the database postgres://x@host.invalid/x: failed to lookup address");
     assert_unusable(&format!("{}?sslmode=require", server.tcp_url(&good, "postgres")), "the server does not encrypt");
-    assert_unusable("postgres://x:sesame@/x?host=/nowhere&sslmode=require", "is by a Unix socket");
+    assert_unusable("postgres://x:sesame@/x?host=/nowhere&sslmode=require", "uses a Unix socket");
     assert_unusable("postgres://x:sesame@/x?host=/nowhere", "cannot connect");
     for url in
         ["postgres://", "postgres://x:sesame@h:port/x", "postgresql://x:p@ss@h/x", "postgres://x:sesame@h/x?sesame=1"]
@@ -171,7 +169,7 @@ fn what_cannot_be_connected_to_is_refused_in_one_line() {
     }
     assert_unusable("postgres://x:sesame@localhost", "names no database");
     // The password of the URL is taken, and never shown.
-    let place = Place::schema();
+    let place = TestDatabase::schema();
     let options = place.db.to_str().unwrap().split("options=").nth(1).unwrap().to_owned();
     let url = format!("{}?options={options}", server.tcp_url(&good, "postgres"));
     let store = Store::open_or_create(Path::new(&url)).unwrap();
@@ -181,7 +179,7 @@ fn what_cannot_be_connected_to_is_refused_in_one_line() {
     }
 }
 
-/// A certificate authority, and the certificate with its key that it made for `localhost`, in PEM.
+/// A certificate authority, and a certificate with key that it issued for `localhost`, in PEM.
 fn authority() -> (String, String, String) {
     let mut authority = CertificateParams::new(Vec::new()).unwrap();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -251,20 +249,21 @@ fn a_server_that_does_not_answer_is_given_up() {
 
 #[test]
 fn other_tables_and_other_versions_are_left_alone() {
-    let foreign = Place::schema();
+    let foreign = TestDatabase::schema();
     foreign.sql("CREATE TABLE cats (name TEXT)");
     assert_unusable(foreign.db.to_str().unwrap(), "is a database of another program");
     let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()";
     assert_eq!(foreign.postgres().query_one(tables, &[]).unwrap().get::<_, i64>(0), 1);
 
-    for (version, problem) in [(999, "was written by a newer version of Faultline"), (3, "which cannot be migrated")] {
-        let place = Place::schema();
+    for schema in [0, 16] {
+        let place = TestDatabase::schema();
         place.store();
-        place.sql(&format!("UPDATE faultline_schema SET version = {version}"));
-        assert_unusable(place.db.to_str().unwrap(), problem);
+        place.sql(&format!("UPDATE faultline_schema SET version = {schema}"));
+        let problem = format!("has schema {schema}; this version of Faultline uses schema 1");
+        assert_unusable(place.db.to_str().unwrap(), &problem);
     }
 
-    let empty = Place::schema();
+    let empty = TestDatabase::schema();
     for opened in [Store::open_to_read(&empty.db), Store::open_existing(&empty.db)] {
         assert!(opened.unwrap_err().problem.starts_with("there is no database at postgres://"));
     }
@@ -275,7 +274,7 @@ fn other_tables_and_other_versions_are_left_alone() {
 
 #[test]
 fn who_may_only_read_reads() {
-    let place = Place::schema();
+    let place = TestDatabase::schema();
     let mut store = place.store();
     let run = begin(&mut store, 1);
     let schema = place.db.to_str().unwrap().rsplit("%3D").next().unwrap().to_owned();
@@ -289,12 +288,12 @@ fn who_may_only_read_reads() {
     let refused = guest.finish_run(run).unwrap_err();
     assert!(refused.problem.contains("permission denied") && refused.kind == StoreErrorKind::Unusable, "{refused}");
     let refused = Store::check_writable(Path::new(&url)).unwrap_err();
-    assert!(refused.problem.contains("may write") && refused.kind == StoreErrorKind::Unusable, "{refused}");
+    assert!(refused.problem.contains("may not write") && refused.kind == StoreErrorKind::Unusable, "{refused}");
 }
 
 #[test]
 fn both_kinds_of_database_have_the_same_tables() {
-    let (file, schema) = (Place::file(), Place::schema());
+    let (file, schema) = (TestDatabase::file(), TestDatabase::schema());
     drop((file.store(), schema.store()));
     let columns_of = |texts: Vec<String>| {
         let mut columns = texts;

@@ -1,28 +1,30 @@
-//! The store as its users see it, in a file and on a server: what is saved is there again, once, also after the database was closed without a word.
+//! Saved data reads back, once, also after the database was not closed properly.
 
-mod place;
-
-use faultline_model::cell::{Case, Cell, TaskMode};
-use faultline_model::dataset::{DataPoint, Dataset, Measured, Series};
-use faultline_model::facts::Facts;
-use faultline_model::journal::Journal;
-use faultline_model::lens::data::{Code, Data};
-use faultline_model::lens::raw::{CpuTransfers, LensMode, Machine, Scope, Space, Totals};
-use faultline_model::lens::reading::{InterruptReading, Line, Overlap, Reading};
-use faultline_model::machine::Machine as Where;
-use faultline_model::outcome::Outcome;
-use faultline_model::plan::{
+use crate::place::{TestDatabase, each};
+use faultline_lens_format::{CostTimes, DelayTimes, LensMode, ModelledMachine, Scope, Space, Spent, Totals};
+use faultline_record::cell::{Case, Cell, TaskMode};
+use faultline_record::dataset::{DataPoint, Dataset, Measured, Series};
+use faultline_record::facts::Facts;
+use faultline_record::journal::Journal;
+use faultline_record::lens::by_type::ByType;
+use faultline_record::lens::data::{Code, Data};
+use faultline_record::lens::reading::CpuTransfers;
+use faultline_record::lens::reading::{InterruptReading, Line, Overlap, Reading};
+use faultline_record::machine::Machine;
+use faultline_record::outcome::Outcome;
+use faultline_record::plan::{
     ComparisonPurpose, ComparisonSettings, PinPolicy, PlanItem, RunKind, Settings, TimedSettings, Timing,
 };
-use faultline_model::protocol::{Event, parse};
-use faultline_model::record::{RunId, RunState, Session};
-use faultline_model::setup::Setup;
-use faultline_model::subject::{Commit, KindOfSubject, Subject, SubjectIndex};
-use faultline_model::time::UnixMillis;
-use faultline_store::{NewRun, Store};
-use place::{Place, each};
+use faultline_record::protocol::{Event, parse};
+use faultline_record::quantity::Quantity;
+use faultline_record::record::{RunId, RunState, Session};
+use faultline_record::setup::Setup;
+use faultline_record::subject::{Commit, Subject, SubjectIndex};
+use faultline_record::time::UnixMillis;
+use faultline_store::{NewRun, Store, StoreErrorKind};
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 fn settings() -> Settings {
@@ -32,7 +34,7 @@ fn settings() -> Settings {
 }
 
 fn host() -> [Subject; 1] {
-    [Subject::as_is(Where::Host)]
+    [Subject::as_is(Machine::Host)]
 }
 
 fn item(ordinal: u32) -> PlanItem {
@@ -152,12 +154,13 @@ fn the_sides_of_a_comparison_and_their_machines_read_back() {
         let guest = "qemu:cpus=2,kernel=/k".parse().unwrap();
         let commit = Commit { id: "1f3a9c2".to_owned(), repository: Some("/src".to_owned()) };
         let subjects = [
-            Subject { commit: Some(commit), ..Subject::on("old".to_owned(), Where::Host, Setup::default()) },
+            Subject { commit: Some(commit), ..Subject::on("old".to_owned(), Machine::Host, Setup::default()) },
             Subject::on("new".to_owned(), guest, setup),
         ];
         let RunKind::Timed(timed) = settings().kind else { panic!() };
         let kind = RunKind::Comparison(ComparisonSettings {
             timed,
+            quantity: Quantity::Time,
             level: 0.95,
             margin: 0.02,
             once: false,
@@ -218,9 +221,6 @@ fn the_list_of_runs_reads_no_outcome() {
         attempt(&mut store, run, 0, Some(Outcome::TimedOut { limit_ms: 1 }));
         let lines = store.list_runs().unwrap();
         assert_eq!((lines[0].ended, lines[0].failed), (1, 1));
-        if place.is_file() {
-            place.sql("DROP TRIGGER attempt_closed");
-        }
         place.sql("UPDATE attempt SET outcome = 'no JSON'");
         assert_eq!(store.list_runs().unwrap(), lines);
     });
@@ -290,28 +290,29 @@ fn reading() -> Reading {
         target: "x86_64".into(),
         mode: LensMode::Program,
         scope: Scope::Marks,
-        machine: Machine {
+        machine: ModelledMachine {
             cpus: 2,
             sockets: 1,
             cpus_per_cache: 2,
-            line_bytes: 64,
             quantum: 5,
             private_quantum: 200,
-            instruction_ps: 500.0,
-            same_cache_ns: 20.0,
-            same_socket_ns: 50.5,
-            other_socket_ns: 150.0,
-            memory_ns: 80.0,
-            cache_lines: None,
-            cache_ways: None,
+            times: CostTimes {
+                instruction_ps: 500,
+                same_cache_ns: 20,
+                same_socket_ns: 50,
+                other_socket_ns: 150,
+                memory_ns: 80,
+            },
+            delays: Some(DelayTimes::USUAL),
+            caches: None,
         },
         regions: 1,
         forks: 0,
         problems: Vec::new(),
         untyped: None,
-        by_type: None,
+        by_type: ByType::default(),
         callers: None,
-        spent: None,
+        spent: Spent::default(),
         predicted_ns: 12.5,
         totals,
         cpus: Vec::new(),
@@ -326,7 +327,7 @@ fn reading() -> Reading {
             sites_moving: 0,
             sites: Vec::new(),
         }),
-        overlap: Some(Overlap { busy_time: 10, overlapping_time: 3 }),
+        overlap: Overlap { busy_time: 10, overlapping_time: 3 },
         code: BTreeMap::from([(u64::MAX, code)]),
     }
 }
@@ -358,7 +359,8 @@ fn a_console_belongs_to_its_attempt_and_goes_with_its_run() {
         let [run, other] = [begin(&mut store), begin(&mut store)];
         let mut journal = store.journal(run);
         let [first, second] = [0, 1].map(|ordinal| journal.begin_attempt(ordinal, UnixMillis(4)).unwrap());
-        // After the end of its output, in one transaction with its outcome, as that of a guest that succeeded.
+        // After the end of its output, in one transaction with its outcome, as that of a guest that
+        // succeeded.
         journal.record(first, &parse(b"end 5").unwrap()).unwrap();
         journal.record_console(first, "Linux version 6.1\nreboot: Power down").unwrap();
         journal.end_attempt(first, &Outcome::Done, UnixMillis(5)).unwrap();
@@ -405,44 +407,6 @@ fn a_reading_of_another_version_is_an_error_for_its_run_and_not_for_the_list() {
     });
 }
 
-#[test]
-fn a_database_from_before_the_lens_is_brought_up_to_date_with_all_it_holds() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("old.sqlite");
-    let old = rusqlite::Connection::open(&path).unwrap();
-    old.execute_batch(include_str!("../src/schema/0001_runs.sql")).unwrap();
-    old.pragma_update(None, "user_version", 1).unwrap();
-    // Settings as they were written then.
-    let settings = r#"{"suite":"quick","cpus":[1,2],"repeats":1,"seed":7,"pin":"each","oversubscribe":false,
-        "budget_ms":null,"limit_ms":null,"size":null,"copies":1,"tree":null}"#;
-    old.execute("INSERT INTO run (label, settings, workloads, finished) VALUES ('old', ?1, '[]', 0)", [settings])
-        .unwrap();
-    old.execute_batch(
-        r#"INSERT INTO session VALUES (1, 0, 5, '{"kernel.release":"5.10"}');
-           INSERT INTO item VALUES (1, 0, 0, 'zero_fill', 'base', 'process', 1, 10, 100, 50, 0);
-           INSERT INTO attempt VALUES (1, 1, 0, 6, 7, '{"kind":"done"}', 1, NULL);
-           INSERT INTO session VALUES (1, 1, 20, '{"kernel.release":"5.10"}');
-           INSERT INTO item VALUES (1, 1, 0, 'zero_fill', 'base', 'process', 2, 10, 100, 50, 0);
-           INSERT INTO attempt VALUES (2, 1, 1, 21, 22, '{"kind":"done"}', 1, NULL);
-           INSERT INTO sample VALUES (1, 'window', 0, 2, 4, '[5,6]'), (1, 'warmup', 0, 1, 2, '[9,9]');"#,
-    )
-    .unwrap();
-    drop(old);
-
-    let mut store = Store::open_existing(&path).unwrap();
-    let record = store.load_run(RunId(1)).unwrap();
-    assert_eq!((record.label.as_deref(), record.attempts[0].window.len()), (Some("old"), 1));
-    assert_eq!((&record.settings, &record.attempts[0].reading), (&self::settings(), &None));
-    assert_eq!(record.plan[0].seed, None);
-    assert_eq!([0, 1].map(|index| record.attempts[index].session), [0, 1], "by their times");
-    assert_eq!(record.subjects, host());
-    assert_eq!(store.list_runs().unwrap()[0].subject, Some(KindOfSubject::System));
-    assert_eq!(store.list_runs().unwrap()[0].machine, "5.10");
-    let mut journal = store.journal(RunId(1));
-    let new = journal.begin_attempt(0, UnixMillis(8)).unwrap();
-    journal.record_reading(new, &reading()).unwrap();
-}
-
 fn open_error(path: &Path) -> String {
     Store::open_or_create(path).unwrap_err().to_string()
 }
@@ -461,10 +425,16 @@ fn what_is_not_our_database_is_left_alone_and_named() {
     assert!(open_error(&foreign).ends_with("is a database of another program"));
     assert_eq!(std::fs::read(&foreign).unwrap(), before);
 
-    let newer = directory.path().join("newer");
-    drop(Store::open_or_create(&newer).unwrap());
-    rusqlite::Connection::open(&newer).unwrap().pragma_update(None, "user_version", 999).unwrap();
-    assert!(open_error(&newer).ends_with("was written by a newer version of Faultline"));
+    for schema in [0, 16] {
+        let other = directory.path().join(format!("schema-{schema}"));
+        drop(Store::open_or_create(&other).unwrap());
+        rusqlite::Connection::open(&other).unwrap().pragma_update(None, "user_version", schema).unwrap();
+        let problem = format!("has schema {schema}; this version of Faultline uses schema 1");
+        assert!(open_error(&other).ends_with(&problem), "{}", open_error(&other));
+        let refused = Store::open_to_read(&other).unwrap_err();
+        assert!(refused.problem.ends_with(&problem) && refused.kind == StoreErrorKind::Unusable, "{refused}");
+        assert!(refused.hint.is_some());
+    }
 
     let nothing = Store::open_existing(&directory.path().join("nothing")).unwrap_err();
     assert!(nothing.to_string().starts_with("there is no database at"));
@@ -500,7 +470,7 @@ fn the_lock_is_one_at_a_time_and_names_its_holder() {
 
 #[test]
 fn many_may_set_up_one_database_at_once() {
-    for place in (0..20).map(|_| Place::file()).chain((0..5).map(|_| Place::schema())) {
+    for place in (0..20).map(|_| TestDatabase::file()).chain((0..5).map(|_| TestDatabase::schema())) {
         std::thread::scope(|scope| {
             let openers: Vec<_> = (0..4).map(|_| scope.spawn(|| place.store())).collect();
             for opener in openers {
@@ -512,14 +482,19 @@ fn many_may_set_up_one_database_at_once() {
 }
 
 #[test]
-fn a_new_file_gets_the_directories_above_it() {
+fn a_new_file_gets_the_directories_above_it_and_is_its_owners() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("deep/er/db.sqlite");
-    drop(Store::open_or_create(&path).unwrap());
-    assert!(path.exists());
+    let mut store = Store::open_or_create(&path).unwrap();
+    begin(&mut store);
+    // The write-ahead log too.
+    for file in path.parent().unwrap().read_dir().unwrap() {
+        let file = file.unwrap();
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{file:?}");
+    }
 }
 
-/// Texts that do harm where they are not passed as data, or that a kind of database cannot hold by itself.
+/// Texts that cause harm if not passed as data, or that a kind of database cannot hold unescaped.
 const HOSTILE: [&str; 7] = [
     "'; DROP TABLE run; --",
     "\"x\" ?1 $1 \\ %s {}",
@@ -537,7 +512,7 @@ fn every_text_reads_back_as_it_was_saved() {
         for (text, number) in HOSTILE.iter().zip(1..) {
             let workload = Case { workload: (*text).into(), variant: (*text).into(), mode: TaskMode::Thread };
             let plan = [PlanItem { cell: Cell { case: workload, tasks: 1 }, ..item(0) }];
-            let subjects = [Subject::on((*text).to_owned(), Where::Host, Setup::default())];
+            let subjects = [Subject::on((*text).to_owned(), Machine::Host, Setup::default())];
             let new = NewRun {
                 label: Some(text),
                 settings: &settings(),

@@ -1,7 +1,9 @@
-//! A program or library as it was linked: the sizes of its sections and functions, and the places of its code and data.
+//! Linked ELF files: sizes of sections and functions, and places of code and data; and the inputs
+//! of a linker.
 
-use crate::demangle::demangle;
-use faultline_model::explained::Sizes;
+use crate::table::demangle;
+use faultline_record::explained::Sizes;
+use object::read::archive::ArchiveFile;
 use object::{Object, ObjectKind, ObjectSection, ObjectSymbol, SectionFlags, SectionKind, SymbolKind, elf};
 
 /// A linked ELF file: a program or a shared library.
@@ -9,10 +11,10 @@ use object::{Object, ObjectKind, ObjectSection, ObjectSymbol, SectionFlags, Sect
 pub struct Artefact<'a>(object::File<'a>);
 
 impl<'a> Artefact<'a> {
-    /// Number of bytes at the beginning of a file that show whether it can be one ([`Artefact::is_likely`]).
+    /// Number of bytes at the beginning of a file that [`Artefact::is_likely`] needs.
     pub const HEAD_BYTES: usize = 18;
 
-    /// Whether a file that begins with these bytes is an ELF file that was linked. It may still be damaged.
+    /// True if a file that begins with these bytes is a linked ELF file. It may still be damaged.
     pub fn is_likely(head: &[u8]) -> bool {
         let is_big_endian = head.get(5) == Some(&elf::ELFDATA2MSB.0);
         let read = if is_big_endian { u16::from_be_bytes } else { u16::from_le_bytes };
@@ -20,13 +22,13 @@ impl<'a> Artefact<'a> {
         head.starts_with(&elf::ELFMAG) && kind.is_some_and(|kind| [elf::ET_EXEC.0, elf::ET_DYN.0].contains(&kind))
     }
 
-    /// Reads a file's bytes. `None` if they are no linked ELF file, or a damaged one.
+    /// Parses a file's bytes; `None` if they are not a linked ELF file, or a damaged one.
     pub fn parse(bytes: &'a [u8]) -> Option<Self> {
         let file = object::File::parse(bytes).ok()?;
         matches!(file.kind(), ObjectKind::Executable | ObjectKind::Dynamic).then_some(Artefact(file))
     }
 
-    /// Sizes of the sections that are loaded. Those of one name are added up.
+    /// Sizes of the loaded sections, added up by name.
     pub fn sections(&self) -> Sizes {
         let sections = self.0.sections().filter(is_loaded);
         sum(sections.map(|section| {
@@ -34,8 +36,9 @@ impl<'a> Artefact<'a> {
         }))
     }
 
-    /// What is loaded of it: where it begins, and names, places and contents of sections, without notes, which have the build's identifier. Symbols and debugging information are not loaded. Two
-    /// files of which this is the same do the same.
+    /// The loaded part: the entry address, and names, places and contents of sections. Notes are
+    /// left out, because they have the build's identifier; symbols and debugging information are
+    /// not loaded. Files with the same loaded part behave identically.
     pub fn loaded(&self) -> Vec<u8> {
         let sections = self.0.sections();
         let loaded = sections.filter(|section| is_loaded(section) && section.kind() != SectionKind::Note);
@@ -47,7 +50,8 @@ impl<'a> Artefact<'a> {
         std::iter::once(entry).chain(loaded.map(text)).flatten().collect()
     }
 
-    /// Sizes of the functions, by their names in the source. Those of one name are added up. Empty if the file has no symbols, or if it was stripped.
+    /// Sizes of the functions, added up by their names in the source. Empty if the file has no
+    /// symbols or was stripped.
     pub fn functions(&self) -> Sizes {
         let is_function = |symbol: &object::Symbol<'_, '_>| {
             symbol.kind() == SymbolKind::Text && symbol.is_definition() && symbol.size() > 0
@@ -57,13 +61,14 @@ impl<'a> Artefact<'a> {
             .map(|symbol| (demangle(&String::from_utf8_lossy(symbol.name_bytes().unwrap_or_default())), symbol.size())))
     }
 
-    /// Whether it is a library: a shared object that asks for no interpreter.
+    /// True for a library: a shared object that requests no interpreter.
     pub fn is_library(&self) -> bool {
         self.0.kind() == ObjectKind::Dynamic && self.0.section_by_name(".interp").is_none()
     }
 
-    /// Where its code and data are, as text: the addresses of its functions and variables. Without symbols, the addresses, sizes and contents of its sections of code.
-    /// Two files with the same text have the same layout.
+    /// The places of code and data, as text: the addresses of functions and variables; without
+    /// symbols, the addresses, sizes and contents of code sections. Files with the same text have
+    /// the same layout.
     pub fn places(&self) -> Vec<u8> {
         let is_placed = |symbol: &object::Symbol<'_, '_>| {
             matches!(symbol.kind(), SymbolKind::Text | SymbolKind::Data) && symbol.is_definition()
@@ -102,18 +107,57 @@ fn sum(sizes: impl Iterator<Item = (String, u64)>) -> Sizes {
     sum
 }
 
+/// An object file, or a member of an archive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinkInput {
+    /// The name of the archive's member; `None` for an object file.
+    pub member: Option<String>,
+    /// The names of its sections, in order. Names that are not UTF-8 are left out.
+    pub sections: Vec<String>,
+}
+
+/// The object files in a file's bytes; empty if it is neither an object file nor an archive. `read`
+/// returns the bytes of a member of a thin archive, which is another file, by its path from the
+/// archive. Members that cannot be read are left out.
+pub fn link_inputs(bytes: &[u8], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Vec<LinkInput> {
+    let Ok(archive) = ArchiveFile::parse(bytes) else { return input(None, bytes).into_iter().collect() };
+    let member = |member: object::read::archive::ArchiveMember<'_>| {
+        let name = String::from_utf8(member.name().to_owned()).ok()?;
+        match member.is_thin() {
+            true => read(&name).and_then(|bytes| input(Some(name), &bytes)),
+            false => input(Some(name), member.data(bytes).ok()?),
+        }
+    };
+    archive.members().filter_map(Result::ok).filter_map(member).collect()
+}
+
+fn input(member: Option<String>, bytes: &[u8]) -> Option<LinkInput> {
+    let file = object::File::parse(bytes).ok().filter(|file| file.kind() == ObjectKind::Relocatable)?;
+    let sections = file.sections().filter_map(|section| section.name().ok().map(str::to_owned)).collect();
+    Some(LinkInput { member, sections })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::process::Command;
+
+    // The name of a function that is inlined is in no symbol table, and the compiler may inline any
+    // test into the closure that calls it.
+    #[inline(never)]
+    fn a_function_with_a_symbol(value: u64) -> u64 {
+        std::hint::black_box(value)
+    }
 
     #[test]
     fn this_test_is_a_program_with_functions() {
+        a_function_with_a_symbol(1);
         let bytes = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         assert!(Artefact::is_likely(&bytes[..Artefact::HEAD_BYTES]));
         let artefact = Artefact::parse(&bytes).unwrap();
         assert!(artefact.sections()[".text"] > 1000 && !artefact.sections().contains_key(".symtab"));
         assert!(!artefact.is_library() && artefact.places().len() > 1000);
-        assert!(artefact.functions().keys().any(|name| name.contains("this_test_is_a_program_with_functions")));
+        assert!(artefact.functions().keys().any(|name| name.contains("a_function_with_a_symbol")));
     }
 
     #[test]
@@ -121,8 +165,32 @@ mod tests {
         for bytes in [&b""[..], b"#!/bin/sh\nexit 0\n", b"\x7fELF", b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x01\0"] {
             assert!(!Artefact::is_likely(bytes) && Artefact::parse(bytes).is_none(), "{bytes:?}");
         }
-        // It begins like a program, and ends there.
+        // A file cut off after the header.
         let cut = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0";
         assert!(Artefact::is_likely(cut) && Artefact::parse(cut).is_none());
+    }
+
+    #[test]
+    fn objects_and_archives_have_sections_and_programs_have_none() {
+        let directory = tempfile::tempdir().unwrap();
+        let run = |program: &str, arguments: &[&str]| {
+            assert!(Command::new(program).current_dir(directory.path()).args(arguments).status().unwrap().success());
+        };
+        let bytes = |name: &str| std::fs::read(directory.path().join(name)).ok();
+        let read = |name: &str| link_inputs(&bytes(name).unwrap(), &bytes);
+        std::fs::write(directory.path().join("a.c"), "int f(void) { return 1; }\nint main(void) { return f(); }\n")
+            .unwrap();
+        run("cc", &["-c", "-ffunction-sections", "a.c"]);
+        run("ar", &["rc", "liba.a", "a.o"]);
+        run("cc", &["-o", "prog", "a.o"]);
+        let [object] = &read("a.o")[..] else { panic!("one object") };
+        assert!(object.member.is_none() && object.sections.iter().any(|section| section == ".text.f"), "{object:?}");
+        let [member] = &read("liba.a")[..] else { panic!("one member") };
+        assert_eq!((member.member.as_deref(), &member.sections), (Some("a.o"), &object.sections));
+        run("ar", &["rcT", "thin.a", "a.o"]);
+        assert_eq!(read("thin.a"), read("liba.a"));
+        std::fs::remove_file(directory.path().join("a.o")).unwrap();
+        assert!(read("thin.a").is_empty() && read("prog").is_empty());
+        assert!([&b""[..], b"!<arch>\ngarbage"].iter().all(|none| link_inputs(none, &bytes).is_empty()));
     }
 }

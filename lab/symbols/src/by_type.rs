@@ -1,24 +1,22 @@
-//! The transfers of a report by type: every access that made a line move is counted for the object and member that it
-//! touched.
+//! The transfers of a report by type: every access that made a line move is counted for the object
+//! and member that it touched.
 
 use crate::names::{InObject, Located, Names, StructureId};
-use faultline_model::lens::by_type::{
-    Begins, ByType, SITES_KEPT_OF_ACCESS, Sharing, TypeAccess, TypeReading, Untypeable, UntypedTransfers, Used,
+use faultline_lens_format::{LINE_BYTES, RawAccess, RawLine, WORD_BYTES};
+use faultline_record::lens::by_type::{
+    Begins, ByType, SITES_KEPT_OF_ACCESS, Sharing, SiteTransfers, TypeAccess, TypeReading, Untypeable,
+    UntypedTransfers, Used,
 };
-use faultline_model::lens::data::Data;
-use faultline_model::lens::raw::{LineAccesses, RawAccess, SiteTransfers, WORD_BYTES};
+use faultline_record::lens::data::Data;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Bytes of a line of the model.
-const LINE_BYTES: u64 = 64;
-
 /// All transfers of a report by type.
-pub(crate) fn by_type(lines: &[LineAccesses], names: &dyn Names) -> ByType {
+pub(crate) fn by_type(lines: &[RawLine], names: &dyn Names) -> ByType {
     let mut sums = Sums { names, structures: HashMap::new(), types: BTreeMap::new(), untyped: BTreeMap::new() };
     for line in lines {
         let mut located: BTreeMap<u64, Located> = BTreeMap::new();
-        for access in &line.by_access {
+        for access in &line.accesses {
             let locate = || names.locate(line.address.wrapping_add(access.offset), line.space, line.contents);
             let located = located.entry(access.offset).or_insert_with(locate);
             sums.add(line, access, located);
@@ -27,12 +25,12 @@ pub(crate) fn by_type(lines: &[LineAccesses], names: &dyn Names) -> ByType {
     sums.into_by_type()
 }
 
-/// A type by its name and bytes: a program has a description of it in each of its parts.
+/// A type by its name and bytes: a program describes it once in each of its parts.
 type TypeKey = (String, u64);
 
 struct Sums<'a> {
     names: &'a dyn Names,
-    /// The name and bytes of each structure that was found.
+    /// The name and bytes of each structure found.
     structures: HashMap<StructureId, Option<TypeKey>>,
     types: BTreeMap<TypeKey, TypeSums>,
     untyped: BTreeMap<Untypeable, [Sharing; 2]>,
@@ -55,7 +53,7 @@ struct AccessSums {
 }
 
 impl Sums<'_> {
-    fn add(&mut self, line: &LineAccesses, access: &RawAccess, located: &Located) {
+    fn add(&mut self, line: &RawLine, access: &RawAccess, located: &Located) {
         let sharing = Sharing { true_sharing: access.true_sharing, false_sharing: access.false_sharing };
         let typed = located.object.and_then(|object| Some((self.key(object)?, object)));
         let Some((key, object)) = typed else {

@@ -1,20 +1,21 @@
-//! Debug information in a file of its own, as distributions' debugging packages have it. It is found by the build id, or by the name in the program's file
-//! (`.gnu_debuglink`). What several of these files share may be in a further one (`.gnu_debugaltlink`). A file is taken only if its build id or
-//! checksum is the one asked for.
+//! Separate debug files, as distributions' debugging packages have them. A file is found by the
+//! build id, or by the name in the program's file (`.gnu_debuglink`). Debug information that
+//! several files share may be in a further file (`.gnu_debugaltlink`). Files whose build id or
+//! checksum does not match are ignored.
 
 use flate2::Crc;
 use object::Object;
 use std::path::{Path, PathBuf};
 
-/// Where distributions' packages put debug files.
+/// Directory of distributions' debug files.
 const OF_THE_SYSTEM: &str = "/usr/lib/debug";
 
-/// The directories in which debug files are searched for.
+/// The directories that are searched for debug files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DebugDirectories(Vec<PathBuf>);
 
 impl DebugDirectories {
-    /// These, and after them the system's.
+    /// These directories, then the system's.
     pub fn new(first: &[PathBuf]) -> Self {
         DebugDirectories(first.iter().cloned().chain([OF_THE_SYSTEM.into()]).collect())
     }
@@ -23,13 +24,14 @@ impl DebugDirectories {
 /// The bytes of files with debug information.
 #[derive(Debug, Default)]
 pub(crate) struct DebugFiles {
-    /// The file that belongs to the program; `None` if the program has its own.
+    /// The program's debug file; `None` if the program has its own debug information.
     pub(crate) own: Option<Vec<u8>>,
-    /// What it shares with others.
+    /// Debug information shared with other files.
     pub(crate) shared: Option<Vec<u8>>,
 }
 
-/// The debug files of the program or library at `path` with these bytes. Those that cannot be found or read are left out.
+/// The debug files of the program or library at `path` with these bytes. Files that cannot be found
+/// or read are left out.
 pub(crate) fn find(path: &Path, bytes: &[u8], directories: &DebugDirectories) -> DebugFiles {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let Ok(file) = object::File::parse(bytes) else { return DebugFiles::default() };
@@ -53,23 +55,24 @@ fn by_build_id(file: &object::File<'_>, directories: &DebugDirectories) -> Optio
     directories.0.iter().find_map(|directory| read_with_id(directory.join(place(id)?), id))
 }
 
-/// `.build-id/ab/cdef….debug`.
+/// The path by build id: `.build-id/ab/cdef….debug`.
 fn place(id: &[u8]) -> Option<PathBuf> {
     let (first, rest) = id.split_first()?;
     let hexadecimal = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     Some(Path::new(".build-id").join(hexadecimal(&[*first])).join(format!("{}.debug", hexadecimal(rest))))
 }
 
-/// The file, if it is the one with that build id.
+/// Reads the file if it has that build id.
 fn read_with_id(path: PathBuf, id: &[u8]) -> Option<Found> {
-    // The place by build id is often a link; what the file refers to is beside the file itself.
+    // The path by build id is often a link; files that it refers to are beside the target.
     let path = path.canonicalize().ok()?;
     let bytes = std::fs::read(&path).ok()?;
     let has_id = object::File::parse(&*bytes).is_ok_and(|file| file.build_id() == Ok(Some(id)));
     has_id.then_some((path, bytes))
 }
 
-/// Beside the file, in `.debug` beside it, or under its directory's path in the directories for debug files.
+/// The debug file by name: beside the file, in `.debug` beside it, or under its directory's path in
+/// the directories for debug files.
 fn by_link(file: &object::File<'_>, path: &Path, directories: &DebugDirectories) -> Option<Found> {
     let (name, checksum) = file.gnu_debuglink().ok()??;
     let name = Path::new(std::str::from_utf8(name).ok()?).file_name()?;
@@ -85,7 +88,7 @@ fn by_link(file: &object::File<'_>, path: &Path, directories: &DebugDirectories)
     })
 }
 
-/// What the debug information at `path` shares with others.
+/// The file of debug information that the file at `path` shares with others.
 fn shared(bytes: &[u8], path: &Path, directories: &DebugDirectories) -> Option<Vec<u8>> {
     let file = object::File::parse(bytes).ok()?;
     let (name, id) = file.gnu_debugaltlink().ok()??;

@@ -1,7 +1,8 @@
-//! Functions that programs generated while they ran (by a just-in-time compiler), as they say in `/tmp/perf-PID.map`.
+//! Functions that programs generated at run time (by a just-in-time compiler), as they report in
+//! `/tmp/perf-PID.map`.
 
-use faultline_model::lens::data::Code;
-use faultline_model::lens::raw::GeneratedCode;
+use faultline_record::lens::counted::GeneratedCode;
+use faultline_record::lens::data::Code;
 use std::collections::BTreeMap;
 
 /// The functions of each process, by their first address.
@@ -15,8 +16,8 @@ struct Function {
 }
 
 impl Generated {
-    /// `code` in the order in which the programs said it. A later function takes the place of earlier ones that it overlaps, because a compiler uses memory
-    /// again.
+    /// Builds the table from `code` in the order of the programs' reports. A later function
+    /// replaces earlier ones that it overlaps, because a compiler reuses memory.
     pub(crate) fn new(code: &[GeneratedCode]) -> Self {
         let mut processes: BTreeMap<u32, BTreeMap<u64, Function>> = BTreeMap::new();
         for GeneratedCode { process, address, length, name } in code {
@@ -31,7 +32,8 @@ impl Generated {
         Generated(processes)
     }
 
-    /// The function at an address. `None` if there is none, or if processes have different ones there.
+    /// The function at an address; `None` if there is none, or if processes have different ones
+    /// there.
     pub(crate) fn code(&self, address: u64) -> Option<Code> {
         let mut found = self.0.values().filter_map(|functions| {
             let (begin, function) = functions.range(..=address).next_back()?;

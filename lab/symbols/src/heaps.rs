@@ -1,53 +1,56 @@
-//! What a program allocated with the C library's `malloc` (glibc's, for 64-bit programs): the size and the arena of the memory at an address. Read from the
-//! machine's memory while it stands still.
+//! Memory that a program allocated with the C library's `malloc` (glibc's, for 64-bit programs):
+//! the size and the arena of the memory at an address. Read from the machine's memory while it
+//! stands still.
 //!
-//! An arena's memory is one chunk after the other, each with its size in front, up to the part that was never given out. So a heap is recognised by the whole
-//! chain: it has to lead from the heap's beginning to its end. What does not is left out, as are other allocators, and a heap that was changed at that
-//! very moment. Of a chunk that is free and in no list of a thread's own, nothing is said. Source: glibc 2.36, malloc/malloc.c and malloc/arena.c.
+//! An arena's memory is one chunk after the other, each preceded by its size, up to the part that
+//! was never allocated. So a heap is recognised by the whole chain, which must lead from the heap's
+//! beginning to its end. Chains that do not are left out, as are other allocators, and a heap that
+//! was changed at that very moment. A free chunk that is not in a thread's own list is not
+//! reported. Source: glibc 2.36, malloc/malloc.c and malloc/arena.c.
 
-use crate::kernel_layout::PAGE_BYTES;
-use crate::page_tables::PageTables;
-use faultline_model::lens::data::Arena;
-use faultline_model::lens::memory::PhysicalMemory;
+use crate::address_space::{PAGE_BYTES, PageTables};
+use faultline_record::lens::data::Arena;
+use faultline_record::lens::guest_kernel::PhysicalMemory;
 use std::ops::Range;
 
-/// More than the pieces of an address space; other pieces are not searched.
+/// Maximum number of mapped ranges that are searched.
 const MOST_RANGES: usize = 1 << 16;
 
-/// More chunks of a heap are not listed.
+/// Maximum number of chunks of a heap.
 const MOST_CHUNKS: usize = 1 << 22;
 
-/// Bytes in front of what `malloc` returns: the size of the chunk before, if that one is free, and the chunk's own.
+/// Bytes before the address that `malloc` returns: the size of the previous chunk, if it is free,
+/// and the chunk's own.
 const HEADER_BYTES: u64 = 16;
 
-/// A chunk and its size are multiples of it.
+/// Alignment of chunks and their sizes.
 const ALIGNMENT: u64 = 16;
 
-/// The smallest chunk.
+/// Size of the smallest chunk.
 const LEAST_BYTES: u64 = 32;
 
-/// In a chunk's size: the chunk before is in use, or kept for a thread.
+/// Flag in a chunk's size: the previous chunk is in use, or kept for a thread.
 const IS_AFTER_USED: u64 = 1;
 
-/// In a chunk's size: the chunk was mapped on its own.
+/// Flag in a chunk's size: the chunk has a mapping of its own.
 const IS_MAPPED: u64 = 2;
 
-/// In a chunk's size: it is a thread arena's.
+/// Flag in a chunk's size: the chunk belongs to a thread's arena.
 const IS_OF_THREAD: u64 = 4;
 
 /// Flags in a chunk's size.
 const FLAGS: u64 = 7;
 
-/// A thread arena's memory begins at a multiple of it.
+/// Alignment of a thread arena's memory.
 const ARENA_ALIGNMENT: u64 = 64 << 20;
 
-/// Where the description of a thread arena is, behind the beginning of its first memory.
+/// Offsets of the description of a thread arena from the beginning of its first memory.
 const ARENA_AT: Range<u64> = 0x18..0x48;
 
-/// In the description of an arena: where the part begins that was never given out.
+/// Offset in the description of an arena: the address from which nothing was ever allocated.
 const TOP: u64 = 96;
 
-/// Where the first chunk may begin behind the description of an arena.
+/// Offsets of the first chunk from the description of an arena.
 const FIRST_CHUNK: Range<u64> = 0x800..0xa00;
 
 /// The heaps of a process.
@@ -57,7 +60,7 @@ pub struct Heaps(Vec<Heap>);
 #[derive(Debug)]
 struct Heap {
     arena: Arena,
-    /// By address. The last one is followed by what was never given out.
+    /// Chunks by address. Memory behind the last one was never allocated.
     chunks: Vec<Chunk>,
 }
 
@@ -72,14 +75,15 @@ struct Chunk {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct InHeap {
     pub(crate) arena: Arena,
-    /// What `malloc` returned.
+    /// The address that `malloc` returned.
     pub(crate) address: u64,
-    /// Bytes that may be used from there on.
+    /// Number of usable bytes.
     pub(crate) bytes: u64,
 }
 
 impl Heaps {
-    /// Reads those of who ended the counted part from the memory of a machine that stands still.
+    /// Reads the heaps of the process that ended the counted part from the memory of a machine that
+    /// stands still.
     pub fn read(memory: &dyn PhysicalMemory) -> Self {
         let heaps = |root| Space { tables: PageTables { memory, root } }.heaps();
         Heaps(memory.page_table().map(heaps).unwrap_or_default())
@@ -118,7 +122,8 @@ impl Space<'_> {
         mains.chain(of_threads).map(|(arena, chunks)| Heap { arena, chunks }).collect()
     }
 
-    /// The main arena's chunks, if its memory begins at a page: it ends with a page, behind which nothing is mapped.
+    /// The main arena's chunks, if its memory begins at a page. It ends with a page, behind which
+    /// nothing is mapped.
     fn main_heap(&self, begin: u64) -> Option<Vec<Chunk>> {
         self.word(begin).filter(|&before| before == 0)?;
         let is_end = |chunk: Chunk| {
@@ -142,7 +147,7 @@ impl Space<'_> {
             .find_map(|first| self.chain(first, Arena::Thread, &|chunk| chunk.address == top))
     }
 
-    /// Chunks from an address on, up to the one that is the end. `None` if they do not lead there.
+    /// The chunks from an address up to the last one; `None` if the chain does not lead there.
     fn chain(&self, begin: u64, arena: Arena, is_end: &dyn Fn(Chunk) -> bool) -> Option<Vec<Chunk>> {
         let mut chunks: Vec<Chunk> = Vec::new();
         let mut address = begin;
@@ -162,7 +167,7 @@ impl Space<'_> {
             if let Some(before) = chunks.last_mut() {
                 before.is_used = is_after_used;
             }
-            // What is free before the end was joined with it.
+            // A free chunk before the end was joined with it.
             if is_end(chunk) {
                 return Some(chunks).filter(|chunks| is_after_used && !chunks.is_empty());
             }
@@ -187,7 +192,7 @@ mod tests {
     const MAIN: u64 = 0x5555_5555_9000;
     const THREAD: u64 = 0x7fff_e400_0000;
 
-    /// Pages of a program from 0x10_0000 on, in the order in which they are mapped; page tables before.
+    /// Pages of a program from 0x10_0000 on, in the order of mapping; page tables before.
     struct Memory {
         bytes: Vec<u8>,
         tables: u64,
@@ -249,7 +254,8 @@ mod tests {
             });
         }
 
-        /// A main heap with an allocation of 72 bytes behind the first chunk, one over a page that was never touched, and the rest of 0x21000 bytes.
+        /// A main heap with an allocation of 72 bytes behind the first chunk, one over a page that
+        /// was never touched, and the rest of 0x21000 bytes.
         fn with_main_heap(last: u64) -> Self {
             let mut memory = Memory::new();
             memory.chunks(MAIN, &[0x291, 0x51, 0x5001, last]);

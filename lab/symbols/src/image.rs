@@ -1,18 +1,17 @@
-//! An ELF file, program or kernel: its symbols, and its DWARF if it has any. Addresses are those in the file.
+//! An ELF file, program or kernel: its symbols, and its DWARF if it has any. Addresses are those in
+//! the file.
 
+use crate::address_space::PAGE_BYTES;
 use crate::debug_file::{self, DebugDirectories, DebugFiles};
-use crate::demangle::demangle;
-use crate::error::SymbolError;
-use crate::kernel_layout::PAGE_BYTES;
+use crate::dwarf::{DwarfTypes, Slice, TypeAt};
 use crate::layout::{Describe, layout, structure_at, structure_name};
 use crate::names::{InObject, Located};
-use crate::table::{Kind, Symbol, Table};
-use crate::types::{Slice, TypeAt, Types};
+use crate::table::{Kind, Symbol, SymbolError, SymbolTable, demangle};
 use crate::unwind::eh_frame::Tables;
 use addr2line::Context;
-use faultline_model::lens::callers;
-use faultline_model::lens::data::{Code, Data};
-use faultline_model::lens::layout::Layout;
+use faultline_record::lens::callers;
+use faultline_record::lens::data::{Code, Data};
+use faultline_record::lens::layout::Layout;
 use gimli::{Dwarf, RunTimeEndian, SectionId};
 use object::{
     Object, ObjectSection, ObjectSegment, ObjectSymbol, SectionFlags, SectionKind, SegmentFlags, SymbolKind, elf,
@@ -23,15 +22,15 @@ use std::sync::Arc;
 
 /// The names in a file.
 pub struct Image {
-    pub(crate) table: Table,
+    pub(crate) table: SymbolTable,
     has_debug_information: bool,
     /// The end of the memory that it occupies.
     pub(crate) end: u64,
     code: Vec<CodeSegment>,
     banner: Option<String>,
     lines: Context<Slice>,
-    pub(crate) types: Types,
-    /// How to find the callers of its functions.
+    pub(crate) types: DwarfTypes,
+    /// Tables for finding the callers of its functions.
     pub(crate) unwinding: Option<Tables>,
 }
 
@@ -42,12 +41,13 @@ impl std::fmt::Debug for Image {
 }
 
 impl Image {
-    /// Reads a file's bytes. A file without symbols or without DWARF is accepted; it has fewer names. Fails if it is not ELF, or its DWARF is damaged.
+    /// Parses a file's bytes. A file without symbols or without DWARF has fewer names. Fails if it
+    /// is not ELF, or its DWARF is damaged.
     pub fn parse(bytes: &[u8]) -> Result<Self, SymbolError> {
         Image::parse_with(bytes, &DebugFiles::default())
     }
 
-    /// Reads a file with its debug files.
+    /// Parses a file with its debug files.
     fn parse_with(bytes: &[u8], debug: &DebugFiles) -> Result<Self, SymbolError> {
         let file = object::File::parse(bytes).map_err(|error| {
             SymbolError::new(format!("not an ELF file: {error}"), "name a program, or a kernel's vmlinux")
@@ -56,20 +56,20 @@ impl Image {
         let shared = debug.shared.as_deref().and_then(|bytes| object::File::parse(bytes).ok());
         let with_debug = own.as_ref().unwrap_or(&file);
         let damaged = |error: &dyn std::fmt::Display| {
-            SymbolError::new(format!("its debug information can't be read: {error}"), "build it again, or strip it")
+            SymbolError::new(format!("cannot read its debug information: {error}"), "rebuild it, or strip it")
         };
         let dwarf = Arc::new(dwarf(with_debug, shared.as_ref()).map_err(|error| damaged(&error))?);
-        // A debug file has all symbols, or none.
+        // A debug file has all symbols or none.
         let symbols = Some(symbols(with_debug)).filter(|symbols| !symbols.is_empty()).unwrap_or_else(|| symbols(&file));
         Ok(Image {
-            table: Table::new(symbols),
+            table: SymbolTable::new(symbols),
             has_debug_information: with_debug.section_by_name(SectionId::DebugInfo.name()).is_some(),
             end: file.segments().map(|segment| segment.address().saturating_add(segment.size())).max().unwrap_or(0),
             code: file.segments().filter_map(|segment| code_segment(&segment)).collect(),
             banner: banner(&file),
             lines: Context::from_arc_dwarf(dwarf.clone()).map_err(|error| damaged(&error))?,
             unwinding: Tables::of(&file),
-            types: Types::new(dwarf).map_err(|error| damaged(&error))?,
+            types: DwarfTypes::new(dwarf).map_err(|error| damaged(&error))?,
         })
     }
 
@@ -78,7 +78,8 @@ impl Image {
         Image::read_with(path, |_| DebugFiles::default())
     }
 
-    /// Reads a file; if it has no debug information, also the file in these directories that has it. Fails like [`Image::read`].
+    /// Reads a file; if it has no debug information, also its debug file in these directories.
+    /// Fails like [`Image::read`].
     pub fn read_with_debug_file(path: &Path, directories: &DebugDirectories) -> Result<Self, SymbolError> {
         Image::read_with(path, |bytes| debug_file::find(path, bytes, directories))
     }
@@ -91,8 +92,8 @@ impl Image {
             .map_err(|error| SymbolError { problem: format!("{}: {}", path.display(), error.problem), ..error })
     }
 
-    /// Subtract it from an address to get the address in the file, if the code at `offset` of the file was loaded at `address`. `None` if
-    /// the file has no code there.
+    /// The difference between addresses in memory and in the file, if the code at `offset` of the
+    /// file was loaded at `address`; `None` if the file has no code there.
     pub(crate) fn load_base(&self, address: u64, offset: u64) -> Option<u64> {
         // A mapping begins at the page that contains the segment's first byte.
         let segment = self
@@ -104,27 +105,28 @@ impl Image {
         Some(address.wrapping_sub(in_file))
     }
 
-    /// Whether it has any names.
+    /// True if it has names.
     pub fn has_symbols(&self) -> bool {
         !self.table.is_empty()
     }
 
-    /// Whether it has source lines and members.
+    /// True if it has source lines and members.
     pub fn has_debug_information(&self) -> bool {
         self.has_debug_information
     }
 
-    /// Whether DWARF describes a structure, union or class of that name.
+    /// True if DWARF describes a structure, union or class of that name.
     pub fn has_structure(&self, name: &str) -> bool {
         self.types.has_structure(name)
     }
 
-    /// How a kernel describes itself: release, compiler, build.
+    /// A kernel's description of itself: release, compiler, build.
     pub fn banner(&self) -> Option<&str> {
         self.banner.as_deref()
     }
 
-    /// The place of an instruction: function and offset from its symbol; innermost function, file and line from DWARF.
+    /// The place of an instruction: function and offset from its symbol; innermost function, file
+    /// and line from DWARF.
     pub fn code(&self, address: u64) -> Option<Code> {
         let symbol = self.table.find(address, Kind::Code);
         let frames = self.frames(address);
@@ -146,7 +148,8 @@ impl Image {
         })
     }
 
-    /// All functions that contain an instruction, the innermost first; none without a symbol and DWARF.
+    /// All functions that contain an instruction, innermost first; empty without a symbol and
+    /// DWARF.
     pub(crate) fn functions(&self, address: u64) -> Vec<callers::Frame> {
         let symbol = || self.table.find(address, Kind::Code).map(|(symbol, _)| symbol.name.clone());
         let frames = self.frames(address);
@@ -168,7 +171,8 @@ impl Image {
         functions
     }
 
-    /// The variable that contains `address`, with the member there and its structure if DWARF describes it.
+    /// The variable that contains `address`, with the member there and its structure if DWARF
+    /// describes it.
     pub(crate) fn variable(&self, address: u64) -> Option<Variable> {
         if let Some((name, at, offset, field)) = self.types.find(address) {
             let structure = structure_at(&self.types, at, offset);
@@ -178,7 +182,7 @@ impl Image {
         Some(Variable { name: symbol.name.clone(), offset, field: None, structure: None })
     }
 
-    /// The name of a structure and its bytes.
+    /// The name and size of a structure.
     pub(crate) fn structure(&self, at: TypeAt) -> Option<(String, u64)> {
         Some((structure_name(&self.types, at)?, self.types.bytes(at)?))
     }
@@ -188,7 +192,7 @@ impl Image {
         layout(&self.types, at, bytes)
     }
 
-    /// The functions that contain an instruction, the innermost first. Damaged DWARF gives none.
+    /// The functions that contain an instruction, innermost first. Empty if the DWARF is damaged.
     fn frames(&self, address: u64) -> Vec<Frame> {
         let mut frames = Vec::new();
         let Ok(mut found) = self.lines.find_frames(address).skip_all_loads() else { return frames };
@@ -208,16 +212,16 @@ impl Image {
 pub(crate) struct Variable {
     /// The variable's name.
     pub(crate) name: String,
-    /// Bytes from its beginning.
+    /// Bytes from the variable's beginning.
     pub(crate) offset: u64,
     /// The member there.
     pub(crate) field: Option<String>,
-    /// The structure that contains the byte, and the bytes from its beginning.
+    /// The structure that contains the byte, and the byte's offset in it.
     pub(crate) structure: Option<(TypeAt, u64)>,
 }
 
 impl Variable {
-    /// The variable as data; `file`: the number of the file.
+    /// The variable as data. `file`: the number of the file.
     pub(crate) fn located(self, file: usize) -> Located {
         let Variable { name, offset, field, structure } = self;
         let object = structure.map(|structure| InObject::of_file(file, structure));
@@ -227,7 +231,7 @@ impl Variable {
 
 /// A part of the file that is loaded as code.
 struct CodeSegment {
-    /// Its place in the file.
+    /// Its range in the file.
     from: u64,
     to: u64,
     /// The address of its first byte.
@@ -248,7 +252,7 @@ struct Frame {
     line: Option<u32>,
 }
 
-/// The debug information of a file, with what it shares with others.
+/// The debug information of a file, with the part shared with others.
 fn dwarf(file: &object::File<'_>, shared: Option<&object::File<'_>>) -> Result<Dwarf<Slice>, object::Error> {
     let mut dwarf = Dwarf::load(|id| section(file, id))?;
     if let Some(shared) = shared {
@@ -266,7 +270,7 @@ fn section(file: &object::File<'_>, id: SectionId) -> Result<Slice, object::Erro
     Ok(Slice::new(Arc::from(data.as_ref()), endian))
 }
 
-/// The text of the variable in which Linux keeps its version.
+/// The text of the variable with Linux's version.
 fn banner(file: &object::File<'_>) -> Option<String> {
     let symbol = file.symbol_by_name("linux_banner")?;
     let section = file.section_by_index(symbol.section_index()?).ok()?;

@@ -1,9 +1,7 @@
-//! The kernel's own table of symbols, as in `/proc/kallsyms`.
+//! The kernel's own symbol table, as in `/proc/kallsyms`.
 
-use crate::demangle::demangle;
-use crate::error::SymbolError;
-use crate::table::{Kind, Symbol, Table};
-use faultline_model::lens::kernel_symbol::KernelSymbol;
+use crate::table::{Kind, Symbol, SymbolError, SymbolTable, demangle};
+use faultline_record::lens::guest_kernel::KernelSymbol;
 
 /// Names that mark the beginning or end of a section.
 const EDGES: &[&str] = &[
@@ -30,11 +28,12 @@ const EDGES: &[&str] = &[
 /// A kernel's symbols.
 #[derive(Debug)]
 pub struct Kallsyms {
-    pub(crate) table: Table,
+    pub(crate) table: SymbolTable,
 }
 
 impl Kallsyms {
-    /// The table of these symbols. Per-CPU variables have addresses from near 0 and are included. Fails if there are no symbols, or if none has an address.
+    /// Builds the table. Per-CPU variables, with addresses from near 0, are included. Fails if
+    /// there are no symbols, or if none has an address.
     pub fn new(symbols: impl IntoIterator<Item = KernelSymbol>) -> Result<Self, SymbolError> {
         let symbols: Vec<Symbol> = symbols.into_iter().filter_map(symbol).collect();
         if symbols.is_empty() {
@@ -46,7 +45,7 @@ impl Kallsyms {
                 "read it as root, with kernel.kptr_restrict at 0 or 1",
             ));
         }
-        Ok(Kallsyms { table: Table::new(symbols) })
+        Ok(Kallsyms { table: SymbolTable::new(symbols) })
     }
 }
 

@@ -1,18 +1,20 @@
-//! Names for a kernel: those of its own table, types and members of what it allocated, members and source lines of a
-//! `vmlinux` if given, per-CPU variables, and the kinds of memory that have no name.
+//! Names for a kernel: from its own symbol table, its memory (types and members of allocated
+//! objects) and a `vmlinux` if given (members and source lines); per-CPU variables; and the kinds
+//! of memory without a name.
 
+use crate::address_space::{IMAGE_FROM, KERNEL_FROM, PAGE_BYTES, Regions, STRUCT_PAGE_BYTES, regions};
 use crate::image::{self, Image};
 use crate::kallsyms::Kallsyms;
-use crate::kernel_layout::{IMAGE_FROM, KERNEL_FROM, PAGE_BYTES, Regions, STRUCT_PAGE_BYTES, regions};
 use crate::kernel_memory::{FrameUse, Survey};
 use crate::layout::{layout, structure_at, structure_name};
 use crate::names::{Described, InObject, Located, Names, StructureId};
 use crate::table::Kind;
 use crate::unwind::{Places, places};
-use faultline_model::lens::callers::Frame;
-use faultline_model::lens::data::{Code, Data};
-use faultline_model::lens::layout::Layout;
-use faultline_model::lens::raw::{RawReport, RawSample, Space};
+use faultline_lens_format::{RawSample, Space};
+use faultline_record::lens::callers::Frame;
+use faultline_record::lens::counted::CountedReport;
+use faultline_record::lens::data::{Code, Data};
+use faultline_record::lens::layout::Layout;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -27,39 +29,39 @@ pub struct KernelNames {
     vmlinux: Option<Rc<Image>>,
     /// Its memory at the end of the counted part.
     survey: Option<Survey>,
-    /// Subtract it from an address of the image to get the address in `vmlinux`.
+    /// Difference between addresses of the running image and in `vmlinux`.
     slide: u64,
     direct_map: Option<u64>,
     regions: Option<Regions>,
     /// Each CPU's number and the address of its variables.
     areas: Vec<(u32, u64)>,
-    /// Number of bytes of a CPU's area.
+    /// Size of a CPU's area.
     area_bytes: u64,
     /// Address of the first per-CPU variable in the table.
     area_from: u64,
-    /// Address where the named per-CPU variables end.
+    /// End address of the named per-CPU variables.
     area_named_to: u64,
 }
 
 impl KernelNames {
-    /// Names for a report, from the symbols of the kernel that ran, and if given from its memory at the end, and from the
-    /// `vmlinux` of that kernel.
+    /// Names for a report, from the symbols of the running kernel, and if given from its memory at
+    /// the end and its `vmlinux`.
     pub fn new(
         symbols: impl Into<Arc<Kallsyms>>,
         vmlinux: Option<Rc<Image>>,
         survey: Option<Survey>,
-        report: &RawReport,
+        report: &CountedReport,
     ) -> Self {
         let symbols = symbols.into();
-        let areas: Vec<(u32, u64)> =
-            report.cpus.iter().filter_map(|cpu| Some((cpu.cpu, cpu.per_cpu_base.filter(|&base| base != 0)?))).collect();
+        let areas =
+            (0..).zip(report.agent.per_cpu_bases.iter().copied()).filter(|&(_, base)| base != 0).collect::<Vec<_>>();
         let table = &symbols.table;
         let area_from = table.address_of("__per_cpu_start").unwrap_or(0);
         let area_named_to = table.address_of("__per_cpu_end").unwrap_or(area_from);
         KernelNames {
             slide: slide(&symbols, vmlinux.as_deref()),
-            direct_map: report.direct_map,
-            regions: report.direct_map.and_then(regions),
+            direct_map: report.counts.direct_map,
+            regions: report.counts.direct_map.and_then(regions),
             area_bytes: area_bytes(&areas).unwrap_or(area_named_to - area_from.min(area_named_to)),
             areas,
             area_from,
@@ -89,7 +91,7 @@ impl KernelNames {
         })
     }
 
-    /// A structure of which each CPU has its own, by the address without the CPU's offset.
+    /// A structure that each CPU has a copy of, by the address without the CPU's offset.
     fn per_cpu_object(&self, cpu: u32, address: u64) -> Option<Located> {
         let survey = self.survey.as_ref()?;
         let (at, offset) = survey.per_cpu.find(address)?;
@@ -98,12 +100,14 @@ impl KernelNames {
         Some(Located { data, object: Some(InObject::of_kernel((at, offset))) })
     }
 
-    /// The same outside of the CPUs' first areas, where those are that did not fit.
+    /// As [`Self::per_cpu_object`], outside of the CPUs' first areas: allocations that did not fit
+    /// there.
     fn per_cpu_elsewhere(&self, address: u64) -> Option<Located> {
         self.areas.iter().find_map(|&(cpu, base)| self.per_cpu_object(cpu, address.wrapping_sub(base)))
     }
 
-    /// The variable at an address of the kernel's image, or of a CPU's area, which does not slide; and its structure.
+    /// The variable at an address of the kernel's image, or of a CPU's area, which does not slide;
+    /// and its structure.
     fn variable(&self, address: u64) -> Option<(Variable, Option<InObject>)> {
         let slide = if address >= IMAGE_FROM { self.slide } else { 0 };
         let by_file = self.vmlinux.as_ref().and_then(|file| file.variable(address.wrapping_sub(slide)));
@@ -116,14 +120,15 @@ impl KernelNames {
         Some((Variable { name: symbol.name.clone(), offset, field }, object))
     }
 
-    /// The member at a byte of a variable and its structure, if the kernel itself describes the variable's type.
+    /// The member at a byte of a variable, and its structure, if the kernel describes the
+    /// variable's type.
     fn described(&self, name: &str, offset: u64) -> Option<(Option<String>, Option<InObject>)> {
         let layouts = &*self.survey.as_ref()?.layouts;
         let at = layouts.variable(name)?;
         Some((layouts.path(at, offset), structure_at(layouts, at, offset).map(InObject::of_kernel)))
     }
 
-    /// A structure that was found by the pointers to it.
+    /// A structure found by pointers to it.
     fn placed(&self, address: u64) -> Option<Located> {
         let survey = self.survey.as_ref()?;
         let (at, offset) = survey.placed.find(address)?;
@@ -132,7 +137,7 @@ impl KernelNames {
         Some(Located { data, object: Some(InObject::of_kernel((at, offset))) })
     }
 
-    /// What a survey knows of a physical address.
+    /// The data that the survey found at a physical address.
     fn surveyed(&self, physical: u64) -> Option<Located> {
         let survey = self.survey.as_ref()?;
         let (frame, in_page) = (physical / PAGE_BYTES, physical % PAGE_BYTES);
@@ -241,7 +246,7 @@ impl Names for KernelNames {
             Space::Physical => {
                 let mapped = self.direct_map.map(|direct_map| direct_map.wrapping_add(address));
                 let page = Data::Page { frame: address / PAGE_BYTES, offset: address % PAGE_BYTES, contents };
-                // The kernel gives back what it does not need of a CPU's area, and uses it for other things.
+                // The kernel frees the unused part of a CPU's area, and reuses it.
                 let is_given_back = self.survey.as_ref().is_some_and(|survey| survey.frame(address) != FrameUse::Other);
                 let may_be_cpus = !contents && !is_given_back;
                 let of_cpu = mapped.filter(|_| may_be_cpus).and_then(|address| self.per_cpu(address));
@@ -276,14 +281,14 @@ struct Variable {
     field: Option<String>,
 }
 
-/// How far the running kernel was moved from the addresses in its file.
+/// Distance of the running kernel from the addresses in its file.
 fn slide(symbols: &Kallsyms, vmlinux: Option<&Image>) -> u64 {
     let anchor = "_stext";
     let (ran, built) = (symbols.table.address_of(anchor), vmlinux.and_then(|file| file.table.address_of(anchor)));
     ran.zip(built).map_or(0, |(ran, built)| ran.wrapping_sub(built))
 }
 
-/// Number of bytes of a CPU's area: the smallest distance between two of them. `None` for fewer than two.
+/// Size of a CPU's area: the smallest distance between two of them; `None` for fewer than two.
 fn area_bytes(areas: &[(u32, u64)]) -> Option<u64> {
     let mut bases: Vec<u64> = areas.iter().map(|&(_, base)| base).collect();
     bases.sort_unstable();

@@ -1,27 +1,29 @@
-//! Layouts of types, the same for BTF and DWARF: members with their types as they are written, as deep as lines moved.
+//! Layouts of types, for BTF and DWARF: members with their types as written, as deep as lines
+//! moved.
 
-use faultline_model::lens::layout::{Bits, Inner, Keyword, Layout, Member};
+use faultline_record::lens::layout::{Bits, Inner, Keyword, Layout, Member};
 use std::collections::BTreeSet;
 
-/// Types nest and refer to each other; a longer path is a loop.
+/// Maximum depth of types that nest or refer to each other; a longer path is a loop.
 const DEEPEST: usize = 64;
 
-/// Most members that are listed of one type. The largest structures of a kernel have a few thousand.
+/// Maximum number of listed members of a type. The largest structures of a kernel have a few
+/// thousand.
 const MOST_MEMBERS: usize = 1 << 14;
 
 /// Types as BTF or DWARF describe them.
 pub(crate) trait Describe {
-    /// A type.
+    /// The identifier of a type.
     type Id: Copy;
 
-    /// What a type is.
+    /// The form of a type.
     fn form(&self, at: Self::Id) -> Form<Self::Id>;
 
     /// Bytes of a value of that type; `None` if it has no size.
     fn bytes(&self, at: Self::Id) -> Option<u64>;
 }
 
-/// What a type is.
+/// The form of a type.
 pub(crate) enum Form<Id> {
     Structure {
         keyword: Keyword,
@@ -32,16 +34,16 @@ pub(crate) enum Form<Id> {
         element: Id,
         count: Option<u64>,
     },
-    /// `None`: to `void`.
+    /// The target; `None` for `void`.
     Pointer {
         to: Option<Id>,
     },
-    /// Another name for a type; `None`: `void`.
+    /// Another name for a type; `None` for `void`.
     Named {
         name: String,
         of: Option<Id>,
     },
-    /// A type with a qualifier, such as `const`; without a word, the type itself.
+    /// A type with a qualifier such as `const`; without a word, the type itself.
     Qualified {
         word: &'static str,
         of: Option<Id>,
@@ -63,8 +65,8 @@ pub(crate) struct Declared<Id> {
     pub(crate) bits: Option<Bits>,
 }
 
-/// The structure that contains a byte of a value, and the byte's distance from its beginning: the value itself, or an element of
-/// an array. `None` for values without a structure.
+/// The structure that contains a byte of a value, and the byte's offset in it: the value itself, or
+/// an element of an array. `None` for values without a structure.
 pub(crate) fn structure_at<D: Describe>(types: &D, at: D::Id, byte: u64) -> Option<(D::Id, u64)> {
     let (mut at, mut byte) = (at, byte);
     let mut named = at;
@@ -106,8 +108,8 @@ pub(crate) fn structure_name<D: Describe>(types: &D, at: D::Id) -> Option<String
     None
 }
 
-/// The layout of a structure. The members of its members are listed where they contain one of `bytes`, and where they have no
-/// name. `None` if it is no structure, or has no name or size.
+/// The layout of a structure. The members of its members are listed where they contain one of
+/// `bytes`, and where they have no name. `None` if it is not a structure, or has no name or size.
 pub(crate) fn layout<D: Describe>(types: &D, at: D::Id, bytes: &BTreeSet<u64>) -> Option<Layout> {
     let mut listing = Listing { types, left: MOST_MEMBERS };
     let (at, name) = (resolved(types, at)?, structure_name(types, at)?);
@@ -119,12 +121,13 @@ pub(crate) fn layout<D: Describe>(types: &D, at: D::Id, bytes: &BTreeSet<u64>) -
 /// A layout in the making.
 struct Listing<'a, D> {
     types: &'a D,
-    /// How many members may still be listed.
+    /// Number of members that may still be listed.
     left: usize,
 }
 
 impl<D: Describe> Listing<'_, D> {
-    /// The members of a structure that begins at `base`. Of several members with one byte of `bytes`, the first has it.
+    /// The members of a structure that begins at `base`. If several members contain a byte of
+    /// `bytes`, the first one has it.
     fn members(
         &mut self,
         declared: Vec<Declared<D::Id>>,
@@ -198,7 +201,7 @@ fn resolved<D: Describe>(types: &D, mut at: D::Id) -> Option<D::Id> {
     None
 }
 
-/// A type as it is written in C, without a variable's name: `struct list_head *`, `unsigned long[4]`.
+/// A type as written in C, without a variable's name: `struct list_head *`, `unsigned long[4]`.
 fn text<D: Describe>(types: &D, at: Option<D::Id>) -> String {
     written(types, at, DEEPEST)
 }

@@ -1,19 +1,19 @@
-//! What gives names to the addresses of a report.
+//! Names for the addresses of a report.
 
-use crate::layouts::TypeId;
-use crate::types::TypeAt;
+use crate::btf::TypeId;
+use crate::dwarf::TypeAt;
 use crate::unwind::Places;
-use faultline_model::lens::callers::Frame;
-use faultline_model::lens::data::{Code, Data};
-use faultline_model::lens::layout::Layout;
-use faultline_model::lens::raw::{RawSample, Space};
+use faultline_lens_format::{RawSample, Space};
+use faultline_record::lens::callers::Frame;
+use faultline_record::lens::data::{Code, Data};
+use faultline_record::lens::layout::Layout;
 use std::collections::BTreeSet;
 
-/// A structure of the [`Names`] that gave it.
+/// A structure of the [`Names`] that returned it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StructureId(pub(crate) Described);
 
-/// Where a structure is described.
+/// The description of a structure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Described {
     /// In a kernel's BTF.
@@ -41,12 +41,12 @@ impl InObject {
     }
 }
 
-/// What a byte of memory belongs to.
+/// The owner of a byte of memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Located {
     /// Its name.
     pub data: Data,
-    /// The object that contains it, if it is one whose type has members.
+    /// The object that contains the byte, if its type has members.
     pub object: Option<InObject>,
 }
 
@@ -58,24 +58,25 @@ impl From<Data> for Located {
 
 /// Names for the addresses of one report.
 pub trait Names {
-    /// The place of an instruction; `None` if nothing is known about it.
+    /// The place of an instruction; `None` if unknown.
     fn code(&self, address: u64) -> Option<Code>;
 
-    /// All functions that contain an instruction, the innermost first; one without a name if nothing is known about it.
+    /// All functions that contain an instruction, innermost first; one without a name if unknown.
     fn frames(&self, address: u64) -> Vec<Frame>;
 
-    /// The instructions by which a transfer came about, from the one that caused it to the outermost caller that is known.
+    /// The instructions that led to a transfer, from its own to the outermost known caller.
     fn callers(&self, sample: &RawSample) -> Places;
 
-    /// The data that contain a byte of memory, and their type. `contents`: its page was reached through a user mapping.
+    /// The data that contain a byte of memory, and their type. `contents`: its page was reached
+    /// through a user mapping.
     fn locate(&self, address: u64, space: Space, contents: bool) -> Located;
 
-    /// The data alone.
+    /// The data that contain a byte of memory.
     fn data(&self, address: u64, space: Space, contents: bool) -> Data {
         self.locate(address, space, contents).data
     }
 
-    /// The name of a structure and its bytes; `None` if it has none.
+    /// The name and size of a structure; `None` if it has no name.
     fn structure(&self, of: StructureId) -> Option<(String, u64)>;
 
     /// The layout of a structure, with the members of its members that contain one of `bytes`.

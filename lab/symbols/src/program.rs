@@ -1,27 +1,31 @@
-//! Names for a program: those of its own file, of its libraries, of other programs that it starts, and of the code that it generates; and the
-//! kernel's if it was counted too.
+//! Names for a program: from its own file, its libraries, other programs that it starts, the code
+//! that it generates, and the kernel if it was counted too. Also names for a machine of which only
+//! ELF files are known.
 
+use crate::address_space::KERNEL_FROM;
+use crate::dwarf::TypeAt;
 use crate::generated::Generated;
 use crate::heaps::{Heaps, InHeap};
 use crate::image::Image;
 use crate::kernel::KernelNames;
-use crate::kernel_layout::KERNEL_FROM;
 use crate::names::{Described, Located, Names, StructureId};
 use crate::unwind::{Caller, Piece, Places, State, places};
-use faultline_model::lens::callers::Frame;
-use faultline_model::lens::data::{Code, Data};
-use faultline_model::lens::layout::Layout;
-use faultline_model::lens::raw::{GeneratedCode, Mapping, RawSample, Space};
+use faultline_lens_format::{RawSample, Space};
+use faultline_record::lens::callers::Frame;
+use faultline_record::lens::counted::{GeneratedCode, Mapping};
+use faultline_record::lens::data::{Code, Data};
+use faultline_record::lens::layout::Layout;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// How far after the program's variables its heap is searched for: Linux puts it within 32 MiB of them, and its libraries far away.
+/// Size of the range after the program's variables that is taken for its heap: Linux puts the heap
+/// within 32 MiB of them, and libraries far away.
 const HEAP_BYTES: u64 = 1 << 30;
 
 /// A program's names.
 #[derive(Debug)]
 pub struct ProgramNames {
-    /// In the order in which they were mapped; those of the program's own file first.
+    /// Files in the order of mapping; the program's own file first.
     modules: Vec<Module>,
     generated: Generated,
     heaps: Heaps,
@@ -35,7 +39,7 @@ struct Module {
     name: String,
     image: Rc<Image>,
     base: u64,
-    /// It is the program's own file.
+    /// The program's own file.
     is_program: bool,
 }
 
@@ -46,7 +50,8 @@ impl Module {
 }
 
 impl ProgramNames {
-    /// Names from what processes mapped and generated, and from what the program allocated. `image` finds the names in a file of the guest; files without are left out.
+    /// Names from the mappings and generated code of processes, and from the program's heaps.
+    /// `image` returns the names in a file of the guest; files without names are left out.
     pub fn new(
         mappings: &[Mapping],
         generated: &[GeneratedCode],
@@ -68,8 +73,9 @@ impl ProgramNames {
         ProgramNames { modules, generated: Generated::new(generated), heaps, kernel }
     }
 
-    /// The file at an address of a process with its number, and the address in the file. Processes that run different programs rarely have files at the same
-    /// address; then the program's own comes first.
+    /// The number of the file at an address, the file, and the address in it. Processes that run
+    /// different programs rarely have files at the same address; the program's own file comes
+    /// first.
     fn module(&self, address: u64) -> Option<(usize, &Module, u64)> {
         self.modules.iter().enumerate().find_map(|(number, module)| Some((number, module, module.in_file(address)?)))
     }
@@ -80,7 +86,7 @@ impl ProgramNames {
         tables.caller(state, module.base, piece)
     }
 
-    /// What a program has at an address where no file is.
+    /// A program's memory at an address outside of files.
     fn outside_files(&self, address: u64) -> Data {
         match (self.heaps.find(address), self.heap(address)) {
             (Some(InHeap { arena, address: begin, bytes }), _) => {
@@ -91,7 +97,7 @@ impl ProgramNames {
         }
     }
 
-    /// Bytes from the end of the program's variables, if there is its heap.
+    /// Distance from the end of the program's variables, if the address is in its heap.
     fn heap(&self, address: u64) -> Option<u64> {
         let of_program = self.modules.iter().filter(|module| module.is_program);
         let from = |module: &Module| address.checked_sub(module.base.wrapping_add(module.image.end));
@@ -105,7 +111,7 @@ impl Names for ProgramNames {
             return self.kernel.as_ref()?.code(address);
         }
         let Some((_, module, offset)) = self.module(address) else { return self.generated.code(address) };
-        // Of a stripped library only the functions that others call have names.
+        // In a stripped library only exported functions have names.
         let unnamed = || Code {
             function: format!("[{}]", module.name),
             offset,
@@ -160,5 +166,68 @@ impl Names for ProgramNames {
             Described::File(number, at) => self.modules.get(number)?.image.layout(at, bytes),
             Described::Kernel(_) => self.kernel.as_ref()?.layout(of, bytes),
         }
+    }
+}
+
+/// The names in ELF files at their link addresses, for a machine of which nothing else is known. If
+/// several files have a name for an address, the first one is taken.
+#[derive(Debug)]
+pub struct LinkedNames {
+    images: Rc<[Image]>,
+}
+
+impl LinkedNames {
+    /// The names in these files.
+    pub fn new(images: Rc<[Image]>) -> Self {
+        LinkedNames { images }
+    }
+
+    fn image(&self, of: StructureId) -> Option<(&Image, TypeAt)> {
+        match of.0 {
+            Described::File(number, at) => Some((self.images.get(number)?, at)),
+            Described::Kernel(_) => None,
+        }
+    }
+
+    /// The caller, by the first file that has a table for the instruction.
+    fn caller(&self, state: &State, piece: &Piece<'_>) -> Caller {
+        let tables = self.images.iter().filter_map(|image| image.unwinding.as_ref());
+        let mut callers = tables.map(|tables| tables.caller(state, 0, piece));
+        callers.find(|caller| *caller != Caller::Unknown).unwrap_or(Caller::Unknown)
+    }
+}
+
+impl Names for LinkedNames {
+    fn code(&self, address: u64) -> Option<Code> {
+        self.images.iter().find_map(|image| image.code(address))
+    }
+
+    fn frames(&self, address: u64) -> Vec<Frame> {
+        let mut functions = self.images.iter().map(|image| image.functions(address));
+        let unknown = || vec![Frame { function: None, source: None, is_inlined: false }];
+        functions.find(|functions| !functions.is_empty()).unwrap_or_else(unknown)
+    }
+
+    fn callers(&self, sample: &RawSample) -> Places {
+        places(sample, |state, piece| self.caller(state, piece))
+    }
+
+    fn locate(&self, address: u64, space: Space, _contents: bool) -> Located {
+        let unknown = || Data::Unknown { address }.into();
+        if space == Space::Physical {
+            return unknown();
+        }
+        let located = |(number, image): (usize, &Image)| Some(image.variable(address)?.located(number));
+        self.images.iter().enumerate().find_map(located).unwrap_or_else(unknown)
+    }
+
+    fn structure(&self, of: StructureId) -> Option<(String, u64)> {
+        let (image, at) = self.image(of)?;
+        image.structure(at)
+    }
+
+    fn layout(&self, of: StructureId, bytes: &BTreeSet<u64>) -> Option<Layout> {
+        let (image, at) = self.image(of)?;
+        image.layout(at, bytes)
     }
 }

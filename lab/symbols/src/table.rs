@@ -1,15 +1,15 @@
-//! Symbols by address: which symbol contains an address.
+//! Symbols by address, their demangled names, and errors of their sources.
 
 use std::cmp::Reverse;
 
-/// What a symbol names.
+/// The kind of a symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A function.
     Code,
     /// A variable.
     Data,
-    /// An edge of a section: other symbols end there, and it names nothing itself.
+    /// An edge of a section: other symbols end there; it names nothing itself.
     Edge,
 }
 
@@ -17,24 +17,26 @@ pub(crate) enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Symbol {
     pub(crate) address: u64,
-    /// Number of bytes; 0 if the table does not say, and then it extends to the next symbol.
+    /// Size in bytes; 0 if the table has no size, so that the symbol extends to the next one.
     pub(crate) size: u64,
     pub(crate) kind: Kind,
     pub(crate) name: String,
 }
 
-/// How many symbols before an address are checked: small ones (labels, aliases) may lie within a large one.
+/// Number of symbols before an address that are checked: small ones (labels, aliases) may be within
+/// a large one.
 const LOOK_BACK: usize = 64;
 
 /// Symbols, ordered by address.
 #[derive(Debug, Default)]
-pub(crate) struct Table(Vec<Symbol>);
+pub(crate) struct SymbolTable(Vec<Symbol>);
 
-impl Table {
+impl SymbolTable {
     pub(crate) fn new(mut symbols: Vec<Symbol>) -> Self {
-        // Of several symbols at one address the best is last: one with a size, then one without underscores, then the shortest.
+        // The best of several symbols at one address comes last: one with a size, then one without
+        // underscores, then the shortest.
         symbols.sort_by(|a, b| rank(a).cmp(&rank(b)));
-        Table(symbols)
+        SymbolTable(symbols)
     }
 
     /// The symbol of that kind that contains `address`, with the distance from its beginning.
@@ -43,7 +45,8 @@ impl Table {
         let next = self.0.get(after).map(|symbol| symbol.address);
         let nearest = self.0[..after].last()?.address;
         let covers = |symbol: &&Symbol| match symbol.size {
-            // A symbol without a size ends where the next one begins; the end of the last one is not known.
+            // A symbol without a size ends where the next one begins; the end of the last one is
+            // not known.
             0 => symbol.address == nearest && next.is_some(),
             size => address - symbol.address < size,
         };
@@ -66,6 +69,28 @@ fn rank(symbol: &Symbol) -> (u64, bool, bool, Reverse<usize>, Reverse<&str>) {
     (symbol.address, symbol.size > 0, !name.starts_with('_'), Reverse(name.len()), Reverse(name))
 }
 
+/// The name as in its source; unchanged if it is not mangled. The mangled name itself shows the
+/// language.
+pub(crate) fn demangle(name: &str) -> String {
+    addr2line::demangle_auto(name.into(), None).into_owned()
+}
+
+/// An unusable source of names.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}")]
+pub struct SymbolError {
+    /// The problem, in one line.
+    pub problem: String,
+    /// A way to resolve it.
+    pub hint: &'static str,
+}
+
+impl SymbolError {
+    pub(crate) fn new(problem: impl Into<String>, hint: &'static str) -> Self {
+        SymbolError { problem: problem.into(), hint }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,13 +99,13 @@ mod tests {
         Symbol { address, size, kind, name: name.into() }
     }
 
-    fn found(table: &Table, address: u64, kind: Kind) -> Option<(&str, u64)> {
+    fn found(table: &SymbolTable, address: u64, kind: Kind) -> Option<(&str, u64)> {
         table.find(address, kind).map(|(symbol, offset)| (symbol.name.as_str(), offset))
     }
 
     #[test]
     fn a_symbol_without_a_size_ends_at_the_next() {
-        let table = Table::new(vec![
+        let table = SymbolTable::new(vec![
             symbol(100, 0, Kind::Code, "first"),
             symbol(200, 0, Kind::Edge, "_etext"),
             symbol(300, 0, Kind::Data, "lock"),
@@ -96,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_size_is_kept_to_and_reaches_over_smaller_symbols() {
-        let table = Table::new(vec![
+        let table = SymbolTable::new(vec![
             symbol(100, 50, Kind::Code, "outer"),
             symbol(110, 0, Kind::Code, "label"),
             symbol(120, 4, Kind::Code, "inner"),
@@ -108,12 +133,20 @@ mod tests {
 
     #[test]
     fn of_several_names_the_plainest_is_taken() {
-        let table = Table::new(vec![
+        let table = SymbolTable::new(vec![
             symbol(100, 0, Kind::Code, "__pfx_do_fault"),
             symbol(100, 0, Kind::Code, "do_fault"),
             symbol(100, 0, Kind::Code, "do_fault_alias"),
             symbol(200, 0, Kind::Edge, "end"),
         ]);
         assert_eq!(found(&table, 101, Kind::Code), Some(("do_fault", 1)));
+    }
+
+    #[test]
+    fn both_languages_and_neither() {
+        assert_eq!(demangle("_ZN4core3fmt9Formatter9write_str17h0123456789abcdefE"), "core::fmt::Formatter::write_str");
+        assert_eq!(demangle("_RNvCs1234_7mycrate3foo"), "mycrate::foo");
+        assert_eq!(demangle("_ZN5Shape4areaEv"), "Shape::area()");
+        assert_eq!(demangle("do_anonymous_page"), "do_anonymous_page");
     }
 }

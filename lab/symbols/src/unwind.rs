@@ -1,15 +1,17 @@
 //! The callers of an instruction, from the registers of its CPU and a piece of its stack.
 //!
-//! One step at a time leads from a function to its caller, by the tables that compilers write for this: [`orc`] for kernels, [`eh_frame`] for
-//! programs. Where the tables or the piece of the stack end, the chain ends, and says so. Nothing is guessed from what looks like
-//! an address.
+//! Each step leads from a function to its caller, by the tables that compilers emit for this
+//! purpose: [`orc`] for kernels, [`eh_frame`] for programs. Where the tables or the piece of the
+//! stack end, the chain ends and is marked as incomplete. Nothing is guessed from values that look
+//! like addresses.
 
 pub(crate) mod eh_frame;
 pub(crate) mod orc;
 
-use faultline_model::lens::raw::RawSample;
+use faultline_lens_format::RawSample;
 
-/// Most callers of an instruction. A longer chain is damaged, or a recursion that nobody reads.
+/// Maximum number of callers of an instruction. A longer chain is damaged, or a recursion too deep
+/// to be useful.
 const MOST_CALLERS: usize = 128;
 
 /// Bytes of a word of the stack.
@@ -25,14 +27,14 @@ pub(crate) mod register {
     pub(crate) const R13: usize = 13;
 }
 
-/// A function that runs or waits for another one: where it is, and its registers.
+/// A function that runs or waits for a called one: its address and registers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct State {
-    /// The instruction, or the address to which the called function returns.
+    /// The instruction, or the return address of the called function.
     pub(crate) address: u64,
     /// The address is the instruction's own.
     pub(crate) is_exact: bool,
-    /// By their numbers in DWARF; `None` if the value is not known.
+    /// Registers by DWARF number; `None` if the value is not known.
     pub(crate) registers: [Option<u64>; 16],
 }
 
@@ -41,7 +43,8 @@ impl State {
         State { address: sample.site, is_exact: true, registers: sample.registers.map(Some) }
     }
 
-    /// An address within the instruction that runs or calls: a call may be the last instruction of its function.
+    /// An address within the instruction that runs or calls: a call may be the last instruction of
+    /// its function.
     pub(crate) fn place(&self) -> u64 {
         if self.is_exact { self.address } else { self.address.wrapping_sub(1) }
     }
@@ -70,28 +73,28 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// What is known of a function's caller.
+/// The caller of a function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Caller {
     /// The caller.
     Found(Box<State>),
-    /// There is none: the thread, or the kernel's work, begins here.
-    Nobody,
-    /// It is not known.
+    /// None: the thread, or the kernel's work, begins here.
+    None,
+    /// The caller is not known.
     Unknown,
 }
 
-/// Places of the instructions that ran or called, the innermost first.
+/// Addresses of the instructions that ran or called, innermost first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
     /// An address within each instruction.
     pub addresses: Vec<u64>,
-    /// The last one has no caller. Otherwise it is not known.
+    /// True if the last one has no caller, false if its caller is not known.
     pub is_whole: bool,
 }
 
 impl Places {
-    /// Of an instruction whose callers are not known.
+    /// The place of an instruction whose callers are not known.
     pub(crate) fn alone(sample: &RawSample) -> Self {
         Places { addresses: vec![sample.site], is_whole: false }
     }
@@ -104,10 +107,11 @@ pub(crate) fn places(sample: &RawSample, caller: impl Fn(&State, &Piece<'_>) -> 
     let mut addresses = vec![state.place()];
     while addresses.len() <= MOST_CALLERS {
         match caller(&state, &piece) {
-            Caller::Nobody => return Places { addresses, is_whole: true },
+            Caller::None => return Places { addresses, is_whole: true },
             Caller::Unknown => break,
             Caller::Found(next) => {
-                // A caller's frame lies above, unless an exception or an interrupt changed the stack.
+                // A caller's frame lies above, unless an exception or an interrupt changed the
+                // stack.
                 if !next.is_exact && next.stack_pointer() <= state.stack_pointer() {
                     break;
                 }

@@ -12,7 +12,7 @@ const VARIABLE: u32 = 14;
 /// A member: name, type, offset in bytes.
 pub(crate) type Declared<'a> = (&'a str, u32, u32);
 
-/// BTF in the making. Types are numbered from 1.
+/// A builder of BTF. Types are numbered from 1.
 #[derive(Default)]
 pub(crate) struct Written {
     types: Vec<u8>,
@@ -84,7 +84,7 @@ impl Written {
         self.put(name, 1 << 31 | STRUCT << 24 | fields.len() as u32, bytes, &words)
     }
 
-    /// The whole, as a kernel has it.
+    /// The BTF as a kernel has it.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let (types, names) = (self.types.len() as u32, self.names.len() as u32);
         let mut bytes = vec![0x9f, 0xeb, 1, 0];

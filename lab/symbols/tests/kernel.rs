@@ -1,12 +1,11 @@
-//! Names of a kernel: its table, a `vmlinux` beside it, each CPU's variables, and what has no name.
+//! Names of a kernel: its symbol table, a `vmlinux` beside it, each CPU's variables, and memory
+//! without a name.
 
-mod compiled;
-
-use compiled::Compiled;
-use faultline_model::lens::data::Data;
-use faultline_model::lens::raw::{RawReport, Space};
+use crate::compiled::Compiled;
+use faultline_lens_format::{RawAccess, RawCounts, RawLine, RawReport, Space};
+use faultline_record::lens::counted::{AgentReport, CountedReport};
+use faultline_record::lens::data::Data;
 use faultline_symbols::{Image, Kallsyms, KernelNames, Names, name_reading};
-use serde_json::{Value, json};
 use std::num::NonZeroU64;
 
 const DIRECT_MAP: u64 = 0xffff_8880_0000_0000;
@@ -22,28 +21,13 @@ ffffffff82a01280 b zonelists
 ffffffff82b00000 B _end
 ";
 
-fn report(lines: Value) -> RawReport {
-    let areas = [0x7fc0_0000u64, 0x7fc4_0000];
-    let transfers: u64 = lines.as_array().unwrap().iter().map(|line| line["transfers"].as_u64().unwrap()).sum();
-    let cpu = |cpu: usize| {
-        json!({"cpu": cpu, "instructions": 1, "accesses": 1, "clock": 1, "transfers": 0,
-            "per_cpu_base": DIRECT_MAP + areas[cpu]})
-    };
-    let report = json!({
-        "format": "faultline-lens", "version": 3, "busy_time": 10, "overlapping_time": 5, "target": "x86_64", "mode": "kernel",
-        "machine": {"cpus": 2, "sockets": 1, "cpus_per_cache": 2, "line_bytes": 64, "quantum": 5, "private_quantum": 200,
-            "instruction_ps": 500, "same_cache_ns": 20, "same_socket_ns": 50, "other_socket_ns": 150, "memory_ns": 80,
-            "cache_lines": null, "cache_ways": null},
-        "direct_map": DIRECT_MAP, "scope": "marks", "regions": 1,
-        "problems": [], "predicted_time": 1000, "predicted_time_ns": 500,
-        "totals": {"instructions": 1000, "accesses": 400, "transfers": transfers, "true_sharing": transfers, "false_sharing": 0,
-            "by_cause": {"read": 0, "write": transfers},
-            "by_distance": {"same_cache": transfers, "same_socket": 0, "other_socket": 0, "several": 0},
-            "atomic": 0, "user": 0, "contents": 0, "capacity_misses": 0},
-        "cpus": [cpu(0), cpu(1)],
-        "lines_moved": lines.as_array().unwrap().len(), "lines": lines, "sites_moving": 0, "sites": [],
-    });
-    RawReport::parse(report.to_string().as_bytes()).unwrap()
+fn report(lines: Vec<RawLine>) -> CountedReport {
+    let (direct_map, operation) = (Some(DIRECT_MAP), RawCounts::of_lines(lines));
+    let per_cpu_bases = vec![DIRECT_MAP + 0x7fc0_0000, DIRECT_MAP + 0x7fc4_0000];
+    CountedReport {
+        counts: RawReport { direct_map, operation, ..RawReport::empty(2) },
+        agent: AgentReport { per_cpu_bases, ..AgentReport::default() },
+    }
 }
 
 fn table(text: &str) -> Kallsyms {
@@ -51,7 +35,7 @@ fn table(text: &str) -> Kallsyms {
 }
 
 fn names() -> KernelNames {
-    KernelNames::new(table(TABLE), None, None, &report(json!([])))
+    KernelNames::new(table(TABLE), None, None, &report(Vec::new()))
 }
 
 #[test]
@@ -98,8 +82,8 @@ fn memory_without_a_name_has_a_kind() {
 
 #[test]
 fn randomised_regions_are_not_guessed() {
-    let mut raw = report(json!([]));
-    raw.direct_map = Some(0xffff_9a12_4000_0000);
+    let mut raw = report(Vec::new());
+    raw.counts.direct_map = Some(0xffff_9a12_4000_0000);
     let names = KernelNames::new(table(TABLE), None, None, &raw);
     assert!(matches!(names.data(0xffff_c900_0001_3e40, Space::Virtual, false), Data::Unknown { .. }));
 }
@@ -117,7 +101,7 @@ fn a_vmlinux_adds_members_and_lines_though_the_kernel_was_moved() {
         built.address_of("zone") + moved
     );
     let image = Image::parse(&built.bytes).unwrap();
-    let names = KernelNames::new(table(&text), Some(image.into()), None, &report(json!([])));
+    let names = KernelNames::new(table(&text), Some(image.into()), None, &report(Vec::new()));
     let lock = names.data(built.address_of("zone") + moved + 8, Space::Virtual, false);
     assert_eq!(lock.to_string(), "zone.lock.value");
     let code = names.code(built.address_of("take") + moved).unwrap();
@@ -133,16 +117,26 @@ fn a_vmlinux_adds_members_and_lines_though_the_kernel_was_moved() {
 
 #[test]
 fn a_report_is_named_line_by_line() {
-    let raw =
-        report(json!([{"address": 0xffff_ffff_82a0_1240u64, "space": "virtual", "contents": false, "transfers": 6,
-        "true_sharing": 6, "false_sharing": 0, "by_cpu": [{"cpu": 0, "transfers": 6}],
-        "by_site": [{"address": 0xffff_ffff_8123_4560u64, "transfers": 6}],
-        "by_offset": [{"offset": 60, "size": 4, "transfers": 4}, {"offset": 0, "size": 8, "transfers": 2}]}]));
+    let site = 0xffff_ffff_8123_4560;
+    let access = |offset, size, true_sharing| {
+        let others = Vec::new();
+        RawAccess { offset, size, site, is_write: true, true_sharing, false_sharing: 0, others }
+    };
+    let raw = report(vec![RawLine {
+        address: 0xffff_ffff_82a0_1240,
+        space: Space::Virtual,
+        contents: false,
+        by_cpu: vec![(0, 6)],
+        accesses: vec![access(0, 8, 2), access(60, 4, 3), access(60, 4, 1)],
+    }]);
     let names = names();
     let reading = name_reading(raw, &names, NonZeroU64::new(3).unwrap());
     let line = &reading.lines[0];
     assert_eq!(line.data, Data::Symbol { name: "jiffies_lock".into(), offset: 60, field: None });
-    assert_eq!(line.parts.len(), 2);
+    let parts = line.parts.iter().map(|part| (part.offset, part.size, part.transfers)).collect::<Vec<_>>();
+    assert_eq!(parts, [(60, 4, 4), (0, 8, 2)], "most transfers first");
+    assert_eq!(line.by_site.iter().map(|of| (of.address, of.transfers)).collect::<Vec<_>>(), [(site, 6)]);
+    assert_eq!(reading.sites.iter().map(|of| (of.address, of.true_sharing)).collect::<Vec<_>>(), [(site, 6)]);
     assert_eq!(reading.code[&0xffff_ffff_8123_4560].function, "do_anonymous_page");
     assert_eq!(reading.per_operation(reading.totals.transfers), 2.0);
     assert_eq!(reading.predicted_rate(), Some(3.0 * 1e9 / 500.0));

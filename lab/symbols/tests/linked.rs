@@ -1,9 +1,7 @@
-//! Names in files at the addresses for which they were linked.
+//! Names in files at their link addresses.
 
-mod compiled;
-
-use compiled::Compiled;
-use faultline_model::lens::raw::Space;
+use crate::compiled::Compiled;
+use faultline_lens_format::Space;
 use faultline_symbols::{Image, LinkedNames, Names};
 use std::rc::Rc;
 
@@ -20,7 +18,7 @@ fn addresses_are_those_of_the_files_and_the_first_file_comes_first() {
     assert_eq!(said(&names([&plain, &debug])), "pool+0x8");
     let named = names([&plain, &debug]);
     assert_eq!(named.code(debug.address_of("worker")).unwrap().function, "worker");
-    // A physical address is of no file, and neither is the first page.
+    // A physical address belongs to no file, and neither does the first page.
     assert_eq!(named.data(at, Space::Physical, false).name(), None);
     assert_eq!((named.code(8), named.data(8, Space::Virtual, false).name()), (None, None));
     let located = names([&debug, &plain]).locate(at, Space::Virtual, false).object.unwrap();

@@ -1,10 +1,10 @@
-//! Names of a compiled program: functions with source lines, members of variables, and the memory around it.
+//! Names of a compiled program: functions with source lines, members of variables, and the memory
+//! around it.
 
-mod compiled;
-
-use compiled::Compiled;
-use faultline_model::lens::data::{Code, Data};
-use faultline_model::lens::raw::{GeneratedCode, Mapping, RawSample, Space, Stack};
+use crate::compiled::Compiled;
+use faultline_lens_format::{RawSample, Space, Stack};
+use faultline_record::lens::counted::{GeneratedCode, Mapping};
+use faultline_record::lens::data::{Code, Data};
 use faultline_symbols::{DebugDirectories, Heaps, Image, Names, ProgramNames};
 use object::{Object, ObjectSegment, SegmentFlags, elf};
 use std::collections::BTreeSet;
@@ -26,7 +26,7 @@ fn names_in(image: Image, mapping: &Mapping) -> ProgramNames {
     ProgramNames::new(std::slice::from_ref(mapping), &[], Heaps::default(), |_| Some(image.clone()), None)
 }
 
-/// How its code was mapped: whole pages.
+/// The mapping of its code: whole pages.
 fn mapping(program: &Compiled, load_base: u64) -> Mapping {
     let file = object::File::parse(&program.bytes[..]).unwrap();
     let is_code = |flags| matches!(flags, SegmentFlags::Elf { p_flags, .. } if p_flags.0 & elf::PF_X.0 != 0);
@@ -45,7 +45,7 @@ fn pie(options: &[&str]) -> Compiled {
     Compiled::new("cc", "counters.c", &[&["-O1", "-fPIE", "-pie"], options].concat())
 }
 
-/// The number, from 1, of the line of the program's text that holds `mark`.
+/// The number, from 1, of the line of the program's text that contains `mark`.
 fn line_of(mark: &str) -> Option<u32> {
     (1..).zip(C.lines()).find(|(_, line)| line.contains(mark)).map(|(number, _)| number)
 }
@@ -170,7 +170,7 @@ impl Separated {
         std::fs::rename(self.path("program.debug"), place).unwrap();
     }
 
-    /// The place by build id.
+    /// The path of the debug file by build id.
     fn by_build_id(&self) -> PathBuf {
         let id = object::File::parse(&*self.whole.bytes).unwrap().build_id().unwrap().unwrap().to_owned();
         let hexadecimal: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -256,7 +256,7 @@ fn memory_around_the_program_has_a_kind() {
     assert!(matches!(names.data(LOAD_BASE - 1, Space::Virtual, false), Data::Mapped { .. }));
 }
 
-/// The state of `programs/chain.c` at its end, as the program tells it.
+/// The state of `programs/chain.c` at its end, as the program prints it.
 fn trapped(program: &Compiled) -> RawSample {
     let output = program.output();
     let mut words = output.lines().map(|line| u64::from_str_radix(line, 16).unwrap());
@@ -266,7 +266,7 @@ fn trapped(program: &Compiled) -> RawSample {
     RawSample { cpu: 0, site, line: 0, space: Space::Virtual, registers, stack: Stack(words.collect()) }
 }
 
-/// The functions of a chain, the innermost first, and whether it is whole.
+/// The functions of a chain, innermost first, and true if it is complete.
 fn chain(names: &ProgramNames, sample: &RawSample) -> (Vec<String>, bool) {
     let places = names.callers(sample);
     let frames = places.addresses.iter().flat_map(|&address| names.frames(address));
@@ -282,7 +282,7 @@ fn callers_are_found_with_and_without_frame_pointers() {
         let (functions, _) = chain(&names(&program, 0), &trapped(&program));
         let expected = ["trap", "inner", "middle", "by_pointer"];
         assert_eq!(functions[..4], expected, "{options:?}: {functions:?}");
-        // Between them are the functions of the C library that sort.
+        // The C library's sorting functions are between them.
         assert!(functions.iter().any(|name| name == "main"), "{options:?}: {functions:?}");
     }
 }

@@ -1,6 +1,7 @@
 /*
- * As `agent serve DIRECTORY`, it serves a lab that reaches this machine over SSH (serve.h). Otherwise it is the first process of a guest (first_process.h),
- * linked statically, because the initramfs holds nothing but it and the workloads.
+ * The agent's entry point. As `agent serve DIRECTORY`, it serves a lab that reaches this machine
+ * over SSH (serve.h). Otherwise it is the first process of a guest (first_process.h), linked
+ * statically, because the initramfs contains only the agent and the workloads.
  */
 #include <string.h>
 

@@ -25,7 +25,7 @@ void channel_open(void)
         fprintf(stderr, "faultline: no second serial port: %s\n", strerror(errno));
         exit(EXIT_FAILURE);
     }
-    cfmakeraw(&line); /* bytes go out as they are: no carriage returns, no control characters acted on */
+    cfmakeraw(&line); /* pass bytes through: no carriage returns, no control characters */
     cfsetspeed(&line, B115200);
     tcsetattr(port, TCSANOW, &line);
     channel_print("hello", "%s", format_and_version);
@@ -47,7 +47,7 @@ static void write_whole(struct iovec *parts, int count)
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0)
-            return; /* the port is gone; whoever listened sees the frame cut off */
+            return; /* the port is gone; the reader sees an incomplete frame */
         while (count > 0 && (size_t)written >= parts->iov_len) {
             written -= (ssize_t)parts->iov_len;
             parts++;

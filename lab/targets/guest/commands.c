@@ -13,7 +13,7 @@
 #include "program.h"
 #include "settings.h"
 
-/* A setting did not take: programs are not to run without it. */
+/* A setting failed: no program may run without it. */
 static bool is_refused;
 
 static void run(char **words)
@@ -28,7 +28,7 @@ static void set(const char *path, const char *value)
         is_refused = !settings_write(path, value);
 }
 
-/* The agent's own environment is what programs get; itself it reads none of it. */
+/* The agent's environment is that of the programs. The agent itself reads none of it. */
 static void set_variable(const char *name, const char *value)
 {
     if (setenv(name, value, 1) != 0)
@@ -42,7 +42,7 @@ static void obey(char **words, size_t count_of_words)
     else if (strcmp(words[0], "write") == 0 && count_of_words == 3)
         set(words[1], words[2]);
     else if (strcmp(words[0], "set") == 0 && count_of_words == 3)
-        ; /* on a host the server does it before, and puts it back after */
+        ; /* on a host the server writes and restores it */
     else if (strcmp(words[0], "env") == 0 && count_of_words == 3)
         set_variable(words[1], words[2]);
     else if (strcmp(words[0], "file") == 0 && count_of_words == 2)

@@ -1,8 +1,8 @@
-/* What the commands of a plan mean (docs/FORMATS.md, "A guest's plan"). */
+/* Execution of a plan's commands (docs/FORMATS.md, "A guest's plan"). */
 #ifndef COMMANDS_H
 #define COMMANDS_H
 
-/* Does all commands of the plan that are left, in their order. */
+/* Executes the remaining commands of the plan, in order. */
 void commands_obey(void);
 
 #endif

@@ -7,13 +7,15 @@
 
 #include "channel.h"
 #include "faultline_mark.h"
-#include "generated.h"
 #include "mappings.h"
 #include "program.h"
 
-enum { ORPHAN_POLLS = 10 }; /* after the program's end, for processes that go on */
+enum { ORPHAN_POLLS = 10 }; /* after the program's end, for processes that outlive it */
 
-/* Forwards until the program and all processes that it started have ended; kills those that go on for long after it. */
+/*
+ * Forwards output until the program and all processes that it started have ended. Kills processes
+ * that outlive it for long.
+ */
 static void follow_all(struct program *program)
 {
     int polls = 0;

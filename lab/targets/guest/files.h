@@ -1,8 +1,8 @@
-/* Sends files of /proc and /sys, from which the lab reads its facts about the guest. */
+/* Sending of files in /proc and /sys, from which the lab reads facts about the guest. */
 #ifndef FILES_H
 #define FILES_H
 
-/* Sends a file, or each file of a directory; what can't be read is left out. */
+/* Sends a file, or each file of a directory. Unreadable files are omitted. */
 void files_send(const char *path);
 
 #endif

@@ -30,14 +30,17 @@ static const struct {
     {"tmpfs", "/dev/shm", "mode=1777"},
 };
 
-/* A directory that the archive brought is in memory too; a file system over it would hide what it holds. */
+/*
+ * A directory from the archive is in memory too. Mounting a file system over it would hide its
+ * files.
+ */
 static bool is_needed(const char *type, const char *place)
 {
-    bool is_new = mkdir(place, 0755) == 0; /* else it is there, or the mount fails too */
+    bool is_new = mkdir(place, 0755) == 0; /* otherwise it exists, or the mount fails too */
     return is_new || strcmp(type, "tmpfs") != 0;
 }
 
-/* Mounts all; the first that failed, or NULL, and why. */
+/* Mounts all. Returns the first mount that failed, with errno in `*why`, or NULL. */
 static const char *mount_all(int *error)
 {
     const char *failed = NULL;
@@ -69,7 +72,7 @@ int first_process(void)
     channel_print("end", "%s", "");
     channel_drain();
     reboot(RB_POWER_OFF);
-    return 0; /* a kernel that can't switch off panics now, and its emulator ends */
+    return 0; /* a kernel that cannot switch off panics now, and its emulator ends */
 }
 
 #else

@@ -1,10 +1,10 @@
-/* What the agent does as the first process of a guest under our own kernel. Linux alone. */
+/* The agent as the first process of a guest under our own kernel. Linux only. */
 #ifndef FIRST_PROCESS_H
 #define FIRST_PROCESS_H
 
 /*
- * Mounts what programs need, does what the plan says, tells it all over the channel, and switches the machine off. Returns only when it can't: the exit
- * status, after it has said why on standard error.
+ * Mounts what programs need, executes the plan, reports over the channel, and switches the machine
+ * off. Returns only on failure, after a message on standard error: the exit status.
  */
 int first_process(void);
 

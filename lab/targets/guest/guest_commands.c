@@ -6,9 +6,7 @@
 #include <string.h>
 
 #include "counted.h"
-#include "loopback.h"
 #include "network.h"
-#include "per_cpu.h"
 #include "symbols.h"
 
 static void count_program(char **words, bool is_refused)

@@ -4,6 +4,7 @@
 #if defined(__linux__)
 
 #include <errno.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -20,7 +21,7 @@
 enum {
     RING_PAGES = 16, /* a power of two: some hundreds of records between two calls */
     KERNEL_THREADS_PARENT = 2, /* the process from which the kernel forks its own threads */
-    RECORD_BYTES = 8192, /* more than any has: a record holds a path at most */
+    RECORD_BYTES = 8192, /* more than any record has: a path is the largest part */
 };
 
 /* The kernel's records of one CPU (perf_event_open(2)). */
@@ -41,7 +42,7 @@ static bool ring_open(struct ring *ring, int cpu)
         .type = PERF_TYPE_SOFTWARE,
         .size = sizeof what,
         .config = PERF_COUNT_SW_DUMMY,
-        .mmap = 1, /* of code alone */
+        .mmap = 1, /* of code only */
         .task = 1,
     };
     ring->event = (int)syscall(SYS_perf_event_open, &what, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
@@ -70,7 +71,7 @@ void mappings_watch(void)
         }
 }
 
-/* A piece of code: where it is in memory, where in its file, and the file. */
+/* A mapping of code: address, length, offset in the file, and the file. */
 static void send_map(const unsigned char *body)
 {
     struct {
@@ -81,7 +82,7 @@ static void send_map(const unsigned char *body)
     memcpy(&map, body, sizeof map);
     const char *path = (const char *)body + sizeof map; /* the kernel ends it with zeros */
     if (path[0] != '/' || path[1] == '/')
-        return; /* the kernel's own code for programs, or memory of no file */
+        return; /* the kernel's own code for programs, or anonymous memory */
     int length = snprintf(text, sizeof text, "%" PRIu32 " %" PRIx64 " %" PRIx64 " %" PRIx64 " %s", map.process,
                           map.address, map.length, map.offset, path);
     if (length > 0 && length < (int)sizeof text && strchr(path, '\n') == NULL)
@@ -117,7 +118,7 @@ static void take(const unsigned char *record)
         note_lost(body);
 }
 
-/* Takes all records of a ring; one that reaches over its end is put together first. */
+/* Takes all records of a ring. A record that wraps around its end is assembled first. */
 static void drain(struct ring *ring)
 {
     static unsigned char whole[RECORD_BYTES];
@@ -126,7 +127,7 @@ static void drain(struct ring *ring)
     uint64_t head = __atomic_load_n(&ring->head->data_head, __ATOMIC_ACQUIRE);
     uint64_t tail = ring->head->data_tail;
     while (tail < head) {
-        struct perf_event_header header; /* never reaches over the end: records are multiples of eight bytes */
+        struct perf_event_header header; /* never wraps around: records are multiples of eight bytes */
         memcpy(&header, data + tail % size, sizeof header);
         if (header.size < sizeof header || header.size > sizeof whole)
             break;
@@ -159,6 +160,55 @@ void mappings_end(void)
     if (ring_count > 0)
         channel_print("processes", "%lu", processes);
     ring_count = 0;
+}
+
+enum { LONGEST_LINE_BYTES = 4096, LONGEST_TEXT_BYTES = LONGEST_LINE_BYTES + 64 };
+
+#define PREFIX "/tmp/perf-"
+
+/* A line: address and size of a function in hexadecimal, then its name. */
+static void send_line(unsigned long process, char *line)
+{
+    char text[LONGEST_TEXT_BYTES], *after, *name;
+    uint64_t address = strtoull(line, &after, 16);
+    uint64_t length = strtoull(after, &name, 16);
+    if (after == line || name == after || length == 0 || name[0] != ' ' || name[1] == '\0')
+        return;
+    int bytes = snprintf(text, sizeof text, "%lu %" PRIx64 " %" PRIx64 " %s", process, address, length, name + 1);
+    if (bytes > 0 && bytes < (int)sizeof text)
+        channel_send("generated", text, (size_t)bytes);
+}
+
+/* A line without its end is incomplete or too long. */
+static void send_file(unsigned long process, FILE *file)
+{
+    char line[LONGEST_LINE_BYTES];
+    bool is_rest = false;
+    while (fgets(line, sizeof line, file) != NULL) {
+        char *end = strchr(line, '\n');
+        if (end != NULL)
+            *end = '\0';
+        if (end != NULL && !is_rest)
+            send_line(process, line);
+        is_rest = end == NULL;
+    }
+}
+
+void generated_send(void)
+{
+    glob_t found;
+    if (glob(PREFIX "*.map", 0, NULL, &found) != 0)
+        return;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        char *after;
+        unsigned long process = strtoul(found.gl_pathv[i] + strlen(PREFIX), &after, 10);
+        FILE *file = strcmp(after, ".map") == 0 ? fopen(found.gl_pathv[i], "re") : NULL;
+        if (file == NULL)
+            continue;
+        send_file(process, file);
+        fclose(file);
+    }
+    globfree(&found);
 }
 
 #endif

@@ -21,7 +21,7 @@
 
 #include "channel.h"
 
-/* Of linux/module.h: the kernel unpacks the file itself. */
+/* From linux/module.h: the kernel unpacks the file itself. */
 enum { COMPRESSED_FILE = 4 };
 
 enum { PATH_BYTES = 128 };
@@ -65,7 +65,7 @@ static in_addr_t mask(int prefix)
     return prefix == 0 ? 0 : htonl(UINT32_MAX << (32 - prefix));
 }
 
-/* One request to the kernel; false if it failed, which is told. */
+/* One request to the kernel. False after a reported failure. */
 static bool ask(int any, unsigned long request, void *what, const char *step)
 {
     if (ioctl(any, request, what) == 0)
@@ -89,7 +89,10 @@ void network_address(char **words)
 {
     const char *device = words[0];
     char setting[PATH_BYTES];
-    /* Nobody else is on the wire, and the search for duplicate addresses would lose the packets of the first seconds. */
+    /*
+     * The wire has no other hosts, and the search for duplicate addresses would lose the packets of
+     * the first seconds.
+     */
     snprintf(setting, sizeof setting, "/proc/sys/net/ipv6/conf/%s/accept_dad", device);
     set_if_there(setting, "0");
     int any = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -144,6 +147,18 @@ void network_forward(void)
 {
     set_if_there("/proc/sys/net/ipv4/ip_forward", "1");
     set_if_there("/proc/sys/net/ipv6/conf/all/forwarding", "1");
+}
+
+void loopback_up(void)
+{
+    int any = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (any < 0 && (errno == ENOSYS || errno == EAFNOSUPPORT))
+        return;
+    struct ifreq device = {.ifr_flags = IFF_UP | IFF_RUNNING};
+    strcpy(device.ifr_name, "lo");
+    if (any < 0 || ioctl(any, SIOCSIFFLAGS, &device) != 0)
+        channel_failed("the loopback device", errno);
+    close(any);
 }
 
 #endif

@@ -1,4 +1,7 @@
-/* See offspring.h. Where orphans among our descendants become our children: nobody is left when we have none. */
+/*
+ * See offspring.h. For systems where orphans among our descendants become our children: when we
+ * have no child, no descendant is left.
+ */
 #include "offspring.h"
 
 #if defined(__linux__) || defined(__FreeBSD__)
@@ -9,7 +12,7 @@
 
 enum {
     REST_NS = 2000000,
-    RESTS = 2500, /* 5 s: a process in an uninterruptible wait can take longer than anyone wants to wait */
+    RESTS = 2500, /* 5 s: a process in an uninterruptible wait can take longer */
 };
 
 bool offspring_kill(void)

@@ -1,6 +1,7 @@
 /*
- * See offspring.h. POSIX alone: the child leads a process group, which is killed. All that it starts inherit a pipe, whose end of file says that none of them
- * is left. POSIX has nothing by which the child would die with us: if we are killed, it goes on to its end.
+ * See offspring.h. POSIX only: the child leads a process group, which is killed. All its
+ * descendants inherit a pipe, whose end of file shows that none is left. POSIX has no way to let
+ * the child die with us: if we are killed, the child continues to its end.
  */
 #include "offspring.h"
 
@@ -43,14 +44,14 @@ pid_t offspring_fork(void)
         errno = error;
         return -1;
     }
-    setpgid(child, child); /* here too: whoever comes first, the group is there when we kill it */
+    setpgid(child, child); /* here too, so that the group exists when we kill it */
     fcntl(ends[0], F_SETFD, FD_CLOEXEC);
     group = child;
     life = ends[0];
     return child;
 }
 
-/* Whether nobody has the pipe open any more, at most after a rest. Nobody writes to it. */
+/* True if no process has the pipe open, after at most one pause. Nothing is written to it. */
 static bool is_over(void)
 {
     struct pollfd pipe_end = {.fd = life, .events = POLLIN};

@@ -29,7 +29,7 @@ pid_t offspring_fork(void)
     return child;
 }
 
-/* 0 when it can't be told. */
+/* 0 if unknown. */
 static pid_t parent_of(const char *process)
 {
     char path[64], line[STAT_BYTES];

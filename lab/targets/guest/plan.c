@@ -12,7 +12,7 @@ static char **words;
 static size_t word_count;
 static size_t next;
 
-/* The file with a NUL byte after its end. */
+/* The file, with a NUL byte appended. */
 static char *read_whole(const char *path, size_t *length)
 {
     *length = 0;
@@ -22,12 +22,12 @@ static char *read_whole(const char *path, size_t *length)
         return NULL;
     *length = (size_t)status.st_size;
     char *bytes = calloc(*length + 1, 1);
-    ssize_t got = bytes == NULL ? -1 : read(file, bytes, *length); /* initramfs: never short of the file's size */
+    ssize_t got = bytes == NULL ? -1 : read(file, bytes, *length); /* never a short read in an initramfs */
     close(file);
     return got == (ssize_t)*length ? bytes : NULL;
 }
 
-/* Whether the words are commands, each as long as it says. */
+/* True if the words are complete commands. */
 static bool is_whole(void)
 {
     size_t at = 0;
@@ -44,7 +44,7 @@ bool plan_take(char *bytes, size_t length)
 {
     free(words);
     word_count = next = 0;
-    words = calloc(length + 1, sizeof *words); /* a word has a byte at least: its end */
+    words = calloc(length + 1, sizeof *words); /* a word has at least one byte, its end */
     if (bytes == NULL || words == NULL)
         return false;
     for (char *word = bytes; word < bytes + length; word += strlen(word) + 1)

@@ -1,7 +1,8 @@
 /*
- * What the agent is to do: commands, each a list of words, from a file that the lab put into the initramfs, or from a request.
+ * The agent's commands, each a list of words, from a file in the initramfs or from a request.
  *
- * The file holds words that each end with a NUL byte. A command is a word with the number of its words, then those words.
+ * The file contains words, each ended by a NUL byte. A command is a word with the number of its
+ * words, then those words.
  */
 #ifndef PLAN_H
 #define PLAN_H
@@ -9,16 +10,25 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Reads the file; false, and errno set, when it can't be read or is not as above. There are no commands then. */
+/*
+ * Reads the file. False with errno set if it cannot be read or is malformed; then there are no
+ * commands.
+ */
 bool plan_read(const char *path);
 
-/* The same with such words in memory, which stay the plan's; there is a NUL byte after their end. Takes the place of the plan before. */
+/*
+ * Takes such words in memory, which the plan owns from now on. A NUL byte follows their end.
+ * Replaces the previous plan.
+ */
 bool plan_take(char *bytes, size_t length);
 
-/* Begins again with the first command. */
+/* Restarts with the first command. */
 void plan_rewind(void);
 
-/* The next command's words, ended by NULL, and their number, which is at least 1; NULL after the last. */
+/*
+ * Words of the next command, ended by NULL, and their number, which is at least 1. NULL after the
+ * last command.
+ */
 char **plan_next(size_t *count);
 
 #endif

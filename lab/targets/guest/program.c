@@ -14,10 +14,10 @@
 #include "faultline_mark.h"
 
 enum {
-    LONGEST_LINE_BYTES = 65536, /* as docs/FORMATS.md has it; a longer one goes out cut, one byte past the limit */
+    LONGEST_LINE_BYTES = 65536, /* as in docs/FORMATS.md; a longer line is cut one byte past the limit */
     STDERR_KEPT_BYTES = 4096,
     POLL_MS = 100,
-    SILENT_POLLS = 3, /* after the program's end, for what its children may still be writing */
+    SILENT_POLLS = 3, /* after the program's end, for output of its children */
 };
 
 struct output {
@@ -34,7 +34,7 @@ static void send_output(size_t length)
     channel_send("out", standard_output.bytes, length);
 }
 
-/* Sends the whole lines of what has come, and what is too long for one. */
+/* Sends complete lines, and the beginning of a line that is too long. */
 static void send_lines(void)
 {
     char *line = standard_output.bytes;
@@ -52,7 +52,7 @@ static void send_lines(void)
     }
 }
 
-/* Makes room by letting go of what came first. */
+/* Makes room by discarding the oldest bytes. */
 static void keep_end(void)
 {
     if (standard_error.length <= STDERR_KEPT_BYTES)
@@ -79,7 +79,7 @@ static void take(struct output *output)
         keep_end();
 }
 
-/* Reaps whoever has died: orphans are among our children, too, where the system gives them to us. */
+/* Reaps dead children, including adopted orphans where the system has them. */
 void program_reap(struct program *program)
 {
     pid_t died;
@@ -98,7 +98,7 @@ bool program_take(void)
         {.fd = standard_output.pipe, .events = POLLIN},
         {.fd = standard_error.pipe, .events = POLLIN},
     };
-    /* poll() leaves out descriptors below zero, and rests when both are. */
+    /* poll() ignores descriptors below zero, and pauses if both are. */
     bool took = poll(pipes, 2, POLL_MS) > 0;
     if (pipes[0].revents != 0)
         take(&standard_output);
@@ -112,7 +112,7 @@ bool program_may_speak(void)
     return standard_output.pipe >= 0 || standard_error.pipe >= 0;
 }
 
-/* Forwards until the program has ended and its output is closed, or silent. */
+/* Forwards output until the program has ended and its output is closed or silent. */
 static void forward(struct program *program)
 {
     int silent = 0;
@@ -135,7 +135,7 @@ static void send_last_words(void)
     }
 }
 
-/* Becomes the program; returns, and sets errno, when that fails. */
+/* Becomes the program. Returns with errno set on failure. */
 static void become(char **words, int output, int error)
 {
     int null = open("/dev/null", O_RDONLY);
@@ -163,15 +163,15 @@ static _Noreturn void start(const struct program_way *way, int output, int error
         become(way->words, output, error);
     }
     int reason = errno;
-    ssize_t told = write(failure, &reason, sizeof reason); /* a pipe takes four bytes whole */
-    (void)told;
+    ssize_t written = write(failure, &reason, sizeof reason); /* a pipe takes four bytes at once */
+    (void)written;
     _exit(EXIT_FAILURE);
 }
 
 static void send_end(int status)
 {
     if (standard_output.length > 0)
-        send_output(standard_output.length); /* a last line without its end */
+        send_output(standard_output.length); /* an incomplete last line */
     send_last_words();
     if (WIFSIGNALED(status))
         channel_print("signal", "%d", WTERMSIG(status));
@@ -200,7 +200,7 @@ void program_run_in(const struct program_way *way)
     int reason;
     if (program.process < 0) {
         channel_failed("fork", fork_error);
-    } else if (read(failure_reader, &reason, sizeof reason) == (ssize_t)sizeof reason) { /* closed by a good exec */
+    } else if (read(failure_reader, &reason, sizeof reason) == (ssize_t)sizeof reason) { /* closed by a successful exec */
         waitpid(program.process, NULL, 0);
         channel_print("not-started", "%s: %s", words[0], strerror(reason));
     } else {

@@ -1,4 +1,7 @@
-/* Runs programs and tells what it says: each line of their standard output as it comes, how they ended, their last words. */
+/*
+ * Execution of programs, with reports: each line of standard output as it arrives, the exit status,
+ * the last lines of standard error.
+ */
 #ifndef PROGRAM_H
 #define PROGRAM_H
 
@@ -8,32 +11,32 @@
 /* `words`: the program's path and its arguments, ended by NULL. */
 void program_run(char **words);
 
-/* A program that runs. */
+/* A running program. */
 struct program {
     pid_t process;
     bool has_ended;
     int status; /* once it has ended */
-    bool is_alone; /* no process is left, it and all that it started */
+    bool is_alone; /* the program and all its descendants have ended */
 };
 
-/* A way to run a program. */
+/* Inputs of a program's execution. */
 struct program_way {
     char **words;
-    const char *directory; /* NULL: where we are */
-    bool is_marked; /* its process executes the begin mark just before it becomes the program */
-    void (*follow)(struct program *); /* follows it to its end; NULL: until it has ended and its output is closed, or silent */
+    const char *directory; /* NULL: ours */
+    bool is_marked; /* the begin mark is executed just before the exec */
+    void (*follow)(struct program *); /* NULL: until the program has ended and its output is closed or silent */
 };
 
-/* The same in such a way. */
+/* Runs a program with these inputs. */
 void program_run_in(const struct program_way *way);
 
-/* For who follows a program: rests, and passes on what has come meanwhile; false when nothing has. */
+/* For `follow`: pauses, and forwards new output. False without new output. */
 bool program_take(void);
 
-/* Whether anything may still come: the program or another process has its output open. */
+/* True while output may arrive: the program or another process has the pipes open. */
 bool program_may_speak(void);
 
-/* Notes who has ended. */
+/* Records ended processes. */
 void program_reap(struct program *program);
 
 #endif

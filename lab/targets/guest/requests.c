@@ -11,7 +11,7 @@
 #include "channel.h"
 
 enum {
-    IDLE_MS = 3600 * 1000, /* a connection that broke without a word is not noticed by who only reads */
+    IDLE_MS = 3600 * 1000, /* a reader does not notice a connection that broke silently */
     HEADER_BYTES = REQUEST_KIND_BYTES + REQUEST_REST_BYTES + 32,
     MOST_BYTES = 256 << 20,
 };
@@ -32,7 +32,7 @@ static bool read_some(char *bytes, size_t room, size_t *got)
     }
 }
 
-/* A line without its end, read byte by byte: what comes after it is not ours yet. */
+/* A line without its end, read byte by byte: the bytes after it belong to other code. */
 static bool read_line(char line[HEADER_BYTES])
 {
     for (size_t length = 0, got; length < HEADER_BYTES; length++) {

@@ -1,5 +1,6 @@
 /*
- * What the lab asks for over standard input (docs/FORMATS.md, "A host's agent"): a line `KIND LENGTH REST`, then LENGTH bytes.
+ * The lab's requests on standard input (docs/FORMATS.md, "A host's agent"): a line `KIND LENGTH
+ * REST`, then LENGTH bytes.
  */
 #ifndef REQUESTS_H
 #define REQUESTS_H
@@ -17,8 +18,8 @@ struct request {
 };
 
 /*
- * Waits for the next request. False when there is none: the input has ended, nobody asked for an hour, or it is not a request. For the last, and when
- * memory is short, `failed` has said so.
+ * Waits for the next request. False at the end of the input, after an hour without a request, or
+ * for a malformed request. For the last, and without memory, sends `failed`.
  */
 bool request_read(struct request *request);
 

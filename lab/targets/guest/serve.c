@@ -33,7 +33,7 @@ enum {
 
 static char base[PATH_BYTES / 2];
 
-/* The path of something in our directory; it stays until the next call. */
+/* Path of a file in our directory, valid until the next call. */
 static const char *within(const char *name)
 {
     static char path[PATH_BYTES];
@@ -48,7 +48,7 @@ static long long now_ms(void)
     return now.tv_sec * (long long)MS_PER_S + now.tv_nsec / NS_PER_MS;
 }
 
-/* Whether we serve over a serial line, and when to show again that we live. */
+/* Signs of life, which a serial line needs, and the time of the next one. */
 static bool is_line;
 static long long next_life_ms;
 
@@ -59,8 +59,9 @@ static void begin_life(void)
 }
 
 /*
- * Nobody but us would notice that the system at the end of a serial line hangs, so an empty line says that it lives. From Linux 5.12 a frame is written to a terminal
- * at once, so that line never divides one.
+ * Over a serial line only we would notice that the system hangs, so an empty line is a sign of
+ * life. From Linux 5.12 a frame is written to a terminal in one piece, so that line never divides
+ * one.
  */
 static void show_life(void)
 {
@@ -73,8 +74,8 @@ static void show_life(void)
 static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place)
 {
     (void)status, (void)kind, (void)place;
-    show_life(); /* a large tree takes a slow system long */
-    remove(path); /* a directory that is not empty by then stays, and is tried again by the shell that started us */
+    show_life(); /* a large tree takes long on a slow system */
+    remove(path); /* the shell that started us retries a directory that is not empty yet */
     return 0;
 }
 
@@ -83,7 +84,10 @@ static void remove_tree(const char *path)
     nftw(path, remove_entry, OPEN_DIRECTORIES, FTW_DEPTH | FTW_PHYS);
 }
 
-/* A handler, because what is ignored stays so in programs. A write to a channel without a reader fails then. */
+/*
+ * A handler, because ignored signals stay ignored in programs. A write to a channel without a
+ * reader then fails.
+ */
 static void note(int signal)
 {
     (void)signal;
@@ -97,10 +101,10 @@ static void set_up_signals(sigset_t *usual)
     sigset_t child;
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &child, usual); /* it arrives while we rest, and never just before */
+    sigprocmask(SIG_BLOCK, &child, usual); /* it is delivered only while we wait */
 }
 
-/* A file that programs may be started from, in `workloads`. */
+/* Creates an executable file in `workloads`. */
 static bool put(const struct request *request)
 {
     if (request->rest[0] == '\0' || request->rest[0] == '.' || strchr(request->rest, '/') != NULL) {
@@ -122,10 +126,13 @@ static bool put(const struct request *request)
     return false;
 }
 
-/* Why waiting for a worker ended. */
+/* Reason for the end of waiting for a worker. */
 enum waited { ENDED, TIMED_OUT, ABANDONED };
 
-/* Until it has ended, at most so long; anything on the input ends it too: nobody asks for a second thing before the first is done. */
+/*
+ * Waits until the worker has ended, at most that long. Any input ends the wait too: the lab sends
+ * the next request only after the answer.
+ */
 static enum waited wait_for(pid_t worker, long long limit_ms, const sigset_t *usual, int *status)
 {
     begin_life();
@@ -133,7 +140,7 @@ static enum waited wait_for(pid_t worker, long long limit_ms, const sigset_t *us
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
     for (;;) {
         pid_t died;
-        while ((died = waitpid(-1, status, WNOHANG)) > 0) /* orphans of programs are among our children, too */
+        while ((died = waitpid(-1, status, WNOHANG)) > 0) /* includes adopted orphans of programs */
             if (died == worker)
                 return ENDED;
         long long left = until - now_ms();
@@ -148,7 +155,10 @@ static enum waited wait_for(pid_t worker, long long limit_ms, const sigset_t *us
     }
 }
 
-/* Settings are changed by us, so that they are put back if the worker is killed. False when one did not take: `not-started` has said why. */
+/*
+ * Changes settings in this process, so that they are restored if the worker is killed. False after
+ * a failure, which `not-started` has reported.
+ */
 static bool change_settings(void)
 {
     size_t count;
@@ -161,7 +171,7 @@ static bool change_settings(void)
     return true;
 }
 
-/* Does the plan in a process of its own, whose environment and children are gone with it. */
+/* Executes the plan in a process of its own, with which its environment and children disappear. */
 static _Noreturn void work(const sigset_t *usual)
 {
     sigprocmask(SIG_SETMASK, usual, NULL);
@@ -173,7 +183,7 @@ static _Noreturn void work(const sigset_t *usual)
     _exit(EXIT_SUCCESS);
 }
 
-/* False when the input has ended, and all is to end. */
+/* False at the end of the input, when the agent must end. */
 static bool run_plan(long long limit_ms, const sigset_t *usual)
 {
     int status = 0;
@@ -205,7 +215,7 @@ static bool run_plan(long long limit_ms, const sigset_t *usual)
     return waited != ABANDONED;
 }
 
-/* False when nothing more is to be done. */
+/* False if the agent must end. */
 static bool do_plan(struct request *request, const sigset_t *usual)
 {
     if (!plan_take(request->bytes, request->length)) {

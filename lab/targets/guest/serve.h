@@ -1,15 +1,20 @@
 /*
- * The agent on a host that is reached over SSH, or by a serial line: takes requests from standard input, does them one after the other, and tells all on standard output.
+ * The agent on a host that is reached over SSH or by a serial line: takes requests from standard
+ * input, executes them one after the other, and reports on standard output.
  *
- * Over SSH its input and output are pipes. At a serial line both are the line's terminal, which is set to pass bytes on as they are.
+ * Over SSH its input and output are pipes. At a serial line both are the line's terminal, which is
+ * set to pass bytes through.
  *
- * It ends when its input ends, which it does when the connection or the lab is gone. Whatever it started is killed then, settings are put back, and its
- * directory is removed.
+ * The agent ends when its input ends, because the connection or the lab is gone. It then kills what
+ * it started, restores settings, and removes its directory.
  */
 #ifndef SERVE_H
 #define SERVE_H
 
-/* `directory`: one of ours, which may have `workloads` already, and is removed at the end. Returns the exit status. */
+/*
+ * `directory`: our own, may already contain `workloads`, removed at the end. Returns the exit
+ * status.
+ */
 int serve(const char *directory);
 
 #endif

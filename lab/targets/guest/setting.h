@@ -1,4 +1,7 @@
-/* One setting of the system. On Linux its name is the path of a file of one line; on a BSD it is a name that sysctl(8) knows. */
+/*
+ * One setting of the system. On Linux its name is the path of a file of one line. On a BSD its name
+ * is one that sysctl(8) knows.
+ */
 #ifndef SETTING_H
 #define SETTING_H
 

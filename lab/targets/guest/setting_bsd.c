@@ -1,4 +1,7 @@
-/* See setting.h. The system's own program reads and writes: it knows the type of each name, and OpenBSD has no call that takes a name. */
+/*
+ * See setting.h. Runs the system's own program: it knows the type of each name, and OpenBSD has no
+ * call that takes a name.
+ */
 #include "setting.h"
 
 #if !defined(__linux__)
@@ -9,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Users who are not root have no /sbin in their PATH on some systems. */
+/* On some systems, users other than root lack /sbin in PATH. */
 static const char in_shell[] = "PATH=$PATH:/sbin:/usr/sbin; exec sysctl \"$@\"";
 
 static _Noreturn void become_sysctl(const char *option, const char *argument, int output)
@@ -20,7 +23,7 @@ static _Noreturn void become_sysctl(const char *option, const char *argument, in
     _exit(127);
 }
 
-/* The first bytes that it prints; the rest is read too, so that it can end. */
+/* The first bytes of its output. The rest is read too, so that it can end. */
 static void read_to_end(int pipe_end, char text[SETTING_BYTES])
 {
     char rest[SETTING_BYTES];
@@ -38,7 +41,10 @@ static void read_to_end(int pipe_end, char text[SETTING_BYTES])
     text[length] = '\0';
 }
 
-/* 0 or an errno. EINVAL: the program refused, because there is no such name, or it has no such value. */
+/*
+ * 0 or an errno. EINVAL: the program refused, because the name does not exist or the value is
+ * invalid.
+ */
 static int run_sysctl(const char *option, const char *argument, char said[SETTING_BYTES])
 {
     int ends[2], status = 0;
@@ -65,7 +71,7 @@ int setting_write(const char *name, const char *value)
     char assignment[SETTING_BYTES], said[SETTING_BYTES];
     if (snprintf(assignment, sizeof assignment, "%s=%s", name, value) >= (int)sizeof assignment)
         return E2BIG;
-    int error = run_sysctl("-w", assignment, said); /* NetBSD needs the option, and the others ignore it */
+    int error = run_sysctl("-w", assignment, said); /* NetBSD needs the option; the others ignore it */
     return error == EINVAL && geteuid() != 0 ? EPERM : error;
 }
 

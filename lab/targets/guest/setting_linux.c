@@ -11,7 +11,7 @@
 
 static const char blanks[] = " \t\n";
 
-/* In one piece: the kernel takes each write for a whole value. */
+/* In one piece: the kernel treats each write as a whole value. */
 int setting_write(const char *path, const char *value)
 {
     char text[SETTING_BYTES];
@@ -27,7 +27,10 @@ int setting_write(const char *path, const char *value)
     return error;
 }
 
-/* Of the choices that some files list, the one in brackets, in place; else the text. */
+/*
+ * Extracts, in place, the choice in brackets from files that list choices; otherwise keeps the
+ * text.
+ */
 static char *chosen(char *text)
 {
     for (char *word = text; *(word += strspn(word, blanks)) != '\0'; word += strcspn(word, blanks)) {

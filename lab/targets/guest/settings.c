@@ -10,7 +10,7 @@
 
 static const char blanks[] = " \t\n";
 
-/* Whether two texts differ in blanks alone. */
+/* True if two texts differ in blanks only. */
 static bool same_words(const char *one, const char *other)
 {
     for (;;) {
@@ -45,7 +45,7 @@ bool settings_write(const char *path, const char *value)
     return false;
 }
 
-/* A setting as it was before it was changed. */
+/* A setting's previous value. */
 struct change {
     struct change *earlier;
     char path[SETTING_BYTES];
@@ -71,7 +71,7 @@ bool settings_change(const char *path, const char *value)
     return settings_write(path, value);
 }
 
-/* Whether the setting has that value. */
+/* True if the setting has that value. */
 static bool reads(const char *path, const char *value)
 {
     char now[SETTING_BYTES];

@@ -1,16 +1,22 @@
-/* The system's settings (setting.h). A guest boots anew for each plan, so nothing is put back there. */
+/*
+ * The system's settings (setting.h). A guest boots for each plan, so its settings need not be
+ * restored.
+ */
 #ifndef SETTINGS_H
 #define SETTINGS_H
 
 #include <stdbool.h>
 
-/* Writes the value and sees whether it took; false when it did not: `not-started` has said why then. */
+/* Writes the value and checks it. False after a failure, which `not-started` has reported. */
 bool settings_write(const char *name, const char *value);
 
-/* The same for a setting that is put back later. */
+/* Writes a setting that is restored later. */
 bool settings_change(const char *name, const char *value);
 
-/* Gives each changed setting the value that it had, the last change first. `left-changed` names each one that could not be put back. */
+/*
+ * Restores each changed setting, the last change first. Sends `left-changed` for each one that
+ * could not be restored.
+ */
 void settings_put_back(void);
 
 #endif

@@ -1,9 +1,9 @@
-//! Facts of a BSD from sysctl(8): of this machine, or of a host that sent what its program prints.
+//! Facts of a BSD from sysctl(8): of this machine, or of a host that sent the program's output.
 
-use faultline_model::facts::Facts;
+use faultline_record::facts::Facts;
 use std::collections::BTreeMap;
 
-/// A fact, and its names on the BSDs; the first that exists is used.
+/// A fact and its names on the BSDs. The first existing name is used.
 const TEXTS: &[(&str, &[&str])] = &[
     ("kernel.name", &["kern.ostype"]),
     ("kernel.release", &["kern.osrelease"]),
@@ -26,32 +26,32 @@ const COUNTS: &[(&str, &[&str])] = &[
     ("memory.page_bytes", &["hw.pagesize"]),
 ];
 
-/// How many CPUs are on. FreeBSD and DragonFly have the second name alone.
+/// Number of online CPUs. FreeBSD and DragonFly have the second name only.
 const CPUS: &[&str] = &["hw.ncpuonline", "hw.ncpu"];
 
 const LOAD: &str = "vm.loadavg";
 
-/// What stands between a name and its value: FreeBSD and DragonFly, NetBSD, OpenBSD.
+/// Separators between a name and its value: FreeBSD and DragonFly, NetBSD, OpenBSD.
 const SEPARATORS: [&str; 3] = [": ", " = ", "="];
 
-/// Values by their names.
+/// Values by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Sysctls(BTreeMap<&'static str, String>);
 
-/// All names that are read here.
+/// All names that this module reads.
 pub(crate) fn names() -> Vec<&'static str> {
     let tables = [TEXTS, COUNTS].into_iter().flatten().flat_map(|(_, names)| names.iter().copied());
     tables.chain([LOAD]).collect()
 }
 
 impl Sysctls {
-    /// What `value` finds for each name.
+    /// Collects the value of each name.
     #[cfg(any(test, not(target_os = "linux")))]
     pub(crate) fn of(value: impl Fn(&str) -> Option<String>) -> Self {
         Sysctls(names().into_iter().filter_map(|name| Some((name, value(name)?))).collect())
     }
 
-    /// Reads what `sysctl NAME…` prints; other lines are further lines of a value, and left out.
+    /// Parses the output of `sysctl NAME…`. Continuation lines of values are ignored.
     pub(crate) fn parse(printed: &str) -> Self {
         let names = names();
         let value = |line: &str| {
@@ -72,7 +72,7 @@ impl Sysctls {
         self.first(names)?.parse().ok()
     }
 
-    /// The CPUs that are on, by number; empty if it does not say how many.
+    /// Numbers of the online CPUs; empty if the count is missing.
     pub(crate) fn cpus(&self) -> Vec<u32> {
         let count = self.number(CPUS).and_then(|count| u32::try_from(count).ok());
         (0..count.unwrap_or(0)).collect()

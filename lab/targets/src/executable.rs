@@ -1,19 +1,20 @@
-//! What kind of program a file is: its architecture, whether it needs shared libraries, and which system it is for.
+//! The kind of program in a file: architecture, linking, and operating system.
 
 use object::elf;
 use object::read::elf::{FileHeader, ProgramHeader};
 use std::ops::Range;
 
-/// A program in ELF.
+/// An ELF program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Executable {
     pub(crate) architecture: Architecture,
     pub(crate) linking: Linking,
-    /// The BSD that it is for, if it says so; programs for Linux do not.
+    /// The BSD that the program is for; `None` for Linux programs, which do not say so.
     pub(crate) system: Option<&'static str>,
 }
 
-/// Owners of the notes by which the BSDs know their programs: the systems' names, as `uname -s` prints them.
+/// Owners of the notes that mark programs of the BSDs: the systems' names, as `uname -s` prints
+/// them.
 const BSDS: [&str; 4] = ["FreeBSD", "NetBSD", "OpenBSD", "DragonFly"];
 
 /// The architecture.
@@ -22,12 +23,12 @@ pub(crate) enum Architecture {
     X86_64,
     /// 32-bit x86.
     I386,
-    /// Any other, by its number in ELF.
+    /// Another architecture, by its number in ELF.
     Other(u16),
 }
 
 impl Architecture {
-    /// That of a file.
+    /// Architecture of the file.
     pub(crate) fn of<H: FileHeader>(header: &H, endian: H::Endian) -> Self {
         match (header.e_machine(endian), header.is_class_64()) {
             (elf::EM_X86_64, true) => Architecture::X86_64,
@@ -37,7 +38,7 @@ impl Architecture {
     }
 }
 
-/// Whether it needs a dynamic loader.
+/// Linking: with or without a dynamic loader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Linking {
     Static,
@@ -45,7 +46,7 @@ pub(crate) enum Linking {
 }
 
 impl Executable {
-    /// Reads a program's headers. Fails if it is not an ELF program; the error is a fragment for people.
+    /// Reads a program's headers. Fails with a sentence fragment if the file is not an ELF program.
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, String> {
         if bytes.starts_with(b"#!") {
             return Err("it is a script, not a program".to_owned());
@@ -86,7 +87,7 @@ fn bsd_of<P: ProgramHeader>(segment: &P, endian: P::Endian, bytes: &[u8]) -> Opt
     None
 }
 
-/// The addresses of a 64-bit program's code, as its segments say; `None` if it has none.
+/// Address range of a 64-bit program's code, from its segments; `None` without code.
 pub(crate) fn code_range(bytes: &[u8]) -> Option<Range<u64>> {
     let header = elf::FileHeader64::<object::Endianness>::parse(bytes).ok()?;
     let endian = header.endian().ok()?;
@@ -122,7 +123,7 @@ mod tests {
         assert_eq!(code_range(b"#!/bin/sh\n"), None);
     }
 
-    /// A program of one segment, which has a note of this owner.
+    /// A program with one segment, which has a note of this owner.
     fn with_note(owner: &str) -> Vec<u8> {
         let mut note = Vec::new();
         note.extend(u32::try_from(owner.len() + 1).unwrap().to_le_bytes());

@@ -1,9 +1,9 @@
-//! One execution of a program on a target: its inputs, and how it ended.
+//! One execution of a program on a target: inputs and ending.
 
 use crate::keep::{End, Ended};
 use crate::network::Attachment;
 use crate::system_settings;
-use faultline_model::outcome::GuestFailure;
+use faultline_record::outcome::GuestFailure;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,23 +13,23 @@ use std::time::Duration;
 pub struct Execution {
     /// The workload's name.
     pub workload: String,
-    /// Its arguments, without the scratch directory, which the target adds.
+    /// Arguments, except for the scratch directory, which the target adds.
     pub arguments: Vec<String>,
-    /// If it has not ended after this time, it is killed.
+    /// Time limit. The program is killed when it is reached.
     pub limit: Duration,
-    /// The directory in which it runs; ours if `None`. Only this host has one to choose.
+    /// Working directory; ours if `None`. Only this host has a choice.
     pub directory: Option<PathBuf>,
-    /// Environment variables, for the workload only.
+    /// Environment variables for the workload only.
     pub environment: Vec<(String, String)>,
-    /// System settings, by the paths of their files (`/proc/sys/…`, `/sys/…`). Each is written before the workload starts, and
-    /// restored after it has ended, for any reason.
+    /// System settings, by the paths of their files (`/proc/sys/…`, `/sys/…`). Each is written
+    /// before the workload starts and restored after it ends, for any reason.
     pub system_settings: Vec<(String, String)>,
-    /// How it gets into its network. Each kind of target has its own.
+    /// Attachment to the network. Each kind of target has its own.
     pub attachment: Attachment,
 }
 
 impl Execution {
-    /// Fails, in words, for values that no environment variable and no settings file can hold.
+    /// Fails, with a text, for values that an environment variable or a settings file cannot hold.
     pub(crate) fn check(&self) -> Result<(), String> {
         for (name, value) in &self.environment {
             if name.is_empty() || name.contains(['=', '\0']) {
@@ -46,34 +46,35 @@ impl Execution {
 /// The result of an execution.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Executed {
-    /// How it ended.
+    /// Ending of the execution.
     pub ending: Ending,
-    /// The last output of the machine's console, at most 16 KiB; `None` if no machine was booted for the execution.
+    /// The last output of the machine's console, at most 16 KiB; `None` if no machine was booted
+    /// for the execution.
     pub console: Option<String>,
 }
 
 impl From<Ending> for Executed {
-    /// Without a console.
+    /// An execution without a console.
     fn from(ending: Ending) -> Self {
         Executed { ending, console: None }
     }
 }
 
-/// How an execution ended.
+/// Ending of an execution.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
-    /// With an exit status.
+    /// Ended with an exit status.
     Exited {
-        /// The status.
+        /// The exit status.
         status: i32,
-        /// Last lines of its standard error.
+        /// Last lines of standard error.
         stderr: String,
     },
-    /// By a signal that we did not send.
+    /// Ended by a signal that we did not send.
     Signalled {
         /// The signal's number.
         signal: i32,
-        /// Last lines of its standard error.
+        /// Last lines of standard error.
         stderr: String,
     },
     /// Killed at its time limit.
@@ -82,36 +83,42 @@ pub enum Ending {
     Refused,
     /// Killed because a stop was requested.
     Stopped,
-    /// It never started.
+    /// The program never started.
     NotStarted {
-        /// Why, in words.
+        /// The reason.
         text: String,
     },
-    /// A system setting could not be restored after it. It may have ended in any way.
+    /// This host failed, not the program: for example, a disk is full. The program may have ended
+    /// in any way.
+    LabFailed {
+        /// The cause.
+        text: String,
+    },
+    /// A system setting could not be restored. The program may have ended in any way.
     LeftChanged {
-        /// Which setting, and why, in words.
+        /// The setting and the reason.
         text: String,
     },
-    /// The connection to the host on which it ran was lost, or could not be made again.
+    /// The connection to the host was lost, or could not be made again.
     ConnectionLost {
-        /// Why, in words.
+        /// The reason.
         text: String,
     },
-    /// The guest in which it ran failed.
+    /// The guest failed.
     GuestFailed {
-        /// How it failed.
+        /// Kind of failure.
         failure: GuestFailure,
-        /// What was observed, in words.
+        /// Description of the failure.
         text: String,
-        /// The last output of the guest's kernel and of the emulator.
+        /// Last output of the guest's kernel and of the emulator.
         console: String,
     },
 }
 
-/// The signal that ends a process whose keeper has died; its number is 9 on every system.
+/// Signal that ends a process whose keeper has died. Its number is 9 on every system.
 const SIGKILL: i32 = 9;
 
-/// Shown instead of the last words of a program whose keeper was killed.
+/// Shown instead of the last output of a program whose keeper was killed.
 const KEEPER_KILLED: &str = "its keeper was killed";
 
 impl From<Ended> for Ending {
@@ -119,6 +126,9 @@ impl From<Ended> for Ending {
         let stderr = ended.stderr;
         if !ended.left.is_empty() {
             return Ending::LeftChanged { text: left_changed(&ended.end, &ended.left) };
+        }
+        if let Some(text) = ended.lack {
+            return Ending::LabFailed { text };
         }
         match ended.end {
             End::Exited(status) => Ending::Exited { status, stderr },
@@ -132,16 +142,17 @@ impl From<Ended> for Ending {
     }
 }
 
-/// `left`: settings that could not be restored, in words.
+/// `left`: settings that could not be restored, as texts.
 fn left_changed(end: &End, left: &[String]) -> String {
     let left = left.join("; ");
     match end {
-        End::NotStarted(text) => format!("{text}; and the system is left changed: {left}"),
-        _ => format!("the system is left changed after it: {left}"),
+        End::NotStarted(text) => format!("{text}; and system settings were not restored: {left}"),
+        _ => format!("system settings were not restored after it: {left}"),
     }
 }
 
-/// Receives the lines of a workload's output, without line ends, as they arrive. If it returns `Break`, the workload is killed.
+/// Receives the lines of a workload's output, without line ends, as they arrive. `Break` kills the
+/// workload.
 pub type LineSink<'a> = dyn FnMut(&[u8]) -> ControlFlow<()> + 'a;
 
 #[cfg(test)]
@@ -175,12 +186,12 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_are_left_changed_are_told_whatever_the_end() {
+    fn settings_left_changed_are_reported_for_every_end() {
         let left = vec!["/proc/sys/x can't be set to '1': no".to_owned()];
         for end in [End::Exited(0), End::TimedOut, End::Stopped, End::NotStarted("no keeper".to_owned())] {
-            let ended = Ended { end, stderr: String::new(), left: left.clone() };
+            let ended = Ended { end, stderr: String::new(), left: left.clone(), lack: Some("space".to_owned()) };
             let Ending::LeftChanged { text } = ended.into() else { panic!() };
-            assert!(text.contains("the system is left changed") && text.contains(&left[0]), "{text}");
+            assert!(text.contains("system settings were not restored") && text.contains(&left[0]), "{text}");
         }
     }
 }

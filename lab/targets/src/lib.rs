@@ -1,7 +1,9 @@
-//! Where a run happens. A target describes its machine and executes workloads on it, with time limits.
+//! Targets: where a run happens. A target describes its machine and executes workloads on it, with
+//! time limits.
 //!
-//! There are three: this host, a guest in an emulator, which boots for each execution, and another host that is reached over SSH. A guest can count with
-//! the lens (`counting`). `runner` decides what to execute and what to do with the output.
+//! Targets are this host (`host`), guests and disk images in an emulator (`qemu`), and systems that
+//! are reached over a shell (`ssh`). Counting with the lens is a capability of some (`counting`).
+//! `runner` decides what to execute and interprets the output.
 
 mod agent;
 mod bsd_facts;
@@ -10,24 +12,21 @@ mod executable;
 mod execution;
 pub mod host;
 mod keep;
+pub mod lack;
 mod linux_facts;
 pub mod network;
-mod plugin;
 pub mod program_files;
-mod program_output;
 pub mod qemu;
 pub mod search_path;
 mod settings_guard;
 mod socket_path;
 pub mod ssh;
-mod stop;
-mod system_files;
+pub mod start;
 mod system_settings;
 mod target;
 
+pub use counting::Plugin;
 pub use execution::{Ending, Executed, Execution};
-pub use keep::keeper;
-pub use plugin::Plugin;
+pub use keep::{StopFlag, keeper};
 pub use settings_guard::SettingsGuard;
-pub use stop::StopFlag;
 pub use target::{Target, TargetError};

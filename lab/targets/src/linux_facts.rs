@@ -1,29 +1,31 @@
-//! Facts of a Linux from `/proc` and `/sys`: of this machine, or of a guest that sent the files.
+//! Facts of a Linux system from `/proc` and `/sys`: of this machine, or of a guest that sent the
+//! files.
 
-use crate::system_files::SystemFiles;
-use faultline_model::facts::Facts;
-use std::collections::BTreeSet;
+use faultline_record::facts::Facts;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::Path;
 
-/// Where a CPU is.
+/// Location of a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct CpuLocation {
     /// Socket number.
     pub(crate) socket: i64,
     /// Core number within its socket.
     pub(crate) core: i64,
 }
 
-/// The place of a CPU; `None` if the system does not report it.
-pub(crate) fn place(files: &dyn SystemFiles, cpu: u32) -> Option<Place> {
+/// Location of a CPU; `None` if the system does not report it.
+pub(crate) fn place(files: &dyn SystemFiles, cpu: u32) -> Option<CpuLocation> {
     let number = |name: &str| files.number(&format!("/sys/devices/system/cpu/cpu{cpu}/topology/{name}"));
-    Some(Place { socket: number("physical_package_id")?, core: number("core_id")? })
+    Some(CpuLocation { socket: number("physical_package_id")?, core: number("core_id")? })
 }
 
-/// The fact that names the file system of scratch files; absent if no listed mount covers them.
+/// Key of the scratch directory's file system; absent if no listed mount covers it.
 pub(crate) const SCRATCH_FILESYSTEM: &str = "scratch.filesystem";
 
-/// Adds all facts except the kernel's name. `scratch`: the directory of scratch files, without symbolic links.
+/// Adds all facts except the kernel's name. `scratch`: the scratch directory, without symbolic
+/// links.
 pub(crate) fn read(files: &dyn SystemFiles, facts: &mut Facts, scratch: &Path) {
     let mut reader = Reader { files, facts };
     reader.cpu();
@@ -39,7 +41,8 @@ pub(crate) fn read(files: &dyn SystemFiles, facts: &mut Facts, scratch: &Path) {
     }
 }
 
-/// Paths of everything that is read here of a machine with these CPUs, except a process's limits. A directory stands for its files.
+/// Paths of all files that this module reads of a machine with these CPUs, except a process's
+/// limits. A directory stands for its files.
 pub(crate) fn paths(cpus: u32, nodes: u32) -> Vec<String> {
     let mut paths: Vec<String> = PATHS.iter().map(|path| (*path).to_owned()).collect();
     for cpu in 0..cpus {
@@ -56,7 +59,7 @@ pub(crate) fn paths(cpus: u32, nodes: u32) -> Vec<String> {
     paths
 }
 
-/// More caches than any CPU has.
+/// Maximum number of caches of a CPU.
 const MOST_CACHES: u32 = 8;
 
 /// Files and directories whose names do not depend on the machine.
@@ -126,12 +129,12 @@ impl Reader<'_> {
             }
         }
         let online = self.text("/sys/devices/system/cpu/online").map(|text| list(&text)).unwrap_or_default();
-        let places: Vec<Place> = online.iter().filter_map(|&cpu| place(self.files, cpu)).collect();
+        let places: Vec<CpuLocation> = online.iter().filter_map(|&cpu| place(self.files, cpu)).collect();
         if !online.is_empty() {
             self.facts.count("cpu.logical", online.len() as i64);
         }
         if places.len() == online.len() && !places.is_empty() {
-            let cores: BTreeSet<Place> = places.iter().copied().collect();
+            let cores: BTreeSet<CpuLocation> = places.iter().copied().collect();
             let sockets: BTreeSet<i64> = places.iter().map(|place| place.socket).collect();
             self.facts.count("cpu.cores", cores.len() as i64);
             self.facts.count("cpu.sockets", sockets.len() as i64);
@@ -239,7 +242,7 @@ impl Reader<'_> {
         if let Some(load) = words.next().and_then(|word| word.parse().ok()) {
             self.facts.real("load.one_minute", load);
         }
-        // Fourth word: runnable/existing tasks. The task that reads this is itself runnable.
+        // Fourth word: runnable/existing tasks. The task that reads the file is itself runnable.
         let runnable = words.nth(2).and_then(|word| word.split_once('/')?.0.parse::<i64>().ok());
         if let Some(runnable) = runnable {
             self.facts.count("load.runnable_others", (runnable - 1).max(0));
@@ -281,7 +284,8 @@ fn kilobytes(info: &str, key: &str) -> Option<i64> {
     Some(rest.split_whitespace().next()?.parse::<i64>().ok()? * 1024)
 }
 
-/// Type of the file system that holds `directory`, from the mount with the longest matching path.
+/// Type of the file system that contains `directory`, from the mount with the longest matching
+/// path.
 fn filesystem_of(files: &dyn SystemFiles, directory: &Path) -> Option<String> {
     let mounts = files.text("/proc/self/mounts")?;
     let matching = mounts.lines().filter_map(|line| {
@@ -292,10 +296,54 @@ fn filesystem_of(files: &dyn SystemFiles, directory: &Path) -> Option<String> {
     matching.max_by_key(|(length, _)| *length).map(|(_, kind)| kind)
 }
 
+/// Small text files by absolute path.
+pub(crate) trait SystemFiles {
+    /// A file's text without leading and trailing white space; `None` if it cannot be read.
+    fn text(&self, path: &str) -> Option<String>;
+
+    /// Names in a directory; empty if it cannot be read.
+    fn names(&self, directory: &str) -> Vec<String>;
+
+    /// The whole number in a file; `None` if there is none.
+    fn number(&self, path: &str) -> Option<i64> {
+        self.text(path)?.parse().ok()
+    }
+}
+
+/// The files of this machine.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OwnFiles;
+
+impl SystemFiles for OwnFiles {
+    fn text(&self, path: &str) -> Option<String> {
+        Some(fs::read_to_string(path).ok()?.trim().to_owned())
+    }
+
+    fn names(&self, directory: &str) -> Vec<String> {
+        let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    }
+}
+
+/// Files that a guest sent, by path.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SentFiles(pub(crate) BTreeMap<String, String>);
+
+impl SystemFiles for SentFiles {
+    fn text(&self, path: &str) -> Option<String> {
+        Some(self.0.get(path)?.trim().to_owned())
+    }
+
+    fn names(&self, directory: &str) -> Vec<String> {
+        let below = format!("{directory}/");
+        let names = self.0.keys().filter_map(|path| path.strip_prefix(&below)?.split('/').next());
+        names.map(str::to_owned).collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system_files::SentFiles;
 
     #[test]
     fn lists_and_sizes_are_read() {

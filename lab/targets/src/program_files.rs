@@ -1,8 +1,7 @@
-//! The files that a program needs in a guest: itself, what it loads, interpreters of scripts, and what the user adds.
+//! The files that a program needs in a guest: itself, its libraries, interpreters of scripts, and
+//! the user's further files.
 
-mod dynamic;
 mod libraries;
-mod loader_cache;
 pub(crate) mod tree;
 
 use crate::TargetError;
@@ -15,16 +14,25 @@ use std::io;
 use std::path::{Path, PathBuf};
 use tree::{Node, Tree};
 
-/// Where a guest's programs keep scratch files.
+/// Scratch directory of a guest's programs.
 pub(crate) const SCRATCH: &str = "/tmp";
 
-/// How often a script's interpreter may be a script itself, as in Linux.
+/// Directory in the guest of a program that is outside the system's directories.
+const PROGRAM: &str = "/program";
+
+/// Working directory in the guest for a host directory that nothing names.
+const DIRECTORY: &str = "/home";
+
+/// Directories that have the same path on every host.
+const OF_THE_SYSTEM: [&str; 9] = ["/bin", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/sbin", "/usr"];
+
+/// Maximum number of nested interpreters that are scripts, as in Linux.
 const MOST_INTERPRETERS: u32 = 5;
 
 /// Directories that the guest's kernel fills.
 const OF_THE_KERNEL: [&str; 3] = ["/dev", "/proc", "/sys"];
 
-/// Files that C libraries read about users and hosts, unless the user brings others.
+/// Files about users and hosts that C libraries read, unless the user adds others.
 const SMALL_FILES: [(&str, &str); 3] = [
     ("/etc/passwd", "root:x:0:0:root:/tmp:/bin/sh\nnobody:x:65534:65534:nobody:/tmp:/bin/false\n"),
     ("/etc/group", "root:x:0:\nnogroup:x:65534:\n"),
@@ -33,31 +41,43 @@ const SMALL_FILES: [(&str, &str); 3] = [
 
 const MIB: u64 = 1 << 20;
 
-/// The least memory of a machine in addition to its files.
+/// Minimum memory of a machine in addition to its files.
 const LEAST_MEMORY_MIB: u64 = 256;
 
 /// A file or directory that the user adds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct With {
-    /// On this host.
+    /// Path on this host.
     pub source: PathBuf,
-    /// Its path in the guest, absolute; `None` for the same as here.
+    /// Path in the guest, absolute; `None` for the path on this host.
     pub place: Option<PathBuf>,
 }
 
-/// A program with all its files.
+/// A program with all its files, as they are in a guest.
+///
+/// A guest's counts depend on the lengths of paths: they move the stack of the program and the
+/// kernel's allocations. So a host's path is in the guest only if a file that the program needs is
+/// there, or if the user names it. Otherwise the program is at `/program/NAME` and its working
+/// directory is `/home`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProgramFiles {
-    /// The program's path, the same here and in the guest; absolute.
+    /// The program's path on this host, absolute.
     program: PathBuf,
+    /// The program's path in the guest.
+    place: PathBuf,
+    /// The working directory in the guest.
+    directory: PathBuf,
+    /// `PATH` in the guest.
+    search_path: String,
     tree: Tree,
 }
 
 impl ProgramFiles {
-    /// Collects the files of a program that runs in `directory` with that environment. A name without a slash is looked up in `PATH`. Fails if the
+    /// Collects the files of a command that runs in `directory` with that environment. A program's
+    /// name without a slash is looked up in `PATH`: the environment's, otherwise ours. Fails if the
     /// program, an interpreter, a library or an added file is missing, or if it is not for x86.
     pub fn find(
-        program: &Path,
+        command: &[String],
         directory: &Path,
         with: &[With],
         environment: &[(String, String)],
@@ -65,36 +85,70 @@ impl ProgramFiles {
         let variable =
             |name: &str| environment.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
         let path = variable("PATH").map(OsStr::new);
-        let file = search_path::program_file(&program.to_string_lossy(), directory, path)?;
+        let (word, arguments) = command.split_first().map_or(("", &[][..]), |(word, rest)| (word.as_str(), rest));
+        let file = search_path::program_file(word, directory, path)?;
+        let unreadable = |error: io::Error| cannot_add(directory, &error);
+        let program = std::path::absolute(&file).map_err(unreadable)?;
         let mut files =
             Collector { tree: Tree::default(), libraries: Libraries::new(variable("LD_LIBRARY_PATH").unwrap_or("")) };
         files.tree.add_scratch(Path::new(SCRATCH));
-        files.add_program(&file, path, MOST_INTERPRETERS)?;
+        let resolved = program.canonicalize().map_err(|error| cannot_add(&file, &error))?;
+        files.add_needs(&file, &resolved, path, MOST_INTERPRETERS)?;
         for library in variable("LD_PRELOAD").unwrap_or("").split([' ', ':']).filter(|word| !word.is_empty()) {
             files.libraries.add_named(library, &mut files.tree).map_err(missing_library)?;
         }
         with.iter().try_for_each(|with| files.add_with(with, directory))?;
-        let unreadable = |error: io::Error| cannot_add(directory, &error);
-        // The program may use its directory, which need not hold anything else of it.
-        files.tree.add(directory).map_err(unreadable)?;
+        let named = Named { arguments, environment, directory };
+        let is_alone = !files.is_outside_needed(with);
+        let place = if is_alone && is_outside(&program) && !named.has_program(&program) {
+            let place = Path::new(PROGRAM).join(program.file_name().unwrap_or_default());
+            files.tree.add_at(&resolved, &place).map_err(unreadable)?;
+            place
+        } else {
+            files.tree.add(&program).map_err(unreadable)?;
+            program.clone()
+        };
+        let directory = if is_alone && is_outside(directory) && !named.has(directory) {
+            files.tree.add_empty(Path::new(DIRECTORY));
+            PathBuf::from(DIRECTORY)
+        } else {
+            // The program may use its directory, which need not hold any other of its files.
+            files.tree.add(directory).map_err(unreadable)?;
+            directory.to_owned()
+        };
         for (place, text) in SMALL_FILES {
             files.tree.add_text(Path::new(place), text);
         }
-        let program = std::path::absolute(&file).map_err(unreadable)?;
-        Ok(ProgramFiles { program, tree: files.tree })
+        let search_path = files.tree.search_path(path);
+        Ok(ProgramFiles { program, place, directory, search_path, tree: files.tree })
     }
 
-    /// The program's file; for a script, the script.
+    /// The program's file on this host; for a script, the script.
     pub fn program(&self) -> &Path {
         &self.program
     }
 
-    /// Memory in MiB that a machine needs for the files: they are in its memory twice while it boots.
+    /// The program's path in the guest.
+    pub(crate) fn place(&self) -> &Path {
+        &self.place
+    }
+
+    /// The program's working directory in the guest.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// `PATH` in the guest: those directories of the host's `PATH` that the guest has.
+    pub(crate) fn search_path(&self) -> &str {
+        &self.search_path
+    }
+
+    /// Memory in MiB that a machine needs for the files, which are in memory twice during the boot.
     pub fn memory_mib(&self) -> u64 {
         LEAST_MEMORY_MIB + 2 * self.tree.bytes().div_ceil(MIB)
     }
 
-    /// The file of this host that is at a path of the guest without links.
+    /// The file of this host at a path of the guest without links.
     pub fn source(&self, place: &str) -> Option<&Path> {
         self.tree.source(Path::new(place))
     }
@@ -102,6 +156,7 @@ impl ProgramFiles {
     /// SHA-256 of all paths and contents, in hexadecimal. Fails if a file cannot be read.
     pub fn sha256(&self) -> Result<String, TargetError> {
         let mut digest = Sha256::new();
+        digest.update(&self.search_path);
         for (path, node) in self.tree.nodes() {
             digest.update(path.as_os_str().as_encoded_bytes());
             match node {
@@ -127,21 +182,32 @@ impl ProgramFiles {
     }
 }
 
-/// Files in the making.
+/// Files that are being collected.
 struct Collector {
     tree: Tree,
     libraries: Libraries,
 }
 
 impl Collector {
-    /// Adds a program with its interpreters. `path`: `PATH` of the program, if given.
+    /// Adds an interpreter with its own interpreters. `path`: `PATH` of the program, if given.
     fn add_program(&mut self, file: &Path, path: Option<&OsStr>, interpreters: u32) -> Result<(), TargetError> {
-        let bytes = std::fs::read(file).map_err(|error| refused(file, &format!("cannot be read: {error}")))?;
         let absolute = std::path::absolute(file).map_err(|error| cannot_add(file, &error))?;
-        if OF_THE_KERNEL.iter().any(|top| absolute.starts_with(top)) {
+        let resolved = self.tree.add(&absolute).map_err(|error| cannot_add(file, &error))?;
+        self.add_needs(&absolute, &resolved, path, interpreters)
+    }
+
+    /// Adds the interpreters or the libraries of a program. `resolved`: its path without links.
+    fn add_needs(
+        &mut self,
+        file: &Path,
+        resolved: &Path,
+        path: Option<&OsStr>,
+        interpreters: u32,
+    ) -> Result<(), TargetError> {
+        let bytes = std::fs::read(file).map_err(|error| refused(file, &format!("cannot be read: {error}")))?;
+        if OF_THE_KERNEL.iter().any(|top| file.starts_with(top)) {
             return Err(refused(file, "is in a directory that a guest's kernel fills"));
         }
-        let resolved = self.tree.add(&absolute).map_err(|error| cannot_add(file, &error))?;
         if let Some(line) = bytes.strip_prefix(b"#!") {
             let Some(interpreters) = interpreters.checked_sub(1) else {
                 return Err(refused(file, "is a script, and its interpreters are scripts too, one after the other"));
@@ -153,7 +219,7 @@ impl Collector {
             .architecture
         {
             Architecture::X86_64 | Architecture::I386 => {
-                self.libraries.add(&resolved, &mut self.tree).map_err(missing_library)
+                self.libraries.add(resolved, &mut self.tree).map_err(missing_library)
             }
             Architecture::Other(number) => {
                 Err(refused(file, &format!("is for another architecture (ELF machine {number}), not for x86")))
@@ -178,11 +244,20 @@ impl Collector {
         for program in [Some(interpreter), found_by_env].into_iter().flatten() {
             let file = search_path::program_file(program, Path::new("/"), path).map_err(|error| TargetError {
                 problem: format!("{} needs the interpreter {program}: {}", script.display(), error.problem),
-                hint: "install it, or name it rightly in the script's first line".to_owned(),
+                hint: "install it, or correct the script's first line".to_owned(),
             })?;
             self.add_program(&file, path, interpreters)?;
         }
         Ok(())
+    }
+
+    /// True if a file is needed that is neither in the system's directories nor where `with` puts
+    /// it.
+    fn is_outside_needed(&self, with: &[With]) -> bool {
+        let is_put =
+            |path: &Path| with.iter().any(|with| with.place.as_ref().is_some_and(|place| path.starts_with(place)));
+        let mut files = self.tree.nodes().filter(|(_, node)| !matches!(node, Node::Directory(_)));
+        files.any(|(path, _)| is_outside(path) && !is_put(path))
     }
 
     fn add_with(&mut self, with: &With, directory: &Path) -> Result<(), TargetError> {
@@ -211,11 +286,38 @@ impl Collector {
         let mut files = Vec::new();
         self.tree.add_all(&canonical, &place, &mut |file| files.push(file.to_owned())).map_err(problem)?;
         for file in files {
-            // Of many files in a directory the program may use a few.
+            // Errors are ignored: the program may use only a few of many files in a directory.
             let _ = self.libraries.add(&file, &mut self.tree);
         }
         Ok(())
     }
+}
+
+/// The words in which a user may name paths of this host.
+struct Named<'a> {
+    arguments: &'a [String],
+    environment: &'a [(String, String)],
+    directory: &'a Path,
+}
+
+impl Named<'_> {
+    /// True if an argument or a variable contains the path.
+    fn has(&self, path: &Path) -> bool {
+        let path = path.to_string_lossy();
+        let values = self.environment.iter().filter(|(name, _)| name != "PATH").map(|(_, value)| value);
+        self.arguments.iter().chain(values).any(|text| text.contains(&*path))
+    }
+
+    /// True if an argument or a variable leads to the program's file.
+    fn has_program(&self, program: &Path) -> bool {
+        let leads_there = |word: &String| self.directory.join(word) == program;
+        self.has(program) || self.arguments.iter().any(leads_there)
+    }
+}
+
+/// True for a path outside the directories that every host has.
+fn is_outside(path: &Path) -> bool {
+    path != Path::new("/") && !OF_THE_SYSTEM.iter().any(|top| path.starts_with(top))
 }
 
 fn missing_library(missing: MissingLibrary) -> TargetError {
@@ -245,9 +347,9 @@ mod tests {
     use std::fs::{self, Permissions};
     use std::os::unix::fs::PermissionsExt;
 
-    struct Place(tempfile::TempDir);
+    struct Scratch(tempfile::TempDir);
 
-    impl Place {
+    impl Scratch {
         fn program(&self, name: &str, bytes: &[u8], mode: u32) -> PathBuf {
             let path = self.0.path().join(name);
             fs::write(&path, bytes).unwrap();
@@ -256,12 +358,12 @@ mod tests {
         }
 
         fn find(&self, program: &Path, with: &[With]) -> Result<ProgramFiles, TargetError> {
-            ProgramFiles::find(program, self.0.path(), with, &[])
+            ProgramFiles::find(&[program.to_str().unwrap().to_owned()], self.0.path(), with, &[])
         }
     }
 
-    fn place() -> Place {
-        Place(tempfile::tempdir().unwrap())
+    fn place() -> Scratch {
+        Scratch(tempfile::tempdir().unwrap())
     }
 
     #[test]
@@ -291,6 +393,32 @@ mod tests {
             assert!(paths.iter().any(|path| path.contains(part)), "{part}: {paths:?}");
         }
         assert!(files.memory_mib() > LEAST_MEMORY_MIB && files.sha256().unwrap() == files.sha256().unwrap());
+    }
+
+    #[test]
+    fn a_host_path_is_in_the_guest_only_if_it_is_needed_or_named() {
+        let place = place();
+        let program = std::env::current_exe().unwrap();
+        let here = place.0.path();
+        place.program("data", b"12345", 0o600);
+        let found = |arguments: &[&str], with: &[With], environment: &[(&str, &str)]| {
+            let command = [program.to_str().unwrap()].into_iter().chain(arguments.iter().copied());
+            let command: Vec<String> = command.map(str::to_owned).collect();
+            let environment: Vec<_> = environment.iter().map(|&(a, b)| (a.to_owned(), b.to_owned())).collect();
+            let files = ProgramFiles::find(&command, here, with, &environment).unwrap();
+            (files.place().to_owned(), files.directory().to_owned())
+        };
+        let name = Path::new("/program").join(program.file_name().unwrap());
+        let home = PathBuf::from("/home");
+        assert_eq!(found(&["data", "/usr"], &[], &[("PATH", here.to_str().unwrap())]), (name.clone(), home.clone()));
+        let put = With { source: "data".into(), place: Some("/srv/data".into()) };
+        assert_eq!(found(&[], &[put], &[]), (name.clone(), home.clone()));
+        let needed = With { source: "data".into(), place: None };
+        assert_eq!(found(&[], &[needed], &[]), (program.clone(), here.to_owned()));
+        let out = format!("--out={}/x", here.display());
+        assert_eq!(found(&[&out], &[], &[]), (name.clone(), here.to_owned()));
+        assert_eq!(found(&[], &[], &[("OUT", here.to_str().unwrap())]), (name, here.to_owned()));
+        assert_eq!(found(&[program.to_str().unwrap()], &[], &[]), (program.clone(), home));
     }
 
     #[test]

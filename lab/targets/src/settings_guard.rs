@@ -1,9 +1,11 @@
-//! System settings belong to the machine, not to a database. So only one comparison at a time may change them, and their previous values are
-//! kept in a file until they are restored.
+//! Lock and backup of system settings, which belong to the machine and not to a database. Only one
+//! comparison at a time may change them, and a file keeps their previous values until they are
+//! restored.
 //!
-//! An execution's keeper writes settings and restores them. This module handles what the keeper cannot: two comparisons at the same time, and a
-//! kill of both the command and its keeper. The file names each setting and its previous value. The process that measures holds a lock on it. So a file that is not locked and
-//! not empty was left by a process that was killed.
+//! An execution's keeper writes settings and restores them. This module handles the other cases:
+//! two comparisons at the same time, and a kill of both the command and its keeper. The file names
+//! each setting and its previous value. The measuring process holds a lock on it. So a file that is
+//! not locked and not empty was left by a process that was killed.
 
 use crate::TargetError;
 use crate::system_settings::{self, Before};
@@ -13,10 +15,10 @@ use std::io::{Read, Seek, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Directories for such files, preferably one that is cleared by a reboot, as settings are.
+/// Directories for such files, preferably one that a reboot clears, as it resets settings.
 const DIRECTORIES: [&str; 3] = ["/run/lock", "/var/run", "/tmp"];
 
-/// More bytes than the settings of any comparison need.
+/// Maximum size of the file in bytes, more than the settings of any comparison need.
 const LONGEST_BYTES: u64 = 1 << 20;
 
 /// Held while settings may change.
@@ -27,13 +29,15 @@ pub struct SettingsGuard {
 }
 
 impl SettingsGuard {
-    /// Takes the lock on the machine's settings, saves the contents of these files, and restores what a killed process left changed; returns what was
-    /// restored, in words. Fails if another process holds the lock, or if a setting cannot be read or restored.
+    /// Takes the lock on the machine's settings, saves the contents of these files, and restores
+    /// the settings that a killed process left changed. Returns the restored settings, as texts.
+    /// Fails if another process holds the lock, or if a setting cannot be read or restored.
     pub fn take(files: &[String]) -> Result<(Self, Vec<String>), TargetError> {
         Self::take_in(&usual_place(), files, &system_settings::ROOTS.map(Path::new))
     }
 
-    /// Restores what a killed process left changed, and returns it in words. Settings of a running comparison are left alone. Fails if one cannot be restored.
+    /// Restores the settings that a killed process left changed, and returns them as texts.
+    /// Settings of a running comparison are left alone. Fails if one cannot be restored.
     pub fn put_back_leftovers() -> Result<Vec<String>, TargetError> {
         Self::put_back_leftovers_in(&usual_place(), &system_settings::ROOTS.map(Path::new))
     }
@@ -54,8 +58,7 @@ impl SettingsGuard {
         let mut file = open(place)?;
         lock(&file)?;
         let put_back = recover(&mut file, place, roots)?;
-        let refused =
-            |problem| TargetError { problem, hint: "name settings that this host has and lets you read".to_owned() };
+        let refused = |problem| TargetError { problem, hint: "name readable settings of this host".to_owned() };
         let read = |path: &String| Before::read(&system_settings::find(path, roots)?);
         let before = files.iter().map(read).collect::<Result<Vec<Before>, String>>().map_err(refused)?;
         let lines: String = before.iter().map(|one| format!("{}\t{}\n", one.file.display(), one.value)).collect();
@@ -63,18 +66,19 @@ impl SettingsGuard {
         Ok((SettingsGuard { file, before }, put_back))
     }
 
-    /// Checks that every setting has its previous value, and restores those that do not. Fails if one cannot be restored; the file then keeps it.
+    /// Checks that every setting has its previous value, and restores those that do not. Fails if
+    /// one cannot be restored; the file then keeps it.
     pub fn release(mut self) -> Result<(), TargetError> {
         let left = system_settings::put_back_all(&self.before);
         if !left.is_empty() {
             return Err(TargetError {
-                problem: format!("the system is left changed: {}", left.join("; ")),
+                problem: format!("system settings were not restored: {}", left.join("; ")),
                 hint: "restore it by hand; the next comparison with settings tries again".to_owned(),
             });
         }
         empty(&mut self.file).map_err(|error| TargetError {
             problem: format!("cannot clear the list of settings: {error}"),
-            hint: "the settings themselves are as they were".to_owned(),
+            hint: "the settings themselves were restored".to_owned(),
         })
     }
 }
@@ -118,12 +122,12 @@ fn lock(file: &File) -> Result<(), TargetError> {
         },
         TryLockError::Error(error) => TargetError {
             problem: format!("cannot lock the list of settings: {error}"),
-            hint: "check the directory that it is in".to_owned(),
+            hint: "check its directory".to_owned(),
         },
     })
 }
 
-/// Restores what the file names, and empties it. Returns what was restored, in words.
+/// Restores the settings in the file, and empties it. Returns the restored settings, as texts.
 fn recover(file: &mut File, place: &Path, roots: &[&Path]) -> Result<Vec<String>, TargetError> {
     let mut text = String::new();
     file.take(LONGEST_BYTES).read_to_string(&mut text).map_err(|error| unusable(place, &error))?;
@@ -222,11 +226,11 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_put_back_is_told_and_kept() {
+    fn settings_that_cannot_be_restored_are_reported_and_kept() {
         let machine = Machine::new();
         let (guard, _) = machine.take().unwrap();
         fs::remove_file(machine.path("sys/knob")).unwrap();
-        assert!(guard.release().unwrap_err().problem.starts_with("the system is left changed"));
+        assert!(guard.release().unwrap_err().problem.starts_with("system settings were not restored"));
         assert!(fs::read_to_string(machine.path("list")).unwrap().contains("knob\t1"));
     }
 
@@ -242,6 +246,6 @@ mod tests {
         fs::remove_file(machine.path("list")).unwrap();
         fs::write(machine.path("list"), "/etc/passwd\tx\n").unwrap();
         fs::set_permissions(machine.path("list"), fs::Permissions::from_mode(0o600)).unwrap();
-        assert!(machine.take().unwrap_err().problem.contains("is no setting of the system"));
+        assert!(machine.take().unwrap_err().problem.contains("is not a system setting"));
     }
 }

@@ -1,11 +1,11 @@
-//! Paths of sockets.
+//! Limits of socket paths.
 
 use std::path::Path;
 
-/// Longest path of a socket: `sun_path` of Linux without its end.
+/// Maximum length of a socket's path: `sun_path` of Linux without its end.
 const LONGEST_BYTES: usize = 107;
 
-/// Fails, in words, if a path in our scratch directory is too long for a socket.
+/// Fails, with a text, if a path in our scratch directory is too long for a socket.
 pub(crate) fn check(path: &Path) -> Result<(), String> {
     match path.as_os_str().len() <= LONGEST_BYTES {
         true => Ok(()),

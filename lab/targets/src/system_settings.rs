@@ -1,4 +1,5 @@
-//! System settings as files below `/proc/sys` and `/sys`: finds, writes and restores them. The keeper decides when.
+//! System settings as files below `/proc/sys` and `/sys`: finds, writes and restores them. The
+//! keeper decides when.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
@@ -7,17 +8,18 @@ use std::path::{Component, Path, PathBuf};
 /// The directories that contain settings.
 pub(crate) const ROOTS: [&str; 2] = ["/proc/sys", "/sys"];
 
-/// More bytes than any setting has.
+/// Maximum length of a setting in bytes.
 const LONGEST_VALUE_BYTES: u64 = 65_536;
 
-/// Files that are two forms of one setting. Writing to one makes the other read 0, and 0 cannot always be written back.
+/// Files that are two forms of one setting. Writing to one makes the other read 0, and 0 cannot
+/// always be written back.
 const COUNTERPARTS: [(&str, &str); 3] = [
     ("/proc/sys/vm/dirty_ratio", "/proc/sys/vm/dirty_bytes"),
     ("/proc/sys/vm/dirty_background_ratio", "/proc/sys/vm/dirty_background_bytes"),
     ("/proc/sys/vm/overcommit_ratio", "/proc/sys/vm/overcommit_kbytes"),
 ];
 
-/// A setting before it was written.
+/// A setting's value before it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Before {
     pub(crate) file: PathBuf,
@@ -25,7 +27,8 @@ pub(crate) struct Before {
 }
 
 impl Before {
-    /// The current value of the file, or of its counterpart if that one is in effect. Fails in words if it cannot be read.
+    /// The current value of the file, or of its counterpart if that one is in effect. Fails with a
+    /// text if it cannot be read.
     pub(crate) fn read(file: &Path) -> Result<Self, String> {
         let value = read(file)?;
         if let Some(counterpart) = counterpart(file).filter(|_| value == "0") {
@@ -37,7 +40,7 @@ impl Before {
         Ok(Before { file: file.to_owned(), value })
     }
 
-    /// Restores it if it has changed. Fails in words if it cannot be written.
+    /// Restores it if it has changed. Fails with a text if it cannot be written.
     pub(crate) fn put_back(&self) -> Result<(), String> {
         if read(&self.file).is_ok_and(|now| is_same(&now, &self.value)) {
             return Ok(());
@@ -46,12 +49,12 @@ impl Before {
     }
 }
 
-/// Restores all, the last one first. Returns those that could not be restored, in words.
+/// Restores all, the last one first. Returns the settings that could not be restored, as texts.
 pub(crate) fn put_back_all(before: &[Before]) -> Vec<String> {
     before.iter().rev().filter_map(|setting| setting.put_back().err()).collect()
 }
 
-/// Fails, in words, for a value that no settings file can hold.
+/// Fails, with a text, for a value that no settings file can hold.
 pub(crate) fn check(path: &str, value: &str) -> Result<(), String> {
     if [path, value].iter().any(|text| text.contains(['\n', '\0'])) {
         return Err(format!("{path:?} can't be set to {value:?}: a setting and its value are one line each"));
@@ -59,17 +62,17 @@ pub(crate) fn check(path: &str, value: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The root that contains a path, by its name. Fails in words if none does.
+/// The root that contains a path, by its name. Fails with a text if none does.
 pub(crate) fn root_of<'a>(path: &str, roots: &[&'a Path]) -> Result<&'a Path, String> {
     let leads_up = Path::new(path).components().any(|part| part == Component::ParentDir);
     let root = roots.iter().find(|root| !leads_up && Path::new(path).starts_with(root));
     root.copied().ok_or_else(|| {
         let names: Vec<_> = roots.iter().map(|root| root.display().to_string()).collect();
-        format!("{path} is no setting of the system: those are files below {}", names.join(" and "))
+        format!("{path} is not a system setting: settings are files below {}", names.join(" and "))
     })
 }
 
-/// The setting's file, with all links resolved. Fails in words if there is none.
+/// The setting's file, with all links resolved. Fails with a text if it does not exist.
 pub(crate) fn find(path: &str, roots: &[&Path]) -> Result<PathBuf, String> {
     let root = root_of(path, roots)?;
     if !root.is_dir() {
@@ -78,7 +81,7 @@ pub(crate) fn find(path: &str, roots: &[&Path]) -> Result<PathBuf, String> {
     let file = fs::canonicalize(path).map_err(|error| format!("{path} can't be read: {error}"))?;
     let is_inside = roots.iter().filter_map(|root| fs::canonicalize(root).ok()).any(|root| file.starts_with(root));
     if !is_inside {
-        return Err(format!("{path} is no setting of the system: it leads to {}", file.display()));
+        return Err(format!("{path} is not a system setting: it leads to {}", file.display()));
     }
     if !file.is_file() {
         return Err(format!("{path} is not a file"));
@@ -86,7 +89,7 @@ pub(crate) fn find(path: &str, roots: &[&Path]) -> Result<PathBuf, String> {
     Ok(file)
 }
 
-/// Writes the value and checks that it took effect. Fails in words otherwise.
+/// Writes the value and checks that it took effect. Fails with a text otherwise.
 pub(crate) fn write(file: &Path, value: &str) -> Result<(), String> {
     let text = format!("{value}\n");
     // In one write, because the kernel treats each write as a whole value.
@@ -119,7 +122,7 @@ fn chosen(line: &str) -> Option<&str> {
     line.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'))
 }
 
-/// Whether two values differ only in blanks and brackets.
+/// True if two values differ only in blanks and brackets.
 fn is_same(one: &str, other: &str) -> bool {
     let words = |value| Vec::from_iter(str::split_whitespace(chosen(value).unwrap_or(value)));
     words(one) == words(other)
@@ -172,8 +175,8 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_does_not_take_is_told() {
-        // What is written there is discarded.
+    fn a_value_that_does_not_take_is_reported() {
+        // Writes there are discarded.
         let refused = write(Path::new("/dev/null"), "1").unwrap_err();
         assert_eq!(refused, "/dev/null can't be set to '1': it reads '' after that");
         let (_root, file) = root("one\ntwo\n");
@@ -193,9 +196,9 @@ mod tests {
             (path("link"), "it leads to /etc/hostname"),
             (path("none"), "can't be read: No such file"),
             (path(""), "is not a file"),
-            (path("../x"), "is no setting of the system"),
-            ("/etc/passwd".to_owned(), "is no setting of the system: those are files below"),
-            ("setting".to_owned(), "is no setting of the system"),
+            (path("../x"), "is not a system setting"),
+            ("/etc/passwd".to_owned(), "is not a system setting: settings are files below"),
+            ("setting".to_owned(), "is not a system setting"),
         ] {
             let refused = find(&path, &roots).unwrap_err();
             assert!(refused.contains(reason), "{path}: {refused}");

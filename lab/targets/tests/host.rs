@@ -1,7 +1,8 @@
-//! Executions on this host with an environment and settings of the system, and builds of the workloads, through a real keeper: this
-//! program is its own.
+//! Executions on this host with an environment and system settings, and builds of the workloads,
+//! through a real keeper: this program is its own keeper.
 //!
-//! Settings are files in a directory of the tests', so that no rights are needed; one test writes a real one.
+//! Settings are files in a directory of the tests, so that no privileges are needed; one test
+//! writes a real one.
 
 use faultline_targets::host::build::{BuildRequest, build_workloads};
 use faultline_targets::host::{Host, HostPaths};
@@ -16,10 +17,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-/// Settings are files below it.
+/// Root of the settings' files.
 const ROOT: &str = env!("CARGO_TARGET_TMPDIR");
 
-/// First argument with which this program is the parent of an execution, to be killed. After it: the place.
+/// First argument that makes this program the parent of an execution, to be killed. The directory
+/// follows.
 const PARENT: &str = "parent-of-an-execution";
 
 fn main() -> ExitCode {
@@ -29,7 +31,7 @@ fn main() -> ExitCode {
             keeper::run_below(arguments, &[ROOT, "/proc/sys", "/sys"].map(Path::new))
         }
         Some(first) if first == PARENT => {
-            let place = Place { directory: arguments.next().unwrap().into() };
+            let place = TestHost { directory: arguments.next().unwrap().into() };
             let ending = place.execute(&place.execution(&[("setting", "7")]));
             eprintln!("nobody killed it: {ending:?}");
             ExitCode::FAILURE
@@ -43,7 +45,7 @@ fn tests() -> Vec<Trial> {
         ("the_environment_is_the_workloads_alone", the_environment_is_the_workloads_alone),
         ("settings_are_put_back_however_it_ends", settings_are_put_back_however_it_ends),
         ("a_setting_that_does_not_take_starts_nothing", a_setting_that_does_not_take_starts_nothing),
-        ("what_can_not_be_put_back_is_told", what_can_not_be_put_back_is_told),
+        ("settings_that_cannot_be_restored_are_reported", settings_that_cannot_be_restored_are_reported),
         ("settings_last_until_the_last_descendant_is_gone", settings_last_until_the_last_descendant_is_gone),
         ("settings_are_put_back_when_we_are_killed", settings_are_put_back_when_we_are_killed),
         ("settings_are_put_back_when_the_keeper_is_killed", settings_are_put_back_when_the_keeper_is_killed),
@@ -63,16 +65,16 @@ fn tests() -> Vec<Trial> {
     all.into_iter().map(trial).collect()
 }
 
-/// A directory with one workload, `fake`, scratch space, and settings that hold `1` at first.
-struct Place {
+/// A directory with one workload, `fake`, scratch space, and settings with the initial value `1`.
+struct TestHost {
     directory: PathBuf,
 }
 
-impl Place {
-    /// `body`: what the workload does, as a shell script that finds `$place`.
+impl TestHost {
+    /// `body`: a shell script that the workload runs, with `$place` set.
     fn new(body: &str) -> (tempfile::TempDir, Self) {
         let directory = tempfile::tempdir_in(ROOT).unwrap();
-        let place = Place { directory: directory.path().to_owned() };
+        let place = TestHost { directory: directory.path().to_owned() };
         for name in ["workloads", "scratch"] {
             fs::create_dir(place.path(name)).unwrap();
         }
@@ -140,7 +142,8 @@ fn await_that(what: &str, mut condition: impl FnMut() -> bool) {
 
 fn the_environment_is_the_workloads_alone() {
     let keepers = "tr '\\0' '\\n' < /proc/$PPID/environ | grep -c -e ^GREETING= -e ^PATH=/elsewhere";
-    let (_directory, place) = Place::new(&format!("echo \"$GREETING\"; echo \"$0\"; PATH=/usr/bin:/bin; {keepers}; :"));
+    let (_directory, place) =
+        TestHost::new(&format!("echo \"$GREETING\"; echo \"$0\"; PATH=/usr/bin:/bin; {keepers}; :"));
     let variables = [("GREETING", "hello = you"), ("PATH", "/elsewhere"), ("FAULTLINE_EXECUTION", "not ours")];
     let environment = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
     let (ending, output) = place.execute(&Execution { environment, ..place.execution(&[]) });
@@ -160,7 +163,7 @@ fn settings_are_put_back_however_it_ends() {
         ("trap '' TERM; sleep 60 & sleep 60", Ending::TimedOut),
         ("echo 9 > \"$place/setting\"", Ending::Exited { status: 0, stderr: String::new() }),
     ] {
-        let (_directory, place) = Place::new(&format!("{seen}\n{body}"));
+        let (_directory, place) = TestHost::new(&format!("{seen}\n{body}"));
         let execution = Execution {
             limit: Duration::from_secs(if expected == Ending::TimedOut { 1 } else { 30 }),
             ..place.execution(&[("setting", "7"), ("other", "a b")])
@@ -171,7 +174,7 @@ fn settings_are_put_back_however_it_ends() {
         assert_eq!((place.text("setting"), place.text("other")), ("1\n".to_owned(), "1\n".to_owned()), "{body}");
     }
 
-    let (_directory, place) = Place::new("echo under way; sleep 60");
+    let (_directory, place) = TestHost::new("echo under way; sleep 60");
     let stop = StopFlag::default();
     let mut seen = String::new();
     let sink = &mut |_: &[u8]| {
@@ -184,7 +187,7 @@ fn settings_are_put_back_however_it_ends() {
 }
 
 fn a_setting_that_does_not_take_starts_nothing() {
-    let (_directory, place) = Place::new("touch \"$place/began\"");
+    let (_directory, place) = TestHost::new("touch \"$place/began\"");
     fs::create_dir(place.path("directory")).unwrap();
     for (name, reason) in [("none", "/none can't be read: No such file"), ("directory", "/directory is not a file")] {
         let (ending, _) = place.execute(&place.execution(&[("setting", "7"), (name, "1")]));
@@ -200,13 +203,13 @@ fn a_setting_that_does_not_take_starts_nothing() {
     assert!(!place.path("began").exists());
 }
 
-fn what_can_not_be_put_back_is_told() {
+fn settings_that_cannot_be_restored_are_reported() {
     for body in ["exit 0", "sleep 60", "exit 3"] {
-        let (_directory, place) = Place::new(&format!("rm \"$place/setting\"; {body}"));
+        let (_directory, place) = TestHost::new(&format!("rm \"$place/setting\"; {body}"));
         let execution = place.execution(&[("other", "5"), ("setting", "7")]);
         let (ending, _) = place.execute(&Execution { limit: Duration::from_secs(1), ..execution });
         let Ending::LeftChanged { text } = ending else { panic!("{ending:?}") };
-        assert!(text.starts_with("the system is left changed after it: "), "{text}");
+        assert!(text.starts_with("system settings were not restored after it: "), "{text}");
         assert!(text.contains("/setting can't be set to '1': No such file"), "{text}");
         assert_eq!(place.text("other"), "1\n", "the other one is put back all the same");
     }
@@ -214,7 +217,7 @@ fn what_can_not_be_put_back_is_told() {
 
 fn settings_last_until_the_last_descendant_is_gone() {
     let watcher = "while :; do cat \"$place/setting\" >> \"$place/seen\"; done";
-    let (_directory, place) = Place::new(&format!(
+    let (_directory, place) = TestHost::new(&format!(
         "export place\nsetsid sh -c '{watcher}' >/dev/null 2>&1 &\nwhile ! test -s \"$place/seen\"; do sleep 0.01; done"
     ));
     let (ending, _) = place.execute(&place.execution(&[("setting", "7")]));
@@ -227,7 +230,7 @@ fn settings_last_until_the_last_descendant_is_gone() {
 }
 
 fn settings_are_put_back_when_we_are_killed() {
-    let (_directory, place) = Place::new("echo $$ > \"$place/began\"; sleep 60");
+    let (_directory, place) = TestHost::new("echo $$ > \"$place/began\"; sleep 60");
     let mut parent = Command::new(std::env::current_exe().unwrap());
     parent.arg(PARENT).arg(&place.directory).stdin(Stdio::null());
     let mut parent = parent.spawn().unwrap();
@@ -242,7 +245,7 @@ fn settings_are_put_back_when_we_are_killed() {
 }
 
 fn settings_are_put_back_when_the_keeper_is_killed() {
-    let (_directory, place) = Place::new("echo $PPID > \"$place/keeper\"; sleep 60");
+    let (_directory, place) = TestHost::new("echo $PPID > \"$place/keeper\"; sleep 60");
     std::thread::scope(|scope| {
         let executed = scope.spawn(|| place.execute(&place.execution(&[("setting", "7"), ("other", "8")])));
         await_that("the keeper's number", || place.text("keeper").ends_with('\n'));
@@ -256,14 +259,14 @@ fn settings_are_put_back_when_the_keeper_is_killed() {
 }
 
 fn the_last_of_two_values_of_a_setting_counts() {
-    let (_directory, place) = Place::new("cat \"$place/setting\"");
+    let (_directory, place) = TestHost::new("cat \"$place/setting\"");
     let (ending, output) = place.execute(&place.execution(&[("setting", "7"), ("setting", "8")]));
     assert_well(&ending);
     assert_eq!((output.as_str(), place.text("setting").as_str()), ("8\n", "1\n"));
 }
 
 fn files_elsewhere_are_no_settings() {
-    let (_directory, place) = Place::new("exit 0");
+    let (_directory, place) = TestHost::new("exit 0");
     let elsewhere = tempfile::NamedTempFile::new().unwrap();
     fs::write(elsewhere.path(), "1\n").unwrap();
     std::os::unix::fs::symlink(elsewhere.path(), place.path("link")).unwrap();
@@ -271,7 +274,7 @@ fn files_elsewhere_are_no_settings() {
         let setting = (path.to_str().unwrap().to_owned(), "7".to_owned());
         let (ending, _) = place.execute(&Execution { system_settings: vec![setting], ..place.execution(&[]) });
         let Ending::NotStarted { text } = ending else { panic!("{ending:?}") };
-        assert!(text.contains("is no setting of the system"), "{text}");
+        assert!(text.contains("is not a system setting"), "{text}");
     }
     assert_eq!(fs::read_to_string(elsewhere.path()).unwrap(), "1\n");
 }
@@ -279,9 +282,9 @@ fn files_elsewhere_are_no_settings() {
 fn a_setting_of_this_system() {
     for (path, value, held_in) in [
         ("/proc/sys/vm/overcommit_ratio", "47", "/proc/sys/vm/overcommit_ratio"),
-        // It says the same in another way: each reads 0 when the other one is written.
+        // Two forms of one setting: each reads 0 when the other one is written.
         ("/proc/sys/vm/overcommit_kbytes", "4711", "/proc/sys/vm/overcommit_ratio"),
-        // It lists choices with one in brackets.
+        // A setting that lists choices with one in brackets.
         (
             "/sys/kernel/mm/transparent_hugepage/shmem_enabled",
             "advise",
@@ -293,7 +296,7 @@ fn a_setting_of_this_system() {
             continue;
         }
         let before = fs::read_to_string(held_in).unwrap();
-        let (_directory, place) = Place::new(&format!("cat {path}"));
+        let (_directory, place) = TestHost::new(&format!("cat {path}"));
         let setting = (path.to_owned(), value.to_owned());
         let (ending, output) = place.execute(&Execution { system_settings: vec![setting], ..place.execution(&[]) });
         assert_well(&ending);
@@ -305,7 +308,7 @@ fn a_setting_of_this_system() {
 /// The workloads' own sources.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads");
 
-fn build(place: &Place, sources: &Path, compiler: &str, stop: &StopFlag) -> Result<(), String> {
+fn build(place: &TestHost, sources: &Path, compiler: &str, stop: &StopFlag) -> Result<(), String> {
     let request = BuildRequest {
         sources,
         compiler,
@@ -319,7 +322,7 @@ fn build(place: &Place, sources: &Path, compiler: &str, stop: &StopFlag) -> Resu
 }
 
 fn workloads_are_built_with_any_compiler() {
-    let (_directory, place) = Place::new("");
+    let (_directory, place) = TestHost::new("");
     // A compiler of two words that leaves a trace.
     let compiler = place.path("compiler");
     fs::write(&compiler, format!("#!/bin/sh\necho \"$1\" >> '{}'\nexec cc \"$@\"\n", place.path("calls").display()))
@@ -337,7 +340,7 @@ fn workloads_are_built_with_any_compiler() {
 }
 
 /// A Makefile of one rule.
-fn sources(place: &Place, rule: &str) -> PathBuf {
+fn sources(place: &TestHost, rule: &str) -> PathBuf {
     let sources = place.path("sources");
     fs::create_dir(&sources).unwrap();
     fs::write(sources.join("Makefile"), format!("all:\n\t{rule}\n")).unwrap();
@@ -345,7 +348,7 @@ fn sources(place: &Place, rule: &str) -> PathBuf {
 }
 
 fn a_build_that_fails_says_why() {
-    let (_directory, place) = Place::new("");
+    let (_directory, place) = TestHost::new("");
     let stop = StopFlag::default();
     let problem = build(&place, Path::new(SOURCES), "no-such-compiler -O2", &stop).unwrap_err();
     assert!(problem.starts_with("can't build the workloads with 'no-such-compiler -O2': "), "{problem}");
@@ -358,7 +361,7 @@ fn a_build_that_fails_says_why() {
 }
 
 fn a_build_that_is_stopped_ends() {
-    let (_directory, place) = Place::new("");
+    let (_directory, place) = TestHost::new("");
     let sources = sources(&place, "@echo $$$$ > ../began; exec sleep 60");
     let stop = StopFlag::default();
     std::thread::scope(|scope| {

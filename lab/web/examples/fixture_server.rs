@@ -1,8 +1,10 @@
-//! Serves a made-up database on any free port of loopback, for the browser tests, until its standard input ends. Prints the address. With the name of a
-//! directory, first writes its pages there as files. With `--token`, it asks for a token, which it prints behind the address.
+//! Serves a made-up database on a free port of loopback until standard input ends, for the browser
+//! tests. Prints the address. With a directory, first writes the pages there as files. With
+//! `--token`, needs a token, which is printed after the address.
 //!
 //! `cargo run -p faultline-web --example fixture_server -- [DIR | --token]`
 
+#[expect(dead_code, reason = "the tests use the rest")]
 #[path = "../tests/filled/mod.rs"]
 mod filled;
 

@@ -1,9 +1,12 @@
-//! What every request passes, before anything is read: our name, the token, the method, and for writing the page that it comes from. And what every response
-//! says to browsers.
+//! Checks that every request passes before anything is read: the server's name, the token, the
+//! method, and for writes the page that sends it. Also the headers of every response.
+//!
+//! A foreign page can let its own name resolve to this server's address (DNS rebinding) and then
+//! send requests as if the server were its own. Its name is in each of them, so a request with a
+//! foreign name is refused. A numeric address cannot belong to another site.
 
-use crate::hosts::Hosts;
+use crate::page::refused;
 use crate::problem::Problem;
-use crate::refused::refused;
 use crate::token::{Token, Tokens};
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST, ORIGIN, WWW_AUTHENTICATE};
@@ -12,28 +15,29 @@ use axum::middleware::Next;
 use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-/// Who may ask, and how.
+/// The checks of a server.
 #[derive(Debug, Clone)]
 pub(crate) struct Guard {
     pub(crate) hosts: Arc<Hosts>,
-    /// `None`: nobody needs a token.
+    /// Accepted tokens; `None` if no token is needed.
     pub(crate) tokens: Option<Arc<Tokens>>,
 }
 
-/// Who asks: the name of the token, or else the name that the client gives.
+/// Author of a request: the name of the token, or the name that the client gives.
 #[derive(Debug, Clone)]
 pub(crate) struct Person(pub(crate) String);
 
-/// Letters of a name that a client gives.
+/// Maximum number of letters of a name that a client gives.
 const NAME_LETTERS: usize = 64;
 
-/// For responses that are no pages: nothing in them is executed or loaded.
+/// Content security policy of responses other than pages: they execute and load nothing.
 const POLICY: &str = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
-/// What browsers are told with every response.
-const TOLD: [(&str, &str); 6] = [
+/// Headers of every response.
+const HEADERS: [(&str, &str); 6] = [
     ("x-content-type-options", "nosniff"),
     ("x-frame-options", "DENY"),
     ("referrer-policy", "no-referrer"),
@@ -55,7 +59,7 @@ pub(crate) async fn guard(State(guard): State<Guard>, mut request: Request, next
     };
     let asks_for_token = response.status() == StatusCode::UNAUTHORIZED;
     let headers = response.headers_mut();
-    for (name, value) in TOLD {
+    for (name, value) in HEADERS {
         headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
     headers.entry(CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(POLICY));
@@ -67,12 +71,12 @@ pub(crate) async fn guard(State(guard): State<Guard>, mut request: Request, next
 }
 
 impl Guard {
-    /// Who asks, if tokens are asked for. Fails if the request is refused.
+    /// The author, if tokens are needed. Fails if the request is refused.
     fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Option<Person>, Problem> {
         let mut hosts = headers.get_all(HOST).iter();
         let host = hosts.next().and_then(|host| host.to_str().ok());
         let is_ours = host.is_some_and(|host| self.hosts.permit(host)) && hosts.next().is_none();
-        // A request to a proxy has the authority in its first line too.
+        // A request to a proxy also has the authority in its first line.
         if !is_ours || uri.authority().is_some_and(|authority| !self.hosts.permit(authority.as_str())) {
             return Err(Problem::foreign_host());
         }
@@ -89,20 +93,21 @@ impl Guard {
     }
 }
 
-/// Whether a request to write comes from a page of ours, or from no page at all. A browser sends the token with requests of foreign pages too, and says in each from
-/// where it comes.
+/// True if a write comes from a page of this server, or from no page. A browser sends the token
+/// with requests of foreign pages too, but names their origin. The server speaks HTTP; a proxy in
+/// front of it that speaks HTTPS says so in `X-Forwarded-Proto`, which no foreign page can set.
 fn is_own_page(headers: &HeaderMap, host: Option<&str>) -> bool {
     let mut origins = headers.get_all(ORIGIN).iter();
-    let is_own_origin = origins.all(|origin| {
-        let authority =
-            origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, authority)| authority);
-        authority.is_some() && authority == host
-    });
+    let forwarded = headers.get("x-forwarded-proto");
+    let scheme = forwarded.map_or(Some("http"), |schemes| schemes.to_str().ok()?.split(',').next().map(str::trim));
+    let own = scheme.zip(host);
+    let is_own_origin =
+        origins.all(|origin| own.is_some() && origin.to_str().ok().and_then(|origin| origin.split_once("://")) == own);
     let mut sites = headers.get_all("sec-fetch-site").iter();
     is_own_origin && sites.all(|site| site == "same-origin")
 }
 
-/// Who has one of the tokens; `None` if the request has none of them.
+/// The owner of the request's token; `None` if it has no accepted token.
 fn person(tokens: &Tokens, headers: &HeaderMap) -> Option<Person> {
     let (token, user) = credentials(headers)?;
     let token = tokens.accept(&token)?;
@@ -114,7 +119,7 @@ fn person(tokens: &Tokens, headers: &HeaderMap) -> Option<Person> {
     }))
 }
 
-/// The token of a request: a bearer's, or the password of a browser, which comes with a name.
+/// The token of a request: a bearer token, or a browser's password, with its user name.
 fn credentials(headers: &HeaderMap) -> Option<(String, Option<String>)> {
     let (scheme, credentials) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     if scheme.eq_ignore_ascii_case("bearer") {
@@ -126,4 +131,80 @@ fn credentials(headers: &HeaderMap) -> Option<(String, Option<String>)> {
     let decoded = BASE64.decode(credentials.trim()).ok()?;
     let (user, password) = std::str::from_utf8(&decoded).ok()?.split_once(':')?;
     Some((password.to_owned(), Some(user.to_owned())))
+}
+
+/// Names and addresses under which the server answers.
+#[derive(Debug, Clone)]
+pub(crate) struct Hosts {
+    listens_on: IpAddr,
+    /// Lower-case names.
+    names: Vec<String>,
+}
+
+impl Hosts {
+    /// The names of a server that listens at an address, with additional ones.
+    pub(crate) fn new(listen: SocketAddr, names: &[String]) -> Self {
+        Hosts { listens_on: listen.ip(), names: names.iter().map(|name| name.to_ascii_lowercase()).collect() }
+    }
+
+    /// True if the server answers to an authority: host and port, as in the header `Host`.
+    pub(crate) fn permit(&self, authority: &str) -> bool {
+        let Some(host) = host(authority) else { return false };
+        let host = host.to_ascii_lowercase();
+        match host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>() {
+            Ok(address) => !self.listens_on.is_loopback() || address.is_loopback(),
+            Err(_) => host == "localhost" || self.names.contains(&host),
+        }
+    }
+}
+
+/// The host of an authority, without port; `None` if it is invalid.
+fn host(authority: &str) -> Option<&str> {
+    let host = match authority.strip_prefix('[') {
+        Some(rest) => &authority[..rest.find(']')? + 2],
+        None => authority.split(':').next()?,
+    };
+    let port = &authority[host.len()..];
+    let is_port = port.is_empty() || port.strip_prefix(':').is_some_and(|port| port.parse::<u16>().is_ok());
+    (is_port && !host.is_empty()).then_some(host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hosts(listen: &str) -> Hosts {
+        Hosts::new(listen.parse().unwrap(), &["Lab.example".to_owned()])
+    }
+
+    #[test]
+    fn on_loopback_only_loopback_and_given_names_are_ours() {
+        let hosts = hosts("127.0.0.1:8080");
+        for ours in
+            ["127.0.0.1", "127.0.0.1:8080", "localhost:9", "LOCALHOST", "[::1]:8080", "lab.example", "127.0.0.2"]
+        {
+            assert!(hosts.permit(ours), "{ours}");
+        }
+        for foreign in [
+            "evil.example",
+            "evil.example:8080",
+            "192.0.2.7",
+            "localhost.evil.example",
+            "",
+            ":80",
+            "[::1",
+            "127.0.0.1:x",
+            "a@localhost:1:2",
+            "[::1]x",
+        ] {
+            assert!(!hosts.permit(foreign), "{foreign}");
+        }
+    }
+
+    #[test]
+    fn on_another_address_numbers_are_ours_and_foreign_names_are_not() {
+        let hosts = hosts("0.0.0.0:8080");
+        assert!(hosts.permit("192.0.2.7:8080") && hosts.permit("[2001:db8::1]:8080") && hosts.permit("lab.example"));
+        assert!(!hosts.permit("evil.example"));
+    }
 }

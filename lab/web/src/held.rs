@@ -1,4 +1,5 @@
-//! Answers stay in memory until their clients have read them. All of them together are bounded, so clients that read slowly cannot fill it.
+//! Memory of answers that clients have not read yet: bounded in total, so that slow clients cannot
+//! exhaust it.
 
 use crate::problem::Problem;
 use axum::body::{Body, Bytes};
@@ -11,12 +12,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// What all answers that are not read yet may have together, in KiB.
+/// Maximum size of all unread answers in KiB.
 const ALL_KIB: usize = 256 * 1024;
-/// What one may have, in bytes.
+/// Maximum size of an answer in bytes.
 const LONGEST: u64 = 32 * 1024 * 1024;
 
-/// Room for answers, in KiB.
+/// Free memory for answers, in KiB.
 #[derive(Debug, Clone)]
 pub(crate) struct Room(Arc<Semaphore>);
 
@@ -27,7 +28,8 @@ impl Default for Room {
 }
 
 impl Room {
-    /// The answer, which takes its room until it is sent or dropped. Another one, if it is too long, or if there is no room.
+    /// The answer, which takes its room until it is sent or dropped; a refusal if it is too long or
+    /// there is no room.
     fn hold(&self, answer: Response) -> Response {
         let bytes = answer.body().size_hint().lower();
         if bytes > LONGEST {
@@ -41,14 +43,14 @@ impl Room {
     }
 }
 
-/// Takes the room of each answer but those of script and style, which all clients share.
+/// Takes room for each answer except script and style, which all clients share.
 pub(crate) async fn held(State(room): State<Room>, request: Request, next: Next) -> Response {
     let is_shared = request.uri().path().starts_with("/assets/");
     let answer = next.run(request).await;
     if is_shared { answer } else { room.hold(answer) }
 }
 
-/// A body, and the room that it takes.
+/// A body with the room that it takes.
 struct Held {
     body: Body,
     _room: OwnedSemaphorePermit,
@@ -99,7 +101,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_held_is_sent_as_it_is() {
+    async fn a_held_body_is_sent_unchanged() {
         let room = Room::default();
         let held = room.hold("some text".into_response());
         assert_eq!(axum::body::to_bytes(held.into_body(), 100).await.unwrap(), "some text");

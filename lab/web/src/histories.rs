@@ -1,26 +1,26 @@
-//! The histories in the database: for each subject, repository, number of tasks and measure its series, with the values of each commit.
+//! Histories in the database: a series with the values of each commit, by subject, repository,
+//! measure, number of tasks and host.
 //!
-//! A series takes long to compute: the results of all its runs are read, and its steps are found. So it is kept until one of its runs changes. Runs are
-//! looked for again only after a moment, however many clients ask meanwhile.
+//! A series is slow to compute from the results of all its runs, so it is kept until one of them
+//! changes. The database is read again only after a while, for any number of clients.
 
+use crate::database::{READ, Reader};
 use crate::problem::Problem;
-use crate::quirks::DeclaredQuirks;
-use crate::reading::{READ, Reader};
-use crate::said::SaidMark;
 use crate::token::hex;
 use faultline_experiment::stored::{self, StoredHistory};
 use faultline_experiment::{Concluded, Error, ErrorKind, Places};
-use faultline_model::commit::CommitLine;
-use faultline_model::count::Count;
-use faultline_model::history::change::PlacedEvent;
-use faultline_model::history::{CommitOutcome, HistorySeries};
-use faultline_model::job::{Job, JobState, JobWork};
-use faultline_model::machine_facts::KnownMachine;
-use faultline_model::plan::{CommitOrder, RunKind};
-use faultline_model::record::{RunHead, RunId, RunLine, RunProgress, RunState};
-use faultline_model::subject::{BuildResult, SubjectIndex};
+use faultline_record::change_event::PlacedEvent;
+use faultline_record::commit::CommitLine;
+use faultline_record::job::{Job, JobState, JobWork};
+use faultline_record::plan::{CommitOrder, KindOfRun, RunKind};
+use faultline_record::quirk::DeclaredQuirk;
+use faultline_record::record::{RunHead, RunId, RunLine, RunProgress, RunState};
+use faultline_record::subject::{BuildResult, SubjectIndex};
 use faultline_report::site::Executed;
-use faultline_stats::history::{Eras, Evidence, HistoryRun, StepSettings, evidence, measuring_host, series, states};
+use faultline_stats::history::{
+    CommitOutcome, HistoryRun, HistorySeries, SeriesEvidence, StepSettings, evidence, measuring_host, series, states,
+};
+use faultline_stats::machine_facts::KnownMachine;
 use faultline_stats::machines::machines as machines_of;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,79 +29,113 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch::{Receiver, channel};
 use tokio::time::timeout;
 
-/// How old the answer to a request may be, …
+/// Minimum time between two reads.
 const FRESH: Duration = Duration::from_secs(2);
-/// … or so many times as old as reading it took, so that reading leaves most of the time to others, …
+/// The time between two reads as a multiple of a read's duration, so that reads take little of the
+/// machine.
 const TIMES_READING: u32 = 4;
-/// … but not older than this.
+/// Maximum time between two reads.
 const OLDEST: Duration = Duration::from_secs(60);
 
-/// Starts of runs whose facts are read for the overview.
+/// Sessions whose facts are read for the overview.
 const STARTS: u32 = 50;
 
 /// Bytes of a history's identifier.
 const ID_BYTES: usize = 8;
 
-/// A history, and how it came to be.
+/// Quirks that only `faultline.toml` declares, by subject and repository. The database does not
+/// have them.
+#[derive(Debug, Clone, Default)]
+pub struct DeclaredQuirks(BTreeMap<(String, String), Vec<DeclaredQuirk>>);
+
+impl DeclaredQuirks {
+    /// Adds those of a subject. `repository` is its directory, as saved with runs.
+    pub fn add(&mut self, subject: String, repository: String, quirks: Vec<DeclaredQuirk>) {
+        self.0.insert((subject, repository), quirks);
+    }
+
+    /// The quirks of a subject.
+    pub(crate) fn of(&self, subject: &str, repository: &str) -> &[DeclaredQuirk] {
+        self.0.get(&(subject.to_owned(), repository.to_owned())).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Mark of the newest state of a change. Another mark means that a person or a search set a state
+/// since.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct SaidMark {
+    newest: i64,
+    searches: Vec<(RunId, RunState)>,
+}
+
+impl SaidMark {
+    /// The current mark. Fails if the database cannot be read.
+    pub(crate) fn now(runs: &[RunLine], places: &Places) -> Result<Self, Error> {
+        let searches = runs.iter().filter(|run| run.kind == KindOfRun::Bisect);
+        let searches = searches.map(|run| (run.id, run.state)).collect();
+        Ok(SaidMark { newest: stored::newest_mark(places)?, searches })
+    }
+}
+
+/// A history with its origin.
 #[derive(Debug, Clone)]
 pub(crate) struct History {
-    /// Names it in addresses. It stays the same as the history goes on.
+    /// Identifier in addresses, which stays the same when the history grows.
     pub(crate) id: String,
-    /// Its commits and steps.
+    /// Commits and steps.
     pub(crate) series: HistorySeries,
-    /// The executions of each commit that has a result, by its name.
+    /// Executions of each commit with a result, by its name.
     pub(crate) executed: BTreeMap<String, Executed>,
-    /// What its steps are decided by, besides the values of its commits.
-    pub(crate) evidence: Evidence,
-    /// The runs that it came from, and how far each was. Another state makes another series.
+    /// Evidence for its steps other than the values of its commits.
+    pub(crate) evidence: SeriesEvidence,
+    /// Its runs and their progress. Other progress makes another series.
     made_of: Vec<RunProgress>,
-    /// In which conditions they measured.
-    eras: Eras,
-    /// How its commits follow each other, as the newest of them says.
+    /// Order of its commits, from the newest run.
     order: CommitOrder,
 }
 
 impl History {
-    /// Whether one of its runs is not finished.
+    /// True if one of its runs is unfinished.
     pub(crate) fn goes_on(&self) -> bool {
         self.made_of.iter().any(|mark| mark.state == RunState::Open)
     }
 
-    /// Whether a run is one of those that measured it.
+    /// True if a run measured it.
     pub(crate) fn has_run(&self, run: RunId) -> bool {
         self.made_of.iter().any(|mark| mark.id == run)
     }
 }
 
-/// What is in the database, at one moment.
+/// Contents of the database at one moment.
 #[derive(Debug, Default)]
 pub(crate) struct Snapshot {
-    /// All runs, the newest first.
+    /// All runs, newest first.
     pub(crate) runs: Vec<RunLine>,
-    /// The machines of the newest runs.
+    /// Machines of the newest runs.
     pub(crate) machines: Vec<KnownMachine>,
     /// All histories, by subject and number of tasks.
     pub(crate) histories: Vec<Arc<History>>,
-    /// Runs of histories that cannot be read: another version saved them, or they are damaged.
+    /// Runs of histories that cannot be read, because they are damaged or of another version.
     pub(crate) unreadable: Vec<RunId>,
-    /// Up to where the states of changes were read.
+    /// Mark of the newest state that was read.
     pub(crate) said: SaidMark,
 }
 
 impl Snapshot {
-    /// The history with that identifier.
+    /// The history with an identifier.
     pub(crate) fn history(&self, id: &str) -> Result<Arc<History>, Problem> {
         let found = self.histories.iter().find(|history| history.id == id);
         found.cloned().ok_or_else(|| Problem::not_found("there is no such history", "`/api/v1/histories` lists all"))
     }
 
-    /// The history that a job is about; `None` if its runs were deleted.
+    /// The history of a job; `None` if its runs were deleted.
     pub(crate) fn named(&self, job: &Job) -> Option<&History> {
         self.histories.iter().map(Arc::as_ref).find(|history| history.series.name() == job.series)
     }
 
-    /// The newest unfinished run of the history, if a machine measures a commit for a job. A run does not say for which job it is, but one at a time measures a history; an older
-    /// one that was killed is unfinished too.
+    /// The run that measures a commit for a job, if a machine does: the newest unfinished one of
+    /// the history. Runs do not name their job, but one at a time measures a history; older
+    /// unfinished ones were killed.
     pub(crate) fn run_of(&self, job: &Job) -> Option<&RunLine> {
         let is_measured = job.state == JobState::Taken && matches!(job.work, JobWork::Measure { .. });
         let history = self.named(job).filter(|_| is_measured)?;
@@ -109,41 +143,41 @@ impl Snapshot {
         open.max_by_key(|run| run.id)
     }
 
-    /// The history and those of the same subject and measure with other numbers of tasks, by tasks.
+    /// The histories of the same subject and measure, with this one, by number of tasks.
     pub(crate) fn siblings(&self, of: &History) -> Vec<Arc<History>> {
         let same = |one: &&Arc<History>| {
             let (a, b) = (&one.series, &of.series);
-            (&a.subject, &a.repository, a.counted) == (&b.subject, &b.repository, b.counted)
+            (&a.subject, &a.repository, a.quantity) == (&b.subject, &b.repository, b.quantity)
         };
         self.histories.iter().filter(same).cloned().collect()
     }
 }
 
-/// The histories, kept.
+/// The cache of histories.
 pub(crate) struct Histories {
     reader: Reader,
     declared: Arc<DeclaredQuirks>,
-    /// How long a request waits for a read that takes long.
+    /// Longest wait of a request for a read.
     patience: Duration,
     keeping: Arc<Mutex<Keeping>>,
 }
 
-/// What was read last, and what is being read.
+/// The last read, and the one in progress.
 #[derive(Default)]
 struct Keeping {
     kept: Option<Kept>,
     reading: Option<Receiver<Ended>>,
-    /// Number of writes that were announced.
+    /// Number of announced writes.
     writes: u64,
 }
 
 struct Kept {
-    /// When it is too old.
+    /// Time at which it becomes too old.
     until: Instant,
     snapshot: Arc<Snapshot>,
 }
 
-/// What a read found; `None` until it has ended.
+/// Result of a read; `None` until it has ended.
 type Ended = Option<Result<Arc<Snapshot>, Problem>>;
 
 impl Histories {
@@ -151,7 +185,7 @@ impl Histories {
         Histories { reader, declared: Arc::new(declared), patience: READ, keeping: Arc::default() }
     }
 
-    /// Lets the next request read again, because something was written. What is being read may lack it.
+    /// Announces a write: the next request reads again. A read in progress may lack the write.
     pub(crate) fn expire(&self) {
         let mut keeping = lock(&self.keeping);
         keeping.writes += 1;
@@ -161,8 +195,9 @@ impl Histories {
         }
     }
 
-    /// What is in the database now, or was a moment ago. One request reads, and those that come meanwhile get what it finds. Fails if the database cannot be
-    /// read in time. A read that takes longer goes on, and a later request gets what it finds. That a read failed is not kept.
+    /// The contents of the database, which may be slightly out of date. Concurrent requests share a
+    /// read. Fails if the database cannot be read in time; the read then continues for later
+    /// requests. Failures are not kept.
     pub(crate) async fn now(&self) -> Result<Arc<Snapshot>, Problem> {
         let mut reading = {
             let mut keeping = lock(&self.keeping);
@@ -180,7 +215,7 @@ impl Histories {
         }
     }
 
-    /// Begins to read, on a task that no request can end.
+    /// Starts a read on a separate task, which no request can end.
     fn begin(&self, keeping: &mut Keeping) -> Receiver<Ended> {
         let before = keeping.kept.as_ref().map(|kept| Arc::clone(&kept.snapshot)).unwrap_or_default();
         let (sender, receiver) = channel(None);
@@ -199,26 +234,26 @@ impl Histories {
                 }
             }
             drop(keeping);
-            // Those who asked may be gone.
+            // The requests may have ended.
             let _ = sender.send(Some(read));
         });
         receiver
     }
 }
 
-/// Nothing panics while it is locked.
+/// No code panics while it holds the lock.
 fn lock(keeping: &Mutex<Keeping>) -> MutexGuard<'_, Keeping> {
     keeping.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What makes runs belong to one history.
+/// Identity of a history, common to its runs.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     subject: String,
     repository: String,
     measure: &'static str,
     tasks: u32,
-    /// Several machines may measure the same subject: each has a history of its own.
+    /// Host, because each machine that measures a subject has a separate history.
     host: Option<String>,
 }
 
@@ -227,7 +262,7 @@ impl Key {
         Key {
             subject: series.subject.clone(),
             repository: series.repository.clone(),
-            measure: measure(series.counted),
+            measure: series.quantity.word(),
             tasks: series.tasks,
             host: series.host.clone(),
         }
@@ -238,17 +273,17 @@ impl Key {
         Some(Key {
             subject: history.subject.clone(),
             repository: history.repository.clone(),
-            measure: measure(history.measure.counted().map(|counted| counted.what)),
+            measure: history.measure.quantity().word(),
             tasks: *head.settings.cpus.first()?,
             host: measuring_host(head),
         })
     }
 
-    /// Texts come from outside, so the identifier has a hash of them.
+    /// The identifier: a hash, because the texts come from outside.
     fn id(&self) -> String {
         let mut hash = Sha256::new();
         let tasks = self.tasks.to_string();
-        // Nothing is added without a host, so pages of counts keep their addresses.
+        // Counts have no host.
         let parts = [&self.subject, &self.repository, self.measure, &tasks];
         for part in parts.into_iter().chain(self.host.as_deref()) {
             hash.update((part.len() as u64).to_le_bytes());
@@ -258,26 +293,18 @@ impl Key {
     }
 }
 
-/// The word for a measure.
-pub(crate) fn measure(counted: Option<Count>) -> &'static str {
-    match counted {
-        None => "time",
-        Some(Count::Instructions) => "instructions",
-        Some(Count::Transfers) => "transfers",
-    }
-}
-
-/// A run of a history, with as much of it as its series needs.
+/// A run of a history, without the parts that a series does not need.
 struct Loaded {
     run: StoredHistory,
-    /// The subject of the run that was built of each commit, where its build succeeded.
+    /// The run's subject built from each commit, if its build succeeded.
     subjects: BTreeMap<String, SubjectIndex>,
     mark: RunProgress,
 }
 
-/// What is in the database, with the histories that have not changed taken from `before`. Fails if the database cannot be read.
+/// The contents of the database, with unchanged histories from `before`. Fails if the database
+/// cannot be read.
 pub(crate) fn read(before: &Snapshot, declared: &DeclaredQuirks, places: &Places) -> Result<Snapshot, Error> {
-    // How far the runs are is read first: if one goes on meanwhile, it is read again the next time.
+    // Progress comes first: a run that continues meanwhile is read again next time.
     let progress = stored::progress_of_histories(places)?;
     let runs = stored::described_runs(&before.runs, &progress, places)?;
     let said = SaidMark::now(&runs, places)?;
@@ -307,7 +334,7 @@ pub(crate) fn read(before: &Snapshot, declared: &DeclaredQuirks, places: &Places
     histories.extend(groups.by_key.into_iter().filter_map(|(key, runs)| history(&key, &runs, declared)).map(Arc::new));
     histories.sort_by_cached_key(|history| Key::of(&history.series));
     let histories = with_states(histories, before, &said, places)?;
-    // Facts are saved when a run begins or is resumed, which an open run may be.
+    // A run saves facts when it starts or is resumed.
     let may_have_changed = runs.iter().any(|run| run.state == RunState::Open) || runs.len() != before.runs.len();
     let machines = match may_have_changed || before.machines.is_empty() {
         true => machines_of(&stored::newest_facts(STARTS, places)?),
@@ -316,7 +343,7 @@ pub(crate) fn read(before: &Snapshot, declared: &DeclaredQuirks, places: &Places
     Ok(Snapshot { runs, machines, histories, unreadable: groups.unreadable, said })
 }
 
-/// Runs of histories, those of each the newest first.
+/// Runs by history, newest first in each.
 struct Groups<'a> {
     places: &'a Places,
     by_key: BTreeMap<Key, Vec<Loaded>>,
@@ -324,11 +351,11 @@ struct Groups<'a> {
 }
 
 impl Groups<'_> {
-    /// Loads a run into its group; the newer ones are there already. Fails if the database cannot be read.
+    /// Loads a run into its group, after the newer ones. Fails if the database cannot be read.
     fn load(&mut self, mark: RunProgress) -> Result<(), Error> {
         let conclusion = match stored::conclusion(Some(mark.id), self.places) {
             Ok(conclusion) => conclusion,
-            // It was deleted meanwhile.
+            // Deleted meanwhile.
             Err(error) if error.kind == ErrorKind::Usage => return Ok(()),
             Err(error) if error.kind == ErrorKind::Unanswerable => {
                 self.unreadable.push(mark.id);
@@ -349,7 +376,7 @@ impl Groups<'_> {
     }
 }
 
-/// The subject that was built of each commit as it is: not linked again, and without another commit undone.
+/// The subject built from each commit itself: not relinked, and without a reverted commit.
 fn built_subjects(head: &RunHead) -> BTreeMap<String, SubjectIndex> {
     let mut built = BTreeMap::new();
     for (index, subject) in (0..).map(SubjectIndex).zip(&head.subjects) {
@@ -360,7 +387,7 @@ fn built_subjects(head: &RunHead) -> BTreeMap<String, SubjectIndex> {
     built
 }
 
-/// Drops what a series does not need: thousands of subjects, and the line of commits except that of the newest run.
+/// Drops parts that a series does not need: thousands of subjects, and the commits of older runs.
 fn lighten(head: &mut RunHead, is_newest: bool) {
     head.subjects.clear();
     if let (RunKind::History(history), false) = (&mut head.settings.kind, is_newest) {
@@ -369,7 +396,7 @@ fn lighten(head: &mut RunHead, is_newest: bool) {
     }
 }
 
-/// The history that runs make, the newest run first.
+/// The history of runs, given newest first.
 fn history(key: &Key, loaded: &[Loaded], declared: &DeclaredQuirks) -> Option<History> {
     let runs: Vec<HistoryRun<'_>> =
         loaded.iter().map(|one| HistoryRun { head: &one.run.head, results: &one.run.results }).collect();
@@ -407,12 +434,12 @@ fn history(key: &Key, loaded: &[Loaded], declared: &DeclaredQuirks) -> Option<Hi
         id: key.id(),
         series,
         executed,
-        eras: Eras::of(&runs),
         made_of: loaded.iter().map(|one| one.mark).collect(),
     })
 }
 
-/// The histories with the states of their steps. Those of `before` have theirs, unless something was said since. Fails if the database cannot be read.
+/// The histories with the states of their steps. Histories from `before` keep theirs, unless a
+/// state was set since. Fails if the database cannot be read.
 fn with_states(
     histories: Vec<Arc<History>>,
     before: &Snapshot,
@@ -422,18 +449,17 @@ fn with_states(
     let is_kept = |history: &Arc<History>| {
         before.said == *now && before.histories.iter().any(|before| Arc::ptr_eq(before, history))
     };
-    let changed: Vec<_> =
-        histories.iter().filter(|history| !is_kept(history)).map(|history| (&history.series, &history.eras)).collect();
-    let mut said = stored::said_of_all(&changed, places)?.into_iter();
+    let changed: Vec<_> = histories.iter().filter(|history| !is_kept(history)).map(|history| &history.series).collect();
+    let mut said = stored::marks_of_all(&changed, places)?.into_iter();
     let with_states = |history: Arc<History>| match is_kept(&history) {
         true => history,
-        false => with_said(history, &said.next().unwrap_or_default()),
+        false => with_marks(history, &said.next().unwrap_or_default()),
     };
     Ok(histories.into_iter().map(with_states).collect())
 }
 
-/// The history with the states that follow from what was said.
-fn with_said(history: Arc<History>, said: &[PlacedEvent]) -> Arc<History> {
+/// The history with the states of its steps.
+fn with_marks(history: Arc<History>, said: &[PlacedEvent]) -> Arc<History> {
     let mut history = Arc::unwrap_or_clone(history);
     let order = history.order;
     states(&mut history.series, said, order);

@@ -1,40 +1,27 @@
-//! The pages of a database, and a JSON API: served over HTTP, or the pages alone as files.
+//! The web server: pages of a database and a JSON API over HTTP, or the pages alone as files.
 //!
-//! It reads, never measures, and writes only what a reader with a token says of a change. A front end binds a [`Server`], says where it listens, and runs it until it is told to stop. Nothing here prints: what
-//! fails inside goes to the [`ServeRequest`]'s `log`.
+//! It reads the database and measures nothing; it writes only states and jobs of readers with a
+//! token. A front end binds a [`Server`], shows its address, and runs it until it is stopped.
+//! Nothing is printed: internal failures go to the [`ServeRequest`]'s `log`.
 //!
-//! What a client may ask for is bounded: connections, headers, rows of an answer, reads of the database at once, and the time of each.
+//! Requests are bounded in connections, headers, rows of answers, concurrent reads, and time.
 
-mod api;
-mod asked_range;
-mod changes;
-mod clock;
-mod compared;
+mod database;
 mod export;
 mod guard;
 mod held;
 mod histories;
-mod hosts;
-mod log;
+mod operation;
 mod page;
-mod pages;
 mod problem;
 mod query;
-mod quirks;
-mod reading;
-mod refused;
-mod related;
-mod rows;
-mod said;
-mod samples;
+mod routes;
 mod server;
 mod state;
-mod thresholds;
 mod timeline;
 mod token;
-mod unchanged;
 
 pub use export::{ExportRequest, Exported, export_site};
-pub use quirks::DeclaredQuirks;
+pub use histories::DeclaredQuirks;
 pub use server::{ServeRequest, Server};
 pub use token::{NewToken, Tokens, TokensError};

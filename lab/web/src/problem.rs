@@ -1,16 +1,17 @@
-//! Why a request is not met: a status, one line, and a hint. As JSON for programs.
+//! Refusals: a status, one line, and a hint; as JSON for programs.
 
 use axum::Json;
 use axum::http::header::RETRY_AFTER;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use faultline_experiment::{Error, ErrorKind};
+use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Seconds after which a client may ask again.
+/// Seconds after which a client may retry.
 const RETRY_SECONDS: &str = "2";
 
-/// Why a request is not met. What it says never has a path of this machine.
+/// A refusal. Its text never contains a path of this machine.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Problem {
     pub(crate) status: StatusCode,
@@ -23,114 +24,114 @@ impl Problem {
         Problem { status, problem: problem.into(), hint: Some(hint.to_owned()) }
     }
 
-    /// The request cannot be understood.
+    /// An invalid request.
     pub(crate) fn bad_request(problem: impl Into<String>, hint: &str) -> Self {
         Self::new(StatusCode::BAD_REQUEST, problem, hint)
     }
 
-    /// What is asked for is not there.
+    /// A missing object.
     pub(crate) fn not_found(problem: impl Into<String>, hint: &str) -> Self {
         Self::new(StatusCode::NOT_FOUND, problem, hint)
     }
 
-    /// The client did not say who it is, or is nobody we know.
+    /// A missing or unknown token.
     pub(crate) fn no_token() -> Self {
         Self::new(
             StatusCode::UNAUTHORIZED,
             "this server needs a token",
-            "send `Authorization: Bearer TOKEN`; a browser asks for it: any user name, the token as password",
+            "send `Authorization: Bearer TOKEN`; in a browser, enter any user name and the token as password",
         )
     }
 
-    /// The request calls us by a foreign name.
+    /// A request with a foreign host name.
     pub(crate) fn foreign_host() -> Self {
         Self::new(
             StatusCode::MISDIRECTED_REQUEST,
-            "this server is not known by the name in the request",
-            "`faultline serve --host NAME` lets it answer to a further name",
+            "this server does not answer to the host name in the request",
+            "`faultline serve --host NAME` adds a name",
         )
     }
 
-    /// Only reading is possible.
+    /// A write to an address that is only read.
     pub(crate) fn read_only() -> Self {
         Self::new(
             StatusCode::METHOD_NOT_ALLOWED,
             "this address only answers GET and HEAD",
-            "`faultline serve --token-file FILE` lets readers with a token set the states of changes and ask for work, and nothing else",
+            "with `faultline serve --token-file FILE`, readers with a token can set states of changes and ask for work",
         )
     }
 
-    /// Only writing is possible.
+    /// A read of an address that is only written.
     pub(crate) fn write_only() -> Self {
         Self::new(
             StatusCode::METHOD_NOT_ALLOWED,
             "this address only answers POST",
-            "`/api/v1/openapi.json` describes what it takes",
+            "`/api/v1/openapi.json` describes it",
         )
     }
 
-    /// A page of somebody else's sends it.
+    /// A write from a page of another site.
     pub(crate) fn foreign_page() -> Self {
         Self::new(
             StatusCode::FORBIDDEN,
             "the request comes from a page of another site",
-            "set states on the pages of this server, or send the request without `Origin`",
+            "use the pages of this server, or send the request without `Origin`",
         )
     }
 
-    /// Too much is asked at the moment.
+    /// Too many waiting requests.
     pub(crate) fn busy() -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "too many requests are waiting for the database", "ask again later")
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "too many requests are waiting for the database", "retry later")
     }
 
-    /// The database cannot be read at the moment.
+    /// An unreadable database.
     fn unreachable() -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "the database cannot be read at the moment",
-            "ask again later; the server's own output says why",
+            "retry later; the server's own output has the reason",
         )
     }
 
-    /// The histories are read for the first time, or after many changes. That goes on.
+    /// Histories that are still being read, for the first time or after many changes.
     pub(crate) fn still_reading() -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "the histories are still being read",
-            "ask again in a moment; what has been read is kept",
+            "retry in a moment; the read continues",
         )
     }
 
-    /// The answer has more bytes than any may have.
+    /// An answer above the maximum size.
     pub(crate) fn too_long(bytes: u64) -> Self {
         Self::new(
             StatusCode::UNPROCESSABLE_ENTITY,
             format!("the answer would have {} MiB", bytes.div_ceil(1024 * 1024)),
-            "`faultline show` and its siblings print all of a run; `/api/v1/histories/ID` answers in pages",
+            "`faultline show` prints a whole run; `/api/v1/histories/ID` answers in pages",
         )
     }
 
-    /// Too many answers wait for clients that read slowly.
+    /// Too many unread answers.
     pub(crate) fn no_room() -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "too many answers are waiting for clients that read slowly",
-            "ask again later",
+            "retry later",
         )
     }
 
-    /// The database did not answer in time.
+    /// An answer that took too long.
     pub(crate) fn too_slow() -> Self {
-        Self::new(StatusCode::GATEWAY_TIMEOUT, "the answer took too long", "ask for less: a shorter range, fewer rows")
+        Self::new(StatusCode::GATEWAY_TIMEOUT, "the answer took too long", "request less: a shorter range, fewer rows")
     }
 
-    /// Something failed here, of which clients learn no more.
+    /// An internal failure, without details for clients.
     pub(crate) fn internal() -> Self {
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "something failed inside", "the server's own output says what")
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal error", "the server's own output has the reason")
     }
 
-    /// An error about what was asked for: it does not exist, or gives no answer. Failures of the database say no more than that there was one.
-    /// `database`: as the error names it.
+    /// The refusal for an error: missing objects and saved data without an answer are described,
+    /// failures of the database are not. `database` is its name in the error.
     pub(crate) fn of(error: Error, database: &str) -> Self {
         let status = match error.kind {
             ErrorKind::Usage => StatusCode::NOT_FOUND,
@@ -147,7 +148,7 @@ impl Problem {
         Problem { status, problem, hint: None }
     }
 
-    /// The same for what exists and cannot be answered.
+    /// This refusal, with 422 instead of 404: the objects exist, but give no answer.
     pub(crate) fn unprocessable(self) -> Self {
         match self.status {
             StatusCode::NOT_FOUND => Problem { status: StatusCode::UNPROCESSABLE_ENTITY, ..self },
@@ -156,21 +157,24 @@ impl Problem {
     }
 }
 
-/// What a client gets.
-#[derive(Serialize)]
-struct Body<'a> {
+/// A refusal.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Problem")]
+pub(crate) struct ProblemBody<'a> {
+    /// The problem, in one line.
     error: &'a str,
+    /// A possible remedy.
     hint: Option<&'a str>,
 }
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let body = Body { error: &self.problem, hint: self.hint.as_deref() };
+        let body = ProblemBody { error: &self.problem, hint: self.hint.as_deref() };
         with_retry((self.status, Json(&body)).into_response())
     }
 }
 
-/// The response; if it is one that passes, with the time after which a client may ask again.
+/// The response; a temporary refusal gets the time after which a client may retry.
 pub(crate) fn with_retry(mut response: Response) -> Response {
     if response.status() == StatusCode::SERVICE_UNAVAILABLE {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static(RETRY_SECONDS));

@@ -1,16 +1,14 @@
-//! The server: accepts connections, bounded in number and time, and answers them until it is told to stop.
+//! The server: a bounded number of connections, each with time limits, until it is stopped.
 
-use crate::guard::{Guard, guard};
+use crate::database::Log;
+use crate::guard::{Guard, Hosts, guard};
 use crate::held::{Room, held};
-use crate::hosts::Hosts;
-use crate::log::Log;
+use crate::histories::DeclaredQuirks;
+use crate::page::{other_method, unchanged, unknown, unreadable};
 use crate::problem::Problem;
-use crate::quirks::DeclaredQuirks;
-use crate::refused::{other_method, unknown, unreadable};
+use crate::routes;
 use crate::state::State;
 use crate::token::Tokens;
-use crate::unchanged::unchanged;
-use crate::{api, pages};
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::IntoResponse;
@@ -29,40 +27,41 @@ use tokio_io_timeout::TimeoutStream;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 
-/// Threads that serve connections. They only wait and copy; reads have threads of their own.
+/// Threads that serve connections. They only wait and copy; reads have separate threads.
 const THREADS: usize = 2;
-/// Connections at once. Further clients wait in the system's queue.
+/// Maximum number of connections. Other clients wait in the system's queue.
 const MOST_CONNECTIONS: usize = 1024;
-/// Longest time for the head of a request, and between two requests.
+/// Time limit for the head of a request, and between two requests.
 const HEAD: Duration = Duration::from_secs(30);
-/// Longest life of a connection, however slowly its client reads.
+/// Time limit of a connection.
 const CONNECTION: Duration = Duration::from_secs(600);
-/// Longest time for which a client may read nothing of its answer. Answers stay in memory until they are read ([`crate::held`]).
+/// Time after which a client that reads nothing is disconnected. Unread answers stay in memory
+/// ([`crate::held`]).
 const STALLED: Duration = Duration::from_secs(20);
-/// Longest head of a request, in bytes.
+/// Maximum size of a request's head in bytes.
 const HEAD_BYTES: usize = 32 * 1024;
-/// How often it looks whether it is to stop.
+/// Interval between checks for a stop.
 const STOP_CHECK: Duration = Duration::from_millis(100);
-/// How long requests may take to end when it stops.
+/// Time limit for running requests when the server stops.
 const FAREWELL: Duration = Duration::from_secs(5);
-/// Pause after a connection could not be accepted: there are too many open files.
+/// Pause after a failure to accept a connection, usually too many open files.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
 
-/// What a server is asked for.
+/// Settings of a server.
 pub struct ServeRequest {
-    /// Where it listens. Port 0: any that is free.
+    /// Address to listen at; port 0 for any free port.
     pub listen: SocketAddr,
-    /// Who may read; `None`: everybody who reaches it, which is possible on loopback only.
+    /// Accepted tokens; `None` lets every client read, which is allowed on loopback only.
     pub tokens: Option<Tokens>,
-    /// Names by which a proxy in front is known, besides `localhost` and addresses in numbers.
+    /// Names of a proxy in front, besides `localhost` and numeric addresses.
     pub hosts: Vec<String>,
-    /// Quirks that are not in the database.
+    /// Quirks that the database does not have.
     pub quirks: DeclaredQuirks,
-    /// Takes a line about something that failed inside.
+    /// Receives a line about each internal failure.
     pub log: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
-/// A server that listens.
+/// A listening server.
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
@@ -70,25 +69,26 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens. Fails if the database cannot be read, if it can be reached from other machines without a token, or if the address is taken.
+    /// Listens. Fails if the database cannot be read, if other machines could connect without a
+    /// token, or if the address is taken.
     pub fn bind(request: ServeRequest, places: Places) -> Result<Self, Error> {
         if !request.listen.ip().is_loopback() && request.tokens.is_none() {
             return Err(Error::usage(
-                format!("{} can be reached from other machines, and no token is asked for", request.listen),
-                "`--token-file FILE` names a file of tokens; `--new-token FILE` makes one",
+                format!("other machines could read {} without a token", request.listen),
+                "`--token-file FILE` names a token file; `--new-token FILE` creates one",
             ));
         }
         if !request.hosts.is_empty() && request.tokens.is_none() {
             return Err(Error::usage(
-                "a proxy in front can be reached from other machines, and no token is asked for",
-                "`--token-file FILE` names a file of tokens; `--new-token FILE` makes one",
+                "other machines could read through a proxy without a token",
+                "`--token-file FILE` names a token file; `--new-token FILE` creates one",
             ));
         }
         stored::runs(&places)?;
         let taken = |error: std::io::Error| {
             Error::usage(
                 format!("cannot listen on {}: {error}", request.listen),
-                "`--listen ADDRESS:PORT` takes another; port 0 is any that is free",
+                "choose another with `--listen ADDRESS:PORT`; port 0 means any free port",
             )
         };
         let listener = TcpListener::bind(request.listen).map_err(taken)?;
@@ -97,15 +97,15 @@ impl Server {
         let state = State::new(places, request.log, request.quirks, request.tokens.is_some());
         let guard =
             Guard { hosts: Arc::new(Hosts::new(request.listen, &request.hosts)), tokens: request.tokens.map(Arc::new) };
-        Ok(Server { listener, address, routes: routes(state, guard) })
+        Ok(Server { listener, address, routes: router(state, guard) })
     }
 
-    /// Where it listens.
+    /// Address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Serves until `is_stopped`. Fails if the system refuses threads.
+    /// Serves until `is_stopped` returns true. Fails if the system refuses threads.
     pub fn run(self, is_stopped: impl Fn() -> bool) -> Result<(), Error> {
         let failed = |error: std::io::Error| {
             Error::failed(format!("cannot serve {}: {error}", self.address), "check the system's limits")
@@ -117,21 +117,21 @@ impl Server {
             accept(&listener, &self.routes, is_stopped).await;
             Ok(())
         });
-        // A read that takes long is not waited for.
+        // Does not wait for long reads.
         runtime.shutdown_background();
         served
     }
 }
 
-fn routes(state: State, by: Guard) -> Router {
+fn router(state: State, by: Guard) -> Router {
     let log = Log::clone(&state.reader.log);
     let panicked = move |_: Box<dyn std::any::Any + Send>| {
-        log("a request made the server panic; this is a mistake in it");
+        log("a request made the server panic, which is a bug");
         Problem::internal().into_response()
     };
     Router::new()
-        .nest("/api/v1", api::routes(state.clone()))
-        .merge(pages::routes(state))
+        .nest("/api/v1", routes::api(state.clone()))
+        .merge(routes::pages(state))
         .method_not_allowed_fallback(other_method)
         .fallback(unknown)
         .layer(from_fn(unreadable))
@@ -156,7 +156,7 @@ async fn accept(listener: &tokio::net::TcpListener, routes: &Router, is_stopped:
     let _ = timeout(FAREWELL, graceful.shutdown()).await;
 }
 
-/// Serves a connection on a task of its own.
+/// Serves a connection on a separate task.
 fn serve(stream: TcpStream, place: OwnedSemaphorePermit, routes: Router, graceful: &GracefulShutdown) {
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(STALLED));
@@ -167,7 +167,7 @@ fn serve(stream: TcpStream, place: OwnedSemaphorePermit, routes: Router, gracefu
         .serve_connection(TokioIo::new(Box::pin(stream)), TowerToHyperService::new(routes));
     let connection = graceful.watch(connection);
     tokio::spawn(async move {
-        // That a client goes away, or sends garbage, is nothing to report.
+        // Errors of clients, such as disconnects, are not reported.
         let _ = timeout(CONNECTION, connection).await;
         drop(place);
     });

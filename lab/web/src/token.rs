@@ -1,6 +1,7 @@
-//! Tokens: who has one may read. The file of tokens has only their hashes.
+//! Access tokens, of which the token file has only hashes.
 //!
-//! A token is made here, of 256 random bits, so a fast hash suffices: nobody can try that many. Tokens are compared by their hashes, in constant time.
+//! A token has 256 random bits, too many to try, so a fast hash suffices. Hashes are compared in
+//! constant time.
 
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
@@ -8,14 +9,14 @@ use std::io::Write as _;
 use std::path::Path;
 use subtle::ConstantTimeEq;
 
-/// What each line of the file begins with.
+/// Start of each line of the file.
 const MARK: &str = "faultline-token-sha256";
 const BYTES: usize = 32;
 
-/// Digits of a token's hash that name it, if it has no name.
+/// Digits of the hash that name a token without a name.
 const NAMING_DIGITS: usize = 8;
 
-/// The hashes of the tokens that are accepted.
+/// Accepted tokens, by their hashes.
 #[derive(Debug, Clone)]
 pub struct Tokens(Vec<Token>);
 
@@ -23,17 +24,17 @@ pub struct Tokens(Vec<Token>);
 #[derive(Debug, Clone)]
 pub(crate) struct Token {
     hash: [u8; BYTES],
-    /// Whose it is.
+    /// Name of its owner.
     pub(crate) name: Option<String>,
 }
 
 impl Token {
-    /// What a token is called that has no name.
+    /// Name of a token without one.
     pub(crate) fn without_name(&self) -> String {
         format!("token {}", &hex(&self.hash)[..NAMING_DIGITS])
     }
 
-    /// From a line of the file: the hash, and perhaps a name.
+    /// Parses a line of the file: the hash, and possibly a name.
     fn parse(line: &str) -> Option<Self> {
         let rest = line.strip_prefix(MARK)?.trim();
         let (hash, name) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
@@ -42,28 +43,28 @@ impl Token {
     }
 }
 
-/// A file of tokens that cannot be used.
+/// An unusable token file.
 #[derive(Debug, thiserror::Error)]
 pub enum TokensError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read the tokens in {0}: {1}")]
     Unreadable(String, std::io::Error),
-    /// It cannot be written.
+    /// The file cannot be written.
     #[error("cannot write a token to {0}: {1}")]
     NotWritten(String, std::io::Error),
-    /// It has something else.
+    /// A line is not a token.
     #[error("line {1} of {0} is not the hash of a token")]
     NoToken(String, usize),
-    /// It has no token.
+    /// The file has no token.
     #[error("{0} has no token")]
     Empty(String),
-    /// The system gives no random numbers.
+    /// The system has no random numbers.
     #[error("the system has no random numbers: {0}")]
     NoRandomness(getrandom::Error),
 }
 
 impl Tokens {
-    /// The tokens of a file. Fails if it cannot be read, or has none, or something else.
+    /// Reads a file. Fails if it cannot be read, has no token, or has a line that is not a token.
     pub fn read(path: &Path) -> Result<Self, TokensError> {
         let name = path.display().to_string();
         let text = std::fs::read_to_string(path).map_err(|error| TokensError::Unreadable(name.clone(), error))?;
@@ -79,28 +80,29 @@ impl Tokens {
         if tokens.is_empty() { Err(TokensError::Empty(name.to_owned())) } else { Ok(Tokens(tokens)) }
     }
 
-    /// Which of them it is. Compares it with all, so that the time says nothing about those that it is not.
+    /// The accepted token, if it is one. Compares with all of them, so that the time reveals
+    /// nothing.
     pub(crate) fn accept(&self, token: &str) -> Option<&Token> {
         let hash: [u8; BYTES] = Sha256::digest(token.as_bytes()).into();
         self.0.iter().fold(None, |found, one| if one.hash.ct_eq(&hash).into() { Some(one) } else { found })
     }
 }
 
-/// A token that nobody has yet.
+/// A new token.
 #[derive(Debug)]
 pub struct NewToken {
-    /// The token: 64 hexadecimal digits. It is nowhere else.
+    /// The token: 64 hexadecimal digits, saved nowhere else.
     pub token: String,
 }
 
 impl NewToken {
-    /// Makes a token without a name, as [`NewToken::add_named_to`] does.
+    /// Creates a token without a name, like [`NewToken::add_named_to`].
     pub fn add_to(path: &Path) -> Result<Self, TokensError> {
         Self::add_named_to(path, "")
     }
 
-    /// Makes a token, and adds its hash and its name to a file, which only its owner may read if it is new. Fails if the file cannot be written. `name`: whose it is,
-    /// in one line; nobody's if it is empty.
+    /// Creates a token, and adds its hash and its owner's name (one line; may be empty) to a file.
+    /// A new file is readable only by its owner. Fails if the file cannot be written.
     pub fn add_named_to(path: &Path, name: &str) -> Result<Self, TokensError> {
         use std::os::unix::fs::OpenOptionsExt;
         let mut bytes = [0; BYTES];

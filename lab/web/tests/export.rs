@@ -1,9 +1,8 @@
-//! The pages as files: all of them, with links that lead to files, and never over the files of others.
+//! Pages as files: complete, with links to files, and never over foreign files.
 
-mod filled;
-
+use crate::filled;
 use faultline_experiment::{Error, Places};
-use faultline_model::record::RunId;
+use faultline_record::record::RunId;
 use faultline_store::Store;
 use faultline_web::{DeclaredQuirks, ExportRequest, Exported, export_site};
 use std::fs;
@@ -30,7 +29,8 @@ fn every_link_of_a_page_leads_to_a_file() {
     let site = directory.path().join("deep/site");
     let exported = export(&site, &database).unwrap();
     assert_eq!((exported.runs, exported.histories, exported.comparisons), (5, 3, 60));
-    // 18 of each of the first two runs; a commit of `app` does not build, and one ends at its first execution.
+    // 18 of each of the first two runs. A commit of `app` does not build, and one fails at its
+    // first execution.
     assert_eq!(exported.executions, 2 * 18 + 2 * (118 * 6 + 1) + 14 * 2);
     assert_eq!(exported.left_out.as_slice(), &[] as &[String]);
     let mut links = 0;
@@ -50,7 +50,7 @@ fn every_link_of_a_page_leads_to_a_file() {
         let text = fs::read_to_string(site.join(&page)).unwrap();
         assert!(text.contains("Content-Security-Policy"), "{page}");
         assert!(!text.contains(">Jobs<"), "{page}: nobody can ask files for work");
-        assert!(text.contains("These pages show the database as it was on <time datetime=\"20"), "{page}");
+        assert!(text.contains("Exported from the database on <time datetime=\"20"), "{page}");
         let own = site.join(&page);
         for link in
             text.split(" href=\"").chain(text.split(" src=\"")).skip(1).filter_map(|rest| rest.split('"').next())
@@ -65,17 +65,17 @@ fn every_link_of_a_page_leads_to_a_file() {
         }
     }
     assert!(links > 30, "{links}");
-    // Again, which replaces them.
+    // A second export replaces the files.
     assert_eq!(export(&site, &database).unwrap(), exported);
 }
 
-/// The pages of histories, and those of comparisons.
+/// Pages of histories and comparisons.
 fn histories(site: &Path) -> Vec<String> {
     let pages = files(&site.join("histories")).into_iter().filter(|path| path.ends_with(".html"));
     pages.map(|path| format!("histories/{path}")).collect()
 }
 
-/// All files below a directory, by their paths in it.
+/// All files below a directory, by relative path.
 fn files(directory: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).unwrap() {
@@ -89,7 +89,7 @@ fn files(directory: &Path) -> Vec<String> {
     found
 }
 
-/// What a script hands over.
+/// The data of a script.
 fn answer(site: &Path, path: &str) -> serde_json::Value {
     let script = fs::read_to_string(site.join(path)).unwrap();
     let text = script.strip_prefix("faultlineAnswer(").and_then(|rest| rest.strip_suffix(");\n")).unwrap();
@@ -115,7 +115,7 @@ fn what_a_history_is_asked_is_answered_in_files() {
     let (app, long) = (id("app"), id("long"));
     assert_eq!((app.len(), long.len()), (2, 1));
     let below = |id: &str, kind: &str| all.iter().filter(|path| path.starts_with(&format!("{id}/{kind}/"))).count();
-    // The other one of `app`, and those of the same repository.
+    // The other history of `app`, and those of the same repository.
     assert_eq!([below(&app[0], "beside"), below(&app[0], "steps"), below(&app[0], "commits")], [3, 9, 0]);
     assert_eq!([below(&app[0], "compare"), below(&long[0], "compare"), below(&long[0], "commits")], [3, 3, 3]);
 
@@ -149,7 +149,7 @@ fn executions_have_their_samples_and_consoles_and_say_if_there_are_more() {
     let exported = export_site(&request, &places(&database)).unwrap();
     assert_eq!((exported.executions, files(&site.join("runs/1")).len()), (10, 3));
     let read = |name: &str| fs::read_to_string(site.join(name)).unwrap();
-    assert!(read("runs/1/executions.html").contains("These are the first 2; the database has more."));
+    assert!(read("runs/1/executions.html").contains("The first 2; the database has more."));
     let second = read("runs/1/executions/2.html");
     assert!(second.contains("3 of 3 samples") && second.contains("Linux version 6.1 &lt;b&gt;"), "{second}");
     assert!(!read("runs/1/executions/1.html").contains("id=\"console\"") && !second.contains("?phase="));
@@ -196,7 +196,7 @@ fn what_is_no_longer_in_the_database_has_no_page() {
     filled::fill(&database, false);
     export(&site, &database).unwrap();
     fs::write(site.join("runs/notes.txt"), "of somebody else").unwrap();
-    fs::write(site.join("assets/page-0.js"), "of an older version").unwrap();
+    fs::write(site.join("assets/page-0.js"), "of an earlier export").unwrap();
     let before = histories(&site);
     fs::write(site.join("histories/notes.txt"), "of somebody else").unwrap();
     // Run 4 is the only one of its history.
@@ -214,7 +214,7 @@ fn what_is_no_longer_in_the_database_has_no_page() {
     }
     assert!(site.join("histories/notes.txt").exists());
     let after = histories(&site);
-    // A page, and what belonged to it.
+    // A page with its files.
     assert!(after.len() + 21 == before.len() && after.iter().all(|page| before.contains(page)), "{before:?} {after:?}");
     let directories =
         |path: &Path| fs::read_dir(path).unwrap().filter(|one| one.as_ref().unwrap().path().is_dir()).count();

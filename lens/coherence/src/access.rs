@@ -1,7 +1,6 @@
 //! One access of a CPU to memory: a load, store or read-modify-write.
 
-/// Bytes per cache line.
-pub const LINE_BYTES: u64 = 64;
+use faultline_lens_format::LINE_BYTES;
 
 /// The kind of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,32 +9,33 @@ pub enum Kind {
     Read,
     /// Writes.
     Write,
-    /// Reads and writes in one step, while the CPU keeps the line: what a lock prefix requests.
+    /// Reads and writes in one step while the CPU keeps the line: an instruction with a lock
+    /// prefix.
     Atomic,
 }
 
-/// On whose behalf a CPU runs.
+/// The code that a CPU runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Context {
     /// A program in user mode.
     User,
-    /// The kernel, for the program or by itself.
+    /// The kernel, in a system call or a task of its own.
     Kernel,
-    /// The kernel, for an interrupt that came in between.
+    /// The kernel, in the handler of an interrupt.
     Interrupt,
 }
 
-/// The two parts of every count.
+/// The two parts of each count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Work {
-    /// What programs and the kernel do of themselves.
+    /// Operations: programs, and the kernel outside of interrupts.
     Operation,
-    /// What interrupts do.
+    /// Interrupt handlers.
     Interrupt,
 }
 
 impl Context {
-    /// The part that it belongs to.
+    /// The part of the counts that the context belongs to.
     pub fn work(self) -> Work {
         match self {
             Context::User | Context::Kernel => Work::Operation,
@@ -47,32 +47,33 @@ impl Context {
 /// One access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Access {
-    /// First byte, in one address space that all CPUs share: a physical address, or a virtual one of a single process.
+    /// First byte, in an address space that all CPUs share: a physical address, or a virtual one of
+    /// a single process.
     pub address: u64,
     /// Size in bytes; at least 1, at most 64.
     pub size: u8,
-    /// What the access does.
+    /// The kind of the access.
     pub kind: Kind,
     /// The instruction, identified by its address or any other number.
     pub site: u64,
-    /// On whose behalf.
+    /// The code that makes the access.
     pub context: Context,
-    /// Whether the address is in a mapping of user space: the access then touches the contents of a page and not a data
-    /// structure of the kernel.
+    /// True for an address in a mapping of user space: the access touches the contents of a page,
+    /// not a data structure of the kernel.
     pub contents: bool,
 }
 
 /// The part of an access that falls into one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Part {
+pub struct AccessPart {
     /// Number of the line: its address divided by [`LINE_BYTES`].
     pub line: u64,
-    /// The bytes that the access touches: bit *i* for byte *i* of the line. Never 0.
+    /// Mask of the bytes touched: bit *i* for byte *i* of the line. Never 0.
     pub bytes: u64,
 }
 
-impl Part {
-    /// The first of the bytes.
+impl AccessPart {
+    /// Offset of the first byte in the line.
     pub(crate) fn offset(self) -> u8 {
         self.bytes.trailing_zeros() as u8
     }
@@ -84,26 +85,28 @@ impl Part {
 }
 
 impl Access {
-    /// The access as one part, if its size is valid and it stays within a line. This is almost always the case.
+    /// The access as one part, if its size is valid and it stays within a line. This is almost
+    /// always the case.
     #[inline]
-    pub fn only_part(&self) -> Option<Part> {
+    pub fn only_part(&self) -> Option<AccessPart> {
         let offset = self.address % LINE_BYTES;
         let size = u64::from(self.size);
         // A size of 0 wraps around and is rejected together with sizes that are too large.
         (size.wrapping_sub(1) < LINE_BYTES - offset)
-            .then(|| Part { line: self.address / LINE_BYTES, bytes: (!0 >> (LINE_BYTES - size)) << offset })
+            .then(|| AccessPart { line: self.address / LINE_BYTES, bytes: (!0 >> (LINE_BYTES - size)) << offset })
     }
 
-    /// The parts of the access, one for each line. An invalid size is replaced by the nearest valid one.
-    pub(crate) fn parts(&self) -> (Part, Option<Part>) {
+    /// The parts of the access, one for each line. An invalid size is replaced by the nearest valid
+    /// one.
+    pub(crate) fn parts(&self) -> (AccessPart, Option<AccessPart>) {
         let line = self.address / LINE_BYTES;
         let offset = (self.address % LINE_BYTES) as u32;
         let size = u32::from(self.size).clamp(1, LINE_BYTES as u32);
         let run = u128::MAX >> (128 - size);
         let bytes = run << offset;
-        let first = Part { line, bytes: bytes as u64 };
+        let first = AccessPart { line, bytes: bytes as u64 };
         let rest = (bytes >> LINE_BYTES) as u64;
-        (first, (rest != 0).then_some(Part { line: line.wrapping_add(1), bytes: rest }))
+        (first, (rest != 0).then_some(AccessPart { line: line.wrapping_add(1), bytes: rest }))
     }
 }
 
@@ -118,11 +121,14 @@ mod tests {
     #[test]
     fn an_access_falls_into_one_line_or_two() {
         let parts = |address, size| access(address, size).parts();
-        assert_eq!(parts(0x80, 8), (Part { line: 2, bytes: 0xFF }, None));
-        assert_eq!(parts(0xB8, 8), (Part { line: 2, bytes: 0xFF << 56 }, None));
-        assert_eq!(parts(0xBC, 8), (Part { line: 2, bytes: 0xF << 60 }, Some(Part { line: 3, bytes: 0xF })));
-        assert_eq!(parts(0x81, 64), (Part { line: 2, bytes: !1 }, Some(Part { line: 3, bytes: 1 })));
-        assert_eq!(parts(0x80, 64), (Part { line: 2, bytes: !0 }, None));
+        assert_eq!(parts(0x80, 8), (AccessPart { line: 2, bytes: 0xFF }, None));
+        assert_eq!(parts(0xB8, 8), (AccessPart { line: 2, bytes: 0xFF << 56 }, None));
+        assert_eq!(
+            parts(0xBC, 8),
+            (AccessPart { line: 2, bytes: 0xF << 60 }, Some(AccessPart { line: 3, bytes: 0xF }))
+        );
+        assert_eq!(parts(0x81, 64), (AccessPart { line: 2, bytes: !1 }, Some(AccessPart { line: 3, bytes: 1 })));
+        assert_eq!(parts(0x80, 64), (AccessPart { line: 2, bytes: !0 }, None));
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! The cost of a transfer by distance: in clocks for the model, and as tables of times with their sources.
+//! Costs of transfers by distance, in clocks; and tables of times with their sources.
 
-use crate::tally::Distance;
-use crate::topology::Topology;
+use crate::topology::{Distance, Topology};
+use faultline_lens_format::{CostTimes, DelayTimes};
 use std::borrow::Cow;
 
-/// Costs in clocks. A clock is the time of one instruction.
+/// Costs in clocks. A clock is the duration of one instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Costs {
     /// A line from a CPU that shares the last-level cache.
@@ -13,16 +13,29 @@ pub struct Costs {
     pub same_socket: u64,
     /// A line from another socket.
     pub other_socket: u64,
-    /// A line from memory, after a bounded cache had evicted it.
+    /// A line from memory, after a bounded cache evicted it.
     pub memory: u64,
 }
 
 impl Costs {
-    /// One clock each: costs then count the transfers.
+    /// The costs in clocks, rounded; at least 1. An instruction of 0 ps counts as one of 1 ps.
+    pub fn new(times: &CostTimes) -> Self {
+        let instruction_ps = u64::from(times.instruction_ps).max(1);
+        let clocks = |ns: u32| ((u64::from(ns) * 1000 + instruction_ps / 2) / instruction_ps).max(1);
+        Costs {
+            same_cache: clocks(times.same_cache_ns),
+            same_socket: clocks(times.same_socket_ns),
+            other_socket: clocks(times.other_socket_ns),
+            memory: clocks(times.memory_ns),
+        }
+    }
+
+    /// One clock each: the costs then count transfers.
     pub const ONE_EACH: Costs = Costs { same_cache: 1, same_socket: 1, other_socket: 1, memory: 1 };
 
-    /// The cost of a transfer. Taking copies back from several holders costs as much as from the farthest CPU of the
-    /// machine: a line's state does not list all holders, and a write waits for the last reply.
+    /// The cost of a transfer. Invalidating the copies of several holders costs as much as a
+    /// transfer from the farthest CPU of the machine: a line's state does not list all holders, and
+    /// a write waits for the last reply.
     pub(crate) fn of(&self, distance: Distance, topology: &Topology) -> u64 {
         match distance {
             Distance::SameCache => self.same_cache,
@@ -33,81 +46,55 @@ impl Costs {
     }
 }
 
-/// What takes time besides instructions and transfers, in clocks. It is for predictions: counts without it can be derived on paper.
+/// Delays besides instructions and transfers, in clocks. They serve predictions; without them,
+/// counts can be derived on paper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Delays {
-    /// An atomic read-modify-write, also of a line that the CPU has.
+    /// An atomic read-modify-write, even of a line that the CPU holds.
     pub atomic: u64,
-    /// The part of a transfer's cost until the request reaches the CPU that has the line, in percent; 0 if requests are not modelled.
+    /// Percentage of a transfer's cost until the request reaches the CPU that holds the line; 0 if
+    /// requests are not modelled.
     pub request_percent: u64,
-    /// Waking a halted CPU: from the interrupt to its first instruction.
+    /// Waking a halted CPU: from the interrupt to the first instruction.
     pub wake: u64,
-    /// An interrupt: from its cause to its handler.
+    /// Delivery of an interrupt: from its cause to its handler.
     pub interrupt: u64,
-    /// From user mode to the kernel and back.
+    /// Entry into the kernel from user mode, and return.
     pub entry: u64,
 }
 
-/// The times of [`Delays`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DelayTimes {
-    /// An atomic read-modify-write of a line that the CPU has, in picoseconds.
-    pub atomic_ps: u32,
-    /// The part of a transfer's time until the request reaches the CPU that has the line, in percent: 1 to 100.
-    pub request_percent: u32,
-    /// Waking a halted CPU, in nanoseconds.
-    pub wake_ns: u32,
-    /// An interrupt from another CPU, in nanoseconds.
-    pub interrupt_ns: u32,
-    /// From user mode to the kernel and back, in nanoseconds.
-    pub entry_ns: u32,
-}
-
 impl Delays {
-    /// The clocks of a transfer's cost until the request reaches the CPU that has the line; 0 if requests are not modelled.
+    /// The delays in clocks, rounded. An instruction of 0 ps counts as one of 1 ps.
+    pub fn new(times: &DelayTimes, instruction_ps: u32) -> Self {
+        let instruction_ps = u64::from(instruction_ps).max(1);
+        let clocks = |ps: u64| (ps + instruction_ps / 2) / instruction_ps;
+        let of_ns = |ns: u32| clocks(u64::from(ns) * 1000);
+        Delays {
+            atomic: clocks(times.atomic_ps.into()),
+            request_percent: times.request_percent.clamp(1, 100).into(),
+            wake: of_ns(times.wake_ns),
+            interrupt: of_ns(times.interrupt_ns),
+            entry: of_ns(times.entry_ns),
+        }
+    }
+
+    /// Clocks of a transfer's cost until the request reaches the CPU that holds the line; 0 if
+    /// requests are not modelled.
     pub fn request_time(&self, cost: u64) -> u64 {
         cost.saturating_mul(self.request_percent.min(100)) / 100
     }
 }
 
-impl DelayTimes {
-    /// Orders of magnitude, not measured on any machine: for tables without measured times.
-    pub const USUAL: DelayTimes =
-        DelayTimes { atomic_ps: 5000, request_percent: 75, wake_ns: 5000, interrupt_ns: 1000, entry_ns: 50 };
-
-    /// The times in clocks, rounded. An instruction of 0 ps counts as one of 1 ps.
-    pub fn clocks(&self, instruction_ps: u32) -> Delays {
-        let instruction_ps = u64::from(instruction_ps).max(1);
-        let clocks = |ps: u64| (ps + instruction_ps / 2) / instruction_ps;
-        let of_ns = |ns: u32| clocks(u64::from(ns) * 1000);
-        Delays {
-            atomic: clocks(self.atomic_ps.into()),
-            request_percent: self.request_percent.clamp(1, 100).into(),
-            wake: of_ns(self.wake_ns),
-            interrupt: of_ns(self.interrupt_ns),
-            entry: of_ns(self.entry_ns),
-        }
-    }
-}
-
-/// The times of one machine, from which costs are computed.
+/// Times measured on one machine, from which costs are computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CostTable {
-    /// A short name for it.
+    /// A short name for the machine.
     pub name: Cow<'static, str>,
     /// The source of the times.
     pub source: Cow<'static, str>,
-    /// Time of an instruction, in picoseconds.
-    pub instruction_ps: u32,
-    /// Time of a transfer from a CPU that shares the last-level cache, in nanoseconds.
-    pub same_cache_ns: u32,
-    /// From another cache of the same socket.
-    pub same_socket_ns: u32,
-    /// From another socket.
-    pub other_socket_ns: u32,
-    /// Time of a line from memory, in nanoseconds.
-    pub memory_ns: u32,
-    /// What else takes time on this machine; `None` if it was not measured.
+    /// Durations of an instruction and of transfers.
+    pub times: CostTimes,
+    /// Other delays on this machine; `None` if not measured.
     pub delays: Option<DelayTimes>,
 }
 
@@ -122,7 +109,7 @@ impl CostTable {
     /// Name of the default table: the first.
     pub const DEFAULT: &'static str = "laptop";
 
-    /// All tables that come with the model.
+    /// The tables that come with the model.
     pub fn presets() -> &'static [CostTable] {
         PRESETS
     }
@@ -131,23 +118,12 @@ impl CostTable {
     pub fn by_name(name: &str) -> Option<&'static CostTable> {
         PRESETS.iter().find(|table| table.name == name)
     }
-
-    /// The times in clocks, rounded; none is below one. An instruction of 0 ps counts as one of 1 ps.
-    pub fn costs(&self) -> Costs {
-        let instruction_ps = u64::from(self.instruction_ps).max(1);
-        let clocks = |ns: u32| ((u64::from(ns) * 1000 + instruction_ps / 2) / instruction_ps).max(1);
-        Costs {
-            same_cache: clocks(self.same_cache_ns),
-            same_socket: clocks(self.same_socket_ns),
-            other_socket: clocks(self.other_socket_ns),
-            memory: clocks(self.memory_ns),
-        }
-    }
 }
 
-/// Times between CPUs are medians of one-way messages by compare-and-swap, as published with the program
-/// `core-to-core-latency` (N. Viennot and contributors, <https://github.com/nviennot/core-to-core-latency>, README).
-/// The times of memory and of an instruction are orders of magnitude: two instructions per nanosecond.
+/// The times between CPUs are medians of one-way messages by compare-and-swap, as published with
+/// the program `core-to-core-latency` (N. Viennot and contributors,
+/// <https://github.com/nviennot/core-to-core-latency>, README). The times of memory and of an
+/// instruction are orders of magnitude: two instructions per nanosecond.
 static PRESETS: &[CostTable] = &[
     CostTable {
         name: Cow::Borrowed("laptop"),
@@ -155,11 +131,13 @@ static PRESETS: &[CostTable] = &[
             "Intel Core i7-1165G7 (Tiger Lake, 4 cores): 27 ns, core-to-core-latency's README; memory, and all beyond a \
                  socket, which such a machine doesn't have: order of magnitude",
         ),
-        instruction_ps: 500,
-        same_cache_ns: 27,
-        same_socket_ns: 27,
-        other_socket_ns: 120,
-        memory_ns: 90,
+        times: CostTimes {
+            instruction_ps: 500,
+            same_cache_ns: 27,
+            same_socket_ns: 27,
+            other_socket_ns: 120,
+            memory_ns: 90,
+        },
         delays: None,
     },
     CostTable {
@@ -168,11 +146,13 @@ static PRESETS: &[CostTable] = &[
             "two Intel Xeon Platinum 8275CL (24 cores each): 47 and 134 ns, core-to-core-latency's README; memory: order of \
                  magnitude",
         ),
-        instruction_ps: 500,
-        same_cache_ns: 47,
-        same_socket_ns: 47,
-        other_socket_ns: 134,
-        memory_ns: 90,
+        times: CostTimes {
+            instruction_ps: 500,
+            same_cache_ns: 47,
+            same_socket_ns: 47,
+            other_socket_ns: 134,
+            memory_ns: 90,
+        },
         delays: None,
     },
     CostTable {
@@ -181,11 +161,13 @@ static PRESETS: &[CostTable] = &[
             "two Intel Xeon Platinum 8375C (32 cores each): 51 and 108 ns, core-to-core-latency's README; memory: order of \
                  magnitude",
         ),
-        instruction_ps: 500,
-        same_cache_ns: 51,
-        same_socket_ns: 51,
-        other_socket_ns: 108,
-        memory_ns: 90,
+        times: CostTimes {
+            instruction_ps: 500,
+            same_cache_ns: 51,
+            same_socket_ns: 51,
+            other_socket_ns: 108,
+            memory_ns: 90,
+        },
         delays: None,
     },
     CostTable {
@@ -194,11 +176,13 @@ static PRESETS: &[CostTable] = &[
             "two AMD EPYC 7R13 (48 cores each, 8 to a cache): 23, 107 and 197 ns, core-to-core-latency's README, where one \
                  of the sockets is slower within itself; memory: order of magnitude",
         ),
-        instruction_ps: 500,
-        same_cache_ns: 23,
-        same_socket_ns: 107,
-        other_socket_ns: 197,
-        memory_ns: 110,
+        times: CostTimes {
+            instruction_ps: 500,
+            same_cache_ns: 23,
+            same_socket_ns: 107,
+            other_socket_ns: 197,
+            memory_ns: 110,
+        },
         delays: None,
     },
 ];
@@ -209,31 +193,28 @@ mod tests {
 
     #[test]
     fn times_become_clocks_to_the_nearest() {
-        let table = CostTable {
-            name: Cow::Borrowed(""),
-            source: Cow::Borrowed(""),
+        let times = CostTimes {
             instruction_ps: 400,
             same_cache_ns: 50,
             same_socket_ns: 0,
             other_socket_ns: 3,
             memory_ns: u32::MAX - 15,
-            delays: None,
         };
-        let costs = table.costs();
+        let costs = Costs::new(&times);
         assert_eq!((costs.same_cache, costs.same_socket, costs.other_socket), (125, 1, 8));
         assert_eq!(costs.memory, u64::from(u32::MAX - 15) * 10 / 4);
-        assert_eq!(CostTable { instruction_ps: 0, ..table }.costs().same_cache, 50_000);
+        assert_eq!(Costs::new(&CostTimes { instruction_ps: 0, ..times }).same_cache, 50_000);
     }
 
     #[test]
     fn delays_become_clocks_to_the_nearest_and_may_be_none() {
         let times = DelayTimes { atomic_ps: 999, request_percent: 0, wake_ns: u32::MAX, interrupt_ns: 1, entry_ns: 2 };
-        let none = times.clocks(2000);
+        let none = Delays::new(&times, 2000);
         assert_eq!((none.atomic, none.request_percent, none.interrupt, none.entry), (0, 1, 1, 1));
-        assert_eq!(times.clocks(0).wake, u64::from(u32::MAX) * 1000);
-        assert_eq!((none.request_time(250), DelayTimes::USUAL.clocks(1).request_time(100)), (2, 75));
+        assert_eq!(Delays::new(&times, 0).wake, u64::from(u32::MAX) * 1000);
+        assert_eq!((none.request_time(250), Delays::new(&DelayTimes::USUAL, 1).request_time(100)), (2, 75));
         assert_eq!(Delays::default().request_time(100), 0);
-        assert_eq!(DelayTimes { atomic_ps: 1000, ..times }.clocks(2000).atomic, 1);
+        assert_eq!(Delays::new(&DelayTimes { atomic_ps: 1000, ..times }, 2000).atomic, 1);
     }
 
     #[test]
@@ -251,8 +232,9 @@ mod tests {
         assert!(CostTable::by_name("abacus").is_none());
         for table in CostTable::presets() {
             assert!(std::ptr::eq(CostTable::by_name(&table.name).unwrap(), table), "{} twice", table.name);
-            assert!(table.same_cache_ns <= table.same_socket_ns && table.same_socket_ns <= table.other_socket_ns);
-            assert!(!table.source.is_empty() && table.instruction_ps > 0);
+            let CostTimes { instruction_ps, same_cache_ns, same_socket_ns, other_socket_ns, .. } = table.times;
+            assert!(same_cache_ns <= same_socket_ns && same_socket_ns <= other_socket_ns);
+            assert!(!table.source.is_empty() && instruction_ps > 0);
         }
     }
 }

@@ -1,15 +1,12 @@
-//! One CPU: which lines it holds, in which version, and the cost of its accesses.
+//! One CPU: the lines and versions that it holds, and the cost of its accesses.
 
-use crate::access::{Access, Kind, Part, Work};
-use crate::cache::Cache;
-use crate::grant::Grant;
-use crate::held::{Copy, Held};
+use crate::access::{Access, AccessPart, Kind, Work};
+use crate::held::{Copy, Entry, Grant, Held, Recent};
 use crate::line::Bytes;
-use crate::machine::Machine;
+use crate::machine::{Cache, Machine};
 use crate::questions::Questions;
-use crate::recent::{Entry, Recent};
-use crate::tally::{Cause, Distance, Key, Tally};
-use crate::topology::CpuId;
+use crate::tally::{Cause, Key, Tally};
+use crate::topology::{CpuId, Distance};
 use crate::word::{Readers, Version, Word};
 
 /// A CPU of a [`Machine`].
@@ -17,7 +14,7 @@ use crate::word::{Readers, Version, Word};
 pub struct Cpu<'m> {
     recent: Recent<'m>,
     held: Held<'m>,
-    /// None if the cache is unbounded.
+    /// `None` if the cache is unbounded.
     cache: Option<Cache>,
     evicted: Lines,
     moved: Lines,
@@ -25,18 +22,19 @@ pub struct Cpu<'m> {
     core: Core<'m>,
 }
 
-/// What an access changed for other CPUs that hold its line.
+/// The effect of an access on other CPUs that hold its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Disturbance {
     /// The line's number.
     pub line: u64,
-    /// The CPU; `None` if there are several, or if the model does not know which one.
+    /// The affected CPU; `None` if several are, or if the model does not know which.
     pub cpu: Option<CpuId>,
-    /// It has lost the line. Otherwise it may still read it, but its next write changes the model.
+    /// The CPU has lost the line. Otherwise it may still read the line, but its next write changes
+    /// the model.
     pub is_lost: bool,
 }
 
-/// Lines that an access evicted, or made move: at most one for each of its parts.
+/// Lines that an access evicted or moved: at most one for each of its parts.
 #[derive(Debug, Default)]
 struct Lines {
     lines: [u64; 2],
@@ -54,7 +52,7 @@ impl Lines {
     }
 }
 
-/// A CPU without its record of lines: executes accesses on one line's entry, and counts.
+/// A CPU without its record of lines: executes accesses on a line's entry, and counts.
 #[derive(Debug)]
 struct Core<'m> {
     machine: &'m Machine,
@@ -74,29 +72,29 @@ struct Sums {
 /// The outcome of a part of an access.
 struct Touched {
     cost: u64,
-    /// The CPU did not have the line.
+    /// The CPU did not hold the line.
     is_miss: bool,
     /// The line moved.
     is_transfer: bool,
     disturbance: Option<Disturbance>,
 }
 
-/// The outcome of making a line readable or owned.
+/// The outcome of fetching a line to read or to own it.
 enum Got {
     /// Nothing had to be fetched.
     Hit,
-    /// Nobody had written the line, and either nobody else had it or only a copy was needed.
+    /// No CPU had written the line, and no other CPU held it or only a copy was needed.
     Cold,
-    /// It came from memory, where a bounded cache had evicted it to.
+    /// The line came from memory, because a bounded cache had evicted it.
     Refetched,
-    /// Others had it. `written`: bytes that they wrote since this CPU held the line, or wrote and now lose. `foreign`: these,
-    /// and those that they read and now lose.
+    /// Other CPUs held the line. `written`: bytes that they wrote since this CPU held the line, or
+    /// wrote and now lose. `foreign`: these, and the bytes that they read and now lose.
     Moved { distance: Distance, foreign: Bytes, written: Bytes },
 }
 
 impl Machine {
-    /// The CPU with that number, with an empty cache. Call it once for each number: two `Cpu`s with one number would
-    /// not know each other's copies.
+    /// The CPU with that number, with an empty cache. Call once for each number: two `Cpu`s with
+    /// one number would not know each other's copies.
     ///
     /// # Panics
     /// If the topology has no such CPU.
@@ -122,7 +120,8 @@ impl Machine {
 }
 
 impl<'m> Cpu<'m> {
-    /// Executes an access. Returns the clocks that its transfers and capacity misses cost; almost always 0.
+    /// Executes an access. Returns the cost of its transfers and capacity misses in clocks; usually
+    /// 0.
     #[inline]
     pub fn access(&mut self, access: &Access) -> u64 {
         match access.only_part() {
@@ -134,47 +133,50 @@ impl<'m> Cpu<'m> {
         }
     }
 
-    /// What this CPU may do with a line without a call of the model. Nothing is always correct.
+    /// The accesses to a line that this CPU may make without a call of the model.
+    /// [`Grant::NOTHING`] is always correct.
     ///
-    /// A caller that runs one CPU at a time may skip such accesses until an access of another CPU [disturbs](Cpu::disturbed)
-    /// them, or one of this CPU [evicts](Cpu::evicted) the line. Skipping is exact: hits do not change the order in which
-    /// lines are evicted.
+    /// A caller that runs one CPU at a time may skip such accesses until an access of another CPU
+    /// [disturbs](Cpu::disturbed) them, or one of this CPU [evicts](Cpu::evicted) the line.
+    /// Skipping is exact: hits do not change the order of eviction.
     pub fn grant(&self, line: u64) -> Grant<'m> {
         let entry = self.recent.entry(line);
         if entry.number == line { entry.grant() } else { Grant::NOTHING }
     }
 
-    /// What the last access changed for other CPUs, one for each of its parts.
+    /// Effects of the last access on other CPUs, one for each of its parts.
     pub fn disturbed(&self) -> impl Iterator<Item = &Disturbance> {
         self.disturbed.iter().flatten()
     }
 
-    /// The lines that a bounded cache evicted for the last access that changed the model.
+    /// Lines that a bounded cache evicted for the last access that changed the model.
     pub fn evicted(&self) -> &[u64] {
         self.evicted.all()
     }
 
-    /// The lines that the last access that changed the model made move to this CPU. An access that cost nothing moved none.
+    /// Lines that moved to this CPU in the last access that changed the model. Accesses without a
+    /// cost move none.
     pub fn moved(&self) -> &[u64] {
         self.moved.all()
     }
 
-    /// The counts.
+    /// The counts of its transfers.
     pub fn tally(&self) -> &Tally {
         &self.core.tally
     }
 
-    /// Its transfers so far.
+    /// Number of its transfers so far.
     pub fn transfers(&self, work: Work) -> u64 {
         self.core.sums(work).transfers
     }
 
-    /// Its capacity misses so far: lines fetched from memory because a bounded cache had no room for them.
+    /// Number of its capacity misses so far: lines fetched from memory because a bounded cache had
+    /// evicted them.
     pub fn capacity_misses(&self, work: Work) -> u64 {
         self.core.sums(work).capacity_misses
     }
 
-    /// Its number.
+    /// The number of the CPU.
     pub fn id(&self) -> CpuId {
         self.core.id
     }
@@ -192,8 +194,8 @@ impl<'m> Cpu<'m> {
         cost + second_cost
     }
 
-    /// Returns the cost, and what it changed for other CPUs.
-    fn touch(&mut self, access: &Access, part: Part) -> (u64, Option<Disturbance>) {
+    /// Returns the cost, and the effect on other CPUs.
+    fn touch(&mut self, access: &Access, part: AccessPart) -> (u64, Option<Disturbance>) {
         let entry = self.recent.place(part.line);
         let mut copy = Copy::Held;
         if entry.number != part.line {
@@ -218,7 +220,7 @@ impl<'m> Cpu<'m> {
         (cost, disturbance)
     }
 
-    /// Evicts another line for a fetched one, if the cache is full.
+    /// Inserts a fetched line into the cache, and evicts another line if its set is full.
     fn make_room(&mut self, line: u64) {
         let Some(gone) = self.cache.as_mut().and_then(|cache| cache.put(line)) else { return };
         let Core { machine, id, .. } = self.core;
@@ -228,7 +230,8 @@ impl<'m> Cpu<'m> {
             false => self.held.load(gone, id, || machine.lines().group(gone)).0,
         };
         if entry.line().drop_copy(id, entry.version()).is_some_and(|word| word.owner() == Some(id)) {
-            // The owner's reads were not recorded. If it fetches the line again, it is an ordinary reader.
+            // The owner's reads were not recorded. If it fetches the line again, it is an ordinary
+            // reader.
             entry.noted_read = 0;
         }
         self.held.save(&entry, Copy::Dropped);
@@ -255,7 +258,7 @@ impl<'m> Core<'m> {
     }
 
     /// Executes a part of an access on its line's entry.
-    fn touch(&mut self, access: &Access, part: Part, entry: &mut Entry<'m>, copy: Copy) -> Touched {
+    fn touch(&mut self, access: &Access, part: AccessPart, entry: &mut Entry<'m>, copy: Copy) -> Touched {
         let (got, is_miss, disturbance) = match access.kind {
             Kind::Read => self.read(entry, copy, part.bytes),
             Kind::Write | Kind::Atomic => self.write(entry, copy, part.bytes),
@@ -275,7 +278,7 @@ impl<'m> Core<'m> {
         Touched { cost, is_miss, is_transfer, disturbance }
     }
 
-    /// Returns the outcome, whether the CPU did not have the line, and what changed for others.
+    /// Returns the outcome, true if the CPU did not hold the line, and the effect on other CPUs.
     fn read(&mut self, entry: &mut Entry<'m>, copy: Copy, bytes: Bytes) -> (Got, bool, Option<Disturbance>) {
         let before = entry.version();
         let word = entry.line().fetch(self.id, (copy == Copy::Held).then_some(before));
@@ -298,13 +301,14 @@ impl<'m> Core<'m> {
                 Got::Moved { distance, foreign: written, written }
             }
         };
-        // The owner may not write any more without a change.
+        // The owner's next write changes the model.
         let disturbance =
             word.owner().map(|owner| Disturbance { line: entry.number, cpu: Some(owner), is_lost: false });
         (got, true, disturbance)
     }
 
-    /// An owner's reads affect nobody; a reader's reads matter to the CPU that writes next.
+    /// Records a read. An owner's reads affect no other CPU; a reader's reads matter to the CPU
+    /// that writes next.
     fn note_read(&self, entry: &mut Entry<'m>, word: Word, bytes: Bytes) {
         if word.owner() == Some(self.id) {
             entry.noted_read = !entry.foreign;
@@ -318,7 +322,7 @@ impl<'m> Core<'m> {
         }
     }
 
-    /// Returns the outcome, whether the CPU did not have the line, and what changed for others.
+    /// Returns the outcome, true if the CPU did not hold the line, and the effect on other CPUs.
     fn write(&mut self, entry: &mut Entry<'m>, copy: Copy, bytes: Bytes) -> (Got, bool, Option<Disturbance>) {
         let before = entry.version();
         let word = entry.line().own(self.id);
@@ -344,7 +348,8 @@ impl<'m> Core<'m> {
         let got = match losers {
             Some(distance) => {
                 let stamped = entry.group.stamps(entry.number).map_or(0, |stamps| stamps.since(before));
-                // This CPU may have read what the owner wrote and now loses: the two share it nevertheless.
+                // This CPU may have read what the owner wrote and now loses: the two share it
+                // nevertheless.
                 let is_anothers = word.owner().is_some_and(|owner| owner != self.id);
                 let by_owner = if is_anothers { past.written } else { 0 };
                 let written = stamped | by_owner;
@@ -358,7 +363,8 @@ impl<'m> Core<'m> {
         (got, !had, disturbance)
     }
 
-    /// The CPU that loses the line when this CPU writes to it in the state `word`, if it is known to be the only one.
+    /// The only CPU that loses the line when this CPU writes to it in the state `word`; `None` if
+    /// there are several, or if it is unknown.
     fn only_loser(&self, word: Word) -> Option<CpuId> {
         let owner = word.owner().filter(|&owner| owner != self.id);
         match (owner, word.readers()) {
@@ -369,8 +375,8 @@ impl<'m> Core<'m> {
         }
     }
 
-    /// The distance to the CPUs that lose the line when this CPU writes to it in the state `word`. None if no CPU loses
-    /// it. `had`: whether this CPU itself holds it.
+    /// The distance to the CPUs that lose the line when this CPU writes to it in the state `word`;
+    /// `None` if no CPU loses it. `had`: this CPU holds the line.
     fn losers(&self, word: Word, had: bool) -> Option<Distance> {
         let owner = word.owner().filter(|&owner| owner != self.id);
         let is_reader = had && word.owner() != Some(self.id);
@@ -392,11 +398,11 @@ impl<'m> Core<'m> {
         self.machine.costs().of(distance, self.machine.topology())
     }
 
-    /// Counts a transfer as true or, until it is known better, as false sharing.
+    /// Counts a transfer as true sharing, or as false sharing until an answer shows otherwise.
     fn classify(
         &mut self,
         access: &Access,
-        part: Part,
+        part: AccessPart,
         entry: &mut Entry<'m>,
         distance: Distance,
         foreign: Bytes,
@@ -428,13 +434,14 @@ impl<'m> Core<'m> {
     }
 }
 
-/// Whether a CPU with such a copy has the line in the state in which it was found.
+/// True if the copy is of the line's version in `word`.
 fn has(copy: Copy, entry: &Entry<'_>, word: Word) -> bool {
     copy == Copy::Held && entry.version() == word.version()
 }
 
-/// Whether a line that a CPU did not have, found in the state `word`, came from memory because of a cache's bounds: the
-/// CPU itself had dropped it and nobody has written it since, or its last writer has dropped it.
+/// True if a line that a CPU did not hold, found in the state `word`, came from memory because of a
+/// cache's bounds: the CPU itself had evicted it and no CPU has written it since, or its last
+/// writer has evicted it.
 fn is_from_memory(copy: Copy, before: Version, word: Word) -> bool {
     let dropped_it = copy == Copy::Dropped && before == word.version();
     dropped_it || word.owner().is_none() && word.version() > 0

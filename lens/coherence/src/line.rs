@@ -1,9 +1,11 @@
-//! One cache line as all CPUs share it: its state word, and which of its bytes were touched in the current version.
+//! One cache line as all CPUs share it: its state word, and the bytes touched in the current
+//! version.
 //!
-//! The word alone determines what is a transfer. The bytes distinguish true from false sharing. They are separate from
-//! the word, so CPUs that race for a line can at worst misclassify the sharing of that one transfer. This is why all
-//! orderings are relaxed: the compare-and-swaps make the words of a line one sequence, which is all that counting
-//! needs, and nothing else depends on them.
+//! The word alone determines which accesses are transfers. The bytes distinguish true from false
+//! sharing. They are separate from the word, so CPUs that race for a line can at worst misclassify
+//! the sharing of one transfer. Therefore all orderings are relaxed: the compare-and-swaps make the
+//! words of a line one sequence, which is all that counting needs, and no other data depends on
+//! them.
 
 use crate::topology::CpuId;
 use crate::word::{Version, Word};
@@ -18,8 +20,8 @@ mod interleavings;
 /// The bytes of a line, one bit each.
 pub(crate) type Bytes = u64;
 
-/// Fields: \[w] changed only by compare-and-swap; \[o] by the CPU that owns the line; \[r] by CPUs that fetched it from
-/// the owner.
+/// Fields: \[w] changed only by compare-and-swap; \[o] written by the owning CPU; \[r] written by
+/// CPUs that fetched the line from the owner.
 ///
 /// Aligned so that one host line holds exactly two of them.
 #[derive(Debug, Default)]
@@ -31,7 +33,8 @@ pub(crate) struct Line {
     written: AtomicU64,
     /// \[r] Bytes read in the current version by CPUs other than the owner.
     read: AtomicU64,
-    /// \[r] The same, by at least two of them. If one of these CPUs then writes, another has read these bytes.
+    /// \[r] Bytes read by at least two of them. If one of these CPUs then writes, another has read
+    /// these bytes.
     read_twice: AtomicU64,
 }
 
@@ -48,11 +51,12 @@ impl Line {
     /// Its state.
     #[inline]
     pub(crate) fn word(&self) -> Word {
-        // Relaxed: a CPU that sees an old word behaves like one that ran a little earlier.
+        // Relaxed: a CPU that reads an old word behaves like one that ran a little earlier.
         Word(self.word.load(Relaxed))
     }
 
-    /// A CPU fetches the line to read it, unless `held` is its current version. Returns the state that it found.
+    /// Fetches the line for a CPU that reads, unless `held` is its current version. Returns the
+    /// previous state.
     pub(crate) fn fetch(&self, cpu: CpuId, held: Option<Version>) -> Word {
         loop {
             let word = self.word();
@@ -62,7 +66,8 @@ impl Line {
         }
     }
 
-    /// A CPU makes the line its own to write, unless it already is. Returns the state that it found.
+    /// Makes a CPU the exclusive owner of the line, unless it already is. Returns the previous
+    /// state.
     pub(crate) fn own(&self, cpu: CpuId) -> Word {
         loop {
             let word = self.word();
@@ -72,8 +77,8 @@ impl Line {
         }
     }
 
-    /// A CPU drops the copy that it fetched in the version `held`. Returns the state that it found, or none if the
-    /// version has ended and with it the copy.
+    /// Drops a CPU's copy, which it fetched in the version `held`. Returns the previous state, or
+    /// `None` if the version, and the copy with it, has ended.
     pub(crate) fn drop_copy(&self, cpu: CpuId, held: Version) -> Option<Word> {
         loop {
             let word = self.word();
@@ -86,7 +91,7 @@ impl Line {
         }
     }
 
-    /// Replaces the word `old`. Returns false if another CPU was faster.
+    /// Replaces the word `old`. Returns false if another CPU changed it first.
     fn advance(&self, old: Word, new: Word) -> bool {
         // Relaxed: see the comment at the top.
         self.word.compare_exchange_weak(old.0, new.0, Relaxed, Relaxed).is_ok()
@@ -94,14 +99,15 @@ impl Line {
 
     /// Records that the owner has written `bytes`.
     pub(crate) fn note_written(&self, bytes: Bytes) {
-        // Relaxed, both: see the comment at the top. The load first avoids the more expensive operation if the CPU
-        // returns to a line.
+        // Relaxed, both: see the comment at the top. The load avoids the more expensive operation
+        // if the CPU returns to a line.
         if bytes & !self.written.load(Relaxed) != 0 {
             self.written.fetch_or(bytes, Relaxed);
         }
     }
 
-    /// Records that a CPU other than the owner has read `bytes`, which it has not recorded before in this version.
+    /// Records that a CPU other than the owner has read `bytes`. The CPU must not have recorded
+    /// them before in this version.
     pub(crate) fn note_read(&self, bytes: Bytes) {
         // Relaxed: see the comment at the top.
         let before = self.read.fetch_or(bytes, Relaxed);
@@ -110,7 +116,7 @@ impl Line {
         }
     }
 
-    /// Begins a version with `bytes` written, by a CPU that itself had read `own` in the previous version.
+    /// Begins a version with `bytes` written, by a CPU that had read `own` in the previous version.
     pub(crate) fn begin_version(&self, bytes: Bytes, own: Bytes) -> Past {
         // Relaxed, all: see the comment at the top.
         let written = self.written.swap(bytes, Relaxed);

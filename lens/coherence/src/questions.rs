@@ -1,44 +1,48 @@
-//! Open questions of one CPU: transfers that look like false sharing, until it is known whether the CPU uses the bytes
-//! that the others had touched.
+//! Open questions of one CPU: transfers that look like false sharing, until the CPU uses the bytes
+//! that other CPUs touched.
 //!
-//! A question is answered when the CPU touches one of these bytes: the transfer is true sharing, since it brought the byte
-//! along. It stays open while the CPU holds the line.
+//! A question is answered when the CPU touches one of these bytes. Then the transfer is true
+//! sharing, because it brought the byte along. The question stays open while the CPU holds the
+//! line.
 //!
-//! If other CPUs also write what the transfer's access touched, the question stays open for the CPU's next [`REACH`]
-//! transfers of the line. A CPU that takes a lock, and then uses the data which the lock protects, needs both:
-//! if each had a line of its own, both would move when the lock passes on. Meanwhile other CPUs that wait for the lock fetch
-//! the line again and again, and this CPU too while it waits. So reads that one instruction repeats count as one transfer
-//! here, however many they are.
+//! If other CPUs also write what the transfer's access touched, the question stays open for the
+//! CPU's next [`REACH`] transfers of the line. A CPU that takes a lock and then uses the data that
+//! the lock protects needs both: on separate lines, both would move when the lock passes on.
+//! Meanwhile CPUs that wait for the lock fetch the line repeatedly, and so does this CPU while it
+//! waits. Therefore reads repeated by one instruction count as one transfer here.
 //!
-//! A word that no other CPU writes is another matter: on a line of its own it would stay. If this CPU needs another transfer
-//! to touch the bytes that the others had touched, that one is true sharing, and the transfer for the word remains false.
+//! A word that no other CPU writes is different: on a line of its own it would not move. If this
+//! CPU needs another transfer to touch the bytes that others touched, that transfer is true
+//! sharing, and the transfer for the word remains false sharing.
 
 use crate::line::Bytes;
 use crate::tally::{Cause, Key, Tally};
 use rustc_hash::FxHashMap;
 
-/// Number of further transfers of its line for which a question stays open. A critical section has few accesses.
+/// Number of further transfers of the line for which a question stays open. A critical section has
+/// few accesses.
 const REACH: u8 = 4;
 
-/// After this many transfers of a line, older writes by other CPUs are dropped. So writes before the last 32 to 64 transfers to
-/// this CPU are remembered. A lock's holder may lose the line that often to those who wait.
+/// Number of transfers of a line after which older writes of other CPUs are dropped. So the writes
+/// before the last 32 … 64 transfers to this CPU are remembered: a lock's holder may lose the line
+/// that often to waiting CPUs.
 const REMEMBERED: u8 = 32;
 
 #[derive(Debug)]
 struct Question {
     /// The transfer, or the first of those that one instruction repeated.
     key: Key,
-    /// How many they are, by their keys: repeated reads may differ in their distance.
+    /// Number of repetitions by key: repeated reads may differ in their distance.
     again: Vec<(Key, u64)>,
-    /// Bytes that answer it.
+    /// Bytes that answer the question.
     foreign: Bytes,
-    /// Transfers of the line since.
+    /// Number of transfers of the line since.
     age: u8,
-    /// Transfers of the line after which it is closed.
+    /// Number of transfers of the line after which the question is closed.
     reach: u8,
 }
 
-/// Bytes that other CPUs wrote, as found at the transfers of a line.
+/// Bytes that other CPUs wrote, as noted at the transfers of a line.
 #[derive(Debug, Default)]
 struct Others {
     recent: Bytes,
@@ -60,7 +64,7 @@ impl Others {
     }
 }
 
-/// A line about which there has been a question.
+/// A line that has had a question.
 #[derive(Debug, Default)]
 struct Asked {
     open: Vec<Question>,
@@ -72,13 +76,13 @@ struct Asked {
 pub(crate) struct Questions(FxHashMap<u64, Asked>);
 
 impl Questions {
-    /// Bytes of a line that answer a question; `None` if there has not been any about the line.
+    /// Bytes of a line that answer an open question; `None` if the line never had a question.
     pub(crate) fn foreign(&self, line: u64) -> Option<Bytes> {
         self.0.get(&line).map(|asked| union(&asked.open))
     }
 
-    /// The CPU touches bytes of a line. `moves`: by another transfer. Corrects the tally. Returns the bytes that answer what is
-    /// still open.
+    /// Answers questions about a line whose bytes the CPU touches, and corrects the tally. `moves`:
+    /// the line came by another transfer. Returns the bytes that answer the questions still open.
     pub(crate) fn answer(&mut self, line: u64, bytes: Bytes, moves: bool, tally: &mut Tally) -> Bytes {
         let Some(Asked { open, .. }) = self.0.get_mut(&line) else { return 0 };
         open.retain(|question| {
@@ -92,8 +96,8 @@ impl Questions {
         union(open)
     }
 
-    /// A line came by a transfer that is true sharing. `written`: bytes that other CPUs wrote since this CPU held the line.
-    /// Returns the bytes that answer what is still open.
+    /// Notes a transfer of a line that is true sharing. `written`: bytes that other CPUs wrote
+    /// since this CPU held the line. Returns the bytes that answer the questions still open.
     pub(crate) fn pass(&mut self, line: u64, written: Bytes) -> Bytes {
         let Some(Asked { open, others }) = self.0.get_mut(&line) else { return 0 };
         others.note(written);
@@ -101,9 +105,9 @@ impl Questions {
         union(open)
     }
 
-    /// A line came by a transfer for an access to `bytes`, which looks like false sharing unless the CPU touches a byte of
-    /// `foreign`, which is not empty. `written`: bytes that other CPUs wrote since this CPU held the line. Returns the bytes
-    /// that answer what is open.
+    /// Asks about a transfer for an access to `bytes`, which is false sharing unless the CPU
+    /// touches a byte of `foreign`, which is not empty. `written`: bytes that other CPUs wrote
+    /// since this CPU held the line. Returns the bytes that answer the open questions.
     pub(crate) fn ask(&mut self, key: &Key, bytes: Bytes, foreign: Bytes, written: Bytes) -> Bytes {
         let Asked { open, others } = self.0.entry(key.line).or_default();
         others.note(written);
@@ -135,7 +139,7 @@ fn grow_older(open: &mut Vec<Question>) {
     open.retain(|question| question.age <= question.reach);
 }
 
-/// Whether a CPU reads the same again, as it does while it waits.
+/// True if a CPU repeats a read, as it does while it waits.
 fn repeats(before: &Key, key: &Key) -> bool {
     let is_read = before.cause == Cause::Read && key.cause == Cause::Read;
     is_read && (before.site, before.offset, before.size) == (key.site, key.offset, key.size)

@@ -1,9 +1,9 @@
-//! Combines the tallies of all CPUs: totals, and the lines and sites with most transfers.
+//! The combined tallies of all CPUs: totals, and the lines and sites with most transfers.
 
 use crate::access::{Context, Work};
 use crate::machine::Machine;
-use crate::tally::{Cause, Count, Distance, Key, Tally};
-use crate::topology::CpuId;
+use crate::tally::{Cause, Count, Key, Tally};
+use crate::topology::{CpuId, Distance};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -12,55 +12,43 @@ use std::collections::BTreeMap;
 pub struct LineReport {
     /// Number of the line: its address divided by 64.
     pub line: u64,
-    /// All transfers of it.
+    /// All transfers of the line.
     pub count: Count,
-    /// Transfers to each CPU that fetched it, by CPU.
+    /// Transfers to each CPU.
     pub by_cpu: BTreeMap<CpuId, u64>,
-    /// Transfers by each instruction, most first.
-    pub by_site: Vec<(u64, u64)>,
-    /// Transfers by the bytes of the line that the access touched: first byte, number of bytes, transfers; most first.
-    pub by_offset: Vec<(u8, u8, u64)>,
-    /// Transfers by each kind of access, in order.
+    /// Transfers by access, in order.
     pub by_access: Vec<(AccessKey, Count)>,
-    /// Whether its page was reached through a mapping of user space.
+    /// True if its page was reached through a mapping of user space.
     pub contents: bool,
-    /// Sum of its transfers' costs in clocks, one transfer after the other, because a line is in one place at a time.
-    /// At most as many reads count as there were writes, because the copies for the reads between two writes can be on
-    /// their way at once. No machine can complete all accesses to the line sooner (the bottleneck bound of Denning and
-    /// Buzen, "The operational analysis of queueing network models", 1978).
+    /// Sum of its transfers' costs in clocks: a line is in one place at a time, so its transfers
+    /// are sequential. At most as many reads as writes count, because the copies for the reads
+    /// between two writes can be on their way at once. No machine can complete all accesses to the
+    /// line sooner (the bottleneck bound of Denning and Buzen, "The operational analysis of
+    /// queueing network models", 1978).
     pub occupied: u64,
 }
 
-/// What distinguishes accesses to a line.
+/// An access to a line, by bytes, instruction and kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AccessKey {
-    /// The first byte of the line that the access touched.
+    /// The first byte touched.
     pub offset: u8,
-    /// Number of bytes of the line that it touched.
+    /// Number of bytes touched.
     pub size: u8,
     /// The instruction.
     pub site: u64,
-    /// Whether it read or wrote.
+    /// Read or write.
     pub cause: Cause,
 }
 
-/// An instruction's transfers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SiteReport {
-    /// The instruction.
-    pub site: u64,
-    /// All transfers that it caused.
-    pub count: Count,
-}
-
-/// Transfers of a whole machine, or of one [part](Work) of them.
+/// Transfers of a machine, or of one [part](Work) of them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Report {
-    /// All of them.
+    /// All transfers.
     pub count: Count,
-    /// By cause.
+    /// Transfers by cause.
     pub by_cause: BTreeMap<Cause, u64>,
-    /// By distance.
+    /// Transfers by distance.
     pub by_distance: BTreeMap<Distance, u64>,
     /// Transfers by read-modify-writes.
     pub atomic: u64,
@@ -70,8 +58,6 @@ pub struct Report {
     pub contents: u64,
     /// Every line that moved, sorted by transfers, most first, then by number.
     pub lines: Vec<LineReport>,
-    /// Every instruction that made a line move, sorted by transfers, most first, then by address.
-    pub sites: Vec<SiteReport>,
 }
 
 impl Report {
@@ -80,7 +66,7 @@ impl Report {
         Report::combined(machine, tallies, |_| true)
     }
 
-    /// The same for one part of the counts.
+    /// As [`Report::new`], for one part of the counts.
     pub fn of<'a>(work: Work, machine: &Machine, tallies: impl IntoIterator<Item = (CpuId, &'a Tally)>) -> Self {
         Report::combined(machine, tallies, |context| context.work() == work)
     }
@@ -92,11 +78,9 @@ impl Report {
     ) -> Self {
         let mut report = Report::default();
         let mut lines: BTreeMap<u64, LineSums> = BTreeMap::new();
-        let mut sites: BTreeMap<u64, Count> = BTreeMap::new();
         for (cpu, tally) in tallies {
             for (key, count) in tally.iter().filter(|(key, _)| counts(key.context)) {
                 report.add(&key, &count);
-                sites.entry(key.site).or_default().add(&count);
                 let cost = machine.costs().of(key.distance, machine.topology());
                 lines.entry(key.line).or_default().add(cpu, &key, &count, cost);
             }
@@ -104,8 +88,6 @@ impl Report {
         report.lines = lines.into_iter().map(|(line, sums)| sums.into_report(machine, line)).collect();
         report.lines.sort_by_key(|line| (Reverse(line.count.total()), line.line));
         report.contents = report.lines.iter().filter(|line| line.contents).map(|line| line.count.total()).sum();
-        report.sites = sites.into_iter().map(|(site, count)| SiteReport { site, count }).collect();
-        report.sites.sort_by_key(|site| (Reverse(site.count.total()), site.site));
         report
     }
 
@@ -123,7 +105,6 @@ impl Report {
 struct LineSums {
     count: Count,
     by_cpu: BTreeMap<CpuId, u64>,
-    by_site: BTreeMap<u64, u64>,
     by_access: BTreeMap<AccessKey, Count>,
     reads: u64,
     writes: u64,
@@ -141,33 +122,19 @@ impl LineSums {
         *time = time.saturating_add(cost.saturating_mul(count.total()));
         self.count.add(count);
         *self.by_cpu.entry(cpu).or_default() += count.total();
-        *self.by_site.entry(key.site).or_default() += count.total();
         let access = AccessKey { offset: key.offset, size: key.size, site: key.site, cause: key.cause };
         self.by_access.entry(access).or_default().add(count);
     }
 
     fn into_report(self, machine: &Machine, line: u64) -> LineReport {
-        let mut by_offset: BTreeMap<(u8, u8), u64> = BTreeMap::new();
-        for (access, count) in &self.by_access {
-            *by_offset.entry((access.offset, access.size)).or_default() += count.total();
-        }
-        let by_offset = most_first(by_offset).into_iter().map(|((offset, size), count)| (offset, size, count));
         let share = if self.reads > self.writes { self.writes as f64 / self.reads as f64 } else { 1.0 };
         LineReport {
             line,
             occupied: self.writes_cost.saturating_add((self.reads_cost as f64 * share) as u64),
             count: self.count,
             by_cpu: self.by_cpu,
-            by_site: most_first(self.by_site),
-            by_offset: by_offset.collect(),
             by_access: self.by_access.into_iter().collect(),
             contents: machine.lines().group(line).is_contents(),
         }
     }
-}
-
-fn most_first<K: Ord + Copy>(counts: BTreeMap<K, u64>) -> Vec<(K, u64)> {
-    let mut counts: Vec<(K, u64)> = counts.into_iter().collect();
-    counts.sort_by_key(|&(key, count)| (Reverse(count), key));
-    counts
 }

@@ -1,12 +1,13 @@
-//! The counts of one CPU: its transfers, by line and by place in the code.
+//! The transfers of one CPU, counted by line and by place in the code.
 
-use crate::access::{Context, LINE_BYTES};
+use crate::access::Context;
 use crate::line::Bytes;
-use crate::topology::{CpuId, Topology};
+use crate::topology::Distance;
+use faultline_lens_format::{LINE_BYTES, WORD_BYTES};
 use rustc_hash::FxHashMap;
 use std::hash::{Hash, Hasher};
 
-/// Why a line had to move.
+/// Cause of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Cause {
     /// Read of a line that another CPU wrote.
@@ -15,39 +16,7 @@ pub enum Cause {
     Write,
 }
 
-/// The distance that a line came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Distance {
-    /// From a CPU that shares the last-level cache.
-    SameCache,
-    /// From another cache of the same socket.
-    SameSocket,
-    /// From another socket.
-    OtherSocket,
-    /// From several holders at once, or from one that the line's state does not name: their copies were taken back,
-    /// wherever they were. Costs as much as from the farthest CPU of the machine.
-    Several,
-}
-
-impl Distance {
-    /// Between two CPUs.
-    pub(crate) fn between(topology: &Topology, one: CpuId, other: CpuId) -> Self {
-        if topology.cache(one) == topology.cache(other) {
-            Distance::SameCache
-        } else if topology.socket(one) == topology.socket(other) {
-            Distance::SameSocket
-        } else {
-            Distance::OtherSocket
-        }
-    }
-
-    /// The largest distance in a machine.
-    pub(crate) fn farthest(topology: &Topology) -> Self {
-        Distance::between(topology, 0, topology.cpus() - 1)
-    }
-}
-
-/// What distinguishes transfers.
+/// The properties by which transfers are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     /// Number of the line: its address divided by 64.
@@ -56,19 +25,19 @@ pub struct Key {
     pub site: u64,
     /// The cause.
     pub cause: Cause,
-    /// Whether by a read-modify-write.
+    /// True for a read-modify-write.
     pub atomic: bool,
-    /// On whose behalf.
+    /// The code that made the access.
     pub context: Context,
     /// The distance.
     pub distance: Distance,
-    /// The first byte of the line that the access touched.
+    /// The first byte touched.
     pub offset: u8,
-    /// Number of bytes of the line that it touched.
+    /// Number of bytes touched.
     pub size: u8,
 }
 
-/// The small fields are hashed as one word: hashing each separately would cost a round each.
+/// Hashes the small fields as one word: hashing each separately would cost a round each.
 impl Hash for Key {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let small =
@@ -78,32 +47,36 @@ impl Hash for Key {
     }
 }
 
-/// Transfers of one key. Sharing is *true* if the CPU, while it holds the line, touches a byte that another CPU wrote
-/// since it last held the line. If it takes the line to write, a byte that another CPU wrote or read before it lost the
-/// line counts too. Sharing is *false* if the CPU never does (after Dubois et al., "The detection and elimination of
-/// useless misses in multiprocessors", ISCA 1993), nor does so in its next four transfers of the line while other CPUs also
-/// write what this access touches. So a lock and the data that it protects do not share falsely for being on one line. Reads
-/// that one instruction repeats count as one of the four. If other CPUs do not write what this access touches, and the CPU
-/// needs another transfer to touch a byte of theirs, then that one is true sharing, and this one is false.
+/// Transfers of one key, by sharing.
+///
+/// Sharing is *true* if the CPU, while it holds the line, touches a byte that another CPU wrote
+/// since this CPU last held the line. If it takes the line to write, a byte that another CPU wrote
+/// or read before it lost the line counts too.
+///
+/// Otherwise sharing is *false* (after Dubois et al., "The detection and elimination of useless
+/// misses in multiprocessors", ISCA 1993), with one extension. If other CPUs also write what this
+/// access touches, a touch within the CPU's next four transfers of the line counts as well, and
+/// reads repeated by one instruction count as one of the four. So a lock and the data that it
+/// protects do not share falsely for being on one line. If other CPUs do not write what this access
+/// touches, and the CPU needs another transfer to touch a byte of theirs, then that transfer is
+/// true sharing, and this one is false.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Count {
     /// Transfers with true sharing.
     pub true_sharing: u64,
     /// Transfers with false sharing.
     pub false_sharing: u64,
-    /// For each [word](WORD_BYTES) of the line: transfers before which other CPUs had used it since this CPU held the
-    /// line. They had written it; or had read it, if this CPU takes the line from them to write.
+    /// For each [word](WORD_BYTES) of the line: the transfers before which other CPUs had used it
+    /// since this CPU held the line. They had written it; or read it, if this CPU takes the line
+    /// from them to write.
     pub others: [u32; WORDS],
 }
-
-/// Bytes of a word of a line.
-pub const WORD_BYTES: u64 = 4;
 
 /// Words of a line.
 pub const WORDS: usize = (LINE_BYTES / WORD_BYTES) as usize;
 
 impl Count {
-    /// All of them.
+    /// All transfers.
     pub fn total(&self) -> u64 {
         self.true_sharing + self.false_sharing
     }
@@ -114,7 +87,7 @@ impl Count {
         self.others.iter_mut().zip(other.others).for_each(|(sum, more)| *sum = sum.saturating_add(more));
     }
 
-    /// One more transfer, before which others had used these bytes.
+    /// Adds a transfer before which others had used these bytes.
     fn add_others(&mut self, foreign: Bytes) {
         let mut left = foreign;
         while left != 0 {
@@ -131,8 +104,8 @@ const WORD: Bytes = (1 << WORD_BYTES) - 1;
 
 /// Transfers by key.
 ///
-/// Changes are collected first and entered in batches. The counts are far apart in memory: a loop over many changes
-/// overlaps their cache misses, where single changes would wait one by one.
+/// Changes are collected and entered in batches. The counts are far apart in memory: a loop over
+/// many changes overlaps their cache misses, whereas single changes would wait one by one.
 #[derive(Debug, Clone, Default)]
 pub struct Tally {
     counts: Counts,
@@ -146,10 +119,11 @@ const GATHERED: usize = 128;
 
 #[derive(Debug, Clone, Copy)]
 enum Change {
-    /// A transfer; the bytes that others had used.
+    /// A transfer of true sharing; the bytes that others had used.
     True(Bytes),
+    /// A transfer of false sharing; likewise.
     False(Bytes),
-    /// That many suspected false-sharing transfers turned out to be true sharing.
+    /// Transfers counted as false sharing that are true sharing.
     Corrected(u64),
 }
 
@@ -161,7 +135,7 @@ impl Tally {
         counts.into_iter()
     }
 
-    /// The tally of the keys for which `keep` returns true.
+    /// The counts of the keys for which `keep` returns true.
     pub fn only(&self, keep: impl Fn(&Key) -> bool) -> Tally {
         Tally { counts: self.iter().filter(|(key, _)| keep(key)).collect(), noted: Vec::new() }
     }
@@ -171,12 +145,12 @@ impl Tally {
         self.iter().map(|(_, count)| count.total()).sum()
     }
 
-    /// A transfer. `foreign`: the bytes that others had used.
+    /// Counts a transfer. `foreign`: the bytes that others had used.
     pub(crate) fn add(&mut self, key: Key, is_true: bool, foreign: Bytes) {
         self.note(key, if is_true { Change::True(foreign) } else { Change::False(foreign) });
     }
 
-    /// That many suspected false-sharing transfers turned out to be true sharing.
+    /// Corrects transfers of false sharing that are true sharing.
     pub(crate) fn correct(&mut self, key: &Key, times: u64) {
         self.note(*key, Change::Corrected(times));
     }

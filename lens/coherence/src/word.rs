@@ -1,19 +1,22 @@
-//! The state of a line in one word, so that one compare-and-swap changes it.
+//! The state of a line in one word, which one compare-and-swap changes.
 //!
-//! | bits | field | meaning |
-//! |---|---|---|
-//! | 0…11 | owner | 1 + the CPU that wrote the line last and holds it; 0: nobody wrote it, or it was written back |
-//! | 12…24 | readers | who else has fetched it since and still holds it: 0 nobody has fetched it; 1 + the CPU if it is a known one; 4096 + their number otherwise |
-//! | 25…63 | version | grows by one with each change of owner, and with each write after others have fetched the line |
+//! - Bits 0 … 11, *owner*: 1 + the CPU that wrote the line last and holds it; 0 if the line was
+//!   never written, or was written back.
+//! - Bits 12 … 24, *readers*: the CPUs that have fetched it since and still hold it. 0 if none has
+//!   fetched it; 1 + the CPU if a single one is known; otherwise 4096 + their number.
+//! - Bits 25 … 63, *version*: incremented by each change of owner, and by each write after others
+//!   have fetched the line.
 //!
-//! A CPU remembers the version that it fetched. It holds the line exactly if this is the line's current version and it
-//! has not dropped the line since for lack of room. So the word need not list the holders, and any number of CPUs fits.
-//! Within a version nothing is written after another CPU has fetched the line: such a write begins the next version.
-//! Nor is anything written after the line was written back, because it has no owner then.
+//! A CPU remembers the version that it fetched. It holds the line exactly if this is the line's
+//! current version and it has not evicted the line since. So the word need not list the holders,
+//! and any number of CPUs fits. Within a version nothing is written after another CPU has fetched
+//! the line: such a write begins the next version. Nor is anything written after the line was
+//! written back, because it has no owner then.
 //!
-//! A CPU that drops a line says so, also if it did not write it. Caches whose directory knows the holders exactly do
-//! the same. So the word always has the number of CPUs that hold the line. Of several readers it has only the number:
-//! when all but one have dropped the line, the word does not say which one remains.
+//! A CPU that drops a line updates the word, even if it did not write the line. Caches whose
+//! directory knows the holders exactly do the same. So the word always has the number of CPUs that
+//! hold the line. Of several readers it has only the number: when all but one have dropped the
+//! line, the word does not say which one remains.
 
 use crate::topology::CpuId;
 
@@ -22,18 +25,18 @@ pub(crate) type Version = u64;
 
 const FIELD_BITS: u32 = 12;
 const FIELD: u64 = (1 << FIELD_BITS) - 1;
-/// In the field of the readers: the rest is their number.
+/// Flag in the field of the readers: the rest is their number.
 const UNNAMED: u64 = FIELD + 1;
 const READERS: u64 = UNNAMED | FIELD;
 const VERSION_SHIFT: u32 = 2 * FIELD_BITS + 1;
 
-/// Who has fetched the line in its version and holds it, apart from the owner.
+/// CPUs other than the owner that have fetched the line in its version and hold it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Readers {
-    /// Nobody has fetched it.
+    /// No CPU has fetched it.
     Nobody,
     One(CpuId),
-    /// That many. At 0, all that have fetched it have dropped it.
+    /// That many CPUs. At 0, all that have fetched it have dropped it.
     Unnamed(u16),
 }
 
@@ -68,23 +71,23 @@ impl Word {
         self.0 >> VERSION_SHIFT
     }
 
-    /// The word of a line in `version` that only `cpu` holds: it may write without any transfer.
+    /// The word of a line in `version` that `cpu` holds exclusively.
     pub(crate) fn exclusive(version: Version, cpu: CpuId) -> Self {
         Word(version << VERSION_SHIFT | (u64::from(cpu) + 1))
     }
 
-    /// Whether `cpu` may write without any transfer.
+    /// True if `cpu` may write without a transfer.
     pub(crate) fn is_exclusive_to(self, cpu: CpuId) -> bool {
         self.owner() == Some(cpu) && self.readers() == Readers::Nobody
     }
 
-    /// Whether both words have the same version.
+    /// True if both words have the same version.
     #[inline]
     pub(crate) fn is_same_version(self, other: Word) -> bool {
         (self.0 ^ other.0) >> VERSION_SHIFT == 0
     }
 
-    /// The word after `cpu`, which did not hold the line, has fetched it.
+    /// The word after `cpu`, which did not hold the line, fetches it.
     pub(crate) fn read_by(self, cpu: CpuId) -> Self {
         self.with_readers(match self.readers() {
             Readers::Nobody | Readers::Unnamed(0) => Readers::One(cpu),
@@ -93,12 +96,12 @@ impl Word {
         })
     }
 
-    /// The word after `cpu` has taken the line to write.
+    /// The word after `cpu` takes the line to write.
     pub(crate) fn written_by(self, cpu: CpuId) -> Self {
         Word::exclusive(self.version() + 1, cpu)
     }
 
-    /// The word after `cpu`, which held the line, has dropped it. If it is the owner, it has written the line back to
+    /// The word after `cpu`, which held the line, drops it. An owner writes the line back to
     /// memory.
     pub(crate) fn dropped_by(self, cpu: CpuId) -> Self {
         if self.owner() == Some(cpu) {

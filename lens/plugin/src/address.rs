@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Where an access goes: maps what QEMU reports to an address that all CPUs share.
+//! Maps the address of an access to an address that all CPUs share.
 
 use crate::qemu::{MemoryInfo, Qemu};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// How places in memory are told apart.
+/// The rule that identifies places in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Addresses {
-    /// By the rules of Linux, which say for most of a kernel's addresses that nothing else leads to the same place.
+    /// By the rules of Linux: most kernel addresses are the only address of their place.
     Linux,
-    /// By physical address alone: each access is looked up. This holds for any kernel.
+    /// By physical address: each access is looked up. Works for any kernel.
     Physical,
 }
 
-/// The addresses of a kernel with its processes.
+/// The address space of a kernel with its processes.
 #[derive(Debug)]
 pub(crate) struct AddressSpace {
     rule: Addresses,
     map: DirectMap,
 }
 
-/// An address as it is counted.
+/// A counted address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct CountedAddress {
     pub(crate) address: u64,
     /// Reached through a mapping of user space.
     pub(crate) contents: bool,
@@ -32,28 +32,29 @@ pub(crate) struct Place {
 /// Bytes of a page.
 const PAGE_BYTES: u64 = 4096;
 
-/// From here on addresses belong to the kernel.
+/// First address of the kernel.
 pub(crate) const KERNEL: u64 = 1 << 63;
 
-/// Where Linux on x86-64 maps all memory, with four levels of page tables and without randomisation
-/// (Documentation/x86/x86_64/mm.rst).
+/// First address of the direct map of all memory: Linux on x86-64 with four levels of page tables
+/// and without randomisation (Documentation/x86/x86_64/mm.rst).
 pub(crate) const DIRECT_MAP: u64 = 0xffff_8880_0000_0000;
 
-/// From here on the kernel maps single pages at fixed addresses, including registers of interrupt controllers.
+/// First address of the fixed map, where the kernel maps single pages, including registers of
+/// interrupt controllers.
 pub(crate) const FIXED_MAP: u64 = 0xffff_ffff_ff00_0000;
 
 const CHUNK_SHIFT: u32 = 21;
 const CHUNK_BYTES: u64 = 1 << CHUNK_SHIFT;
 
-/// Size of a guest's memory that the table covers: 1 TiB.
+/// Number of chunks in the table: 1 TiB of guest memory.
 const MOST_CHUNKS: usize = 1 << (40 - CHUNK_SHIFT);
 
-/// For each chunk of the direct map, its address in QEMU's numbering. It is learnt at the chunk's first access, because
-/// a look-up for each access would cost more than everything else. Chunk 0, with its holes for devices, is never
-/// learnt.
+/// For each chunk of the direct map, its address in QEMU's numbering. It is learnt at the chunk's
+/// first access, because a look-up for each access would cost more than everything else. Chunk 0,
+/// which has holes for devices, is never learnt.
 #[derive(Debug)]
 struct DirectMap {
-    /// Number of the chunk's first byte, with bit 0 set. 0: not known yet.
+    /// Number of the chunk's first byte, with bit 0 set; 0 if not known yet.
     chunks: Box<[AtomicU64]>,
 }
 
@@ -81,7 +82,7 @@ impl DirectMap {
         }
     }
 
-    /// The chunks that were learnt.
+    /// The chunks learnt so far.
     fn learnt(&self) -> Chunks {
         // Relaxed: see `locate`.
         let known = self.chunks.iter().map(|chunk| chunk.load(Relaxed)).zip(0..).filter(|(first, _)| *first != 0);
@@ -89,13 +90,13 @@ impl DirectMap {
     }
 }
 
-/// Chunks of the direct map by what [`DirectMap`] keeps of each.
+/// Chunks of the direct map by their word in [`DirectMap`].
 #[derive(Debug)]
 pub(crate) struct Chunks(BTreeMap<u64, u64>);
 
 impl Chunks {
-    /// The guest's physical address of the byte with QEMU's number `number`, if its chunk was learnt; otherwise
-    /// `number`.
+    /// The guest's physical address of the byte with QEMU's number `number`; `number` itself if its
+    /// chunk was not learnt.
     pub(crate) fn physical(&self, number: u64) -> u64 {
         let first = (number & !(CHUNK_BYTES - 1)) | 1;
         self.0.get(&first).map_or(number, |chunk| (chunk << CHUNK_SHIFT) + number % CHUNK_BYTES)
@@ -107,7 +108,7 @@ impl AddressSpace {
         AddressSpace { rule, map: DirectMap::new() }
     }
 
-    /// Whether an address, if the kernel uses it, leads to the same place as long as the machine runs.
+    /// True if the kernel's use of an address leads to the same place as long as the machine runs.
     #[inline]
     pub(crate) fn is_fixed(&self, address: u64) -> bool {
         self.rule == Addresses::Linux && address >= KERNEL
@@ -118,25 +119,27 @@ impl AddressSpace {
         self.map.learnt()
     }
 
-    /// How many bytes of an access to `size` bytes lie where [`locate`](Self::locate) says. A program's access that crosses
-    /// the end of a page goes on elsewhere: the next page of the mapping is rarely the next one of memory. QEMU reports only
-    /// where such an access begins. The direct map follows memory, and other kernel addresses are not translated.
+    /// Number of bytes of an access to `size` bytes that lie where [`locate`](Self::locate)
+    /// returns. A program's access that crosses the end of a page continues elsewhere: the next
+    /// page of the mapping is rarely the next page of memory. QEMU reports only where such an
+    /// access begins. The direct map follows memory, and other kernel addresses are not translated.
     #[inline]
     pub(crate) fn located_bytes(address: u64, size: u8) -> u8 {
         let left = PAGE_BYTES - address % PAGE_BYTES;
         if address < KERNEL && u64::from(size) > left { left as u8 } else { size }
     }
 
-    /// Where an access goes. None if it does not go to memory. Call it only in the access's callback.
+    /// The place of an access; `None` if it does not go to memory. Call only in the access's
+    /// callback.
     ///
-    /// The kernel's own addresses outside the direct map are not translated: nothing else maps what is there (its
-    /// image, stacks, the array of page descriptors).
+    /// The kernel's addresses outside the direct map are not translated: nothing else maps that
+    /// memory (its image, stacks, the array of page descriptors).
     #[inline]
-    pub(crate) fn locate(&self, qemu: &Qemu, info: MemoryInfo, address: u64) -> Option<Place> {
-        let kernel_place = |address| Some(Place { address, contents: false });
+    pub(crate) fn locate(&self, qemu: &Qemu, info: MemoryInfo, address: u64) -> Option<CountedAddress> {
+        let kernel_place = |address| Some(CountedAddress { address, contents: false });
         if address < KERNEL || self.rule == Addresses::Physical {
             let contents = address < KERNEL;
-            qemu.memory_address(info, address).map(|address| Place { address, contents })
+            qemu.memory_address(info, address).map(|address| CountedAddress { address, contents })
         } else if address.wrapping_sub(DIRECT_MAP) < 1 << 46 {
             self.map.locate(qemu, info, address).and_then(kernel_place)
         } else if address >= FIXED_MAP {

@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The functions that QEMU calls while it runs the machine, and their registration. They are `extern "C"`, so a panic
-//! ends the process; none is expected.
+//! The functions that QEMU calls while it runs the machine, and their registration. They are
+//! `extern "C"`, so a panic ends the process; none is expected.
 
 use crate::address::KERNEL;
 use crate::arguments::Arguments;
 use crate::guest_clock;
 use crate::inspector;
-use crate::instruction::{self, Mark};
-use crate::lens::{BlockStart, LENS, Lens, Shows, fail, say};
+use crate::instruction::{self, BlockStart, Mark, Shows, Site};
+use crate::lens::{LENS, Lens, fail, say};
 use crate::nest::Nest;
-use crate::output;
 use crate::qemu::{Block, Instruction, MemoryInfo};
 use crate::report;
-use crate::site::Site;
 use std::ffi::{c_uint, c_void};
 
-/// Registers the callbacks that apply from now on: at installation, and after the reset at the first begin mark, when
-/// no CPU runs.
+/// Registers the current callbacks: at installation, and after the reset at the first begin mark,
+/// when no CPU runs.
 ///
-/// After the end mark everything stays registered, and only the counting stops. A reset then would free data that QEMU
-/// 7.2 may still read: an instruction that leaves its translation block from within a helper, as `syscall` and `pause`
-/// do, leaves the CPU's pointer to the instruction's memory callbacks set, and the next helper of an instruction
-/// without its own callbacks would follow that pointer.
+/// After the end mark everything stays registered, and only the counting stops. A reset then would
+/// free data that QEMU 7.2 may still read. An instruction that leaves its translation block from
+/// within a helper, as `syscall` and `pause` do, leaves the CPU's pointer to the instruction's
+/// memory callbacks set. The next helper of an instruction without callbacks of its own would
+/// follow that pointer.
 pub(crate) fn register(lens: &Lens) {
     lens.qemu.on_cpu(lens.id, on_cpu);
     lens.qemu.on_exit(lens.id, on_exit);
@@ -33,17 +32,16 @@ pub(crate) fn register(lens: &Lens) {
     }
 }
 
-/// A CPU is created (before QEMU 8.2) or starts. Nothing has run yet, so a QEMU that does not fit is refused
-/// here.
+/// A CPU is created (before QEMU 8.2) or starts. Refuses an incompatible QEMU before anything runs.
 extern "C" fn on_cpu(first: usize, second: usize) {
     let Some(lens) = LENS.get() else { return };
     let parts = lens.machine_parts;
     if lens.qemu.subject(first, second) as c_uint != 0 {
         return;
     }
-    let Arguments { topology, quanta, costs, .. } = &lens.arguments;
-    let (cpus, instruction_ps) = (topology.cpus(), costs.instruction_ps);
-    let quantum_ps = quanta.contended * u64::from(instruction_ps);
+    let Arguments { topology, machine, .. } = &lens.arguments;
+    let (cpus, instruction_ps) = (topology.cpus(), machine.times.instruction_ps);
+    let quantum_ps = machine.quantum * u64::from(instruction_ps);
     // SAFETY: CPUs share a thread, and CPU 0 is the first of them.
     let installed = unsafe { guest_clock::install(parts.icount, cpus, instruction_ps, quantum_ps) };
     installed.unwrap_or_else(|error| fail(error));
@@ -59,7 +57,7 @@ extern "C" fn on_reset(_: usize, _: usize) {
     }
 }
 
-/// Before the first region: only a begin mark is instrumented, and where a CPU pauses.
+/// Instruments code before the first region: begin marks and pauses only.
 extern "C" fn watch_for_mark(first: usize, second: usize) {
     let Some(lens) = LENS.get() else { return };
     let block = lens.qemu.subject(first, second) as *mut Block;
@@ -78,8 +76,8 @@ extern "C" fn watch_for_mark(first: usize, second: usize) {
     }
 }
 
-/// After that: every translation block, access and region mark is instrumented, and the places where a CPU
-/// waits.
+/// Instruments code from the first region on: every translation block, access and region mark, and
+/// the instructions that wait.
 extern "C" fn instrument(first: usize, second: usize) {
     let Some(lens) = LENS.get() else { return };
     let block = lens.qemu.subject(first, second) as *mut Block;
@@ -92,7 +90,7 @@ extern "C" fn instrument(first: usize, second: usize) {
         let length = instructions.len();
         for instruction in instructions {
             let bytes = lens.qemu.bytes(instruction, &mut buffer);
-            // A block that consists of one repeated instruction is how QEMU loops: the instruction began in the
+            // A block of one repeated instruction is how QEMU loops: the instruction began in the
             // previous block.
             let address = lens.qemu.address(instruction);
             if is_first {
@@ -123,12 +121,12 @@ extern "C" fn instrument(first: usize, second: usize) {
     }
 }
 
-/// Instruments the instructions by which a CPU enters or leaves interrupts. `is_handler`: the instruction is in the
-/// first block of a handler.
+/// Instruments the instructions by which a CPU enters or leaves interrupts. `is_handler`: the
+/// instruction is in the first block of a handler.
 ///
 /// # Safety
-/// `instruction` must come from [`Qemu::instructions`](crate::qemu::Qemu::instructions) within the same translation
-/// callback.
+/// `instruction` must come from [`Qemu::instructions`](crate::qemu::Qemu::instructions) within the
+/// same translation callback.
 unsafe fn watch_context(lens: &Lens, instruction: *mut Instruction, bytes: &[u8], is_handler: bool) {
     // SAFETY: as the caller promises.
     unsafe {
@@ -148,7 +146,7 @@ extern "C" fn on_first_begin(_cpu: c_uint, _data: *mut c_void) {
     if let Some(lens) = LENS.get()
         && lens.arm()
     {
-        if lens.arguments.selection.counts(KERNEL) || lens.arguments.delays.is_some() {
+        if lens.arguments.selection.counts(KERNEL) || lens.arguments.machine.delays.is_some() {
             lens.handlers.get_or_init(|| inspector::interrupt_handlers(lens.arguments.topology.cpus()));
         }
         lens.qemu.reset(lens.id, on_reset);
@@ -167,11 +165,11 @@ extern "C" fn on_end(_cpu: c_uint, _data: *mut c_void) {
     }
 }
 
-/// The CPU whose turn it is. The number that QEMU passes to its callbacks may be another CPU's.
+/// The running CPU. The number that QEMU passes to its callbacks may be another CPU's.
 #[inline]
 fn running_cpu(lens: &Lens) -> c_uint {
     // SAFETY: this is called in callbacks of a CPU.
-    unsafe { lens.pace.scheduler.running_cpu() }.unwrap_or_else(|error| fail(error))
+    unsafe { lens.scheduler.running_cpu() }.unwrap_or_else(|error| fail(error))
 }
 
 extern "C" fn on_pause(_cpu: c_uint, _data: *mut c_void) {
@@ -192,7 +190,7 @@ extern "C" fn on_block_in_turn(cpu: c_uint, block: *mut c_void) {
     core::arch::naked_asm!("mov rdx, [rsp]", "jmp {}", sym on_block_in_turn_from)
 }
 
-/// The same on a host whose calls leave the return address in a register.
+/// Passes its return address likewise, on a host whose calls leave it in a register.
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
 extern "C" fn on_block_in_turn(cpu: c_uint, block: *mut c_void) {
@@ -203,8 +201,8 @@ extern "C" fn on_block_in_turn_from(_cpu: c_uint, block: *mut c_void, return_add
     let Some(lens) = LENS.get() else { return };
     let cpu = running_cpu(lens);
     if !lens.begin_block(cpu, BlockStart::unpack(block as usize)) {
-        // SAFETY: 1. this is the callback of the CPU's block, at the block's beginning; 2. nothing here or above has to
-        // be dropped.
+        // SAFETY: 1. this is the callback of the CPU's block, at the block's beginning; 2. nothing
+        // here or above needs to be dropped.
         unsafe { lens.refuse_block(cpu, return_address) };
     }
 }
@@ -235,31 +233,26 @@ extern "C" fn on_access_in_turn(_cpu: c_uint, info: MemoryInfo, address: u64, si
     }
 }
 
-/// The machine ends: writes the report.
+/// The machine ends. Writes the report.
 extern "C" fn on_exit(_: usize, _: usize) {
     let Some(lens) = LENS.get() else { return };
     lens.end();
     // SAFETY: this is the exit callback.
-    let counters = unsafe { lens.counters() };
-    // SAFETY: this is the exit callback.
-    let samples = unsafe { lens.samples.lend() };
-    let report = report::to_json(&report::Facts {
+    let (counters, samples, turns) = unsafe { (lens.counters(), lens.samples.lend(), lens.turns.lend()) };
+    let report = report::report(&report::Facts {
         arguments: &lens.arguments,
         machine: lens.machine,
         space: &lens.space,
         regions: lens.regions(),
-        // SAFETY: this is the exit callback.
-        times: unsafe { lens.pace.times() },
-        // SAFETY: this is the exit callback.
-        spent: unsafe { lens.pace.spent() },
-        // SAFETY: this is the exit callback.
-        clocks: (0..counters.len()).map(|cpu| unsafe { lens.pace.clock(cpu) }).collect(),
+        times: turns.overlap.times(),
+        spent: turns.spent(),
+        clocks: (0..counters.len()).map(|cpu| turns.clock(cpu)).collect(),
         counters,
         samples,
         knows_interrupts: lens.knows_interrupts(),
     });
     let path = &lens.arguments.output;
-    if let Err(error) = output::write(path, &report) {
-        say(format_args!("{}: the report can't be written: {error}", path.display()));
+    if let Err(error) = report::write(path, &report) {
+        say(format_args!("cannot write the report {}: {error}", path.display()));
     }
 }

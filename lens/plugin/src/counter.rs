@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The counts of one CPU: its part of the cache model, its instructions and its accesses.
+//! The counts of one CPU: its part of the cache model, its instructions and its accesses, and the
+//! addresses at which it reached lines.
 
+use crate::instruction::Site;
 use crate::nest::Nest;
-use crate::reached::Reached;
-use crate::site::Site;
-use faultline_coherence::{Access, Cpu, Kind, Work};
+use faultline_coherence::{Access, Cpu, Kind, LINE_BYTES, Work};
+use std::collections::BTreeMap;
 
 /// The counts of one CPU.
 #[derive(Debug)]
@@ -13,24 +14,25 @@ pub(crate) struct Counter {
     pub(crate) cpu: Cpu<'static>,
     /// The addresses at which a machine's program reached lines that moved.
     pub(crate) reached: Reached,
-    /// Instructions started, of the code that is counted, in the part of the counts to which the present context belongs.
+    /// Instructions started, of counted code, in the part of the counts to which the present
+    /// context belongs.
     pub(crate) instructions: u64,
-    /// Accesses to memory, likewise; an atomic read-modify-write is one.
+    /// Accesses to memory, likewise; an atomic read-modify-write counts as one.
     pub(crate) accesses: u64,
     /// Instructions and accesses of the other part.
     apart: (u64, u64),
-    /// Capacity misses of the code that is counted, of operations and of interrupts.
+    /// Capacity misses of counted code, in operations and in interrupts.
     capacity_misses: (u64, u64),
-    /// Interrupts that the CPU is in. Change it with [`Counter::change_context`] only.
+    /// Interrupts that the CPU is in. Change it only with [`Counter::change_context`].
     nest: Nest,
-    /// Its last block was code of user space.
+    /// The CPU's last block was code of user space.
     was_user: bool,
     /// An atomic instruction has loaded from this address and will store to it.
     store_to_come: Option<(Site, u64)>,
 }
 
 impl Counter {
-    /// All counts are zero.
+    /// A counter with zero counts.
     pub(crate) fn new(cpu: Cpu<'static>) -> Self {
         Counter {
             cpu,
@@ -45,13 +47,13 @@ impl Counter {
         }
     }
 
-    /// Whether the CPU is in an interrupt.
+    /// True if the CPU is in an interrupt.
     #[inline]
     pub(crate) fn is_in_interrupt(&self) -> bool {
         self.nest.is_in_interrupt()
     }
 
-    /// Changes the interrupts that the CPU is in. What is counted from now on goes to the part of the new context.
+    /// Changes the interrupts that the CPU is in. Later counts go to the part of the new context.
     pub(crate) fn change_context(&mut self, change: impl FnOnce(&mut Nest)) {
         let before = self.nest.is_in_interrupt();
         change(&mut self.nest);
@@ -61,7 +63,8 @@ impl Counter {
         }
     }
 
-    /// A block begins. Returns whether the CPU has come from user mode into the kernel.
+    /// Notes the beginning of a block. Returns true if the CPU has come from user mode into the
+    /// kernel.
     #[inline]
     pub(crate) fn enters_kernel(&mut self, is_user: bool) -> bool {
         std::mem::replace(&mut self.was_user, is_user) && !is_user
@@ -75,7 +78,7 @@ impl Counter {
         }
     }
 
-    /// Capacity misses of a part, of the code that is counted.
+    /// Capacity misses of a part, in counted code.
     pub(crate) fn capacity_misses(&self, work: Work) -> u64 {
         match work {
             Work::Operation => self.capacity_misses.0,
@@ -83,12 +86,12 @@ impl Counter {
         }
     }
 
-    /// The kind of access of an instruction's load or store. None if it is the second half of an access that began
-    /// before.
+    /// The kind of access of an instruction's load or store; `None` for the second half of an
+    /// earlier access.
     ///
-    /// When several threads run, QEMU executes an atomic read-modify-write in a helper and reports one store. While
-    /// there is only one thread, it reports a load and then a store. Both count as one atomic access, at the first
-    /// event.
+    /// If several threads run, QEMU executes an atomic read-modify-write in a helper and reports
+    /// one store. If there is only one thread, it reports a load and then a store. Both count as
+    /// one atomic access, at the first event.
     #[inline]
     pub(crate) fn kind(&mut self, site: Site, address: u64, is_store: bool) -> Option<Kind> {
         match (site.is_atomic, is_store) {
@@ -105,8 +108,8 @@ impl Counter {
         }
     }
 
-    /// Passes an access to the caches. Returns its cost in clocks: 0 if the CPU's own cache has the line in the necessary
-    /// state. `is_counted`: whether it is one of the code that is counted.
+    /// Executes an access in the cache model. Returns its cost in clocks: 0 if the CPU's own cache
+    /// has the line in the necessary state. `is_counted`: the access is made by counted code.
     #[inline]
     pub(crate) fn access(&mut self, access: &Access, is_counted: bool) -> u64 {
         let work = access.context.work();
@@ -123,12 +126,31 @@ impl Counter {
     }
 }
 
+/// The virtual addresses at which a machine's program reached lines that moved, by the lines'
+/// numbers. Lines of programs are counted by their place in the machine's memory; their names
+/// follow from the addresses that the program used.
+#[derive(Debug, Default)]
+pub(crate) struct Reached(BTreeMap<u64, u64>);
+
+impl Reached {
+    /// Notes that a byte with the number `place` was reached at `address`. Keeps the first address
+    /// of a line.
+    pub(crate) fn note(&mut self, place: u64, address: u64) {
+        self.0.entry(place / LINE_BYTES).or_insert(address & !(LINE_BYTES - 1));
+    }
+
+    /// The virtual address of the line's first byte.
+    pub(crate) fn address(&self, line: u64) -> Option<u64> {
+        self.0.get(&line).copied()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use faultline_coherence::{Caches, Context, Costs, Machine, Topology};
 
-    /// Counts a load or store of 8 bytes at one address.
+    /// Counts a load or store of 8 bytes at a fixed address.
     fn event(counter: &mut Counter, is_atomic: bool, is_store: bool) -> u64 {
         let (address, site) = (0x1000, Site { address: 0x40_1000, is_atomic });
         let kind = counter.kind(site, address, is_store);
@@ -172,7 +194,7 @@ mod tests {
             let access = Access { address, size: 8, kind: Kind::Write, site: 0x1000, context, contents: false };
             counter.access(&access, is_counted)
         };
-        // Each line takes the place of the one before.
+        // Each line evicts the previous one.
         read(0x1000, Context::User, true);
         read(0x2000, Context::Kernel, false);
         let again = [read(0x1000, Context::User, true), read(0x2000, Context::Kernel, false)];
@@ -196,5 +218,13 @@ mod tests {
         counter.instructions += 1;
         event(&mut counter, false, false);
         assert_eq!((counter.done(Work::Operation), counter.done(Work::Interrupt)), ((11, 2), (7, 0)));
+    }
+
+    #[test]
+    fn the_first_address_of_a_line_is_kept() {
+        let mut reached = Reached::default();
+        reached.note(0x1008, 0x7fff_0048);
+        reached.note(0x1010, 0x5555_0050);
+        assert_eq!((reached.address(0x40), reached.address(0x41)), (Some(0x7fff_0040), None));
     }
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The clock that QEMU asks for a machine's time: [`GuestTime`] in the place of QEMU's own.
+//! The clock of the machine: [`GuestTime`] in place of QEMU's own.
 
-use crate::guest_time::GuestTime;
+use crate::guest_time::{GuestTime, LEAP_NS, Waiting};
 use crate::icount::{Icount, NoClock, Shift};
 use crate::lens::LENS;
-use crate::waiting::{LEAP_NS, Waiting};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -15,9 +14,9 @@ struct GuestClock {
     icount: Icount,
     cpus: u16,
     state: Mutex<State>,
-    /// A timer that is due so soon is due now.
+    /// Time before a timer within which the clock leaps to it.
     soon_ns: i64,
-    /// Number of calls.
+    /// Number of calls by QEMU.
     asked: AtomicU32,
 }
 
@@ -30,42 +29,43 @@ struct State {
 /// Number of pauses of the machine's CPUs outside regions.
 static PAUSES: AtomicU64 = AtomicU64::new(0);
 
-/// A CPU is about to pause, outside a region.
+/// Notes that a CPU is about to pause, outside a region.
 pub(crate) fn note_pause() {
-    // Relaxed: the thread that counts is the one that reads.
+    // Relaxed: the same thread writes and reads it.
     PAUSES.fetch_add(1, Relaxed);
 }
 
-/// Longest time before a timer that is left out.
+/// Maximum of [`GuestClock::soon_ns`].
 const MOST_SOON_NS: u64 = 8_000;
 
 thread_local! {
-    /// This thread looks for the next timer, for which QEMU asks for the time again.
+    /// This thread is reading the next timer, for which QEMU asks for the time again.
     static IS_LOOKING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Lets the guest's time take the place of QEMU's, on a machine of that many CPUs. `quantum_ps`: how long one of them may run in
-/// a round of turns.
+/// Replaces QEMU's time by the guest's time, on a machine of that many CPUs. `quantum_ps`: the time
+/// that a CPU may run in a round of turns.
 ///
 /// # Errors
-/// If QEMU does not ask for the time where it is expected to.
+/// If QEMU does not ask for the time in the expected places.
 ///
 /// # Safety
-/// Call it once, when the first CPU is created or starts, on that thread.
+/// Call once, when the first CPU is created or starts, on that thread.
 pub(crate) unsafe fn install(icount: Icount, cpus: u16, instruction_ps: u32, quantum_ps: u64) -> Result<(), NoClock> {
     // SAFETY: as the caller promises: no CPU runs yet, and the other thread waits for QEMU's lock.
     let shift = unsafe { icount.shift() }?;
     shift.set(false, cpus);
     let state = Mutex::new(State { time: GuestTime::new(instruction_ps), shift, waiting: Waiting::default() });
-    // In this time before a timer QEMU's shares are smaller than a quantum.
+    // Within this time before a timer, QEMU's shares are smaller than a quantum.
     let soon_ns = (u64::from(cpus) * quantum_ps / 1000).min(MOST_SOON_NS) as i64;
     let clock = CLOCK.get_or_init(|| GuestClock { icount, cpus, state, soon_ns, asked: AtomicU32::new(0) });
     // SAFETY: as above.
     unsafe { icount.replace(read, &clock.asked) }
 }
 
-/// The guest's time. Within a region it advances between rounds of turns, not during them: otherwise a timer would become
-/// due in the middle of a round, and CPUs would miss their turns in it.
+/// The guest's time. Within a region it advances between rounds of turns, not during them:
+/// otherwise a timer would become due in the middle of a round, and CPUs would miss their turns in
+/// it.
 extern "C" fn read() -> i64 {
     let Some(clock) = CLOCK.get() else { return 0 };
     // Relaxed: a count.
@@ -82,7 +82,7 @@ extern "C" fn read() -> i64 {
     IS_LOOKING.set(false);
     let by_ns = match leaps {
         Leaps::ToTimer if (1..=clock.soon_ns).contains(&until_ns) => until_ns,
-        // Without a timer it is negative.
+        // Negative without a timer.
         Leaps::While if until_ns < 0 => LEAP_NS,
         Leaps::While => until_ns.min(LEAP_NS),
         _ => 0,
@@ -91,13 +91,13 @@ extern "C" fn read() -> i64 {
     now_ns + by_ns
 }
 
-/// Whether time leaps.
+/// A leap of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Leaps {
     No,
-    /// If a timer is due soon, to it.
+    /// To the next timer, if it is due soon.
     ToTimer,
-    /// For a while, at most to the next timer.
+    /// By [`LEAP_NS`], at most to the next timer.
     While,
 }
 
@@ -111,10 +111,11 @@ impl GuestClock {
         state.time.now(self.icount.own_time(state.shift.given()))
     }
 
-    /// Advances the guest's time. Returns it, and whether it is to leap.
+    /// Advances the guest's time. Returns it, and the leap to make.
     fn advance(&self) -> (i64, Leaps) {
         let State { time, shift, waiting } = &mut *self.lock();
-        // SAFETY: this is the thread of the CPUs. No callback runs, because callbacks do not ask for the time.
+        // SAFETY: this is the thread of the CPUs. No callback runs, because callbacks do not ask
+        // for the time.
         let region = LENS.get().and_then(|lens| unsafe { lens.turns_in_region() });
         let is_within = region.is_some();
         let own = self.icount.own_time(shift.given());

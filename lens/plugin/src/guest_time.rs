@@ -1,29 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The guest's time: the emulator's own outside a region of interest, the lens's virtual time within one. Knows nothing
-//! of QEMU.
+//! The guest's time: the emulator's own outside a region of interest, the lens's virtual time
+//! within one. Independent of QEMU.
 //!
-//! The emulator's own time is the number of instructions of all CPUs, one after the other, plus the time that it skipped
-//! while all CPUs were idle. On the modelled machine CPUs work at the same time and wait for cache lines. So within a
-//! region the guest's time is the virtual time of [`Turns`], and timers come as often per operation as on that machine.
-//! Idle time is the same in both: the emulator skips to the next timer, and the virtual time skips as far.
+//! The emulator's own time is the number of instructions of all CPUs, one after the other, plus the
+//! time skipped while all CPUs were idle. On the modelled machine CPUs work at the same time and
+//! wait for cache lines. So within a region the guest's time is the virtual time of [`Turns`], and
+//! timers fire as often per operation as on that machine. Idle time is the same in both: the
+//! emulator skips to the next timer, and the virtual time skips as far.
 //!
 //! The guest's time never goes back, and it is continuous where a region begins or ends.
 //!
-//! Outside a region a CPU may wait in a loop for a moment, while all others are idle. Such a loop takes much longer in an
-//! emulator than the time that it waits for. So time leaps ahead there too, at most to the next timer ([`crate::waiting`]).
+//! Outside a region a CPU may wait briefly in a loop while all others are idle. Such a loop takes
+//! much longer in an emulator than the time that it waits for. So time leaps ahead there too, at
+//! most to the next timer ([`Waiting`]).
 //!
-//! The emulator shares the instructions that remain until the next timer among the CPUs. Shortly before a timer turns would
-//! become very short. So time may leap to a timer that is due soon. It then stands still until the virtual time is there.
+//! The emulator shares the instructions that remain until the next timer among the CPUs. Shortly
+//! before a timer, turns would become very short. So time may leap to a timer that is due soon, and
+//! then stands still until the virtual time has caught up.
 
 use crate::turns::Turns;
 
-/// The emulator's own time, in nanoseconds. Within a region only what it skipped counts.
+/// The emulator's own time, in nanoseconds. Within a region only the skipped part counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OwnTime {
     /// Instructions that all CPUs have executed.
     pub(crate) instructions: i64,
     pub(crate) now_ns: i64,
-    /// The part of it that was skipped while all CPUs were idle.
+    /// Time skipped while all CPUs were idle, included in `now_ns`.
     pub(crate) skipped_ns: i64,
 }
 
@@ -37,27 +40,28 @@ pub(crate) struct GuestTime {
 #[derive(Debug, Clone, Copy)]
 enum Phase {
     Outside {
-        /// How far the guest's time is ahead of the emulator's own; negative if it is behind.
+        /// Lead of the guest's time over the emulator's own; negative if it is behind.
         ahead_ns: i64,
     },
     Within {
         /// The guest's time and the virtual time when the region began.
         began_ns: i64,
         began_clock: u64,
-        /// The guest's time when it was last advanced, and what the emulator had skipped by then.
+        /// The guest's time at its last advance, and the emulator's skipped time then.
         now_ns: i64,
         skipped_ns: i64,
     },
 }
 
 impl GuestTime {
-    /// Outside a region. `instruction_ps`: the duration of one clock of [`Turns`], at least 1.
+    /// Guest time outside a region. `instruction_ps`: the duration of one clock of [`Turns`], at
+    /// least 1.
     pub(crate) fn new(instruction_ps: u32) -> Self {
         GuestTime { instruction_ps, phase: Phase::Outside { ahead_ns: 0 } }
     }
 
-    /// The guest's time, in nanoseconds. Within a region it stands still between two calls of [`Self::advance`], unless
-    /// the emulator skips idle time.
+    /// The guest's time, in nanoseconds. Within a region it stands still between two calls of
+    /// [`Self::advance`], unless the emulator skips idle time.
     pub(crate) fn now(&self, own: OwnTime) -> i64 {
         match self.phase {
             Phase::Outside { ahead_ns } => own.now_ns + ahead_ns,
@@ -65,8 +69,8 @@ impl GuestTime {
         }
     }
 
-    /// Advances the guest's time, and returns it. `region`: the CPUs' clocks, if this is within a region. If the emulator
-    /// has skipped idle time, their virtual time skips as far.
+    /// Advances the guest's time, and returns it. `region`: the CPUs' clocks within a region. If
+    /// the emulator has skipped idle time, their virtual time skips as far.
     pub(crate) fn advance(&mut self, own: OwnTime, region: Option<&mut Turns>) -> i64 {
         let now_ns = self.now(own);
         let skipped_ns = own.skipped_ns;
@@ -88,7 +92,7 @@ impl GuestTime {
         self.now(own)
     }
 
-    /// Leaps ahead.
+    /// Leaps ahead in time.
     pub(crate) fn leap(&mut self, by_ns: i64) {
         match &mut self.phase {
             Phase::Outside { ahead_ns } => *ahead_ns += by_ns,
@@ -96,14 +100,43 @@ impl GuestTime {
         }
     }
 
-    /// Rounded down.
+    /// Converts clocks to nanoseconds, rounded down.
     fn nanoseconds(&self, clocks: u64) -> i64 {
         (clocks * u64::from(self.instruction_ps) / 1000) as i64
     }
 
-    /// Rounded up, so that a timer is due after its time was skipped.
+    /// Converts nanoseconds to clocks, rounded up, so that a timer is due once its time was
+    /// skipped.
     fn clocks(&self, nanoseconds: u64) -> u64 {
         (nanoseconds * 1000).div_ceil(self.instruction_ps.into())
+    }
+}
+
+/// Maximum number of instructions of a waiting loop. A CPU that works has longer turns, unless a
+/// timer is due soon.
+const MOST_INSTRUCTIONS: i64 = 128;
+
+/// Maximum leap of time, in nanoseconds. A wait may take longer by as much.
+pub(crate) const LEAP_NS: i64 = 10_000;
+
+/// Detects rounds of turns in which one CPU waits in a loop and all others are idle, from the
+/// totals at the end of the last round.
+///
+/// Kernels wait briefly in loops of a few instructions with a `pause`, which ends the CPU's turn.
+/// So such a round has one pause and hardly an instruction.
+#[derive(Debug, Default)]
+pub(crate) struct Waiting {
+    instructions: i64,
+    pauses: u64,
+}
+
+impl Waiting {
+    /// Notes totals of all CPUs at the possible end of a round. Returns true if one CPU waited in
+    /// it, and the others did nothing.
+    pub(crate) fn is_all(&mut self, instructions: i64, pauses: u64) -> bool {
+        let (executed, paused) = (instructions - self.instructions, pauses - self.pauses);
+        *self = Waiting { instructions, pauses };
+        paused == 1 && (1..=MOST_INSTRUCTIONS).contains(&executed)
     }
 }
 
@@ -114,7 +147,8 @@ mod tests {
 
     const QUANTUM: u64 = 1000;
 
-    /// A machine whose busy CPUs execute blocks of 10 instructions, an instruction each nanosecond of the emulator.
+    /// A machine whose busy CPUs execute blocks of 10 instructions, an instruction each nanosecond
+    /// of the emulator.
     struct Guest {
         own: OwnTime,
         turns: Turns,
@@ -132,7 +166,7 @@ mod tests {
             self.time.advance(self.own, is_within.then_some(&mut self.turns))
         }
 
-        /// Each busy CPU has a turn.
+        /// Gives a turn to each busy CPU.
         fn round(&mut self, is_within: bool) -> i64 {
             for cpu in 0..self.busy {
                 for _ in 0..QUANTUM / 10 {
@@ -145,7 +179,7 @@ mod tests {
             self.advance(is_within)
         }
 
-        /// What QEMU does when all CPUs are idle: skips to the next timer.
+        /// Skips to the next timer, as QEMU does when all CPUs are idle.
         fn idle_until(&mut self, timer_ns: i64) {
             let idle_ns = timer_ns - self.time.now(self.own);
             self.own.now_ns += idle_ns;
@@ -162,7 +196,7 @@ mod tests {
             for round in 0..2000 {
                 let is_within = round / 100 % 2 == 1;
                 if round % 100 == 0 {
-                    // At a mark no time passes.
+                    // No time passes at a mark.
                     assert_eq!(guest.advance(is_within), last, "{round}");
                 }
                 if round % 70 == 33 {
@@ -183,7 +217,7 @@ mod tests {
             guest.round(true);
         }
         let passed = guest.advance(true) - begun;
-        // A hundred quanta of half a nanosecond for each clock, however many CPUs are busy.
+        // A hundred quanta at half a nanosecond per clock, however many CPUs are busy.
         assert!((48_000..=52_000).contains(&passed), "{passed}");
         let before = guest.advance(false);
         guest.own.now_ns += 777;
@@ -219,7 +253,7 @@ mod tests {
             last = now;
             assert!(round > 6 || now == before + 4_000, "{round}: {now}");
         }
-        // Eight quanta of half a microsecond, and then as if nothing had happened.
+        // Eight quanta of half a microsecond; then time continues as before.
         assert!((7..=9).contains(&still), "{still}");
         assert!((14_500..=16_500).contains(&(last - before)), "{}", last - before);
     }
@@ -243,5 +277,21 @@ mod tests {
             let skipped = guest.turns.clock(1) - clock;
             assert!(skipped >= 1_000_001_000 / u64::from(instruction_ps), "{skipped}");
         }
+    }
+
+    #[test]
+    fn one_short_pause_and_nothing_else_is_waiting() {
+        let mut waiting = Waiting::default();
+        let mut total = (0, 0);
+        let mut round = |executed, paused| {
+            total = (total.0 + executed, total.1 + paused);
+            waiting.is_all(total.0, total.1)
+        };
+        assert!(round(20, 1) && round(128, 1));
+        assert!(!round(129, 1), "it did something");
+        assert!(!round(40, 2), "two CPUs wait, perhaps for each other");
+        assert!(!round(0, 0), "nothing was executed");
+        assert!(!round(20, 0), "it does not pause");
+        assert!(round(20, 1));
     }
 }

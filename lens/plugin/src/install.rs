@@ -1,33 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The plugin's entry point: checks the arguments and the emulator, then registers the first callbacks.
+//! The plugin's entry point: checks the arguments and the emulator, and registers the first
+//! callbacks.
 
 use crate::arguments::{ArgumentError, Arguments};
 use crate::callbacks;
-use crate::housekeeping::Housekeeping;
 use crate::icount::{Icount, NoClock};
 use crate::lens::{LENS, Lens, MachineParts, say};
-use crate::output;
-use crate::pace::Pace;
 use crate::qemu::{Info, Missing, PluginId, Qemu};
 use crate::registers::Registers;
-use crate::scheduler::{NoTurns, Scheduler};
-use crate::turns::{Grain, Turns};
+use crate::report;
+use crate::scheduler::{Housekeeping, NoTurns, Scheduler};
 use std::ffi::{CStr, c_char, c_int};
 use std::io;
 use std::path::PathBuf;
 
-/// Why the plugin cannot be installed.
+/// A reason why the plugin cannot be installed.
 #[derive(Debug, thiserror::Error)]
 enum InstallError {
     #[error("an argument is not UTF-8")]
     Encoding,
     #[error(transparent)]
     Argument(#[from] ArgumentError),
-    #[error("it counts machines alone: start QEMU's full-system emulator, in which programs run too")]
+    #[error("user-mode emulation is not supported: start qemu-system-x86_64, which runs programs too")]
     UserMode,
-    #[error("{0}: it counts x86-64 machines alone")]
+    #[error("{0} machines are not supported: start qemu-system-x86_64")]
     Target(String),
-    #[error("the machine has {0} CPUs, cpus={1} says otherwise")]
+    #[error("cpus={1}: the machine has {0} CPUs")]
     Cpus(c_int, u16),
     #[error(transparent)]
     Qemu(#[from] Missing),
@@ -35,13 +33,14 @@ enum InstallError {
     NoTurns(#[from] NoTurns),
     #[error(transparent)]
     NoClock(#[from] NoClock),
-    #[error("{0}: can't be written: {1}")]
+    #[error("cannot write {0}: {1}")]
     Output(PathBuf, io::Error),
-    #[error("it is loaded already")]
+    #[error("the plugin is loaded already")]
     Twice,
 }
 
-/// Called by QEMU once the plugin is loaded. Returns 0, or 1 after a line on standard error.
+/// Installs the plugin. QEMU calls it once the plugin is loaded. Returns 0, or 1 after a line on
+/// standard error.
 ///
 /// # Safety
 /// QEMU's contract: `info` points to its description, and `argv` to `argc` C strings.
@@ -52,7 +51,8 @@ pub unsafe extern "C" fn qemu_plugin_install(
     argc: c_int,
     argv: *const *const c_char,
 ) -> c_int {
-    // SAFETY: 1. QEMU passes a valid `info` that lives during the call; 2. our `Info` is the beginning of its struct.
+    // SAFETY: 1. QEMU passes a valid `info` that lives during the call; 2. our `Info` is the
+    // beginning of its struct.
     let info = unsafe { &*info };
     let texts: Option<Vec<&str>> = (0..argc.max(0) as usize)
         // SAFETY: `argv` has `argc` strings, which live as long as the plugin.
@@ -83,25 +83,16 @@ fn install(id: PluginId, info: &Info, target: &str, arguments: &[&str]) -> Resul
     }
     arguments.check_turns()?;
     arguments.output = std::path::absolute(&arguments.output)
-        .and_then(|path| output::check(&path).map(|()| path))
+        .and_then(|path| report::check_path(&path).map(|()| path))
         .map_err(|error| InstallError::Output(arguments.output.clone(), error))?;
     let qemu = Qemu::find(info.version)?;
-    let machine = arguments.machine()?;
-    let turns = Turns::new(cpus.into(), grain(&arguments)).with(arguments.delays());
-    let pace = Pace::new(turns, Scheduler::find(cpus.into())?);
+    let machine = arguments.model()?;
+    let scheduler = Scheduler::find(cpus.into())?;
     let parts = MachineParts { icount: Icount::find()?, housekeeping: Housekeeping::find()? };
     let registers = Registers::find()?;
-    LENS.set(Lens::new(qemu, id, arguments, machine, pace, parts, registers)).map_err(|_| InstallError::Twice)?;
+    LENS.set(Lens::new(qemu, id, arguments, machine, scheduler, parts, registers)).map_err(|_| InstallError::Twice)?;
     LENS.get().into_iter().for_each(callbacks::register);
     Ok(())
-}
-
-/// How finely the CPUs interleave.
-fn grain(arguments: &Arguments) -> Grain {
-    match arguments.selection.is_program() {
-        true => Grain::Fine(arguments.quanta),
-        false => Grain::Coarse(arguments.quanta.contended),
-    }
 }
 
 #[cfg(test)]
@@ -112,7 +103,7 @@ mod tests {
     fn other_emulators_are_refused() {
         let info = |is_system| Info { target_name: c"".as_ptr(), least_version: 0, version: 2, is_system, cpus: 2 };
         let refused = |is_system, target| install(0, &info(is_system), target, &[]).unwrap_err().to_string();
-        assert!(refused(false, "x86_64").starts_with("it counts machines alone"));
-        assert_eq!(refused(true, "aarch64"), "aarch64: it counts x86-64 machines alone");
+        assert!(refused(false, "x86_64").starts_with("user-mode emulation is not supported"));
+        assert_eq!(refused(true, "aarch64"), "aarch64 machines are not supported: start qemu-system-x86_64");
     }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Decodes what the lens needs from the bytes of an x86 instruction: whether it is a region mark, whether it waits, whether
-//! it raises an interrupt or returns from one, and whether it is an atomic read-modify-write. Source: Intel 64 and IA-32 Architectures Software Developer's Manual,
-//! volume 2, chapter 2 (prefixes) and the entries HLT, INT, IRET, LOCK, MWAIT, PAUSE and XCHG.
+//! Instructions: decoding of the x86 instructions that the lens must recognise, and the words that
+//! QEMU passes back with their callbacks. Source: Intel 64 and IA-32 Architectures Software
+//! Developer's Manual, volume 2, chapter 2 (prefixes) and the entries HLT, INT, IRET, LOCK, MWAIT,
+//! PAUSE and XCHG.
 
 /// The beginning or the end of the region of interest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,7 +11,8 @@ pub(crate) enum Mark {
     End,
 }
 
-/// The region mark that an instruction is, if any: `nopl 0x00464101(%rax)` or `…02(%rax)`.
+/// The region mark that an instruction is: `nopl 0x00464101(%rax)` or `…02(%rax)`; `None` for
+/// others.
 pub(crate) fn mark(bytes: &[u8]) -> Option<Mark> {
     match bytes {
         [0x0f, 0x1f, 0x80, 0x01, 0x41, 0x46, 0x00] => Some(Mark::Begin),
@@ -19,27 +21,27 @@ pub(crate) fn mark(bytes: &[u8]) -> Option<Mark> {
     }
 }
 
-/// Whether a CPU that executes it sleeps until an interrupt comes: `hlt`, `mwait`.
+/// True for an instruction that halts the CPU until an interrupt: `hlt`, `mwait`.
 pub(crate) fn halts(bytes: &[u8]) -> bool {
     matches!(bytes, [0xf4] | [0x0f, 0x01, 0xc9])
 }
 
-/// Whether an instruction is `pause`, with which loops wait.
+/// True for `pause`, with which loops wait.
 pub(crate) fn pauses(bytes: &[u8]) -> bool {
     matches!(bytes, [0xf3, 0x90])
 }
 
-/// Whether an instruction returns from an interrupt or exception in 64-bit mode: `iretq`.
+/// True for a return from an interrupt or exception in 64-bit mode: `iretq`.
 pub(crate) fn returns(bytes: &[u8]) -> bool {
     matches!(bytes, [0x48..=0x4f, 0xcf])
 }
 
-/// Whether an instruction raises an interrupt by itself: `int`.
+/// True for a software interrupt: `int`.
 pub(crate) fn raises(bytes: &[u8]) -> bool {
     matches!(bytes, [0xcd, _])
 }
 
-/// Whether an instruction is a repeated string instruction: `rep stos`, `rep movs` and the like.
+/// True for a repeated string instruction: `rep stos`, `rep movs` and others.
 pub(crate) fn is_repeated(bytes: &[u8]) -> bool {
     let legacy = bytes.iter().take_while(|byte| is_legacy_prefix(**byte)).count();
     let (prefixes, rest) = bytes.split_at(legacy);
@@ -51,9 +53,9 @@ pub(crate) fn is_repeated(bytes: &[u8]) -> bool {
     is_string && prefixes.iter().any(|prefix| matches!(prefix, 0xf2 | 0xf3))
 }
 
-/// Whether an instruction's memory access, if it has one, is an atomic read-modify-write. It is if the instruction has
-/// a lock prefix, or is an `xchg` with memory, which needs no prefix. In 32-bit code 40…4f are no REX prefixes, but whole
-/// instructions, so nothing comes after them.
+/// True if the instruction's memory access, if it has one, is an atomic read-modify-write: with a
+/// lock prefix, or an `xchg` with memory, which needs no prefix. In 32-bit code 40…4f are not REX
+/// prefixes but whole instructions, so nothing follows them.
 pub(crate) fn is_atomic(bytes: &[u8]) -> bool {
     let legacy = bytes.iter().take_while(|byte| is_legacy_prefix(**byte)).count();
     let (prefixes, mut rest) = bytes.split_at(legacy);
@@ -70,12 +72,76 @@ fn is_legacy_prefix(byte: u8) -> bool {
     matches!(byte, 0xf0 | 0xf2 | 0xf3 | 0x2e | 0x36 | 0x3e | 0x26 | 0x64 | 0x65 | 0x66 | 0x67)
 }
 
+/// Bit 62 of a canonical x86 address equals bit 63, so it can carry a flag.
+const FLAG: u64 = 1 << 62;
+
+/// An accessing instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Site {
+    pub(crate) address: u64,
+    pub(crate) is_atomic: bool,
+}
+
+impl Site {
+    /// Packs it into a word.
+    pub(crate) fn pack(self) -> usize {
+        let flag = if self.is_atomic { FLAG } else { 0 };
+        (self.address & !FLAG | flag) as usize
+    }
+
+    /// Unpacks a word made by [`Site::pack`].
+    pub(crate) fn unpack(word: usize) -> Self {
+        let word = word as u64;
+        Site { address: word & !FLAG | (word >> 1 & FLAG), is_atomic: word & FLAG != 0 }
+    }
+}
+
+/// The beginning of a translation block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BlockStart {
+    pub(crate) instructions: u32,
+    /// The code is counted.
+    pub(crate) is_counted: bool,
+    /// The code belongs to user space.
+    pub(crate) is_user: bool,
+    /// Evidence of the interrupts that its CPU is in.
+    pub(crate) shows: Shows,
+}
+
+/// Evidence that a translation block gives of the interrupts that its CPU is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shows {
+    Nothing,
+    /// An interrupt's handler begins.
+    Handler,
+    /// The CPU runs in user mode, so it is in no interrupt.
+    User,
+}
+
+impl BlockStart {
+    /// Packs it into the word that QEMU passes back.
+    pub(crate) fn pack(self) -> usize {
+        let flags = (self.shows as usize) << 2 | usize::from(self.is_user) << 1 | usize::from(self.is_counted);
+        (self.instructions as usize) << 4 | flags
+    }
+
+    /// Unpacks a word made by [`BlockStart::pack`].
+    pub(crate) fn unpack(word: usize) -> Self {
+        let shows = match word >> 2 & 3 {
+            0 => Shows::Nothing,
+            1 => Shows::Handler,
+            _ => Shows::User,
+        };
+        let (is_counted, is_user) = (word & 1 != 0, word & 2 != 0);
+        BlockStart { instructions: (word >> 4) as u32, is_counted, is_user, shows }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
     #[test]
-    fn marks_are_told_from_other_no_operations() {
+    fn marks_are_distinguished_from_other_no_operations() {
         assert_eq!(mark(&[0x0f, 0x1f, 0x80, 1, 0x41, 0x46, 0]), Some(Mark::Begin));
         assert_eq!(mark(&[0x0f, 0x1f, 0x80, 2, 0x41, 0x46, 0]), Some(Mark::End));
         assert_eq!(mark(&[0x0f, 0x1f, 0x80, 3, 0x41, 0x46, 0]), None);
@@ -84,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn instructions_that_wait_are_told_from_others() {
+    fn instructions_that_wait_are_recognised() {
         assert!(pauses(&[0xf3, 0x90]) && halts(&[0xf4]) && halts(&[0x0f, 0x01, 0xc9]));
         let waits = |bytes| pauses(bytes) || halts(bytes);
         assert!(!waits(&[0x90])); // nop
@@ -94,13 +160,13 @@ mod tests {
     }
 
     #[test]
-    fn interrupts_by_instructions_and_returns_are_told_from_others() {
+    fn software_interrupts_and_returns_are_recognised() {
         assert!(returns(&[0x48, 0xcf]) && !returns(&[0xcf]) && !returns(&[0xc3]) && !returns(&[0x48, 0xcb]));
         assert!(raises(&[0xcd, 0x80]) && !raises(&[0xcc]) && !raises(&[0x0f, 0x05]));
     }
 
     #[test]
-    fn repeated_string_instructions_are_told_from_single_ones() {
+    fn repeated_string_instructions_are_recognised() {
         assert!(is_repeated(&[0xf3, 0x48, 0xab])); // rep stos %rax,(%rdi)
         assert!(is_repeated(&[0xf3, 0xa4])); // rep movsb
         assert!(is_repeated(&[0xf2, 0xae])); // repnz scas
@@ -121,5 +187,25 @@ mod tests {
         assert!(!is_atomic(&[0x0f, 0xb1, 0x0a])); // cmpxchg %ecx,(%rdx) without lock
         assert!(!is_atomic(&[0xf3, 0xa4])); // rep movsb
         assert!(!is_atomic(&[]));
+    }
+
+    #[test]
+    fn addresses_of_programs_and_kernels_come_back() {
+        for address in [0, 0x40_1000, 0x7fff_ffff_f000, 0xffff_8880_0000_0000, u64::MAX] {
+            for is_atomic in [false, true] {
+                let site = Site { address, is_atomic };
+                assert_eq!(Site::unpack(site.pack()), site);
+            }
+        }
+    }
+
+    #[test]
+    fn the_start_of_a_block_fits_a_word() {
+        for shows in [Shows::Nothing, Shows::Handler, Shows::User] {
+            for (instructions, is_counted) in [(0, false), (1, true), (512, false), (u32::MAX, true)] {
+                let start = BlockStart { instructions, is_counted, is_user: !is_counted, shows };
+                assert_eq!(BlockStart::unpack(start.pack()), start);
+            }
+        }
     }
 }

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! State that the callbacks share: the counters, the clocks, and whether anything is counted at the moment.
+//! State shared by the callbacks: the counters, the clocks, and the state of counting.
 
 use crate::address::{AddressSpace, FIXED_MAP, KERNEL};
 use crate::arguments::Arguments;
 use crate::counter::Counter;
-use crate::event_word::EventWords;
-use crate::housekeeping::Housekeeping;
 use crate::icount::Icount;
 use crate::inspector;
+use crate::instruction::{BlockStart, Shows, Site};
 use crate::nest::Nest;
-use crate::one_thread::OneThread;
-use crate::pace::Pace;
-use crate::qemu::{PluginId, Qemu};
-use crate::region_end;
+use crate::qemu::{EventWords, PluginId, Qemu};
+use crate::region;
 use crate::registers::Registers;
 use crate::samples::{Sample, Samples};
-use crate::site::Site;
+use crate::scheduler::{Housekeeping, OneThread, Scheduler};
 use crate::turns::{Step, Turns};
 use faultline_coherence::{Access, Context, Kind, LINE_BYTES, Machine, Work};
 use std::cell::UnsafeCell;
@@ -28,88 +25,51 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 /// The lens of this process; set at installation.
 pub(crate) static LENS: OnceLock<Lens> = OnceLock::new();
 
-/// Everything that the callbacks share.
+/// State shared by the callbacks.
 ///
-/// The flags are atomics with relaxed ordering: a thread that sees one late counts a few translation blocks more or
-/// fewer at a mark. QEMU orders what must not be seen late: it re-registers callbacks, and calls the last one, with all
-/// CPUs stopped, under its own locks.
+/// The flags are atomics with relaxed ordering: a thread that reads one late counts a few
+/// translation blocks more or fewer at a mark. Where a late read would matter, QEMU orders it: it
+/// re-registers callbacks, and calls the last one, with all CPUs stopped, under its own locks.
 pub(crate) struct Lens {
     pub(crate) qemu: Qemu,
     pub(crate) id: PluginId,
     pub(crate) arguments: Arguments,
     pub(crate) machine: &'static Machine,
-    pub(crate) pace: Pace,
+    /// The clocks of the CPUs, and whose turn it is.
+    pub(crate) turns: OneThread<Turns>,
+    /// Ends turns.
+    pub(crate) scheduler: Scheduler,
     pub(crate) machine_parts: MachineParts,
     pub(crate) space: AddressSpace,
-    /// Where interrupts enter the kernel. Set before anything is instrumented; contains none if QEMU does not tell, or if
-    /// the kernel is not counted.
+    /// Addresses at which interrupts enter the kernel. Set before anything is instrumented;
+    /// contains `None` if QEMU does not provide them, or if the kernel is not counted.
     pub(crate) handlers: OnceLock<Option<HashSet<u64>>>,
     registers: Registers,
     /// A sample of the transfers, each with the stack of its CPU.
     pub(crate) samples: OneThread<Samples>,
     event_words: EventWords,
     counters: Box<[CounterCell]>,
-    /// Whether accesses are counted at the moment.
+    /// Accesses are counted at the moment.
     is_counting: AtomicBool,
-    /// Whether callbacks for all accesses are needed: from the first begin mark on.
+    /// Callbacks for all accesses are needed: from the first begin mark on.
     is_instrumenting: AtomicBool,
     regions: AtomicU32,
 }
 
-/// The parts of QEMU that make the machine repeat itself.
+/// The parts of QEMU to change so that the machine repeats itself.
 #[derive(Clone, Copy)]
 pub(crate) struct MachineParts {
     pub(crate) icount: Icount,
     pub(crate) housekeeping: Housekeeping,
 }
 
-/// A translation block that begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct BlockStart {
-    pub(crate) instructions: u32,
-    /// Its code is counted.
-    pub(crate) is_counted: bool,
-    /// It is code of user space.
-    pub(crate) is_user: bool,
-    /// What it shows of the interrupts that its CPU is in.
-    pub(crate) shows: Shows,
-}
-
-/// What a translation block shows of the interrupts that its CPU is in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shows {
-    Nothing,
-    /// An interrupt's handler begins.
-    Handler,
-    /// The CPU runs in user mode, so it is in no interrupt.
-    User,
-}
-
-impl BlockStart {
-    /// Packs it into the word that QEMU passes back.
-    pub(crate) fn pack(self) -> usize {
-        let flags = (self.shows as usize) << 2 | usize::from(self.is_user) << 1 | usize::from(self.is_counted);
-        (self.instructions as usize) << 4 | flags
-    }
-
-    /// From a word that [`BlockStart::pack`] made.
-    pub(crate) fn unpack(word: usize) -> Self {
-        let shows = match word >> 2 & 3 {
-            0 => Shows::Nothing,
-            1 => Shows::Handler,
-            _ => Shows::User,
-        };
-        let (is_counted, is_user) = (word & 1 != 0, word & 2 != 0);
-        BlockStart { instructions: (word >> 4) as u32, is_counted, is_user, shows }
-    }
-}
-
-/// One CPU's counter, on separate cache lines.
+/// One CPU's counter, on cache lines of its own.
 #[repr(align(128))]
 struct CounterCell(UnsafeCell<Counter>);
 
-// SAFETY: 1. a counter is touched in the callbacks of its vCPU, which QEMU calls on the thread that runs it, one at a
-// time; they do not nest, because none calls back into the emulation; 2. for the rest, see `OneThread`.
+// SAFETY: 1. a counter is touched in the callbacks of its vCPU, which QEMU calls on the thread that
+// runs it, one at a time; they do not nest, because none calls back into the emulation; 2. for the
+// rest, see `OneThread`.
 unsafe impl Sync for CounterCell {}
 
 impl Lens {
@@ -119,11 +79,12 @@ impl Lens {
         id: PluginId,
         arguments: Arguments,
         machine: Machine,
-        pace: Pace,
+        scheduler: Scheduler,
         machine_parts: MachineParts,
         registers: Registers,
     ) -> Self {
-        // Never freed: the CPUs borrow it, and threads may outlive any owner until the process ends.
+        // Never freed: the CPUs borrow it, and threads may outlive any owner until the process
+        // ends.
         let machine: &'static Machine = Box::leak(Box::new(machine));
         let cpus = arguments.topology.cpus();
         Lens {
@@ -131,7 +92,8 @@ impl Lens {
             samples: OneThread::new(Samples::new(arguments.most_samples)),
             qemu,
             id,
-            pace,
+            turns: OneThread::new(Turns::new(cpus.into(), arguments.grain()).with(arguments.delays())),
+            scheduler,
             machine_parts,
             registers,
             handlers: OnceLock::new(),
@@ -146,30 +108,30 @@ impl Lens {
         }
     }
 
-    /// Whether a region mark at that address begins or ends a region.
+    /// True if a region mark at that address begins or ends a region.
     pub(crate) fn obeys_mark(&self, code: u64) -> bool {
         self.arguments.selection.obeys_mark(code, self.arguments.whole)
     }
 
-    /// A begin mark was executed before anything was instrumented. Returns whether it is the first, so that the
-    /// callbacks must be registered anew.
+    /// Notes a begin mark that was executed before anything was instrumented. Returns true for the
+    /// first one: the callbacks must be registered again.
     pub(crate) fn arm(&self) -> bool {
         // Relaxed: see the struct.
         !self.is_instrumenting.swap(true, Relaxed)
     }
 
-    /// Whether callbacks for all accesses are needed.
+    /// True if callbacks for all accesses are needed.
     pub(crate) fn is_instrumenting(&self) -> bool {
         // Relaxed: see the struct.
         self.is_instrumenting.load(Relaxed)
     }
 
-    /// Whether interrupts are recognised. They are not if the kernel is not counted.
+    /// True if interrupts are recognised. They are not if the kernel is not counted.
     pub(crate) fn knows_interrupts(&self) -> bool {
         self.arguments.selection.counts(KERNEL) && self.handlers.get().is_some_and(Option::is_some)
     }
 
-    /// What a block at an address shows of the interrupts that its CPU is in.
+    /// The evidence that a block at an address gives of the interrupts that its CPU is in.
     pub(crate) fn shows(&self, address: u64) -> Shows {
         match self.handlers.get().and_then(Option::as_ref) {
             Some(handlers) if handlers.contains(&address) => Shows::Handler,
@@ -185,7 +147,7 @@ impl Lens {
             return;
         }
         // SAFETY: a mark's callback is a CPU's; otherwise this is installation or reset.
-        unsafe { self.pace.begin() };
+        unsafe { self.turns.lend() }.begin();
         self.regions.fetch_add(1, Relaxed);
         self.is_counting.store(true, Relaxed);
     }
@@ -195,22 +157,22 @@ impl Lens {
         // Relaxed: see the struct.
         if self.is_counting.swap(false, Relaxed) {
             // SAFETY: a mark's callback is a CPU's.
-            unsafe { self.pace.end() };
+            unsafe { self.turns.lend() }.end();
             // Relaxed: see the struct.
-            if region_end::is_shown(self.regions.load(Relaxed)) {
+            if region::is_end_shown(self.regions.load(Relaxed)) {
                 // SAFETY: a mark's callback is a CPU's.
-                let cpu = unsafe { self.pace.scheduler.running_cpu() }.unwrap_or_else(|error| fail(error));
+                let cpu = unsafe { self.scheduler.running_cpu() }.unwrap_or_else(|error| fail(error));
                 self.show_end(inspector::page_table(cpu as u16));
             }
             if self.arguments.once {
-                // SAFETY: this process may send itself a signal. QEMU handles it on its main thread, by ending the machine as
-                // if it had been switched off; threads of CPUs block signals.
+                // SAFETY: this process may send itself a signal. QEMU handles it on its main thread
+                // and ends the machine as if it were switched off; the CPU threads block signals.
                 unsafe { libc::kill(libc::getpid(), libc::SIGTERM) };
             }
         }
     }
 
-    /// The machine ends. If it does so in a region, this is the region's end.
+    /// Ends counting at the end of the machine. If it is within a region, this is the region's end.
     pub(crate) fn end(&self) {
         // Relaxed: see the struct.
         if self.is_counting.load(Relaxed) {
@@ -219,50 +181,53 @@ impl Lens {
         }
     }
 
-    /// Lets the machine's memory be looked at. All CPUs of a machine stand still meanwhile, because they share this thread.
+    /// Lets another process inspect the machine's memory. All CPUs stand still meanwhile, because
+    /// they share this thread.
     fn show_end(&self, page_table: Option<u64>) {
         if let Some(Err(error)) = self.arguments.region_end.as_ref().map(|end| end.show(page_table)) {
-            say(format_args!("nobody looks at the end of the region: {error}"));
+            say(format_args!("cannot report the end of the region: {error}"));
         }
     }
 
     /// The clocks of a machine's CPUs while accesses are counted.
     ///
     /// # Safety
-    /// Call it on the thread of the CPUs while no callback runs. Return what is lent before the next callback.
+    /// Call on the thread of the CPUs while no callback runs. Return the loan before the next
+    /// callback.
     #[allow(clippy::mut_from_ref)]
     pub(crate) unsafe fn turns_in_region(&self) -> Option<&mut Turns> {
         // SAFETY: as the caller promises.
-        let turns = || unsafe { self.pace.turns.lend() };
+        let turns = || unsafe { self.turns.lend() };
         // Relaxed: see the struct.
         self.is_counting.load(Relaxed).then(turns)
     }
 
-    /// A CPU begins a translation block. Returns false if the block is not to run now: see [`Lens::refuse_block`].
+    /// Notes that a CPU begins a translation block. Returns false if the block must not run now:
+    /// call [`Lens::refuse_block`].
     #[inline]
     #[must_use]
     pub(crate) fn begin_block(&self, cpu: u32, block: BlockStart) -> bool {
         let Some(cell) = self.counting_cell(cpu) else { return true };
         let instructions = u64::from(block.instructions);
-        // SAFETY: this is a CPU's callback, and what is lent is given back at once.
-        match unsafe { self.pace.turns.lend() }.advance(cpu as usize, instructions) {
+        // SAFETY: this is a CPU's callback, and the loan ends at once.
+        match unsafe { self.turns.lend() }.advance(cpu as usize, instructions) {
             Step::Runs => {}
-            Step::Last => self.pace.scheduler.end_turn(cpu),
+            Step::Last => self.scheduler.end_turn(cpu),
             Step::Refused => return false,
         }
         // SAFETY: this thread runs the CPU; see `CounterCell`.
         let counter = unsafe { &mut *cell.0.get() };
         if counter.enters_kernel(block.is_user) {
             // SAFETY: as above.
-            unsafe { self.pace.turns.lend() }.pay_entry();
+            unsafe { self.turns.lend() }.pay_entry();
         }
-        // A refused block has shown nothing yet: it does so when it runs.
+        // A refused block gives its evidence when it runs.
         match block.shows {
             Shows::Nothing => {}
             Shows::Handler => {
                 counter.change_context(Nest::enter);
                 // SAFETY: as above.
-                unsafe { self.pace.turns.lend() }.pay_interrupt();
+                unsafe { self.turns.lend() }.pay_interrupt();
             }
             Shows::User => counter.change_context(Nest::leave_kernel),
         }
@@ -272,17 +237,18 @@ impl Lens {
         true
     }
 
-    /// Leaves a block that [`Lens::begin_block`] refused. `return_address`: of the block's callback.
+    /// Leaves a block that [`Lens::begin_block`] refused. `return_address`: of the block's
+    /// callback.
     ///
     /// # Safety
     /// As for [`crate::scheduler::Scheduler::refuse_block`].
     #[cold]
     pub(crate) unsafe fn refuse_block(&self, cpu: u32, return_address: usize) {
         // SAFETY: as the caller promises.
-        unsafe { self.pace.scheduler.refuse_block(cpu, return_address) };
+        unsafe { self.scheduler.refuse_block(cpu, return_address) };
     }
 
-    /// Something happens on a CPU by which it may enter or leave an interrupt.
+    /// Changes the interrupts that a CPU is in.
     pub(crate) fn change_context(&self, cpu: u32, change: impl FnOnce(&mut Nest)) {
         if let Some(cell) = self.counting_cell(cpu) {
             // SAFETY: this thread runs the CPU; see `CounterCell`.
@@ -290,27 +256,27 @@ impl Lens {
         }
     }
 
-    /// A CPU is about to pause or to halt.
+    /// Notes that a CPU is about to pause or to halt.
     pub(crate) fn wait(&self, cpu: u32, halts: bool) {
         if self.counting_cell(cpu).is_some() {
-            // SAFETY: this is a CPU's callback, and what is lent is given back at once.
-            unsafe { self.pace.turns.lend() }.wait(cpu as usize, halts);
+            // SAFETY: this is a CPU's callback, and the loan ends at once.
+            unsafe { self.turns.lend() }.wait(cpu as usize, halts);
         }
     }
 
-    /// A CPU accesses memory.
+    /// Counts a memory access of the running CPU.
     ///
-    /// Nearly all accesses finish here, so this function makes no calls. If it is the CPU's turn, accesses are being
-    /// counted.
+    /// Nearly all accesses finish here, so this function makes no calls. If it is the CPU's turn,
+    /// accesses are being counted.
     #[inline]
     pub(crate) fn access_in_turn(&self, cpu: u32, info: u32, address: u64, site: Site) {
         if let Some(cell) = self.counters.get(cpu as usize)
-            // An atomic access may be the second half of one. A user address may lead elsewhere later; kernel addresses
-            // do not.
+            // An atomic access may be the second half of one. A user address may lead elsewhere
+            // later; kernel addresses do not.
             && self.space.is_fixed(address) && !site.is_atomic
             && let Some((size, is_store)) = self.event_words.known(info)
-            // SAFETY: this is a CPU's callback, and what is lent is given back in this line.
-            && unsafe { self.pace.turns.lend() }.has_settled(cpu as usize, address, size, is_store)
+            // SAFETY: this is a CPU's callback, and the loan ends with this line.
+            && unsafe { self.turns.lend() }.has_settled(cpu as usize, address, size, is_store)
         {
             // SAFETY: this thread runs the CPU; see `CounterCell`.
             unsafe { (*cell.0.get()).accesses += u64::from(self.arguments.selection.counts(site.address)) };
@@ -325,11 +291,11 @@ impl Lens {
         let Some(cell) = self.counting_cell(cpu) else { return };
         // SAFETY: this thread runs the CPU; see `CounterCell`.
         let counter = unsafe { &mut *cell.0.get() };
-        // SAFETY: this is a CPU's callback, and what is lent is given back at its end.
-        let turns = unsafe { self.pace.turns.lend() };
+        // SAFETY: this is a CPU's callback, and the loan ends with it.
+        let turns = unsafe { self.turns.lend() };
         // A string instruction may continue in a turn in which no translation block has begun.
         if turns.is_over(cpu as usize) && turns.advance(cpu as usize, 0) != Step::Runs {
-            self.pace.scheduler.end_turn(cpu);
+            self.scheduler.end_turn(cpu);
         }
         let Some(place) = self.space.locate(&self.qemu, info, address) else { return };
         let name = if self.space.is_fixed(address) { address } else { place.address };
@@ -368,7 +334,8 @@ impl Lens {
         let settled = &mut turns.settled;
         counter.cpu.evicted().iter().for_each(|&gone| settled.forget(cpu as usize, gone));
         counter.cpu.disturbed().for_each(|disturbance| settled.disturb(cpu as usize, disturbance));
-        // Its second part may have asked a question about the next line, which the next access has to answer.
+        // Its second part may have opened a question about the next line, which the next access has
+        // to answer.
         if place.address % LINE_BYTES + u64::from(size) > LINE_BYTES {
             settled.forget(cpu as usize, line + 1);
         }
@@ -378,20 +345,21 @@ impl Lens {
         }
     }
 
-    /// Keeps the stack of the CPU, if a transfer by its last access belongs to the sample.
+    /// Keeps the stack of the CPU if a transfer by its last access belongs to the sample.
     fn sample(&self, counter: &Counter, cpu: u32, site: Site) {
-        // SAFETY: this is a CPU's callback, and what is lent is given back at its end.
+        // SAFETY: this is a CPU's callback, and the loan ends with it.
         let samples = unsafe { self.samples.lend() };
         for &line in counter.cpu.moved() {
             if samples.note() {
-                // SAFETY: this is the callback of an access of the CPU that runs, registered to read registers.
+                // SAFETY: this is the callback of an access of the CPU that runs, registered to
+                // read registers.
                 let (registers, stack) = unsafe { self.registers.state() }.unwrap_or_else(|error| fail(error));
                 samples.keep(Sample { cpu, site: site.address, line, registers, stack });
             }
         }
     }
 
-    /// Number of regions of interest begun; 0 if no mark was seen.
+    /// Number of regions of interest begun; 0 if no mark was executed.
     pub(crate) fn regions(&self) -> u32 {
         // Relaxed: see the struct.
         self.regions.load(Relaxed)
@@ -400,7 +368,7 @@ impl Lens {
     /// All counters, by CPU.
     ///
     /// # Safety
-    /// Call it only in the exit callback.
+    /// Call only in the exit callback.
     pub(crate) unsafe fn counters(&self) -> Vec<&Counter> {
         // SAFETY: no other callback runs any more, as the caller promises; see `CounterCell`.
         self.counters.iter().map(|cell| unsafe { &*cell.0.get() }).collect()
@@ -416,7 +384,8 @@ impl Lens {
     }
 }
 
-/// QEMU is not as expected: prints why, and ends the emulator before it can count wrongly. There is no report.
+/// Reports that QEMU is not as expected, and ends the emulator before it can count wrongly. Writes
+/// no report.
 #[cold]
 pub(crate) fn fail(why: impl Display) -> ! {
     say(why);
@@ -424,22 +393,8 @@ pub(crate) fn fail(why: impl Display) -> ! {
     unsafe { libc::_exit(1) }
 }
 
-/// Prints one line on standard error. The program may have closed it, so a failed write is not an error.
+/// Prints one line on standard error. The program may have closed it, so a failed write is not an
+/// error.
 pub(crate) fn say(what: impl Display) {
     let _ = writeln!(std::io::stderr(), "faultline lens: {what}");
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_start_of_a_block_fits_a_word() {
-        for shows in [Shows::Nothing, Shows::Handler, Shows::User] {
-            for (instructions, is_counted) in [(0, false), (1, true), (512, false), (u32::MAX, true)] {
-                let start = BlockStart { instructions, is_counted, is_user: !is_counted, shows };
-                assert_eq!(BlockStart::unpack(start.pack()), start);
-            }
-        }
-    }
 }

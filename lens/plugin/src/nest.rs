@@ -1,46 +1,50 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The interrupts that a CPU is in, one within the other. Knows nothing of QEMU.
+//! The nested interrupts that a CPU is in. Independent of QEMU.
 //!
-//! An interrupt begins with the first instruction of its handler, and ends with the `iretq` that takes the frame which
-//! the CPU pushed when the interrupt came. The frame's address is not known. But the handler's first block stores
-//! something just below it, on the same stack; so an `iretq` that loads from just above that place takes this frame.
-//! Exceptions within an interrupt have frames further below, those around it have frames further above.
+//! An interrupt begins with the first instruction of its handler. It ends with the `iretq` that
+//! pops the frame which the CPU pushed when the interrupt came. The frame's address is not known,
+//! but the handler's first block stores something just below it, on the same stack. So an `iretq`
+//! that loads from just above that place pops this frame. Exceptions within an interrupt have
+//! frames further below, those around it have frames further above.
 //!
-//! In user mode a CPU is in no interrupt. This ends what a kernel never returns from in this way: it may switch to
-//! another task at the end of an interrupt, or return to user mode by another stack.
+//! In user mode a CPU is in no interrupt. This ends interrupts from which a kernel never returns in
+//! this way: it may switch to another task at the end of an interrupt, or return to user mode by
+//! another stack.
 
-/// How far above the first store of a handler the frame begins, at most: the registers that kernels save first.
+/// Maximum distance of the frame above the first store of a handler: the registers that kernels
+/// save first.
 const MOST_BELOW_FRAME: u64 = 256;
 
 /// The words of a frame: instruction pointer, code segment, flags, stack pointer, stack segment.
 const FRAME_WORDS: u8 = 5;
 
-/// Most interrupts within each other. Beyond it, a kernel has left interrupts in a way that was not seen.
+/// Maximum depth of nesting. Beyond it, a kernel has left interrupts in an unrecognised way.
 const DEEPEST: usize = 64;
 
 /// The interrupts that one CPU is in.
 #[derive(Debug, Default)]
 pub(crate) struct Nest {
-    /// For each, where its handler stored first; none if it has not stored yet. The innermost is the last.
+    /// For each interrupt, the address of its handler's first store; `None` before that. The
+    /// innermost is the last.
     stores: Vec<Option<u64>>,
-    /// Words of the innermost frame that are still to be loaded, if an `iretq` is taking it.
+    /// Words of the innermost frame that are still to be loaded, if an `iretq` is popping it.
     words_to_come: u8,
-    /// An instruction has just raised an interrupt by itself, which is a system call.
+    /// The last instruction was a software interrupt, which is a system call.
     is_software: bool,
 }
 
 impl Nest {
-    /// Whether the CPU is in an interrupt.
+    /// True if the CPU is in an interrupt.
     pub(crate) fn is_in_interrupt(&self) -> bool {
         !self.stores.is_empty()
     }
 
-    /// An instruction is about to raise an interrupt by itself.
+    /// Notes that an instruction is about to raise a software interrupt.
     pub(crate) fn raise(&mut self) {
         self.is_software = true;
     }
 
-    /// A handler begins.
+    /// Notes that a handler begins.
     pub(crate) fn enter(&mut self) {
         self.words_to_come = 0;
         if std::mem::take(&mut self.is_software) {
@@ -52,14 +56,14 @@ impl Nest {
         self.stores.push(None);
     }
 
-    /// The first block of a handler stores at an address.
+    /// Notes a store by the first block of a handler.
     pub(crate) fn store(&mut self, address: u64) {
         if let Some(first @ None) = self.stores.last_mut() {
             *first = Some(address);
         }
     }
 
-    /// An `iretq` loads from an address. With the last word of a frame, its interrupt is over, and all within it.
+    /// Notes a load by an `iretq`. The last word of a frame ends its interrupt, and all within it.
     pub(crate) fn load_for_return(&mut self, address: u64) {
         if self.words_to_come > 0 {
             self.words_to_come -= 1;
@@ -77,7 +81,7 @@ impl Nest {
         }
     }
 
-    /// The CPU runs in user mode.
+    /// Notes that the CPU runs in user mode.
     pub(crate) fn leave_kernel(&mut self) {
         self.stores.clear();
         (self.words_to_come, self.is_software) = (0, false);
@@ -92,7 +96,7 @@ mod tests {
         (0..5).for_each(|word| nest.load_for_return(frame + 8 * word));
     }
 
-    /// An interrupt whose handler first stores that far below its frame.
+    /// Enters an interrupt whose handler first stores that far below its frame.
     fn enter(nest: &mut Nest, frame: u64, below: u64) {
         nest.enter();
         nest.store(frame - below);

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! For how much of the region's time CPUs were busy at once. Time is that of the CPUs' clocks, divided into slots: a slot
-//! counts as whole if a CPU was busy in a part of it. When there are too many slots, two become one.
+//! The share of a region's time in which several CPUs were busy. Time is that of the CPUs' clocks,
+//! divided into slots: a slot counts as whole if a CPU was busy in a part of it. If there are too
+//! many slots, each two become one.
 
 /// Clocks of a slot at the start.
 const FIRST_WIDTH: u64 = 64;
 
-/// Most slots.
+/// Maximum number of slots.
 const MOST_SLOTS: usize = 8192;
 
-/// Who was busy in a slot.
+/// The CPUs that were busy in a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Busy {
     #[default]
-    Nobody,
+    None,
     One(u16),
     Several,
 }
@@ -20,15 +21,15 @@ enum Busy {
 impl Busy {
     fn with(self, other: Busy) -> Busy {
         match (self, other) {
-            (Busy::Nobody, other) => other,
-            (one, Busy::Nobody) => one,
+            (Busy::None, other) => other,
+            (one, Busy::None) => one,
             (one, other) if one == other => one,
             _ => Busy::Several,
         }
     }
 }
 
-/// Clocks in which at least one CPU was busy, and those in which at least two were.
+/// Clocks in which at least one CPU was busy, and clocks in which at least two were.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Times {
     pub(crate) busy: u64,
@@ -43,12 +44,12 @@ pub(crate) struct Overlap {
 }
 
 impl Overlap {
-    /// Nobody was busy yet.
+    /// No slot yet.
     pub(crate) fn new() -> Self {
         Overlap { width: FIRST_WIDTH, slots: Vec::new() }
     }
 
-    /// A CPU was busy from a clock on up to another one.
+    /// Notes that a CPU was busy from one clock up to another.
     pub(crate) fn note(&mut self, cpu: usize, from: u64, to: u64) {
         if from >= to {
             return;
@@ -58,7 +59,7 @@ impl Overlap {
         }
         let (first, last) = ((from / self.width) as usize, ((to - 1) / self.width) as usize);
         if self.slots.len() <= last {
-            self.slots.resize(last + 1, Busy::Nobody);
+            self.slots.resize(last + 1, Busy::None);
         }
         for slot in &mut self.slots[first..=last] {
             *slot = slot.with(Busy::One(cpu as u16));
@@ -68,13 +69,13 @@ impl Overlap {
     fn widen(&mut self) {
         self.width *= 2;
         self.slots =
-            self.slots.chunks(2).map(|pair| pair.iter().fold(Busy::Nobody, |one, &other| one.with(other))).collect();
+            self.slots.chunks(2).map(|pair| pair.iter().fold(Busy::None, |one, &other| one.with(other))).collect();
     }
 
     /// The times so far.
     pub(crate) fn times(&self) -> Times {
         let of = |is: fn(&Busy) -> bool| self.slots.iter().filter(|slot| is(slot)).count() as u64 * self.width;
-        Times { busy: of(|busy| *busy != Busy::Nobody), overlapping: of(|busy| *busy == Busy::Several) }
+        Times { busy: of(|busy| *busy != Busy::None), overlapping: of(|busy| *busy == Busy::Several) }
     }
 }
 

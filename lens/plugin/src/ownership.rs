@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! When a CPU gets a line that another one has. Knows nothing of QEMU.
+//! The time at which a CPU gets a line that another CPU holds. Independent of QEMU.
 //!
-//! A request takes a part of a transfer's time to reach the CPU that has the line. Until then that CPU uses the line as its own, and may
-//! execute several operations on it. Then the line leaves. So a line that two CPUs want all the time moves less than once per operation.
+//! A request takes a part of a transfer's time to reach the CPU that holds the line. Until then
+//! that CPU uses the line, possibly for several operations. Then the line leaves. So a line that
+//! two CPUs want all the time moves less than once per operation.
 
 use std::collections::HashMap;
 
-/// No CPU.
-const NOBODY: usize = usize::MAX;
+/// Marks the absence of an owner.
+const NO_CPU: usize = usize::MAX;
 
-/// The largest number of CPUs between which lines can move in this way.
+/// Maximum number of CPUs with modelled requests.
 pub(crate) const MOST_CPUS: u16 = 256;
 
 /// A set of CPUs.
@@ -34,57 +35,58 @@ impl CpuSet {
     }
 }
 
-/// Who has a line.
+/// The owner and the holders of a line.
 #[derive(Debug, Clone, Copy)]
 struct Owned {
-    /// The CPU that got it last to write; [`NOBODY`] if none did.
+    /// The CPU that last got the line to write; [`NO_CPU`] if none did.
     cpu: usize,
-    /// When that CPU used it last, as far as was noted.
+    /// Clock of that CPU's last noted use.
     used: u64,
-    /// When the last CPU since then got it to read.
+    /// Clock at which the last CPU since then got it to read.
     read: u64,
-    /// The CPUs that have it.
+    /// The CPUs that hold it.
     holders: CpuSet,
-    /// The CPUs that lost it when it was written last.
+    /// The CPUs that lost it at the last write.
     losers: CpuSet,
-    /// When they lost it.
+    /// Clock at which they lost it.
     left: u64,
 }
 
 impl Owned {
     const UNUSED: Owned =
-        Owned { cpu: NOBODY, used: 0, read: 0, holders: CpuSet::EMPTY, losers: CpuSet::EMPTY, left: 0 };
+        Owned { cpu: NO_CPU, used: 0, read: 0, holders: CpuSet::EMPTY, losers: CpuSet::EMPTY, left: 0 };
 
-    /// Until when other CPUs than `cpu` use it.
+    /// Clock until which CPUs other than `cpu` use it.
     fn in_use_until(&self, cpu: usize, writes: bool) -> u64 {
         let used = if self.cpu == cpu { 0 } else { self.used };
         if writes { used.max(self.read) } else { used }
     }
 }
 
-/// A CPU's request of a line.
+/// A CPU's request for a line.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Request {
     pub(crate) line: u64,
     pub(crate) cpu: usize,
     /// The CPU's clock.
     pub(crate) at: u64,
-    /// The CPU has been polling since this clock; `None` if it has not. If it had the line, it polled the line.
+    /// Clock since which the CPU has been polling; `None` if it has not. If it had the line, it
+    /// polled the line.
     pub(crate) waits_from: Option<u64>,
-    /// Time of the whole transfer.
+    /// Clocks of the whole transfer.
     pub(crate) cost: u64,
-    /// Time until the request reaches the CPU that has the line: a part of `cost`.
+    /// Clocks until the request reaches the CPU that holds the line: a part of `cost`.
     pub(crate) request_time: u64,
-    /// Whether the line is requested to write.
+    /// The line is requested to write.
     pub(crate) writes: bool,
 }
 
-/// A line's move.
+/// The move of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Move {
-    /// When its request left.
+    /// Clock at which its request left.
     pub(crate) requested: u64,
-    /// When it arrived.
+    /// Clock at which it arrived.
     pub(crate) arrived: u64,
 }
 
@@ -100,7 +102,7 @@ impl Ownership {
         self.lines.clear();
     }
 
-    /// Moves a line.
+    /// Moves a line to the requesting CPU.
     pub(crate) fn transfer(&mut self, request: Request) -> Move {
         let Request { line, cpu, at, waits_from, cost, request_time, writes } = request;
         let owned = self.lines.entry(line).or_insert(Owned::UNUSED);
@@ -122,7 +124,8 @@ impl Ownership {
         Move { requested, arrived }
     }
 
-    /// A CPU uses a line that it has. This matters only if no other CPU got the line to write since.
+    /// Notes that a CPU uses a line that it holds. This matters only if no other CPU got the line
+    /// to write since.
     pub(crate) fn note_use(&mut self, line: u64, cpu: usize, clock: u64) {
         if let Some(owned) = self.lines.get_mut(&line).filter(|owned| owned.cpu == cpu) {
             owned.used = owned.used.max(clock);
@@ -134,7 +137,8 @@ impl Ownership {
 mod tests {
     use super::*;
 
-    /// When a line arrives. A transfer costs 100 clocks, 75 of which pass until the request arrives.
+    /// Clock at which a line arrives. A transfer costs 100 clocks, 75 of which pass until the
+    /// request arrives.
     fn arrives(lines: &mut Ownership, cpu: usize, at: u64, writes: bool) -> u64 {
         let request = Request { line: 7, cpu, at, waits_from: None, cost: 100, request_time: 75, writes };
         lines.transfer(request).arrived
@@ -148,7 +152,7 @@ mod tests {
         lines.note_use(7, 1, 2400);
         lines.note_use(7, 0, 9000);
         assert_eq!(arrives(&mut lines, 2, 2300, true), 2425);
-        // It was requested before the one that has it now got it.
+        // Requested before its present owner got it.
         assert_eq!(arrives(&mut lines, 0, 2310, true), 2450);
     }
 
@@ -159,11 +163,11 @@ mod tests {
         assert_eq!(arrives(&mut lines, 1, 2000, true), 2100);
         // CPU 0 lost it at 2075.
         assert_eq!(arrives(&mut lines, 0, 2010, true), 2175);
-        // CPU 1 lost it at 2150, and was looking at it.
+        // CPU 1 lost it at 2150, and was polling it.
         let request =
             Request { line: 7, cpu: 1, at: 5000, waits_from: Some(2120), cost: 100, request_time: 75, writes: false };
         assert_eq!(lines.transfer(request), Move { requested: 2150, arrived: 2250 });
-        // It has a copy now; and CPU 2 never had one.
+        // CPU 1 has a copy now; CPU 2 never had one.
         assert_eq!(arrives(&mut lines, 0, 2200, true), 2300);
         let first = Request { cpu: 2, ..request };
         assert_eq!(lines.transfer(first).requested, 5000);

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! QEMU's plugin interface: its types, its functions, and which version is present. Contains no logic of the lens.
+//! QEMU's plugin interface: its types and functions, the version in use, and the words that
+//! describe accesses. Contains no logic of the lens.
 //!
-//! The functions are looked up by name in the running process. So the plugin loads into any QEMU, prints its own
-//! message about what is missing, and needs no header of a particular version. Source: `include/qemu/qemu-plugin.h` of
-//! QEMU 7.2 (interface version 1) and its version notes for later ones: from 2 on, the interface number that a plugin
-//! names must be at least 2; from 3 on, `qemu_plugin_insn_data` copies into a buffer of the caller; from 7 on, the number
-//! must be at least 7, and callbacks get the data of their registration as their last argument instead of the plugin's
-//! number as their first.
+//! The functions are looked up by name in the running process. So the plugin loads into any QEMU,
+//! prints its own message about missing functions, and needs no header of a particular version.
+//! Source: `include/qemu/qemu-plugin.h` of QEMU 7.2 (interface version 1) and its version notes for
+//! later ones. From 2 on, the interface number that a plugin names must be at least 2. From 3 on,
+//! `qemu_plugin_insn_data` copies into a buffer of the caller. From 7 on, the number must be at
+//! least 7, and callbacks get the data of their registration as their last argument instead of the
+//! plugin's number as their first.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::fs;
 use std::marker::PhantomData;
 use std::mem::transmute_copy;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
-/// The number that QEMU gave this plugin.
+/// The number that QEMU assigned to this plugin.
 pub(crate) type PluginId = u64;
 /// QEMU's description of one access.
 pub(crate) type MemoryInfo = u32;
@@ -33,25 +36,25 @@ pub(crate) struct Instruction {
     not_send: PhantomData<*mut u8>,
 }
 
-/// QEMU's description of itself at installation; only the fields that this plugin reads.
+/// QEMU's description of itself at installation, as far as this plugin reads it.
 #[repr(C)]
 pub(crate) struct Info {
     pub(crate) target_name: *const c_char,
     pub(crate) least_version: c_int,
     pub(crate) version: c_int,
     pub(crate) is_system: bool,
-    /// Only for a system.
+    /// Set only for a system.
     pub(crate) cpus: c_int,
 }
 
-/// Where an access of a system goes.
+/// The place of a system's access.
 #[repr(C)]
 pub(crate) struct HardwareAddress {
     opaque: [u8; 0],
     not_send: PhantomData<*mut u8>,
 }
 
-/// A callback with two arguments at most, of which [`Qemu::subject`] picks the one that matters.
+/// A callback with at most two arguments; [`Qemu::subject`] picks the relevant one.
 pub(crate) type EventCallback = extern "C" fn(usize, usize);
 pub(crate) type ExecutionCallback = extern "C" fn(c_uint, *mut c_void);
 pub(crate) type MemoryCallback = extern "C" fn(c_uint, MemoryInfo, u64, *mut c_void);
@@ -63,25 +66,27 @@ const READS_REGISTERS: c_int = 1;
 /// `QEMU_PLUGIN_MEM_RW`.
 const LOADS_AND_STORES: c_int = 3;
 
-/// The interface version that this plugin names. QEMU reads it after loading and before installation.
+/// The interface version that this plugin names. QEMU reads it after loading and before
+/// installation.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals)]
 pub static qemu_plugin_version: AtomicI32 = AtomicI32::new(1);
 
-/// Names the interface to the command that starts QEMU: the arguments, the report, and the message at the end of a region. The command
-/// looks for this name in the plugin's file (`lab/experiment/src/lens/plugin.rs`), and refuses a plugin without it. Raise the number in both
-/// places when an older plugin would not do for the command, or a newer one for an older command.
+/// The version of the interface to the command that starts QEMU: the arguments, the report, and the
+/// message at the end of a region. The command looks for this name in the plugin's file
+/// (`lab/experiment/src/lens/files.rs`), and refuses a plugin without it. Raise the number in both
+/// places if the plugin and the command of different versions cannot work together.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals)]
-pub static faultline_lens_interface_2: u8 = 0;
+pub static faultline_lens_interface_1: u8 = 0;
 
 /// Runs when the plugin is loaded, before QEMU reads [`qemu_plugin_version`].
 #[used]
 #[unsafe(link_section = ".init_array")]
 static NEGOTIATE: extern "C" fn() = negotiate;
 
-/// Names the version that suits this QEMU. Scoreboards were introduced with version 2. QEMU 11.1, whose interface has
-/// version 7, has no new function by which to know it.
+/// Names the interface version that suits this QEMU. Scoreboards were introduced with version 2.
+/// QEMU 11.1, whose interface has version 7, has no new function that identifies it.
 extern "C" fn negotiate() {
     let version = if release().is_some_and(|release| release >= (11, 1)) {
         PASSES_DATA
@@ -94,10 +99,11 @@ extern "C" fn negotiate() {
     qemu_plugin_version.store(version, Relaxed);
 }
 
-/// QEMU's release: its first two numbers. Only full-system emulators tell.
+/// QEMU's release: its first two numbers. Available only in full-system emulators.
 fn release() -> Option<(i64, i64)> {
-    // SAFETY: prototype and structures are those of qapi/misc.json and control.json (`query-version`), which is a stable
-    // interface: the result's first member points to the three numbers. The result is never freed.
+    // SAFETY: prototype and structures are those of qapi/misc.json and control.json
+    // (`query-version`), which is a stable interface: the result's first member points to the three
+    // numbers. The result is never freed.
     unsafe {
         let query: unsafe extern "C" fn(*mut c_void) -> *const *const [i64; 3] = function(c"qmp_query_version").ok()?;
         let [major, minor, _] = **query(null_mut());
@@ -105,9 +111,9 @@ fn release() -> Option<(i64, i64)> {
     }
 }
 
-/// QEMU lacks a function that the plugin needs.
+/// A function that the plugin needs and QEMU does not export.
 #[derive(Debug, thiserror::Error)]
-#[error("this QEMU has no {0}: the lens needs version 7.2 or later, built with plugins")]
+#[error("this QEMU does not export {0}: the lens needs version 10 or later, built with plugins and modules")]
 pub(crate) struct Missing(pub(crate) &'static str);
 
 /// From this version on `qemu_plugin_insn_data` copies.
@@ -116,14 +122,15 @@ const COPIES_INSTRUCTIONS: c_int = 3;
 /// From this version on callbacks get the data of their registration.
 const PASSES_DATA: c_int = 7;
 
-/// How to get an instruction's bytes.
+/// The function that returns an instruction's bytes.
 #[derive(Clone, Copy)]
 enum InstructionData {
     Pointer(unsafe extern "C" fn(*const Instruction) -> *const u8),
     Copy(unsafe extern "C" fn(*const Instruction, *mut u8, usize) -> usize),
 }
 
-/// Before version 7 most of these functions have no last argument, and ignore it.
+/// A function that registers a callback. Before version 7 most of these functions have no last
+/// argument, and ignore it.
 type RegisterEvent = unsafe extern "C" fn(PluginId, EventCallback, *mut c_void);
 
 /// QEMU's functions.
@@ -149,10 +156,11 @@ pub(crate) struct Qemu {
     physical_address: unsafe extern "C" fn(*const HardwareAddress) -> u64,
 }
 
-/// The address of the symbol with that name, if QEMU exports it. A thread-local variable's is that of this thread.
+/// The address of the symbol with that name, if QEMU exports it. For a thread-local variable, this
+/// thread's address.
 pub(crate) fn lookup(name: &CStr) -> Option<*mut c_void> {
-    // SAFETY: 1. `name` ends with a zero and outlives the call; 2. RTLD_DEFAULT asks for the process's own symbols,
-    // including those that QEMU exports to plugins.
+    // SAFETY: 1. `name` ends with a zero and outlives the call; 2. RTLD_DEFAULT asks for the
+    // process's own symbols, including those that QEMU exports to plugins.
     let symbol = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
     (!symbol.is_null()).then_some(symbol)
 }
@@ -164,16 +172,18 @@ pub(crate) fn lookup(name: &CStr) -> Option<*mut c_void> {
 pub(crate) unsafe fn function<F: Copy>(name: &'static CStr) -> Result<F, Missing> {
     const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
     let symbol = lookup(name).ok_or(Missing(name.to_str().unwrap_or("function")))?;
-    // SAFETY: 1. the sizes are equal, see above; 2. the symbol is not null; 3. the type fits, as the caller promises.
+    // SAFETY: 1. the sizes are equal, see above; 2. the symbol is not null; 3. the type fits, as
+    // the caller promises.
     Ok(unsafe { transmute_copy::<*mut c_void, F>(&symbol) })
 }
 
 impl Qemu {
-    /// Finds the functions. `version`: what QEMU reported at installation.
+    /// Finds the functions. `version`: reported by QEMU at installation.
     pub(crate) fn find(version: c_int) -> Result<Self, Missing> {
-        // SAFETY: 1. the field types above are the prototypes of QEMU 7.2's header; 2. `qemu_plugin_insn_data` has changed
-        // since, and is chosen by version; 3. the functions that register callbacks for events have got another argument
-        // in version 7. Before that they ignore it, as C functions do on x86-64 and AArch64, and callbacks take their
+        // SAFETY: 1. the field types above are the prototypes of QEMU 7.2's header; 2.
+        // `qemu_plugin_insn_data` has changed since, and is chosen by version; 3. the functions
+        // that register callbacks for events have got another argument in version 7. Before that
+        // they ignore it, as C functions do on x86-64 and AArch64, and callbacks take their
         // arguments as words, which those systems pass in registers whatever their type.
         unsafe {
             Ok(Qemu {
@@ -203,14 +213,14 @@ impl Qemu {
         }
     }
 
-    /// The argument of an [`EventCallback`] that says what it is about, a block or a CPU.
+    /// The argument of an [`EventCallback`] that identifies its subject, a block or a CPU.
     pub(crate) fn subject(&self, first: usize, second: usize) -> usize {
         if self.passes_data { first } else { second }
     }
 
     pub(crate) fn on_translation(&self, id: PluginId, callback: EventCallback) {
-        // SAFETY: 1. `id` is this plugin's; 2. the callback is a function of this library, which is never unloaded; 3. the
-        // data is null, and the callback does not read it.
+        // SAFETY: 1. `id` is this plugin's; 2. the callback is a function of this library, which is
+        // never unloaded; 3. the data is null, and the callback does not read it.
         unsafe { (self.register_translation)(id, callback, null_mut()) }
     }
 
@@ -231,9 +241,10 @@ impl Qemu {
     }
 
     /// # Safety
-    /// `block` must be what a translation callback got, and that callback must still be running.
+    /// `block` must be the argument of a translation callback that is still running.
     pub(crate) unsafe fn on_block(&self, block: *mut Block, callback: ExecutionCallback, data: usize) {
-        // SAFETY: 1. `block` is alive, as the caller promises; 2. `data` is a number and never dereferenced.
+        // SAFETY: 1. `block` is alive, as the caller promises; 2. `data` is a number and never
+        // dereferenced.
         unsafe { (self.register_block)(block, callback, NO_REGISTERS, data as *mut c_void) }
     }
 
@@ -256,8 +267,8 @@ impl Qemu {
         unsafe { self.on_access_with(NO_REGISTERS, instruction, callback, data) };
     }
 
-    /// The same for a callback that may read the CPU's registers. It costs no more: QEMU has written them to memory for the
-    /// access itself, which might fail.
+    /// As [`Qemu::on_access`], for a callback that may read the CPU's registers. It costs no more:
+    /// QEMU has written them to memory for the access itself, which might fail.
     ///
     /// # Safety
     /// As for [`Qemu::on_instruction`].
@@ -285,7 +296,7 @@ impl Qemu {
     /// The instructions of the translation block, in order.
     ///
     /// # Safety
-    /// As for [`Qemu::on_block`]; the iterator must be used up within the callback.
+    /// As for [`Qemu::on_block`]; use up the iterator within the callback.
     pub(crate) unsafe fn instructions(&self, block: *mut Block) -> impl ExactSizeIterator<Item = *mut Instruction> {
         let qemu = *self;
         // SAFETY: `block` is alive, as the caller promises.
@@ -301,7 +312,8 @@ impl Qemu {
         unsafe { (self.instruction_address)(instruction) }
     }
 
-    /// Copies the instruction's bytes into `buffer`; an x86 instruction has at most 15. Returns those copied.
+    /// Copies the instruction's bytes into `buffer` and returns them. An x86 instruction has at
+    /// most 15.
     ///
     /// # Safety
     /// As for [`Qemu::on_instruction`].
@@ -309,8 +321,8 @@ impl Qemu {
         // SAFETY: `instruction` is alive, as the caller promises.
         let size = unsafe { (self.instruction_size)(instruction) }.min(buffer.len());
         match self.instruction_data {
-            // SAFETY: 1. QEMU's buffer holds `instruction_size` bytes and lives as long as the callback; 2. it is not
-            // ours, so the two do not overlap; 3. `size` fits both.
+            // SAFETY: 1. QEMU's buffer holds `instruction_size` bytes and lives as long as the
+            // callback; 2. it is not ours, so the two do not overlap; 3. `size` fits both.
             InstructionData::Pointer(data) => unsafe {
                 std::ptr::copy_nonoverlapping(data(instruction), buffer.as_mut_ptr(), size);
             },
@@ -322,7 +334,7 @@ impl Qemu {
         &buffer[..size]
     }
 
-    /// Whether an access is a store.
+    /// True for a store.
     pub(crate) fn is_store(&self, info: MemoryInfo) -> bool {
         // SAFETY: the function decodes any number and touches nothing.
         unsafe { (self.is_store)(info) }
@@ -334,17 +346,76 @@ impl Qemu {
         1 << unsafe { (self.size_shift)(info) }.min(6)
     }
 
-    /// Where an access goes in the machine's memory. None if it does not go to memory. Call it in the access's
-    /// callback.
+    /// The place of an access in the machine's memory; `None` if it does not go to memory. Call in
+    /// the access's callback.
     ///
-    /// It is QEMU's own number of the byte. It is the same for all mappings of the byte, but not always the guest's
-    /// physical address: it is lower for memory above the hole for devices, and higher for separate memory nodes.
+    /// The result is QEMU's own number of the byte. All mappings of the byte have the same number,
+    /// but not always the guest's physical address: the number is lower for memory above the hole
+    /// for devices, and higher for separate memory nodes.
     pub(crate) fn memory_address(&self, info: MemoryInfo, address: u64) -> Option<u64> {
-        // SAFETY: 1. the caller is in the access's callback; 2. the pointer is QEMU's own, and null for what has no
-        // memory.
+        // SAFETY: 1. the caller is in the access's callback; 2. the pointer is QEMU's own, and null
+        // for a place without memory.
         unsafe {
             let found = (self.hardware_address)(info, address);
             (!found.is_null() && !(self.is_io)(found)).then(|| (self.physical_address)(found))
         }
+    }
+}
+
+/// Number of bits in use: the kind of access is in 16, loads and stores in 2 (QEMU 7.2 and, so far,
+/// later ones).
+const BITS: u32 = 18;
+
+const STORE: u8 = 1 << 7;
+
+/// The decoded words for accesses, in a table: two calls into QEMU for each access would cost as
+/// much as everything else.
+#[derive(Debug)]
+pub(crate) struct EventWords(Box<[u8]>);
+
+impl EventWords {
+    /// Lets QEMU decode every word.
+    pub(crate) fn new(qemu: &Qemu) -> Self {
+        let meaning = |info| qemu.size(info) | if qemu.is_store(info) { STORE } else { 0 };
+        EventWords((0..1 << BITS).map(meaning).collect())
+    }
+
+    /// Number of bytes of the access, and true for a store; `None` for a word with more bits.
+    #[inline]
+    pub(crate) fn known(&self, info: MemoryInfo) -> Option<(u8, bool)> {
+        self.0.get(info as usize).map(|meaning| (meaning & !STORE, meaning & STORE != 0))
+    }
+
+    /// As [`EventWords::known`], for any word.
+    #[inline]
+    pub(crate) fn meaning(&self, qemu: &Qemu, info: MemoryInfo) -> (u8, bool) {
+        self.known(info).unwrap_or_else(|| (qemu.size(info), qemu.is_store(info)))
+    }
+}
+
+/// Number of bytes from an address to the end of its mapping; 0 if it cannot be read and written.
+/// QEMU's structures are followed only that far.
+pub(crate) fn writable_bytes_from(address: usize) -> usize {
+    let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let bytes = |line: &str| {
+        let (range, rest) = line.split_once(' ')?;
+        let (from, to) = range.split_once('-')?;
+        let (from, to) = (usize::from_str_radix(from, 16).ok()?, usize::from_str_radix(to, 16).ok()?);
+        (rest.starts_with("rw") && (from..to).contains(&address)).then(|| to - address)
+    };
+    maps.lines().find_map(bytes).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    static CONSTANT: &str = "constants cannot be written";
+
+    #[test]
+    fn only_memory_that_can_be_written_counts() {
+        let mut variable = 0_u64;
+        assert!(writable_bytes_from(&raw mut variable as usize) >= size_of::<u64>());
+        assert_eq!(writable_bytes_from(CONSTANT.as_ptr() as usize), 0);
+        assert_eq!(writable_bytes_from(5), 0);
     }
 }

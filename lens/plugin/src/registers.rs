@@ -1,44 +1,46 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The registers and the stack of the CPU that runs, by the functions of QEMU's plugin interface (from QEMU 9.2 on).
+//! The registers and the stack of the running CPU, read with functions of QEMU's plugin interface
+//! (from QEMU 9.2 on).
 
 use crate::qemu::{Missing, function};
 use crate::samples::REGISTERS;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 
-/// Bytes of the stack that are kept.
+/// Number of bytes of the stack that are kept.
 const STACK_BYTES: usize = 8192;
 
-/// Memory is mapped by pages of this size, or by larger ones.
+/// Memory is mapped in pages of this size, or larger ones.
 const PAGE_BYTES: u64 = 4096;
 
-/// The names of the registers, in the order of their numbers in DWARF.
+/// The names of the registers, in the order of their DWARF numbers.
 const NAMES: [&CStr; REGISTERS] = [
     c"rax", c"rdx", c"rcx", c"rbx", c"rsi", c"rdi", c"rbp", c"rsp", c"r8", c"r9", c"r10", c"r11", c"r12", c"r13",
     c"r14", c"r15",
 ];
 
-/// The place of the stack pointer among them.
+/// The index of the stack pointer.
 const STACK_POINTER: usize = 7;
 
 /// A register of QEMU's.
 type Handle = *mut c_void;
 
-/// The beginning of QEMU's description of a register. QEMU 11 has more behind it than QEMU 10, so GLib is asked how long one is.
+/// The beginning of QEMU's description of a register. QEMU 11 has more behind it than QEMU 10, so
+/// GLib is asked for its size.
 #[repr(C)]
 struct Description {
     handle: Handle,
     name: *const c_char,
 }
 
-/// GLib's array, as far as it is public.
+/// The public part of GLib's array.
 #[repr(C)]
 struct Array<T> {
     data: *mut T,
     length: c_uint,
 }
 
-/// The functions that tell the registers and the memory of the CPU that runs.
+/// The functions that read the registers and the memory of the running CPU.
 pub(crate) struct Registers {
     descriptions: unsafe extern "C" fn() -> *mut Array<u8>,
     element_bytes: unsafe extern "C" fn(*mut Array<u8>) -> c_uint,
@@ -50,28 +52,29 @@ pub(crate) struct Registers {
     found: OnceLock<Found>,
 }
 
-/// What is made when registers are read first.
+/// State created when registers are first read.
 struct Found {
     handles: [Handle; REGISTERS],
-    /// Used for every read.
+    /// Buffer for every read.
     bytes: *mut Array<u8>,
 }
 
-// SAFETY: 1. QEMU's handles are numbers; 2. the bytes are touched in callbacks of CPUs alone, which come from one thread,
-// one at a time (see `OneThread`).
+// SAFETY: 1. QEMU's handles are numbers; 2. the bytes are touched only in callbacks of CPUs, which
+// come from one thread, one at a time (see `OneThread`).
 unsafe impl Send for Found {}
 // SAFETY: as above.
 unsafe impl Sync for Found {}
 
-/// QEMU does not tell a register.
+/// A register that QEMU cannot read.
 #[derive(Debug, thiserror::Error)]
-#[error("this QEMU does not tell the register {0}: the lens needs version 10 or later")]
+#[error("this QEMU cannot read the register {0}: the lens needs version 10 or later")]
 pub(crate) struct NoRegister(String);
 
 impl Registers {
     /// Finds the functions.
     pub(crate) fn find() -> Result<Self, Missing> {
-        // SAFETY: the types are those of QEMU 10's include/qemu/qemu-plugin.h, and of GLib 2's garray.h.
+        // SAFETY: the types are those of QEMU 10's include/qemu/qemu-plugin.h, and of GLib 2's
+        // garray.h.
         unsafe {
             Ok(Registers {
                 descriptions: function(c"qemu_plugin_get_registers")?,
@@ -85,11 +88,11 @@ impl Registers {
         }
     }
 
-    /// The registers of the CPU that runs, as they were before the present instruction, and the words from its stack pointer
-    /// upwards.
+    /// The registers of the running CPU before the present instruction, and the words from its
+    /// stack pointer upwards.
     ///
     /// # Safety
-    /// Call it in the callback of an access that was registered to read registers.
+    /// Call in the callback of an access that was registered to read registers.
     pub(crate) unsafe fn state(&self) -> Result<([u64; REGISTERS], Vec<u64>), NoRegister> {
         let found = match self.found.get() {
             Some(found) => found,
@@ -101,7 +104,8 @@ impl Registers {
         };
         let mut registers = [0; REGISTERS];
         for (value, (&handle, name)) in registers.iter_mut().zip(found.handles.iter().zip(NAMES)) {
-            // SAFETY: 1. the handle is QEMU's; 2. the bytes live for ever and are GLib's; 3. the callback may read registers.
+            // SAFETY: 1. the handle is QEMU's; 2. the bytes live for ever and are GLib's; 3. the
+            // callback may read registers.
             let bytes = unsafe {
                 (self.set_length)(found.bytes, 0);
                 (self.read_register)(handle, found.bytes);
@@ -115,14 +119,15 @@ impl Registers {
         Ok((registers, stack))
     }
 
-    /// The words of the stack, up to where nothing is mapped.
+    /// The words of the stack, up to the first unmapped page.
     unsafe fn stack(&self, found: &Found, from: u64) -> Vec<u64> {
         let mut words = Vec::new();
         let (mut address, mut left) = (from, STACK_BYTES as u64);
-        // The words of a stack are aligned, so none reaches over the end of a page.
+        // The words of a stack are aligned, so none crosses the end of a page.
         while left > 0 && from.is_multiple_of(8) {
             let part = (PAGE_BYTES - address % PAGE_BYTES).min(left);
-            // SAFETY: 1. the bytes are GLib's, and QEMU sets their length; 2. the callback is of the CPU whose memory it is.
+            // SAFETY: 1. the bytes are GLib's, and QEMU sets their length; 2. the callback is of
+            // the CPU whose memory it is.
             let bytes = unsafe {
                 if !(self.read_memory)(address, found.bytes, part as usize) {
                     break;
@@ -135,9 +140,10 @@ impl Registers {
         words
     }
 
-    /// The registers by their names.
+    /// Finds the registers by name.
     unsafe fn look(&self) -> Result<Found, NoRegister> {
-        // SAFETY: 1. a CPU runs, as the caller of `state` promises; 2. the array is never freed here.
+        // SAFETY: 1. a CPU runs, as the caller of `state` promises; 2. the array is never freed
+        // here.
         let (array, element_bytes) = unsafe {
             let array = (self.descriptions)();
             (array, (self.element_bytes)(array) as usize)
@@ -148,7 +154,8 @@ impl Registers {
         let mut handles = [std::ptr::null_mut(); REGISTERS];
         for (handle, name) in handles.iter_mut().zip(NAMES) {
             let is_it = |of: &Description| {
-                // SAFETY: each description has a name that ends with a zero, which QEMU keeps for ever.
+                // SAFETY: each description has a name that ends with a zero and that QEMU never
+                // frees.
                 unsafe { CStr::from_ptr(of.name) == name }
             };
             // SAFETY: the array holds as many descriptions of that length.
@@ -167,18 +174,20 @@ fn no_register(name: &CStr) -> NoRegister {
 /// The beginning of each element of an array of GLib.
 ///
 /// # Safety
-/// `array` must be one whose elements have `element_bytes` and begin with a `T`. It must stay as it is while it is used.
+/// `array` must be an array whose elements have `element_bytes` and begin with a `T`. It must not
+/// change while it is used.
 unsafe fn beginnings<T>(array: *const Array<u8>, element_bytes: usize) -> impl Iterator<Item = T> {
     // SAFETY: as the caller promises.
     let Array { data, length } = unsafe { &*array };
-    // SAFETY: 1. the element is within the array, as the caller promises; 2. it may be read at any alignment.
+    // SAFETY: 1. the element is within the array, as the caller promises; 2. it may be read at any
+    // alignment.
     (0..*length as usize).map(move |index| unsafe { data.add(index * element_bytes).cast::<T>().read_unaligned() })
 }
 
-/// What an array of GLib holds.
+/// The contents of an array of GLib.
 ///
 /// # Safety
-/// `array` must be one, and its contents must stay as they are while they are used.
+/// `array` must be an array, and must not change while the contents are used.
 unsafe fn contents<'a, T>(array: *const Array<T>) -> &'a [T] {
     // SAFETY: 1. as the caller promises; 2. an empty array may have no memory.
     unsafe {

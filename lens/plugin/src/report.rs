@@ -1,33 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The report: the counts as JSON in the format `faultline-lens 4`. docs/FORMATS.md lists its fields.
+//! The report: filled from the counts, and written to its file. `faultline_lens_format` declares
+//! it.
 
 use crate::address::{AddressSpace, Addresses, Chunks, DIRECT_MAP, KERNEL};
 use crate::arguments::Arguments;
 use crate::counter::Counter;
 use crate::overlap::Times;
 use crate::samples::{Sample, Samples};
-use crate::turns::Spent;
-use faultline_coherence::{
-    AccessKey, Cause, Count, CpuId, Distance, LINE_BYTES, LineReport, Machine, Report, SiteReport, Tally, WORD_BYTES,
-    Work,
+use crate::turns;
+use faultline_coherence::{AccessKey, Cause, Count, CpuId, Distance, LineReport, Machine, Report, Tally, Work};
+use faultline_lens_format::{
+    ByCause, ByDistance, CpuInterrupts, CpuTotals, FORMAT, LINE_BYTES, LensMode, RawAccess, RawCounts, RawLine,
+    RawReport, RawSample, RawSamples, Scope, Space, Spent, Stack, Totals, VERSION, WORD_BYTES,
 };
-use serde_json::{Map, Value, json};
-
-/// Maximum number of lines and of sites in the report; the totals include all.
-const MOST_LISTED: usize = 1000;
-
-/// Maximum number of offsets of each line.
-const MOST_OFFSETS: usize = 16;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
 
 /// The input of a report.
 pub(crate) struct Facts<'a> {
     pub(crate) arguments: &'a Arguments,
     pub(crate) machine: &'a Machine,
     pub(crate) space: &'a AddressSpace,
-    /// Number of regions of interest begun; 0 if no mark was seen.
+    /// Number of regions of interest begun; 0 if no mark was executed.
     pub(crate) regions: u32,
     pub(crate) times: Times,
-    pub(crate) spent: Spent,
+    pub(crate) spent: turns::Spent,
     /// By CPU.
     pub(crate) clocks: Vec<u64>,
     /// By CPU.
@@ -39,237 +37,131 @@ pub(crate) struct Facts<'a> {
 }
 
 /// The report.
-pub(crate) fn to_json(facts: &Facts<'_>) -> Value {
-    let selection = &facts.arguments.selection;
+pub(crate) fn report(facts: &Facts<'_>) -> RawReport {
+    let Arguments { machine, selection, .. } = facts.arguments;
     let counted: Vec<_> = facts
         .counters
         .iter()
         .map(|counter| (counter.cpu.id(), counter.cpu.tally().only(|key| selection.counts(key.site))))
         .collect();
     let tallies = || counted.iter().map(|(cpu, tally)| (*cpu, tally));
-    let report = Report::of(Work::Operation, facts.machine, tallies());
-    let problems = problems(facts);
     let places = Places::new(facts);
-    // A line that is always on its way holds up all CPUs that want it, however many they are. Their clocks show this only
-    // if it is modelled when lines move.
+    let counts = |work| counts(&places, work, &Report::of(work, facts.machine, tallies()));
+    // A line that is always moving delays all CPUs that want it, however many they are. Their
+    // clocks show this only if requests for lines are modelled.
     let busiest_line = Report::new(facts.machine, tallies()).lines.iter().map(|line| line.occupied).max().unwrap_or(0);
     let longest = facts.clocks.iter().max().copied().unwrap_or(0);
-    let time = if facts.arguments.delays.is_some() { longest } else { longest.max(busiest_line) };
-    json!({
-        "format": "faultline-lens",
-        "version": 4,
-        "target": "x86_64",
-        "mode": if selection.is_program() { "program" } else { "kernel" },
-        "machine": machine(facts.arguments),
-        "direct_map": (facts.arguments.addresses == Addresses::Linux).then_some(DIRECT_MAP),
-        "scope": if facts.arguments.whole { "whole" } else { "marks" },
-        "regions": facts.regions,
-        "problems": problems,
-        "predicted_time": time,
-        "busiest_line_time": busiest_line,
-        "predicted_time_ns": u128::from(time) * u128::from(facts.arguments.costs.instruction_ps) / 1000,
-        "busy_time": facts.times.busy,
-        "overlapping_time": facts.times.overlapping,
-        "spent": spent(facts, busiest_line),
-        "totals": totals(facts, Work::Operation, &report),
-        "cpus": cpus(facts, &counted),
-        "lines_moved": report.lines.len(),
-        "lines": lines(&places, &report),
-        "accesses": accesses(&places, &report),
-        "sites_moving": report.sites.len(),
-        "sites": sites(&report),
-        "interrupt": facts.knows_interrupts
-            .then(|| interrupt(&places, &Report::of(Work::Interrupt, facts.machine, tallies()))),
-        "samples": facts.samples.is_wanted().then(|| samples(&places, facts.samples)),
-    })
-}
-
-/// The part of the counts that belongs to interrupts.
-fn interrupt(places: &Places<'_>, report: &Report) -> Value {
-    json!({
-        "totals": totals(places.facts, Work::Interrupt, report),
-        "lines_moved": report.lines.len(),
-        "lines": lines(places, report),
-        "sites_moving": report.sites.len(),
-        "sites": sites(report),
-    })
-}
-
-fn lines(places: &Places<'_>, report: &Report) -> Vec<Value> {
-    report.lines.iter().take(MOST_LISTED).map(|of| line(of, places)).collect()
-}
-
-/// The sample of the transfers, each with the state of its CPU.
-fn samples(places: &Places<'_>, samples: &Samples) -> Value {
-    let kept: Vec<Value> = samples.kept().map(|kept| sample(places, kept)).collect();
-    json!({"transfers": samples.transfers(), "one_in": samples.one_in(), "kept": kept})
-}
-
-fn sample(places: &Places<'_>, sample: &Sample) -> Value {
-    let (line, space) = places.of(sample.line);
-    let words: Vec<String> = sample.stack.iter().map(|word| format!("{word:x}")).collect();
-    json!({
-        "cpu": sample.cpu,
-        "site": sample.site,
-        "line": line,
-        "space": space,
-        "registers": sample.registers,
-        "stack": words.join(" "),
-    })
-}
-
-/// Every line that moved, with the accesses that moved it.
-fn accesses(places: &Places<'_>, report: &Report) -> Vec<Value> {
-    let of = |line: &LineReport| {
-        let (address, space) = places.of(line.line);
-        let by_access: Vec<Value> = line.by_access.iter().map(|(key, count)| access(key, count)).collect();
-        json!({"address": address, "space": space, "contents": line.contents, "by_access": by_access})
-    };
-    report.lines.iter().map(of).collect()
-}
-
-/// An access as a list of numbers, because there are many: docs/FORMATS.md has their order.
-fn access(key: &AccessKey, count: &Count) -> Value {
-    let is_write = u64::from(key.cause == Cause::Write);
-    let fixed =
-        [u64::from(key.offset), u64::from(key.size), key.site, is_write, count.true_sharing, count.false_sharing];
-    let others = (0u64..).zip(count.others).filter(|(_, transfers)| *transfers > 0);
-    let others = others.flat_map(|(word, transfers)| [word * WORD_BYTES, u64::from(transfers)]);
-    fixed.into_iter().chain(others).collect()
-}
-
-fn sites(report: &Report) -> Vec<Value> {
-    let site = |site: &SiteReport| with_count(json!({"address": site.site}), &site.count);
-    report.sites.iter().take(MOST_LISTED).map(site).collect()
-}
-
-/// Reasons why the counts fall short of what was requested.
-fn problems(facts: &Facts<'_>) -> Vec<Value> {
-    match facts.regions {
-        0 => vec![json!({"kind": "no_mark"})],
-        _ => Vec::new(),
+    RawReport {
+        format: FORMAT.to_owned(),
+        version: VERSION,
+        target: "x86_64".to_owned(),
+        mode: if selection.is_program() { LensMode::Program } else { LensMode::Kernel },
+        scope: if facts.arguments.whole { Scope::Whole } else { Scope::Marks },
+        regions: facts.regions.into(),
+        machine: machine.clone(),
+        direct_map: (facts.arguments.addresses == Addresses::Linux).then_some(DIRECT_MAP),
+        predicted_time: if machine.delays.is_some() { longest } else { longest.max(busiest_line) },
+        busy_time: facts.times.busy,
+        overlapping_time: facts.times.overlapping,
+        spent: spent(facts.spent, busiest_line),
+        cpus: cpus(facts, &counted),
+        operation: counts(Work::Operation),
+        interrupt: facts.knows_interrupts.then(|| counts(Work::Interrupt)),
+        samples: facts.samples.is_wanted().then(|| samples(&places, facts.samples)),
     }
 }
 
-fn machine(arguments: &Arguments) -> Value {
-    json!({
-        "cpus": arguments.topology.cpus(),
-        "sockets": arguments.sockets,
-        "cpus_per_cache": arguments.cpus_per_cache,
-        "line_bytes": LINE_BYTES,
-        "quantum": arguments.quanta.contended,
-        "private_quantum": arguments.quanta.private,
-        "instruction_ps": arguments.costs.instruction_ps,
-        "same_cache_ns": arguments.costs.same_cache_ns,
-        "same_socket_ns": arguments.costs.same_socket_ns,
-        "other_socket_ns": arguments.costs.other_socket_ns,
-        "memory_ns": arguments.costs.memory_ns,
-        "atomic_ps": arguments.delays.map(|delays| delays.atomic_ps),
-        "request_percent": arguments.delays.map(|delays| delays.request_percent),
-        "wake_ns": arguments.delays.map(|delays| delays.wake_ns),
-        "interrupt_ns": arguments.delays.map(|delays| delays.interrupt_ns),
-        "entry_ns": arguments.delays.map(|delays| delays.entry_ns),
-        "cache_lines": arguments.caches.map(|caches| caches.lines),
-        "cache_ways": arguments.caches.map(|caches| caches.ways),
-    })
+fn spent(spent: turns::Spent, busiest_line: u64) -> Spent {
+    let turns::Spent { transfers, holds, atomics, wakes, interrupts, entries, times_woken, times_interrupted } = spent;
+    Spent { transfers, holds, atomics, wakes, interrupts, entries, times_woken, times_interrupted, busiest_line }
 }
 
-/// Clocks of all CPUs together, by what they were spent on. The rest are instructions, and time in which CPUs waited or were idle.
-fn spent(facts: &Facts<'_>, busiest_line: u64) -> Value {
-    let Spent { transfers, holds, atomics, wakes, interrupts, entries, times_woken, times_interrupted } = facts.spent;
-    json!({
-        "transfers": transfers,
-        "holds": holds,
-        "atomics": atomics,
-        "wakes": wakes,
-        "interrupts": interrupts,
-        "entries": entries,
-        "times_woken": times_woken,
-        "times_interrupted": times_interrupted,
-        "busiest_line": busiest_line,
+/// The counts of each CPU. `tallies`: of counted code, by CPU.
+fn cpus(facts: &Facts<'_>, tallies: &[(CpuId, Tally)]) -> Vec<CpuTotals> {
+    let all = facts.counters.iter().zip(&facts.clocks).zip(tallies);
+    all.map(|((counter, &clock), (_, tally))| {
+        let of = |work| {
+            let (instructions, accesses) = counter.done(work);
+            let transfers = tally.only(|key| key.context.work() == work).total();
+            CpuInterrupts { instructions, accesses, transfers }
+        };
+        let CpuInterrupts { instructions, accesses, transfers } = of(Work::Operation);
+        let interrupt = facts.knows_interrupts.then(|| of(Work::Interrupt));
+        CpuTotals { cpu: counter.cpu.id().into(), instructions, accesses, transfers, clock, interrupt }
     })
+    .collect()
 }
 
-fn totals(facts: &Facts<'_>, work: Work, report: &Report) -> Value {
+fn counts(places: &Places<'_>, work: Work, report: &Report) -> RawCounts {
+    RawCounts {
+        totals: totals(places.facts, work, report),
+        lines: report.lines.iter().map(|of| line(of, places)).collect(),
+    }
+}
+
+fn totals(facts: &Facts<'_>, work: Work, report: &Report) -> Totals {
     let sum = |of: fn(&Counter, Work) -> u64| facts.counters.iter().map(|counter| of(counter, work)).sum::<u64>();
-    let causes = [("read", Cause::Read), ("write", Cause::Write)];
-    let distances = [
-        ("same_cache", Distance::SameCache),
-        ("same_socket", Distance::SameSocket),
-        ("other_socket", Distance::OtherSocket),
-        ("several", Distance::Several),
-    ];
-    let by_cause = causes.map(|(name, cause)| (name, report.by_cause.get(&cause)));
-    let by_distance = distances.map(|(name, distance)| (name, report.by_distance.get(&distance)));
-    with_count(
-        json!({
-            "instructions": sum(|counter, work| counter.done(work).0),
-            "accesses": sum(|counter, work| counter.done(work).1),
-            "by_cause": named(&by_cause),
-            "by_distance": named(&by_distance),
-            "atomic": report.atomic,
-            "user": report.user,
-            "contents": report.contents,
-            "capacity_misses": sum(|counter, work| counter.capacity_misses(work)),
-        }),
-        &report.count,
-    )
+    let by_cause = |cause| report.by_cause.get(&cause).copied().unwrap_or(0);
+    let by_distance = |distance| report.by_distance.get(&distance).copied().unwrap_or(0);
+    Totals {
+        instructions: sum(|counter, work| counter.done(work).0),
+        accesses: sum(|counter, work| counter.done(work).1),
+        transfers: report.count.total(),
+        true_sharing: report.count.true_sharing,
+        false_sharing: report.count.false_sharing,
+        by_cause: ByCause { read: by_cause(Cause::Read), write: by_cause(Cause::Write) },
+        by_distance: ByDistance {
+            same_cache: by_distance(Distance::SameCache),
+            same_socket: by_distance(Distance::SameSocket),
+            other_socket: by_distance(Distance::OtherSocket),
+            several: by_distance(Distance::Several),
+        },
+        atomic: report.atomic,
+        user: report.user,
+        contents: report.contents,
+        capacity_misses: sum(|counter, work| counter.capacity_misses(work)),
+    }
 }
 
-fn named(counts: &[(&str, Option<&u64>)]) -> Value {
-    let entry = |(name, count): &(&str, Option<&u64>)| ((*name).to_owned(), json!(count.copied().unwrap_or(0)));
-    Value::Object(counts.iter().map(entry).collect::<Map<_, _>>())
-}
-
-/// `tallies`: of the code that is counted, by CPU.
-fn cpus(facts: &Facts<'_>, tallies: &[(CpuId, Tally)]) -> Vec<Value> {
-    facts
-        .counters
-        .iter()
-        .zip(&facts.clocks)
-        .zip(tallies)
-        .map(|((counter, clock), (_, tally))| {
-            let mut cpu = of_cpu(counter, tally, Work::Operation);
-            cpu["cpu"] = json!(counter.cpu.id());
-            cpu["clock"] = json!(clock);
-            cpu["per_cpu_base"] = Value::Null;
-            cpu["interrupt"] = json!(facts.knows_interrupts.then(|| of_cpu(counter, tally, Work::Interrupt)));
-            cpu
-        })
-        .collect()
-}
-
-fn of_cpu(counter: &Counter, tally: &Tally, work: Work) -> Value {
-    let (instructions, accesses) = counter.done(work);
-    let transfers = tally.only(|key| key.context.work() == work).total();
-    json!({"instructions": instructions, "accesses": accesses, "transfers": transfers})
-}
-
-fn line(line: &LineReport, places: &Places<'_>) -> Value {
-    let by_cpu: Vec<_> = line.by_cpu.iter().map(|(cpu, count)| json!({"cpu": cpu, "transfers": count})).collect();
-    let by_site: Vec<_> =
-        line.by_site.iter().map(|(site, count)| json!({"address": site, "transfers": count})).collect();
-    let by_offset: Vec<_> = line
-        .by_offset
-        .iter()
-        .take(MOST_OFFSETS)
-        .map(|(offset, size, count)| json!({"offset": offset, "size": size, "transfers": count}))
-        .collect();
+fn line(line: &LineReport, places: &Places<'_>) -> RawLine {
     let (address, space) = places.of(line.line);
-    with_count(
-        json!({
-            "address": address,
-            "space": space,
-            "contents": line.contents,
-            "by_cpu": by_cpu,
-            "by_site": by_site,
-            "by_offset": by_offset,
-        }),
-        &line.count,
-    )
+    RawLine {
+        address,
+        space,
+        contents: line.contents,
+        by_cpu: line.by_cpu.iter().map(|(&cpu, &transfers)| (cpu.into(), transfers)).collect(),
+        accesses: line.by_access.iter().map(|(key, count)| access(key, count)).collect(),
+    }
 }
 
-/// Where lines are.
+fn access(key: &AccessKey, count: &Count) -> RawAccess {
+    let others = (0u64..).zip(count.others).filter(|(_, transfers)| *transfers > 0);
+    RawAccess {
+        offset: key.offset.into(),
+        size: key.size.into(),
+        site: key.site,
+        is_write: key.cause == Cause::Write,
+        true_sharing: count.true_sharing,
+        false_sharing: count.false_sharing,
+        others: others.map(|(word, transfers)| (word * WORD_BYTES, transfers.into())).collect(),
+    }
+}
+
+fn samples(places: &Places<'_>, samples: &Samples) -> RawSamples {
+    RawSamples {
+        transfers: samples.transfers(),
+        one_in: samples.one_in(),
+        kept: samples.kept().map(|kept| sample(places, kept)).collect(),
+    }
+}
+
+fn sample(places: &Places<'_>, sample: &Sample) -> RawSample {
+    let (line, space) = places.of(sample.line);
+    let Sample { cpu, site, registers, .. } = *sample;
+    RawSample { cpu, site, line, space, registers, stack: Stack(sample.stack.clone()) }
+}
+
+/// The addresses of lines.
 struct Places<'a> {
     facts: &'a Facts<'a>,
     chunks: Chunks,
@@ -280,24 +172,118 @@ impl<'a> Places<'a> {
         Places { facts, chunks: facts.space.learnt() }
     }
 
-    /// The address at which a machine's program, or a kernel without rules for its addresses, reached a line; or that in
-    /// the space in which it was counted.
-    fn of(&self, line: u64) -> (u64, &'static str) {
+    /// The address at which a machine's program, or a kernel without rules for its addresses,
+    /// reached a line; otherwise its address in the counted space.
+    fn of(&self, line: u64) -> (u64, Space) {
         let counted = line * LINE_BYTES;
         let reached = || self.facts.counters.iter().find_map(|counter| counter.reached.address(line));
         let arguments = self.facts.arguments;
         let is_reached = arguments.selection.is_program() || arguments.addresses == Addresses::Physical;
         match is_reached.then(reached).flatten() {
-            Some(address) => (address, "virtual"),
-            None if counted < KERNEL => (self.chunks.physical(counted), "physical"),
-            None => (counted, "virtual"),
+            Some(address) => (address, Space::Virtual),
+            None if counted < KERNEL => (self.chunks.physical(counted), Space::Physical),
+            None => (counted, Space::Virtual),
         }
     }
 }
 
-fn with_count(mut object: Value, count: &Count) -> Value {
-    object["transfers"] = json!(count.total());
-    object["true_sharing"] = json!(count.true_sharing);
-    object["false_sharing"] = json!(count.false_sharing);
-    object
+/// Checks that a file can be created there. Leaves none behind.
+pub(crate) fn check_path(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    NamedTempFile::new_in(directory(path)).map(drop)
+}
+
+/// Writes the report next to its final name, and then renames it: the file is either complete or
+/// absent. Replaces an existing file with that name.
+pub(crate) fn write(path: &Path, report: &RawReport) -> io::Result<()> {
+    let mut file = NamedTempFile::new_in(directory(path))?;
+    let mut writer = BufWriter::new(&mut file);
+    serde_json::to_writer(&mut writer, report)?;
+    writer.write_all(b"\n")?;
+    writer.flush()?;
+    drop(writer);
+    file.persist(path)?;
+    Ok(())
+}
+
+fn directory(path: &Path) -> PathBuf {
+    path.parent().unwrap_or(path).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use faultline_coherence::{Access, Context, Kind};
+
+    const SITE: u64 = 0xffff_ffff_8100_0000;
+
+    /// The report of two CPUs that alternately write the first word of a line, the second in
+    /// interrupts.
+    fn written_by_two(regions: u32) -> RawReport {
+        let arguments = Arguments::parse(["cpus=2", "output=r.json", "samples=2"]).unwrap();
+        let machine: &'static Machine = Box::leak(Box::new(arguments.model().unwrap()));
+        let mut counters = [0, 1].map(|cpu| Counter::new(machine.cpu(cpu)));
+        let contexts = [Context::Kernel, Context::Interrupt];
+        for cpu in [0, 1, 0, 1, 0] {
+            let context = contexts[cpu];
+            let (address, kind) = (KERNEL + 0x1000, Kind::Write);
+            let access = Access { address, size: 4, kind, site: SITE, context, contents: false };
+            counters[cpu].access(&access, true);
+        }
+        let mut samples = Samples::new(2);
+        for line in 0..2 {
+            assert!(samples.note());
+            samples.keep(Sample {
+                cpu: 1,
+                site: SITE,
+                line: (KERNEL >> 6) + line,
+                registers: [7; 16],
+                stack: vec![1, 2],
+            });
+        }
+        report(&Facts {
+            space: &AddressSpace::new(arguments.addresses),
+            arguments: &arguments,
+            machine,
+            regions,
+            times: Times { busy: 100, overlapping: 50 },
+            spent: turns::Spent::default(),
+            clocks: vec![900, 800],
+            counters: counters.iter().collect(),
+            samples: &samples,
+            knows_interrupts: true,
+        })
+    }
+
+    #[test]
+    fn a_report_has_the_counts_of_each_part_and_is_read_as_it_was_written() {
+        let report = written_by_two(1);
+        let interrupt = report.interrupt.as_ref().unwrap();
+        assert_eq!((report.operation.totals.transfers, interrupt.totals.transfers), (2, 2));
+        let [line] = &report.operation.lines[..] else { panic!("{report:?}") };
+        assert_eq!((line.address, line.space, &line.by_cpu[..]), (KERNEL + 0x1000, Space::Virtual, &[(0, 2)][..]));
+        let [access] = &line.accesses[..] else { panic!("{line:?}") };
+        assert_eq!((access.site, access.is_write, access.size, &access.others[..]), (SITE, true, 4, &[(0, 2)][..]));
+        assert_eq!(report.cpus.iter().map(|cpu| (cpu.clock, cpu.transfers)).collect::<Vec<_>>(), [(900, 2), (800, 0)]);
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("report.json");
+        write(&path, &report).unwrap();
+        assert_eq!(RawReport::parse(&std::fs::read(&path).unwrap()), Ok(report));
+    }
+
+    #[test]
+    fn a_report_replaces_the_old_one_and_leaves_nothing_else() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("report.json");
+        check_path(&path).unwrap();
+        assert!(!path.exists());
+        write(&path, &written_by_two(1)).unwrap();
+        write(&path, &written_by_two(2)).unwrap();
+        assert_eq!(RawReport::parse(&std::fs::read(&path).unwrap()).unwrap().regions, 2);
+        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1);
+        assert_eq!(check_path(place.path()).unwrap_err().kind(), io::ErrorKind::IsADirectory);
+        assert_eq!(check_path(&place.path().join("no/r.json")).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
 }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A sample of the transfers, each with the stack of its CPU, from which its callers are found later. Knows nothing of QEMU.
+//! A sample of the transfers, each with the stack of its CPU, from which its callers are found
+//! later. Independent of QEMU.
 //!
-//! Which transfers belong to the sample follows from their numbers alone, so a machine that repeats itself has the same sample.
-//! At first each one does. When there is no more room, about half of the samples are dropped, and from then on half as many
-//! transfers belong. A number belongs by its hash: CPUs in step repeat the same transfers in the same order, and every
-//! 64th of them might always be the same one.
+//! The sample follows from the numbers of the transfers alone, so a machine that repeats itself has
+//! the same sample. At first each transfer belongs to it. When the sample is full, about half of it
+//! is dropped, and from then on half as many transfers belong. A number belongs by its hash: CPUs
+//! in step repeat the same transfers in the same order, so every 64th transfer, for example, might
+//! always be of the same kind.
 
-/// Registers of a CPU that are kept, in the order of their numbers in DWARF: `rax`, `rdx`, `rcx`, `rbx`, `rsi`, `rdi`, `rbp`, `rsp`, `r8`
-/// to `r15`.
+/// Number of kept registers of a CPU, in the order of their DWARF numbers: `rax`, `rdx`, `rcx`,
+/// `rbx`, `rsi`, `rdi`, `rbp`, `rsp`, `r8` to `r15`.
 pub(crate) const REGISTERS: usize = 16;
 
 /// A transfer, with the state of its CPU at the instruction.
@@ -19,7 +21,7 @@ pub(crate) struct Sample {
     /// Number of the line that moved.
     pub(crate) line: u64,
     pub(crate) registers: [u64; REGISTERS],
-    /// Words from the stack pointer upwards, as far as they are kept.
+    /// The kept words from the stack pointer upwards.
     pub(crate) stack: Vec<u64>,
 }
 
@@ -29,31 +31,31 @@ pub(crate) struct Samples {
     most: usize,
     /// Transfers so far.
     transfers: u64,
-    /// How often the number of transfers that belong was halved.
+    /// Number of times that the share of transfers was halved.
     halvings: u32,
-    /// Each with its number among the transfers.
+    /// The kept transfers, each with its number among all transfers.
     kept: Vec<(u64, Sample)>,
 }
 
 impl Samples {
-    /// Keeps so many at most.
+    /// An empty sample of at most that many transfers.
     pub(crate) fn new(most: usize) -> Self {
         Samples { most, transfers: 0, halvings: 0, kept: Vec::new() }
     }
 
-    /// Whether any are kept.
+    /// True if a sample is kept.
     pub(crate) fn is_wanted(&self) -> bool {
         self.most > 0
     }
 
-    /// One more transfer. Returns whether it belongs to the sample; then [`Samples::keep`] it.
+    /// Counts a transfer. Returns true if it belongs to the sample: then call [`Samples::keep`].
     pub(crate) fn note(&mut self) -> bool {
         let number = self.transfers;
         self.transfers += 1;
         self.is_wanted() && belongs(number, self.halvings)
     }
 
-    /// Keeps the transfer that was noted last.
+    /// Keeps the transfer that was last noted.
     pub(crate) fn keep(&mut self, sample: Sample) {
         self.kept.push((self.transfers - 1, sample));
         while self.kept.len() > self.most {
@@ -68,7 +70,7 @@ impl Samples {
         self.transfers
     }
 
-    /// One in so many transfers belongs to the sample.
+    /// Number of transfers for each that belongs to the sample.
     pub(crate) fn one_in(&self) -> u64 {
         1 << self.halvings
     }
@@ -79,7 +81,7 @@ impl Samples {
     }
 }
 
-/// Whether the transfer with that number belongs to the sample after so many halvings.
+/// True if the transfer with that number belongs to the sample after that many halvings.
 fn belongs(number: u64, halvings: u32) -> bool {
     hash(number).trailing_zeros() >= halvings
 }
@@ -96,7 +98,8 @@ fn hash(number: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// A sample of that many transfers. A transfer's site is its number, and its line the rest of a division by `lines`.
+    /// A sample of that many transfers. The site of a transfer is its number, and its line is its
+    /// number modulo `lines`.
     fn of(transfers: u64, most: usize, lines: u64) -> Samples {
         let mut samples = Samples::new(most);
         for site in 0..transfers {
@@ -115,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_as_many_are_kept_as_was_said() {
+    fn of_many_the_requested_number_is_kept() {
         for transfers in [1_000, 10_000, 100_000] {
             let samples = of(transfers, 256, 1);
             let kept = samples.kept().count() as u64;

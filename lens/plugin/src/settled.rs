@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Accesses that a CPU of a machine may repeat without changing the model. A small table for each CPU in which most
-//! accesses finish, before their address is translated.
+//! Accesses that a CPU of a machine may repeat without changing the model, in a small table for
+//! each CPU. Most accesses finish there, before their address is translated.
 //!
-//! An entry is valid until another CPU's access disturbs it, or this CPU evicts its line. The model says so. An entry has
-//! the address by which its line was reached, but the model names a line by its own number. The place of an entry follows
-//! from those low bits that both have in common.
+//! An entry is valid until another CPU's access disturbs it, or this CPU evicts its line; the model
+//! reports both. An entry has the address by which its line was reached, but the model names a line
+//! by its own number. So the place of an entry follows from the low bits that both have in common.
 
 use faultline_coherence::{Disturbance, Grant, LINE_BYTES};
 
 /// Number of entries for each CPU. A turn touches a few hundred lines.
 const ENTRIES: usize = 1024;
 
-/// Low bits of a line's number that are the same in its address in the direct map, which is located by chunks of 2 MiB.
+/// Low bits of a line's number that equal those of its address in the direct map, which is located
+/// in chunks of 2 MiB.
 const COMMON_BITS: u32 = 15;
 
-/// No line. Line numbers are addresses divided by 64, so none is this large.
+/// Marks an empty entry. Line numbers are addresses divided by 64, so none is this large.
 const NOTHING: u64 = u64::MAX;
 
 /// The tables of all CPUs.
 #[derive(Debug)]
 pub(crate) struct Settled {
-    /// CPU after CPU.
+    /// The entries of all CPUs, one CPU after the other.
     entries: Box<[Entry]>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
-    /// The line by its address.
+    /// Number of the line by the address of the access.
     name: u64,
-    /// The same line's number in the model.
+    /// Number of the line in the model.
     line: u64,
     grant: Grant<'static>,
 }
@@ -43,21 +44,22 @@ impl Settled {
         Settled { entries: vec![Entry::EMPTY; cpus * ENTRIES].into() }
     }
 
-    /// Whether an access of a CPU to `size` bytes (at least 1) at an address is settled. `address` is its true one, or any
-    /// other that always denotes the same byte of the same line.
+    /// True if an access of a CPU to `size` bytes (at least 1) at an address is settled. `address`
+    /// is the true address, or any other that always denotes the same byte of the same line.
     #[inline]
     pub(crate) fn has(&mut self, cpu: usize, address: u64, size: u8, writes: bool) -> bool {
         let (name, offset) = (address / LINE_BYTES, address % LINE_BYTES);
         let Some(entry) = self.entries.get_mut(place(cpu, name)) else { return false };
-        // The access covers consecutive bytes from `offset` on. If it crosses the end of the line, its last byte shows
-        // it.
+        // The access covers consecutive bytes from `offset` on, so its last byte shows if it
+        // crosses the end of the line.
         let last = offset + u64::from(size) - 1;
         entry.name == name
             && last < LINE_BYTES
             && entry.grant.allows(!0 << offset & !0 >> (LINE_BYTES - 1 - last), writes)
     }
 
-    /// Enters what a CPU may do with an address's line. `line`: its number in the model.
+    /// Enters the accesses that a CPU may make to an address's line. `line`: its number in the
+    /// model.
     #[inline]
     pub(crate) fn put(&mut self, cpu: usize, address: u64, line: u64, grant: Grant<'static>) {
         let name = address / LINE_BYTES;
@@ -67,7 +69,8 @@ impl Settled {
         }
     }
 
-    /// The model has evicted a CPU's copy of a line, or knows more about it than when the entry was made.
+    /// Removes a line whose copy the model has evicted, or about which the model has learnt more
+    /// since.
     pub(crate) fn forget(&mut self, cpu: usize, line: u64) {
         let entry = &mut self.entries[place(cpu, line)];
         if entry.line == line {
@@ -75,7 +78,7 @@ impl Settled {
         }
     }
 
-    /// An access of a CPU has changed what others may do with a line.
+    /// Restricts other CPUs' accesses to a line that an access of a CPU has disturbed.
     pub(crate) fn disturb(&mut self, by: usize, disturbance: &Disturbance) {
         let others = match disturbance.cpu {
             Some(cpu) => usize::from(cpu)..usize::from(cpu) + 1,
@@ -93,13 +96,13 @@ impl Settled {
         }
     }
 
-    /// Nothing is settled any more.
+    /// Removes all entries.
     pub(crate) fn clear(&mut self) {
         self.entries.fill(Entry::EMPTY);
     }
 }
 
-/// The index of a line's entry. Hashed, so that the first lines of pages do not collide in a few places.
+/// The index of a line's entry. Hashed, so that the first lines of pages do not collide.
 #[inline]
 fn place(cpu: usize, line: u64) -> usize {
     let common = line % (1 << COMMON_BITS);
@@ -114,7 +117,8 @@ mod tests {
     const LINE: u64 = 0x123_4567;
     const NAME: u64 = 0xffff_8880_0000_0000 + (LINE << 6);
 
-    /// A CPU that has written the first four bytes of a line, with the line entered for it. There is another CPU.
+    /// A CPU that has written the first four bytes of a line, with an entry for it, on a machine
+    /// with another CPU.
     fn settled() -> (Settled, Cpu<'static>) {
         let machine: &'static Machine = Box::leak(Box::new(Machine::new(Topology::new(2, 1, 2).unwrap())));
         let mut cpu = machine.cpu(0);
@@ -130,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn an_owner_may_read_and_write_its_line_and_nobody_else() {
+    fn only_an_owner_may_read_and_write_its_line() {
         let (mut settled, _) = settled();
         assert!(settled.has(0, NAME + 4, 4, false) && settled.has(0, NAME, 64, true));
         assert!(!settled.has(0, NAME + 64, 1, false) && !settled.has(1, NAME, 1, false));

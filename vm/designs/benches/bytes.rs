@@ -1,28 +1,26 @@
-//! Bytes that the memory systems take: for each mapped page, map entry and space, and for many processes that map one large object. Markdown tables on
-//! standard output.
+//! Bytes allocated by the memory systems: per mapped page, map entry and space, and for many
+//! processes that map one large object. Prints Markdown tables.
 //!
-//! All that a system allocates is counted, as it asks for it, beyond the frames and what it takes for each frame. Page tables are counted apart: those
-//! of the hosted machine, and for `radix` those of each CPU.
+//! Counts all requested bytes, except frames and per-frame data. Page tables are counted
+//! separately: those of the hosted machine, and for `radix` those of each CPU.
 //!
 //! `cargo bench -p faultline-frame-designs --bench bytes -- --help`
 
 use clap::Parser;
 use clap::builder::RangedU64ValueParser;
-use faultline_frame_designs::systems::{
-    Backings, Cpu, LocksByObject, OneToken, Ours, OursShared, Radix, Shape, SharedRetry, System, on_machine,
-};
+use faultline_frame_designs::systems::{Backings, Cpu, OneToken, Ours, OursShared, Radix, Shape, System, on_machine};
 use faultline_frames::Policy;
 use faultline_memory::hosted::{Hosted, PageTable};
 use faultline_memory::{FrameNumber, Memory, PageRange, Pmap, Rights, Space, VirtualPage};
 use std::alloc::{GlobalAlloc, Layout};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The standard allocator, which counts the bytes that are allocated. Relaxed: a single thread reads them.
+/// The standard allocator, with a count of allocated bytes. Relaxed: a single thread reads them.
 struct Counting;
 
 static BYTES: AtomicU64 = AtomicU64::new(0);
 
-// SAFETY: all is done by the standard allocator.
+// SAFETY: delegates to the standard allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         BYTES.fetch_add(layout.size() as u64, Relaxed);
@@ -40,7 +38,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Bytes that are allocated more after `make` than before, and what it made.
+/// The result of `make`, and the bytes that it leaves allocated.
 fn bytes_of<T>(make: impl FnOnce() -> T) -> (u64, T) {
     let before = BYTES.load(Relaxed);
     let made = make();
@@ -69,7 +67,7 @@ struct Arguments {
 }
 
 const BOTH: Rights = Rights::from_bits(3);
-/// Pages, entries and spaces over which the figures are averages.
+/// Number of pages, entries and spaces averaged over.
 const PAGES: u64 = 8192;
 const ENTRIES: u64 = 1024;
 const SPACES: u64 = 64;
@@ -96,7 +94,7 @@ fn end<'m, S: System>(system: &S, cpu: &Cpu<'m>, space: S::Space<'m>) {
     system.exit(cpu, space).expect("active nowhere");
 }
 
-/// Page tables with these pages, as the machine has them, without their root.
+/// Bytes of page tables with these pages on the hosted machine, without their root.
 fn table_bytes(first: u64, pages: u64) -> u64 {
     let table = PageTable::try_new().expect("there is memory");
     let mut retired = Default::default();
@@ -108,7 +106,7 @@ fn table_bytes(first: u64, pages: u64) -> u64 {
     bytes_of(fill).0
 }
 
-/// What a page table takes that has no entries.
+/// Bytes of an empty page table.
 fn root_bytes() -> u64 {
     bytes_of(PageTable::try_new).0
 }
@@ -121,12 +119,12 @@ fn is_ours<S: System>() -> bool {
     [Ours::NAME, OursShared::NAME].contains(&S::NAME)
 }
 
-/// What a system takes for each frame.
+/// Per-frame bytes of a system.
 fn frame_bytes<S: System>() -> u64 {
     let frames = 1 << 15;
     let system = || S::new(1, frames);
     let memory = |frames| Memory::new(Hosted::new(1, FrameNumber(0), 1, 1).expect("there is memory"), 1, frames);
-    // Ours is in the `Memory`.
+    // Our system's are in the `Memory`.
     let bytes = match is_ours::<S>() {
         true => bytes_of(|| memory(frames)).0 - bytes_of(|| memory(0)).0,
         false => bytes_of(system).0,
@@ -134,12 +132,13 @@ fn frame_bytes<S: System>() -> u64 {
     bytes / u64::from(frames)
 }
 
-/// What the hosted machine needs to know page tables: it is part of each space, and of ours it is the space itself.
+/// Bytes by which the hosted machine knows page tables: part of each space; for ours, the space
+/// itself.
 fn known_bytes<S: System>() -> u64 {
     if is_ours::<S>() { 0 } else { size_of::<Space<'static, Hosted>>() as u64 }
 }
 
-/// Bytes for each frame, page of a private range, page of a mapped object, entry and space.
+/// Bytes per frame, page of a private range, page of a mapped object, entry and space.
 fn row<S: System>() -> String {
     let shape = Shape { cpus: 1, frames: 1 << 15, frame_bytes: 1, policy: Policy::default() };
     let measure = |system: &S, cpus: Vec<Cpu<'_>>| {
@@ -183,7 +182,7 @@ fn row<S: System>() -> String {
     on_machine::<S, _>(&shape, measure).expect("a machine").0
 }
 
-/// Bytes of processes that map and use all of one object: page tables, and all else.
+/// Bytes of processes that map and use a whole object: page tables, and everything else.
 fn processes<S: System>(processes: u64, pages: u64) -> String {
     let frames = (pages + 4096).next_multiple_of(512);
     let shape = Shape { cpus: 1, frames, frame_bytes: 1, policy: Policy::default() };
@@ -220,15 +219,8 @@ const fn figures<S: System>() -> Figure {
     (S::NAME, row::<S>, processes::<S>)
 }
 
-const DESIGNS: [Figure; 7] = [
-    figures::<OneToken>(),
-    figures::<LocksByObject>(),
-    figures::<SharedRetry>(),
-    figures::<Radix>(),
-    figures::<Backings>(),
-    figures::<OursShared>(),
-    figures::<Ours>(),
-];
+const DESIGNS: [Figure; 5] =
+    [figures::<OneToken>(), figures::<Radix>(), figures::<Backings>(), figures::<OursShared>(), figures::<Ours>()];
 
 fn main() {
     let arguments = Arguments::parse();

@@ -1,5 +1,6 @@
-//! Cache-line transfers and instructions per operation of all memory systems, as counted by the lens: Markdown tables on standard output. Each figure
-//! is a boot, so it takes hours. Needs `make build guest kernel lens`.
+//! Cache-line transfers and instructions per operation of all memory systems, counted by the lens.
+//! Prints Markdown tables. Each figure is a boot, so this takes hours. Needs `make build guest
+//! kernel lens`.
 //!
 //! `cargo bench -p faultline-frame-designs --bench memory -- --help`
 
@@ -12,10 +13,9 @@ use clap::builder::RangedU64ValueParser;
 use faultline_frame_designs::memory_loop::DESIGNS;
 use under_lens::Work;
 
-/// The program with the threads.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_memory_loop");
 
-/// The patterns, and operations of each thread: few, because 32 CPUs that wait for one lock take long.
+/// Patterns, and operations per thread: few, because 32 CPUs waiting for one lock take long.
 const PATTERNS: [(&str, u64); 10] = [
     ("zero-fill", 256),
     ("zero-fill-spaces", 256),
@@ -50,7 +50,7 @@ struct Arguments {
     bench: bool,
 }
 
-/// A figure with as many digits as it can be told apart by.
+/// Formats a figure with its significant digits.
 fn short(figure: f64) -> String {
     match figure {
         0.0 => "0".to_owned(),

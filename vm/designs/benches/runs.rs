@@ -1,5 +1,5 @@
-//! What runs of 2ⁿ frames cost in our own allocator, beside single frames: CPU time of a get and its put, on one CPU with
-//! 1 GiB.
+//! Cost of runs of 2ⁿ frames in our own allocator, beside single frames: CPU time of a get and its
+//! put, on one CPU with 1 GiB.
 //!
 //! `cargo bench -p faultline-frame-designs --bench runs`
 
@@ -10,11 +10,11 @@ use rustix::time::{ClockId, clock_gettime};
 use std::mem::MaybeUninit;
 
 const FRAMES: u64 = 1 << 18;
-/// Pairs of a sample.
+/// Gets and puts per sample.
 const PAIRS: usize = 100_000;
 /// Odd, so that one is the median.
 const SAMPLES: usize = 11;
-/// Frames held at a time, in the second column.
+/// Number of frames held in the second column.
 const HELD: u64 = 8192;
 
 type Cpu<'m> = Frames<'m, FixedCpu>;
@@ -27,7 +27,7 @@ fn now() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Nanoseconds of a get and its put, with `held` got before the first is put.
+/// Nanoseconds of a get and its put, with `held` frames got before the first put.
 fn pair(held: usize, get: Get<'_>, put: Put<'_>) -> f64 {
     let mut got = Vec::with_capacity(held);
     let rounds = PAIRS / held;

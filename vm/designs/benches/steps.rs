@@ -1,7 +1,8 @@
-//! How long calls of our own allocator take on much memory, and how long they keep their caller pinned: with one CPU and a
-//! terabyte that is all taken, so every call fails. Times are CPU times, which leave other processes out, but not interrupts
-//! and what a hypervisor takes. So calls that can be repeated are, and a step's least time of all repeats is taken, too: an
-//! interruption hardly meets the same step each time. Also the set-up.
+//! Duration of our own allocator's calls on much memory, and how long they keep their caller
+//! pinned: with one CPU and a terabyte that is all taken, so every call fails. Also the set-up. CPU
+//! times exclude other processes, but include interrupts and the hypervisor's share. So repeatable
+//! calls are repeated, and the least time of each step over all repeats is reported too:
+//! interruptions rarely hit the same step twice.
 //!
 //! `cargo bench -p faultline-frame-designs --bench steps`
 
@@ -14,10 +15,10 @@ use rustix::time::{ClockId, clock_gettime};
 use std::cell::{Cell, RefCell};
 use std::mem::MaybeUninit;
 
-/// How often a call is repeated.
+/// Number of repeats of a call.
 const REPEATS: usize = 5;
 
-/// How long calls take on much memory, and how long they keep their caller pinned
+/// Duration of calls on much memory, and how long they keep their caller pinned
 #[derive(Debug, Parser)]
 #[command(name = "steps", max_term_width = 100)]
 struct Arguments {
@@ -36,12 +37,12 @@ fn now() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// How often and how long a caller was pinned.
+/// Number and duration of a caller's pinned steps.
 #[derive(Debug, Default)]
 struct Pins {
     count: Cell<usize>,
     longest: Cell<u64>,
-    /// The least time of each step of a call that is repeated, in nanoseconds; empty if none is.
+    /// The least time of each step of a repeated call, in nanoseconds; empty for others.
     least: RefCell<Vec<u64>>,
 }
 
@@ -55,7 +56,7 @@ impl Pins {
         }
     }
 
-    /// Before a call.
+    /// Starts a call.
     fn reset(&self) {
         self.count.set(0);
         self.longest.set(0);
@@ -88,7 +89,7 @@ impl Drop for Pinned<'_> {
     }
 }
 
-/// Makes a call and prints what it took.
+/// Makes a call and prints its time.
 fn show<T>(what: &str, pins: &Pins, call: impl FnOnce() -> T) -> T {
     pins.reset();
     let begin = now();
@@ -98,8 +99,8 @@ fn show<T>(what: &str, pins: &Pins, call: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Makes a call several times, prints what the first took, and the longest of the steps, each at its least time. `back`
-/// undoes the call.
+/// Repeats a call; prints the first one's time, and the longest step by least time. `back` undoes
+/// the call.
 fn show_repeated<T: PartialEq>(what: &str, pins: &Pins, call: impl Fn() -> T, back: impl Fn(&T)) -> T {
     let result = show(what, pins, &call);
     *pins.least.borrow_mut() = vec![u64::MAX; pins.count.get()];
@@ -119,7 +120,7 @@ fn main() {
     let config = Config::new(&memory, &[DomainId(0)]);
     let layout = Frames::layout(&config).expect("a sound configuration");
     let mut metadata: Vec<MaybeUninit<u8>> = Vec::with_capacity(layout.size() + layout.align());
-    // SAFETY: uninitialised bytes are what it may hold.
+    // SAFETY: uninitialised bytes are valid contents.
     unsafe { metadata.set_len(layout.size() + layout.align()) };
     let pins = Pins::default();
     print!(
@@ -160,7 +161,8 @@ fn main() {
         show("try_get_range of 2 frames", &pins, || frames.try_get_range(&RangeRequest::of(2), Urgency::Normal).err()),
     ];
     assert_eq!(at_hand, [Some(GetError::NotAtHand); 3]);
-    // Every second frame of the last half of memory: no range of two, and all words must be read.
+    // Every second frame of the last half of memory: leaves no range of two, and all words must be
+    // read.
     for huge in (blocks / 2..blocks).map(|block| FrameNumber(block * HUGE_FRAMES).huge()) {
         frames.split_huge(huge).expect("it is ours");
         let odd: Vec<FrameNumber> = huge.frames().skip(1).step_by(2).collect();
@@ -175,8 +177,8 @@ fn main() {
     println!();
 }
 
-/// Calls that free frames, at their worst: each frame is of another block, and so on lines that are in no cache. The
-/// blocks from 1024 on belong to us as huge frames, and every second frame of the last half of memory.
+/// Worst case of calls that free frames: each frame is of another block, on uncached lines. The
+/// blocks from 1024 on are ours as huge frames, and every second frame of the last half of memory.
 fn show_puts(frames: &Frames<'_, &Pins>, pins: &Pins, blocks: u64) {
     let spread = |count: u64| (0..count).map(move |number| blocks / 2 + blocks / 2 / count * number);
     let batch: Vec<FrameNumber> = spread(64).map(|block| FrameNumber(block * HUGE_FRAMES)).collect();
@@ -187,7 +189,7 @@ fn show_puts(frames: &Frames<'_, &Pins>, pins: &Pins, blocks: u64) {
     }
     show("a put_range of 64 blocks", pins, || frames.put_range(first, 64 * HUGE_FRAMES)).expect("it is ours");
     while frames.get_huge().is_ok() {}
-    // One free frame in each of many blocks, then got and put: they are in the cache.
+    // One free frame in each of many blocks, then got and put: the frames are in the cache.
     for block in 1024..1024 + 96 {
         let huge = FrameNumber(block * HUGE_FRAMES).huge();
         frames.split_huge(huge).expect("it is ours");
@@ -198,7 +200,8 @@ fn show_puts(frames: &Frames<'_, &Pins>, pins: &Pins, blocks: u64) {
     show("a drain of 96 frames of as many blocks", pins, || frames.drain());
 }
 
-/// A range is parked and taken in one step, whatever its length. The first 1024 blocks belong to us as huge frames.
+/// A range is parked and taken in one step, whatever its length. The first 1024 blocks are ours as
+/// huge frames.
 fn show_large_ranges(frames: &Frames<'_, &Pins>, pins: &Pins) {
     for (what, length) in [("a get of 1 GiB", 512), ("a get of 1 GiB, words made before", 512)] {
         for block in 0..length {

@@ -1,5 +1,5 @@
-//! Cache-line transfers per operation of all designs, as counted by the lens: Markdown tables on standard output.
-//! Each figure is one boot or two, so it takes hours. Needs `make build guest kernel lens`.
+//! Cache-line transfers per operation of all designs, counted by the lens. Prints Markdown tables.
+//! Each figure is one boot or two, so this takes hours. Needs `make build guest kernel lens`.
 //!
 //! `cargo bench -p faultline-frame-designs --bench transfers -- --help`
 
@@ -12,7 +12,6 @@ use clap::{Parser, ValueEnum};
 use faultline_frame_designs::{Array16, ColourQueues, Design, GlobalMutex, Magazines, Ours, SpinBuddy, SpinList};
 use under_lens::Work;
 
-/// The program with the threads.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_frames_loop");
 
 const DESIGNS: [&str; 7] = [
@@ -25,7 +24,7 @@ const DESIGNS: [&str; 7] = [
     SpinList::NAME,
 ];
 
-/// What the threads do.
+/// Activity of the threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Kind {
     /// Get and put, with 1, 16 and 256 frames held
@@ -82,7 +81,7 @@ struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = RangedU64ValueParser::<u64>::new().range(1..=100))]
     seeds: u64,
 
-    /// What to count
+    /// Patterns to count
     #[arg(long, value_enum, value_name = "KIND,KIND,…", value_delimiter = ',', default_values_t = [Kind::Local, Kind::Foreign])]
     kinds: Vec<Kind>,
 

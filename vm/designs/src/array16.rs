@@ -1,13 +1,14 @@
-//! One array of 16 frames per CPU over the global mutex: the cache that was proposed for OpenBSD early in 2024.
+//! One array of 16 frames per CPU over the global mutex: the cache proposed for OpenBSD early in
+//! 2024.
 //!
-//! A get from an empty array refills it to 15 under one hold of the mutex. One place stays free, so that a following
-//! put does not drain at once. A put into a full array drains the whole array under one hold. The page daemon drains
-//! only the array of the CPU on which it runs: [`Design::drain`]. There are three counters: hits, misses, frames held;
-//! here each CPU has its own.
+//! A get from an empty array refills it to 15 under one hold of the mutex; one place stays free, so
+//! that a following put does not drain at once. A put into a full array drains the whole array
+//! under one hold. The page daemon drains only the array of its own CPU: [`Design::drain`].
+//! Counters: hits, misses, frames held; here each CPU has its own.
 //!
 //! Left out: requests for memory within bounds, which bypass the array.
 
-use crate::own::{Own, Padded, for_each_cpu};
+use crate::design::{Own, Padded, for_each_cpu};
 use crate::{Counters, Design, Frame, GlobalMutex, Memory};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -39,7 +40,8 @@ impl Default for Array {
     }
 }
 
-/// Written only by their CPU, so a plain load and store are enough. Relaxed: they are statistics and order nothing.
+/// Written only by their CPU, so a plain load and store are enough. Relaxed: statistics, which
+/// order nothing.
 #[derive(Debug, Default)]
 struct Counts {
     hits: AtomicU64,

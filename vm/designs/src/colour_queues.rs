@@ -1,19 +1,22 @@
-//! 1024 queues of free pages by colour, divided among sockets and their CPUs: DragonFly's `vm_page.c`.
+//! A skeleton of DragonFly's `vm_page.c`: 1024 queues of free pages by colour, divided among
+//! sockets and their CPUs.
 //!
-//! A frame's colour is the exclusive or of its number, its number / 1024 and its number / 1024², of which the lowest
-//! ten bits are used. With several sockets it is folded into the socket's part of the queues. A frame goes back to the
-//! queue of its colour, whoever frees it. A CPU looks first in its own group, which is 1024 / CPUs queues wide, at the
-//! place given by the page's index in its object. If that queue is empty, it looks in aligned windows of 16, 32, 64 …
-//! queues around it, up to all queues. Each queue has a spinlock and is last in, first out. Each page has a lock too;
-//! under a queue's lock it is only tried, never waited for.
+//! A frame's colour is the exclusive or of its number, its number / 1024 and its number / 1024²,
+//! modulo 1024. With several sockets it is folded into the socket's part of the queues. A frame
+//! returns to the queue of its colour, whichever CPU frees it. A CPU looks first in its own group,
+//! which is 1024 / CPUs queues wide, at the place given by the page's index in its object. If that
+//! queue is empty, it looks in aligned windows of 16, 32, 64 … queues around it, up to all queues.
+//! Each queue has a spinlock and is last in, first out. Each page has a lock too; under a queue's
+//! lock it is only tried.
 //!
-//! The count of free pages is kept per CPU, and added to the global count once it has changed by more than a tolerance.
+//! Each CPU counts free pages, and adds its count to the global one when the change exceeds a
+//! tolerance.
 //!
-//! There are no objects here: the index counts a CPU's own gets. A group narrower than 8 queues is widened to 8, shared
-//! with its neighbours. Left out: the other 5 types of queues, the page daemon, the search's memory of the last queue
-//! found.
+//! Here the index counts a CPU's own gets, since there are no objects. A group narrower than 8
+//! queues is widened to 8, shared with its neighbours. Left out: the other 5 types of queues, the
+//! page daemon, the search's memory of the last queue found.
 
-use crate::own::{Own, Padded, for_each_cpu};
+use crate::design::{Own, Padded, for_each_cpu};
 use crate::{Design, Frame, Memory};
 use spin::Mutex;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering::Relaxed};
@@ -21,7 +24,7 @@ use std::sync::atomic::{AtomicI64, AtomicU32, Ordering::Relaxed};
 const QUEUES: usize = 1024;
 const NARROWEST_GROUP: usize = 8;
 const FIRST_WINDOW: usize = 16;
-/// How far a CPU's count may be off before it is added to the global one.
+/// Tolerance of a CPU's count before it is added to the global one.
 const SLOP: i32 = 128;
 /// No frame.
 const END: u32 = u32::MAX;
@@ -40,15 +43,16 @@ pub struct ColourQueues {
 #[derive(Debug)]
 struct Page {
     lock: Mutex<()>,
-    /// The next page in its queue. Relaxed: written and read under the queue's lock.
+    /// Next page in its queue. Relaxed: used under the queue's lock.
     next: AtomicU32,
 }
 
 #[derive(Debug)]
 struct Queue {
     lock: Mutex<()>,
-    /// Written under the lock. It is also read without the lock, to skip an empty queue. Relaxed: a CPU that sees a
-    /// page checks again under the lock; a CPU that misses one behaves as if it had been added a moment later.
+    /// Written under the lock. Also read without it, to skip an empty queue. Relaxed: a CPU that
+    /// sees a page checks again under the lock; a CPU that misses one behaves as if it had been
+    /// added later.
     head: AtomicU32,
 }
 
@@ -60,16 +64,16 @@ impl Default for Queue {
 
 #[derive(Debug, Default)]
 struct PerCpu {
-    /// Replaces the page's index in its object.
+    /// Stands for the page's index in its object.
     index: usize,
-    /// Change of the count of free pages that is not in the global count yet.
+    /// Change of the free count that is not in the global count yet.
     unreported: i32,
 }
 
 impl ColourQueues {
-    /// Free pages, except for changes that CPUs have not reported yet.
+    /// Number of free pages, except for changes that CPUs have not reported yet.
     pub fn free(&self) -> i64 {
-        // Relaxed: a count that is only accurate to within the tolerance anyway.
+        // Relaxed: accurate only to within the tolerance anyway.
         self.free.0.load(Relaxed)
     }
 
@@ -82,7 +86,7 @@ impl ColourQueues {
         socket * share + colour % share
     }
 
-    /// The queue in which a CPU looks first.
+    /// The queue where a CPU looks first.
     fn go_to(&self, cpu: usize, index: usize) -> usize {
         let share = QUEUES / self.memory.sockets;
         let cpus_per_socket = self.memory.cpus.div_ceil(self.memory.sockets);
@@ -113,7 +117,7 @@ impl ColourQueues {
         }
     }
 
-    /// Looks in the preferred queue, then in ever wider windows around it.
+    /// Searches the preferred queue, then ever wider windows around it.
     fn search(&self, start: usize) -> Option<Frame> {
         if let found @ Some(_) = self.take(start) {
             return found;

@@ -1,12 +1,14 @@
-//! Pairs of operations that commute by the specification, each in a state of its own, as a program for `faultline lens program`: the lens
-//! counts what lies between the region marks, which is the two operations of each pair, the first on one CPU and the second on
-//! another. Any line that moves is one that both use and at least one writes.
+//! Pairs of operations that commute by the specification, each in a state of its own, as a program
+//! for `faultline lens program`. The lens counts the two operations of each pair between the region
+//! marks, the first on one CPU and the second on another. A line that moves is used by both and
+//! written by at least one.
 //!
-//! After A. T. Clements et al., "The Scalable Commutativity Rule", SOSP 2013, whose tool derives tests from a specification too.
-//! There the two operations also run one after the other on two CPUs.
+//! After A. T. Clements et al., "The Scalable Commutativity Rule", SOSP 2013, whose tool also
+//! derives tests from a specification and runs the two operations one after the other on two CPUs.
 //!
-//! A pair's memory is at an address that follows from its number ([`arena`]), so a line says in which pair it moved. Prints a line
-//! for each pair, with tabs between number, the two operations, what they have in common, and their parameters.
+//! A pair's memory has an address derived from its number ([`arena`]), so each moving line
+//! identifies its pair. Prints a line per pair, tab-separated: number, the two operations, their
+//! relation, and their parameters.
 
 mod arena;
 mod operation;
@@ -14,8 +16,7 @@ mod pairs;
 mod specification;
 mod system;
 
-use crate::marks::{region_begin, region_end};
-use crate::pinning::{pin_to, usable_cpus};
+use crate::team::{pin_to, region_begin, region_end, usable_cpus};
 pub use arena::Arenas;
 use arena::Part;
 use clap::Parser;
@@ -32,8 +33,8 @@ type Problem = Box<dyn Error + Send + Sync>;
     max_term_width = 100,
     after_help = "\
 Examples:
-  faultline lens program --threads-from 2 --ops 1 -- \\
-      target/release/commute_loop --threads {threads} --first 0 --pairs 64"
+  faultline lens program --tasks 2 --ops 1 -- \\
+      target/vm/release/commute_loop --threads {tasks} --first 0 --pairs 64"
 )]
 struct Arguments {
     /// Number of the first pair
@@ -91,7 +92,8 @@ fn run_pairs(arguments: &Arguments) -> Result<(), Problem> {
     control(arguments.first + count, second)
 }
 
-/// Two CPUs write one line, and each a line of its own: what the lens must find, and what it must not find. In an arena after the pairs.
+/// A control, in an arena after the pairs: two CPUs write one line, which the lens must find, and
+/// each a line of its own, which it must not report.
 fn control(number: usize, second: usize) -> Result<(), Problem> {
     // SAFETY: 1. Made with the pairs. 2. Once.
     let mut part = unsafe { Part::of(number, 0) };

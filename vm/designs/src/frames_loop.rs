@@ -1,18 +1,16 @@
-//! Threads that get and put frames of a design, as a program for `faultline lens program`: the lens counts what lies between
-//! the region marks.
+//! Threads that get and put frames of a design, as a program for `faultline lens program`: the lens
+//! counts what runs between the region marks.
 //!
-//! What the threads share for synchronisation is the variable `TEAM`, so that its transfers can be separated from the
-//! design's. Prints `counters HITS MISSES HELD`, if the design counts.
+//! The variable `TEAM` has the threads' shared synchronisation data, so its transfers can be
+//! separated from the design's. Prints `counters HITS MISSES HELD`, if the design counts.
 
-mod mail;
 mod patterns;
-mod stack;
 
 use crate::team::{TEAM, Team};
 use crate::{Counters, Design};
 use clap::Parser;
 use clap::builder::RangedU64ValueParser;
-use patterns::{Pattern, Task};
+use patterns::{MOST_PASSED, Pattern, Task};
 use std::process::ExitCode;
 
 /// Threads that get and put page frames, to be counted by the lens
@@ -22,8 +20,8 @@ use std::process::ExitCode;
     max_term_width = 100,
     after_help = "\
 Examples:
-  faultline lens program --threads-from 2,8,32 --ops 4096 -- \\
-      target/release/frames_loop --design ours --pattern local --threads {threads} --ops 4096"
+  faultline lens program --tasks 2,8,32 --ops 4096 -- \\
+      target/vm/release/frames_loop --design ours --pattern local --threads {tasks} --ops 4096"
 )]
 struct Arguments {
     /// The design
@@ -42,8 +40,9 @@ struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 4096, value_parser = RangedU64ValueParser::<usize>::new().range(1..=10_000_000))]
     ops: usize,
 
-    /// Maximum number of frames, huge frames or runs that a thread holds, for `local`, `huge` and `runs`; number of frames
-    /// that are passed on at once, for `pipeline` and `passed`, at most 32. Divides the operations
+    /// Maximum number of frames, huge frames or runs that a thread holds, for `local`, `huge` and
+    /// `runs`; number of frames that are passed on at once, for `pipeline` and `passed`, at most
+    /// 32. Divides the operations
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = RangedU64ValueParser::<usize>::new().range(1..=100_000))]
     depth: usize,
 
@@ -59,7 +58,7 @@ pub struct Loop {
 }
 
 impl Loop {
-    /// Of a design.
+    /// The loop of a design.
     pub fn of<D: Design>() -> Self {
         Loop { name: D::NAME, run: patterns::run::<D> }
     }
@@ -83,9 +82,9 @@ pub fn run(loops: &[Loop]) -> ExitCode {
     if pattern.has_depth() && !operations.is_multiple_of(depth) {
         return refuse("--ops is no multiple of --depth", "for example --depth 64 --ops 4096");
     }
-    if pattern.is_in_pairs() && (!threads.is_multiple_of(2) || depth > mail::MOST) {
+    if pattern.is_in_pairs() && (!threads.is_multiple_of(2) || depth > MOST_PASSED) {
         return refuse(
-            &format!("frames are passed on between pairs of threads, at most {} at once", mail::MOST),
+            &format!("frames are passed on between pairs of threads, at most {} at once", MOST_PASSED),
             "for example --threads 2 --depth 32",
         );
     }

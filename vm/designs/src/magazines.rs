@@ -1,16 +1,19 @@
-//! Two magazines of 8 frames per CPU over the global mutex: the cache that OpenBSD got in May 2024 (`uvm_pmemrange.c`).
+//! Two magazines of 8 frames per CPU over the global mutex: OpenBSD's cache since May 2024
+//! (`uvm_pmemrange.c`).
 //!
-//! A get takes from the active magazine. If that is empty it takes from the other one. If both are empty it counts a
-//! miss and refills the other magazine with 8 frames under one hold of the mutex. Then the two swap. If there are no 8
-//! frames, one comes straight from the list. If the active magazine is full, a put frees all of the other one, unless
-//! that is empty; then the two swap.
+//! A get takes from the active magazine, or from the other one if that is empty. If both are empty
+//! it counts a miss, refills the other magazine with 8 frames under one hold of the mutex, and
+//! swaps the two. If there are no 8 frames, one comes straight from the list. If the active
+//! magazine is full, a put frees all of the other one, unless that is empty; then the two swap.
 //!
-//! The counters (hits, misses, frames held) are global and atomic. A hit writes two shared words and a put one. So a
-//! cache that takes no lock still moves lines between all CPUs. We keep them, because this is the point of this design.
+//! The counters (hits, misses, frames held) are global and atomic: a hit writes two shared words
+//! and a put one, so a cache without a lock still moves lines between all CPUs. Keeping them is the
+//! point of this design.
 //!
-//! Left out: requests for memory within bounds, which bypass the magazines; waiting for the page daemon.
+//! Left out: requests for memory within bounds, which bypass the magazines; waiting for the page
+//! daemon.
 
-use crate::own::{Own, Padded, for_each_cpu};
+use crate::design::{Own, Padded, for_each_cpu};
 use crate::{Counters, Design, Frame, GlobalMutex, Memory};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -24,8 +27,8 @@ pub struct Magazines {
     global: Padded<GlobalMutex>,
 }
 
-/// Next to each other, as members of one structure (`uvmexp`), and apart from all other data. Relaxed: statistics,
-/// which order nothing.
+/// Next to each other, as members of one structure (`uvmexp`), and apart from all other data.
+/// Relaxed: statistics, which order nothing.
 #[derive(Debug, Default)]
 struct Counts {
     hits: AtomicU64,

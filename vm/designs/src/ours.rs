@@ -1,31 +1,34 @@
-//! Our own design: `faultline-frames`, per-CPU magazines over a lock-free range layer.
+//! Our own design: `faultline-frames`, with per-CPU magazines over a lock-free range layer; and
+//! memory for its records.
 
-use crate::metadata::Metadata;
 use crate::{Counters, Design, Frame, Memory, RUN_FRAMES};
 use faultline_frames::{
     Config, CpuNumber, DomainId, Event, FixedCpu, FrameNumber, Frames, MemoryArea, Order, Watermarks,
 };
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
 
 /// Frames of a magazine.
 const MAGAZINE: usize = 32;
-/// Frames converted in one go.
+/// Number of frames converted at once.
 const BATCH: usize = 64;
 
 /// Our own allocator.
 #[derive(Debug)]
 pub struct Ours {
-    // Declared before the memory that it uses: fields are dropped in this order.
+    // Before the memory that it uses: fields are dropped in this order.
     handles: Vec<Handle>,
     stock_most: u8,
     _metadata: Metadata,
 }
 
-/// A CPU's handle. It is made once: a handle that is made for each call would have to be copied each time.
+/// A CPU's handle. Made once: a handle made for each call would be copied each time.
 #[derive(Debug)]
 struct Handle(Frames<'static, FixedCpu>);
 
-// SAFETY: calls with the same CPU never overlap, as the callers of `Design`'s functions promise, and each CPU has one
-// handle.
+// SAFETY: calls with the same CPU never overlap, as the callers of `Design`'s functions promise,
+// and each CPU has one handle.
 unsafe impl Sync for Handle {}
 
 impl Ours {
@@ -43,7 +46,8 @@ impl Ours {
         let marks = vec![marks(share); memory.sockets];
         let config = Config::new(&areas, &cpus).with_marks(&marks);
         let mut metadata = Metadata::new(Frames::layout(&config).expect("a sound configuration"));
-        // SAFETY: 1. lent once; 2. to `frames`, which is dropped first and whose copies live no longer than a call.
+        // SAFETY: 1. lent once; 2. to `frames`, which is dropped first and whose copies live no
+        // longer than a call.
         let lent = unsafe { metadata.lend() };
         let frames = Frames::new(&config, lent, ()).expect("a sound configuration");
         // SAFETY: each number has one handle.
@@ -136,8 +140,8 @@ impl Design for Ours {
     }
 }
 
-/// Our own allocator with so little free memory that it is close to the low watermark: that is at 7/8 of the memory, and
-/// the min watermark at 3/4.
+/// Our own allocator near its low watermark: that is at 7/8 of the memory, and the min watermark at
+/// 3/4.
 #[derive(Debug)]
 pub struct OursNearMarks(Ours);
 
@@ -185,5 +189,48 @@ impl Design for OursNearMarks {
 
     fn counters(&self) -> Option<Counters> {
         self.0.counters()
+    }
+}
+
+/// Zeroed memory for an allocator's own records, at a fixed address, freed when its holder is
+/// dropped.
+#[derive(Debug)]
+pub struct Metadata {
+    first: NonNull<u8>,
+    layout: Layout,
+}
+
+// SAFETY: it is only memory; `lend` settles its use.
+unsafe impl Send for Metadata {}
+// SAFETY: as above; a shared reference gives no access to the memory.
+unsafe impl Sync for Metadata {}
+
+impl Metadata {
+    /// Zeroed memory of this size and alignment.
+    ///
+    /// # Panics
+    /// If the size is 0.
+    pub fn new(layout: Layout) -> Self {
+        assert!(layout.size() > 0, "no memory asked for");
+        // SAFETY: the size is not 0.
+        let first = unsafe { alloc_zeroed(layout) };
+        Metadata { first: NonNull::new(first).unwrap_or_else(|| handle_alloc_error(layout)), layout }
+    }
+
+    /// All of the memory, for a lifetime that the caller chooses.
+    ///
+    /// # Safety
+    /// 1. Called once; 2. the borrower is gone before `self` is.
+    pub unsafe fn lend<'m>(&mut self) -> &'m mut [MaybeUninit<u8>] {
+        // SAFETY: 1. allocated with that size; 2. not used elsewhere, and it lives long enough, as
+        // the caller promises.
+        unsafe { std::slice::from_raw_parts_mut(self.first.cast().as_ptr(), self.layout.size()) }
+    }
+}
+
+impl Drop for Metadata {
+    fn drop(&mut self) {
+        // SAFETY: allocated by `new` with this layout; the borrower is gone.
+        unsafe { dealloc(self.first.as_ptr(), self.layout) }
     }
 }

@@ -1,9 +1,14 @@
-//! Threads that start together, meet, and end together, with the region of interest around their work. They spin, so
-//! that none of them has to be woken. All that they share for this is one variable, so that its transfers can be told
-//! from the design's by its name.
+//! Threads that start, meet and end together, with the region of interest around their work. They
+//! spin, so that no thread must be woken. They share a single variable, so its transfers can be
+//! separated from the design's by name.
+//!
+//! Also the region marks, as in `workloads/harness/faultline_mark.h`: instructions without effect
+//! that an observer of the instruction stream recognises; and pinning to the host's CPUs.
 
-use crate::marks::{region_begin, region_end};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::arch::asm;
 use std::hint::spin_loop;
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -48,7 +53,7 @@ impl Team {
         }
     }
 
-    /// Says how many members there are, before any of them begins.
+    /// Sets the number of members. Call before any of them begins.
     pub(crate) fn set_members(&self, members: usize) {
         // Relaxed: the members are started later.
         self.members.0.store(members, Ordering::Relaxed);
@@ -61,12 +66,14 @@ impl Team {
 
     /// For the thread that starts the members: begins the region when all are ready.
     pub(crate) fn start(&self) {
-        // Acquire: pairs with the increments of `ready`, so that all preparations are over before the region begins.
+        // Acquire: pairs with the increments of `ready`, so that all preparations are over before
+        // the region begins.
         while self.ready.0.load(Ordering::Acquire) != self.members() {
             std::thread::sleep(Duration::from_micros(500));
         }
         region_begin();
-        // Release: pairs with the load in `begin`; a thread that sees it knows that the region has begun.
+        // Release: pairs with the load in `begin`; a thread that sees it knows that the region has
+        // begun.
         self.go.0.store(true, Ordering::Release);
     }
 
@@ -80,7 +87,8 @@ impl Team {
 
     /// For a member: waits until all reach the `meeting`th meeting, counted from 1.
     pub(crate) fn meet(&self, meeting: usize) {
-        // AcqRel: pairs with the other members' increments, so that the last one has seen what all of them did before.
+        // AcqRel: pairs with the other members' increments, so that the last one has seen what all
+        // of them did before.
         if self.arrived.0.fetch_add(1, Ordering::AcqRel) + 1 == meeting * self.members() {
             // Release: pairs with the load below; passes on what the last one has seen.
             self.met.0.store(meeting, Ordering::Release);
@@ -90,7 +98,8 @@ impl Team {
 
     /// For a member: the last one ends the region, and all leave after it.
     pub(crate) fn end(&self) {
-        // AcqRel: pairs with the other members' increments; all have done their part before the region ends.
+        // AcqRel: pairs with the other members' increments; all have done their part before the
+        // region ends.
         if self.done.0.fetch_add(1, Ordering::AcqRel) + 1 == self.members() {
             region_end();
             // Release: pairs with the load below.
@@ -98,4 +107,48 @@ impl Team {
         }
         wait_until(|| self.leave.0.load(Ordering::Acquire));
     }
+}
+
+/// Begins the region. A separate function, because the rest of a mark's translation block is not
+/// counted.
+#[inline(never)]
+pub(crate) fn region_begin() {
+    // SAFETY: `nopl 0x00464101(%rax)` reads nothing and writes nothing.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        asm!(".byte 0x0f, 0x1f, 0x80, 0x01, 0x41, 0x46, 0x00", options(nostack, preserves_flags));
+    }
+    // SAFETY: each register keeps its value.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        asm!(".inst 0xaa090129, 0xaa0a014a", options(nostack, preserves_flags));
+    }
+}
+
+/// Ends the region.
+#[inline(never)]
+pub(crate) fn region_end() {
+    // SAFETY: `nopl 0x00464102(%rax)` reads nothing and writes nothing.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        asm!(".byte 0x0f, 0x1f, 0x80, 0x02, 0x41, 0x46, 0x00", options(nostack, preserves_flags));
+    }
+    // SAFETY: each register keeps its value.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        asm!(".inst 0xaa0a014a, 0xaa090129", options(nostack, preserves_flags));
+    }
+}
+
+/// Host CPUs that this thread may use, by number. Call it before threads are pinned.
+pub(crate) fn usable_cpus() -> io::Result<Vec<usize>> {
+    let allowed = sched_getaffinity(None)?;
+    Ok((0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect())
+}
+
+/// Binds this thread to a host CPU.
+pub(crate) fn pin_to(cpu: usize) -> io::Result<()> {
+    let mut only = CpuSet::new();
+    only.set(cpu);
+    Ok(sched_setaffinity(None, &only)?)
 }

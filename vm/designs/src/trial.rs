@@ -1,7 +1,7 @@
-//! The tests that every design must pass: any sequence of operations, checked against a plain bitmap; and threads that
-//! pass frames to each other.
+//! The tests that every design must pass: any sequence of operations, checked against a plain
+//! bitmap; and threads that pass frames to each other.
 //!
-//! A failure is a sentence. Nothing here depends on how a design works, beyond what the trait promises.
+//! A failure is a sentence. The tests depend only on the trait's promises.
 
 use crate::{BLOCK_FRAMES, Cpu, Design, Frame, Memory};
 use rand::{Rng, SeedableRng};
@@ -50,7 +50,7 @@ pub enum Step {
     },
 }
 
-/// Who holds what, as the users know it.
+/// Held frames, as the users know them.
 struct Reference {
     is_held: Vec<bool>,
     frames: Vec<Frame>,
@@ -81,11 +81,12 @@ impl Reference {
     }
 }
 
-/// Executes a sequence with one thread, and compares each answer with a bitmap. At the end gets all frames that nobody
-/// holds, each once.
+/// Executes a sequence with one thread, and compares each answer with a bitmap. At the end gets all
+/// unheld frames, each once.
 pub fn beside_bitmap<D: Design>(memory: &Memory, steps: &[Step]) -> Result<(), String> {
     let design = D::new(memory);
-    // SAFETY: 1. numbers are below `cpus`; 2. each is used once; 3. the reference puts what was got, once.
+    // SAFETY: 1. numbers are below `cpus`; 2. each is used once; 3. the reference puts what was
+    // got, once.
     let mut cpus: Vec<Cpu<'_, D>> = (0..memory.cpus).map(|number| unsafe { Cpu::new(&design, number) }).collect();
     let mut reference = Reference::new(memory.frames);
     for step in steps {
@@ -159,11 +160,12 @@ fn take_rest<D: Design>(cpu: &mut Cpu<'_, D>, reference: &mut Reference) -> Resu
     }
 }
 
-/// After all frames were put and all CPUs drained, each block is whole: there are as many huge frames as blocks, if the
-/// design has huge frames.
+/// Checks that after all frames were put and all CPUs drained, each block is whole: there are as
+/// many huge frames as blocks, if the design has huge frames.
 pub fn whole_again<D: Design>(memory: &Memory) -> Result<(), String> {
     let design = D::new(memory);
-    // SAFETY: 1. numbers are below `cpus`; 2. each is used once; 3. the puts below are of frames that were got.
+    // SAFETY: 1. numbers are below `cpus`; 2. each is used once; 3. the puts below are of frames
+    // that were got.
     let mut cpus: Vec<Cpu<'_, D>> = (0..memory.cpus).map(|number| unsafe { Cpu::new(&design, number) }).collect();
     let frames: Vec<Frame> = std::iter::from_fn(|| cpus[0].get()).collect();
     let all = cpus.len();
@@ -174,11 +176,12 @@ pub fn whole_again<D: Design>(memory: &Memory) -> Result<(), String> {
     if huge == expected { Ok(()) } else { Err(format!("{huge} huge frames of {expected}")) }
 }
 
-/// The frames that threads pass to each other, and who has which.
+/// Frames passed between threads, and their owners.
 struct Exchange {
-    /// For each frame: 1 + the thread that has it, or 0.
+    /// For each frame: 1 + the owning thread, or 0.
     ///
-    /// Relaxed: the design and `passed` order the handing over of frames; each word is checked by itself.
+    /// Relaxed: the design and `passed` order the handing over of frames; each word is checked by
+    /// itself.
     owners: Vec<AtomicU32>,
     passed: Vec<Mutex<Vec<Frame>>>,
     quiet: Barrier,
@@ -197,8 +200,8 @@ impl Exchange {
     }
 }
 
-/// Threads get and put frames, some of them those of other threads, and meet from time to time. Then all frames are
-/// put, and one CPU gets all of them again, each once.
+/// Threads get and put frames, some of them those of other threads, and meet from time to time.
+/// Then all frames are put, and one CPU gets all of them again, each once.
 pub fn exactly_once<D: Design>(memory: &Memory, rounds: usize, operations: usize, seed: u64) -> Result<(), String> {
     let design = D::new(memory);
     let exchange = Exchange {
@@ -210,14 +213,16 @@ pub fn exactly_once<D: Design>(memory: &Memory, rounds: usize, operations: usize
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..memory.cpus)
             .map(|number| {
-                // SAFETY: 1. a number below `cpus`; 2. used by one thread, until all have met for the last time; 3. a
-                // thread puts what it got, or was passed by the thread that got it, and then forgets it.
+                // SAFETY: 1. a number below `cpus`; 2. used by one thread, until all have met for
+                // the last time; 3. a thread puts what it got, or was passed by the thread that got
+                // it, and then forgets it.
                 let mut cpu = unsafe { Cpu::new(design, number) };
                 scope.spawn(move || {
                     let mut random = ChaCha8Rng::seed_from_u64(seed ^ (number as u64) << 32);
                     let mut result = Ok(());
                     for _ in 0..rounds {
-                        // Wait at every meeting, whatever was found: the other threads wait for this one.
+                        // Waits at every meeting, even after an error: the other threads wait for
+                        // this one.
                         let round = round(memory, number, &mut cpu, exchange, operations, &mut random);
                         result = result.and(round);
                     }
@@ -253,9 +258,10 @@ fn round<D: Design>(
     mixed.and(put).and(counted)
 }
 
-/// Turns a panic into an error, so that the thread continues to the next meeting, where the others wait for it.
+/// Turns a panic into an error, so that the thread continues to the next meeting, where the others
+/// wait for it.
 fn no_panic(run: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
-    // What a panic leaves behind is only counted and put from then on, after the failure was reported.
+    // After a reported panic, the frames are only counted and put.
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| Err("a panic".to_owned()))
 }
 

@@ -1,4 +1,4 @@
-//! All designs pass the same tests.
+//! The common tests of all page-frame allocators.
 
 mod steps;
 
@@ -19,7 +19,8 @@ fn any_sequence_agrees_with_the_bitmap<D: Design>() {
 }
 
 fn no_frame_is_lost_or_given_twice_between_threads<D: Design>() {
-    // Three threads for every two host CPUs, so that threads are preempted in the middle of operations.
+    // Three threads for every two host CPUs, so that threads are preempted in the middle of
+    // operations.
     exactly_once::<D>(&MEMORY, 20, 10_000, 0x5eed).unwrap_or_else(|error| panic!("{}: {error}", D::NAME));
 }
 

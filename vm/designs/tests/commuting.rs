@@ -1,5 +1,6 @@
-//! Pairs of operations that commute, run without the lens: there are some for every two kinds, and each returns what the specification says
-//! (or else the program fails). What they share is counted by `make test-commuting`.
+//! Pairs of commuting operations, run without the lens: each two kinds have some, and each
+//! operation returns the specified result (otherwise the program fails). `make -C vm commuting`
+//! counts shared lines.
 
 use std::collections::BTreeSet;
 use std::process::{Command, Output};

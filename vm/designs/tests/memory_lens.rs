@@ -1,7 +1,8 @@
-//! Cache-line transfers per operation of the memory system, as counted by the lens: budgets, and what they do not cover. Each
-//! number of threads is a boot, so 32 threads are counted only when asked for: `make test-guest`.
+//! Cache-line transfers per operation of the memory system, counted by the lens: budgets, and
+//! exceptions from them. Each number of threads is a boot, so 32 threads run only on request: `make
+//! -C vm test-lens-all`.
 //!
-//! Contents are no part of it: the hosted machine's frames are 128 bytes.
+//! Contents are excluded: the hosted machine's frames are 128 bytes.
 
 mod under_lens;
 
@@ -9,7 +10,6 @@ use faultline_frame_designs::memory_loop;
 use std::process::Command;
 use under_lens::Work;
 
-/// The program with the threads.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_memory_loop");
 
 fn work(pattern: &str, operations: u64) -> Work<'_> {
@@ -24,15 +24,16 @@ fn assert_at_most(most: f64, pattern: &str, operations: u64, threads: &[u64]) {
     }
 }
 
-/// With refills of frames and statistics. The goal is 0.05. Within a block of 512 frames nothing moves; a CPU that needs another one looks
-/// at open blocks of others before it opens a whole one of its own, which keeps memory in large pieces (docs/MEMORY.md).
+/// With refills of frames and statistics. The goal is 0.05. Within a block of 512 frames nothing
+/// moves; a CPU that needs another one looks at open blocks of others before it opens a whole one
+/// of its own, which keeps memory in large pieces (docs/MEMORY.md).
 #[test]
 fn a_private_page_of_zeroes_moves_hardly_a_line() {
     assert_at_most(0.0, "zero-fill", 256, &[2, 8]);
     assert_at_most(0.1, "zero-fill", 1024, &[2, 8]);
 }
 
-/// An operation is a page that is written to for the first time. With large pages one of 512 takes a fault.
+/// An operation is the first write to a page. With large pages one in 512 faults.
 #[test]
 fn large_pages_take_fewer_instructions_and_move_hardly_a_line() {
     let [small, large] = ["touch", "touch-large"].map(|pattern| work(pattern, 1024).count(&[2, 8]));
@@ -56,7 +57,7 @@ fn a_map_and_unmap_of_a_range_of_ones_own_moves_no_line() {
     assert_at_most(0.0, "map", 256, &[2, 8]);
 }
 
-/// With page tables of each CPU nobody else has the page. The goal is 1.0.
+/// With page tables per CPU no other CPU has the page. The goal is 1.0.
 #[test]
 fn a_page_that_is_used_and_unmapped_or_protected_by_one_cpu_moves_no_line() {
     for pattern in ["map-touch", "protect"] {
@@ -70,7 +71,7 @@ fn a_fork_with_twenty_shared_objects_moves_no_line() {
 }
 
 #[test]
-#[ignore = "boots guests: make test-guest"]
+#[ignore = "boots guests: make -C vm test-lens-all"]
 fn nothing_grows_up_to_32_cpus() {
     let none =
         [("one-page", 512), ("neighbours", 512), ("map", 256), ("map-touch", 128), ("protect", 128), ("fork", 32)];
@@ -82,10 +83,12 @@ fn nothing_grows_up_to_32_cpus() {
     assert_at_most(0.15, "zero-fill-spaces", 1024, &[2, 8, 32]);
 }
 
-/// If all CPUs share page tables, a translation that was used is taken from the TLBs of all CPUs on which the space is active: page tables of each CPU save
-/// that. Neighbouring pages of one space share lines of slots in either case, and of page-table entries if the tables are shared. No budget covers these.
+/// With shared page tables, a used translation is flushed from the TLBs of all CPUs on which the
+/// space is active: page tables per CPU avoid that. Neighbouring pages of one space share lines of
+/// slots in either case, and of page-table entries if the tables are shared. No budget covers
+/// these.
 #[test]
-#[ignore = "boots guests: make test-guest"]
+#[ignore = "boots guests: make -C vm test-lens-all"]
 fn translations_of_all_cpus_are_shot_down_and_that_is_seen() {
     for pattern in ["map-touch", "protect"] {
         let moved = Work { design: "ours-shared", ..work(pattern, 128) }.count_beyond("map", &[2, 8]);
@@ -98,7 +101,8 @@ fn translations_of_all_cpus_are_shot_down_and_that_is_seen() {
     }
 }
 
-/// The harness tells designs apart: with one token for everything a fault moves more lines the more CPUs there are.
+/// The harness tells designs apart: with one token for everything a fault moves more lines with
+/// more CPUs.
 #[test]
 fn one_token_for_everything_grows_with_the_cpus_and_ours_does_not() {
     let with_token = Work { design: "one-token", ..work("one-page", 256) }.count(&[2, 8]);
@@ -111,13 +115,13 @@ fn one_token_for_everything_grows_with_the_cpus_and_ours_does_not() {
     }
 }
 
-/// Each operation is what its pattern says.
+/// Checks that each operation matches its pattern.
 #[test]
 fn the_memory_systems_count_what_the_threads_did() {
     for design in memory_loop::DESIGNS {
         counts_what_the_threads_did(design.name);
     }
-    said(
+    assert_output(
         "ours",
         "touch-large",
         "1024",
@@ -125,7 +129,7 @@ fn the_memory_systems_count_what_the_threads_did() {
     );
 }
 
-fn said(design: &str, pattern: &str, ops: &str, words: &[&str]) {
+fn assert_output(design: &str, pattern: &str, ops: &str, words: &[&str]) {
     let arguments = ["--design", design, "--pattern", pattern, "--threads", "2", "--ops", ops];
     let output = Command::new(PROGRAM).args(arguments).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
@@ -136,7 +140,7 @@ fn said(design: &str, pattern: &str, ops: &str, words: &[&str]) {
 }
 
 fn counts_what_the_threads_did(design: &str) {
-    let said = |pattern: &str, ops: &str, words: &[&str]| said(design, pattern, ops, words);
+    let said = |pattern: &str, ops: &str, words: &[&str]| assert_output(design, pattern, ops, words);
     for pattern in ["zero-fill", "zero-fill-spaces", "touch"] {
         said(pattern, "600", &["1200 page faults taken", "1200 zero fill pages created"]);
     }
@@ -144,7 +148,7 @@ fn counts_what_the_threads_did(design: &str) {
         said(pattern, "600", &["1200 page faults taken", "1200 faults on resident pages of objects"]);
     }
     said("map", "64", &["128 ranges mapped", "128 ranges unmapped"]);
-    // Page tables of each CPU: no other has the page.
+    // Page tables per CPU: no other CPU has the page.
     let asked = if ["radix", "ours"].contains(&design) {
         "128 TLB flushes without a shoot-down"
     } else {

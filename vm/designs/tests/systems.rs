@@ -1,5 +1,5 @@
-//! All memory systems pass the same tests: random programs beside a model of POSIX memory, byte by byte; threads that change and use one space;
-//! and all frames are back at the end.
+//! The common tests of all memory systems: random programs compared with a model of POSIX memory,
+//! byte by byte; threads that change and use one space; and all frames are free at the end.
 
 #[allow(dead_code, reason = "private mappings and truncation are for tests of `vm/memory`")]
 #[path = "../../memory/tests/posix/mod.rs"]
@@ -7,20 +7,17 @@ mod posix;
 mod programs;
 mod threads;
 
-use faultline_frame_designs::systems::{
-    Backings, Cpu, LocksByObject, OneToken, Ours, OursShared, Radix, SharedRetry, System,
-};
+use faultline_frame_designs::systems::{Backings, Cpu, OneToken, Ours, OursShared, Radix, System};
 use faultline_memory::hosted::Outcome;
 use faultline_memory::{FaultError, PageRange, Rights, VirtualPage};
 
-/// A range.
 fn pages(first: u64, pages: u64) -> PageRange {
     PageRange::new(VirtualPage(first), pages).unwrap()
 }
 
 const BOTH: Rights = Rights::from_bits(3);
 
-/// A program's access: until it is made, or its fault cannot be resolved.
+/// A program's access: repeats until it succeeds or its fault cannot be resolved.
 fn access<'m, S: System>(
     system: &S,
     cpu: &Cpu<'m>,
@@ -66,8 +63,6 @@ macro_rules! alike {
 
 alike! {
     one_token: OneToken,
-    locks_by_object: LocksByObject,
-    shared_retry: SharedRetry,
     radix: Radix,
     backings: Backings,
     ours_shared: OursShared,

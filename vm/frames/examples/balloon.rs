@@ -1,5 +1,5 @@
-//! A balloon: a guest gives memory back to its hypervisor, in huge frames where it has some, and takes it back later. It
-//! never goes below the min watermark, and it never empties other CPUs' caches.
+//! A balloon: a guest gives memory back to its hypervisor, in huge frames where possible, and takes
+//! it back later. It never goes below the min watermark, and never empties other CPUs' caches.
 //!
 //! `cargo run -p faultline-frames --example balloon`
 
@@ -9,7 +9,7 @@ use faultline_frames::{
 };
 use std::mem::MaybeUninit;
 
-/// Frames that the hypervisor has.
+/// The hypervisor's frames.
 #[derive(Default)]
 struct Balloon {
     huge: Vec<HugeFrame>,
@@ -21,7 +21,8 @@ impl Balloon {
         self.huge.len() as u64 * HUGE_FRAMES + self.single.len() as u64
     }
 
-    /// Grows to `target` frames, or as far as memory permits. Returns why it stopped before.
+    /// Grows to `target` frames, or as far as memory permits. The error is the reason for stopping
+    /// early.
     fn inflate(&mut self, frames: &Frames<'_, FixedCpu>, target: u64) -> Result<(), GetError> {
         while self.size() + HUGE_FRAMES <= target {
             match frames.try_get_huge(Urgency::Normal) {
@@ -72,7 +73,7 @@ fn main() {
     assert_eq!((balloon.size(), frames.free()), (10_000, all - 10_000));
     println!("{} huge frames and {} single ones are in the balloon", balloon.huge.len(), balloon.single.len());
 
-    // More than there is: it stops at the min watermark.
+    // More than there is: stops at the min watermark.
     assert_eq!(balloon.inflate(&frames, u64::MAX), Err(GetError::AtMinimum));
     assert_eq!(frames.free(), 2048);
     assert!(frames.get_as(Urgency::Reserve).is_ok_and(|frame| frames.put(frame).is_ok()));

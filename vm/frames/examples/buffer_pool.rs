@@ -1,5 +1,5 @@
-//! A buffer pool, as in a database: it owns its memory, keeps a record for each frame, and serves pages of 4 KiB and of
-//! 2 MiB to several threads.
+//! A buffer pool, as in a database: it owns its memory, keeps a record for each frame, and serves
+//! pages of 4 KiB and 2 MiB to several threads.
 //!
 //! `cargo run -p faultline-frames --example buffer_pool`
 
@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 const THREADS: u32 = 2;
 const FRAMES: u64 = 16 * HUGE_FRAMES;
 
-/// What the pool knows of a frame: the page that it holds. A frame's number is its index, because the pool's frames are
-/// numbered from 0.
+/// The page in each frame. A frame's number is its index, because the pool's frames are numbered
+/// from 0.
 struct Records(Vec<AtomicU64>);
 
 impl Records {

@@ -1,5 +1,6 @@
-//! How a kernel starts with the allocator: the firmware's memory map, memory for the metadata, a handle for each CPU, and a
-//! page daemon that is woken when memory runs low. Here a vector stands for the memory, and threads stand for CPUs.
+//! A kernel's start with the allocator: the firmware's memory map, memory for the metadata, a
+//! handle for each CPU, and a page daemon that is woken when memory runs low. Here a vector stands
+//! for the memory, and threads stand for CPUs.
 //!
 //! `cargo run -p faultline-frames --example kernel_start`
 
@@ -13,7 +14,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 const CPUS: u32 = 4;
 
-/// What the firmware reports: usable memory from the first address to the second.
+/// The firmware's report: usable memory from the first address to the second.
 const USABLE: [(u64, u64); 3] = [(0x1000, 0x9_f000), (0x10_0000, 0x7ff0_0000), (0x1_0000_0000, 0x1_8000_0000)];
 
 /// Wakes the page daemon; here it only counts.
@@ -27,8 +28,8 @@ impl LowMemory for PageDaemon {
     }
 }
 
-/// The firmware's map in frames, without those that the metadata takes: the first ones of the first area that is large
-/// enough.
+/// The firmware's map in frames, without the metadata's: the first frames of the first area that is
+/// large enough.
 fn without_metadata(map: &[MemoryArea], layout: Layout) -> Vec<MemoryArea> {
     let own = (layout.size() as u64).div_ceil(FRAME_BYTES);
     let mut left = Some(own);
@@ -70,7 +71,7 @@ fn main() {
                 // SAFETY: each number has one handle.
                 let frames = boot.on(unsafe { FixedCpu::new(number) });
                 let mut taken = Vec::new();
-                // Down to the min watermark, which is not for us.
+                // Down to the min watermark: the frames below are reserved.
                 let error = loop {
                     match frames.try_get(Urgency::Normal) {
                         Ok(frame) => taken.push(frame),

@@ -1,25 +1,28 @@
-//! One word per block of 512 frames: the block's home, whether it is reserved, and whether it is free or taken as a whole.
+//! One word per block of 512 frames: its home CPU, its reservation, and whether it is free or taken
+//! as a whole.
 //!
-//! Every put reads it. It is written once per reservation and per huge frame, so its line stays shared by all CPUs.
+//! Every put reads the word. Only reservations and huge frames write it, so all CPUs keep its line
+//! shared.
 //!
 //! | bits | meaning |
 //! |---|---|
-//! | 0–15 | home: number + 1 of the CPU that reserved the block last, 0 if none did |
+//! | 0–15 | home: number + 1 of the CPU that last reserved the block; 0: none yet |
 //! | 16–23 | domain; never changes |
-//! | 26 | offline: not there now, but it can be put online; its frames are closed, or its words were never made |
+//! | 26 | offline: no memory until it is put online; its words are closed or not made |
 //! | 27 | opened: its state words have been made; never cleared |
-//! | 28 | whole: free as a whole; its frames are closed, or its words were never made |
-//! | 29 | some of its frames lie in a hole, so that it is never huge; never changes |
-//! | 30 | reserved: its home parks free frames of it; other CPUs take frames here only if they find none elsewhere |
-//! | 31 | huge: given out as one huge frame; its frames are closed |
+//! | 28 | whole: free as a whole; its words are closed or not made |
+//! | 29 | partly in a hole, so never a huge frame; never changes |
+//! | 30 | reserved: its home parks its free frames; others take them only as a last resort |
+//! | 31 | huge: taken as one huge frame; its words are closed |
 //!
-//! At most one of offline, whole and huge is set. If none is, the state words tell. Taking a whole block as a huge frame and
-//! putting it back are one step each on this word. Frames of a whole block are given out singly only after it is opened:
-//! the CPU that clears the bit then frees the frames in the state words. A block becomes whole again when a CPU has
-//! closed all its words, each from all free.
+//! At most one of offline, whole and huge is set. If none is, the state words decide. Taking a
+//! whole block as a huge frame and putting it back are one step each on this word. Frames of a
+//! whole block are given out singly only after it is opened: the CPU that clears the bit then frees
+//! the frames in the state words. A block becomes whole again when a CPU has closed all its words,
+//! each from all free.
 //!
-//! A block may be whole or huge and still reserved, if all frames came back while its home has not left it. The home
-//! finds no free frame there, and leaves it.
+//! A block may be whole or huge and still reserved, if all its frames came back before its home
+//! left it. The home then finds no free frame and leaves the block.
 
 use crate::primitive::AtomicU32;
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -34,7 +37,7 @@ const HOLED: u32 = 1 << 29;
 const RESERVED: u32 = 1 << 30;
 const HUGE: u32 = 1 << 31;
 
-/// What a block's word held.
+/// The value of a block's word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BlockState(u32);
 
@@ -42,17 +45,17 @@ impl BlockState {
     /// In a hole.
     pub(crate) const ABSENT: Self = Self(HOLED);
 
-    /// All of its frames exist and are free.
+    /// All frames exist and are free.
     pub(crate) fn whole(domain: DomainId) -> Self {
         Self(u32::from(domain.0) << DOMAIN_SHIFT | WHOLE)
     }
 
-    /// None of its frames are there yet.
+    /// No memory yet.
     pub(crate) fn offline(domain: DomainId) -> Self {
         Self(u32::from(domain.0) << DOMAIN_SHIFT | OFFLINE)
     }
 
-    /// Some of its frames exist; its words have been made.
+    /// Some frames exist; the state words have been made.
     pub(crate) fn partial(domain: DomainId) -> Self {
         Self(u32::from(domain.0) << DOMAIN_SHIFT | HOLED | OPENED)
     }
@@ -96,42 +99,42 @@ impl BlockState {
     }
 }
 
-/// A block's word, as all CPUs share it.
+/// A block's word, shared by all CPUs.
 #[derive(Debug)]
 #[repr(transparent)]
 pub(crate) struct BlockWord(AtomicU32);
 
-// Orderings: all steps are sequentially consistent, because decisions of other CPUs rest on them together with the index
-// and the state words; see `range_layer`.
+// Orderings: all steps are sequentially consistent, because decisions of other CPUs rest on them
+// together with the index and the state words; see `range_layer`.
 impl BlockWord {
     pub(crate) fn new(state: BlockState) -> Self {
         Self(AtomicU32::new(state.0))
     }
 
-    /// For the home or the domain. An old value does no harm: the frame then takes another route that is equally
-    /// correct.
+    /// Reads the home or the domain. An old value is harmless: the frame takes another, equally
+    /// correct route.
     #[inline(always)]
     pub(crate) fn glance(&self) -> BlockState {
         // Relaxed: see above.
         BlockState(self.0.load(Relaxed))
     }
 
-    /// For all else.
+    /// Reads the state for any decision beyond the home and the domain.
     #[inline]
     pub(crate) fn load(&self) -> BlockState {
         BlockState(self.0.load(SeqCst))
     }
 
-    /// Changes the word as `change` says, if it says anything. Returns what it held before.
+    /// Replaces the value by `change`'s result, if it returns one. Returns the old value.
     ///
-    /// A refusal rests on a value that is read in the order of the handshake, or on one that is no older: the caller may
-    /// have removed the block's bit before, and with an old value the block would keep neither bit nor reservation. See
-    /// "Refusals" in `range_layer`.
+    /// A refusal rests on a value that is read in the order of the handshake, or on a newer one:
+    /// the caller may have removed the block's bit before, and with an old value the block would
+    /// keep neither bit nor reservation. See "Refusals" in `range_layer`.
     #[inline]
     fn change(&self, change: impl Fn(u32) -> Option<u32>) -> Option<BlockState> {
         let mut old = self.0.load(SeqCst);
         loop {
-            // Relaxed on failure: the value is no older than the one that was loaded above.
+            // Relaxed on failure: the value is no older than the one loaded above.
             match self.0.compare_exchange_weak(old, change(old)?, SeqCst, Relaxed) {
                 Ok(_) => return Some(BlockState(old)),
                 Err(found) => old = found,
@@ -139,8 +142,9 @@ impl BlockWord {
         }
     }
 
-    /// Reserves the block for a CPU and makes that CPU its home. Returns the state before; if that was whole, the caller
-    /// must open the block. Returns none if the block is reserved, huge or in a hole.
+    /// Reserves the block for a CPU and makes that CPU its home. Returns the state before, or none
+    /// if the block is reserved, huge or in a hole. If it was whole, the caller must open the
+    /// block.
     pub(crate) fn reserve(&self, cpu: CpuNumber) -> Option<BlockState> {
         self.change(|old| {
             let can_be = old & (RESERVED | HUGE | OFFLINE) == 0 && old & (OPENED | WHOLE) != 0;
@@ -148,13 +152,13 @@ impl BlockWord {
         })
     }
 
-    /// Clears the whole bit and leaves the reservation as it is. Returns the state before; the caller must then open the
-    /// block. Returns none if the block is not whole.
+    /// Clears the whole bit; keeps the reservation. Returns the state before, or none if the block
+    /// is not whole. The caller must then open the block.
     pub(crate) fn break_whole(&self) -> Option<BlockState> {
         self.change(|old| (old & WHOLE != 0).then_some(old & !WHOLE))
     }
 
-    /// The caller has made its state words.
+    /// Sets the opened bit. The caller has made the state words.
     pub(crate) fn note_opened(&self) {
         self.0.fetch_or(OPENED, SeqCst);
     }
@@ -164,7 +168,7 @@ impl BlockWord {
         self.0.fetch_and(!RESERVED, SeqCst);
     }
 
-    /// The caller has closed all frames of the block, each from free.
+    /// Sets the whole bit. The caller has closed all frames of the block, each from free.
     pub(crate) fn make_whole(&self) {
         self.0.fetch_or(WHOLE, SeqCst);
     }
@@ -175,8 +179,8 @@ impl BlockWord {
         self.change(|old| (old & WHOLE != 0).then_some(old ^ (WHOLE | HUGE))).is_some()
     }
 
-    /// Huge → whole. Returns the state before, or none if it is not huge. If two CPUs put the same huge frame, only one
-    /// does it.
+    /// Huge → whole. Returns the state before, or none if it is not huge. If two CPUs put the same
+    /// huge frame, one of them gets none.
     #[inline]
     pub(crate) fn put_whole(&self) -> Option<BlockState> {
         self.change(|old| (old & HUGE != 0).then_some(old ^ (WHOLE | HUGE)))
@@ -197,8 +201,8 @@ impl BlockWord {
         self.0.fetch_or(HUGE, SeqCst);
     }
 
-    /// Clears the huge bit. Returns the state before, or none if it was not set. The caller then opens the block's
-    /// frames as taken ones.
+    /// Clears the huge bit. Returns the state before, or none if it was not set. The caller then
+    /// opens the block's frames as taken.
     pub(crate) fn end_huge(&self) -> Option<BlockState> {
         self.change(|old| (old & HUGE != 0).then_some(old & !HUGE))
     }

@@ -1,4 +1,4 @@
-//! A CPU's own cache: the current magazine, which only this CPU touches, and the stock behind it.
+//! A CPU's cache: the current magazine, which only this CPU touches, and the stock behind it.
 
 use crate::config::MOST_DOMAINS;
 use crate::counters::CpuCounts;
@@ -9,18 +9,19 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering::Relaxed};
 use faultline_numbers::DomainId;
 
-/// Magazines that a stock starts with.
+/// Initial limit of a stock, in magazines.
 const STOCK_FIRST: u32 = 2;
 
 /// After a failed search for room, skip the search for the next 15 puts (half a magazine).
 const UNASKED: u32 = MAGAZINE as u32 / 2 - 1;
 
-/// Fields: \[c] written only by the cache's CPU, with plain stores, though others may read them for figures; \[p]
-/// written by its CPU and by whoever ages caches, where a lost change does no harm; \[s] see [`Stock`]; \[I] immutable.
-/// Data that others write is on separate lines.
+/// Fields: \[c] written only by the cache's CPU, with plain stores; others may read them for
+/// figures; \[p] written by its CPU and by the CPU that ages caches, where a lost change does no
+/// harm; \[s] see [`Stock`]; \[I] immutable. Data that others write is on separate lines.
 ///
-/// Orderings: all of \[c] and \[p] are relaxed. A CPU sees its own writes in order. If another CPU acts in its place
-/// (see `Frames::drain_offline`), whoever took the first CPU offline has made its writes visible there.
+/// Orderings: all of \[c] and \[p] are relaxed. A CPU sees its own writes in order. If another CPU
+/// acts in its place (see `Frames::drain_offline`), the first CPU's writes were made visible there
+/// when it was taken offline.
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub(crate) struct Cache {
@@ -28,16 +29,16 @@ pub(crate) struct Cache {
     length: AtomicU32,
     /// \[c] The block reserved, plus 1; 0: none.
     reserved: AtomicU32,
-    /// \[c] The next word of the reserved block to look at.
+    /// \[c] The next word of the reserved block to search.
     cursor: AtomicU32,
-    /// \[c] The last huge frame of its own domain that this CPU has put, as its block plus 1; 0: none. A hint: somebody may
-    /// have it.
+    /// \[c] The last huge frame of its own domain that this CPU has put, as its block plus 1; 0:
+    /// none. A hint: it may be taken.
     huge: AtomicU32,
-    /// \[c] The word that the last refill looked at first had a magazine's frames: all of its own.
+    /// \[c] In the last refill, the first word searched had a full magazine of free frames: all 32.
     filled: AtomicBool,
     /// \[c] Frames went back to the range layer since the last refill.
     overflowed: AtomicBool,
-    /// \[c] Number of puts for which the search for room is still skipped.
+    /// \[c] Number of puts that still skip the search for room.
     unasked: AtomicU32,
     /// \[I]
     pub(crate) domain: DomainId,
@@ -51,8 +52,8 @@ pub(crate) struct Cache {
     run_block: AtomicU32,
     /// \[c] The word of that block that the last run came from.
     run_word: AtomicU32,
-    /// \[c] Free frames of each domain that this CPU has on account: the domain's count does not contain them. Never
-    /// negative.
+    /// \[c] Free frames of each domain on this CPU's account, which the domain's count does not
+    /// contain. Never negative.
     accounts: [AtomicI32; MOST_DOMAINS],
     /// \[s]
     pub(crate) stock: Stock,
@@ -112,7 +113,7 @@ impl Cache {
         self.length.load(Relaxed)
     }
 
-    /// If there is no room, does nothing; callers check first.
+    /// Does nothing if there is no room; callers check first.
     #[inline(always)]
     pub(crate) fn push(&self, offset: Offset) {
         let length = self.length.load(Relaxed);
@@ -122,7 +123,7 @@ impl Cache {
         }
     }
 
-    /// Moves the current magazine, which is full, into the stock. Returns false if the stock has no place.
+    /// Moves the full current magazine into the stock. Returns false if the stock has no place.
     pub(crate) fn push_to_stock(&self) -> bool {
         let pushed = self.stock.push(self.limit.load(Relaxed) as usize, |index| self.at(index));
         if pushed {
@@ -131,7 +132,8 @@ impl Cache {
         pushed
     }
 
-    /// Makes a magazine of the stock the current one, which is empty. Returns false if the stock has none.
+    /// Makes a magazine of the stock the current one, which is empty. Returns false if the stock
+    /// has none.
     pub(crate) fn pop_from_stock(&self) -> bool {
         let Some(frames) = self.stock.pop(0) else { return false };
         for offset in frames {
@@ -144,7 +146,7 @@ impl Cache {
         self.current.get(index).map_or(0, |slot| slot.load(Relaxed))
     }
 
-    /// Whether the frames of the current magazine, which is full, seem to belong to one word or to two neighbouring
+    /// True if the full current magazine's frames seem to lie in one word or two neighbouring
     /// words. Checks only the frames that were put first, last and in the middle.
     fn lies_close(&self) -> bool {
         let word = |index: usize| word_of(self.at(index));
@@ -152,14 +154,14 @@ impl Cache {
         (word(0).abs_diff(last) <= 1) & (word(MAGAZINE / 2).abs_diff(last) <= 1)
     }
 
-    /// Takes all frames out of the current magazine. The rest of the returned array has no meaning.
+    /// Takes all frames out of the current magazine. The rest of the returned array is meaningless.
     pub(crate) fn take_all(&self) -> ([Offset; MAGAZINE], usize) {
         let length = self.length() as usize;
         self.length.store(0, Relaxed);
         (core::array::from_fn(|index| self.at(index)), length)
     }
 
-    /// The reserved block, and its words that were not looked at yet.
+    /// The reserved block and its words that were not searched yet.
     pub(crate) fn reservation(&self) -> Option<(Block, Range<u32>)> {
         let block = self.reserved.load(Relaxed).checked_sub(1)?;
         Some((Block(block), self.cursor.load(Relaxed)..WORDS_PER_BLOCK))
@@ -170,16 +172,16 @@ impl Cache {
         self.cursor.store(0, Relaxed);
     }
 
-    /// All words before `word` of the block, if it is the reserved one, have been looked at.
+    /// Notes that all words before `word` of the block were searched, if it is the reserved block.
     pub(crate) fn set_cursor(&self, block: Block, word: u32) {
         if self.reserved.load(Relaxed) == block.0 + 1 {
             self.cursor.store(word, Relaxed);
         }
     }
 
-    /// Whether the word that the last refill looked at first had a magazine's frames, so that all of them were free. The next
-    /// word is probably alike: memory that was never used, and that another CPU puts in the order in which it was got, is
-    /// free in long stretches.
+    /// True if the first word of the last refill had a full magazine of free frames. Then the next
+    /// word probably has, too: memory that was never used, or that another CPU puts in the order of
+    /// its gets, is free in long stretches.
     #[inline]
     pub(crate) fn was_filled(&self) -> bool {
         self.filled.load(Relaxed)
@@ -190,7 +192,7 @@ impl Cache {
         self.filled.store(filled, Relaxed);
     }
 
-    /// Frames of a word were freed. If the word belongs to the reserved block, it is looked at again.
+    /// Resets the cursor to a word in which frames were freed, if it is in the reserved block.
     pub(crate) fn turn_back(&self, block: Block, word: u32) {
         if self.reserved.load(Relaxed) == block.0 + 1 && self.cursor.load(Relaxed) > word {
             self.cursor.store(word, Relaxed);
@@ -223,7 +225,7 @@ impl Cache {
         self.huge.store(block.0 + 1, Relaxed);
     }
 
-    /// The block reserved for runs, and the word of it to look at first.
+    /// The block reserved for runs, and the word to search first.
     pub(crate) fn run_block(&self) -> Option<(Block, u32)> {
         let block = self.run_block.load(Relaxed).checked_sub(1)?;
         Some((Block(block), self.run_word.load(Relaxed)))
@@ -238,14 +240,14 @@ impl Cache {
         self.run_word.store(word, Relaxed);
     }
 
-    /// Notes whether frames have gone back to the range layer because the cache was full.
+    /// Notes whether frames went back to the range layer because the cache was full.
     #[inline]
     pub(crate) fn note_overflow(&self, overflow: bool) {
         self.overflowed.store(self.overflowed.load(Relaxed) | overflow, Relaxed);
     }
 
-    /// Whether room can be made in the current magazine, which is full: the stock seems to have a place, or the frames
-    /// lie close together. After a negative answer the check is skipped the next few times.
+    /// True if room can be made in the full current magazine: the stock seems to have a place, or
+    /// the frames lie close together. After false, skips the check the next few times.
     #[inline]
     pub(crate) fn may_make_room(&self) -> bool {
         let unasked = self.unasked.load(Relaxed);
@@ -258,8 +260,8 @@ impl Cache {
         may
     }
 
-    /// Notes a refill from the range layer. If frames went back there since the last refill, a larger stock would have
-    /// avoided both, so its limit grows.
+    /// Notes a refill from the range layer. If frames went back there since the last refill, a
+    /// larger stock would have avoided both, so its limit grows.
     pub(crate) fn note_refill(&self) {
         self.busy.store(true, Relaxed);
         if self.overflowed.load(Relaxed) {
@@ -271,14 +273,15 @@ impl Cache {
         }
     }
 
-    /// Sets the maximum of the stock's limit. Magazines above it remain until the cache ages or is drained.
+    /// Sets the maximum of the stock's limit. Magazines above it remain until the cache ages or is
+    /// drained.
     pub(crate) fn set_stock_most(&self, most: u8) {
         self.most.store(most.into(), Relaxed);
         self.limit.store(self.limit.load(Relaxed).min(most.into()), Relaxed);
     }
 
-    /// Lowers the stock's limit to its maximum, and by one more unless there were refills since the last call. Returns the
-    /// limit.
+    /// Lowers the stock's limit to its maximum, and by one more if there was no refill since the
+    /// last call. Returns the limit.
     pub(crate) fn age(&self) -> usize {
         let mut limit = self.limit.load(Relaxed);
         if self.busy.load(Relaxed) {

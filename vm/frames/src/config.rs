@@ -1,4 +1,4 @@
-//! The caller's configuration: memory, CPUs, policy. It is checked here, once.
+//! The caller's configuration: memory, CPUs, policy. Checked once, here.
 
 use crate::error::ConfigError;
 use faultline_numbers::{DomainId, FRAME_BYTES, FrameNumber, HUGE_FRAMES};
@@ -6,45 +6,47 @@ use faultline_numbers::{DomainId, FRAME_BYTES, FrameNumber, HUGE_FRAMES};
 /// Maximum number of CPUs: a CPU's number shares a word with a block's flags.
 pub const MOST_CPUS: usize = u16::MAX as usize - 1;
 
-/// Maximum number of domains: a CPU's unreported changes for all of them fit two cache lines.
+/// Maximum number of domains: a CPU's accounts for all of them fit two cache lines.
 pub const MOST_DOMAINS: usize = 32;
 
-/// Maximum number of magazines in a CPU's stock: 512 KiB, or the refills of 128 frames saved.
+/// Maximum number of magazines in a CPU's stock: 512 KiB; saves the refills of 128 frames.
 pub const MOST_STOCK: u8 = 4;
 
 /// A contiguous piece of memory of one domain. The gaps between areas are holes.
 ///
-/// Domains are distinguished in units of 2 MiB. Where two domains meet within a unit, the domain of its lowest frame
-/// counts.
+/// Domains are distinguished in units of 2 MiB. A unit with two domains counts as the domain of its
+/// lowest frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryArea {
     /// Lowest frame.
     pub first: FrameNumber,
     /// Length in frames.
     pub frames: u64,
-    /// The domain that it belongs to.
+    /// NUMA domain.
     pub domain: DomainId,
 }
 
-/// How many frames to keep in which places: [`Policy::default`], and what differs from it. In frames, unless stated otherwise.
+/// Limits of the caches, in frames unless stated otherwise. Made by [`Policy::default`] and
+/// `with_…`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Policy {
-    /// Maximum number of magazines in a CPU's stock, in addition to the current one: at most [`MOST_STOCK`].
+    /// Maximum number of magazines in a CPU's stock, besides the current one: at most
+    /// [`MOST_STOCK`].
     pub stock_most: u8,
-    /// Maximum number of frames kept zeroed, for each domain.
+    /// Maximum number of zeroed frames kept per domain.
     pub zeroed_most: u32,
 }
 
 impl Policy {
     const DEFAULT: Self = Self { stock_most: MOST_STOCK, zeroed_most: 0 };
 
-    /// With another maximum of magazines in a CPU's stock.
+    /// Sets the maximum number of magazines in a CPU's stock.
     pub const fn with_stock_most(self, stock_most: u8) -> Self {
         Self { stock_most, ..self }
     }
 
-    /// With another maximum of frames kept zeroed.
+    /// Sets the maximum number of zeroed frames kept per domain.
     pub const fn with_zeroed_most(self, zeroed_most: u32) -> Self {
         Self { zeroed_most, ..self }
     }
@@ -59,7 +61,7 @@ impl Default for Policy {
 /// A domain's watermarks, in free frames of its range layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Watermarks {
-    /// If there are fewer free frames, the hook is called. 0: never.
+    /// The hook is called when fewer frames are free. 0: never.
     pub low: u64,
     /// Only urgent callers get the frames below it. At most `low`. 0: none.
     pub min: u64,
@@ -71,53 +73,56 @@ impl Watermarks {
     }
 }
 
-/// The configuration of a machine: [`Config::new`], and what differs from it.
+/// The configuration of a machine. Made by [`Config::new`] and `with_…`.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Config<'a> {
     /// Memory, in any order, without overlaps.
     pub memory: &'a [MemoryArea],
-    /// Memory that is not there yet, in units of 2 MiB: [`Frames::put_online`](crate::Frames::put_online) adds it.
+    /// Memory that is not present at the start, in units of 2 MiB:
+    /// [`Frames::put_online`](crate::Frames::put_online) adds it.
     pub offline: &'a [MemoryArea],
-    /// Domain of each CPU that may ever run; a CPU's number is its index.
+    /// Domain of each CPU that may ever run. The index is the CPU's number.
     pub cpus: &'a [DomainId],
-    /// Watermarks of each domain; a domain's number is its index. Domains beyond the end have none.
+    /// Watermarks of each domain. The index is the domain's number; domains beyond the end have
+    /// none.
     pub marks: &'a [Watermarks],
-    /// Distances between domains, as ACPI's SLIT has them: a row for each domain that memory and CPUs name, and in it the
-    /// distance to each of them. A CPU whose own domain has nothing tries the others in the order of their distance; at
-    /// equal distances, first those whose numbers follow its own. Empty: all distances are equal.
+    /// Distances between domains, as in ACPI's SLIT: a row for each domain named by memory or CPUs,
+    /// with the distance to each of them. If a CPU's own domain has no free frame, it tries the
+    /// others in the order of distance; at equal distances, first those whose numbers follow its
+    /// own. Empty: all distances are equal.
     pub distances: &'a [u8],
-    /// How many frames to keep in which places.
+    /// Limits of the caches.
     pub policy: Policy,
 }
 
 impl<'a> Config<'a> {
-    /// Without watermarks and distances, and with the default policy.
+    /// No watermarks, equal distances, the default policy.
     pub const fn new(memory: &'a [MemoryArea], cpus: &'a [DomainId]) -> Self {
         Self { memory, offline: &[], cpus, marks: &[], distances: &[], policy: Policy::DEFAULT }
     }
 
-    /// With memory that may be added at run time.
+    /// Sets memory that may be added at run time.
     pub const fn with_offline(self, offline: &'a [MemoryArea]) -> Self {
         Self { offline, ..self }
     }
 
-    /// With watermarks.
+    /// Sets the watermarks.
     pub const fn with_marks(self, marks: &'a [Watermarks]) -> Self {
         Self { marks, ..self }
     }
 
-    /// With distances between domains.
+    /// Sets the distances between domains.
     pub const fn with_distances(self, distances: &'a [u8]) -> Self {
         Self { distances, ..self }
     }
 
-    /// With another policy.
+    /// Sets the policy.
     pub const fn with_policy(self, policy: Policy) -> Self {
         Self { policy, ..self }
     }
 
-    /// Checks all but whether the memory is too much. Returns the number of domains.
+    /// Checks everything except the total size of memory. Returns the number of domains.
     pub(crate) fn check(&self) -> Result<usize, ConfigError> {
         if self.cpus.is_empty() || self.cpus.len() > MOST_CPUS {
             return Err(ConfigError::Cpus);
@@ -159,7 +164,7 @@ impl<'a> Config<'a> {
 }
 
 impl MemoryArea {
-    /// One past its highest frame. Areas whose addresses wrap around have been rejected before.
+    /// One past the highest frame. Areas whose addresses wrap around were rejected before.
     pub(crate) fn end(&self) -> u64 {
         self.first.0.saturating_add(self.frames)
     }

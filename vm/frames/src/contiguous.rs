@@ -1,40 +1,44 @@
-//! Contiguous ranges: finds one by reading the words, parks it word by word, and gives it back if a frame was lost on
-//! the way.
+//! Contiguous ranges: finds one by reading the words, parks it word by word, and frees it again if
+//! a frame was lost meanwhile.
 //!
-//! The search reads the words of memory in order, in steps of [`STEP_WORDS`] words, between which the caller's CPU may do
-//! something else. It breaks a whole block only if no other range fits. A place of up to [`PIECE`] frames that seems to fit
-//! is parked and taken within the step that found it. A longer one is checked, parked and taken piece by piece, each in a
-//! step of its own.
+//! The search reads the words of memory in order, in steps of [`STEP_WORDS`] words; between two
+//! steps the caller's CPU may do something else. It breaks a whole block only if no other range
+//! fits. A place of up to [`PIECE`] frames is parked and taken in the step that found it. A longer
+//! one is checked, parked and taken piece by piece, each in its own step.
 
 use crate::block::BlockWord;
 use crate::config::MOST_DOMAINS;
 use crate::counters::Event;
-use crate::error::{GetError, PutError, Refused};
+use crate::cpu::CurrentCpu;
+use crate::error::{BatchError, GetError, PutError, Refused};
 use crate::frame::{BLOCK_FRAMES, Block, FRAMES_PER_BLOCK, FRAMES_PER_WORD, Offset, RangeRequest};
+use crate::frames::Frames;
+use crate::layers::Urgency;
 use crate::layers::{Layers, Local};
-use crate::pressure::Urgency;
 use crate::range_layer::RangeLayer;
-use crate::search::Step;
+use crate::search::{Pause, Step};
 use crate::state::{ALL_LANES, Lanes};
 use core::ops::Range;
-use faultline_numbers::DomainId;
-use faultline_numbers::FrameNumber;
+use faultline_numbers::{DomainId, FrameNumber};
 
-/// Words that a step reads before it ends: those of 64 blocks, 128 MiB of memory. Some microseconds if none is in a cache.
+/// Number of words that a step reads: those of 64 blocks, 128 MiB of memory. Takes some
+/// microseconds if no word is in a CPU cache.
 const STEP_WORDS: u32 = 1024;
-/// Number of frames of a range that are checked, parked, taken or put in one step.
+/// Number of frames of a range that one step checks, parks, takes or puts.
 pub(crate) const PIECE: u64 = 64 * BLOCK_FRAMES;
-/// Blocks behind a place that the min watermark forbids that are searched for the end of the domain.
+/// If the min watermark forbids a place, number of blocks behind it that are searched for the end
+/// of the domain.
 const BLOCKS_BEHIND: u64 = 64;
 
-/// The frames of each word that a range covers: the word's first such frame, and the set of them.
+/// The words that a range covers: for each, the first frame of the range in it, and the set of
+/// them.
 fn words_of(range: Range<u64>) -> impl Iterator<Item = (Offset, Lanes)> {
     let per_word = u64::from(FRAMES_PER_WORD);
     (range.start / per_word..range.end.div_ceil(per_word)).map(move |word| {
         let first = word * per_word;
         let skip = range.start.saturating_sub(first);
         let count = (range.end - first).min(per_word);
-        // At most 32 each: shifted by at most 64.
+        // At most 32 each, so the shift is at most 64.
         let below = |frames: u64| if frames >= per_word { ALL_LANES } else { ALL_LANES & ((1 << (2 * frames)) - 1) };
         (first as Offset, below(count) & !below(skip))
     })
@@ -47,33 +51,35 @@ impl RangeRequest {
             && (self.boundary == 0 || self.boundary.is_power_of_two() && self.boundary >= self.frames)
     }
 
-    /// The lowest number at or after `first` at which the range may begin.
+    /// The lowest number from `first` on at which the range may begin.
     fn next_place(&self, first: u64) -> Option<u64> {
         let aligned = first.checked_next_multiple_of(self.alignment)?;
         let last = aligned.checked_add(self.frames - 1)?;
         if self.boundary == 0 || aligned / self.boundary == last / self.boundary {
             return Some(aligned);
         }
-        // The boundary is a power of two that is at least as long as the range, so a range at its next multiple crosses
-        // none. If the alignment is larger still, each aligned number is such a multiple.
+        // The boundary is a power of two and at least as long as the range, so a range at its next
+        // multiple crosses none. If the alignment is larger still, each aligned number is such a
+        // multiple.
         aligned.checked_next_multiple_of(self.boundary)?.checked_next_multiple_of(self.alignment)
     }
 }
 
-/// A search for a contiguous range, in steps: [`Frames::continue_range`](crate::Frames::continue_range).
+/// A search for a contiguous range, in steps:
+/// [`Frames::continue_range`](crate::Frames::continue_range).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RangeSearch {
     request: RangeRequest,
-    /// The first number at which a range may begin that was not looked at.
+    /// The next number at which a range may begin.
     next: u64,
-    /// Only ranges that touch no whole block; those that do come in a second pass.
+    /// Only ranges that touch no whole block; the others come in a second pass.
     spares_whole: bool,
     /// A range exists, but a min watermark forbids it.
     is_kept: bool,
 }
 
 impl RangeSearch {
-    /// From the low bound on. Fails if the request is invalid.
+    /// Starts at the low bound. Fails if the request is invalid.
     pub fn new(request: &RangeRequest) -> Result<Self, GetError> {
         let spares_whole = request.frames < BLOCK_FRAMES;
         let search = Self { request: *request, next: request.low.0, spares_whole, is_kept: false };
@@ -84,25 +90,26 @@ impl RangeSearch {
         self.request.frames
     }
 
-    /// Whether what a step finds is only the place of a range, which is then claimed piece by piece.
+    /// True for ranges of more than one piece: a step finds only their place, which is then claimed
+    /// piece by piece.
     pub(crate) fn is_long(&self) -> bool {
         self.request.frames > PIECE
     }
 
-    /// A claim has failed at this frame: goes on behind it.
+    /// Continues behind this frame, at which a claim failed.
     pub(crate) fn lost(&mut self, frame: FrameNumber) {
         self.next = self.next.max(frame.0.saturating_add(1));
     }
 
-    /// Why it found nothing.
+    /// The reason why the search found nothing.
     pub(crate) fn error(&self, otherwise: GetError) -> GetError {
         if self.is_kept { GetError::AtMinimum } else { otherwise }
     }
 }
 
 impl<'m> Layers<'m> {
-    /// A step of a search for a range: takes the lowest one that fits. Of a long one, it returns the place of the lowest one
-    /// that may fit, as far as it has looked.
+    /// A step of a search for a range: takes the lowest one that fits. Of a long range, returns the
+    /// lowest place that may fit, as far as the step has checked.
     pub(crate) fn range_step(&self, local: &Local<'m>, urgency: Urgency, search: &mut RangeSearch) -> Step<Offset> {
         let request = search.request;
         let spans = &self.range.spans;
@@ -114,7 +121,7 @@ impl<'m> Layers<'m> {
             let end = place.and_then(|place| place.checked_add(request.frames)).filter(|end| *end <= high);
             let (Some(span), Some(place), Some(end)) = (span, place, end) else {
                 if !search.spares_whole {
-                    return Step::Nothing;
+                    return Err(Pause::End);
                 }
                 (search.spares_whole, search.next) = (false, request.low.0);
                 continue;
@@ -134,25 +141,24 @@ impl<'m> Layers<'m> {
                 last
             } else if search.is_long() {
                 search.next = place;
-                return Step::Found(range.start as Offset);
+                return Ok(range.start as Offset);
             } else if let Err(lost) = self.park_range(local, range.clone()) {
                 lost
             } else {
                 self.take_range(local, range.clone());
                 local.count(Event::RangeGet, request.frames);
-                return Step::Found(range.start as Offset);
+                return Ok(range.start as Offset);
             };
             search.next = span.number_until_end(blocked + 1);
         }
-        Step::More
+        Err(Pause::More)
     }
 
-    /// If a min watermark forbids this range: the last offset at which a range of this length would be forbidden for
-    /// the same reason, as far as that is known.
+    /// If a min watermark forbids this range: the last offset at which a range of this length is
+    /// known to be forbidden for the same reason.
     fn kept_back(&self, local: &Local<'m>, urgency: Urgency, range: &Range<u64>) -> Option<u64> {
         let per_block = u64::from(FRAMES_PER_BLOCK);
-        let domain_at =
-            |offset: u64| self.range.block(Block::of(offset as Offset)).map(|block| block.glance().domain());
+        let domain_at = |offset: u64| self.range.domain_of(Block::of(offset as Offset));
         let run_end = |from: u64, domain: DomainId, limit: u64| {
             let ends = (from / per_block + 1..).map(|block| block * per_block);
             ends.take_while(|end| *end < limit).find(|end| domain_at(*end) != Some(domain)).unwrap_or(limit)
@@ -168,11 +174,12 @@ impl<'m> Layers<'m> {
             *sum += end - from;
             let left = self.allowance(local, domain, urgency, *sum);
             if left < end - from {
-                // A range that begins later has no fewer frames of this domain's run, until it begins this close to the
-                // run's end.
+                // A later range has no fewer frames of this domain's run, until it begins this
+                // close to the run's end.
                 kept = kept.max(Some(run_end(from, domain, behind) - left - 1));
             } else if left < *sum {
-                // For each frame that a range begins later, it takes at most one frame less from the domain.
+                // For each frame by which a range begins later, it takes at most one frame less
+                // from the domain.
                 kept = kept.max(Some(range.start + (*sum - left) - 1));
             }
             from = end;
@@ -180,12 +187,12 @@ impl<'m> Layers<'m> {
         kept
     }
 
-    /// Parks all of a range or nothing; in that case returns the offset of a frame that was not free.
+    /// Parks all of a range or nothing. The error is the offset of a frame that was not free.
     pub(crate) fn park_range(&self, local: &Local<'m>, range: Range<u64>) -> Result<(), u64> {
         for (first, lanes) in words_of(range.clone()) {
             if let Err(missing) = self.range.park_lanes(first, lanes) {
                 self.unpark_range(local, range.start..u64::from(first).max(range.start));
-                // This block may have been broken in vain.
+                // The call above may have broken this block in vain.
                 self.range.publish(Block::of(first));
                 return Err(u64::from(first + (63 - missing.leading_zeros()) / 2));
             }
@@ -193,7 +200,7 @@ impl<'m> Layers<'m> {
         Ok(())
     }
 
-    /// Frees a parked range again. Nothing had been subtracted from the count.
+    /// Frees a parked range. Its frames were not subtracted from the count.
     pub(crate) fn unpark_range(&self, local: &Local<'m>, range: Range<u64>) {
         for (first, lanes) in words_of(range) {
             match self.range.free_parked_lanes(first, lanes) {
@@ -203,10 +210,10 @@ impl<'m> Layers<'m> {
         }
     }
 
-    /// Turns a parked range into a taken one, and updates the index for the blocks that it broke.
+    /// Makes a parked range taken, and updates the index for the blocks that it broke.
     pub(crate) fn take_range(&self, local: &Local<'m>, range: Range<u64>) {
         for block in blocks_of(&range) {
-            let Some(domain) = self.range.block(block).map(|word| word.glance().domain()) else { return };
+            let Some(domain) = self.range.domain_of(block) else { return };
             let part = part_of(block, &range);
             let words = self.range.words(block);
             for (first, lanes) in words_of(part.clone()) {
@@ -219,7 +226,8 @@ impl<'m> Layers<'m> {
         }
     }
 
-    /// Takes back those frames of a range that are taken; at most [`PIECE`] frames, all in one span or all in none.
+    /// Takes back the taken frames of a range: at most [`PIECE`] frames, all in one span or all in
+    /// none.
     pub(crate) fn put_range(&self, local: &Local<'m>, first: FrameNumber, frames: u64, refused: &mut Refused) {
         let Some(offset) = self.range.offset(first) else {
             return refused.add(frames, first, PutError::OutOfRange);
@@ -251,7 +259,8 @@ fn part_of(block: Block, range: &Range<u64>) -> Range<u64> {
     range.start.max(first)..range.end.min(first + u64::from(FRAMES_PER_BLOCK))
 }
 
-/// The last frame, counted within its word, before the first free one behind the last of some missing frames.
+/// Of a word's missing frames, takes the last; returns the last frame before the next free one
+/// behind it.
 fn last_missing(missing: Lanes, free: Lanes) -> u32 {
     let last = (63 - missing.leading_zeros()) & !1;
     let behind = free.wrapping_shr(last).trailing_zeros().min(64 - last);
@@ -259,9 +268,9 @@ fn last_missing(missing: Lanes, free: Lanes) -> u32 {
 }
 
 impl RangeLayer<'_> {
-    /// A frame that prevents the range from being taken, such that all ranges that begin behind the first place and up to
-    /// it have one too; the last such frame if it can be told. None if the range seems free. Subtracts the words that it
-    /// reads from `left`.
+    /// A frame that prevents the range from being taken; every range that begins behind the first
+    /// place and up to this frame contains such a frame, too. The last such frame, if known. None
+    /// if the range seems free. Subtracts the number of words read from `left`.
     pub(crate) fn blocked(&self, range: Range<u64>, spares_whole: bool, left: &mut u32) -> Option<u64> {
         blocks_of(&range).rev().find_map(|block| {
             let part = part_of(block, &range);
@@ -286,11 +295,138 @@ impl RangeLayer<'_> {
         })
     }
 
-    /// free → parked, for all of some frames of a word or none. Opens the block first if it is whole. Otherwise returns
-    /// the frames that were not free.
+    /// free → parked, for all frames of `lanes` or none. Opens the block first if it is whole. The
+    /// error is the frames that were not free.
     fn park_lanes(&self, first: Offset, lanes: Lanes) -> Result<(), Lanes> {
         self.break_whole(Block::of(first));
         self.word(first).map_or(Err(lanes), |word| word.park_all(lanes))
+    }
+}
+
+impl<'m, C: CurrentCpu> Frames<'m, C> {
+    /// Returns the first frame of a contiguous range. Its frames may be put one by one, in parts,
+    /// or as a whole. Searches all memory between the bounds, in steps, then drains caches and
+    /// searches again.
+    pub fn get_range(&self, request: &RangeRequest) -> Result<FrameNumber, GetError> {
+        self.get_range_as(request, Urgency::Normal)
+    }
+
+    /// Returns the first frame of a contiguous range. With [`Urgency::Reserve`] it may go below the
+    /// min watermark.
+    pub fn get_range_as(&self, request: &RangeRequest, urgency: Urgency) -> Result<FrameNumber, GetError> {
+        let mut search = RangeSearch::new(request)?;
+        if let Some(first) = self.range_by_steps(&mut search, urgency)? {
+            return Ok(first);
+        }
+        self.drain();
+        search = RangeSearch::new(request)?;
+        let got = self.range_by_steps(&mut search, urgency)?.ok_or(search.error(GetError::Exhausted));
+        got.inspect_err(|_| self.count_exhausted())
+    }
+
+    fn range_by_steps(&self, search: &mut RangeSearch, urgency: Urgency) -> Result<Option<FrameNumber>, GetError> {
+        loop {
+            match self.range_step(search, urgency)? {
+                Ok(offset) => return Ok(Some(self.number(offset))),
+                Err(Pause::More) => {}
+                Err(Pause::End) => return Ok(None),
+            }
+        }
+    }
+
+    /// A step of the search. If it finds the place of a long range, claims the range in further
+    /// steps.
+    fn range_step(&self, search: &mut RangeSearch, urgency: Urgency) -> Result<Step<Offset>, GetError> {
+        let step = self.held(|layers, local| layers.range_step(local, urgency, search)).ok_or(GetError::NoSuchCpu)?;
+        let Ok(offset) = step else { return Ok(step) };
+        if search.is_long()
+            && let Some(lost) = self.claim_range(offset, search.frames()).ok_or(GetError::NoSuchCpu)?
+        {
+            search.lost(self.number(lost));
+            return Ok(Err(Pause::More));
+        }
+        Ok(step)
+    }
+
+    /// Checks, parks and takes a long range, each in steps of one piece. Checks all of it first, so
+    /// that whole blocks are seldom broken in vain. Between two steps its frames are parked for
+    /// this call. Returns the offset of a frame that was not free, if there is one; then nothing is
+    /// taken. None: no such CPU.
+    fn claim_range(&self, first: Offset, frames: u64) -> Option<Option<Offset>> {
+        let range = u64::from(first)..u64::from(first) + frames;
+        for piece in pieces_of(&range).rev() {
+            let mut left = u32::MAX;
+            if let Some(lost) = self.held(|layers, _| layers.range.blocked(piece, false, &mut left))? {
+                return Some(Some(lost as Offset));
+            }
+        }
+        for piece in pieces_of(&range) {
+            let begin = piece.start;
+            if let Err(lost) = self.held(|layers, local| layers.park_range(local, piece))? {
+                for piece in pieces_of(&(range.start..begin)) {
+                    self.held(|layers, local| layers.unpark_range(local, piece))?;
+                }
+                return Some(Some(lost as Offset));
+            }
+        }
+        for piece in pieces_of(&range) {
+            self.held(|layers, local| layers.take_range(local, piece))?;
+        }
+        self.held(|_, local| local.count(Event::RangeGet, frames))?;
+        Some(None)
+    }
+
+    /// As [`get_range_as`](Self::get_range_as), but drains nothing and makes only the first step of
+    /// the search.
+    pub fn try_get_range(&self, request: &RangeRequest, urgency: Urgency) -> Result<FrameNumber, GetError> {
+        let mut search = RangeSearch::new(request)?;
+        match self.continue_range(&mut search, urgency) {
+            Ok(None) => Err(search.error(GetError::NotAtHand)),
+            Ok(Some(first)) => Ok(first),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes one step of a search for a range: reads the words of 64 blocks. A possible place of
+    /// more than 64 blocks is then checked, parked and taken, in three steps per 64 blocks. Returns
+    /// none if the search can be continued. After the last step, fails with [`GetError::NotAtHand`]
+    /// or [`GetError::AtMinimum`]; the missing frames may be in caches.
+    pub fn continue_range(&self, search: &mut RangeSearch, urgency: Urgency) -> Result<Option<FrameNumber>, GetError> {
+        match self.range_step(search, urgency)? {
+            Ok(offset) => Ok(Some(self.number(offset))),
+            Err(Pause::More) => Ok(None),
+            Err(Pause::End) => Err(search.error(GetError::NotAtHand)),
+        }
+    }
+
+    /// Takes a contiguous range back. The error counts the refused frames; all others are taken
+    /// back. Works in steps of 64 blocks.
+    pub fn put_range(&self, first: FrameNumber, frames: u64) -> Result<(), BatchError> {
+        let mut refused = Refused::default();
+        let (mut first, mut left) = (first, frames);
+        while left > 0 {
+            let step = left.min(self.put_step(first));
+            let put = self.held(|layers, local| {
+                let before = refused.count();
+                layers.put_range(local, first, step, &mut refused);
+                local.count(Event::Refused, refused.count() - before);
+            });
+            if put.is_none() {
+                refused.add(step, first, PutError::NoSuchCpu);
+            }
+            (first, left) = (FrameNumber(first.0.saturating_add(step)), left - step);
+        }
+        refused.result()
+    }
+
+    /// Number of frames from `first` on that one step puts. Frames outside all spans are refused in
+    /// one step.
+    fn put_step(&self, first: FrameNumber) -> u64 {
+        match self.layers.range.spans.at_or_after(first.0) {
+            None => u64::MAX,
+            Some(span) if first.0 < span.base => span.base - first.0,
+            Some(span) => (PIECE - first.0 % BLOCK_FRAMES).min(span.end() - first.0),
+        }
     }
 }
 

@@ -1,23 +1,23 @@
-//! Counters of each CPU, on lines that only this CPU writes. The reader adds them up.
+//! Per-CPU event counters, on lines that only this CPU writes. The reader adds them up.
 //!
-//! A count is a plain load and store, because only its own CPU writes it. All orderings are relaxed: no other data
-//! depends on the counts.
+//! A count is a plain load and store, because only its own CPU writes it. All orderings are
+//! relaxed: no other data depends on the counts.
 
 use core::fmt::{self, Display};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 macro_rules! events {
-    ($($(#[doc = $doc:literal])+ $name:ident => $words:literal,)+) => {
-        /// Something that a CPU counts.
+    ($($(#[doc = $doc:literal])* $name:ident => $words:literal,)+) => {
+        /// A kind of event that CPUs count.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[non_exhaustive]
-        pub enum Event { $($(#[doc = $doc])+ $name,)+ }
+        pub enum Event { $(#[doc = concat!("Number of ", $words, ".")] $(#[doc = $doc])* $name,)+ }
 
         impl Event {
-            /// All of them, in the order of output.
+            /// All events, in the order of output.
             pub const ALL: [Self; [$($words),+].len()] = [$(Self::$name),+];
 
-            /// What the counter counts.
+            /// Description for output.
             pub const fn words(self) -> &'static str {
                 match self { $(Self::$name => $words,)+ }
             }
@@ -26,63 +26,46 @@ macro_rules! events {
 }
 
 events! {
-    /// Frames got from the current magazine.
     GetHit => "gets from the cache",
-    /// Gets that found the current magazine empty, including those that failed.
+    /// Includes gets that failed.
     GetMiss => "gets with an empty magazine",
-    /// Frames put into the current magazine.
     PutHit => "puts into the cache",
-    /// Frames of the CPU's own blocks put straight into the range layer, because the cache was full.
+    /// Frames of the CPU's own blocks, put straight into the range layer.
     PutMiss => "puts with a full cache",
-    /// Frames of another CPU's blocks, put straight into the range layer.
+    /// Put straight into the range layer.
     ForeignPut => "puts of foreign frames (other CPUs' blocks)",
-    /// Frames put in batches, straight into the range layer.
+    /// Put straight into the range layer.
     BatchPut => "frames put in batches",
-    /// Magazines moved into the stock.
     Stocked => "magazines moved into the stock",
-    /// Magazines moved out of the stock again.
     Restocked => "magazines moved out of the stock",
-    /// Refills from the range layer.
     Refill => "refills from the range layer",
-    /// Frames that refills brought from the CPU's own domain.
     LocalFrame => "frames refilled from the local domain",
-    /// Frames that refills brought from other domains.
     RemoteFrame => "frames refilled from other domains",
-    /// Blocks reserved to refill from.
     Reservation => "blocks reserved",
-    /// Times that a CPU's account of free frames ran empty or grew too large, and the CPU wrote a domain's count.
+    /// A CPU's account of free frames ran empty or grew too large, so it wrote a domain's count.
     Settled => "accounts of free frames settled",
-    /// Scans of all memory, as a last resort.
+    /// A last resort.
     Scan => "scans of all memory",
-    /// Drains of caches into the range layer.
     Drain => "drains into the range layer",
-    /// Frames that drains freed.
     DrainedFrame => "frames drained",
-    /// Single frames got from a domain that the caller named, or below a limit.
     PlacedGet => "frames got from a named domain or below a limit",
-    /// Runs got from a block that the CPU has reserved for runs.
+    /// From a block that the CPU has reserved for runs.
     RunGet => "runs got",
-    /// Huge frames got.
     HugeGet => "huge frames got",
-    /// Huge frames put.
     HugePut => "huge frames put",
-    /// Frames got in ranges.
     RangeGet => "frames got in ranges",
-    /// Frames put in ranges.
     RangePut => "frames put in ranges",
-    /// Frames got that were already zeroed.
     ZeroedHit => "gets of already zeroed frames",
-    /// Frames that the caller had to zero itself.
     ZeroedMiss => "gets of frames that had to be zeroed",
-    /// Gets of any kind that found nothing.
+    /// Gets of any kind.
     Exhausted => "gets that found nothing",
-    /// Frames refused: put twice, not allocated, in the wrong size, out of range.
+    /// Put twice, not allocated, in the wrong size, out of range.
     Refused => "frames refused",
 }
 
 const EVENTS: usize = Event::ALL.len();
 
-/// A CPU's counts. Written by that CPU alone.
+/// A CPU's counts, written only by that CPU.
 #[derive(Debug)]
 pub(crate) struct CpuCounts([AtomicU64; EVENTS]);
 
@@ -107,7 +90,7 @@ impl CpuCounts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counters {
     counts: [u64; EVENTS],
-    /// Frames that are in caches now: magazines and stock.
+    /// Frames in caches now: magazines and stock.
     pub held: u64,
 }
 
@@ -126,7 +109,7 @@ impl Counters {
         self
     }
 
-    /// How often.
+    /// Number of events of this kind.
     pub fn of(&self, event: Event) -> u64 {
         self.counts.get(event as usize).copied().unwrap_or(0)
     }

@@ -1,4 +1,4 @@
-//! Domains: where their memory lies, which share of it belongs to a CPU, and how many of their frames are free.
+//! Domains: the extent of their memory, each CPU's share of it, and the number of free frames.
 
 use crate::config::{Config, MOST_DOMAINS, Watermarks};
 use core::num::NonZeroU64;
@@ -6,25 +6,28 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use faultline_numbers::DomainId;
 
-/// Maximum number of frames on a CPU's account: two huge frames, so that getting and putting one writes no shared line.
+/// Maximum number of frames on a CPU's account: two huge frames, so that a get and a put of one
+/// write no shared line.
 const ACCOUNT_MOST: i64 = 1024;
-/// The same where watermarks are low: two refills.
+/// The maximum where watermarks are low: two refills.
 const ACCOUNT_LEAST: i64 = 64;
 
-/// The hook is called again each time that the free frames have fallen by this part of the low watermark.
+/// The hook is called again each time the free frames have fallen by this part of the low
+/// watermark.
 const LOW_STEPS: u64 = 8;
-/// No number of free frames: the domain is not below its low watermark.
+/// Not a number of frames: the domain is not below its low watermark.
 const ENOUGH: u64 = u64::MAX;
 
-/// Shares that are not small begin where this many blocks begin, so that two CPUs' blocks have their words on different
-/// lines: of large shares those of the index, 512 bits on a line; of others those of the blocks, 32 on a pair of lines.
-/// Powers of two.
+/// Alignment of large shares, in blocks, so that the words of two CPUs' blocks are on different
+/// lines: index words for the largest shares (512 bits on a line), block words for others (32 on a
+/// pair of lines). Powers of two.
 const UNITS: [u32; 2] = [512, 32];
-/// A share of fewer units than this is not aligned to them; the CPUs' shares would differ too much.
+/// Minimum number of units in an aligned share: in smaller ones alignment would make the CPUs'
+/// shares too unequal.
 const UNITS_WORTH_ALIGNING: u32 = 2;
 
-/// Blocks of a domain: the range from its lowest to its highest. Blocks of other domains may lie between; the blocks'
-/// words tell.
+/// Range of blocks from a domain's lowest to its highest. Blocks of other domains may lie between;
+/// the blocks' words say which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Extent {
     pub(crate) first: u32,
@@ -63,12 +66,13 @@ pub(crate) fn share_of(config: &Config<'_>, cpu: usize, domain: DomainId, extent
     extent.share(same(config.cpus.get(..cpu).unwrap_or(&[])), same(config.cpus))
 }
 
-/// The other domains, the nearest first. As many as there are; the rest has no meaning.
+/// The other domains, the nearest first. Entries beyond the number of other domains are
+/// meaningless.
 #[derive(Debug)]
 pub(crate) struct Fallback([DomainId; MOST_DOMAINS]);
 
 impl Fallback {
-    /// The order for a domain of the first `domains`.
+    /// The order for domain `own` of the first `domains`.
     pub(crate) fn of(config: &Config<'_>, own: usize, domains: usize) -> Self {
         let row = config.distances.get(own * domains..).unwrap_or(&[]);
         let rank = |other: usize| {
@@ -87,35 +91,37 @@ impl Fallback {
     }
 }
 
-/// Fields: \[a] atomic; written by all CPUs, but seldom; \[m] on lines of their own: immutable but for the watermarks, which
-/// an embedder may change at run time.
+/// Fields: \[a] atomic; written by all CPUs, but seldom; \[m] on their own lines: immutable except
+/// for the watermarks, which an embedder may change at run time.
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub(crate) struct Domain {
-    /// \[a] Free frames of the range layer, without those that CPUs have on account.
+    /// \[a] Free frames of the range layer, without those on CPUs' accounts.
     free: AtomicI64,
-    /// \[a] Free frames when the hook was called last, or [`ENOUGH`] if they have reached the low watermark since.
-    told: AtomicU64,
+    /// \[a] Free frames at the last call of the hook, or [`ENOUGH`] if they have reached the low
+    /// watermark since.
+    reported: AtomicU64,
     /// \[m]
     limits: Limits,
 }
 
-/// What the hook must be told of a domain.
+/// A change of a domain that the hook must learn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Crossing {
-    /// It has fallen below its low watermark, or has fallen further.
+    /// Fell below its low watermark, or fell further.
     Fallen,
-    /// It has reached its low watermark again.
+    /// Reached its low watermark again.
     Recovered,
 }
 
-/// What seldom or never changes of a domain, and is read with each refill.
+/// The data of a domain that seldom or never changes, and that each refill reads.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Limits {
     low: AtomicU64,
     min: AtomicU64,
-    /// Number of frames that a CPU may have on account. All CPUs together hide at most a quarter of the low watermark.
+    /// Maximum number of frames on a CPU's account. All CPUs together hide at most a quarter of the
+    /// low watermark.
     account_most: AtomicI64,
     extent: Extent,
     fallback: Fallback,
@@ -123,7 +129,7 @@ struct Limits {
     cpus: NonZeroU64,
 }
 
-/// The number of frames that each of some CPUs may have on account if a domain has this low watermark.
+/// Maximum number of frames on each CPU's account for this low watermark.
 fn account_most(low: u64, cpus: NonZeroU64) -> i64 {
     let quarter = i64::try_from(low / 4 / cpus).unwrap_or(i64::MAX);
     if low == 0 { ACCOUNT_MOST } else { quarter.clamp(ACCOUNT_LEAST, ACCOUNT_MOST) }
@@ -140,15 +146,15 @@ impl Domain {
             fallback,
             cpus,
         };
-        Self { free: AtomicI64::new(free as i64), told: AtomicU64::new(ENOUGH), limits }
+        Self { free: AtomicI64::new(free as i64), reported: AtomicU64::new(ENOUGH), limits }
     }
 
     pub(crate) fn extent(&self) -> Extent {
         self.limits.extent
     }
 
-    // Orderings of the watermarks: all relaxed. A caller that still sees an old one acts as if it had come a moment earlier;
-    // no claim on a frame depends on them.
+    // Orderings of the watermarks: all relaxed. A caller that still sees an old one acts as if it
+    // had come a moment earlier; no claim on a frame depends on them.
     pub(crate) fn marks(&self) -> Watermarks {
         Watermarks { low: self.limits.low.load(Relaxed), min: self.limits.min.load(Relaxed) }
     }
@@ -164,37 +170,39 @@ impl Domain {
         self.limits.account_most.load(Relaxed)
     }
 
-    /// Free frames without those on account: no more than there are.
+    /// Free frames without those on account: a lower bound.
     pub(crate) fn least(&self) -> i64 {
         // Relaxed: a figure; no claim on a frame depends on it.
         self.free.load(Relaxed)
     }
 
-    /// Notes how many frames are free: fewer than the low watermark, or none of note if there are enough. Returns what the
-    /// hook must be told.
+    /// Records the number of free frames if it is below the low watermark, else none. Returns what
+    /// the hook must learn.
     pub(crate) fn crossing(&self, below_low: Option<u64>) -> Option<Crossing> {
-        // Relaxed: as in `least`. If two CPUs see the same crossing, one of them changes the number.
-        let told = self.told.load(Relaxed);
+        // Relaxed: as in `least`. If two CPUs see the same crossing, only one of them changes the
+        // number.
+        let reported = self.reported.load(Relaxed);
         let step = (self.marks().low / LOW_STEPS).max(1);
         let (free, crossing) = match below_low {
             None => (ENOUGH, Some(Crossing::Recovered)),
-            Some(free) if told == ENOUGH || free.saturating_add(step) <= told => (free, Some(Crossing::Fallen)),
-            // Some memory came back, so that it can be taken again.
-            Some(free) if free >= told.saturating_add(step) => (free, None),
+            Some(free) if reported == ENOUGH || free.saturating_add(step) <= reported => (free, Some(Crossing::Fallen)),
+            // Some memory came back: a later fall counts again.
+            Some(free) if free >= reported.saturating_add(step) => (free, None),
             Some(_) => return None,
         };
-        let is_ours = free != told && self.told.compare_exchange(told, free, Relaxed, Relaxed).is_ok();
+        let is_ours = free != reported && self.reported.compare_exchange(reported, free, Relaxed, Relaxed).is_ok();
         crossing.filter(|_| is_ours)
     }
 
-    /// How many frames a CPU moves to its account beyond those that it needs now: fewer close to the low watermark, so
-    /// that all CPUs together do not cross it by that.
+    /// Number of frames a CPU moves to its account beyond those that it needs now: fewer close to
+    /// the low watermark, so that all CPUs together do not cross it that way.
     fn advance(&self) -> i64 {
         let room = u64::try_from(self.least()).unwrap_or(0).saturating_sub(self.marks().low);
         i64::try_from(room / self.limits.cpus / 2).unwrap_or(i64::MAX).min(self.account_most() / 2)
     }
 
-    /// Moves frames to the account of a CPU that needs `needed` of them. Returns how many are left on the account.
+    /// Moves frames to the account of a CPU that needs `needed` of them. Returns the rest, which
+    /// stays on the account.
     pub(crate) fn withdraw(&self, needed: i64) -> i64 {
         let advance = self.advance();
         // Relaxed: as in `least`.
@@ -202,7 +210,7 @@ impl Domain {
         advance
     }
 
-    /// Takes frames off a CPU's account that has become too large. Returns how many are left on it.
+    /// Takes frames off a CPU's account that has become too large. Returns the number left on it.
     pub(crate) fn deposit(&self, account: i64) -> i64 {
         let kept = self.account_most() / 2;
         // Relaxed: as in `least`.
@@ -240,7 +248,7 @@ impl<'m> Domains<'m> {
         self.get(domain).map(Domain::marks).unwrap_or_default()
     }
 
-    /// Whether any domain has a min watermark.
+    /// True if any domain has a min watermark.
     pub(crate) fn has_min(&self) -> bool {
         self.0.iter().any(|domain| domain.marks().min > 0)
     }
@@ -269,14 +277,14 @@ mod tests {
     }
 
     #[test]
-    fn a_domain_tells_of_each_further_eighth() {
+    fn each_further_eighth_is_reported() {
         let marks = Watermarks { low: 800, min: 0 };
         let domain = Domain::new(Extent::NOTHING, 0, marks, Fallback::of(&Config::new(&[], &[]), 0, 1), 1);
         let (fallen, recovered) = (Some(Crossing::Fallen), Some(Crossing::Recovered));
-        let told = |free: &[u64]| free.iter().map(|&free| domain.crossing((free < 800).then_some(free))).collect();
-        let all: std::vec::Vec<_> = told(&[800, 799, 700, 699, 600, 599, 899]);
+        let reported = |free: &[u64]| free.iter().map(|&free| domain.crossing((free < 800).then_some(free))).collect();
+        let all: std::vec::Vec<_> = reported(&[800, 799, 700, 699, 600, 599, 899]);
         assert_eq!(all, [None, fallen, None, fallen, None, fallen, recovered]);
-        let all: std::vec::Vec<_> = told(&[0, 0, 99, 100, 50, 0, 900, 900]);
+        let all: std::vec::Vec<_> = reported(&[0, 0, 99, 100, 50, 0, 900, 900]);
         assert_eq!(all, [fallen, None, None, None, None, fallen, recovered, None], "also after some came back");
     }
 

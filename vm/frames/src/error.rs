@@ -4,20 +4,22 @@ use core::error::Error;
 use core::fmt::{self, Display};
 use faultline_numbers::FrameNumber;
 
-/// Why a get failed.
+/// Reason why a get failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GetError {
-    /// A scan of all memory found no suitable frames, even after the caches were drained.
+    /// No suitable frames in all of memory, even after draining the caches.
     Exhausted,
-    /// The index has no suitable frames. Other CPUs' caches or reserved blocks may have some: the calls without `try_`
-    /// look there.
+    /// No suitable frames in the index. Other CPUs' caches or reserved blocks may have some: the
+    /// calls without `try_` search there.
     NotAtHand,
-    /// The frames below the min watermark are reserved for [`Urgency::Reserve`](crate::Urgency::Reserve).
+    /// The frames below the min watermark are reserved for
+    /// [`Urgency::Reserve`](crate::Urgency::Reserve).
     AtMinimum,
-    /// The request is invalid: no frames, or an alignment or boundary that is not a power of two or too small.
+    /// Invalid request: no frames, or an alignment or boundary that is not a power of two or too
+    /// small.
     BadRequest,
-    /// The CPU's number is not one of the configuration.
+    /// The CPU's number is not in the configuration.
     NoSuchCpu,
 }
 
@@ -37,19 +39,19 @@ impl Display for GetError {
 
 impl Error for GetError {}
 
-/// Why a frame was not taken back.
+/// Reason why a frame was not taken back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PutError {
-    /// Its number lies beyond all memory of the configuration.
+    /// Beyond all memory of the configuration.
     OutOfRange,
-    /// It lies in a hole between memory areas, or was never handed to the allocator.
+    /// In a hole between memory areas, or never handed to the allocator.
     Absent,
-    /// It is not allocated: it was put before.
+    /// Not allocated: it was put before.
     AlreadyFree,
-    /// It was got as part of a huge frame and is put as a single one, or the other way round.
+    /// Got as part of a huge frame and put as a single one, or the other way round.
     WrongOrder,
-    /// The CPU's number is not one of the configuration.
+    /// The CPU's number is not in the configuration.
     NoSuchCpu,
 }
 
@@ -67,14 +69,14 @@ impl Display for PutError {
 
 impl Error for PutError {}
 
-/// The frames of a batch or range that were refused; all others were taken back.
+/// The refused frames of a batch or range; all others were taken back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchError {
-    /// How many were refused.
+    /// Number of refused frames.
     pub refused: u64,
     /// The first refused frame.
     pub frame: FrameNumber,
-    /// Why.
+    /// Reason for the first refusal.
     pub error: PutError,
 }
 
@@ -95,7 +97,7 @@ impl Refused {
         self.0.get_or_insert(BatchError { refused: 0, frame, error }).refused += count;
     }
 
-    /// How many so far.
+    /// Number of refusals so far.
     pub(crate) fn count(&self) -> u64 {
         self.0.map_or(0, |error| error.refused)
     }
@@ -105,25 +107,27 @@ impl Refused {
     }
 }
 
-/// Why a configuration is rejected.
+/// Reason why a configuration is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigError {
     /// No memory area, or one without frames.
     NoMemory,
-    /// Two memory areas share a frame; the index of the later one. Offline areas are counted behind the others.
+    /// Two memory areas share a frame; the index of the later one. Offline areas come behind the
+    /// others.
     Overlap(usize),
     /// An offline area does not begin or end at a multiple of 2 MiB.
     Unaligned,
     /// A frame's address has more than 64 bits.
     NoAddress,
-    /// More than 2³² - 1024 frames (16 TiB), with holes of up to 32 GiB, and a block for each larger one.
+    /// More than 2³² - 1024 frames (16 TiB), including holes of up to 32 GiB, and a block for each
+    /// larger one.
     TooMuchMemory,
     /// No CPU, or more than [`MOST_CPUS`](crate::MOST_CPUS).
     Cpus,
     /// A domain's number is not below [`MOST_DOMAINS`](crate::MOST_DOMAINS).
     Domains,
-    /// Distances are given, but not from each domain to each domain.
+    /// The distances do not cover every pair of domains.
     Distances,
     /// A stock of more than [`MOST_STOCK`](crate::MOST_STOCK) magazines.
     Stock,
@@ -138,12 +142,12 @@ impl Display for ConfigError {
         match self {
             Self::NoMemory => f.write_str("no memory area, or one without frames"),
             Self::Overlap(index) => write!(f, "memory area {index} overlaps an earlier one"),
-            Self::Unaligned => f.write_str("an offline memory area does not consist of whole units of 2 MiB"),
+            Self::Unaligned => f.write_str("an offline memory area is not aligned to 2 MiB"),
             Self::NoAddress => f.write_str("a frame's address has more than 64 bits"),
-            Self::TooMuchMemory => f.write_str("more than 16 TiB of memory and of holes of up to 32 GiB"),
+            Self::TooMuchMemory => f.write_str("more than 16 TiB of memory, including holes of up to 32 GiB"),
             Self::Cpus => f.write_str("no CPU, or too many"),
             Self::Domains => f.write_str("a domain's number is too large"),
-            Self::Distances => f.write_str("the distances are not a row for each domain with a number for each"),
+            Self::Distances => f.write_str("the distances do not cover every pair of domains"),
             Self::Stock => f.write_str("a stock of too many magazines"),
             Self::Marks => f.write_str("the min watermark is above the low watermark"),
             Self::MetadataTooSmall => f.write_str("the memory for metadata is smaller than the layout requires"),

@@ -1,4 +1,4 @@
-//! Offsets of frames and blocks, and types for frames that belong together.
+//! Offsets of frames and blocks; requests for ranges, and zeroed frames.
 
 use faultline_numbers::FrameNumber;
 
@@ -16,7 +16,7 @@ pub(crate) const FRAMES_PER_BLOCK: u32 = FRAMES_PER_WORD * WORDS_PER_BLOCK;
 /// A frame's offset: see `spans`.
 pub(crate) type Offset = u32;
 
-/// A block of 512 frames: the offset of its first frame, divided by that.
+/// A block of 512 frames: the offset of its first frame divided by 512.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Block(pub(crate) u32);
 
@@ -33,13 +33,13 @@ impl Block {
     }
 }
 
-/// Number of frames of a block: those of a huge frame, except that loom's tests have smaller blocks.
+/// Number of frames of a block: a huge frame's, except in loom's tests, which have smaller blocks.
 pub(crate) const BLOCK_FRAMES: u64 = FRAMES_PER_BLOCK as u64;
 
 #[cfg(not(all(loom, test)))]
 const _: () = assert!(BLOCK_FRAMES == faultline_numbers::HUGE_FRAMES);
 
-/// A frame, and whether it is known to hold nothing but zeroes.
+/// A frame that may be known to be zeroed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ZeroedFrame {
     /// The frame.
@@ -48,18 +48,18 @@ pub struct ZeroedFrame {
     pub zeroed: bool,
 }
 
-/// The requirements for a contiguous range. All in frames.
+/// The requirements for a contiguous range, in frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RangeRequest {
     /// Length, at least 1.
     pub frames: u64,
-    /// Low bound: the range has no frame below it.
+    /// Low bound: the first frame is not below it.
     pub low: FrameNumber,
-    /// High bound: the range has no frame at it or above.
+    /// High bound: all frames are below it.
     pub high: FrameNumber,
-    /// The first frame's number is a multiple of this power of two.
+    /// A power of two. The first frame's number is a multiple of it.
     pub alignment: u64,
-    /// The range crosses no multiple of this power of two, which is at least `frames`. 0: no such limit.
+    /// A power of two, at least `frames`. The range crosses no multiple of it. 0: no limit.
     pub boundary: u64,
 }
 

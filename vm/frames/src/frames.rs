@@ -1,22 +1,16 @@
-//! The allocator as callers see it: how it is made, how a call is pinned to its CPU, and how a call that takes several steps
-//! repeats them. The calls are in the modules below; what their steps do is in the layers.
-
-mod caches;
-mod contiguous;
-mod figures;
-mod huge;
-mod single;
-mod zeroed;
+//! The allocator's handle: its construction, and how a call is pinned to its CPU and repeats its
+//! steps. The calls themselves are beside their steps (`single`, `runs`, `huge`, `contiguous`,
+//! `zeroed`, `drain`, `figures`).
 
 use crate::config::Config;
 use crate::counters::Event;
 use crate::cpu::{CurrentCpu, PinnedCpu};
 use crate::error::{ConfigError, GetError};
 use crate::frame::Offset;
+use crate::layers::LowMemory;
 use crate::layers::{Layers, Local};
 use crate::metadata;
-use crate::pressure::LowMemory;
-use crate::search::Step;
+use crate::search::{Pause, Step};
 use core::alloc::Layout;
 use core::cell::Cell;
 use core::mem::MaybeUninit;
@@ -24,11 +18,12 @@ use faultline_numbers::{DomainId, FrameNumber};
 
 /// All page frames of a machine.
 ///
-/// All CPUs share it, and any CPU may call it at any time. `'m` is the lifetime of the metadata's memory.
+/// All CPUs share it, and any CPU may call it at any time. `'m` is the lifetime of the metadata's
+/// memory.
 pub struct Frames<'m, C> {
-    layers: Layers<'m>,
+    pub(crate) layers: Layers<'m>,
     hook: Option<&'m dyn LowMemory>,
-    cpu: C,
+    pub(crate) cpu: C,
 }
 
 impl<C> core::fmt::Debug for Frames<'_, C> {
@@ -38,40 +33,41 @@ impl<C> core::fmt::Debug for Frames<'_, C> {
 }
 
 impl Frames<'static, ()> {
-    /// Memory that the metadata needs: 0.0063 % of the memory with its holes of up to 32 GiB, and 1.3 KiB per
-    /// CPU. Fails if the configuration is invalid.
+    /// Memory required for the metadata: 0.0063 % of the memory, including holes of up to 32 GiB,
+    /// and 1.3 KiB per CPU. Fails if the configuration is invalid.
     pub fn layout(config: &Config<'_>) -> Result<Layout, ConfigError> {
         metadata::layout(config)
     }
 }
 
 impl<'m, C> Frames<'m, C> {
-    /// All memory of the configuration, free. `metadata` should have the layout that [`Frames::layout`] returns; with
-    /// any alignment, 127 bytes more are enough. It must not be part of the configured memory: leave it out of the
-    /// areas. Fails if the configuration is invalid or `metadata` is too small.
+    /// An allocator with all memory of the configuration free. `metadata` should have the layout
+    /// that [`Frames::layout`] returns; with any alignment, 127 bytes more are enough. It must not
+    /// be part of the configured memory: leave it out of the areas. Fails if the configuration is
+    /// invalid or `metadata` is too small.
     pub fn new(config: &Config<'_>, metadata: &'m mut [MaybeUninit<u8>], cpu: C) -> Result<Self, ConfigError> {
         Ok(Self { layers: metadata::build(config, metadata)?, hook: None, cpu })
     }
 
-    /// Sets a hook for the page daemon. Handles that [`on`](Self::on) has made before do not have it.
+    /// Sets a hook for the page daemon. Handles that [`on`](Self::on) made before do not have it.
     pub fn with_hook(self, hook: &'m dyn LowMemory) -> Self {
         Self { hook: Some(hook), ..self }
     }
 
-    /// The same frames, for callers that determine their CPU in another way. A handle without a CPU, `on(())`, can be
-    /// shared between threads that then make a handle each.
+    /// A handle for the same frames with another source of the CPU number. A handle without a CPU,
+    /// `on(())`, can be shared between threads that then make a handle each.
     pub fn on<D>(&self, cpu: D) -> Frames<'m, D> {
         Frames { layers: self.layers, hook: self.hook, cpu }
     }
 
-    /// A frame's index, for embedders that keep a record for each frame. None if the frame lies outside memory. Within a
-    /// span, frames that follow each other have indices that do, and frames in holes have an index too. A hole of more than
-    /// 32 GiB between two spans takes 512 indices.
+    /// A frame's index, for embedders that keep a record for each frame. None outside memory.
+    /// Within a span, consecutive frames have consecutive indices, and frames in holes have an
+    /// index, too. A hole of more than 32 GiB between two spans takes 512 indices.
     pub fn index_of(&self, frame: FrameNumber) -> Option<u32> {
         self.layers.range.offset(frame)
     }
 
-    /// The frame of an index.
+    /// The frame with this index.
     pub fn frame_at(&self, index: u32) -> Option<FrameNumber> {
         self.layers.range.spans.number(index)
     }
@@ -81,15 +77,17 @@ impl<'m, C> Frames<'m, C> {
         self.layers.range.spans.offsets()
     }
 
-    /// All domains but one, the nearest to it first: the order in which a CPU of that domain looks for frames.
+    /// All other domains, the nearest first: the order in which a CPU of `domain` searches for
+    /// frames.
     pub fn nearest(&self, domain: DomainId) -> impl Iterator<Item = DomainId> + use<'m, C> {
         self.layers.domains.others(domain)
     }
 }
 
 impl<'m, C: CurrentCpu> Frames<'m, C> {
-    /// Runs with the caller pinned to its CPU. Afterwards calls the hook if a domain fell below its low watermark.
-    fn held<R>(&self, run: impl FnOnce(&Layers<'m>, &Local<'m>) -> R) -> Option<R> {
+    /// Calls `run` with the caller pinned to its CPU. Afterwards calls the hook if a domain crossed
+    /// its low watermark.
+    pub(crate) fn held<R>(&self, run: impl FnOnce(&Layers<'m>, &Local<'m>) -> R) -> Option<R> {
         self.held_by(self.cpu.pin(), run)
     }
 
@@ -101,7 +99,7 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
 
     /// As `held`, for a caller that is already pinned.
     #[inline]
-    fn held_by<R>(&self, pinned: C::Pinned, run: impl FnOnce(&Layers<'m>, &Local<'m>) -> R) -> Option<R> {
+    pub(crate) fn held_by<R>(&self, pinned: C::Pinned, run: impl FnOnce(&Layers<'m>, &Local<'m>) -> R) -> Option<R> {
         let number = pinned.number();
         let local = Local { number, cache: self.layers.cache(number)?, fallen: Cell::new(0), recovered: Cell::new(0) };
         let result = run(&self.layers, &local);
@@ -112,7 +110,7 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
         Some(result)
     }
 
-    /// The domains to call it for, one bit each.
+    /// Calls the hook. Domains are one bit each.
     #[cold]
     fn call_hook(&self, fallen: u32, recovered: u32) {
         let Some(hook) = self.hook else { return };
@@ -129,26 +127,26 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
 
     /// The number of a frame that a step has found.
     #[inline(always)]
-    fn number(&self, offset: Offset) -> FrameNumber {
+    pub(crate) fn number(&self, offset: Offset) -> FrameNumber {
         self.layers.range.number(offset)
     }
 
-    /// Repeats a step, each time pinned anew, until it finds a frame or ends. Between two steps the caller's CPU may do
-    /// something else.
-    fn by_steps(
+    /// Repeats a step until it finds a frame or ends, pinned for each step. Between two steps the
+    /// caller's CPU may do something else.
+    pub(crate) fn by_steps(
         &self,
         mut step: impl FnMut(&Layers<'m>, &Local<'m>) -> Step<Offset>,
     ) -> Result<Option<FrameNumber>, GetError> {
         loop {
             match self.held(&mut step).ok_or(GetError::NoSuchCpu)? {
-                Step::Found(offset) => return Ok(Some(self.number(offset))),
-                Step::More => {}
-                Step::Nothing => return Ok(None),
+                Ok(offset) => return Ok(Some(self.number(offset))),
+                Err(Pause::More) => {}
+                Err(Pause::End) => return Ok(None),
             }
         }
     }
 
-    fn count_exhausted(&self) {
+    pub(crate) fn count_exhausted(&self) {
         self.held(|_, local| local.count(Event::Exhausted, 1));
     }
 }

@@ -1,44 +1,45 @@
-//! Huge frames: blocks that are taken and put as a whole, by one step on the block's word. See `block`.
+//! Huge frames: blocks that are taken and put as a whole, in one step on the block's word (see
+//! `block`).
 
 use crate::block::{BlockState, BlockWord};
 use crate::counters::Event;
-use crate::error::PutError;
+use crate::cpu::CurrentCpu;
+use crate::error::{GetError, PutError};
 use crate::frame::{Block, FRAMES_PER_BLOCK, Offset};
+use crate::frames::Frames;
+use crate::layers::Urgency;
 use crate::layers::{Layers, Local};
-use crate::pressure::Urgency;
 use crate::primitive::order_for_loom;
 use crate::range_layer::RangeLayer;
+use crate::search::Scan;
 use crate::search::{Search, Step};
 use crate::state::{ALL_LANES, State, StateWord, Word, lane_of};
-use faultline_numbers::HugeFrame;
+use faultline_numbers::{FrameNumber, HugeFrame};
 
 impl<'m> Layers<'m> {
-    /// A step of a get of a huge frame: first tries the last one of its own domain that this CPU has put.
+    /// A step of a get of a huge frame: first tries the last one of its own domain that this CPU
+    /// has put.
     pub(crate) fn get_huge(&self, local: &Local<'m>, urgency: Urgency, search: &mut Search) -> Step<Offset> {
         if let Some(block) = local.cache.take_huge_hint()
             && self.may_take_huge(local, block, urgency)
             && self.range.take_hinted(block)
         {
-            return Step::Found(self.note_huge(local, block));
+            return Ok(self.note_huge(local, block));
         }
-        match self.find_huge(local, urgency, search) {
-            Step::Found(block) => Step::Found(self.note_huge(local, block)),
-            Step::More => Step::More,
-            Step::Nothing => Step::Nothing,
-        }
+        self.find_huge(local, urgency, search).map(|block| self.note_huge(local, block))
     }
 
-    /// Whether the min watermark of a block's domain permits to take all of the block.
+    /// True if the min watermark of a block's domain permits taking the whole block.
     pub(crate) fn may_take_huge(&self, local: &Local<'m>, block: Block, urgency: Urgency) -> bool {
         let huge = u64::from(FRAMES_PER_BLOCK);
-        self.range.block(block).is_some_and(|word| self.allowance(local, word.glance().domain(), urgency, huge) >= huge)
+        self.range.domain_of(block).is_some_and(|domain| self.allowance(local, domain, urgency, huge) >= huge)
     }
 
     /// Accounts for a huge frame that was taken. Returns its first frame.
     pub(crate) fn note_huge(&self, local: &Local<'m>, block: Block) -> Offset {
         local.count(Event::HugeGet, 1);
-        if let Some(word) = self.range.block(block) {
-            self.note_free(local, word.glance().domain(), -i64::from(FRAMES_PER_BLOCK));
+        if let Some(domain) = self.range.domain_of(block) {
+            self.note_free(local, domain, -i64::from(FRAMES_PER_BLOCK));
         }
         block.first()
     }
@@ -46,7 +47,7 @@ impl<'m> Layers<'m> {
     /// Takes a huge frame back.
     pub(crate) fn put_huge(&self, local: &Local<'m>, frame: HugeFrame) -> Result<(), PutError> {
         let block = self.range.put_whole(frame)?;
-        if let Some(domain) = self.range.block(block).map(|word| word.glance().domain()) {
+        if let Some(domain) = self.range.domain_of(block) {
             self.note_free(local, domain, i64::from(FRAMES_PER_BLOCK));
             if domain == local.cache.domain {
                 local.cache.set_huge_hint(block);
@@ -59,8 +60,8 @@ impl<'m> Layers<'m> {
     /// Adds an offline huge frame to memory.
     pub(crate) fn put_online(&self, local: &Local<'m>, frame: HugeFrame) -> Result<(), PutError> {
         let block = self.range.put_online(frame)?;
-        if let Some(word) = self.range.block(block) {
-            self.note_free(local, word.glance().domain(), i64::from(FRAMES_PER_BLOCK));
+        if let Some(domain) = self.range.domain_of(block) {
+            self.note_free(local, domain, i64::from(FRAMES_PER_BLOCK));
         }
         Ok(())
     }
@@ -76,20 +77,21 @@ impl RangeLayer<'_> {
         order_for_loom();
         let taken = word.take_whole();
         if !taken {
-            // We have removed a bit that the block may need.
+            // This call removed a bit that the block may need.
             self.publish(block);
         }
         taken
     }
 
-    /// Takes a block that was whole when last seen. Its bit stays: whoever follows it finds the block taken and removes it,
-    /// and if the frame is put before, its bit is already set. Returns false if the block is not whole any more.
+    /// Takes a block that was whole when last seen. Its bit stays: a CPU that follows it finds the
+    /// block taken and removes it, and if the frame is put before, its bit is already set. Returns
+    /// false if the block is no longer whole.
     pub(crate) fn take_hinted(&self, block: Block) -> bool {
         self.block(block).is_some_and(BlockWord::take_whole)
     }
 
-    /// Takes a block whose frames are all free, in whatever state it is otherwise. Returns false if there is a frame
-    /// that is not free.
+    /// Takes a block whose frames are all free, whatever its other state. Returns false if a frame
+    /// is not free.
     pub(crate) fn take_all_free(&self, block: Block) -> bool {
         let Some(word) = self.block(block).filter(|word| !word.glance().is_holed()) else { return false };
         if word.take_whole() {
@@ -154,7 +156,7 @@ impl RangeLayer<'_> {
     pub(crate) fn split(&self, frame: HugeFrame) -> Result<(), PutError> {
         let (offset, block, word) = self.huge(frame)?;
         let before = word.end_huge().ok_or_else(|| self.not_huge(offset))?;
-        // A bit that a hint has left; nobody needs it, since no frame of the block is free.
+        // The bit may remain from a hint; it is useless, because no frame of the block is free.
         self.whole.remove(block);
         self.open_words(block, before, Word(ALL_LANES), StateWord::reopen_taken);
         Ok(())
@@ -173,17 +175,90 @@ impl RangeLayer<'_> {
         Err(if word.load().is_huge() { PutError::WrongOrder } else { PutError::AlreadyFree })
     }
 
-    /// Why a block can't be put as a huge frame.
+    /// The reason why a block can't be put as a huge frame.
     #[cold]
     fn not_huge(&self, offset: Offset) -> PutError {
         match self.word(offset).map(|word| word.load().state(lane_of(offset))) {
             Some(State::Free | State::Parked) => PutError::AlreadyFree,
             Some(State::Taken) => PutError::WrongOrder,
             Some(State::Closed) | None => match self.block(Block::of(offset)).map(BlockWord::load) {
-                // Free as a whole, or another CPU is getting or putting it at this moment.
+                // Free as a whole, or another CPU is getting or putting it right now.
                 Some(block) if !block.is_holed() && !block.is_offline() => PutError::AlreadyFree,
                 _ => PutError::Absent,
             },
         }
+    }
+}
+
+impl<'m, C: CurrentCpu> Frames<'m, C> {
+    /// Returns a huge frame, to be put as one. If the index has none, drains caches and scans
+    /// memory, in steps.
+    pub fn get_huge(&self) -> Result<HugeFrame, GetError> {
+        self.get_huge_as(Urgency::Normal)
+    }
+
+    /// Returns a huge frame. With [`Urgency::Reserve`] it may go below the min watermark.
+    pub fn get_huge_as(&self, urgency: Urgency) -> Result<HugeFrame, GetError> {
+        match self.huge_from_index(urgency) {
+            Err(GetError::NotAtHand | GetError::AtMinimum) => {
+                self.huge_from_anywhere(urgency).inspect_err(|_| self.count_exhausted())
+            }
+            got => got,
+        }
+    }
+
+    /// As [`get_huge_as`](Self::get_huge_as), but drains no cache and scans no memory: fails if the
+    /// index has no whole block. The error says whether a watermark is the reason.
+    pub fn try_get_huge(&self, urgency: Urgency) -> Result<HugeFrame, GetError> {
+        self.huge_from_index(urgency).inspect_err(|_| self.count_exhausted())
+    }
+
+    fn huge_from_index(&self, urgency: Urgency) -> Result<HugeFrame, GetError> {
+        let mut search = Search::default();
+        let got = self.by_steps(|layers, local| layers.get_huge(local, urgency, &mut search))?;
+        got.map(FrameNumber::huge).ok_or_else(|| search.error())
+    }
+
+    #[cold]
+    fn huge_from_anywhere(&self, urgency: Urgency) -> Result<HugeFrame, GetError> {
+        self.drain_own_magazine();
+        let got = self.after_drains(|search| self.by_steps(|layers, local| layers.get_huge(local, urgency, search)))?;
+        if let Some(first) = got {
+            return Ok(first.huge());
+        }
+        let mut scan = Scan::default();
+        let got = self.by_steps(|layers, local| layers.scan_huge(local, urgency, &mut scan))?;
+        got.map(FrameNumber::huge).ok_or_else(|| scan.error())
+    }
+
+    /// Takes a huge frame back.
+    pub fn put_huge(&self, frame: HugeFrame) -> Result<(), PutError> {
+        self.held(|layers, local| layers.put_huge(local, frame).inspect_err(|_| local.count(Event::Refused, 1)))
+            .unwrap_or(Err(PutError::NoSuchCpu))
+    }
+
+    /// Takes a huge frame out of memory that will be removed or has gone bad. Get it first:
+    /// `get_range` with its place as bounds, then [`join_huge`](Self::join_huge). Its place in the
+    /// metadata stays.
+    pub fn put_offline(&self, frame: HugeFrame) -> Result<(), PutError> {
+        self.layers.range.put_offline(frame)
+    }
+
+    /// Adds a huge frame to memory, free: one of [`Config::offline`](crate::Config::offline), or
+    /// one taken out by [`put_offline`](Self::put_offline). Fails with [`PutError::Absent`] in a
+    /// hole, and with another error if the frame is already in memory.
+    pub fn put_online(&self, frame: HugeFrame) -> Result<(), PutError> {
+        self.held(|layers, local| layers.put_online(local, frame)).unwrap_or(Err(PutError::NoSuchCpu))
+    }
+
+    /// Splits a huge frame into 512 taken frames, to be put one by one, in batches or as a range.
+    pub fn split_huge(&self, frame: HugeFrame) -> Result<(), PutError> {
+        self.layers.range.split(frame)
+    }
+
+    /// Joins 512 taken frames to the huge frame of their place, to be put as one. Fails if one of
+    /// them is not taken singly; then nothing has changed.
+    pub fn join_huge(&self, frame: HugeFrame) -> Result<(), PutError> {
+        self.layers.range.join(frame)
     }
 }

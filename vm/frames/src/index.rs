@@ -1,9 +1,11 @@
-//! One bit per block: hints where to look for free frames. The blocks' words decide whether a hint is right.
+//! One bit per block: hints for the search for free frames. The blocks' words decide whether a hint
+//! is right.
 //!
-//! A summary has one bit per word of these, so that a search passes over 128 MiB of memory with each bit that it reads. A
-//! CPU that sets a block's bit then sets the word's bit in the summary, unless it is set. Only searches clear bits of the
-//! summary: a CPU that finds the word empty clears its bit, then reads the word again, and if that is not empty, sets the
-//! bit again. All these steps are sequentially consistent, so of two such CPUs at least one leaves the bit set.
+//! A summary has one bit per word of the index, so that a search passes over 128 MiB of memory with
+//! each bit that it reads. A CPU that sets a block's bit then sets the word's bit in the summary,
+//! unless it is set. Only searches clear bits of the summary: a CPU that finds the word empty
+//! clears its bit, then reads the word again, and if that is not empty, sets the bit again. All
+//! these steps are sequentially consistent, so of two such CPUs at least one leaves the bit set.
 
 use crate::frame::Block;
 use crate::primitive::{AtomicU64, order_for_loom};
@@ -20,7 +22,7 @@ pub(crate) struct Index<'m> {
     pub(crate) summary: &'m [AtomicU64],
 }
 
-/// Words of the summary, or empty words, that one call passes over.
+/// Maximum number of summary words, or of empty words, that one call passes over.
 const SKIPS: u32 = 64;
 
 /// Number of words of an index for `blocks` blocks.
@@ -28,13 +30,13 @@ pub(crate) fn words(blocks: u32) -> usize {
     blocks.div_ceil(BITS) as usize
 }
 
-/// Number of words of its summary.
+/// Number of words of the summary.
 pub(crate) fn summary_words(blocks: u32) -> usize {
     words(words(blocks) as u32)
 }
 
-// Orderings: SeqCst throughout. A block's bit, its word and its frames' words are different words. Two CPUs may each
-// write one and then read the other's; see `range_layer`.
+// Orderings: SeqCst throughout. A block's bit, its word and its frames' words are different words.
+// Two CPUs may each write one and then read the other's; see `range_layer`.
 impl Index<'_> {
     #[inline]
     fn word(&self, block: Block) -> Option<(&AtomicU64, u64)> {
@@ -46,7 +48,7 @@ impl Index<'_> {
         self.word(block).is_some_and(|(word, bit)| word.load(SeqCst) & bit != 0)
     }
 
-    /// Reads first, so that setting a bit that is already set costs no write.
+    /// Sets a block's bit. Reads first, so that setting a set bit costs no write.
     #[inline]
     pub(crate) fn insert(&self, block: Block) {
         if let Some((word, bit)) = self.word(block)
@@ -83,13 +85,13 @@ impl Index<'_> {
         self.words.get(word as usize).is_none_or(|word| word.load(SeqCst) == 0)
     }
 
-    /// The bits in the summary of 64 words.
+    /// The summary bits of 64 words.
     fn marks(&self, words: u32) -> u64 {
         self.summary.get(words as usize).map_or(0, |marks| marks.load(SeqCst))
     }
 
-    /// Before which block there is none, from the beginning of `within`. In bounded time: there may be none behind it
-    /// either.
+    /// The first block of `within` that may have a bit; all before it have none. Bounded time: it
+    /// and those behind it may have none either.
     pub(crate) fn skip_empty(&self, within: Range<u32>) -> u32 {
         let mut from = within.start;
         for _ in 0..SKIPS {
@@ -113,7 +115,8 @@ impl Index<'_> {
         from.min(within.end)
     }
 
-    /// From which block on there is none, to the end of `within`. In bounded time, as above.
+    /// The end of the blocks of `within` that may have a bit; all from there on have none. Bounded
+    /// time, as above.
     pub(crate) fn skip_empty_back(&self, within: Range<u32>) -> u32 {
         let mut end = within.end;
         for _ in 0..SKIPS {
@@ -212,7 +215,7 @@ mod tests {
         assert_eq!(index.skip_empty_back(0..all), high.0 + 1);
         assert_eq!([index.skip_empty_back(0..high.0), index.skip_empty_back(all - 9..all)], [high.0, all - 9]);
         assert_eq!(index.skip_empty_back(0..high.0 / BITS * BITS), low.0 / BITS * BITS + BITS);
-        // Words that have become empty are passed over, and no longer in the summary.
+        // Empty words are passed over, and no longer in the summary.
         assert!(index.remove(low) && index.remove(high));
         assert_eq!(
             [index.skip_empty(low.0..high.0 + 1), index.skip_empty_back(low.0..high.0 + 1)],

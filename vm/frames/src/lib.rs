@@ -1,23 +1,23 @@
-//! Page frames for many CPUs: single frames of 4 KiB, huge frames of 2 MiB, contiguous ranges. Needs neither heap nor
-//! locks.
+//! Page frames for many CPUs: single frames of 4 KiB, huge frames of 2 MiB, contiguous ranges.
+//! Needs neither heap nor locks.
 //!
 //! Layers, from the hot path down:
 //!
-//! - a CPU's `Cache`. A hit touches no line that another CPU writes, including its counters;
+//! - a CPU's `Cache`. A hit touches no line that another CPU writes, statistics included;
 //! - its `Stock` of further magazines, which any CPU may drain;
-//! - the `Domains`: where their memory lies, how much of it is free, watermarks; and `Zeroed` frames;
-//! - the `RangeLayer`, which finds single frames, huge frames and ranges by lock-free steps (`range_layer`, `huge`; on
-//!   `block`, `state`, `words`, `index`).
+//! - the `Domains`: the extent of their memory, its free frames, watermarks; and `Zeroed` frames;
+//! - the `RangeLayer`, which finds single frames, huge frames and ranges by lock-free steps
+//!   (`range_layer`, `huge`; based on `block`, `state`, `index`).
 //!
-//! `Layers` puts them together (`layers`, `search`, `scan`, `contiguous`, `drain`, `pressure`), and [`Frames`] is what
-//! callers see. Nothing walks memory in one go: searches, scans and drains are made of bounded steps, between which the
-//! caller's CPU may do something else.
+//! `Layers` holds them all, and [`Frames`] is the caller's handle. Searches, scans and drains
+//! consist of bounded steps, between which the caller's CPU may do something else.
 //!
-//! Limits: the allocator never touches the contents of frames, never moves a frame, and adds only memory that was named
-//! at the start.
+//! Limits: the allocator never touches the contents of frames, never moves a frame, and adds only
+//! memory that was named at the start.
 //!
-//! Targets: those with atomics of 8, 32 and 64 bits. 32-bit targets that have atomics of 32 bits only, such as
-//! `riscv32imac`, `thumbv7m` and `powerpc`, are refused at compile time: the states of 32 frames share a word of 64 bits.
+//! Targets need atomics of 8, 32 and 64 bits. 32-bit targets with atomics of 32 bits only, such as
+//! `riscv32imac`, `thumbv7m` and `powerpc`, are refused at compile time: the states of 32 frames
+//! share a word of 64 bits.
 //!
 //! ```
 //! use core::mem::MaybeUninit;
@@ -28,7 +28,8 @@
 //! let config = Config::new(&memory, &[DomainId(0)]);
 //! let mut metadata = vec![MaybeUninit::uninit(); Frames::layout(&config).unwrap().size() + 127];
 //! // SAFETY: one thread, one handle.
-//! let frames = Frames::new(&config, &mut metadata, unsafe { FixedCpu::new(CpuNumber(0)) }).unwrap();
+//! let cpu = unsafe { FixedCpu::new(CpuNumber(0)) };
+//! let frames = Frames::new(&config, &mut metadata, cpu).unwrap();
 //! let frame = frames.get().unwrap();
 //! assert_eq!(frames.put(frame), Ok(()));
 //! assert_eq!(frames.put(frame), Err(PutError::AlreadyFree));
@@ -52,46 +53,41 @@ extern crate std;
 
 mod block;
 mod cache;
-mod census;
 mod config;
 mod contiguous;
-mod counter_table;
 mod counters;
 mod cpu;
 mod domain;
 mod drain;
 mod error;
+mod figures;
 mod frame;
 mod frames;
 mod huge;
 mod index;
 mod layers;
 mod metadata;
-mod pressure;
 mod primitive;
 mod range_layer;
 mod runs;
-mod scan;
 mod search;
 mod single;
 mod spans;
 mod state;
 mod stock;
 mod watched;
-mod words;
 mod zeroed;
 
-pub use census::Census;
 pub use config::{Config, MOST_CPUS, MOST_DOMAINS, MOST_STOCK, MemoryArea, Policy, Watermarks};
 pub use contiguous::RangeSearch;
-pub use counter_table::CounterTable;
 pub use counters::{Counters, Event};
 pub use cpu::{CurrentCpu, FixedCpu, PinnedCpu};
 pub use error::{BatchError, ConfigError, GetError, PutError};
 pub use faultline_numbers::{CpuNumber, DomainId, FRAME_BYTES, FrameNumber, HUGE_FRAMES, HugeFrame, Order};
+pub use figures::{Census, CounterTable};
 pub use frame::{RangeRequest, ZeroedFrame};
 pub use frames::Frames;
-pub use pressure::{LowMemory, Urgency};
+pub use layers::{LowMemory, Urgency};
 pub use watched::{Mistake, MistakeKind, Record, Watch, Watched};
 
 /// The code in the README.

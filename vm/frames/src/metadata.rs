@@ -1,4 +1,5 @@
-//! Carves the caller's memory into the layers' arrays, and fills in their initial values.
+//! The metadata: carves the caller's memory into the layers' arrays, and fills in their initial
+//! values.
 
 use crate::block::{BlockState, BlockWord};
 use crate::cache::Cache;
@@ -12,8 +13,8 @@ use crate::primitive::{AtomicU32, AtomicU64};
 use crate::range_layer::RangeLayer;
 use crate::spans::{Span, Spans, SpansOf};
 use crate::state::Word;
-use crate::words::{Place, Words};
-use crate::zeroed::Zeroed;
+use crate::state::{StateCell, Words};
+use crate::stock::Zeroed;
 use core::alloc::{Layout, LayoutError};
 use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::Relaxed;
@@ -22,7 +23,7 @@ use faultline_numbers::{DomainId, FrameNumber};
 /// Two cache lines: many CPUs fetch lines in pairs.
 const ALIGNMENT: usize = 128;
 
-/// Length of each array.
+/// Number of elements of each array.
 struct Lengths {
     spans: usize,
     states: usize,
@@ -35,14 +36,14 @@ struct Lengths {
 }
 
 impl Lengths {
-    /// Checks the configuration, too.
+    /// Also checks the configuration.
     fn of(config: &Config<'_>) -> Result<Self, ConfigError> {
         let domains = config.check()?;
         let (mut spans, mut end) = (0, 0);
         for span in SpansOf::new(config.memory, config.offline) {
             (spans, end) = (spans + 1, span.first.saturating_add(span.frames));
         }
-        // Some room below 2³², so that an offset plus one is still an offset.
+        // Leaves room below 2³², so that an offset plus one is still an offset.
         if end > u64::from(u32::MAX) - 2 * BLOCK_FRAMES {
             return Err(ConfigError::TooMuchMemory);
         }
@@ -59,11 +60,12 @@ impl Lengths {
         })
     }
 
-    /// All arrays, in the order in which they are carved. Each begins at a pair of lines, and so ends at one.
+    /// Layout of all arrays, in the order in which they are carved. Each starts and ends at a pair
+    /// of lines.
     fn layout(&self) -> Result<Layout, LayoutError> {
         let arrays = [
             Layout::array::<Span>(self.spans)?,
-            Layout::array::<Place>(self.states)?,
+            Layout::array::<StateCell>(self.states)?,
             Layout::array::<BlockWord>(self.blocks)?,
             Layout::array::<AtomicU64>(self.index)?,
             Layout::array::<AtomicU64>(self.index)?,
@@ -92,27 +94,28 @@ struct Carver<'m> {
 }
 
 impl<'m> Carver<'m> {
-    /// An array of `length` places whose content is made later.
-    fn carve_unmade(&mut self, length: usize) -> Result<&'m [Place], ConfigError> {
-        let first = self.reserve::<Place>(length)?.cast_const();
-        // SAFETY: 1. `reserve` has returned aligned memory for `length` elements, borrowed for 'm, that nobody else refers
-        // to. 2. A `Place` may be uninitialised.
+    /// Carves an array of `length` places whose contents are made later.
+    fn carve_unmade(&mut self, length: usize) -> Result<&'m [StateCell], ConfigError> {
+        let first = self.reserve::<StateCell>(length)?.cast_const();
+        // SAFETY: 1. `reserve` has returned aligned memory for `length` elements, borrowed for 'm,
+        // with no other references. 2. A `StateCell` may be uninitialised.
         Ok(unsafe { core::slice::from_raw_parts(first, length) })
     }
 
-    /// An array of `length`. `make` makes each element from its index.
+    /// Carves an array of `length`. `make` makes each element from its index.
     fn carve<T>(&mut self, length: usize, mut make: impl FnMut(usize) -> T) -> Result<&'m [T], ConfigError> {
         let first = self.reserve::<T>(length)?;
         for index in 0..length {
-            // SAFETY: `reserve` has returned aligned memory for `length` elements that nobody else refers to.
+            // SAFETY: `reserve` has returned aligned memory for `length` elements, with no other
+            // references.
             unsafe { first.add(index).write(make(index)) };
         }
-        // SAFETY: 1. As above; and all `length` elements have been written. 2. The memory is borrowed for 'm, mutably, so it
-        // may be shared for that long.
+        // SAFETY: 1. As above, and all `length` elements have been written. 2. The memory is
+        // borrowed for 'm, mutably, so it may be shared for that long.
         Ok(unsafe { core::slice::from_raw_parts(first, length) })
     }
 
-    /// Memory for `length` elements, borrowed for 'm, that nobody else refers to.
+    /// Memory for `length` elements, borrowed for 'm, with no other references.
     fn reserve<T>(&mut self, length: usize) -> Result<*mut T, ConfigError> {
         let too_small = ConfigError::MetadataTooSmall;
         let rest = core::mem::take(&mut self.rest);
@@ -121,12 +124,13 @@ impl<'m> Carver<'m> {
         let (_, rest) = rest.split_at_mut_checked(skip).ok_or(too_small)?;
         let (array, rest) = rest.split_at_mut_checked(bytes).ok_or(too_small)?;
         self.rest = rest;
-        // Aligned: `skip` has seen to it.
+        // Aligned, because of `skip`.
         Ok(array.as_mut_ptr().cast::<T>())
     }
 }
 
-/// How many frames of the block that begins with a frame exist, and its domain: that of the lowest frame.
+/// Number of existing frames in the block that starts at `first`, and its domain: that of the
+/// lowest frame.
 fn content(config: &Config<'_>, first: FrameNumber) -> (u64, DomainId) {
     let (first, end) = (first.0, first.0 + BLOCK_FRAMES);
     let areas = config.memory.iter().filter(|area| area.first.0 < end && first < area.end());
@@ -134,7 +138,7 @@ fn content(config: &Config<'_>, first: FrameNumber) -> (u64, DomainId) {
     (frames, areas.min_by_key(|area| area.first).map_or(DomainId(0), |area| area.domain))
 }
 
-/// The initial value of a state word of the block that begins with a frame: free where there is memory.
+/// Initial value of a state word of the block that starts at `block`: free where there is memory.
 fn first_word(config: &Config<'_>, block: FrameNumber, word: u32) -> Word {
     let first = block.0 + u64::from(word * FRAMES_PER_WORD);
     let mut state = Word::CLOSED.0;
@@ -148,11 +152,12 @@ fn first_word(config: &Config<'_>, block: FrameNumber, word: u32) -> Word {
     Word(state)
 }
 
-/// The initial states of blocks. They are asked for in ascending order, so each area is looked at once, and at its ends.
+/// The initial states of blocks, in ascending order, so that each area is examined once, and at its
+/// ends.
 struct FirstStates<'a> {
     config: &'a Config<'a>,
     spans: Spans<'a>,
-    /// The state of the blocks up to here.
+    /// The state of all blocks below `until`.
     current: BlockState,
     until: u64,
 }
@@ -165,7 +170,7 @@ impl FirstStates<'_> {
         self.current
     }
 
-    /// Sets the state of this block, and how many blocks after it have the same.
+    /// Sets the state of this block, and up to which block it holds.
     #[cold]
     fn find(&mut self, block: u64) {
         let Some(FrameNumber(first)) = self.spans.number(Block(block as u32).first()) else {
@@ -176,7 +181,7 @@ impl FirstStates<'_> {
         let has_first = |area: &&MemoryArea| area.first.0 <= first && first < area.end();
         let offline = self.config.offline.iter().find(has_first);
         let areas = self.config.memory.iter();
-        // The end of the area that contains all of the block, or the beginning of the next area.
+        // The end of the area that contains the whole block, or the start of the next area.
         let end = match (frames, offline) {
             (BLOCK_FRAMES, _) => areas.filter(has_first).map(MemoryArea::end).max(),
             (_, Some(offline)) => Some(offline.end()),
@@ -194,14 +199,14 @@ impl FirstStates<'_> {
     }
 }
 
-/// The initial value of a word of an index's summary. Nobody else has the index yet.
+/// Initial value of a word of an index's summary. The index is not shared yet.
 fn summary_of(words: &[AtomicU64], word: usize) -> AtomicU64 {
     let words = words.iter().skip(word * 64).take(64).zip(0..);
     // Relaxed: see above.
     AtomicU64::new(words.fold(0, |marks, (word, place): (_, u32)| marks | u64::from(word.load(Relaxed) != 0) << place))
 }
 
-/// Where a domain's memory lies, and how many frames it has. Reads the blocks at the ends of each area one by one.
+/// Extent and number of frames of a domain. Reads the blocks at the ends of each area one by one.
 fn domain_of(config: &Config<'_>, spans: Spans<'_>, domain: usize) -> (Extent, u64) {
     let (mut extent, mut frames) = (Extent::NOTHING, 0);
     let block_of = |number: u64| spans.offset(FrameNumber(number)).map_or(0, |offset| Block::of(offset).0);
@@ -233,8 +238,8 @@ fn domain_of(config: &Config<'_>, spans: Spans<'_>, domain: usize) -> (Extent, u
     (extent, frames)
 }
 
-/// Carves the arrays, and fills them with the initial state of memory: all of it free. State words are made only for
-/// blocks that lie partly in holes.
+/// Carves the arrays, and fills them with the initial state: all memory free. Makes state words
+/// only for blocks that lie partly in holes.
 pub(crate) fn build<'m>(config: &Config<'_>, memory: &'m mut [MaybeUninit<u8>]) -> Result<Layers<'m>, ConfigError> {
     let lengths = Lengths::of(config)?;
     let mut carver = Carver { rest: memory };
@@ -260,8 +265,8 @@ pub(crate) fn build<'m>(config: &Config<'_>, memory: &'m mut [MaybeUninit<u8>]) 
             let Some(block) = block else { continue };
             let Some(begin) = spans.number(block.first()) else { continue };
             if blocks.get(block.0 as usize).is_some_and(|word| word.glance().is_opened()) {
-                // SAFETY: 1. Nobody else has the metadata yet. 2. If areas share the block, its words are made again, with
-                // the same values, and nobody has a reference to them.
+                // SAFETY: 1. The metadata is not shared yet. 2. If areas share the block, its words
+                // are made again, with the same values, and have no references yet.
                 unsafe { words.make(block, |word| first_word(config, begin, word)) };
             }
         }

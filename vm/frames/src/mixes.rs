@@ -1,5 +1,5 @@
-//! Mixes of all operations by a few CPUs, in random schedules of `shuttle`. The seed determines a run. A failure also
-//! prints the schedule, which `shuttle::replay` repeats.
+//! Random mixes of all operations on a few CPUs, under random schedules of `shuttle`. The seed
+//! determines a run. A failure also prints the schedule, which `shuttle::replay` repeats.
 //!
 //! `RUSTFLAGS="--cfg shuttle" cargo test --release -p faultline-frames --lib mixes`
 
@@ -8,7 +8,7 @@ use crate::cpu::FixedCpu;
 use crate::error::{GetError, PutError};
 use crate::frame::{BLOCK_FRAMES, RangeRequest};
 use crate::frames::Frames;
-use crate::pressure::Urgency;
+use crate::layers::Urgency;
 use core::mem::MaybeUninit;
 use faultline_numbers::{CpuNumber, DomainId, FrameNumber, Order};
 use rand::rngs::SmallRng;
@@ -22,7 +22,7 @@ const CPUS: usize = 4;
 const SCHEDULES: usize = 400;
 const STEPS: usize = 240;
 
-/// Frames that users have, each with its length. The list is shared, so CPUs put frames that other CPUs got.
+/// Users' frames, each with its length. The list is shared, so CPUs put frames that other CPUs got.
 type Users = Arc<Mutex<BTreeMap<FrameNumber, u64>>>;
 
 fn config<'a>(memory: &'a [MemoryArea], cpus: &'a [DomainId]) -> Config<'a> {

@@ -1,6 +1,6 @@
 //! Atomics: the machine's, or those of a tool that explores interleavings.
 //!
-//! Data that only one CPU writes, and data that only counts, is not explored: those files use `core`'s atomics
+//! Data written by only one CPU, and counts, are not explored: those files use `core`'s atomics
 //! directly.
 
 #[cfg(all(loom, test))]
@@ -11,10 +11,12 @@ pub(crate) use shuttle::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 #[cfg(not(all(any(loom, shuttle), test)))]
 pub(crate) use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
-/// Placed between a sequentially consistent write and a sequentially consistent read of another word, for loom only.
+/// A fence for loom only, between a sequentially consistent write and a sequentially consistent
+/// read of another word.
 ///
-/// The language guarantees one order of all such operations. Loom treats them as acquire and release, so both sides of
-/// a handshake could miss each other. Loom does model fences. Without loom this does nothing.
+/// The language guarantees one order of all such operations. Loom treats them as acquire and
+/// release, so both sides of a handshake could miss each other. Loom does model fences. Without
+/// loom this does nothing.
 #[inline(always)]
 pub(crate) fn order_for_loom() {
     #[cfg(all(loom, test))]

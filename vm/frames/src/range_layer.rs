@@ -1,26 +1,30 @@
 //! The range layer: the free frames of all memory, shared by all CPUs without a lock.
 //!
-//! A CPU reserves a block and parks its free frames word by word. After the last word it leaves the block and reserves
-//! another. Each block that is not reserved and has free frames has a bit in an index: `whole` if it is free as a whole,
-//! else `open`. A handshake of two writes and two reads, all sequentially consistent, ensures this:
+//! A CPU reserves a block and parks its free frames word by word. After the last word it leaves the
+//! block and reserves another. Each unreserved block with free frames has a bit in an index:
+//! `whole` if it is free as a whole, else `open`. A handshake of two writes and two reads, all
+//! sequentially consistent, ensures this:
 //!
-//! - A CPU that frees a frame writes the frame's word, then reads the block's word. If the block is not reserved, this
-//!   CPU sets the bit.
-//! - A CPU that leaves a block writes the block's word, then reads the frames' words. If one is free, this CPU sets the
-//!   bit.
+//! - A CPU that frees a frame writes the frame's word, then reads the block's word. If the block is
+//!   not reserved, this CPU sets the bit.
+//! - A CPU that leaves a block writes the block's word, then reads the frames' words. If one is
+//!   free, this CPU sets the bit.
 //!
-//! In the single order of these four operations, either the CPU that frees sees that the block was left, or the CPU
-//! that leaves sees the free frame. Putting a huge frame is such a step too: it writes the block's word, then sets the
-//! bit. Bits of blocks without free frames do occur; following one costs a check.
+//! In the single order of these four operations, either the CPU that frees sees that the block was
+//! left, or the CPU that leaves sees the free frame. Putting a huge frame is such a step, too: it
+//! writes the block's word, then sets the bit. Blocks without free frames may have bits; following
+//! one costs a check.
 //!
-//! Refusals: a CPU that removes a bit then tries to reserve the block. If another CPU holds the block, the first CPU
-//! gives up, and relies on the holder to set the bit when it leaves. The holder writes the block's word, then reads the
-//! bit, and writes the bit only if it is not set. So the bit may come from a third CPU that was slow, and the CPU that
-//! removes it has then not synchronised with the holder. That is why its read of the block's word is sequentially
-//! consistent too: in the single order, either the holder reads the bit after its removal, and sets it again; or it read
-//! the bit before, and then it has left the block before, and the removing CPU sees that.
+//! Refusals: a CPU that removes a bit then tries to reserve the block. If another CPU holds the
+//! block, the first CPU gives up, and relies on the holder to set the bit when it leaves. The
+//! holder writes the block's word, then reads the bit, and writes the bit only if it is not set. So
+//! the bit may come from a third, slow CPU, and the CPU that removes it has then not synchronised
+//! with the holder. Therefore its read of the block's word is sequentially consistent, too. In the
+//! single order, either the holder reads the bit after its removal and sets it again; or the holder
+//! read the bit before, so it had left the block before, and the removing CPU sees that.
 //!
-//! This layer knows no caches and no counts. What its steps freed it returns as [`Freed`], for the layers above.
+//! This layer knows neither caches nor counts. It returns the frames that a step freed as
+//! [`Freed`], for the layers above.
 
 use crate::block::{BlockState, BlockWord};
 use crate::error::PutError;
@@ -28,28 +32,29 @@ use crate::frame::{Block, FRAMES_PER_BLOCK, FRAMES_PER_WORD, Offset};
 use crate::index::Index;
 use crate::primitive::order_for_loom;
 use crate::spans::Spans;
+use crate::state::Words;
 use crate::state::{Lanes, State, StateWord, Word, lane_of, word_of};
-use crate::words::Words;
 use faultline_numbers::{CpuNumber, DomainId, FrameNumber};
 
-/// Fields: all \[I] immutable references. All mutable data lies on lines of the metadata and is changed by atomic steps.
+/// Fields: all \[I] immutable references. All mutable data lies on lines of the metadata and is
+/// changed by atomic steps.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RangeLayer<'m> {
     pub(crate) spans: Spans<'m>,
     pub(crate) words: Words<'m>,
     pub(crate) blocks: &'m [BlockWord],
-    /// Partly free blocks that nobody has reserved.
+    /// Partly free, unreserved blocks.
     pub(crate) open: Index<'m>,
-    /// Blocks that are free as a whole and that nobody has reserved.
+    /// Unreserved blocks that are free as a whole.
     pub(crate) whole: Index<'m>,
 }
 
-/// Frames that a step has made free, for the layers above to account for.
+/// Frames freed by a step, for the layers above to account for.
 #[derive(Debug, Clone, Copy)]
 #[must_use]
 pub(crate) struct Freed {
     pub(crate) block: Block,
-    /// The word of the block that they are in.
+    /// Index of their word in the block.
     pub(crate) word: u32,
     pub(crate) domain: DomainId,
     pub(crate) count: u32,
@@ -62,10 +67,10 @@ impl<'m> RangeLayer<'m> {
         self.spans.offset(frame)
     }
 
-    /// The number of a frame that exists.
+    /// The number of an existing frame.
     #[inline(always)]
     pub(crate) fn number(&self, offset: Offset) -> FrameNumber {
-        // Another offset would have come from outside of a span, where no block exists.
+        // Any other offset would come from outside all spans, where no block exists.
         self.spans.number(offset).unwrap_or(FrameNumber(u64::MAX))
     }
 
@@ -74,11 +79,17 @@ impl<'m> RangeLayer<'m> {
         self.blocks.get(block.0 as usize)
     }
 
-    /// The words of a block; none if the block was never opened.
+    #[inline]
+    pub(crate) fn domain_of(&self, block: Block) -> Option<DomainId> {
+        self.block(block).map(|word| word.glance().domain())
+    }
+
+    /// The words of a block; empty if the block was never opened.
     #[inline]
     pub(crate) fn words(&self, block: Block) -> &'m [StateWord] {
         match self.block(block) {
-            // SAFETY: the CPU that set the bit has made the words before, and we have read what it wrote.
+            // SAFETY: the CPU that set the bit made the words before, and this load has read what
+            // it wrote.
             Some(word) if word.load().is_opened() => unsafe { self.words.of(block) },
             _ => &[],
         }
@@ -93,28 +104,29 @@ impl<'m> RangeLayer<'m> {
     /// parked → taken.
     ///
     /// # Safety
-    /// The caller holds the frame: it has parked it, or was handed it by a CPU that has.
+    /// The caller holds the frame: it parked the frame itself, or got it from a CPU that did.
     #[inline(always)]
     pub(crate) unsafe fn take_parked(&self, offset: Offset) {
-        // SAFETY: whoever parked the frame has read or made its word before.
+        // SAFETY: the CPU that parked the frame read or made its word before.
         if let Some(word) = unsafe { self.words.word(offset) } {
             word.take_parked(lane_of(offset));
         }
     }
 
-    /// taken → parked, for a frame of a block whose home is the calling CPU. Returns the state that the frame is in
-    /// otherwise.
+    /// taken → parked, for a frame of a block whose home is the calling CPU. The error is the
+    /// frame's state.
     ///
     /// # Safety
     /// The block's home is the calling CPU.
     #[inline(always)]
     pub(crate) unsafe fn park_taken(&self, offset: Offset) -> Result<(), State> {
-        // SAFETY: this CPU became the home when it reserved the block, and made its words then, if nobody had before.
+        // SAFETY: this CPU became the home when it reserved the block, and made its words then, if
+        // they were not made before.
         unsafe { self.words.word(offset) }.map_or(Err(State::Closed), |word| word.park_taken(lane_of(offset)))
     }
 
-    /// Reserves a block after its bit was found: removes the bit, and opens the block if it is whole. Returns false if
-    /// another CPU was faster.
+    /// Reserves a block after its bit was found: removes the bit, and opens the block if it is
+    /// whole. Returns false if another CPU was faster.
     pub(crate) fn reserve(&self, block: Block, cpu: CpuNumber) -> bool {
         let (open, whole) = (self.open.remove(block), self.whole.remove(block));
         order_for_loom();
@@ -136,14 +148,14 @@ impl<'m> RangeLayer<'m> {
         }
     }
 
-    /// Gives the words of a block a value. The caller has cleared the bit for whole or huge, and `before` is the block's
-    /// state before that, so all words are closed or not made yet.
+    /// Sets the words of a block. The caller has cleared the bit for whole or huge, and `before` is
+    /// the block's state before that, so all words are closed or not made yet.
     pub(crate) fn open_words(&self, block: Block, before: BlockState, first: Word, again: fn(&StateWord)) {
         if before.is_opened() {
             self.words(block).iter().for_each(again);
         } else {
-            // SAFETY: 1. The block was never opened, and this CPU alone has cleared the bit. 2. Nobody accesses the words
-            // before the block is noted as opened.
+            // SAFETY: 1. The block was never opened, and this CPU alone has cleared the bit. 2. No
+            // CPU accesses the words before the block is noted as opened.
             unsafe { self.words.make(block, |_| first) };
             if let Some(word) = self.block(block) {
                 word.note_opened();
@@ -151,7 +163,7 @@ impl<'m> RangeLayer<'m> {
         }
     }
 
-    /// Makes the frames of a whole block available in its words, though nobody reserves the block. The caller publishes
+    /// Makes the frames of an unreserved whole block available in its words. The caller publishes
     /// the block afterwards. Returns false if the block is not whole.
     pub(crate) fn break_whole(&self, block: Block) -> bool {
         let before = self.block(block).and_then(BlockWord::break_whole);
@@ -180,8 +192,9 @@ impl<'m> RangeLayer<'m> {
         self.freed(first, after, lanes.count_ones())
     }
 
-    /// taken → free, for those frames of the word of `first` that are taken. Returns the previous word (closed, if there
-    /// is none), which frames were freed, and what to account for. `is_near`: see [`StateWord::free_taken`].
+    /// taken → free, for those frames of the word of `first` that are taken. Returns the previous
+    /// word (closed if there is none), the freed frames, and the account. `is_near`: see
+    /// [`StateWord::free_taken`].
     #[inline]
     pub(crate) fn free_taken(&self, first: Offset, lanes: Lanes, is_near: bool) -> (Word, Lanes, Option<Freed>) {
         let Some(word) = self.word(first) else { return (Word::CLOSED, 0, None) };
@@ -192,7 +205,8 @@ impl<'m> RangeLayer<'m> {
         (before, freed, self.freed(first, Word(before.0 ^ freed), freed.count_ones()))
     }
 
-    /// Frames of a word were freed: sets the block's bit if needed. `after`: the word's state after that.
+    /// Sets the block's bit if needed, after frames of a word were freed. `after`: the word's state
+    /// after that.
     #[inline]
     fn freed(&self, first: Offset, after: Word, count: u32) -> Option<Freed> {
         let block = Block::of(first);
@@ -210,8 +224,8 @@ impl<'m> RangeLayer<'m> {
         Some(Freed { block, word, domain: seen.domain(), count, is_reserved: seen.is_reserved() })
     }
 
-    /// Sets an unreserved block's bit, and makes the block whole if all its frames are free. Call it after every step
-    /// that may have changed that.
+    /// Sets an unreserved block's bit, and makes the block whole if all its frames are free. Call
+    /// it after every step that may have changed that.
     #[inline(never)]
     pub(crate) fn publish(&self, block: Block) {
         let Some(word) = self.block(block) else { return };
@@ -242,8 +256,8 @@ impl<'m> RangeLayer<'m> {
         }
     }
 
-    /// Closes all words of a block, each from all free, or none. If several CPUs try at once, only the one that closes
-    /// the first word goes on.
+    /// Closes all words of a block, each from all free, or none. Among several CPUs, only the one
+    /// that closes the first word continues.
     pub(crate) fn close(&self, block: Block) -> bool {
         let words = self.words(block);
         let closed = words.iter().take_while(|word| word.close()).count();
@@ -255,23 +269,23 @@ impl<'m> RangeLayer<'m> {
         false
     }
 
-    /// Why a frame in this state can't be put alone.
+    /// The reason why a frame in this state can't be put alone.
     #[cold]
     pub(crate) fn refusal(&self, offset: Offset, state: State) -> PutError {
         match (self.block(Block::of(offset)).map(BlockWord::load), state) {
             (Some(block), State::Closed) if block.is_huge() => PutError::WrongOrder,
             (Some(block), State::Closed) if block.is_offline() => PutError::Absent,
-            // Free as a whole, or part of a huge frame that is just being got, or put.
+            // Free as a whole, or part of a huge frame that is being got or put.
             (Some(block), State::Closed) if !block.is_holed() => PutError::AlreadyFree,
             (_, State::Closed) => PutError::Absent,
-            // Taken: another has taken it since, so it was free when we looked.
+            // Taken: another CPU has taken it since, so it was free when examined.
             (_, State::Free | State::Parked | State::Taken) => PutError::AlreadyFree,
         }
     }
 }
 
-/// Calls `each` for each word with the index of one of its frames and the set of all of them. A frame that occurs twice
-/// leads to two calls.
+/// Calls `each` once per word, with one of its frames and the set of all of them. A frame that
+/// occurs twice causes two calls.
 pub(crate) fn each_word(frames: &[Offset], mut each: impl FnMut(Offset, Lanes)) {
     for chunk in frames.chunks(u64::BITS as usize) {
         let mut left = u64::MAX >> (u64::BITS as usize - chunk.len());
@@ -294,14 +308,15 @@ pub(crate) fn each_word(frames: &[Offset], mut each: impl FnMut(Offset, Lanes)) 
 mod tests {
     use super::*;
     use crate::counters::Event;
-    use crate::pressure::Urgency;
+    use crate::layers::Urgency;
     use crate::search::Search;
     use crate::{Config, FixedCpu, Frames, MemoryArea};
     use core::mem::MaybeUninit;
     use std::vec;
 
-    /// A CPU leaves a block whose bit is already set, by a CPU that was slow, while another CPU follows that bit. Meant
-    /// for Miri, which lets a load return an old value where its ordering permits that: `make test-miri`.
+    /// A CPU leaves a block whose bit a slow CPU has already set, while another CPU follows that
+    /// bit. Meant for Miri, which lets a load return an old value where its ordering permits that:
+    /// `make -C vm miri`.
     #[test]
     fn a_late_bit_loses_no_frame() {
         (0..8).for_each(|_| leave_beside_a_late_bit());
@@ -319,7 +334,7 @@ mod tests {
         one.inside(|layers, _| layers.range.open.insert(Block(0)));
         std::thread::scope(|scope| {
             scope.spawn(move || {
-                two.inside(|layers, local| layers.refill(local, Urgency::Normal, &mut Search::default()));
+                _ = two.inside(|layers, local| layers.refill(local, Urgency::Normal, &mut Search::default()));
                 two.drain_own();
             });
             one.drain_own();

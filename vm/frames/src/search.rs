@@ -1,34 +1,42 @@
-//! Searches for a block, in the order that a CPU prefers, in bounded steps.
+//! Searches for a block, in a CPU's order of preference; and scans of all memory as a last resort.
+//! Both go in bounded steps.
 //!
-//! A step reads at most [`STEP_WORDS`] words of the index, passes over as many stretches of it that its summary shows to be empty, and the words of at most [`LOOKS`] blocks each time that it
-//! finds some. Then the caller may let its CPU do something else, and continue later, even on another CPU.
+//! A step of a search reads at most [`STEP_WORDS`] words of the index, passes over as many
+//! stretches that are empty according to the summary, and reads the words of at most [`LOOKS`]
+//! blocks each time it finds some. Then the caller may let its CPU do something else, and continue
+//! later, even on another CPU.
+//!
+//! A scan takes free frames wherever they are, even from blocks that other CPUs have reserved, in
+//! steps of [`BLOCKS_PER_STEP`] blocks.
 
-use crate::block::BlockWord;
+use crate::counters::Event;
 use crate::error::GetError;
-use crate::frame::{Block, FRAMES_PER_BLOCK};
+use crate::frame::{Block, FRAMES_PER_BLOCK, Offset, WORDS_PER_BLOCK};
 use crate::index::BITS;
+use crate::layers::Urgency;
 use crate::layers::{Layers, Local};
-use crate::pressure::Urgency;
 use crate::range_layer::RangeLayer;
 use crate::state::run_frames;
 use core::ops::Range;
 use faultline_numbers::DomainId;
 
-/// Words of the index that one step reads: 4,096 blocks, which is 8 GiB. Some microseconds if no word is in a cache.
+/// Number of index words that one step reads: 4,096 blocks, 8 GiB. Takes some microseconds if no
+/// word is in a CPU cache.
 pub(crate) const STEP_WORDS: u32 = 64;
-/// A CPU refills from its own share while the share has a partly free block with at most this many free frames (three
-/// quarters). Emptier ones are left alone as long as any CPU's share has a fuller one, so that they can become whole.
+/// A CPU refills from its own share while the share has a partly free block with at most this many
+/// free frames (three quarters). Emptier blocks are spared as long as any CPU's share has a fuller
+/// one, so that they can become whole.
 const WORTH_FILLING: u32 = FRAMES_PER_BLOCK / 4 * 3;
-/// Number of partly free blocks, from the lowest one on, that are searched for the fullest one at each reservation. More
-/// would keep no more memory whole, at two cache lines each.
+/// Number of partly free blocks, from the lowest on, among which each reservation picks the
+/// fullest. More would keep no more memory whole, and cost two cache lines each.
 const LOOKS: usize = 32;
-/// A block with at most this many free frames (an eighth) is taken without a look at others. In nearly full memory all blocks
-/// are such, and a look costs as much as getting the few frames that a block has.
+/// A block with at most this many free frames (an eighth) is taken without reading others. In
+/// nearly full memory all blocks are such, and reading one costs as much as getting its few frames.
 const FULL_ENOUGH: u32 = FRAMES_PER_BLOCK / 8;
-/// Blocks that a step tries to get before it ends, if other CPUs are faster each time.
+/// Maximum number of blocks that a step tries to get if other CPUs are faster each time.
 const TRIES: u32 = 8;
 
-/// Which blocks to look for.
+/// The kind of block to search for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Look {
     /// Partly free: some frames free, not all.
@@ -39,39 +47,41 @@ enum Look {
     Whole,
 }
 
-/// The result of a step.
+/// The result of a step of a search.
+pub(crate) type Step<T> = Result<T, Pause>;
+
+/// A step that found nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step<T> {
-    Found(T),
+pub(crate) enum Pause {
     /// The search can be continued.
     More,
     /// The search has ended.
-    Nothing,
+    End,
 }
 
 /// The blocks to search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Among {
-    /// All, in the order that the CPU prefers.
+    /// All blocks, in the CPU's order of preference.
     #[default]
     All,
-    /// Those of one domain.
+    /// The blocks of one domain.
     Domain(DomainId),
-    /// The first so many.
+    /// This many blocks from the lowest on.
     Below(u32),
 }
 
-/// How far a search has come.
+/// Progress of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Search {
-    /// Which place of the order of preference.
+    /// Index in the order of preference.
     place: u32,
-    /// Blocks of that place that were searched.
+    /// Number of blocks of that place that were searched.
     done: u32,
     among: Among,
-    /// The order of the runs that a block must have.
+    /// The block must have a free run of this order.
     order: u8,
-    /// A min watermark has forbidden to take from a domain.
+    /// A min watermark forbade taking from a domain.
     is_kept: bool,
 }
 
@@ -91,12 +101,12 @@ impl Search {
         Self { order, ..Self::default() }
     }
 
-    /// Frames that the caller wants at least.
+    /// Minimum number of frames that the caller wants.
     fn wanted(&self) -> u64 {
         run_frames(self.order)
     }
 
-    /// Goes on behind `done` more of the place's blocks.
+    /// Skips `done` more of the place's blocks.
     fn advance(&mut self, within: &Range<u32>, done: u32) {
         self.done += done;
         if self.done >= within.end.saturating_sub(within.start) {
@@ -104,7 +114,7 @@ impl Search {
         }
     }
 
-    /// Why it found nothing.
+    /// The reason why the search found nothing.
     pub(crate) fn error(&self) -> GetError {
         if self.is_kept { GetError::AtMinimum } else { GetError::NotAtHand }
     }
@@ -115,7 +125,7 @@ impl Search {
 }
 
 impl<'m> Layers<'m> {
-    /// The places to search for a block to reserve, in the order of preference.
+    /// The next place to search for a block to reserve, in the order of preference.
     fn place(&self, local: &Local<'m>, search: &Search) -> Option<(DomainId, Range<u32>, Look)> {
         let (own, number) = (local.cache.domain, search.place);
         match search.among {
@@ -145,11 +155,12 @@ impl<'m> Layers<'m> {
         })
     }
 
-    /// Reserves a block with free frames: from this CPU's share, then its domain, then the other domains.
+    /// Reserves a block with free frames: from this CPU's share, then its domain, then the other
+    /// domains.
     pub(crate) fn find(&self, local: &Local<'m>, urgency: Urgency, search: &mut Search) -> Step<Block> {
         let (mut left, mut tries) = (STEP_WORDS, TRIES);
         while left > 0 && tries > 0 {
-            let Some((domain, within, look)) = self.place(local, search) else { return Step::Nothing };
+            let Some((domain, within, look)) = self.place(local, search) else { return Err(Pause::End) };
             let wanted = search.wanted();
             if within.is_empty() || self.allowance(local, domain, urgency, wanted) < wanted {
                 search.is_kept |= !within.is_empty();
@@ -165,7 +176,7 @@ impl<'m> Layers<'m> {
                 search.advance(&within, next - from);
                 continue;
             }
-            // To the end of a word of the index.
+            // Up to the end of a word of the index.
             let end = ((from / BITS + left) * BITS).min(within.end);
             let block = match self.range.choose(domain, from..end, look, search.order) {
                 Ok(block) => block,
@@ -177,15 +188,15 @@ impl<'m> Layers<'m> {
                 }
             };
             if self.range.reserve(block, local.number) {
-                return Step::Found(block);
+                return Ok(block);
             }
             tries -= 1;
         }
-        Step::More
+        Err(Pause::More)
     }
 
-    /// Takes a whole block: from the end of this CPU's share, which refills use last; then from its domain, then from the
-    /// other domains.
+    /// Takes a whole block: from the end of this CPU's share, which refills use last; then from its
+    /// domain, then from the other domains.
     pub(crate) fn find_huge(&self, local: &Local<'m>, urgency: Urgency, search: &mut Search) -> Step<Block> {
         let (mut left, mut tries) = (STEP_WORDS, TRIES);
         let (own, huge) = (local.cache.domain, u64::from(FRAMES_PER_BLOCK));
@@ -195,7 +206,7 @@ impl<'m> Layers<'m> {
                 1 => (own, self.domains.extent(own)),
                 number => match self.domains.others(own).nth(number as usize - 2) {
                     Some(domain) => (domain, self.domains.extent(domain)),
-                    None => return Step::Nothing,
+                    None => return Err(Pause::End),
                 },
             };
             if within.is_empty() || self.allowance(local, domain, urgency, huge) < huge {
@@ -211,7 +222,7 @@ impl<'m> Layers<'m> {
                 search.advance(&within, end - next);
                 continue;
             }
-            // To the beginning of a word of the index.
+            // Down to the start of a word of the index.
             let from = (end.div_ceil(BITS).saturating_sub(left) * BITS).max(within.start);
             let Some(block) = self.range.last_whole(domain, from..end) else {
                 left -= (end - from).div_ceil(BITS).max(1).min(left);
@@ -219,21 +230,18 @@ impl<'m> Layers<'m> {
                 continue;
             };
             if self.range.take_whole(block) {
-                return Step::Found(block);
+                return Ok(block);
             }
             tries -= 1;
         }
-        Step::More
+        Err(Pause::More)
     }
 }
 
 impl RangeLayer<'_> {
-    fn is_in(&self, block: Block, domain: DomainId) -> bool {
-        self.block(block).map(BlockWord::glance).is_some_and(|state| state.domain() == domain)
-    }
-
-    /// A block of a domain that has a free run of an order: the fullest of some partly free ones, or the lowest whole one.
-    /// Otherwise returns the block before which there is none, or none that is worth a look.
+    /// A block of a domain that has a free run of an order: the fullest of some partly free ones,
+    /// or the lowest whole one. The error is a block before which there is none, or none worth
+    /// reading.
     fn choose(&self, domain: DomainId, within: Range<u32>, look: Look, order: u8) -> Result<Block, u32> {
         match look {
             Look::Whole => self.candidates(domain, within.clone(), look).next().ok_or(within.end),
@@ -252,7 +260,7 @@ impl RangeLayer<'_> {
             from = block.0 + 1;
             Some(block)
         })
-        .filter(move |&block| self.is_in(block, domain))
+        .filter(move |&block| self.domain_of(block) == Some(domain))
     }
 
     fn fullest(&self, domain: DomainId, within: Range<u32>, look: Look, most: u32, order: u8) -> Result<Block, u32> {
@@ -281,10 +289,92 @@ impl RangeLayer<'_> {
         let mut end = within.end;
         loop {
             let block = self.whole.last(within.start..end)?;
-            if self.is_in(block, domain) {
+            if self.domain_of(block) == Some(domain) {
                 return Some(block);
             }
             end = block.0;
         }
+    }
+}
+
+/// Number of blocks that a step of a scan reads: 128 MiB of memory. Takes some microseconds if no
+/// word is in a CPU cache.
+pub(crate) const BLOCKS_PER_STEP: u32 = 64;
+
+/// Progress of a scan of all memory: first the blocks of the CPU's own domain, then all others.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Scan {
+    is_in_others: bool,
+    next: u32,
+    /// A min watermark forbade taking free frames.
+    is_kept: bool,
+}
+
+impl Scan {
+    /// The reason why the scan found nothing.
+    pub(crate) fn error(&self) -> GetError {
+        if self.is_kept { GetError::AtMinimum } else { GetError::Exhausted }
+    }
+}
+
+impl<'m> Layers<'m> {
+    /// A step of a scan that takes a single frame.
+    pub(crate) fn scan(&self, local: &Local<'m>, urgency: Urgency, scan: &mut Scan) -> Step<Offset> {
+        if let Some(offset) = self.pop(local) {
+            return Ok(offset);
+        }
+        self.scan_blocks(local, scan, |block, scan| {
+            if self.range.free_in_block(block) == 0 {
+                return None;
+            }
+            self.range.break_whole(block);
+            let got = self.park_from(local, block, 0..WORDS_PER_BLOCK, urgency) > 0;
+            self.range.publish(block);
+            scan.is_kept |= !got;
+            got.then(|| self.pop(local)).flatten()
+        })
+    }
+
+    /// A step of a scan that takes a whole block, even if it is reserved or has no bit in the
+    /// index.
+    pub(crate) fn scan_huge(&self, local: &Local<'m>, urgency: Urgency, scan: &mut Scan) -> Step<Offset> {
+        self.scan_blocks(local, scan, |block, scan| {
+            if self.range.free_in_block(block) < FRAMES_PER_BLOCK {
+                return None;
+            }
+            if !self.may_take_huge(local, block, urgency) {
+                scan.is_kept = true;
+                return None;
+            }
+            self.range.take_all_free(block).then(|| self.note_huge(local, block))
+        })
+    }
+
+    fn scan_blocks(
+        &self,
+        local: &Local<'m>,
+        scan: &mut Scan,
+        mut take: impl FnMut(Block, &mut Scan) -> Option<Offset>,
+    ) -> Step<Offset> {
+        if scan.next == 0 && !scan.is_in_others {
+            local.count(Event::Scan, 1);
+        }
+        let end = scan.next.saturating_add(BLOCKS_PER_STEP).min(self.range.blocks.len() as u32);
+        for block in (scan.next..end).map(Block) {
+            let domain = self.range.domain_of(block);
+            if (domain != Some(local.cache.domain)) == scan.is_in_others
+                && let Some(offset) = take(block, scan)
+            {
+                return Ok(offset);
+            }
+        }
+        if end < self.range.blocks.len() as u32 {
+            scan.next = end;
+        } else if scan.is_in_others {
+            return Err(Pause::End);
+        } else {
+            (scan.is_in_others, scan.next) = (true, 0);
+        }
+        Err(Pause::More)
     }
 }

@@ -1,53 +1,54 @@
-//! Single frames: what a get and a put do when the hit paths of [`Frames`](crate::Frames) do not suffice; zeroed frames; and
-//! batches.
+//! Single frames: gets, puts and batches. The hit paths are in [`Frames`]; misses continue with the
+//! steps of [`Layers`].
 
 use crate::block::BlockWord;
 use crate::counters::Event;
-use crate::error::{PutError, Refused};
+use crate::cpu::{CurrentCpu, PinnedCpu};
+use crate::error::{BatchError, GetError, PutError, Refused};
 use crate::frame::{Block, FRAMES_PER_WORD, Offset};
+use crate::frames::Frames;
+use crate::layers::Urgency;
 use crate::layers::{Layers, Local};
-use crate::pressure::Urgency;
 use crate::range_layer::each_word;
+use crate::search::{Pause, Scan};
 use crate::search::{Search, Step};
 use crate::state::{Lanes, lane_of};
 use crate::stock::MAGAZINE;
 use core::ops::Range;
-use faultline_numbers::FrameNumber;
+use faultline_numbers::{DomainId, FrameNumber};
 
 /// A refill that has this many frames stops searching.
 const ENOUGH: u32 = MAGAZINE as u32 / 2;
-/// Blocks that a refill reserves in one step, if they turn out to have no free frames.
+/// Maximum number of blocks that a refill reserves in one step if they have no free frames.
 const REFILL_TRIES: u32 = 4;
-/// Size of the groups of a batch within which frames of the same word are put together.
-pub(crate) const BATCH: usize = 64;
+/// Number of frames of a batch that are grouped by word together.
+const BATCH: usize = 64;
 
 impl<'m> Layers<'m> {
-    /// A step of a get that found the current magazine empty: gets another one, and a frame from it.
+    /// A step of a get that found the current magazine empty: gets another one, and a frame from
+    /// it.
     pub(crate) fn get(&self, local: &Local<'m>, urgency: Urgency, search: &mut Search) -> Step<Offset> {
-        // If this is a later step, the magazine may have been filled meanwhile.
+        // In a later step, the magazine may have been filled meanwhile.
         if local.cache.length() == 0 {
             if local.cache.pop_from_stock() {
                 local.count(Event::Restocked, 1);
             } else {
-                match self.refill(local, urgency, search) {
-                    Step::Found(()) => {}
-                    Step::More => return Step::More,
-                    Step::Nothing => return Step::Nothing,
-                }
+                self.refill(local, urgency, search)?;
             }
         }
-        self.pop(local).map_or(Step::Nothing, Step::Found)
+        self.pop(local).ok_or(Pause::End)
     }
 
     /// Takes a frame of the current magazine.
     pub(crate) fn pop(&self, local: &Local<'m>) -> Option<Offset> {
         let offset = local.cache.pop()?;
-        // SAFETY: frames in a magazine are parked by this CPU, or by one that handed the magazine over.
+        // SAFETY: frames in a magazine are parked by this CPU, or by one that handed the magazine
+        // over.
         unsafe { self.range.take_parked(offset) };
         Some(offset)
     }
 
-    /// A step of filling the current magazine, which is empty, with at least one frame from the range layer.
+    /// A step of filling the empty current magazine with at least one frame from the range layer.
     pub(crate) fn refill(&self, local: &Local<'m>, urgency: Urgency, search: &mut Search) -> Step<()> {
         if *search == Search::default() {
             local.count(Event::Refill, 1);
@@ -56,26 +57,21 @@ impl<'m> Layers<'m> {
         for _ in 0..REFILL_TRIES {
             if let Some((block, words)) = local.cache.reservation() {
                 if self.park_from(local, block, words, urgency) > 0 {
-                    return Step::Found(());
+                    return Ok(());
                 }
                 local.cache.set_reservation(None);
                 self.range.leave(block);
             }
-            match self.find(local, urgency, search) {
-                Step::Found(block) => {
-                    local.count(Event::Reservation, 1);
-                    local.cache.set_reservation(Some(block));
-                }
-                Step::More => return Step::More,
-                Step::Nothing => return Step::Nothing,
-            }
+            let block = self.find(local, urgency, search)?;
+            local.count(Event::Reservation, 1);
+            local.cache.set_reservation(Some(block));
         }
-        Step::More
+        Err(Pause::More)
     }
 
-    /// Parks free frames of some of a block's words in the current magazine. Returns how many.
+    /// Parks free frames of some of a block's words in the current magazine. Returns their number.
     pub(crate) fn park_from(&self, local: &Local<'m>, block: Block, words: Range<u32>, urgency: Urgency) -> u32 {
-        let Some(domain) = self.range.block(block).map(|word| word.glance().domain()) else { return 0 };
+        let Some(domain) = self.range.domain_of(block) else { return 0 };
         let most = self.refill_most(local, domain, urgency);
         let mut got = 0;
         let all = self.range.words(block).iter().zip(0..);
@@ -100,15 +96,11 @@ impl<'m> Layers<'m> {
         got
     }
 
-    /// A step of a get of a frame of one domain, or below a limit. It passes by the cache: reserves a block, takes one frame,
-    /// and leaves the block.
+    /// A step of a get from one domain or below a limit. Bypasses the cache: reserves a block,
+    /// takes one frame, and leaves the block.
     pub(crate) fn get_placed(&self, local: &Local<'m>, urgency: Urgency, search: &mut Search) -> Step<Offset> {
         for _ in 0..REFILL_TRIES {
-            let block = match self.find(local, urgency, search) {
-                Step::Found(block) => block,
-                Step::More => return Step::More,
-                Step::Nothing => return Step::Nothing,
-            };
+            let block = self.find(local, urgency, search)?;
             let words = self.range.words(block).iter().zip((block.first()..).step_by(FRAMES_PER_WORD as usize));
             let got = words.filter_map(|(word, first)| {
                 let lane = word.park_free(1, false);
@@ -120,21 +112,22 @@ impl<'m> Layers<'m> {
             let got = got.take(1).last();
             self.range.leave(block);
             if let Some(offset) = got {
-                if let Some(word) = self.range.block(block) {
-                    self.note_free(local, word.glance().domain(), -1);
+                if let Some(domain) = self.range.domain_of(block) {
+                    self.note_free(local, domain, -1);
                 }
                 local.count(Event::PlacedGet, 1);
-                return Step::Found(offset);
+                return Ok(offset);
             }
         }
-        Step::More
+        Err(Pause::More)
     }
 
     /// Handles a foreign frame, a full magazine, or an error.
     ///
-    /// If there is no room for it, a frame of a block whose home is this CPU goes straight into the range layer, as a
-    /// foreign frame does: one step now, where making room would cost one later. Whether this CPU is the home is tested
-    /// last: if frames come back in random order, the CPU would mispredict that branch half the time.
+    /// If there is no room for it, a frame of a block whose home is this CPU goes straight into the
+    /// range layer, like a foreign frame: one step now instead of one later for making room. The
+    /// home is tested last: if frames come back in random order, the CPU would mispredict that
+    /// branch half the time.
     pub(crate) fn put(&self, local: &Local<'m>, frame: FrameNumber) -> Result<(), PutError> {
         let offset = self.range.offset(frame).ok_or(PutError::OutOfRange)?;
         let block = self.range.block(Block::of(offset)).map(BlockWord::glance);
@@ -154,8 +147,9 @@ impl<'m> Layers<'m> {
         Ok(())
     }
 
-    /// Moves the current magazine, which is full, into the stock. If the stock has no place, moves the frames back to
-    /// the range layer; as they lie close together, this takes a step or two for all of them.
+    /// Moves the full current magazine into the stock. If the stock has no place, moves the frames
+    /// back to the range layer; as they lie close together, this takes a step or two for all of
+    /// them.
     fn make_room(&self, local: &Local<'m>) {
         if local.cache.push_to_stock() {
             local.count(Event::Stocked, 1);
@@ -165,7 +159,7 @@ impl<'m> Layers<'m> {
         }
     }
 
-    /// Into the cache, which has room. This CPU is the home of the frame's block.
+    /// Puts a frame into the cache, which has room. This CPU is the home of the frame's block.
     fn put_home(&self, local: &Local<'m>, offset: Offset) -> Result<(), PutError> {
         // SAFETY: see above.
         unsafe { self.range.park_taken(offset) }.map_err(|state| self.range.refusal(offset, state))?;
@@ -174,7 +168,7 @@ impl<'m> Layers<'m> {
         Ok(())
     }
 
-    /// Into the range layer.
+    /// Puts a frame into the range layer.
     #[inline]
     fn put_free(&self, local: &Local<'m>, offset: Offset, is_home: bool) -> Result<(), PutError> {
         let lane = lane_of(offset);
@@ -185,42 +179,6 @@ impl<'m> Layers<'m> {
             }
             (before, ..) => Err(self.range.refusal(offset, before.state(lane))),
         }
-    }
-
-    /// Takes a zeroed frame of this CPU's domain.
-    pub(crate) fn get_zeroed(&self, local: &Local<'m>) -> Option<Offset> {
-        let offset = self.zeroed.take(local.cache.domain)?;
-        // SAFETY: whoever kept the frame has parked it, and handed it over.
-        unsafe { self.range.take_parked(offset) };
-        Some(offset)
-    }
-
-    /// Takes a frame to zero, if this CPU's domain has an empty slot. It never drains: a drain would empty other CPUs'
-    /// caches, and free the frames that are already zeroed.
-    pub(crate) fn get_to_zero(&self, local: &Local<'m>) -> Option<Offset> {
-        if !self.zeroed.has_room(local.cache.domain) {
-            return None;
-        }
-        local.count(if local.cache.length() > 0 { Event::GetHit } else { Event::GetMiss }, 1);
-        match self.get(local, Urgency::Normal, &mut Search::default()) {
-            Step::Found(offset) => Some(offset),
-            Step::More | Step::Nothing => None,
-        }
-    }
-
-    /// Keeps a frame that its user has zeroed. Returns false if all slots are full; the frame then still belongs to the
-    /// user.
-    pub(crate) fn keep_zeroed(&self, local: &Local<'m>, offset: Offset) -> bool {
-        let Some(word) = self.range.word(offset) else { return false };
-        let lane = lane_of(offset);
-        if word.park_taken(lane).is_err() {
-            return false;
-        }
-        let kept = self.zeroed.keep(local.cache.domain, offset);
-        if !kept {
-            word.take_parked(lane);
-        }
-        kept
     }
 
     /// Puts up to [`BATCH`] frames.
@@ -241,7 +199,7 @@ impl<'m> Layers<'m> {
         local.count(Event::BatchPut, done);
     }
 
-    /// taken → free, for frames of a word that the caller claims to own. Returns how many were freed.
+    /// taken → free, for frames of a word that the caller claims to own. Returns the number freed.
     pub(crate) fn free_lanes(&self, local: &Local<'m>, first: Offset, lanes: Lanes, refused: &mut Refused) -> u64 {
         let (before, done, freed) = self.range.free_taken(first, lanes, false);
         if let Some(freed) = freed {
@@ -264,5 +222,163 @@ fn push_lanes(local: &Local<'_>, first: Offset, lanes: Lanes) {
         let highest = 63 - rest.leading_zeros();
         local.cache.push(first + highest / 2);
         rest &= !(1 << highest);
+    }
+}
+
+impl<'m, C: CurrentCpu> Frames<'m, C> {
+    /// Returns a frame, mostly from this CPU's cache. If the index has none either, drains other
+    /// CPUs' caches and scans memory, in steps. Fails if no frame is free, or if the free ones are
+    /// reserved for urgent callers.
+    #[inline]
+    pub fn get(&self) -> Result<FrameNumber, GetError> {
+        self.get_as(Urgency::Normal)
+    }
+
+    /// Returns a frame. With [`Urgency::Reserve`] it may go below the min watermark.
+    #[inline]
+    pub fn get_as(&self, urgency: Urgency) -> Result<FrameNumber, GetError> {
+        let pinned = self.cpu.pin();
+        match self.get_at_hand(&pinned) {
+            Some(frame) => Ok(frame),
+            None => self.get_missed(pinned, urgency),
+        }
+    }
+
+    /// As [`get_as`](Self::get_as), but drains no cache and scans no memory: fails if neither this
+    /// CPU's cache nor the index has a frame. The error says whether a watermark is the reason.
+    #[inline]
+    pub fn try_get(&self, urgency: Urgency) -> Result<FrameNumber, GetError> {
+        let pinned = self.cpu.pin();
+        match self.get_at_hand(&pinned) {
+            Some(frame) => Ok(frame),
+            None => self.get_from_index(pinned, urgency).inspect_err(|_| self.count_exhausted()),
+        }
+    }
+
+    /// Returns a frame of this domain only. Searches only the index and bypasses the CPU's cache,
+    /// so it costs about ten times as much as a get that hits. To fall back on other domains, call
+    /// it for those of [`nearest`](Self::nearest).
+    pub fn get_in(&self, domain: DomainId, urgency: Urgency) -> Result<FrameNumber, GetError> {
+        self.get_placed(urgency, Search::only(domain))
+    }
+
+    /// Returns a frame below a limit, for devices with few address bits, from the nearest domain
+    /// that has one. Searches only the index and bypasses the CPU's cache, as
+    /// [`get_in`](Self::get_in) does. The limit is rounded down to 2 MiB. Other gets take low
+    /// frames, too; to keep some, make them a domain of their own with a min watermark.
+    pub fn get_below(&self, limit: FrameNumber, urgency: Urgency) -> Result<FrameNumber, GetError> {
+        self.get_placed(urgency, Search::below(self.layers.range.spans.blocks_below(limit.0)))
+    }
+
+    fn get_placed(&self, urgency: Urgency, mut search: Search) -> Result<FrameNumber, GetError> {
+        let got = self.by_steps(|layers, local| layers.get_placed(local, urgency, &mut search))?;
+        got.ok_or_else(|| search.error()).inspect_err(|_| self.count_exhausted())
+    }
+
+    /// Returns a frame of the current magazine.
+    #[inline(always)]
+    fn get_at_hand(&self, pinned: &C::Pinned) -> Option<FrameNumber> {
+        let cache = self.layers.cache(pinned.number())?;
+        let offset = cache.pop()?;
+        // SAFETY: frames in a magazine are parked by its CPU, or by one that handed the magazine
+        // over.
+        unsafe { self.layers.range.take_parked(offset) };
+        cache.counts.add(Event::GetHit, 1);
+        Some(self.number(offset))
+    }
+
+    #[cold]
+    fn get_missed(&self, pinned: C::Pinned, urgency: Urgency) -> Result<FrameNumber, GetError> {
+        match self.get_from_index(pinned, urgency) {
+            Err(GetError::NotAtHand | GetError::AtMinimum) => {
+                self.get_from_anywhere(urgency).inspect_err(|_| self.count_exhausted())
+            }
+            got => got,
+        }
+    }
+
+    fn get_from_index(&self, pinned: C::Pinned, urgency: Urgency) -> Result<FrameNumber, GetError> {
+        let mut search = Search::default();
+        let first = self.held_by(pinned, |layers, local| {
+            local.count(Event::GetMiss, 1);
+            layers.get(local, urgency, &mut search)
+        });
+        let got = match first.ok_or(GetError::NoSuchCpu)? {
+            Ok(offset) => Some(self.number(offset)),
+            Err(Pause::More) => self.by_steps(|layers, local| layers.get(local, urgency, &mut search))?,
+            Err(Pause::End) => None,
+        };
+        got.ok_or_else(|| search.error())
+    }
+
+    /// Drains caches, and tries again after each step that freed something; then takes a free frame
+    /// from anywhere.
+    #[cold]
+    fn get_from_anywhere(&self, urgency: Urgency) -> Result<FrameNumber, GetError> {
+        let got = self.after_drains(|search| self.by_steps(|layers, local| layers.get(local, urgency, search)))?;
+        if let Some(frame) = got {
+            return Ok(frame);
+        }
+        let mut scan = Scan::default();
+        let got = self.by_steps(|layers, local| layers.scan(local, urgency, &mut scan))?;
+        got.ok_or_else(|| scan.error())
+    }
+
+    /// Takes a frame back. On an error nothing has changed.
+    #[inline]
+    pub fn put(&self, frame: FrameNumber) -> Result<(), PutError> {
+        let pinned = self.cpu.pin();
+        let number = pinned.number();
+        if let Some(cache) = self.layers.cache(number)
+            && cache.has_room()
+            && let Some(offset) = self.layers.range.offset(frame)
+            && let Some(block) = self.layers.range.block(Block::of(offset))
+            && block.glance().is_home_of(number)
+            // SAFETY: this CPU is the home of the frame's block.
+            && unsafe { self.layers.range.park_taken(offset) }.is_ok()
+        {
+            cache.push(offset);
+            cache.counts.add(Event::PutHit, 1);
+            return Ok(());
+        }
+        self.put_missed(pinned, frame)
+    }
+
+    #[inline(never)]
+    fn put_missed(&self, pinned: C::Pinned, frame: FrameNumber) -> Result<(), PutError> {
+        self.held_by(pinned, |layers, local| layers.put(local, frame).inspect_err(|_| local.count(Event::Refused, 1)))
+            .unwrap_or(Err(PutError::NoSuchCpu))
+    }
+
+    /// Fills `frames`, as far as [`try_get`](Self::try_get) finds frames. Returns their number.
+    /// Fails only if there is none.
+    pub fn get_batch(&self, urgency: Urgency, frames: &mut [FrameNumber]) -> Result<usize, GetError> {
+        for (got, frame) in frames.iter_mut().enumerate() {
+            match self.try_get(urgency) {
+                Ok(number) => *frame = number,
+                Err(error) if got == 0 => return Err(error),
+                Err(_) => return Ok(got),
+            }
+        }
+        Ok(frames.len())
+    }
+
+    /// Takes frames back straight into the range layer, with one step for all frames of the same
+    /// word. Sorted input is best. For the memory of an exiting process. The error counts the
+    /// refused frames; all others are taken back. Works in steps of 64 frames.
+    pub fn put_batch(&self, frames: &[FrameNumber]) -> Result<(), BatchError> {
+        let mut refused = Refused::default();
+        for batch in frames.chunks(BATCH) {
+            let put = self.held(|layers, local| {
+                let before = refused.count();
+                layers.put_batch(local, batch, &mut refused);
+                local.count(Event::Refused, refused.count() - before);
+            });
+            if put.is_none() {
+                let first = batch.first().copied().unwrap_or(FrameNumber(0));
+                refused.add(batch.len() as u64, first, PutError::NoSuchCpu);
+            }
+        }
+        refused.result()
     }
 }

@@ -1,27 +1,28 @@
-//! Where memory lies: spans of frame numbers. A hole of more than [`MOST_HOLE`] frames ends a span, so that it needs no
-//! metadata.
+//! Spans: stretches of frame numbers that contain all memory. A hole of more than [`MOST_HOLE`]
+//! frames ends a span, so that it needs no metadata.
 //!
-//! Offsets count the frames of all spans, holes within a span included. Between two spans lies a block that does not exist,
-//! so no range goes on from one span into the next.
+//! Offsets count the frames of all spans, including holes within a span. Between two spans lies a
+//! block that does not exist, so no range continues from one span into the next.
 
 use crate::config::MemoryArea;
 use crate::frame::{BLOCK_FRAMES, Block, Offset};
 use faultline_numbers::FrameNumber;
 
-/// Holes up to this many frames (32 GiB) are part of a span: metadata for them take 2 MiB, of which set-up writes 64 KiB,
-/// and each further span costs frames in it some nanoseconds for each get and put.
+/// Holes up to this many frames (32 GiB) are part of a span: their metadata takes 2 MiB, of which
+/// set-up writes 64 KiB. Each further span costs some nanoseconds for each get and put of frames in
+/// it.
 #[cfg(not(all(test, any(loom, shuttle))))]
 const MOST_HOLE: u64 = 1 << 23;
 /// Small, so that interleavings with several spans can be explored.
 #[cfg(all(test, any(loom, shuttle)))]
 const MOST_HOLE: u64 = 4 * BLOCK_FRAMES;
 
-/// Frames whose numbers and offsets both follow each other.
+/// A stretch of consecutive frame numbers with consecutive offsets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
     /// Number of its first frame, which begins a block.
     pub(crate) base: u64,
-    /// Offset of that frame.
+    /// Offset of its first frame.
     pub(crate) first: u64,
     /// Number of frames: whole blocks.
     pub(crate) frames: u64,
@@ -45,13 +46,14 @@ impl Span {
         (distance < self.frames).then(|| FrameNumber(self.base + distance))
     }
 
-    /// The number of the frame with an offset, or the end of the span if the offset lies behind it.
+    /// The number of the frame with this offset, or the end of the span if the offset lies behind
+    /// it.
     pub(crate) fn number_until_end(self, offset: u64) -> u64 {
         self.base + offset.saturating_sub(self.first).min(self.frames)
     }
 }
 
-/// The spans of memory areas, in the order of their frame numbers.
+/// Iterates over the spans of memory areas, in ascending order.
 #[derive(Debug, Clone)]
 pub(crate) struct SpansOf<'a> {
     memory: &'a [MemoryArea],
@@ -90,7 +92,8 @@ impl Iterator for SpansOf<'_> {
     }
 }
 
-/// All spans. In most machines there is one, so that one is looked at first, without a further access to memory.
+/// All spans. Most machines have one, so the lowest one is checked first, without a further access
+/// to memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Spans<'m> {
     pub(crate) lowest: Span,
@@ -128,7 +131,7 @@ impl<'m> Spans<'m> {
         core::iter::once(self.lowest).chain(self.others.iter().copied())
     }
 
-    /// The span that a frame number is in, or else the next one.
+    /// The span that contains a frame number, or else the next one.
     pub(crate) fn at_or_after(&self, number: u64) -> Option<Span> {
         self.all().find(|span| number < span.end())
     }

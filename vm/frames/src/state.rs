@@ -1,22 +1,30 @@
-//! The state of each frame: 2 bits, in words of 32 frames. Who may change a state, and by which single step.
+//! The state of each frame: 2 bits, in words of 32 frames. Each permitted change is a single step
+//! on a word.
 //!
 //! | bits | state | owner |
 //! |---|---|---|
 //! | 00 | free | the range layer: any CPU may park it |
 //! | 01 | taken | a user, until it is put |
-//! | 11 | parked | its holder: the CPU cache, magazine, slot or call that parked it; nobody else changes it |
-//! | 10 | closed | nobody: in a hole, or part of a huge frame, as its block's word says |
+//! | 11 | parked | its holder: the CPU cache, magazine, slot or call that parked it |
+//! | 10 | closed | none: in a hole, or part of a huge frame, as its block's word says |
 //!
-//! Every step from free or taken is a compare-and-swap, because other CPUs may try the same step. This is how a double
-//! free is detected. A parked frame belongs to its holder alone, so the holder can flip its bits without a check.
+//! Every step from free or taken is a compare-and-swap, because other CPUs may try the same step.
+//! This detects double frees. Only its holder changes a parked frame, so the holder can flip its
+//! bits without a check.
 //!
-//! Orderings: putting a frame releases what its user wrote in it, and getting it acquires that. Each step on a frame is
-//! a read-modify-write of its word, so the later step continues the release sequence of the earlier one, whatever lies
-//! between them. Steps that make frames free, or park free ones, are sequentially consistent, as the handshake with a
-//! block's reservation requires (see `range_layer`).
+//! Orderings: putting a frame releases what its user wrote in it, and getting it acquires that.
+//! Each step on a frame is a read-modify-write of its word, so the later step continues the release
+//! sequence of the earlier one, whatever lies between them. Steps that make frames free, or park
+//! free ones, are sequentially consistent, as the handshake with a block's reservation requires
+//! (see `range_layer`).
+//!
+//! The words are made when a block is opened for the first time, so setting up much memory writes
+//! none of them.
 
-use crate::frame::{FRAMES_PER_WORD, Offset};
+use crate::frame::{Block, FRAMES_PER_WORD, Offset, WORDS_PER_BLOCK};
 use crate::primitive::AtomicU64;
+use core::cell::UnsafeCell;
+use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 
 /// A set of frames of a word: the lower bit of each frame's pair of bits.
@@ -41,12 +49,12 @@ pub(crate) enum State {
     Closed,
 }
 
-/// 32 frames.
+/// The states of 32 frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Word(pub(crate) u64);
 
 impl Word {
-    /// The value of a word whose frames all lie in a hole.
+    /// A word whose frames all lie in a hole.
     pub(crate) const CLOSED: Self = Self(ALL_LANES << 1);
 
     #[inline]
@@ -67,7 +75,8 @@ impl Word {
         !self.0 & self.0 >> 1 & ALL_LANES
     }
 
-    /// The first frames of all free runs of 2ⁿ frames, up to a word's 32, that begin at multiples of their length.
+    /// The first frames of all free runs of 2ⁿ frames, up to a word's 32, that begin at multiples
+    /// of their length.
     pub(crate) fn runs(self, order: u8) -> Lanes {
         let first = (0..u32::from(order)).fold(self.free(), |first, step| first & first.wrapping_shr(2 << (step & 7)));
         first & BEGINS.get(usize::from(order)).copied().unwrap_or(0)
@@ -88,7 +97,7 @@ impl Word {
     }
 }
 
-/// The word that a frame is in.
+/// Index of a frame's word.
 #[inline(always)]
 pub(crate) fn word_of(offset: Offset) -> usize {
     (offset / FRAMES_PER_WORD) as usize
@@ -105,12 +114,12 @@ pub(crate) fn run_frames(order: u8) -> u64 {
     1 << (order & 31)
 }
 
-/// The frames of a run of 2ⁿ at the beginning of a word.
+/// The run of 2ⁿ frames at the beginning of a word.
 fn run_lanes(order: u8) -> Lanes {
     ALL_LANES.wrapping_shr(64_u32.wrapping_sub(2 << (order & 7)))
 }
 
-/// The lowest `count` of some frames.
+/// The lowest `count` frames of a set.
 pub(crate) fn lowest(lanes: Lanes, count: u32) -> Lanes {
     let mut rest = lanes;
     for _ in 0..count {
@@ -119,7 +128,7 @@ pub(crate) fn lowest(lanes: Lanes, count: u32) -> Lanes {
     lanes & !rest
 }
 
-/// The states of a word's frames, as all CPUs share them.
+/// A state word, shared by all CPUs.
 #[derive(Debug)]
 #[repr(transparent)]
 pub(crate) struct StateWord(AtomicU64);
@@ -132,25 +141,25 @@ impl StateWord {
     /// The word's value, in the single order of all steps that make frames free or reserve blocks.
     #[inline]
     pub(crate) fn load(&self) -> Word {
-        // SeqCst: pairs with `free_*`. A scan after the end of a reservation must not miss what these wrote; see
-        // `range_layer`.
+        // SeqCst: pairs with `free_*`. A scan after the end of a reservation must see their writes;
+        // see `range_layer`.
         Word(self.0.load(SeqCst))
     }
 
-    /// free → parked, for at most `most` frames, lowest first. Returns which. `seems_free`: probably all frames of the word
-    /// are free.
+    /// free → parked, for at most `most` frames, lowest first. Returns these frames. `seems_free`:
+    /// all frames of the word are probably free.
     #[inline]
     pub(crate) fn park_free(&self, most: u32, seems_free: bool) -> Lanes {
-        // Guesses that the compare-and-swap checks. Where all frames are free, reading first would fetch a line that another
-        // CPU wrote twice, as in `free_taken`. Relaxed: as there.
+        // A guess, which the compare-and-swap checks. If all frames are free, reading first would
+        // fetch twice a line that another CPU wrote, as in `free_taken`. Relaxed: as there.
         let mut old = if seems_free { 0 } else { self.0.load(Relaxed) };
         loop {
             let lanes = lowest(Word(old).free(), most);
             if lanes == 0 {
                 return 0;
             }
-            // SeqCst: pairs with the loads of other CPUs that look for free frames. Also acquires what users wrote
-            // before.
+            // SeqCst: pairs with the loads of other CPUs that search for free frames. Also acquires
+            // what users wrote before.
             match self.0.compare_exchange_weak(old, old | lanes | lanes << 1, SeqCst, Relaxed) {
                 Ok(_) => return lanes,
                 Err(found) => old = found,
@@ -158,8 +167,8 @@ impl StateWord {
         }
     }
 
-    /// free → taken, for the lowest run of 2ⁿ frames that is free and begins at a multiple of its length. Returns its first
-    /// frame's place.
+    /// free → taken, for the lowest free run of 2ⁿ frames that begins at a multiple of its length.
+    /// Returns its first frame.
     pub(crate) fn take_run(&self, order: u8) -> Option<Lanes> {
         // Relaxed: a guess that the compare-and-swap checks.
         let mut old = self.0.load(Relaxed);
@@ -178,7 +187,7 @@ impl StateWord {
         }
     }
 
-    /// free → parked, for all of `lanes` or none. Otherwise returns those that were not free.
+    /// free → parked, for all of `lanes` or none. The error is the frames that were not free.
     pub(crate) fn park_all(&self, lanes: Lanes) -> Result<(), Lanes> {
         let mut old = self.0.load(Relaxed);
         loop {
@@ -197,12 +206,12 @@ impl StateWord {
     /// parked → taken. The caller holds them.
     #[inline(always)]
     pub(crate) fn take_parked(&self, lanes: Lanes) {
-        // Acquire: what the last user wrote, released by `park_taken` or `free_taken`. The old value is not needed: the
-        // bits were set, and only the caller may clear them.
+        // Acquire: what the last user wrote, released by `park_taken` or `free_taken`. The old
+        // value is not needed: the bits were set, and only the caller may clear them.
         self.0.fetch_and(!(lanes << 1), Acquire);
     }
 
-    /// taken → parked. Otherwise returns the state that the frame is in.
+    /// taken → parked. The error is the frame's state.
     #[inline(always)]
     pub(crate) fn park_taken(&self, lane: Lanes) -> Result<(), State> {
         // Relaxed: a guess that the compare-and-swap checks.
@@ -211,7 +220,7 @@ impl StateWord {
             if old & (lane | lane << 1) != lane {
                 return Err(Word(old).state(lane));
             }
-            // Release: what the user wrote in the frame, for whoever takes it next.
+            // Release: what the user wrote in the frame, for its next taker.
             match self.0.compare_exchange_weak(old, old | lane << 1, Release, Relaxed) {
                 Ok(_) => return Ok(()),
                 Err(found) => old = found,
@@ -219,20 +228,22 @@ impl StateWord {
         }
     }
 
-    /// taken → free, for those of `lanes` that are taken. Returns the previous word, and which frames were freed. `is_near`:
-    /// this CPU's cache probably has the line.
+    /// taken → free, for those of `lanes` that are taken. Returns the previous word and the freed
+    /// frames. `is_near`: this CPU's cache probably has the line.
     #[inline(always)]
     pub(crate) fn free_taken(&self, lanes: Lanes, is_near: bool) -> (Word, Lanes) {
-        // Else a guess: that all frames of the word are taken. A wrong guess costs a second try on a line that has arrived
-        // by then. Reading first would fetch a line that another CPU wrote twice: once to read it and once to write it.
-        // Relaxed: the compare-and-swap checks it.
+        // If not near, guesses that all frames of the word are taken. A wrong guess costs a second
+        // try on a line that has arrived by then. Reading first would fetch twice a line that
+        // another CPU wrote: once to read it and once to write it. Relaxed: the compare-and-swap
+        // checks it.
         let mut old = if is_near { self.0.load(Relaxed) } else { ALL_LANES };
         loop {
             let taken = Word(old).taken() & lanes;
             if taken == 0 {
                 return (Word(old), 0);
             }
-            // SeqCst: before the check of the block's reservation; see `range_layer`. Also releases what users wrote.
+            // SeqCst: before the check of the block's reservation; see `range_layer`. Also releases
+            // what users wrote.
             match self.0.compare_exchange_weak(old, old ^ taken, SeqCst, Relaxed) {
                 Ok(_) => return (Word(old), taken),
                 Err(found) => old = found,
@@ -240,7 +251,7 @@ impl StateWord {
         }
     }
 
-    /// parked → free. The caller holds them. Returns the word after.
+    /// parked → free. The caller holds them. Returns the word after the step.
     #[inline]
     pub(crate) fn free_parked(&self, lanes: Lanes) -> Word {
         let both = lanes | lanes << 1;
@@ -268,8 +279,66 @@ impl StateWord {
 
     /// closed → taken, the whole word. The caller has the block as a huge frame.
     pub(crate) fn reopen_taken(&self) {
-        // Release: what the user wrote, for whoever takes a frame next.
+        // Release: what the user wrote, for the next taker of a frame.
         self.0.store(ALL_LANES, Release);
+    }
+}
+
+/// A word that may not have been made yet.
+#[derive(Debug)]
+#[repr(transparent)]
+pub(crate) struct StateCell(UnsafeCell<MaybeUninit<StateWord>>);
+
+// SAFETY: 1. Only `Words::make` writes a place other than by atomic steps, and its caller promises
+// exclusive access to the block meanwhile. 2. Only `Words::of` and `Words::word` make references to
+// its content, and their callers promise that it was made before. 3. `StateWord` is `Sync`.
+unsafe impl Sync for StateCell {}
+
+/// The state words of all blocks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Words<'m>(pub(crate) &'m [StateCell]);
+
+impl<'m> Words<'m> {
+    /// The words of a block.
+    ///
+    /// # Safety
+    /// They have been made, and that happened before.
+    #[inline]
+    pub(crate) unsafe fn of(self, block: Block) -> &'m [StateWord] {
+        let places = self.places(block);
+        // SAFETY: 1. All of them are made, as the caller promises. 2. Both types are transparent,
+        // so a slice of places has the layout of a slice of words. 3. Made words are written only
+        // by atomic steps.
+        unsafe { core::slice::from_raw_parts(places.as_ptr().cast::<StateWord>(), places.len()) }
+    }
+
+    /// The word that a frame is in.
+    ///
+    /// # Safety
+    /// As for [`of`](Self::of), for the frame's block.
+    #[inline(always)]
+    pub(crate) unsafe fn word(self, offset: Offset) -> Option<&'m StateWord> {
+        // SAFETY: as in `of`, for one place.
+        self.0.get(word_of(offset)).map(|place| unsafe { &*place.0.get().cast::<StateWord>() })
+    }
+
+    /// Makes the words of a block.
+    ///
+    /// # Safety
+    /// They have not been made, and the caller has exclusive access to them until other CPUs learn
+    /// of this call.
+    pub(crate) unsafe fn make(self, block: Block, word: impl Fn(u32) -> Word) {
+        for (index, place) in (0..).zip(self.places(block)) {
+            // SAFETY: 1. The caller has exclusive access to the place, as it promises. 2. It is
+            // valid for writes: `StateCell` is an `UnsafeCell`.
+            unsafe { (*place.0.get()).write(StateWord::new(word(index))) };
+        }
+    }
+
+    #[inline]
+    fn places(self, block: Block) -> &'m [StateCell] {
+        let first = block.0 as usize * WORDS_PER_BLOCK as usize;
+        self.0.get(first..first + WORDS_PER_BLOCK as usize).unwrap_or(&[])
     }
 }
 

@@ -1,23 +1,25 @@
-//! Finds mistakes of the frames' users: a frame that is put twice, with both places in the source; a frame that is
-//! written after it was put; frames that are never put, with the places that got them.
+//! Detects users' mistakes: a frame that is put twice, with both places in the source; a frame that
+//! is written after it was put; frames that are never put, with the places that got them.
 //!
-//! A [`Watched`] is around [`Frames`], so programs that do not use it pay nothing. It needs a word for each frame. Calls
-//! that go past it are not seen; where it then disagrees with the frames, the frames are right.
+//! A [`Watched`] wraps [`Frames`], so programs that do not use it pay nothing. It needs a word for
+//! each frame. Calls that bypass it are not seen; where it then disagrees with the frames, the
+//! frames are right.
 
 use crate::cpu::CurrentCpu;
 use crate::error::{BatchError, ConfigError, GetError, PutError, Refused};
 use crate::frame::{RangeRequest, ZeroedFrame};
 use crate::frames::Frames;
-use crate::pressure::Urgency;
+use crate::layers::Urgency;
 use core::fmt::{self, Display};
 use core::panic::Location;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 use faultline_numbers::{FrameNumber, HugeFrame, Order};
 
-type Place = &'static Location<'static>;
+type CallSite = &'static Location<'static>;
 
-/// Bits of a record's pointer that its alignment leaves free: the place has put the frame, not got it.
+/// Flags in the bits of a record's pointer that its alignment leaves free. The place has put the
+/// frame; otherwise it has got it.
 const PUT: usize = 1;
 /// The place has got the frame as part of a huge frame.
 const HUGE: usize = 2;
@@ -28,12 +30,12 @@ const _: () = assert!(align_of::<Location<'static>>() >= 4);
 #[repr(transparent)]
 pub struct Record(AtomicPtr<Location<'static>>);
 
-/// What a record says.
+/// The value of a record.
 #[derive(Debug, Clone, Copy)]
 struct Last(*mut Location<'static>);
 
 impl Last {
-    fn of(place: Place, flags: usize) -> Self {
+    fn of(place: CallSite, flags: usize) -> Self {
         Self(ptr::from_ref(place).cast_mut().map_addr(|address| address | flags))
     }
 
@@ -41,20 +43,21 @@ impl Last {
         self.0.addr() & flag != 0
     }
 
-    fn place(self) -> Option<Place> {
+    fn place(self) -> Option<CallSite> {
         // SAFETY: without the flags it is null, or it was made from such a reference.
         unsafe { self.0.map_addr(|address| address & !(PUT | HUGE)).as_ref() }
     }
 
-    /// The place that got the frame, if somebody has it.
-    fn owner(self) -> Option<Place> {
+    /// The place that got the frame, if it was not put since.
+    fn owner(self) -> Option<CallSite> {
         self.place().filter(|_| !self.has(PUT))
     }
 }
 
-// Orderings: all relaxed. A place never changes, so nothing is read through a record that another CPU writes.
+// Orderings: all relaxed. A place never changes, so nothing is read through a record that another
+// CPU writes.
 impl Record {
-    /// Of a frame that nobody has got yet.
+    /// The record of a frame that was never got.
     pub const fn new() -> Self {
         Self(AtomicPtr::new(ptr::null_mut()))
     }
@@ -67,9 +70,9 @@ impl Record {
         self.0.store(last.0, Relaxed);
     }
 
-    /// Got, with these flags → put. If two CPUs put a frame at once, only one of them does it. Otherwise returns what the
-    /// record says.
-    fn put(&self, flags: usize, here: Place) -> Result<(), Last> {
+    /// Got, with these flags → put. If two CPUs put a frame concurrently, only one succeeds. The
+    /// error is the record's value.
+    fn put(&self, flags: usize, here: CallSite) -> Result<(), Last> {
         let mut old = self.last();
         loop {
             if old.owner().is_none() || old.has(HUGE) != (flags & HUGE != 0) {
@@ -83,17 +86,17 @@ impl Record {
     }
 }
 
-/// What a [`Watched`] tells of mistakes, and what it does with the contents of frames.
+/// Receives the mistakes that a [`Watched`] finds, and fills and checks the contents of frames.
 pub trait Watch: Sync {
     /// A mistake was found. May panic.
     fn found(&self, mistake: &Mistake);
 
-    /// Fills a frame that was put with a pattern. Does nothing unless it is implemented.
+    /// Fills a frame that was put with a pattern. Default: does nothing.
     fn fill(&self, frame: FrameNumber) {
         let _ = frame;
     }
 
-    /// Whether a frame still has the pattern.
+    /// True if a frame still has the pattern.
     fn is_filled(&self, frame: FrameNumber) -> bool {
         let _ = frame;
         true
@@ -104,26 +107,26 @@ pub trait Watch: Sync {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MistakeKind {
-    /// The frame was put, and nobody has got it: it was put before, or never got. It stays as it is.
+    /// Put, but not allocated: it was put before, or never got. Unchanged.
     PutTwice,
-    /// The frame was put in another size than it was got in. It stays as it is.
+    /// Put in another size than it was got in. Unchanged.
     WrongOrder,
-    /// The frame was written between a put and the get that found it.
+    /// Written between a put and the get that found it.
     WrittenAfterPut,
 }
 
-/// A mistake, with the places in the source that have to do with it.
+/// A mistake, with the places in the source that caused it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Mistake {
-    /// What happened.
+    /// The kind of mistake.
     pub kind: MistakeKind,
     /// The frame.
     pub frame: FrameNumber,
     /// The call that found it.
-    pub here: Place,
-    /// The call that got or put the frame before, if any did.
-    pub before: Option<Place>,
+    pub here: CallSite,
+    /// The call that got or put the frame before, if any.
+    pub before: Option<CallSite>,
 }
 
 impl Display for Mistake {
@@ -138,7 +141,7 @@ impl Display for Mistake {
     }
 }
 
-/// [`Frames`] that remember who got and put each frame, and check it.
+/// [`Frames`] with checks: records the place of each frame's last get or put.
 #[derive(Debug)]
 pub struct Watched<'a, 'm, C, W> {
     frames: &'a Frames<'m, C>,
@@ -147,8 +150,9 @@ pub struct Watched<'a, 'm, C, W> {
 }
 
 impl<'a, 'm, C: CurrentCpu, W: Watch> Watched<'a, 'm, C, W> {
-    /// Around frames. All handles of the same frames share the records, of which there are at least
-    /// [`Frames::index_count`]; all new. Fails with [`ConfigError::MetadataTooSmall`] if there are fewer.
+    /// Wraps frames. All handles of the same frames share the records, at least
+    /// [`Frames::index_count`], all new. Fails with [`ConfigError::MetadataTooSmall`] if there are
+    /// fewer.
     pub fn new(frames: &'a Frames<'m, C>, records: &'a [Record], watch: &'a W) -> Result<Self, ConfigError> {
         if records.len() < frames.index_count() as usize {
             return Err(ConfigError::MetadataTooSmall);
@@ -160,13 +164,13 @@ impl<'a, 'm, C: CurrentCpu, W: Watch> Watched<'a, 'm, C, W> {
         self.records.get(self.frames.index_of(frame)? as usize)
     }
 
-    /// The place that has got a frame, if somebody has it: for a list of leaks.
-    pub fn owner(&self, frame: FrameNumber) -> Option<Place> {
+    /// The place that got a frame that was not put since, for a list of leaks.
+    pub fn owner(&self, frame: FrameNumber) -> Option<CallSite> {
         self.record(frame)?.last().owner()
     }
 
-    /// Notes the owner of frames that were got, and checks what they hold.
-    fn got(&self, first: FrameNumber, frames: u64, flags: usize, here: Place) {
+    /// Records the owner of frames that were got, and checks their contents.
+    fn got(&self, first: FrameNumber, frames: u64, flags: usize, here: CallSite) {
         for frame in (first.0..first.0.saturating_add(frames)).map(FrameNumber) {
             let Some(record) = self.record(frame) else { continue };
             let before = record.last();
@@ -179,7 +183,7 @@ impl<'a, 'm, C: CurrentCpu, W: Watch> Watched<'a, 'm, C, W> {
     }
 
     /// Ends the ownership of a frame and fills it, before it is put.
-    fn give_up(&self, frame: FrameNumber, flags: usize, here: Place) -> Result<(), PutError> {
+    fn give_up(&self, frame: FrameNumber, flags: usize, here: CallSite) -> Result<(), PutError> {
         let Some(record) = self.record(frame) else { return Err(PutError::OutOfRange) };
         record.put(flags, here).map_err(|last| {
             let (kind, error) = match last.owner() {
@@ -219,7 +223,7 @@ impl<'a, 'm, C: CurrentCpu, W: Watch> Watched<'a, 'm, C, W> {
         self.put_all(frames.iter().copied(), Location::caller())
     }
 
-    fn put_all(&self, frames: impl Iterator<Item = FrameNumber>, here: Place) -> Result<(), BatchError> {
+    fn put_all(&self, frames: impl Iterator<Item = FrameNumber>, here: CallSite) -> Result<(), BatchError> {
         let mut refused = Refused::default();
         for frame in frames {
             if let Err(error) = self.give_up(frame, 0, here).and_then(|()| self.frames.put(frame)) {
@@ -242,11 +246,7 @@ impl<'a, 'm, C: CurrentCpu, W: Watch> Watched<'a, 'm, C, W> {
     #[track_caller]
     pub fn put_huge(&self, frame: HugeFrame) -> Result<(), PutError> {
         let here = Location::caller();
-        // The first frame stands for all of them: they are got and put together.
-        self.give_up(frame.first(), HUGE, here)?;
-        for frame in frame.frames().skip(1) {
-            self.give_up(frame, HUGE, here)?;
-        }
+        frame.frames().try_for_each(|frame| self.give_up(frame, HUGE, here))?;
         self.frames.put_huge(frame)
     }
 
@@ -278,7 +278,7 @@ impl<'a, 'm, C: CurrentCpu, W: Watch> Watched<'a, 'm, C, W> {
         self.frames.get_zeroed_as(urgency).inspect(|frame| self.got(frame.number, 1, 0, here))
     }
 
-    /// See [`Frames::fill_zeroed`]. Frames that are zeroed have no pattern, so they are checked before.
+    /// See [`Frames::fill_zeroed`]. Zeroed frames have no pattern, so they are checked before.
     #[track_caller]
     pub fn fill_zeroed(&self, most: u64, mut zero: impl FnMut(FrameNumber)) -> u64 {
         let here = Location::caller();

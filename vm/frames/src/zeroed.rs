@@ -1,62 +1,85 @@
 //! Zeroed frames: each domain keeps some, in slots that any CPU may fill or empty.
 
-use crate::frame::Offset;
-use crate::primitive::AtomicU32;
-use core::ops::Range;
-use core::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
-use faultline_numbers::DomainId;
+use crate::counters::Event;
+use crate::cpu::CurrentCpu;
+use crate::error::GetError;
+use crate::frame::{Offset, ZeroedFrame};
+use crate::frames::Frames;
+use crate::layers::{Layers, Local, Urgency};
+use crate::search::Search;
+use crate::state::lane_of;
+use faultline_numbers::FrameNumber;
 
-/// Fields: \[a] each slot is changed by a compare-and-swap or a swap, and whoever empties it holds its frame; \[I]
-/// immutable.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Zeroed<'m> {
-    /// \[a] 0, or an offset plus 1. Those of a domain follow each other.
-    pub(crate) slots: &'m [AtomicU32],
-    /// \[I] Number of slots of each domain.
-    pub(crate) each: usize,
+impl<'m> Layers<'m> {
+    /// Takes a zeroed frame of this CPU's domain.
+    pub(crate) fn get_zeroed(&self, local: &Local<'m>) -> Option<Offset> {
+        let offset = self.zeroed.take(local.cache.domain)?;
+        // SAFETY: the CPU that kept the frame parked it, and handed it over.
+        unsafe { self.range.take_parked(offset) };
+        Some(offset)
+    }
+
+    /// Takes a frame to zero, if this CPU's domain has an empty slot. Never drains: a drain would
+    /// empty other CPUs' caches, and free the frames that are already zeroed.
+    pub(crate) fn get_to_zero(&self, local: &Local<'m>) -> Option<Offset> {
+        if !self.zeroed.has_room(local.cache.domain) {
+            return None;
+        }
+        local.count(if local.cache.length() > 0 { Event::GetHit } else { Event::GetMiss }, 1);
+        self.get(local, Urgency::Normal, &mut Search::default()).ok()
+    }
+
+    /// Keeps a frame that its user has zeroed. Returns false if all slots are full; the frame then
+    /// still belongs to the user.
+    pub(crate) fn keep_zeroed(&self, local: &Local<'m>, offset: Offset) -> bool {
+        let Some(word) = self.range.word(offset) else { return false };
+        let lane = lane_of(offset);
+        if word.park_taken(lane).is_err() {
+            return false;
+        }
+        let kept = self.zeroed.keep(local.cache.domain, offset);
+        if !kept {
+            word.take_parked(lane);
+        }
+        kept
+    }
 }
 
-impl<'m> Zeroed<'m> {
-    fn of(&self, domain: DomainId) -> &'m [AtomicU32] {
-        self.slots.get(usize::from(domain.0) * self.each..).and_then(|slots| slots.get(..self.each)).unwrap_or(&[])
+impl<'m, C: CurrentCpu> Frames<'m, C> {
+    /// Returns a frame, already zeroed if the CPU's domain keeps one.
+    pub fn get_zeroed(&self) -> Result<ZeroedFrame, GetError> {
+        self.get_zeroed_as(Urgency::Normal)
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.slots.len()
+    /// As [`get_zeroed`](Self::get_zeroed). With [`Urgency::Reserve`] it may go below the min
+    /// watermark.
+    pub fn get_zeroed_as(&self, urgency: Urgency) -> Result<ZeroedFrame, GetError> {
+        let kept = self.held(|layers, local| {
+            let kept = layers.get_zeroed(local);
+            local.count(if kept.is_some() { Event::ZeroedHit } else { Event::ZeroedMiss }, 1);
+            kept.map(|offset| layers.range.number(offset))
+        });
+        match kept.ok_or(GetError::NoSuchCpu)? {
+            Some(number) => Ok(ZeroedFrame { number, zeroed: true }),
+            None => Ok(ZeroedFrame { number: self.get_as(urgency)?, zeroed: false }),
+        }
     }
 
-    /// Takes the frame out of a slot, still parked.
-    fn empty(slot: &AtomicU32) -> Option<Offset> {
-        // Relaxed: a check that avoids the write to an empty slot. AcqRel: what `keep` released, zeroes included.
-        (slot.load(Relaxed) != 0).then(|| slot.swap(0, AcqRel))?.checked_sub(1)
-    }
-
-    /// Takes one of a domain's frames out of its slot, still parked.
-    pub(crate) fn take(&self, domain: DomainId) -> Option<Offset> {
-        self.of(domain).iter().find_map(Self::empty)
-    }
-
-    pub(crate) fn has_room(&self, domain: DomainId) -> bool {
-        // Relaxed: a hint.
-        self.of(domain).iter().any(|slot| slot.load(Relaxed) == 0)
-    }
-
-    /// Keeps a parked frame that its holder has zeroed. Returns false if all slots are full.
-    pub(crate) fn keep(&self, domain: DomainId, offset: Offset) -> bool {
-        // Release: the zeroes, for the CPU that takes the frame. A failure only means that the slot is full.
-        self.of(domain)
-            .iter()
-            .any(|slot| slot.load(Relaxed) == 0 && slot.compare_exchange(0, offset + 1, Release, Relaxed).is_ok())
-    }
-
-    /// Takes the frames out of some slots, each once: slots that others fill meanwhile are not looked at again.
-    pub(crate) fn take_out(&self, slots: Range<usize>, each: impl FnMut(Offset)) {
-        self.slots.get(slots).unwrap_or(&[]).iter().filter_map(Self::empty).for_each(each);
-    }
-
-    /// Frames in slots.
-    pub(crate) fn held(&self) -> u64 {
-        // Relaxed: a figure.
-        self.slots.iter().filter(|slot| slot.load(Relaxed) != 0).count() as u64
+    /// Zeroes frames with `zero` until `most` more are kept for the CPU's domain, all slots are
+    /// full, or no frame is available without a drain. Returns their number. For a background
+    /// thread: the caller is not pinned to its CPU while it zeroes.
+    pub fn fill_zeroed(&self, most: u64, mut zero: impl FnMut(FrameNumber)) -> u64 {
+        let mut filled = 0;
+        while filled < most {
+            let Some(offset) = self.held(|layers, local| layers.get_to_zero(local)).flatten() else { break };
+            zero(self.number(offset));
+            if self.held(|layers, local| layers.keep_zeroed(local, offset)) != Some(true) {
+                // The caller has the frame, so the put is not refused.
+                let _ = self.put(self.number(offset));
+                break;
+            }
+            filled += 1;
+        }
+        filled
     }
 }

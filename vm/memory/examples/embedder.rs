@@ -1,5 +1,6 @@
-//! A small embedder: page tables and a machine of its own, with one CPU and no TLB, and a process that uses more memory than there is. It
-//! writes a byte to each of 300 pages with 100 frames, forks, and reads them in the child. A file of the temporary directory is the swap area.
+//! A small embedder: its own page tables and machine, with one CPU and no TLB, and a process that
+//! uses more memory than exists. It writes a byte to each of 300 pages with 100 frames, forks, and
+//! reads them in the child. A temporary file is the swap area.
 //!
 //! `cargo run -p faultline-memory --example embedder`
 
@@ -16,11 +17,12 @@ use std::sync::{Arc, Mutex};
 const PAGE: usize = 4096;
 type Contents = Arc<Mutex<BTreeMap<u64, Vec<u8>>>>;
 
-/// Page tables: here a table of entries. A kernel's are what the hardware walks.
-struct Table(Mutex<BTreeMap<u64, Translation>>);
+/// Page tables: a map of entries. A kernel's are the tables that the hardware walks.
+struct TranslationMap(Mutex<BTreeMap<u64, Translation>>);
 
-// SAFETY: 1. An entry is what `enter` said, without rights that `protect` took. 2. No table is taken out.
-unsafe impl Pmap for Table {
+// SAFETY: 1. An entry holds the last `enter`, without the rights that `protect` took. 2. No table
+// is taken out.
+unsafe impl Pmap for TranslationMap {
     type Retired = ();
 
     fn enter(&self, page: VirtualPage, frame: FrameNumber, rights: Rights, _: &mut ()) -> Result<(), NoMemory> {
@@ -56,14 +58,15 @@ unsafe impl Pmap for Table {
 /// The machine: the contents of its frames.
 struct Small(Contents);
 
-// SAFETY: 1. and 2. There is one CPU, without a TLB: translations are looked up for each access. 3. Each writes one frame.
+// SAFETY: 1. and 2. There is one CPU, without a TLB: translations are looked up for each access. 3.
+// Each writes one frame.
 unsafe impl Machine for Small {
-    type Pmap = Table;
+    type Pmap = TranslationMap;
     type Pinned<'a> = ();
 
     fn pin(&self, _: CpuNumber) {}
-    fn new_pmap(&self) -> Result<Table, NoMemory> {
-        Ok(Table(Mutex::default()))
+    fn new_pmap(&self) -> Result<TranslationMap, NoMemory> {
+        Ok(TranslationMap(Mutex::default()))
     }
     fn flush(&self, _: CpuNumber, _: &Flush) {}
     fn shoot(&self, _: &CpuSet, _: &Flush) {}
@@ -77,7 +80,8 @@ unsafe impl Machine for Small {
     }
 }
 
-/// A pager to a file. It ends each transfer before it returns; a pager of a kernel returns `Started::Later`.
+/// A pager to a file. It ends each transfer before it returns; a kernel's pager returns
+/// `Started::Later`.
 #[derive(Debug)]
 struct SwapFile(Contents, std::fs::File);
 
@@ -116,7 +120,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let cpu = unsafe { memory.cpu(CpuNumber(0), frames) }.ok_or("no such CPU")?;
     let mut hand = Hand::new(0..count);
 
-    // A process, and what its accesses do: look up, or fault; and the page daemon when frames are short.
+    // A process and its accesses: look up, or fault; run the page daemon when frames are short.
     let parent = cpu.new_space()?;
     cpu.activate(&parent)?;
     cpu.map(&parent, PageRange::new(VirtualPage(16), 300)?, Rights::READ | Rights::WRITE)?;

@@ -1,4 +1,4 @@
-//! Virtual pages, ranges of them, and what may be done with a page.
+//! Virtual pages, page ranges and access rights.
 
 use crate::error::SpaceError;
 use core::fmt::{self, Display};
@@ -7,7 +7,7 @@ use core::ops::BitOr;
 /// Number of pages of a space: 2⁴⁸ bytes.
 #[cfg(not(all(loom, test)))]
 pub const SPACE_PAGES: u64 = 1 << 36;
-/// Small, so that all interleavings can be explored.
+/// Small, so that loom can explore all interleavings.
 #[cfg(all(loom, test))]
 pub const SPACE_PAGES: u64 = 4;
 
@@ -29,7 +29,7 @@ impl Display for VirtualPage {
     }
 }
 
-/// Pages that follow each other: at least one, all of them below [`SPACE_PAGES`].
+/// A non-empty range of pages below [`SPACE_PAGES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageRange {
     first: u64,
@@ -37,7 +37,7 @@ pub struct PageRange {
 }
 
 impl PageRange {
-    /// `pages` pages from `first` on. Fails if that is none, or too many.
+    /// `pages` pages from `first` on. Fails if the range is empty or too long.
     pub const fn new(first: VirtualPage, pages: u64) -> Result<Self, SpaceError> {
         match first.0.checked_add(pages) {
             Some(end) if pages > 0 && end <= SPACE_PAGES => Ok(Self { first: first.0, end }),
@@ -45,20 +45,19 @@ impl PageRange {
         }
     }
 
-    /// All pages of a space.
     pub(crate) const ALL: Self = Self { first: 0, end: SPACE_PAGES };
 
-    /// Its first page.
+    /// The first page.
     pub const fn first(self) -> VirtualPage {
         VirtualPage(self.first)
     }
 
-    /// Number of its first page.
+    /// The first page's number.
     pub(crate) const fn begin(self) -> u64 {
         self.first
     }
 
-    /// One past the number of its last page.
+    /// One past the last page's number.
     pub(crate) const fn end(self) -> u64 {
         self.end
     }
@@ -68,40 +67,39 @@ impl PageRange {
         self.end - self.first
     }
 
-    /// The shortest range with all of both.
+    /// The shortest range that covers both.
     pub(crate) const fn with(self, other: Self) -> Self {
         let first = if self.first < other.first { self.first } else { other.first };
         Self { first, end: if self.end > other.end { self.end } else { other.end } }
     }
 
-    /// Whether they have a page in common.
+    /// True if the ranges overlap.
     pub(crate) const fn meets(self, other: Self) -> bool {
         self.first < other.end && other.first < self.end
     }
 
-    /// The range of one page.
     pub(crate) const fn of(page: VirtualPage) -> Self {
         Self { first: page.0, end: page.0 + 1 }
     }
 
-    /// The pages of a large page that has a page: `pages` of them, a power of two.
+    /// The aligned range of `pages` pages, a power of two, that contains a page.
     pub(crate) const fn large_with(page: VirtualPage, pages: u64) -> Self {
         let first = page.0 - page.0 % pages;
         Self { first, end: first + pages }
     }
 
-    /// The part of it before a page. None if that is empty.
+    /// The part before a page. `None` if it is empty.
     pub(crate) const fn before(self, end: u64) -> Option<Self> {
         if end > self.first { Some(Self { first: self.first, end }) } else { None }
     }
 }
 
-/// What may be done with a page: a set of reading, writing and executing.
+/// Access rights: a set of reading, writing and executing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Rights(u8);
 
 impl Rights {
-    /// No access: the page faults.
+    /// No access: every access faults.
     pub const NONE: Self = Self(0);
     /// Reading.
     pub const READ: Self = Self(1);
@@ -110,22 +108,22 @@ impl Rights {
     /// Executing.
     pub const EXECUTE: Self = Self(4);
 
-    /// Its bits: 1 for reading, 2 for writing, 4 for executing.
+    /// The bits: 1 for reading, 2 for writing, 4 for executing.
     pub const fn bits(self) -> u8 {
         self.0
     }
 
-    /// From bits, of which those above the third are ignored.
+    /// From bits; ignores those above the third.
     pub const fn from_bits(bits: u8) -> Self {
         Self(bits & 7)
     }
 
-    /// Whether all of `other` is in it.
+    /// True if all rights in `other` are in this set.
     pub const fn allows(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Without those of `other`.
+    /// This set without the rights in `other`.
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }

@@ -1,4 +1,4 @@
-//! Advice: what a program will need is read before it asks; what it gives up is taken when frames are short.
+//! Advice: prefetching of pages that a program will need, and lazy freeing of pages it gives up.
 
 use crate::address::{PageRange, Rights, VirtualPage};
 use crate::batch::Batch;
@@ -16,19 +16,18 @@ use crate::space::{Space, SpaceBody};
 use crate::tree::slot::{Content, Mapped, Marks, Slot, View};
 use core::mem::ManuallyDrop;
 
-/// What is to be read for a page.
+/// Read needed for a page.
 enum Missing {
-    /// Nothing.
     Nothing,
-    /// This.
     Read(PageIn),
-    /// Perhaps this page of an object.
+    /// Possibly this page of an object.
     Of(Counted<Object>, u64),
 }
 
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
-    /// Begins to read what is not there of a range, from pagers and the swap area, in clusters; and does not wait. There may be holes in the
-    /// range. Stops without an error when there are no frames, and passes over what another CPU is changing.
+    /// Starts reading missing pages of a range from pagers and the swap area, in clusters, without
+    /// waiting. The range may have holes. Stops without an error when frames run out; skips pages
+    /// that another CPU is changing.
     pub fn will_need(&self, space: &Space<'m, M>, range: PageRange) -> Result<(), SpaceError> {
         let space = self.check_active(space)?;
         self.count(Event::WillNeed);
@@ -56,9 +55,10 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Ok(())
     }
 
-    /// Gives the contents of private memory of zeroes up: from now until a page is written to, it may become zeroes at any time. The page daemon
-    /// takes such pages without writing them. Private copies and pages of objects keep their contents; locked pages do
-    /// until they are unlocked. There may be holes in the range.
+    /// Gives up the contents of private zero-fill memory: until a page is next written, it may
+    /// become zeroes at any time. The page daemon takes such pages without writing them. Private
+    /// copies and object pages keep their contents, as do locked pages until they are unlocked. The
+    /// range may have holes.
     pub fn give_up(&self, space: &Space<'m, M>, range: PageRange) -> Result<(), SpaceError> {
         let space = self.check_active(space)?;
         let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
@@ -70,7 +70,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 slot.set(View::Mapped(self.given_up(begin, mapped, range.end(), &mut batch)));
             }
         });
-        // Nobody writes from here on, unless a fault says so in the slot.
+        // From here on only a fault enables writes, and it records that in the slot.
         batch.finish();
         Ok(())
     }
@@ -81,7 +81,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 if mapped.is_entered() {
                     batch.protect(page, mapped, mapped.rights.without(Rights::WRITE), end);
                 }
-                // It is the first that the page daemon takes.
+                // The page daemon takes this page first.
                 let _ = self.word(held).step(PageStep::Move(Queue::Inactive));
                 Mapped { marks: mapped.marks.with(Marks::GIVEN_UP), ..mapped }
             }
@@ -93,7 +93,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
     }
 
-    /// What is missing at a page, whose slot is locked.
+    /// The read needed for a page, whose slot is locked.
     fn missing(&self, space: &SpaceBody<'m, M>, slot: &Slot, page: u64) -> Result<Missing, FaultError> {
         let View::Mapped(mapped) = slot.load().view() else { return Ok(Missing::Nothing) };
         if mapped.marks.has(Marks::GUARD) || mapped.rights == Rights::NONE {
@@ -107,7 +107,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 Ok(Missing::Read(page_in))
             }
             Content::Nothing if !slot.mapping().is_null() => {
-                // SAFETY: the slot is locked, and an owner of the mapping; the reference does not end it.
+                // SAFETY: the slot is locked, and an owner of the mapping; the reference does not
+                // release it.
                 let mapping = ManuallyDrop::new(unsafe { Counted::from_raw(slot.mapping()) });
                 let VirtualPage(page) = VirtualPage(page);
                 Ok(Missing::Of(mapping.get().object.another(), page.wrapping_add(mapping.get().shift)))
@@ -116,7 +117,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
     }
 
-    /// A read of an object's page, if it must be read.
+    /// The read of an object's page, if it needs one.
     fn sought(&self, object: &Counted<Object>, index: u64) -> Result<Sought, FaultError> {
         match (object.get().look(index), object.get().backing()) {
             (Leaf::Swapped(_), _) | (Leaf::Nothing, Backing::Pager(_)) => self.object_page(object, index),

@@ -1,48 +1,48 @@
-//! What a change of a space has taken away, gathered until every CPU has forgotten it: frames, mappings, page tables, nodes.
+//! A batch of frames, mappings, page tables and nodes that a change took away, held until every CPU
+//! has forgotten them.
 //!
-//! Nothing is given back before the CPUs have answered that may have a translation, and on which the space is active; for nodes, all on which it is active.
-//! If no translation was taken away and no table or node was taken out, none is asked. Many pages share a shoot-down: up to [`MOST_PAGES`] private
-//! ones.
+//! Nothing is freed before the CPUs that may have a translation, and on which the space is active,
+//! have answered; for nodes, all CPUs on which it is active. Without a removed translation, table
+//! or node, no CPU is asked. Many pages share a shoot-down: up to [`MOST_PAGES`] private ones.
 
 use crate::address::{PageRange, Rights, VirtualPage};
 use crate::counted::{Counted, Inner};
 use crate::counters::Event;
-use crate::cpu_set::CpuSet;
-use crate::machine::{Flush, FrameSource, Machine};
+use crate::cpu_set::{CpuSet, Users};
+use crate::machine::{Flush, FrameSource, Machine, Pmap, Translation};
 use crate::memory::Cpu;
 use crate::object::mapping::Mapping;
-use crate::pmap::{Pmap, Translation};
 use crate::space::SpaceBody;
 use crate::tree::slot::Mapped;
 use crate::tree::{LEAF_PAGES, RetiredNodes};
-use crate::users::Users;
 use core::ptr;
 
-/// Private pages of a batch: their numbers are kept on the stack.
+/// Maximum number of private pages in a batch; their numbers are on the stack.
 #[cfg(not(all(loom, test)))]
 pub(crate) const MOST_PAGES: usize = 128;
-/// Small, so that tests see several shoot-downs of one call.
+/// Small, so that tests see several shoot-downs per call.
 #[cfg(all(loom, test))]
 pub(crate) const MOST_PAGES: usize = 2;
 
-/// From how many leaves on an unmap frees nodes although it need not ask all CPUs: what asking costs is little then beside the faults that used them.
+/// Number of leaves from which an unmap frees nodes even if it need not ask all CPUs: asking then
+/// costs little compared with the faults that used the leaves.
 const MANY_LEAVES: u64 = 8;
 
-/// A batch. It does nothing when it is dropped; see [`finish`](Self::finish).
+/// A batch. Dropping it does nothing; see [`finish`](Self::finish).
 pub(crate) struct Batch<'a, 'm, M: Machine, F> {
     cpu: &'a Cpu<'m, M, F>,
     space: &'a SpaceBody<'m, M>,
-    /// First page whose translation has changed, and one past the last.
+    /// First changed page, and one past the last.
     changed: Option<(u64, u64)>,
     /// The CPUs that must forget these pages.
     losers: CpuSet,
-    /// The pages of a large entry that was changed as a whole, and what it said.
+    /// The pages of a large entry changed as a whole, and its old translation.
     large: Option<(PageRange, Translation)>,
     pages: [u32; MOST_PAGES],
     page_count: usize,
     mapping: *mut Inner<Mapping>,
     mapping_owners: usize,
-    /// Tables that were taken out of those by which `losers` translate.
+    /// Tables taken out of those that `losers` translate with.
     tables: <M::Pmap as Pmap>::Retired,
     /// For `Tree::retire`.
     pub(crate) nodes: RetiredNodes,
@@ -65,14 +65,15 @@ impl<'a, 'm, M: Machine, F: FrameSource> Batch<'a, 'm, M, F> {
         }
     }
 
-    /// Translations of pages were removed, or have lost rights.
+    /// Records that translations of pages were removed or lost rights.
     fn changed(&mut self, pages: PageRange) {
         let (begin, end) = self.changed.unwrap_or((pages.begin(), pages.end()));
         self.changed = Some((begin.min(pages.begin()), end.max(pages.end())));
     }
 
-    /// Takes a page's translation away, whose slot says that there may be one: that of a whole large entry with its first page, if all of it lies
-    /// before `end`. Returns what it was. Calls for the pages of a range come in their order, and all slots before `end` are locked.
+    /// Removes a page's translation, which its slot says may exist: with its first page, the whole
+    /// large entry if all of it lies before `end`. Returns the old translation. Calls come in page
+    /// order, and all slots before `end` are locked.
     pub(crate) fn remove(&mut self, page: u64, mapped: Mapped, end: u64) -> Option<Translation> {
         let (cpu, space) = (self.cpu, self.space);
         if mapped.large {
@@ -86,13 +87,13 @@ impl<'a, 'm, M: Machine, F: FrameSource> Batch<'a, 'm, M, F> {
         }
         let (tables, losers) = (&mut self.tables, &mut self.losers);
         let removed = cpu.remove_translations(space, VirtualPage(page), mapped.users, tables, losers);
-        // Without an entry a TLB may still have a translation that is being taken away.
+        // Even without an entry, a TLB may still have a translation that is being removed.
         self.changed(PageRange::of(VirtualPage(page)));
         removed
     }
 
-    /// Leaves no rights but these to a page's translation, whose slot says that there may be one: large entries as in `remove`. An entry never
-    /// gains rights here: the next fault adds them.
+    /// Restricts a page's translation, which its slot says may exist, to these rights; large
+    /// entries as in `remove`. An entry never gains rights here: the next fault adds them.
     pub(crate) fn protect(&mut self, page: u64, mapped: Mapped, rights: Rights, end: u64) {
         let (cpu, space) = (self.cpu, self.space);
         let mut losers = CpuSet::NONE;
@@ -114,8 +115,9 @@ impl<'a, 'm, M: Machine, F: FrameSource> Batch<'a, 'm, M, F> {
         }
     }
 
-    /// Changes the large entry that a page is in by `change`, which says what it was and whether TLBs must forget it; if that was done with
-    /// its first page, returns what it was. If only a part of it is to be changed, divides it and returns none.
+    /// Changes the large entry of a page by `change`, which returns the old translation and whether
+    /// TLBs must forget it. Returns the old translation if the whole entry was changed, with its
+    /// first page. Divides the entry and returns `None` if only a part is to change.
     fn as_large(
         &mut self,
         page: u64,
@@ -143,14 +145,14 @@ impl<'a, 'm, M: Machine, F: FrameSource> Batch<'a, 'm, M, F> {
         None
     }
 
-    /// Takes tables that were taken out of those by which this CPU translates.
+    /// Adds tables taken out of those that this CPU translates with.
     pub(crate) fn retire_tables(&mut self, tables: <M::Pmap as Pmap>::Retired) {
         self.tables = tables;
         self.losers = self.cpu.table_users(self.space);
     }
 
-    /// Takes nodes out of a locked range of holes, if CPUs must be asked anyway, and all of them or many nodes may go: whoever walks the tree must answer
-    /// before a node is freed.
+    /// Takes nodes out of a locked range of holes, if CPUs must be asked anyway, and all or many
+    /// nodes may go. Every CPU that walks the tree must answer before a node is freed.
     pub(crate) fn retire(&mut self, range: PageRange) {
         if !self.is_due() || range.pages() < LEAF_PAGES {
             return;
@@ -163,12 +165,12 @@ impl<'a, 'm, M: Machine, F: FrameSource> Batch<'a, 'm, M, F> {
         }
     }
 
-    /// Whether CPUs must be asked.
+    /// True if CPUs must be asked.
     pub(crate) fn is_due(&self) -> bool {
         self.changed.is_some() || !self.nodes.is_empty() || !M::Pmap::is_empty(&self.tables)
     }
 
-    /// An owner of a page is gone.
+    /// Releases an owner of a page.
     pub(crate) fn release_page(&mut self, page: u32) {
         if self.page_count == MOST_PAGES {
             self.finish();
@@ -177,7 +179,7 @@ impl<'a, 'm, M: Machine, F: FrameSource> Batch<'a, 'm, M, F> {
         self.page_count += 1;
     }
 
-    /// An owner of a mapping is gone.
+    /// Releases an owner of a mapping.
     ///
     /// # Safety
     /// As for [`Counted::from_raw`]; or null.
@@ -194,14 +196,15 @@ impl<'a, 'm, M: Machine, F: FrameSource> Batch<'a, 'm, M, F> {
         self.mapping_owners += 1;
     }
 
-    /// Waits for CPUs, if there is a reason; then gives everything back. The caller has no guard of `pin`, and the space's tables
-    /// and nodes are as they shall be.
+    /// Waits for CPUs if needed, then frees everything. The caller has no guard of `pin`, and the
+    /// space's tables and nodes are in their final state.
     pub(crate) fn finish(&mut self) {
         if self.is_due() {
             self.ask();
         }
         self.space.free_answered_tables(core::mem::take(&mut self.tables));
-        // SAFETY: all CPUs have answered. Those that were not asked have entered later, and walk the tree without these nodes.
+        // SAFETY: all CPUs have answered. Those not asked entered later and walk the tree without
+        // these nodes.
         unsafe { self.nodes.free() };
         for page in self.pages.iter().take(core::mem::take(&mut self.page_count)) {
             self.cpu.release_now(*page);
@@ -214,7 +217,8 @@ impl<'a, 'm, M: Machine, F: FrameSource> Batch<'a, 'm, M, F> {
         }
     }
 
-    /// Makes this CPU's TLB forget, and those of `losers` on which the space is active; if nodes go, of all on which it is active.
+    /// Flushes this CPU's TLB, and those of `losers` on which the space is active; if nodes go,
+    /// those of all CPUs on which it is active.
     fn ask(&mut self) {
         let (begin, end) = self.changed.take().unwrap_or((0, 1));
         let pages = PageRange::new(VirtualPage(begin), end - begin).unwrap_or(PageRange::ALL);

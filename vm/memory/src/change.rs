@@ -1,39 +1,38 @@
-//! Changes of a space: map, unmap, protect, and giving contents up.
+//! Changes of a space: map, unmap, protect, don't-need, guard.
 //!
-//! All have one form: lock the range, change its slots and page-table entries, wait until the CPUs have forgotten what was
-//! taken away, and unlock. Only the lock needs memory, so a change that has begun does not fail.
+//! Each locks the range, changes slots and page-table entries, waits until CPUs have forgotten
+//! removed translations, and unlocks. Only the lock needs memory, so a change that has begun does
+//! not fail.
 
 use crate::address::{PageRange, Rights};
 use crate::batch::Batch;
 use crate::counted::{Counted, Inner};
 use crate::counters::Event;
 use crate::error::SpaceError;
-use crate::machine::{FrameSource, Machine};
+use crate::machine::{FrameSource, Machine, Translation};
 use crate::memory::Cpu;
 use crate::memory_object::MemoryObject;
 use crate::object::mapping::Mapping;
 use crate::object::{Backing, Object};
 use crate::page_word::PageStep;
-use crate::pmap::Translation;
-use crate::range_lock::RangeLock;
-use crate::space::{Space, SpaceBody};
+use crate::space::{RangeLock, Space, SpaceBody};
 use crate::tree::slot::{Content, Mapped, Marks, Slot, View};
 use core::ptr;
 
-/// What is left of a range whose contents are taken away.
+/// State of a range after its contents are taken away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Left {
-    /// Nothing.
+    /// A hole.
     Hole,
-    /// Nothing, and the tree's nodes stay: something else comes there.
+    /// A hole whose tree nodes stay, because it is mapped again.
     Room,
-    /// What it is mapped to.
+    /// The unchanged mapping.
     Mapping,
-    /// That, as a guard.
+    /// The mapping, as a guard.
     Guard,
 }
 
-/// Whether an object has so many pages from `first` on, or had, or may have again.
+/// Checks that an object has, had or may again have this many pages from `first` on.
 pub(crate) fn check_length(object: &Object, first: u64, pages: u64) -> Result<(), SpaceError> {
     match first.checked_add(pages) {
         Some(end) if end <= object.most_pages() => Ok(()),
@@ -41,7 +40,7 @@ pub(crate) fn check_length(object: &Object, first: u64, pages: u64) -> Result<()
     }
 }
 
-/// Whether there is no hole in a locked range.
+/// Checks that a locked range has no hole.
 pub(crate) fn check_mapped(lock: &RangeLock<'_>) -> Result<(), SpaceError> {
     lock.visit(|slot, _, _| match slot.load().view() {
         View::Mapped(_) => Ok(()),
@@ -50,7 +49,7 @@ pub(crate) fn check_mapped(lock: &RangeLock<'_>) -> Result<(), SpaceError> {
 }
 
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
-    /// Maps private memory of zeroes. What was mapped there is unmapped in the same step.
+    /// Maps private zero-fill memory. Atomically replaces existing mappings.
     pub fn map(&self, space: &Space<'m, M>, range: PageRange, rights: Rights) -> Result<(), SpaceError> {
         let space = self.check_active(space)?;
         let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
@@ -58,8 +57,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Ok(())
     }
 
-    /// Maps an object from its page `first` on: all that is written there is the object's. What was mapped there is unmapped in the
-    /// same step.
+    /// Maps an object from its page `first` on; writes go to the object. Atomically replaces
+    /// existing mappings.
     pub fn map_object(
         &self,
         space: &Space<'m, M>,
@@ -74,8 +73,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         self.fill_with(space, &lock, Mapped::untouched(rights), &object.object, first)
     }
 
-    /// Maps an object from its page `first` on, and keeps what is written there private: the first write to a page copies it. What
-    /// was mapped there is unmapped in the same step.
+    /// Maps an object from its page `first` on, privately: the first write to a page copies it.
+    /// Atomically replaces existing mappings.
     pub fn map_private(
         &self,
         space: &Space<'m, M>,
@@ -90,7 +89,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         self.fill_with(space, &lock, Mapped { copies: true, ..Mapped::untouched(rights) }, &object.object, first)
     }
 
-    /// Whether pages of an object may be mapped.
+    /// Checks that pages of an object may be mapped.
     pub(crate) fn check_object(&self, object: &MemoryObject<'m, M>, first: u64, pages: u64) -> Result<(), SpaceError> {
         if !ptr::eq(object.memory, self.memory) {
             return Err(SpaceError::OtherMemory);
@@ -98,7 +97,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         check_length(object.object.get(), first, pages)
     }
 
-    /// Whether pages of an object may be mapped privately.
+    /// Checks that pages of an object may be mapped privately.
     pub(crate) fn check_private(&self, object: &MemoryObject<'m, M>, first: u64, pages: u64) -> Result<(), SpaceError> {
         match object.object.get().backing() {
             Backing::Device(_) => Err(SpaceError::Device),
@@ -134,16 +133,16 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             Mapping::new(object.alias(), list, space.family.alias(), range.begin(), first, range.pages())
         });
         let mapping = mapping.map_err(|error| self.no_memory(error))?;
-        // Before a slot says that it is mapped, so that whoever looks for its translations finds it.
-        // SAFETY: its last owner removes it.
+        // Before a slot says that it is mapped, so that reverse lookups find it. SAFETY: its last
+        // owner removes it.
         if unsafe { mappings.add(mapping.as_ptr(), list) } {
-            // The caller's handle keeps the object until then.
+            // The caller's handle keeps the object alive until then.
             object.share(1);
         }
         Ok(mapping)
     }
 
-    /// Maps a locked range, to an object if there is a mapping.
+    /// Maps a locked range, to an object if `mapping` is given.
     pub(crate) fn fill(
         &self,
         space: &SpaceBody<'m, M>,
@@ -162,7 +161,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
     }
 
-    /// Unmaps a range, in which there may be holes.
+    /// Unmaps a range, which may have holes.
     pub fn unmap(&self, space: &Space<'m, M>, range: PageRange) -> Result<(), SpaceError> {
         let space = self.check_active(space)?;
         let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
@@ -172,8 +171,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Ok(())
     }
 
-    /// Gives the contents of private pages up: they are zeroes again when they are used next. Pages of objects keep
-    /// theirs. There may be holes in the range.
+    /// Discards the contents of private pages: they read as zeroes afterwards. Object pages keep
+    /// theirs. The range may have holes.
     pub fn dont_need(&self, space: &Space<'m, M>, range: PageRange) -> Result<(), SpaceError> {
         let space = self.check_active(space)?;
         let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
@@ -182,7 +181,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Ok(())
     }
 
-    /// Changes what may be done with a range. Fails if there is a hole in it; then nothing is changed.
+    /// Changes the rights of a range. Fails if it has a hole; then nothing changes.
     pub fn protect(&self, space: &Space<'m, M>, range: PageRange, rights: Rights) -> Result<(), SpaceError> {
         let space = self.check_active(space)?;
         let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
@@ -200,7 +199,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Ok(())
     }
 
-    /// Takes pages and translations of a locked range away.
+    /// Takes away pages and translations of a locked range.
     pub(crate) fn clear(&self, space: &SpaceBody<'m, M>, lock: &RangeLock<'_>, left: Left) {
         let mut batch = Batch::new(self, space);
         lock.each(|slot, begin, _| {
@@ -243,19 +242,20 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
     }
 
-    /// Keeps what a translation of an object's page said about its use.
+    /// Records the accessed and dirty bits of an object page's translation.
     pub(crate) fn note(&self, mapping: *mut Inner<Mapping>, mapped: Mapped, page: u64, removed: &Translation) {
         if mapping.is_null() || !matches!(mapped.content, Content::Nothing | Content::Kept(_)) {
             return;
         }
-        // SAFETY: the slot that has the mapping is locked, and one of its owners; the reference does not end it.
+        // SAFETY: the locked slot with the mapping is one of its owners; the reference does not
+        // release it.
         let mapping = core::mem::ManuallyDrop::new(unsafe { Counted::from_raw(mapping) });
         let mapping = mapping.get();
         let Some(page) = mapping.object.get().page(page.wrapping_add(mapping.shift)) else { return };
         self.note_use(page, removed);
     }
 
-    /// Keeps what a translation of a page said about its use.
+    /// Records the accessed and dirty bits of a page's translation.
     pub(crate) fn note_use(&self, page: u32, said: &Translation) {
         for (is_set, step) in [(said.dirty, PageStep::Dirty), (said.accessed, PageStep::Referenced)] {
             if is_set {
@@ -265,9 +265,42 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
     }
 
-    /// Counts a lack of memory.
+    /// Counts an allocation failure.
     pub(crate) fn no_memory<E>(&self, error: E) -> E {
         self.count(Event::NoMemory);
         error
+    }
+}
+
+impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
+    // Guards: a guard is a mark of a slot, so a large one is one slot, without pages or page-table
+    // entries.
+
+    /// Makes a range refuse every access, regardless of its rights: a fault returns
+    /// [`FaultError::Guarded`]. Private contents are discarded. Children inherit guards. Fails if
+    /// the range has a hole; then nothing changes.
+    ///
+    /// [`FaultError::Guarded`]: crate::FaultError::Guarded
+    pub fn guard(&self, space: &Space<'m, M>, range: PageRange) -> Result<(), SpaceError> {
+        let space = self.check_active(space)?;
+        let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
+        check_mapped(&lock)?;
+        self.count(Event::Guard);
+        self.clear(space, &lock, Left::Guard);
+        Ok(())
+    }
+
+    /// Removes guards: the range has its former mapping, without private contents. Holes and pages
+    /// without guards stay unchanged.
+    pub fn unguard(&self, space: &Space<'m, M>, range: PageRange) -> Result<(), SpaceError> {
+        let space = self.check_active(space)?;
+        let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
+        // Removes no translation, so no CPU is asked: a guard has none.
+        lock.each(|slot, _, _| {
+            if let View::Mapped(mapped) = slot.load().view() {
+                slot.set(View::Mapped(Mapped { marks: mapped.marks.without(Marks::GUARD), ..mapped }));
+            }
+        });
+        Ok(())
     }
 }

@@ -1,8 +1,9 @@
-//! Addresses are chosen: a range of a space where nothing is mapped.
+//! Choice of addresses: finds an unmapped range of a space.
 //!
-//! The search only reads. Each CPU begins where it last found room, and else in a part of the space of its own, so threads that choose at
-//! the same time find different ranges and write no common line; a hole that another CPU is changing is passed by. What was found is
-//! locked and looked at again, since another CPU may have been faster.
+//! The search only reads. Each CPU starts where it last found room (its hint), or in its own part
+//! of the space, so threads that choose at the same time find different ranges and write no common
+//! line. It skips holes that another CPU is changing. The range found is locked and checked again,
+//! since another CPU may have been faster.
 
 use crate::address::{PageRange, Rights, SPACE_PAGES};
 use crate::counters::Event;
@@ -12,19 +13,18 @@ use crate::machine::{FrameSource, Machine};
 use crate::memory::Cpu;
 use crate::memory_object::MemoryObject;
 use crate::primitive::relax;
-use crate::range_lock::RangeLock;
-use crate::space::{Space, SpaceBody};
+use crate::space::{RangeLock, Space, SpaceBody};
 use crate::stack::STACK_GAP;
-use crate::tree::run::{Kind, Run};
 use crate::tree::slot::Mapped;
+use crate::tree::{Kind, Run};
 
-/// The part of a space in which a CPU looks first, in pages.
+/// Size of the part of a space where a CPU starts searching, in pages.
 const ARENA: u64 = SPACE_PAGES / MOST_CPUS as u64;
 
-/// The first page that is chosen unless the caller says otherwise: what a null pointer with a small offset points to stays free.
+/// Lowest page chosen by default: null pointers with small offsets stay unmapped.
 const LOWEST: u64 = if SPACE_PAGES > 16 { 16 } else { 0 };
 
-/// A range that is wanted anywhere.
+/// Size, alignment and bounds of a range to be mapped at a chosen address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Anywhere {
     pages: u64,
@@ -34,17 +34,17 @@ pub struct Anywhere {
 }
 
 impl Anywhere {
-    /// So many pages, in all of the space but its first 16 pages.
+    /// This many pages, anywhere in the space except its first 16 pages.
     pub const fn new(pages: u64) -> Self {
         Self { pages, alignment: 1, begin: LOWEST, end: SPACE_PAGES }
     }
 
-    /// Beginning at a multiple of so many pages; 0 is taken for 1.
+    /// Starting at a multiple of this many pages; 0 counts as 1.
     pub const fn aligned(self, pages: u64) -> Self {
         Self { alignment: if pages == 0 { 1 } else { pages }, ..self }
     }
 
-    /// Within a range.
+    /// Within these bounds.
     pub const fn within(self, range: PageRange) -> Self {
         Self { begin: range.begin(), end: range.end(), ..self }
     }
@@ -54,7 +54,7 @@ impl Anywhere {
         self.pages
     }
 
-    /// The first range from a page on that may be asked for.
+    /// The first suitable range from a page on.
     fn from(&self, page: u64) -> Option<PageRange> {
         let first = page.max(self.begin).checked_next_multiple_of(self.alignment)?;
         let range = PageRange::new(crate::address::VirtualPage(first), self.pages).ok()?;
@@ -63,7 +63,7 @@ impl Anywhere {
 }
 
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
-    /// As [`map`](Self::map), where nothing is mapped. Says where.
+    /// Like [`map`](Self::map), at an unmapped range. Returns the range.
     pub fn map_anywhere(
         &self,
         space: &Space<'m, M>,
@@ -76,7 +76,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Ok(lock.range())
     }
 
-    /// As [`map_object`](Self::map_object), where nothing is mapped. Says where.
+    /// Like [`map_object`](Self::map_object), at an unmapped range. Returns the range.
     pub fn map_object_anywhere(
         &self,
         space: &Space<'m, M>,
@@ -92,7 +92,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Ok(lock.range())
     }
 
-    /// As [`map_private`](Self::map_private), where nothing is mapped. Says where.
+    /// Like [`map_private`](Self::map_private), at an unmapped range. Returns the range.
     pub fn map_private_anywhere(
         &self,
         space: &Space<'m, M>,
@@ -109,7 +109,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Ok(lock.range())
     }
 
-    /// Locks a range where nothing is mapped.
+    /// Locks an unmapped range.
     fn choose<'a>(&self, space: &'a SpaceBody<'m, M>, wanted: Anywhere) -> Result<RangeLock<'a>, SpaceError> {
         loop {
             let range = self.find_room(space, wanted)?;
@@ -125,7 +125,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
     }
 
-    /// A range where nothing seems to be mapped.
+    /// A range that looked unmapped during an unlocked search.
     pub(crate) fn find_room(&self, space: &SpaceBody<'m, M>, wanted: Anywhere) -> Result<PageRange, SpaceError> {
         if wanted.pages == 0 {
             return Err(SpaceError::BadRange);
@@ -138,13 +138,13 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             let later = self.room_from(space, wanted, start, wanted.end, takes_changing);
             later.or_else(|| self.room_from(space, wanted, wanted.begin, start, takes_changing))
         };
-        // What others are changing only if there is nothing else.
+        // Ranges that others are changing are used only if nothing else is free.
         let range = find(false).or_else(|| find(true)).ok_or(SpaceError::NoAddress)?;
         self.hints().set(space.id, range.end());
         Ok(range)
     }
 
-    /// The first room that begins at `from` or later, and before `end`.
+    /// The first free range that starts at `from` or later, and before `end`.
     fn room_from(
         &self,
         space: &SpaceBody<'m, M>,
@@ -163,7 +163,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         None
     }
 
-    /// What keeps a range from being chosen: something that is mapped there, or a stack above it that needs its gap. Says where that ends.
+    /// The end of what blocks a range: a mapping there, or a stack above that needs its gap.
     fn obstacle(&self, space: &SpaceBody<'m, M>, range: PageRange, takes_changing: bool) -> Option<u64> {
         let mut page = range.begin();
         while page < range.end() {
@@ -178,7 +178,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         self.stack_above(space, range.end())
     }
 
-    /// The end of the run of a stack that is the next above a page, and nearer than its gap allows.
+    /// The end of the next stack above a page, if the page lies within its gap.
     fn stack_above(&self, space: &SpaceBody<'m, M>, end: u64) -> Option<u64> {
         let mut page = end;
         while page < (end + STACK_GAP).min(SPACE_PAGES) {
@@ -192,19 +192,19 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         None
     }
 
-    /// Whether nothing is mapped in a locked range, and it leaves the gap of a stack above it. A stack that grows later finds the range
-    /// mapped, because it locks its gap.
+    /// True if a locked range is unmapped and leaves the gap of a stack above it. A stack that
+    /// grows later sees the new mapping, because it locks its gap.
     pub(crate) fn is_room(&self, space: &SpaceBody<'m, M>, lock: &RangeLock<'_>) -> bool {
         lock.is_empty() && self.stack_above(space, lock.range().end()).is_none()
     }
 
-    /// The run that a page begins.
+    /// The run that starts at a page.
     pub(crate) fn run(&self, space: &SpaceBody<'m, M>, page: u64) -> Run {
         // SAFETY: the guard is held, and the space is active.
         self.pinned(|| unsafe { space.tree.run(page) })
     }
 
-    /// A range is unmapped: this CPU looks there first, if it lies near what it last chose.
+    /// Records an unmapped range: this CPU searches there first if it lies near its last choice.
     pub(crate) fn note_room(&self, space: &SpaceBody<'m, M>, range: PageRange) {
         if let Some(next) = self.hints().get(space.id)
             && range.begin() < next

@@ -1,23 +1,24 @@
-//! Counters of each CPU, on lines that only this CPU writes. The reader adds them up.
+//! A CPU's own counters and hints, on lines that only this CPU writes. Readers add counters up.
 //!
-//! A count is a plain load and store, because only its own CPU writes it. All orderings are relaxed: no other data
-//! depends on the counts.
+//! Increments are plain loads and stores, because only one CPU writes. All orderings are relaxed:
+//! no other data depends on the counts.
 
+use crate::machine::SpaceId;
 use core::fmt::{self, Display};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 macro_rules! events {
     ($($(#[doc = $doc:literal])+ $name:ident => $words:literal,)+) => {
-        /// Something that a CPU counts.
+        /// A counted event.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[non_exhaustive]
         pub enum Event { $($(#[doc = $doc])+ $name,)+ }
 
         impl Event {
-            /// All of them, in the order of output.
+            /// All events, in output order.
             pub const ALL: [Self; [$($words),+].len()] = [$(Self::$name),+];
 
-            /// What the counter counts.
+            /// Description in output.
             pub const fn words(self) -> &'static str {
                 match self { $(Self::$name => $words,)+ }
             }
@@ -34,51 +35,52 @@ events! {
     LargeFill => "large pages created",
     /// Large page-table entries divided, because a part of them changed.
     Divided => "large pages divided",
-    /// Pages that already had all rights that the access needed: another thread was faster, or the TLB was behind.
+    /// Faults on pages that already allowed the access: another thread was faster, or the TLB was
+    /// stale.
     Spurious => "faults on pages that were already mapped",
-    /// Pages copied because others own them too.
+    /// Shared pages copied on write.
     Copy => "copy-on-write pages copied",
-    /// Pages written in place after all other owners were gone.
+    /// Pages written in place after all other owners had released them.
     TakenOver => "copy-on-write pages taken over without a copy",
-    /// Pages that an object already had.
+    /// Faults on resident pages of objects.
     ObjectHit => "faults on resident pages of objects",
-    /// Resident pages of objects that were entered because a neighbour was read.
+    /// Resident pages of objects mapped by faults on neighbours.
     MappedAround => "resident neighbours mapped by faults",
     /// Pages of objects made of zeroes.
     ObjectFill => "pages of objects created",
-    /// Pages that pagers were asked to read.
+    /// Pages requested from pagers.
     PageIn => "pages paged in",
-    /// Reads that pagers were asked for, of one or several pages.
+    /// Reads requested from pagers, of one or more pages.
     ReadCluster => "reads from pagers",
-    /// Pages that were read with others before them.
+    /// Pages read ahead of a requested page.
     ReadAhead => "pages read ahead",
     /// Reads that failed.
     FailedPageIn => "pages that could not be paged in",
-    /// Pages that pagers have written.
+    /// Pages written by pagers.
     PageOut => "pages paged out",
     /// Writes that failed.
     FailedPageOut => "pages that could not be paged out",
-    /// Writes that pagers were asked for, of one or several pages.
+    /// Writes requested from pagers, of one or more pages.
     WriteCluster => "writes to pagers",
-    /// Frames that the page daemon has looked at.
+    /// Frames examined by the page daemon.
     Scanned => "pages examined by the page daemon",
-    /// Pages that the page daemon has taken away.
+    /// Pages taken by the page daemon.
     Reclaimed => "pages freed by the page daemon",
-    /// Pages that the page daemon has taken without their contents being kept.
+    /// Given-up pages taken by the page daemon without writing.
     Dropped => "pages that were given up and taken",
-    /// Faults that found a page that a pager was reading or writing.
+    /// Faults on pages that a pager was transferring.
     PageWait => "faults that waited for a page that was being transferred",
-    /// Accesses that no mapping allows.
+    /// Accesses to unmapped or forbidden pages.
     Refused => "faults on addresses that are not mapped or not allowed",
-    /// Faults and changes that found no memory.
+    /// Faults and changes that ran out of memory.
     NoMemory => "faults and changes that found no memory",
     /// Ranges mapped.
     Map => "ranges mapped",
-    /// Ranges mapped where this crate has chosen.
+    /// Ranges mapped at chosen addresses.
     Chosen => "ranges mapped at chosen addresses",
-    /// Stacks that faults have made longer.
+    /// Stacks grown by faults.
     Grow => "stacks grown",
-    /// Ranges made longer or shorter in their places.
+    /// Ranges resized in place.
     Resize => "ranges made longer or shorter",
     /// Ranges moved.
     Move => "ranges moved",
@@ -90,21 +92,21 @@ events! {
     DontNeed => "ranges whose contents were given up",
     /// Ranges whose contents may be taken.
     GiveUp => "ranges whose contents may be taken",
-    /// Ranges of which it was said that they will be needed.
+    /// Ranges announced by `will_need`.
     WillNeed => "ranges that will be needed",
     /// Ranges locked in memory.
     Lock => "ranges locked in memory",
     /// Ranges unlocked.
     Unlock => "ranges unlocked",
-    /// Pages wired: how often.
+    /// Pages wired.
     Wire => "pages wired down",
-    /// Ranges made guards.
+    /// Ranges turned into guards.
     Guard => "ranges made guards",
     /// Spaces forked.
     Fork => "address spaces forked",
     /// Spaces ended.
     Exit => "address spaces ended",
-    /// Nodes made because a part of what a slot covers was changed.
+    /// Nodes made to divide a slot.
     Split => "slots split into nodes",
     /// Waits for another CPU that changes the same range.
     Wait => "waits for a slot that another CPU held",
@@ -112,9 +114,9 @@ events! {
     LocalFlush => "TLB flushes without a shoot-down",
     /// Shoot-downs sent.
     ShootDown => "TLB shoot-downs sent",
-    /// CPUs that shoot-downs were sent to.
+    /// CPUs that received shoot-downs.
     ShotCpu => "CPUs interrupted by TLB shoot-downs",
-    /// Frames given back.
+    /// Frames freed.
     FreedFrame => "frames given back",
 }
 
@@ -142,7 +144,8 @@ impl CpuCounts {
     }
 }
 
-/// Counts since the start, of one CPU or of all. Printed with one count per line, as `vmstat -s` does.
+/// Counts since the start, of one CPU or of all. Displayed with one count per line, like `vmstat
+/// -s`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counters([u64; EVENTS]);
 
@@ -156,7 +159,7 @@ impl Counters {
         self
     }
 
-    /// How often.
+    /// The count of an event.
     pub fn of(&self, event: Event) -> u64 {
         self.0.get(event as usize).copied().unwrap_or(0)
     }
@@ -165,6 +168,45 @@ impl Counters {
 impl Display for Counters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Event::ALL.iter().try_for_each(|event| writeln!(f, "{:>12} {}", self.of(*event), event.words()))
+    }
+}
+
+/// Number of spaces with a hint: those in which the CPU recently chose addresses.
+const SPACES: usize = 16;
+
+/// A CPU's hints: its last position of free addresses in each space. Fields: \[c] written and read
+/// by the CPU alone, so all orderings are relaxed.
+#[derive(Debug)]
+pub(crate) struct Hints([Hint; SPACES]);
+
+#[derive(Debug)]
+struct Hint {
+    /// \[c] The space's number plus 1; 0: none.
+    space: AtomicU64,
+    /// \[c] The page.
+    next: AtomicU64,
+}
+
+impl Hints {
+    pub(crate) fn new() -> Self {
+        Self([const { Hint { space: AtomicU64::new(0), next: AtomicU64::new(0) } }; SPACES])
+    }
+
+    fn place(&self, space: SpaceId) -> &Hint {
+        // The number's lower part is that of the CPU that made the space, its upper part counts.
+        let made = space.0 / crate::cpu_set::MOST_CPUS as u64;
+        &self.0[(made + space.0) as usize % SPACES]
+    }
+
+    pub(crate) fn get(&self, space: SpaceId) -> Option<u64> {
+        let hint = self.place(space);
+        (hint.space.load(Relaxed) == space.0 + 1).then(|| hint.next.load(Relaxed))
+    }
+
+    pub(crate) fn set(&self, space: SpaceId, next: u64) {
+        let hint = self.place(space);
+        hint.space.store(space.0 + 1, Relaxed);
+        hint.next.store(next, Relaxed);
     }
 }
 

@@ -1,9 +1,9 @@
-//! Errors, as values. A call that fails changes nothing that its caller can see.
+//! Errors. A failed call changes nothing that its caller can see.
 
 use core::error::Error;
 use core::fmt::{self, Display};
 
-/// There is no memory: no frame, or none for a table of this crate's own.
+/// Out of memory: no frame, or no memory for one of this crate's tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoMemory;
 
@@ -15,17 +15,17 @@ impl Display for NoMemory {
 
 impl Error for NoMemory {}
 
-/// Why a change of an address space failed.
+/// Error of a change of an address space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SpaceError {
-    /// There is no memory for nodes of the tree.
+    /// Out of memory for nodes of the tree.
     NoMemory,
     /// The range is empty, ends before it begins, or ends beyond the last page.
     BadRange,
     /// A page of the range is not mapped.
     NotMapped,
-    /// There is no room for the range where it is wanted.
+    /// No suitable unmapped range is left.
     NoAddress,
     /// The range goes beyond the object's end.
     BeyondObject,
@@ -35,10 +35,10 @@ pub enum SpaceError {
     Active,
     /// The object or space belongs to another memory.
     OtherMemory,
-    /// Frames of a device cannot be mapped privately, nor cut off.
+    /// Device frames cannot be mapped privately or truncated.
     Device,
-    /// A pager is reading or writing the contents of a page. When [`Machine::wake`](crate::Machine::wake) is called for this frame's
-    /// index, the call may be made again, and goes on.
+    /// A pager is transferring a page. When [`Machine::wake`](crate::Machine::wake) is called for
+    /// this frame's index, call again to continue.
     Wait(u32),
     /// A pager could not read contents.
     NotRead,
@@ -73,17 +73,17 @@ impl Display for SpaceError {
 
 impl Error for SpaceError {}
 
-/// Why a fault could not be resolved.
+/// Error of a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FaultError {
-    /// Nothing is mapped at the page: a POSIX system sends `SIGSEGV` with `SEGV_MAPERR`.
+    /// Nothing is mapped at the page: POSIX systems send `SIGSEGV` with `SEGV_MAPERR`.
     NotMapped,
     /// The mapping does not allow the access: `SIGSEGV` with `SEGV_ACCERR`.
     NotAllowed,
     /// The page is a guard: `SIGSEGV`. See [`Cpu::guard`](crate::Cpu::guard).
     Guarded,
-    /// There is no frame, or no memory for a table. The access may be tried again when there is.
+    /// Out of frames, or of memory for a table. Retry the access when there is memory.
     NoMemory,
     /// The space is not active on the calling CPU.
     NotActive,
@@ -91,8 +91,8 @@ pub enum FaultError {
     BeyondObject,
     /// The contents could not be read: `SIGBUS`. The next fault tries again.
     Failed,
-    /// A pager is reading or writing the contents. When [`Machine::wake`](crate::Machine::wake) is called for this frame's index, the access
-    /// may be tried again.
+    /// A pager is transferring the page. When [`Machine::wake`](crate::Machine::wake) is called for
+    /// this frame's index, retry the access.
     Wait(u32),
 }
 

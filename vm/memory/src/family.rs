@@ -1,13 +1,16 @@
-//! The spaces that descend from one another by forks. A private page is in spaces of one family, at the same virtual page in each: so a
-//! list of spaces is all that is needed to find who has the page, without an entry for each mapping.
+//! Families: spaces that descend from one another by forks. A private page is in spaces of one
+//! family, at the same virtual page in each, so a list of spaces finds all owners of a page without
+//! an entry per mapping.
 //!
-//! An object is mapped by families, too. A child that is forked with twenty objects joins its family once, and no object.
+//! Objects are mapped by families too. A child forked with twenty objects joins its family once,
+//! and no object.
 
-use crate::spin::Spin;
+use crate::primitive::Spin;
 use core::cell::Cell;
 use core::ptr;
 
-/// A space's place in its family, on a line of its own: forks and exits of relatives write it. Fields: \[f] by the family's lock.
+/// A space's place in its family, on a line of its own: forks and exits of relatives write it.
+/// Fields: \[f] protected by the family's lock.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(crate) struct Member {
@@ -23,14 +26,16 @@ impl Member {
     }
 }
 
-/// A family. Who has its lock never waits for a slot: a CPU that forks joins the family while it has all slots of the parent.
+/// A family. The holder of its lock never waits for a slot: a forking CPU joins the family while it
+/// holds all slots of the parent.
 #[derive(Debug)]
 pub(crate) struct Family {
     /// The first member.
     members: Spin<*const Member>,
 }
 
-// SAFETY: members are shared: the list's pointers are changed under its lock only, and a member leaves before it ends.
+// SAFETY: members are shared: the list's pointers change under its lock only, and a member leaves
+// before it ends.
 unsafe impl Send for Family {}
 // SAFETY: as above.
 unsafe impl Sync for Family {}
@@ -43,10 +48,11 @@ impl Family {
     /// Adds a member.
     ///
     /// # Safety
-    /// It stays where it is until it has left.
+    /// The member does not move until it has left.
     pub(crate) unsafe fn join(&self, member: *const Member) {
         let mut first = self.members.lock();
-        // SAFETY: 1. As the caller promises. 2. Members of the list are there, and their links are this lock's.
+        // SAFETY: 1. As the caller promises. 2. Members of the list are alive, and their links are
+        // protected by this lock.
         unsafe {
             (*member).before.set(ptr::null());
             (*member).next.set(*first);
@@ -57,10 +63,10 @@ impl Family {
         *first = member;
     }
 
-    /// Takes a member out: no visit goes on that has met it.
+    /// Removes a member. No visit that has met it is still running afterwards.
     ///
     /// # Safety
-    /// It has joined this family, and has not left.
+    /// The member has joined this family, and has not left.
     pub(crate) unsafe fn leave(&self, member: *const Member) {
         let mut first = self.members.lock();
         // SAFETY: as in `join`.
@@ -76,13 +82,13 @@ impl Family {
         }
     }
 
-    /// Calls `act` while nobody visits.
+    /// Calls `act` while no visit runs.
     pub(crate) fn locked<R>(&self, act: impl FnOnce() -> R) -> R {
         let _members = self.members.lock();
         act()
     }
 
-    /// Calls `act` with each member, under the lock, until it returns something.
+    /// Calls `act` with each member, under the lock, until it returns `Some`.
     pub(crate) fn visit<R>(&self, mut act: impl FnMut(*const Member) -> Option<R>) -> Option<R> {
         let first = self.members.lock();
         let mut member = *first;
@@ -122,7 +128,7 @@ mod tests {
         let [first, second, third] = [0, 1, 2].map(|index| &raw const spaces[index]);
         for order in [[first, second, third], [second, third, first], [third, first, second], [second, first, third]] {
             let family = Family::new();
-            // SAFETY: they stay where they are.
+            // SAFETY: members do not move.
             [first, second, third].into_iter().for_each(|member| unsafe { family.join(member) });
             assert_eq!(members(&family), [third, second, first]);
             assert_eq!(family.visit(|member| (member == second).then_some(7)), Some(7));

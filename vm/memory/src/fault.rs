@@ -1,21 +1,21 @@
-//! Page faults: one page, cheapest way first.
+//! Page faults: resolves a fault on one page by the cheapest applicable method.
 //!
-//! A fault locks the one slot of its page. It writes the slot, the page-table entry and, for a new page, the page's word: lines of the
-//! page, not of the space. The way to them is read only. A resident page of an object needs no write to the object or its page.
+//! A fault locks the one slot of its page. It writes the slot, the page-table entry and, for a new
+//! page, the page's word: lines of the page, not of the space. The walk to them only reads. A
+//! resident page of an object needs no write to the object or its page.
 
 use crate::address::{PageRange, Rights, VirtualPage};
 use crate::batch::Batch;
 use crate::counted::Counted;
 use crate::counters::Event;
 use crate::error::{FaultError, NoMemory};
-use crate::machine::{Flush, FrameSource, Machine};
+use crate::machine::{Flush, FrameSource, Machine, Pmap};
 use crate::memory::Cpu;
 use crate::object::Backing;
 use crate::object::mapping::Mapping;
 use crate::page_in::{PageIn, Sought};
 use crate::page_record::Home;
 use crate::page_word::PageStep;
-use crate::pmap::Pmap;
 use crate::primitive::relax;
 use crate::space::{Space, SpaceBody};
 use crate::tree::slot::{Content, Mapped, Marks, Slot, View};
@@ -23,34 +23,33 @@ use crate::tree::{LockStep, Tree};
 use core::ptr;
 use faultline_numbers::FrameNumber;
 
-/// Pages of a block of neighbours that a read enters with the page it is for: 64 KiB, as Linux does.
+/// Number of pages in an aligned block around a faulting page that a read maps if they are
+/// resident: 64 KiB, as in Linux.
 const AROUND: u64 = 16;
 
-/// How far a fault has come.
+/// Progress of a fault.
 enum Step {
-    /// To its end.
     Done,
-    /// Another CPU has the slot or the page for some instructions.
+    /// Another CPU holds the slot or the page briefly.
     Again,
     /// The page is being transferred.
     Wait(u32),
-    /// This must be begun first.
+    /// Must start this read first.
     Begin(PageIn),
-    /// Nothing seems to be near the page yet, so a large page may be made.
+    /// The range around the page looks untouched: try a large page.
     Untouched,
 }
 
-/// The slot of a page, as a fault finds it.
+/// Result of looking for a page's slot.
 enum Found<'a> {
-    /// Locked now.
     Locked(&'a Slot),
-    /// Another CPU has it.
+    /// Held by another CPU.
     Taken,
-    /// Not locked: nothing seems to be near the page yet, so a large page may be made.
+    /// Not locked: the range around the page looks untouched, so try a large page.
     Untouched,
 }
 
-/// Why a hole or a mapped slot refuses an access.
+/// The error for an access that a hole or a mapped slot refuses.
 fn refusal(view: View) -> FaultError {
     match view {
         View::Mapped(mapped) if mapped.marks.has(Marks::GUARD) => FaultError::Guarded,
@@ -60,8 +59,8 @@ fn refusal(view: View) -> FaultError {
 }
 
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
-    /// Resolves a fault: afterwards the page tables allow the access, unless another thread has changed the mapping by then. The caller
-    /// tries the access again.
+    /// Resolves a fault: afterwards the page tables allow the access, unless another thread changes
+    /// the mapping first. The caller retries the access.
     pub fn fault(&self, space: &Space<'m, M>, page: VirtualPage, access: Rights) -> Result<(), FaultError> {
         let space = self.check_active(space).map_err(|_| FaultError::NotActive)?;
         self.count(Event::Fault);
@@ -89,7 +88,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         access: Rights,
     ) -> Result<(), FaultError> {
         PageRange::new(page, 1).map_err(|_| FaultError::NotMapped)?;
-        // A read says little of what will be used.
+        // A read says little about future use.
         let mut may_be_large = M::Pmap::LARGE_PAGES > 1 && access.allows(Rights::WRITE);
         loop {
             let step = self.try_resolve(space, page, access, may_be_large)?;
@@ -117,8 +116,9 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
     }
 
-    /// Locks the page's slot, resolves the fault in it, and unlocks it, if that needs nothing else first. Not inlined: a compiler computes before the loop
-    /// of `resolve` what may be needed in it, although most faults need little of that.
+    /// Locks the page's slot, resolves the fault in it and unlocks it, if nothing else must happen
+    /// first. Not inlined: the compiler would compute values before the loop of `resolve` that most
+    /// faults do not need.
     #[inline(never)]
     fn try_resolve(
         &self,
@@ -134,7 +134,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
     }
 
-    /// Resolves it in a locked slot, and unlocks the slot.
+    /// Resolves the fault in a locked slot, and unlocks the slot.
     #[inline(always)]
     fn resolve_slot(
         &self,
@@ -143,7 +143,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         page: VirtualPage,
         access: Rights,
     ) -> Result<Step, FaultError> {
-        // It may have changed between the look and the lock.
+        // The slot may have changed before it was locked.
         match slot.load().view() {
             View::Mapped(mapped) if mapped.allows(access) => {
                 let mut now = mapped;
@@ -182,7 +182,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 view => Err(refusal(view)),
             };
         }
-        // The first page also where slots were divided before: contents may have been given up since.
+        // Also checks the first page of a large one where slots were divided: contents may have
+        // been given up since.
         if may_be_large && (place.is_above_leaves() || page.0.is_multiple_of(M::Pmap::LARGE_PAGES)) {
             return Ok(Found::Untouched);
         }
@@ -194,7 +195,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         })
     }
 
-    /// `now`: what the slot says, which is changed to what it shall say, after an error too.
+    /// `now`: the slot's view; updated to its final state, even after an error.
     fn resolve_locked(
         &self,
         space: &SpaceBody<'m, M>,
@@ -236,7 +237,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         access: Rights,
         now: &mut Mapped,
     ) -> Result<Step, FaultError> {
-        // SAFETY: the slot is locked, and an owner of the mapping; the reference does not end it.
+        // SAFETY: the slot is locked, and an owner of the mapping; the reference does not release
+        // it.
         let mapping = core::mem::ManuallyDrop::new(unsafe { Counted::from_raw(slot.mapping()) });
         let (object, index) = (&mapping.get().object, page.0.wrapping_add(mapping.get().shift));
         if let Backing::Device(first) = object.get().backing() {
@@ -258,7 +260,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         if !now.copies {
             self.enter(space, page, held, now.rights, now)?;
         } else if access.allows(Rights::WRITE) {
-            // The object's page stays in its place while the slot is locked.
+            // The object's page stays in place while the slot is locked.
             self.copy(space, page, held, now)?;
         } else {
             self.enter(space, page, held, now.rights.without(Rights::WRITE), now)?;
@@ -266,8 +268,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Ok(Step::Done)
     }
 
-    /// Enters resident neighbours of an object's page that is read, as far as their slots are free and they are mapped alike. The page's
-    /// own slot is locked.
+    /// Maps resident neighbours of an object page that is read, if their slots are free and have
+    /// the same mapping. The page's own slot is locked.
     #[inline(never)]
     fn map_around(&self, space: &SpaceBody<'m, M>, mapping: &Counted<Mapping>, page: VirtualPage) {
         // SAFETY: 1. The page's slot is locked, and in a leaf. 2. The CPU is pinned.
@@ -276,8 +278,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         for (slot, page) in slots.iter().zip(first..).filter(|(_, near)| (begin..begin + AROUND).contains(near)) {
             let seen = slot.load();
             let View::Mapped(mapped) = seen.view() else { continue };
-            // The page's own slot is locked, and so left out. What is guarded must not be entered, and what is locked in memory is wired, too. What
-            // another CPU uses may be its alone: a guess is not worth the shoot-down.
+            // Skips: the page's own slot, which is locked; guards; locked memory, which must also
+            // be wired; pages in use by another CPU, since a guess is not worth a shoot-down.
             if mapped.is_entered()
                 || mapped.marks != Marks::NONE
                 || mapped.content != Content::Nothing
@@ -338,7 +340,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         if state.is_failed() {
             let is_told = !record.is_ahead();
             self.put_back(held, now);
-            // One that nobody asked for is told to nobody.
+            // A failed read-ahead is not reported.
             return if is_told { Err(FaultError::Failed) } else { Ok(Step::Again) };
         }
         let is_write = access.allows(Rights::WRITE);
@@ -356,7 +358,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Ok(Step::Done)
     }
 
-    /// Contents that could not be read are where they were: in the swap area.
+    /// Contents that could not be read stay in the swap area.
     pub(crate) fn put_back(&self, held: u32, now: &mut Mapped) {
         let (Some(swapped), Some(area)) = (self.record(held).swap(), self.swap()) else { return };
         area.share(swapped);
@@ -364,7 +366,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         self.release_now(held);
     }
 
-    /// The page is this slot's alone: whatever the mapping allows.
+    /// Gives a page owned only by this slot all rights of the mapping.
     fn write_in_place(
         &self,
         space: &SpaceBody<'m, M>,
@@ -377,7 +379,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         let mut rights = now.rights;
         if let Some(swapped) = record.swap() {
             if is_write {
-                // Whoever makes the page busy now waits for this slot before it asks for the copy in the swap area.
+                // A CPU that makes the page busy from now on waits for this slot before it looks
+                // for a swap copy.
                 record.set_swap(None);
                 self.release_swap(swapped);
             } else {
@@ -395,7 +398,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Ok(())
     }
 
-    /// Copies a page, and enters the copy in its place. The page keeps the owner that it had.
+    /// Copies a page and enters the copy in its place. The original keeps its previous owner.
     #[inline(never)]
     fn copy(&self, space: &SpaceBody<'m, M>, page: VirtualPage, held: u32, now: &mut Mapped) -> Result<(), NoMemory> {
         let (new, _) = self.claim(Home::Family(space.family.as_ptr()), page.0)?;
@@ -444,7 +447,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         self.enter_translation(space, page, frame, rights, &mut now.users)
     }
 
-    /// Frees tables that were made in vain. Few faults have any, and a batch is long.
+    /// Frees unused new tables. Rarely needed, and a batch is large.
     #[inline]
     pub(crate) fn ask_and_free_tables(&self, space: &SpaceBody<'m, M>, tables: <M::Pmap as Pmap>::Retired) {
         if !M::Pmap::is_empty(&tables) {

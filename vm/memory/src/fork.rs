@@ -1,8 +1,9 @@
 //! Fork and exit.
 //!
-//! A fork copies the tree, so a lookup in the child is as long as in the parent, however many forks came before: there are no chains of
-//! shadow objects. Private pages get an owner for each space that has them, and both spaces lose the right to write them until one
-//! copies the page or is its last owner. Page tables are not copied: the child's faults fill them.
+//! A fork copies the tree, so a lookup in the child takes as many steps as in the parent,
+//! regardless of earlier forks: there are no chains of shadow objects. Each space is an owner of
+//! private pages, and both lose the right to write them until one copies the page or is its last
+//! owner. Page tables are not copied: the child's faults fill them.
 
 use crate::address::{PageRange, Rights, SPACE_PAGES, VirtualPage};
 use crate::batch::Batch;
@@ -10,10 +11,9 @@ use crate::counted::Counted;
 use crate::counters::Event;
 use crate::cpu_set::CpuSet;
 use crate::error::{NoMemory, SpaceError};
-use crate::machine::{FrameSource, Machine};
+use crate::machine::{FrameSource, Machine, Pmap};
 use crate::memory::Cpu;
 use crate::page_word::PageStep;
-use crate::pmap::Pmap;
 use crate::space::{Space, SpaceBody};
 use crate::tree::slot::{Content, Mapped, Marks, Slot, View};
 use core::mem::ManuallyDrop;
@@ -21,11 +21,11 @@ use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
-    /// A space with the same mappings and contents, active on no CPU. Fails if there is no memory; then only the rights of
-    /// page-table entries have changed, which faults restore.
+    /// Makes a space with the same mappings and contents, active on no CPU. Fails if memory runs
+    /// out; then only rights of page-table entries have changed, which faults restore.
     pub fn fork(&self, space: &Space<'m, M>) -> Result<Space<'m, M>, SpaceError> {
         let space = self.check_active(space)?;
-        // All of it never needs a node.
+        // Locking the whole space needs no node.
         let lock = self.lock(space, PageRange::ALL).map_err(|error| self.no_memory(error))?;
         let child = self.space_of(&space.family).map_err(|error| self.no_memory(error))?;
         child.body().stack_limit.store(space.stack_limit.load(Relaxed), Relaxed);
@@ -38,7 +38,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             })
         };
         batch.finish();
-        // Whoever looks for the places of a page finds the child as soon as it finds the parent's slots unlocked.
+        // Reverse lookups find the child as soon as they find the parent's slots unlocked.
         child.join();
         drop(lock);
         match copied {
@@ -68,11 +68,11 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                     batch.protect(begin, mapped, mapped.rights.without(Rights::WRITE), SPACE_PAGES);
                 }
             }
-            // Each reads a page of its own.
+            // Each space reads a page of its own.
             Content::Swapped(slot) => self.swap().into_iter().for_each(|area| area.share(slot)),
         }
         if !from.mapping().is_null() {
-            // SAFETY: the slot is an owner; the reference does not end it.
+            // SAFETY: the slot is an owner; the reference does not release it.
             let mapping = ManuallyDrop::new(unsafe { Counted::from_raw(from.mapping()) });
             to.set_mapping(mapping.share(1));
         }
@@ -81,7 +81,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Ok(())
     }
 
-    /// Ends a space: all its pages lose an owner. Fails, and returns the space, if it is still active on a CPU.
+    /// Ends a space: releases its pages. Fails, and returns the space, if it is still active on a
+    /// CPU.
     pub fn exit(&self, space: Space<'m, M>) -> Result<(), (Space<'m, M>, SpaceError)> {
         if !ptr::eq(space.body().memory, self.memory) {
             return Err((space, SpaceError::OtherMemory));
@@ -94,13 +95,13 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Ok(())
     }
 
-    /// Ends a space that the caller alone has, and that is active on no CPU, so no TLB knows it. Its family finds it until all is given up:
-    /// what its page tables say about the use of an object's page is noted before a page daemon can miss it.
+    /// Ends a space that only the caller has and that is active on no CPU, so no TLB knows it. Its
+    /// family finds it until everything is released: the accessed and dirty bits of object pages
+    /// are recorded before a page daemon could miss them.
     fn end(&self, space: Space<'m, M>) {
         let body = space.body();
         let mut tables = Default::default();
         let mut end_slot = |slot: &Slot, begin: u64, _: u64| -> Result<(), NoMemory> {
-            // It stays a hole.
             if slot.load().view() == View::Hole {
                 return Ok(());
             }
@@ -109,7 +110,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             slot.unlock_as(View::Hole);
             Ok(())
         };
-        // SAFETY: nobody else changes the tree: those who visit the family lock slots that are no nodes, for a moment.
+        // SAFETY: no other CPU changes the tree: visitors of the family lock slots that are not
+        // nodes, briefly.
         let ended = unsafe { body.tree.visit(PageRange::ALL, &mut end_slot) };
         debug_assert!(ended.is_ok());
         space.leave();
@@ -122,7 +124,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     fn end_slot(&self, space: &SpaceBody<'m, M>, slot: &Slot, begin: u64, tables: &mut <M::Pmap as Pmap>::Retired) {
         let View::Mapped(mut mapped) = slot.load().view() else { return };
         let mapping = slot.mapping();
-        // It is active nowhere: nobody need forget.
+        // Active nowhere, so no CPU needs a flush.
         let losers = &mut { CpuSet::NONE };
         if !mapping.is_null()
             && let Some(removed) = self.remove_translations(space, VirtualPage(begin), mapped.users, tables, losers)

@@ -1,5 +1,5 @@
-//! Interleavings of two CPUs, explored by `loom`, without a limit of preemptions but in `pages`. A space has 4 pages here, and nodes and
-//! tables 2 entries.
+//! Interleavings of two CPUs, explored by `loom`; only `pages` limits preemptions. A space has 4
+//! pages here, and nodes and tables 2 entries.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test --release -p faultline-memory --lib interleavings`
 
@@ -11,10 +11,10 @@ mod pieces;
 use crate::address::{PageRange, Rights, VirtualPage};
 use crate::cpu_set::{ActiveCpus, CpuSet};
 use crate::hosted::{Hosted, PageTable, RetiredTables};
+use crate::machine::Pmap;
 use crate::memory::{Cpu, Memory};
 use crate::object::{Backing, Leaf, Object};
 use crate::page_word::{PageStep, PageWord};
-use crate::pmap::Pmap;
 use crate::primitive::{AtomicBool, relax};
 use crate::space::Space;
 use crate::test_frames::List;
@@ -29,7 +29,7 @@ fn explore(run: impl Fn() + Sync + Send + 'static) {
     explore_up_to(None, run);
 }
 
-/// With so many preemptions at most.
+/// Explores with at most this many preemptions.
 fn explore_up_to(preemptions: Option<usize>, run: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = preemptions;
@@ -43,7 +43,7 @@ struct Page {
     contents: UnsafeCell<u32>,
 }
 
-// SAFETY: the tests are about whether its contents are handed over; loom finds where they are not.
+// SAFETY: loom reports an access that is not ordered.
 unsafe impl Sync for Page {}
 
 fn page() -> Arc<Page> {
@@ -52,7 +52,8 @@ fn page() -> Arc<Page> {
     Arc::new(page)
 }
 
-/// Two CPUs want the same page of an object: one makes it, and the other finds it with its contents.
+/// Two CPUs want the same page of an object: one makes it, and the other finds it with its
+/// contents.
 #[test]
 fn a_page_is_made_once_and_found_filled() {
     explore(|| {
@@ -84,7 +85,8 @@ fn a_page_is_made_once_and_found_filled() {
     });
 }
 
-/// An owner has copied a page and gives it up, while the other waits until it may write the page in place.
+/// An owner has copied a page and releases it, while the other waits until it may write the page in
+/// place.
 #[test]
 fn the_last_owner_writes_in_place() {
     explore(|| {
@@ -93,7 +95,7 @@ fn the_last_owner_writes_in_place() {
         page.word.step(PageStep::Share).unwrap();
         let its = page.clone();
         let other = thread::spawn(move || {
-            // SAFETY: an owner may read while nobody writes.
+            // SAFETY: an owner may read while no CPU writes.
             let copied = its.contents.with(|contents| unsafe { *contents });
             assert!(!its.word.release());
             copied
@@ -108,7 +110,8 @@ fn the_last_owner_writes_in_place() {
     });
 }
 
-/// A CPU activates a space and reads a page-table entry, while another removes the entry and looks whom to shoot down.
+/// A CPU activates a space and reads a page-table entry, while another removes the entry and
+/// decides which CPUs to shoot down.
 #[test]
 fn an_activation_and_a_shoot_down() {
     explore(|| {
@@ -170,12 +173,12 @@ fn two_first_entries() {
 
 type TestCpu = Cpu<'static, Hosted, List>;
 
-/// A machine with two CPUs, on which a space is active. What is leaked is a few hundred bytes.
+/// A machine with two CPUs, on which a space is active. Leaks a few hundred bytes.
 fn boot(frames: u32) -> ([TestCpu; 2], Space<'static, Hosted>, List) {
     boot_as(List::of(frames), |machine| machine)
 }
 
-/// With all frames of a list.
+/// Uses the frames of a list.
 fn boot_as(list: List, made: impl Fn(Hosted) -> Hosted) -> ([TestCpu; 2], Space<'static, Hosted>, List) {
     let frames = list.free();
     let machine = made(Hosted::new(2, FrameNumber(0), frames.into(), 1).unwrap());
@@ -192,7 +195,8 @@ fn pages(first: u64, pages: u64) -> PageRange {
     PageRange::new(VirtualPage(first), pages).unwrap()
 }
 
-/// A fault on a page while another CPU unmaps it with its neighbour: the frame goes back, and no translation is left.
+/// A fault on a page while another CPU unmaps it with its neighbour: the frame is freed, and no
+/// translation is left.
 #[test]
 fn a_fault_and_an_unmap() {
     explore(|| {

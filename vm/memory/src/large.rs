@@ -1,30 +1,29 @@
-//! Large pages: all pages of an aligned range of private memory are made of zeroes at once, in frames that follow each other, and one large
-//! page-table entry translates them.
+//! Large pages: fills all pages of an aligned range of private memory with zeroes at once, in
+//! contiguous frames, translated by one large page-table entry.
 //!
-//! Large is only that entry. Each page has a state, a record and a slot of its own, as if a fault of its own had made it: so forks, copies,
-//! the page daemon, wires and moves know nothing of large pages. Who changes the translation of a part divides the entry first, which needs
-//! no memory (`Pmap::divide`); who changes that of all of it changes the entry (`Batch::remove`, `Batch::protect`).
+//! Only that entry is large. Each page has its own state, record and slot, as if its own fault had
+//! made it: forks, copies, the page daemon, wires and moves need no special case. Changing the
+//! translation of a part first divides the entry, which needs no memory (`Pmap::divide`); changing
+//! all of it changes the entry (`Batch::remove`, `Batch::protect`).
 
 use crate::address::{PageRange, Rights, VirtualPage};
 use crate::counters::Event;
-use crate::machine::{FrameSource, Machine};
+use crate::cpu_set::Users;
+use crate::machine::{FrameSource, Machine, Pmap, Translation};
 use crate::memory::Cpu;
 use crate::page_record::Home;
 use crate::page_word::PageStep;
-use crate::pmap::{Pmap, Translation};
-use crate::range_lock::RangeLock;
-use crate::space::{Space, SpaceBody};
+use crate::space::{RangeLock, Space, SpaceBody};
 use crate::tree::slot::{Content, Mapped, Slot, SlotWord, View};
-use crate::users::Users;
 use core::ops::Range;
 use core::sync::atomic::Ordering::Relaxed;
 use faultline_frames::ZeroedFrame;
 
-/// What a range is mapped to, if all of it is private memory alike, with nothing there yet. Slots are shown to it one by one.
+/// The common mapping of a range of untouched private memory. Slots are shown to it one by one.
 #[derive(Debug, Default)]
 struct Untouched(Option<SlotWord>);
 
-/// A range is not of this kind.
+/// The range is not uniform untouched private memory.
 struct Other;
 
 impl Untouched {
@@ -34,7 +33,8 @@ impl Untouched {
         if word == *self.0.get_or_insert(word) && slot.mapping().is_null() { Ok(()) } else { Err(Other) }
     }
 
-    /// What all of it is mapped to. What cannot be written, grows, is guarded or locked is made page by page.
+    /// The common mapping. Memory that is not writable, grows, is guarded or is locked gets single
+    /// pages.
     fn mapped(self) -> Option<Mapped> {
         match self.0?.view() {
             View::Mapped(mapped) if mapped == Mapped::untouched(mapped.rights) && mapped.allows(Rights::WRITE) => {
@@ -46,19 +46,21 @@ impl Untouched {
 }
 
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
-    /// Says whether faults make large pages in a space: true if it is not said. Children do as their parents.
+    /// Enables or disables large pages for faults in a space; enabled by default. Children inherit
+    /// the setting.
     pub fn set_large_pages(&self, space: &Space<'m, M>, are_made: bool) {
         // Relaxed: no other data depends on it.
         space.body().makes_large.store(are_made, Relaxed);
     }
 
-    /// For a write at a page where nothing is yet: makes the large page that has it, if all of its range is mapped alike and untouched, and
-    /// frames are at hand. Says whether it is there. No slot is locked.
+    /// For a write to an untouched page: makes its large page, if the whole range has one mapping
+    /// and is untouched, and frames are available. True if it did. No slot is locked.
     #[cold]
     #[inline(never)]
     pub(crate) fn fill_large(&self, space: &SpaceBody<'m, M>, page: VirtualPage) -> bool {
         let range = PageRange::large_with(page, M::Pmap::LARGE_PAGES);
-        // Relaxed: no other data depends on it. All is looked at without a lock first: a neighbour's slots are not to be disturbed.
+        // Relaxed: no other data depends on it. Looks at everything without a lock first, to not
+        // disturb neighbours' slots.
         if !space.makes_large.load(Relaxed) || !self.seems_untouched(space, range) {
             return false;
         }
@@ -78,7 +80,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         alike.is_ok() && untouched.mapped().is_some()
     }
 
-    /// Pages of zeroes, in frames that follow each other: busy, so that the page daemon leaves them until they are in their slots.
+    /// Zeroed pages in contiguous frames: busy, so that the page daemon leaves them until they are
+    /// in their slots.
     fn claim_large(&self, space: &SpaceBody<'m, M>, range: PageRange, first: &ZeroedFrame) -> Range<u32> {
         let page = self.index(first.number);
         let pages = page..page + range.pages() as u32;
@@ -91,7 +94,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         pages
     }
 
-    /// Puts pages into a locked range, if it is untouched. False if it is not, or there is no memory; then nothing is there.
+    /// Puts pages into a locked range if it is untouched. False if it is not, or memory ran out;
+    /// then nothing changes.
     fn enter_untouched(&self, space: &SpaceBody<'m, M>, lock: &RangeLock<'_>, pages: &Range<u32>) -> bool {
         let mut untouched = Untouched::default();
         let alike = lock.visit(|slot, _, _| untouched.see(slot));
@@ -120,7 +124,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         entered
     }
 
-    /// Divides the large entry that a page is in, if it still is in one. The page's slot is locked.
+    /// Divides the large entry of a page, if it still is in one. The page's slot is locked.
     #[cold]
     pub(crate) fn divide(&self, space: &SpaceBody<'m, M>, page: VirtualPage, users: Users) {
         self.each_tables(space, users, |pmap, _| {
@@ -130,23 +134,24 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         });
     }
 
-    /// What the large entry that a page is in said since the last time, if it still is in one. If it was used, so were all its pages, as far as
-    /// is known: that is noted of the others, so that each has its second chance. That it was written is told of this page alone: of private pages
-    /// nobody asks it.
+    /// Accessed and dirty bits of a page's large entry since the last call, if it still is in one.
+    /// If the entry was used, all its other pages are marked as used, so that each has its second
+    /// chance. The dirty bit is returned for this page alone: for private pages it is not needed.
     pub(crate) fn harvest_large(
         &self,
         space: &SpaceBody<'m, M>,
         page: VirtualPage,
         users: Users,
     ) -> Option<Translation> {
-        // Page tables of one CPU at most have it: another CPU that uses a page of it divides it first.
+        // Page tables of one CPU at most have it: another CPU that uses a page of it divides it
+        // first.
         let mut found = None;
         self.each_tables(space, users, |pmap, _| found = found.or_else(|| pmap.harvest_large(page)));
         let found = found?;
         if found.accessed {
             let (own, pages) = (self.index(found.frame), M::Pmap::LARGE_PAGES as u32);
             let first = own - page.0 as u32 % pages;
-            // A page that has left the range meanwhile is noted in vain: that is all.
+            // Marking a page that has left the range meanwhile does no harm.
             for page in (first..first + pages).filter(|page| *page != own) {
                 let _ = self.word(page).step(PageStep::Referenced);
             }

@@ -1,28 +1,36 @@
-//! Address spaces, page faults, copy on write, fork and TLB shoot-down for many CPUs: the part of a memory system above the page
-//! frames.
+//! The part of a memory system above the page frames: address spaces, page faults, copy on write,
+//! fork and TLB shoot-down for many CPUs.
 //!
 //! Layers, from the top down:
 //!
-//! - [`Cpu`], a CPU's handle: `change` (map, unmap, protect, contents given up), `advise`, `choose` (where to map), `remap` (move, resize), `guard`,
-//!   `stack`, `wire` (pages locked in memory), `fault`, `large` (2 MiB at once), `fork`, `memory_object`;
-//! - `Batch`: what was taken away waits until all CPUs have forgotten it; `RangeLock`: the lock of a range;
-//! - `sweep`, `write_back`, `truncate`: pages are taken away from all that have them (`reverse`), and go to a [`Pager`];
-//! - [`Space`]: the `Tree` of `Slot`s, which is also the lock of each range; the page tables ([`Pmap`]); `ActiveCpus`; its `Family`;
-//! - `Object`: memory that is shared, its pages found without a lock; `PageRecord`: a page's state ([`PageState`]), and whose page it is.
+//! - [`Cpu`], a CPU's handle: `change` (map, unmap, protect, guard), `advise`, `choose` (where
+//!   to map), `remap` (move, resize), `stack`, `wire` (locked memory), `fault`, `large` (2
+//!   MiB at once), `fork`, `memory_object`;
+//! - `Batch`: removed pages, tables and nodes, until all CPUs have forgotten them; `RangeLock`: the
+//!   lock of a range;
+//! - `sweep`, `write_back`, `truncate`: take pages away from all their places (`reverse`), and
+//!   write them to a [`Pager`];
+//! - [`Space`]: the `Tree` of `Slot`s, which is also the lock of each range; the page tables
+//!   ([`Pmap`]); `ActiveCpus`; its `Family`;
+//! - `Object`: shared memory, with pages found without a lock; `PageRecord`: a page's state
+//!   ([`PageState`]) and home.
 //!
-//! An embedder implements [`Machine`] and [`Pmap`]; frames come from `faultline-frames` or another [`FrameSource`]. [`hosted`] is a
-//! machine of threads, for tests and study. docs/MEMORY.md says how it works, and what is not built yet.
+//! An embedder implements [`Machine`] and [`Pmap`]; frames come from `faultline-frames` or another
+//! [`FrameSource`]. [`hosted`] is a machine of threads, for tests and study. docs/MEMORY.md
+//! describes the design and its limits.
 //!
 //! ```
 //! use faultline_memory::hosted::{Hosted, Outcome};
 //! use faultline_memory::{Memory, PageRange, Rights, VirtualPage};
 //! # use core::mem::MaybeUninit;
-//! # use faultline_frames::{Config, CpuNumber, DomainId, FixedCpu, FrameNumber, Frames, MemoryArea};
+//! # use faultline_frames::{Config, CpuNumber, DomainId, FixedCpu, FrameNumber, Frames};
+//! # use faultline_frames::MemoryArea;
 //! # let memory = [MemoryArea { first: FrameNumber(0x100), frames: 1024, domain: DomainId(0) }];
 //! # let config = Config::new(&memory, &[DomainId(0)]);
 //! # let mut metadata = vec![MaybeUninit::uninit(); Frames::layout(&config).unwrap().size() + 127];
 //! # // SAFETY: one thread, one handle.
-//! # let frames = Frames::new(&config, &mut metadata, unsafe { FixedCpu::new(CpuNumber(0)) }).unwrap();
+//! # let fixed = unsafe { FixedCpu::new(CpuNumber(0)) };
+//! # let frames = Frames::new(&config, &mut metadata, fixed).unwrap();
 //! let machine = Hosted::new(1, FrameNumber(0x100), 1024, 4096)?;
 //! let memory = Memory::new(machine, 1, frames.index_count())?;
 //! // SAFETY: the only handle of CPU 0.
@@ -53,7 +61,6 @@ extern crate std;
 
 mod address;
 mod advise;
-mod allocation;
 mod batch;
 mod change;
 mod choose;
@@ -64,33 +71,25 @@ mod error;
 mod family;
 mod fault;
 mod fork;
-mod guard;
-mod hints;
 pub mod hosted;
 mod large;
 mod machine;
 mod memory;
 mod memory_object;
 mod object;
-mod own_tables;
 mod page_in;
 mod page_record;
 mod page_word;
-mod pmap;
 mod primitive;
-mod range_lock;
 mod reclaim;
 mod remap;
 mod reverse;
 mod space;
-mod spin;
 mod stack;
 mod swap;
 mod tables;
 mod transfer;
 mod tree;
-mod truncate;
-mod users;
 mod wire;
 mod write_back;
 
@@ -100,12 +99,11 @@ pub use counters::{Counters, Event};
 pub use cpu_set::{CpuSet, MOST_CPUS};
 pub use error::{FaultError, NoMemory, SpaceError};
 pub use faultline_numbers::{CpuNumber, FRAME_BYTES, FrameNumber};
-pub use machine::{Flush, FrameSource, Machine, SpaceId};
+pub use machine::{Flush, FrameSource, Machine, Pmap, SpaceId, Translation};
 pub use memory::{Cpu, Memory};
 pub use memory_object::MemoryObject;
 pub use object::pager::{CLUSTER, Pager, Started, Transfer};
 pub use page_word::{PageState, Queue};
-pub use pmap::{Pmap, Translation};
 pub use reclaim::{Hand, Swept};
 pub use space::Space;
 pub use stack::STACK_GAP;

@@ -1,13 +1,12 @@
-//! The memory of a machine as its CPUs share it, and a CPU's handle, through which all calls are made.
+//! A machine's memory, shared by its CPUs, and a CPU's handle, through which all calls are made.
 
-use crate::allocation::try_slice;
-use crate::counters::{Counters, CpuCounts, Event};
+use crate::counters::{Counters, CpuCounts, Event, Hints};
 use crate::error::NoMemory;
-use crate::hints::Hints;
 use crate::machine::{FrameSource, Machine};
 use crate::object::pager::Pager;
 use crate::page_record::{Home, PageRecord};
 use crate::page_word::{PageState, PageStep, PageWord};
+use crate::primitive::try_slice;
 use crate::swap::SwapArea;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -21,7 +20,7 @@ use faultline_numbers::{CpuNumber, FrameNumber};
 struct CpuPart {
     /// \[c]
     counts: CpuCounts,
-    /// \[c] How many spaces it has made. Relaxed: nobody else's.
+    /// \[c] Number of spaces made by the CPU. Relaxed: used by it alone.
     spaces: AtomicU64,
     /// \[c]
     hints: Hints,
@@ -34,15 +33,15 @@ pub struct Memory<M> {
     pub(crate) machine: M,
     /// \[a] \[b] The records of frames, by their indices.
     pages: Box<[PageRecord]>,
-    /// \[I] Where anonymous memory goes when frames are short.
+    /// \[I] Destination of anonymous memory when frames are short.
     swap: Option<SwapArea>,
     /// \[c]
     cpus: Box<[CpuPart]>,
 }
 
 impl<M: Machine> Memory<M> {
-    /// For `cpus` CPUs, at most [`MOST_CPUS`](crate::MOST_CPUS), and frames whose indices are below `frames`: see
-    /// [`FrameSource::index_count`]. Takes 32 bytes for each frame.
+    /// For `cpus` CPUs, at most [`MOST_CPUS`](crate::MOST_CPUS), and frames whose indices are below
+    /// `frames`: see [`FrameSource::index_count`]. Takes 32 bytes for each frame.
     pub fn new(machine: M, cpus: u32, frames: u32) -> Result<Self, NoMemory> {
         let cpus = (cpus as usize).min(crate::cpu_set::MOST_CPUS);
         Ok(Self {
@@ -57,27 +56,28 @@ impl<M: Machine> Memory<M> {
         })
     }
 
-    /// With a swap area: a pager's pages from 0 on. Takes 4 bytes for each of them.
+    /// Adds a swap area: a pager's pages from 0 on. Takes 4 bytes per page.
     pub fn with_swap(self, pager: Arc<dyn Pager>, pages: u32) -> Result<Self, NoMemory> {
         Ok(Self { swap: Some(SwapArea::new(pager, pages)?), ..self })
     }
 
-    /// How many pages of the swap area are taken.
+    /// Number of used pages of the swap area.
     pub fn swapped(&self) -> u64 {
         self.swap.as_ref().map_or(0, SwapArea::taken)
     }
 
-    /// The handle of a CPU. None if there is no CPU with this number.
+    /// The handle of a CPU. `None` if there is no CPU with this number.
     ///
     /// # Safety
-    /// 1. At a time there is one handle with this number. 2. All handles' frames come from the same allocator, and the machine's
-    ///    `zero` and `copy` know them.
+    /// 1. At a time there is one handle with this number.
+    /// 2. All handles' frames come from the same allocator, and the machine's `zero` and `copy`
+    ///    know them.
     pub unsafe fn cpu<F: FrameSource>(&self, number: CpuNumber, frames: F) -> Option<Cpu<'_, M, F>> {
         let part = self.cpus.get(number.0 as usize)?;
         Some(Cpu { memory: self, number, frames, part, not_shared: PhantomData })
     }
 
-    /// How many CPUs it is for.
+    /// Number of CPUs.
     pub(crate) fn cpus(&self) -> usize {
         self.cpus.len()
     }
@@ -87,12 +87,12 @@ impl<M: Machine> Memory<M> {
         &self.machine
     }
 
-    /// What all CPUs have counted.
+    /// Counts of all CPUs.
     pub fn counters(&self) -> Counters {
         self.cpus.iter().fold(Counters::NONE, |sum, cpu| sum.plus(&cpu.counts.read()))
     }
 
-    /// What a CPU has counted.
+    /// Counts of a CPU.
     pub fn counters_of(&self, number: CpuNumber) -> Option<Counters> {
         self.cpus.get(number.0 as usize).map(|cpu| cpu.counts.read())
     }
@@ -102,7 +102,7 @@ impl<M: Machine> Memory<M> {
         self.pages.get(index as usize).map(|page| page.word.state())
     }
 
-    /// What tells this memory from others.
+    /// A number that tells this memory from others.
     pub(crate) fn identity(&self) -> usize {
         self.pages.as_ptr().addr()
     }
@@ -115,22 +115,22 @@ pub struct Cpu<'m, M, F> {
     pub(crate) number: CpuNumber,
     pub(crate) frames: F,
     part: &'m CpuPart,
-    // A cell is not `Sync`, and so neither is this.
+    // Makes the handle `!Sync`, like the cell.
     not_shared: PhantomData<Cell<u32>>,
 }
 
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
-    /// The memory that it is a CPU of.
+    /// The memory that the CPU belongs to.
     pub fn memory(&self) -> &'m Memory<M> {
         self.memory
     }
 
-    /// Its number.
+    /// The CPU's number.
     pub fn number(&self) -> CpuNumber {
         self.number
     }
 
-    /// The frames that its faults take.
+    /// The source of the CPU's frames.
     pub fn frames(&self) -> &F {
         &self.frames
     }
@@ -176,7 +176,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         self.memory.swap.as_ref()
     }
 
-    /// Gives a slot of the swap area up.
+    /// Releases a slot of the swap area.
     pub(crate) fn release_swap(&self, slot: u32) {
         if let Some(area) = self.swap() {
             area.release(slot);
@@ -187,7 +187,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         self.frames.frame_at(page).expect("the index of a frame that the source gave")
     }
 
-    /// A page that is being filled: busy, with one owner. Says whether it is zeroed already.
+    /// A new page that is being filled: busy, with one owner. Also returns whether it is zeroed.
     pub(crate) fn claim(&self, home: Home, place: u64) -> Result<(u32, bool), NoMemory> {
         let frame = self.frames.get()?;
         let page = self.index(frame.number);
@@ -195,7 +195,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Ok((page, frame.zeroed))
     }
 
-    /// The same of a frame that the source gave.
+    /// Like `claim`, with a frame from the source.
     pub(crate) fn claim_given(&self, page: u32, home: Home, place: u64) {
         let record = self.record(page);
         let claimed = record.word.step(PageStep::Claim);
@@ -207,18 +207,18 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         self.frames.index_of(frame).expect("a frame that the source gave has an index")
     }
 
-    /// Gives a page up that no TLB translates to because of this owner. After the last owner its frame is free. The caller has no
-    /// guard of `pin`.
+    /// Releases an owner of a page that no TLB translates to because of this owner. After the last
+    /// owner its frame is free. The caller has no guard of `pin`.
     pub(crate) fn release_now(&self, page: u32) {
         if self.word(page).release() {
             self.free(page);
         }
     }
 
-    /// Gives the frame of a page back that has no owner.
+    /// Frees the frame of a page without owners.
     fn free(&self, page: u32) {
         let record = self.record(page);
-        // Nobody else has the page, and its frame is not given out yet.
+        // The page has no other user, and its frame is not free yet.
         if let Some(slot) = record.swap() {
             record.set_swap(None);
             self.release_swap(slot);
@@ -227,7 +227,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         self.frames.put(&[self.frame(page)]);
     }
 
-    /// Lets a busy page go, by `Filled`, `Failed` or `Unbusy`.
+    /// Ends a busy page's exclusive use, by `Filled`, `Failed` or `Unbusy`.
     #[inline(always)]
     pub(crate) fn let_go(&self, page: u32, step: PageStep) {
         if self.word(page).let_go(step) {

@@ -1,19 +1,21 @@
-//! Objects as callers have them.
+//! Objects, as the caller's handles, and truncation.
 
 use crate::counted::{Counted, Inner};
-use crate::error::NoMemory;
+use crate::error::{NoMemory, SpaceError};
 use crate::machine::{FrameSource, Machine};
 use crate::memory::{Cpu, Memory};
-use crate::object::mapping::Mapping;
-use crate::object::mappings::Mappings;
-use crate::object::pager::Pager;
+use crate::object::mapping::{Mapping, Mappings};
+use crate::object::pager::{HeldHome, Pager};
 use crate::object::{Backing, Leaf, Object};
+use crate::primitive::relax;
+use crate::reverse::Shots;
 use alloc::sync::Arc;
 use core::mem::ManuallyDrop;
 use faultline_numbers::FrameNumber;
 
-/// An object: memory that may be mapped into several spaces, or several times into one. It lives as long as a mapping or a handle
-/// does. A handle ends by [`Cpu::drop_object`]: one that is just dropped leaks the object.
+/// An object: memory that may be mapped into several spaces, or several times into one. Lives as
+/// long as a mapping or a handle. [`Cpu::drop_object`] ends a handle; dropping a handle instead
+/// leaks the object.
 #[derive(Debug)]
 pub struct MemoryObject<'m, M> {
     pub(crate) memory: &'m Memory<M>,
@@ -26,12 +28,12 @@ impl<M> MemoryObject<'_, M> {
         self.object.get().pages()
     }
 
-    /// Number of pages that are there.
+    /// Number of resident pages.
     pub fn resident(&self) -> u64 {
         (0..self.pages()).filter(|index| self.object.get().page(*index).is_some()).count() as u64
     }
 
-    /// The index of the frame of a page, if it is there.
+    /// The frame index of a resident page.
     pub fn page(&self, index: u64) -> Option<u32> {
         (index < self.pages()).then(|| self.object.get().page(index)).flatten()
     }
@@ -47,30 +49,30 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         self.object_of(pages, Backing::Zeroes)
     }
 
-    /// An object whose contents a pager has: page 0 is the pager's page 0. [`Cpu::truncate`] makes it shorter, and longer again up to
-    /// this length.
+    /// An object with contents from a pager: page 0 is the pager's page 0. [`Cpu::truncate`]
+    /// shortens it, and lengthens it again up to this length.
     ///
-    /// What was written goes to the pager when [`Cpu::write_back`] is called, or when the page daemon reclaims a page. What was not
-    /// written back when the object ends is lost.
+    /// Written pages go to the pager when [`Cpu::write_back`] is called, or when the page daemon
+    /// reclaims a page. Changes not written back when the object ends are lost.
     pub fn new_paged_object(&self, pages: u64, pager: Arc<dyn Pager>) -> Result<MemoryObject<'m, M>, NoMemory> {
         self.object_of(pages, Backing::Pager(pager))
     }
 
-    /// An object of the frames of a device, from `first` on. They need no index of the frame source.
+    /// An object of a device's frames, from `first` on. They need no index in the frame source.
     pub fn new_device_object(&self, pages: u64, first: FrameNumber) -> Result<MemoryObject<'m, M>, NoMemory> {
         self.object_of(pages, Backing::Device(first))
     }
 
-    /// Gives a handle up. After the last handle and the last mapping the object's frames are free.
+    /// Ends a handle. After the last handle and the last mapping the object's frames are free.
     pub fn drop_object(&self, object: MemoryObject<'m, M>) {
         if core::ptr::eq(object.memory, self.memory) {
             self.release_object(object.object);
         }
     }
 
-    /// Makes an object one that all CPUs map and unmap at the same time without writing common lines: such as a library that every process
-    /// has. Takes 64 bytes for each CPU. Before it is mapped, and with its only handle; else it stays as it is, and `false` is
-    /// returned.
+    /// Lets all CPUs map and unmap an object concurrently without writing common lines: for example
+    /// a library that every process has. Takes 64 bytes per CPU. Call before it is mapped, with its
+    /// only handle; otherwise does nothing and returns `false`.
     pub fn spread(&self, object: &mut MemoryObject<'m, M>) -> Result<bool, NoMemory> {
         let mappings = Mappings::try_spread(self.memory.cpus())?;
         let Some(only) = object.object.get_mut() else { return Ok(false) };
@@ -81,8 +83,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     }
 
     pub(crate) fn release_object(&self, object: Counted<Object>) {
-        // While the object is where it was: a page daemon that has just made a page busy asks its home whether it has an owner, and until
-        // then the page is not given up.
+        // While the object is in place: a page daemon that has just made a page busy asks its home
+        // whether it has an owner, and until then the page is not released.
         let give_up = |home: *const Inner<Object>| {
             // SAFETY: the last owner looks at it before it is freed.
             unsafe { (*home).value() }.give_up(&mut |leaf| match leaf {
@@ -91,8 +93,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 Leaf::Swapped(slot) => self.release_swap(slot),
             });
         };
-        // Beside the last other owner the lists own the object: they keep it no longer. Decided before this owner is gone, which
-        // keeps the object meanwhile.
+        // If only the lists and one other owner are left, the lists no longer keep the object.
+        // Decided before this owner is gone, which keeps the object meanwhile.
         let object = match object.release_unless(2, |object| object.mappings().are_open(), give_up) {
             Ok(last) => return drop(last),
             Err(object) => object,
@@ -108,7 +110,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         self.release_object(object);
     }
 
-    /// Gives owners of a mapping up. After the last one the object no longer finds it.
+    /// Releases owners of a mapping. After the last one, the object no longer finds it.
     pub(crate) fn release_mapping(&self, mapping: Counted<Mapping>, owners: usize) {
         let mut is_owner = false;
         let leave = |link: *const Inner<Mapping>| {
@@ -121,6 +123,65 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         {
             self.release_object(ManuallyDrop::into_inner(last.object));
         }
+    }
+}
+
+impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
+    // The new length is published first. Then pages beyond it are taken away one by one, along with
+    // their translations. A fault that found a page before it was held has entered its translation
+    // by the time its slot can be locked. A later fault finds the new length. A fault that
+    // publishes a page meanwhile either finds the length after that and takes the page out again,
+    // or truncation finds the page.
+
+    /// Shortens an object, or lengthens it again up to its original length. Contents beyond the end
+    /// are gone, and so are their translations; private copies stay until they are unmapped. One
+    /// CPU at a time changes the length of an object.
+    ///
+    /// [`SpaceError::Wait`]: the length has changed, and a page beyond it is being transferred.
+    /// Call again with the same length to continue.
+    pub fn truncate(&self, object: &MemoryObject<'m, M>, pages: u64) -> Result<(), SpaceError> {
+        if !core::ptr::eq(object.memory, self.memory) {
+            return Err(SpaceError::OtherMemory);
+        }
+        let (home, object) = (object.object.as_ptr(), object.object.get());
+        if matches!(object.backing(), Backing::Device(_)) {
+            return Err(SpaceError::Device);
+        }
+        if pages > object.most_pages() {
+            return Err(SpaceError::BeyondObject);
+        }
+        object.set_pages(pages);
+        let mut shots = Shots::none();
+        while let Some((index, leaf)) = object.next_held(pages, object.most_pages()) {
+            match leaf {
+                Leaf::Nothing => {}
+                Leaf::Swapped(slot) => {
+                    if object.replace(index, leaf, Leaf::Nothing) == Ok(Ok(())) {
+                        self.release_swap(slot);
+                    }
+                }
+                Leaf::Page(page) => {
+                    let state = self.word(page).state();
+                    if state.is_transferred() {
+                        return Err(SpaceError::Wait(page));
+                    } else if state.is_failed() {
+                        self.withdraw(home, index, page);
+                    } else if let Some(hold) = self.hold(page, |_| true) {
+                        let is_its = matches!(&hold.home, HeldHome::Object(of) if of.as_ptr() == home);
+                        if is_its && hold.place == index {
+                            self.take_translations(&hold, &mut shots);
+                            self.fire(&mut shots);
+                            self.take_wires(&hold);
+                            self.detach(&hold, None);
+                        }
+                        self.drop_hold(hold);
+                    } else {
+                        relax();
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -137,7 +198,7 @@ mod tests {
 
     type WhenPut<'a> = Rc<RefCell<Option<Box<dyn Fn() + 'a>>>>;
 
-    /// Frames from 0 on, which are given out once. Something is done when one is put.
+    /// Frames from 0 on, each given out once. Runs a callback when one is freed.
     struct Frames<'a> {
         next: Rc<Cell<u32>>,
         when_put: WhenPut<'a>,
@@ -169,8 +230,8 @@ mod tests {
         }
     }
 
-    /// When the first page of an object that ends is given up, another CPU wants to hold the second one. Miri finds it if the object's
-    /// memory is freed by then.
+    /// When the first page of an ending object is released, another CPU wants to hold the second
+    /// one. Miri reports an error if the object's memory is freed by then.
     #[test]
     fn who_looks_at_a_page_of_an_object_that_ends_finds_it_without_an_owner() {
         let memory = Memory::new(Hosted::new(2, FrameNumber(0), 8, 1).unwrap(), 2, 8).unwrap();

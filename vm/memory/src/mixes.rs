@@ -1,9 +1,9 @@
-//! Mixes of all operations on one space by a few CPUs, in random schedules of `shuttle`. The seed determines a run. A failure also
-//! prints the schedule, which `shuttle::replay` repeats.
+//! Mixes of all operations on one space by a few CPUs, in random schedules of `shuttle`. The seed
+//! determines a run. A failure also prints the schedule, which `shuttle::replay` repeats.
 //!
-//! Each CPU has pages of its own, in the same leaf as the others' and in others, whose contents it knows. All use pages in common,
-//! to which they write only the page's mark: another mark there means that a frame or a stale translation got where it does
-//! not belong.
+//! Each CPU has pages of its own, in the same leaf as the others' and in others, with known
+//! contents. All share common pages, to which they write only the page's mark: a different mark
+//! there means that a frame or a stale translation was misused.
 //!
 //! `RUSTFLAGS="--cfg shuttle" cargo test --release -p faultline-memory --lib mixes`
 
@@ -29,7 +29,7 @@ const CPUS: u64 = 3;
 const SCHEDULES: usize = 100;
 const STEPS: usize = 30;
 const FRAMES: u32 = 64;
-/// Pages in common; then each CPU's own.
+/// Common pages; then each CPU's own.
 const COMMON: u64 = 4;
 const OWN: u64 = 3;
 const BOTH: Rights = Rights::from_bits(3);
@@ -51,7 +51,7 @@ fn access(cpu: &TestCpu, space: &TestSpace, page: u64, write: Option<u8>) -> Res
     }
 }
 
-/// A CPU's own pages, and what it last wrote there: none if the page is not mapped.
+/// A CPU's own pages, and the last byte written to each: `None` if unmapped.
 struct Own {
     first: u64,
     values: [Option<u8>; OWN as usize],
@@ -100,7 +100,7 @@ fn step(
             let child = cpu.fork(space).unwrap();
             cpu.activate(&child).unwrap();
             own.check(cpu, &child);
-            // What other CPUs write to their pages is not written to the child's.
+            // Writes of other CPUs to their own pages do not reach the child's.
             for page in COMMON..COMMON + CPUS * OWN {
                 let before = access(cpu, &child, page, None);
                 (0..4).for_each(|_| shuttle::thread::yield_now());
@@ -135,12 +135,12 @@ fn step(
     own.check(cpu, space);
 }
 
-/// CPUs with frames of one list, which no TLB may translate to when they are put. What is leaked is a few hundred bytes.
+/// CPUs with frames of one list; no TLB may translate to a freed frame. Leaks a few hundred bytes.
 fn boot(has_tables_of_each_cpu: bool) -> (List, Vec<TestCpu>) {
     boot_with(has_tables_of_each_cpu, |_| None::<std::sync::Arc<paging::Store>>)
 }
 
-/// The same with a swap area.
+/// Like `boot`, with a swap area.
 fn boot_with<P: Pager + 'static>(
     has_tables_of_each_cpu: bool,
     swap: impl FnOnce(FrameBytes) -> Option<std::sync::Arc<P>>,
@@ -163,7 +163,7 @@ fn boot_with<P: Pager + 'static>(
     (list, cpus)
 }
 
-/// One thread drives two CPUs: what one has in its TLB from before a fork, or from before a copy, it does not use afterwards.
+/// One thread drives two CPUs: a translation cached before a fork or a copy is not used afterwards.
 #[test]
 fn a_fork_and_a_copy_reach_other_tlbs() {
     run(RandomScheduler::new_from_seed(1, 2), |seed| {

@@ -1,21 +1,22 @@
-//! Objects: memory that several mappings share, with its pages in a radix tree that is read without a lock.
+//! Objects: memory shared by several mappings, with pages in a radix tree that is read without a
+//! lock.
 //!
-//! The tree only grows while the object lives, and its height is fixed, so a reader needs neither a lock nor a count: it
-//! reads one pointer for each level, on lines that nobody writes once the page is there. A page is published busy, and its
-//! maker fills it then, so that CPUs that fault on the same page make one.
+//! The tree only grows while the object lives, and its height is fixed, so a reader needs neither a
+//! lock nor a count: it reads one pointer per level, on lines that are not written once the page is
+//! there. A page is published busy and then filled by its maker, so that CPUs that fault on the
+//! same page make one.
 //!
-//! A page that is taken out (truncated, reclaimed) may be another's by the time that a reader has its index. So a reader compares the
-//! page's record with what it looked for, and holds the slot of a space's tree meanwhile: see `reverse`.
+//! A page taken out (truncated, reclaimed) may belong to another by the time a reader has its
+//! index. So a reader compares the page's record with its request, and holds the slot of a space's
+//! tree meanwhile: see `reverse`.
 
 pub(crate) mod mapping;
-pub(crate) mod mappings;
 pub(crate) mod pager;
 
-use crate::allocation::try_box;
 use crate::error::NoMemory;
-use crate::object::mappings::Mappings;
+use crate::object::mapping::Mappings;
 use crate::object::pager::Pager;
-use crate::primitive::{AtomicBool, AtomicPtr, AtomicU64, fence};
+use crate::primitive::{AtomicBool, AtomicPtr, AtomicU64, fence, try_box};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::ptr;
@@ -25,15 +26,14 @@ use faultline_numbers::FrameNumber;
 /// Slots of a node, as a power of two.
 #[cfg(not(all(loom, test)))]
 const BITS: u32 = 6;
-/// Small, so that all interleavings can be explored.
+/// Small, so that loom can explore all interleavings.
 #[cfg(all(loom, test))]
 const BITS: u32 = 1;
 const FAN_OUT: usize = 1 << BITS;
 
-/// What a place of an object holds.
+/// Contents of a place of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Leaf {
-    /// Nothing yet, or no longer.
     Nothing,
     /// A page, by its frame's index.
     Page(u32),
@@ -65,7 +65,8 @@ impl Leaf {
 
 /// A node. Fields: \[a] changed by compare-and-swap; above the leaves once, from null.
 ///
-/// Above the leaves a slot points to a node. In a leaf it is a [`Leaf`], as an address without provenance.
+/// Above the leaves a slot points to a node. In a leaf it is a [`Leaf`], as an address without
+/// provenance.
 #[derive(Debug)]
 struct Node {
     /// \[a]
@@ -78,36 +79,37 @@ impl Node {
     }
 }
 
-/// Where the contents of pages come from.
+/// Source of page contents.
 #[derive(Debug, Default)]
 pub(crate) enum Backing {
-    /// Zeroes; from the swap area, if the page daemon has put them there.
+    /// Zeroes; or the swap area, if the page daemon has put them there.
     #[default]
     Zeroes,
     /// A pager.
     Pager(Arc<dyn Pager>),
-    /// Frames of a device, from this one on. They have no records.
+    /// Frames of a device, from this one on, without records.
     Device(FrameNumber),
 }
 
-/// What changes seldom, apart from what faults read.
+/// Rarely changed data, apart from what faults read.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Changed {
     /// \[o]
     mappings: Mappings,
-    /// \[a] A write of a page has failed since somebody asked. Relaxed: no other data depends on it.
+    /// \[a] A page write has failed since the last query. Relaxed: no other data depends on it.
     has_failed: AtomicBool,
 }
 
-/// An object. Fields: \[I] immutable; \[o] by its lock, whose holder never waits for a slot; \[a] an atomic by itself.
+/// An object. Fields: \[I] immutable; \[o] by its lock, whose holder never waits for a slot; \[a]
+/// an atomic by itself.
 #[derive(Debug)]
 pub(crate) struct Object {
-    /// \[I] The node at the top; what it holds: see [`Node`].
+    /// \[I] The top node; contents: see [`Node`].
     root: Box<Node>,
     /// \[I] Levels above the leaves.
     height: u32,
-    /// \[a] Length in pages. Written by truncation, which is one at a time.
+    /// \[a] Length in pages. Written by truncation, one at a time.
     length: AtomicU64,
     /// \[I] Maximum length.
     most: u64,
@@ -117,7 +119,7 @@ pub(crate) struct Object {
 }
 
 impl Object {
-    /// An object of `pages` pages, none of which is there yet.
+    /// An object of `pages` pages, none resident.
     pub(crate) fn try_new(pages: u64, backing: Backing) -> Result<Self, NoMemory> {
         let mut height = 0;
         while pages > 1_u64.checked_shl(BITS * (height + 1)).unwrap_or(u64::MAX) {
@@ -144,7 +146,8 @@ impl Object {
         self.most
     }
 
-    /// Changes the length. Afterwards whoever has published a page beyond the end finds that, or `next_held` finds the page.
+    /// Changes the length. Afterwards a CPU that has published a page beyond the end sees the
+    /// length, or `next_held` finds the page.
     pub(crate) fn set_pages(&self, pages: u64) {
         // Relaxed: the fence orders it; pairs with the one in `publish`.
         self.length.store(pages, Relaxed);
@@ -155,22 +158,23 @@ impl Object {
         &self.backing
     }
 
-    /// Where it is mapped.
+    /// The mappings of the object.
     pub(crate) fn mappings(&self) -> &Mappings {
         &self.changed.mappings
     }
 
-    /// With a list of mappings for each CPU. For an object without mappings, whose count has an owner for the lists.
+    /// Installs a list of mappings per CPU. For an object without mappings, whose count has an
+    /// owner for the lists.
     pub(crate) fn set_mappings(&mut self, mappings: Mappings) {
         self.changed.mappings = mappings;
     }
 
-    /// A write of a page has failed.
+    /// Records that a page write has failed.
     pub(crate) fn set_failed(&self) {
         self.changed.has_failed.store(true, Relaxed);
     }
 
-    /// Whether a write has failed since the last call.
+    /// True if a write has failed since the last call.
     pub(crate) fn take_failed(&self) -> bool {
         self.changed.has_failed.swap(false, Relaxed)
     }
@@ -180,14 +184,15 @@ impl Object {
         &node.slots[(index >> (BITS * level)) as usize % FAN_OUT]
     }
 
-    /// What a place holds. The contents of a page may still be in the making: see its word.
+    /// Contents of a place. A page may still be being filled: see its word.
     #[inline]
     pub(crate) fn look(&self, index: u64) -> Leaf {
         let mut node: &Node = &self.root;
         for level in (1..=self.height).rev() {
             // Acquire: pairs with the release in `child`: the new node's slots.
             let child = Self::slot(node, index, level).load(Acquire);
-            // SAFETY: 1. Above the leaves a slot that is not null points to a node. 2. Nodes live as long as the object.
+            // SAFETY: 1. Above the leaves a slot that is not null points to a node. 2. Nodes live
+            // as long as the object.
             let Some(child) = (unsafe { child.as_ref() }) else { return Leaf::Nothing };
             node = child;
         }
@@ -195,7 +200,7 @@ impl Object {
         Leaf::of(Self::slot(node, index, 0).load(Acquire))
     }
 
-    /// The index of the frame of a page that is there.
+    /// The frame index of a resident page.
     pub(crate) fn page(&self, index: u64) -> Option<u32> {
         match self.look(index) {
             Leaf::Page(page) => Some(page),
@@ -203,27 +208,29 @@ impl Object {
         }
     }
 
-    /// Puts something into a place that held `old`. As an inner error: what it holds instead.
+    /// Replaces a place's contents `old`. Inner error: the actual contents.
     pub(crate) fn replace(&self, index: u64, old: Leaf, new: Leaf) -> Result<Result<(), Leaf>, NoMemory> {
         let mut node: &Node = &self.root;
         for level in (1..=self.height).rev() {
             node = Self::child(Self::slot(node, index, level))?;
         }
-        // AcqRel: releases the page's record, for whoever finds the page; acquires that of the page that is there.
+        // AcqRel: releases the page's record to CPUs that find the page; acquires that of the page
+        // that is there.
         let replaced = Self::slot(node, index, 0).compare_exchange(old.word(), new.word(), AcqRel, Acquire);
         Ok(replaced.map(drop).map_err(Leaf::of))
     }
 
-    /// Makes a busy page the object's, in a place that held `old`. Says whether the place is within the object: if not, the caller
-    /// takes the page out again.
+    /// Adds a busy page to the object, in a place with contents `old`. False if the place lies
+    /// beyond the end; then the caller takes the page out again.
     pub(crate) fn publish(&self, index: u64, old: Leaf, page: u32) -> Result<Result<bool, Leaf>, NoMemory> {
         let published = self.replace(index, old, Leaf::Page(page))?;
-        // Pairs with the fence in `set_pages`: either this finds the new length, or `next_held` finds the page.
+        // Pairs with the fence in `set_pages`: either this finds the new length, or `next_held`
+        // finds the page.
         fence(SeqCst);
         Ok(published.map(|()| index < self.pages()))
     }
 
-    /// The node below a slot, which is made if it is not there.
+    /// The node below a slot; makes it if missing.
     fn child(slot: &AtomicPtr<Node>) -> Result<&Node, NoMemory> {
         // Acquire: as in `look`.
         let mut child = slot.load(Acquire);
@@ -233,7 +240,7 @@ impl Object {
             child = match slot.compare_exchange(ptr::null_mut(), new, AcqRel, Acquire) {
                 Ok(_) => new,
                 Err(found) => {
-                    // SAFETY: from `into_raw` above, and nobody else has seen it.
+                    // SAFETY: from `into_raw` above, and not yet shared.
                     drop(unsafe { Box::from_raw(new) });
                     found
                 }
@@ -243,7 +250,7 @@ impl Object {
         Ok(unsafe { &*child })
     }
 
-    /// The first place from `first` on, and before `end`, that holds something.
+    /// The first non-empty place from `first` on, and before `end`.
     pub(crate) fn next_held(&self, first: u64, end: u64) -> Option<(u64, Leaf)> {
         let end = end.min(1_u64.checked_shl(BITS * (self.height + 1)).unwrap_or(u64::MAX));
         if first >= end { None } else { Self::next_below(&self.root, self.height, 0, first, end) }
@@ -269,7 +276,7 @@ impl Object {
         None
     }
 
-    /// For the last owner: calls `release` with what places hold, one by one.
+    /// For the last owner: calls `release` with the contents of each place.
     pub(crate) fn give_up(&self, release: &mut impl FnMut(Leaf)) {
         Self::give_up_node(&self.root, self.height, release);
     }
@@ -288,7 +295,7 @@ impl Object {
     }
 }
 
-/// Frees the nodes; what places hold must be given up, or leaks.
+/// Frees the nodes; contents of places must be released before, or leak.
 impl Drop for Object {
     fn drop(&mut self) {
         fn free(node: &Node, level: u32) {
@@ -296,7 +303,8 @@ impl Drop for Object {
                 // Acquire: as in `look`.
                 let below = slot.load(Acquire);
                 if !below.is_null() {
-                    // SAFETY: 1. A node that `child` has made by `try_box`. 2. The object is the caller's alone.
+                    // SAFETY: 1. A node that `child` has made by `try_box`. 2. The object is the
+                    // caller's alone.
                     let below = unsafe { Box::from_raw(below) };
                     free(&below, level - 1);
                 }
@@ -341,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_beyond_the_end_is_told() {
+    fn a_page_beyond_the_end_is_reported() {
         let object = Object::try_new(100, Backing::Zeroes).unwrap();
         object.set_pages(50);
         assert_eq!((object.pages(), object.most_pages()), (50, 100));

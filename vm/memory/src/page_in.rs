@@ -1,5 +1,5 @@
-//! Contents that are not there yet: an object's page is found, made of zeroes, or read; a private page is read from the swap area. What lies
-//! behind a page is read with it, if it comes from behind it too.
+//! Missing contents: finds, zero-fills or reads an object's page; reads a private page from the
+//! swap area. Pages that follow in both places are read along with it.
 
 use crate::address::SPACE_PAGES;
 use crate::counted::{Counted, Inner};
@@ -17,15 +17,15 @@ use crate::tree::slot::{Content, Mapped, View};
 use alloc::sync::Arc;
 use faultline_numbers::FrameNumber;
 
-/// How many pages a fault reads at once where frames are plentiful.
+/// Number of pages that a fault reads at once when frames are plentiful.
 pub(crate) const READ_AHEAD: usize = 8;
 
-/// A read that is prepared, and begun when no slot is locked.
+/// A prepared read, started when no slot is locked.
 #[derive(Debug)]
 pub(crate) struct PageIn {
     page: u32,
     from: From,
-    place: Place,
+    place: PageLocation,
 }
 
 impl PageIn {
@@ -43,31 +43,31 @@ enum From {
     Pager(Arc<dyn Pager>),
 }
 
-/// Where the page is, and those behind it, which are read with it.
+/// Location of a page and of those behind it, which are read with it.
 #[derive(Debug)]
-enum Place {
+enum PageLocation {
     /// In an object.
     Object(Counted<Object>, u64),
     /// At a page of a space.
     Space(u64),
 }
 
-/// What was found of a page.
+/// Result of looking for a page.
 #[derive(Debug)]
 pub(crate) enum Sought {
-    /// It is there. It stays there while the caller holds the slot from which it was sought, and is the page of a device if that is
+    /// Resident. It stays while the caller holds the slot of the lookup. A device's page if that is
     /// its backing: see `reverse`.
     Page(u32),
-    /// Another CPU holds it for some instructions: unlock, and try again.
+    /// Another CPU holds it briefly: unlock and retry.
     Again,
-    /// It is being transferred: unlock, and wait.
+    /// Being transferred: unlock and wait.
     Wait(u32),
-    /// Unlock, begin this, and try again.
+    /// Unlock, start this read, retry.
     Begin(PageIn),
 }
 
 impl Sought {
-    /// A page that somebody holds.
+    /// A page held by another CPU.
     pub(crate) fn held(page: u32, state: PageState) -> Self {
         if state.is_transferred() { Self::Wait(page) } else { Self::Again }
     }
@@ -89,13 +89,14 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 return Ok(Sought::held(page, state));
             }
             if state.is_failed() {
-                // One that nobody asked for is told to nobody.
+                // A failed read-ahead is not reported.
                 let is_told = !record.is_ahead();
                 if self.withdraw(counted.as_ptr(), index, page) && is_told {
                     return Err(FaultError::Failed);
                 }
             }
-            // After the state, which orders it: a frame that was taken out of this place may be another's page already.
+            // After the state, which orders it: a frame taken out of this place may already be
+            // another's page.
             if state.is_valid() && record.home() == (Home::Object(counted.as_ptr()), index) {
                 self.count(Event::ObjectHit);
                 return Ok(Sought::Page(page));
@@ -105,7 +106,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
     }
 
-    /// The page of an object, if it is there and nobody holds it. The caller has locked a slot from which it is sought.
+    /// A resident, not busy page of an object. The caller has locked the slot of the lookup.
     pub(crate) fn resident_page(&self, object: &Counted<Object>, index: u64) -> Option<u32> {
         let page = object.get().page(index).filter(|_| index < object.get().pages())?;
         let record = self.record(page);
@@ -135,11 +136,14 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 self.count(Event::ObjectFill);
                 Ok(Sought::Page(page))
             }
-            Some(from) => Ok(Sought::Begin(PageIn { page, from, place: Place::Object(object.another(), index) })),
+            Some(from) => {
+                Ok(Sought::Begin(PageIn { page, from, place: PageLocation::Object(object.another(), index) }))
+            }
         }
     }
 
-    /// Publishes a busy page in a place that held `found`. Says whether it is zeroed already; or what else is to be done.
+    /// Publishes a busy page in a place with contents `found`. Returns whether it is zeroed, or
+    /// what else to do.
     fn claim_place(
         &self,
         object: &Counted<Object>,
@@ -166,25 +170,27 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             self.record(page).set_swap(Some(slot));
         }
         if is_read {
-            // Not before: whoever finds a transfer waits until it ends, and one that is not begun would wake nobody.
+            // Not before: a CPU that finds a transfer waits for its end, and one that was not
+            // started wakes no CPU.
             self.expect_step(page, PageStep::Transfer);
         }
         Ok(Ok((page, zeroed)))
     }
 
-    /// Takes a page out that could not be read. False if another CPU has done so: its frame may be another page's by now.
+    /// Takes out a page that could not be read. False if another CPU has done so: its frame may be
+    /// another's page by now.
     pub(crate) fn withdraw(&self, home: *const Inner<Object>, index: u64, page: u32) -> bool {
         let record = self.record(page);
         let Ok(before) = record.word.step(PageStep::Busy) else { return false };
         let left = record.swap().map_or(Leaf::Nothing, Leaf::Swapped);
         // SAFETY: the caller's object.
         let object = unsafe { (*home).value() };
-        // The home says nothing of a page that was made for this place in vain.
+        // The home says nothing about a page made for this place in vain.
         let is_ours = before.is_failed()
             && record.home() == (Home::Object(home), index)
             && object.replace(index, Leaf::Page(page), left) == Ok(Ok(()));
         if is_ours {
-            // Its share of the slot is the place's now.
+            // The place now has its share of the slot.
             record.set_swap(None);
         }
         self.let_go(page, PageStep::Unbusy);
@@ -194,23 +200,23 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         is_ours
     }
 
-    /// A page for private contents that are in the swap area. It is busy; the caller's slot owns it, in place of its share of the
-    /// area's slot, which the page has.
+    /// A busy page for private contents in the swap area. The caller's slot owns it, in place of
+    /// its share of the swap slot, which the page gets.
     pub(crate) fn page_from_swap(&self, home: Home, place: u64, slot: u32) -> Result<(u32, PageIn), NoMemory> {
         let (page, _) = self.claim(home, place)?;
         self.expect_step(page, PageStep::Transfer);
         self.record(page).set_swap(Some(slot));
         self.record(page).set_ahead(false);
-        Ok((page, PageIn { page, from: From::Swap(slot), place: Place::Space(place) }))
+        Ok((page, PageIn { page, from: From::Swap(slot), place: PageLocation::Space(place) }))
     }
 
-    /// How many pages a fault reads at once now.
+    /// Number of pages that a fault reads at once now.
     pub(crate) fn read_ahead(&self) -> usize {
         if self.frames.has_plenty() { READ_AHEAD } else { 1 }
     }
 
-    /// Begins a read, and with it that of pages behind it: at most `most` in all, as long as they follow each other where they are and where
-    /// they come from. Says whether it is over already. No slot is locked.
+    /// Starts a read, and with it that of pages behind it: at most `most` in all, as long as they
+    /// are contiguous in memory and in the store. True if it is already over. No slot is locked.
     #[inline(never)]
     pub(crate) fn begin(&self, space: &SpaceBody<'m, M>, page_in: PageIn, most: usize) -> bool {
         let (mut pages, mut frames, mut count) = ([0; CLUSTER], [FrameNumber(0); CLUSTER], 0);
@@ -224,13 +230,13 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         let frames = &frames[..count];
         let started = match (&page_in.from, &page_in.place, self.swap()) {
             (From::Swap(slot), _, Some(area)) => area.pager.read((*slot).into(), frames, transfer(Some(*slot))),
-            (From::Pager(pager), Place::Object(_, index), _) => pager.read(*index, frames, transfer(None)),
+            (From::Pager(pager), PageLocation::Object(_, index), _) => pager.read(*index, frames, transfer(None)),
             _ => Started::Done(transfer(None), 0),
         };
         self.count(Event::ReadCluster);
         self.add(Event::PageIn, count as u64);
         self.add(Event::ReadAhead, count as u64 - 1);
-        if let Place::Object(object, _) = page_in.place {
+        if let PageLocation::Object(object, _) = page_in.place {
             self.release_object(object);
         }
         match started {
@@ -242,10 +248,11 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
     }
 
-    /// A page for what is `distance` behind a page that is read, if it is read from behind it.
+    /// A page for the contents `distance` behind a page that is read, if they are contiguous in the
+    /// store.
     fn page_behind(&self, space: &SpaceBody<'m, M>, page_in: &PageIn, distance: u32) -> Option<u32> {
         let page = match (&page_in.place, &page_in.from) {
-            (Place::Object(object, index), from) => {
+            (PageLocation::Object(object, index), from) => {
                 let index = index + u64::from(distance);
                 let expected = match from {
                     From::Swap(slot) => Leaf::Swapped(slot + distance),
@@ -256,16 +263,16 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 }
                 self.claim_place(object, index, expected, true).ok()?.ok()?.0
             }
-            (Place::Space(page), From::Swap(slot)) => {
+            (PageLocation::Space(page), From::Swap(slot)) => {
                 self.swapped_behind(space, page + u64::from(distance), slot + distance)?
             }
-            (Place::Space(_), From::Pager(_)) => return None,
+            (PageLocation::Space(_), From::Pager(_)) => return None,
         };
         self.record(page).set_ahead(true);
         Some(page)
     }
 
-    /// A page for private contents at a page of a space, if they are in this slot of the swap area.
+    /// A page for private contents of a space's page, if they are in this slot of the swap area.
     fn swapped_behind(&self, space: &SpaceBody<'m, M>, page: u64, swapped: u32) -> Option<u32> {
         if page >= SPACE_PAGES {
             return None;

@@ -1,4 +1,4 @@
-//! What is known of a frame: the state of its page, and whose page it is.
+//! A frame's record: the state of its page, and the page's home.
 
 use crate::counted::Inner;
 use crate::family::Family;
@@ -8,38 +8,40 @@ use crate::primitive::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64};
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// Whose page it is. Nobody's reference: see [`PageRecord`].
+/// The home of a page, not counted as an owner: see [`PageRecord`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Home {
-    /// An object's; its place is the page's index there.
+    /// An object; the place is the page's index in it.
     Object(*const Inner<Object>),
-    /// Private to spaces of a family; its place is the virtual page.
+    /// A family with private memory; the place is the virtual page.
     Family(*const Inner<Family>),
 }
 
-/// The lowest bit of a home's address: a family.
+/// Tag in the lowest bit of a home's address.
 const IS_FAMILY: usize = 1;
 
 const _: () = assert!(align_of::<Inner<Object>>() > IS_FAMILY && align_of::<Inner<Family>>() > IS_FAMILY);
 
-/// A frame's record. Fields: \[a] see [`PageWord`]; \[b] written by who has the page busy, between `Claim` and `Filled` or later; read
-/// by who has it busy, and compared by those who have just found it valid. All orderings of \[b] are relaxed: the steps of the word
-/// order them.
+/// A frame's record. Fields: \[a] see [`PageWord`]; \[b] written by the CPU that has the page busy,
+/// between `Claim` and `Filled` or later; read by the CPU that has it busy, and compared by CPUs
+/// that have just found it valid. All orderings of \[b] are relaxed: the steps of the word order
+/// them.
 ///
-/// The home lives as long as the page has an owner that is neither a transfer nor the page daemon. Whoever makes a page busy
-/// keeps that owner from giving the page up, and must own it, and take an owner's reference of the home, before it waits.
+/// The home lives as long as the page has an owner that is neither a transfer nor the page daemon.
+/// A CPU that makes a page busy keeps that owner from releasing it. Before it waits, it must own
+/// the page, and an owner's reference of the home.
 #[derive(Debug)]
 #[repr(align(32))]
 pub(crate) struct PageRecord {
     /// \[a]
     pub(crate) word: PageWord,
-    /// \[b] The home's address with its kind.
+    /// \[b] The tagged address of the home.
     home: AtomicPtr<()>,
     /// \[b] The place in the home.
     place: AtomicU64,
-    /// \[b] A slot of the swap area that holds the same contents, plus 1; 0: none. The page owns a share of it.
+    /// \[b] A swap slot with the same contents, plus 1; 0: none. The page owns a share of it.
     swap: AtomicU32,
-    /// \[b] Nobody has asked for what is read: it lies behind what somebody did ask for. Said of pages that are read only.
+    /// \[b] Read ahead: not requested yet. Only for pages that are read.
     is_ahead: AtomicBool,
 }
 
@@ -56,7 +58,7 @@ impl PageRecord {
         }
     }
 
-    /// Says whose page it is.
+    /// Sets the home and the place in it.
     #[inline]
     pub(crate) fn set_home(&self, home: Home, place: u64) {
         let home = match home {
@@ -67,7 +69,7 @@ impl PageRecord {
         self.place.store(place, Relaxed);
     }
 
-    /// Whose page it is, and its place there.
+    /// The home and the place in it.
     pub(crate) fn home(&self) -> (Home, u64) {
         let home = self.home.load(Relaxed).cast_const();
         let address = home.map_addr(|address| address & !IS_FAMILY);
@@ -78,22 +80,20 @@ impl PageRecord {
         (home, self.place.load(Relaxed))
     }
 
-    /// Whether nobody has asked for what is read.
+    /// True if the page was only read ahead.
     pub(crate) fn is_ahead(&self) -> bool {
         self.is_ahead.load(Relaxed)
     }
 
-    /// Says that.
     pub(crate) fn set_ahead(&self, is_ahead: bool) {
         self.is_ahead.store(is_ahead, Relaxed);
     }
 
-    /// The slot of the swap area that holds the same contents.
+    /// The swap slot with the same contents.
     pub(crate) fn swap(&self) -> Option<u32> {
         self.swap.load(Relaxed).checked_sub(1)
     }
 
-    /// Sets or takes that.
     pub(crate) fn set_swap(&self, slot: Option<u32>) {
         self.swap.store(slot.map_or(0, |slot| slot + 1), Relaxed);
     }

@@ -1,19 +1,20 @@
-//! The state of a page in one word: busy, valid, dirty, referenced, its transfer, its queue, how often it is wired, and how many own it.
+//! A page's state in one word: busy, valid, dirty, referenced, failed, transfer, queue, wires,
+//! owners.
 //!
-//! What a step does to a word is a pure function ([`PageState::after`]); its table is in docs/MEMORY.md, and the tests compare it
-//! with every word. [`PageWord`] makes each step by one compare-and-swap, so a step sees the whole state and changes all
-//! of it at once.
+//! [`PageState::after`] is the pure function of each step; docs/MEMORY.md has its table, and the
+//! tests compare both for every word. [`PageWord`] makes each step by one compare-and-swap, so a
+//! step sees the whole state and changes all of it at once.
 
 use crate::primitive::{AtomicU64, relax};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
-/// The queue of the page daemon that a page is in.
+/// Page daemon queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Queue {
-    /// In none: wired, or not known to the page daemon.
+    /// None: wired, or unknown to the page daemon.
     None = 0,
-    /// Used not long ago.
+    /// Used recently.
     Active = 1,
     /// Not used for a while.
     Inactive = 2,
@@ -24,40 +25,40 @@ pub enum Queue {
 /// A step of a page's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageStep {
-    /// A frame without an owner becomes a page with one, busy and not valid yet.
+    /// A frame without an owner becomes a page with one, busy and not valid.
     Claim,
-    /// The holder of a busy page has filled it: it becomes valid, and is no longer busy. This step and the next two end a transfer, and
-    /// with it its ownership.
+    /// The CPU that has a page busy has filled it: valid, no longer busy. This step, `Failed` and
+    /// `Unbusy` end a transfer and its ownership.
     Filled,
-    /// The contents of a busy page could not be read: it is no longer busy, and will never be valid.
+    /// Reading the contents of a busy page failed: no longer busy, never valid.
     Failed,
-    /// A pager begins to read or write the contents of a busy page, and owns it meanwhile.
+    /// A pager starts reading or writing a busy page, and owns it meanwhile.
     Transfer,
-    /// Somebody holds the page alone: to write it out, or to take it away.
+    /// A CPU gets exclusive use of the page: to write it out, or to take it away.
     Busy,
-    /// The holder of a busy page lets it go; a transfer is over.
+    /// Exclusive use ends; a transfer is over.
     Unbusy,
-    /// The contents of a busy page are as in its backing store again.
+    /// The contents of a busy page match the backing store again.
     Cleaned,
-    /// Its contents differ from its backing store.
+    /// The contents differ from the backing store.
     Dirty,
-    /// It was used.
+    /// The page was used.
     Referenced,
-    /// The page daemon has seen that it was used.
+    /// The page daemon has seen that the page was used.
     Unreferenced,
-    /// It must stay in memory. A page may be wired several times.
+    /// One more reason to stay in memory. A page may be wired several times.
     Wire,
-    /// One reason for it to stay in memory is gone.
+    /// One reason less to stay in memory.
     Unwire,
     /// It moves to a queue.
     Move(Queue),
-    /// It gets another owner.
+    /// One more owner.
     Share,
-    /// An owner gives it up. After the last one the frame has no state.
+    /// One owner less. After the last one the frame has no state.
     Release,
 }
 
-/// A page's state, decoded.
+/// A page's state word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageState(u64);
 
@@ -77,40 +78,40 @@ const ONE_OWNER: u64 = 1 << OWNERS_SHIFT;
 const OWNERS: u64 = 0xffff_ffff << OWNERS_SHIFT;
 
 impl PageState {
-    /// A frame that nobody owns.
+    /// A frame without owners.
     pub const FREE: Self = Self(0);
 
-    /// Whether somebody holds it alone.
+    /// True if one CPU uses the page exclusively.
     pub const fn is_busy(self) -> bool {
         self.0 & BUSY != 0
     }
 
-    /// Whether it has contents.
+    /// True if the page has contents.
     pub const fn is_valid(self) -> bool {
         self.0 & VALID != 0
     }
 
-    /// Whether its contents differ from its backing store.
+    /// True if the contents differ from the backing store.
     pub const fn is_dirty(self) -> bool {
         self.0 & DIRTY != 0
     }
 
-    /// Whether it was used since the page daemon looked.
+    /// True if the page was used since the page daemon looked.
     pub const fn is_referenced(self) -> bool {
         self.0 & REFERENCED != 0
     }
 
-    /// Whether a pager is reading or writing its contents.
+    /// True if a pager is reading or writing the contents.
     pub const fn is_transferred(self) -> bool {
         self.0 & TRANSFER != 0
     }
 
-    /// Whether its contents could not be read.
+    /// True if reading the contents failed.
     pub const fn is_failed(self) -> bool {
         self.0 & FAILED != 0
     }
 
-    /// Its queue.
+    /// The page daemon queue.
     pub const fn queue(self) -> Queue {
         match (self.0 & QUEUE) >> QUEUE_SHIFT {
             1 => Queue::Active,
@@ -120,27 +121,27 @@ impl PageState {
         }
     }
 
-    /// How often it is wired.
+    /// Number of wires.
     pub const fn wired(self) -> u16 {
         ((self.0 & WIRED) >> WIRED_SHIFT) as u16
     }
 
-    /// How many own it: places of address spaces, or an object; and who reads or writes its contents.
+    /// Number of owners: places of address spaces, or an object; and transfers of its contents.
     pub const fn owners(self) -> u32 {
         (self.0 >> OWNERS_SHIFT) as u32
     }
 
-    /// Whether somebody is filling it.
+    /// True if the page is being filled.
     const fn is_filled(self) -> bool {
         self.is_busy() && !self.is_valid() && !self.is_failed()
     }
 
-    /// Whether the holder may let a busy page go: one that nobody but a transfer owns is wired by nobody.
+    /// True if exclusive use of a busy page may end: a page owned only by a transfer has no wires.
     const fn may_end(self) -> bool {
         !(self.is_transferred() && self.owners() == 1 && self.wired() > 0)
     }
 
-    /// The word of a busy page that is let go, with these bits.
+    /// The word after exclusive use of a busy page ends, with these bits.
     const fn let_go(self, bits: u64) -> u64 {
         let word = self.0 & !(BUSY | TRANSFER) | bits;
         match (self.is_transferred(), self.owners()) {
@@ -150,7 +151,7 @@ impl PageState {
         }
     }
 
-    /// The state after a step, or none if this state does not allow the step.
+    /// The state after a step, or `None` if this state does not allow it.
     #[inline(always)]
     pub const fn after(self, step: PageStep) -> Option<Self> {
         let word = self.0;
@@ -175,12 +176,12 @@ impl PageState {
             PageStep::Move(queue) => {
                 (self.is_valid() && word & WIRED == 0, word & !QUEUE | (queue as u64) << QUEUE_SHIFT)
             }
-            // One that is being read may be shared too: a fork does not wait.
+            // Also for a page that is being read: a fork does not wait.
             PageStep::Share => (owned && word & OWNERS != OWNERS, word.wrapping_add(ONE_OWNER)),
             PageStep::Release if self.owners() == 1 => (
-                // A page that is being filled may be given up by the one who fills it. Another one that is busy is held by
-                // somebody who is not its owner yet: who gives it up waits until it is let go, or the holder owns it. Who
-                // transfers its contents is an owner until the end.
+                // A page that is being filled may be released by its filler. Any other busy page is
+                // held by a CPU that does not own it yet: a release waits until exclusive use ends,
+                // or the holder owns it. A transfer is an owner until its end.
                 word & WIRED == 0 && (!self.is_busy() || self.is_filled()) && !self.is_transferred(),
                 0,
             ),
@@ -192,10 +193,11 @@ impl PageState {
 
 /// A page's state, changed by compare-and-swap.
 ///
-/// Orderings. A step that changes the word is an acquire and a release: what the CPU did with the page's contents before
-/// is seen by whoever sees the new state, and the CPU sees what led to the state that it found. This is how contents are
-/// handed over: from who fills a page to who finds it valid, and from an owner that gives it up to the last one, who
-/// may then write it in place.
+/// Orderings: a step that changes the word is an acquire and a release. A CPU that sees the new
+/// state sees what the changing CPU did with the page's contents before, which in turn sees what
+/// led to the state that it found. This hands over contents: from the filler of a page to a CPU
+/// that finds it valid, and from an owner that releases it to the last owner, which may then write
+/// in place.
 #[derive(Debug)]
 pub struct PageWord(AtomicU64);
 
@@ -206,24 +208,25 @@ impl Default for PageWord {
 }
 
 impl PageWord {
-    /// Of a frame that nobody owns.
+    /// The word of a frame without owners.
     pub fn new() -> Self {
         Self(AtomicU64::new(0))
     }
 
-    /// The state now.
+    /// The current state.
     #[inline]
     pub fn state(&self) -> PageState {
-        // Acquire: pairs with the step that made this state: whoever finds the page valid finds its contents.
+        // Acquire: pairs with the step that made this state: a CPU that finds the page valid finds
+        // its contents.
         PageState(self.0.load(Acquire))
     }
 
-    /// Makes a step. Returns the state before it, or as an error the state that does not allow it. A step that changes nothing,
-    /// such as to mark a dirty page as dirty, writes nothing.
+    /// Makes a step. Returns the state before it, or as an error the state that does not allow it.
+    /// A step without a change, such as dirtying a dirty page, writes nothing.
     #[inline(always)]
     pub fn step(&self, step: PageStep) -> Result<PageState, PageState> {
         let mut old = match step {
-            // There is one state that allows it, and nobody else has the frame.
+            // Only this state allows it, and no other CPU has the frame.
             PageStep::Claim => PageState::FREE,
             // Relaxed: only a guess; the compare-and-swap checks it.
             _ => PageState(self.0.load(Relaxed)),
@@ -233,7 +236,8 @@ impl PageWord {
             if new == old {
                 return Ok(old);
             }
-            // AcqRel: see the type. Acquire on failure: the state is returned as an error, from which callers conclude.
+            // AcqRel: see the type. Acquire on failure: callers draw conclusions from the returned
+            // state.
             match self.0.compare_exchange(old.0, new.0, AcqRel, Acquire) {
                 Ok(_) => return Ok(old),
                 Err(found) => old = PageState(found),
@@ -241,8 +245,8 @@ impl PageWord {
         }
     }
 
-    /// For the holder of a busy page: lets it go, by `Filled`, `Failed` or `Unbusy`. True if a transfer was its last owner, so that the
-    /// frame is free.
+    /// Ends exclusive use of a busy page, by `Filled`, `Failed` or `Unbusy`. True if a transfer was
+    /// its last owner, so the frame is free.
     #[inline(always)]
     pub(crate) fn let_go(&self, step: PageStep) -> bool {
         match self.step(step) {
@@ -254,8 +258,8 @@ impl PageWord {
         }
     }
 
-    /// For an owner: gives the page up. True if it was the last one, so that the frame is free. If somebody has made the page busy,
-    /// and does not own it yet, this waits until that is so, or the page is let go: for some instructions.
+    /// Releases an owner. True if it was the last one, so the frame is free. If another CPU has the
+    /// page busy and does not own it yet, waits briefly until it does or exclusive use ends.
     pub(crate) fn release(&self) -> bool {
         loop {
             match self.step(PageStep::Release) {
@@ -296,7 +300,7 @@ mod tests {
         single.into_iter().chain(QUEUES.map(Move)).collect()
     }
 
-    /// A page as a record, with the table of docs/MEMORY.md in its plain form.
+    /// A page as a plain record, with the table of docs/MEMORY.md.
     #[derive(Debug, Clone, Copy, PartialEq)]
     struct Plain {
         busy: bool,
@@ -395,7 +399,7 @@ mod tests {
         }
     }
 
-    /// Under Miri, which is slow, only those at the ends.
+    /// All counts; under Miri, which is slow, only those at the ends.
     fn wires() -> impl Iterator<Item = u16> {
         let wires = (0..=256).chain([u16::MAX - 1, u16::MAX]);
         wires.filter(|wired| !cfg!(miri) || [0, 1, u16::MAX].contains(wired))
@@ -445,7 +449,7 @@ mod tests {
 
     #[test]
     fn states_that_a_page_can_reach_are_sound() {
-        // A page that is wired, or owned, more than three times is like one that is so three times.
+        // Counts above three behave like three.
         let mut reached = BTreeSet::from([0]);
         let mut new = Vec::from([PageState::FREE]);
         while let Some(state) = new.pop() {
@@ -465,11 +469,12 @@ mod tests {
             assert!(!page.transfer || page.busy, "{page:?}: its contents are transferred by who holds it");
             assert!(page.valid || !(page.dirty || page.referenced), "{page:?}: without contents");
             assert!(page.wired == 0 || page.queue == Queue::None, "{page:?}: wired and in a queue");
-            // The transfer's own.
+            // The transfer is an owner itself.
             assert!(!page.transfer || page.owners > 0, "{page:?}: transferred for nobody");
         }
-        // Free; being filled, being read, failed, failed and busy, each with one to three owners; and valid: idle, busy or transferred, dirty or not,
-        // referenced or not, in one of four queues or wired one to three times, with one to three owners.
+        // Free; being filled, being read, failed, failed and busy, each with one to three owners;
+        // and valid: idle, busy or transferred, dirty or not, referenced or not, in one of four
+        // queues or wired one to three times, with one to three owners.
         assert_eq!(reached.len(), 1 + 4 * 3 + 3 * 4 * (4 + 3) * 3);
     }
 }

@@ -1,11 +1,13 @@
-//! The page daemon: takes pages away that are not used, writes those that must be kept, and gives their frames back.
+//! The page daemon: takes unused pages away, writes those that must be kept, and frees their
+//! frames.
 //!
-//! A page's queue is a part of its state, not a list: the active, inactive and laundry queue of a partition are the frames of a range of
-//! indices whose words say so, and a hand goes around over them. So a fault puts its page into no list, and writes no line for the
-//! daemon; a frame that is given back leaves no entry behind. The price is that the hand passes over pages that it does not want.
+//! Queues are part of a page's state, not lists: the active, inactive and laundry queues of a
+//! partition are the frames in a range of indices whose words say so, and a hand passes over them.
+//! So a fault adds its page to no list and writes no line for the daemon, and a freed frame leaves
+//! no entry. In return the hand also passes over unwanted pages.
 //!
-//! A page gets a second chance twice: new pages become active, active pages that were not used since the last round become inactive, and
-//! inactive pages that were not used since then are taken away.
+//! A page gets a second chance twice: new pages become active, active pages unused since the last
+//! round become inactive, and inactive pages still unused are taken away.
 
 use crate::counters::Event;
 use crate::machine::{FrameSource, Machine};
@@ -16,8 +18,8 @@ use crate::page_word::{PageState, PageStep, Queue};
 use crate::reverse::Shots;
 use core::ops::Range;
 
-/// A hand over a partition: a range of indices of frames, such as those of a domain, or a part of them. Several hands may work at the
-/// same time, also on the same frames.
+/// A hand over a partition: a range of frame indices, such as a domain or a part of it. Several
+/// hands may work at the same time, also on the same frames.
 #[derive(Debug, Clone)]
 pub struct Hand {
     frames: Range<u32>,
@@ -25,7 +27,7 @@ pub struct Hand {
 }
 
 impl Hand {
-    /// For frames with these indices: see [`FrameSource::index_of`].
+    /// A hand for frames with these indices: see [`FrameSource::index_of`].
     pub fn new(frames: Range<u32>) -> Self {
         let next = frames.start;
         Self { frames, next }
@@ -38,23 +40,24 @@ impl Hand {
     }
 }
 
-/// What a sweep has done.
+/// Results of a sweep.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Swept {
     /// Frames that the hand passed.
     pub scanned: u64,
-    /// Pages whose frames went back, or will when their pager has written them.
+    /// Pages whose frames were freed, or will be after their pager has written them.
     pub reclaimed: u64,
-    /// Pages that were used, and stay.
+    /// Used pages, which stay.
     pub used: u64,
-    /// Pages that cannot go: there is no swap area, or it is full.
+    /// Pages that cannot be written: there is no swap area, or it is full.
     pub kept: u64,
 }
 
-/// Rounds of the hand in one sweep: in the first, new pages become active, in the next ones inactive, and then they go.
+/// Maximum rounds of the hand in one sweep: new pages become active in the first, inactive in the
+/// next, and then go.
 const MOST_ROUNDS: u64 = 4;
 
-/// Held pages of a kind, which go together.
+/// Held pages of a kind, processed together.
 #[derive(Debug)]
 struct Gathered {
     holds: [Option<Hold>; CLUSTER],
@@ -81,22 +84,22 @@ impl Gathered {
     }
 }
 
-/// What a sweep has at hand.
+/// State of a sweep.
 struct Load {
-    /// Translated nowhere, once the shots are made.
+    /// Translated nowhere once the shots are fired.
     clean: Gathered,
-    /// The same, to go to the swap area.
+    /// As `clean`, to be written to the swap area.
     to_swap: Gathered,
     shots: Shots,
     swept: Swept,
 }
 
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
-    /// Takes pages away until `want` frames are free or about to be, or the hand has gone around often enough to know that there are no
-    /// more. Needs no memory. The caller has no guard of `pin`.
+    /// Takes pages away until `want` frames are free or about to be, or enough rounds show that
+    /// there are no more. Needs no memory. The caller has no guard of `pin`.
     ///
-    /// A result with fewer pages than were wanted means that all others are used, wired, or cannot be written: the time for the
-    /// embedder's policy, such as ending a process, before callers run out of memory.
+    /// A result below `want` means that all other pages are used, wired, or cannot be written. Then
+    /// the embedder's policy applies, such as ending a process, before callers run out of memory.
     pub fn sweep(&self, hand: &mut Hand, want: u64) -> Swept {
         let mut load =
             Load { clean: Gathered::new(), to_swap: Gathered::new(), shots: Shots::none(), swept: Swept::default() };
@@ -113,7 +116,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         load.swept
     }
 
-    /// Looks at a page, and takes it if its time has come.
+    /// Examines a page, and takes it if it is due.
     fn consider(&self, page: u32, load: &mut Load) {
         let word = self.word(page);
         let state = word.state();
@@ -151,7 +154,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             self.expect_step(hold.page, PageStep::Dirty);
         }
         if self.word(hold.page).state().wired() > 0 {
-            // By a slot in which it was found before its translation was taken.
+            // Wired by a slot after the page was held and before its translation was removed.
             load.swept.kept += 1;
             return self.drop_hold(hold);
         }
@@ -168,19 +171,19 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
     }
 
-    /// Whether the contents of a page that is translated nowhere are nowhere else.
+    /// True if the contents of a page that is translated nowhere are in no store.
     fn must_be_written(&self, hold: &Hold) -> bool {
         match &hold.home {
             HeldHome::Object(object) => match object.get().backing() {
                 Backing::Pager(_) => self.word(hold.page).state().is_dirty(),
                 Backing::Zeroes | Backing::Device(_) => true,
             },
-            // Read while it is busy, after all slots that have it were locked once.
+            // Read while the page is busy, after each of its slots was locked once.
             HeldHome::Family(_) => self.record(hold.page).swap().is_none() && !self.is_given_up(hold),
         }
     }
 
-    /// Lets go of what was gathered: clean pages are free, others are written.
+    /// Ends gathered pages: frees clean ones and writes the others.
     fn unload(&self, load: &mut Load) {
         self.fire(&mut load.shots);
         for hold in load.clean.take().into_iter().flatten() {
@@ -214,13 +217,13 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
 }
 
 impl Load {
-    /// Pages that are gathered.
+    /// Number of gathered pages.
     fn waiting(&self) -> u64 {
         (self.clean.count + self.to_swap.count) as u64
     }
 }
 
-/// Whether the page daemon may look at a page.
+/// True if the page daemon may examine a page.
 pub(crate) fn is_candidate(state: PageState) -> bool {
     state.is_valid() && !state.is_busy() && state.wired() == 0
 }

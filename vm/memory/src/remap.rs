@@ -1,11 +1,13 @@
-//! Ranges move with their contents, and become longer or shorter.
+//! Moving ranges with their contents, and resizing them.
 //!
-//! A private page is found at its place, the virtual page at which each space of its family that has the page has it (see `reverse`). So a
-//! page gets its new place when it moves. One that another space has too stays there, at the old place, and a copy of it moves. The range that is moved has its
-//! pages busy from when they are looked at until they have their new places: nobody looks for them meanwhile. Contents in the swap area,
-//! and pages of objects, have no place in a space: slots move, with new mappings of the objects.
+//! A private page is found at its place, the virtual page at which every space of its family that
+//! owns it has it (see `reverse`), so a moved page gets a new place. A page that another space owns
+//! too stays at the old place, and a copy moves. Pages of a moving range are busy until they have
+//! their new places, so no CPU looks for them meanwhile. Swapped contents and object pages have no
+//! place in a space: slots move, with new mappings of the objects.
 //!
-//! All that may fail is done first, and is not seen by anybody: nodes, mappings and copies are made. Then contents move.
+//! Everything that can fail comes first and is invisible: making nodes, mappings and copies. Then
+//! contents move.
 
 use crate::address::{PageRange, VirtualPage};
 use crate::batch::Batch;
@@ -20,31 +22,30 @@ use crate::object::mapping::Mapping;
 use crate::page_record::Home;
 use crate::page_word::PageStep;
 use crate::primitive::relax;
-use crate::range_lock::RangeLock;
-use crate::space::{Space, SpaceBody};
+use crate::space::{RangeLock, Space, SpaceBody};
 use crate::tree::slot::{Content, Mapped, Marks, Slot, View};
 use alloc::vec::Vec;
 use core::mem::ManuallyDrop;
 use core::ptr;
 
-/// A locked range in two parts: what has a counterpart in the other range, and what is more than that.
+/// A locked range in two parts: pages with a counterpart in the other range, and the rest.
 struct Parts<'a> {
     common: RangeLock<'a>,
     rest: Option<RangeLock<'a>>,
 }
 
-/// What comes behind a range that becomes longer.
+/// Contents of the part by which a range grows.
 struct More {
     mapped: Mapped,
     mapping: Option<Counted<Mapping>>,
 }
 
-/// An old mapping, as an address to compare with, and the one of the same pages at their new place.
+/// An old mapping, as an address for comparison, and the mapping of its pages at their new place.
 type Moved = (*mut Inner<Mapping>, Counted<Mapping>);
 
-/// Why a range does not move now.
+/// Reasons not to move a range now.
 enum Stop {
-    /// Another CPU has a page for some instructions, or has mapped something: unlock all, and begin again.
+    /// Another CPU holds a page briefly, or has mapped something: unlock all and retry.
     Again,
     Error(SpaceError),
 }
@@ -55,17 +56,18 @@ impl From<SpaceError> for Stop {
     }
 }
 
-/// Where a range moves to.
+/// Destination of a range.
 enum To {
-    /// There. What was mapped there goes.
+    /// This range; existing mappings are unmapped.
     At(PageRange),
-    /// Where nothing is mapped.
+    /// This unmapped range.
     Free(PageRange),
 }
 
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
-    /// Makes a range shorter or longer in its place. More is mapped as its last page is: to zeroes, or the object's next pages. Fails if
-    /// there is a hole in the range ([`SpaceError::NotMapped`]), or something behind it ([`SpaceError::NoAddress`]); then nothing is changed.
+    /// Shortens or lengthens a range in place. New pages continue the last page's mapping: zeroes,
+    /// or the object's next pages. Fails if the range has a hole ([`SpaceError::NotMapped`]), or
+    /// something follows it ([`SpaceError::NoAddress`]); then nothing changes.
     pub fn resize(&self, space: &Space<'m, M>, range: PageRange, pages: u64) -> Result<(), SpaceError> {
         let space = self.check_active(space)?;
         let resized = PageRange::new(range.first(), pages)?;
@@ -90,8 +92,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Ok(())
     }
 
-    /// Brings and wires what is not there of a range that was locked and has moved or become longer. What cannot be brought now is wired by the
-    /// fault that brings it.
+    /// Brings in and wires missing pages of a locked range that has moved or grown. A page that
+    /// cannot be brought in now is wired by the fault that does.
     fn populate_locked(&self, space: &SpaceBody<'m, M>, range: PageRange) {
         // SAFETY: the guard is held, and the space is active.
         let last = self.pinned(|| unsafe { space.tree.look(range.end() - 1) }.word.view());
@@ -102,11 +104,12 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
     }
 
-    /// Moves a range with its contents to another, which may be longer or shorter, and has no page in common with it. What was mapped there is
-    /// unmapped. Where the range was there is nothing then. Fails if there is a hole in the range; then nothing is changed.
+    /// Moves a range with its contents to another, which may be longer or shorter and does not
+    /// overlap it. Existing mappings there are unmapped. The old range becomes a hole. Fails if the
+    /// range has a hole; then nothing changes.
     ///
-    /// Private pages that other spaces have too are copied for it. [`SpaceError::Wait`]: nothing is changed, because contents are being
-    /// transferred.
+    /// Private pages that other spaces own too are copied. [`SpaceError::Wait`]: nothing has
+    /// changed, because contents are being transferred.
     pub fn move_to(&self, space: &Space<'m, M>, range: PageRange, to: PageRange) -> Result<(), SpaceError> {
         let space = self.check_active(space)?;
         if range.meets(to) {
@@ -115,7 +118,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         self.try_moves(space, range, || Ok(To::At(to))).map(drop)
     }
 
-    /// As [`move_to`](Self::move_to), to where nothing is mapped. Says where.
+    /// Like [`move_to`](Self::move_to), to an unmapped range. Returns the range.
     pub fn move_anywhere(
         &self,
         space: &Space<'m, M>,
@@ -150,12 +153,12 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     fn try_move(&self, space: &SpaceBody<'m, M>, range: PageRange, to: To) -> Result<PageRange, Stop> {
         let (To::At(to_range) | To::Free(to_range)) = to;
         if range.meets(to_range) {
-            // Room was found in it, so there is a hole; or there was.
+            // Room was found in it, so there is or was a hole.
             check_mapped(&self.lock(space, range).map_err(|error| SpaceError::from(self.no_memory(error)))?)?;
             return Err(Stop::Again);
         }
         let pages = range.pages().min(to_range.pages());
-        // By address, as all do.
+        // By address, as everywhere.
         let (from, target) = if range.begin() < to_range.begin() {
             let from = self.lock_parts(space, range, pages)?;
             (from, self.lock_parts(space, to_range, pages)?)
@@ -197,7 +200,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Ok(to_range)
     }
 
-    /// Locks a range in two parts, the first of which has so many pages.
+    /// Locks a range in two parts, the first of which has `pages` pages.
     fn lock_parts<'a>(
         &self,
         space: &'a SpaceBody<'m, M>,
@@ -210,7 +213,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Ok(Parts { common, rest: rest.map(lock).transpose()? })
     }
 
-    /// What is mapped behind a locked range, at `rest`: more of what its last page is mapped to.
+    /// The contents to map behind a locked range, at `rest`: a continuation of its last page's
+    /// mapping.
     fn more(&self, space: &SpaceBody<'m, M>, lock: &RangeLock<'_>, rest: PageRange) -> Result<More, SpaceError> {
         let mut last = None;
         lock.each(|slot, _, _| {
@@ -223,15 +227,17 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         if mapping.is_null() {
             return Ok(More { mapped, mapping: None });
         }
-        // SAFETY: the slot is locked, and an owner of the mapping; the reference does not end it.
+        // SAFETY: the slot is locked, and an owner of the mapping; the reference does not release
+        // it.
         let mapping = ManuallyDrop::new(unsafe { Counted::from_raw(mapping) });
         let (object, first) = (&mapping.get().object, lock.range().end().wrapping_add(mapping.get().shift));
         check_length(object.get(), first, rest.pages())?;
         Ok(More { mapped, mapping: Some(self.new_mapping(space, rest, object, first)?) })
     }
 
-    /// All that may fail: slots of the target that end where those of the source do, a mapping for each run of the source with one, and the
-    /// private pages held, each the source's alone.
+    /// Does everything that can fail: slots of the target that end where those of the source do, a
+    /// mapping for each run of the source that has one, and the private pages held, each owned by
+    /// the source alone.
     fn prepare(&self, space: &SpaceBody<'m, M>, from: &RangeLock<'_>, to: &RangeLock<'_>) -> Result<Vec<Moved>, Stop> {
         let moved = |page: u64| page - from.range().begin() + to.range().begin();
         let mut mappings = Vec::new();
@@ -253,7 +259,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         prepared.map(|()| mappings)
     }
 
-    /// The mapping of pages that move, from `begin` of a range on, which were in an old one.
+    /// The new mapping of pages that move, from `begin` of a range on, given their old one.
     fn moved_mapping(
         &self,
         space: &SpaceBody<'m, M>,
@@ -262,15 +268,17 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         to: u64,
         range: PageRange,
     ) -> Result<Counted<Mapping>, SpaceError> {
-        // SAFETY: a slot that is locked is an owner of the mapping; the reference does not end it.
+        // SAFETY: a slot that is locked is an owner of the mapping; the reference does not release
+        // it.
         let old = ManuallyDrop::new(unsafe { Counted::from_raw(old) });
         let (object, first) = (&old.get().object, begin.wrapping_add(old.get().shift));
-        // Up to the end of the range or of the object: of pages that have another mapping this one is asked in vain.
+        // Up to the end of the range or of the object: may include pages with another mapping,
+        // which do no harm.
         let pages = (range.end() - begin).min(object.get().most_pages() - first);
         self.new_mapping(space, PageRange::new(VirtualPage(to), pages)?, object, first)
     }
 
-    /// Makes the private pages of a locked range busy, each the range's alone.
+    /// Makes the private pages of a locked range busy, each owned by the range alone.
     fn hold_private(&self, space: &SpaceBody<'m, M>, lock: &RangeLock<'_>) -> Result<(), Stop> {
         let mut batch = Batch::new(self, space);
         let mut reached = lock.range().begin();
@@ -279,7 +287,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             reached = begin + pages;
             Ok(())
         });
-        // Pages that were copied go when no TLB has them.
+        // Copied originals go when no TLB has them.
         batch.finish();
         if held.is_err() {
             lock.each(|slot, begin, _| {
@@ -327,14 +335,14 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Ok(())
     }
 
-    /// Lets a private page go that was held, at its place from now on.
+    /// Ends exclusive use of a held private page, at its new place.
     fn settle(&self, space: &SpaceBody<'m, M>, page: u32, place: u64) {
         let record = self.record(page);
         record.set_home(Home::Family(space.family.as_ptr()), place);
         self.let_go(page, if record.word.state().is_valid() { PageStep::Unbusy } else { PageStep::Filled });
     }
 
-    /// Moves what is prepared.
+    /// Moves prepared contents.
     fn carry_out(&self, space: &SpaceBody<'m, M>, from: &RangeLock<'_>, to: &RangeLock<'_>, mappings: &[Moved]) {
         self.clear(space, to, Left::Room);
         let mut current = mappings.iter().peekable();

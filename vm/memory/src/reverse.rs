@@ -1,33 +1,35 @@
-//! From a page to the places that have it, without an entry for each mapping: an object finds its mappings, a mapping or a private page
-//! its family, the family its spaces, and in each of these the slot of the page is looked at.
+//! The reverse map: from a page to its places, without an entry per mapping. An object finds its
+//! mappings, a mapping or a private page its family, the family its spaces; in each space the slot
+//! of the page is checked.
 //!
-//! Who wants to take a page away makes it busy, and then locks the slot of each place, whether there is a translation or not, for a
-//! moment. A fault has its slot locked from before it looks at the page's state until it has entered the translation. So of the two that
-//! lock one slot the later one sees what the other did: either the fault finds the page busy, or this finds the translation.
-//! That is why a fault on a resident page writes neither the page nor its object; why an object's page stays in its place while
-//! a slot from which it was found is locked; and why that holds for pages that have been copied from.
+//! To take a page away, a CPU makes it busy and then briefly locks the slot of each place, with or
+//! without a translation. A fault holds its slot from before it looks at the page's state until it
+//! has entered the translation. So of two CPUs that lock one slot, the later one sees the other's
+//! action: either the fault finds the page busy, or the reverse map finds the translation.
+//! Therefore a fault on a resident page writes neither the page nor its object; and an object's
+//! page stays in place while a slot from which it was found is locked, as does a page that was
+//! copied from.
 //!
-//! Locks: first that of the object's mappings `[o]`, then that of a family `[f]`, then slots, for which nobody waits here: if one is taken, all
-//! locks are given up and the visit begins again.
+//! Lock order: the object's mappings `[o]`, then a family `[f]`, then slots, which are never waited
+//! for here: if one is taken, all locks are released and the visit begins again.
 
 use crate::address::{PageRange, VirtualPage};
 use crate::counted::{Counted, Inner};
 use crate::counters::Event;
 use crate::cpu_set::CpuSet;
 use crate::family::Member;
-use crate::machine::{Flush, FrameSource, Machine, SpaceId};
+use crate::machine::{Flush, FrameSource, Machine, Pmap, SpaceId, Translation};
 use crate::memory::Cpu;
 use crate::object::mapping::Mapping;
 use crate::object::pager::{HeldHome, Hold};
 use crate::page_record::Home;
 use crate::page_word::{PageState, PageStep};
-use crate::pmap::{Pmap, Translation};
 use crate::primitive::relax;
 use crate::space::SpaceBody;
 use crate::tree::slot::{Content, Mapped, Marks, Slot, View};
 use core::ptr;
 
-/// Translations that were taken away and that TLBs may still have: a few spaces, each with a range of pages.
+/// Removed translations that TLBs may still have: a few spaces, each with a range of pages.
 #[derive(Debug)]
 pub(crate) struct Shots {
     /// From the front, without a gap.
@@ -36,7 +38,7 @@ pub(crate) struct Shots {
 
 type Shot = Option<(SpaceId, CpuSet, PageRange)>;
 
-/// Few, because they lie on the stack.
+/// Few, because they are on the stack.
 const MOST_SPACES: usize = 8;
 
 impl Shots {
@@ -45,7 +47,7 @@ impl Shots {
     }
 }
 
-/// What translations said about a page.
+/// Accessed and dirty bits of a page's translations.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Use {
     pub(crate) accessed: bool,
@@ -59,26 +61,27 @@ impl Use {
     }
 }
 
-/// A place that has a page: a slot, which is locked, of a space that is active here.
-struct Place<'a, 'm, M: Machine> {
+/// A place of a page: a locked slot of a space that is active here.
+struct LockedPlace<'a, 'm, M: Machine> {
     space: &'a SpaceBody<'m, M>,
     slot: &'a Slot,
     mapped: Mapped,
     page: VirtualPage,
 }
 
-/// A slot was taken by another CPU.
+/// Another CPU holds a slot.
 struct Taken;
 
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
-    /// Makes a page busy, and owns it and keeps its home from now on. None if it cannot be held now. `allows`: whether to, by the
-    /// state.
+    /// Makes a page busy, owns it, and keeps its home alive. `None` if that is impossible now.
+    /// `allows`: decides by the page's state.
     pub(crate) fn hold(&self, page: u32, allows: impl Fn(PageState) -> bool) -> Option<Hold> {
         let record = self.record(page);
         let before = record.word.step(PageStep::Busy).ok()?;
         let (home, place) = record.home();
-        // SAFETY: the page has an owner, which cannot give it up while it is busy, and that owner keeps the home. If the home has
-        // no owner of its own any more, it is about to end, and waits for the page.
+        // SAFETY: the page has an owner, which cannot release it while it is busy, and that owner
+        // keeps the home. If the home has no owner of its own any more, it is about to end, and
+        // waits for the page.
         let home = (before.is_valid() && allows(before)).then(|| unsafe {
             match home {
                 Home::Object(object) => Counted::if_owned(object).map(HeldHome::Object),
@@ -94,7 +97,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
     }
 
-    /// Takes all translations of a held page away, and says what they said. TLBs have them until the shots are made.
+    /// Removes all translations of a held page, and returns their bits. TLBs have them until the
+    /// shots are fired.
     pub(crate) fn take_translations(&self, hold: &Hold, shots: &mut Shots) -> Use {
         let mut said = Use::default();
         self.visit(&hold.home, hold.place, &mut |place| {
@@ -102,7 +106,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             if users.is_none() || !place.has(hold) {
                 return;
             }
-            // The slot keeps saying that there is one: it is, in TLBs.
+            // The slot keeps its users: TLBs still have the translation.
             let (mut tables, mut losers) = (Default::default(), CpuSet::NONE);
             if place.mapped.large {
                 self.divide(place.space, place.page, users);
@@ -119,7 +123,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         said
     }
 
-    /// What translations of a page said since the last time.
+    /// Accessed and dirty bits of a page's translations since the last call.
     pub(crate) fn harvest(&self, hold: &Hold) -> Use {
         let mut said = Use::default();
         self.visit(&hold.home, hold.place, &mut |place| {
@@ -135,7 +139,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         said
     }
 
-    /// Takes the wires away that slots have of a held page of an object.
+    /// Removes the wires that slots have on a held page of an object.
     pub(crate) fn take_wires(&self, hold: &Hold) {
         self.visit(&hold.home, hold.place, &mut |place| {
             if place.mapped.content == Content::Kept(hold.page) {
@@ -146,21 +150,23 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         });
     }
 
-    /// Whether the contents of a held page may be taken without being kept: one slot has it, and has given it up. Stays so until the page is
-    /// let go, unless that slot shares it or gives it back: nobody writes to it meanwhile.
+    /// True if the contents of a held page may be dropped: one slot has it, and has given it up.
+    /// Stays true until exclusive use ends, unless that slot shares or frees it: no CPU writes to
+    /// it meanwhile.
     pub(crate) fn is_given_up(&self, hold: &Hold) -> bool {
         let mut is_given_up = false;
         self.visit(&hold.home, hold.place, &mut |place| is_given_up |= self.may_drop(place, hold));
         is_given_up
     }
 
-    /// Takes a held page that is translated nowhere from the slot that has given it up. False if there is none.
+    /// Removes a held page that is translated nowhere from the slot that has given it up. False if
+    /// there is none.
     pub(crate) fn drop_given_up(&self, hold: &Hold) -> bool {
         let mut is_dropped = false;
         self.visit(&hold.home, hold.place, &mut |place| {
             if self.may_drop(place, hold) {
                 place.slot.set(View::Mapped(place.mapped.emptied()));
-                // The holder is an owner, too.
+                // The holder is an owner too.
                 self.release_now(hold.page);
                 is_dropped = true;
             }
@@ -168,12 +174,12 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         is_dropped
     }
 
-    fn may_drop(&self, place: &Place<'_, 'm, M>, hold: &Hold) -> bool {
-        // The slot and the holder: while the slot is locked, nobody else becomes an owner.
+    fn may_drop(&self, place: &LockedPlace<'_, 'm, M>, hold: &Hold) -> bool {
+        // Owners: the slot and the holder. While the slot is locked, no other can be added.
         place.mapped.marks.has(Marks::GIVEN_UP) && place.has(hold) && self.word(hold.page).state().owners() == 2
     }
 
-    /// Puts a slot of the swap area into all places that have a held private page, which is translated nowhere.
+    /// Puts a swap slot into all places of a held private page that is translated nowhere.
     pub(crate) fn swap_out(&self, hold: &Hold, swapped: u32) {
         let Some(area) = self.swap() else { return };
         self.visit(&hold.home, hold.place, &mut |place| {
@@ -181,14 +187,15 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 area.share(swapped);
                 let content = Content::Swapped(swapped);
                 place.slot.set(View::Mapped(Mapped { content, ..place.mapped.untranslated() }));
-                // The holder is an owner, too.
+                // The holder is an owner too.
                 self.release_now(hold.page);
             }
         });
     }
 
-    /// Calls `act` with each place where a page may be, more than once with some if CPUs have slots. `act` does not unlock the slot.
-    fn visit(&self, home: &HeldHome, place: u64, act: &mut dyn FnMut(&Place<'_, 'm, M>)) {
+    /// Calls `act` with each possible place of a page; more than once for some if other CPUs hold
+    /// slots. `act` does not unlock the slot.
+    fn visit(&self, home: &HeldHome, place: u64, act: &mut dyn FnMut(&LockedPlace<'_, 'm, M>)) {
         loop {
             let taken = match home {
                 HeldHome::Family(family) => {
@@ -207,28 +214,30 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
     }
 
-    /// A space, whose family is locked. `mapping`: that of an object's page; null for private pages, which any mapping may have.
+    /// Visits a space, whose family is locked. `mapping`: that of an object's page; null for
+    /// private pages, which have any mapping.
     fn visit_space(
         &self,
         member: *const Member,
         page: u64,
         mapping: *const Inner<Mapping>,
-        act: &mut dyn FnMut(&Place<'_, 'm, M>),
+        act: &mut dyn FnMut(&LockedPlace<'_, 'm, M>),
     ) -> Result<(), Taken> {
         // SAFETY: a member of a locked family of this memory.
         let space = unsafe { SpaceBody::<M>::of(member) };
         let was_active = space.active.has(self.number);
         if !was_active {
-            // So that nodes are not freed which this CPU walks.
+            // Keeps alive the nodes that this CPU walks.
             space.active.enter(self.number);
         }
-        // SAFETY: the guard is held, and the space is active. A node that has a slot which this CPU has locked is not taken out.
+        // SAFETY: the guard is held, and the space is active. A node that has a slot which this CPU
+        // has locked is not taken out.
         let slot = self.pinned(|| unsafe { space.tree.try_lock_covering(page) });
         if let Some(slot) = slot {
             if let View::Mapped(mapped) = slot.load().view()
                 && (mapping.is_null() || ptr::eq(slot.mapping(), mapping))
             {
-                act(&Place { space, slot, mapped, page: VirtualPage(page) });
+                act(&LockedPlace { space, slot, mapped, page: VirtualPage(page) });
             }
             slot.unlock();
         }
@@ -238,7 +247,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         slot.map(drop).ok_or(Taken)
     }
 
-    /// Notes that TLBs may have a translation that was taken away.
+    /// Records that TLBs may have a removed translation.
     fn add_shot(&self, space: &SpaceBody<'m, M>, pages: PageRange, losers: &CpuSet, shots: &mut Shots) {
         self.machine().flush(self.number, &Flush { space: space.id, pages });
         let cpus = space.active.others_than(self.number, losers);
@@ -267,8 +276,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     }
 }
 
-impl<M: Machine> Place<'_, '_, M> {
-    /// Whether it is the page's: not a private copy of it.
+impl<M: Machine> LockedPlace<'_, '_, M> {
+    /// True if this place has the held page itself, not a private copy.
     fn has(&self, hold: &Hold) -> bool {
         match hold.home {
             HeldHome::Object(_) => {

@@ -1,32 +1,35 @@
-//! An address space: its tree, its page tables, the CPUs that it is active on, and its family. What is done with it is in `change`,
-//! `fault` and `fork`.
+//! An address space: its tree, page tables, active CPUs and family; and the locks of its ranges.
+//! See `change`, `fault` and `fork` for operations.
 
 use crate::address::PageRange;
-use crate::allocation::try_box_with;
 use crate::counted::Counted;
+use crate::counters::Event;
 use crate::cpu_set::ActiveCpus;
 use crate::error::{NoMemory, SpaceError};
 use crate::family::{Family, Member};
 use crate::machine::{Flush, FrameSource, Machine, SpaceId};
 use crate::memory::{Cpu, Memory};
-use crate::own_tables::OwnPlace;
-use crate::primitive::AtomicBool;
-use crate::tree::Tree;
+use crate::primitive::{AtomicBool, AtomicPtr, Spin, relax, try_box_with};
+use crate::tree::slot::{Slot, View};
+use crate::tree::{LockStep, Tree};
 use alloc::boxed::Box;
 use core::mem::ManuallyDrop;
-use core::ptr::{self, NonNull};
+use core::ptr;
+use core::ptr::NonNull;
 use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use faultline_numbers::CpuNumber;
 
-/// Up to how many pages a stack of a new space grows: 8 MiB.
+/// Default stack limit of a space, in pages: 8 MiB.
 const STACK_LIMIT: u64 = 2048;
 
-/// What a space consists of. Fields: \[I] immutable; \[l] locked by the slots of the tree; \[p] each entry by its slot's lock, and its
-/// accessed and dirty bits by the hardware; \[a] written by each CPU for itself; \[f] by the family's lock.
+/// The parts of a space. Fields: \[I] immutable; \[l] protected by the slots of the tree; \[p] each
+/// entry by its slot's lock, and its accessed and dirty bits by the hardware; \[a] written by each
+/// CPU for itself; \[f] protected by the family's lock.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct SpaceBody<'m, M: Machine> {
-    /// \[f] First, so that a member's address is its space's.
+    /// \[f] First field: a member's address is its space's.
     member: Member,
     /// \[I]
     pub(crate) family: Counted<Family>,
@@ -34,13 +37,13 @@ pub(crate) struct SpaceBody<'m, M: Machine> {
     pub(crate) memory: &'m Memory<M>,
     /// \[I]
     pub(crate) id: SpaceId,
-    /// \[a] Up to how many pages a stack grows. Relaxed: no other data depends on it.
+    /// \[a] Stack limit in pages. Relaxed: no other data depends on it.
     pub(crate) stack_limit: AtomicU64,
-    /// \[a] Whether faults make large pages. Relaxed: no other data depends on it.
+    /// \[a] True if faults make large pages. Relaxed: no other data depends on it.
     pub(crate) makes_large: AtomicBool,
     /// \[a] With the page tables \[p] of each CPU, if each has its own.
     pub(crate) active: ActiveCpus<OwnPlace<M::Pmap>>,
-    /// \[p] The page tables of all CPUs, if they share them.
+    /// \[p] The page tables of all CPUs, if shared.
     pub(crate) shared: Option<M::Pmap>,
     /// \[l] On lines of its own.
     pub(crate) tree: Tree,
@@ -50,18 +53,18 @@ impl<'m, M: Machine> SpaceBody<'m, M> {
     /// The space of a member.
     ///
     /// # Safety
-    /// It is a member of a family of this memory, whose lock is held.
+    /// `member` belongs to a family of this memory, whose lock is held.
     pub(crate) unsafe fn of<'a>(member: *const Member) -> &'a Self {
-        // SAFETY: 1. A member is the first field of a space, which is there while it is a member. 2. Families of a memory are of
-        // its spaces alone, whose machine has this type.
+        // SAFETY: 1. A member is the first field of a space, which is alive while it is a member.
+        // 2. Families of a memory are of its spaces alone, whose machine has this type.
         unsafe { &*member.cast::<Self>() }
     }
 }
 
-/// An address space. It ends by [`Cpu::exit`]: one that is dropped leaks its frames.
+/// An address space. [`Cpu::exit`] ends it; dropping it instead leaks its frames.
 #[derive(Debug)]
 pub struct Space<'m, M: Machine> {
-    /// Made by `Box::into_raw`. It stays in its place, where its family finds it.
+    /// Made by `Box::into_raw`. It does not move: its family has its address.
     body: NonNull<SpaceBody<'m, M>>,
 }
 
@@ -71,12 +74,13 @@ unsafe impl<M: Machine + Sync> Send for Space<'_, M> where M::Pmap: Send {}
 unsafe impl<M: Machine + Sync> Sync for Space<'_, M> where M::Pmap: Send + Sync {}
 
 impl<'m, M: Machine> Space<'m, M> {
-    /// Its number, under which TLBs know it.
+    /// The number by which TLBs know the space.
     pub fn id(&self) -> SpaceId {
         self.body().id
     }
 
-    /// The page tables by which a CPU translates, for its hardware. None if each CPU has its own, and the space was never active on this one.
+    /// The page tables that a CPU translates with, for its hardware. `None` if each CPU has its
+    /// own, and the space was never active on this one.
     #[inline]
     pub fn pmap(&self, cpu: CpuNumber) -> Option<&M::Pmap> {
         self.body().pmap_of(cpu)
@@ -87,28 +91,30 @@ impl<'m, M: Machine> Space<'m, M> {
         unsafe { self.body.as_ref() }
     }
 
-    /// Takes a space apart that has left its family.
+    /// Takes apart a space that has left its family.
     pub(crate) fn into_body(self) -> Box<SpaceBody<'m, M>> {
         // SAFETY: 1. Made by `into_raw`. 2. No family finds it, and this is its only owner.
         unsafe { Box::from_raw(ManuallyDrop::new(self).body.as_ptr()) }
     }
 
-    /// For who has made it, once: its family finds it from now on.
+    /// Adds the new space to its family. Call once.
     pub(crate) fn join(&self) {
-        // SAFETY: it stays in its place until it has left.
+        // SAFETY: it does not move until it has left.
         unsafe { self.body().family.get().join(&raw const self.body().member) };
     }
 
-    /// For who has it alone: whether it is active on a CPU. Visitors of its family are active under the family's lock only.
+    /// True if the space is active on a CPU. For an exclusive owner: visitors of its family are
+    /// active under the family's lock only.
     pub(crate) fn is_active(&self) -> bool {
         let body = self.body();
         body.family.get().locked(|| !body.active.is_empty())
     }
 
-    /// For who ends it: its family finds it no longer, and no visit goes on that has met it.
+    /// Removes an ending space from its family. No visit that has met it is still running
+    /// afterwards.
     pub(crate) fn leave(&self) {
         let body = self.body();
-        // SAFETY: it has joined, and is left once.
+        // SAFETY: it has joined, and leaves once.
         unsafe { body.family.get().leave(&raw const body.member) };
     }
 }
@@ -140,8 +146,9 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Ok(Space { body: NonNull::from(Box::leak(body)) })
     }
 
-    /// Makes a space active on this CPU: before the hardware uses its page tables, and before any call with it. A CPU may have
-    /// several active spaces, if its TLB tells them apart. Fails if the CPU has page tables of its own, and there is no memory for them.
+    /// Makes a space active on this CPU: call before the hardware uses its page tables, and before
+    /// any call with it. A CPU may have several active spaces if its TLB tells them apart. Fails if
+    /// the CPU has page tables of its own, and there is no memory for them.
     pub fn activate(&self, space: &Space<'m, M>) -> Result<(), SpaceError> {
         if !ptr::eq(space.body().memory, self.memory) {
             return Err(SpaceError::OtherMemory);
@@ -151,8 +158,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Ok(())
     }
 
-    /// Ends that: when the hardware no longer uses its page tables. The CPU's TLB forgets the space, so that no shoot-down of it
-    /// need reach this CPU.
+    /// Deactivates a space: call when the hardware no longer uses its page tables. The CPU's TLB
+    /// forgets the space, so its shoot-downs skip this CPU.
     pub fn deactivate(&self, space: &Space<'m, M>) {
         self.machine().flush(self.number, &Flush { space: space.id(), pages: PageRange::ALL });
         space.body().active.leave(self.number);
@@ -168,3 +175,151 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
     }
 }
+
+/// A locked range. Dropping it unlocks the rest of it.
+pub(crate) struct RangeLock<'a> {
+    tree: &'a Tree,
+    range: PageRange,
+}
+
+impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
+    /// Locks a range of a space that is active here. The caller holds only locks of ranges at lower
+    /// addresses, and no guard of `pin`. Fails if there is no memory for a node.
+    pub(crate) fn lock<'a>(&self, space: &'a SpaceBody<'m, M>, range: PageRange) -> Result<RangeLock<'a>, NoMemory> {
+        let mut next = range.begin();
+        while next < range.end() {
+            let pinned = self.pin();
+            // SAFETY: the guard is held, and the space is active.
+            let step = unsafe { space.tree.lock_next(next, range.end(), &mut || self.count(Event::Split)) };
+            let locked = step.map(|step| match step {
+                // SAFETY: 1. The slot of the page before `end` is locked, by the step above. 2. It
+                // is of one page, so in a leaf. 3. The guard is held.
+                LockStep::Locked(_, end) if end == next + 1 => unsafe {
+                    Some(space.tree.lock_behind(end, range.end()))
+                },
+                LockStep::Locked(_, end) => Some(end),
+                LockStep::Taken => None,
+            });
+            // The slot's holder may be waiting for this CPU to answer a shoot-down.
+            drop(pinned);
+            match locked {
+                Ok(Some(end)) => next = end,
+                Ok(None) => {
+                    self.count(Event::Wait);
+                    relax();
+                }
+                Err(error) => {
+                    drop(range.before(next).map(|range| RangeLock { tree: &space.tree, range }));
+                    return Err(error);
+                }
+            }
+        }
+        Ok(RangeLock { tree: &space.tree, range })
+    }
+}
+
+impl RangeLock<'_> {
+    pub(crate) fn range(&self) -> PageRange {
+        self.range
+    }
+
+    /// Divides slots so that one begins at a page of the range.
+    pub(crate) fn split_at(&self, page: u64) -> Result<(), NoMemory> {
+        // SAFETY: the range is locked.
+        unsafe { self.tree.split_locked(page) }
+    }
+
+    /// Divides all slots of the range down to the leaves.
+    pub(crate) fn split_to_leaves(&self) -> Result<(), NoMemory> {
+        // SAFETY: the range is locked.
+        unsafe { self.tree.split_to_leaves(self.range) }
+    }
+
+    /// True if nothing is mapped in the range.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.visit(|slot, _, _| if slot.load().view() == View::Hole { Ok(()) } else { Err(()) }).is_ok()
+    }
+
+    /// Calls `act` with each slot, its first page, and its number of pages, until `act` fails.
+    pub(crate) fn visit<E>(&self, mut act: impl FnMut(&Slot, u64, u64) -> Result<(), E>) -> Result<(), E> {
+        // SAFETY: the range is locked, and `act` cannot unlock all of it: only dropping this type
+        // does.
+        unsafe { self.tree.visit(self.range, &mut act) }
+    }
+
+    /// Like `visit`, with an infallible `act`.
+    pub(crate) fn each(&self, mut act: impl FnMut(&Slot, u64, u64)) {
+        let Ok(()) = self.visit(|slot, begin, pages| -> Result<(), core::convert::Infallible> {
+            act(slot, begin, pages);
+            Ok(())
+        });
+    }
+}
+
+impl Drop for RangeLock<'_> {
+    fn drop(&mut self) {
+        self.each(|slot, _, _| slot.unlock());
+    }
+}
+
+/// Page tables of one CPU, on lines of their own. Fields: \[t] protected by the lock; \[p] as in
+/// `SpaceBody`.
+#[derive(Debug)]
+#[repr(align(64))]
+pub(crate) struct Own<P> {
+    /// \[t]
+    pub(crate) lock: Spin<()>,
+    /// \[p]
+    pub(crate) pmap: P,
+}
+
+/// Location of a CPU's own page tables. Fields: \[a] written once, by the CPU.
+#[derive(Debug)]
+pub(crate) struct OwnPlace<P> {
+    /// \[a] Null until the space is active on the CPU for the first time.
+    own: AtomicPtr<Own<P>>,
+}
+
+impl<P> Default for OwnPlace<P> {
+    fn default() -> Self {
+        Self { own: AtomicPtr::new(ptr::null_mut()) }
+    }
+}
+
+impl<P> OwnPlace<P> {
+    #[inline]
+    pub(crate) fn get(&self) -> Option<&Own<P>> {
+        // Acquire: pairs with the release in `make`: the tables. SAFETY: 1. Null, or made by
+        // `make`. 2. Never changed after that, and freed with this.
+        unsafe { self.own.load(Acquire).as_ref() }
+    }
+
+    /// Makes the tables if there are none yet. Called by the CPU itself.
+    pub(crate) fn make(&self, new: impl FnOnce() -> Result<P, NoMemory>) -> Result<(), NoMemory> {
+        // Relaxed: only the CPU itself writes it.
+        if self.own.load(Relaxed).is_null() {
+            let pmap = new()?;
+            let own = try_box_with(|| Own { lock: Spin::new(()), pmap })?;
+            // Release: pairs with the acquire in `get`: the tables.
+            self.own.store(Box::into_raw(own), Release);
+        }
+        Ok(())
+    }
+}
+
+impl<P> Drop for OwnPlace<P> {
+    fn drop(&mut self) {
+        // Acquire: as in `get`.
+        let own = self.own.load(Acquire);
+        if !own.is_null() {
+            // SAFETY: 1. Made by `into_raw` in `make`. 2. Not shared any more.
+            drop(unsafe { Box::from_raw(own) });
+        }
+    }
+}
+
+// SAFETY: it owns the tables.
+unsafe impl<P: Send> Send for OwnPlace<P> {}
+// SAFETY: 1. Tables are shared by their lock and the atomics of their entries, as `Pmap` demands.
+// 2. One thread makes them, and another may drop them, so they can be sent.
+unsafe impl<P: Send + Sync> Sync for OwnPlace<P> {}

@@ -1,9 +1,10 @@
-//! Stacks: mappings that a fault below them makes longer, downwards, up to the space's limit, and not nearer than a gap to what is mapped
-//! below.
+//! Stacks: mappings that faults below them extend downwards, up to the space's limit, and no nearer
+//! than a gap to the next mapping below.
 //!
-//! Nothing is reserved: what a stack has not grown into can be mapped to something else, and then the stack stays above it. Growth locks
-//! the pages that it maps, the gap below them and the lowest page of the stack, so of two threads that fault below a stack one maps for
-//! both, and of a growth and a mapping in its way one finds the other.
+//! Nothing is reserved: space a stack has not grown into can be mapped, and then stops the stack.
+//! Growth locks the pages that it maps, the gap below them and the lowest page of the stack. So of
+//! two threads that fault below a stack one maps for both, and of a growth and a mapping in its way
+//! one finds the other.
 
 use crate::address::{PageRange, Rights, SPACE_PAGES, VirtualPage};
 use crate::counters::Event;
@@ -12,31 +13,31 @@ use crate::machine::{FrameSource, Machine};
 use crate::memory::Cpu;
 use crate::primitive::relax;
 use crate::space::{Space, SpaceBody};
-use crate::tree::run::{Kind, Run, is_stack};
 use crate::tree::slot::{Mapped, Marks, View};
+use crate::tree::{Kind, Run, is_stack};
 use core::sync::atomic::Ordering::Relaxed;
 
-/// Pages below a stack that stay free when it grows, and when addresses are chosen.
+/// Number of pages below a stack that growth and address choice leave free.
 #[cfg(not(all(loom, test)))]
 pub const STACK_GAP: u64 = 256;
-/// Small, as the space is.
+/// Small, like the space.
 #[cfg(all(loom, test))]
 pub const STACK_GAP: u64 = 1;
 
-/// What is below a stack.
+/// State of the pages below a stack.
 enum Below {
     /// Room to grow.
     Room,
-    /// Something else, too near.
+    /// Another mapping is too near.
     Blocked,
-    /// Another CPU has changed something just now.
+    /// Another CPU has just changed something.
     Changed,
 }
 
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
-    /// As [`map`](Self::map), as a stack: a fault below it maps private memory of zeroes down to the page of the fault, with the rights of its
-    /// lowest page. That is refused if the stack would be larger than the space's limit, or less than [`STACK_GAP`] pages above
-    /// something else.
+    /// Like [`map`](Self::map), as a stack: a fault below it maps private zero-fill memory down to
+    /// the faulting page, with the rights of its lowest page. The fault is refused if the stack
+    /// would exceed the space's limit, or end less than [`STACK_GAP`] pages above another mapping.
     pub fn map_stack(&self, space: &Space<'m, M>, range: PageRange, rights: Rights) -> Result<(), SpaceError> {
         let space = self.check_active(space)?;
         let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
@@ -44,13 +45,14 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Ok(())
     }
 
-    /// Sets up to how many pages a stack of the space grows: 2048 if it is not set. Children have the limit of their parents.
+    /// Sets the stack limit of a space in pages; the default is 2048. Children inherit it.
     pub fn set_stack_limit(&self, space: &Space<'m, M>, pages: u64) {
         // Relaxed: no other data depends on it.
         space.body().stack_limit.store(pages, Relaxed);
     }
 
-    /// For a fault at a page where nothing is mapped: makes the stack above it longer. Whether the fault should be tried again.
+    /// For a fault at an unmapped page: extends the stack above it. True if the fault should be
+    /// retried.
     #[cold]
     pub(crate) fn grow_stack(&self, space: &SpaceBody<'m, M>, page: VirtualPage) -> Result<bool, NoMemory> {
         let VirtualPage(page) = page;
@@ -71,7 +73,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
     }
 
-    /// The lowest page of the stack above a page, if it may grow so far.
+    /// The lowest page of the stack above a page, if it may grow that far.
     fn bottom_above(&self, space: &SpaceBody<'m, M>, page: u64) -> Option<u64> {
         let limit = page.saturating_add(space.stack_limit.load(Relaxed)).min(SPACE_PAGES);
         let (mut end, mut bottom) = (page, None);
@@ -88,7 +90,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         bottom.filter(|_| end <= limit)
     }
 
-    /// Maps all from `page` to the stack that begins at `bottom`.
+    /// Maps everything from `page` to the stack that begins at `bottom`.
     fn grow_to(&self, space: &SpaceBody<'m, M>, page: u64, bottom: u64) -> Result<Below, NoMemory> {
         let begin = page.saturating_sub(STACK_GAP);
         let Ok(range) = PageRange::new(VirtualPage(begin), bottom + 1 - begin) else { return Ok(Below::Blocked) };

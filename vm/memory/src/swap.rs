@@ -1,24 +1,23 @@
-//! The swap area: slots of a pager that hold contents of anonymous memory, each with a count of owners.
+//! The swap area: slots of a pager with contents of anonymous memory, each with an owner count.
 //!
-//! A slot is owned by places of spaces' trees, by a place of an object, or by a page that has the same contents. Slots are taken in runs,
-//! so that pages are written in clusters.
+//! Owners of a slot are places in spaces' trees, a place of an object, or a page with the same
+//! contents. Slots are taken in runs, so that pages are written in clusters.
 
-use crate::allocation::try_slice;
 use crate::error::NoMemory;
 use crate::object::pager::Pager;
-use crate::primitive::AtomicU32;
+use crate::primitive::{AtomicU32, try_slice};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::sync::atomic::Ordering::{AcqRel, Relaxed};
 
-/// A swap area. Fields: \[I] immutable; \[a] each a count by itself.
+/// A swap area. Fields: \[I] immutable; \[a] independent atomic words.
 #[derive(Debug)]
 pub(crate) struct SwapArea {
     /// \[I]
     pub(crate) pager: Arc<dyn Pager>,
     /// \[a] Owners of each slot; 0: free.
     owners: Box<[AtomicU32]>,
-    /// \[a] Where to look for free slots next: a hint.
+    /// \[a] Start of the next search for free slots: a hint.
     next: AtomicU32,
 }
 
@@ -33,7 +32,8 @@ impl SwapArea {
         &self.owners[slot as usize]
     }
 
-    /// Takes at most `most` slots in a row, each with one owner. Returns the first and their number, or none if all are taken.
+    /// Takes up to `most` contiguous slots, each with one owner. Returns the first and their
+    /// number, or `None` if all are taken.
     pub(crate) fn take(&self, most: usize) -> Option<(u32, usize)> {
         let slots = self.owners.len() as u32;
         // Relaxed: a hint.
@@ -46,26 +46,27 @@ impl SwapArea {
     }
 
     fn take_one(&self, slot: u32) -> bool {
-        // AcqRel: acquires what the last owner did; pairs with `release`. Nothing is handed over by the take itself.
+        // AcqRel: acquires the last owner's actions; pairs with `release`. The take itself hands
+        // nothing over.
         self.owners(slot).compare_exchange(0, 1, AcqRel, Relaxed).is_ok()
     }
 
-    /// Another owner, made by one.
+    /// Adds an owner. Called by an owner.
     pub(crate) fn share(&self, slot: u32) {
         // Relaxed: as in `Counted::share`.
         self.owners(slot).fetch_add(1, Relaxed);
     }
 
-    /// One owner less. After the last one the slot is free.
+    /// Removes an owner. After the last one the slot is free.
     pub(crate) fn release(&self, slot: u32) {
-        // AcqRel: what this owner has read comes before another's use of the slot.
+        // AcqRel: this owner's reads come before another's use of the slot.
         let before = self.owners(slot).fetch_sub(1, AcqRel);
         debug_assert!(before > 0, "swap slot {slot} has no owner");
     }
 
-    /// Number of slots that are taken.
+    /// Number of used slots.
     pub(crate) fn taken(&self) -> u64 {
-        // Relaxed: a figure for people.
+        // Relaxed: a statistic.
         self.owners.iter().filter(|owners| owners.load(Relaxed) > 0).count() as u64
     }
 }

@@ -1,27 +1,29 @@
-//! The page tables of a space: one set for all CPUs, or one for each, as the machine has it.
+//! Page tables of a space: one set for all CPUs, or one per CPU, as the machine requires.
 //!
-//! With tables of its own a CPU translates by them alone. It takes a fault on each page that it uses, also if another CPU has used the page before;
-//! in return a page's slot knows who did ([`Users`]), and nobody else is asked to forget the translation. So threads of one space that
-//! use pages of their own write no common line, neither of page tables nor for shoot-downs. The idea is RadixVM's, in sv6.
+//! A CPU with tables of its own translates with them alone. It takes a fault on each page that it
+//! uses, even if another CPU has used the page before; in return a page's slot records its users
+//! ([`Users`]), and only those are asked to forget the translation. So threads of one space that
+//! use separate pages share no lines, neither of page tables nor for shoot-downs. The idea is
+//! RadixVM's, in sv6.
 //!
-//! Whoever changes a page's translation has the page's slot, and changes it in the tables of each of its users, also of those on which the
-//! space is not active now. Tables have a lock `[t]`, held for one entry's change, or while a large one is made or divided. It is for the tables' memory: one that is left without entries is
-//! taken out with the lock held, so no other CPU is on its way through it, and when the CPU whose tables they are has answered a shoot-down it can be
-//! freed. That CPU's hardware reads them without a lock.
+//! To change a page's translation, a CPU holds the page's slot, and changes the tables of each
+//! user, including those on which the space is not active now. Tables have a lock `[t]`, held for
+//! one entry's change, or while a large one is made or divided. It protects the tables' memory: an
+//! empty table is taken out under the lock, so no other CPU is walking it, and is freed when the
+//! CPU that owns the tables has answered a shoot-down. That CPU's hardware reads them without a
+//! lock.
 
 use crate::address::{Rights, VirtualPage};
-use crate::cpu_set::CpuSet;
+use crate::cpu_set::{CpuSet, Users};
 use crate::error::NoMemory;
-use crate::machine::{FrameSource, Machine};
+use crate::machine::{FrameSource, Machine, Pmap, Translation};
 use crate::memory::Cpu;
-use crate::own_tables::{Own, OwnPlace};
-use crate::pmap::{Pmap, Translation};
-use crate::space::SpaceBody;
-use crate::users::Users;
+use crate::space::{Own, OwnPlace, SpaceBody};
 use faultline_numbers::{CpuNumber, FrameNumber};
 
 impl<'m, M: Machine> SpaceBody<'m, M> {
-    /// The page tables by which a CPU translates: none if they are its own and the space was never active there.
+    /// The page tables that a CPU translates with: `None` if they are its own and the space was
+    /// never active there.
     #[inline]
     pub(crate) fn pmap_of(&self, cpu: CpuNumber) -> Option<&M::Pmap> {
         match &self.shared {
@@ -30,7 +32,8 @@ impl<'m, M: Machine> SpaceBody<'m, M> {
         }
     }
 
-    /// Frees tables that were taken out of any of its page tables, after the CPUs that translate by them have answered.
+    /// Frees tables that were taken out of any of its page tables, after the CPUs that translate
+    /// with them have answered.
     pub(crate) fn free_answered_tables(&self, tables: <M::Pmap as Pmap>::Retired) {
         let any = || (0..self.memory.cpus() as u32).find_map(|cpu| self.own(CpuNumber(cpu)).map(|own| &own.pmap));
         if !M::Pmap::is_empty(&tables)
@@ -47,12 +50,12 @@ impl<'m, M: Machine> SpaceBody<'m, M> {
 }
 
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
-    /// Page tables that all CPUs share, if the machine wants that.
+    /// Page tables for all CPUs, if the machine shares them.
     pub(crate) fn shared_tables(&self) -> Result<Option<M::Pmap>, NoMemory> {
         if self.machine().has_tables_of_each_cpu() { Ok(None) } else { self.machine().new_pmap().map(Some) }
     }
 
-    /// Makes this CPU's page tables, if it is to have its own.
+    /// Makes this CPU's page tables, if it needs its own.
     pub(crate) fn make_tables(&self, space: &SpaceBody<'m, M>) -> Result<(), NoMemory> {
         match (&space.shared, space.active.part(self.number)) {
             (None, Some(place)) => place.make(|| self.machine().new_pmap()),
@@ -60,12 +63,12 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
     }
 
-    /// The CPUs that translate by the same page tables as this one.
+    /// The CPUs that translate with the same page tables as this one.
     pub(crate) fn table_users(&self, space: &SpaceBody<'m, M>) -> CpuSet {
         if space.shared.is_some() { CpuSet::ALL } else { CpuSet::of(self.number) }
     }
 
-    /// Calls `act` with this CPU's own page tables, or those that all share.
+    /// Calls `act` with the page tables that this CPU translates with.
     #[inline(always)]
     pub(crate) fn with_tables<R>(&self, space: &SpaceBody<'m, M>, act: impl FnOnce(&M::Pmap) -> R) -> Option<R> {
         let _pinned = self.pin();
@@ -77,7 +80,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Some(act(&own.pmap))
     }
 
-    /// Calls `act` with all page tables that may have a translation, and with the CPUs that translate by them.
+    /// Calls `act` with all page tables that may have a translation, and the CPUs that translate
+    /// with them.
     pub(crate) fn each_tables(&self, space: &SpaceBody<'m, M>, users: Users, mut act: impl FnMut(&M::Pmap, &CpuSet)) {
         if users.is_none() {
             return;
@@ -102,7 +106,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         if may_be { self.with_tables(space, |pmap| pmap.query(page)).flatten() } else { None }
     }
 
-    /// Makes an entry of a page, whose slot is locked, for this CPU, or adds rights to one. `users` are those that the slot says, and shall say.
+    /// Makes an entry of a page, whose slot is locked, for this CPU, or adds rights to one.
+    /// `users`: the slot's users, updated.
     #[inline(always)]
     pub(crate) fn enter_translation(
         &self,
@@ -120,8 +125,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Ok(())
     }
 
-    /// Removes all entries of a page, whose slot is locked. Returns what they were, and adds those that had one, or may still have it in their TLBs,
-    /// to `losers`.
+    /// Removes all entries of a page, whose slot is locked, and returns them. Adds CPUs that had
+    /// one, or may still have it in their TLBs, to `losers`.
     #[inline(never)]
     pub(crate) fn remove_translations(
         &self,
@@ -134,7 +139,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         self.change_all(space, users, losers, |pmap| pmap.remove(page, tables), |_| true)
     }
 
-    /// Removes the large entries that begin at a page, if there are any. As `remove_translations`.
+    /// Removes large entries that begin at a page, like `remove_translations`.
     pub(crate) fn remove_large_translations(
         &self,
         space: &SpaceBody<'m, M>,
@@ -146,7 +151,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         self.change_all(space, users, losers, |pmap| pmap.remove_large(first, tables), |was| was.is_some())
     }
 
-    /// Leaves no rights but these to all entries of a page, whose slot is locked. Adds those that lose some to `losers`.
+    /// Restricts all entries of a page, whose slot is locked, to these rights. Adds CPUs that lose
+    /// rights to `losers`.
     #[inline(never)]
     pub(crate) fn protect_translations(
         &self,
@@ -156,12 +162,13 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         rights: Rights,
         losers: &mut CpuSet,
     ) {
-        // Without an entry a TLB may still have a translation that is being taken away.
+        // Even without an entry, a TLB may still have a translation that is being removed.
         let loses = |was: Option<Translation>| was.is_none_or(|was| !rights.allows(was.rights));
         self.change_all(space, users, losers, |pmap| pmap.protect(page, rights), loses);
     }
 
-    /// Leaves no rights but these to the large entries that begin at a page, if there are any. Returns what they were. As `protect_translations`.
+    /// Restricts large entries that begin at a page, like `protect_translations`. Returns their old
+    /// values.
     pub(crate) fn protect_large_translations(
         &self,
         space: &SpaceBody<'m, M>,
@@ -174,8 +181,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         self.change_all(space, users, losers, |pmap| pmap.protect_large(first, rights), loses)
     }
 
-    /// Changes the entries in all page tables that may have one. Returns what they were, and adds the CPUs of those of which `loses` says so to
-    /// `losers`.
+    /// Changes the entries in all page tables that may have one, and returns their old values. Adds
+    /// the CPUs of tables for which `loses` is true to `losers`.
     #[inline]
     fn change_all(
         &self,
@@ -196,7 +203,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         all
     }
 
-    /// What entries of a page, whose slot is locked, said since the last time.
+    /// Accessed and dirty bits of a page's entries since the last call. The page's slot is locked.
     #[inline(never)]
     pub(crate) fn harvest_translations(
         &self,
@@ -210,7 +217,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     }
 }
 
-/// Adds what another entry of the page says: all are of one frame.
+/// Merges another entry of the page: all have one frame.
 fn add(all: &mut Option<Translation>, other: Option<Translation>) {
     *all = match (all.take(), other) {
         (Some(one), Some(other)) => Some(Translation {

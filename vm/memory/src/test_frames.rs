@@ -1,4 +1,4 @@
-//! Frames for tests of interleavings: a list that all CPUs share, whose steps are not explored.
+//! Frames for tests of interleavings: a list shared by all CPUs, whose steps are not explored.
 
 use crate::error::NoMemory;
 use crate::hosted::Hosted;
@@ -23,13 +23,13 @@ impl List {
         Self { free: Arc::new(Mutex::new((0..count).collect())), count, gives_large: false, watched: Arc::default() }
     }
 
-    /// That also gives large ones.
+    /// Also provides large frames.
     #[cfg(loom)]
     pub(crate) fn with_large(self) -> Self {
         Self { gives_large: true, ..self }
     }
 
-    /// From now on no frame may be put that a TLB of this memory's machine still translates to.
+    /// From now on, putting a frame fails if a TLB of this memory's machine still translates to it.
     pub(crate) fn watch(&self, memory: &'static Memory<Hosted>) {
         assert!(self.watched.set(memory).is_ok());
     }

@@ -1,5 +1,5 @@
-//! The end of a transfer: pages that were read become valid, or fail; pages that were written are clean, or stay as they were, and
-//! the page daemon's frames go back.
+//! The end of a transfer: pages read become valid or failed; pages written become clean or stay
+//! dirty, and the page daemon's frames are freed.
 
 use crate::counters::Event;
 use crate::machine::{FrameSource, Machine};
@@ -10,8 +10,8 @@ use crate::page_record::Home;
 use crate::page_word::{PageStep, Queue};
 
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
-    /// Ends a transfer, of which the first `pages` pages were transferred and the others failed. On any CPU of its memory. That of another
-    /// memory is dropped, and never ends.
+    /// Ends a transfer: its first `pages` pages were transferred, the others failed. Call on any
+    /// CPU of its memory. A transfer of another memory is dropped and never ends.
     pub fn finish(&self, transfer: Transfer, pages: usize) {
         if transfer.memory != self.memory.identity() {
             debug_assert!(false, "a transfer of another memory");
@@ -38,7 +38,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             self.count(Event::FailedPageIn);
             self.let_go(page, PageStep::Failed);
         } else {
-            // A private page keeps its copy in the swap area until it is written to. Of an object's page nobody knows when that is.
+            // A private page keeps its swap copy until the first write. Object pages do not: their
+            // first write is not seen.
             if let (Home::Object(_), _) = record.home()
                 && let Some(slot) = record.swap()
             {
@@ -50,7 +51,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         self.machine().wake(page);
     }
 
-    /// `slot`: of the swap area, which holds the contents if they were written; this owns it.
+    /// `slot`: the swap slot, which has the contents if they were written; this call owns it.
     fn finish_write(&self, hold: Hold, slot: Option<u32>, then: Then, is_written: bool) {
         if is_written {
             self.count(Event::PageOut);
@@ -61,7 +62,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         } else {
             self.count(Event::FailedPageOut);
             self.expect_step(hold.page, PageStep::Dirty);
-            // So that others come first; its turn comes again.
+            // Other pages come first; the page daemon returns to this one.
             let _ = self.word(hold.page).step(PageStep::Move(Queue::Active));
             if let HeldHome::Object(object) = &hold.home {
                 object.get().set_failed();
@@ -73,7 +74,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         self.drop_hold(hold);
     }
 
-    /// Takes a clean page, which is held and translated nowhere, away from its owners. `slot`: of the swap area, which has its contents.
+    /// Takes a clean page, which is held and translated nowhere, away from its owners. `slot`: the
+    /// swap slot with its contents.
     pub(crate) fn detach(&self, hold: &Hold, slot: Option<u32>) {
         match &hold.home {
             HeldHome::Object(object) => self.detach_from_object(object.get(), hold, slot),
@@ -85,7 +87,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
     }
 
-    /// One that is wired stays: it was wired after it was held for a cluster, and before its translations were taken.
+    /// A wired page stays: it was wired after it was held for a cluster, and before its
+    /// translations were removed.
     fn detach_from_object(&self, object: &Object, hold: &Hold, slot: Option<u32>) {
         if self.word(hold.page).state().wired() > 0 {
             return;
@@ -97,11 +100,11 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         if let (Some(slot), Some(area)) = (slot, self.swap()) {
             area.share(slot);
         }
-        // The holder is an owner, too.
+        // The holder is an owner too.
         self.release_now(hold.page);
     }
 
-    /// Lets a held page go, and its home.
+    /// Ends exclusive use of a held page, and releases its home.
     pub(crate) fn drop_hold(&self, hold: Hold) {
         self.let_go(hold.page, PageStep::Unbusy);
         self.machine().wake(hold.page);

@@ -1,35 +1,35 @@
-//! The tree of a space: a radix tree of slots, which says what each page is mapped to, and is the lock of each range.
+//! The tree of a space: a radix tree of slots. A slot describes the mapping of its range, and is
+//! the lock of that range.
 //!
-//! A mapping of a large aligned range is one slot far above the leaves. A slot is *split* into a node of slots that say the
-//! same when only a part of its range is locked. To change a range, a CPU locks the slots that cover it, in the order of
-//! addresses, so that two CPUs never wait for each other in a circle. CPUs that change ranges without a common slot write no common
-//! word. A walk from the root only reads.
+//! A large aligned mapping is one slot far above the leaves. Locking only a part of a slot's range
+//! *splits* it into a node of slots with equal contents. To change a range, a CPU locks the slots
+//! that cover it in address order, so CPUs never deadlock. CPUs that change ranges without a common
+//! slot write no common word. A walk from the root only reads.
 //!
-//! A node is *retired* when a range that contains all of it is unmapped. Its slots are stray from then on, so that a CPU that has come
-//! there by an old pointer begins at the root again. The node is freed when every CPU on which the space is active has answered a
-//! shoot-down: walks are made within [`Machine::pin`](crate::Machine::pin).
+//! A node is *retired* when a range that contains all of it is unmapped. Its slots become stray, so
+//! a CPU that arrives by an old pointer restarts at the root. The node is freed when every CPU on
+//! which the space is active has answered a shoot-down: walks run within
+//! [`Machine::pin`](crate::Machine::pin).
 //!
-//! The idea of a tree with a lock in each slot and folded ranges is sv6's (RadixVM); that of nodes that are left stray, Asterinas'
-//! (CortenMM).
+//! Slot locks and folded ranges are sv6's idea (RadixVM); stray nodes are Asterinas' (CortenMM).
 
-pub(crate) mod run;
 pub(crate) mod slot;
-mod split;
 
 use crate::address::{PageRange, SPACE_PAGES};
-use crate::allocation::try_box;
+use crate::counted::Counted;
 use crate::error::NoMemory;
-use crate::primitive::AtomicPtr;
-use crate::tree::slot::{Slot, SlotWord, View};
+use crate::primitive::{AtomicPtr, try_box};
+use crate::tree::slot::{Mapped, Marks, Slot, SlotWord, View};
 use alloc::boxed::Box;
+use core::mem::ManuallyDrop;
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// Slots of a node, as a power of two. A node of 64 slots is 1 KiB: small enough for a process with few mappings, and as large
-/// as the part of a page table that it stands for.
+/// Slots of a node, as a power of two. A node of 64 slots is 1 KiB: small enough for a process with
+/// few mappings, and as large as its part of a page table.
 #[cfg(not(all(loom, test)))]
 const BITS: u32 = 6;
-/// Small, so that all interleavings can be explored.
+/// Small, so that loom can explore all interleavings.
 #[cfg(all(loom, test))]
 const BITS: u32 = 1;
 const FAN_OUT: usize = 1 << BITS;
@@ -39,13 +39,13 @@ const LEVELS: u32 = SPACE_PAGES.trailing_zeros() / BITS;
 
 const _: () = assert!(1 << (LEVELS * BITS) == SPACE_PAGES);
 
-/// A node. Fields: \[l] see [`Slot`]; \[r] written by who has retired the node.
+/// A node. Fields: \[l] see [`Slot`]; \[r] written by the CPU that retired the node.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(crate) struct Node {
     /// \[l]
     slots: [Slot; FAN_OUT],
-    /// \[r] The next node of the list of retired ones. Relaxed: one CPU's alone.
+    /// \[r] Next node of the list of retired ones. Relaxed: used by one CPU only.
     next: AtomicPtr<Node>,
 }
 
@@ -55,12 +55,12 @@ impl Node {
     }
 }
 
-/// Pages that a slot of a level covers. Leaves are level 0.
+/// Pages covered by a slot of a level. Leaves are level 0.
 const fn span(level: u32) -> u64 {
     1 << (BITS * level)
 }
 
-/// Nodes that were taken out of the tree, to be freed after a shoot-down.
+/// Nodes taken out of the tree, to be freed after a shoot-down.
 #[derive(Debug)]
 pub(crate) struct RetiredNodes(*mut Node);
 
@@ -74,35 +74,36 @@ impl RetiredNodes {
     }
 
     fn push(&mut self, node: *mut Node) {
-        // SAFETY: it was just retired, so it is there, and its list is ours.
+        // SAFETY: it was just retired, so it is alive, and its list is ours.
         unsafe { &*node }.next.store(self.0, Relaxed);
         self.0 = node;
     }
 
-    /// Frees them.
+    /// Frees the nodes.
     ///
     /// # Safety
-    /// No CPU walks them any more: each on which the space is active has answered a shoot-down since.
+    /// No CPU walks them any more: each on which the space is active has answered a shoot-down
+    /// since.
     pub(crate) unsafe fn free(&mut self) {
         while !self.0.is_null() {
-            // SAFETY: 1. Made by `try_box` in `split`. 2. In no tree, and walked by nobody.
+            // SAFETY: 1. Made by `try_box` in `split`. 2. In no tree, and no longer walked.
             let node = unsafe { Box::from_raw(self.0) };
             self.0 = node.next.load(Relaxed);
         }
     }
 }
 
-/// Where a walk from the root ended: a slot that was no node when it was read.
+/// End of a walk from the root: a slot that was not a node when it was read.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct WalkEnd<'a> {
     pub(crate) slot: &'a Slot,
-    /// What the slot said.
+    /// The word as read.
     pub(crate) word: SlotWord,
     level: u32,
 }
 
-impl Place<'_> {
-    /// Whether it stands for more than a page.
+impl WalkEnd<'_> {
+    /// True if the slot stands for more than one page.
     #[inline]
     pub(crate) fn is_above_leaves(&self) -> bool {
         self.level > 0
@@ -114,7 +115,7 @@ impl Place<'_> {
 pub(crate) enum LockStep<'a> {
     /// The slot is locked, and it ends at this page.
     Locked(&'a Slot, u64),
-    /// Another CPU has the slot, or has changed it just now.
+    /// Another CPU holds the slot, or has just changed it.
     Taken,
 }
 
@@ -124,14 +125,14 @@ pub(crate) struct Tree {
     root: Node,
 }
 
-// SAFETY: pointers in slots are to nodes that the tree owns and to mappings with counted owners; all are shared by the
-// orderings of the slots' words.
+// SAFETY: pointers in slots are to nodes that the tree owns and to mappings with counted owners;
+// all are shared by the orderings of the slots' words.
 unsafe impl Send for Tree {}
 // SAFETY: as above.
 unsafe impl Sync for Tree {}
 
 impl Tree {
-    /// Without a mapping.
+    /// A tree without mappings.
     pub(crate) fn new() -> Self {
         Self { root: Node::new() }
     }
@@ -141,28 +142,29 @@ impl Tree {
         &node.slots[(page >> (BITS * level)) as usize % FAN_OUT]
     }
 
-    /// What a page is mapped to, by reading alone.
+    /// Walks to a page's slot, only reading.
     ///
     /// # Safety
-    /// The caller has a guard of `Machine::pin` and the space is active on its CPU, or nobody else has the tree; until it no longer uses
-    /// the place.
+    /// The caller has a guard of `Machine::pin` and the space is active on its CPU, or the caller
+    /// has exclusive access to the tree; until it no longer uses the place.
     #[inline]
-    pub(crate) unsafe fn look(&self, page: u64) -> Place<'_> {
+    pub(crate) unsafe fn look(&self, page: u64) -> WalkEnd<'_> {
         let mut node = &self.root;
-        // A loop of as many steps as there are levels, each with shifts that the compiler knows.
+        // A fixed number of steps, with shifts known at compile time.
         for level in (1..LEVELS).rev() {
             let slot = Self::slot(node, page, level);
             let word = slot.load();
-            let View::Node(child) = word.view() else { return Place { slot, word, level } };
-            // SAFETY: it was in the tree when it was read, and is not freed while the caller has its guard.
+            let View::Node(child) = word.view() else { return WalkEnd { slot, word, level } };
+            // SAFETY: it was in the tree when it was read, and is not freed while the caller has
+            // its guard.
             node = unsafe { &*child };
         }
         let slot = Self::slot(node, page, 0);
-        Place { slot, word: slot.load(), level: 0 }
+        WalkEnd { slot, word: slot.load(), level: 0 }
     }
 
-    /// Locks the slot that begins at the page `begin` and is the largest that ends at `end` or before. Splits slots on the way.
-    /// Fails if there is no memory for a node. `on_split` is called for each split.
+    /// Locks the largest slot that begins at `begin` and ends at `end` or before. Splits slots on
+    /// the way, and calls `on_split` for each. Fails if there is no memory for a node.
     ///
     /// # Safety
     /// As for [`look`](Self::look), until it returns.
@@ -176,19 +178,20 @@ impl Tree {
         unsafe { Self::lock_at(self.look(begin), begin, end, on_split) }
     }
 
-    /// As [`lock_next`](Self::lock_next), from the place that [`look`](Self::look) has found for the page `begin`.
+    /// Like [`lock_next`](Self::lock_next), from the place that [`look`](Self::look) has found for
+    /// the page `begin`.
     ///
     /// # Safety
     /// As for `look`, since then.
     #[inline]
     pub(crate) unsafe fn lock_at<'a>(
-        mut place: Place<'a>,
+        mut place: WalkEnd<'a>,
         begin: u64,
         end: u64,
         on_split: &mut impl FnMut(),
     ) -> Result<LockStep<'a>, NoMemory> {
         loop {
-            let Place { slot, word, level } = place;
+            let WalkEnd { slot, word, level } = place;
             // A node, if another CPU has divided the slot just after this one made it.
             let is_other = matches!(word.view(), View::Stray | View::Node(_));
             if is_other || word.is_locked() || !slot.try_lock(word) {
@@ -201,15 +204,16 @@ impl Tree {
             let child = Self::split(slot).inspect_err(|_| slot.unlock())?;
             on_split();
             let slot = Self::slot(child, begin, level - 1);
-            place = Place { slot, word: slot.load(), level: level - 1 };
+            place = WalkEnd { slot, word: slot.load(), level: level - 1 };
         }
     }
 
-    /// The slots of the leaf that has a page, and the number of its first page.
+    /// The slots of the leaf of a page, and the number of its first page.
     ///
     /// # Safety
-    /// The caller has locked the page's slot, which is in a leaf, and has a guard of `Machine::pin`, or nobody else has the tree. The
-    /// slots are there while that slot is locked.
+    /// The caller has locked the page's slot, which is in a leaf, and has a guard of
+    /// `Machine::pin`, or has exclusive access to the tree. The slots are alive while that slot is
+    /// locked.
     pub(crate) unsafe fn leaf_of(&self, page: u64) -> (&[Slot], u64) {
         let mut node = &self.root;
         for level in (1..LEVELS).rev() {
@@ -220,8 +224,8 @@ impl Tree {
         (&node.slots, page - page % FAN_OUT as u64)
     }
 
-    /// Locks slots of a leaf that follow a locked one, up to a page. Returns where it ends: at the end of the leaf, or where another CPU has
-    /// a slot.
+    /// Locks slots of a leaf that follow a locked one, up to a page. Returns the end of the locked
+    /// part: the end of the leaf, or a slot that another CPU holds.
     ///
     /// # Safety
     /// As for [`leaf_of`](Self::leaf_of), of the page before `begin`.
@@ -231,13 +235,13 @@ impl Tree {
         let behind = slots.iter().skip((begin - first) as usize).take((end - begin) as usize);
         let is_locked = |slot: &&Slot| {
             let word = slot.load();
-            // Slots of leaves are no nodes, and a leaf with a locked slot is in the tree.
+            // Slots of leaves are never nodes, and a leaf with a locked slot is in the tree.
             !word.is_locked() && slot.try_lock(word)
         };
         begin + behind.take_while(is_locked).count() as u64
     }
 
-    /// Locks the slot that covers a page, at whatever level. None if another CPU has it.
+    /// Locks the slot that covers a page, at any level. `None` if another CPU holds it.
     ///
     /// # Safety
     /// As for [`look`](Self::look), until it returns.
@@ -257,11 +261,12 @@ impl Tree {
         }
     }
 
-    /// Calls `act` with each slot of a range, the number of its first page, and the number of its pages.
+    /// Calls `act` with each slot of a range, its first page, and its number of pages.
     ///
     /// # Safety
-    /// The caller has locked all slots of the range, which begins and ends with slots; or nobody else has the tree. `act` may
-    /// unlock the slot. Or, if `act` only reads words: as for [`look`](Self::look).
+    /// The caller has locked all slots of the range, which begins and ends with slots, or has
+    /// exclusive access to the tree. `act` may unlock the slot. Or, if `act` only reads words: as
+    /// for [`look`](Self::look).
     pub(crate) unsafe fn visit<E>(
         &self,
         range: PageRange,
@@ -284,10 +289,11 @@ impl Tree {
         let end = (range.end() - base).div_ceil(span(level)).min(FAN_OUT as u64);
         for index in first..end {
             let (slot, begin) = (&node.slots[index as usize], base + index * span(level));
-            // After the last slot of the range was unlocked, another CPU may retire this node: it is not read again.
+            // After the last slot of the range was unlocked, another CPU may retire this node: it
+            // is not read again.
             match slot.load().view() {
-                // SAFETY: 1. A node that has a slot which the caller has locked is not retired by others. 2. It contains pages of
-                // the range.
+                // SAFETY: 1. A node that has a slot which the caller has locked is not retired by
+                // others. 2. It contains pages of the range.
                 View::Node(child) => unsafe { Self::visit_node(&*child, level - 1, begin, range, act)? },
                 _ => act(slot, begin, span(level))?,
             }
@@ -295,7 +301,8 @@ impl Tree {
         Ok(())
     }
 
-    /// Takes the nodes out that lie in a range of holes. What pointed to one is a hole then, and locked.
+    /// Takes out the nodes that lie in a range of holes. The slots that pointed to them become
+    /// locked holes.
     ///
     /// # Safety
     /// As for `visit`; all slots of the range are holes.
@@ -315,7 +322,8 @@ impl Tree {
             // SAFETY: as in `visit_node`.
             unsafe { Self::retire_below(&*child, level - 1, begin, range, retired) };
             if begin >= range.begin() && begin + span(level) <= range.end() {
-                // SAFETY: as in `visit_node`. Nodes below it are gone already, so its slots are holes that the caller has locked.
+                // SAFETY: as in `visit_node`. Nodes below it are gone already, so its slots are
+                // holes that the caller has locked.
                 unsafe { &*child }.slots.iter().for_each(|below| below.unlock_as(View::Stray));
                 slot.set(View::Hole);
                 retired.push(child);
@@ -323,11 +331,12 @@ impl Tree {
         }
     }
 
-    /// The same slots in another tree, as `copy` makes them from the slots of this one. Fails if there is no memory, or `copy`
-    /// does; then the other tree is left as far as it got.
+    /// Copies the slots to another tree by `copy`. Fails if memory runs out or `copy` fails; then
+    /// the other tree is incomplete.
     ///
     /// # Safety
-    /// The caller has locked all slots of this tree. Nobody else has the other one, which has no mapping.
+    /// The caller has locked all slots of this tree, and has exclusive access to the other one,
+    /// which has no mapping.
     pub(crate) unsafe fn copy_to<E: From<NoMemory>>(
         &self,
         other: &Tree,
@@ -352,7 +361,8 @@ impl Tree {
                 View::Node(child) => {
                     let new = Box::into_raw(try_box(Node::new())?);
                     to.unlock_as(View::Node(new));
-                    // SAFETY: 1. All slots below are locked by the caller. 2. The new node is the other tree's.
+                    // SAFETY: 1. All slots below are locked by the caller. 2. The new node is the
+                    // other tree's.
                     unsafe { Self::copy_node(&*child, &*new, level - 1, begin, copy)? };
                 }
                 _ => copy(from, to, begin)?,
@@ -362,18 +372,153 @@ impl Tree {
     }
 }
 
-/// Frees the nodes; mappings and pages must be gone, or leak.
+/// Frees the nodes; mappings and pages must be released before, or leak.
 impl Drop for Tree {
     fn drop(&mut self) {
         fn free(node: &Node) {
             for slot in &node.slots {
                 if let View::Node(child) = slot.load().view() {
-                    // SAFETY: 1. Made by `try_box`. 2. The tree is ours alone, and no other slot points there.
+                    // SAFETY: 1. Made by `try_box`. 2. The tree is ours alone, and no other slot
+                    // points there.
                     let child = unsafe { Box::from_raw(child) };
                     free(&child);
                 }
             }
         }
         free(&self.root);
+    }
+}
+
+/// Kind of a run's slots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Unmapped.
+    Free,
+    /// Unmapped, but another CPU is changing it.
+    Changing,
+    Taken,
+    /// A stack that may grow.
+    Stack,
+}
+
+impl Kind {
+    fn of(word: SlotWord) -> Self {
+        match word.view() {
+            View::Hole if !word.is_locked() => Self::Free,
+            View::Mapped(mapped) if is_stack(mapped) => Self::Stack,
+            View::Mapped(_) | View::Node(_) => Self::Taken,
+            View::Hole | View::Stray => Self::Changing,
+        }
+    }
+}
+
+/// True if stack pages may be added below it.
+pub(crate) fn is_stack(mapped: Mapped) -> bool {
+    mapped.marks.has(Marks::GROWS) && !mapped.marks.has(Marks::GUARD)
+}
+
+/// Similar pages from one on; more may follow.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Run {
+    pub(crate) kind: Kind,
+    pub(crate) end: u64,
+}
+
+impl Tree {
+    /// The run that a page begins, as far as one node knows it.
+    ///
+    /// # Safety
+    /// As for [`look`](Self::look), until it returns.
+    pub(crate) unsafe fn run(&self, page: u64) -> Run {
+        let (mut node, mut level) = (&self.root, LEVELS - 1);
+        while let View::Node(child) = Self::slot(node, page, level).load().view() {
+            // SAFETY: as in `look`.
+            (node, level) = (unsafe { &*child }, level - 1);
+        }
+        let first = (page >> (BITS * level)) as usize % FAN_OUT;
+        let kind = Kind::of(node.slots[first].load());
+        let is_alike = |slot: &&Slot| {
+            let word = slot.load();
+            !matches!(word.view(), View::Node(_)) && Kind::of(word) == kind
+        };
+        let more = node.slots[first + 1..].iter().take_while(is_alike).count() as u64;
+        Run { kind, end: (page / span(level) + 1 + more) * span(level) }
+    }
+}
+
+impl Tree {
+    /// Divides a slot above the leaves, which the caller has locked, into a node of unlocked slots
+    /// with equal contents.
+    pub(super) fn split(slot: &Slot) -> Result<&Node, NoMemory> {
+        Self::split_as(slot, Slot::unlock_as)
+    }
+
+    /// Like `split`. `put` sets the contents of a slot of the new node.
+    fn split_as(slot: &Slot, put: fn(&Slot, View)) -> Result<&Node, NoMemory> {
+        let child = Box::into_raw(try_box(Node::new())?);
+        // SAFETY: just made.
+        let node = unsafe { &*child };
+        let (view, mapping) = (slot.load().view(), slot.mapping());
+        if !mapping.is_null() {
+            // SAFETY: the slot is an owner.
+            let mapping = ManuallyDrop::new(unsafe { Counted::from_raw(mapping) });
+            mapping.share(FAN_OUT - 1);
+            slot.set_mapping(ptr::null_mut());
+        }
+        for below in &node.slots {
+            below.set_mapping(mapping);
+            put(below, view);
+        }
+        slot.unlock_as(View::Node(child));
+        Ok(node)
+    }
+
+    /// Divides locked slots so that one begins at a page. They stay locked.
+    ///
+    /// # Safety
+    /// As for [`visit`](Self::visit), for a range with this page.
+    pub(crate) unsafe fn split_locked(&self, page: u64) -> Result<(), NoMemory> {
+        let mut node = &self.root;
+        for level in (0..LEVELS).rev() {
+            let slot = Self::slot(node, page, level);
+            node = match slot.load().view() {
+                // SAFETY: as in `visit`.
+                View::Node(child) => unsafe { &*child },
+                _ if page.is_multiple_of(span(level)) => return Ok(()),
+                _ => Self::split_as(slot, Slot::set)?,
+            };
+        }
+        Ok(())
+    }
+
+    /// Divides locked slots of a range down to the leaves. They stay locked. Fails if there is no
+    /// memory; then some are divided.
+    ///
+    /// # Safety
+    /// As for [`visit`](Self::visit).
+    pub(crate) unsafe fn split_to_leaves(&self, range: PageRange) -> Result<(), NoMemory> {
+        // SAFETY: as the caller promises.
+        unsafe { Self::split_below(&self.root, LEVELS - 1, 0, range) }
+    }
+
+    /// # Safety
+    /// As for `split_to_leaves`, for the pages of the range in this node, of which there is one.
+    unsafe fn split_below(node: &Node, level: u32, base: u64, range: PageRange) -> Result<(), NoMemory> {
+        if level == 0 {
+            return Ok(());
+        }
+        let first = range.begin().saturating_sub(base) / span(level);
+        let end = (range.end() - base).div_ceil(span(level)).min(FAN_OUT as u64);
+        for index in first..end {
+            let (slot, begin) = (&node.slots[index as usize], base + index * span(level));
+            let child = match slot.load().view() {
+                // SAFETY: as in `visit`.
+                View::Node(child) => unsafe { &*child },
+                _ => Self::split_as(slot, Slot::set)?,
+            };
+            // SAFETY: 1. As the caller promises. 2. It contains pages of the range.
+            unsafe { Self::split_below(child, level - 1, begin, range)? };
+        }
+        Ok(())
     }
 }

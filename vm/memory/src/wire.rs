@@ -1,11 +1,13 @@
-//! Pages are locked in memory: wired, so that the page daemon leaves them.
+//! Locked memory: wired pages, which the page daemon leaves alone.
 //!
-//! A slot that is locked wires its page when it is there, and owns what it has wired: a private page anyway, and an object's page from then on
-//! (`Content::Kept`), so neither truncation nor the end of an object frees a page that is wired. A slot wires its page while it is locked
-//! itself, and gives the wire up before it gives the page up.
+//! A locked slot wires its page when it is resident, and owns a wired page: a private page anyway,
+//! and an object's page from then on (`Content::Kept`), so neither truncation nor the end of an
+//! object frees a wired page. A slot wires its page while it is locked itself, and unwires it
+//! before releasing it.
 //!
-//! Who takes a page away, and had it busy before it was wired, finds the wire: a page is wired in a slot that says it is there, so
-//! whoever takes it away has not yet taken the slot's translation, and looks for wires after it has taken all (see `consider_held` and `detach_from_object`).
+//! A CPU that takes a page away, and had it busy before it was wired, finds the wire: only a slot
+//! with the page wires it, so the slot's translation is not removed yet, and wires are checked
+//! after all translations are removed (see `consider_held` and `detach_from_object`).
 
 use crate::address::{PageRange, Rights, VirtualPage};
 use crate::change::check_mapped;
@@ -21,12 +23,14 @@ use crate::tree::slot::{Content, Mapped, Marks, Slot, View};
 use core::mem::ManuallyDrop;
 
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
-    /// Locks a range in memory: what is not there is made or read, and the page daemon takes none of it until it is unlocked, unmapped, or
-    /// its object is truncated. A write to what is shared still copies it, and the copy is locked. Guards, and what has no rights, are passed over.
-    /// Children do not have their parents' locks.
+    /// Locks a range in memory: makes or reads missing pages, and keeps the page daemon from taking
+    /// any until the range is unlocked, unmapped, or its object is truncated. A write to a shared
+    /// page still copies it, and the copy is locked. Guards and pages without rights are skipped.
+    /// Children do not inherit the lock.
     ///
-    /// If it fails with [`SpaceError::NotMapped`], nothing is changed. After other errors the range is locked as far as it is there; what is
-    /// not there is locked by the fault that brings it. [`SpaceError::Wait`]: called again, it goes on.
+    /// [`SpaceError::NotMapped`]: nothing has changed. After other errors resident pages are
+    /// locked; a missing page is locked by the fault that brings it in. [`SpaceError::Wait`]: call
+    /// again to continue.
     pub fn lock_pages(&self, space: &Space<'m, M>, range: PageRange) -> Result<(), SpaceError> {
         let space = self.check_active(space)?;
         let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
@@ -43,7 +47,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         self.populate(space, range)
     }
 
-    /// Brings what is not there of a locked range.
+    /// Brings in missing pages of a locked range.
     pub(crate) fn populate(&self, space: &SpaceBody<'m, M>, range: PageRange) -> Result<(), SpaceError> {
         for page in range.begin()..range.end() {
             // SAFETY: the guard is held, and the space is active.
@@ -70,7 +74,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Ok(())
     }
 
-    /// Ends that for a range, in which there may be holes.
+    /// Unlocks a range, which may have holes.
     pub fn unlock_pages(&self, space: &Space<'m, M>, range: PageRange) -> Result<(), SpaceError> {
         let space = self.check_active(space)?;
         let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
@@ -84,7 +88,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Ok(())
     }
 
-    /// After a fault at a page of a locked range: wires the page. The slot is locked, and says `now`.
+    /// Wires a page of a locked range after its fault. The slot is locked, and contains `now`.
     #[cold]
     pub(crate) fn wire(&self, slot: &Slot, page: VirtualPage, now: &mut Mapped) -> Result<(), FaultError> {
         match now.content {
@@ -93,14 +97,15 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 now.marks = now.marks.with(Marks::WIRED);
             }
             Content::Nothing if !slot.mapping().is_null() => {
-                // SAFETY: the slot is locked, and an owner of the mapping; the reference does not end it.
+                // SAFETY: the slot is locked, and an owner of the mapping; the reference does not
+                // release it.
                 let mapping = ManuallyDrop::new(unsafe { Counted::from_raw(slot.mapping()) });
                 let object = mapping.get().object.get();
                 let index = page.0.wrapping_add(mapping.get().shift);
                 let (false, Some(page)) = (matches!(object.backing(), Backing::Device(_)), object.page(index)) else {
                     return Ok(());
                 };
-                // It stays in its place while the slot is locked from which it was entered.
+                // It stays in place while the slot from which it was entered is locked.
                 self.word(page).step(PageStep::Share).map_err(|_| FaultError::NoMemory)?;
                 if self.word(page).step(PageStep::Wire).is_err() {
                     self.release_now(page);
@@ -114,7 +119,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Ok(())
     }
 
-    /// Gives up the wire that a locked slot has, before it gives the page up. The page of an object has its object as an owner.
+    /// Removes a locked slot's wire, before the slot releases the page. An object's page has its
+    /// object as an owner.
     pub(crate) fn unwire(&self, mapped: &mut Mapped) {
         match mapped.content {
             Content::Page(page) if mapped.marks.has(Marks::WIRED) => {

@@ -1,6 +1,7 @@
-//! Dirty pages of an object go to its pager, in clusters of pages that follow each other.
+//! Write-back: writes dirty pages of an object to its pager, in clusters of contiguous pages.
 //!
-//! A page is written while it is translated nowhere, so its contents stay as they are; whoever wants it waits until it is written.
+//! A page is written while it is translated nowhere, so its contents do not change; a CPU that
+//! needs it waits until it is written.
 
 use crate::counted::Counted;
 use crate::counters::Event;
@@ -16,21 +17,22 @@ use crate::reclaim::is_candidate;
 use crate::reverse::Shots;
 use faultline_numbers::FrameNumber;
 
-/// A cluster that was begun.
+/// A started cluster.
 pub(crate) struct Cluster {
-    /// How many pages.
+    /// Number of pages.
     pub(crate) count: u64,
-    /// One of them, if the pager is not done.
+    /// One of the pages, if the transfer is in progress.
     pub(crate) waits: Option<u32>,
 }
 
-/// A page that another CPU has, that is another's by now, or that may not go.
+/// The page is held by another CPU, belongs to another place by now, or must stay.
 struct NotHeld;
 
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
-    /// Writes dirty pages of an object to its pager, among `pages` pages from `first` on. If it returns [`SpaceError::Wait`], transfers go
-    /// on: called again after their end, it tells whether all has been written. [`SpaceError::Failed`]: a write has failed since it was
-    /// last called for this object; the contents are still in memory, and dirty.
+    /// Writes dirty pages of an object to its pager, among `pages` pages from `first` on.
+    /// [`SpaceError::Wait`]: transfers are in progress; call again after their end to learn whether
+    /// everything was written. [`SpaceError::Failed`]: a write has failed since the last call for
+    /// this object; the contents are still in memory, and dirty.
     pub fn write_back(&self, object: &MemoryObject<'m, M>, first: u64, pages: u64) -> Result<(), SpaceError> {
         if !core::ptr::eq(object.memory, self.memory) {
             return Err(SpaceError::OtherMemory);
@@ -48,7 +50,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             if state.is_transferred() {
                 waits = Some(page);
             } else if state.is_busy() {
-                // Another CPU has it for some instructions.
+                // Another CPU holds it briefly.
                 next = index;
                 relax();
             } else if !state.is_failed() {
@@ -59,7 +61,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                         waits = cluster.waits.or(waits);
                     }
                     Ok(None) => {}
-                    // Another CPU was faster: it is looked at again.
+                    // Another CPU was faster: look again.
                     Err(NotHeld) => next = index,
                 }
             }
@@ -71,7 +73,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
     }
 
-    /// Holds a page of an object if it is dirty, and for the page daemon if it may go. None if it is clean.
+    /// Holds a page of an object if it is dirty, and for the page daemon if it may go. `None` if it
+    /// is clean.
     fn hold_dirty(&self, object: &Counted<Object>, index: u64, page: u32, then: Then) -> Result<Option<Hold>, NotHeld> {
         let may_go = |state: PageState| is_candidate(state) && state.queue() != Queue::Active;
         let hold = self.hold(page, |state| then == Then::Keep || may_go(state)).ok_or(NotHeld)?;
@@ -91,7 +94,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Ok(None)
     }
 
-    /// Writes a dirty page that is held, of an object with a pager, with those after it that are dirty.
+    /// Writes a held dirty page of an object with a pager, together with dirty pages that follow
+    /// it.
     pub(crate) fn write_cluster(&self, first: Hold, shots: &mut Shots, then: Then) -> Cluster {
         let (object, place) = match &first.home {
             HeldHome::Object(object) => (object.another(), first.place),
@@ -119,7 +123,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         Cluster { count: count as u64, waits: page.filter(|_| !is_over) }
     }
 
-    /// Begins to write held pages. Says whether it is over already.
+    /// Starts writing held pages. True if the write is already over.
     pub(crate) fn write(
         &self,
         pager: &dyn Pager,

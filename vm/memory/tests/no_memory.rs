@@ -1,4 +1,5 @@
-//! A lack of memory for the crate's own tables, at each allocation of each call: the call fails, changes nothing, and leaks nothing.
+//! Failing allocations of the crate's own tables, one by one in each call: the call fails, changes
+//! nothing, and leaks nothing.
 
 mod host;
 #[expect(dead_code, reason = "this test cuts no store off")]
@@ -12,13 +13,13 @@ use std::cell::Cell;
 use std::sync::Arc;
 use store::{Store, on_swapping_machine};
 
-/// The system's allocator, which fails when it is told to, and counts what is allocated.
+/// The system's allocator, with injected failures and a count of allocations.
 struct Scarce;
 
 thread_local! {
-    /// How many allocations of this thread succeed from now on.
+    /// Number of allocations of this thread that will succeed.
     static LEFT: Cell<u64> = const { Cell::new(u64::MAX) };
-    /// Allocations of this thread that are not freed.
+    /// Number of live allocations of this thread.
     static HELD: Cell<i64> = const { Cell::new(0) };
 }
 
@@ -44,7 +45,8 @@ static SCARCE: Scarce = Scarce;
 
 const BOTH: Rights = Rights::from_bits(3);
 
-/// Makes a call with 0 allocations, 1, and so on, until it succeeds. Returns how often it failed.
+/// Makes a call with 0 allowed allocations, 1, and so on, until it succeeds. Returns the number of
+/// failures.
 fn until_it_succeeds<R, E>(mut call: impl FnMut() -> Result<R, E>) -> (R, u64) {
     for most in 0.. {
         LEFT.set(most);
@@ -61,7 +63,7 @@ fn pages(first: u64, pages: u64) -> PageRange {
     PageRange::new(VirtualPage(first), pages).unwrap()
 }
 
-/// With a file of 8 pages. Afterwards as much is allocated as before.
+/// Runs with a file of 8 pages. Checks that nothing leaks.
 fn on_one_cpu(frames: u64, mut run: impl FnMut(&HostCpu<'_, '_>, &Space<'_, Hosted>, &MemoryObject<'_, Hosted>)) {
     on_swapping_machine(1, frames, 16, |cpus| {
         let [cpu] = cpus else { unreachable!() };
@@ -130,7 +132,7 @@ fn a_large_page_that_has_no_room_becomes_a_small_one_and_dividing_one_takes_none
             assert_eq!(cpu.frames().free(), 2048 - u64::from(found.is_ok()));
             cpu.unmap(space, pages(0, 1 << 20)).unwrap();
             assert_eq!(cpu.frames().free(), 2048);
-            // So that there is a block that is free as a whole.
+            // Provides a block that is free as a whole.
             cpu.frames().drain_own();
             most += 1;
         }

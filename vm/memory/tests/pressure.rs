@@ -1,5 +1,6 @@
-//! A working set of four times the frames, with pagers to files that fail, end early and come late: every byte is right, or its owner
-//! is told; nothing is lost, nothing hangs, and at the end all frames are back.
+//! A working set of four times the frames, with pagers to files that fail, end early and come late:
+//! every byte is right, or its owner gets an error; nothing is lost, nothing hangs, and all frames
+//! are free at the end.
 
 mod faulty;
 mod host;
@@ -18,13 +19,14 @@ const BYTES: usize = 32;
 const BOTH: Rights = Rights::from_bits(3);
 const ALL_FAULTS: Faults = Faults { fail: 10, short: 20, late: 40 };
 
-/// How often an owner was told of a failure.
+/// Number of failures that an owner saw.
 #[derive(Debug, Default)]
 struct Told {
     failed: u64,
 }
 
-/// A program's memory: private pages from 0 on, an anonymous object, and a file. What each byte must be.
+/// A program's memory: private pages from 0 on, an anonymous object, and a file; with the expected
+/// bytes.
 struct Program<'m> {
     space: Space<'m, Hosted>,
     object: MemoryObject<'m, Hosted>,
@@ -50,7 +52,7 @@ impl<'m> Program<'m> {
         Self { space, object, file, mapped, expected: vec![[0; BYTES]; 3 * part], part }
     }
 
-    /// An access that goes on until it is made or an error is told.
+    /// Repeats an access until it succeeds or reports an error.
     fn access(
         &self,
         cpu: &HostCpu<'m, '_>,
@@ -84,7 +86,7 @@ fn finish_one(cpu: &HostCpu<'_, '_>, pagers: &[&Faulty]) {
     }
 }
 
-/// With page tables for each CPU if the seed is odd.
+/// Runs with page tables per CPU if the seed is odd.
 fn run(cpus: u32, frames: u64, faults: Faults, seed: u64) -> Told {
     let tables = BOTH_TABLES[seed as usize % 2];
     let swap = |bytes| Arc::new(Faulty::new(bytes, faults, seed + 1));
@@ -98,7 +100,7 @@ fn run(cpus: u32, frames: u64, faults: Faults, seed: u64) -> Told {
         let mut at = 0;
         for _ in 0..if cfg!(miri) { 200 } else { 20_000 } {
             let cpu = &cpus[random.random_range(0..cpus.len())];
-            // Near the last one, so that clusters are found; or anywhere.
+            // Near the last one, to exercise clusters; or anywhere.
             at = if random.random_range(0..3) == 0 { random.random_range(0..3 * part) } else { (at + 1) % (3 * part) };
             let byte = random.random_range(0..BYTES);
             let write = random.random::<bool>().then(|| random.random());
@@ -117,7 +119,7 @@ fn run(cpus: u32, frames: u64, faults: Faults, seed: u64) -> Told {
                     Err(error) => panic!("{error}"),
                 },
                 1 => {
-                    // A child keeps what was there, and both go on.
+                    // A child keeps the old contents, and both continue.
                     let child = cpu.fork(&program.space).unwrap();
                     cpu.activate(&child).unwrap();
                     let parent = core::mem::replace(&mut program.space, child);
@@ -144,7 +146,7 @@ fn run(cpus: u32, frames: u64, faults: Faults, seed: u64) -> Told {
     })
 }
 
-/// Every page is read; one whose reads fail is told so, and comes in the end.
+/// Reads every page; a page whose reads fail reports an error, and is read in the end.
 fn check_all(cpu: &HostCpu<'_, '_>, swap: &Faulty, hand: &mut Hand, program: &Program<'_>, told: &mut Told) {
     for (page, expected) in program.expected.iter().enumerate() {
         for (byte, expected) in expected.iter().enumerate() {
@@ -187,7 +189,7 @@ fn end(cpus: &[HostCpu<'_, '_>], swap: &Faulty, program: Program<'_>) {
 }
 
 #[test]
-fn every_byte_is_right_or_its_owner_is_told() {
+fn every_byte_is_right_or_its_owner_gets_an_error() {
     let mut told = Told::default();
     for seed in 0..if cfg!(miri) { 1 } else { 8 } {
         told.failed += run(3, 256, ALL_FAULTS, 1000 * seed).failed;
@@ -196,7 +198,7 @@ fn every_byte_is_right_or_its_owner_is_told() {
 }
 
 #[test]
-fn without_faults_nothing_is_told() {
+fn without_faults_there_is_no_error() {
     let told = run(2, 256, Faults { fail: 0, short: 0, late: 30 }, 5);
     assert_eq!(told.failed, 0);
 }
@@ -208,7 +210,7 @@ fn thirty_two_frames_are_enough() {
     }
 }
 
-/// Threads that write pages of their own, and two page daemons, at the same time. A late transfer is ended by a daemon.
+/// Threads that write pages of their own, and two page daemons, which end late transfers.
 #[test]
 fn threads_and_page_daemons_at_once() {
     BOTH_TABLES.into_iter().for_each(write_at_once);

@@ -1,8 +1,10 @@
-//! Random programs of several spaces, CPUs and objects, under memory pressure, with a page daemon and a swap area, beside a plain model of
-//! POSIX memory: each byte that is read is the same, and at the end all frames are back. A failing program is printed with its seed, and shrunk.
+//! Random programs of several spaces, CPUs and objects, under memory pressure, with a page daemon
+//! and a swap area, compared byte by byte with a model of POSIX memory; all frames are free at the
+//! end. A failing program is printed with its seed, and shrunk.
 //!
-//! `FAULTLINE_SEED=N cargo test -p faultline-memory --test programs` runs that program alone; `FAULTLINE_PROGRAMS=N` so many. With `-- --ignored`:
-//! others for `FAULTLINE_MINUTES=N`, 60 if that is not set (`make test-programs`).
+//! `FAULTLINE_SEED=N cargo test -p faultline-memory --test programs` runs that program alone;
+//! `FAULTLINE_PROGRAMS=N` runs N programs. With `-- --ignored`: new ones for `FAULTLINE_MINUTES=N`,
+//! default 60 (`make -C vm programs`).
 
 mod host;
 mod posix;
@@ -27,7 +29,8 @@ use store::{Store, on_swapping_machine_with};
 const CPUS: usize = 3;
 /// Fewer than programs want.
 const FRAMES: u64 = 256;
-/// For programs with large pages: a block of frames for each CPU, which takes single ones of it, and four more.
+/// For programs with large pages: a block of frames for each CPU, which uses single frames of it,
+/// and four more.
 const FRAMES_WITH_LARGE: u64 = 512 * (CPUS as u64 + 4);
 /// Pages of a large page.
 const LARGE: u64 = 512;
@@ -36,14 +39,15 @@ const STRANDED: u64 = 32 * (CPUS as u64 - 1);
 const MOST_SPACES: usize = 5;
 const OBJECT_PAGES: u64 = 150;
 const STACK_LIMIT: u64 = 100;
-/// Where no program maps anything.
+/// First page of a range that no program maps.
 const FAR: u64 = 1 << 30;
 
 /// Operations of a program, and programs: together a million operations.
 const OPERATIONS: usize = if cfg!(miri) { 60 } else { 2_000 };
 const PROGRAMS: u64 = if cfg!(miri) { 2 } else { 500 };
 
-/// An operation. Its numbers are taken modulo what there is, so that a program without some of its operations is one too.
+/// An operation. Numbers are taken modulo what exists, so removing operations leaves a valid
+/// program.
 #[derive(Debug, Clone, Copy)]
 struct Operation {
     kind: Kind,
@@ -148,7 +152,8 @@ fn operation(random: &mut SmallRng, has_large: bool) -> Operation {
         117 | 118 => GiveUp,
         _ => Sweep,
     };
-    // Around the borders of leaves, of the nodes above them, and of page tables; in an empty part of the space too.
+    // Around the borders of leaves, of the nodes above them, and of page tables; in an empty part
+    // of the space too.
     let near = [0, 64, 512, 4096, 1 << 18, 1 << 27][random.random_range(0..6)] as u64;
     let pages = match random.random_range(0..20) {
         0..12 => random.random_range(1..10),
@@ -181,7 +186,7 @@ fn operation(random: &mut SmallRng, has_large: bool) -> Operation {
     }
 }
 
-/// A space of both.
+/// A space and its model.
 struct Pair<'m> {
     ours: Space<'m, Hosted>,
     model: posix::Space,
@@ -203,7 +208,7 @@ struct Named<'m> {
     file: Option<Arc<Store>>,
 }
 
-/// Where programs want room: near what they map, in a window so small that it is full at times.
+/// Window for chosen addresses: near the program's mappings, and so small that it is full at times.
 fn window(number: usize) -> PageRange {
     PageRange::new(VirtualPage(40 + number as u64 % 100), 1000).unwrap()
 }
@@ -233,7 +238,7 @@ fn check_no_choice(model: &posix::Space, number: usize, pages: u64, error: Space
     assert_eq!((error, first), (SpaceError::NoAddress, None));
 }
 
-/// What files hold at first.
+/// Initial contents of files.
 fn pattern(index: u64) -> u8 {
     (index * 7 + 3) as u8
 }
@@ -451,7 +456,7 @@ impl<'r, 'm, 'f> Run<'r, 'm, 'f> {
         }
     }
 
-    /// What a call returns that may need frames.
+    /// Result of a call that may need frames.
     fn retried<T>(
         hand: &mut Hand,
         handle: &HostCpu<'m, '_>,
@@ -485,7 +490,7 @@ impl<'r, 'm, 'f> Run<'r, 'm, 'f> {
         assert!(by.exit(ours).is_ok());
     }
 
-    /// Compares all bytes that a program may read, and ends.
+    /// Compares all readable bytes, and ends.
     fn finish(mut self) {
         let handle = &self.cpus[0];
         for pair in &mut self.pairs {
@@ -526,7 +531,7 @@ struct Program {
 }
 
 impl Program {
-    /// One in eight has room for large pages.
+    /// One program in eight has room for large pages.
     fn of(seed: u64) -> Self {
         let mut random = SmallRng::seed_from_u64(seed);
         let has_large = seed.is_multiple_of(8);
@@ -548,7 +553,7 @@ fn fails(program: &Program) -> bool {
     catch_unwind(AssertUnwindSafe(|| run(program))).is_err()
 }
 
-/// Leaves out parts of the program, of half its length, a quarter, and so on, as long as it fails.
+/// Removes parts of the program, of half its length, a quarter, and so on, as long as it fails.
 fn shrunk(mut program: Program) -> Program {
     let mut part = program.operations.len() / 2;
     while part > 0 {
@@ -597,9 +602,9 @@ fn check(seed: u64) {
     }
 }
 
-/// Programs that were not run before: their seeds begin with the time of day.
+/// New programs: their seeds begin with the time of day.
 #[test]
-#[ignore = "an hour: make test-programs"]
+#[ignore = "an hour: make -C vm programs"]
 fn other_programs_agree_with_the_model_for_an_hour() {
     let minutes = number("FAULTLINE_MINUTES").unwrap_or(60);
     let end = Instant::now() + Duration::from_secs(60 * minutes);
@@ -608,7 +613,7 @@ fn other_programs_agree_with_the_model_for_an_hour() {
     println!("{ran} programs of {OPERATIONS} operations, from seed {first} on, agree with the model");
 }
 
-/// A program that must not be missed: all kinds of events happen in a few programs.
+/// All kinds of events happen in a few programs.
 #[test]
 fn programs_reach_all_paths() {
     let mut reached = BTreeSet::new();
@@ -623,7 +628,8 @@ fn programs_reach_all_paths() {
             reached.extend(Event::ALL.iter().filter(|event| counters.of(**event) > 0).map(|event| event.words()));
         });
     }
-    // One thread drives all CPUs, so none waits for another. Pagers that are late or fail: `pressure`.
+    // One thread drives all CPUs, so none waits for another. Pagers that are late or fail:
+    // `pressure`.
     let missed: Vec<_> = Event::ALL.iter().filter(|event| !reached.contains(event.words())).collect();
     let others = [Event::FailedPageIn, Event::FailedPageOut, Event::PageWait, Event::Wait];
     assert!(cfg!(miri) || missed == others.iter().collect::<Vec<_>>(), "{missed:?}");

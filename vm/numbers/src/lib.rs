@@ -1,7 +1,8 @@
-//! Numbers of page frames, huge frames, NUMA domains and CPUs.
+//! Numbers of page frames, huge frames, NUMA domains and CPUs, shared by the memory system's
+//! crates.
 //!
-//! Each is a type of its own, so that none can be passed for another. The memory system's crates share them. They are
-//! numbers only: nothing here knows whether a frame exists.
+//! Each is a separate type, so that none can be passed for another. They are only numbers: a frame
+//! with this number need not exist.
 
 #![no_std]
 #![deny(missing_docs)]
@@ -11,16 +12,17 @@ use core::fmt::{self, Display};
 /// Bytes of a frame.
 pub const FRAME_BYTES: u64 = 4096;
 
-/// Number of frames of a huge frame: 512, together 2 MiB.
+/// Number of frames in a huge frame: 512, together 2 MiB.
 pub const HUGE_FRAMES: u64 = 512;
 
-/// A frame of 4 KiB: its physical address divided by [`FRAME_BYTES`]. For a range: that of its first frame.
+/// A frame of 4 KiB: its physical address divided by [`FRAME_BYTES`]. For a range: that of its
+/// first frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct FrameNumber(pub u64);
 
 impl FrameNumber {
-    /// The frame that holds a physical address.
+    /// The frame that contains a physical address.
     pub const fn containing(address: u64) -> Self {
         Self(address / FRAME_BYTES)
     }
@@ -30,20 +32,20 @@ impl FrameNumber {
         self.0.wrapping_mul(FRAME_BYTES)
     }
 
-    /// The huge frame that it lies in.
+    /// The huge frame that contains it.
     pub const fn huge(self) -> HugeFrame {
         HugeFrame(self.0 / HUGE_FRAMES)
     }
 }
 
-/// A huge frame of 2 MiB: its physical address divided by that. Huge frames begin at multiples of 2 MiB, so a number
-/// that is not aligned cannot be written.
+/// A huge frame of 2 MiB: its physical address divided by 2 MiB. Huge frames begin at multiples of
+/// 2 MiB, so an unaligned number cannot be expressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct HugeFrame(pub u64);
 
 impl HugeFrame {
-    /// The huge frame that begins at a frame, if one does.
+    /// The huge frame that begins at a frame, if any.
     pub const fn beginning_at(first: FrameNumber) -> Option<Self> {
         if first.0.is_multiple_of(HUGE_FRAMES) { Some(first.huge()) } else { None }
     }
@@ -64,7 +66,8 @@ impl HugeFrame {
     }
 }
 
-/// The length of a run of 2ⁿ frames that begins at a multiple of its length, as n. A frame has order 0, a huge frame 9.
+/// Length of a run of 2ⁿ frames that begins at a multiple of its length, as n. A frame has order 0,
+/// a huge frame 9.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct Order(pub u8);
@@ -75,7 +78,7 @@ impl Order {
         Self(if frames < 2 { 0 } else { 64 - (frames - 1).leading_zeros() as u8 })
     }
 
-    /// Number of frames. None if it does not fit.
+    /// Number of frames. None if it exceeds 64 bits.
     pub const fn frames(self) -> Option<u64> {
         1_u64.checked_shl(self.0 as u32)
     }

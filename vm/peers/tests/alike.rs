@@ -1,4 +1,4 @@
-//! LLFree passes the same tests as the designs.
+//! Runs the designs' common tests for LLFree.
 
 #[path = "../../designs/tests/steps/mod.rs"]
 mod steps;

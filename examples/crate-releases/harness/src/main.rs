@@ -1,14 +1,16 @@
-//! Threads that read one shared value, as servers read their configuration: `load THREADS [LOADS]`. Nobody writes it meanwhile. The region of interest begins when
-//! all threads are there, and ends when all have done their loads. The API that is used is in each release from 0.3.0 on.
+//! Threads that read one shared value, as servers read their configuration: `load THREADS [LOADS]`.
+//! The value does not change meanwhile. The region of interest begins when all threads have
+//! started, and ends when all have done their loads. The used API exists in each release since
+//! 0.3.0.
 
 use arc_swap::ArcSwap;
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-/// Loads of each thread if no other number is given.
+/// Default number of loads of each thread.
 const USUAL_LOADS: u64 = 2_000;
 
-/// The value on lines of its own, whatever the releases put beside it.
+/// The value on cache lines of its own, whatever the releases place beside it.
 #[repr(align(4096))]
 struct Shared(ArcSwap<u64>);
 
@@ -21,7 +23,7 @@ fn main() {
     thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
-                // What a thread sets up with its first load is not counted.
+                // A thread's set-up at its first load is not counted.
                 let first = read(&shared);
                 here.wait();
                 here.wait();
@@ -38,7 +40,7 @@ fn main() {
     });
 }
 
-/// A load gives an `Arc` in some releases, and a guard in others. Both lead to the value.
+/// A load returns an `Arc` in some releases, and a guard in others. Both give access to the value.
 #[inline(never)]
 fn read(shared: &Shared) -> u64 {
     let now = shared.0.load();
@@ -46,7 +48,7 @@ fn read(shared: &Shared) -> u64 {
     *value
 }
 
-/// The region marks of workloads/harness/faultline_mark.h: operations that do nothing.
+/// The region marks of workloads/harness/faultline_mark.h: instructions without effect.
 fn mark_begin() {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: the instruction is a no-operation: it reads, writes and changes nothing.

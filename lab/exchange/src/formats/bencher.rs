@@ -1,28 +1,32 @@
 //! Bencher metric format: `{benchmark: {measure: {value, lower_value?, upper_value?}}}`.
 //!
-//! Units and directions are known only for Bencher's built-in measures. The format holds one figure
-//! each: for several values we write the median, with the smallest and the largest as bounds; for a history, the last commit.
+//! Only Bencher's built-in measures have known units and directions. The format holds one figure
+//! per measure: several values are written as their median with minimum and maximum, and a history
+//! as its last commit.
+//!
+//! Samples: by hand: the figures of the example in Bencher's documentation of the format.
 
 use crate::error::{ReadError, WriteError};
-use crate::figures;
 use crate::files::File;
-use crate::format::{Content, FormatDescriptor, Read};
+use crate::format::{Content, FormatDescriptor, Read, Written};
 use crate::gather::Gather;
 use crate::json::{self, Members};
-use crate::recognition::Evidence;
+use crate::recognition::FormatMatch;
 use crate::reduction::Reduction;
 use crate::text::with_only;
-use crate::written::Written;
-use faultline_model::dataset::{DataPoint, Dataset, Measured, Series, Summed};
-use faultline_model::direction::Direction;
+use crate::values;
+use faultline_record::dataset::{DataPoint, Dataset, Measured, Series, Summed};
+use faultline_record::direction::Direction;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
     name: "bencher",
     description: "Bencher metric format (BMF), JSON",
+    reads: "value and bounds of each measure",
+    writes: "the median with minimum and maximum of the last commit; not facts, history, single values, deviations, other units, runs without a value",
     is_directory: false,
-    recognise: |glance| Evidence::Shape.when(glance.json_has(&["value"]) && glance.first_of_json() == Some(b'{')),
+    recognise: |glance| FormatMatch::Shape.when(glance.json_has(&["value"]) && glance.first_of_json() == Some(b'{')),
     content: Content::Values { read: Read::File(read), write: Some(write) },
 };
 
@@ -75,7 +79,7 @@ fn unit_and_direction(measure: &str) -> (String, Option<Direction>) {
         .map_or((String::new(), None), |(_, _, unit, direction)| ((*unit).to_owned(), Some(*direction)))
 }
 
-/// A measure's name; if it has none, one that follows from the unit.
+/// A measure's name, or one derived from the unit.
 fn measure(series: &Series) -> Option<String> {
     let by_unit = || match series.unit.as_str() {
         "" => "value",
@@ -87,7 +91,7 @@ fn measure(series: &Series) -> Option<String> {
     Some(measure.unwrap_or_else(by_unit).chars().take(64).collect())
 }
 
-/// Several values as one figure that the format holds.
+/// Summarises several values as one figure.
 fn figure(measured: &Measured) -> Option<Measured> {
     let Measured::Values(values) = measured else {
         return None;
@@ -95,8 +99,8 @@ fn figure(measured: &Measured) -> Option<Measured> {
     if values.len() == 1 {
         return None;
     }
-    let (low, high) = figures::extremes(values);
-    let value = figures::median(values);
+    let (low, high) = values::extremes(values);
+    let value = values::median(values);
     Some(Measured::Summary(Summed { value, low, high, deviation: None, n: None }))
 }
 

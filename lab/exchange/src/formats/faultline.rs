@@ -1,19 +1,20 @@
-//! Our own JSON: the dataset itself.
+//! Faultline's own JSON: the dataset itself.
 
 use crate::error::{ReadError, WriteError};
 use crate::files::File;
-use crate::format::{Content, FormatDescriptor, Read};
+use crate::format::{Content, FormatDescriptor, Read, Written};
 use crate::json;
-use crate::recognition::Evidence;
+use crate::recognition::FormatMatch;
 use crate::reduction::Reduction;
-use crate::written::Written;
-use faultline_model::dataset::Dataset;
+use faultline_record::dataset::Dataset;
 
 pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
     name: "faultline",
-    description: "everything Faultline knows of the values, JSON",
+    description: "dataset.json: everything Faultline knows of the values",
+    reads: "everything",
+    writes: "everything",
     is_directory: false,
-    recognise: |glance| Evidence::Mark.when(glance.json_has(&[Dataset::FORMAT])),
+    recognise: |glance| FormatMatch::Mark.when(glance.json_has(&[Dataset::FORMAT])),
     content: Content::Values { read: Read::File(read), write: Some(write) },
 };
 

@@ -1,22 +1,26 @@
-//! What github-action-benchmark keeps and takes: its history (`data.js`, or the JSON in it), and the arrays of results that its tools
-//! `customBiggerIsBetter` and `customSmallerIsBetter` take. It is only read.
+//! github-action-benchmark's history (`data.js`, or its JSON), and the arrays of results of its
+//! tools `customBiggerIsBetter` and `customSmallerIsBetter`.
 //!
-//! An entry of the history has a commit and a figure for each benchmark, which is a run. A result with a range (`± 24`, `±1.5%`,
-//! `stddev: 0.003`) sums up several values that are gone; the range becomes an interval or a deviation. The unit says which way
-//! is better, or else the tool of the entry. An array does not name its tool. If there are several suites, names begin with theirs.
+//! An entry of the history has a commit and a figure per benchmark, read as a run. A result with a
+//! range (`± 24`, `±1.5%`, `stddev: 0.003`) summarises several values; the range becomes an
+//! interval or a deviation. The direction follows from the unit, otherwise from the entry's tool.
+//! An array does not name its tool. With several suites, names begin with the suite.
+//!
+//! Samples: by hand, after `src/write.ts` and `src/extract.ts`; the action runs on GitHub;
+//! `data.js`: two suites; `data.json`: the JSON of one of them; `custom.json`: results for a custom
+//! tool.
 
-use crate::direction;
 use crate::error::ReadError;
 use crate::files::File;
 use crate::format::{Content, FormatDescriptor, Read};
 use crate::gather::{Gather, agree_on_unit};
 use crate::json::{self, Members};
-use crate::moment;
-use crate::recognition::{Evidence, Glance};
-use crate::text::quoted;
-use faultline_model::dataset::{DataPoint, Dataset, Measured, Summed};
-use faultline_model::direction::Direction;
-use faultline_model::time::UnixMillis;
+use crate::recognition::{FormatMatch, Glance};
+use crate::text::{self, quoted};
+use crate::values;
+use faultline_record::dataset::{DataPoint, Dataset, Measured, Summed};
+use faultline_record::direction::Direction;
+use faultline_record::time::UnixMillis;
 use serde::Deserialize;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -24,25 +28,27 @@ use std::borrow::Cow;
 pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
     name: "github-action-benchmark",
     description: "github-action-benchmark's data.js, its JSON, and arrays of custom results",
+    reads: "a run per entry with commit and time; `± N`, `± N%` as an interval, `stddev: N` as deviation; suite/name",
+    writes: "",
     is_directory: false,
     recognise,
     content: Content::Values { read: Read::File(read), write: None },
 };
 
-/// What stands before the JSON in `data.js`.
+/// The text before the JSON in `data.js`.
 const SCRIPT: &str = "window.BENCHMARK_DATA";
-/// Tools whose own word on the direction goes before that of the unit.
+/// Tools whose direction takes precedence over the unit's.
 const CUSTOM: [(&str, Direction); 2] =
     [("customBiggerIsBetter", Direction::Higher), ("customSmallerIsBetter", Direction::Lower)];
-/// Other tools of which the action takes more as better.
+/// Other tools for which the action takes higher values as better.
 const MORE_IS_BETTER: [&str; 2] = ["benchmarkjs", "pytest"];
 
-/// An array of results looks like those of others, and is known by its shape alone.
-fn recognise(glance: &Glance<'_>) -> Option<Evidence> {
+/// Recognises an array of results by its shape only: other tools have similar ones.
+fn recognise(glance: &Glance<'_>) -> Option<FormatMatch> {
     let script = glance.text_begins(|text| text.trim_start().starts_with(SCRIPT));
     let history = glance.json_has(&["entries", "lastUpdate"]);
-    let results = || Evidence::Shape.when(glance.is_json_list() && glance.json_has(&["name", "value", "unit"]));
-    Evidence::Mark.when(script || history).or_else(results)
+    let results = || FormatMatch::Shape.when(glance.is_json_list() && glance.json_has(&["name", "value", "unit"]));
+    FormatMatch::Mark.when(script || history).or_else(results)
 }
 
 #[derive(Deserialize)]
@@ -53,7 +59,7 @@ struct History {
 #[derive(Deserialize)]
 struct Entry {
     commit: Commit,
-    /// Milliseconds since 1970, when it was measured.
+    /// Time of measurement in milliseconds since 1970.
     date: Option<i64>,
     #[serde(default)]
     tool: String,
@@ -74,8 +80,8 @@ struct Bench {
     range: Option<Value>,
 }
 
-/// What is the same for all results of an entry.
-struct Place<'a> {
+/// Properties shared by all results of an entry.
+struct EntryContext<'a> {
     suite: Option<&'a str>,
     tool: &'a str,
     /// A run without its figure.
@@ -88,22 +94,22 @@ fn read(file: File<'_>) -> Result<Dataset, ReadError> {
     let mut gather = Gather::default();
     if json.trim_start().starts_with('[') {
         let benches: Vec<Bench> = json::parse(text, "results for github-action-benchmark")?;
-        let place = Place { suite: None, tool: "", run: DataPoint::of(Measured::Values(Vec::new())) };
-        read_benches(&mut gather, file, &place, &benches)?;
+        let context = EntryContext { suite: None, tool: "", run: DataPoint::of(Measured::Values(Vec::new())) };
+        read_benches(&mut gather, file, &context, &benches)?;
     } else {
         let History { entries } = json::parse(text, "the data of github-action-benchmark")?;
         let several = entries.0.len() > 1;
         for (suite, entries) in &entries.0 {
             for entry in entries {
-                let place = Place { suite: several.then_some(suite), tool: &entry.tool, run: run(entry) };
-                read_benches(&mut gather, file, &place, &entry.benches)?;
+                let context = EntryContext { suite: several.then_some(suite), tool: &entry.tool, run: run(entry) };
+                read_benches(&mut gather, file, &context, &entry.benches)?;
             }
         }
     }
     gather.dataset(file.name, "results with `name`, `value` and `unit`")
 }
 
-/// The JSON of a script, at the places that it has there: what stands before it becomes blank.
+/// The JSON of a script, preceded by blanks so that positions do not change.
 fn without_script(text: &str) -> Cow<'_, str> {
     let Some(at) = text.trim_start().starts_with(SCRIPT).then(|| text.find('=')).flatten() else {
         return Cow::Borrowed(text);
@@ -114,7 +120,7 @@ fn without_script(text: &str) -> Cow<'_, str> {
 }
 
 fn run(entry: &Entry) -> DataPoint {
-    let committed_at = entry.commit.timestamp.as_deref().and_then(moment::parse);
+    let committed_at = entry.commit.timestamp.as_deref().and_then(text::parse_time);
     DataPoint {
         commit: entry.commit.id.clone().filter(|id| !id.is_empty()),
         time: committed_at.or(entry.date.map(UnixMillis)),
@@ -123,28 +129,33 @@ fn run(entry: &Entry) -> DataPoint {
     }
 }
 
-fn read_benches(gather: &mut Gather, file: File<'_>, place: &Place<'_>, benches: &[Bench]) -> Result<(), ReadError> {
+fn read_benches(
+    gather: &mut Gather,
+    file: File<'_>,
+    context: &EntryContext<'_>,
+    benches: &[Bench],
+) -> Result<(), ReadError> {
     for bench in benches {
         let (name, unit) = (word(&bench.name), word(&bench.unit));
         let value = figure(&bench.value).ok_or_else(|| {
             let found = format!("the value of {}, which is no finite number", quoted(&name));
             ReadError::new(file.name, None, found, "a finite number as `value`")
         })?;
-        let name = place.suite.map_or_else(|| name.clone().into_owned(), |suite| format!("{suite}/{name}"));
+        let name = context.suite.map_or_else(|| name.clone().into_owned(), |suite| format!("{suite}/{name}"));
         let series = gather.series(&name, None, None, &unit);
         agree_on_unit(series, &unit, file.name, None)?;
-        series.direction = direction(place.tool, &unit);
-        series.points.push(DataPoint { measured: measured(value, bench.range.as_ref()), ..place.run.clone() });
+        series.direction = direction(context.tool, &unit);
+        series.points.push(DataPoint { measured: measured(value, bench.range.as_ref()), ..context.run.clone() });
     }
     Ok(())
 }
 
-/// A text as it is; the action takes numbers for texts too.
+/// A text; the action also accepts numbers.
 fn word(value: &Value) -> Cow<'_, str> {
     value.as_str().map_or_else(|| Cow::Owned(value.to_string()), Cow::Borrowed)
 }
 
-/// A finite number, which may stand in quotes.
+/// A finite number, or its text.
 fn figure(value: &Value) -> Option<f64> {
     let number = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
     number.filter(|number| number.is_finite())
@@ -157,7 +168,7 @@ fn direction(tool: &str, unit: &str) -> Option<Direction> {
         tool if MORE_IS_BETTER.contains(&tool) => Some(Direction::Higher),
         _ => Some(Direction::Lower),
     };
-    custom.or_else(|| direction::of_unit(unit)).or_else(of_tool)
+    custom.or_else(|| values::direction_of_unit(unit)).or_else(of_tool)
 }
 
 fn measured(value: f64, range: Option<&Value>) -> Measured {
@@ -170,7 +181,7 @@ fn measured(value: f64, range: Option<&Value>) -> Measured {
     Measured::Summary(Summed { value, low, high, deviation, n: None })
 }
 
-/// How far a range reaches to both sides of the value, or the standard deviation that it is.
+/// A range: the half-width of an interval, or a standard deviation.
 fn reach_and_deviation(value: f64, range: &str) -> (Option<f64>, Option<f64>) {
     let range = range.trim();
     let deviation = range.strip_prefix("stddev:");

@@ -1,39 +1,45 @@
-//! What Go's benchmarks print (`go test -bench`), and its format as golang.org/design/14313-benchmark-format has it.
+//! Output of Go's benchmarks (`go test -bench`), in the format of
+//! golang.org/design/14313-benchmark-format.
 //!
-//! `BenchmarkName-8  N  VALUE UNIT…`: the number after the dash is GOMAXPROCS, our tasks. `ns/op` is the benchmark itself, every other unit a
-//! measure of it. A line is a run, as tools that compare such files count samples by lines; of a run's intervals we write the median.
-//! Lines `commit:` and `commit-time:` go for those that follow. A line `Unit UNIT better=higher` says which way is better. Counts of
-//! iterations are not kept; we write 1. With several packages, names begin with theirs.
+//! `BenchmarkName-8 N VALUE UNIT…`: the number after the dash is GOMAXPROCS, read as tasks. `ns/op`
+//! is the benchmark itself, other units are measures. A line is a run, because tools that compare
+//! such files count lines as samples; a run's intervals are written as their median. `commit:` and
+//! `commit-time:` apply to the lines after them. `Unit UNIT better=higher` states a direction.
+//! Iteration counts are not read, and written as 1. With several packages, names begin with the
+//! package.
+//!
+//! Samples: Go 1.26.8; `count.txt`: `go test -bench . -count 4 -cpu 1,2 -benchtime 20ms ./...`;
+//! `verbose.txt`: `go test -v -run xx -bench 'Skip|Par' -count 2 -benchtime 5ms ./...`; the line
+//! `cpu:` was made neutral.
 
-use crate::decimal;
-use crate::direction;
 use crate::error::{ReadError, WriteError};
 use crate::files::File;
-use crate::format::{Content, FormatDescriptor, Read};
+use crate::format::{Content, FormatDescriptor, Read, Written};
 use crate::gather::{Gather, missing, value};
-use crate::moment;
-use crate::recognition::Evidence;
+use crate::recognition::FormatMatch;
 use crate::reduction::Reduction;
-use crate::text::{lines, on_one_line, quoted, word};
-use crate::written::Written;
-use faultline_model::dataset::{DataPoint, Dataset, Measured, Series};
-use faultline_model::direction::Direction;
-use faultline_model::facts::{FactValue, Facts};
-use faultline_model::time::UnixMillis;
+use crate::text::{self, lines, on_one_line, quoted, word};
+use crate::values;
+use faultline_record::dataset::{DataPoint, Dataset, Measured, Series};
+use faultline_record::direction::Direction;
+use faultline_record::facts::{FactValue, Facts};
+use faultline_record::time::UnixMillis;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 
 pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
     name: "go-bench",
-    description: "the text that `go test -bench` prints",
+    description: "the text that Go's benchmarks print (go test -bench)",
+    reads: "a run per line; -8 as tasks; ns/op as the benchmark, other units as measures; commit:, commit-time:, environment lines as facts, --- FAIL, --- SKIP",
+    writes: "a line per run with 1 iteration, Unit lines; not other facts, boots, order, intervals, summaries; measure and unit become one word",
     is_directory: false,
-    recognise: |glance| Evidence::Shape.when(glance.text_begins(begins)),
+    recognise: |glance| FormatMatch::Shape.when(glance.text_begins(begins)),
     content: Content::Values { read: Read::File(read), write: Some(write) },
 };
 
 const PREFIX: &str = "Benchmark";
 const TIME_PER_OPERATION: &str = "ns/op";
-/// Lines that are facts, and the keys under which we keep them.
+/// Lines read as facts, with the fact keys.
 const FACTS: [(&str, &str); 5] = [
     ("goos", "go.goos"),
     ("goarch", "go.goarch"),
@@ -56,7 +62,7 @@ fn begins(text: &str) -> bool {
     })
 }
 
-/// What lines so far say of those that follow.
+/// The settings of earlier lines that apply to the next ones.
 #[derive(Default)]
 struct Context {
     commit: Option<String>,
@@ -65,7 +71,7 @@ struct Context {
 }
 
 impl Context {
-    /// A run of the commit and time that were named last.
+    /// A run of the last named commit and time.
     fn run(&self, run: DataPoint) -> DataPoint {
         DataPoint { commit: self.commit.clone(), time: self.time, ..run }
     }
@@ -75,7 +81,8 @@ fn read(file: File<'_>) -> Result<Dataset, ReadError> {
     read_lines(file.name, &lines(file.text).collect::<Vec<_>>(), "lines `BenchmarkName N VALUE UNIT`")
 }
 
-/// Reads the lines that Go's benchmarks print, each with the line of the file in which it begins. `expected` names them if there are none.
+/// Reads lines of Go's benchmarks, each with its line number in the file. `expected` describes them
+/// in the error for none.
 pub(super) fn read_lines(file: &str, lines: &[(u64, &str)], expected: &str) -> Result<Dataset, ReadError> {
     let packages: BTreeSet<&str> = lines.iter().filter_map(|(_, line)| setting(line, "pkg")).collect();
     let mut gather = Gather::default();
@@ -110,7 +117,7 @@ pub(super) fn read_lines(file: &str, lines: &[(u64, &str)], expected: &str) -> R
     Ok(dataset)
 }
 
-/// The value of a line `KEY: VALUE` with this key.
+/// The value of a line `KEY: VALUE`.
 fn setting<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     let value = line.strip_prefix(key)?.strip_prefix(':')?;
     (value.is_empty() || value.starts_with(char::is_whitespace)).then(|| value.trim())
@@ -120,12 +127,12 @@ fn commit_time(file: &str, line: u64, text: &str) -> Result<Option<UnixMillis>, 
     if text.is_empty() {
         return Ok(None);
     }
-    moment::parse(text)
+    text::parse_time(text)
         .map(Some)
         .ok_or_else(|| ReadError::new(file, line, quoted(text), "a time: 2026-01-31T12:00:00Z"))
 }
 
-/// Facts of which lines don't say different things.
+/// The facts on which all lines agree.
 fn agreed(found: BTreeMap<&str, BTreeSet<&str>>) -> Facts {
     let mut facts = Facts::default();
     for (key, values) in found {
@@ -136,7 +143,7 @@ fn agreed(found: BTreeMap<&str, BTreeSet<&str>>) -> Facts {
     facts
 }
 
-/// The unit and direction of `UNIT better=higher`.
+/// Unit and direction in `UNIT better=higher`.
 fn metadata(text: &str) -> Option<(&str, Direction)> {
     let mut words = text.split_whitespace();
     let unit = words.next()?;
@@ -144,7 +151,7 @@ fn metadata(text: &str) -> Option<(&str, Direction)> {
     Some((unit, Direction::from_word(word)?))
 }
 
-/// The benchmark of a line `--- FAIL: BenchmarkName`, and what became of it.
+/// Benchmark and outcome of a line `--- FAIL: BenchmarkName`.
 fn read_status(line: &str) -> Option<(&str, &'static str)> {
     let line = line.trim_start();
     let status = [("--- FAIL: ", FAILED), ("--- SKIP: ", SKIPPED)];
@@ -156,7 +163,7 @@ fn read_result(gather: &mut Gather, file: &str, number: u64, line: &str, context
     let mut words = line[PREFIX.len()..].split_whitespace();
     let named =
         if line[PREFIX.len()..].starts_with(char::is_whitespace) { "" } else { words.next().unwrap_or_default() };
-    // A name alone begins a benchmark (`-v`), and other words are what it printed itself.
+    // A name alone starts a benchmark (`-v`); other words are the benchmark's own output.
     if words.next().is_none_or(|count| count.parse::<u64>().is_err()) {
         return Ok(());
     }
@@ -166,14 +173,14 @@ fn read_result(gather: &mut Gather, file: &str, number: u64, line: &str, context
     }
     let (name, tasks) = name_and_tasks(&format!("{}{named}", context.package));
     for pair in pairs.chunks_exact(2) {
-        let figure = decimal::finite(file, number, pair[0], "a value")?;
+        let figure = text::finite(file, number, pair[0], "a value")?;
         let measure = Some(pair[1]).filter(|unit| *unit != TIME_PER_OPERATION);
         gather.series(&name, tasks, measure, pair[1]).points.push(context.run(value(figure)));
     }
     Ok(())
 }
 
-/// `Sum/n=10-8` is `Sum/n=10` with 8 tasks.
+/// Splits `Sum/n=10-8` into `Sum/n=10` and 8 tasks.
 fn name_and_tasks(text: &str) -> (String, Option<u32>) {
     let parts = text
         .rsplit_once('-')
@@ -187,11 +194,11 @@ fn name_and_tasks(text: &str) -> (String, Option<u32>) {
 fn usual_direction(unit: &str) -> Option<Direction> {
     match unit {
         "B/op" | "allocs/op" => Some(Direction::Lower),
-        unit => direction::of_unit(unit),
+        unit => values::direction_of_unit(unit),
     }
 }
 
-/// A name as Go has it: one word that begins with a capital letter; and what is read of it.
+/// A name in Go's form, one word with an initial capital, and the name that is read from it.
 fn identity(series: &Series) -> (String, Option<u32>) {
     let name = word(&series.name);
     let mut letters = name.chars();
@@ -202,7 +209,7 @@ fn identity(series: &Series) -> (String, Option<u32>) {
     }
 }
 
-/// The unit as Go has it, with the measure in it; none for the benchmark itself.
+/// The unit in Go's form, including the measure; `None` for the benchmark itself.
 fn measure(series: &Series) -> Option<String> {
     let unit = match (series.measure.as_deref(), series.unit.as_str()) {
         (None | Some(""), "") => "value".to_owned(),
@@ -217,7 +224,7 @@ fn unit(series: &Series) -> &str {
     series.measure.as_deref().unwrap_or(TIME_PER_OPERATION)
 }
 
-/// A block of lines: those of one commit and time.
+/// The key of a block of lines: time and commit.
 type Block = (Option<UnixMillis>, Option<String>);
 
 fn block(point: &DataPoint) -> Block {
@@ -237,7 +244,7 @@ fn write(whole: Reduction) -> Result<Written, WriteError> {
         .no_summaries()
         .medians()
         .commits(|commit| Some(on_one_line(commit)).filter(|commit| !commit.is_empty()))
-        .times(|time| moment::iso(time).is_some())
+        .times(|time| text::iso_time(time).is_some())
         .identities(identity)
         .measures(measure)
         .missing(|series| series.measure.is_none())
@@ -266,7 +273,7 @@ fn line(text: &mut String, line: std::fmt::Arguments<'_>) {
     writeln!(text, "{line}").expect("a string takes everything");
 }
 
-/// Directions that units don't tell by themselves: those of the first benchmark that has one.
+/// Directions that do not follow from units: those of the first benchmark with each unit.
 fn directions(series: &[Series]) -> BTreeMap<String, Direction> {
     let mut better = BTreeMap::new();
     for series in series {
@@ -277,7 +284,7 @@ fn directions(series: &[Series]) -> BTreeMap<String, Direction> {
     better
 }
 
-/// Puts benchmarks and runs into the order in which the lines come: by commit; there by benchmark, and its measures.
+/// Sorts benchmarks and runs like the lines: by commit, then benchmark, then measure.
 fn arrange(series: &mut [Series]) {
     for series in series.iter_mut() {
         series.points.sort_by_cached_key(block);
@@ -314,7 +321,7 @@ fn blocks(text: &mut String, series: &[Series]) {
             line(text, format_args!("{COMMIT}: {}", block.1.as_deref().unwrap_or_default()));
         }
         if block.0 != before.0 {
-            line(text, format_args!("{COMMIT_TIME}: {}", block.0.and_then(moment::iso).unwrap_or_default()));
+            line(text, format_args!("{COMMIT_TIME}: {}", block.0.and_then(text::iso_time).unwrap_or_default()));
         }
         before = block;
         runs.sort_by_key(|(group, ..)| *group);
@@ -324,7 +331,7 @@ fn blocks(text: &mut String, series: &[Series]) {
     }
 }
 
-/// The lines of one benchmark: one for each run, its measures side by side.
+/// The lines of one benchmark: one per run with all measures.
 fn results(text: &mut String, runs: &[Runs<'_>]) {
     let (_, series, _) = runs[0];
     let tasks = series.tasks.map_or(String::new(), |tasks| format!("-{tasks}"));

@@ -1,24 +1,31 @@
-//! What `go test -json -bench` prints: one JSON object per line, an event of test2json. It is only read.
+//! Output of `go test -json -bench`: one JSON object per line, an event of test2json.
 //!
-//! The events with the action `output` carry the text of `go test -bench`, often half a line each, and packages that are tested at the same
-//! time take turns. So the texts of each package are joined, and read like those of `go-bench`. Lines that are no JSON objects are skipped:
-//! `go` prints them itself, for instance while it downloads.
+//! Events with the action `output` carry the text of `go test -bench`, often in halves of lines,
+//! and packages tested in parallel are interleaved. The texts of each package are joined and read
+//! like `go-bench`. Lines that are not JSON objects are skipped: `go` prints them itself, for
+//! example during downloads.
+//!
+//! Samples: Go 1.26.8; `go test -json -bench . -count 3 -cpu 1,2 -benchtime 5ms ./...` over two
+//! packages, with a benchmark that fails, one that is skipped and one that prints; the line `cpu:`
+//! was made neutral.
 
 use super::go_bench;
 use crate::error::ReadError;
 use crate::files::File;
 use crate::format::{Content, FormatDescriptor, Read};
 use crate::json;
-use crate::recognition::Evidence;
-use faultline_model::dataset::Dataset;
+use crate::recognition::FormatMatch;
+use faultline_record::dataset::Dataset;
 use serde::Deserialize;
 use std::collections::HashMap;
 
 pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
     name: "go-test-json",
-    description: "the JSON that `go test -json -bench` prints",
+    description: "events of Go's tests (go test -json -bench)",
+    reads: "as go-bench, with the output of each package joined",
+    writes: "",
     is_directory: false,
-    recognise: |glance| Evidence::Mark.when(glance.has_line(is_event)),
+    recognise: |glance| FormatMatch::Mark.when(glance.has_line(is_event)),
     content: Content::Values { read: Read::File(read), write: None },
 };
 
@@ -34,18 +41,18 @@ struct Event {
     output: String,
 }
 
-/// An event of a package, as test2json writes it: on one line, with the action after the time at most.
+/// True for a package event of test2json: on one line, the action first or after the time.
 fn is_event(line: &str) -> bool {
     let begins = line.starts_with(r#"{"Time":"#) || line.starts_with(r#"{"Action":"#);
     begins && line.contains(r#""Action":""#) && line.contains(r#""Package":""#)
 }
 
-/// The text that a package printed so far, by lines.
+/// The lines that a package has printed so far.
 #[derive(Default)]
 struct Printed {
-    /// Each with the line of the file in which it begins.
+    /// Each line with its line number in the file.
     lines: Vec<(u64, String)>,
-    /// Whether the last line goes on.
+    /// True if the last line is incomplete.
     open: bool,
 }
 

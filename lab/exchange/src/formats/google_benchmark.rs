@@ -1,22 +1,27 @@
-//! google-benchmark's JSON (`--benchmark_format=json`, `--benchmark_out`). It is only read.
+//! google-benchmark's JSON (`--benchmark_format=json`, `--benchmark_out`).
 //!
-//! An entry of the type `iteration` is a run, because the tool's own comparison counts repetitions as samples. Its wall-clock time is the
-//! benchmark itself; CPU time, rates and counters are measures of it. Aggregates are read only where the repetitions were not written
-//! (`--benchmark_report_aggregates_only`): the mean, else the median, with the standard deviation. Fits of the complexity are skipped.
-//! `/threads:4` in a name is four tasks.
+//! An entry of the type `iteration` is a run: google-benchmark's comparison also counts repetitions
+//! as samples. Its wall-clock time is the benchmark itself; CPU time, rates and counters are
+//! measures. Aggregates are read only without repetitions (`--benchmark_report_aggregates_only`):
+//! the mean, otherwise the median, with the standard deviation. Complexity fits are skipped.
+//! `/threads:4` in a name means four tasks.
+//!
+//! Samples: google-benchmark 1.9.5, its Python package; `--benchmark_format=json
+//! --benchmark_min_time=0.01s`: `counters.json` with an error, counters and a fit;
+//! `repetitions.json` with `--benchmark_repetitions=3`; `aggregates.json` also with
+//! `--benchmark_report_aggregates_only=true`; the host's name was made neutral.
 
 use crate::error::ReadError;
 use crate::files::File;
 use crate::format::{Content, FormatDescriptor, Read};
 use crate::gather::{Gather, agree_on_unit, missing, value};
 use crate::json::{self, Number};
-use crate::moment;
-use crate::recognition::Evidence;
-use crate::text::quoted;
-use faultline_model::dataset::{DataPoint, Dataset, Measured, Summed};
-use faultline_model::direction::Direction;
-use faultline_model::facts::Facts;
-use faultline_model::time::UnixMillis;
+use crate::recognition::FormatMatch;
+use crate::text::{self, quoted};
+use faultline_record::dataset::{DataPoint, Dataset, Measured, Summed};
+use faultline_record::direction::Direction;
+use faultline_record::facts::Facts;
+use faultline_record::time::UnixMillis;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -24,8 +29,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
     name: "google-benchmark",
     description: "google-benchmark's JSON (--benchmark_format=json)",
+    reads: "a run per repetition: real_time as the benchmark; cpu_time, rates, counters as measures; /threads:4 as tasks; without repetitions the mean, otherwise the median",
+    writes: "",
     is_directory: false,
-    recognise: |glance| Evidence::Mark.when(glance.json_has(&["context", "benchmarks", "time_unit"])),
+    recognise: |glance| FormatMatch::Mark.when(glance.json_has(&["context", "benchmarks", "time_unit"])),
     content: Content::Values { read: Read::File(read), write: None },
 };
 
@@ -34,7 +41,7 @@ const MEAN: &str = "mean";
 const MEDIAN: &str = "median";
 const DEVIATION: &str = "stddev";
 const CPU_TIME: &str = "cpu_time";
-/// Rates that the library computes, and their units.
+/// Rates that the library computes, with their units.
 const RATES: [(&str, &str); 2] = [("items_per_second", "items/s"), ("bytes_per_second", "B/s")];
 /// Numbers of an entry that are not measured.
 const NOT_MEASURED: [&str; 5] =
@@ -78,18 +85,18 @@ struct Entry {
     skipped: bool,
     #[serde(default)]
     skip_message: String,
-    /// Rates and counters; also words, as the label.
+    /// Rates and counters; also texts such as the label.
     #[serde(flatten)]
     others: BTreeMap<String, Value>,
 }
 
 impl Entry {
-    /// The name that all repetitions and their aggregates share.
+    /// The name shared by repetitions and aggregates.
     fn run_name(&self) -> &str {
         self.run_name.as_deref().unwrap_or(&self.name)
     }
 
-    /// Why there is no figure.
+    /// The reason for a missing figure.
     fn failure(&self) -> Option<String> {
         let words = |message: &str, otherwise: &str| if message.is_empty() { otherwise } else { message }.to_owned();
         match (self.error_occurred, self.skipped) {
@@ -99,7 +106,7 @@ impl Entry {
         }
     }
 
-    /// The figures: measure (none: the benchmark itself), unit and number.
+    /// The figures: measure (`None`: the benchmark itself), unit and number.
     fn figures(&self) -> Vec<(Option<&str>, &str, f64)> {
         let times = [(None, self.real_time), (Some(CPU_TIME), self.cpu_time)];
         let times = times.into_iter().filter_map(|(measure, time)| Some((measure, self.time_unit.as_str(), time?.0)));
@@ -114,7 +121,7 @@ impl Entry {
 
 fn read(file: File<'_>) -> Result<Dataset, ReadError> {
     let Report { context, benchmarks } = json::parse_with_nan(file, "google-benchmark's JSON")?;
-    let time = context.date.as_deref().and_then(moment::parse);
+    let time = context.date.as_deref().and_then(text::parse_time);
     let repeated: HashSet<&str> =
         benchmarks.iter().filter(|entry| entry.run_type != AGGREGATE).map(Entry::run_name).collect();
     let aggregates = aggregates(&benchmarks);
@@ -131,7 +138,7 @@ fn read(file: File<'_>) -> Result<Dataset, ReadError> {
     Ok(dataset)
 }
 
-/// Aggregates by the name of their benchmark and their own.
+/// Aggregates by benchmark and aggregate name.
 type Aggregates<'a> = HashMap<(&'a str, &'a str), &'a Entry>;
 
 fn aggregates(entries: &[Entry]) -> Aggregates<'_> {
@@ -139,7 +146,7 @@ fn aggregates(entries: &[Entry]) -> Aggregates<'_> {
     aggregates.map(|entry| ((entry.run_name(), entry.aggregate_name.as_str()), entry)).collect()
 }
 
-/// Whether this aggregate stands for the repetitions: the mean, or the median where there is no mean.
+/// True for the aggregate that represents the repetitions: the mean, otherwise the median.
 fn is_level(entry: &Entry, aggregates: &Aggregates<'_>) -> bool {
     match entry.aggregate_name.as_str() {
         MEAN => true,
@@ -152,7 +159,7 @@ fn read_run(gather: &mut Gather, file: File<'_>, entry: &Entry, time: Option<Uni
     if let Some(why) = entry.failure() {
         let (name, tasks) = name_and_tasks(entry.run_name());
         let series = gather.series(&name, tasks, None, "");
-        // Its unit comes with the first repetition that ran: a failed one always has the default unit.
+        // A failed repetition has the default unit; the first successful one sets the unit.
         series.direction = Some(Direction::Lower);
         series.points.push(DataPoint { time, ..missing(why) });
         return Ok(());
@@ -202,7 +209,7 @@ fn push(
     Ok(())
 }
 
-/// `sort/1024/threads:4/real_time` is `sort/1024/real_time` with four tasks.
+/// Splits `sort/1024/threads:4/real_time` into `sort/1024/real_time` and four tasks.
 fn name_and_tasks(name: &str) -> (String, Option<u32>) {
     let threads = |part: &&str| part.strip_prefix("threads:").and_then(|digits| digits.parse().ok());
     let tasks = name.split('/').find_map(|part| threads(&part));
@@ -276,7 +283,7 @@ mod tests {
     fn two_units_of_one_benchmark_are_refused() {
         let run = |unit: &str| format!(r#"{{"name": "a", "real_time": 7, "time_unit": "{unit}"}}"#);
         let error = read(&format!("{}, {}", run("ms"), run("ns"))).unwrap_err().to_string();
-        assert_eq!(error, "given: found the unit 'ns', expected 'ms', the unit that 'a' has before");
+        assert_eq!(error, "given: found the unit 'ns', expected 'ms', the unit of the earlier values of 'a'");
     }
 
     #[test]

@@ -1,29 +1,53 @@
-//! hyperfine's JSON (`--export-json`): times of commands in seconds, with the means of user and system time.
+//! hyperfine's JSON (`--export-json`) and CSV (`--export-csv`): times of commands in seconds, with
+//! the means of user and system time.
 //!
-//! The command is started anew for each time, so each is a run. A newer hyperfine also gives the memory of each. Commands of the same
-//! text that differ in a parameter get it in their name. Exit statuses are not kept. We write of a run's intervals the median, all
-//! runs of a command as one result, and a figure that sums up runs as a result of its own.
+//! hyperfine starts the command for each time, so each is a run. Newer versions add the memory of
+//! each. Commands of the same text that differ in a parameter get it in their name. Exit statuses
+//! are not read. Written are the median of a run's intervals, all runs of a command as one result,
+//! and each summary as a result of its own.
+//!
+//! Samples of `hyperfine`: hyperfine 1.15.0; `sleep.json`: `hyperfine -N -w 1 -m 5 -M 8
+//! --export-json sleep.json -L n 0.01,0.02 'sleep {n}'`; `shell.json`: `hyperfine -m 3 -M 3 -i
+//! --export-json shell.json 'exit 3' true`.
+//!
+//! Samples of `hyperfine-csv`: hyperfine 1.15.0; `sleep.csv`: as `hyperfine/sleep.json`, with
+//! `--export-csv sleep.csv`; `shell.csv`: `hyperfine -m 3 -M 3 -i --export-csv shell.csv 'exit 3'
+//! true 'echo "a, b"'`.
 
 use crate::error::{ReadError, WriteError};
-use crate::figures;
 use crate::files::File;
-use crate::format::{Content, FormatDescriptor, Read};
-use crate::gather::{Gather, value};
+use crate::format::{Content, FormatDescriptor, Read, Written};
+use crate::gather::{Gather, check_parts, value};
 use crate::json::{self, Members};
-use crate::recognition::Evidence;
+use crate::recognition::FormatMatch;
 use crate::reduction::Reduction;
-use crate::written::Written;
-use faultline_model::dataset::{DataPoint, Dataset, Measured, Series, Summed};
-use faultline_model::direction::Direction;
+use crate::text::{self, quoted};
+use crate::values;
+use csv::{ReaderBuilder, StringRecord};
+use faultline_record::dataset::{DataPoint, Dataset, Measured, Series, Summed};
+use faultline_record::direction::Direction;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
     name: "hyperfine",
     description: "hyperfine's JSON (--export-json)",
+    reads: "a run per time and per memory value; mean user and system time; without times the mean with deviation",
+    writes: "a result per command with mean, median, deviation; only times in seconds, user, system and memory; not facts, commits, times, boots, order, intervals",
     is_directory: false,
-    recognise: |glance| Evidence::Mark.when(glance.json_has(&["results", "command"])),
+    recognise: |glance| FormatMatch::Mark.when(glance.json_has(&["results", "command"])),
     content: Content::Values { read: Read::File(read), write: Some(write) },
+};
+
+/// The CSV lacks the single times; the mean is read with minimum, maximum and deviation.
+pub(crate) static CSV_FORMAT: FormatDescriptor = FormatDescriptor {
+    name: "hyperfine-csv",
+    description: "hyperfine's CSV (--export-csv)",
+    reads: "the mean with deviation, minimum, maximum; mean user and system time",
+    writes: "",
+    is_directory: false,
+    recognise: |glance| FormatMatch::Mark.when(glance.text_begins(|text| text.starts_with(HEADER))),
+    content: Content::Values { read: Read::File(read_csv), write: None },
 };
 
 const UNIT: &str = "s";
@@ -37,26 +61,26 @@ struct Results {
     results: Vec<Command>,
 }
 
-/// What the tool has of one command.
+/// hyperfine's result of one command.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Command {
-    pub(super) command: String,
-    pub(super) mean: Option<f64>,
-    pub(super) stddev: Option<f64>,
-    pub(super) median: Option<f64>,
+struct Command {
+    command: String,
+    mean: Option<f64>,
+    stddev: Option<f64>,
+    median: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) user: Option<f64>,
+    user: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) system: Option<f64>,
-    pub(super) min: Option<f64>,
-    pub(super) max: Option<f64>,
+    system: Option<f64>,
+    min: Option<f64>,
+    max: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) times: Option<Vec<f64>>,
+    times: Option<Vec<f64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) memory_usage_byte: Option<Vec<f64>>,
+    memory_usage_byte: Option<Vec<f64>>,
     #[serde(skip_serializing)]
-    pub(super) parameters: Members<String>,
+    parameters: Members<String>,
 }
 
 fn read(file: File<'_>) -> Result<Dataset, ReadError> {
@@ -64,8 +88,9 @@ fn read(file: File<'_>) -> Result<Dataset, ReadError> {
     dataset(file, &results)
 }
 
-/// The commands of a file as a dataset. A command without times and mean is an error, and a file without commands.
-pub(super) fn dataset(file: File<'_>, results: &[Command]) -> Result<Dataset, ReadError> {
+/// The dataset of a file's commands. Fails without commands, or for a command without times and
+/// mean.
+fn dataset(file: File<'_>, results: &[Command]) -> Result<Dataset, ReadError> {
     let mut times_named: HashMap<&str, usize> = HashMap::new();
     for command in results {
         *times_named.entry(&command.command).or_default() += 1;
@@ -111,13 +136,13 @@ fn summary(command: &Command) -> Option<DataPoint> {
     Some(DataPoint::of(Measured::Summary(Summed { value: mean?, low, high, deviation, n: None })))
 }
 
-/// A mean of user or system time over all `runs`.
+/// The mean of user or system time over all `runs`.
 fn share(value: f64, runs: usize) -> DataPoint {
     let n = u32::try_from(runs).ok().filter(|runs| *runs > 0);
     DataPoint::of(Measured::Summary(Summed { value, low: None, high: None, deviation: None, n }))
 }
 
-/// Which of the tool's figures a series is, in the order in which it has them.
+/// The position of a series among hyperfine's figures of a command; `None` if it is none of them.
 fn figure(series: &Series) -> Option<usize> {
     let names = [None, Some(USER), Some(SYSTEM), Some(MEMORY)];
     let figure = names.iter().position(|name| series.measure.as_deref() == *name)?;
@@ -136,7 +161,7 @@ fn write(whole: Reduction) -> Result<Written, WriteError> {
     Ok(Written::file("hyperfine.json", json::text(&Results { results }), reduced))
 }
 
-/// Lets figures be what the tool has of them: of a command its times, means of user and system time, and memory by run.
+/// Reduces figures to hyperfine's: times, means of user and system time, memory per run.
 fn with_commands(reduction: Reduction) -> Reduction {
     let times = reduction.dataset.series.iter().filter(|series| series.measure.is_none());
     let single = |point: &&DataPoint| !is_summary(point);
@@ -177,17 +202,18 @@ fn values(series: &Series) -> Vec<f64> {
     series.points.iter().flat_map(|point| point.measured.values()).copied().collect()
 }
 
-/// `times`: how many the command has.
+/// `times`: the command's number of times.
 fn as_the_tool_has_it(series: &mut Series, times: usize) -> bool {
     let values = values(series);
     let points = match series.unit.as_str() {
         MEMORY_UNIT => runs(&values),
-        _ => vec![share(figures::mean(&values), times)],
+        _ => vec![share(values::mean(&values), times)],
     };
     std::mem::replace(&mut series.points, points) != series.points
 }
 
-/// The results of one command: one of all its runs, then one for each figure that sums up others. The first has what else is known.
+/// The results of one command: one for all runs, then one per summary. The first also has the other
+/// figures.
 fn commands(figures: &[Series]) -> Vec<Command> {
     let (times, others) = figures.split_first().expect("a chunk is not empty");
     let (single, summed) = times.points.split_at(times.points.partition_point(|point| !is_summary(point)));
@@ -210,11 +236,11 @@ fn commands(figures: &[Series]) -> Vec<Command> {
 }
 
 fn timed(times: Vec<f64>) -> Command {
-    let (min, max) = figures::extremes(&times);
+    let (min, max) = values::extremes(&times);
     Command {
-        mean: Some(figures::mean(&times)),
-        stddev: figures::deviation(&times),
-        median: Some(figures::median(&times)),
+        mean: Some(values::mean(&times)),
+        stddev: values::deviation(&times),
+        median: Some(values::median(&times)),
         min,
         max,
         times: Some(times),
@@ -227,4 +253,49 @@ fn summed_up(point: &DataPoint) -> Option<Command> {
         return None;
     };
     Some(Command { mean: Some(value), stddev, min, max, ..Command::default() })
+}
+
+/// Beginning of the CSV's header.
+const HEADER: &str = "command,mean,stddev,median,user,system,min,max";
+const PARAMETER: &str = "parameter_";
+
+fn read_csv(file: File<'_>) -> Result<Dataset, ReadError> {
+    check_parts(file)?;
+    if !file.text.starts_with(HEADER) {
+        let found = quoted(file.text.lines().next().unwrap_or_default());
+        return Err(ReadError::new(file.name, 1, found, format!("`{HEADER}`")));
+    }
+    let mut reader = ReaderBuilder::new().from_reader(file.text.as_bytes());
+    let header = reader.headers().map_err(|error| text::csv_error(file.name, &error))?.clone();
+    let mut commands = Vec::new();
+    for row in reader.records() {
+        let row = row.map_err(|error| text::csv_error(file.name, &error))?;
+        commands.push(csv_command(file, &header, &row)?);
+    }
+    dataset(file, &commands)
+}
+
+fn csv_command(file: File<'_>, header: &StringRecord, row: &StringRecord) -> Result<Command, ReadError> {
+    let line = row.position().map_or(1, csv::Position::line);
+    // A command that ran once has a blank cell for the deviation.
+    let figure = |column: usize| {
+        let cell = Some(&row[column]).filter(|cell| !cell.is_empty());
+        cell.map(|cell| text::finite(file.name, line, cell, &header[column])).transpose()
+    };
+    let parameters = header
+        .iter()
+        .zip(row)
+        .filter_map(|(column, cell)| Some((column.strip_prefix(PARAMETER)?.to_owned(), cell.to_owned())));
+    Ok(Command {
+        command: row[0].to_owned(),
+        mean: figure(1)?,
+        stddev: figure(2)?,
+        median: figure(3)?,
+        user: figure(4)?,
+        system: figure(5)?,
+        min: figure(6)?,
+        max: figure(7)?,
+        parameters: Members(parameters.collect()),
+        ..Command::default()
+    })
 }

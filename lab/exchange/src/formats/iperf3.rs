@@ -1,26 +1,32 @@
-//! iperf3's JSON (`--json`): one test between two machines, as its client saw it.
+//! iperf3's JSON (`--json`): one test between two machines, as seen by the client.
 //!
-//! The test is one run. Its values are the bits per second of all streams together in each interval, without omitted ones; the name
-//! has the protocol, the direction and the bytes of each write. What arrived over the whole test, retransmits, lost packets, jitter
-//! and the CPU time of both ends are measures of their own. It is only read.
+//! The test is one run. Its values are the bits per second of all streams in each interval, without
+//! omitted ones; the name has protocol, direction and bytes per write. Bits received over the whole
+//! test, retransmits, lost packets, jitter and the CPU time of both ends are measures.
+//!
+//! Samples: iperf3 3.12, Debian 12; between two processes of one machine: `tcp.json`: `-t 3 -i 1 -P
+//! 2 -J`; `udp.json`: `-u -b 200M -t 3 -i 1 -J`; `both.json`: `--bidir -O 1 -t 2 -i 1 -J`; system
+//! and cookie were made neutral.
 
 use crate::error::ReadError;
 use crate::files::File;
 use crate::format::{Content, FormatDescriptor, Read};
 use crate::gather::Gather;
 use crate::json;
-use crate::recognition::Evidence;
+use crate::recognition::FormatMatch;
 use crate::text::quoted;
-use faultline_model::dataset::{DataPoint, Dataset, Measured};
-use faultline_model::direction::Direction;
-use faultline_model::time::UnixMillis;
+use faultline_record::dataset::{DataPoint, Dataset, Measured};
+use faultline_record::direction::Direction;
+use faultline_record::time::UnixMillis;
 use serde::Deserialize;
 
 pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
     name: "iperf3",
     description: "iperf3's JSON (--json)",
+    reads: "a test as one run with intervals as values, in bit/s of all streams; streams as tasks; received, retransmits, lost, jitter, CPU of both ends as measures; both directions with --bidir",
+    writes: "",
     is_directory: false,
-    recognise: |glance| Evidence::Mark.when(glance.json_has(&["start", "connected", "version", "intervals"])),
+    recognise: |glance| FormatMatch::Mark.when(glance.json_has(&["start", "connected", "version", "intervals"])),
     content: Content::Values { read: Read::File(read), write: None },
 };
 
@@ -60,7 +66,7 @@ struct Settings {
 #[derive(Deserialize)]
 struct Interval {
     sum: Sum,
-    /// With `--bidir`: what came the other way.
+    /// The reverse direction with `--bidir`.
     sum_bidir_reverse: Option<Sum>,
 }
 

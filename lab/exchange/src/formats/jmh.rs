@@ -1,32 +1,39 @@
-//! JMH's JSON (`-rf json`): an array with an entry for each benchmark, mode and combination of parameters. It is only read.
+//! JMH's JSON (`-rf json`): an array with an entry per benchmark, mode and combination of
+//! parameters.
 //!
-//! Each fork is a virtual machine of its own, so it is a run; its iterations are values of that run. In the mode `sample` an iteration is
-//! a histogram of single calls, of which the mean is read, as the score is a mean too. Without raw data the score is read with its
-//! interval. The mode is the name of the measure, and secondary metrics follow it: `sample p0.99`. A secondary metric gets better in the same
-//! direction as the score if it has the same unit; JMH says nothing of others. It may be no number, as the text of the stack profiler. Threads are
-//! tasks.
+//! Each fork is a separate virtual machine, so it is a run; iterations are its values. In mode
+//! `sample` an iteration is a histogram of calls, and its mean is read, because the score is a mean
+//! too. Without raw data the score is read with its interval. The mode names the measure; secondary
+//! metrics follow it, as in `sample p0.99`. A secondary metric has the score's direction if it has
+//! the same unit, otherwise none. It may be text, such as the stack profiler's. Threads are tasks.
+//!
+//! Samples: JMH 1.37, Java 17; `modes.json`: `-f 2 -wi 1 -i 2 -w 20ms -r 20ms -t 2 -prof gc -bm
+//! thrpt,avgt,ss -rf json`; `sample.json`: `-f 2 -wi 1 -i 2 -w 5ms -r 5ms -p n=1000 -bm sample -rf
+//! json`; the path of `java` was made neutral.
 
-use crate::direction;
 use crate::error::ReadError;
 use crate::files::File;
 use crate::format::{Content, FormatDescriptor, Read};
 use crate::gather::{Gather, agree_on_unit, missing};
 use crate::json::{self, Members, Number};
-use crate::recognition::Evidence;
+use crate::recognition::FormatMatch;
 use crate::text::quoted;
-use faultline_model::dataset::{DataPoint, Dataset, Measured, Summed};
-use faultline_model::facts::Facts;
+use crate::values;
+use faultline_record::dataset::{DataPoint, Dataset, Measured, Summed};
+use faultline_record::facts::Facts;
 use serde::Deserialize;
 
 pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
     name: "jmh",
     description: "JMH's JSON (-rf json)",
+    reads: "a run per fork with iterations as values; the mode as measure, secondary metrics as `MODE NAME`; parameters as name (p=v); threads as tasks",
+    writes: "",
     is_directory: false,
-    recognise: |glance| Evidence::Mark.when(glance.json_has(&["benchmark", "primaryMetric"])),
+    recognise: |glance| FormatMatch::Mark.when(glance.json_has(&["benchmark", "primaryMetric"])),
     content: Content::Values { read: Read::File(read), write: None },
 };
 
-/// What entries say of the virtual machine, and the keys under which we keep it.
+/// Fact keys of the virtual machine.
 const JDK: &str = "jmh.jdk";
 const VM: &str = "jmh.vm";
 
@@ -47,7 +54,7 @@ struct Entry {
     secondary_metrics: Members<Metric>,
 }
 
-/// Lists by fork, of lists by iteration.
+/// Values by fork and iteration.
 type ByFork<T> = Vec<Vec<T>>;
 
 #[derive(Deserialize)]
@@ -58,7 +65,7 @@ struct Metric {
     score_confidence: Vec<Number>,
     score_unit: String,
     raw_data: Option<ByFork<Number>>,
-    /// Of each iteration the values with their counts.
+    /// Per iteration, values with their counts.
     raw_data_histogram: Option<ByFork<Vec<(f64, f64)>>>,
 }
 
@@ -73,7 +80,7 @@ fn read(file: File<'_>) -> Result<Dataset, ReadError> {
         })?;
         push(&mut gather, file, entry, (&entry.mode, primary), found)?;
         for (label, metric) in &entry.secondary_metrics.0 {
-            // Older versions begin the names of profilers' metrics with a dot in the middle of the line.
+            // Older versions begin the names of profilers' metrics with a middle dot.
             let measure = format!("{} {}", entry.mode, label.trim_start_matches('·'));
             let found = runs(metric, entry).unwrap_or_else(|| vec![missing("not a finite number").measured]);
             push(&mut gather, file, entry, (&measure, metric), found)?;
@@ -95,12 +102,12 @@ fn push(
     let unit = metric.score_unit.as_str();
     let series = gather.series(&name(entry), entry.threads, Some(measure), unit);
     agree_on_unit(series, unit, file.name, None)?;
-    series.direction = direction::of_unit(unit).filter(|_| unit == entry.primary_metric.score_unit);
+    series.direction = values::direction_of_unit(unit).filter(|_| unit == entry.primary_metric.score_unit);
     series.points.extend(runs.into_iter().map(DataPoint::of));
     Ok(())
 }
 
-/// A run per fork, or the score where the iterations were not kept. None if a number is none.
+/// A run per fork, or the score without raw data. `None` if a number is not finite.
 fn runs(metric: &Metric, entry: &Entry) -> Option<Vec<Measured>> {
     let by_fork: ByFork<f64> = match (&metric.raw_data, &metric.raw_data_histogram) {
         (Some(forks), _) => {
@@ -123,7 +130,7 @@ fn runs(metric: &Metric, entry: &Entry) -> Option<Vec<Measured>> {
     Some(vec![Measured::Summary(Summed { value, low: bound(0), high: bound(1), deviation: None, n })])
 }
 
-/// The mean of a histogram; none if it is empty.
+/// The mean of a histogram; `None` if it is empty.
 fn mean(histogram: &[(f64, f64)]) -> Option<f64> {
     let count: f64 = histogram.iter().map(|(_, count)| count).sum();
     let sum: f64 = histogram.iter().map(|(value, count)| value * count).sum();
@@ -139,7 +146,7 @@ fn name(entry: &Entry) -> String {
     format!("{} ({})", entry.benchmark, parameters.join(", "))
 }
 
-/// The Java version and virtual machine, if all entries have the same.
+/// The Java version and virtual machine, if all entries agree.
 fn facts(entries: &[Entry]) -> Facts {
     let mut facts = Facts::default();
     let of_all = |of: fn(&Entry) -> Option<&String>| {

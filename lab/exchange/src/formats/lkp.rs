@@ -1,35 +1,41 @@
-//! lkp-tests' `matrix.json`: an object of arrays, one number per run (`lib/matrix.rb` of intel/lkp-tests).
+//! lkp-tests' `matrix.json`: an object of arrays, one number per run (`lib/matrix.rb` of
+//! intel/lkp-tests).
 //!
-//! The tool fills up with zeros what earlier runs did not have, which can't be told from a zero that was measured. Units are not in
-//! the file. Arrays of text, as `stats_source`, are skipped. Of a run's intervals we write the median.
+//! The tool adds zeros for runs before the first value; they look like measured zeros. The file has
+//! no units. Arrays of text such as `stats_source` are skipped. A run's intervals are written as
+//! their median.
+//!
+//! Samples: lkp-tests, commit bbbc29c49, Ruby 3.1; three one-second runs of will-it-scale through
+//! `programs/will-it-scale/parse`, united by `unite_to` of `lib/matrix.rb`.
 
 use crate::error::{ReadError, WriteError};
 use crate::files::File;
-use crate::format::{Content, FormatDescriptor, Read};
+use crate::format::{Content, FormatDescriptor, Read, Written};
 use crate::gather::{Gather, missing, value};
 use crate::json::{self, Members, Number};
-use crate::recognition::Evidence;
+use crate::recognition::FormatMatch;
 use crate::reduction::Reduction;
-use crate::written::Written;
-use faultline_model::dataset::{Dataset, Series};
+use faultline_record::dataset::{Dataset, Series};
 use serde::Deserialize;
 
 pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
     name: "lkp",
-    description: "lkp-tests' matrix.json",
+    description: "matrix.json of lkp-tests",
+    reads: "each array as a benchmark, a run per number; NaN, null: no value; zeros may be filled in by lkp",
+    writes: "an array per benchmark; not facts, commits, times, boots, order, intervals, units, directions, runs without a value",
     is_directory: false,
-    recognise: |glance| Evidence::Shape.when(glance.first_of_json() == Some(b'[')),
+    recognise: |glance| FormatMatch::Shape.when(glance.first_of_json() == Some(b'[')),
     content: Content::Values { read: Read::File(read), write: Some(write) },
 };
 
-/// The arrays that the tool gives a meaning of its own.
+/// The array that is no benchmark.
 const SOURCE: &str = "stats_source";
 
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Cell {
     Number(Number),
-    // Not kept: it is a path or the like.
+    // Skipped: a path or similar text.
     Text(String),
     None(()),
 }

@@ -1,40 +1,45 @@
-//! The OpenBSD lab's `test.data` (bluhm/regress-all, `perform-html.pl`): lines `test subtest run checkout repeat value unit host`.
+//! The OpenBSD lab's `test.data` (bluhm/regress-all, `perform-html.pl`): lines `test subtest run
+//! checkout repeat value unit host`.
 //!
-//! `run` and `checkout` are seconds since 1970: the start of the tests, and the time of the sources that were built, which is a
-//! point's time. The boot is `RUN/CHECKOUT`, because each checkout is booted; the file does not say whether repeats were booted too.
-//! A repeat is a run, so values of the same repeat stay together. If a file has several hosts, names end in `@HOST`.
+//! `run` is the start of the tests, `checkout` the time of the built sources and of the point; both
+//! in seconds since 1970. Each checkout is booted, so the boot is `RUN/CHECKOUT`; the file does not
+//! state reboots between repeats. A repeat is a run with all its values. With several hosts, names
+//! end in `@HOST`.
+//!
+//! Samples: by hand, after `perform.pl` and `perform-html.pl` of regress-all, commit f91dceb; they
+//! need OpenBSD; lines as these scripts print them, with made-up figures.
 
-use crate::decimal;
-use crate::direction;
 use crate::error::{ReadError, WriteError};
 use crate::files::File;
-use crate::format::{Content, FormatDescriptor, Read};
+use crate::format::{Content, FormatDescriptor, Read, Written};
 use crate::gather::{Gather, agree_on_unit};
-use crate::recognition::Evidence;
+use crate::recognition::FormatMatch;
 use crate::reduction::Reduction;
-use crate::text::{lines, quoted, word};
-use crate::written::Written;
-use faultline_model::dataset::{DataPoint, Dataset, Measured, Series};
-use faultline_model::facts::FactValue;
-use faultline_model::time::UnixMillis;
+use crate::text::{self, lines, quoted, word};
+use crate::values;
+use faultline_record::dataset::{DataPoint, Dataset, Measured, Series};
+use faultline_record::facts::FactValue;
+use faultline_record::time::UnixMillis;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 
 pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
     name: "openbsd-data",
-    description: "the OpenBSD lab's test.data: values over checkouts and repeats",
+    description: "test.data of the OpenBSD lab: its history",
+    reads: "a point per repeat; time = checkout, boot = RUN/CHECKOUT; several hosts as test@host",
+    writes: "the same, with run 0 and checkout 0 if unknown; not commits, order, other boots, fractions of seconds, runs without a value",
     is_directory: false,
-    recognise: |glance| Evidence::Mark.when(glance.text_begins(begins)),
+    recognise: |glance| FormatMatch::Mark.when(glance.text_begins(begins)),
     content: Content::Values { read: Read::File(read), write: Some(write) },
 };
 
 const HEADER: &str = "# test subtest run checkout repeat value unit host";
 const HOST: &str = "host.name";
-/// The lab's text for a value without a name, and ours for a host without a name.
+/// The lab's text for a value without a name; also written for a host without a name.
 const UNKNOWN: &str = "unknown";
 
-/// One line.
-struct Row<'a> {
+/// A line of the file.
+struct DataLine<'a> {
     line: u64,
     test: &'a str,
     subtest: Option<&'a str>,
@@ -51,7 +56,7 @@ fn begins(text: &str) -> bool {
 }
 
 fn read(file: File<'_>) -> Result<Dataset, ReadError> {
-    let rows: Vec<Row> = lines(file.text)
+    let rows: Vec<DataLine> = lines(file.text)
         .filter(|(_, line)| !line.starts_with('#'))
         .map(|(number, line)| row(file, number, line))
         .collect::<Result<_, _>>()?;
@@ -76,7 +81,7 @@ fn read(file: File<'_>) -> Result<Dataset, ReadError> {
     Ok(dataset)
 }
 
-fn row<'a>(file: File<'_>, line: u64, text: &'a str) -> Result<Row<'a>, ReadError> {
+fn row<'a>(file: File<'_>, line: u64, text: &'a str) -> Result<DataLine<'a>, ReadError> {
     let columns: Vec<&str> = text.split_whitespace().collect();
     let [test, subtest, run, checkout, repeat, value, unit, ref host @ ..] = columns[..] else {
         return Err(ReadError::new(file.name, line, format!("{} columns", columns.len()), "8 columns"));
@@ -87,20 +92,20 @@ fn row<'a>(file: File<'_>, line: u64, text: &'a str) -> Result<Row<'a>, ReadErro
             .filter(|seconds| seconds.checked_mul(1000).is_some())
             .ok_or_else(|| ReadError::new(file.name, line, quoted(text), format!("{what} in seconds since 1970")))
     };
-    Ok(Row {
+    Ok(DataLine {
         line,
         test,
         subtest: Some(subtest).filter(|subtest| *subtest != UNKNOWN),
         run: seconds(run, "the run")?,
         checkout: seconds(checkout, "the checkout")?,
         repeat,
-        value: decimal::finite(file.name, line, value, "a value")?,
+        value: text::finite(file.name, line, value, "a value")?,
         unit,
         host: host.first().copied().unwrap_or(UNKNOWN),
     })
 }
 
-fn point(row: &Row<'_>) -> DataPoint {
+fn point(row: &DataLine<'_>) -> DataPoint {
     DataPoint {
         commit: None,
         time: Some(UnixMillis(row.checkout * 1000)).filter(|at| at.0 != 0),
@@ -114,7 +119,7 @@ fn checkout(point: &DataPoint) -> i64 {
     point.time.map_or(0, |at| at.0.div_euclid(1000))
 }
 
-/// The run of a boot `RUN/CHECKOUT`, if the checkout is this point's.
+/// The run in the boot `RUN/CHECKOUT`, if the checkout is this point's.
 fn run(point: &DataPoint) -> Option<i64> {
     let run: i64 = point.boot.as_deref()?.split_once('/')?.0.parse().ok()?;
     let usual = format!("{run}/{}", checkout(point));
@@ -135,7 +140,7 @@ fn write(whole: Reduction) -> Result<Written, WriteError> {
         .names(|name| if name.starts_with('#') { word(&format!("_{name}")) } else { word(name) })
         .measures(|series| series.measure.as_deref().map(word).filter(|measure| measure != UNKNOWN))
         .units(|series| if series.unit.is_empty() { "1".to_owned() } else { word(&series.unit) })
-        .directions(|series| direction::of_unit(&series.unit))
+        .directions(|series| values::direction_of_unit(&series.unit))
         .ready(FORMAT.name)?;
     let host = reduced.dataset.facts.get_text(HOST).unwrap_or(UNKNOWN);
     let mut text = format!("{HEADER}\n");

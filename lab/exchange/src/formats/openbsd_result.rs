@@ -1,37 +1,41 @@
-//! The OpenBSD lab's `test.result` (bluhm/regress-all, `perform.pl`): lines `VALUE NUMBER UNIT NAME`, then the status of their test,
-//! `STATUS<TAB>TEST<TAB>MESSAGE`. `SUBVALUE` lines are values too.
+//! The OpenBSD lab's `test.result` (bluhm/regress-all, `perform.pl`): lines `VALUE NUMBER UNIT
+//! NAME` or `SUBVALUE …`, then their test's status, `STATUS<TAB>TEST<TAB>MESSAGE`.
 //!
-//! A test that did not pass has no values, even if it printed some before. `XFAIL` and `XPASS` are only about its tracer.
+//! A test that did not pass has no values, even if it printed some. `XFAIL` and `XPASS` concern its
+//! tracer only.
+//!
+//! Samples: by hand, after `perform.pl` and `perform-html.pl` of regress-all, commit f91dceb; they
+//! need OpenBSD; lines as these scripts print them, with made-up figures.
 
-use crate::decimal;
-use crate::direction;
 use crate::error::{ReadError, WriteError};
 use crate::files::File;
-use crate::format::{Content, FormatDescriptor, Read};
+use crate::format::{Content, FormatDescriptor, Read, Written};
 use crate::gather::{Gather, agree_on_unit, missing};
-use crate::recognition::Evidence;
+use crate::recognition::FormatMatch;
 use crate::reduction::Reduction;
-use crate::text::{lines, on_one_line, quoted, word};
-use crate::written::Written;
-use faultline_model::dataset::{DataPoint, Dataset, Measured, Series};
+use crate::text::{self, lines, on_one_line, quoted, word};
+use crate::values;
+use faultline_record::dataset::{DataPoint, Dataset, Measured, Series};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
 pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
     name: "openbsd-result",
-    description: "the OpenBSD lab's test.result: one execution of its tests",
+    description: "test.result of the OpenBSD lab: one execution of its tests",
+    reads: "VALUE and SUBVALUE as measures; status and message of a failed test",
+    writes: "a status line after each run's values; not facts, commits, times, boots, order, runs without a value",
     is_directory: false,
-    recognise: |glance| Evidence::Shape.when(glance.text_begins(begins)),
+    recognise: |glance| FormatMatch::Shape.when(glance.text_begins(begins)),
     content: Content::Values { read: Read::File(read), write: Some(write) },
 };
 
 const STATUSES: [&str; 12] =
     ["PASS", "XFAIL", "XPASS", "SKIP", "FAIL", "NOEXIT", "NOTERM", "NORUN", "NOLOG", "NOCLEAN", "NOEXIST", "EXIST"];
-/// The statuses with which values count.
+/// Statuses with valid values.
 const PASSED: [&str; 4] = ["PASS", "XFAIL", "XPASS", "SKIP"];
 const EXPECTED: &str = "`VALUE NUMBER UNIT NAME` or `STATUS TEST MESSAGE`";
 
-/// A value whose test is not known yet.
+/// A value before its test's status.
 struct Value<'a> {
     line: u64,
     number: f64,
@@ -78,7 +82,7 @@ fn value<'a>(file: File<'_>, number: u64, line: &'a str) -> Result<Value<'a>, Re
     if unit.is_empty() {
         return Err(ReadError::new(file.name, number, quoted(line), "`VALUE NUMBER UNIT NAME`"));
     }
-    let figure = decimal::finite(file.name, number, figure, "a value")?;
+    let figure = text::finite(file.name, number, figure, "a value")?;
     Ok(Value { line: number, number: figure, unit, name: Some(rest).filter(|name| !name.is_empty()) })
 }
 
@@ -91,7 +95,7 @@ fn test_and_message<'a>(file: File<'_>, line: u64, rest: &'a str) -> Result<(&'a
     }
 }
 
-/// Adds the values to their test, or the reason why it has none.
+/// Adds the values to their test, or the reason for having none.
 fn settle(
     gather: &mut Gather,
     file: File<'_>,
@@ -120,7 +124,7 @@ fn settle(
     Ok(())
 }
 
-/// The status and message of a run without a value, as one text.
+/// Status and message of a run without a value.
 fn reason(why: &str) -> String {
     let why = on_one_line(why);
     let status = why.split_whitespace().next().unwrap_or_default();
@@ -160,14 +164,14 @@ fn write(whole: Reduction) -> Result<Written, WriteError> {
         .reasons(reason)
         .no_empty()
         .units(unit)
-        .directions(|series| direction::of_unit(&series.unit))
+        .directions(|series| values::direction_of_unit(&series.unit))
         .arranged(|dataset| {
             let mut tests = HashMap::new();
             for series in &dataset.series {
                 let next = tests.len();
                 tests.entry(series.name.clone()).or_insert(next);
             }
-            // The status of a run without a value comes after the values of the others.
+            // The status of a run without a value follows the values of the others.
             let failed_first = |series: &Series| matches!(series.points[0].measured, Measured::Missing(_));
             dataset.series.sort_by_cached_key(|series| (tests[&series.name], failed_first(series)));
         })
@@ -176,7 +180,7 @@ fn write(whole: Reduction) -> Result<Written, WriteError> {
     Ok(Written::file("test.result", text, reduced))
 }
 
-/// The lines of one test, run after run; first the values of those that have some.
+/// The lines of one test, run by run; values come before statuses.
 fn test(measures: &[Series]) -> String {
     let name = &measures[0].name;
     let mut text = String::new();

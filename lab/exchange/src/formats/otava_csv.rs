@@ -1,31 +1,32 @@
-//! Otava's CSV: a row per run, with a time, a commit, and a column for each metric.
+//! Otava's CSV: a row per run, with a time, a commit and a column per metric.
 //!
-//! Units and directions are in Otava's configuration, not here. Columns of text, and those that Otava knows as attributes, are
-//! skipped. We write rows by time, of a run's intervals the median, as to Otava every row is a run. A cell is blank where a metric
-//! has no value, which Otava refuses rather than misreads. A dataset without times is refused: any that we made up would look like
-//! dates.
+//! Units and directions are in Otava's configuration, not in the file. Columns of text and Otava's
+//! attributes are skipped. Rows are written by time, with the median of a run's intervals: Otava
+//! treats each row as a run. A metric without a value leaves its cell blank, which Otava rejects
+//! rather than misreads. A dataset without times is refused, because invented times would look
+//! real.
+//!
+//! Samples: by a script: 60 days of two metrics with one step each; read by Otava for the next.
 
-use crate::csv_error;
-use crate::decimal;
 use crate::error::{ReadError, WriteError};
 use crate::files::File;
-use crate::format::{Content, FormatDescriptor, Read};
+use crate::format::{Content, FormatDescriptor, Read, Written};
 use crate::gather::{Gather, check_parts, missing, value};
-use crate::moment;
-use crate::recognition::Evidence;
+use crate::recognition::FormatMatch;
 use crate::reduction::Reduction;
-use crate::text::quoted;
-use crate::written::Written;
+use crate::text::{self, quoted};
 use csv::{ReaderBuilder, StringRecord, WriterBuilder};
-use faultline_model::dataset::{DataPoint, Dataset, Series};
-use faultline_model::time::UnixMillis;
+use faultline_record::dataset::{DataPoint, Dataset, Series};
+use faultline_record::time::UnixMillis;
 use std::collections::{BTreeMap, HashMap};
 
 pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
     name: "otava-csv",
     description: "Otava's CSV: time, commit and one column per metric",
+    reads: "every numeric column except branch, run, version, test",
+    writes: "a row per run by time, which needs times; not facts, boots, order, intervals, units, directions, runs without a value",
     is_directory: false,
-    recognise: |glance| Evidence::Mark.when(glance.text_begins(begins)),
+    recognise: |glance| FormatMatch::Mark.when(glance.text_begins(begins)),
     content: Content::Values { read: Read::File(read), write: Some(write) },
 };
 
@@ -34,19 +35,19 @@ const COMMIT: &str = "commit";
 /// Columns that are never metrics.
 const ATTRIBUTES: [&str; 4] = ["branch", "run", "version", "test"];
 
-/// A row's place: time, commit, and which of a metric's runs with both.
-type Place = (UnixMillis, Option<String>, usize);
+/// The key of a row: time, commit, and the index among a metric's runs with both.
+type RowKey = (UnixMillis, Option<String>, usize);
 
 fn begins(text: &str) -> bool {
     let header = text.lines().next().unwrap_or_default();
     header.contains(',') && header.split(',').any(|column| column.trim().trim_matches('"') == TIME)
 }
 
-/// The header's columns by what they are.
+/// The columns of the header by kind.
 struct Columns {
     time: usize,
     commit: Option<usize>,
-    /// Column and name.
+    /// Column number and name.
     metrics: Vec<(usize, String)>,
 }
 
@@ -54,10 +55,10 @@ fn read(file: File<'_>) -> Result<Dataset, ReadError> {
     check_parts(file)?;
     let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(file.text.as_bytes());
     let mut records = reader.records();
-    let header = records.next().transpose().map_err(|error| csv_error::in_words(file.name, &error))?;
+    let header = records.next().transpose().map_err(|error| text::csv_error(file.name, &error))?;
     let header = header.ok_or_else(|| ReadError::new(file.name, 1, "nothing", "a header with `time` and metrics"))?;
     let rows: Vec<StringRecord> =
-        records.collect::<Result<_, _>>().map_err(|error| csv_error::in_words(file.name, &error))?;
+        records.collect::<Result<_, _>>().map_err(|error| text::csv_error(file.name, &error))?;
     if let Some(row) = rows.iter().find(|row| row.len() != header.len()) {
         let expected = format!("{}, as in the header", header.len());
         return Err(ReadError::new(file.name, line(row), format!("{} columns", row.len()), expected));
@@ -96,7 +97,7 @@ fn columns(file: File<'_>, header: &StringRecord, rows: &[StringRecord]) -> Resu
 }
 
 fn read_row(gather: &mut Gather, file: File<'_>, columns: &Columns, row: &StringRecord) -> Result<(), ReadError> {
-    let time = moment::parse(&row[columns.time]).ok_or_else(|| {
+    let time = text::parse_time(&row[columns.time]).ok_or_else(|| {
         ReadError::new(file.name, line(row), quoted(&row[columns.time]), "a time: 2026-01-31 12:00:00 +0000")
     })?;
     let commit = columns.commit.map(|column| row[column].to_owned()).filter(|commit| !commit.is_empty());
@@ -107,7 +108,7 @@ fn read_row(gather: &mut Gather, file: File<'_>, columns: &Columns, row: &String
         }
         let point = match cell.parse::<f64>() {
             Ok(number) if number.is_nan() => missing("NaN"),
-            _ => value(decimal::finite(file.name, line(row), cell, name)?),
+            _ => value(text::finite(file.name, line(row), cell, name)?),
         };
         let point = DataPoint { commit: commit.clone(), time: Some(time), ..point };
         gather.series(name, None, None, "").points.push(point);
@@ -119,7 +120,7 @@ fn line(row: &StringRecord) -> u64 {
     row.position().map_or(1, csv::Position::line)
 }
 
-/// A name that is no other column's; also none that the reader takes for an empty line.
+/// A metric's column name: distinct from special columns, and not empty.
 fn metric(name: &str) -> String {
     match name {
         "" => "unnamed".to_owned(),
@@ -156,11 +157,11 @@ fn write(whole: Reduction) -> Result<Written, WriteError> {
 }
 
 fn table(series: &[Series]) -> Result<String, WriteError> {
-    let mut rows: BTreeMap<Place, Vec<(usize, f64)>> = BTreeMap::new();
+    let mut rows: BTreeMap<RowKey, Vec<(usize, f64)>> = BTreeMap::new();
     for (column, series) in series.iter().enumerate() {
-        let mut before: Option<Place> = None;
+        let mut before: Option<RowKey> = None;
         for point in &series.points {
-            let time = point.time.filter(|time| moment::iso(*time).is_some()).ok_or_else(no_time)?;
+            let time = point.time.filter(|time| text::iso_time(*time).is_some()).ok_or_else(no_time)?;
             let again =
                 before.filter(|(at, commit, _)| *at == time && *commit == point.commit).map_or(0, |row| row.2 + 1);
             let place = (time, point.commit.clone(), again);
@@ -178,7 +179,7 @@ fn table(series: &[Series]) -> Result<String, WriteError> {
         for (column, value) in values {
             cells[column] = value.to_string();
         }
-        let time = moment::iso(time).unwrap_or_default();
+        let time = text::iso_time(time).unwrap_or_default();
         let row = [time].into_iter().chain(with_commits.then(|| commit.unwrap_or_default())).chain(cells);
         writer.write_record(row).expect("a buffer takes everything, and rows are equally long");
     }

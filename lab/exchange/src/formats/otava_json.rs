@@ -1,19 +1,23 @@
-//! Otava's report of changes (`otava analyze --output json`): for each test, the times at which metrics changed, with means before and after.
+//! Otava's report of changes (`otava analyze --output json`): per test, the times at which metrics
+//! changed, with the means before and after.
 //!
-//! Otava rounds changes to whole percents and other figures to six decimals, all as text. We write levels unrounded. We have
-//! no p-value, because a step is found by comparing its gain with a penalty, so the field is left out. An index counts a series' runs that
-//! have a value, by time, like the rows of `otava-csv`.
+//! Otava writes numbers as text: changes rounded to whole percents, others to six decimals.
+//! Faultline writes unrounded levels and no p-value, because it compares a step's gain with a
+//! penalty instead. An index counts a series' runs with a value, by time, like the rows of
+//! `otava-csv`.
+//!
+//! Samples: apache-otava 0.8.0; `otava analyze local.series --since 2023-01-01 --output json` on
+//! `otava-csv/series.csv`.
 
 use crate::error::ReadError;
-use crate::figures;
 use crate::files::File;
-use crate::format::{Content, FormatDescriptor};
+use crate::format::{Content, FormatDescriptor, WrittenChanges};
 use crate::json::{self, Members};
-use crate::recognition::Evidence;
-use crate::written::WrittenChanges;
-use faultline_model::changes::{Place, Segment, SeriesChanges, Status, Step};
-use faultline_model::dataset::{DataPoint, ReportedChange, Series};
-use faultline_model::time::UnixMillis;
+use crate::recognition::FormatMatch;
+use crate::values;
+use faultline_record::dataset::{DataPoint, ReportedChange, Series};
+use faultline_record::time::UnixMillis;
+use faultline_stats::changes::{Segment, SeriesChanges, SeriesPosition, Status, Step};
 use serde::de::{Deserializer, Error, Unexpected};
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
@@ -21,9 +25,11 @@ use std::collections::{BTreeMap, HashMap};
 
 pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
     name: "otava-json",
-    description: "Otava's JSON report of changes",
+    description: "Otava's report of changes (otava analyze)",
+    reads: "changes: position, commit, time, means, deviations, p-value",
+    writes: "Faultline's steps with levels and deviations; not p-values, ranges of steps, provisional status",
     is_directory: false,
-    recognise: |glance| Evidence::Shape.when(glance.json_has(&["forward_change_percent"])),
+    recognise: |glance| FormatMatch::Shape.when(glance.json_has(&["forward_change_percent"])),
     content: Content::Changes {
         read,
         write,
@@ -62,7 +68,7 @@ struct Change {
     pvalue: Option<String>,
 }
 
-/// A number as text, or as a number, which Otava writes if it does not round. Fails on anything else.
+/// A number or its text; Otava writes numbers where it does not round.
 fn figure<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -97,7 +103,7 @@ fn read(file: File<'_>) -> Result<Vec<ReportedChange>, ReadError> {
 }
 
 fn reported(test: &str, commit: Option<String>, time: Option<&Number>, change: Change) -> ReportedChange {
-    // They were parsed once to be accepted. Text that is not a finite number counts as missing.
+    // Text that is not a finite number counts as missing.
     let number = |text: &str| text.parse::<f64>().ok().filter(|value| value.is_finite());
     let optional = |text: &Option<String>| text.as_deref().and_then(number);
     let milliseconds = |seconds: &Number| Some(UnixMillis((seconds.as_f64()? * 1000.0) as i64));
@@ -115,7 +121,7 @@ fn reported(test: &str, commit: Option<String>, time: Option<&Number>, change: C
     }
 }
 
-/// The place of a test's changes: time, index and commit.
+/// The position of a test's changes: time, index and commit.
 type At = (Option<UnixMillis>, u64, Option<String>);
 
 type Groups = BTreeMap<At, Vec<Change>>;
@@ -136,7 +142,7 @@ fn write(found: &[(&Series, &SeriesChanges)]) -> WrittenChanges {
             let at = runs.all.get(index);
             let key = (at.and_then(|run| run.time), index as u64, at.and_then(|run| run.commit.clone()));
             tests[place].1.entry(key).or_default().push(change(&runs, &metric, step, sides));
-            let inside = |place: &Place| step.earliest < place.position && place.position < step.latest;
+            let inside = |place: &SeriesPosition| step.earliest < place.position && place.position < step.latest;
             ranges += usize::from(found.places.iter().any(inside));
             provisional += usize::from(step.status == Status::Provisional);
         }
@@ -152,7 +158,7 @@ fn write(found: &[(&Series, &SeriesChanges)]) -> WrittenChanges {
     WrittenChanges { text: json::text(&Members::<Vec<Group>>(tests)), losses }
 }
 
-/// Otava's names: measures of one benchmark are metrics of one test.
+/// Otava's names of a series: its benchmark is the test, its measure the metric.
 fn test_and_metric(series: &Series) -> (String, String) {
     let test = series.tasks.map_or_else(|| series.name.clone(), |tasks| format!("{}×{tasks}", series.name));
     let metric = series.measure.clone().unwrap_or_else(|| test.clone());
@@ -168,7 +174,7 @@ fn group(((time, index, commit), mut changes): (At, Vec<Change>)) -> Group {
     Group { time, attributes, changes }
 }
 
-/// Seconds since 1970, as a whole number if possible, like Otava.
+/// Seconds since 1970, as an integer if possible, like Otava.
 fn seconds(at: UnixMillis) -> Number {
     let fraction = || Number::from_f64(at.0 as f64 / 1000.0);
     if at.0 % 1000 == 0 { (at.0 / 1000).into() } else { fraction().unwrap_or_else(|| (at.0 / 1000).into()) }
@@ -194,15 +200,15 @@ fn number(value: f64) -> String {
     if value.is_finite() { value.to_string() } else { "nan".to_owned() }
 }
 
-/// A series' runs that have a value: by time if all have one, otherwise in their order, like positions.
+/// A series' runs with values: by time if all have times, otherwise in their order.
 struct Runs<'a> {
     all: Vec<&'a DataPoint>,
-    /// Each position, with the index of its first run.
+    /// Each position with the index of its first run.
     firsts: Vec<(u64, usize)>,
 }
 
 impl<'a> Runs<'a> {
-    fn of(series: &'a Series, places: &[Place]) -> Self {
+    fn of(series: &'a Series, places: &[SeriesPosition]) -> Self {
         let mut all: Vec<&DataPoint> = series.points.iter().filter(|run| !run.measured.values().is_empty()).collect();
         if all.iter().all(|run| run.time.is_some()) {
             all.sort_by_key(|run| run.time);
@@ -213,7 +219,7 @@ impl<'a> Runs<'a> {
         Runs { all, firsts }
     }
 
-    /// The first run at or after this position.
+    /// The first run at or after a position.
     fn index(&self, position: u64) -> usize {
         let place = self.firsts.partition_point(|(at, _)| *at < position);
         self.firsts.get(place).map_or(self.all.len(), |(_, index)| *index)
@@ -223,7 +229,7 @@ impl<'a> Runs<'a> {
     fn deviation(&self, segment: Option<&Segment>) -> Option<String> {
         let segment = segment?;
         let inside = self.all.get(self.index(segment.first)..self.index(segment.last.saturating_add(1)))?;
-        let values: Vec<f64> = inside.iter().map(|run| figures::median(run.measured.values())).collect();
-        figures::deviation(&values).map(number)
+        let values: Vec<f64> = inside.iter().map(|run| values::median(run.measured.values())).collect();
+        values::deviation(&values).map(number)
     }
 }

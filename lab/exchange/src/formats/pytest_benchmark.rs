@@ -1,32 +1,38 @@
-//! pytest-benchmark's JSON (`--benchmark-json`, `--benchmark-save`): times of tests in seconds. It is only read.
+//! pytest-benchmark's JSON (`--benchmark-json`, `--benchmark-save`): times of tests in seconds.
 //!
-//! All rounds of a test run in one process, so they are values of one run. Without the rounds (`--benchmark-save` alone keeps no data)
-//! the mean is read, with minimum, maximum, deviation and number of rounds. A run has the commit and its time, or else the time of
-//! the measurement.
+//! All rounds of a test run in one process, so they are values of one run. Without rounds
+//! (`--benchmark-save` alone) the mean is read with minimum, maximum, deviation and number of
+//! rounds. A run has the commit's time, otherwise the time of measurement.
+//!
+//! Samples: pytest-benchmark 5.3.1, Python 3.11; `rounds.json`: `pytest
+//! --benchmark-json=rounds.json`; `summaries.json`: `pytest --benchmark-save=NAME`, without
+//! `--benchmark-save-data`; facts about the machine were made neutral and the list of CPU flags was
+//! cut.
 
 use crate::error::ReadError;
 use crate::files::File;
 use crate::format::{Content, FormatDescriptor, Read};
 use crate::gather::Gather;
 use crate::json::{self, Number};
-use crate::moment;
-use crate::recognition::Evidence;
-use crate::text::quoted;
-use faultline_model::dataset::{DataPoint, Dataset, Measured, Summed};
-use faultline_model::facts::Facts;
-use faultline_model::time::UnixMillis;
+use crate::recognition::FormatMatch;
+use crate::text::{self, quoted};
+use faultline_record::dataset::{DataPoint, Dataset, Measured, Summed};
+use faultline_record::facts::Facts;
+use faultline_record::time::UnixMillis;
 use serde::Deserialize;
 
 pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
     name: "pytest-benchmark",
     description: "pytest-benchmark's JSON (--benchmark-json, --benchmark-save)",
+    reads: "stats.data as values of one run, otherwise the mean with deviation; FILE::TEST[PARAMETERS]; commit and time",
+    writes: "",
     is_directory: false,
-    recognise: |glance| Evidence::Mark.when(glance.json_has(&["machine_info", "benchmarks"])),
+    recognise: |glance| FormatMatch::Mark.when(glance.json_has(&["machine_info", "benchmarks"])),
     content: Content::Values { read: Read::File(read), write: None },
 };
 
 const UNIT: &str = "s";
-/// What the tool writes as commit where it finds no version control.
+/// The tool's text for a commit outside version control.
 const NO_COMMIT: [&str; 2] = ["unversioned", "unknown"];
 
 #[derive(Deserialize)]
@@ -98,11 +104,11 @@ fn read(file: File<'_>) -> Result<Dataset, ReadError> {
     Ok(dataset)
 }
 
-/// Commit and time of all runs of the file.
+/// Commit and time of all runs in the file.
 fn place(commit: Commit, measured_at: Option<&str>) -> (Option<String>, Option<UnixMillis>) {
     let id = commit.id.filter(|id| !id.is_empty() && !NO_COMMIT.contains(&id.as_str()));
     let committed_at = commit.time.as_deref().filter(|_| id.is_some());
-    let time = committed_at.and_then(moment::parse).or_else(|| measured_at.and_then(moment::parse));
+    let time = committed_at.and_then(text::parse_time).or_else(|| measured_at.and_then(text::parse_time));
     (id, time)
 }
 
@@ -150,9 +156,9 @@ mod tests {
         let commit = |id: &str| Commit { id: Some(id.to_owned()), time: Some("2026-01-31T12:00:00Z".to_owned()) };
         let measured_at = Some("2026-02-01T12:00:00+00:00");
         let (id, time) = place(commit("c0ffee"), measured_at);
-        assert_eq!((id.as_deref(), time), (Some("c0ffee"), moment::parse("2026-01-31T12:00:00Z")));
+        assert_eq!((id.as_deref(), time), (Some("c0ffee"), text::parse_time("2026-01-31T12:00:00Z")));
         let (id, time) = place(commit("unversioned"), measured_at);
-        assert_eq!((id, time), (None, moment::parse("2026-02-01T12:00:00Z")));
+        assert_eq!((id, time), (None, text::parse_time("2026-02-01T12:00:00Z")));
     }
 
     #[test]

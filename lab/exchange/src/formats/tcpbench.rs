@@ -1,24 +1,30 @@
-//! The text of OpenBSD's tcpbench: what one end of a test saw.
+//! The text of OpenBSD's tcpbench: one end of a test.
 //!
-//! The file is one run. Its values are the bits per second of all connections together in each interval, by number of connections; of
-//! UDP also the packets. A server says every second that nothing came, before a test and after it: that is left out, but for a second
-//! without packets between others. Newer versions end with the bytes and the time of the whole test. It is only read.
+//! The file is one run. Its values are the bits per second of all connections in each interval, by
+//! number of connections; for UDP also packets. A server prints intervals without packets before
+//! and after the test; these are left out, except between other intervals. Newer versions end with
+//! the bytes and duration of the whole test.
+//!
+//! Samples: tcpbench 1.01, Debian 12; between two processes of one machine: `client.txt`: `-n 3 -t
+//! 3`; `server.txt`: `-s`; `udp-client.txt`: `-u -t 3`; `udp-server.txt`: `-s -u`; `newer.txt`:
+//! **by hand**, after OpenBSD's `usr.bin/tcpbench/tcpbench.c`.
 
-use crate::decimal;
 use crate::error::ReadError;
 use crate::files::File;
 use crate::format::{Content, FormatDescriptor, Read};
 use crate::gather::Gather;
-use crate::recognition::Evidence;
-use crate::text::{lines, quoted};
-use faultline_model::dataset::{DataPoint, Dataset, Measured};
-use faultline_model::direction::Direction;
+use crate::recognition::FormatMatch;
+use crate::text::{self, lines, quoted};
+use faultline_record::dataset::{DataPoint, Dataset, Measured};
+use faultline_record::direction::Direction;
 
 pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
     name: "tcpbench",
-    description: "the text of OpenBSD's tcpbench",
+    description: "tcpbench's text",
+    reads: "one end as one run with intervals as values; TCP, UDP send, UDP receive; connections as tasks; packets and whole test as measures",
+    writes: "",
     is_directory: false,
-    recognise: |glance| Evidence::Shape.when(glance.has_line(|line| words_of_interval(line).is_some())),
+    recognise: |glance| FormatMatch::Shape.when(glance.has_line(|line| interval_values(line).is_some())),
     content: Content::Values { read: Read::File(read), write: None },
 };
 
@@ -27,26 +33,26 @@ const RATE: &str = "bit/s";
 const TCP: &str = "TCP";
 const RECEIVE: &str = "UDP receive";
 
-/// The words of a line that has an interval of all connections, without those that name them.
-enum Words<'a> {
+/// The values in a line for an interval of all connections.
+enum IntervalValues<'a> {
     Tcp { connections: &'a str, mbps: &'a str },
     Udp { end: &'a str, mbps: &'a str, packets: &'a str },
 }
 
-fn words_of_interval(line: &str) -> Option<Words<'_>> {
+fn interval_values(line: &str) -> Option<IntervalValues<'_>> {
     let words: Vec<&str> = line.split_whitespace().collect();
     match words[..] {
         ["Conn:", connections, "Mbps:", mbps, "Peak", "Mbps:", _, "Avg", "Mbps:", _] => {
-            Some(Words::Tcp { connections, mbps })
+            Some(IntervalValues::Tcp { connections, mbps })
         }
         ["Elapsed:", _, "Mbps:", mbps, "Peak", "Mbps:", _, end, "PPS:", packets] => {
-            Some(Words::Udp { end, mbps, packets })
+            Some(IntervalValues::Udp { end, mbps, packets })
         }
         _ => None,
     }
 }
 
-/// Bits per second over a whole test, if the line says its bytes and its time.
+/// Bytes and seconds of a whole test, if the line has them.
 fn whole_test(line: &str) -> Option<(&str, &str)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     match words[..] {
@@ -55,7 +61,7 @@ fn whole_test(line: &str) -> Option<(&str, &str)> {
     }
 }
 
-/// tcpbench rounds to thousands of bits.
+/// Bits from Mbps: tcpbench rounds to thousands of bits.
 fn bits(mbps: f64) -> f64 {
     (mbps * 1e6).round()
 }
@@ -64,7 +70,7 @@ fn read(file: File<'_>) -> Result<Dataset, ReadError> {
     let mut tests = Tests::default();
     for (line, text) in lines(file.text) {
         let figure = |word: &str| {
-            let found = decimal::finite(file.name, line, word, WHAT)?;
+            let found = text::finite(file.name, line, word, WHAT)?;
             let expected =
                 || ReadError::new(file.name, line, quoted(word), format!("{WHAT}: a number that is not below zero"));
             if found < 0.0 { Err(expected()) } else { Ok(found) }
@@ -73,9 +79,9 @@ fn read(file: File<'_>) -> Result<Dataset, ReadError> {
             word.parse::<u32>()
                 .map_err(|_| ReadError::new(file.name, line, quoted(word), format!("{WHAT}: a number of connections")))
         };
-        match words_of_interval(text) {
-            Some(Words::Tcp { connections, mbps }) => tests.tcp(number(connections)?, bits(figure(mbps)?)),
-            Some(Words::Udp { end, mbps, packets }) => tests.udp(end, bits(figure(mbps)?), figure(packets)?),
+        match interval_values(text) {
+            Some(IntervalValues::Tcp { connections, mbps }) => tests.tcp(number(connections)?, bits(figure(mbps)?)),
+            Some(IntervalValues::Udp { end, mbps, packets }) => tests.udp(end, bits(figure(mbps)?), figure(packets)?),
             None => {}
         }
         if let Some((bytes, seconds)) = whole_test(text) {
@@ -85,10 +91,10 @@ fn read(file: File<'_>) -> Result<Dataset, ReadError> {
     tests.dataset(file.name)
 }
 
-/// What the lines have so far.
+/// The intervals read so far.
 #[derive(Default)]
 struct Tests {
-    /// By number of connections, in the order in which they come.
+    /// By number of connections, in order of appearance.
     tcp: Vec<(u32, Vec<f64>)>,
     udp: Vec<(&'static str, Packets)>,
     whole: Vec<f64>,
@@ -118,7 +124,7 @@ impl Tests {
             self.udp.len() - 1
         });
         let of_end = &mut self.udp[at].1;
-        // Nothing came yet; who sends counts from its beginning.
+        // Skip a receiver's intervals before the first packet.
         if end != "Rx" || packets > 0.0 || !of_end.packets.is_empty() {
             of_end.bits.push(bits);
             of_end.packets.push(packets);
@@ -144,7 +150,7 @@ impl Tests {
             add(TCP, Some(connections), None, RATE, rates);
         }
         for (name, Packets { bits, packets }) in self.udp {
-            // To who receives nothing comes any more.
+            // Skip a receiver's intervals after the last packet.
             let last = packets.iter().rposition(|packets| *packets > 0.0).map_or(0, |last| last + 1);
             let last = if name == RECEIVE { last } else { packets.len() };
             add(name, None, None, RATE, bits[..last].to_vec());

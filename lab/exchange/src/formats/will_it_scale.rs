@@ -1,26 +1,31 @@
-//! will-it-scale's CSV (`runtest.py` of antonblanchard/will-it-scale): operations per second by number of tasks, as processes and as
-//! threads, with the machine's idle share; the file is named after the test case.
+//! will-it-scale's CSV (`runtest.py` of antonblanchard/will-it-scale): operations per second by
+//! number of tasks, as processes and as threads, with the machine's idle share. The file is named
+//! after the test case.
 //!
-//! A row is a run. If a run has several intervals, we write their median. -1 is a test that printed no average. `linear` follows from the
-//! other columns, so it is computed again. Our own series without a measure go into the column of processes.
+//! A row is a run; several intervals are written as their median. -1 marks a test that printed no
+//! average. `linear` is computed from the other columns. A series without a measure is written to
+//! the column of processes.
+//!
+//! Samples: will-it-scale, commit 75f66e4, Debian 12, gcc 12; `./runtest.py page_fault1 >
+//! page_fault1.csv`, two CPUs.
 
-use crate::decimal;
 use crate::error::{ReadError, WriteError};
 use crate::files::{File, Files};
-use crate::format::{Content, FormatDescriptor, Read};
+use crate::format::{Content, FormatDescriptor, Read, Written};
 use crate::gather::{Gather, check_parts, missing, value};
-use crate::recognition::{Evidence, Glance};
+use crate::recognition::{FormatMatch, Glance};
 use crate::reduction::Reduction;
-use crate::text::{lines, quoted, with_only};
-use crate::written::Written;
-use faultline_model::dataset::{Dataset, Measured, Series};
-use faultline_model::direction::Direction;
+use crate::text::{self, lines, quoted, with_only};
+use faultline_record::dataset::{Dataset, Measured, Series};
+use faultline_record::direction::Direction;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
     name: "will-it-scale",
-    description: "will-it-scale's CSV, one file per test case; or a directory of them",
+    description: "TEST.csv of will-it-scale, or a directory of them",
+    reads: "processes and threads (ops/s; −1: failed) and idle shares (%) by tasks; not `linear`",
+    writes: "the same columns, benchmarks without a measure as processes; not facts, commits, times, boots, order, intervals, units, benchmarks without tasks, other measures, negative rates",
     is_directory: false,
     recognise,
     content: Content::Values { read: Read::Files(read), write: Some(write) },
@@ -38,12 +43,12 @@ fn begins(text: &str) -> bool {
     text.trim_start().starts_with("tasks,processes,")
 }
 
-/// A file is recognised by its header; a directory, which may hold other tables too, by that of its first table.
-fn recognise(glance: &Glance<'_>) -> Option<Evidence> {
+/// Recognises a file by its header, and a directory by the header of its first table.
+fn recognise(glance: &Glance<'_>) -> Option<FormatMatch> {
     if glance.is_many() {
-        return Evidence::Shape.when(fits(glance.files));
+        return FormatMatch::Shape.when(fits(glance.files));
     }
-    Evidence::Mark.when(glance.text_begins(begins))
+    FormatMatch::Mark.when(glance.text_begins(begins))
 }
 
 fn fits(files: &Files) -> bool {
@@ -104,7 +109,7 @@ fn read_cell(
     if cell.is_empty() {
         return Ok(());
     }
-    let figure = decimal::finite(file.name, line, cell, column)?;
+    let figure = text::finite(file.name, line, cell, column)?;
     let failed = figure == -1.0 && unit(column) == RATE;
     let series = gather.series(test, Some(tasks), Some(column), unit(column));
     series.points.push(if failed { missing(FAILED) } else { value(figure) });
@@ -123,7 +128,7 @@ fn path(name: &str) -> String {
     format!("{name}.csv")
 }
 
-/// A name that is a single part of a path.
+/// A name that is a single path component.
 fn file_name(name: &str) -> String {
     let name = with_only(name, |c| !c.is_control() && c != '/' && c != '\\', '_');
     let name: String = name.chars().take(60).collect();
@@ -167,7 +172,7 @@ fn write(whole: Reduction) -> Result<Written, WriteError> {
     Ok(Written { files, held: reduced.dataset, losses: reduced.losses })
 }
 
-/// The file of one test: rows by number of tasks, one row for each run.
+/// The file of one test: rows by number of tasks, one per run.
 fn table(series: &[&Series]) -> String {
     let mut rows: BTreeMap<u32, [&[_]; COLUMNS.len()]> = BTreeMap::new();
     for series in series {

@@ -1,9 +1,9 @@
-//! Datasets of all kinds.
+//! Generated datasets of all kinds.
 
-use faultline_model::dataset::{DataPoint, Dataset, Measured, Series, Summed};
-use faultline_model::direction::Direction;
-use faultline_model::facts::{FactValue, Facts};
-use faultline_model::time::UnixMillis;
+use faultline_record::dataset::{DataPoint, Dataset, Measured, Series, Summed};
+use faultline_record::direction::Direction;
+use faultline_record::facts::{FactValue, Facts};
+use faultline_record::time::UnixMillis;
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
@@ -115,10 +115,10 @@ fn series(known: bool) -> impl Strategy<Value = Series> {
     )
 }
 
-/// Units of times among those that are generated.
+/// The generated units of time.
 const TIMES: [&str; 4] = ["s", "ns", "ns/op", "seconds"];
 
-/// A time below zero is refused whatever the format is.
+/// Removes negative times, which every format refuses.
 fn not_below_zero(point: &mut DataPoint) {
     match &mut point.measured {
         Measured::Values(values) => values.iter_mut().for_each(|value| *value = value.abs()),
@@ -160,7 +160,7 @@ fn of(known: bool) -> impl Strategy<Value = Dataset> {
     })
 }
 
-/// Anything that a dataset may be.
+/// Any valid dataset.
 pub fn datasets() -> impl Strategy<Value = Dataset> {
     prop_oneof![of(false), of(true)]
 }

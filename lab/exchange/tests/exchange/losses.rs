@@ -1,12 +1,12 @@
-//! What each format says that it lost of one and the same dataset.
+//! The losses that each format reports for one dataset.
 
 use crate::samples::named;
 use faultline_exchange::{FORMATS, Format, write};
-use faultline_model::dataset::{DataPoint, Dataset, Measured, Series, Summed};
-use faultline_model::direction::Direction;
-use faultline_model::time::UnixMillis;
+use faultline_record::dataset::{DataPoint, Dataset, Measured, Series, Summed};
+use faultline_record::direction::Direction;
+use faultline_record::time::UnixMillis;
 
-/// Two commits with two boots each, of a workload of ours.
+/// Two commits with two boots each, of one of Faultline's workloads.
 fn history() -> Dataset {
     let points = (0..4u32).map(|run| DataPoint {
         commit: Some(format!("c{}", run / 2)),
@@ -27,7 +27,7 @@ fn history() -> Dataset {
     dataset
 }
 
-/// What is lost, or else why it can't be written.
+/// The losses, or the reason for refusal.
 fn losses(format: Format) -> Vec<String> {
     write(&history(), format).map_or_else(|error| vec![error.problem], |written| written.losses)
 }

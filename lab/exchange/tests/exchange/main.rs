@@ -1,7 +1,8 @@
-//! Formats against files that the real tools wrote, against datasets of all kinds, and against rubbish.
+//! Tests of the formats with files of the real tools, generated datasets, and malformed input.
 
 mod generated;
 mod losses;
+mod otava;
 mod round_trips;
 mod rubbish;
 mod samples;

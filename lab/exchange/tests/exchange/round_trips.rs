@@ -1,14 +1,14 @@
-//! What is written is read back as was said.
+//! Reading written datasets: the result equals the announced one.
 
 use crate::generated::datasets;
 use crate::samples::{files_of, named};
 use faultline_exchange::{FORMATS, Format, read, sniff, write};
-use faultline_model::dataset::Dataset;
+use faultline_record::dataset::Dataset;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::collections::HashSet;
 
-/// Writes, reads, and writes again. Whether it could be written at all.
+/// Writes, reads, and writes again. Returns false if the dataset cannot be written.
 fn round_trip(dataset: &Dataset, format: Format) -> Result<bool, TestCaseError> {
     let Ok(written) = write(dataset, format) else {
         return Ok(false);
@@ -31,7 +31,7 @@ fn round_trip(dataset: &Dataset, format: Format) -> Result<bool, TestCaseError> 
     Ok(true)
 }
 
-/// How many of [`CASES`] can be written at the least: what a format needs or can't hold leaves so many.
+/// Minimum share of [`CASES`] that each format can write.
 fn least(format: Format) -> usize {
     match format.name() {
         "faultline" => 600,
@@ -42,10 +42,11 @@ fn least(format: Format) -> usize {
     }
 }
 
-/// Datasets that each format is tried with.
+/// Number of datasets per format.
 const CASES: u32 = 600;
 
-/// Also checks that the property is not empty: a fair share can be written. The cases are the same each time, and so is the share.
+/// Also checks that the property is not vacuous: a fair share can be written. The cases, and so the
+/// share, are the same each time.
 fn round_trips(format: Format) {
     let config = Config { cases: CASES, failure_persistence: None, ..Config::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));

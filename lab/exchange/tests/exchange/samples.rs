@@ -1,10 +1,9 @@
-//! What is read of the tools' own files, and that writing loses none of it.
+//! The values read from files of the real tools, which writing preserves.
 
-use faultline_exchange::{FORMATS, Files, Format, Written, read, read_changes, sniff, write, write_changes};
-use faultline_model::changes::{Changes, Effect, Place, Segment, SeriesChanges, Status, Step};
-use faultline_model::dataset::{DataPoint, Dataset, Measured, Series, Summed};
-use faultline_model::direction::Direction::{Higher, Lower};
-use faultline_model::time::UnixMillis;
+use faultline_exchange::{FORMATS, Files, Format, Written, read, sniff, write};
+use faultline_record::dataset::{Dataset, Measured, Series, Summed};
+use faultline_record::direction::Direction::{Higher, Lower};
+use faultline_record::time::UnixMillis;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -29,7 +28,7 @@ fn collect(directory: &Path, below: &Path, files: &mut Vec<(String, Vec<u8>)>) {
     }
 }
 
-/// Every sample: of a format that is a directory, one; of others, one for each file.
+/// Every sample: one per directory format, one per file for others.
 pub fn all() -> Vec<(Format, Files)> {
     let mut samples = Vec::new();
     for format in FORMATS.iter().copied().filter(|format| *format != named("faultline")) {
@@ -46,16 +45,16 @@ pub fn all() -> Vec<(Format, Files)> {
     samples
 }
 
-fn sample(format: Format, name: &str) -> Files {
+pub fn sample(format: Format, name: &str) -> Files {
     let found = all().into_iter().find(|(of, files)| *of == format && (format.is_directory() || files.given() == name));
     found.expect("the sample is there").1
 }
 
-fn dataset(format: Format, name: &str) -> Dataset {
+pub fn dataset(format: Format, name: &str) -> Dataset {
     read(&sample(format, name), Some(format)).unwrap()
 }
 
-/// What was written, as the caller would read it.
+/// The written files as input.
 pub fn files_of(format: Format, written: &Written) -> Files {
     match &written.files[..] {
         [(name, text)] if !format.is_directory() => Files::one(name.clone(), text.clone().into_bytes()),
@@ -65,13 +64,13 @@ pub fn files_of(format: Format, written: &Written) -> Files {
     }
 }
 
-fn series<'a>(dataset: &'a Dataset, name: &str) -> &'a Series {
+pub fn series<'a>(dataset: &'a Dataset, name: &str) -> &'a Series {
     dataset.series.iter().find(|series| series.to_string() == name).unwrap_or_else(|| {
         panic!("no {name} among {:?}", dataset.series.iter().map(Series::to_string).collect::<Vec<_>>())
     })
 }
 
-fn values(dataset: &Dataset, name: &str) -> Vec<f64> {
+pub fn values(dataset: &Dataset, name: &str) -> Vec<f64> {
     series(dataset, name).points.iter().flat_map(|point| point.measured.values()).copied().collect()
 }
 
@@ -162,136 +161,6 @@ fn asv() {
 }
 
 #[test]
-fn otava_csv() {
-    let dataset = dataset(named("otava-csv"), "series.csv");
-    assert_eq!(dataset.series.iter().map(|series| series.name.as_str()).collect::<Vec<_>>(), ["zero_fill", "exec_ms"]);
-    assert_eq!(values(&dataset, "zero_fill")[..2], [1017.71, 997.24]);
-    let first = &dataset.series[1].points[0];
-    assert_eq!((first.time, first.commit.as_deref()), (Some(UnixMillis(1_700_000_000_000)), Some("a6a3a4506513")));
-}
-
-#[test]
-fn otava_json() {
-    let files = sample(named("otava-json"), "changes.json");
-    let changes = read_changes(&files, named("otava-json")).unwrap();
-    assert_eq!(changes.len(), 2);
-    let change = &changes[0];
-    assert_eq!((change.name.as_str(), change.measure.as_deref()), ("local.series", Some("zero_fill")));
-    assert_eq!((change.position, change.commit.as_deref()), (25, Some("bd628881ad1b")));
-    assert_eq!(change.time, Some(UnixMillis(1_702_160_000_000)));
-    assert_eq!((change.before, change.after), (Some(999.6304), Some(1099.364571)));
-    assert_eq!(read(&files, None).unwrap_err().to_string(), "changes.json: a report of changes, which holds no values");
-}
-
-/// A series of these runs, and a step found in it between its second and third place.
-fn with_a_step(points: Vec<DataPoint>, places: [Place; 4]) -> (Series, SeriesChanges) {
-    let series = Series {
-        name: "zero_fill".to_owned(),
-        tasks: Some(2),
-        measure: None,
-        unit: "fault/s".to_owned(),
-        direction: Some(Higher),
-        points,
-    };
-    let segment = |first: usize, last: usize, level| {
-        let (first, last) = (places[first].position, places[last].position);
-        Segment { first, last, points: 2, level, drift: None }
-    };
-    let step = Step {
-        after: places[1].position,
-        by: places[2].position,
-        earliest: places[0].position,
-        latest: places[2].position,
-        from: 11.0,
-        to: 22.0,
-        effect: Effect::Better,
-        status: Status::Provisional,
-        gain: 30.0,
-    };
-    let changes = Changes {
-        format: Changes::FORMAT.to_owned(),
-        false_alarms: 0.05,
-        false_confirmations: 0.001,
-        least_change: 0.0,
-        smaller: 0,
-        cautions: vec![],
-        segments: vec![segment(0, 1, 11.0), segment(2, 3, 21.0)],
-        steps: vec![step],
-    };
-    let (name, unit, direction) = (series.to_string(), series.unit.clone(), series.direction);
-    let found = SeriesChanges { index: 0, name, unit, direction, missing: 0, places: places.into(), changes };
-    (series, found)
-}
-
-/// A run of a commit, of three intervals; at a day where that is known.
-fn run(commit: Option<&str>, day: Option<i64>, value: f64) -> DataPoint {
-    DataPoint {
-        commit: commit.map(str::to_owned),
-        time: day.map(|day| UnixMillis(1_700_000_000_000 + day * DAY_MS)),
-        ..DataPoint::of(Measured::Values(vec![value, value - 1.0, value + 7.0]))
-    }
-}
-
-const DAY_MS: i64 = 86_400_000;
-
-#[test]
-fn our_changes_as_otava_json() {
-    // The source has its latest run first, a failed one, and two of the commit with the step.
-    let failed = DataPoint { measured: Measured::Missing("hung".to_owned()), ..run(Some("c0"), Some(0), 0.0) };
-    let points = vec![
-        run(Some("c3"), Some(3), 22.0),
-        failed,
-        run(Some("c0"), Some(0), 10.0),
-        run(Some("c1"), Some(1), 12.0),
-        run(Some("c2"), Some(2), 20.0),
-        run(Some("c2"), Some(2), 21.0),
-    ];
-    let place = |day: i64| Place {
-        position: (day * DAY_MS) as u64,
-        commit: Some(format!("c{day}")),
-        time: run(None, Some(day), 0.0).time,
-    };
-    let (series, found) = with_a_step(points, [0, 1, 2, 3].map(place));
-    let written = write_changes(&[(&series, &found)], named("otava-json")).unwrap();
-    assert_eq!(written.losses[1..], ["the ranges in which steps lie (1)", "that steps are provisional (1)"]);
-    assert!(written.text.contains("\"forward_change_percent\": \"100\""), "{}", written.text);
-    let files = Files::one("changes.json", written.text.into_bytes());
-    assert_eq!(sniff(&files), Some(named("otava-json")));
-    let read = read_changes(&files, named("otava-json")).unwrap();
-    assert_eq!(read.len(), 1);
-    assert_eq!((read[0].name.as_str(), &read[0].measure, read[0].position), ("zero_fill×2", &None, 2));
-    assert_eq!((read[0].before, read[0].after, read[0].p), (Some(11.0), Some(22.0), None));
-    assert_eq!((read[0].deviation_before, read[0].deviation_after), (Some(2f64.sqrt()), Some(1.0)));
-    assert_eq!((read[0].commit.as_deref(), read[0].time), (Some("c2"), Some(UnixMillis(1_700_172_800_000))));
-    let mut found = found;
-    found.changes.steps[0].earliest = found.changes.steps[0].after;
-    assert_eq!(
-        write_changes(&[(&series, &found)], named("otava-json")).unwrap().losses.len(),
-        2,
-        "no place lies inside"
-    );
-}
-
-#[test]
-fn our_changes_without_times_as_otava_json() {
-    // A commit's runs that follow each other share a position; a run without a commit has one for itself.
-    let commits = [Some("a"), Some("a"), None, None, Some("b")];
-    let runs = commits.into_iter().zip([10.0, 10.0, 12.0, 20.0, 22.0]);
-    let points = runs.map(|(commit, value)| run(commit, None, value)).collect();
-    let place = |position: usize, commit: Option<&str>| Place {
-        position: position as u64,
-        commit: commit.map(str::to_owned),
-        time: None,
-    };
-    let places = [place(0, Some("a")), place(1, None), place(2, None), place(3, Some("b"))];
-    let (series, found) = with_a_step(points, places);
-    let text = write_changes(&[(&series, &found)], named("otava-json")).unwrap().text;
-    let read = read_changes(&Files::one("a", text.into_bytes()), named("otava-json")).unwrap();
-    assert_eq!((read[0].position, &read[0].commit, read[0].time), (3, &None, None));
-    assert_eq!(read[0].deviation_after, Some(2f64.sqrt()));
-}
-
-#[test]
 fn bencher() {
     let dataset = dataset(named("bencher"), "documentation.json");
     let latency = series(&dataset, "benchmark_name latency");
@@ -311,7 +180,7 @@ fn hyperfine() {
     assert_eq!(series(&dataset, "sleep 0.01 user").points[0].measured, Measured::Summary(user));
 }
 
-/// What a comparison of a file with itself counts on both sides: points with a value.
+/// Points with a value, as a comparison counts them.
 #[test]
 fn each_time_of_hyperfine_and_each_line_of_go_is_a_run() {
     for name in ["sleep.json", "shell.json"] {
@@ -471,14 +340,14 @@ fn tcpbench() {
     let sent = series(&client, "TCP×3");
     assert_eq!((sent.unit.as_str(), sent.direction, sent.tasks), ("bit/s", Some(Higher), Some(3)));
     assert_eq!(values(&client, "TCP×3"), [20_082_647_000.0, 17_179_238_000.0, 16_963_863_000.0]);
-    // After the test it has no connection.
+    // After the test there is no connection.
     assert_eq!(values(&dataset(named("tcpbench"), "server.txt"), "TCP×3").len(), 4);
     let udp = dataset(named("tcpbench"), "udp-client.txt");
     assert_eq!(values(&udp, "UDP send packets"), [418_526.0, 432_462.0, 418_956.0]);
     let server = dataset(named("tcpbench"), "udp-server.txt");
     assert_eq!(values(&server, "UDP receive packets"), [136_447.0, 227_251.0, 233_478.0, 229_741.0]);
     assert_eq!(series(&server, "UDP receive packets").direction, Some(Higher));
-    // The end of newer versions, after its `src/usr.bin/tcpbench/tcpbench.c`.
+    // The end in newer versions, after `src/usr.bin/tcpbench/tcpbench.c`.
     let newer = dataset(named("tcpbench"), "newer.txt");
     assert_eq!(values(&newer, "TCP whole test×1"), [8000.0]);
 }

@@ -1,10 +1,10 @@
-//! Time that grows with size alone: files of some megabytes, in the shapes that invite to square it.
+//! Time linear in the input: files of some megabytes in shapes that provoke quadratic code.
 
 use crate::samples::named;
 use faultline_exchange::{Files, Format, read, write};
 use std::time::{Duration, Instant};
 
-/// Each is read and written in a few seconds even without optimisation; squared, it would be hours.
+/// Time limit per file, without optimisation. Quadratic code would take hours.
 const LIMIT: Duration = Duration::from_secs(60);
 
 fn check(format: Format, name: &str, text: String) {

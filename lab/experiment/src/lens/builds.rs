@@ -1,23 +1,26 @@
-//! Programs that are built while a run goes on, one for each commit: all are counted in guests of one kind.
+//! Programs built during a run, one for each commit, counted in guests of one kind.
 
-use super::guest::{guest, image, machine_request};
+use super::files::{found_again, saved};
+use super::model::{guest, image, machine_request};
 use super::program::{
     DEFAULT_THREADS, counted_in, environment, has_marks, kernel_symbols, shapes, with_again, with_as_saved,
 };
 use super::request::{Gates, ModelRequest};
 use super::resume::check_emulator;
-use super::saved_file::{found_again, saved};
-use super::{model, plugin};
+use super::{files, model};
+use crate::bench::{Bench, BlockPlace, Sink, Stretched};
 use crate::error::Error;
 use crate::lab::Lab;
 use crate::target::GuestRuns;
-use faultline_model::facts::Facts;
-use faultline_model::lens::kernel_symbol::KernelSymbol;
-use faultline_model::lens::settings::{LensAgain, LensSettings, ProgramGuest};
-use faultline_model::machine::{Guest, Machine, MachineShape};
-use faultline_model::record::RunHead;
-use faultline_model::subject::{BuildResult, Subject};
-use faultline_runner::lens::Naming;
+use faultline_record::artefact::Artefact;
+use faultline_record::facts::Facts;
+use faultline_record::lens::guest_kernel::KernelSymbol;
+use faultline_record::lens::settings::{LensAgain, LensSettings, ProgramGuest};
+use faultline_record::machine::{Guest, Machine, MachineShape};
+use faultline_record::plan::{MeasuredLine, PlanItem};
+use faultline_record::record::RunHead;
+use faultline_record::subject::{BuildResult, Subject, SubjectIndex};
+use faultline_runner::lens::{Naming, block_of_programs};
 use faultline_symbols::DebugDirectories;
 use faultline_targets::counting::{CountableGuest, CountedProgram, Lens};
 use faultline_targets::program_files::{ProgramFiles, With};
@@ -26,14 +29,15 @@ use faultline_targets::{Target, TargetError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The request for counts of programs that are not built yet.
+/// The request for counts of programs that the run builds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct BuildsRequest {
-    /// The number of threads, for which the guest has CPUs; the default one if `None`.
+    /// The number of threads, and of the guest's CPUs; the default if `None`.
     pub threads: Option<u32>,
     /// Count the whole run, and ignore marks.
     pub whole: bool,
-    /// Files of this host in addition to those of a build. Relative paths begin at the top of a build.
+    /// Files of this host in addition to those of a build. Relative paths start at the top of a
+    /// build.
     pub with: Vec<With>,
     /// Environment variables of the program.
     pub environment: Vec<(String, String)>,
@@ -54,16 +58,17 @@ impl BuildsRequest {
     }
 }
 
-/// The settings of such a run, as they are saved. Fails if the modelled machine is impossible, or if the plugin, the emulator or a kernel is missing.
+/// The settings of such a run. Fails if the modelled machine is impossible, or if the plugin, the
+/// emulator or a kernel is missing.
 pub fn settings_of_builds(request: &BuildsRequest, lab: &Lab<'_>) -> Result<LensSettings, Error> {
     let machine = model::machine(&request.model, lab.places)?;
     if request.threads() == 0 {
-        return Err(Error::usage("the number of threads is 0", "`--threads` takes numbers from 1"));
+        return Err(Error::usage("the number of tasks is 0", "`--tasks` takes numbers from 1"));
     }
     machine.check(&[machine.cpus_for_threads(request.threads())]).map_err(Error::target_as_usage)?;
     lab.machines.lens_emulator(lab.places)?;
     let kernel = image(request.kernel.as_deref(), lab.places)?;
-    let plugin = plugin::find(lab.places)?;
+    let plugin = files::find_plugin(lab.places)?;
     let again = LensAgain {
         whole: request.whole,
         memory_mib: request.memory_mib,
@@ -80,45 +85,57 @@ pub fn settings_of_builds(request: &BuildsRequest, lab: &Lab<'_>) -> Result<Lens
     Ok(model::settings(&request.model, &Gates::default(), None, again))
 }
 
-/// What counts the programs of builds: the lens, and a machine that has booted.
+/// The lens for programs of builds, with a machine that has booted.
 pub(crate) struct LensOfBuilds {
     first: Box<dyn CountableGuest>,
     guest: Guest,
     symbols: Vec<KernelSymbol>,
     lens: Lens,
-    /// What is needed of the run's settings.
+    /// The saved settings of the program's guest.
     saved: ProgramGuest,
     memory_mib: Option<u64>,
     threads: u32,
-    /// The whole run is counted, also of programs with marks.
+    /// Count whole runs, also of programs with marks.
     whole: bool,
+    /// Name of the program.
+    name: String,
 }
 
 impl LensOfBuilds {
-    /// For a new run, whose settings were just made. Fails if the machine does not boot.
-    pub(crate) fn begin(settings: &LensSettings, threads: u32, lab: &Lab<'_>) -> Result<Self, Error> {
+    /// The lens of a new run. Fails if the machine does not boot.
+    pub(crate) fn begin(
+        settings: &LensSettings,
+        line: &MeasuredLine,
+        threads: u32,
+        lab: &Lab<'_>,
+    ) -> Result<Self, Error> {
         let (again, guest) = parts(settings).ok_or_else(|| does_not_say("the run"))?;
         let files = (PathBuf::from(&again.plugin.path), PathBuf::from(&guest.kernel.path));
-        Self::open(settings, again, guest, files, threads, lab)
+        Self::open(settings, (again, guest), files, (line.program_name(), threads), lab)
     }
 
-    /// For a run that was stopped or killed. Fails if a file that the run began with is missing or has changed, or if the machine does not boot.
-    pub(crate) fn resume(head: &RunHead, settings: &LensSettings, lab: &Lab<'_>) -> Result<Self, Error> {
+    /// The lens of a resumed run. Fails if one of its files is missing or has changed, or if the
+    /// machine does not boot.
+    pub(crate) fn resume(
+        head: &RunHead,
+        settings: &LensSettings,
+        line: &MeasuredLine,
+        lab: &Lab<'_>,
+    ) -> Result<Self, Error> {
         let unknown = || does_not_say(&format!("run {}", head.id));
         let (again, guest) = parts(settings).ok_or_else(unknown)?;
         let threads = head.settings.cpus.first().copied().ok_or_else(unknown)?;
         check_emulator(head, lab)?;
-        let plugin = plugin::find_again(&again.plugin, head.id)?;
+        let plugin = files::plugin_again(&again.plugin, head.id)?;
         let kernel = found_again(&guest.kernel, "the kernel image", head.id)?;
-        Self::open(settings, again, guest, (plugin, kernel), threads, lab)
+        Self::open(settings, (again, guest), (plugin, kernel), (line.program_name(), threads), lab)
     }
 
     fn open(
         settings: &LensSettings,
-        again: &LensAgain,
-        saved: &ProgramGuest,
+        (again, saved): (&LensAgain, &ProgramGuest),
         (plugin, kernel): (PathBuf, PathBuf),
-        threads: u32,
+        (name, threads): (&str, u32),
         lab: &Lab<'_>,
     ) -> Result<Self, Error> {
         let kernel = KernelImage::open(&kernel)?;
@@ -130,27 +147,13 @@ impl LensOfBuilds {
         let first = lab.machines.ready_guest(request, GuestRuns::Programs, lab.places, lab.stop)?;
         let symbols = kernel_symbols(first.as_ref(), saved.kernel_too, lab)?;
         let (memory_mib, whole) = (again.memory_mib, again.whole);
-        Ok(LensOfBuilds { first, guest, symbols, lens, saved: saved.clone(), memory_mib, threads, whole })
+        let (saved, name) = (saved.clone(), name.to_owned());
+        Ok(LensOfBuilds { first, guest, symbols, lens, saved, memory_mib, threads, whole, name })
     }
 
-    /// The facts about the machine that has booted.
-    pub(crate) fn facts(&self) -> Facts {
-        self.first.facts()
-    }
-
-    /// The machine on which the program of a build runs. Inner error, in words: it cannot run there, which is a result. Fails if no machine can hold its files.
-    pub(crate) fn machine(&self, command: &[String], directory: &Path) -> Result<Result<Machine, String>, Error> {
-        let files = match self.files(command, directory) {
-            Ok(files) => files,
-            Err(error) => return Ok(Err(error.problem)),
-        };
-        let shape = self.shape(&files)?;
-        Ok(Ok(Machine::Qemu(Guest { shape, ..self.guest.clone() })))
-    }
-
-    /// Whether whole runs are counted, and not only what is between marks. The program that was built first decides for all, because other counts could not be
-    /// compared with its. Fails if it is not there any more.
-    pub(crate) fn is_whole(&self, subjects: &[Subject]) -> Result<bool, Error> {
+    /// True to count whole runs instead of the part between marks. The first built program decides
+    /// for all, so that counts are comparable. Fails if it does not exist any more.
+    fn is_whole(&self, subjects: &[Subject]) -> Result<bool, Error> {
         let first = subjects.iter().find(|subject| subject.build == Some(BuildResult::Built));
         match first {
             Some(first) if !self.whole => Ok(!has_marks(self.files_of(first)?.program())?),
@@ -158,8 +161,9 @@ impl LensOfBuilds {
         }
     }
 
-    /// The target that counts the program of a subject, with names. Fails if its files are not there any more.
-    pub(crate) fn ready(&self, subject: &Subject, is_whole: bool) -> Result<(Box<dyn Target>, Naming), Error> {
+    /// The target that counts the program of a subject, with names. Fails if a file of it does not
+    /// exist any more.
+    fn ready(&self, subject: &Subject, is_whole: bool) -> Result<(Box<dyn Target>, Naming), Error> {
         let files = self.files_of(subject)?;
         let shape = self.shape(&files)?;
         let program = CountedProgram {
@@ -178,12 +182,11 @@ impl LensOfBuilds {
         Ok(self.files(&subject.setup.command, Path::new(directory))?)
     }
 
-    /// The files of a program: all that was kept of its build, and what it needs of this host.
+    /// The files of a program: those of its build, and those that it needs of this host.
     fn files(&self, command: &[String], directory: &Path) -> Result<ProgramFiles, TargetError> {
         let build = With { source: directory.to_owned(), place: None };
         let with: Vec<With> = std::iter::once(build).chain(self.saved.with.iter().map(with_again)).collect();
-        let program = command.first().map(String::as_str).unwrap_or_default();
-        ProgramFiles::find(Path::new(program), directory, &with, &self.saved.environment)
+        ProgramFiles::find(command, directory, &with, &self.saved.environment)
     }
 
     fn shape(&self, files: &ProgramFiles) -> Result<MachineShape, Error> {
@@ -192,9 +195,36 @@ impl LensOfBuilds {
     }
 }
 
+impl Bench for LensOfBuilds {
+    fn facts(&self) -> Facts {
+        self.first.facts()
+    }
+
+    fn machine(
+        &self,
+        artefact: &Artefact,
+        directory: &Path,
+        _: &mut Lab<'_>,
+    ) -> Result<Result<Machine, String>, Error> {
+        let files = match self.files(artefact.command(), directory) {
+            Ok(files) => files,
+            Err(error) => return Ok(Err(error.problem)),
+        };
+        let shape = self.shape(&files)?;
+        Ok(Ok(Machine::Qemu(Guest { shape, ..self.guest.clone() })))
+    }
+
+    fn block(&self, subjects: &[SubjectIndex], place: BlockPlace) -> Vec<PlanItem> {
+        block_of_programs(subjects, (&self.name, place.tasks), (place.block, place.ordinal), place.seed)
+    }
+
+    fn measure(&mut self, items: &[PlanItem], into: &mut Sink<'_>, lab: &mut Lab<'_>) -> Result<Stretched, Error> {
+        into.count(items, lab, |subject, head, _| self.ready(subject, self.is_whole(&head.subjects)?))
+    }
+}
+
 fn parts(settings: &LensSettings) -> Option<(&LensAgain, &ProgramGuest)> {
-    let again = settings.again.as_deref()?;
-    Some((again, again.guest.as_ref()?))
+    Some((&settings.again, settings.again.guest.as_ref()?))
 }
 
 fn does_not_say(what: &str) -> Error {

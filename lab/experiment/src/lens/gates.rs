@@ -1,16 +1,20 @@
-//! Gates: compares a finished run with budgets and with another run.
+//! Gates of lens runs: budgets and baselines. Comparisons of stored lens runs, and their transfers
+//! by type.
 
-use super::request::Gates;
+use crate::database::find_run;
 use crate::error::Error;
+use crate::lens::request::Gates;
 use crate::places::Places;
 use crate::stored;
-use faultline_model::cell::Case;
-use faultline_model::lens::budget::Budget;
-use faultline_model::lens::gate::GateReport;
-use faultline_model::record::{RunId, RunRecord};
+use faultline_record::cell::Case;
+use faultline_record::lens::budget::Budget;
+use faultline_record::record::{RunId, RunRecord};
 use faultline_runner::Plan;
 use faultline_runner::lens::Naming;
-use faultline_stats::lens::{Tolerance, against, check, has_counts};
+use faultline_stats::lens::comparison::LensComparison;
+use faultline_stats::lens::gate::GateReport;
+use faultline_stats::lens::types::LensTypes;
+use faultline_stats::lens::{Tolerance, TypesError, against, check, has_counts};
 use faultline_symbols::KernelTypes;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -27,20 +31,20 @@ pub(super) fn under_lens(run: RunId, places: &Places) -> Result<RunRecord, Error
     ))
 }
 
-/// A lens run to compare with, which has counts. Fails if it does not exist, if it measured time, or if no execution of the run was counted to its
-/// end.
+/// A lens run with counts. Fails if it does not exist, if it measured time, or if none of its
+/// executions was counted to the end.
 pub(super) fn counted(run: RunId, places: &Places) -> Result<RunRecord, Error> {
     let record = under_lens(run, places)?;
     match has_counts(&record) {
         true => Ok(record),
         false => Err(Error::usage(
             format!("run {} has no counts", record.id),
-            format!("`faultline show {}` tells why; compare runs that have some", record.id),
+            format!("`faultline show {}` shows why; compare runs that have some", record.id),
         )),
     }
 }
 
-/// The run to compare with, which must exist before anything runs. Fails if it does not, if it is not a lens run, or if it has no
+/// The baseline, loaded before anything runs. Fails if it does not exist, is no lens run, or has no
 /// counts.
 pub(super) fn baseline(gates: &Gates, places: &Places) -> Result<Option<RunRecord>, Error> {
     gates.baseline.map(|run| counted(run, places)).transpose()
@@ -69,13 +73,13 @@ pub(super) fn check_workloads(gates: &Gates, names: &[String]) -> Result<(), Err
     }
 }
 
-/// Whether a name has a colon as cases have, not two as names of types in C++ and Rust.
+/// True for a name with a colon, as in cases. Names of types in C++ and Rust have two.
 pub(super) fn is_no_type_name(name: &str) -> bool {
     name.replace("::", "").contains(':')
 }
 
-/// Refuses budgets of types that the kernel's image does not describe. Types in an image that cannot be read are refused unless the budget says that
-/// it names a type.
+/// Refuses budgets of types that the kernel's image does not describe. For an unreadable image,
+/// refuses budgets that do not state that they name a type.
 pub(super) fn check_types(gates: &Gates, workloads: &[String], image: &Path) -> Result<(), Error> {
     let mut types = None;
     for budget in &gates.budgets {
@@ -98,7 +102,7 @@ pub(super) fn check_types(gates: &Gates, workloads: &[String], image: &Path) -> 
     Ok(())
 }
 
-/// Why a kernel with these types has none of that name.
+/// The error for a type that the kernel does not have.
 fn names_no_type(budget: &Budget, name: &str, types: &KernelTypes, workloads: &[String]) -> Error {
     match types.names_of(name) {
         Some([own]) => Error::usage(
@@ -123,7 +127,8 @@ fn check_metric(budget: &Budget) -> Result<(), Error> {
     }
 }
 
-/// Refuses budgets of a program that name neither its case nor a type of its own. `is_type`: whether the program has a type of that name.
+/// Refuses budgets of a program for anything but its case and its types. `is_type`: true for names
+/// of its types.
 pub(super) fn check_types_of_program(gates: &Gates, plan: &Plan, is_type: &dyn Fn(&str) -> bool) -> Result<(), Error> {
     let refused = |budget: &Budget, name: &str, cases: &[String]| {
         Error::usage(
@@ -138,7 +143,8 @@ pub(super) fn check_types_of_program(gates: &Gates, plan: &Plan, is_type: &dyn F
     check_names(gates, plan, is_type, &refused)
 }
 
-/// Refuses budgets of a machine that name neither its case nor a type that its files describe. `is_type`: whether one of them has a type of that name.
+/// Refuses budgets of a machine for anything but its case and the types in its files. `is_type`:
+/// true for names of these types.
 pub(super) fn check_types_in_files(gates: &Gates, plan: &Plan, is_type: &dyn Fn(&str) -> bool) -> Result<(), Error> {
     let refused = |budget: &Budget, name: &str, cases: &[String]| {
         Error::usage(
@@ -161,16 +167,17 @@ fn names_nothing(budget: &Budget, there: &[String]) -> Error {
     )
 }
 
-/// Refuses budgets of a kernel that name nothing in the plan, and cannot be types.
+/// Refuses budgets of a kernel for names that are neither in the plan nor possible types.
 pub(super) fn check_names_of_kernel(gates: &Gates, plan: &Plan) -> Result<(), Error> {
     let refused = |budget: &Budget, _: &str, cases: &[String]| names_nothing(budget, cases);
     check_names(gates, plan, &|name| !is_no_type_name(name), &refused)
 }
 
-/// Why a budget that limits the type of this name is refused in a run of these cases.
+/// The error for a budget of an unknown type, in a run of these cases.
 type Refused<'a> = dyn Fn(&Budget, &str, &[String]) -> Error + 'a;
 
-/// Refuses budgets that name nothing in the plan, and no type. `is_type`: whether there is a type of that name.
+/// Refuses budgets for names that are neither in the plan nor types. `is_type`: true for names of
+/// types.
 fn check_names(gates: &Gates, plan: &Plan, is_type: &dyn Fn(&str) -> bool, refused: &Refused<'_>) -> Result<(), Error> {
     let cases: BTreeSet<&Case> = plan.items.iter().map(|item| &item.cell.case).collect();
     let limits_type = |budget: &&Budget| budget.type_in(cases.iter().copied()).is_some();
@@ -184,7 +191,7 @@ fn check_names(gates: &Gates, plan: &Plan, is_type: &dyn Fn(&str) -> bool, refus
     Ok(())
 }
 
-/// Applies all requested gates to `record`. Fails if a budget names a type that the kernel does not have.
+/// Applies all requested gates to `record`. Fails if a budget names a type that the kernel lacks.
 pub(super) fn hold(
     gates: &Gates,
     baseline: Option<&RunRecord>,
@@ -203,9 +210,55 @@ pub(super) fn hold(
     Ok(reports(gates, baseline, record))
 }
 
-/// What the gates find of `record`.
+/// The reports of the gates about `record`.
 pub(super) fn reports(gates: &Gates, baseline: Option<&RunRecord>, record: &RunRecord) -> Vec<GateReport> {
     let budgets = (!gates.budgets.is_empty()).then(|| check(&gates.budgets, record));
     let against = baseline.map(|baseline| against(record, baseline, Tolerance::default()));
     budgets.into_iter().chain(against).collect()
+}
+
+/// Compares two runs, each named by number, label or commit. Fails if one does not exist, measured
+/// time, or has no counts.
+pub fn compare(a: &str, b: &str, places: &Places) -> Result<LensComparison, Error> {
+    compare_runs([find_run(a, places)?, find_run(b, places)?], places)
+}
+
+/// As [`compare`], for runs by number.
+pub fn compare_runs([a, b]: [RunId; 2], places: &Places) -> Result<LensComparison, Error> {
+    Ok(faultline_stats::lens::compare_runs(&counted(a, places)?, &counted(b, places)?))
+}
+
+/// The types of a lens run, or the requested ones, at `cpus` or at each case's greatest number of
+/// CPUs. Fails if the run does not exist, if it has no figures by type, or if no requested type has
+/// transfers.
+pub fn types(run: RunId, asked: &[String], cpus: Option<u32>, places: &Places) -> Result<LensTypes, Error> {
+    let record = under_lens(run, places)?;
+    faultline_stats::lens::types(&record, asked, cpus).map_err(|error| Error::usage(error.to_string(), hint(&error)))
+}
+
+fn hint(error: &TypesError) -> String {
+    match error {
+        TypesError::NoSuchCount { run, .. } => format!("`faultline show {run}` lists the run's numbers of CPUs"),
+        TypesError::NoFigures { run } => format!("`faultline show {run}` shows why"),
+        TypesError::NoSuchType { known, .. } if known.is_empty() => "no moved data has a known type".to_owned(),
+        TypesError::NoSuchType { run, known, .. } => {
+            format!("`faultline lens types {run}` lists them: {}, …", known.join(", "))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_name_the_run() {
+        let no_type = |known: &[&str]| {
+            let known = known.iter().map(|&name| name.to_owned()).collect();
+            hint(&TypesError::NoSuchType { run: 7, name: "x".to_owned(), known })
+        };
+        assert_eq!(no_type(&["mm_struct", "zone"]), "`faultline lens types 7` lists them: mm_struct, zone, …");
+        assert_eq!(no_type(&[]), "no moved data has a known type");
+        assert_eq!(hint(&TypesError::NoFigures { run: 7 }), "`faultline show 7` shows why");
+    }
 }

@@ -1,20 +1,19 @@
 //! Workloads in a guest under the lens.
 
-use super::guest::{guest, image, machine_request, modelled, shapes, symbols_failed};
+use super::files::{found_again, saved, subject_again};
+use super::model::{guest, image, machine_request, modelled, shapes, symbols_failed};
 use super::request::LensKernelRequest;
 use super::run::{self, LensRun};
-use super::saved_file::{found_again, saved, subject_again};
-use super::{gates, model, plugin};
+use super::{files, gates, model};
 use crate::conclusion::Measured;
 use crate::error::Error;
-use crate::lab::Lab;
-use crate::observer::{Notice, Observer};
+use crate::lab::{Lab, Notice, Observer};
 use crate::partners::Planned;
 use crate::target::{GuestRuns, or_stopped};
-use faultline_model::lens::settings::LensAgain;
-use faultline_model::machine::{Guest, Machine, MachineShape};
-use faultline_model::record::RunId;
-use faultline_model::subject::{Subject, SubjectIndex};
+use faultline_record::lens::settings::LensAgain;
+use faultline_record::machine::{Guest, Machine, MachineShape};
+use faultline_record::record::RunId;
+use faultline_record::subject::{Subject, SubjectIndex};
 use faultline_runner::lens::{LensRequest, Naming, plan_kernel};
 use faultline_symbols::{Image, Kallsyms};
 use faultline_targets::Target;
@@ -22,8 +21,9 @@ use faultline_targets::counting::{CountableGuest, Lens};
 use faultline_targets::qemu::KernelImage;
 use std::path::Path;
 
-/// Boots a kernel on modelled machines, counts its workloads' transfers, and concludes. Fails if the request is impossible, a part is missing, the guest does
-/// not boot, or the database cannot be written.
+/// Boots a kernel on modelled machines, counts the transfers of its workloads, and concludes. Fails
+/// if the request is impossible, a part is missing, the guest does not boot, or the database cannot
+/// be written.
 pub fn kernel(request: &LensKernelRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let under = &request.under;
     let (machine, shapes) = modelled(under, &request.cpus, request.memory_mib, lab.places)?;
@@ -32,7 +32,7 @@ pub fn kernel(request: &LensKernelRequest, lab: &mut Lab<'_>) -> Result<Measured
     let image = image(request.kernel.as_deref(), lab.places)?;
     gates::check_types(&under.gates, &request.workloads, &image.path)?;
     let vmlinux = request.vmlinux.as_deref().map(|path| vmlinux(path, &image, lab.observer)).transpose()?;
-    let plugin = plugin::find(lab.places)?;
+    let plugin = files::find_plugin(lab.places)?;
     let baseline = gates::baseline(&under.gates, lab.places)?;
     let again = LensAgain {
         vmlinux: request.vmlinux.as_deref().map(saved).transpose()?,
@@ -67,7 +67,8 @@ pub fn kernel(request: &LensKernelRequest, lab: &mut Lab<'_>) -> Result<Measured
     run.run(lab)
 }
 
-/// The target of a resumed run, with names. Fails if a file is missing or has changed, or if the guest does not boot.
+/// The target of a resumed run, with names. Fails if a file is missing or has changed, or if the
+/// guest does not boot.
 pub(super) fn again(
     parameters: &[String],
     cpus: &[u32],
@@ -84,7 +85,7 @@ pub(super) fn again(
     counting(first.as_ref(), &shapes, lens, vmlinux, lab)
 }
 
-/// Boots it once. Fails if it does not boot.
+/// Boots the guest once. Fails if it does not boot.
 fn boot(guest: Guest, kernel: KernelImage, lab: &Lab<'_>) -> Result<Box<dyn CountableGuest>, Error> {
     lab.machines.ready_guest(machine_request(guest, kernel), GuestRuns::Workloads, lab.places, lab.stop)
 }
@@ -103,8 +104,8 @@ pub(super) fn counting(
     Ok((target, Naming::kernel(symbols, vmlinux)))
 }
 
-/// The kernel's ELF file; reports it if the file has no debug information. Fails if it cannot be read, or if it says that it is of
-/// another build than the kernel's image.
+/// The kernel's ELF file; reports missing debug information. Fails if it cannot be read, or if its
+/// build ID differs from that of the kernel's image.
 pub(super) fn vmlinux(path: &Path, kernel: &KernelImage, observer: &mut dyn Observer) -> Result<Image, Error> {
     let image = Image::read(path).map_err(symbols_failed)?;
     if let (Some((release, build)), Some(banner)) = (&kernel.build, image.banner())

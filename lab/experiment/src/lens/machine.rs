@@ -1,18 +1,17 @@
-//! A machine of any kind under the lens: a kernel that the emulator starts by itself, with what runs in it.
+//! A machine under the lens whose kernel the emulator starts directly, with its modules.
 
-use super::guest::{guest, modelled, shapes, symbols_failed};
+use super::files::{found_again, saved, subject_again};
+use super::model::{guest, modelled, shapes, symbols_failed};
 use super::request::{LensMachineRequest, Module};
 use super::run::{self, LensRun};
-use super::saved_file::{found_again, saved, subject_again};
-use super::{gates, model, plugin};
+use super::{files, gates, model};
 use crate::conclusion::Measured;
 use crate::error::Error;
-use crate::lab::Lab;
-use crate::observer::Notice;
-use faultline_model::lens::settings::{LensAgain, MachineFiles, SavedFile};
-use faultline_model::machine::{Guest, Machine, MachineShape};
-use faultline_model::record::RunId;
-use faultline_model::subject::{Subject, SubjectKind};
+use crate::lab::{Lab, Notice};
+use faultline_record::lens::settings::{LensAgain, MachineFiles, SavedFile};
+use faultline_record::machine::{Guest, Machine, MachineShape};
+use faultline_record::record::RunId;
+use faultline_record::subject::{Subject, SubjectKind};
 use faultline_runner::lens::{Naming, plan_machine};
 use faultline_symbols::Image;
 use faultline_targets::Target;
@@ -21,8 +20,8 @@ use faultline_targets::qemu::{BareRequest, check_startable, is_disk};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// Boots the machine in each of its sizes, counts its region of interest, and concludes. Fails if the request is impossible, a file is missing, or the
-/// database cannot be written.
+/// Boots the machine in each of its sizes, counts its region of interest, and concludes. Fails if
+/// the request is impossible, a file is missing, or the database cannot be written.
 pub fn machine(request: &LensMachineRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let under = &request.under;
     let (machine, shapes) = modelled(under, &request.cpus, request.memory_mib, lab.places)?;
@@ -36,7 +35,7 @@ pub fn machine(request: &LensMachineRequest, lab: &mut Lab<'_>) -> Result<Measur
     }
     let files = files(request)?;
     let images = images(&files, lab)?;
-    let plugin = plugin::find(lab.places)?;
+    let plugin = files::find_plugin(lab.places)?;
     let baseline = gates::baseline(&under.gates, lab.places)?;
     let what = SubjectKind::Machine {
         image: kernel.path.clone(),
@@ -120,7 +119,7 @@ fn files(request: &LensMachineRequest) -> Result<MachineFiles, Error> {
     })
 }
 
-/// The modules as the emulator is told: each file with its arguments.
+/// The modules as arguments of the emulator: each file with its own arguments.
 fn words(files: &MachineFiles) -> Vec<String> {
     let words = |(SavedFile { path, .. }, arguments): &(SavedFile, String)| match arguments.as_str() {
         "" => path.clone(),

@@ -1,17 +1,23 @@
-//! The modelled machine, from a request.
+//! The modelled machine of a request, the kernel's image, and the guests.
 
-use super::measured_costs::{self, MEASURED};
-use super::request::{Gates, ModelRequest};
 use crate::error::Error;
+use crate::lens::costs::MEASURED;
+use crate::lens::request::{Gates, ModelRequest, UnderLens};
+use crate::lens::{costs, gates};
 use crate::places::Places;
-use faultline_coherence::{Caches, CostTable, DelayTimes, Machine, Topology};
-use faultline_model::lens::settings::{CacheBounds, CostTimes, DelaySettings, LensAgain, LensSettings, SavedFile};
+use faultline_coherence::{CostTable, Costs, DelayTimes, Machine, Topology};
+use faultline_record::lens::settings::{DelaySettings, LensAgain, LensSettings, SavedFile};
+use faultline_record::machine::{Accelerator, Guest, MachineShape, usual_boot_limit};
+use faultline_symbols::SymbolError;
 use faultline_targets::counting::{MachineModel, Quanta};
+use faultline_targets::qemu::{KernelImage, MachineRequest, Named};
+use std::path::Path;
 
-/// Much more than any workload needs to notice another CPU's progress.
+/// Far more than any workload needs to notice another CPU's progress.
 const MOST_QUANTUM: u64 = 1 << 40;
 
-/// See the plugin's README. The plugin would refuse a smaller one too, but only after a machine has been started.
+/// See the plugin's README. The plugin refuses smaller ones too, but only after the machine
+/// started.
 const LEAST_QUANTUM_OF_TURNS: u64 = 500;
 
 /// The machine, except for its number of CPUs. Fails if it is impossible.
@@ -21,7 +27,7 @@ pub(super) fn machine(model: &ModelRequest, places: &Places) -> Result<MachineMo
     let costs = CostTable { delays, ..costs };
     if let Some(caches) = model.caches {
         let one = Topology::new(1, 1, 1).map_err(|error| Error::usage(error.to_string(), "name other caches"))?;
-        Machine::with(one, costs.costs(), Some(caches)).map_err(|error| {
+        Machine::with(one, Costs::new(&costs.times), Some(caches)).map_err(|error| {
             Error::usage(
                 error.to_string(),
                 "for example `--cache 16384x16`, 1 MiB in sets of 16, or `--cache unbounded`",
@@ -51,10 +57,11 @@ pub(super) fn machine(model: &ModelRequest, places: &Places) -> Result<MachineMo
     })
 }
 
-/// The table of costs with that name. Fails if there is none, or if the measured one cannot be read.
+/// The table of costs with that name. Fails if it does not exist, or if the measured one cannot be
+/// read.
 fn costs(name: &str, places: &Places) -> Result<CostTable, Error> {
     if name == MEASURED {
-        return measured_costs::read(places);
+        return costs::read(places);
     }
     CostTable::by_name(name).cloned().ok_or_else(|| {
         let names: Vec<&str> = CostTable::presets().iter().map(|table| table.name.as_ref()).collect();
@@ -82,68 +89,42 @@ pub(super) fn check_turns(model: &ModelRequest) -> Result<(), Error> {
     Ok(())
 }
 
-/// What a resume needs of every run: the counted file, the plugin, the machine's model as far as the request does not hold it, and the baseline.
+/// Data for a resume of any lens run: the counted file, the plugin, the machine's model beyond the
+/// request, and the baseline.
 pub(super) fn to_count_again(
     model: &MachineModel,
     subject: Option<SavedFile>,
     plugin: SavedFile,
     gates: &Gates,
 ) -> LensAgain {
-    let CostTable { instruction_ps, same_cache_ns, same_socket_ns, other_socket_ns, memory_ns, delays, .. } =
-        model.costs;
     LensAgain {
         subject,
-        plugin,
-        vmlinux: None,
-        directory: None,
-        whole: false,
-        memory_mib: None,
-        times: CostTimes {
-            instruction_ps,
-            same_cache_ns,
-            same_socket_ns,
-            other_socket_ns,
-            memory_ns,
-            delays: delays.map(|times| delay_settings(times, &model.costs.name)),
-        },
-        cache: model.caches.map(|Caches { lines, ways }| CacheBounds { lines, ways }),
+        delays: model.costs.delays.map(|times| delay_settings(times, &model.costs.name)),
+        cache: model.caches,
         baseline: gates.baseline.map(|run| run.0),
-        guest: None,
-        machine: None,
+        ..LensAgain::new(plugin, model.costs.times)
     }
 }
 
 /// The machine of a resumed run.
 pub(super) fn again(settings: &LensSettings, again: &LensAgain) -> MachineModel {
-    let CostTimes { instruction_ps, same_cache_ns, same_socket_ns, other_socket_ns, memory_ns, delays } = again.times;
     MachineModel {
         sockets: settings.sockets,
         cpus_per_cache: settings.cpus_per_cache,
         costs: CostTable {
             name: settings.costs.clone().into(),
             source: "saved with the run".into(),
-            instruction_ps,
-            same_cache_ns,
-            same_socket_ns,
-            other_socket_ns,
-            memory_ns,
-            delays: delays.map(delay_times),
+            times: again.times,
+            delays: again.delays.map(|delays| delays.times),
         },
-        caches: again.cache.map(|CacheBounds { lines, ways }| Caches { lines, ways }),
+        caches: again.cache,
         quanta: Quanta { contended: settings.quantum, private: settings.private_quantum },
     }
 }
 
-/// What tables hold are orders of magnitude, unless they were measured here.
+/// Settings for a table's times. Times not measured here are orders of magnitude.
 fn delay_settings(times: DelayTimes, table: &str) -> DelaySettings {
-    let DelayTimes { atomic_ps, request_percent, wake_ns, interrupt_ns, entry_ns } = times;
-    let is_measured = table == MEASURED && times != DelayTimes::USUAL;
-    DelaySettings { is_measured, atomic_ps, request_percent, wake_ns, interrupt_ns, entry_ns }
-}
-
-fn delay_times(saved: DelaySettings) -> DelayTimes {
-    let DelaySettings { atomic_ps, request_percent, wake_ns, interrupt_ns, entry_ns, .. } = saved;
-    DelayTimes { atomic_ps, request_percent, wake_ns, interrupt_ns, entry_ns }
+    DelaySettings { is_measured: table == MEASURED && times != DelayTimes::USUAL, times }
 }
 
 /// The saved settings of a request. `operations`: those of each task, if given.
@@ -156,6 +137,75 @@ pub(super) fn settings(model: &ModelRequest, gates: &Gates, operations: Option<u
         quantum: model.quantum,
         private_quantum: model.private_quantum,
         budgets: gates.budgets.clone(),
-        again: Some(Box::new(again)),
+        again: Box::new(again),
     }
+}
+
+/// The named image, or the default of this machine. Fails if there is none.
+pub(super) fn image(named: Option<&Path>, places: &Places) -> Result<KernelImage, Error> {
+    match named {
+        Some(named) => KernelImage::open(named).map_err(|error| {
+            Error::usage(error.problem, "`--kernel` takes a bzImage or a vmlinuz for x86-64 that can be read")
+        }),
+        None => KernelImage::of_this_machine(places.kernel.as_deref()).map_err(|error| {
+            Error::usage(
+                error.problem,
+                "`make kernel` unpacks one; or install one, for example with `apt-get install linux-image-amd64`; or name one with `--kernel`",
+            )
+        }),
+    }
+}
+
+/// The numbers of CPUs without duplicates, ascending.
+pub(super) fn each_once(cpus: impl IntoIterator<Item = u32>) -> Vec<u32> {
+    let mut cpus: Vec<u32> = cpus.into_iter().collect();
+    cpus.sort_unstable();
+    cpus.dedup();
+    cpus
+}
+
+/// A machine for each number of CPUs, in ascending order.
+pub(super) fn shapes(cpus: &[u32], sockets: u32, memory_mib: Option<u64>) -> Result<Vec<MachineShape>, Error> {
+    each_once(cpus.iter().copied())
+        .iter()
+        .map(|&cpus| MachineShape::new(cpus, sockets, memory_mib))
+        .collect::<Result<_, _>>()
+        .map_err(|error| Error::usage(error.problem, error.hint))
+}
+
+/// The modelled machine, and a machine for each number of CPUs. Fails if the modelled machine is
+/// impossible, or if a budget is for another number of CPUs.
+pub(super) fn modelled(
+    under: &UnderLens,
+    cpus: &[u32],
+    memory_mib: Option<u64>,
+    places: &Places,
+) -> Result<(MachineModel, Vec<MachineShape>), Error> {
+    check_turns(&under.model)?;
+    let machine = machine(&under.model, places)?;
+    machine.check(cpus).map_err(Error::target_as_usage)?;
+    let shapes = shapes(cpus, under.model.sockets, memory_mib)?;
+    gates::check_counts(&under.gates, cpus)?;
+    Ok((machine, shapes))
+}
+
+/// The saved form of the machine of a shape. `kernel`: the file of its kernel.
+pub(super) fn guest(shape: MachineShape, kernel: &Path, parameters: &[String]) -> Guest {
+    Guest {
+        shape,
+        kernel: Some(kernel.to_owned()),
+        accelerator: Accelerator::Tcg,
+        boot_limit: usual_boot_limit(shape.cpus()),
+        parameters: parameters.to_vec(),
+    }
+}
+
+/// The machine that the guest describes, with this kernel.
+pub(super) fn machine_request(guest: Guest, kernel: KernelImage) -> MachineRequest {
+    let Guest { shape, accelerator, boot_limit, parameters, .. } = guest;
+    MachineRequest { shape, kernel, accelerator, boot_limit, parameters, named: Named::ByOptions }
+}
+
+pub(super) fn symbols_failed(error: SymbolError) -> Error {
+    Error::usage(error.problem, error.hint)
 }

@@ -1,21 +1,20 @@
-//! A program under the lens. It runs in guests.
+//! A program under the lens, in guests.
 
-use super::guest::{each_once, guest, image, machine_request, symbols_failed};
+use super::files::{found_again, saved, subject_again};
+use super::model::{each_once, guest, image, machine_request, symbols_failed};
 use super::request::LensProgramRequest;
 use super::run::{self, LensRun};
-use super::saved_file::{found_again, saved, subject_again};
-use super::{gates, model, plugin};
+use super::{files, gates, model};
 use crate::conclusion::Measured;
 use crate::error::Error;
-use crate::lab::Lab;
-use crate::observer::Notice;
+use crate::lab::{Lab, Notice};
 use crate::target::{GuestRuns, or_stopped};
-use faultline_model::lens::kernel_symbol::KernelSymbol;
-use faultline_model::lens::settings::{LensAgain, ProgramGuest};
-use faultline_model::machine::{Guest, Machine, MachineShape};
-use faultline_model::record::RunId;
-use faultline_model::subject::{Subject, SubjectKind};
-use faultline_runner::lens::{ImagesInGuest, Naming, THREADS, plan_program};
+use faultline_record::lens::guest_kernel::KernelSymbol;
+use faultline_record::lens::settings::{LensAgain, ProgramGuest};
+use faultline_record::machine::{Guest, Machine, MachineShape};
+use faultline_record::record::RunId;
+use faultline_record::subject::{Subject, SubjectKind};
+use faultline_runner::lens::{ImagesInGuest, Naming, TASKS, plan_program};
 use faultline_symbols::{DebugDirectories, Image, Kallsyms};
 use faultline_targets::Target;
 use faultline_targets::counting::{CountableGuest, CountedProgram, Lens, MachineModel};
@@ -30,11 +29,12 @@ pub(super) const DEFAULT_THREADS: [u32; 4] = [1, 2, 4, 8];
 /// The begin mark's instruction (workloads/harness/faultline_mark.h).
 const BEGIN_MARK: &[u8] = &[0x0f, 0x1f, 0x80, 0x01, 0x41, 0x46, 0x00];
 
-/// What programs find in their environment unless the user sets it: where scratch files go.
+/// Default environment variables of programs: the place of scratch files.
 const SCRATCH_VARIABLES: [(&str, &str); 2] = [("HOME", "/tmp"), ("TMPDIR", "/tmp")];
 
-/// Runs a program in guests on modelled machines, and concludes. Fails if the request is impossible, a file of the program or another part is missing, the guest
-/// does not boot, or the database cannot be written.
+/// Runs a program in guests on modelled machines, and concludes. Fails if the request is
+/// impossible, a file of the program or another part is missing, the guest does not boot, or the
+/// database cannot be written.
 pub fn program(request: &LensProgramRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let LensProgramRequest { argv, guest: wanted, under, .. } = request;
     let machine = model::machine(&under.model, lab.places)?;
@@ -43,13 +43,13 @@ pub fn program(request: &LensProgramRequest, lab: &mut Lab<'_>) -> Result<Measur
     machine.check(&cpus(&machine, &threads)).map_err(Error::target_as_usage)?;
     let directory = directory()?;
     let environment = environment(&wanted.environment);
-    let files = ProgramFiles::find(Path::new(&argv[0]), Path::new(&directory), &wanted.with, &environment)
-        .map_err(Error::target_as_usage)?;
+    let files =
+        ProgramFiles::find(argv, Path::new(&directory), &wanted.with, &environment).map_err(Error::target_as_usage)?;
     let shapes = shapes(&machine, &threads, wanted.memory_mib, &files)?;
     lab.machines.lens_emulator(lab.places)?;
     let kernel = image(wanted.kernel.as_deref(), lab.places)?;
     let has_marks = look_into(files.program(), lab)?;
-    let plugin = plugin::find(lab.places)?;
+    let plugin = files::find_plugin(lab.places)?;
     let baseline = gates::baseline(&under.gates, lab.places)?;
     let is_whole = request.whole || !has_marks;
     let again = LensAgain {
@@ -95,7 +95,8 @@ pub fn program(request: &LensProgramRequest, lab: &mut Lab<'_>) -> Result<Measur
     run.run(lab)
 }
 
-/// The target of a resumed run, with names. Fails if a file is missing or has changed, in another directory, or if the guest does not boot.
+/// The target of a resumed run, with names. Fails if a file is missing or changed, in another
+/// directory, or if the guest does not boot.
 pub(super) fn again(
     argv: &[String],
     guest: &Guest,
@@ -105,7 +106,7 @@ pub(super) fn again(
     run: RunId,
     lab: &mut Lab<'_>,
 ) -> Result<(Box<dyn Target>, Naming), Error> {
-    let (Some(saved_guest), Some(directory), Some(word)) = (&again.guest, &again.directory, argv.first()) else {
+    let (Some(saved_guest), Some(directory)) = (&again.guest, &again.directory) else {
         return Err(Error::failed(
             format!("run {run} does not say how its program ran"),
             "its database was changed by hand; start a new run",
@@ -115,7 +116,7 @@ pub(super) fn again(
     subject_again(again, "the program", run)?;
     let kernel = KernelImage::open(&found_again(&saved_guest.kernel, "the kernel image", run)?)?;
     let with: Vec<With> = saved_guest.with.iter().map(with_again).collect();
-    let files = ProgramFiles::find(Path::new(word), Path::new(directory), &with, &saved_guest.environment)?;
+    let files = ProgramFiles::find(argv, Path::new(directory), &with, &saved_guest.environment)?;
     if Some(files.sha256()?) != saved_guest.files_sha256 {
         return Err(Error::failed(
             format!(
@@ -159,15 +160,14 @@ fn directory() -> Result<String, Error> {
 
 /// The numbers of threads. Fails if several are given, but the program does not take a number.
 fn threads(request: &LensProgramRequest) -> Result<Vec<u32>, Error> {
-    let says_where = request.argv[1..].iter().any(|word| word.contains(THREADS));
+    let says_where = request.argv[1..].iter().any(|word| word.contains(TASKS));
     match &request.threads {
-        Some(threads) if threads.contains(&0) => Err(Error::usage(
-            "the number of threads is 0",
-            "`--threads-from` takes numbers from 1, for example `--threads-from 1,2,8`",
-        )),
+        Some(threads) if threads.contains(&0) => {
+            Err(Error::usage("the number of tasks is 0", "`--tasks` takes numbers from 1, for example `--tasks 1,2,8`"))
+        }
         Some(threads) if threads.len() > 1 && !says_where => Err(Error::usage(
-            format!("several numbers of threads are given, but the arguments do not contain {THREADS}"),
-            format!("write {THREADS} where the program takes the number, for example `-- ./program --jobs {THREADS}`"),
+            format!("several numbers of tasks are given, but the arguments do not contain {TASKS}"),
+            format!("write {TASKS} where the program takes the number, for example `-- ./program --jobs {TASKS}`"),
         )),
         Some(threads) => Ok(threads.clone()),
         None if says_where => Ok(DEFAULT_THREADS.to_vec()),
@@ -200,7 +200,7 @@ pub(super) fn kernel_symbols(
     }
 }
 
-/// The same for a machine that has booted, with the kernel's symbols if it is counted too.
+/// As [`counting`], for a machine that has booted.
 pub(super) fn counted_in(
     first: &dyn CountableGuest,
     symbols: Vec<KernelSymbol>,
@@ -217,7 +217,8 @@ pub(super) fn counted_in(
     Ok((target, Naming::Program { images, kernel }))
 }
 
-/// A machine for each number of threads, the smallest first. Fails if it cannot exist, or if its memory cannot hold the files.
+/// A machine for each number of threads, in ascending order. Fails if it is impossible, or if its
+/// memory cannot hold the files.
 pub(super) fn shapes(
     model: &MachineModel,
     threads: &[u32],
@@ -238,26 +239,26 @@ pub(super) fn shapes(
             None => MachineShape::new(cpus, model.sockets, Some(usual.memory_mib() + needed)),
         }
     };
-    let shapes: Result<_, faultline_model::machine::MachineError> = cpus(model, threads).iter().map(shape).collect();
+    let shapes: Result<_, faultline_record::machine::MachineError> = cpus(model, threads).iter().map(shape).collect();
     shapes.map_err(|error| Error::usage(error.problem, error.hint))
 }
 
-/// The numbers of CPUs for these numbers of threads, each once, the smallest first.
+/// The numbers of CPUs for these numbers of threads, without duplicates, ascending.
 fn cpus(model: &MachineModel, threads: &[u32]) -> Vec<u32> {
     each_once(threads.iter().map(|&threads| model.cpus_for_threads(threads)))
 }
 
-/// Whether the program has marks; reports it if it has no names. Fails if it cannot be read.
+/// True if the program has marks; reports a program without names. Fails if it cannot be read.
 fn look_into(program: &Path, lab: &mut Lab<'_>) -> Result<bool, Error> {
     let bytes = read(program)?;
-    // A script has no names of its own.
+    // A script has no names.
     if Image::parse(&bytes).is_ok_and(|image| !image.has_symbols()) {
         lab.observer.notice(&Notice::NoSymbols { program: program.to_owned() });
     }
     Ok(is_marked(&bytes))
 }
 
-/// Whether the program has marks. Fails if it cannot be read.
+/// True if the program has marks. Fails if it cannot be read.
 pub(super) fn has_marks(program: &Path) -> Result<bool, Error> {
     Ok(is_marked(&read(program)?))
 }
@@ -267,20 +268,19 @@ fn is_marked(bytes: &[u8]) -> bool {
 }
 
 fn read(program: &Path) -> Result<Vec<u8>, Error> {
-    std::fs::read(program).map_err(|error| {
-        Error::usage(format!("cannot read {}: {error}", program.display()), "name a file that can be read")
-    })
+    std::fs::read(program)
+        .map_err(|error| Error::usage(format!("cannot read {}: {error}", program.display()), "name a readable file"))
 }
 
 fn name(program: &Path) -> String {
     program.file_name().map_or_else(|| "program".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-/// The program's whole environment. It gets nothing else of ours than `PATH`, so that it runs alike everywhere.
+/// The program's environment without `PATH`, which the guest sets. Depends only on the user's
+/// variables.
 pub(super) fn environment(given: &[(String, String)]) -> Vec<(String, String)> {
-    let path = std::env::var("PATH").ok().map(|path| ("PATH".to_owned(), path));
     let scratch = SCRATCH_VARIABLES.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    path.into_iter().chain(scratch).chain(given.iter().cloned()).collect()
+    scratch.into_iter().chain(given.iter().cloned()).collect()
 }
 
 pub(super) fn with_as_saved(with: &With) -> (String, Option<String>) {

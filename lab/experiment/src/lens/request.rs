@@ -1,10 +1,10 @@
 //! Requests for lens runs.
 
 use faultline_coherence::{Caches, CostTable};
-use faultline_model::cell::TaskMode;
-use faultline_model::lens::budget::Budget;
-use faultline_model::record::RunId;
-use faultline_model::subject::Commit;
+use faultline_record::cell::TaskMode;
+use faultline_record::lens::budget::Budget;
+use faultline_record::record::RunId;
+use faultline_record::subject::Commit;
 use faultline_targets::program_files::With;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -12,19 +12,20 @@ use std::path::PathBuf;
 /// The modelled machine, except for its number of CPUs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelRequest {
-    /// Sockets; all have the same number of CPUs.
+    /// Sockets, each with the same number of CPUs.
     pub sockets: u32,
     /// CPUs that share a last-level cache; `None` for all of a socket.
     pub cpus_per_cache: Option<u32>,
     /// Name of a table of costs, or [`super::MEASURED`].
     pub costs: String,
-    /// Predict rates: model how long CPUs keep lines, and what waking, interrupts, atomic operations and calls of the kernel take.
+    /// Predict rates: model how long CPUs keep lines, and the costs of waking, interrupts, atomic
+    /// operations and system calls.
     pub predicts: bool,
     /// Bounds of each CPU's own cache; `None` for caches without bounds.
     pub caches: Option<Caches>,
-    /// How far a CPU may run ahead of the slowest soon after a transfer, in instructions.
+    /// Instructions that a CPU may be ahead of the slowest soon after a transfer.
     pub quantum: Option<u64>,
-    /// The same for a thread whose last transfer is long ago.
+    /// Instructions that a CPU may be ahead of the slowest long after its last transfer.
     pub private_quantum: Option<u64>,
 }
 
@@ -47,11 +48,11 @@ impl Default for ModelRequest {
 pub struct Gates {
     /// Limits of figures.
     pub budgets: Vec<Budget>,
-    /// A baseline: fails if there are more transfers than in this run.
+    /// A baseline: the gate fails on more transfers than in this run.
     pub baseline: Option<RunId>,
 }
 
-/// The seed of a lens run if none is requested: a fixed one, so that two runs have the same seeds.
+/// The default seed of a lens run: fixed, so that runs have the same seeds.
 pub const USUAL_SEED: u64 = 1;
 
 /// Settings that lens runs of programs and of kernels share.
@@ -61,19 +62,21 @@ pub struct UnderLens {
     pub model: ModelRequest,
     /// The gates of the run.
     pub gates: Gates,
-    /// How often each cell runs.
+    /// Executions of each cell.
     pub repeats: u32,
-    /// Seed of the order, and of the first repeat's guests; each further repeat has the next number.
+    /// Seed of the order and of the first repeat's guests; each further repeat adds one.
     pub seed: u64,
-    /// Operations of each task. If `None`, the workload's default; for a program, the whole run is one operation.
+    /// Operations of each task; the workload's default if `None`. The whole run of a program is one
+    /// operation.
     pub operations: Option<u64>,
     /// Time limit of each execution in milliseconds.
     pub limit_ms: Option<u64>,
-    /// How many executions may run at the same time, each in a guest of its own. If `None`, as many as this host has CPUs and memory for.
+    /// Maximum number of parallel executions, each in its own guest; as many as fit on this host if
+    /// `None`.
     pub jobs: Option<NonZeroUsize>,
-    /// A name for people.
+    /// Label of the run.
     pub label: Option<String>,
-    /// The commit from which the subject was built, if it is known.
+    /// The commit of the subject; `None` if unknown.
     pub commit: Option<Commit>,
 }
 
@@ -86,13 +89,13 @@ pub struct LensKernelRequest {
     pub cpus: Vec<u32>,
     /// The kernel's image; the default one if `None`.
     pub kernel: Option<PathBuf>,
-    /// The same kernel as an ELF file with debugging information.
+    /// The kernel as an ELF file with debugging information.
     pub vmlinux: Option<PathBuf>,
     /// Further parameters for the kernel.
     pub parameters: Vec<String>,
     /// Memory of each machine in MiB; depends on the number of CPUs if `None`.
     pub memory_mib: Option<u64>,
-    /// What tasks are, for workloads that can be either.
+    /// Kind of the tasks, for workloads with a choice.
     pub mode: Option<TaskMode>,
     /// `--size` for the workloads.
     pub size: Option<u64>,
@@ -105,7 +108,7 @@ pub struct LensKernelRequest {
 pub struct LensMachineRequest {
     /// Its kernel: anything that the emulator starts.
     pub kernel: PathBuf,
-    /// What the kernel is given beside it.
+    /// Files for the kernel.
     pub modules: Vec<Module>,
     /// The words of the kernel's command line.
     pub parameters: Vec<String>,
@@ -119,7 +122,7 @@ pub struct LensMachineRequest {
     pub under: UnderLens,
 }
 
-/// A file that a kernel is given.
+/// A file for a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Module {
     /// The file.
@@ -137,7 +140,7 @@ pub struct GuestRequest {
     pub environment: Vec<(String, String)>,
     /// Count the kernel too.
     pub kernel_too: bool,
-    /// Directories with debug files, absolute, in which names are searched for before the system's.
+    /// Absolute directories with debug files, searched before the system's.
     pub debug_directories: Vec<PathBuf>,
     /// The kernel's image; the default one if `None`.
     pub kernel: Option<PathBuf>,

@@ -1,26 +1,27 @@
-//! Resumes a lens run: creates the machine and its subject again from what was saved, and refuses if they have
-//! changed.
+//! Resumes a lens run: creates its machine and subject again, and refuses changed ones.
 
 use super::request::Gates;
 use super::run::ToTheGates;
-use super::{gates, kernel, machine, model, plugin, program};
+use super::{files, gates, kernel, machine, model, program};
 use crate::conclusion::Measured;
 use crate::error::Error;
 use crate::lab::Lab;
+use crate::measure;
 use crate::places::Places;
-use crate::{measure, resumable};
-use faultline_model::lens::gate::GateReport;
-use faultline_model::lens::settings::{LensAgain, LensSettings};
-use faultline_model::record::{RunHead, RunId};
-use faultline_model::subject::{SubjectIndex, SubjectKind};
+use faultline_record::lens::settings::{LensAgain, LensSettings};
+use faultline_record::record::{RunHead, RunId};
+use faultline_record::subject::{SubjectIndex, SubjectKind};
 use faultline_runner::lens::Naming;
+use faultline_stats::lens::gate::GateReport;
 use faultline_store::Store;
 use faultline_targets::Target;
 use faultline_targets::counting::Lens;
 use faultline_targets::qemu::EMULATOR_VERSION;
 use std::num::NonZeroUsize;
 
-/// Counts what is missing of a run, concludes it, and applies its gates. `jobs`, `limit_ms`: as in [`crate::ResumeRequest`]. Fails if the subject, plugin or machine is missing or has changed, or if the database cannot be written.
+/// Executes the missing items of a run, concludes it, and applies its gates. `jobs`, `limit_ms`: as
+/// in [`crate::ResumeRequest`]. Fails if the subject, plugin or machine is missing or changed, or
+/// if the database cannot be written.
 pub(crate) fn go_on(
     store: &mut Store,
     head: &RunHead,
@@ -30,17 +31,12 @@ pub(crate) fn go_on(
     lab: &mut Lab<'_>,
 ) -> Result<Measured, Error> {
     let run = head.id;
-    let again = settings.again.as_deref().ok_or_else(|| {
-        Error::usage(
-            format!("run {run} cannot be resumed, because an older version of Faultline began it"),
-            format!("its counts are kept (`faultline show {run}`); start a new run for the rest"),
-        )
-    })?;
+    let again = &settings.again;
     check_emulator(head, lab)?;
     let gates = gates_of(settings);
     let baseline = gates::baseline(&gates, lab.places)?;
     let (target, naming) = counting(head, settings, again, lab)?;
-    resumable::check_workloads_of_lens(head, &store.missing_items(run)?, target.as_ref())?;
+    measure::check_workloads_of_lens(head, &store.missing_items(run)?, target.as_ref())?;
     if lab.stop.is_set() {
         return Err(Error::stopped());
     }
@@ -56,7 +52,7 @@ pub(crate) fn go_on(
     counting.run(store, run, lab)
 }
 
-/// Fails if the emulator is not the one with which the run began, if the run says which.
+/// Fails if the emulator differs from the one that the run recorded.
 pub(super) fn check_emulator(head: &RunHead, lab: &Lab<'_>) -> Result<(), Error> {
     match head.all_facts().find_map(|facts| facts.get_text(EMULATOR_VERSION)) {
         Some(began_with) => is_same_emulator(began_with, &lab.machines.lens_emulator(lab.places)?, head.id),
@@ -64,7 +60,7 @@ pub(super) fn check_emulator(head: &RunHead, lab: &Lab<'_>) -> Result<(), Error>
     }
 }
 
-/// Fails if the versions differ, because another version may count otherwise.
+/// Fails if the versions differ: another version may count differently.
 fn is_same_emulator(began_with: &str, this: &str, run: RunId) -> Result<(), Error> {
     if began_with == this {
         return Ok(());
@@ -77,7 +73,7 @@ fn is_same_emulator(began_with: &str, this: &str, run: RunId) -> Result<(), Erro
     ))
 }
 
-/// The counting target with names, as it was when the run began.
+/// The counting target with names, as at the run's begin.
 fn counting(
     head: &RunHead,
     settings: &LensSettings,
@@ -85,14 +81,8 @@ fn counting(
     lab: &mut Lab<'_>,
 ) -> Result<(Box<dyn Target>, Naming), Error> {
     let run = head.id;
-    let subject = resumable::subject(head, SubjectIndex::A)?;
-    if matches!(subject.what, SubjectKind::Program { .. }) && again.guest.is_none() {
-        return Err(Error::usage(
-            format!("run {run} cannot be resumed, because its program did not run in a guest, as programs do now"),
-            format!("its counts are kept (`faultline show {run}`); start a new run for the rest"),
-        ));
-    }
-    let plugin = plugin::find_again(&again.plugin, run)?;
+    let subject = measure::subject(head, SubjectIndex::A)?;
+    let plugin = files::plugin_again(&again.plugin, run)?;
     let lens = Lens { plugin, model: model::again(settings, again), scratch: lab.places.scratch.clone() };
     let cpus = &head.settings.cpus;
     match (&subject.what, subject.machine.guest()) {
@@ -106,8 +96,9 @@ fn counting(
     }
 }
 
-/// What the gates of a finished run find of what is saved. A budget of a type that is not in the counts is not kept, because the types that a kernel has are
-/// not saved. Fails if the database cannot be read, or if the baseline does not exist any more.
+/// The reports of a finished run's gates. A budget of a type without counts is dropped, because the
+/// kernel's types are not saved. Fails if the database cannot be read, or if the baseline does not
+/// exist any more.
 pub(crate) fn hold_again(
     store: &Store,
     run: RunId,
@@ -124,8 +115,7 @@ pub(crate) fn hold_again(
 
 /// The gates of the run.
 fn gates_of(settings: &LensSettings) -> Gates {
-    let baseline = settings.again.as_deref().and_then(|again| again.baseline);
-    Gates { budgets: settings.budgets.clone(), baseline: baseline.map(RunId) }
+    Gates { budgets: settings.budgets.clone(), baseline: settings.again.baseline.map(RunId) }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A lens run whose plan and target are known: saves, measures, concludes, and applies gates.
+//! A lens run with a plan and a target: saved, measured, concluded, checked against its gates.
 
 use super::request::{Gates, UnderLens};
 use super::{gates, model};
@@ -7,10 +7,10 @@ use crate::database::MeasuringStore;
 use crate::error::Error;
 use crate::lab::Lab;
 use crate::measure;
-use faultline_model::describe::WorkloadInfo;
-use faultline_model::lens::settings::LensAgain;
-use faultline_model::record::{RunId, RunRecord};
-use faultline_model::subject::Subject;
+use faultline_record::describe::WorkloadInfo;
+use faultline_record::lens::settings::LensAgain;
+use faultline_record::record::{RunId, RunRecord};
+use faultline_record::subject::Subject;
 use faultline_runner::lens::{LensRequest, Naming};
 use faultline_runner::{Plan, SubjectTargets};
 use faultline_store::{NewRun, Store};
@@ -34,26 +34,27 @@ pub(super) fn request(under: &UnderLens, cpus: Vec<u32>, again: LensAgain) -> Le
     }
 }
 
-/// A lens run before it is saved.
+/// A lens run before its save.
 pub(super) struct LensRun<'a> {
     /// The plan.
     pub(super) plan: &'a Plan,
-    /// What is counted.
+    /// The subject.
     pub(super) subject: &'a Subject,
-    /// The workloads as they describe themselves; none for a program.
+    /// The workloads' descriptions; none for a program.
     pub(super) workloads: &'a [WorkloadInfo],
     /// The target that counts.
     pub(super) target: &'a dyn Target,
     /// Names for what is counted.
     pub(super) naming: &'a Naming,
-    /// Its label, gates and other shared settings.
+    /// Label, gates and other shared settings.
     pub(super) under: &'a UnderLens,
-    /// The run that it is compared with.
+    /// The baseline.
     pub(super) baseline: Option<&'a RunRecord>,
 }
 
 impl LensRun<'_> {
-    /// Runs it to its end. Fails if the database cannot be written, or if its gates cannot be applied.
+    /// Executes the run. Fails if the database cannot be written, or if its gates cannot be
+    /// applied.
     pub(super) fn run(&self, lab: &mut Lab<'_>) -> Result<Measured, Error> {
         if lab.stop.is_set() {
             return Err(Error::stopped());
@@ -81,24 +82,24 @@ impl LensRun<'_> {
     }
 }
 
-/// What is needed to count the rest of a run.
+/// The rest of a lens run, up to its gates.
 pub(super) struct ToTheGates<'a> {
     /// The target that counts.
     pub(super) target: &'a dyn Target,
     /// Names for what is counted.
     pub(super) naming: &'a Naming,
-    /// How many executions may run at the same time; as many as have room on this host if `None`.
+    /// Maximum number of parallel executions; as many as fit on this host if `None`.
     pub(super) jobs: Option<NonZeroUsize>,
     /// Time limit of each execution instead of the run's own.
     pub(super) limit_ms: Option<u64>,
     pub(super) gates: &'a Gates,
-    /// The run that it is compared with.
+    /// The baseline.
     pub(super) baseline: Option<&'a RunRecord>,
 }
 
 impl ToTheGates<'_> {
-    /// Counts what is missing of a run, concludes it, and applies its gates: budgets, and a baseline if there is one. Fails if the database
-    /// cannot be written.
+    /// Executes the missing items of a run, concludes it, and applies its gates: budgets and a
+    /// baseline. Fails if the database cannot be written.
     pub(super) fn run(&self, store: &mut Store, run: RunId, lab: &mut Lab<'_>) -> Result<Measured, Error> {
         let lens = measure::UnderLens { naming: self.naming, jobs: self.jobs() };
         match measure::to_the_end(store, run, &SubjectTargets::alone(self.target), self.limit_ms, Some(lens), lab)? {

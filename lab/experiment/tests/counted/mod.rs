@@ -1,18 +1,17 @@
-//! A kernel's lens run without a machine: its plan, its database, and reports of one line for a target to leave.
+//! A kernel's lens run without a machine: plan, database, and one-line reports of a target.
 
-#![allow(dead_code, reason = "each test program uses a part of it")]
-
-use faultline_model::describe::{self, WorkloadInfo};
-use faultline_model::facts::Facts;
-use faultline_model::lens::kernel_symbol::KernelSymbol;
-use faultline_model::lens::raw::RawReport;
-use faultline_model::lens::settings::LensSettings;
-use faultline_model::machine::Machine;
-use faultline_model::outcome::Outcome;
-use faultline_model::plan::PlanItem;
-use faultline_model::record::{RunId, RunRecord, Session};
-use faultline_model::subject::{Subject, SubjectKind};
-use faultline_model::time::UnixMillis;
+use faultline_lens_format::{CostTimes, RawCounts, RawLine, RawReport};
+use faultline_record::describe::{self, WorkloadInfo};
+use faultline_record::facts::Facts;
+use faultline_record::lens::counted::{AgentReport, CountedReport};
+use faultline_record::lens::guest_kernel::KernelSymbol;
+use faultline_record::lens::settings::{LensAgain, LensSettings, SavedFile};
+use faultline_record::machine::Machine;
+use faultline_record::outcome::Outcome;
+use faultline_record::plan::PlanItem;
+use faultline_record::record::{RunId, RunRecord, Session};
+use faultline_record::subject::{Subject, SubjectKind};
+use faultline_record::time::UnixMillis;
 use faultline_runner::lens::{LensRequest, Naming, plan_kernel};
 use faultline_runner::{
     Completion, Observer, Plan, PlannedRun, RunProgress, SubjectTargets, SystemClock, Targets, run,
@@ -21,14 +20,13 @@ use faultline_store::{NewRun, Store};
 use faultline_symbols::Kallsyms;
 use faultline_targets::counting::Counting;
 use faultline_targets::{Ending, Execution, StopFlag, Target, TargetError};
-use serde_json::json;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
 /// Operations of an attempt.
 const OPERATIONS: u64 = 1000;
 
-/// What a workload says when it did `OPERATIONS` as that many tasks.
+/// A workload's output after `OPERATIONS` by that number of tasks.
 pub fn lines(tasks: u32) -> String {
     let counts = vec![(OPERATIONS / u64::from(tasks)).to_string(); tasks as usize].join(" ");
     format!(
@@ -38,25 +36,10 @@ pub fn lines(tasks: u32) -> String {
 }
 
 /// A report of one line.
-pub fn report(cpus: u32, transfers: u64) -> RawReport {
-    let address = 0xffff_ffff_8200_0040u64;
-    let report = json!({
-        "format": "faultline-lens", "version": 3, "target": "x86_64", "mode": "kernel",
-        "machine": {"cpus": cpus, "sockets": 1, "cpus_per_cache": cpus, "line_bytes": 64, "quantum": 1000, "private_quantum": 1000,
-            "instruction_ps": 500, "same_cache_ns": 20, "same_socket_ns": 50, "other_socket_ns": 150, "memory_ns": 80,
-            "cache_lines": null, "cache_ways": null},
-        "direct_map": null, "scope": "marks", "regions": 1, "problems": [],
-        "predicted_time": 1000, "predicted_time_ns": 500, "busy_time": 1000, "overlapping_time": 900,
-        "totals": {"instructions": 100_000, "accesses": 50_000, "transfers": transfers, "true_sharing": transfers, "false_sharing": 0,
-            "by_cause": {"read": 0, "write": transfers},
-            "by_distance": {"same_cache": transfers, "same_socket": 0, "other_socket": 0, "several": 0},
-            "atomic": 0, "user": 0, "contents": 0, "capacity_misses": 0},
-        "cpus": [], "lines_moved": 1,
-        "lines": [{"address": address, "space": "virtual", "contents": false, "transfers": transfers, "true_sharing": transfers,
-            "false_sharing": 0, "by_cpu": [], "by_site": [], "by_offset": [{"offset": 0, "size": 8, "transfers": transfers}]}],
-        "sites_moving": 0, "sites": [], "interrupt": null
-    });
-    RawReport::parse(report.to_string().as_bytes()).unwrap()
+pub fn report(cpus: u32, transfers: u64) -> CountedReport {
+    let mut operation = RawCounts::of_lines(vec![RawLine::written(0xffff_ffff_8200_0040, transfers)]);
+    (operation.totals.instructions, operation.totals.accesses) = (100_000, 50_000);
+    CountedReport { counts: RawReport { operation, ..RawReport::empty(cpus) }, agent: AgentReport::default() }
 }
 
 pub fn naming() -> Naming {
@@ -71,6 +54,11 @@ pub fn workloads() -> Vec<WorkloadInfo> {
     vec![describe::parse(text).unwrap()]
 }
 
+fn again() -> LensAgain {
+    let times = CostTimes { instruction_ps: 1, same_cache_ns: 1, same_socket_ns: 1, other_socket_ns: 1, memory_ns: 1 };
+    LensAgain::new(SavedFile { path: "/plugin".into(), sha256: "00".into() }, times)
+}
+
 pub fn request(seed: u64, repeats: u32) -> LensRequest {
     let settings = LensSettings {
         sockets: 1,
@@ -80,7 +68,7 @@ pub fn request(seed: u64, repeats: u32) -> LensRequest {
         quantum: None,
         private_quantum: None,
         budgets: Vec::new(),
-        again: None,
+        again: Box::new(again()),
     };
     LensRequest {
         workloads: vec!["touch".to_owned()],
@@ -107,7 +95,7 @@ impl Observer for Nobody {
     fn item_ends(&mut self, _: &PlanItem, _: &Outcome, _: Option<f64>, _: &RunProgress) {}
 }
 
-/// What a target says while it counts.
+/// A target's messages during a count.
 pub type Sink<'a> = dyn FnMut(&[u8]) -> ControlFlow<()> + 'a;
 
 /// A target that can do nothing but count.
@@ -135,7 +123,7 @@ impl Target for OnlyCounts<'_> {
     }
 }
 
-/// A database in a file, which is opened anew for each session.
+/// A database in a file, opened for each session.
 pub struct Database(tempfile::TempDir);
 
 impl Database {
@@ -171,7 +159,7 @@ impl Database {
         self.observed(id, kernel, jobs, stop, &mut Nobody)
     }
 
-    /// The same, observed.
+    /// As above, with an observer.
     pub fn observed(
         &self,
         id: RunId,

@@ -1,42 +1,56 @@
-//! Arguments of `faultline compare` and `faultline check`.
+//! Arguments of `faultline compare` and `changes`.
 
-use super::measuring::Measuring;
-use super::{Conduct, OnMachine, label, positive_duration};
-use crate::completing;
+use super::measure::Measuring;
+use super::share::From;
+use super::values::{all_candidates, executed_quantity, label, level, margin, share};
+use super::{Conduct, FormatArgument, OnMachine};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use faultline_model::direction::Direction;
-use faultline_model::plan;
+use faultline_exchange::{FORMATS, Format as Foreign};
+use faultline_record::direction::Direction;
+use faultline_record::plan;
+use faultline_record::quantity::Quantity;
 use std::path::PathBuf;
-use std::time::Duration;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  faultline compare 3 4                                two runs of the database
-  faultline compare 1f3a9c2 80d2f11                    two commits: the newest runs of them
-  faultline compare old.json new.json                  two files of other tools: hyperfine, Go, criterion, asv, …
-  faultline compare results.csv@1f3a9c results.csv@80d2 two commits of one file
-  faultline compare times.json:1 times.json:2          two benchmarks of one file, by number or name
-A live comparison interleaves both sides in random order, until the answer is clear:
-  faultline compare zero_fill --a '' --b 'sysctl.vm.overcommit_memory=2'
-  faultline compare --a workload=zero_fill:base --b workload=zero_fill:huge
   faultline compare './old 1000' './new 1000'          two commands, by their time
+  faultline compare './old' './new' --measure cpu-time  on a busy machine
+  faultline compare zero_fill --a '' --b 'sysctl.vm.overcommit_memory=2'   a setting
+  faultline compare --a workload=zero_fill:base --b workload=zero_fill:huge
   faultline compare fault_existing --a 'on=qemu:cpus=2' --b 'on=qemu:cpus=2,append=mitigations=off'
   faultline compare quick --a stable --b patched       variants that faultline.toml declares
-A word that names no run, file or import is a command line if its first word is a program.
-A variant is a name that faultline.toml declares, a command line, or KEY=VALUE words. KEY is env.NAME, sysctl.NAME,
-/sys/FILE, programs (a directory), compiler, on (a machine), kernel (an image), workload, command or directory. An empty
-variant is the machine unchanged.")]
+  faultline compare 3 4                                two runs
+  faultline compare 1f3a9c2 80d2f11                    the newest runs of two commits
+  faultline compare old.json new.json                  files of hyperfine, Go, criterion, asv, …
+  faultline compare results.csv@1f3a9c results.csv@80d2   two commits of one file
+  faultline compare times.json:1 times.json:2          two benchmarks of one file, by number or name
+  faultline compare published:dragonfly-5.4 published:dragonfly-5.6   figures from the literature
+  faultline compare published:dragonfly-5.6 3          the same beside run 3
+  faultline compare published:claims                   the authors' claims, recomputed and tested
+Live comparisons interleave both sides in random order until the answer is clear.
+An argument that names no run, file or import is a command if its first word is a program.
+A variant is a name that faultline.toml declares, a command, or KEY=VALUE words. KEY is env.NAME, sysctl.NAME, /sys/FILE,
+programs (a directory), compiler, on (a machine), kernel (an image), workload, command or directory. An empty variant is
+the unchanged machine.")]
+#[command(mut_arg("gate", |arg| arg.help("Exit with status 1 if a workload is slower by more than the margin, was not compared, or is inconclusive")))]
+#[command(mut_arg("suite", |arg| arg.hide_short_help(true)))]
+#[command(mut_arg("pin", |arg| arg.hide_short_help(true)))]
+#[command(mut_arg("mode", |arg| arg.hide_short_help(true)))]
+#[command(mut_arg("oversubscribe", |arg| arg.hide_short_help(true)))]
+#[command(mut_arg("size", |arg| arg.hide_short_help(true)))]
 pub(crate) struct Compare {
-    /// Two runs (by number, label or commit), two files or directories, or two commands. FILE@COMMIT is one commit of a file with history, FILE:BENCHMARK one benchmark of a file. With --a or --b: workloads
-    #[arg(value_name = "WHAT", add = completing::anything())]
+    /// Two runs (number, label or commit), files, directories or commands. FILE@COMMIT: one commit,
+    /// FILE:BENCHMARK: one benchmark. With --a or --b: workloads
+    #[arg(value_name = "WHAT", add = all_candidates())]
     pub(crate) what: Vec<String>,
 
-    /// First side (A) of a live comparison: the old one
+    /// Side A of a live comparison, the old one
     #[arg(long, value_name = "VARIANT")]
     pub(crate) a: Option<String>,
 
-    /// Second side (B): the new one
+    /// Side B, the new one
     #[arg(long, value_name = "VARIANT")]
     pub(crate) b: Option<String>,
 
@@ -44,31 +58,23 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
-    /// Sources of the workloads, for a variant with a compiler [default: those that Faultline was built from]
-    #[arg(long, value_name = "DIR", env = "FAULTLINE_SOURCES", hide_env_values = true)]
+    /// Sources of the workloads, for variants with a compiler [default: those that Faultline was
+    /// built from]
+    #[arg(long, value_name = "DIR", hide_short_help = true, env = "FAULTLINE_SOURCES", hide_env_values = true)]
     pub(crate) sources: Option<PathBuf>,
 
-    /// Which direction is better, for files that do not say
+    /// Quantity to compare [default: time]
+    #[arg(long, value_name = "MEASURE", value_parser = executed_quantity())]
+    pub(crate) measure: Option<Quantity>,
+
+    /// Better direction, for files that do not state it
     #[arg(long, value_enum, value_name = "DIRECTION")]
     pub(crate) better: Option<Better>,
 
-    /// Exit with status 1 if a workload is slower by more than the margin, was not compared, or is inconclusive
-    #[arg(long)]
-    pub(crate) gate: bool,
-
-    /// Whether an inconclusive workload fails the gate
-    #[arg(long, value_enum, value_name = "ACTION", default_value = "fail", requires = "gate")]
-    pub(crate) inconclusive: WhenInconclusive,
-
-    /// Compare results that were measured one after the other; use it only if nothing else ran on the machine
+    /// Compare results that were measured one after the other. Only valid if nothing else ran on
+    /// the machine
     #[arg(long, conflicts_with_all = ["a", "b"])]
     pub(crate) assume_quiet: bool,
-
-    #[command(flatten)]
-    pub(crate) certainty: Certainty,
-
-    #[command(flatten)]
-    pub(crate) measuring: Measuring,
 
     /// Label for the run
     #[arg(long, value_name = "TEXT", value_parser = label)]
@@ -78,26 +84,56 @@ pub(crate) struct Compare {
     pub(crate) machine: OnMachine,
 
     #[command(flatten)]
+    pub(crate) gate: Gate,
+
+    #[command(flatten)]
+    pub(crate) certainty: Certainty,
+
+    #[command(flatten)]
+    pub(crate) measuring: Measuring,
+
+    #[command(flatten)]
     pub(crate) conduct: Conduct,
 }
 
-/// How certain an answer must be.
+/// A gate: the exit status depends on the answer.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Decision")]
+pub(crate) struct Gate {
+    /// Exit with status 1 if it is slower by more than the margin, or if that is inconclusive
+    #[arg(long)]
+    gate: bool,
+
+    /// Effect of an inconclusive result on the gate
+    #[arg(long, value_enum, value_name = "ACTION", default_value = "fail", requires = "gate")]
+    inconclusive: WhenInconclusive,
+}
+
+impl Gate {
+    /// The effect of an inconclusive result; `None` without a gate.
+    pub(crate) fn when_inconclusive(&self) -> Option<plan::WhenInconclusive> {
+        self.gate.then(|| self.inconclusive.into())
+    }
+}
+
+/// The certainty of answers.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Decision")]
 pub(crate) struct Certainty {
     /// Familywise confidence level, over all workloads and interim looks [default: 95%]
     #[arg(long, value_name = "PERCENT", value_parser = level)]
     pub(crate) level: Option<f64>,
 
-    /// Margin of equality: two sides are equal if the confidence interval lies within it [default: 2%]
+    /// Margin of equality: sides are equal if the confidence interval lies within it [default: 2%]
     #[arg(long, value_name = "PERCENT", value_parser = margin)]
     pub(crate) margin: Option<f64>,
 
-    /// Measure everything that was planned and test once at the end, without interim looks
-    #[arg(long)]
+    /// Measure the whole plan and test once at the end, without interim looks
+    #[arg(long, hide_short_help = true)]
     pub(crate) once: bool,
 }
 
-/// Which direction is better.
+/// The better direction.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum Better {
     /// For rates
@@ -106,7 +142,7 @@ pub(crate) enum Better {
     Lower,
 }
 
-impl From<Better> for Direction {
+impl std::convert::From<Better> for Direction {
     fn from(better: Better) -> Self {
         match better {
             Better::Higher => Direction::Higher,
@@ -115,16 +151,16 @@ impl From<Better> for Direction {
     }
 }
 
-/// What an inconclusive workload does to a gate.
+/// Effect of an inconclusive result on a gate.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum WhenInconclusive {
-    /// It fails the gate
+enum WhenInconclusive {
+    /// Exit status 1
     Fail,
-    /// It passes, with a note
+    /// Exit status 0 with a note
     Pass,
 }
 
-impl From<WhenInconclusive> for plan::WhenInconclusive {
+impl std::convert::From<WhenInconclusive> for plan::WhenInconclusive {
     fn from(when: WhenInconclusive) -> Self {
         match when {
             WhenInconclusive::Fail => plan::WhenInconclusive::Fail,
@@ -136,56 +172,47 @@ impl From<WhenInconclusive> for plan::WhenInconclusive {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  faultline check                    compare this machine with itself for five minutes
-  faultline check --time 1m          shorter: detects only larger differences
-  faultline check --on qemu:cpus=2   an emulated machine
-The exit status is 1 if the machine is not fit to measure on.")]
-pub(crate) struct Check {
-    /// Workloads to measure [default: zero_fill:base, fork_exit:small and path_stat:distinct]
-    #[arg(value_name = "WORKLOAD", add = completing::workload())]
-    pub(crate) workloads_chosen: Vec<String>,
-
-    /// Time to spend
-    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = positive_duration, allow_hyphen_values = true)]
-    pub(crate) time: Duration,
+  faultline changes nightly.csv                    steps of every series in a file
+  faultline changes results/ --from asv --false-alarms 1%
+  faultline changes nightly.csv --min-change 0%    with the smallest steps
+  faultline changes nightly.csv --to otava-json    the steps as Otava writes them")]
+pub(crate) struct Changes {
+    /// File, directory, or name of an import
+    #[arg(value_name = "WHAT", add = all_candidates())]
+    pub(crate) what: String,
 
     #[command(flatten)]
-    pub(crate) machine: OnMachine,
+    pub(crate) from: From,
 
     #[command(flatten)]
-    pub(crate) conduct: Conduct,
+    pub(crate) steps: Steps,
+
+    /// Better direction, for files that do not state it
+    #[arg(long, value_enum, value_name = "DIRECTION")]
+    pub(crate) better: Option<Better>,
+
+    /// Write the steps in another tool's format
+    #[arg(long, value_name = "FORMAT", value_parser = of_steps(), conflicts_with = "format")]
+    pub(crate) to: Option<Foreign>,
+
+    #[command(flatten)]
+    pub(crate) format: FormatArgument,
 }
 
-/// A fraction, written `95%` or `0.95`.
-pub(super) fn share(text: &str) -> Result<f64, String> {
-    let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
-    let number: f64 = number.trim().parse().map_err(|_| "not a number; write it like 1% or 0.01".to_owned())?;
-    Ok(number / scale)
+/// Search for steps.
+#[derive(Debug, Args)]
+pub(crate) struct Steps {
+    /// False-positive rate: share of series without a step in which one is found
+    #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = share)]
+    pub(crate) false_alarms: f64,
+
+    /// Smallest step to show; 0% shows all
+    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = share)]
+    pub(crate) min_change: f64,
 }
 
-pub(super) fn level(text: &str) -> Result<f64, String> {
-    match share(text)? {
-        level if level > 0.5 && level <= 0.9999 => Ok(level),
-        _ => Err("it must be between 50% and 99.99%".to_owned()),
-    }
-}
-
-pub(super) fn margin(text: &str) -> Result<f64, String> {
-    match share(text)? {
-        margin if margin > 0.0 && margin < 1.0 => Ok(margin),
-        _ => Err("it must be between 0% and 100%".to_owned()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shares_are_percent_or_plain() {
-        assert_eq!((level("95%"), level("0.99")), (Ok(0.95), Ok(0.99)));
-        assert_eq!(margin("0.5 %"), Ok(0.005));
-        assert!(level("5%").is_err() && level("100%").is_err() && level("NaN").is_err());
-        assert!(margin("0").is_err() && margin("100%").is_err() && margin("NaN").is_err() && margin("some").is_err());
-    }
+/// Formats that hold steps.
+fn of_steps() -> impl TypedValueParser<Value = Foreign> {
+    let names = FORMATS.iter().filter(|format| format.holds_changes()).map(|format| format.name());
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Foreign>())
 }

@@ -1,42 +1,44 @@
-//! Arguments of `faultline init` and `faultline history`.
+//! Arguments of `faultline history`.
 
-use super::compare::{WhenInconclusive, level, margin, share};
+use super::compare::{Gate, Steps};
+use super::values::{count, point};
 use super::{Conduct, FormatArgument};
-use clap::{Args, Subcommand};
-use faultline_model::history::change::ChangeState;
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, Subcommand, ValueEnum};
+use faultline_record::change_event::ChangeState;
 use std::path::PathBuf;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum History {
+    /// Write an example of faultline.toml, which declares subjects
+    Init(Init),
+    /// Build and measure the selected commits that have no result yet
+    Run(Box<Run>),
+    /// Show the commits with their results, and the steps between them
+    Show(Show),
+    /// Show the selected commits, and which of them have results
+    Commits(Commits),
+    /// Show the steps, with the commits, authors and files between
+    Changes(Changes),
+    /// Set the state of a step: found, confirmed, ignored or fixed
+    Mark(Mark),
+    /// Do the jobs that readers of the pages requested
+    Work(Box<Work>),
+}
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  faultline init                  faultline.toml in this directory
-  faultline init lab/history.toml another file, for `--config`
-A file that exists is never changed. docs/HISTORY.md describes the keys.")]
+  faultline history init                    faultline.toml in this directory
+  faultline history init lab/history.toml   another file, for `--config`
+An existing file is not changed. docs/HISTORY.md describes the keys.")]
 pub(crate) struct Init {
     /// File to write
     #[arg(value_name = "FILE", default_value = "faultline.toml")]
     pub(crate) file: PathBuf,
 }
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum History {
-    /// Build and measure the picked commits that have no result yet
-    Run(Box<Run>),
-    /// Show the commits with their results, and the steps between them
-    Show(Show),
-    /// Show which commits are picked, and which of them have results
-    Commits(Commits),
-    /// Show the steps, with the commits, authors and files between
-    Changes(Changes),
-    /// Search the commits of a step for the one that made it
-    Drill(Box<Drill>),
-    /// Say what a step is: ignored, with a reason; confirmed; fixed; or only found
-    Mark(Mark),
-    /// Do the work that readers of the pages asked for
-    Work(Box<Work>),
-}
-
-/// Which subjects, and where they are declared.
+/// Subjects of a file.
 #[derive(Debug, Args)]
 pub(crate) struct Subjects {
     /// Subjects [default: all that the file declares]
@@ -50,7 +52,8 @@ pub(crate) struct Subjects {
 /// The file that declares subjects.
 #[derive(Debug, Args)]
 pub(crate) struct Config {
-    /// File that declares subjects [default: faultline.toml in this directory, or in the nearest above it]
+    /// File that declares subjects [default: faultline.toml in this directory or the nearest above
+    /// it within the repository]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 }
@@ -58,16 +61,16 @@ pub(crate) struct Config {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  faultline history run             what is missing of all subjects
-  faultline history run app         of one
+  faultline history run             missing results of all subjects
+  faultline history run app         of one subject
   faultline history run --retry     also commits that could not be built or executed
-What was measured before is used again, as long as recipe, tools, command and machine are the same. A commit that does not
-build, crashes or hangs has that as its result. Ctrl-C ends cleanly; `faultline history run` and `faultline resume` continue.")]
+Earlier results are reused as long as recipe, tools, command and machine are the same. A commit that does not build, crashes
+or hangs has that as its result. Ctrl-C ends cleanly; `faultline history run` and `faultline resume` continue.")]
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) subjects: Subjects,
 
-    /// Try commits again that could not be measured
+    /// Retry commits that could not be measured
     #[arg(long)]
     pub(crate) retry: bool,
 
@@ -75,23 +78,12 @@ pub(crate) struct Run {
     pub(crate) conduct: Conduct,
 }
 
-/// How steps are searched for.
-#[derive(Debug, Args)]
-pub(crate) struct Steps {
-    /// False-positive rate: share of series without a step in which one is found. Only for time: counts are exact
-    #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = share)]
-    pub(crate) false_alarms: f64,
-
-    /// Leave out steps smaller than this; 0% shows all
-    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = share)]
-    pub(crate) min_change: f64,
-}
-
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   faultline history show
-  faultline history show app --format csv")]
+  faultline history show app --format csv
+Counts are exact, so --false-alarms applies to time only.")]
 pub(crate) struct Show {
     #[command(flatten)]
     pub(crate) subjects: Subjects,
@@ -106,12 +98,12 @@ pub(crate) struct Show {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  faultline history commits         checks the file, and shows what a run would measure")]
+  faultline history commits         check the file, and show what a run would measure")]
 pub(crate) struct Commits {
     #[command(flatten)]
     pub(crate) subjects: Subjects,
 
-    /// Show what `faultline history run --retry` would measure
+    /// Include the commits that `faultline history run --retry` would measure
     #[arg(long)]
     pub(crate) retry: bool,
 
@@ -124,9 +116,11 @@ pub(crate) struct Commits {
 Examples:
   faultline history changes
   faultline history changes app --format markdown        for a mail
-  faultline history run -q && faultline history changes --gate   for CI: exit status 1 if something new is slower
+  faultline history run -q && faultline history changes --gate   exit status 1 if newly slower
 A step is new if the runs before the newest one do not show it; --since COMMIT counts every step after a commit. Standard error
-says what closes the gate.")]
+has the reasons why the gate fails. Inconclusive: the step may be a quirk or a layout, or there are too few commits to search.
+Counts are exact, so --false-alarms applies to time only.")]
+#[command(mut_arg("gate", |arg| arg.help("Exit with status 1 if a new step makes something slower, or if that is inconclusive")))]
 pub(crate) struct Changes {
     #[command(flatten)]
     pub(crate) subjects: Subjects,
@@ -134,17 +128,13 @@ pub(crate) struct Changes {
     #[command(flatten)]
     pub(crate) steps: Steps,
 
-    /// Exit with status 1 if a new step makes something slower, or if that is inconclusive: a step may be a quirk or a layout, or there are too few commits to search
-    #[arg(long)]
-    pub(crate) gate: bool,
+    #[command(flatten)]
+    pub(crate) gate: Gate,
 
-    /// Steps after this point are new: a commit that has a result, by its name or its first digits, or a release by its name [default: those that the newest run made known]
-    #[arg(long, value_name = "COMMIT", requires = "gate", value_parser = super::point)]
+    /// First old commit or release: steps after it are new [default: steps first found by the
+    /// newest run]
+    #[arg(long, value_name = "COMMIT", requires = "gate", value_parser = point, help_heading = "Decision")]
     pub(crate) since: Option<String>,
-
-    /// What the gate does if the history is inconclusive: fail (exit status 1), or pass (exit status 0) with a note
-    #[arg(long, value_enum, value_name = "ACTION", default_value = "fail", requires = "gate")]
-    pub(crate) inconclusive: WhenInconclusive,
 
     #[command(flatten)]
     pub(crate) format: FormatArgument,
@@ -153,77 +143,40 @@ pub(crate) struct Changes {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  faultline history drill app                the newest step for the worse
-  faultline history drill app --step 2       the second step that `faultline history changes app` lists
-  faultline history drill app --cpus 8       of the series with 8 CPUs
-  faultline history drill app --revert       and how much would the commit's revert take back today?
-The search is that of `faultline bisect`, between the commits of the step. Counts of the history are used again, and so is that a
-commit cannot be measured. Times are measured anew, with both sides in the same blocks: times of other days are not comparable.")]
-pub(crate) struct Drill {
-    #[command(flatten)]
-    pub(crate) of: SeriesWithSteps,
-
-    /// Number of the step in the list of `faultline history changes`, from 1 [default: the newest for the worse, otherwise the newest]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) step: Option<u32>,
-
-    /// Probability with which all that is said to be found is right. Counts of one seed are exact
-    #[arg(long, value_name = "PERCENT", default_value = "95%", value_parser = level)]
-    pub(crate) level: f64,
-
-    /// Smallest change to search for
-    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = margin)]
-    pub(crate) least: f64,
-
-    /// Link the commits on both sides of each step again in N random layouts, as `faultline bisect` does [default: `layouts` of the subject, otherwise none]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(8..=1000))]
-    pub(crate) layouts: Option<u32>,
-
-    /// Undo each commit that is named on top of the newest one of the history, and measure both together
-    #[arg(long)]
-    pub(crate) revert: bool,
-
-    #[command(flatten)]
-    pub(crate) conduct: Conduct,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
   faultline history mark app ignored --at 1f3a9c2 --reason 'slower on purpose: it checks more'
   faultline history mark app fixed --step 2
-  faultline history mark app found --at 1f3a9c2       takes back what was said before
-What is said is kept with time and name, and belongs to the change: it is found again when more commits are measured. The gate of
-`faultline history changes` lets changes pass that are ignored or fixed. `faultline history drill` confirms a change by measuring.")]
+  faultline history mark app found --at 1f3a9c2       withdraw an earlier state
+States are saved with time and name. They belong to the change, also after more commits are measured. The gate of `faultline
+history changes` accepts changes that are ignored or fixed. `faultline bisect SUBJECT` confirms a change by measuring.")]
 pub(crate) struct Mark {
     #[command(flatten)]
     pub(crate) of: SeriesWithSteps,
 
-    /// What the step is
+    /// State of the step
     #[arg(value_enum, value_name = "STATE")]
     pub(crate) state: State,
 
     #[command(flatten)]
     pub(crate) which: Which,
 
-    /// Why; required for a change that is ignored
-    #[arg(long, value_name = "TEXT", required_if_eq("state", "ignored"), value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    /// Reason; required for an ignored change
+    #[arg(long, value_name = "TEXT", required_if_eq("state", "ignored"), value_parser = NonEmptyStringValueParser::new())]
     pub(crate) reason: Option<String>,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  faultline history work                 what waits now, the oldest first
-  faultline history work app --wait      of one subject, and what is asked for later, until Ctrl-C
-Readers with a token ask on the pages of `faultline serve`: to measure a commit again, or to search the commits of a step. A job is
-done by the machine whose faultline.toml measures the same subject in the same way; others wait. A job that was stopped or killed
-goes on next time.")]
+  faultline history work                 the waiting jobs, the oldest first
+  faultline history work app --wait      jobs of one subject, also later ones, until Ctrl-C
+Readers with a token request jobs on the pages of `faultline serve`: to measure a commit again, or to search the commits of a
+step. The machine whose faultline.toml measures the same subject in the same way does a job; others wait. An interrupted job
+continues next time.")]
 pub(crate) struct Work {
     #[command(flatten)]
     pub(crate) subjects: Subjects,
 
-    /// Wait for more jobs, until Ctrl-C
+    /// Wait for more jobs until Ctrl-C
     #[arg(long)]
     pub(crate) wait: bool,
 
@@ -231,16 +184,17 @@ pub(crate) struct Work {
     pub(crate) conduct: Conduct,
 }
 
-/// A series of which a step is named.
+/// A series with a step.
 #[derive(Debug, Args)]
 pub(crate) struct SeriesWithSteps {
-    /// The subject
+    /// Subject
     #[arg(value_name = "SUBJECT")]
     pub(crate) subject: String,
 
-    /// Which series: the number of CPUs. Required if `--step` or `--at` may mean several [default: the first that has steps]
-    #[arg(long, value_name = "N", value_parser = super::count)]
-    pub(crate) cpus: Option<u32>,
+    /// Number of tasks of the series. Required if several series have the step [default: the first
+    /// that has steps]
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(crate) tasks: Option<u32>,
 
     #[command(flatten)]
     pub(crate) steps: Steps,
@@ -249,29 +203,29 @@ pub(crate) struct SeriesWithSteps {
     pub(crate) config: Config,
 }
 
-/// Which step is marked.
+/// The step to mark.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct Which {
-    /// The step at a commit that may have made it, by its name or its first digits, or at a release by its name
-    #[arg(long, value_name = "COMMIT", value_parser = super::point)]
+    /// Commit that may have made the step, or release, by name or first digits
+    #[arg(long, value_name = "COMMIT", value_parser = point)]
     pub(crate) at: Option<String>,
 
-    /// Number of the step in the list of `faultline history changes`, from 1
+    /// Number of the step in the list of `faultline history changes`
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) step: Option<u32>,
 }
 
-/// What a person says of a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+/// A person's verdict on a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum State {
-    /// Nothing more than that it was found
+    /// Only found
     Found,
-    /// It was seen again, by other means than `faultline history drill`
+    /// Confirmed by other means than `faultline bisect`
     Confirmed,
-    /// It does not matter, for a reason
+    /// Irrelevant, for a reason
     Ignored,
-    /// It was undone, in a way that the values do not show
+    /// Fixed in a way that the values do not show
     Fixed,
 }
 

@@ -1,84 +1,87 @@
 //! Arguments of `faultline lens`.
 
-use super::measuring::Mode;
-use super::{Conduct, FormatArgument, commit, count, jobs, label, seed, size};
-use crate::completing;
+use super::measure::Mode;
+use super::values::{commit, count, jobs, label, run_candidates, seed, size, workload_candidates};
+use super::{Conduct, FormatArgument};
 use clap::{Args, Subcommand};
 use faultline_coherence::Caches;
 use faultline_experiment::lens::{Module, USUAL_SEED, With};
-use faultline_model::lens::budget::{Budget, BudgetError};
-use faultline_model::subject::Commit;
+use faultline_record::lens::budget::{Budget, BudgetError};
+use faultline_record::subject::Commit;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-/// The help of `--limit`: its default differs from that of timed runs.
-const LIMIT: &str =
-    "Time limit of each execution, including a guest's boot; counts up to then are kept [default: 20 min]";
+/// Help of `--limit`, whose default differs from that of timed runs.
+const LIMIT: &str = "Time limit of each execution with the guest's boot; counts up to then are kept [default: 20 min]";
 
-/// The default of `--cache`, as it is written.
+/// Default of `--cache` as text.
 const DEFAULT_CACHE: &str = "32768x16";
 
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
 Examples:
-  faultline lens program -- ./server --selftest                 a program's hot lines, on 8 CPUs
-  faultline lens kernel fault_existing:shared --cpus 1,2,8,32   a stock kernel's, on up to 32 CPUs
-  faultline lens machine --kernel kernel.elf --ops 1000         any kernel's, between its marks
-  faultline lens types 7 mm_struct                              which members of a type move, cache line by cache line
-  faultline lens compare 7 8                                    which lines appeared and disappeared")]
+  faultline lens program -- ./server --selftest                  a program's hot lines, on 8 CPUs
+  faultline lens kernel fault_existing:shared --tasks 1,2,8,32   a stock kernel's, on up to 32 CPUs
+  faultline lens machine --kernel kernel.elf --ops 1000          any kernel's, between its marks
+  faultline lens types 7 mm_struct                               transfers of each member of a type
+  faultline lens compare 7 8                                     lines that appeared and disappeared")]
 pub(crate) enum Lens {
-    /// Run a threaded program on an emulated machine and count its transfers
+    /// Count the transfers of a program with threads or processes
     Program(Box<Program>),
-    /// Boot a kernel on emulated machines and count the transfers of Faultline's workloads
+    /// Count the transfers of a kernel under Faultline's workloads
     Kernel(Box<Kernel>),
-    /// Boot a system of any kind on emulated machines and count the transfers between its marks
+    /// Count the transfers of any bootable system between its marks
     Machine(Box<Machine>),
-    /// Show which lines and code appeared, disappeared or changed between two lens runs
+    /// Show lines and code that appeared, disappeared or changed between two runs
     Compare(Compare),
-    /// Show a run's transfers by type, and for hot types the layout with the transfers of each member
+    /// Show a run's transfers by type, and by member of hot types
     Types(Types),
-    /// Measure what a transfer between this machine's CPUs costs, for `--costs measured`
+    /// Measure the cost of a transfer between this machine's CPUs, for `--costs measured`
     Calibrate(Calibrate),
 }
 
-/// The machine that is modelled, but for its number of CPUs.
+/// The modelled machine, except for its number of CPUs.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "The modelled machine")]
+#[command(next_help_heading = "Modelled machine")]
 pub(crate) struct Model {
     /// Number of sockets; CPUs are divided evenly among them
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) sockets: u32,
 
     /// CPUs that share a last-level cache [default: all of a socket]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     pub(crate) cpus_per_cache: Option<u32>,
 
-    /// Costs of transfers: the name of a table, or `measured` after `faultline lens calibrate`
+    /// Cost table of transfers, or `measured` after `faultline lens calibrate`
     #[arg(long, value_name = "NAME", default_value = faultline_coherence::CostTable::DEFAULT)]
     pub(crate) costs: String,
 
-    /// Predict rates: also model how long a CPU keeps a line, atomic operations, interrupts, waking and calls of the kernel. Counts are then of such a machine
+    /// Predict rates. Counts then include the effects of the modelled timing
+    ///
+    /// Also models how long a CPU keeps a line, atomic operations, interrupts, wake-ups and system
+    /// calls.
     #[arg(long)]
     pub(crate) predict: bool,
 
-    /// Size of each CPU's own cache, as LINESxWAYS: 16384x16 is 1 MiB, 16-way; or `unbounded`
-    #[arg(long, value_name = "LINESxWAYS", value_parser = cache, default_value = DEFAULT_CACHE)]
+    /// Size of each CPU's private cache, as LINESxWAYS: 16384x16 is 1 MiB, 16-way; or `unbounded`
+    #[arg(long, value_name = "LINESxWAYS", hide_short_help = true, value_parser = cache, default_value = DEFAULT_CACHE)]
     pub(crate) cache: Cache,
 
-    /// How far a CPU may run ahead of the slowest after a transfer, in instructions; smaller is finer and slower [default: 5 for a program, 1000 for a kernel]
-    #[arg(long, value_name = "N")]
+    /// Maximum lead of a CPU over the slowest after a transfer, in instructions; smaller is finer
+    /// and slower [default: 5 for a program, 1000 for a kernel]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     pub(crate) quantum: Option<u64>,
 
-    /// The same for a thread without a recent transfer; only for programs [default: 200]
-    #[arg(long, value_name = "N")]
+    /// Maximum lead of a thread without a recent transfer; only for programs [default: 200]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     pub(crate) private_quantum: Option<u64>,
 
-    /// The lens's plugin for QEMU [default: beside the command]
-    #[arg(long, value_name = "FILE", env = "FAULTLINE_LENS_PLUGIN", hide_env_values = true)]
+    /// Lens plugin for QEMU [default: beside the command]
+    #[arg(long, value_name = "FILE", hide_short_help = true, env = "FAULTLINE_LENS_PLUGIN", hide_env_values = true)]
     pub(crate) plugin: Option<PathBuf>,
 }
 
-/// Size of each CPU's own cache.
+/// Size of each CPU's private cache.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Cache {
     Bounded(Caches),
@@ -86,7 +89,7 @@ pub(crate) enum Cache {
 }
 
 impl Cache {
-    /// None if it is unbounded.
+    /// The size; `None` if it is unbounded.
     pub(crate) fn bounds(self) -> Option<Caches> {
         match self {
             Cache::Bounded(caches) => Some(caches),
@@ -99,27 +102,31 @@ impl Cache {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Gates")]
 pub(crate) struct Gates {
-    /// Exit with 1 if a figure exceeds a limit: 'fault_existing:shared<=1.5@8' (transfers per operation, at 8 CPUs or threads), or 'mm_struct<=2@8' (of a type); can be repeated
+    /// Limit of transfers per operation: 'fault_existing:shared<=1.5@8' at 8 tasks, or
+    /// 'mm_struct<=2@8' for a type; repeatable. Exit status 1 above it
     #[arg(long = "budget", value_name = "BUDGET", value_parser = budget)]
     pub(crate) budgets: Vec<Budget>,
 
-    /// Exit with 1 if there are more transfers per operation than in this run (number, label or commit)
-    #[arg(long, value_name = "RUN", add = completing::run())]
+    /// Run (number, label or commit) whose transfers per operation are the limit. Exit status 1
+    /// above it
+    #[arg(long, value_name = "RUN", add = run_candidates())]
     pub(crate) baseline: Option<String>,
 }
 
-/// How much is counted.
+/// Amount and identity of counts.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Measurement")]
 pub(crate) struct Counting {
-    /// Repeats of each case at each number of CPUs
+    /// Repeats of each case at each number of tasks
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = count, allow_negative_numbers = true)]
     pub(crate) repeats: u32,
 
-    /// Seed of the first repeat's guests, and of the order; each further repeat uses the next number
+    /// Seed of the first repeat's guests, and of the order; further repeats use the next numbers
     #[arg(long, value_name = "N", default_value_t = USUAL_SEED, value_parser = seed, allow_negative_numbers = true)]
     pub(crate) seed: u64,
 
-    /// Guests that run at the same time, each on one CPU of this host; the counts do not depend on it [default: as many as there are CPUs that may be used, and memory]
+    /// Guests that run at the same time, each on one CPU of this host; counts do not depend on it
+    /// [default: as CPUs and memory allow]
     #[arg(long, value_name = "N", value_parser = jobs)]
     pub(crate) jobs: Option<NonZeroUsize>,
 
@@ -127,53 +134,53 @@ pub(crate) struct Counting {
     #[arg(long, value_name = "TEXT", value_parser = label)]
     pub(crate) label: Option<String>,
 
-    /// Commit that the program or kernel was built from, at least 7 digits; `compare` finds the run by it
+    /// Commit that the program or kernel was built from, at least 7 digits; `compare` finds the run
+    /// by it
     #[arg(long, value_name = "COMMIT", value_parser = commit)]
     pub(crate) commit: Option<Commit>,
 }
 
-/// What programs and kernels under the lens take alike.
+/// Options shared by programs, kernels and machines.
 #[derive(Debug, Args)]
 pub(crate) struct UnderLens {
     #[command(flatten)]
     pub(crate) counting: Counting,
 
     #[command(flatten)]
-    pub(crate) conduct: Conduct,
-
-    #[command(flatten)]
     pub(crate) model: Model,
 
     #[command(flatten)]
     pub(crate) gates: Gates,
+
+    #[command(flatten)]
+    pub(crate) conduct: Conduct,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   faultline lens program -- ./server --selftest
-  faultline lens program --threads-from 1,2,8 --ops 10000 -- ./counters {threads} 10000
+  faultline lens program --tasks 1,2,8 --ops 10000 -- ./counters {tasks} 10000
   faultline lens program --whole --sockets 2 --costs epyc-milan -- ./solver input
-  faultline lens program --threads-from 8 --budget 'counters<=20@8' -- ./counters {threads} 10000
+  faultline lens program --tasks 8 --budget 'counters<=20@8' -- ./counters {tasks} 10000
   faultline lens program --with conf/ --env MODE=fast -- ./run-server-and-clients.sh
-The program runs in a guest, an emulated machine that boots the distribution's kernel. The guest has
-the program's libraries and interpreters, and what `--with` adds. The program runs in the same
-directory, may write everywhere, and has /tmp for scratch files.
-All its processes and threads are counted, in user mode; `--kernel-too` also counts the kernel.
-The lens counts what runs between the marks of workloads/harness/faultline_mark.h; without marks it counts everything.
-The machine has a CPU for each thread, and one for the thread that starts them.
-Names come from the program's files. Build them with `-g` to get source lines.")]
+The program runs in a guest, an emulated machine that boots the distribution's kernel, with a CPU for each task and one
+more for the thread that starts them. The guest has the program's libraries and interpreters, and what `--with` adds. The
+program runs in the same directory, may write everywhere, and has /tmp for scratch files.
+All its processes and threads are counted in user mode; `--kernel-too` also counts the kernel. Counts cover the region
+between the marks of workloads/harness/faultline_mark.h; without marks, the whole run. Build with `-g` for source lines.")]
 #[command(mut_arg("limit", |limit| limit.help(LIMIT)))]
 pub(crate) struct Program {
-    /// The program and its arguments; {threads} stands for the number of threads
+    /// Program and arguments; {tasks} stands for the number of tasks
     #[arg(value_name = "PROGRAM", required = true, last = true)]
     pub(crate) argv: Vec<String>,
 
-    /// Numbers of threads [default: 1,2,4,8 if the arguments contain {threads}, otherwise one run with up to 8]
+    /// Numbers of tasks (threads or processes of the program) [default: 1,2,4,8 with {tasks} in the
+    /// arguments, otherwise up to 8]
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', value_parser = count, allow_negative_numbers = true)]
-    pub(crate) threads_from: Option<Vec<u32>>,
+    pub(crate) tasks: Option<Vec<u32>>,
 
-    /// Operations that each thread does; figures are per operation [default: the whole run is one operation]
+    /// Operations of each task; figures are per operation [default: the whole run is one operation]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) ops: Option<u64>,
 
@@ -186,88 +193,91 @@ pub(crate) struct Program {
     pub(crate) kernel_too: bool,
 
     #[command(flatten)]
-    pub(crate) under: UnderLens,
+    pub(crate) guest: ProgramGuest,
 
     #[command(flatten)]
-    pub(crate) guest: ProgramGuest,
+    pub(crate) under: UnderLens,
 }
 
 /// The guest in which a program runs.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "The guest")]
+#[command(next_help_heading = "Guest")]
 pub(crate) struct ProgramGuest {
-    /// Add a file or directory; can be repeated. PATH=GUESTPATH puts it elsewhere in the guest
+    /// File or directory to add; repeatable. PATH=GUESTPATH puts it elsewhere in the guest
     #[arg(long, value_name = "PATH[=GUESTPATH]", value_parser = with)]
     pub(crate) with: Vec<With>,
 
-    /// Set an environment variable of the program; can be repeated. It otherwise has PATH, HOME and TMPDIR
+    /// Environment variable of the program; repeatable. PATH, HOME and TMPDIR are always set
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     pub(crate) env: Vec<(String, String)>,
 
-    /// Look for separate debug files here, then in /usr/lib/debug; can be repeated. They stay on the host
-    #[arg(long, value_name = "DIR", value_parser = directory)]
+    /// Directory of separate debug files, searched before /usr/lib/debug; repeatable. They stay on
+    /// the host
+    #[arg(long, value_name = "DIR", hide_short_help = true, value_parser = directory)]
     pub(crate) debug_dir: Vec<PathBuf>,
 
-    /// The kernel's image [default: that of FAULTLINE_KERNEL, otherwise the newest in /boot, otherwise what `make kernel` unpacked]
+    /// Kernel image [default: FAULTLINE_KERNEL, otherwise the newest in /boot, otherwise from `make
+    /// kernel`]
     #[arg(long, value_name = "IMAGE")]
     pub(crate) kernel: Option<PathBuf>,
 
-    /// Further kernel parameter; can be repeated
-    #[arg(long, value_name = "PARAMETER")]
+    /// Further kernel parameter; repeatable
+    #[arg(long, value_name = "PARAMETER", hide_short_help = true)]
     pub(crate) append: Vec<String>,
 
-    /// Memory of each machine in MiB [default: depends on the number of CPUs and on the files]
-    #[arg(long, value_name = "MIB")]
+    /// Memory of each machine in MiB [default: by number of CPUs and size of files]
+    #[arg(long, value_name = "MIB", hide_short_help = true)]
     pub(crate) memory: Option<u64>,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  faultline lens kernel zero_fill fault_existing:shared --cpus 1,2,4,8,16,32
-  faultline lens kernel path_stat --cpus 16 --sockets 2 --costs xeon-ice-lake
+  faultline lens kernel zero_fill fault_existing:shared --tasks 1,2,4,8,16,32
+  faultline lens kernel path_stat --tasks 16 --sockets 2 --costs xeon-ice-lake
   faultline lens kernel map_churn --kernel arch/x86/boot/bzImage --vmlinux vmlinux
-  faultline lens kernel fault_existing:shared --cpus 8 --budget 'fault_existing:shared<=110@8'
-  faultline lens kernel fault_existing --cpus 8 --baseline 12
-  faultline lens kernel path_stat --cpus 8 --seed 7 --repeats 6    the seeds 7 to 12
-Each execution boots a new guest. The default kernel is the distribution's.
-A guest's random numbers come from its seed. Without `--seed`, two runs have the same seeds.
-`faultline lens compare` compares seed by seed; six seeds or more tell what holds in general.")]
+  faultline lens kernel fault_existing:shared --tasks 8 --budget 'fault_existing:shared<=110@8'
+  faultline lens kernel fault_existing --tasks 8 --baseline 12
+  faultline lens kernel path_stat --tasks 8 --seed 7 --repeats 6    seeds 7 to 12
+Each execution boots a new guest. The default kernel is the distribution's. A guest's random numbers come from its seed; two
+runs without `--seed` have the same seeds. `faultline lens compare` compares seed by seed; six seeds or more show whether a
+difference is general.")]
 #[command(mut_arg("limit", |limit| limit.help(LIMIT)))]
 pub(crate) struct Kernel {
     /// Workloads, as NAME or NAME:VARIANT
-    #[arg(value_name = "WORKLOAD", required = true, add = completing::workload())]
+    #[arg(value_name = "WORKLOAD", required = true, add = workload_candidates())]
     pub(crate) workloads_chosen: Vec<String>,
 
-    /// Numbers of CPUs; each is a machine of its own
+    /// Numbers of tasks, each on a machine with a CPU for each task
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_value = "1,2,4,8", value_parser = count, allow_negative_numbers = true)]
-    pub(crate) cpus: Vec<u32>,
+    pub(crate) tasks: Vec<u32>,
 
-    /// The kernel's image [default: that of FAULTLINE_KERNEL, otherwise the newest in /boot, otherwise what `make kernel` unpacked]
+    /// Kernel image [default: FAULTLINE_KERNEL, otherwise the newest in /boot, otherwise from `make
+    /// kernel`]
     #[arg(long, value_name = "IMAGE")]
     pub(crate) kernel: Option<PathBuf>,
 
-    /// The same kernel as an ELF file with debugging information, for source lines and members
+    /// ELF file of the same kernel with debugging information, for source lines and members
     #[arg(long, value_name = "FILE")]
     pub(crate) vmlinux: Option<PathBuf>,
 
-    /// Further kernel parameter; can be repeated
-    #[arg(long, value_name = "PARAMETER")]
+    /// Further kernel parameter; repeatable
+    #[arg(long, value_name = "PARAMETER", hide_short_help = true)]
     pub(crate) append: Vec<String>,
 
-    /// Memory of each machine in MiB [default: depends on the number of CPUs]
-    #[arg(long, value_name = "MIB")]
+    /// Memory of each machine in MiB [default: by number of CPUs]
+    #[arg(long, value_name = "MIB", hide_short_help = true)]
     pub(crate) memory: Option<u64>,
 
-    /// Operations that each task does [default: depends on the workload; about ten to twenty million instructions]
+    /// Operations of each task [default: the workload's; about ten to twenty million instructions]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) ops: Option<u64>,
 
-    /// What tasks are, for workloads that can be either
+    /// Kind of task, for workloads that support both
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) mode: Option<Mode>,
 
-    /// Size parameter of the workloads (`faultline workloads` shows what it means for each)
+    /// Size parameter of the workloads (`faultline run --list` shows its meaning)
     #[arg(long, value_name = "SIZE", value_parser = size, allow_hyphen_values = true)]
     pub(crate) size: Option<u64>,
 
@@ -279,39 +289,38 @@ pub(crate) struct Kernel {
 #[command(after_help = "\
 Examples:
   faultline lens machine --kernel kernel.elf --symbols kernel.elf --ops 1000
-  faultline lens machine --kernel gnumach --module 'task task $(task-create) $(task-resume)' --cpus 1,2 --ops 1000
-The emulator starts the kernel itself: a Multiboot kernel (a 32-bit ELF file), one for PVH, or Linux.
-The system runs the code that is counted. It marks the region of interest by the two instructions of
-workloads/harness/faultline_mark.h, and the machine ends with the region.
-Lines are told apart by physical address. Nothing is known of the system, except what `--symbols` names.
-The first serial port is the console, of which the last lines are shown if the machine fails.")]
+  faultline lens machine --kernel gnumach --module 'task task $(task-create) $(task-resume)'
+The emulator starts the kernel itself: a Multiboot kernel (a 32-bit ELF file), one for PVH, or Linux. The system runs the code
+to count and marks the region of interest with the two instructions of workloads/harness/faultline_mark.h. The machine ends
+with the region. Lines are identified by physical address, and names come from `--symbols` only. The first serial port is the
+console; its last lines are shown if the machine fails.")]
 #[command(mut_arg("limit", |limit| limit.help(LIMIT)))]
 pub(crate) struct Machine {
-    /// The kernel, which the emulator starts, or a disk image, which boots with its own loader
+    /// Kernel that the emulator starts, or a disk image that boots with its own loader
     #[arg(long, value_name = "FILE", required = true)]
     pub(crate) kernel: PathBuf,
 
-    /// A Multiboot module with its arguments, or Linux's initramfs; modules can be repeated
+    /// Multiboot module with its arguments, or Linux's initramfs; modules are repeatable
     #[arg(long, value_name = "FILE ARGUMENTS", value_parser = module)]
     pub(crate) module: Vec<Module>,
 
-    /// Word of the kernel's command line; can be repeated
+    /// Word of the kernel's command line; repeatable
     #[arg(long, value_name = "PARAMETER")]
     pub(crate) append: Vec<String>,
 
-    /// ELF file of the kernel or of a program in it, for names; can be repeated
+    /// ELF file of the kernel or of a program in it, for names; repeatable
     #[arg(long, value_name = "FILE")]
     pub(crate) symbols: Vec<PathBuf>,
 
-    /// Numbers of CPUs; each is a machine of its own
+    /// Numbers of tasks, one on each CPU: each number is a machine with so many CPUs
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_value = "1", value_parser = count, allow_negative_numbers = true)]
-    pub(crate) cpus: Vec<u32>,
+    pub(crate) tasks: Vec<u32>,
 
-    /// Memory of each machine in MiB [default: depends on the number of CPUs]
-    #[arg(long, value_name = "MIB")]
+    /// Memory of each machine in MiB [default: by number of CPUs]
+    #[arg(long, value_name = "MIB", hide_short_help = true)]
     pub(crate) memory: Option<u64>,
 
-    /// Operations that the system does for each CPU in the region; figures are per operation
+    /// Operations of each CPU in the region; figures are per operation
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) ops: u64,
 
@@ -324,15 +333,15 @@ pub(crate) struct Machine {
 Examples:
   faultline lens compare 7 8
   faultline lens compare 7 8 --format markdown
-Kernels counted with the same seeds are compared seed by seed: each difference is exact for its seed.
-Six seeds or more on both sides (`faultline lens kernel … --repeats 6`) tell whether totals differ in general.")]
+Kernels counted with the same seeds are compared seed by seed: each difference is exact for its seed. Six seeds or more on
+both sides (`faultline lens kernel … --repeats 6`) show whether totals differ in general.")]
 pub(crate) struct Compare {
-    /// The first run, by number, label or commit
-    #[arg(value_name = "A", add = completing::run())]
+    /// First run, by number, label or commit
+    #[arg(value_name = "A", add = run_candidates())]
     pub(crate) a: String,
 
-    /// The second run
-    #[arg(value_name = "B", add = completing::run())]
+    /// Second run
+    #[arg(value_name = "B", add = run_candidates())]
     pub(crate) b: String,
 
     #[command(flatten)]
@@ -344,21 +353,21 @@ pub(crate) struct Compare {
 Examples:
   faultline lens types 7                     all types, and the layouts of the hottest three
   faultline lens types 7 mm_struct zone      the layouts of these types
-  faultline lens types 7 --cpus 2 --format json
-A layout is that of pahole: members with their offsets, the boundaries of cache lines, holes and padding.
-Objects that are members of others are found too: `zone` in `pglist_data`, `rw_semaphore` in `mm_struct`.")]
+  faultline lens types 7 --tasks 2 --format json
+Layouts are those of pahole: members with offsets, boundaries of cache lines, holes and padding. Types within others are found
+too: `zone` in `pglist_data`, `rw_semaphore` in `mm_struct`.")]
 pub(crate) struct Types {
-    /// A lens run, by number, label or commit
-    #[arg(value_name = "RUN", add = completing::run())]
+    /// Lens run, by number, label or commit
+    #[arg(value_name = "RUN", add = run_candidates())]
     pub(crate) run: String,
 
-    /// Types whose layouts are shown [default: those with the most transfers]
+    /// Types whose layouts to show [default: those with the most transfers]
     #[arg(value_name = "TYPE")]
     pub(crate) types: Vec<String>,
 
-    /// The number of CPUs or threads [default: the greatest that has figures]
+    /// Number of tasks [default: the greatest that has figures]
     #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
-    pub(crate) cpus: Option<u32>,
+    pub(crate) tasks: Option<u32>,
 
     #[command(flatten)]
     pub(crate) format: FormatArgument,
@@ -396,7 +405,7 @@ pub(super) fn with(text: &str) -> Result<With, String> {
 fn directory(text: &str) -> Result<PathBuf, String> {
     match std::path::absolute(text) {
         Ok(path) if path.is_dir() => Ok(path),
-        _ => Err("there is no such directory".to_owned()),
+        _ => Err("no such directory".to_owned()),
     }
 }
 
@@ -430,7 +439,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_default_cache_is_the_model_s() {
+    fn the_default_cache_is_the_models() {
         let Caches { lines, ways } = Caches::DEFAULT;
         assert_eq!(format!("{lines}x{ways}"), DEFAULT_CACHE);
         assert_eq!(cache(DEFAULT_CACHE).unwrap().bounds(), Some(Caches::DEFAULT));

@@ -1,39 +1,49 @@
-//! `faultline bisect`
+//! `faultline bisect` and `try`: builds of commits, compared.
 
-mod kernel;
-
-use super::lens::under::modelled;
-use super::{building, measuring, present};
-use crate::arguments::bisect::{Bisect, Measure};
+use super::history::steps::{notify, numbered, only, with_steps};
+use super::history::{declared, limited, settings};
+use super::lens::modelled;
+use super::measuring::{self, places_to_count, places_to_measure};
+use super::{compare, result};
+use crate::arguments::bisect::{Bisect, Building, Guest, Try};
+use crate::arguments::measure::Measuring;
+use crate::arguments::values::Tasks;
 use crate::failure::Failure;
-use crate::places;
-use faultline_experiment::lens::BuildsRequest;
-use faultline_experiment::{Places, hosts};
-use faultline_history::bisect::BisectRequest;
-use faultline_history::measure::{MeasureRequest, Wanted};
-use faultline_model::artefact::Artefact;
-use faultline_model::count::Count;
-use faultline_model::line_host::LineHost;
-use faultline_model::machine::Machine;
-use faultline_model::plan::PinPolicy;
-use faultline_model::relink::LayoutKind;
-use std::path::Path;
+use faultline_experiment::lens::{BuildsRequest, KernelsRequest};
+use faultline_experiment::{Places, USUAL_LEVEL, command_words, hosts};
+use faultline_history::bisect::{BisectRequest, StepSearch, bisect_step};
+use faultline_history::request::{LineRequest, MeasureRequest, Wanted};
+use faultline_history::try_patches::TryRequest;
+use faultline_record::artefact::{Artefact, BuiltKernel};
+use faultline_record::direction::Effect;
+use faultline_record::machine::{Accelerator, ControlledHost};
+use faultline_record::plan::{PinPolicy, USUAL_MARGIN};
+use faultline_record::quantity::Quantity;
+use faultline_record::recipe::Recipe;
+use faultline_record::relink::LayoutKind;
+use faultline_stats::history::{HistorySeries, HistoryStep};
+use std::path::{Component, Path};
 use std::process::ExitCode;
+
+/// Default number of tasks of a kernel.
+const USUAL_TASKS: u32 = 1;
 
 pub(crate) fn bisect(arguments: &Bisect, db: Option<&Path>) -> Result<ExitCode, Failure> {
     let conduct = &arguments.conduct;
     if conduct.output.is_some() {
-        return Err(present::no_page());
+        return Err(result::no_page("a search along a line of commits"));
     }
-    let places = places::for_lens(conduct, &arguments.model, db)?;
-    let request = BisectRequest { on: host(arguments, &places)?, ..request(arguments)? };
+    let Some(new) = &arguments.new else { return of_subject(arguments, db) };
+    let places = places_to_count(conduct, &arguments.model, db)?;
+    let mut request = request(arguments, new)?;
+    request.line.on = host(arguments, &places)?;
     let concluded = measuring::conduct(conduct, &places, |lab| faultline_history::bisect::bisect(&request, lab))?;
     Ok(measuring::status(concluded.as_ref()))
 }
 
-fn request(arguments: &Bisect) -> Result<BisectRequest, Failure> {
-    let (artefact, measure) = match kernel::artefact(arguments)? {
-        Some(kernel) => (kernel, kernel::measure(arguments)?),
+fn request(arguments: &Bisect, new: &str) -> Result<BisectRequest, Failure> {
+    let (artefact, measure) = match kernel(arguments)? {
+        Some(kernel) => (kernel, count_on_kernel(arguments)?),
         None => (Artefact::Command(arguments.command.clone()), measure(arguments)?),
     };
     let wanted = Wanted {
@@ -43,48 +53,61 @@ fn request(arguments: &Bisect) -> Result<BisectRequest, Failure> {
         layouts: arguments.layouts.unwrap_or(0),
     };
     Ok(BisectRequest {
-        repository: arguments.building.repository.clone(),
-        work: arguments.building.work.clone(),
-        releases: Vec::new(),
+        line: LineRequest {
+            repository: arguments.building.repository.clone(),
+            work: arguments.building.work.clone(),
+            releases: Vec::new(),
+            recipe: kept(recipe(&arguments.building)?, &artefact),
+            artefact,
+            on: None,
+            release_file: None,
+            layout_kind: layout_kind(arguments)?,
+            limit_ms: arguments.conduct.limit_ms(),
+            seed: arguments.seed,
+        },
         old: arguments.old.clone(),
-        new: arguments.new.clone(),
-        recipe: kernel::kept(building::recipe(&arguments.building)?, &artefact),
-        artefact,
-        on: None,
+        new: new.to_owned(),
         search: measure.search(wanted, arguments.repeats.or(arguments.seeds)),
-        layouts: layout_kind(arguments)?,
         measure,
-        limit_ms: arguments.conduct.limit_ms(),
-        seed: arguments.seed,
         label: arguments.label.clone(),
-        gate: arguments.gate.then(|| arguments.inconclusive.into()),
+        time: arguments.time,
+        gate: arguments.gate.when_inconclusive(),
         revert: arguments.revert,
     })
 }
 
-/// The host over SSH on which time is measured, if one is named. Fails if it is none, if something else than the time of a program is measured, or if
-/// faultline.toml declares something impossible.
-fn host(arguments: &Bisect, places: &Places) -> Result<Option<LineHost>, Failure> {
-    let named = match &arguments.on {
-        None | Some(Machine::Host) => return Ok(None),
-        Some(Machine::Ssh(named)) => named,
-        Some(Machine::Qemu(_) | Machine::Netns | Machine::Image(_) | Machine::Gvisor(_)) => {
-            return Err(Failure::usage(
-                "--on takes a host over SSH, for example `ssh:lab`",
-                "`--measure transfers` and `--measure instructions` count in guests; a kernel is `--image`",
-            ));
-        }
-    };
-    if arguments.measure != Measure::Time || arguments.kernel.image.is_some() {
+/// The recipe of builds. Fails if the command is empty or cannot be split into words.
+fn recipe(building: &Building) -> Result<Recipe, Failure> {
+    let words = |command: &str| command_words(command, "leave out `--build` if nothing has to be built");
+    Ok(Recipe {
+        command: building.build.as_deref().map_or(Ok(Vec::new()), words)?,
+        environment: Vec::new(),
+        limit_s: building.build_limit.as_secs().max(1),
+        kept: building.keep.clone(),
+        is_clean: building.clean,
+    })
+}
+
+/// The SSH host for measuring time, if one is given. Fails for other machines, for other measures
+/// than the time of a program, or for an invalid faultline.toml.
+fn host(arguments: &Bisect, places: &Places) -> Result<Option<ControlledHost>, Failure> {
+    let Some(on) = arguments.on.as_ref().filter(|on| !on.is_host()) else { return Ok(None) };
+    let named = on.ssh_host().ok_or_else(|| {
+        Failure::usage(
+            "--on takes a host over SSH, for example `ssh:lab`",
+            "`--measure transfers` and `--measure instructions` count in guests; a kernel is `--image`",
+        )
+    })?;
+    if arguments.measure.is_some_and(Quantity::is_counted) || arguments.kernel.image.is_some() {
         return Err(Failure::usage(
-            "--on applies only to the time of programs",
+            "--on applies only to executions of programs",
             "the lens counts in guests on this machine; kernels are installed on a host by `faultline history`",
         ));
     }
     Ok(Some(hosts::of_search(named, places)?))
 }
 
-/// How random layouts are drawn. Fails if nothing about them is random.
+/// The random choice of layouts. Fails if nothing about them is random.
 fn layout_kind(arguments: &Bisect) -> Result<LayoutKind, Failure> {
     let kind = LayoutKind { order: arguments.layout_order.into(), spacing: arguments.layout_spacing.into() };
     if kind.is_random() {
@@ -100,33 +123,34 @@ fn layout_kind(arguments: &Bisect) -> Result<LayoutKind, Failure> {
     ))
 }
 
-/// What is measured. Fails if options are given that do not apply to it.
+/// The measure of a command. Fails for options that do not apply to it.
 fn measure(arguments: &Bisect) -> Result<MeasureRequest, Failure> {
     let builds = builds(arguments);
-    let (what, word) = match arguments.measure {
-        Measure::Time if builds != BuildsRequest::default() => {
+    let what = arguments.measure.unwrap_or_default();
+    let word = what.word();
+    if !what.is_counted() {
+        if (BuildsRequest { threads: None, ..builds.clone() }) != BuildsRequest::default() {
             return Err(Failure::usage(
-                "options of guests and of the modelled machine do not apply to time",
+                format!("options of guests and of the modelled machine do not apply to {word}"),
                 "`--measure transfers` or `--measure instructions` counts in guests",
             ));
         }
-        Measure::Time if arguments.seeds.is_some() => {
+        if arguments.seeds.is_some() {
             return Err(Failure::usage(
-                "--seeds does not apply to time",
+                format!("--seeds does not apply to {word}"),
                 "`--repeats` takes the maximum number of executions of a commit",
             ));
         }
-        Measure::Time => {
-            let pin = arguments.pin.map_or(PinPolicy::Each, Into::into);
-            return Ok(MeasureRequest::Time { pin, tasks: arguments.tasks.unwrap_or(1) });
-        }
-        Measure::Instructions => (Count::Instructions, "instructions"),
-        Measure::Transfers => (Count::Transfers, "transfers"),
-    };
+        let pin = arguments.pin.map_or(PinPolicy::Each, Into::into);
+        return Ok(MeasureRequest::Executions {
+            quantity: arguments.measure,
+            pin,
+            tasks: arguments.tasks.unwrap_or(1),
+        });
+    }
     let only_for_time = [
         ("--repeats", arguments.repeats.is_some(), "`--seeds` takes the number of executions, each with another seed"),
-        ("--tasks", arguments.tasks.is_some(), "`--threads` takes the number of threads"),
-        ("--pin", arguments.pin.is_some(), "a guest has a CPU for each thread"),
+        ("--pin", arguments.pin.is_some(), "a guest has a CPU for each task"),
     ];
     match only_for_time.into_iter().find(|(_, is_given, _)| *is_given) {
         Some((option, _, why)) => Err(Failure::usage(format!("{option} does not apply to {word}"), why)),
@@ -137,7 +161,7 @@ fn measure(arguments: &Bisect) -> Result<MeasureRequest, Failure> {
 fn builds(arguments: &Bisect) -> BuildsRequest {
     let guest = &arguments.guest;
     BuildsRequest {
-        threads: guest.threads,
+        threads: arguments.tasks,
         whole: guest.whole,
         with: guest.with.clone(),
         environment: guest.env.clone(),
@@ -146,4 +170,181 @@ fn builds(arguments: &Bisect) -> BuildsRequest {
         memory_mib: guest.memory,
         model: modelled(&arguments.model),
     }
+}
+
+/// The kernel; `None` if a command is measured. Fails if a path leaves the build.
+fn kernel(arguments: &Bisect) -> Result<Option<Artefact>, Failure> {
+    let kernel = &arguments.kernel;
+    let (Some(image), Some(workload)) = (&kernel.image, &kernel.workload) else { return Ok(None) };
+    if let Some(path) = kernel.vmlinux.iter().chain([image]).find(|path| leaves(path)) {
+        return Err(Failure::usage(
+            format!("'{}' is not a path below the top of a build", path.escape_debug()),
+            "write it like arch/x86/boot/bzImage",
+        ));
+    }
+    Ok(Some(Artefact::Kernel(Box::new(BuiltKernel {
+        accelerator: Accelerator::default(),
+        image: image.clone(),
+        vmlinux: kernel.vmlinux.clone(),
+        workload: workload.clone(),
+        mode: kernel.mode.map(Into::into),
+    }))))
+}
+
+/// True if a path leads out of a build.
+fn leaves(path: &str) -> bool {
+    path.is_empty()
+        || !Path::new(path).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+}
+
+/// The recipe, which also keeps the files of a kernel.
+fn kept(recipe: Recipe, artefact: &Artefact) -> Recipe {
+    let booted = artefact.kernel().into_iter().flat_map(|kernel| kernel.vmlinux.iter().chain([&kernel.image]));
+    let booted: Vec<String> = booted.filter(|path| !recipe.kept.contains(path)).cloned().collect();
+    Recipe { kept: [recipe.kept, booted].concat(), ..recipe }
+}
+
+/// The measure of a kernel. Fails for options of programs.
+fn count_on_kernel(arguments: &Bisect) -> Result<MeasureRequest, Failure> {
+    let what = arguments.measure.unwrap_or_default();
+    if !what.is_counted() {
+        return Err(Failure::usage(
+            "the time of kernels is not measured here",
+            "add `--measure transfers` or `--measure instructions`; a subject of faultline.toml with `measure = \"time\"` boots them and measures time",
+        ));
+    }
+    let guest = &arguments.guest;
+    let of_programs = [
+        ("--whole", guest.whole),
+        ("--kernel-too", guest.kernel_too),
+        ("--with", !guest.with.is_empty()),
+        ("--env", !guest.env.is_empty()),
+        ("--kernel", guest.kernel.is_some()),
+        ("--repeats", arguments.repeats.is_some()),
+        ("--pin", arguments.pin.is_some()),
+    ];
+    if let Some((option, _)) = of_programs.into_iter().find(|(_, is_given)| *is_given) {
+        return Err(Failure::usage(
+            format!("{option} does not apply to kernels"),
+            "a workload runs on the kernel: `--workload`, `--tasks`, `--mode` and `--ops` describe it",
+        ));
+    }
+    let request = KernelsRequest {
+        cpus: arguments.tasks.unwrap_or(USUAL_TASKS),
+        operations: arguments.kernel.ops,
+        memory_mib: guest.memory,
+        model: modelled(&arguments.model),
+    };
+    Ok(MeasureRequest::CountOnKernel { what, request: Box::new(request) })
+}
+
+/// Searches the commits of a step in a declared history.
+fn of_subject(arguments: &Bisect, db: Option<&Path>) -> Result<ExitCode, Failure> {
+    refuse_options_of_commits(arguments)?;
+    let conduct = &arguments.conduct;
+    let of = &arguments.subject;
+    let declared = declared(&of.config)?;
+    let subject = declared.one(&arguments.old)?;
+    let mut subject = limited(subject, conduct);
+    subject.line.seed = arguments.seed.or(subject.line.seed);
+    let places = places_to_measure(conduct, db)?;
+    let mut found = with_steps(&subject, arguments.tasks, &of.steps, &places)?;
+    let (over, series) = if of.step.is_some() { only(found)? } else { found.swap_remove(0) };
+    let Bisect { level, least, thorough, revert, .. } = *arguments;
+    let search = StepSearch {
+        over,
+        series: &series,
+        step: step(&series, of.step)?,
+        wanted: Wanted { level, least, thorough, layouts: arguments.layouts.unwrap_or(subject.layouts) },
+        time: arguments.time,
+        revert,
+        gate: arguments.gate.when_inconclusive(),
+        label: arguments.label.clone(),
+    };
+    measuring::with_lab(conduct, &places, |lab| {
+        let measured = bisect_step(&search, lab)?;
+        let concluded = measuring::conclude(measured, conduct)?;
+        if concluded.is_some() {
+            notify(&declared, &over, &settings(&of.steps), lab)?;
+        }
+        Ok(measuring::status(concluded.as_ref()))
+    })
+}
+
+/// The step of that number; by default the newest for the worse, otherwise the newest. Fails if
+/// there are fewer.
+fn step(series: &HistorySeries, number: Option<u32>) -> Result<&HistoryStep, Failure> {
+    let steps = &series.steps.steps;
+    let newest = || steps.iter().rfind(|step| step.effect == Effect::Worse).or(steps.last());
+    match (number, newest()) {
+        (None, Some(step)) => Ok(step),
+        (number, _) => numbered(series, number.unwrap_or(1)),
+    }
+}
+
+/// Fails if an option is given that faultline.toml decides for a subject.
+fn refuse_options_of_commits(arguments: &Bisect) -> Result<(), Failure> {
+    let Bisect { building, kernel, guest, .. } = arguments;
+    let Guest { whole, kernel_too, with, env, kernel: image, memory } = guest;
+    let options = [
+        ("--measure", arguments.measure.is_some()),
+        ("--on", arguments.on.is_some()),
+        ("--build", building.build.is_some()),
+        ("--work", building.work.is_some()),
+        ("--keep", !building.keep.is_empty()),
+        ("--clean", building.clean),
+        ("--repeats", arguments.repeats.is_some()),
+        ("--seeds", arguments.seeds.is_some()),
+        ("--pin", arguments.pin.is_some()),
+        ("--mode", kernel.mode.is_some()),
+        ("--ops", kernel.ops.is_some()),
+        ("--whole", *whole),
+        ("--kernel-too", *kernel_too),
+        ("--with", !with.is_empty()),
+        ("--env", !env.is_empty()),
+        ("--kernel", image.is_some()),
+        ("--memory", memory.is_some()),
+    ];
+    match options.into_iter().find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((option, _)) => Err(Failure::usage(
+            format!("{option} does not apply to the subject '{}'", arguments.old),
+            "faultline.toml describes how a subject is built and measured; two commits take options: `faultline bisect OLD NEW`",
+        )),
+    }
+}
+
+pub(crate) fn try_patches(arguments: &Try, db: Option<&Path>) -> Result<ExitCode, Failure> {
+    let request = try_request(arguments)?;
+    let places = places_to_measure(&arguments.conduct, db)?;
+    let concluded = measuring::conduct(&arguments.conduct, &places, |lab| {
+        faultline_history::try_patches::try_patches(&request, lab)
+    })?;
+    Ok(measuring::status(concluded.as_ref()))
+}
+
+fn try_request(arguments: &Try) -> Result<TryRequest, Failure> {
+    let measuring = Measuring {
+        tasks: Some(vec![Tasks { copies: None, tasks: arguments.tasks }]),
+        repeats: arguments.repeats,
+        time: arguments.time,
+        pin: arguments.pin,
+        ..Measuring::default()
+    };
+    Ok(TryRequest {
+        repository: arguments.building.repository.clone(),
+        work: arguments.building.work.clone(),
+        on: arguments.on.clone(),
+        patches: arguments.patches.clone(),
+        recipe: recipe(&arguments.building)?,
+        command: arguments.command.clone(),
+        quantity: arguments.measure,
+        level: arguments.certainty.level.unwrap_or(USUAL_LEVEL),
+        margin: arguments.certainty.margin.unwrap_or(USUAL_MARGIN),
+        once: arguments.certainty.once,
+        purpose: compare::purpose(&arguments.gate),
+        measuring: measuring::request(&measuring, &arguments.conduct)?,
+        seed: arguments.seed,
+        label: arguments.label.clone(),
+    })
 }

@@ -1,24 +1,35 @@
-//! `faultline compare`: two sides that were measured before, or two that are measured now.
+//! `faultline compare` and `changes`: two sides, stored or live; steps of series over commits.
 
-use super::{measuring, present};
-use crate::arguments::compare::Compare;
+use super::measuring::{self, places, places_to_measure};
+use super::result::{form_of_file, write_text};
+use crate::arguments::compare::{self, Changes, Compare};
+use crate::arguments::stored::Shown;
 use crate::failure::{self, Failure};
-use crate::{output, places};
+use crate::output;
+use faultline_exchange::{Format as Foreign, write_changes};
 use faultline_experiment::variants::Variants;
 use faultline_experiment::{
-    LiveComparisonRequest, Places, ResultsOrCommands, StoredComparisonRequest, USUAL_LEVEL, compare_stored,
-    results_or_commands,
+    LiveComparisonRequest, Places, ResultsOrCommands, StoredComparisonRequest, USUAL_LEVEL, compare_stored, operand,
+    published, results_or_commands,
 };
-use faultline_model::comparison::Comparison;
-use faultline_model::gate::Gate;
-use faultline_model::plan::{ComparisonPurpose, USUAL_MARGIN, WhenInconclusive};
-use faultline_model::subject::Subject;
+use faultline_record::dataset::Dataset;
+use faultline_record::plan::{ComparisonPurpose, USUAL_MARGIN};
+use faultline_record::subject::Subject;
+use faultline_report::Style;
 use faultline_runner::{ComparisonRequest, Request};
+use faultline_stats::changes::{ChangesFound, changes_found};
+use faultline_stats::comparison::Comparison;
+use faultline_stats::gate::Gate;
 use std::path::Path;
 use std::process::ExitCode;
 
 pub(crate) fn compare(arguments: &Compare, db: Option<&Path>) -> Result<ExitCode, Failure> {
-    let found = Places { settings: arguments.config.clone(), ..places::for_measuring(&arguments.conduct, db)? };
+    if matches!(&arguments.what[..], [only] if only == published::CLAIMS) {
+        let claims = published::claims();
+        output::print(&faultline_report::claims(&claims, arguments.conduct.format, &output::style()))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let found = Places { settings: arguments.config.clone(), ..places_to_measure(&arguments.conduct, db)? };
     let places = Places { sources: arguments.sources.clone().or(found.sources), ..found };
     if arguments.a.is_some() || arguments.b.is_some() {
         return live(sides(arguments)?, &arguments.what, arguments, &places);
@@ -33,14 +44,15 @@ fn live(sides: [Subject; 2], workloads: &[String], arguments: &Compare, places: 
     let conduct = &arguments.conduct;
     let comparison = ComparisonRequest {
         sides,
+        quantity: arguments.measure.unwrap_or_default(),
         level: arguments.certainty.level.unwrap_or(USUAL_LEVEL),
         margin: arguments.certainty.margin.unwrap_or(USUAL_MARGIN),
         once: arguments.certainty.once,
-        purpose: purpose(arguments.gate, arguments.inconclusive.into()),
+        purpose: purpose(&arguments.gate),
     };
     let request = LiveComparisonRequest {
         comparison,
-        request: Request { workloads: workloads.to_vec(), ..measuring::request(&arguments.measuring, conduct) },
+        request: Request { workloads: workloads.to_vec(), ..measuring::request(&arguments.measuring, conduct)? },
         machine: arguments.machine.on.clone().unwrap_or_default(),
         seed: arguments.measuring.seed,
         label: arguments.label.clone(),
@@ -49,9 +61,9 @@ fn live(sides: [Subject; 2], workloads: &[String], arguments: &Compare, places: 
     Ok(measuring::status(concluded.as_ref()))
 }
 
-/// What a live comparison is for.
-pub(super) fn purpose(gate: bool, when_inconclusive: WhenInconclusive) -> ComparisonPurpose {
-    if gate { ComparisonPurpose::Gate(when_inconclusive) } else { ComparisonPurpose::Answer }
+/// The purpose of a live comparison.
+pub(super) fn purpose(gate: &compare::Gate) -> ComparisonPurpose {
+    gate.when_inconclusive().map_or(ComparisonPurpose::Answer, ComparisonPurpose::Gate)
 }
 
 /// The sides that the arguments name.
@@ -68,22 +80,53 @@ fn stored(arguments: &Compare, places: &Places) -> Result<ExitCode, Failure> {
         margin: arguments.certainty.margin,
         assume_quiet: arguments.assume_quiet,
         better: arguments.better.map(Into::into),
+        measure: arguments.measure,
     };
-    arguments.conduct.output.as_deref().map_or(Ok(()), output::check_file)?;
+    let file = arguments.conduct.output.as_deref();
+    let form = file.map(form_of_file).transpose()?;
+    file.map_or(Ok(()), output::check_file)?;
     let comparison = compare_stored(&request, places)?;
-    if let Some(path) = &arguments.conduct.output {
-        present::write_page(&faultline_report::comparison_html(&comparison), path)?;
+    if let Some((path, form)) = file.zip(form) {
+        write_text(&text(&comparison, form, &Style::PLAIN)?, path)?;
     }
-    output::print(&faultline_report::comparison(&comparison, arguments.conduct.format.format, &output::style()))?;
+    output::print(&text(&comparison, Shown::Table(arguments.conduct.format), &output::style())?)?;
     Ok(if is_refused(&comparison, arguments) { failure::some_failed() } else { ExitCode::SUCCESS })
 }
 
-/// Whether a gate was asked for, and is closed. What it found goes to standard error, as standard output has the comparison.
-fn is_refused(comparison: &Comparison, arguments: &Compare) -> bool {
-    if !arguments.gate {
-        return false;
+fn text(comparison: &Comparison, form: Shown, style: &Style) -> Result<String, Failure> {
+    match form {
+        Shown::Table(format) => Ok(faultline_report::comparison(comparison, format, style)),
+        Shown::Page => Ok(faultline_report::comparison_html(comparison)),
+        Shown::Folded => Err(Failure::usage("a comparison has no callers of transfers", "write it as .html or .md")),
     }
-    let gate = Gate::of_comparison(comparison, arguments.inconclusive.into());
+}
+
+/// True if a gate is requested and fails. The reasons go to standard error, because standard output
+/// has the comparison.
+fn is_refused(comparison: &Comparison, arguments: &Compare) -> bool {
+    let Some(when_inconclusive) = arguments.gate.when_inconclusive() else { return false };
+    let gate = Gate::of_comparison(comparison, when_inconclusive);
     failure::warn(&faultline_report::comparison_gate(&gate, &output::style()).trim_end());
     !gate.is_open()
+}
+
+pub(crate) fn changes(arguments: &Changes, db: Option<&Path>) -> Result<ExitCode, Failure> {
+    let dataset = operand::resolve(&arguments.what, arguments.from.from, &places(db)?)?.dataset();
+    let (rate, least) = (arguments.steps.false_alarms, arguments.steps.min_change);
+    let found = changes_found(&dataset, rate, least, arguments.better.map(Into::into))
+        .map_err(|error| Failure::usage(error.to_string(), "for example `--false-alarms 5% --min-change 2%`"))?;
+    match arguments.to {
+        None => output::print(&faultline_report::changes(&found, arguments.format.format, &output::style()))?,
+        Some(foreign) => output::print(&written(&dataset, &found, foreign)?)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn written(dataset: &Dataset, found: &ChangesFound, format: Foreign) -> Result<String, Failure> {
+    let written = write_changes(&found.with_values(dataset), format)
+        .map_err(|error| Failure::usage(error.to_string(), error.hint))?;
+    for loss in &written.losses {
+        failure::warn(&format!("left out: {loss}"));
+    }
+    Ok(written.text)
 }

@@ -1,22 +1,61 @@
-//! What all measuring commands have in common: they request an experiment, and show its conclusion.
+//! Shared parts of commands that measure: paths, requests, progress, and the conclusion.
 
-use super::present;
-use crate::arguments::Conduct;
-use crate::arguments::measuring::Measuring;
+use super::result;
+use crate::arguments::lens::Model;
+use crate::arguments::measure::Measuring;
+use crate::arguments::{Conduct, WorkloadsPlace};
 use crate::failure::{self, Failure};
+use crate::output;
 use crate::progress::Shown;
-use crate::{output, signals};
 use faultline_experiment::{AppliedGate, Conclusion, Error, Lab, LocalMachines, Measured, Places};
 use faultline_report::Format;
 use faultline_runner::{Request, SystemClock};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// The request, for every kind of measurement.
-pub(super) fn request(measuring: &Measuring, conduct: &Conduct) -> Request {
-    Request {
+/// The default paths with the given database. Fails if a default path cannot be determined.
+pub(super) fn places(db: Option<&Path>) -> Result<Places, Failure> {
+    let places = Places::find()?;
+    Ok(Places { database: db.map(Path::to_owned).or(places.database), ..places })
+}
+
+/// As [`places`], with the given programs.
+pub(super) fn places_with_programs(place: &WorkloadsPlace, db: Option<&Path>) -> Result<Places, Failure> {
+    let places = places(db)?;
+    Ok(Places {
+        workloads: place.workloads.clone().or(places.workloads),
+        guest: place.guest.clone().or(places.guest),
+        emulator: place.qemu.clone().or(places.emulator),
+        ..places
+    })
+}
+
+/// As [`places`], for measuring.
+pub(super) fn places_to_measure(conduct: &Conduct, db: Option<&Path>) -> Result<Places, Failure> {
+    let places = places_with_programs(&conduct.place, db)?;
+    Ok(Places { scratch: conduct.scratch.clone().unwrap_or(places.scratch), ..places })
+}
+
+/// As [`places`], for counting under the lens.
+pub(super) fn places_to_count(conduct: &Conduct, model: &Model, db: Option<&Path>) -> Result<Places, Failure> {
+    let places = places_to_measure(conduct, db)?;
+    Ok(Places { plugin: model.plugin.clone().or(places.plugin), ..places })
+}
+
+/// The request, for every kind of measurement. Fails if numbers of copies differ.
+pub(super) fn request(measuring: &Measuring, conduct: &Conduct) -> Result<Request, Failure> {
+    let tasks = measuring.tasks.as_deref().unwrap_or_default();
+    let copies = tasks.first().and_then(|tasks| tasks.copies);
+    if tasks.iter().any(|other| other.copies != copies) {
+        return Err(Failure::usage(
+            "`--tasks` has different numbers of copies",
+            "measure one number of copies in each run, for example `--tasks 2x1,2x4`",
+        ));
+    }
+    Ok(Request {
         suite: measuring.suite.map(Into::into),
-        cpus: measuring.cpus.clone(),
+        cpus: measuring.tasks.as_ref().map(|tasks| tasks.iter().map(|tasks| tasks.tasks).collect()),
         repeats: measuring.repeats,
         budget_ms: measuring.time.map(millis),
         limit_ms: conduct.limit_ms(),
@@ -27,37 +66,42 @@ pub(super) fn request(measuring: &Measuring, conduct: &Conduct) -> Request {
         mode: measuring.mode.map(Into::into),
         oversubscribe: measuring.oversubscribe,
         size: measuring.size,
+        copies: copies.unwrap_or(1),
         ..Request::default()
-    }
+    })
 }
 
 fn millis(length: Duration) -> u64 {
     u64::try_from(length.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Runs an experiment, shows its progress, and shows its conclusion; `None` if it was stopped. Fails if the experiment does, or if its output cannot
-/// be written.
+/// Runs an experiment with its progress, and shows its conclusion; `None` if it was stopped. Fails
+/// if the experiment fails, or its output cannot be written.
 pub(super) fn conduct(
     conduct: &Conduct,
     places: &Places,
     experiment: impl FnOnce(&mut Lab<'_>) -> Result<Measured, Error>,
 ) -> Result<Option<Conclusion>, Failure> {
     let measured = with_lab(conduct, places, |lab| Ok(experiment(lab)?))?;
-    told(measured, conduct)
+    conclude(measured, conduct)
 }
 
-/// Does something that measures, with its progress shown. Fails if it does, or if nothing could be saved or written.
+/// Runs `body`, which measures, with its progress. Fails if `body` does, or if database or output
+/// cannot be written.
 pub(super) fn with_lab<T>(
     conduct: &Conduct,
     places: &Places,
     body: impl FnOnce(&mut Lab<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    conduct.output.as_deref().map_or(Ok(()), output::check_file)?;
+    if let Some(path) = &conduct.output {
+        result::form_of_file(path)?;
+        output::check_file(path)?;
+    }
     faultline_experiment::check_writable(places)?;
     observed(conduct.quiet, places, body)
 }
 
-/// Does something that measures nothing, and may be stopped. Fails if it does.
+/// Runs `body`, which measures nothing and may be stopped. Fails if `body` does.
 pub(super) fn looking<T>(places: &Places, body: impl FnOnce(&mut Lab<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
     observed(true, places, body)
 }
@@ -67,15 +111,16 @@ fn observed<T>(
     places: &Places,
     body: impl FnOnce(&mut Lab<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let stop = signals::stop_flag()?;
+    let stop = output::stop_flag()?;
     let mut shown = Shown::new(is_quiet);
     let clock = SystemClock::default();
     let mut lab = Lab { places, machines: &LocalMachines, clock: &clock, stop: &stop, observer: &mut shown };
     body(&mut lab)
 }
 
-/// Shows the conclusion of an experiment; `None` if it was stopped, which is told. Fails if the output cannot be written.
-pub(super) fn told(measured: Measured, conduct: &Conduct) -> Result<Option<Conclusion>, Failure> {
+/// Shows the conclusion of an experiment; `None` if it was stopped, which is reported. Fails if the
+/// output cannot be written.
+pub(super) fn conclude(measured: Measured, conduct: &Conduct) -> Result<Option<Conclusion>, Failure> {
     match measured {
         Measured::Concluded(conclusion) => {
             show(&conclusion, conduct)?;
@@ -89,16 +134,16 @@ pub(super) fn told(measured: Measured, conduct: &Conduct) -> Result<Option<Concl
     }
 }
 
-/// Page, table, where it is saved, and the results of gates.
+/// Shows the result, its place in the database, and the gates.
 fn show(conclusion: &Conclusion, conduct: &Conduct) -> Result<(), Failure> {
-    // The page comes first: if the reader of the table ends early, or standard output is full, the page must still be written. If the page cannot be
-    // written, the table must still be printed.
-    let page = conduct.output.as_deref().map_or(Ok(()), |path| present::write_page(&present::page(conclusion)?, path));
-    output::print(&present::table(conclusion, conduct.format.format))?;
+    // The file comes first, and its failure last: a full standard output must not prevent the file,
+    // nor the reverse.
+    let file = conduct.output.as_deref().map_or(Ok(()), |path| result::write(conclusion, path, None));
+    output::print(&result::table(conclusion, conduct.format, &output::style()))?;
     if !conduct.quiet {
         failure::warn(&format!("saved as run {} in {}", conclusion.run(), conclusion.database));
     }
-    // Standard output holds the run's figures.
+    // Gates go to standard error: standard output holds the run's figures.
     for report in &conclusion.gates {
         failure::warn(&faultline_report::budget_table(report, Format::Table, &output::style()).trim_end());
     }
@@ -107,14 +152,14 @@ fn show(conclusion: &Conclusion, conduct: &Conduct) -> Result<(), Failure> {
             failure::warn(&faultline_report::comparison_gate(&gate, &output::style()).trim_end());
         }
         Some(AppliedGate::Search { gate, search }) => {
-            failure::warn(&faultline_report::drill_gate(&gate, search, &output::style()).trim_end());
+            failure::warn(&faultline_report::bisect_gate(&gate, search, &output::style()).trim_end());
         }
         None => {}
     }
-    page
+    file
 }
 
-/// The exit status of a run: whether it was stopped, or anything is not as hoped for.
+/// The exit status of a run: stopped, something failed, or success.
 pub(super) fn status(conclusion: Option<&Conclusion>) -> ExitCode {
     match conclusion {
         None => failure::stopped(),

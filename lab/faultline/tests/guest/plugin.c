@@ -1,4 +1,4 @@
-/* The least of a QEMU plugin: writes what it was told to the file named in its first argument, `output=FILE`. */
+/* A minimal QEMU plugin: writes its arguments to the file named in the first, `output=FILE`. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
@@ -7,7 +7,10 @@
 
 int qemu_plugin_version = 1;
 
-/* From QEMU 9 on the interface has scoreboards, and version 2 is the least. QEMU reads the version after this. */
+/*
+ * Since QEMU 9, the interface has scoreboards, and the minimum version is 2. QEMU reads the version
+ * after this constructor.
+ */
 __attribute__((constructor)) static void name_the_version(void)
 {
     if (dlsym(RTLD_DEFAULT, "qemu_plugin_scoreboard_new") != NULL)

@@ -1,4 +1,4 @@
-/* A workload for guests that shows what it finds set: a variable of the environment and two settings of the system. */
+/* A workload for guests that prints an environment variable and two system settings. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* A workload for guests that gets into trouble: each variant in its own way, after a good header. */
+/* A workload for guests. Each variant fails in its own way after a good header. */
 #define _GNU_SOURCE
 #include "../../../../workloads/harness/faultline_mark.h"
 #include <fcntl.h>
@@ -25,7 +25,7 @@ static void panic_kernel(void)
         perror("sysrq");
 }
 
-/* Takes the only CPU for good: nothing else of the system's programs runs any more. Its kernel lives on. */
+/* Takes the only CPU for good: no other program runs any more. The kernel stays alive. */
 static void freeze(void)
 {
     int limit = open("/proc/sys/kernel/sched_rt_runtime_us", O_WRONLY);
@@ -38,7 +38,7 @@ static void freeze(void)
         ;
 }
 
-/* Waits for its turn on a CPU of its own, a thousand times; the turn after those never comes. */
+/* Waits a thousand times for its turn on its own CPU. The next turn never comes. */
 static void take_turns(atomic_int *turn, int own)
 {
     cpu_set_t cpus;

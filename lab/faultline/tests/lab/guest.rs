@@ -1,7 +1,7 @@
-//! What tests of guests share: the guest's parts, a machine, and a workload that gets into trouble.
+//! Shared parts of guest tests: the guest's files, a machine, and a workload with failing variants.
 
 use super::{Lab, program};
-use faultline_model::machine::{Accelerator, MachineShape, usual_boot_limit};
+use faultline_record::machine::{Accelerator, MachineShape, usual_boot_limit};
 use faultline_targets::StopFlag;
 use faultline_targets::host::HostPaths;
 use faultline_targets::qemu::{Emulator, GuestPaths, KernelImage, MachineRequest, Named, QemuMachine};
@@ -9,19 +9,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What is built and unpacked beside the command under test.
+/// The directory of build products, which contains the command under test.
 fn target() -> &'static Path {
     program().parent().unwrap().parent().unwrap()
 }
 
-/// What `make guest` built.
+/// The products of `make guest`.
 pub fn guest_directory() -> PathBuf {
     let directory = target().join("guest");
     assert!(directory.join("agent").exists(), "no {}; hint: `make guest`", directory.display());
     directory
 }
 
-/// The emulator that `FAULTLINE_QEMU` names, or that `make emulator` unpacked.
+/// The emulator named by `FAULTLINE_QEMU`, or unpacked by `make emulator`.
 pub fn emulator() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("FAULTLINE_QEMU") {
         return Some(named.into());
@@ -44,10 +44,10 @@ pub fn kernel() -> KernelImage {
     KernelImage::of_this_machine(unpacked.is_file().then_some(&*unpacked)).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A machine of two CPUs as the lens has it, with the guest's parts in `guest`.
+/// A machine of two CPUs, set up as for the lens, with the guest's parts in `guest`.
 pub fn machine(lab: &Lab, guest: PathBuf) -> QemuMachine {
     let host = HostPaths { workloads: PathBuf::new(), scratch: lab.path("scratch"), keeper: program().to_owned() };
-    let paths = GuestPaths { guest, host, cache: lab.path("cache") };
+    let paths = GuestPaths { guest, host, cache: Some(lab.path("cache")) };
     let request = MachineRequest {
         shape: MachineShape::new(2, 1, None).unwrap(),
         kernel: kernel(),
@@ -61,7 +61,7 @@ pub fn machine(lab: &Lab, guest: PathBuf) -> QemuMachine {
     QemuMachine::start(request, paths, emulator, &StopFlag::default()).unwrap()
 }
 
-/// A directory for guests with the agent and one workload, `troubled`.
+/// A guest directory with the agent and one workload, `troubled`.
 pub fn troubled(lab: &Lab) -> PathBuf {
     let directory = lab.path("guest");
     fs::create_dir_all(directory.join("workloads")).unwrap();

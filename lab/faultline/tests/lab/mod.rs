@@ -1,13 +1,11 @@
-//! A lab to try the command in: a database, scratch space and workloads of its own, and a mark on every process that it
-//! starts, so that one which is left over is found.
-
-#![allow(dead_code, reason = "each test program uses a part of it")]
+//! A lab to run the command in, with its own database, scratch space and workloads. Each process
+//! started by the command carries a mark, so that survivors are found.
 
 pub mod guest;
 pub mod lens;
 pub mod repository;
 
-use faultline_model::record::{RunId, RunRecord};
+use faultline_record::record::{RunId, RunRecord};
 use faultline_store::Store;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -18,7 +16,7 @@ use std::time::{Duration, Instant};
 /// Name of the environment variable that marks our processes.
 pub const MARK: &str = "FAULTLINE_TEST_MARK";
 
-/// Processes that were killed may take a moment to be gone.
+/// Time limit for killed processes to disappear.
 const GONE_LIMIT: Duration = Duration::from_secs(10);
 
 pub struct Lab {
@@ -62,7 +60,7 @@ impl Lab {
         command
     }
 
-    /// The same with the fake workloads of [`Lab::fake`].
+    /// The command with the fake workloads of [`Lab::fake`] in addition.
     pub fn faked(&self, arguments: &[&str]) -> Command {
         let mut command = self.command(arguments);
         command.env("FAULTLINE_WORKLOADS", self.path("fakes"));
@@ -73,13 +71,14 @@ impl Lab {
         self.command(arguments).output().unwrap()
     }
 
-    /// Adds a workload that describes itself well and then does what `body`, a shell script, says. The script finds
-    /// `$variant`, `$mode`, `$tasks` and `$scratch` set, and the function `header` to print a good header.
+    /// Adds a workload that describes itself correctly, and then runs `body`, a shell script. The
+    /// script may use `$variant`, `$mode`, `$tasks`, `$scratch`, and the function `header`, which
+    /// prints a valid header.
     pub fn fake(&self, name: &str, body: &str) {
         self.fake_with_partners(name, &[], body);
     }
 
-    /// The same with partners in these roles, for whom `$role` is set.
+    /// Adds a fake workload with partners in these roles. Partners run the script with `$role` set.
     pub fn fake_with_partners(&self, name: &str, roles: &[&str], body: &str) {
         let roles: String = roles.iter().map(|role| format!("role {role}\\n")).collect();
         let script = format!(
@@ -111,13 +110,13 @@ header() {{
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// A fake that behaves: one window of one interval.
+    /// A fake without faults: one window of one interval.
     pub fn good_fake(&self, name: &str) {
         self.fake(name, "header; echo interval 2 10000002 100; echo end 10000003; echo done");
     }
 
-    /// Runs a script in a mount namespace of its own, with `$1` the lab's directory and `$2` the command; none where this
-    /// machine does not let us have one.
+    /// Runs a script in its own mount namespace, with `$1` the lab's directory and `$2` the
+    /// command. `None` if this machine does not allow one.
     pub fn in_namespace(&self, script: &str) -> Option<Output> {
         let root = rustix::process::geteuid().is_root();
         let own = match root {
@@ -136,7 +135,7 @@ header() {{
         Some(command.env("FAULTLINE_WORKLOADS", self.path("fakes")).output().unwrap())
     }
 
-    /// Processes with our mark that are still there after the time a kill may take.
+    /// Processes with our mark that still exist after the time allowed for a kill.
     pub fn left_over(&self) -> Vec<String> {
         let until = Instant::now() + GONE_LIMIT;
         loop {
@@ -148,12 +147,12 @@ header() {{
         }
     }
 
-    /// A run as it is saved.
+    /// A saved run.
     pub fn record(&self, run: i64) -> RunRecord {
         Store::open_existing(&self.db()).unwrap().load_run(RunId(run)).unwrap()
     }
 
-    /// The number of attempts of the first run so far; none before it is saved.
+    /// Number of attempts of the first run; `None` before it is saved.
     pub fn attempts(&self) -> Option<usize> {
         self.attempts_of(1)
     }
@@ -169,13 +168,14 @@ header() {{
         assert_eq!(self.scratch_left(), Vec::<PathBuf>::new());
     }
 
-    /// What is left in the scratch directory.
+    /// Files left in the scratch directory.
     pub fn scratch_left(&self) -> Vec<PathBuf> {
         fs::read_dir(self.path("scratch")).unwrap().map(|entry| entry.unwrap().path()).collect()
     }
 }
 
-/// Whether mounts of a new namespace stay in it as they are. What would see to that fails where the root is no mount point.
+/// True if no mount is shared, so mounts in a new namespace stay private by themselves. Making them
+/// private fails if the root is no mount point.
 pub fn nothing_mounted_is_shared() -> bool {
     fs::read_to_string("/proc/self/mountinfo").is_ok_and(|mounts| !mounts.contains(" shared:"))
 }
@@ -185,7 +185,8 @@ pub fn program() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_faultline"))
 }
 
-/// Command lines that name a directory: programs may drop the environment in which they were started.
+/// Command lines of processes that name a directory. Needed because programs may drop the
+/// environment they were started with.
 fn naming(directory: &Path) -> Vec<String> {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let lines = processes.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
@@ -211,16 +212,21 @@ pub fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
+/// Standard output followed by standard error.
+pub fn output_text(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
 pub fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// Waits until `condition` holds, for at most half a minute.
+/// Waits for at most 30 s until `condition` holds.
 pub fn await_that(what: &str, condition: impl FnMut() -> bool) {
     await_within(Duration::from_secs(30), what, condition);
 }
 
-/// The same for something that needs a boot, which takes its time on a loaded machine.
+/// Waits until `condition` holds, with time for a boot on a loaded machine.
 pub fn await_boot(what: &str, condition: impl FnMut() -> bool) {
     await_within(Duration::from_secs(300), what, condition);
 }
@@ -239,7 +245,7 @@ pub fn kill(mut child: Child) {
     child.wait().unwrap();
 }
 
-/// Asserts one line that says what, one that gives a hint, and the exit status.
+/// Asserts the exit status, one line with the problem, and one line with a hint.
 #[track_caller]
 pub fn assert_refused(output: &Output, status: i32, problem: &str) {
     let text = stderr(output);

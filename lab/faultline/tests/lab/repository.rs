@@ -1,4 +1,4 @@
-//! Git repositories of tests' own, made by the git of this machine.
+//! Git repositories of tests, made by this machine's git.
 
 use super::{Lab, stderr, stdout};
 use std::fs;
@@ -6,15 +6,15 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A repository in a lab of its own.
+/// A repository in its own lab.
 pub struct Repository {
     pub lab: Lab,
-    /// Names of its commits, the oldest first.
+    /// Names of its commits, from oldest to newest.
     pub commits: Vec<String>,
 }
 
 impl Repository {
-    /// One without commits.
+    /// A repository without commits.
     pub fn new() -> Self {
         let repository = Repository { lab: Lab::new(), commits: Vec::new() };
         create(&repository.path());
@@ -25,14 +25,14 @@ impl Repository {
         self.lab.path("repository")
     }
 
-    /// Writes files, by their names.
+    /// Writes files, given by name and content.
     pub fn write(&self, files: &[(&str, &str)]) {
         for (name, text) in files {
             fs::write(self.path().join(name), text).unwrap();
         }
     }
 
-    /// Writes files that can be executed.
+    /// Writes executable files.
     pub fn write_programs(&self, files: &[(&str, &str)]) {
         self.write(files);
         for (name, _) in files {
@@ -40,12 +40,28 @@ impl Repository {
         }
     }
 
-    /// Commits what was written.
+    /// Commits all files.
     pub fn commit_all(&mut self, subject: &str) {
         self.commits.push(commit(&self.path(), subject));
     }
 
-    /// A command that bisects it, with a cache of its own.
+    /// Declares the subject `app`, whose program is `./prog`, with further keys.
+    pub fn declare_app(&self, keys: &str) {
+        let text = format!(
+            "[subject.app]\nrepository = \"repository\"\nwork = \"work\"\nkeep = [\"prog\"]\ncommand = \"./prog\"\n\
+             repeats = 2\nseed = 1\n{keys}\n"
+        );
+        fs::write(self.lab.path("faultline.toml"), text).unwrap();
+    }
+
+    /// A command in the directory with that declaration, beside the repository.
+    pub fn command_beside(&self, arguments: &[&str]) -> Command {
+        let mut command = self.lab.command(arguments);
+        command.current_dir(self.lab.path(""));
+        command
+    }
+
+    /// A command that bisects the repository, with its own cache.
     pub fn bisect_built_by(&self, build: &str, arguments: &[&str]) -> Command {
         let mut command = self.lab.command(&["bisect"]);
         let path = self.path();
@@ -68,7 +84,7 @@ pub fn commit(directory: &Path, subject: &str) -> String {
     git(directory, &["rev-parse", "HEAD"]).trim().to_owned()
 }
 
-/// What a command of git prints, which must succeed.
+/// Runs a git command, asserts success, and returns its output.
 pub fn git(directory: &Path, arguments: &[&str]) -> String {
     let named = ["-c", "user.name=A. Uthor", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"];
     let output = Command::new("git").current_dir(directory).args(named).args(arguments).output().unwrap();

@@ -1,6 +1,9 @@
-/* A task of GNU Mach, its first and only one, without any library. In each operation a thread maps a page, touches it, unmaps it, and counts it in two words:
-   one of its own, and one that all threads share. With an argument, the port by which the kernel's processors are reached, there are two threads: the second
-   runs on a processor of the set of all processors but the first. The region of interest is what they do together. */
+/*
+ * The first and only task of GNU Mach, without libraries. In each operation, a thread maps, touches
+ * and unmaps a page, and increments two words: its own, and one shared by all threads. With an
+ * argument, the port for the kernel's processors, there are two threads. The second runs in the set
+ * of all processors but the first. The region of interest is their common work.
+ */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -9,7 +12,7 @@
 #define PAGE_BYTES 4096
 #define STACK_BYTES 16384
 
-/* Traps, by their numbers in mach/syscall_sw.h. */
+/* Traps, with their numbers from mach/syscall_sw.h. */
 long mach_msg(void *message, long option, long send_bytes, long receive_bytes, long receive_port, long timeout_ms, long notify);
 long mach_reply_port(void);
 long mach_task_self(void);
@@ -26,10 +29,10 @@ TRAP(mach_print, -30);
 TRAP(vm_allocate, -65);
 TRAP(vm_deallocate, -66);
 
-/* The kernel enters here; the arguments are on the stack. */
+/* Entry point; the arguments are on the stack. */
 __asm__(".globl _start\n_start: mov %rsp, %rdi\n and $-16, %rsp\n call begin\n");
 
-/* Messages to the kernel, as mach/message.h has them for 64 bits. */
+/* Messages to the kernel, as declared in mach/message.h for 64 bits. */
 struct header {
     uint32_t bits, bytes;
     uint64_t remote, local;
@@ -37,13 +40,15 @@ struct header {
     int32_t id;
 };
 
-/* What follows in a message: its kind, the bits of each, whether it is in the message itself, and how many there are. */
+/*
+ * Header of an item in a message: its kind, bits per element, inline flag, and number of elements.
+ */
 #define ITEM(kind, bits, is_inline, number) ((uint64_t)(kind) | (uint64_t)(bits) << 8 | (uint64_t)(is_inline) << 29 | (uint64_t)(number) << 32)
 enum { INTEGER_32 = 2, COPY_SEND = 19, MAKE_SEND_ONCE = 21, SEND_AND_RECEIVE = 3 };
-/* Of a message that carries a port. */
+/* Flag of a message that carries a port. */
 #define COMPLEX 0x80000000u
 
-/* The kernel's calls, by their numbers in gnumach.msgids. */
+/* The kernel's calls, with their numbers from gnumach.msgids. */
 enum { THREAD_CREATE = 2061, THREAD_SET_STATE = 2018, THREAD_RESUME = 2063, THREAD_ASSIGN = 2613, PROCESSOR_SETS = 2629, PROCESSOR_SET = 2630 };
 
 static void fail(const char *what)
@@ -54,7 +59,7 @@ static void fail(const char *what)
         __asm__ volatile("pause");
 }
 
-/* Calls the kernel. Returns what follows the status in its reply. */
+/* Calls the kernel. Returns the part of its reply after the status. */
 static uint64_t *call(int id, uint64_t port, const uint64_t *words, size_t count, const char *what)
 {
     static struct {
@@ -71,7 +76,7 @@ static uint64_t *call(int id, uint64_t port, const uint64_t *words, size_t count
     return &message.words[2];
 }
 
-/* A word on a cache line of its own. */
+/* A word on its own cache line. */
 struct lonely {
     uint64_t word;
 } __attribute__((aligned(128)));
@@ -97,7 +102,7 @@ static void work(int thread)
     }
 }
 
-/* Waits until a word has that value. */
+/* Waits until a word has this value. */
 static void await(const struct lonely *place, uint64_t value)
 {
     while (__atomic_load_n(&place->word, __ATOMIC_ACQUIRE) != value)
@@ -111,7 +116,7 @@ static void increment(struct lonely *place)
 
 static void second(void)
 {
-    /* The first operations find tables of pages that are missing. */
+    /* The first operations allocate missing page tables. */
     work(1);
     increment(&ready);
     await(&go, 1);
@@ -131,7 +136,10 @@ static void start_second(uint64_t host)
     const uint64_t name[] = {ITEM(COPY_SEND, 64, 1, 1), sets[1]};
     const uint64_t set = (uint32_t)call(PROCESSOR_SET, host, name, 2, "host_processor_set_priv")[1];
     const uint64_t thread = (uint32_t)call(THREAD_CREATE, mach_task_self(), NULL, 0, "thread_create")[1];
-    /* i386_THREAD_STATE of 42 integers: the instruction pointer is the seventeenth of the long ones, the stack pointer the twentieth. */
+    /*
+     * i386_THREAD_STATE of 42 integers: of the 64-bit ones, the 17th is the instruction pointer,
+     * the 20th the stack pointer.
+     */
     uint64_t state[3 + 21] = {ITEM(INTEGER_32, 32, 1, 1), 1, ITEM(INTEGER_32, 32, 1, 42)};
     state[3 + 16] = (uintptr_t)second;
     state[3 + 19] = (uintptr_t)stack + sizeof stack - 8;
@@ -141,7 +149,7 @@ static void start_second(uint64_t host)
     call(THREAD_RESUME, thread, NULL, 0, "thread_resume");
 }
 
-/* The number that an argument is; 0 for none. */
+/* The numeric value of an argument; 0 if missing. */
 static uint64_t number(const char *text)
 {
     uint64_t value = 0;

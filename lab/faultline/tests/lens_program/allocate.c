@@ -1,4 +1,7 @@
-/* allocate own|foreign TASKS TURNS: each task allocates memory, writes to it, and frees it; or frees what its neighbour allocated. */
+/*
+ * allocate own|foreign TASKS TURNS: each task allocates memory, writes to it, and frees it (own),
+ * or frees its neighbour's allocation (foreign).
+ */
 #include "crew.h"
 
 #include <string.h>
@@ -10,7 +13,7 @@ static int is_foreign;
 static int tasks;
 static long turns;
 
-/* What each task hands to the next one, on lines of their own. */
+/* Pointers that each task hands to the next, on separate lines. */
 static struct {
     _Alignas(LINE) _Atomic(void *) memory;
 } handed[MOST_TASKS];

@@ -1,4 +1,7 @@
-/* allocated TASKS TURNS: tasks count in memory that the first thread allocated, and in memory that one of them allocated. */
+/*
+ * allocated TASKS TURNS: tasks increment counters in memory allocated by the first thread, and in
+ * memory allocated by one of them.
+ */
 #include "crew.h"
 
 #define OF_MAIN_BYTES 72

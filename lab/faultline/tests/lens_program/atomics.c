@@ -1,6 +1,7 @@
 /*
- * atomics add|cmpxchg|xchg|plain TASKS TURNS: executes one instruction per turn on a word that belongs to the task. The loop counts in a
- * register, so each turn makes one access, or two for a plain read-modify-write.
+ * atomics add|cmpxchg|xchg|plain TASKS TURNS: executes one instruction per turn on the task's own
+ * word. The loop counter is in a register, so each turn makes one access, or two for a plain
+ * read-modify-write.
  */
 #include "crew.h"
 

@@ -1,5 +1,7 @@
-/* bank TASKS TURNS: tasks of even number look after accounts, those of odd number after orders. One lock is for both; with SPLIT
- * orders have one of their own. */
+/*
+ * bank TASKS TURNS: even-numbered tasks update accounts, odd-numbered tasks update orders. One lock
+ * protects both; with SPLIT, orders have their own.
+ */
 #include "crew.h"
 
 struct lock {

@@ -1,6 +1,6 @@
 /*
- * Threads that begin as threads mostly do: created one after the other, met at a barrier on which they sleep, none of them
- * spinning. Then each adds to a counter of its own on a line that all share.
+ * Threads started in the usual way: created in sequence, then blocked at a barrier, without
+ * spinning. Then each increments its own counter on a line that all share.
  */
 #include <pthread.h>
 #include <stdatomic.h>

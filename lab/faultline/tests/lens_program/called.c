@@ -1,4 +1,7 @@
-/* The functions of called.h. None of them ends with its call, which would leave no trace of it on the stack. */
+/*
+ * The functions of called.h. None ends in a tail call, which would leave no trace of it on the
+ * stack.
+ */
 #include "called.h"
 
 #include <stdatomic.h>
@@ -16,7 +19,7 @@ static __attribute__((noinline)) void inner(void)
     __asm__ volatile("");
 }
 
-/* Its frame has another size each time, so that the frame pointer leads to its caller. */
+/* The frame size varies, so its caller can only be found through the frame pointer. */
 static __attribute__((noinline)) void middle(int bytes)
 {
     char room[bytes];

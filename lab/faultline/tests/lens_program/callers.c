@@ -1,4 +1,4 @@
-/* callers TASKS TURNS: all tasks count in one counter, by functions that call each other. */
+/* callers TASKS TURNS: all tasks increment one counter, through nested function calls. */
 #include "called.h"
 #include "crew.h"
 

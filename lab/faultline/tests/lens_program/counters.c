@@ -1,4 +1,4 @@
-/* counters TASKS TURNS: each task counts in a counter of its own. They lie side by side; with PADDED each has a cache line. */
+/* counters TASKS TURNS: each task has its own counter: adjacent, or with PADDED a line each. */
 #include "crew.h"
 
 #ifdef PADDED

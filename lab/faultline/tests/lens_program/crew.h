@@ -1,7 +1,8 @@
 /*
- * Threads that begin a loop at once. The region of interest lies around the loop alone: the first thread of the program, which
- * begins it, sleeps until all are done, and the last one to be done ends it. Apart from the loop each thread fetches the start signal and
- * says that it is done, and the last one ends the region: at most four transfers per thread, all in `crew`.
+ * Threads that start a loop together. The region of interest covers only the loop. The program's
+ * first thread begins the region, and sleeps until all threads are done. The last thread ends it.
+ * Outside the loop, each thread fetches the start signal and reports that it is done, and the last
+ * one ends the region: at most four transfers per thread, all in `crew`.
  */
 #ifndef CREW_H
 #define CREW_H
@@ -15,8 +16,7 @@
 
 #define MOST_TASKS 32
 
-/* A cache line. */
-#define LINE 64
+#define LINE 64 /* bytes of a cache line */
 
 static struct {
     _Alignas(LINE) atomic_int ready;
@@ -25,10 +25,10 @@ static struct {
     _Alignas(LINE) atomic_int leave;
 } crew;
 
-/* What a task does. */
+/* The work of a task. */
 static void work(int task);
 
-/* Functions of their own: what comes after a mark begins with a block of instructions of its own. */
+/* Separate functions, so that the code after a mark starts a new block of instructions. */
 static __attribute__((noinline)) void region_begin(void)
 {
     faultline_mark_begin();

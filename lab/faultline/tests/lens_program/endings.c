@@ -1,4 +1,7 @@
-/* endings HOW: programs that end in other ways than by the book, or not at all, as with `hang`. `unmarked` passes no mark, though it holds some. */
+/*
+ * endings HOW: programs that end in unusual ways, or not at all (`hang`). `unmarked` contains
+ * marks, but executes none.
+ */
 #include "faultline_mark.h"
 
 #include <signal.h>
@@ -15,7 +18,7 @@ static void work(void)
         turns++;
 }
 
-/* A function of its own: what comes after a mark begins with a block of instructions of its own. */
+/* A separate function, so that the code after a mark starts a new block of instructions. */
 static __attribute__((noinline)) void region(void)
 {
     faultline_mark_begin();
@@ -71,7 +74,7 @@ int main(int argc, char **argv)
         return 3;
     }
     if (is(how, "orphan") && fork() == 0) {
-        /* Nobody waits for the child, and it does not end by itself. */
+        /* The child is not waited for, and does not end by itself. */
         setsid();
         how = "hang";
     }

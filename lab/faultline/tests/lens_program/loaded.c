@@ -1,6 +1,7 @@
 /*
- * loaded LIBRARY TASKS TURNS: tasks count by code that is not the program's: first by a function of a library that it loads with dlopen, then by one that it
- * generates and names in /tmp/perf-PID.map, as just-in-time compilers do.
+ * loaded LIBRARY TASKS TURNS: tasks increment counters through code outside the program: first
+ * through a function of a library loaded with dlopen, then through generated code, named in
+ * /tmp/perf-PID.map as by just-in-time compilers.
  */
 #include "crew.h"
 #include "plugged.h"

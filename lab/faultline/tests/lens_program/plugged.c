@@ -1,4 +1,4 @@
-/* A library that `loaded` loads while it runs. */
+/* A library that `loaded` loads at run time. */
 #include "plugged.h"
 
 static struct counts {

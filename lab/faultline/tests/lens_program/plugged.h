@@ -1,4 +1,4 @@
-/* The one function of the library. */
+/* The only function of the library. */
 #ifndef PLUGGED_H
 #define PLUGGED_H
 

@@ -1,7 +1,8 @@
 /*
- * requests own|one THREADS TURNS: half of the threads are memcached's. Each of the others asks it twice TURNS times over a connection of its own, for a
- * value of its own or for one of all. Server and clients have as many CPUs each, so that every request goes from one CPU to another: the scheduler likes
- * to put both on one CPU, or not, by how their sleeps fall.
+ * requests own|one THREADS TURNS: half of the threads belong to memcached. Each of the others sends
+ * it twice TURNS requests over its own connection, for its own value (own) or a common one (one).
+ * Server and clients get separate, equally large sets of CPUs, so that every request crosses CPUs.
+ * Otherwise the scheduler would sometimes put both on one CPU, depending on when they sleep.
  */
 #define _GNU_SOURCE
 #include "crew.h"
@@ -44,7 +45,7 @@ static int connection(void)
     return handle;
 }
 
-/* Sends a request, and takes the whole answer. */
+/* Sends a request, and receives the whole answer. */
 static void ask(int handle, const char *request, const char *end)
 {
     char answer[1024];
@@ -66,7 +67,7 @@ static void work(int task)
         ask(sockets[task], requests[task], "END\r\n");
 }
 
-/* This process runs on `count` CPUs, the first of which is `first`. */
+/* Restricts this process to `count` CPUs, starting at `first`. */
 static void confine(int first, int count)
 {
     cpu_set_t cpus;

@@ -1,10 +1,10 @@
 /*
  * sleepers HOW TASKS TURNS: tasks that sleep in the kernel while they wait for each other.
  *
- * mutex      each task takes one mutex, adds to a number, and gives the mutex back
- * condition  two threads take turns by a condition variable
- * pipe       a process answers what another one asks, over two pipes
- * socket     the same over a connection on the loopback device
+ * mutex      each task locks one mutex, increments a number, and unlocks the mutex
+ * condition  two threads take turns, using a condition variable
+ * pipe       a process answers requests of another, over two pipes
+ * socket     a process answers requests of another, over a loopback connection
  */
 #include "faultline_mark.h"
 
@@ -67,7 +67,7 @@ static int threads(int tasks, void *work(void *))
     return count == tasks * turns ? 0 : 1;
 }
 
-/* Asks `turns` times and expects each answer to be one more. */
+/* Sends `turns` requests, and expects each answer to be the request plus one. */
 static int ask(int from, int to)
 {
     for (long turn = 0; turn < turns; turn++) {

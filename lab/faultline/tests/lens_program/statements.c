@@ -1,6 +1,7 @@
 /*
- * statements noted|unnoted TASKS TURNS: each task inserts into a table of SQLite, in a database of its own in memory. SQLite notes how much memory it
- * uses, in variables that all threads share, unless it is told not to (SQLITE_CONFIG_MEMSTATUS).
+ * statements noted|unnoted TASKS TURNS: each task inserts into a table of SQLite, in its own
+ * in-memory database. By default, SQLite keeps memory statistics in variables shared by all
+ * threads; `unnoted` turns them off (SQLITE_CONFIG_MEMSTATUS).
  */
 #include "crew.h"
 

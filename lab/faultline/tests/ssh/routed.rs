@@ -1,8 +1,9 @@
-//! Hosts that a network joins: two network namespaces behind one in which the command runs, each with the test's server of OpenSSH. The second is reached through
-//! the first. All of it ends with our thread.
+//! Hosts joined by a network: two network namespaces behind the one in which the command runs, each
+//! with the test's OpenSSH server. The second is reached through the first. All of it ends with our
+//! thread.
 
-use super::lab::await_that;
 use super::server::Server;
+use crate::lab::await_that;
 use std::fs;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -12,17 +13,17 @@ use std::process::{Child, Command, Stdio};
 pub const NEAR: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 2);
 pub const FAR: Ipv4Addr = Ipv4Addr::new(198, 18, 1, 2);
 
-/// Namespaces in a row, and what runs in them.
+/// Namespaces in a row, and the processes in them.
 pub struct Routed {
     namespaces: Vec<Child>,
     servers: Vec<Child>,
 }
 
-/// Words that end a program with our thread.
+/// Prefix of command lines: the program ends with our thread.
 const WITH_US: [&str; 3] = ["setpriv", "--pdeathsig", "KILL"];
 
 impl Routed {
-    /// `None` where this user may make no namespaces, or where a server of OpenSSH cannot run in one.
+    /// `None` if this user cannot create namespaces, or an OpenSSH server cannot run in one.
     pub fn start(server: &Server) -> Option<Self> {
         let tried = Command::new("unshare").args(["--net", "true"]).output();
         if !tried.is_ok_and(|output| output.status.success()) {
@@ -50,7 +51,7 @@ impl Routed {
         Some(routed)
     }
 
-    /// The same command in the first namespace.
+    /// The command, run in the first namespace.
     pub fn inside(&self, command: &Command) -> Command {
         let mut inside = self.entering(0);
         inside.arg(command.get_program()).args(command.get_args());

@@ -1,9 +1,8 @@
-//! A server of OpenSSH that belongs to a test: its own keys, configuration and port, on loopback, in the lab's directory. Nothing of the user's own
-//! configuration takes part. Processes that it starts for a client carry the lab's mark.
+//! An OpenSSH server of a test, on loopback, in the lab's directory, with its own keys,
+//! configuration and port. The user's own configuration is not used. Processes started for a client
+//! carry the lab's mark.
 
-#![allow(dead_code, reason = "each test program uses a part of it")]
-
-use super::lab::{Lab, MARK, nothing_mounted_is_shared};
+use crate::lab::{Lab, MARK, nothing_mounted_is_shared};
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
 use std::fs;
@@ -12,10 +11,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// The server starts itself anew for each connection, by its whole path.
+/// An absolute path: the server executes itself for each connection.
 const PROGRAM: &str = "/usr/sbin/sshd";
 
-/// Of privileged servers, for processes without privileges. The package's service makes it.
+/// Directory that privileged servers need for their unprivileged processes. The package's service
+/// creates it.
 const PRIVILEGED_DIRECTORY: &str = "/run/sshd";
 
 pub struct Server {
@@ -27,13 +27,13 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts it in the lab. Its key is known to the client, whose key it accepts.
+    /// Starts a server in the lab. Server and client accept each other's keys.
     pub fn start(lab: &Lab) -> Self {
         Self::start_with(lab, "")
     }
 
-    /// The same for a host whose boot id is in its file `boot_id`, so that a command can change it as a reboot does; `None` where this machine gives us no
-    /// mount namespace.
+    /// Starts a server whose boot id is in its file `boot_id`, so that a command can change it as a
+    /// reboot does. `None` if this machine does not allow a mount namespace.
     pub fn start_with_boot_id(lab: &Lab) -> Option<Self> {
         let is_possible =
             Command::new("unshare").args(own_mounts()).arg("true").output().is_ok_and(|output| output.status.success());
@@ -44,7 +44,7 @@ impl Server {
         Some(Self::start_as(lab, "", true))
     }
 
-    /// The same as [`Server::start`] with further lines of its configuration, which take precedence.
+    /// As [`Server::start`], with additional lines of configuration, which take precedence.
     pub fn start_with(lab: &Lab, lines: &str) -> Self {
         Self::start_as(lab, lines, false)
     }
@@ -83,7 +83,7 @@ impl Server {
         server
     }
 
-    /// A file of the server or of its client.
+    /// A file of the server or its client.
     pub fn path(&self, name: &str) -> PathBuf {
         self.directory.join(name)
     }
@@ -93,7 +93,7 @@ impl Server {
         format!("ssh:{},config={}", self.destination(), self.path("ssh_config").display())
     }
 
-    /// The machine at another address, at which [`Server::words_at`] was started.
+    /// The machine at another address, where [`Server::words_at`] serves.
     pub fn machine_at(&self, address: Ipv4Addr) -> String {
         format!("ssh:{}@{address}:{},config={}", user(), self.port, self.path("ssh_config").display())
     }
@@ -109,7 +109,7 @@ impl Server {
         words.into_iter().chain([self.path("sshd_config").into_os_string()]).collect()
     }
 
-    /// As messages name it.
+    /// The destination as named in messages.
     pub fn destination(&self) -> String {
         format!("{}@127.0.0.1:{}", user(), self.port)
     }
@@ -125,23 +125,23 @@ impl Server {
         fs::read_to_string(self.path(&format!("{name}.pub"))).unwrap()
     }
 
-    /// The only key that may log in.
+    /// Makes this the only key that may log in.
     pub fn authorise(&self, name: &str) {
         fs::write(self.path("authorized_keys"), self.public(name)).unwrap();
     }
 
-    /// The only key of the host that the client knows.
+    /// Makes this the only host key that the client knows.
     pub fn know(&self, name: &str) {
         fs::write(self.path("known_hosts"), format!("[127.0.0.1]:{} {}", self.port, self.public(name))).unwrap();
     }
 
-    /// The client knows the host's key at these addresses.
+    /// Lets the client know the host's key at these addresses.
     pub fn know_at(&self, addresses: &[Ipv4Addr]) {
         let line = |address: &Ipv4Addr| format!("[{address}]:{} {}", self.port, self.public("host_key"));
         fs::write(self.path("known_hosts"), addresses.iter().map(line).collect::<String>()).unwrap();
     }
 
-    /// The client knows no host.
+    /// Makes the client forget all hosts.
     pub fn know_nothing(&self) {
         fs::write(self.path("known_hosts"), "").unwrap();
     }
@@ -149,7 +149,7 @@ impl Server {
     /// Listens, again if it was stopped.
     pub fn listen(&mut self) {
         let log = fs::OpenOptions::new().create(true).append(true).open(self.path("log")).unwrap();
-        // It ends with our thread, however that ends.
+        // The server ends with our thread, whichever way the thread ends.
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL"]);
         if self.shows_boot_id {
@@ -161,13 +161,13 @@ impl Server {
         command.args(["-D", "-e", "-f"]).arg(self.path("sshd_config")).stdin(Stdio::null()).stdout(Stdio::null());
         self.listener = Some(command.stderr(log).spawn().unwrap());
         let log = self.path("log");
-        super::lab::await_within(Duration::from_secs(60), "a server that listens", || {
+        crate::lab::await_within(Duration::from_secs(60), "a server that listens", || {
             TcpStream::connect(("127.0.0.1", self.port)).is_ok()
                 || panic_if_ended(self.listener.as_mut().unwrap(), &log)
         });
     }
 
-    /// Kills the processes of all connections, as if the network were cut.
+    /// Kills the processes of all connections, like a network failure.
     pub fn cut(&self) {
         let listener = Pid::from_child(self.listener.as_ref().unwrap());
         for process in below(listener).into_iter().filter(|process| name(*process).starts_with("sshd")) {
@@ -175,7 +175,7 @@ impl Server {
         }
     }
 
-    /// Cuts all connections, and listens no more.
+    /// Cuts all connections, and stops listening.
     pub fn stop(&mut self) {
         let Some(mut listener) = self.listener.take() else { return };
         let processes = below(Pid::from_child(&listener));
@@ -186,7 +186,7 @@ impl Server {
         }
     }
 
-    /// Another process listens; connections go on without the first.
+    /// Starts another listening process. Connections survive the end of the first.
     pub fn restart_listener(&mut self) {
         let mut listener = self.listener.take().unwrap();
         listener.kill().unwrap();
@@ -194,7 +194,7 @@ impl Server {
         self.listen();
     }
 
-    /// What clients have left in the host's directory for temporary files.
+    /// Files that clients have left in the host's directory for temporary files.
     pub fn left(&self) -> Vec<String> {
         let entries = fs::read_dir(self.path("remote")).unwrap();
         entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
@@ -207,7 +207,7 @@ impl Drop for Server {
     }
 }
 
-/// Arguments for mounts that nobody else sees.
+/// Arguments for private mounts.
 fn own_mounts() -> &'static [&'static str] {
     if nothing_mounted_is_shared() { &["--mount", "--propagation", "unchanged"] } else { &["--mount"] }
 }
@@ -218,13 +218,13 @@ fn panic_if_ended(listener: &mut Child, log: &Path) -> bool {
     false
 }
 
-/// Our own name, under which the server lets us in.
+/// The name of our user, which the server lets in.
 fn user() -> String {
     let output = Command::new("id").arg("-un").output().unwrap();
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-/// All processes below a process.
+/// All descendants of a process.
 fn below(process: Pid) -> Vec<Pid> {
     let numbers = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let pairs: Vec<(i32, i32)> = numbers.filter_map(|number: i32| Some((number, parent(number)?))).collect();

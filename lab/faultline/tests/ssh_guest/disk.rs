@@ -1,10 +1,10 @@
-//! The disk of a small system with OpenSSH's server, and the keys that lead to it.
+//! The disk of a small system with an OpenSSH server, and the keys for it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Scripts that make the disk, and what is installed.
+/// Path of a script that makes the disk, or is installed on it.
 pub fn script(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ssh_guest").join(name)
 }
@@ -14,7 +14,8 @@ pub fn run(command: &mut Command) {
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A package with a kernel: its file, and the kernel's release. `suite`: whose kernel; `instruction`: see `package.sh`.
+/// A package with a kernel: its file, and the kernel's release. `suite` selects the kernel; for
+/// `instruction`, see `package.sh`.
 pub fn package(directory: &Path, name: &str, suite: &str, instruction: &str) -> (PathBuf, String) {
     let unpacked = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/host-kernels").join(suite);
     assert!(unpacked.is_dir(), "no {}; hint: packages/host-kernels.sh", unpacked.display());
@@ -24,7 +25,7 @@ pub fn package(directory: &Path, name: &str, suite: &str, instruction: &str) -> 
     (file.with_extension("tar"), release.trim().to_owned())
 }
 
-/// Makes `disk.img` in a new directory, with this kernel and with new keys.
+/// Makes `disk.img` in a new directory, with this kernel and new keys.
 pub fn make(directory: &Path, kernel: &Path) {
     fs::create_dir_all(directory).unwrap();
     for name in ["host_key", "key"] {
@@ -34,7 +35,8 @@ pub fn make(directory: &Path, kernel: &Path) {
     run(Command::new(script("disk.sh")).arg(directory).arg(kernel));
 }
 
-/// Writes a configuration for OpenSSH's client, `ssh_config`, that logs in to the system whose key is known under this name.
+/// Writes `ssh_config` for OpenSSH's client, which logs in to the system whose host key is listed
+/// as `known_as`.
 pub fn log_in(directory: &Path, known_as: &str) {
     let known = fs::read_to_string(directory.join("host_key.pub")).unwrap();
     fs::write(directory.join("known_hosts"), format!("{known_as} {known}")).unwrap();

@@ -1,10 +1,13 @@
 #!/bin/sh
-# Makes the disk of a host: a small system with busybox, OpenSSH's server of this machine, and a kernel that is installed.
+# Makes the disk of a host: a small system with busybox, this machine's OpenSSH server, and an
+# installed kernel.
 #
 #   disk.sh DIRECTORY PACKAGE
 #
-# DIRECTORY: has the host's key (host_key), and the keys that may log in (authorized_keys); may have `programs`, among them `first`, which the system runs
-# before its server; may have `password`: then there is a login with that password at the serial console, and no server runs; gets disk.img. PACKAGE: of package.sh.
+# DIRECTORY contains the host's key (host_key), and the keys that may log in (authorized_keys).
+# Optional: `programs`; the system runs `programs/first` before its server.
+# Optional: `password`; the serial console then has a login with it, and no server runs.
+# The script writes DIRECTORY/disk.img. PACKAGE is made by package.sh.
 set -eu
 
 there=$1 package=$2 here=$(cd "$(dirname "$0")" && pwd)
@@ -17,7 +20,7 @@ for name in sh mount umount mkdir mktemp head wc chmod rm mv cp cat grep tar gzi
     ln -sf busybox "bin/$name"
 done
 
-# The server and what it loads, each at its own path.
+# The server and its libraries, each at its own path.
 add() {
     mkdir -p "./$(dirname "$1")" && cp -L "$1" "./$1"
     ldd "$1" 2>/dev/null | sed -nE 's/.*(=> |^\s*)(\/[^ ]+).*/\2/p' | while read -r library; do
@@ -56,7 +59,7 @@ cp "$here/install-kernel" sbin/install-kernel
 cp "$here/initrd-init" etc/initrd-init
 chmod 755 sbin/init sbin/install-kernel etc/initrd-init
 
-# The first kernel is installed here by the same script.
+# Installs the first kernel with the script that the host uses.
 ROOT=$root PATH=$root/bin:$PATH sh "$here/install-kernel" "$package"
 rm -f "$there/disk.img"
 mkfs.ext4 -q -O ^metadata_csum -E root_owner=0:0 -d "$root" "$there/disk.img" 256M

@@ -1,9 +1,10 @@
 #!/bin/sh
-# Makes a disk image that boots by itself of the disk of disk.sh: a partition with a boot loader, the kernel and its RAM disk, and one with the system.
+# Makes a bootable disk image from the disk of disk.sh, with two partitions: one with a boot loader,
+# the kernel and its RAM disk, and one with the system.
 #
 #   image.sh DIRECTORY FILE
 #
-# DIRECTORY: has disk.img. FILE: the image.
+# DIRECTORY contains disk.img. FILE is the image to write.
 set -eu
 
 there=$1 image=$2

@@ -1,8 +1,10 @@
-//! A host in an emulator: a small system with OpenSSH's server on a virtual disk. Its firmware is this file: whenever the machine starts, the kernel that is
-//! installed on the disk is read from there and booted. After a power cycle the one before it is booted, as a boot manager does that tries a new kernel once.
+//! A host in an emulator: a small system with an OpenSSH server on a virtual disk. This file acts
+//! as its firmware: at each start of the machine, it reads the installed kernel from the disk and
+//! boots it. After a power cycle it boots the previous kernel, like a boot manager that tries a new
+//! kernel once.
 
-use crate::disk::{log_in, make, run};
 use crate::lab::{Lab, await_within, guest};
+use crate::ssh_guest::disk::{log_in, make, run};
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -12,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// The machine, which is switched off when this is dropped.
+/// The machine, which is switched off on drop.
 pub struct Machine {
     directory: PathBuf,
     port: u16,
@@ -21,7 +23,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Switches a machine on whose disk has this kernel, and waits until its server listens.
+    /// Switches on a machine whose disk has this kernel, and waits until its SSH server listens.
     pub fn start(lab: &Lab, kernel: &Path) -> Self {
         let directory = lab.path("machine");
         make(&directory, kernel);
@@ -35,7 +37,8 @@ impl Machine {
         machine
     }
 
-    /// Its declaration in `faultline.toml`, as the host `lab`. The power cycle is a line in a file at which the firmware looks.
+    /// The machine's declaration in `faultline.toml` as the host `lab`. The power-cycle command
+    /// writes a line to a file that the firmware polls.
     pub fn declaration(&self, back_limit: &str) -> String {
         format!(
             "[host.lab]\nssh = \"root@127.0.0.1:{}\"\nconfig = \"machine/ssh_config\"\nback_limit = \"{back_limit}\"\n\
@@ -45,17 +48,17 @@ impl Machine {
         )
     }
 
-    /// All that it has printed.
+    /// All output on its console.
     pub fn console(&self) -> String {
         fs::read_to_string(self.directory.join("console")).unwrap_or_default()
     }
 
-    /// The releases of the kernels that it has booted, in their order.
+    /// Releases of the booted kernels, in order.
     pub fn boots(&self) -> Vec<String> {
         self.console().lines().filter_map(|line| line.trim().strip_prefix("up: ")).map(str::to_owned).collect()
     }
 
-    /// How often it was switched off and on.
+    /// Number of power cycles.
     pub fn power_cycles(&self) -> usize {
         cycles(&self.directory)
     }
@@ -63,7 +66,7 @@ impl Machine {
 
 impl Drop for Machine {
     fn drop(&mut self) {
-        // Relaxed: the thread reads nothing else that we wrote, and is joined.
+        // Relaxed: the thread reads no other data of ours, and is joined.
         self.is_off.store(true, Ordering::Relaxed);
         if let Some(firmware) = self.firmware.take() {
             let _ = firmware.join();
@@ -75,7 +78,7 @@ fn cycles(directory: &Path) -> usize {
     fs::read_to_string(directory.join("power")).unwrap_or_default().lines().count()
 }
 
-/// What starts the machine again and again.
+/// Starts the machine after each shutdown.
 struct Firmware {
     directory: PathBuf,
     port: u16,
@@ -85,7 +88,7 @@ struct Firmware {
 impl Firmware {
     fn run(&self) {
         let (mut seen, mut falls_back) = (0, false);
-        // Relaxed: a flag, with nothing behind it.
+        // Relaxed: the flag guards no other data.
         while !self.is_off.load(Ordering::Relaxed) {
             let mut emulator = self.boot(falls_back);
             falls_back = false;
@@ -102,10 +105,11 @@ impl Firmware {
         }
     }
 
-    /// Boots what is installed on the disk; with `falls_back`, what was installed before it.
+    /// Boots the kernel installed on the disk; with `falls_back`, the one installed before it.
     fn boot(&self, falls_back: bool) -> Child {
         let path = |name: &str| self.directory.join(name);
-        // What a machine wrote that lost its power: as its own kernel does at the next start.
+        // Repairs the file system after a power loss, as the machine's own kernel does at the next
+        // start.
         let checked = Command::new("e2fsck").args(["-p"]).arg(path("disk.img")).output().unwrap();
         assert!(checked.status.code().is_some_and(|status| status <= 1), "{checked:?}");
         let (suffix, parameter) = if falls_back { (".old", " fallback") } else { ("", "") };
@@ -115,7 +119,7 @@ impl Firmware {
         }
         let console = fs::OpenOptions::new().create(true).append(true).open(path("console")).unwrap();
         let emulator = guest::emulator().unwrap_or_else(|| "qemu-system-x86_64".into());
-        // It ends with our thread, however that ends.
+        // The emulator ends with our thread, whichever way the thread ends.
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL"]).arg(emulator);
         command

@@ -1,10 +1,13 @@
 #!/bin/sh
-# Makes what a host installs: FILE.tar with a kernel, the modules that it needs to find its disk and its network, and the host's instructions; and FILE.release.
+# Makes a package for a host. FILE.tar contains a kernel, the modules that it needs for its disk and
+# network, and the host's instruction. FILE.release contains the kernel's release.
 #
 #   package.sh UNPACKED FILE [INSTRUCTION]
 #
-# UNPACKED: an unpacked kernel's package. INSTRUCTION: `broken` leaves the modules out, so that the kernel finds no disk and panics; `cut` and `panic` are
-# what the host does under the next workload (see `init`); `refused` makes it a package that cannot be installed.
+# UNPACKED is an unpacked kernel package. Values of INSTRUCTION:
+#   broken      leaves the modules out, so that the kernel finds no disk and panics
+#   cut, panic  happen on the host under the next workload (see `init`)
+#   refused     makes a package that cannot be installed
 set -eu
 
 unpacked=$1 file=$2 instruction=${3:-}
@@ -13,7 +16,7 @@ rm -rf "$new" && mkdir -p "$new/modules"
 kernel=$(find "$unpacked" -type f -name 'vmlinuz-*' | head -n 1)
 release=${kernel##*/vmlinuz-}
 [ "$instruction" = refused ] || cp "$kernel" "$new/vmlinuz"
-# In the order in which they are loaded. What a kernel has built in is not there.
+# In load order. Drivers built into the kernel have no module.
 [ "$instruction" = broken ] || for name in virtio virtio_ring virtio_pci_legacy_dev virtio_pci_modern_dev virtio_pci virtio_blk failover net_failover virtio_net; do
     module=$(find "$unpacked" -type f -name "$name.ko*" | head -n 1)
     case $module in

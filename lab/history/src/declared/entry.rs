@@ -1,46 +1,47 @@
-//! A table `[subject.NAME]` as it is written, and what it means.
+//! A table `[subject.NAME]` of faultline.toml.
 
-mod host;
-mod kernel;
-mod release;
-
-use super::{HistorySubject, Pick, Walk, Which};
-use crate::measure::{LAYOUTS, MeasureRequest};
+use crate::commits::{Pick, Walk, Which};
+use crate::declared::HistorySubject;
+use crate::request::{LAYOUTS, LineRequest, MeasureRequest};
+use crate::source::UNAME;
 use faultline_experiment::command_words;
-use faultline_experiment::hosts::Hosts;
+use faultline_experiment::hosts::{Hosts, with_absolute_paths};
 use faultline_experiment::lens::BuildsRequest;
-use faultline_model::artefact::{Artefact, Release};
-use faultline_model::cell::TaskMode;
-use faultline_model::count::Count;
-use faultline_model::machine::Accelerator;
-use faultline_model::plan::PinPolicy;
-use faultline_model::recipe::Recipe;
-use faultline_model::relink::{LayoutKind, SectionOrder, SectionSpacing};
+use faultline_record::artefact::{Artefact, Release};
+use faultline_record::cell::TaskMode;
+use faultline_record::machine::{Accelerator, ControlledHost, Machine};
+use faultline_record::plan::PinPolicy;
+use faultline_record::quantity::Quantity;
+use faultline_record::recipe::Recipe;
+use faultline_record::relink::{LayoutKind, SectionOrder, SectionSpacing};
 use release::ReleaseEntry;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 use std::time::Duration;
 
-/// Executions of a commit whose time is measured, unless another number is asked for: the interval of their median covers 98 %.
+mod kernel;
+mod release;
+
+/// Default number of executions of a commit for time. The interval of their median covers 98 %.
 const USUAL_REPEATS: u32 = 7;
 
-/// Seeds of a commit whose counts depend on the seed, unless another number is asked for: the fewest whose median has an interval of 95 %.
+/// Default number of seeds of a commit: the fewest whose median has a 95 % interval.
 const USUAL_SEEDS: u32 = 6;
 
-/// The maximum number of executions of a commit.
+/// Maximum number of executions of a commit.
 const MOST_REPEATS: u32 = 10_000;
 
-/// The maximum number of CPUs.
+/// Maximum number of CPUs.
 const MOST_CPUS: u32 = 4096;
 
-/// The time limit of a build, unless another is asked for.
+/// Default time limit of a build.
 const USUAL_BUILD_LIMIT_S: u64 = 30 * 60;
 
-/// The newest commit, unless another is asked for.
+/// Default newest commit.
 const USUAL_BRANCH: &str = "HEAD";
 
-/// The table.
+/// The keys of the table.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Entry {
@@ -71,8 +72,8 @@ pub(super) struct Entry {
     release: Vec<ReleaseEntry>,
     on: Option<String>,
     release_file: Option<String>,
-    measure: Option<Measure>,
-    cpus: Option<Vec<Number>>,
+    measure: Option<Quantity>,
+    tasks: Option<Vec<Number>>,
     repeats: Option<Number>,
     pin: Option<PinPolicy>,
     limit: Option<Length>,
@@ -89,16 +90,7 @@ pub(super) struct Entry {
     layout_spacing: SectionSpacing,
 }
 
-/// What is measured.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Measure {
-    Time,
-    Instructions,
-    Transfers,
-}
-
-/// Words of a command, as a list, or as a text that is split as a shell does.
+/// Words of a command: a list, or a text that is split like a shell does.
 #[derive(Deserialize)]
 #[serde(try_from = "Written")]
 pub(super) struct Words(pub(super) Vec<String>);
@@ -124,14 +116,14 @@ impl TryFrom<Written> for Words {
     }
 }
 
-/// A problem on one line: it cites what is written, which may have several.
+/// A problem on one line. It cites the file, whose text may have several lines.
 fn one_line(problem: &str) -> String {
     problem.replace(char::is_control, " ")
 }
 
-/// A whole number that is not negative.
+/// A whole number from 0.
 #[derive(Clone, Copy, Deserialize)]
-#[serde(untagged, expecting = "this takes a whole number, not below 0")]
+#[serde(untagged, expecting = "expected a whole number, at least 0")]
 enum Number {
     Number(u32),
 }
@@ -142,7 +134,7 @@ impl From<Number> for u32 {
     }
 }
 
-/// A length of time above 0, written like `30m`.
+/// A duration above 0, written like `30m`.
 #[derive(Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct Length(pub(super) Duration);
@@ -154,13 +146,13 @@ impl TryFrom<String> for Length {
         let length = humantime::parse_duration(&text).ok().filter(|length| !length.is_zero());
         length
             .map(Length)
-            .ok_or_else(|| format!("'{}' is no length of time; write it like 90s or 30m", text.escape_debug()))
+            .ok_or_else(|| format!("'{}' is not a duration; write it like 90s or 30m", text.escape_debug()))
     }
 }
 
 impl Entry {
-    /// The subjects: one, or for a kernel one for each workload. `directory`: where its paths begin. `hosts`: those that the file declares.
-    /// Fails with the problem.
+    /// The subjects: one, or for a kernel one per workload. `directory`: base of relative paths.
+    /// `hosts`: the hosts that the file declares. Fails with the problem.
     pub(super) fn subjects(self, name: &str, directory: &Path, hosts: &Hosts) -> Result<Vec<HistorySubject>, String> {
         let is_sign = |sign: char| sign.is_ascii_alphanumeric() || "._-".contains(sign);
         if name.is_empty() || !name.chars().all(is_sign) {
@@ -172,17 +164,19 @@ impl Entry {
         if !layout_kind.is_random() {
             return Err("layouts that are sorted or kept, without random gaps, are all the same: `layout_order = \"random\"` or `layout_spacing = \"gap\"`".to_owned());
         }
-        let subjects = self.measured(name, directory, hosts)?;
-        if commit_layouts > 0 && subjects.iter().any(|subject| subject.which.releases().iter().any(Release::is_kernel))
-        {
+        let mut subjects = self.measured(name, directory, hosts)?;
+        if commit_layouts > 0 && subjects.iter().any(|subject| subject.line.releases.iter().any(Release::is_kernel)) {
             return Err("`commit_layouts` links commits again, and kernels that were built elsewhere cannot be linked"
                 .to_owned());
         }
-        let with_layouts = |subject| HistorySubject { layouts, commit_layouts, layout_kind, ..subject };
-        Ok(subjects.into_iter().map(with_layouts).collect())
+        for subject in &mut subjects {
+            (subject.layouts, subject.commit_layouts) = (layouts, commit_layouts);
+            subject.line.layout_kind = layout_kind;
+        }
+        Ok(subjects)
     }
 
-    /// The same without layouts.
+    /// The subjects without layouts.
     fn measured(self, name: &str, directory: &Path, hosts: &Hosts) -> Result<Vec<HistorySubject>, String> {
         if self.is_kernel() {
             return self.kernels(name, directory, hosts);
@@ -198,46 +192,38 @@ impl Entry {
         let command = self.command.as_ref().map(|words| words.0.clone());
         let command =
             command.ok_or("give `command`, or for a kernel `image`, or `kernel` in each `[[subject.NAME.release]]`")?;
+        let releases = self.releases(directory)?;
         Ok(vec![HistorySubject {
             name: name.to_owned(),
             table: name.to_owned(),
-            which: self.which_of(self.releases(directory)?)?,
+            which: self.which_of(&releases)?,
             measures: self.measures(directory)?,
-            on: self.host(directory, hosts)?,
             repeats: self.repeats()?,
             seeds_by_ends: self.seeds.is_none(),
-            recipe: self.recipe()?,
-            artefact: Artefact::Command(command),
-            ..self.common(directory)
+            layouts: 0,
+            commit_layouts: 0,
+            quirks: Vec::new(),
+            line: LineRequest {
+                releases,
+                on: self.host(directory, hosts)?,
+                ..self.line(self.recipe()?, Artefact::Command(command), directory)
+            },
         }])
     }
 
-    /// What a subject has whatever it is; the rest is replaced.
-    fn common(&self, directory: &Path) -> HistorySubject {
-        HistorySubject {
-            name: String::new(),
-            table: String::new(),
+    /// The line of a subject that is measured on this host and has a repository.
+    fn line(&self, recipe: Recipe, artefact: Artefact, directory: &Path) -> LineRequest {
+        LineRequest {
             repository: directory.join(self.repository.as_deref().unwrap_or(".")),
             work: self.work.as_ref().map(|work| directory.join(work)),
-            which: Which::Named(Vec::new()),
-            measures: Vec::new(),
-            repeats: 1,
-            seeds_by_ends: false,
+            releases: Vec::new(),
+            recipe,
+            artefact,
+            on: None,
+            release_file: None,
+            layout_kind: LayoutKind::default(),
             limit_ms: self.limit.as_ref().map(|limit| u64::try_from(limit.0.as_millis()).unwrap_or(u64::MAX).max(1)),
             seed: self.seed,
-            layouts: 0,
-            commit_layouts: 0,
-            layout_kind: LayoutKind::default(),
-            quirks: Vec::new(),
-            recipe: Recipe {
-                command: Vec::new(),
-                environment: Vec::new(),
-                limit_s: 1,
-                kept: Vec::new(),
-                is_clean: false,
-            },
-            artefact: Artefact::Command(Vec::new()),
-            on: None,
         }
     }
 
@@ -250,9 +236,9 @@ impl Entry {
         }
     }
 
-    /// Which commits, or the releases if there are some.
-    fn which_of(&self, releases: Vec<Release>) -> Result<Which, String> {
-        if releases.is_empty() { self.which() } else { Ok(Which::Releases(releases)) }
+    /// The choice of commits, or of releases if there are any.
+    fn which_of(&self, releases: &[Release]) -> Result<Which, String> {
+        if releases.is_empty() { self.which() } else { Ok(Which::Releases) }
     }
 
     fn which(&self) -> Result<Which, String> {
@@ -291,37 +277,40 @@ impl Entry {
         })
     }
 
-    /// Executions of a commit; of counts, seeds.
+    /// Number of executions of a commit; for counts, of seeds.
     fn repeats(&self) -> Result<u32, String> {
-        match self.measure {
-            None | Some(Measure::Time) if self.seeds.is_some() => {
-                Err("`seeds` applies only to instructions and transfers".to_owned())
-            }
-            None | Some(Measure::Time) => number("repeats", self.repeats, USUAL_REPEATS),
-            Some(Measure::Instructions | Measure::Transfers) => self.number_of_seeds(),
+        match self.quantity().is_counted() {
+            false if self.seeds.is_some() => Err("`seeds` applies only to instructions and transfers".to_owned()),
+            false => number("repeats", self.repeats, USUAL_REPEATS),
+            true => self.number_of_seeds(),
         }
     }
 
-    /// The maximum number of seeds.
+    /// The quantity of a program's executions.
+    fn quantity(&self) -> Quantity {
+        self.measure.unwrap_or_default()
+    }
+
+    /// Maximum number of seeds.
     fn number_of_seeds(&self) -> Result<u32, String> {
         number("seeds", self.seeds, USUAL_SEEDS)
     }
 
-    /// What is measured, for each number of CPUs.
+    /// The measure, for each number of tasks.
     fn measures(&self, directory: &Path) -> Result<Vec<MeasureRequest>, String> {
-        let cpus = self.numbers_of_cpus()?;
-        let (what, word) = match self.measure {
-            None | Some(Measure::Time) => return self.times(&cpus),
-            Some(Measure::Instructions) => (Count::Instructions, "instructions"),
-            Some(Measure::Transfers) => (Count::Transfers, "transfers"),
-        };
+        let tasks = self.numbers_of_tasks()?;
+        let what = self.quantity();
+        if !what.is_counted() {
+            return self.costs(what, &tasks);
+        }
+        let word = what.word();
         if self.repeats.is_some() {
             return Err(format!(
                 "`repeats` does not apply to {word}: with one seed counts are exact, and `seeds` takes the number of seeds"
             ));
         }
         if self.pin.is_some() {
-            return Err(format!("`pin` does not apply to {word}: a guest has a CPU for each thread"));
+            return Err(format!("`pin` does not apply to {word}: a guest has a CPU for each task"));
         }
         let request = |threads: &u32| BuildsRequest {
             threads: Some(*threads),
@@ -330,24 +319,24 @@ impl Entry {
             kernel: self.kernel.as_ref().map(|kernel| directory.join(kernel)),
             ..BuildsRequest::default()
         };
-        Ok(cpus.iter().map(|threads| MeasureRequest::Count { what, request: Box::new(request(threads)) }).collect())
+        Ok(tasks.iter().map(|threads| MeasureRequest::Count { what, request: Box::new(request(threads)) }).collect())
     }
 
-    /// The numbers of CPUs, ascending. Fails with the problem.
-    fn numbers_of_cpus(&self) -> Result<Vec<u32>, String> {
-        let cpus: Vec<u32> = self.cpus.iter().flatten().map(|cpus| u32::from(*cpus)).collect();
-        let cpus = if self.cpus.is_none() { vec![1] } else { cpus };
-        let is_right = !cpus.is_empty()
-            && cpus.is_sorted_by(|a, b| a < b)
-            && cpus.iter().all(|cpus| (1..=MOST_CPUS).contains(cpus));
+    /// Numbers of tasks, ascending. Fails with the problem.
+    fn numbers_of_tasks(&self) -> Result<Vec<u32>, String> {
+        let tasks: Vec<u32> = self.tasks.iter().flatten().map(|tasks| u32::from(*tasks)).collect();
+        let tasks = if self.tasks.is_none() { vec![1] } else { tasks };
+        let is_right = !tasks.is_empty()
+            && tasks.is_sorted_by(|a, b| a < b)
+            && tasks.iter().all(|tasks| (1..=MOST_CPUS).contains(tasks));
         if is_right {
-            Ok(cpus)
+            Ok(tasks)
         } else {
-            Err(format!("`cpus` takes ascending numbers from 1 to {MOST_CPUS}, at least one"))
+            Err(format!("`tasks` takes ascending numbers from 1 to {MOST_CPUS}, at least one"))
         }
     }
 
-    fn times(&self, cpus: &[u32]) -> Result<Vec<MeasureRequest>, String> {
+    fn costs(&self, quantity: Quantity, tasks: &[u32]) -> Result<Vec<MeasureRequest>, String> {
         let of_lens = [
             ("whole", self.whole.is_some()),
             ("kernel_too", self.kernel_too.is_some()),
@@ -357,11 +346,13 @@ impl Entry {
             return Err(format!("`{key}` applies only to transfers and instructions"));
         }
         let pin = self.pin.unwrap_or(PinPolicy::Each);
-        Ok(cpus.iter().map(|&tasks| MeasureRequest::Time { pin, tasks }).collect())
+        let is_open = self.measure.is_none() && self.image.is_none();
+        let quantity = (!is_open).then_some(quantity);
+        Ok(tasks.iter().map(|&tasks| MeasureRequest::Executions { quantity, pin, tasks }).collect())
     }
 }
 
-/// The number of random layouts that a key has; 0 if it is not given.
+/// Number of random layouts under a key; 0 if the key is missing.
 fn number_of_layouts(key: &str, given: Option<Number>) -> Result<u32, String> {
     match given.map(u32::from) {
         None => Ok(0),
@@ -370,14 +361,14 @@ fn number_of_layouts(key: &str, given: Option<Number>) -> Result<u32, String> {
     }
 }
 
-/// The number that a key has, or the usual one.
+/// A number under a key, or the default.
 fn number(key: &str, given: Option<Number>, usual: u32) -> Result<u32, String> {
     let number = given.map_or(usual, u32::from);
     let range = 1..=MOST_REPEATS;
     if range.contains(&number) { Ok(number) } else { Err(format!("`{key}` takes 1 to {MOST_REPEATS}")) }
 }
 
-/// Fails, with the problem, if a path leaves the top of a build. `key`: where they are declared.
+/// Fails, with the problem, if a path leaves the top of a build. `key`: the key of the paths.
 fn check_below_the_top(key: &str, paths: &[String]) -> Result<(), String> {
     let leaves = |path: &&String| {
         let mut parts = Path::new(path.as_str()).components();
@@ -386,5 +377,64 @@ fn check_below_the_top(key: &str, paths: &[String]) -> Result<(), String> {
     match paths.iter().find(leaves) {
         Some(path) => Err(format!("`{key}` takes paths below the top of a build, not '{}'", path.escape_debug())),
         None => Ok(()),
+    }
+}
+
+impl Entry {
+    /// The host to which programs are sent, if one is named. `directory`: base of relative paths.
+    /// Fails with the problem.
+    pub(super) fn host(&self, directory: &Path, hosts: &Hosts) -> Result<Option<ControlledHost>, String> {
+        let Some(on) = &self.on else { return Ok(None) };
+        if self.quantity().is_counted() {
+            return Err("`on` applies only to time: the lens counts in guests on this machine".to_owned());
+        }
+        let machine = on.parse::<Machine>().map_err(|problem| format!("`on`: {problem}"))?;
+        let Some(named) = machine.ssh_host() else {
+            return Err(format!("`on` takes a declared host, `ssh:NAME`, not '{}'", on.escape_debug()));
+        };
+        let Some(declared) = hosts.named(named) else {
+            let names: Vec<&str> = hosts.names().collect();
+            let there = if names.is_empty() { "none is declared".to_owned() } else { names.join(", ") };
+            return Err(format!("`on`: `[host.{}]` is not declared in this file ({there})", named.host()));
+        };
+        with_absolute_paths(declared.clone(), directory).map(Some).map_err(|error| format!("`on`: {error}"))
+    }
+
+    /// The host on which kernels are installed, if one is named, and the file of a build with the
+    /// kernel's release. Fails with the problem.
+    pub(super) fn installing_host(
+        &self,
+        directory: &Path,
+        hosts: &Hosts,
+    ) -> Result<(Option<ControlledHost>, Option<String>), String> {
+        let Some(on) = self.host(directory, hosts)? else {
+            return match self.release_file {
+                Some(_) => Err("`release_file` belongs to a kernel that is installed on a host: give `on`".to_owned()),
+                None => Ok((None, None)),
+            };
+        };
+        if on.control.install.is_empty() {
+            let name = self.on.as_deref().and_then(|on| on.strip_prefix("ssh:")).unwrap_or_default();
+            return Err(format!("`on`: `[host.{name}]` does not say how to install; give it `install`"));
+        }
+        let of_guests = [("vmlinux", self.vmlinux.is_some()), ("ops", self.ops.is_some())];
+        if let Some((key, _)) = of_guests.into_iter().find(|(_, is_given)| *is_given) {
+            return Err(format!("`{key}` does not apply to kernels that are installed on a host"));
+        }
+        if self.release.iter().any(ReleaseEntry::is_kernel) {
+            return match self.release_file {
+                Some(_) => {
+                    Err("`release_file` does not apply to kernels that are there already: each release has `uname`"
+                        .to_owned())
+                }
+                None => Ok((Some(on), Some(UNAME.to_owned()))),
+            };
+        }
+        let release_file = self.release_file.clone().ok_or_else(|| {
+            "give `release_file`, a file of the build with the kernel's release, for example \
+             \"include/config/kernel.release\": the kernel that boots is compared with it"
+                .to_owned()
+        })?;
+        Ok((Some(on), Some(release_file)))
     }
 }

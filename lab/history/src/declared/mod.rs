@@ -1,80 +1,59 @@
-//! Subjects of histories, as `faultline.toml` declares them: which commits, how they are built, and what is measured.
+//! Subjects of histories, as declared in `faultline.toml`: commits, builds and measures.
 
 mod entry;
-mod notify;
-mod pick;
-mod quirk;
+mod tables;
 
-pub use notify::{Notify, Whom};
-pub use pick::{Pick, Walk, Which};
-
-use crate::measure::MeasureRequest;
+use crate::commits::Which;
+use crate::notify::Notify;
+use crate::request::{LineRequest, MeasureRequest};
 use crate::workshop::absolute;
 use entry::Entry;
-use faultline_experiment::Error;
 use faultline_experiment::hosts::Hosts;
-use faultline_experiment::settings_file::{self, Table, USUAL_FILE};
-use faultline_experiment::variants;
-use faultline_model::artefact::Artefact;
-use faultline_model::history::quirk::DeclaredQuirk;
-use faultline_model::line_host::LineHost;
-use faultline_model::recipe::Recipe;
-use faultline_model::relink::LayoutKind;
+use faultline_experiment::settings_file::{self, SettingsTable, USUAL_FILE};
+use faultline_experiment::{Error, variants};
+use faultline_record::quirk::DeclaredQuirk;
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use toml::Spanned;
 
-/// What `faultline init` writes.
+/// The example that `faultline history init` writes.
 const EXAMPLE: &str = include_str!("example.toml");
 
-const HINT: &str =
-    "docs/HISTORY.md describes the keys of `[subject.NAME]`; `faultline init FILE` writes an example with all of them";
+const HINT: &str = "docs/HISTORY.md describes the keys of `[subject.NAME]`; `faultline history init FILE` writes an example with all of them";
 
 /// A program or kernel over the commits of a repository, or over releases.
 #[derive(Debug, Clone)]
 pub struct HistorySubject {
-    /// Its name; of a kernel `TABLE/WORKLOAD`.
+    /// Name; for a kernel `TABLE/WORKLOAD`.
     pub name: String,
-    /// The name of its table in the file, which the workloads of a kernel share.
+    /// Name of its table in the file. The workloads of a kernel share a table.
     pub table: String,
-    /// A directory of the repository; of releases, that of the file.
-    pub repository: PathBuf,
-    /// The directory for checkouts and builds; one among the user's caches if `None`.
-    pub work: Option<PathBuf>,
-    /// Which commits.
+    /// Recipe, artefact and host of its builds.
+    pub line: LineRequest,
+    /// The choice of commits.
     pub which: Which,
-    /// How a commit is built.
-    pub recipe: Recipe,
-    /// What is measured of a build.
-    pub artefact: Artefact,
-    /// The host over SSH on which time is measured; `None` for this host.
-    pub on: Option<LineHost>,
-    /// What is measured: once for each number of CPUs, which is a series of its own.
+    /// The measure for each number of CPUs; each is a series of its own.
     pub measures: Vec<MeasureRequest>,
-    /// Executions of a commit; of counts, the maximum number of seeds.
+    /// Executions of a commit; for counts, the maximum number of seeds.
     pub repeats: u32,
-    /// Of counts: whether two seeds of the first and the last commit decide if there are as many seeds, or one.
+    /// For counts: true if two seeds of the first and last commit decide between one seed and
+    /// several.
     pub seeds_by_ends: bool,
-    /// Time limit of each execution in milliseconds.
-    pub limit_ms: Option<u64>,
-    /// Seed of the order, and of guests; the usual one if `None`.
-    pub seed: Option<u64>,
     /// Number of random layouts in which a search links both sides of a step; 0 for none.
     pub layouts: u32,
-    /// Number of random layouts in which each commit is measured besides its own; 0 for none.
+    /// Number of random layouts in which each commit is measured in addition to its own; 0 for
+    /// none.
     pub commit_layouts: u32,
-    /// How these layouts are drawn.
-    pub layout_kind: LayoutKind,
-    /// Changes of the surroundings that nothing records.
+    /// Declared changes of the environment that are not recorded.
     pub quirks: Vec<DeclaredQuirk>,
 }
 
 impl HistorySubject {
-    /// The directory of the repository as it is saved with runs. Fails if it cannot be saved.
+    /// Directory of the repository as it is saved with runs. Fails if it is not UTF-8.
     pub fn saved_repository(&self) -> Result<String, Error> {
-        absolute(&self.repository)
+        absolute(&self.line.repository)
     }
 }
 
@@ -83,24 +62,30 @@ impl HistorySubject {
 pub struct Declared {
     /// The file.
     pub file: PathBuf,
-    /// Its subjects, by name.
+    /// The subjects by name.
     pub subjects: BTreeMap<String, HistorySubject>,
-    /// Who is notified of confirmed changes, if anybody is.
+    /// Recipient of notifications about confirmed changes.
     pub notify: Option<Notify>,
 }
 
 impl Declared {
-    /// Reads the named file, or the `faultline.toml` of this directory or the nearest above it. Fails if there is none, if it cannot be read, or if it
-    /// declares something impossible; then the problem has the line.
+    /// Reads the named file, or the nearest `faultline.toml` up to the root of the repository.
+    /// Fails if there is none, if it cannot be read, or if a declaration is impossible; the problem
+    /// then names the line.
     pub fn read(named: Option<&Path>) -> Result<Self, Error> {
         let file = match named {
             Some(file) => file.to_owned(),
-            None => nearest(Path::new("."))?,
+            None => settings_file::nearest(Path::new(".")).ok_or_else(|| {
+                Error::usage(
+                    format!("there is no {USUAL_FILE} here, nor above within the repository"),
+                    "`faultline history init` writes an example; `--config FILE` names another file",
+                )
+            })?,
         };
         let text = settings_file::read(&file).map_err(|error| {
             Error::usage(
                 format!("cannot read {}: {error}", file.display()),
-                "`--config FILE` takes a file that declares subjects; `faultline init` writes an example",
+                "`--config FILE` takes a file that declares subjects; `faultline history init` writes an example",
             )
         })?;
         Self::parse(&text, &file)
@@ -108,11 +93,15 @@ impl Declared {
 
     fn parse(text: &str, file: &Path) -> Result<Self, Error> {
         let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let written: Option<BTreeMap<String, Spanned<Entry>>> = settings_file::table(text, file, Table::Subject, HINT)?;
-        let quirks: Option<Vec<Spanned<quirk::Entry>>> = settings_file::table(text, file, Table::Quirk, HINT)?;
-        let notify: Option<Spanned<notify::Entry>> = settings_file::table(text, file, Table::Notify, HINT)?;
+        let written: Option<BTreeMap<String, Spanned<Entry>>> =
+            settings_file::table(text, file, SettingsTable::Subject, HINT)?;
+        let quirks: Option<Vec<Spanned<tables::QuirkEntry>>> =
+            settings_file::table(text, file, SettingsTable::Quirk, HINT)?;
+        let notify: Option<Spanned<tables::NotifyEntry>> =
+            settings_file::table(text, file, SettingsTable::Notify, HINT)?;
         let hosts = Hosts::of_text(text, file)?;
-        // What another command would refuse is said here too: `faultline history commits` checks the file.
+        // Reports what other commands would refuse, because `faultline history commits` checks the
+        // file.
         variants::check(text, file)?;
         let mut subjects = BTreeMap::new();
         for (name, entry) in written.unwrap_or_default() {
@@ -126,7 +115,7 @@ impl Declared {
             let at = entry.span();
             let refused =
                 |problem: String| settings_file::refused(text, file, at.clone(), &format!("quirk: {problem}"), HINT);
-            let releases: Vec<_> = subjects.values().flat_map(|subject| subject.which.releases()).collect();
+            let releases: Vec<_> = subjects.values().flat_map(|subject| &subject.line.releases).collect();
             let (names, quirk) = entry.into_inner().quirk(&releases).map_err(refused)?;
             let is_none = |name: &&String| !subjects.values().any(|subject: &HistorySubject| subject.is_called(name));
             if let Some(name) = names.iter().flatten().find(is_none) {
@@ -142,7 +131,7 @@ impl Declared {
             let problem = format!("{} declares no subject", file.display());
             return Err(Error::usage(
                 problem,
-                "a subject is a table `[subject.NAME]`; `faultline init FILE` writes an example",
+                "a subject is a table `[subject.NAME]`; `faultline history init FILE` writes an example",
             ));
         }
         let notify = notify.map(|entry| {
@@ -154,7 +143,7 @@ impl Declared {
         Ok(Declared { file: file.to_owned(), subjects, notify })
     }
 
-    /// The subjects of these names, or all. Fails if there is none of a name.
+    /// The subjects with these names, or all. Fails if a name is unknown.
     pub fn chosen(&self, names: &[String]) -> Result<Vec<&HistorySubject>, Error> {
         if names.is_empty() {
             return Ok(self.subjects.values().collect());
@@ -163,7 +152,8 @@ impl Declared {
         Ok(called.concat())
     }
 
-    /// The only subject of that name. Fails if there is none, or if the name stands for several workloads of a kernel.
+    /// The only subject with a name. Fails if there is none, or if the name stands for several
+    /// workloads of a kernel.
     pub fn one(&self, name: &str) -> Result<&HistorySubject, Error> {
         match self.called(name)?.as_slice() {
             [one] => Ok(one),
@@ -181,7 +171,7 @@ impl Declared {
         }
     }
 
-    /// The subjects of that name, or of the table of that name. Fails if there is none.
+    /// The subjects with a name, or of the table with that name. Fails if there is none.
     fn called(&self, name: &str) -> Result<Vec<&HistorySubject>, Error> {
         let called: Vec<&HistorySubject> = self.subjects.values().filter(|subject| subject.is_called(name)).collect();
         if called.is_empty() {
@@ -196,29 +186,13 @@ impl Declared {
 }
 
 impl HistorySubject {
-    /// Whether a name means it: its own, or that of its table.
+    /// True if a name is the subject's own or that of its table.
     fn is_called(&self, name: &str) -> bool {
         self.name == name || self.table == name
     }
 }
 
-/// The usual file of a directory, or of the nearest one above it that has one. Fails if there is none.
-fn nearest(directory: &Path) -> Result<PathBuf, Error> {
-    let here = directory.join(USUAL_FILE);
-    if here.is_file() {
-        return Ok(PathBuf::from(USUAL_FILE));
-    }
-    let whole = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
-    let above = whole.ancestors().skip(1).map(|above| above.join(USUAL_FILE)).find(|file| file.is_file());
-    above.ok_or_else(|| {
-        Error::usage(
-            format!("there is no {USUAL_FILE} here, nor in a directory above"),
-            "`faultline init` writes an example; `--config FILE` names another file",
-        )
-    })
-}
-
-/// Writes the example. Fails if the file exists, which is never changed, or if it cannot be written.
+/// Writes the example. Fails if the file exists or cannot be written.
 pub fn write_example(file: &Path) -> Result<(), Error> {
     let written = OpenOptions::new()
         .write(true)
@@ -228,11 +202,11 @@ pub fn write_example(file: &Path) -> Result<(), Error> {
     written.map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => Error::usage(
             format!("{} exists already, and was not changed", file.display()),
-            "name another file: `faultline init FILE`",
+            "name another file: `faultline history init FILE`",
         ),
         _ => Error::usage(
             format!("cannot write {}: {error}", file.display()),
-            "name another file: `faultline init FILE`",
+            "name another file: `faultline history init FILE`",
         ),
     })
 }
@@ -240,10 +214,11 @@ pub fn write_example(file: &Path) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faultline_model::count::Count;
-    use faultline_model::history::quirk::QuirkTime;
-    use faultline_model::relink::SectionOrder;
-    use faultline_model::time::UnixMillis;
+    use crate::notify::Whom;
+    use faultline_record::quantity::Quantity;
+    use faultline_record::quirk::QuirkTime;
+    use faultline_record::relink::{LayoutKind, SectionOrder};
+    use faultline_record::time::UnixMillis;
 
     fn parse(text: &str) -> Result<Declared, Error> {
         Declared::parse(text, Path::new("here/f.toml"))
@@ -257,9 +232,9 @@ mod tests {
     fn the_example_is_right_with_every_key_that_it_names() {
         let example = parse(EXAMPLE).unwrap();
         let app = &example.subjects["app"];
-        assert_eq!((app.artefact.command(), app.repeats), (&["./prog".to_owned(), "1000".to_owned()][..], 7));
-        assert_eq!(app.repository, Path::new("here/."));
-        // Each key that is commented out belongs to a subject too, whatever value it has.
+        assert_eq!((app.line.artefact.command(), app.repeats), (&["./prog".to_owned(), "1000".to_owned()][..], 7));
+        assert_eq!(app.line.repository, Path::new("here/."));
+        // Each key that is commented out must belong to a subject too, whatever its value.
         let (of_subject, others) = EXAMPLE.split_once("# [[quirk]]").unwrap();
         let keys = of_subject.lines().filter_map(|line| line.strip_prefix("# ")?.split_once(" = ")).map(|(key, _)| key);
         let keys: Vec<&str> =
@@ -270,7 +245,7 @@ mod tests {
             let unknown = parse(&text).err().is_some_and(|error| error.problem.contains("unknown field"));
             assert!(!unknown, "{key}");
         }
-        // So are the tables that are commented out; a quirk has a time or commits.
+        // So must the tables that are commented out; a quirk has a time or commits.
         let others: String =
             others.lines().filter_map(|line| line.strip_prefix("# ")).map(|line| format!("{line}\n")).collect();
         for one in ["since = ", "commits = "] {
@@ -282,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn errors_are_reported_with_their_line() {
         assert!(
             wrong("[subject.a]\ncommand = \"x\"\nbrnach = 'main'\n")
                 .starts_with("here/f.toml:3: unknown field `brnach`, expected one of ")
@@ -295,7 +270,7 @@ mod tests {
         assert!(wrong("[subject.a]\ncommand = \"'\"\n").starts_with("here/f.toml:2: "));
         assert_eq!(
             wrong("[subject.a]\ncommand = 'x'\nrepeats = 'many'\n"),
-            "here/f.toml:3: this takes a whole number, not below 0"
+            "here/f.toml:3: expected a whole number, at least 0"
         );
         assert!(wrong("[subject.a]\ncommand = \"a ' b\\nc\"\n").ends_with("b c' into words: missing closing quote"));
         assert!(wrong("[subject.a]\ncommand = 'x'\npick = 'every 0'\n").starts_with("here/f.toml:3: 'every 0' "));
@@ -323,8 +298,8 @@ mod tests {
         assert_eq!(wrong("whole = true\n"), format!("{prefix}`whole` applies only to transfers and instructions"));
         assert_eq!(wrong("commits = 9\n"), format!("{prefix}`commits` applies only to `pick = \"adaptive\"`"));
         assert_eq!(wrong("pick = 'adaptive'\ncommits = 0\n"), format!("{prefix}`commits` takes a number from 1"));
-        assert!(wrong("cpus = []\n").starts_with(&format!("{prefix}`cpus` ")));
-        assert!(wrong("cpus = [0]\n").starts_with(&format!("{prefix}`cpus` ")));
+        assert!(wrong("tasks = []\n").starts_with(&format!("{prefix}`tasks` ")));
+        assert!(wrong("tasks = [0]\n").starts_with(&format!("{prefix}`tasks` ")));
         assert!(wrong("repeats = 0\n").starts_with(&format!("{prefix}`repeats` ")));
         assert!(wrong("keep = ['../x']\n").starts_with(&format!("{prefix}`keep` ")));
         let named = parse("[subject.'a b']\ncommand = 'x'\n").unwrap_err().problem;
@@ -332,14 +307,14 @@ mod tests {
     }
 
     #[test]
-    fn each_number_of_cpus_is_measured() {
+    fn each_number_of_tasks_is_measured() {
         let declared =
-            parse("[subject.a]\ncommand = 'x {threads}'\nmeasure = 'instructions'\ncpus = [1, 4]\nwhole = true\n")
+            parse("[subject.a]\ncommand = 'x {tasks}'\nmeasure = 'instructions'\ntasks = [1, 4]\nwhole = true\n")
                 .unwrap();
         let [one, four] = declared.subjects["a"].measures.as_slice() else { panic!("two numbers") };
         assert_eq!([one.tasks(), four.tasks()], [1, 4]);
         let MeasureRequest::Count { what, request } = four else { panic!("{four:?}") };
-        assert_eq!((*what, request.whole), (Count::Instructions, true));
+        assert_eq!((*what, request.whole), (Quantity::Instructions, true));
         assert_eq!((declared.subjects["a"].repeats, declared.subjects["a"].seeds_by_ends), (6, true));
         let one = parse("[subject.a]\ncommand = 'x'\nmeasure = 'transfers'\nseeds = 1\n").unwrap();
         assert_eq!((one.subjects["a"].repeats, one.subjects["a"].seeds_by_ends), (1, false));
@@ -354,17 +329,17 @@ mod tests {
     fn each_workload_of_a_kernel_is_a_subject_and_the_table_names_all() {
         let declared = parse(
             "[subject.linux]\nimage = 'boot/bzImage'\nkeep = ['System.map']\nworkloads = ['zero_fill:base', 'map_churn:threads']\n\
-             cpus = [1, 8]\nops = 64\nmode = 'thread'\n[[quirk]]\nwhat = 'x'\nsince = '2026-11-20'\nsubjects = ['linux']\n",
+             tasks = [1, 8]\nops = 64\nmode = 'thread'\n[[quirk]]\nwhat = 'x'\nsince = '2026-11-20'\nsubjects = ['linux']\n",
         )
         .unwrap();
         let names: Vec<&str> = declared.subjects.keys().map(String::as_str).collect();
         assert_eq!(names, ["linux/map_churn:threads", "linux/zero_fill:base"]);
         let zero_fill = declared.one("linux/zero_fill:base").unwrap();
-        let kernel = zero_fill.artefact.kernel().unwrap();
+        let kernel = zero_fill.line.artefact.kernel().unwrap();
         assert_eq!((kernel.image.as_str(), kernel.workload.as_str()), ("boot/bzImage", "zero_fill:base"));
-        assert_eq!(zero_fill.recipe.kept, ["System.map", "boot/bzImage"]);
+        assert_eq!(zero_fill.line.recipe.kept, ["System.map", "boot/bzImage"]);
         let [one, eight] = zero_fill.measures.as_slice() else { panic!("two numbers") };
-        assert_eq!(([one.tasks(), eight.tasks()], eight.count()), ([1, 8], Some(Count::Transfers)));
+        assert_eq!(([one.tasks(), eight.tasks()], eight.quantity()), ([1, 8], Quantity::Transfers));
         let MeasureRequest::CountOnKernel { request, .. } = eight else { panic!("{eight:?}") };
         assert_eq!(request.operations, Some(64));
         assert_eq!(declared.chosen(&["linux".to_owned()]).unwrap().len(), 2);
@@ -380,7 +355,9 @@ mod tests {
         let text = |releases: &str| format!("[subject.linux]\nworkloads = ['zero_fill:base']\n{releases}");
         let both = [release("6.1", "1970-01-02"), release("6.12", "1970-01-03")].concat();
         let declared = parse(&text(&both)).unwrap();
-        let Which::Releases(releases) = &declared.subjects["linux/zero_fill:base"].which else { panic!("releases") };
+        let linux = &declared.subjects["linux/zero_fill:base"];
+        assert_eq!(linux.which, Which::Releases);
+        let releases = &linux.line.releases;
         let quirk = "[[quirk]]\nwhat = 'x'\ncommits = ['6.12']\n";
         let with_quirk = parse(&(text(&both) + quirk)).unwrap();
         let first = QuirkTime::Commits { first: "6.12".to_owned(), last: None };
@@ -388,11 +365,11 @@ mod tests {
         let told: Vec<_> = releases.iter().map(|release| (release.name.as_str(), release.released_s)).collect();
         assert_eq!(told, [("6.1", 86_400), ("6.12", 2 * 86_400)]);
         assert!(releases.iter().all(|release| Path::new(release.file.path()).is_absolute()));
-        assert!(wrong(&text(&release("6.1", "soon"))).ends_with("release 6.1: 'soon' is no day like 2023-06-10"));
+        assert!(wrong(&text(&release("6.1", "soon"))).ends_with("release 6.1: 'soon' is not a date like 2023-06-10"));
         let archived = both.replace("kernel", "archive");
         let program = format!("[subject.linux]\ncommand = './x'\nbuild = 'make'\n{archived}");
         let declared = parse(&program).unwrap();
-        let Which::Releases(releases) = &declared.subjects["linux"].which else { panic!("releases") };
+        let releases = &declared.subjects["linux"].line.releases;
         assert!(releases.len() == 2 && !releases[0].is_kernel());
         assert!(wrong(&text(&archived)).contains("`workloads` belongs to a kernel"));
         assert!(parse(&text(&archived).replace("workloads", "image = 'i'\nworkloads")).is_ok());
@@ -440,7 +417,7 @@ mod tests {
         let subject = "[subject.a]\ncommand = 'x'\n";
         let of = |keys: &str| {
             let declared = parse(&format!("{subject}{keys}")).unwrap();
-            (declared.subjects["a"].layouts, declared.subjects["a"].layout_kind)
+            (declared.subjects["a"].layouts, declared.subjects["a"].line.layout_kind)
         };
         assert_eq!(of(""), (0, LayoutKind::default()));
         let kind = LayoutKind { order: SectionOrder::Keep, ..LayoutKind::default() };

@@ -1,18 +1,18 @@
-//! Arguments of a linker: files with further arguments, which files it is given, and which options choose its script.
+//! Arguments of a linker: argument files, input files, and the options that select its script.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-/// How deep files with arguments may name others.
+/// Maximum nesting of argument files.
 const DEPTH: u32 = 8;
 
-/// Options with which the linker uses another script than its own, or links no program.
+/// Options with which the linker uses another script than its default, or links no program.
 const OTHER_SCRIPT: [&str; 9] =
     ["-r", "-i", "-Ur", "--relocatable", "--script", "--default-script", "--mri-script", "-c", "-dT"];
 
-/// Options of one word that choose among the linker's own scripts.
+/// Options of one word that select a default script.
 const CHOOSING: [&str; 14] = [
     "-shared",
     "--shared",
@@ -30,7 +30,8 @@ const CHOOSING: [&str; 14] = [
     "-m",
 ];
 
-/// All arguments, with those that files hold (`@FILE`). A file that cannot be read stays a word, as the linker itself takes it.
+/// All arguments, with the content of argument files (`@FILE`). An unreadable file stays a word, as
+/// in the linker.
 pub(super) fn expanded(words: Vec<OsString>) -> Vec<OsString> {
     fn add(word: OsString, depth: u32, all: &mut Vec<OsString>) {
         let file = word.as_bytes().strip_prefix(b"@").filter(|_| depth < DEPTH);
@@ -44,7 +45,7 @@ pub(super) fn expanded(words: Vec<OsString>) -> Vec<OsString> {
     all
 }
 
-/// The words of a file with arguments: between blanks, with quotes and backslashes.
+/// The words of an argument file: separated by blanks, with quotes and backslashes.
 fn split(text: &[u8]) -> Vec<OsString> {
     let (mut words, mut word, mut quote): (Vec<OsString>, Option<Vec<u8>>, Option<u8>) = (Vec::new(), None, None);
     let mut rest = text.iter().copied();
@@ -64,7 +65,8 @@ fn split(text: &[u8]) -> Vec<OsString> {
     words
 }
 
-/// Whether the linker links a program or a library by a script of its own. `words` have no files with arguments.
+/// True if the linker links a program or library with a default script. `words`: without argument
+/// files.
 pub(super) fn uses_own_script(words: &[OsString]) -> bool {
     words.iter().map(|word| word.to_string_lossy()).all(|word| {
         let is_other = OTHER_SCRIPT.iter().any(|option| word == *option || word.starts_with(&format!("{option}=")));
@@ -72,7 +74,8 @@ pub(super) fn uses_own_script(words: &[OsString]) -> bool {
     })
 }
 
-/// The script that a link of a program names, with its place among the words; `None` if it names none or several, or in a form that is not understood.
+/// The script that a link of a program names, with its place among the words; `None` if there is
+/// none or several, or if the form is not understood.
 pub(super) fn named_script(words: &[OsString]) -> Option<(Named, PathBuf)> {
     let without = OTHER_SCRIPT.iter().filter(|option| **option != "--script");
     let is_no_program = |word: &OsString| without.clone().any(|option| word == option);
@@ -86,7 +89,7 @@ pub(super) fn named_script(words: &[OsString]) -> Option<(Named, PathBuf)> {
             Some("-T" | "--script") => found.push((Named { at, words: 2 }, next()?)),
             Some(text) => match (text.strip_prefix("--script="), text.strip_prefix("-T")) {
                 (Some(file), _) => found.push((Named { at, words: 1 }, PathBuf::from(file))),
-                // The address of a segment, and the like.
+                // The address of a segment, or a similar option.
                 (None, Some(rest)) if rest.contains('=') => return None,
                 (None, Some(file)) => found.push((Named { at, words: 1 }, PathBuf::from(file))),
                 (None, None) => {}
@@ -97,10 +100,10 @@ pub(super) fn named_script(words: &[OsString]) -> Option<(Named, PathBuf)> {
     if found.len() == 1 { found.pop() } else { None }
 }
 
-/// Where a script is named.
+/// The place where a script is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Named {
-    /// The first word.
+    /// Index of the first word.
     at: usize,
     /// Number of words.
     words: usize,
@@ -114,7 +117,7 @@ impl Named {
     }
 }
 
-/// The options that choose among the linker's own scripts.
+/// The options that select a default script.
 pub(super) fn choosing(words: &[OsString]) -> Vec<OsString> {
     let mut chosen = Vec::new();
     let mut rest = words.iter();
@@ -132,7 +135,7 @@ pub(super) fn choosing(words: &[OsString]) -> Vec<OsString> {
     chosen
 }
 
-/// The words that may be files which the linker reads, each once. Some are no files.
+/// Words that may be input files, each once. Some are no files.
 pub(super) fn files(words: &[OsString]) -> Vec<&OsString> {
     let mut files: Vec<&OsString> = Vec::new();
     let mut before: &OsStr = OsStr::new("");
@@ -162,7 +165,7 @@ mod tests {
         fs::write(&outer, format!("-o prog @{}\n@missing", inner.display())).unwrap();
         let all = expanded(vec!["a.o".into(), format!("@{}", outer.display()).into()]);
         assert_eq!(all, ["a.o", "-o", "prog", "b.o", "c d.o", "e\"f.o", "g h.o", "@missing"]);
-        // A file that names itself ends.
+        // A file that names itself must end.
         fs::write(&inner, format!("@{}", inner.display())).unwrap();
         assert_eq!(expanded(vec![format!("@{}", inner.display()).into()]).len(), 1);
     }

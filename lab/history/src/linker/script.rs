@@ -1,30 +1,33 @@
-//! A script for GNU ld that puts sections of code and data in the order of a layout: the linker's own script, or a Linux kernel's, with a list of sections before its
-//! general rules. What the list does not name stays where it was.
+//! A script for GNU ld that orders sections of code and data by a layout: a default script, or that
+//! of a Linux kernel, with a list of sections before its general rules. Sections that are not in
+//! the list stay where they were.
 
-use crate::surroundings::Words;
-use faultline_model::relink::{LinkLayout, SectionOrder, SectionSpacing};
+use crate::tools::Words;
+use faultline_record::relink::{LinkLayout, SectionOrder, SectionSpacing};
 use std::collections::BTreeSet;
 
-/// The kinds of sections that are moved.
+/// Kinds of sections that move.
 const KINDS: [&str; 3] = [".text", ".data", ".bss"];
 
-/// Whose script it is.
+/// The origin of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Whose {
-    /// The linker's: its general rules also cover sections of a single function or variable (`.text.f`).
+    /// GNU ld: its general rules also cover sections of a single function or variable (`.text.f`).
     Linkers,
-    /// A Linux kernel's: names with further parts (`.data..percpu`, `.text.unlikely`) have rules and meanings of their own, and stay where they are. It links whole
-    /// archives, so the order of their members is known.
+    /// A Linux kernel: sections with longer names (`.data..percpu`, `.text.unlikely`) have rules of
+    /// their own and stay in place. It links whole archives, so the order of their members is
+    /// known.
     Kernels,
 }
 
 impl Whose {
-    /// Whose script a link has that names one; `None` of other programs. Their sections may have to be where their scripts put them.
+    /// The origin of a named script; `None` for other programs, whose sections may need their
+    /// places.
     pub(super) fn of_named(script: &str) -> Option<Self> {
         ["_stext", "__init_begin"].iter().all(|symbol| script.contains(symbol)).then_some(Whose::Kernels)
     }
 
-    /// Whether sections of that name are moved.
+    /// True if sections with that name move.
     pub(super) fn moves(self, section: &str) -> bool {
         KINDS.iter().any(|kind| self.is_of_kind(section, kind))
     }
@@ -39,27 +42,29 @@ impl Whose {
 /// Alignment of gaps in bytes: that of functions.
 const GAP_UNIT: u64 = 16;
 
-/// Longest gap in bytes.
+/// Maximum length of a gap in bytes.
 const LONGEST_GAP: u64 = 4096;
 
-/// Longest sum of all gaps between sections of a kind, in bytes, unless there are more than 4096 of them.
+/// Maximum sum of all gaps between sections of a kind in bytes, unless there are more than 4096
+/// gaps.
 const LONGEST_GAPS: u64 = 64 << 10;
 
-/// A section of an input of the linker.
+/// A section of an input file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Part {
-    /// The section's name.
+pub(super) struct InputSection {
+    /// Name of the section.
     pub(super) section: String,
-    /// Its file: the same for each build of the same sources.
+    /// Label of its file: the same in each build of the same sources.
     pub(super) label: String,
-    /// The pattern by which a script names the file.
+    /// Pattern that names the file in a script.
     pub(super) pattern: String,
-    /// The file belongs to an archive, from which the linker takes what it needs, in an order of its own.
+    /// True if the file is in an archive, from which the linker takes members in its own order.
     pub(super) is_in_archive: bool,
 }
 
-/// The script with the parts in the layout's order; `None` if `own` has no general rule for any of them.
-pub(super) fn script(own: &str, whose: Whose, parts: &[Part], layout: LinkLayout) -> Option<String> {
+/// The script with the sections in the layout's order; `None` if `own` has no general rule for
+/// them.
+pub(super) fn script(own: &str, whose: Whose, parts: &[InputSection], layout: LinkLayout) -> Option<String> {
     let mut script = own.to_owned();
     for kind in KINDS {
         let those = parts.iter().filter(|part| whose.is_of_kind(&part.section, kind));
@@ -71,7 +76,7 @@ pub(super) fn script(own: &str, whose: Whose, parts: &[Part], layout: LinkLayout
     (script != own).then_some(script)
 }
 
-/// Where the rule begins that takes the sections of that name from all files: `*(.text .stub)`.
+/// Start of the rule that takes the sections with that name from all files: `*(.text .stub)`.
 fn general_rule(script: &str, kind: &str) -> Option<usize> {
     script.match_indices("*(").map(|(at, _)| at).find(|&at| {
         let names = script[at + 2..].split(')').next().unwrap_or_default();
@@ -79,12 +84,13 @@ fn general_rule(script: &str, kind: &str) -> Option<usize> {
     })
 }
 
-/// Parts, each once, in the layout's order. In the linker's own order there are none of archives, because that order is not known before it links.
-fn ordered<'a>(parts: impl Iterator<Item = &'a Part>, layout: LinkLayout) -> Vec<&'a Part> {
+/// The sections, each once, in the layout's order. The linker's own order excludes archives,
+/// because the order of their members is unknown before linking.
+fn ordered<'a>(parts: impl Iterator<Item = &'a InputSection>, layout: LinkLayout) -> Vec<&'a InputSection> {
     let mut seen = BTreeSet::new();
     let is_kept = layout.kind.order == SectionOrder::Keep;
     let those = parts.filter(|part| !(is_kept && part.is_in_archive));
-    let mut those: Vec<&Part> = those.filter(|part| seen.insert((&part.section, &part.pattern))).collect();
+    let mut those: Vec<&InputSection> = those.filter(|part| seen.insert((&part.section, &part.pattern))).collect();
     match layout.kind.order {
         SectionOrder::Keep => {}
         SectionOrder::Random => those.sort_by_cached_key(|part| draw(part, "order", layout.seed)),
@@ -93,11 +99,12 @@ fn ordered<'a>(parts: impl Iterator<Item = &'a Part>, layout: LinkLayout) -> Vec
     those
 }
 
-/// A list of parts as rules of a script, with the space between them.
-fn list(parts: Vec<&Part>, layout: LinkLayout) -> String {
-    // A power of two, so that one part more or less changes no gap of the others, except where the number of parts doubles.
+/// Sections as rules of a script, with the space between them.
+fn list(parts: Vec<&InputSection>, layout: LinkLayout) -> String {
+    // A power of two, so one section more or less changes no other gap, except where the number
+    // doubles.
     let longest = (LONGEST_GAPS / (parts.len() as u64).next_power_of_two()).clamp(GAP_UNIT, LONGEST_GAP);
-    let rule = |part: &Part| {
+    let rule = |part: &InputSection| {
         let space = match layout.kind.spacing {
             SectionSpacing::None => String::new(),
             SectionSpacing::Gap => format!(". += {};\n    ", gap(part, longest, layout.seed)),
@@ -109,13 +116,14 @@ fn list(parts: Vec<&Part>, layout: LinkLayout) -> String {
 }
 
 /// A gap of at most `longest` bytes.
-fn gap(part: &Part, longest: u64, seed: u32) -> u64 {
+fn gap(part: &InputSection, longest: u64, seed: u32) -> u64 {
     let drawn = u64::from_str_radix(&draw(part, "gap", seed)[..12], 16).unwrap_or(0);
     GAP_UNIT * (drawn % (longest / GAP_UNIT + 1))
 }
 
-/// A random text that depends on the seed, on the part, and on what it is for. So a part that two builds have is drawn alike in both.
-fn draw(part: &Part, purpose: &str, seed: u32) -> String {
+/// A random text from the seed, the section and the purpose. So a section that two builds share is
+/// drawn the same in both.
+fn draw(part: &InputSection, purpose: &str, seed: u32) -> String {
     let mut words = Words::default();
     [purpose, &seed.to_string(), &part.label, &part.section].iter().for_each(|word| words.add(word.as_bytes()));
     words.digest()
@@ -124,7 +132,7 @@ fn draw(part: &Part, purpose: &str, seed: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faultline_model::relink::LayoutKind;
+    use faultline_record::relink::LayoutKind;
 
     const OWN: &str = "SECTIONS {
   .text : {
@@ -142,8 +150,8 @@ mod tests {
 }
 ";
 
-    fn parts(number: usize) -> Vec<Part> {
-        let part = |i: usize, section: &str, is_in_archive| Part {
+    fn parts(number: usize) -> Vec<InputSection> {
+        let part = |i: usize, section: &str, is_in_archive| InputSection {
             section: section.to_owned(),
             label: format!("{i:02}.o"),
             pattern: format!("build/{i:02}.o"),
@@ -158,7 +166,7 @@ mod tests {
         LayoutKind { order, spacing }.with_seed(seed)
     }
 
-    /// The rules of the list, in their order.
+    /// The rules of the list in their order.
     fn rules(script: &str) -> Vec<&str> {
         script.lines().map(str::trim).filter(|line| line.starts_with('"')).collect()
     }
@@ -203,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_part_of_two_builds_has_the_same_gap_in_both() {
-        let gaps = |parts: &[Part]| {
+        let gaps = |parts: &[InputSection]| {
             let script =
                 script(OWN, Whose::Linkers, parts, layout(SectionOrder::Random, SectionSpacing::Gap, 5)).unwrap();
             let rules =
@@ -247,7 +255,7 @@ mod tests {
         for stays in [".text.unlikely", ".text.hot", ".data..percpu", ".bss..page_aligned", ".init.text", ".rodata"] {
             assert!(!Whose::Kernels.moves(stays), "{stays}");
         }
-        let member = |section: &str| Part {
+        let member = |section: &str| InputSection {
             section: section.to_owned(),
             label: "vmlinux.a:mm/mmap.o".to_owned(),
             pattern: "vmlinux.a:mm/mmap.o".to_owned(),

@@ -1,49 +1,51 @@
-//! Files of a commit, in a directory of ours.
+//! Our checkout: a directory with the files of one commit.
 
+use super::git::{Failure, must_succeed};
 use super::{Repository, unwritable};
 use crate::linked_files;
 use faultline_experiment::{Error, Lab};
-use faultline_model::commit::CommitInfo;
+use faultline_record::commit::CommitInfo;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// Where the build of a Linux tree leaves the kernel before it is made an image.
+/// Kernel of a Linux tree before it is made an image.
 const KERNEL: &str = "vmlinux";
 
-/// A directory with one commit's files at a time. Other files there, such as objects of the last build, stay when the commit
-/// changes, which makes builds incremental.
+/// A directory with one commit's files at a time. Other files, such as object files, stay when the
+/// commit changes, so builds are incremental.
 #[derive(Debug)]
 pub struct Checkout {
     /// The directory.
     directory: PathBuf,
-    /// What git knows of the files there.
+    /// Git's index of the files.
     index: PathBuf,
-    /// A file with the surroundings in which the files there were built. It does not exist during a build, so it is missing after one that did not end.
+    /// File with the environment of the last build. It does not exist during a build, so it is
+    /// missing after one that was cut off.
     built_in: PathBuf,
 }
 
-/// What a build depends on besides the files of its commit.
+/// Everything except a commit's files that decides a build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Surroundings<'a> {
-    /// A digest of its tools.
+pub(crate) struct BuildEnvironment<'a> {
+    /// Digest of its tools.
     pub(crate) tools: &'a str,
-    /// What its linker was told of the layout; empty without one.
+    /// The linker's layout; empty for the default.
     pub(crate) layout: &'a str,
 }
 
-impl<'a> Surroundings<'a> {
+impl<'a> BuildEnvironment<'a> {
     fn text(&self) -> String {
         if self.layout.is_empty() { self.tools.to_owned() } else { format!("{}\n{}", self.tools, self.layout) }
     }
 
     fn read(text: &'a str) -> Self {
         let (tools, layout) = text.split_once('\n').unwrap_or((text, ""));
-        Surroundings { tools, layout }
+        BuildEnvironment { tools, layout }
     }
 }
 
 impl Checkout {
-    /// The checkout in `ours`, where everything else of it is too. It is created if it does not exist. Fails if it cannot be written.
+    /// The checkout in `ours`, created if missing. Fails if it cannot be written.
     pub fn below(ours: &Path) -> Result<Self, Error> {
         let directory = ours.join("tree");
         fs::create_dir_all(&directory).map_err(|error| unwritable(&directory, &error))?;
@@ -58,14 +60,14 @@ impl Checkout {
         &self.directory
     }
 
-    /// Prepares for a build. All files are removed if the build before did not end, or was made by other tools: its objects may be half written, or of
-    /// another compiler, and look up to date to make. If only the layout was another, what was linked is removed, so that it is linked again. Fails if a file
-    /// cannot be removed.
-    pub(crate) fn begin_build(&self, surroundings: Surroundings<'_>) -> Result<(), Error> {
+    /// Prepares for a build. Removes all files if the last build was cut off or used other tools,
+    /// because make would take its objects for current. Removes only linked files if just the
+    /// layout differs. Fails if a file cannot be removed.
+    pub(crate) fn begin_build(&self, environment: BuildEnvironment<'_>) -> Result<(), Error> {
         let before = fs::read_to_string(&self.built_in).ok();
-        match before.as_deref().map(Surroundings::read) {
-            Some(before) if before == surroundings => {}
-            Some(before) if before.tools == surroundings.tools => self.remove_linked()?,
+        match before.as_deref().map(BuildEnvironment::read) {
+            Some(before) if before == environment => {}
+            Some(before) if before.tools == environment.tools => self.remove_linked()?,
             _ => self.clear()?,
         }
         match fs::remove_file(&self.built_in) {
@@ -74,13 +76,14 @@ impl Checkout {
         }
     }
 
-    /// Records that a build in these surroundings ended by itself. Fails if that cannot be written.
-    pub(crate) fn end_build(&self, surroundings: Surroundings<'_>) -> Result<(), Error> {
-        fs::write(&self.built_in, surroundings.text()).map_err(|error| unwritable(&self.built_in, &error))
+    /// Records that a build in this environment ended by itself. Fails if that cannot be written.
+    pub(crate) fn end_build(&self, environment: BuildEnvironment<'_>) -> Result<(), Error> {
+        fs::write(&self.built_in, environment.text()).map_err(|error| unwritable(&self.built_in, &error))
     }
 
-    /// Removes programs and libraries. A checkout restores those that belong to the commit. Of a Linux tree that is the kernel alone: no layout reaches what else is linked
-    /// there, and all objects are compiled again if the tools that check them are new.
+    /// Removes programs and libraries; a checkout restores those of the commit. In a Linux tree
+    /// removes only the kernel: layouts do not reach other links there, and new check tools would
+    /// recompile everything.
     fn remove_linked(&self) -> Result<(), Error> {
         let kernel = self.directory.join(KERNEL);
         linked_files::paths(&self.directory)
@@ -89,18 +92,45 @@ impl Checkout {
             .map_err(|error| unwritable(&self.directory, &error))
     }
 
-    /// Makes the files those of a commit. Files that were changed there are replaced, and only files whose content differs are written. Fails if they
-    /// cannot be written.
-    pub fn switch(&self, repository: &Repository, commit: &CommitInfo, lab: &Lab<'_>) -> Result<(), Error> {
-        // A command that was killed leaves it; nobody else uses this directory at the same time.
-        let _ = fs::remove_file(self.index.with_extension("index.lock"));
-        let git = repository.git.with(&[("GIT_WORK_TREE", &self.directory), ("GIT_INDEX_FILE", &self.index)]);
-        git.run(&["read-tree", "--reset", "-u", &commit.id], "check out a commit", lab).map(drop)
+    /// Checks out a commit with its submodules. Replaces changed files, and writes only files whose
+    /// content differs. Returns the paths of submodules that are not there. Inner error: git's
+    /// reason to refuse the commit, which is a result. Fails if files cannot be written, or if the
+    /// repository lacks a part of the commit.
+    pub fn switch(
+        &self,
+        repository: &Repository,
+        commit: &CommitInfo,
+        lab: &Lab<'_>,
+    ) -> Result<Result<Vec<String>, String>, Error> {
+        let what = "check out a commit";
+        // Git leaves the files of a submodule that the next commit has not.
+        if self.modules().is_dir() {
+            self.clear()?;
+        }
+        match self.try_switch(repository, commit, lab) {
+            Ok(_) => return self.add_submodules(repository, &commit.id, lab),
+            // Files of an earlier build may be in the way.
+            Err(Failure::Exited(_)) => self.clear()?,
+            Err(failure) => return Err(must_succeed(failure, what)),
+        }
+        match self.try_switch(repository, commit, lab) {
+            Ok(_) => self.add_submodules(repository, &commit.id, lab),
+            Err(Failure::Exited(said)) => repository.check_whole(commit, lab).map(|()| Err(said)),
+            Err(failure) => Err(must_succeed(failure, what)),
+        }
     }
 
-    /// Removes all files, so that the next build begins anew. Fails if one cannot be removed.
+    fn try_switch(&self, repository: &Repository, commit: &CommitInfo, lab: &Lab<'_>) -> Result<Vec<String>, Failure> {
+        // A killed command leaves this lock. No other command uses the directory.
+        let _ = fs::remove_file(self.index.with_extension("index.lock"));
+        let git = repository.git.with(&[("GIT_WORK_TREE", &self.directory), ("GIT_INDEX_FILE", &self.index)]);
+        git.lines(&["read-tree", "--reset", "-u", &commit.id], lab)
+    }
+
+    /// Removes all files, so the next build starts clean. Fails if a file cannot be removed.
     pub fn clear(&self) -> Result<(), Error> {
         let _ = fs::remove_file(&self.index);
+        let _ = fs::remove_dir_all(self.modules());
         fs::remove_dir_all(&self.directory)
             .and_then(|()| fs::create_dir_all(&self.directory))
             .map_err(|error| unwritable(&self.directory, &error))

@@ -1,35 +1,38 @@
-//! A repository of ours made from archives of releases: one commit for each, so that whatever works with commits works with them. Each archive is unpacked into
-//! objects of git by `git fast-import`, once; nothing is written outside of the repository. The commits have no author and the release's date, so the same list
-//! makes the same commits on every host.
+//! Our repository made from archives of releases: one commit each, so that everything that works
+//! with commits works with them. `git fast-import` unpacks each archive once, into git objects;
+//! nothing else is written. The commits have no author and the release's date, so the same list
+//! gives the same commits on every host.
 
 use super::git::Git;
 use super::{Repository, unwritable};
 use crate::archive::{ArchiveKind, ArchivedFile, Content, for_each_file};
-use crate::room;
+use crate::tools;
 use faultline_experiment::{Error, Lab};
-use faultline_model::artefact::Release;
+use faultline_record::artefact::Release;
+use faultline_targets::lack;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// The newest release of the list that was opened last.
+/// Reference to the newest release of the list opened last.
 pub(super) const NEWEST: &str = "refs/faultline/releases";
 
-/// The commit into which an archive is unpacked.
+/// Reference to the commit into which an archive is unpacked.
 const UNPACKED: &str = "refs/faultline/unpacked";
 
-/// References to trees, by the digests of their archives.
+/// Prefix of references to trees, followed by the digest of their archive.
 const OF_ARCHIVES: &str = "refs/faultline/archives";
 
-/// What `ls-tree` prints of a file's type and name.
+/// Type and name of an entry, in the output of `ls-tree`.
 const TYPE_AND_NAME: &str = "--format=%(objecttype) %(objectname)";
 
 impl Repository {
-    /// The repository in `ours`, with the releases of a list, the oldest first. It is created if it does not exist. Fails if an archive cannot be read, or if the
-    /// directory cannot be written.
+    /// The repository in `ours` with the releases of a list, oldest first. Created if missing.
+    /// Fails if an archive cannot be read, or if the directory cannot be written.
     pub(crate) fn of_archives(releases: &[Release], ours: &Path, lab: &Lab<'_>) -> Result<Self, Error> {
-        let repository = Repository { git: Git::below(ours, lab)? };
+        let repository =
+            Repository { git: Git::below(ours, lab)?, modules: Vec::new(), theirs_shallow: PathBuf::new() };
         repository.create(lab)?;
         let mut commits = Vec::new();
         for release in releases {
@@ -45,7 +48,7 @@ impl Repository {
         Ok(repository)
     }
 
-    /// The tree with an archive's files. Unpacks it, unless that was done before.
+    /// The tree with an archive's files. Unpacks it the first time.
     fn tree_of(&self, release: &Release, lab: &Lab<'_>) -> Result<String, Error> {
         let archive = Path::new(release.file.path());
         let digest = digest(archive).map_err(|error| unreadable(release, &error))?;
@@ -65,7 +68,7 @@ impl Repository {
         Ok(tree)
     }
 
-    /// The tree that was unpacked; of a tarball with everything in one directory, that directory's.
+    /// The unpacked tree; for a tarball with everything in one directory, that directory.
     fn top(&self, kind: ArchiveKind, lab: &Lab<'_>) -> Result<String, Error> {
         let what = "read what was unpacked";
         let entries = self.git.run(&["ls-tree", TYPE_AND_NAME, UNPACKED], what, lab)?;
@@ -84,10 +87,10 @@ impl Repository {
     }
 }
 
-/// Writes an archive's files as a commit that `git fast-import` reads.
+/// Writes an archive's files as a commit for `git fast-import`.
 fn unpack(release: &Release, stream: &Path, lab: &Lab<'_>) -> Result<ArchiveKind, Error> {
-    let unwritten = |error: io::Error| match room::is_told(&error.to_string()) {
-        true => room::full(&format!("{} could not be unpacked: {error}", release.file.path())),
+    let unwritten = |error: io::Error| match lack::is_error(&error) {
+        true => tools::lab_failed(format!("{} could not be unpacked: {error}", release.file.path())),
         false => unwritable(stream, &error),
     };
     let mut out = Stream { file: BufWriter::new(File::create(stream).map_err(unwritten)?), broken: None };
@@ -108,10 +111,10 @@ fn unpack(release: &Release, stream: &Path, lab: &Lab<'_>) -> Result<ArchiveKind
     }
 }
 
-/// What `git fast-import` will read.
+/// Input of `git fast-import`.
 struct Stream {
     file: BufWriter<File>,
-    /// The first error of writing, which is told apart from those of reading the archive.
+    /// First error of writing, as opposed to reading the archive.
     broken: Option<io::Error>,
 }
 
@@ -134,7 +137,7 @@ impl Stream {
         })
     }
 
-    /// A file of the commit.
+    /// Adds a file to the commit.
     fn add(&mut self, file: ArchivedFile<'_>) -> io::Result<()> {
         let path = quoted(&file.path);
         match file.content {
@@ -168,7 +171,7 @@ impl Stream {
     }
 }
 
-/// The commit of a release with these files, after that of the one before. `git fast-import` reads it.
+/// The commit of a release with these files, after the previous release, for `git fast-import`.
 fn commit(release: &Release, tree: &str) -> Vec<u8> {
     let Release { name, released_s, .. } = release;
     // Git has no times before 1970.
@@ -178,7 +181,7 @@ fn commit(release: &Release, tree: &str) -> Vec<u8> {
         .into_bytes()
 }
 
-/// A path as `git fast-import` reads any.
+/// A path quoted for `git fast-import`.
 fn quoted(path: &[u8]) -> Vec<u8> {
     let mut quoted = vec![b'"'];
     for byte in path {
@@ -192,7 +195,7 @@ fn quoted(path: &[u8]) -> Vec<u8> {
     quoted
 }
 
-/// A digest of a file's bytes.
+/// Digest of a file's bytes.
 fn digest(path: &Path) -> io::Result<String> {
     let mut sha256 = Sha256::new();
     io::copy(&mut File::open(path)?, &mut sha256)?;
@@ -210,7 +213,7 @@ fn unreadable(release: &Release, error: &io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faultline_model::artefact::ReleaseFile;
+    use faultline_record::artefact::ReleaseFile;
 
     #[test]
     fn paths_and_commits_are_as_git_reads_them() {

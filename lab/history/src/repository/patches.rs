@@ -1,39 +1,42 @@
-//! A commit with patches on top. They are applied to an index of ours: no file is checked out, and nothing of the user's is written.
+//! Patches on top of a commit, applied to an index of ours: no file is checked out, and nothing of
+//! the user's is written.
 //!
-//! Git refuses paths outside of the tree, those below `.git`, and files behind a symbolic link. A link that leads out of the tree, and a submodule, are refused
-//! here.
+//! Git refuses paths outside the tree, below `.git`, and behind a symbolic link. Links that leave
+//! the tree and submodules are refused here.
 
 use super::{Repository, unwritable};
+use crate::workshop::Turn;
 use faultline_experiment::{Error, Lab};
-use faultline_model::commit::{CommitInfo, short_name};
-use std::fs;
+use faultline_record::commit::{CommitInfo, short_name};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-/// Modes of git's objects that are no plain file: a symbolic link, and the commit of a submodule.
+/// Git's modes of a symbolic link and of a submodule's commit.
 const LINK: &str = "120000";
 const SUBMODULE: &str = "160000";
 
-/// A patch that was applied.
+/// An applied patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Patch {
-    /// Its title: the subject of its mail, or the name of its file.
+    /// Title: the subject of its mail, or the name of its file.
     pub title: String,
-    /// Its author's name, if it came as a mail.
+    /// Author, if the patch came as a mail.
     pub author: Option<String>,
 }
 
 /// A commit with patches on top.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Patched {
-    /// The result. Its name is that of its tree, because no commit is made.
+    /// The result, named after its tree, because no commit is made.
     pub commit: CommitInfo,
-    /// The patches, in their order.
+    /// The patches in their order.
     pub patches: Vec<Patch>,
 }
 
 impl Repository {
-    /// Applies patches to a commit, in that order. A file is a diff, as `git diff` writes it, or one mail or more, as `git format-patch` writes them. Fails if one
-    /// cannot be read, does not apply, or leads out of the tree, and if they change nothing.
+    /// Applies patches to a commit in order. A file is a diff of `git diff`, or mails of `git
+    /// format-patch`. Fails if a patch cannot be read, does not apply or leaves the tree, and if
+    /// nothing changes.
     pub fn with_patches(&self, base: &CommitInfo, files: &[PathBuf], lab: &Lab<'_>) -> Result<Patched, Error> {
         let bench = Bench::new(self, base, lab)?;
         let mut patches = Vec::new();
@@ -56,14 +59,15 @@ impl Repository {
         Ok(Patched { commit, patches })
     }
 
-    /// Refuses symbolic links that lead out of the tree, and submodules, among what differs between a commit and a tree.
+    /// Refuses symbolic links that leave the tree, and submodules, among the differences between a
+    /// commit and a tree.
     fn check_links(&self, base: &CommitInfo, tree: &str, lab: &Lab<'_>) -> Result<(), Error> {
         let compare = ["diff-tree", "-r", "--no-renames", &base.tree, tree];
         for line in self.git.run(&compare, "list what the patches change", lab)? {
             let Some(changed) = Changed::read(&line) else { continue };
             let place = changed.path.escape_debug();
             if changed.mode == SUBMODULE {
-                let hint = "leave it out: submodules are not checked out";
+                let hint = "leave it out: patches to submodules are not applied";
                 return Err(Error::usage(format!("a patch changes the submodule {place}"), hint));
             }
             if changed.mode == LINK {
@@ -90,7 +94,7 @@ struct Changed<'a> {
 }
 
 impl<'a> Changed<'a> {
-    /// `:100644 120000 OLD NEW T<TAB>PATH`.
+    /// Parses `:100644 120000 OLD NEW T<TAB>PATH`.
     fn read(line: &'a str) -> Option<Self> {
         let (words, path) = line.strip_prefix(':')?.split_once('\t')?;
         let words: Vec<&str> = words.split(' ').collect();
@@ -99,7 +103,8 @@ impl<'a> Changed<'a> {
     }
 }
 
-/// Whether a symbolic link leads out of the tree. `path`: its own, quoted as git does, which leaves slashes alone.
+/// True if a symbolic link leaves the tree. `path`: of the link, quoted by git, which keeps
+/// slashes.
 fn leads_out(path: &str, target: &str) -> bool {
     let mut depth = path.matches('/').count();
     for part in target.split('/') {
@@ -113,27 +118,31 @@ fn leads_out(path: &str, target: &str) -> bool {
     target.starts_with('/')
 }
 
-/// Where patches are applied: an index of ours, and a directory for the parts of mails.
+/// An index of ours in which patches are applied, and a directory for the parts of mails.
 pub(super) struct Bench<'a> {
     pub(super) repository: &'a Repository,
     base: &'a CommitInfo,
     pub(super) directory: PathBuf,
     pub(super) index: PathBuf,
+    /// Other commands wait for it.
+    _turn: File,
 }
 
 impl<'a> Bench<'a> {
-    /// With the files of a commit. Fails if the directory cannot be written.
+    /// An index with the files of a commit. Fails if the directory cannot be written.
     pub(super) fn new(repository: &'a Repository, base: &'a CommitInfo, lab: &Lab<'_>) -> Result<Self, Error> {
         let directory = repository.git.directory().with_file_name("patches");
+        let ours = directory.parent().unwrap_or(&directory);
+        let turn = Turn::at(ours, "patches.lock")?.take(lab)?;
         let _ = fs::remove_dir_all(&directory);
         fs::create_dir_all(&directory).map_err(|error| unwritable(&directory, &error))?;
-        let bench = Bench { repository, base, index: directory.join("index"), directory };
+        let bench = Bench { repository, base, index: directory.join("index"), directory, _turn: turn };
         let read = ["read-tree", &base.id];
         repository.git.with(&[("GIT_INDEX_FILE", &bench.index)]).run(&read, "read a commit", lab)?;
         Ok(bench)
     }
 
-    /// Applies a file of the user's. Fails if it holds no patch, or one that does not apply.
+    /// Applies a file of the user. Fails if it has no patch, or one that does not apply.
     fn apply(&self, file: &Path, lab: &Lab<'_>) -> Result<Vec<Patch>, Error> {
         let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
         let bytes = fs::read(file).map_err(|error| {
@@ -172,7 +181,7 @@ impl<'a> Bench<'a> {
         Ok(mails)
     }
 
-    /// Applies the patch of a mail; `None` if there is none in it, as in a series' cover letter.
+    /// Applies the patch of a mail; `None` if it has none, like a cover letter.
     fn apply_mail(&self, mail: &Path, name: &str, lab: &Lab<'_>) -> Result<Option<Patch>, Error> {
         let [message, diff] = ["message", "diff"].map(|name| self.directory.join(name));
         let words = ["mailinfo", &message.to_string_lossy(), &diff.to_string_lossy()];
@@ -186,7 +195,7 @@ impl<'a> Bench<'a> {
         Ok(Some(Patch { title, author: field("Author:") }))
     }
 
-    /// Applies a diff. `name`: that of the patch, for people.
+    /// Applies a diff. `name`: of the patch, for people.
     fn apply_diff(&self, diff: &Path, name: &str, lab: &Lab<'_>) -> Result<(), Error> {
         let git = self.repository.git.with(&[("GIT_INDEX_FILE", &self.index)]);
         let refused = |said: &str| {
@@ -199,20 +208,20 @@ impl<'a> Bench<'a> {
         git.lines(&words, lab).map(drop).map_err(|failure| failure.or_exited_saying(refused, "apply a patch"))
     }
 
-    /// The tree with all that was applied.
+    /// The tree with all applied patches.
     pub(super) fn tree(&self, lab: &Lab<'_>) -> Result<String, Error> {
         let git = self.repository.git.with(&[("GIT_INDEX_FILE", &self.index)]);
         Ok(git.run(&["write-tree"], "write a tree", lab)?.concat())
     }
 }
 
-/// Whether a file is a mail, or a mailbox: its first paragraph has the field of a sender.
+/// True if a file is a mail or mailbox: its first paragraph has a sender.
 fn is_mail(bytes: &[u8]) -> bool {
     let mut header = bytes.split(|&byte| byte == b'\n').take_while(|line| !line.trim_ascii().is_empty());
     header.any(|line| line.starts_with(b"From ") || line.starts_with(b"From: "))
 }
 
-/// Whether a text has the begin of a diff.
+/// True if a text contains the start of a diff.
 fn holds_diff(bytes: &[u8]) -> bool {
     bytes.split(|&byte| byte == b'\n').any(|line| line.starts_with(b"diff --git ") || line.starts_with(b"+++ "))
 }
@@ -229,7 +238,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_that_stay_in_the_tree_are_told_from_others() {
+    fn links_that_stay_in_the_tree_are_distinguished_from_others() {
         for (path, target) in [("a", "b"), ("d/a", "../b"), ("d/e/a", "../../b/./c"), ("a", "d/../b")] {
             assert!(!leads_out(path, target), "{path} {target}");
         }
@@ -246,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn mails_are_told_from_diffs() {
+    fn mails_are_distinguished_from_diffs() {
         let format_patch = b"From 1f3a Mon Sep 17 00:00:00 2001\nFrom: A <a@b>\nSubject: [PATCH] x\n\n---\n";
         let mail = b"Received: x\nFrom: A <a@b>\nSubject: y\n\ntext\n";
         assert!(is_mail(format_patch) && is_mail(mail));

@@ -1,37 +1,18 @@
-// Further histories in the plot of one: asks for them by range, and says what of them is drawn and described.
+// Further histories in the plot of one: spots, texts, legend and CSV.
 
-import type { Answers } from './answers'
-import { about, day, figure, measuredBy, shortName, valueOf, type RunPages } from './commit'
-import type { Value } from './csv'
-import type { BesideSeries, PlacedBucket, PlacedMark } from './model'
-import { relativeTo, type Across, type Spot } from './timeline'
-import type { Description } from './tooltip'
+import { about, day, figure, measuredBy, type RunPages, shortName, valueOf } from './commit'
+import { NAME_LETTERS } from './controls'
+import { lookOfSeries, sampleOf } from './drawing'
+import type { Description } from './explorer'
+import { shortEnd } from './figure'
+import type { BesideSeries, PlacedBucket, PlacedMark, Timeline } from './model'
+import type { Value } from './saving'
+import { type Across, relativeTo, type Spot } from './timeline'
 
-/** Histories that are drawn with another one at once, as the server has it. */
+/** Limit of further histories in a plot, the same as in the server. */
 export const MOST_BESIDE = 5
-/** Pause before a question, while the reader still drags. */
-const PAUSE_MS = 40
 
-/** Asks for them. Only the newest question matters. */
-export class BesideRanges {
-  private asked: AbortController | null = null
-
-  constructor(private readonly answers: Answers) {}
-
-  /** The histories in a range; nothing if another question came meanwhile, or without an answer. */
-  async ask(ids: string[], from: number, to: number, width: number): Promise<BesideSeries[] | null> {
-    this.asked?.abort()
-    const asked = new AbortController()
-    this.asked = asked
-    if (ids.length === 0) return []
-    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
-    if (asked.signal.aborted) return null
-    const answer = await this.answers.beside(ids, from, to, width, asked.signal)
-    return asked.signal.aborted ? null : answer
-  }
-}
-
-/** The spots of a further history in a range, from left to right. `number`: its number in the plot. */
+/** Spots of a further history in a range, from left to right. `number`: its number in the plot. */
 export function spotsBeside(series: BesideSeries, number: number, from: number, to: number, across: Across, relative: boolean): Spot[] {
   const base = relative ? series.base : 1
   const marks = series.marks.filter(({ at }) => at >= from && at <= to)
@@ -50,7 +31,7 @@ function ofBucket({ from, to, bucket }: PlacedBucket, series: number, across: Ac
   return { first: from, last: to, x, level: bucket.level, why: bucket.level ? '' : 'cannot be measured', commit: null, bucket, series }
 }
 
-/** What the box says of a spot of a further history. */
+/** The box of a spot of a further history. */
 export function wordsBeside(series: BesideSeries, spot: Spot, runs: RunPages): Description {
   if (spot.bucket) return ofMany(series, spot)
   const mark = spot.commit!
@@ -66,7 +47,7 @@ function ofMany(series: BesideSeries, spot: Spot): Description {
   return { heading: 'several commits', rows }
 }
 
-/** Its commits, or buckets, as rows of the sheet of the history with which it is drawn. */
+/** Its commits or buckets as rows of the main history's CSV. */
 export function rowsBeside(series: BesideSeries): Value[][] {
   const marks = series.marks.map(({ at, mark }) => [
     at, mark.commit, mark.committed_s, mark.value?.median ?? '', mark.value?.low ?? '', mark.value?.high ?? '', mark.value?.n ?? '', series.unit, mark.why, mark.run ?? '', '', series.name,
@@ -75,4 +56,27 @@ export function rowsBeside(series: BesideSeries): Value[][] {
     from, '', first_s, level?.median ?? '', level?.low ?? '', level?.high ?? '', measured, series.unit, '', '', '', series.name,
   ])
   return [...marks, ...buckets]
+}
+
+/**
+ * Fills the legend, one line per history; empty for a single history. `page`: the address of a
+ * history's page.
+ */
+export function fillLegend(list: HTMLElement, timeline: Timeline, others: BesideSeries[], relative: boolean, page: (id: string) => string): void {
+  list.hidden = others.length === 0
+  list.replaceChildren(...(others.length === 0 ? [] : [timeline, ...others].map((one, number) => entry(one, number, relative, page))))
+}
+
+function entry(one: Timeline | BesideSeries, number: number, relative: boolean, page: (id: string) => string): HTMLLIElement {
+  const item = document.createElement('li')
+  const name = document.createElement(number === 0 ? 'span' : 'a')
+  name.textContent = shortEnd(one.name, NAME_LETTERS)
+  if (name instanceof HTMLAnchorElement) name.href = page(one.id)
+  const notes = [`in ${one.unit}`]
+  if (number === 0) notes.push('steps and quirks belong to this history')
+  if ('outside' in one && one.outside > 0) notes.push(`${one.outside} of its commits are not on this line`)
+  if ('outside' in one && one.marks.length + one.buckets.length === 0) notes.push('no result in this range')
+  if (relative && one.base === null) notes.push('not drawn: no first value as reference')
+  item.append(sampleOf(lookOfSeries(number)), ` ${number + 1} `, name, ` – ${notes.join('; ')}`)
+  return item
 }

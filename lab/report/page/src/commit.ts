@@ -1,20 +1,19 @@
-// What is said of a commit of a history, or of several together: in the box beside the plot, and in the file with its data.
+// Texts about a commit or a bucket: box in the plot, table row, CSV, and links to comparisons.
 
-import type { Comparisons, Place } from './comparing'
-import type { Sheet } from './csv'
-import { percent, quantity, span } from './figure'
+import type { Description, Linked } from './explorer'
+import { oneLine, percent, quantity, shortEnd, span } from './figure'
 import type { CommitMark, Estimate, FilesNamed, Timeline } from './model'
-import { oneLine, shortEnd } from './shorten'
+import type { Sheet } from './saving'
 import type { Spot } from './timeline'
-import type { Description, Linked } from './tooltip'
 
 /** Digits of a commit's name. */
 const DIGITS = 12
-export const LETTERS = 140
-/** Files that are named, and letters of each. */
+/** Characters of a text. */
+const TEXT_LETTERS = 140
+/** Number of files, and characters per file. */
 const [FILES, FILE_LETTERS] = [3, 60]
 
-/** The coverage that an interval needs, so that values outside it differ: that of six executions. */
+/** Minimum coverage of intervals for a comparison: that of six executions. */
 const LEAST_COVERAGE = 0.95
 
 export function shortName(commit: string): string {
@@ -26,10 +25,10 @@ export function day(seconds: number): string {
   return Number.isNaN(date.getTime()) ? '' : date.toISOString().slice(0, 10)
 }
 
-/** What values are written with. */
+/** Format of values. */
 type Measured = Pick<Timeline, 'is_exact' | 'unit'>
 
-/** A value with its unit; a count as it is. */
+/** A value with its unit; a count unchanged. */
 export function figure(timeline: Measured, value: number): string {
   return timeline.is_exact ? String(value) : quantity(value, timeline.unit)
 }
@@ -38,16 +37,16 @@ export function interval(timeline: Measured, mark: CommitMark): string {
   return mark.value && !timeline.is_exact ? span(mark.value.low, mark.value.high, mark.value.median, timeline.unit) : ''
 }
 
-/** What the box says. `runs`: what leads to the page of a run, before and after its number. */
-export function words(timeline: Timeline, spot: Spot, runs: RunPages, compare: Comparing): Description {
+/** The box of a spot. */
+export function describeSpot(timeline: Timeline, spot: Spot, runs: RunPages, compare: Comparing): Description {
   return spot.commit ? ofCommit(timeline, spot.commit, runs, compare) : ofBucket(timeline, spot)
 }
 
-/** Where two commits of the history are compared, and the one that the reader has chosen as side A. */
+/** Comparisons of two commits, and the commit chosen as side A. */
 export interface Comparing {
   comparisons: Comparisons
   side: string
-  /** The position of the chosen one, as far as it is known. */
+  /** The position of side A, if known. */
   sideAt: number | null
 }
 
@@ -59,69 +58,72 @@ function ofCommit(timeline: Timeline, mark: CommitMark, runs: RunPages, compare:
   }
   const step = timeline.steps.find((step) => step.by === mark.position)
   if (step) rows.push(['step', `${step.change}, ${step.what}`])
-  if (step?.state) rows.push(['state', [step.state, ...step.said.map((line) => shortEnd(oneLine(line), LETTERS))].join('; ')])
+  if (step?.state) rows.push(['state', [step.state, ...step.said.map((line) => shortEnd(oneLine(line), TEXT_LETTERS))].join('; ')])
   const letters = mark.run === null ? [] : timeline.quirks.filter(({ ranges }) => ranges.some(([first, last]) => first <= mark.position && mark.position <= last)).map(({ letter }) => letter)
   if (letters.length > 0) rows.push([letters.length === 1 ? 'quirk' : 'quirks', letters.join(', ')])
   return { heading: shortName(mark.commit), rows: [...rows, ...measuredBy(timeline, mark, runs), ...comparisons(timeline, mark, compare)] }
 }
 
-/** What leads to the parts of the comparison with the measured commit before: what else is known of the change. */
+/** Links to parts of the comparison with the previous measured commit. */
 function partsOf(timeline: Timeline, mark: CommitMark, before: CommitMark, href: string): Linked[] {
   const part = (text: string, id: string) => ({ text, href: `${href}#${id}` })
   const between = mark.position - before.position === 1 ? [] : [part(`${mark.position - before.position} commits since`, 'between')]
   const hasStep = timeline.steps.some(({ by }) => by > before.position && by <= mark.position)
   const artefacts = hasStep ? [part('files and artefacts', 'steps')] : []
-  if (!mark.value) return [part('all that was said last', 'sides'), ...between]
+  if (!mark.value) return [part('full output', 'sides'), ...between]
   const moved = timeline.is_exact ? part('lines and code that moved', 'counts') : part('counters and distributions', 'workloads')
   return [...between, moved, ...artefacts]
 }
 
-/** What leads to the page of a run, before and after its number; and to the raw executions of one of its subjects, between both numbers and after them. */
+/**
+ * Parts of addresses: a run's page before and after its number, and executions of a subject between
+ * the numbers of run and subject.
+ */
 export interface RunPages {
   before: string
   after: string
   executions: string
 }
 
-/** The run that has its result, with its raw executions, which have samples, output, and the console of a guest; and the host. */
+/** The run with its executions, and the host. */
 export function measuredBy({ host }: Pick<Timeline, 'host'>, { run, executed_as: subject }: CommitMark, { before, after, executions }: RunPages): Description['rows'] {
   if (run === null) return []
   const raw = subject === null ? [] : [{ text: 'raw executions', href: `${before}${run}${executions}${subject}` }]
   const rows: Description['rows'] = [['measured by', [{ text: `run ${run}`, href: `${before}${run}${after}` }, ...raw]]]
-  return host === null ? rows : [...rows, ['host', shortEnd(oneLine(host), LETTERS)]]
+  return host === null ? rows : [...rows, ['host', shortEnd(oneLine(host), TEXT_LETTERS)]]
 }
 
-/** What leads to the comparison with the measured commit before, and with any other one. */
+/** Links to the comparisons with the previous measured commit and with side A. */
 function comparisons(timeline: Timeline, mark: CommitMark, { comparisons, side, sideAt }: Comparing): Description['rows'] {
-  const row = (text: string, a: Place, parts: (href: string) => Linked[]): Description['rows'][number] => {
+  const row = (text: string, a: CommitPlace, parts: (href: string) => Linked[]): Description['rows'][number] => {
     const found = comparisons(a, mark)
-    if (!found) return ['compare', `${text}: not in these pages`]
+    if (!found) return ['compare', `${text}: not in this export`]
     return ['compare', [{ text: found.isTurned ? `${text}, the older one as A` : text, href: found.href }, ...parts(found.href)]]
   }
   const rows: Description['rows'] = []
   const before = previousOf(timeline, mark)
   if (before) rows.push(row(`with the previous one, ${shortName(before.commit)}`, before, (href) => partsOf(timeline, mark, before, href)))
   if (side && side !== mark.commit) rows.push(row(`with side A, ${shortName(side)}`, { commit: side, position: sideAt }, () => []))
-  rows.push(side === mark.commit ? ['side A', 'pin another commit to compare it with this one'] : ['side A', { text: 'choose this commit', href: `#a=${encodeURIComponent(mark.commit)}` }])
+  rows.push(side === mark.commit ? ['side A', 'pin another commit to compare it with this one'] : ['side A', { text: 'choose as side A', href: `#a=${encodeURIComponent(mark.commit)}` }])
   return rows
 }
 
-/** The measured commit before one. */
+/** The previous measured commit. */
 function previousOf(timeline: Timeline, mark: CommitMark): CommitMark | undefined {
   return timeline.marks.findLast((other) => other.position < mark.position && other.value !== null)
 }
 
-/** What is said of any commit. */
+/** Rows of any commit. */
 export function about(mark: CommitMark): Description['rows'] {
   return [
-    ['subject', shortEnd(oneLine(mark.subject), LETTERS)],
-    ['author', shortEnd(oneLine(mark.author), LETTERS)],
+    ['subject', shortEnd(oneLine(mark.subject), TEXT_LETTERS)],
+    ['author', shortEnd(oneLine(mark.author), TEXT_LETTERS)],
     ['committed', day(mark.committed_s)],
     ...(mark.files ? [['files', filesOf(mark.files)] as [string, string]] : []),
   ]
 }
 
-/** The files that a commit changed, by name as far as they are known. */
+/** Files that a commit changed. */
 function filesOf({ number, most }: FilesNamed): string {
   if (number === 0) return 'none'
   const named = most.slice(0, FILES).map((file) => shortEnd(oneLine(file), FILE_LETTERS))
@@ -129,22 +131,25 @@ function filesOf({ number, most }: FilesNamed): string {
   return `${named.join(', ')}${left > 0 ? ` and ${left} more` : ''}`
 }
 
-/** How many executions in how many boots a value comes from. */
+/** The number of executions, with the number of boots if there are several. */
 function executions({ boots, value }: CommitMark): string {
   const n = String(value?.n ?? 0)
   const different = new Set(boots).size
   return different < 2 ? n : `${n} executions in ${different} boots`
 }
 
-/** Its value with interval and number of executions, or why it has none; and its values in random layouts. */
+/**
+ * The value with interval and number of executions, or the reason for none; and values in random
+ * layouts.
+ */
 export function valueOf(series: Measured, mark: CommitMark): Description['rows'] {
-  if (!mark.value) return [['result', mark.why], ...(mark.message ? [['it said', mark.message] as [string, string]] : [])]
+  if (!mark.value) return [['result', mark.why], ...(mark.message ? [['output', mark.message] as [string, string]] : [])]
   const { median, coverage } = mark.value
   if (series.is_exact) return [['count', `${figure(series, median)}, lower is better`], ...inLayouts(series, mark)]
   return [['median', `${figure(series, median)}, lower is better`], [`${percent(coverage)} interval`, interval(series, mark)], ['n', executions(mark)], ...inLayouts(series, mark)]
 }
 
-/** The lowest and the highest value in random layouts, each with its layout. */
+/** Lowest and highest value in random layouts. */
 function inLayouts(series: Measured, { layout_values: values, layouts }: CommitMark): Description['rows'] {
   if (values.length === 0) return []
   const at = (value: number) => `${figure(series, value)} (layout ${layouts[values.indexOf(value)]})`
@@ -152,17 +157,17 @@ function inLayouts(series: Measured, { layout_values: values, layouts }: CommitM
   return [[different === 1 ? '1 random layout' : `${different} random layouts`, `${at(Math.min(...values))} … ${at(Math.max(...values))}`]]
 }
 
-/** By how much its median differs from that of the measured commit before it. */
+/** The change from the previous measured commit. */
 function changeAt(timeline: Timeline, mark: CommitMark): string | null {
   const before = previousOf(timeline, mark)
   if (!before?.value || !mark.value || before.value.median === 0) return null
   const change = mark.value.median / before.value.median - 1
-  if (timeline.is_exact && change === 0) return 'none: the same count'
+  if (timeline.is_exact && change === 0) return 'none: equal counts'
   const direction = isClear(timeline, before.value, mark.value) ? (change > 0 ? 'worse' : 'better') : 'inconclusive'
-  return `${change > 0 ? '+' : ''}${(change * 100).toFixed(1)} %, ${direction}; a single commit's, not a step's`
+  return `${change > 0 ? '+' : ''}${(change * 100).toFixed(1)} %, ${direction}; of this commit alone, not of a step`
 }
 
-/** Whether two values differ beyond their intervals, or exactly. Intervals of too few executions cover too little. */
+/** True if two values differ exactly, or have disjoint intervals of sufficient coverage. */
 function isClear(timeline: Timeline, before: Estimate, now: Estimate): boolean {
   if (timeline.is_exact) return before.median !== now.median
   const areKnown = Math.min(before.coverage, now.coverage) >= LEAST_COVERAGE
@@ -183,7 +188,7 @@ function ofBucket(timeline: Timeline, spot: Spot): Description {
   return { heading: `positions ${bucket.first} … ${bucket.last}`, rows }
 }
 
-/** The data behind the plot of one history. */
+/** The CSV of one history's plot. */
 export function sheetOf(timeline: Timeline): Sheet {
   if (timeline.marks.length > 0) {
     return {
@@ -197,5 +202,103 @@ export function sheetOf(timeline: Timeline): Sheet {
   return {
     head: ['first', 'last', 'measured', 'unusable', 'low', 'median', 'high', 'unit'],
     rows: timeline.buckets.map(({ first, last, measured, unusable, level }) => [first, last, measured, unusable, level?.low ?? '', level?.median ?? '', level?.high ?? '', timeline.unit]),
+  }
+}
+
+/** A commit with its position, if known. */
+export interface CommitPlace {
+  commit: string
+  position: number | null
+}
+
+/** A page that compares `b` with `a`. */
+export interface ComparisonPage {
+  href: string
+  /** True if `a` is side B there: files have the older commit as side A. */
+  isTurned: boolean
+}
+
+/** The page that compares `b` with `a`; `null` if there is none. */
+export type Comparisons = (a: CommitPlace, b: CommitPlace) => ComparisonPage | null
+
+/** The comparison of commits of two histories, each as HISTORY@COMMIT; `null` in files. */
+export function acrossOf(figure: HTMLElement): (a: [history: string, commit: string], b: [history: string, commit: string]) => string | null {
+  const { across } = figure.dataset
+  return (a, b) => (across === undefined ? null : `${across}?a=${encodeURIComponent(a.join('@'))}&b=${encodeURIComponent(b.join('@'))}`)
+}
+
+/** The comparisons of a plot. */
+export function comparisonsOf(figure: HTMLElement): Comparisons {
+  const { compare = '', pairs } = figure.dataset
+  if (pairs === undefined) return (a, b) => ({ href: `${compare}?a=${encodeURIComponent(a.commit)}&b=${encodeURIComponent(b.commit)}`, isTurned: false })
+  const there = new Set(pairs.split(' '))
+  return (a, b) => {
+    if (a.position === null || b.position === null) return null
+    const isTurned = a.position > b.position
+    const pair = isTurned ? `${b.position}-${a.position}` : `${a.position}-${b.position}`
+    return there.has(pair) ? { href: `${compare}/${pair}.html`, isTurned } : null
+  }
+}
+
+/** Rows of the table. */
+const ROWS = 200
+const ROW_LETTERS = 90
+
+/** Fills the table with the commits of a range. */
+export function fillCommits(timeline: Timeline, from: number, to: number, runs: { before: string; after: string }): void {
+  const body = document.querySelector<HTMLTableSectionElement>('#commits tbody')
+  const status = document.getElementById('shown')
+  if (!body || !status) return
+  const within = timeline.marks.filter((mark) => mark.position >= from && mark.position <= to)
+  const rows = within.slice(-ROWS).reverse()
+  body.replaceChildren(...rows.map((mark) => row(timeline, mark, runs)))
+  status.textContent = within.length === 0
+    ? 'Too many commits for a list: choose a shorter range.'
+    : `The newest ${rows.length} of ${within.length} commits in the plot.`
+}
+
+function row(timeline: Timeline, mark: CommitMark, runs: { before: string; after: string }): HTMLTableRowElement {
+  const row = document.createElement('tr')
+  row.dataset.position = String(mark.position)
+  const head = document.createElement('th')
+  head.scope = 'row'
+  const code = document.createElement('code')
+  code.textContent = shortName(mark.commit)
+  head.append(link(`#${new URLSearchParams({ at: mark.commit })}`, code))
+  const run = mark.run === null ? '–' : link(`${runs.before}${mark.run}${runs.after}`, String(mark.run))
+  row.append(
+    head,
+    cell(day(mark.committed_s)),
+    cell(mark.value ? figure(timeline, mark.value.median) : mark.why || '–', true),
+    cell(interval(timeline, mark) || '–'),
+    cell(mark.value ? String(mark.value.n) : '–', true),
+    cell(run, true),
+    cell(shortEnd(oneLine(mark.author), ROW_LETTERS)),
+    cell(shortEnd(oneLine(mark.subject), ROW_LETTERS)),
+  )
+  return row
+}
+
+function cell(content: string | Node, isNumber = false): HTMLTableCellElement {
+  const cell = document.createElement('td')
+  if (isNumber) cell.className = 'number'
+  cell.append(content)
+  return cell
+}
+
+function link(href: string, content: string | Node): HTMLAnchorElement {
+  const link = document.createElement('a')
+  link.href = href
+  link.append(content)
+  return link
+}
+
+/** Marks the row of the pinned commit. */
+export function markRow(position: number | null): void {
+  for (const row of document.querySelectorAll<HTMLTableRowElement>('#commits tbody tr')) {
+    const isIt = position !== null && row.dataset.position === String(position)
+    row.classList.toggle('pinned', isIt)
+    if (isIt) row.setAttribute('aria-current', 'true')
+    else row.removeAttribute('aria-current')
   }
 }

@@ -1,39 +1,78 @@
-// Brings the page of a history to life: the plot with its strip and controls, and the table of commits that goes with it. The address holds the whole choice.
+// The page of a history: plot, strip, controls and table of commits. The address has the entire
+// state.
 
-import { Kept } from './address'
-import { answersOf, type Answers } from './answers'
-import { BesideRanges, MOST_BESIDE, rowsBeside, wordsBeside } from './beside'
-import { CODEC, type Choice } from './choice'
-import { Chooser, fillLegend } from './chooser'
-import { figure, interval, sheetOf, shortName, words, type RunPages } from './commit'
-import { fillCommits, markRow } from './commits'
-import { acrossOf, comparisonsOf, type Comparisons } from './comparing'
-import type { Sheet } from './csv'
-import { readData } from './data'
-import { Explorer } from './explorer'
+import { type Codec, Kept, readData } from './address'
+import { type Answers, answersOf, Newest, Ranges } from './answers'
+import { fillLegend, MOST_BESIDE, rowsBeside, wordsBeside } from './beside'
+import { acrossOf, type Comparisons, comparisonsOf, describeSpot, figure, fillCommits, interval, markRow, type RunPages, sheetOf, shortName } from './commit'
+import { button, check, choice, Chooser, percentOf, tellSteps, ThresholdControl, usualOf } from './controls'
+import { type Description, Explorer } from './explorer'
+import { oneLine } from './figure'
 import { drawCourse } from './line'
 import { keepLive, replaceParts } from './live'
-import { wireMarking } from './marking'
 import type { BesideSeries, StepMark, Timeline } from './model'
-import { Ranges } from './ranges'
-import { oneLine } from './shorten'
-import { Strip } from './strip'
-import { Steps, tellSteps, ThresholdControl, usualOf } from './threshold'
+import { wireMarking } from './page'
+import type { Sheet } from './saving'
 import type { Across, Spot } from './timeline'
-import { check, choice } from './toolbar'
-import type { Description } from './tooltip'
-import { Zooming } from './zooming'
+import { Strip, Zooming } from './zooming'
 
-/** By how much a button or a key zooms. */
+export interface Choice {
+  /** First and last position; `null` for all. */
+  from: number | null
+  to: number | null
+  across: Across
+  log: boolean
+  /** Values relative to the first one of their history. */
+  relative: boolean
+  /** Minimum change of a step, in percent; `null` for the default. */
+  least: number | null
+  /** Identifiers of the further histories. */
+  others: string[]
+  /** The pinned commit, or empty. */
+  at: string
+  /** The commit chosen as side A, or empty. */
+  side: string
+  /** The further history of the pinned commit; empty for the page's history. */
+  of: string
+}
+
+const position = (text: string | null) => (text !== null && /^\d{1,9}$/.test(text) ? Number(text) : null)
+
+export const CODEC: Codec<Choice> = {
+  parse(query) {
+    const across = query.get('x') === 'date' ? 'date' : 'order'
+    const others = (query.get('with') ?? '').split(',').filter((id) => id !== '')
+    return {
+      from: position(query.get('from')), to: position(query.get('to')), across, log: query.get('log') === '1', relative: query.get('y') === 'relative',
+      least: percentOf(query.get('min')), others: [...new Set(others)], at: query.get('at') ?? '', side: query.get('a') ?? '', of: query.get('of') ?? '',
+    }
+  },
+  format(state) {
+    const query = new URLSearchParams()
+    if (state.from !== null) query.set('from', String(state.from))
+    if (state.to !== null) query.set('to', String(state.to))
+    if (state.across !== 'order') query.set('x', state.across)
+    if (state.log) query.set('log', '1')
+    if (state.relative) query.set('y', 'relative')
+    if (state.least !== null) query.set('min', String(state.least))
+    if (state.others.length > 0) query.set('with', state.others.join(','))
+    if (state.at) query.set('at', state.at)
+    if (state.side) query.set('a', state.side)
+    if (state.at && state.of) query.set('of', state.of)
+    return query
+  },
+}
+
+/** Zoom factor of a button or key. */
 const ZOOM = 2
-/** By which share of the range a button moves it. */
+/** Distance of a button or key, as a share of the range. */
 const PAN = 0.5
-/** Letters of the longest name of a commit or a release. */
+/** Characters of a commit's or release's name. */
 const LONGEST_NAME = 200
-/** The fewest commits that are shown. */
+/** Minimum number of shown commits. */
 const LEAST = 5
 
-/** Parts of the page that say the same as the plot. */
+/** Parts of the page with the same content as the plot. */
 const PARTS = ['steps', 'quirks', 'reading']
 
 export function showCourse(timeline: Timeline): void {
@@ -52,20 +91,18 @@ class Course {
   private readonly ranges: Ranges
   private readonly strip: Strip
   private readonly explorer: Explorer<Spot>
-  /** What is drawn: the newest answer for the range. */
+  /** The drawn state: the newest answer for the range. */
   private shown: Timeline
   private readonly runs: RunPages
   private readonly answers: Answers
   private readonly comparisons: Comparisons
   private readonly across: ReturnType<typeof acrossOf>
-  /** Asks for histories that are drawn with this one. */
-  private readonly beside: BesideRanges
+  private readonly otherRequest = new Newest()
   private others: BesideSeries[] = []
-  /** Asks for steps by another smallest change. */
-  private readonly steps: Steps
-  /** What such a search found; nothing for the usual steps. */
+  private readonly stepRequest = new Newest()
+  /** The steps with another minimum change; `null` for the default steps. */
   private found: StepMark[] | null = null
-  /** The commit whose figures are pinned in the plot, with its history. */
+  /** The pinned commit with its history. */
   private pinned = ''
 
   constructor(
@@ -77,8 +114,6 @@ class Course {
     this.answers = answersOf(figure)
     this.comparisons = comparisonsOf(figure)
     this.across = acrossOf(figure)
-    this.beside = new BesideRanges(this.answers)
-    this.steps = new Steps(this.answers)
     this.kept = new Kept(CODEC, (state) => this.settled(state))
     this.kept.settle()
     this.takeQuestion()
@@ -88,7 +123,7 @@ class Course {
     this.explorer = new Explorer<Spot>(chart, {
       title: whole.name,
       draw: (width) => {
-        // A drawing has to be there before a commit in it can be pinned.
+        // A commit can be pinned only in a complete drawing.
         queueMicrotask(() => this.repin())
         return drawCourse(this.shown, this.others, { ...this.range(), across: this.kept.state.across, log: this.kept.state.log, relative: this.isRelative() }, width)
       },
@@ -111,7 +146,7 @@ class Course {
     if (this.kept.state.least !== null) void this.search()
   }
 
-  /** Takes a newer state of the history over. */
+  /** Replaces the history by a newer state. */
   update(whole: Timeline): void {
     this.whole = whole
     this.ranges.update(whole)
@@ -120,14 +155,17 @@ class Course {
     if (this.kept.state.least !== null) void this.search()
   }
 
-  /** The range that the address asks the server for, unless the reader has chosen another. */
+  /** Uses the range of the server's answer, unless the reader chose another. */
   private takeQuestion(): void {
     const { from, to, at } = this.kept.state
     const isPart = this.whole.from > 0 || this.whole.to < this.whole.commits - 1
     if (from === null && to === null && at === '' && isPart) this.kept.state = { ...this.kept.state, from: this.whole.from, to: this.whole.to }
   }
 
-  /** A state from outside, within what there is; a pinned commit is in the range. */
+  /**
+   * Restricts a state from outside to existing commits and histories, and the range to one with the
+   * pinned commit.
+   */
   private settled(state: Choice): Choice {
     const last = this.whole.commits - 1
     const bound = (value: number | null) => (value === null ? null : Math.min(last, Math.max(0, value)))
@@ -137,7 +175,7 @@ class Course {
     const others = state.others.filter((id) => known.includes(id)).slice(0, MOST_BESIDE)
     const left = state.others.length - others.length
     const side = state.side.length <= LONGEST_NAME ? state.side : ''
-    // Where a commit of another history lies, the answer says.
+    // Only the answer has the position of a commit of another history.
     const isOfOther = state.of !== '' && others.includes(state.of)
     const at = isOfOther ? null : this.positionOf(state.at)
     this.tellLeftOut(left, at === null && !isOfOther ? state.at : '')
@@ -146,19 +184,19 @@ class Course {
     return { ...state, from, to, side, others, at: at === null ? '' : state.at, of: '' }
   }
 
-  /** Says what the address asks for and the page does not have: a number of histories, and a commit. */
+  /** States which parts of the address are unavailable: a number of histories, and a commit. */
   private tellLeftOut(histories: number, commit: string): void {
-    const told = document.getElementById('left-out')
-    if (!told) return
+    const status = document.getElementById('left-out')
+    if (!status) return
     const words = [
-      commit === '' ? '' : `The address names commit ${shortName(oneLine(commit))}, which ${this.whole.marks.length > 0 ? 'this history does not have' : 'is not among those that are drawn one by one'}: nothing is pinned.`,
-      histories === 0 ? '' : `The address names ${histories} further ${histories === 1 ? 'history' : 'histories'} that cannot be drawn here, as not there, not related, or too many at once.`,
+      commit === '' ? '' : `Commit ${shortName(oneLine(commit))} is not pinned: ${this.whole.marks.length > 0 ? 'it is not in this history' : 'commits are grouped in this range'}.`,
+      histories === 0 ? '' : `${histories} further ${histories === 1 ? 'history is' : 'histories are'} not drawn: missing, unrelated, or beyond the limit of ${MOST_BESIDE}.`,
     ].filter((text) => text !== '')
-    told.textContent = words.join(' ')
-    told.hidden = words.length === 0
+    status.textContent = words.join(' ')
+    status.hidden = words.length === 0
   }
 
-  /** A link to a commit of this page leads to the plot, and keeps the range if the commit is in it. */
+  /** Follows a link to a commit of this page, and keeps the range if it includes the commit. */
   private follow(event: MouseEvent, chart: HTMLElement): void {
     const side = (event.target as Element).closest<HTMLAnchorElement>('a[href^="#a="]')
     if (side) {
@@ -184,7 +222,7 @@ class Course {
     return { from: this.kept.state.from ?? 0, to: this.kept.state.to ?? this.whole.commits - 1 }
   }
 
-  /** Draws what is there of the range, and then the answer if that is more. */
+  /** Draws the available data of the range, then the answer. */
   private async load(): Promise<void> {
     const { from, to } = this.range()
     this.strip.show(from, to)
@@ -196,37 +234,39 @@ class Course {
     if (better) this.take(better)
   }
 
-  /** Draws the histories that are chosen, as soon as they are there. */
+  /** Draws the chosen histories when they arrive. */
   private async loadOthers(): Promise<void> {
     const { from, to } = this.range()
-    const others = await this.beside.ask(this.kept.state.others, from, to, Math.floor(this.figure.clientWidth))
+    const ids = this.kept.state.others
+    const width = Math.floor(this.figure.clientWidth)
+    const others = await this.otherRequest.soon(async (signal) => (ids.length === 0 ? [] : this.answers.beside(ids, from, to, width, signal)))
     if (!others || (others.length === 0 && this.others.length === 0)) return
     this.others = others
     this.explorer.redraw()
     this.tellSeries()
   }
 
-  /** Says in the legend what is drawn. */
+  /** Updates the legend. */
   private tellSeries(): void {
     const list = document.getElementById('series')
     const { historyBefore = '', historyAfter = '' } = this.figure.dataset
     if (list) fillLegend(list, this.whole, this.others, this.isRelative(), (id) => `${historyBefore}${id}${historyAfter}`)
   }
 
-  /** Values of different units have one axis only in relation to the first of each. */
+  /** Different units require relative values. */
   private isRelative(): boolean {
     return this.kept.state.relative || this.others.some(({ unit }) => unit !== this.whole.unit)
   }
 
   private describe(spot: Spot): Description {
-    const told = spot.series === 0 ? words(this.shown, spot, this.runs, { comparisons: this.comparisons, side: this.kept.state.side, sideAt: this.positionOf(this.kept.state.side) }) : wordsBeside(this.others[spot.series - 1], spot, this.runs)
+    const box = spot.series === 0 ? describeSpot(this.shown, spot, this.runs, { comparisons: this.comparisons, side: this.kept.state.side, sideAt: this.positionOf(this.kept.state.side) }) : wordsBeside(this.others[spot.series - 1], spot, this.runs)
     const name = spot.series === 0 ? this.whole.name : this.others[spot.series - 1].name
-    const relative = this.isRelative() && spot.level ? [['relative', `${spot.level.median.toPrecision(4)} of its first commit’s`] as [string, string]] : []
-    if (this.others.length === 0) return { ...told, rows: [...told.rows, ...relative] }
-    return { ...told, rows: [['history', `${spot.series + 1}: ${name}`], ...told.rows, ...relative, ...this.inStep(spot)] }
+    const relative = this.isRelative() && spot.level ? [['relative', `${spot.level.median.toPrecision(4)} of its first value`] as [string, string]] : []
+    if (this.others.length === 0) return { ...box, rows: [...box.rows, ...relative] }
+    return { ...box, rows: [['history', `${spot.series + 1}: ${name}`], ...box.rows, ...relative, ...this.inStep(spot)] }
   }
 
-  /** The values of the other histories at the same commit, each with what leads to the comparison with it. */
+  /** Values of the other histories at the same commit, with links to comparisons. */
   private inStep(spot: Spot): Description['rows'] {
     const commit = spot.commit?.commit
     if (commit === undefined) return []
@@ -239,7 +279,7 @@ class Course {
       const beside = measured.is_exact ? '' : ` (${interval(measured, mark!)}, n ${n})`
       const value = `${figure(measured, median)}${beside}`
       const href = this.across([measured.id, commit], [id, commit])
-      return [`history ${number}`, href && spot.commit?.value ? [value, { text: 'compare with it', href }] : value]
+      return [`history ${number}`, href && spot.commit?.value ? [value, { text: 'compare', href }] : value]
     })
   }
 
@@ -249,12 +289,11 @@ class Course {
     return { head: [...head, 'history'], rows: [...rows.map((row) => [...row, this.whole.name]), ...this.others.flatMap(rowsBeside)] }
   }
 
-  /** Draws the steps by the smallest change that is chosen. */
+  /** Draws the steps for the chosen minimum change. */
   private async search(): Promise<void> {
     const { least } = this.kept.state
-    this.steps.stop()
     tellSteps(least, 'searching', this.whole, this.answers.none)
-    const found = least === null ? [] : await this.steps.ask(least)
+    const found = (await this.stepRequest.ask(async (signal) => (least === null ? [] : this.answers.steps(least, signal)))) ?? 'failed'
     if (found === 'superseded') return
     tellSteps(least, found, this.whole, this.answers.none)
     this.found = least === null || found === 'failed' ? null : found
@@ -263,7 +302,7 @@ class Course {
     this.explorer.redraw()
   }
 
-  /** A timeline with the steps that are drawn. */
+  /** A timeline with the drawn steps. */
   private withSteps(timeline: Timeline): Timeline {
     return { ...timeline, steps: this.found ?? this.whole.steps }
   }
@@ -276,7 +315,7 @@ class Course {
     markRow(this.positionOf(this.kept.state.at))
   }
 
-  /** Pins the commit that the address names, if it is drawn and not pinned yet. */
+  /** Pins the commit of the address, if it is drawn and unpinned. */
   private repin(): void {
     const { at, of } = this.kept.state
     if (this.pinned === keyOf(at, of)) return
@@ -299,7 +338,7 @@ class Course {
     else if (this.pinned) this.explorer.pin(() => false)
   }
 
-  /** The reader has pinned a commit, or closed the box. Where commits are drawn together, the pinned one is among those of its bucket. */
+  /** Takes a pinned or released spot over. A pinned commit may be one of a bucket. */
   private chosen(spot: Spot | null, locked: boolean): void {
     this.strip.point(spot ? (spot.first + spot.last) / 2 : null)
     const { at } = this.kept.state
@@ -326,7 +365,7 @@ class Course {
     if (a && b) this.zoomTo(Math.floor(Math.min(a.first, b.first)), Math.ceil(Math.max(a.last, b.last)))
   }
 
-  /** Moves the range by as many commits as a share of it has. Returns which share they are. */
+  /** Moves the range by a share of it, in whole commits. Returns the moved share. */
   private move(share: number): number {
     const { from, to } = this.range()
     const length = to - from + 1
@@ -335,7 +374,7 @@ class Course {
     return far / length
   }
 
-  /** Zooms about a commit: without another one about the pinned one, or about the middle. */
+  /** Zooms around a commit: `around`, else the pinned one, else the middle. */
   private zoom(by: number, around?: number): void {
     const { from, to } = this.range()
     const at = around ?? this.positionOf(this.kept.state.at)
@@ -398,17 +437,7 @@ class Course {
   }
 }
 
-/** Tells pinned commits of several histories apart. */
+/** A key of pinned commits of several histories. */
 function keyOf(commit: string, of: string): string {
   return of ? `${of}:${commit}` : commit
-}
-
-function button(sign: string, name: string, act: () => void): HTMLButtonElement {
-  const button = document.createElement('button')
-  button.type = 'button'
-  button.textContent = sign
-  if (sign !== name) button.setAttribute('aria-label', name)
-  button.title = name
-  button.addEventListener('click', act)
-  return button
 }

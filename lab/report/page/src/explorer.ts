@@ -1,8 +1,8 @@
-// A chart as something to explore: by pointer, by arrow keys, with a box of figures that Enter pins and Escape closes. What is drawn, and what
-// the box says, its subject knows.
+// Exploration of a chart by pointer and keyboard: focus on a mark, and a box with its figures.
+// Enter pins the box, Escape closes it.
 
+import { shape } from './drawing'
 import { saveButtons, type Saved } from './saving'
-import { Tooltip, type Description } from './tooltip'
 
 export type Arrow = 'ArrowLeft' | 'ArrowRight' | 'ArrowUp' | 'ArrowDown'
 
@@ -16,32 +16,37 @@ export interface Frame {
 
 export interface Drawing<M> {
   svg: SVGSVGElement
-  /** Marks from left to right, with their place in the drawing; of a grid, row by row. */
+  /** Marks from left to right with their places; in a grid, row by row. */
   marks: { mark: M; x: number; y: number }[]
-  /** The edges of what is plotted, if the mark in focus has an upright line through all of it. */
+  /** Edges of the plot, if a vertical line goes through the mark in focus. */
   frame?: Frame
-  /** Marks in a row of a grid; left out where there are no rows. */
+  /** Marks per row of a grid. */
   columns?: number
-  /** By which distance the pointer finds a mark: sideways, unless it says otherwise. */
+  /** The distance by which the pointer finds a mark: horizontal by default. */
   nearest?: 'x' | 'y' | 'both'
-  /** Where an arrow key leads from a mark, in a drawing that is neither a curve nor a grid. It begins at its first mark. */
+  /**
+   * The target of an arrow key, for a drawing that is neither curve nor grid. Focus begins at the
+   * first mark.
+   */
   neighbour?(index: number, arrow: Arrow): number
   /** The mark at a place, if marks are areas; -1 for none. */
   at?(x: number, y: number): number
 }
 
 export interface Subject<M> extends Saved {
-  /** The drawing, or nothing when there is no figure to draw. */
+  /** The drawing; `null` without values. */
   draw(width: number): Drawing<M> | null
   describe(mark: M): Description
-  /** Whether two marks, of an earlier drawing and a later one, are the same; otherwise those at the same place among all are. */
+  /**
+   * True if marks of an earlier and a later drawing are the same; by default those with the same
+   * index.
+   */
   same?(before: M, now: M): boolean
-  /** Told which mark the box is about, and whether it is pinned. */
+  /** Receives the mark in focus, and whether it is pinned. */
   chosen?(mark: M | null, locked: boolean): void
 }
 
-const SVG = 'http://www.w3.org/2000/svg'
-/** A pointer farther than this from every mark shows none, in pixels. */
+/** Maximum distance between pointer and mark, in pixels. */
 const REACH = 60
 
 export class Explorer<M> {
@@ -50,17 +55,14 @@ export class Explorer<M> {
   private locked = false
   private width = 0
   private readonly tooltip = new Tooltip()
-  private readonly halo = document.createElementNS(SVG, 'circle')
-  private readonly cursor = document.createElementNS(SVG, 'line')
+  private readonly halo = shape('circle', { class: 'halo', r: 8 })
+  private readonly cursor = shape('line', { class: 'cursor' })
   private readonly canvas = document.createElement('div')
 
   constructor(
     private readonly chart: HTMLElement,
     private readonly subject: Subject<M>,
   ) {
-    this.halo.setAttribute('class', 'halo')
-    this.halo.setAttribute('r', '8')
-    this.cursor.setAttribute('class', 'cursor')
     this.canvas.className = 'canvas'
     chart.replaceChildren(this.canvas, this.tooltip.element)
     chart.tabIndex = 0
@@ -82,7 +84,7 @@ export class Explorer<M> {
     this.redraw()
   }
 
-  /** Draws anew, for another choice of the reader or another width. */
+  /** Draws again, after a change of state or width. */
   redraw(): void {
     if (this.width === 0) return
     const before = this.drawing?.marks[this.active]?.mark
@@ -110,18 +112,18 @@ export class Explorer<M> {
     return this.cursor
   }
 
-  /** The mark nearest to a place across; nothing without marks. */
+  /** The mark with the nearest x, if any. */
   nearestTo(x: number): M | undefined {
     const marks = this.drawing?.marks ?? []
     return marks.length === 0 ? undefined : marks.reduce((nearest, one) => (Math.abs(one.x - x) < Math.abs(nearest.x - x) ? one : nearest)).mark
   }
 
-  /** The edges of what is plotted. */
+  /** Edges of the plot. */
   get frame(): Frame | undefined {
     return this.drawing?.frame
   }
 
-  /** Pins the box at the first mark that is `wanted`; without one, closes it. */
+  /** Pins the first mark that is `wanted`, or closes the box. */
   pin(wanted: (mark: M) => boolean): void {
     const index = this.drawing?.marks.findIndex(({ mark }) => wanted(mark)) ?? -1
     if (index < 0) return this.close()
@@ -139,7 +141,7 @@ export class Explorer<M> {
     if (was >= 0) this.subject.chosen?.(null, false)
   }
 
-  /** Closes the box. The keyboard is in the chart then, also if it was on a link of the box. */
+  /** Closes the box and returns the focus from its links to the chart. */
   private escape(): void {
     if (this.tooltip.element.contains(document.activeElement)) this.chart.focus({ preventScroll: true })
     this.close()
@@ -149,7 +151,7 @@ export class Explorer<M> {
     if (!this.locked) this.close()
   }
 
-  /** The keyboard arrives: at the last point of a curve, on which the verdict rests; at the first mark of a grid, which has most, or of areas. */
+  /** Keyboard focus: at the last point of a curve; at the first mark of a grid or of areas. */
   private focus(): void {
     const first = this.drawing?.columns === undefined && !this.drawing?.neighbour ? (this.drawing?.marks.length ?? 0) - 1 : 0
     if (this.active < 0 && this.chart.matches(':focus-visible')) this.show(first)
@@ -172,7 +174,7 @@ export class Explorer<M> {
 
   private click(event: MouseEvent): void {
     if (this.tooltip.element.contains(event.target as Node)) return
-    // What was drawn since the pointer came here may have another mark at this place.
+    // The mark at this place may have changed since the pointer moved.
     this.point(event)
     if (this.active >= 0) this.lock(!this.locked)
   }
@@ -182,14 +184,14 @@ export class Explorer<M> {
     this.show(this.active)
   }
 
-  /** Goes to another row of a grid, in the same column; from nowhere to the first mark. */
+  /** Moves to another row of a grid, in the same column; initially to the first mark. */
   private move(rows: number): void {
     const next = this.active < 0 ? 0 : this.active + rows * (this.drawing?.columns ?? 0)
     if (next >= 0 && next < (this.drawing?.marks.length ?? 0)) this.show(next)
   }
 
   private key(event: KeyboardEvent): void {
-    // Enter on a link in the box follows it.
+    // Enter follows a link in the box.
     if (event.key === 'Enter' && this.tooltip.element.contains(event.target as Node)) return
     const last = (this.drawing?.marks.length ?? 0) - 1
     const steps: Record<string, () => void> = {
@@ -214,4 +216,73 @@ export class Explorer<M> {
     event.preventDefault()
     step()
   }
+}
+
+/** A text with a link, for a pinned box. */
+export interface Linked {
+  text: string
+  href: string
+}
+
+/** A text, or one with a link. */
+export type BoxText = string | Linked
+
+/** Heading, and terms with their texts. */
+export interface Description {
+  heading: string
+  rows: [string, BoxText | BoxText[]][]
+}
+
+export class Tooltip {
+  readonly element = document.createElement('div')
+
+  constructor() {
+    this.element.className = 'tip'
+    this.element.setAttribute('role', 'status')
+    this.element.hidden = true
+  }
+
+  /** Shows the description at a place of the chart. `chartWidth` keeps the box inside. */
+  show(description: Description, place: { x: number; y: number }, chartWidth: number, locked: boolean): void {
+    this.element.replaceChildren(heading(description.heading, locked), list(description.rows))
+    this.element.hidden = false
+    this.element.classList.toggle('locked', locked)
+    const right = place.x < chartWidth / 2
+    const room = this.element.offsetWidth
+    const left = right ? place.x + 14 : place.x - room - 14
+    this.element.style.left = `${Math.max(0, Math.min(left, chartWidth - room))}px`
+    // A long box begins above its point, so that it covers less of the page below the chart.
+    const height = this.element.parentElement?.clientHeight ?? 0
+    this.element.style.top = `${Math.max(0, Math.min(place.y - 20, height - this.element.offsetHeight))}px`
+  }
+
+  hide(): void {
+    this.element.hidden = true
+    this.element.replaceChildren()
+  }
+}
+
+function heading(text: string, locked: boolean): HTMLElement {
+  const head = document.createElement('p')
+  head.className = 'tip-head'
+  head.textContent = `${text}${locked ? ' – pinned, Escape closes' : ''}`
+  return head
+}
+
+function list(rows: Description['rows']): HTMLElement {
+  const list = document.createElement('dl')
+  for (const [term, text] of rows) {
+    const [dt, dd] = [document.createElement('dt'), document.createElement('dd')]
+    dt.textContent = term
+    dd.append(...[text].flat().flatMap((part, index) => [...(index === 0 ? [] : [', ']), typeof part === 'string' ? part : linkTo(part)]))
+    list.append(dt, dd)
+  }
+  return list
+}
+
+function linkTo({ text, href }: Linked): HTMLAnchorElement {
+  const link = document.createElement('a')
+  link.href = href
+  link.textContent = text
+  return link
 }

@@ -1,44 +1,37 @@
-// Draws the course of a history, and of others with it: median lines, interval bands, single executions, steps, quirks, commits that cannot be measured. Knows nothing
-// of pointer and keyboard.
+// Drawing of a history and further ones: lines, intervals, executions, steps, quirks and
+// unmeasurable commits.
 
 import * as Plot from '@observablehq/plot'
 import { spotsBeside } from './beside'
-import { lookOf, wordsOf, type Look } from './certainty'
+import { type Anchor, type Look, lookOf, lookOfSeries, placed, type Placed, type SeriesLook, shape, silent, STYLE, wordsOf } from './drawing'
 import type { Arrow, Drawing } from './explorer'
-import { tickBetween } from './figure'
-import { silent, STYLE } from './frame'
-import { cellsBeside, cellsOf } from './joins'
-import { courseOf, lineMarks } from './lines'
+import { logTicks, tickBetween, wholeTicks } from './figure'
 import type { BesideSeries, StepMark, Timeline } from './model'
-import { logTicks, wholeTicks } from './ticks'
-import { placeOf, relativeTo, spotsOf, type Across, type Spot } from './timeline'
-import { neighbour } from './walk'
-import { placed, type Anchor, type Placed } from './words'
+import { type Across, type Cells, cellsBeside, cellsOf, neighbour, piecesOf, placeOf, relativeTo, type Spot, spotsOf } from './timeline'
 
 export interface Asked {
   from: number
   to: number
   across: Across
   log: boolean
-  /** Whether values are in relation to the first of their history. */
+  /** Values relative to the first one of their history. */
   relative: boolean
 }
 
-const SVG = 'http://www.w3.org/2000/svg'
 const HEIGHT = 340
 const MARGINS = { marginLeft: 74, marginRight: 20, marginTop: 34, marginBottom: 40 }
-/** Lines of words above the plot. */
+/** Lines of labels above the plot. */
 const STEP_LINES = 2
-/** Share of the range at each end in which the words of a step stand to its inner side. */
+/** Share of the range at each end in which a step's label is on the inner side. */
 const EDGE = 0.25
-/** Pixels by which executions of other boots stand aside. */
+/** Horizontal offset of executions of other boots, in pixels. */
 const ASIDE = 5
-/** Pixels between executions in layouts of neighbouring seeds, and how many of these stand beside each other. */
+/** Pixels between executions in layouts of adjacent seeds, and number of columns of them. */
 const [LAYOUT_ASIDE, LAYOUT_COLUMNS] = [4, 3]
 /** Pixels between the bars of two quirks. */
 const QUIRK_LINE = 18
 
-/** The drawing, or nothing when there is no figure to draw. `others`: the histories that are drawn with it. */
+/** The drawing; `null` without values. `others`: further histories. */
 export function drawCourse(timeline: Timeline, others: BesideSeries[], asked: Asked, width: number): Drawing<Spot> | null {
   const base = asked.relative ? timeline.base : 1
   const own = spotsOf(timeline, asked.from, asked.to, asked.across).map((spot) => ({ ...spot, level: relativeTo(spot.level, base) }))
@@ -74,7 +67,7 @@ export function drawCourse(timeline: Timeline, others: BesideSeries[], asked: As
   return { svg: plot, marks, frame, ...(others.length > 0 ? { nearest: 'both' as const, neighbour: (index: number, arrow: Arrow) => neighbour(spots, index, arrow) } : {}) }
 }
 
-/** Whether it has commits that cannot be measured. */
+/** True if it includes commits that cannot be measured. */
 const isUnusable = (spot: Spot) => spot.level === null || (spot.bucket?.unusable ?? 0) > 0
 
 /** The ends of the axis: positions, or milliseconds since 1970. */
@@ -95,7 +88,7 @@ function xAxis(spots: Spot[], asked: Asked, width: number): Plot.ScaleOptions {
 function yAxis(values: number[], timeline: Timeline, { log, relative }: Asked): Plot.ScaleOptions {
   const [least, most] = [values.reduce((a, b) => Math.min(a, b), Infinity), values.reduce((a, b) => Math.max(a, b), -Infinity)]
   const room = (most - least || Math.abs(most) || 1) * 0.08
-  // The bars of quirks have room of their own below the values.
+  // Space below the values for the bars of quirks.
   const below = 1 + timeline.quirks.length
   const domain = log ? [least / 1.1 ** below, most * 1.1] : [least - room * below, most + room]
   const unit = relative ? '' : timeline.unit
@@ -107,7 +100,10 @@ function yAxis(values: number[], timeline: Timeline, { log, relative }: Asked): 
 interface Execution {
   x: number
   value: number
-  /** Whether it is of the second boot of its commit, the fourth, and so on. Neighbouring boots are told apart by their form and place. */
+  /**
+   * True for the second boot of its commit, the fourth, and so on. Form and place distinguish
+   * adjacent boots.
+   */
   isOfOther: boolean
 }
 
@@ -116,7 +112,10 @@ function executionsOf(spot: Spot, base: number): Execution[] {
   return values.map((value, index) => ({ x: spot.x, value: value / base, isOfOther: (boots[index] ?? 0) % 2 === 1 }))
 }
 
-/** All single executions as one element: there may be thousands. Those of other boots are squares to the right of the line, and darker. */
+/**
+ * All single executions as one element, because there may be thousands. Those of other boots are
+ * darker squares, to the right of the line.
+ */
 function tinyDots(executions: Execution[], form: 'round' | 'square'): Plot.Markish {
   return (_index, scales) => {
     const aside = form === 'square' ? ASIDE : 0
@@ -129,7 +128,7 @@ function tinyDots(executions: Execution[], form: 'round' | 'square'): Plot.Marki
 interface InLayout {
   x: number
   value: number
-  /** The seed of the layout. Those of neighbouring seeds stand beside each other. */
+  /** The seed of the layout. Adjacent seeds are side by side. */
   layout: number
 }
 
@@ -138,7 +137,7 @@ function inLayoutsOf(spot: Spot, base: number): InLayout[] {
   return layout_values.map((value, index) => ({ x: spot.x, value: value / base, layout: layouts[index] }))
 }
 
-/** Executions in random layouts, as one element: plus signs to the left of the line. */
+/** Executions in random layouts as one element: plus signs to the left of the line. */
 function tinyPluses(executions: InLayout[]): Plot.Markish {
   return (_index, scales) => {
     const place = ({ x, value, layout }: InLayout) => {
@@ -155,13 +154,13 @@ interface Step {
   x: number
   x1: number
   x2: number
-  /** Whether its first commit is in sight; otherwise only a part of its range is. */
+  /** True if its first commit is visible; otherwise only part of its interval is. */
   isWithin: boolean
-  /** To which side of the line its words stand, so that all of them are within the plot. */
+  /** The side of its label, so that labels stay within the plot. */
   anchor: Anchor
 }
 
-/** The first commit of each new level as a line, and the range in which it lies as a stripe. */
+/** The first commit of each new level as a line, and the step's interval as a stripe. */
 function stepMarks(timeline: Timeline, spots: Spot[], { from, to, across }: Asked, [left, right]: [number, number], width: number): Plot.Markish[] {
   const inSight = timeline.steps.filter((step) => step.latest >= from && step.earliest < to)
   const perPixel = (right - left) / Math.max(1, width - MARGINS.marginLeft - MARGINS.marginRight)
@@ -185,17 +184,18 @@ function stepMarks(timeline: Timeline, spots: Spot[], { from, to, across }: Aske
   ]
 }
 
-/** The words above a step, and what stands for them where they have no room. */
+/** The label of a step, and a shorter one. */
 function textsOf({ step, isWithin }: Step): string[] {
   const outside = isWithin ? '' : ' (outside)'
   return [`${wordsOf(step)}${outside}`, `${step.change}${outside}`]
 }
 
-/** The commits that were measured in the surroundings of each quirk: bars at the bottom, each with its letter where it begins. */
+/**
+ * The commits in the environment of each quirk: bars at the bottom, labelled at their beginnings.
+ */
 function quirkBars(timeline: Timeline, spots: Spot[], { from, to, across }: Asked): Plot.Markish {
   return (_index, scales) => {
-    const group = document.createElementNS(SVG, 'g')
-    group.setAttribute('class', 'quirk-bars')
+    const group = shape('g', { class: 'quirk-bars' })
     const x = (position: number) => scales.x!(placeOf(Math.min(to, Math.max(from, position)), spots, across)) as number
     timeline.quirks.forEach((quirk, number) => {
       const y = HEIGHT - MARGINS.marginBottom - QUIRK_LINE * (number + 1)
@@ -210,8 +210,70 @@ function quirkBars(timeline: Timeline, spots: Spot[], { from, to, across }: Aske
   }
 }
 
-function shape(name: string, attributes: Record<string, string | number>): SVGElement {
-  const made = document.createElementNS(SVG, name)
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value))
-  return made
+/** Maximum number of spots with a mark each. */
+const DOTS = 300
+/** This limit for each of several histories. */
+const DOTS_AMONG = 30
+/** Marks of a longer history among others, so that lines can be distinguished without colour. */
+const SPARSE = 12
+/** Positions of the histories' numbers along their lines: shares of the range, from its end. */
+const [NUMBER_FIRST, NUMBER_NEXT] = [0.015, 0.05]
+
+/** A history to draw. */
+export interface Course {
+  look: SeriesLook
+  spots: Spot[]
+  levels: Spot[]
+  cells: Cells
 }
+
+export function courseOf(series: number, spots: Spot[], cells: Cells): Course {
+  return { look: lookOfSeries(series), spots, levels: spots.filter((spot) => spot.level !== null), cells }
+}
+
+/** The line of a history with band and marks, and its number among others. */
+export function lineMarks({ look, levels, cells }: Course, isAmongOthers: boolean): Plot.Markish[] {
+  const pieces = piecesOf(cells, levels)
+  const ofPieces = (dotted: boolean) => pieces.flatMap((one, piece): PieceSpot[] => (one.dotted === dotted ? one.spots.map((spot) => ({ spot, piece })) : []))
+  const [solid, dotted] = [ofPieces(false), ofPieces(true)]
+  const alone = pieces.flatMap(({ spots, dotted }) => (!dotted && spots.length === 1 ? spots : []))
+  const colour = look.colour
+  const dots = { x: 'x', y: median, r: isAmongOthers ? 4 : 3, fill: colour, stroke: 'var(--paper)', strokeWidth: 1 }
+  return [
+    Plot.areaY(solid, { x: xOf, y1: lowOf, y2: highOf, z: 'piece', fill: colour, fillOpacity: isAmongOthers ? 0.12 : 0.2 }),
+    Plot.ruleX(alone, { x: 'x', y1: low, y2: high, stroke: colour, strokeOpacity: 0.35, strokeWidth: 4 }),
+    Plot.lineY(dotted, { x: xOf, y: medianOf, z: 'piece', stroke: colour, strokeWidth: 1.2, strokeDasharray: '1 4', strokeOpacity: 0.8 }),
+    Plot.lineY(solid, { x: xOf, y: medianOf, z: 'piece', stroke: colour, strokeWidth: 1.5 }),
+    Plot.dot(marked(levels, isAmongOthers), isAmongOthers ? { ...dots, symbol: look.symbol } : dots),
+    ...(isAmongOthers ? [number(look, levels)] : []),
+  ]
+}
+
+/** Spots with marks: all, or none if there are too many; among others some of them. */
+function marked(levels: Spot[], isAmongOthers: boolean): Spot[] {
+  if (levels.length <= (isAmongOthers ? DOTS_AMONG : DOTS)) return levels
+  const each = Math.ceil(levels.length / SPARSE)
+  return isAmongOthers ? levels.filter((_, index) => index % each === 0) : []
+}
+
+/** The number of a history near the end of its line, at a different place for each. */
+function number(look: SeriesLook, levels: Spot[]): Plot.Markish {
+  const back = NUMBER_FIRST + (look.number - 1) * NUMBER_NEXT
+  const at = levels[Math.max(0, Math.min(levels.length - 1, Math.round((levels.length - 1) * (1 - back))))]
+  return Plot.text(at ? [at] : [], { x: 'x', y: median, dy: -11, text: () => String(look.number), fill: look.colour, stroke: 'var(--paper)', strokeWidth: 4, fontWeight: 700, fontSize: 13, className: 'series-number' })
+}
+
+const low = (spot: Spot) => spot.level!.low
+const median = (spot: Spot) => spot.level!.median
+const high = (spot: Spot) => spot.level!.high
+
+/** A spot of a piece of the line. */
+interface PieceSpot {
+  spot: Spot
+  piece: number
+}
+
+const xOf = ({ spot }: PieceSpot) => spot.x
+const lowOf = ({ spot }: PieceSpot) => low(spot)
+const medianOf = ({ spot }: PieceSpot) => median(spot)
+const highOf = ({ spot }: PieceSpot) => high(spot)

@@ -1,28 +1,23 @@
-// Brings the page to life: the tables are there without it; this adds charts, controls, sorting and links.
+// Entry point: adds charts, controls, sorting and links to a page that is complete without a
+// script.
 
+import { readData, wireDownload, wireLinks } from './address'
 import { showComparison } from './comparison'
 import { showCourse } from './course'
-import { readData } from './data'
-import { isCompared } from './improvement'
-import { wireDownload, wireLinks } from './links'
-import { keepLive, replaceParts } from './live'
-import { wireMarking } from './marking'
+import { isCompared } from './forest'
+import { keepLive, replaceParts, showNews, showWorklist } from './live'
 import type { Comparison, RunSummary, Timeline } from './model'
-import { showNews } from './news'
-import { wirePrint } from './printing'
+import { makeSortable, wireMarking, wirePrint } from './page'
 import { showRun } from './run'
-import { makeSortable } from './sorting'
 import { isTimeline } from './timeline'
-import { showWorklist } from './worklist'
 
-/** Parts of lists that change while a run goes on. */
+/** Parts of lists that change during a run. */
 const LISTS = ['histories', 'open', 'recent', 'machines', 'runs', 'jobs']
 
 const data = readData<RunSummary | Comparison | Timeline>()
 document.documentElement.classList.add('live')
 document.querySelectorAll<HTMLTableElement>('table.sortable').forEach(makeSortable)
 if (data === null) {
-  // A list.
   wireLinks(() => {})
   showWorklist()
   const markNews = showNews()

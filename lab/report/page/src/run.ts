@@ -1,21 +1,52 @@
-// Brings the page of a run to life: charts, and controls whose state stands in the address.
+// The page of a run: cards with charts, and controls whose state is in the address.
 
-import { cardsOf, keyOf, titleOf } from './cards'
-import { draw } from './chart'
-import { describe } from './describe'
+import { type Codec, goTo, Kept, type Unhide } from './address'
+import { check, choice } from './controls'
+import { describe, draw, drawShares, isView, type Mark, samplesOf, sharesSheet, type View, VIEWS } from './curve'
 import { Explorer } from './explorer'
 import { exploreLens } from './lens'
-import { goTo, type Unhide } from './links'
 import type { Curve, RunSummary } from './model'
-import { printed } from './printing'
-import type { Mark } from './series'
-import { samplesOf } from './samples'
+import { cardsOf, keyOf, printed, titleOf } from './page'
 import { saveButtons } from './saving'
-import { drawShares, sharesSheet } from './shares'
-import { Store, type State } from './state'
-import { buildToolbar } from './toolbar'
 
-/** A chart as wide as this is drawn large, in pixels. */
+export interface State {
+  log: boolean
+  view: View
+  /** The name of a workload, or empty for all. */
+  filter: string
+  /** The key of the curve with open details, or empty. */
+  open: string
+}
+
+const DEFAULT: State = { log: false, view: 'rate', filter: '', open: '' }
+
+const CODEC: Codec<State> = {
+  parse(query) {
+    const view = query.get('view') ?? ''
+    return {
+      log: query.get('log') === '1',
+      view: isView(view) ? view : DEFAULT.view,
+      filter: query.get('filter') ?? '',
+      open: query.get('open') ?? '',
+    }
+  },
+  format(state) {
+    const query = new URLSearchParams()
+    if (state.log) query.set('log', '1')
+    if (state.view !== DEFAULT.view) query.set('view', state.view)
+    if (state.filter) query.set('filter', state.filter)
+    if (state.open) query.set('open', state.open)
+    return query
+  },
+}
+
+export class Store extends Kept<State> {
+  constructor(settled: (state: State) => State) {
+    super(CODEC, settled)
+  }
+}
+
+/** Minimum width of a large chart, in pixels. */
 const WIDE = 480
 
 interface Card {
@@ -26,7 +57,10 @@ interface Card {
   explorer: Explorer<Mark> | null
 }
 
-/** Adds to the page of a run its charts and controls; gives back how a curve that the filter hides comes into sight. */
+/**
+ * Adds charts and controls to the page of a run. Returns a function that shows a curve which the
+ * filter hides.
+ */
 export function showRun(summary: RunSummary): Unhide {
   const cards: Card[] = []
   const store = new Store((state) => settled(cards, state))
@@ -65,7 +99,7 @@ function cardOf(curve: Curve, element: HTMLElement, store: Store): Card {
   return { curve, key: keyOf(element), element, details, explorer: chart ? new Explorer(chart, subject) : null }
 }
 
-/** The card whose details are to be open. An address may leave out what the tasks are. */
+/** The card with open details. An address may omit the mode of the tasks. */
 function chosen(cards: Card[], key: string): Card | undefined {
   if (!key) return undefined
   return cards.find((card) => card.key === key) ?? cards.find((card) => card.key.startsWith(`${key}:`))
@@ -75,13 +109,13 @@ function hides(cards: Card[], state: State, card: Card): boolean {
   return cards.some(({ curve }) => curve.workload === state.filter) && card.curve.workload !== state.filter
 }
 
-/** A state from outside without its filter where that would hide the curve that it opens. */
+/** A state from outside, without a filter that hides the open curve. */
 function settled(cards: Card[], state: State): State {
   const card = chosen(cards, state.open)
   return card && hides(cards, state, card) ? { ...state, filter: '' } : state
 }
 
-/** Shows the curves of the chosen workload only, and says how many. */
+/** Shows the curves of the chosen workload and their number. */
 function filter(cards: Card[], state: State): void {
   for (const card of cards) card.element.hidden = hides(cards, state, card)
   const shown = cards.filter((card) => !card.element.hidden).length
@@ -90,7 +124,7 @@ function filter(cards: Card[], state: State): void {
   if (count) count.textContent = shown === cards.length ? `${shown} ${noun}` : `${shown} of ${cards.length} ${noun}`
 }
 
-/** Opens the chosen curve's details; the reader may have others open besides. */
+/** Opens the details of the chosen curve. Others stay open. */
 function open(cards: Card[], state: State): Card | undefined {
   const card = chosen(cards, state.open)
   if (card) card.details.open = true
@@ -106,4 +140,43 @@ function wireDetails(card: Card, store: Store): void {
       if (card.element.contains(document.activeElement)) card.element.scrollIntoView({ block: 'nearest' })
     } else if (store.state.open === card.key) store.set({ open: '' })
   })
+}
+
+export function buildToolbar(bar: HTMLElement, store: Store, summary: RunSummary): void {
+  const titles = Object.fromEntries(Object.entries(VIEWS).map(([view, { title }]) => [view, title]))
+  const views = choice('View', 'view', titles, store.state.view, (view) => store.set({ view: view as View }))
+  const axes = choice('Axes', 'axes', { linear: 'Linear', log: 'Logarithmic' }, axesOf(store.state), (axes) => store.set({ log: axes === 'log' }))
+  const workloads = [...new Set(summary.curves.map((curve) => curve.workload))]
+  const filter = select(workloads, store)
+  const count = document.createElement('p')
+  count.className = 'count'
+  count.setAttribute('role', 'status')
+  bar.append(views, axes, filter, count)
+  bar.hidden = false
+  store.listen((state) => {
+    check(views, state.view)
+    check(axes, axesOf(state))
+    filter.querySelector('select')!.value = workloads.includes(state.filter) ? state.filter : ''
+  })
+}
+
+/** The filter, and the open curve if the filter includes it. */
+function filtered(state: State, filter: string): Partial<State> {
+  return { filter, open: filter === '' || state.open.startsWith(`${filter}:`) ? state.open : '' }
+}
+
+function axesOf(state: State): string {
+  return state.log ? 'log' : 'linear'
+}
+
+function select(workloads: string[], store: Store): HTMLElement {
+  const label = document.createElement('label')
+  label.className = 'filter'
+  label.append('Workload ')
+  const select = document.createElement('select')
+  select.append(new Option('all', ''), ...workloads.map((name) => new Option(name, name)))
+  select.value = workloads.includes(store.state.filter) ? store.state.filter : ''
+  select.addEventListener('change', () => store.set(filtered(store.state, select.value)))
+  label.append(select)
+  return label
 }

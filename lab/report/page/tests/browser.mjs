@@ -1,7 +1,10 @@
-// Opens the fixture pages in Chromium, without any network, and keeps what went wrong. `cargo run --example fixture_page` writes the pages.
+// Pages in Chromium: fixtures without a network, and checks. The fixtures are written by
+// `cargo run --example fixture_page`.
 
-import { after, before } from 'node:test'
+import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { after, afterEach, before } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { chromium } from 'playwright-core'
@@ -22,14 +25,21 @@ export const COMPARISONS = ['compared', 'compared-scaled', 'compared-stored', 'c
 export const SCHEMES = ['light', 'dark']
 
 let browser
+const opened = new Set()
 
-/** How long a browser has to close. It takes well under a second. */
+/** Maximum duration of closing, which usually takes less than a second. */
 const CLOSE_MS = 15_000
 
-/** Starts the browser for a file of tests, and ends it with them. One that never says that it has closed is killed by Playwright when Node exits. */
+/**
+ * Starts the browser for a file of tests and ends it afterwards; Node's exit kills a browser that
+ * does not close. After each test, its pages must have no problems, and are closed.
+ */
 export function useBrowser() {
   before(async () => {
     browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ARGUMENTS })
+  })
+  afterEach(async () => {
+    for (const { close } of [...opened]) await close()
   })
   after(async () => {
     const limit = new AbortController()
@@ -38,19 +48,22 @@ export function useBrowser() {
   })
 }
 
-/** The summary, or the comparison, that a page was made from. */
+/** The data of a fixture page. */
 export function summaryOf(name) {
   return JSON.parse(readFileSync(new URL(`${name}.json`, PAGES), 'utf8'))
 }
 
-/** Opens a fixture, without a network. `problems` gathers console errors, exceptions, and requests for anything but the page itself. */
+/** Opens a fixture without a network. */
 export function open(name, { hash = '', ...options } = {}) {
   const address = pathToFileURL(fileURLToPath(new URL(`${name}.html`, PAGES))).href
   return openPage(address + hash, { ...options, offline: true, allowed: (url) => url.split('#')[0] === address })
 }
 
-/** Opens an address. `problems` gathers console errors, exceptions, and requests that are not allowed. */
-export async function openPage(address, { scheme = 'light', javaScriptEnabled = true, width = 1280, reducedMotion = 'reduce', login, offline, allowed }) {
+/**
+ * Opens an address. Problems are console errors, exceptions and requests that are not `allowed`,
+ * except those that include `expected`.
+ */
+export async function openPage(address, { scheme = 'light', javaScriptEnabled = true, width = 1280, reducedMotion = 'reduce', login, offline, allowed, expected }) {
   const context = await browser.newContext({ colorScheme: scheme, javaScriptEnabled, reducedMotion, viewport: { width, height: 900 }, offline, httpCredentials: login })
   const page = await context.newPage()
   const problems = []
@@ -63,5 +76,28 @@ export async function openPage(address, { scheme = 'light', javaScriptEnabled = 
   await page.goto(address)
   if (javaScriptEnabled) await page.waitForFunction(() => document.documentElement.classList.contains('live'))
   if (javaScriptEnabled && (await page.locator('.chart').count()) > 0) await page.locator('.chart svg').first().waitFor()
-  return { page, problems, close: () => context.close() }
+  const close = async () => {
+    opened.delete(one)
+    await context.close()
+    assert.deepEqual(problems.filter((problem) => !expected || !problem.includes(expected)), [])
+  }
+  const one = { page, problems, close }
+  opened.add(one)
+  return one
+}
+
+export const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** Light and wide, dark and narrow. */
+export const SCREENS = [['light', 1280], ['dark', 400]]
+
+/** Checks that a page fits its screen and that axe finds nothing serious. */
+export async function checkPage(page, name) {
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+  assert.ok(wide <= 0, `${name} is ${wide} px too wide`)
+  await page.evaluate(AXE)
+  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
+  const serious = found.violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+  assert.deepEqual(serious.map(({ id, nodes }) => [id, nodes.length, nodes[0].html]), [], name)
+  assert.equal(await page.locator('img').count(), 0)
 }

@@ -1,4 +1,4 @@
-// A run under the lens: its charts, the map of lines and CPUs by keyboard and pointer, and its tables.
+// A run under the lens: charts, the map of lines and CPUs by keyboard and pointer, and tables.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -7,11 +7,11 @@ import { open, summaryOf, useBrowser } from './browser.mjs'
 useBrowser()
 
 const caseOf = (name) => summaryOf(name).lens.curves[0]
-/** The point whose lines are shown: the last that has any. */
+/** The point with shown lines: the last with any. */
 const shownOf = (curve) => curve.points.findLast((point) => point.lines.length > 0)
 
-test('every case has its curve, its map and its tables', async () => {
-  const { page, problems, close } = await open('lens')
+test('every case has a curve, a map and tables', async () => {
+  const { page } = await open('lens')
   const { curves } = summaryOf('lens').lens
   assert.equal(await page.locator('article.curve').count(), curves.length)
   assert.equal(await page.locator('#overview tbody tr').count(), curves.length)
@@ -21,12 +21,10 @@ test('every case has its curve, its map and its tables', async () => {
   const cells = page.locator(':nth-match(article.curve, 1) .map g[aria-label="cell"]')
   assert.equal(await cells.first().locator('rect').count(), shown.lines.length * shown.cpus)
   assert.equal(await cells.last().locator('rect').count(), shown.lines.flatMap((line) => line.by_cpu.filter((part) => part.transfers > 0)).length)
-  assert.deepEqual(problems, [])
-  await close()
 })
 
-test('the tables hold the numbers of the JSON', async () => {
-  const { page, close } = await open('lens')
+test('the tables have the numbers of the JSON', async () => {
+  const { page } = await open('lens')
   const curve = caseOf('lens')
   for (const point of curve.points.filter((point) => point.transfers)) {
     const row = page.locator(`:nth-match(article.curve, 1) tr[data-cpus="${point.cpus}"]`)
@@ -41,11 +39,10 @@ test('the tables hold the numbers of the JSON', async () => {
   const map = await page.locator(':nth-match(article.curve, 1) details table').last().locator('tbody tr').evaluateAll((rows) => rows.map((row) => [...row.querySelectorAll('data')].map((data) => Number(data.value))))
   const expected = shown.lines.map((line) => Array.from({ length: shown.cpus }, (_, cpu) => line.by_cpu.find((part) => part.cpu === cpu)?.transfers ?? 0))
   assert.deepEqual(map, expected, 'the map as numbers')
-  await close()
 })
 
 test('arrow keys move through the map by lines and CPUs', async () => {
-  const { page, close } = await open('lens')
+  const { page } = await open('lens')
   const map = page.locator(':nth-match(article.curve, 1) .map')
   const tip = page.locator(':nth-match(article.curve, 1) .map .tip')
   await page.locator(':nth-match(article.curve, 1) .scaling .save button').last().focus()
@@ -68,10 +65,9 @@ test('arrow keys move through the map by lines and CPUs', async () => {
   assert.match(await tip.innerText(), /pinned/)
   await page.keyboard.press('Escape')
   assert.equal(await tip.isVisible(), false)
-  await close()
 })
 
-test('the legend of the map says which colour stands for how many transfers', async () => {
+test('the legend of the map has colours with numbers of transfers', async () => {
   for (const width of [1280, 390]) {
     const { page, close } = await open('lens', { width })
     const map = page.locator(':nth-match(article.curve, 1) .map')
@@ -90,8 +86,8 @@ test('the legend of the map says which colour stands for how many transfers', as
   }
 })
 
-test('the pointer shows the field that it is over', async () => {
-  const { page, close } = await open('lens')
+test('the pointer shows the field below it', async () => {
+  const { page } = await open('lens')
   const cells = page.locator(':nth-match(article.curve, 1) .map g[aria-label="cell"]').first().locator('rect')
   const shown = shownOf(caseOf('lens'))
   await page.locator(':nth-match(article.curve, 1) .map').scrollIntoViewIfNeeded()
@@ -100,41 +96,36 @@ test('the pointer shows the field that it is over', async () => {
   const text = await page.locator(':nth-match(article.curve, 1) .map .tip').innerText()
   assert.match(text, /^CPU 3\b/)
   assert.ok(text.includes(shown.lines[2].name), text)
-  await close()
 })
 
-test('the curve tells its points', async () => {
-  const { page, close } = await open('lens')
+test('the box of the curve has the figures of the point', async () => {
+  const { page } = await open('lens')
   const tip = page.locator(':nth-match(article.curve, 1) .scaling .tip')
   await page.locator(':nth-match(article.curve, 1) .scaling .chart').focus()
   await page.keyboard.press('End')
   const text = await tip.innerText()
   for (const part of ['32 CPUs', '9.700 per fault', '12.5 %', '2.608 k per fault']) assert.ok(text.includes(part), `${part} in ${text}`)
   assert.ok((await page.locator(':nth-match(article.curve, 1) .scaling text').allTextContents()).includes('✕ no figure'))
-  await close()
 })
 
-test('charts and map say in words what they show', async () => {
-  const { page, close } = await open('lens')
+test('charts and map have labels with their content', async () => {
+  const { page } = await open('lens')
   const label = (selector) => page.locator(selector).getAttribute('aria-label')
   assert.match(await label(':nth-match(article.curve, 1) .scaling .chart'), /fault_existing:shared.*grows with CPUs: 4\.800 transfers per fault at 2 CPUs, 9\.700 at 32/)
   assert.match(await label(':nth-match(article.curve, 1) .map'), /Map of fault_existing:shared at 32 CPUs/)
-  await close()
 })
 
-test('text from outside stays text', async () => {
-  const { page, problems, close } = await open('lens-hostile')
+test('text from outside remains text', async () => {
+  const { page } = await open('lens-hostile')
   await page.locator(':nth-match(article.curve, 1) .map').focus()
   await page.keyboard.press('Home')
   assert.ok((await page.locator(':nth-match(article.curve, 1) .map .tip').innerText()).includes('</script>'))
   assert.equal(await page.locator('img').count(), 0)
   assert.notEqual(await page.title(), 'owned')
-  assert.deepEqual(problems, [])
-  await close()
 })
 
-test('every type has its layout: lines, members and their figures', async () => {
-  const { page, problems, close } = await open('lens')
+test('every type has a layout with lines, members and figures', async () => {
+  const { page } = await open('lens')
   const { types } = shownOf(caseOf('lens'))
   const layouts = page.locator(':nth-match(article.curve, 1) details.layout')
   assert.equal(await layouts.count(), types.types.length)
@@ -155,11 +146,9 @@ test('every type has its layout: lines, members and their figures', async () => 
   const heat = await layouts.first().locator('td.heat span').evaluateAll((all) => all.map((span) => Number(span.style.opacity)))
   assert.deepEqual([Math.max(...heat), heat.length], [1, 4], 'the hottest member has the full colour')
   assert.match(await layouts.first().innerText(), /line 0: less than 0\.1 % of the transfers each/)
-  assert.deepEqual(problems, [])
-  await close()
 })
 
-test('the members of a layout are in sight on a phone and in the dark', async () => {
+test('the members of a layout are visible on narrow and dark screens', async () => {
   for (const [width, scheme] of [[390, 'light'], [390, 'dark'], [1280, 'dark']]) {
     const { page, close } = await open('lens', { width, scheme })
     const layout = page.locator(':nth-match(article.curve, 1) details.layout').first()
@@ -174,23 +163,21 @@ test('the members of a layout are in sight on a phone and in the dark', async ()
   }
 })
 
-test('without JavaScript the tables are there', async () => {
-  const { page, close } = await open('lens', { javaScriptEnabled: false })
+test('without JavaScript the tables are visible', async () => {
+  const { page } = await open('lens', { javaScriptEnabled: false })
   assert.ok(await page.locator(':nth-match(article.curve, 1) .map noscript p').isVisible())
   assert.ok(await page.locator(':nth-match(article.curve, 1) tr[data-line]').first().isVisible())
   await page.locator(':nth-match(article.curve, 1) > details > summary').click()
   assert.ok(await page.locator(':nth-match(article.curve, 1) details table').last().isVisible())
-  await close()
 })
 
-test('nothing planned yet: the page says so', async () => {
-  const { page, close } = await open('lens-empty')
+test('a run without plans', async () => {
+  const { page } = await open('lens-empty')
   assert.match(await page.locator('#overview').innerText(), /There are no figures yet/)
-  await close()
 })
 
-test('the flame graph shows who moved the lines, by keyboard and pointer', async () => {
-  const { page, problems, close } = await open('lens')
+test('the flame graph shows callers by keyboard and pointer', async () => {
+  const { page } = await open('lens')
   const { callers } = shownOf(caseOf('lens'))
   const flame = page.locator(':nth-match(article.curve, 1) .flame')
   const tip = flame.locator('.tip')
@@ -217,6 +204,4 @@ test('the flame graph shows who moved the lines, by keyboard and pointer', async
   assert.match(await tip.innerText(), /^do_exit\b/)
   const rows = await page.locator(':nth-match(article.curve, 1) table', { hasText: 'function and its callers' }).locator('tbody tr').count()
   assert.equal(rows, callers.lines.flatMap((line) => line.chains).length)
-  assert.deepEqual(problems, [])
-  await close()
 })

@@ -1,17 +1,14 @@
-// Contrast of every text in both modes, and axe's rules.
+// Appearance: contrast of texts in both modes, rules of axe, and widths of screens.
 
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { test } from 'node:test'
-import { COMPARISONS, FIXTURES, SCHEMES, open, useBrowser } from './browser.mjs'
+import { AXE, COMPARISONS, FIXTURES, open, SCHEMES, useBrowser } from './browser.mjs'
 
 useBrowser()
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const STATE = '#open=map_churn:private:thread'
 
-/** Runs in the page: every visible text whose contrast to its ground is below what WCAG 2 AA asks for. */
+/** Runs in the page: visible texts with a contrast below WCAG 2 AA. */
 function weakTexts() {
   const pen = Object.assign(document.createElement('canvas'), { width: 1, height: 1 }).getContext('2d', { willReadFrequently: true })
   const rgba = (colour) => {
@@ -75,16 +72,52 @@ for (const scheme of SCHEMES) {
   })
 
   test(`grounds differ between the modes, ${scheme}`, async () => {
-    const { page, close } = await open('typical', { scheme })
+    const { page } = await open('typical', { scheme })
     const ground = await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor)
     const [red] = ground.match(/\d+/)
     assert.equal(Number(red) > 128, scheme === 'light')
-    await close()
   })
 }
 
-test('nothing moves for readers who asked for stillness', async () => {
-  const { page, close } = await open('typical', { reducedMotion: 'reduce' })
+test('reduced motion disables smooth scrolling', async () => {
+  const { page } = await open('typical', { reducedMotion: 'reduce' })
   assert.equal(await page.evaluate(() => getComputedStyle(document.documentElement).scrollBehavior), 'auto')
-  await close()
+})
+
+for (const name of FIXTURES) {
+  test(`${name} does not scroll sideways`, async () => {
+    for (const width of [1280, 390, 320]) {
+      const { page, close } = await open(name, { width })
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${width} pixels wide`)
+      await close()
+    }
+  })
+}
+
+for (const [name, heads] of [['typical', ['curve', 'verdict', 'efficiency']], ['two-points', ['curve', 'verdict', 'efficiency']], ['lens', ['case', 'verdict', 'each doubling adds']], ['compared', ['workload', 'answer', 'change']]]) {
+  test(`${heads.slice(1).join(' and ')} of all of ${name} are in sight on a narrow screen`, async () => {
+    const { page } = await open(name, { width: 390 })
+    const table = page.locator('#overview .scroll')
+    const right = await table.evaluate((element) => element.getBoundingClientRect().right)
+    for (const column of [2, 3]) {
+      for (const cell of await table.locator(`tr > :nth-child(${column})`).all()) {
+        const content = await cell.evaluate((element) => {
+          const range = document.createRange()
+          range.selectNodeContents(element)
+          return range.getBoundingClientRect().right
+        })
+        assert.ok(content <= right, `${await cell.innerText()} ends at ${content} of ${right}`)
+      }
+    }
+    assert.deepEqual((await table.locator('thead th').allTextContents()).slice(0, 3), heads)
+  })
+}
+
+test('tables of lines and code show all columns on a wide screen despite long names', async () => {
+  for (const name of ['lens', 'lens-long']) {
+    const { page, close } = await open(name)
+    const clipped = await page.locator('#overview .scroll, article.curve > .scroll').evaluateAll((all) => all.filter((table) => table.scrollWidth > table.clientWidth).length)
+    assert.equal(clipped, 0, name)
+    await close()
+  }
 })

@@ -1,4 +1,4 @@
-// Starts a server over a made-up database for a file of tests, and opens its pages. Nothing but the server is asked.
+// A server with a made-up database for a file of tests. Requests to other hosts are problems.
 
 import { after, before } from 'node:test'
 import { spawn } from 'node:child_process'
@@ -13,7 +13,10 @@ let server
 let address
 let token
 
-/** Starts the server, and ends it with the tests. `site`: a directory to which it first writes its pages, or `--token` for a server that asks for a token. */
+/**
+ * Starts the server, and ends it after the tests. `site`: a directory for an export of its pages,
+ * or `--token` for a server that requires a token.
+ */
 export function useServer(site) {
   before(async () => {
     server = spawn(PROGRAM, site ? [site] : [], { stdio: ['pipe', 'pipe', 'inherit'] })
@@ -26,7 +29,7 @@ export function useServer(site) {
   })
 }
 
-/** What a path answers, as JSON. */
+/** The JSON of a path. */
 export async function asked(path) {
   const answer = await fetch(address + path, token ? { headers: { authorization: `Bearer ${token}` } } : {})
   return answer.json()
@@ -38,7 +41,7 @@ export async function historyCalled(subject, tasks = 1) {
   return histories.find((one) => one.subject.startsWith(subject) && one.tasks === tasks).id
 }
 
-/** Opens a page of the server. `problems` gathers console errors, exceptions, and requests for anything but the server. */
+/** Opens a page of the server. */
 export function openOf(path, options = {}) {
   const login = token ? { username: 'B. Uilder', password: token } : undefined
   return openPage(address + path, { ...options, login, offline: false, allowed: (url) => url.startsWith(`${address}/`) })

@@ -1,10 +1,9 @@
-// The server's pages: each opens without a complaint, in both modes and on a narrow screen, leads to the next one, and executes nothing of what it shows.
+// Pages of the server: all kinds, comparisons of commits, and updates during a run.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { useBrowser } from './browser.mjs'
-import { checkPage, SCREENS } from './page-checks.mjs'
+import { checkPage, SCREENS, useBrowser } from './browser.mjs'
 import { asked, historyCalled, openOf, useServer } from './server.mjs'
 
 useBrowser()
@@ -37,18 +36,18 @@ async function addresses() {
   }
 }
 
-test('every page opens without a complaint, fits its screen, and axe finds nothing serious', async () => {
+test('every page opens without problems, fits its screen, and passes axe', async () => {
   for (const [name, address] of Object.entries(await addresses())) {
     for (const [scheme, width] of SCREENS) {
-      const { page, problems, close } = await openOf(address, { scheme, width })
-      await checkPage(page, problems, `${name}, ${scheme}, ${width}`)
+      const { page, close } = await openOf(address, { scheme, width })
+      await checkPage(page, `${name}, ${scheme}, ${width}`)
       await close()
     }
   }
 })
 
-test('a newcomer comes from the overview to the commit of a step and to a raw sample, and back by the address', async () => {
-  const { page, problems, close } = await openOf('/')
+test('links lead from the overview to the commit of a step and a raw sample, and the address back', async () => {
+  const { page } = await openOf('/')
   const row = page.locator('#histories tbody tr').filter({ hasText: 'app' }).first()
   assert.match(await row.innerText(), /worse/)
   assert.equal(await row.locator('svg.spark').count(), 1)
@@ -68,53 +67,157 @@ test('a newcomer comes from the overview to the commit of a step and to a raw sa
   await page.goto(pinned)
   await page.locator('.tip.locked').waitFor()
   assert.equal(await page.locator('#commits tr.pinned').count(), 1)
-  assert.deepEqual(problems, [])
-  await close()
 })
 
-test('two runs are compared from the list', async () => {
-  const { page, problems, close } = await openOf('/runs')
+test('two runs of the list are compared', async () => {
+  const { page } = await openOf('/runs')
   await page.getByLabel('Run 1 as A').check()
   await page.getByLabel('Run 2 as B').check()
   await page.getByRole('button', { name: 'Compare A with B' }).click()
   await page.waitForURL(/\/compare\?b=2&a=1$/)
   await page.locator('.forest .chart svg').waitFor()
-  assert.deepEqual(problems, [])
-  await close()
 })
 
-test('what is not there says so in a page', async () => {
+test('missing pages have an error page', async () => {
   for (const [address, status] of [['/runs/99', 404], ['/nowhere', 404], ['/compare?a=1&b=3', 422], ['/runs?limit=<script>', 400], ['/histories/%22%3E%3Cscript%3E', 404]]) {
-    const { page, problems, close } = await openOf(address)
+    const { page, close } = await openOf(address, { expected: `status of ${status}` })
     assert.equal(await page.locator('h1').innerText(), `Error ${status}`, address)
-    assert.ok(problems.every((problem) => problem.includes(`status of ${status}`)), problems.join('\n'))
     await close()
   }
 })
 
-test('without JavaScript the tables are there', async () => {
-  const { page, close } = await openOf(`/histories/${await historyCalled('app')}`, { javaScriptEnabled: false })
+test('without JavaScript the tables are visible', async () => {
+  const { page } = await openOf(`/histories/${await historyCalled('app')}`, { javaScriptEnabled: false })
   assert.equal(await page.locator('#steps tbody tr').count(), 1)
   assert.equal(await page.locator('#commits tbody tr').count(), 120)
   assert.match(await page.locator('#commits tbody').innerText(), /does not build/)
-  await close()
 })
 
-test('script and style take at most 150 kB, compressed', async () => {
-  const { page, close } = await openOf('/')
+test('script and style have at most 150 kB, compressed', async () => {
+  const { page } = await openOf('/')
   const addresses = await page.evaluate(() => [...document.querySelectorAll('script[src], link[rel=stylesheet]')].map((element) => element.src ?? element.href))
   assert.equal(addresses.length, 2)
   const texts = await Promise.all(addresses.map(async (address) => (await fetch(address)).text()))
   const bytes = texts.reduce((sum, text) => sum + gzipSync(text).length, 0)
   assert.ok(bytes > 50_000 && bytes <= 150_000, `${bytes} bytes`)
-  await close()
 })
 
-test('a narrow overview has subject, step and change of each history in sight', async () => {
-  const { page, close } = await openOf('/', { width: 400 })
+test('a narrow overview shows subject, step and change of each history', async () => {
+  const { page } = await openOf('/', { width: 400 })
   const row = page.locator('#histories tbody tr').filter({ hasText: 'app' }).first()
   const change = await row.locator('td').nth(1).boundingBox()
   assert.ok(change.x + change.width <= 400, JSON.stringify(change))
   assert.match(await row.locator('td').nth(1).innerText(), /^\+30\.\d %$/)
-  await close()
+})
+
+const STEP = 70
+
+async function marks(id) {
+  return (await asked(`/api/v1/histories/${id}/timeline`)).marks
+}
+
+test('a pinned commit leads to the comparison with the previous one, and to raw executions', async () => {
+  const id = await historyCalled('app')
+  const commits = await marks(id)
+  const { page } = await openOf(`/histories/${id}#at=${commits[STEP].commit}`)
+  const tip = page.locator('.tip.locked')
+  await tip.getByRole('link', { name: /^with the previous one/ }).click()
+  await page.waitForURL(`**/compare?a=${commits[STEP - 1].commit}&b=${commits[STEP].commit}`)
+  await page.locator('.forest .chart svg').waitFor()
+  assert.match(await page.locator('#overview tbody').innerText(), /slower/)
+  assert.match(await page.locator('#between').innerText(), /1 commit of the history by A\. Uthor/)
+  assert.match(await page.locator('#steps').innerText(), /\+30\.\d % .*worse/)
+  await page.locator('#sides tbody tr').nth(1).getByRole('link', { name: 'raw executions' }).click()
+  await page.waitForURL(`**/runs/3/executions?subject=${STEP}`)
+  assert.equal(await page.locator('tbody tr').count(), 6)
+  await page.locator('tbody th a').first().click()
+  assert.match(await page.locator('#outcome').innerText(), /done|succeeded/i)
+  assert.match(await page.locator('#measures').innerText(), /real_s/)
+})
+
+test('any two commits are compared by choosing side A, which the address has', async () => {
+  const id = await historyCalled('app')
+  const commits = await marks(id)
+  const { page } = await openOf(`/histories/${id}#at=${commits[90].commit}`)
+  const tip = page.locator('.tip.locked')
+  await tip.getByRole('link', { name: 'choose as side A' }).click()
+  assert.match(page.url(), new RegExp(`[#&]a=${commits[90].commit}`))
+  await page.reload()
+  await page.locator('#commits tbody tr[data-position="110"] a').first().click()
+  await tip.getByRole('link', { name: /^with side A/ }).click()
+  await page.waitForURL(`**/compare?a=${commits[90].commit}&b=${commits[110].commit}`)
+  assert.match(await page.locator('#between').innerText(), /20 commits of the history by/)
+  assert.match(await page.locator('#steps').innerText(), /No step of the history begins here/)
+  await page.locator('#sides').getByRole('link').first().click()
+  await page.locator('.tip.locked').waitFor()
+})
+
+test('two clicks lead from the overview to both sides of the last step', async () => {
+  const { page } = await openOf('/')
+  await page.locator('#histories tbody tr').filter({ hasText: 'app' }).first().getByRole('link').first().click()
+  await page.locator('#steps').getByRole('link', { name: 'Compare both sides' }).click()
+  assert.match(await page.locator('h1').innerText(), /^app: [0-9a-f]{12} → [0-9a-f]{12}$/)
+  assert.match(await page.locator('#overview').innerText(), /slower/)
+})
+
+test('a commit that does not build shows the output of its build as text', async () => {
+  const id = await historyCalled('app')
+  const commits = await marks(id)
+  const { page } = await openOf(`/histories/${id}/compare?a=${commits[29].commit}&b=${commits[30].commit}`, { width: 400, scheme: 'dark' })
+  const text = await page.locator('#sides').innerText()
+  assert.match(text, /B cannot be measured[^]*it exited with status 2[^]*<img src=x onerror=alert\(1\)>/)
+  assert.match(await page.locator('main').innerText(), /Not compared: both commits need a value/)
+  assert.equal(await page.locator('img').count(), 0)
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+  assert.ok(wide <= 0, `${wide} px too wide`)
+})
+
+const LIVE = 'A run is not finished. This page updates automatically.'
+
+/** Answers requests for the page with a newer state. */
+async function answerNewer(page, change) {
+  await page.route((url) => url.pathname === new URL(page.url()).pathname, async (route) => {
+    const answer = await route.fetch({ headers: { ...route.request().headers(), 'if-none-match': '' } })
+    await route.fulfill({ response: answer, headers: { ...answer.headers(), etag: 'W/"newer"' }, body: change(await answer.text()) })
+  })
+}
+
+test('new results of a history appear without a reload, and the state remains', async () => {
+  const { page } = await openOf(`/histories/${await historyCalled('growing')}#from=2&to=11`)
+  assert.equal(await page.locator('#live').innerText(), LIVE)
+  assert.doesNotMatch(await page.locator('#commits').innerText(), /Commit 11 anew/)
+  await page.locator('.timeline .chart').focus()
+  await answerNewer(page, (body) => body.replaceAll('Commit 11', 'Commit 11 anew').replace('id="reading-title"', 'id="reading-title" data-newer'))
+  await page.locator('#commits').getByText('Commit 11 anew').waitFor({ timeout: 20_000 })
+  assert.equal(await page.locator('#reading-title[data-newer]').count(), 1)
+  assert.equal(await page.locator('#commits tbody tr').count(), 10)
+  await page.keyboard.press('End')
+  assert.match(await page.locator('.tip').innerText(), /Commit 11 anew/)
+  assert.match(page.url(), /#from=2&to=11$/)
+})
+
+test('the overview is updated, except the part with the focus', async () => {
+  const { page } = await openOf('/')
+  assert.equal(await page.locator('#live').innerText(), LIVE)
+  await page.locator('#histories a').first().focus()
+  await answerNewer(page, (body) => body.replaceAll('<section', '<section data-newer'))
+  await page.locator('#open[data-newer]').waitFor({ timeout: 20_000 })
+  assert.equal(await page.locator('#recent[data-newer]').count(), 1)
+  assert.equal(await page.locator('#histories[data-newer]').count(), 0)
+})
+
+test('a page becomes live when a run begins', async () => {
+  const { page } = await openOf(`/histories/${await historyCalled('app')}`)
+  assert.equal(await page.locator('#live').innerText(), '')
+  await answerNewer(page, (body) => body.replace(/<p [^>]*id="live"[^>]*><\/p>/, '<p id="live" data-live="on">A run is not finished. <span class="live-state"></span></p>').replaceAll('Commit 117', 'Commit 117 anew'))
+  await page.locator('#live').getByText(LIVE).waitFor({ timeout: 40_000 })
+  await page.locator('#commits').getByText('Commit 117 anew').waitFor()
+})
+
+test('a page without active runs states only that the server is silent', async () => {
+  const { page } = await openOf(`/histories/${await historyCalled('app')}`, { expected: 'ERR_FAILED' })
+  await page.route((url) => url.pathname === new URL(page.url()).pathname, (route) => route.abort())
+  await page.locator('#live').getByText('The server does not answer. Retrying.').waitFor({ timeout: 40_000 })
+  await page.unrouteAll()
+  await page.waitForFunction(() => document.getElementById('live').textContent === '', undefined, { timeout: 40_000 })
 })

@@ -1,13 +1,14 @@
-//! How much better the second side is, as a share, and in words: `+12.3 %`. For rates B/A − 1, for times A/B − 1.
+//! The change of cost from side A to side B as a share and in words: `+12.3 %`. For times B/A − 1,
+//! for rates A/B − 1, so that worse is positive.
 
 use crate::style::Signs;
-use faultline_model::direction::Direction;
-use faultline_model::workload_comparison::{Bounded, Inconclusive, WorkloadComparison};
+use faultline_record::direction::Direction;
+use faultline_stats::workload_comparison::{Bounded, Inconclusive, WorkloadComparison};
 
-/// A percentage from which on only its size is told.
+/// Larger percentages are shown as `>`.
 const HUGE: f64 = 1e6;
 
-/// An improvement with its interval, as shares: 0.12 is 12 % better, below 0 it is worse.
+/// A change of cost with its interval, as shares: 0.12 is 12 % worse, below 0 it is better.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Change {
     /// The estimate.
@@ -21,28 +22,33 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// A workload's improvement. None where its ratio isn't worth showing ([`Inconclusive::has_estimate`]).
+    /// A workload's change; `None` if its ratio is not worth showing
+    /// ([`Inconclusive::has_estimate`]).
     pub(crate) fn of(comparison: &WorkloadComparison) -> Option<Self> {
         let is_shown = comparison.inconclusive.is_none_or(Inconclusive::has_estimate);
         Self::of_ratio(comparison).filter(|_| is_shown)
     }
 
-    /// The improvement that a workload's ratio is, whether it is worth showing or not.
+    /// A workload's change, worth showing or not.
     pub(crate) fn of_ratio(comparison: &WorkloadComparison) -> Option<Self> {
         let ratio = comparison.ratio?;
-        let (value, low, high) = match comparison.direction {
-            Direction::Higher => (ratio.value, ratio.low, ratio.high),
-            Direction::Lower => (1.0 / ratio.value, 1.0 / ratio.high, 1.0 / ratio.low),
-        };
-        Some(Self::of_improvement(Bounded { value, low, high, level: ratio.level }))
+        Some(match comparison.direction {
+            Direction::Higher => Self::of_improvement(ratio),
+            Direction::Lower => Self::of_cost(ratio),
+        })
     }
 
-    /// The same from a ratio that is above 1 when the second side is better.
-    pub(crate) fn of_improvement(ratio: Bounded) -> Self {
+    /// The change from a ratio that is above 1 if side B is better.
+    pub(crate) fn of_improvement(Bounded { value, low, high, level }: Bounded) -> Self {
+        Self::of_cost(Bounded { value: 1.0 / value, low: 1.0 / high, high: 1.0 / low, level })
+    }
+
+    /// The change from a ratio that is above 1 if side B is worse.
+    fn of_cost(ratio: Bounded) -> Self {
         Change { value: ratio.value - 1.0, low: ratio.low - 1.0, high: ratio.high - 1.0, level: ratio.level }
     }
 
-    /// `+12.3 %`.
+    /// The estimate: `+12.3 %`.
     pub(crate) fn words(&self, signs: &Signs) -> String {
         if !self.value.is_finite() {
             return signs.none.to_owned();
@@ -50,7 +56,7 @@ impl Change {
         format!("{} %", signed(self.value, self.decimals(), signs))
     }
 
-    /// `+11.0 … +13.6 %`.
+    /// The interval: `+11.0 … +13.6 %`.
     pub(crate) fn span(&self, signs: &Signs) -> String {
         if self.low.is_nan() || self.high.is_nan() {
             return signs.none.to_owned();
@@ -60,7 +66,7 @@ impl Change {
         format!("{} {} {} %", end(self.low), signs.to, end(self.high))
     }
 
-    /// With the longer side of the interval: `+12.3 ±1.3 %`.
+    /// The estimate with the longer half-width: `+12.3 ±1.3 %`.
     pub(crate) fn margin(&self, signs: &Signs) -> String {
         let margin = (self.high - self.value).max(self.value - self.low) * 100.0;
         if !margin.is_finite() || margin >= HUGE {
@@ -70,7 +76,7 @@ impl Change {
         format!("{} {}{margin:.decimals$} %", signed(self.value, decimals, signs), signs.plus_minus)
     }
 
-    /// Decimals of a percentage that the interval's width is worth.
+    /// Decimals of a percentage, by the width of the interval.
     fn decimals(&self) -> usize {
         match (self.high - self.low) * 50.0 {
             half_width if half_width < 0.5 => 2,
@@ -80,7 +86,7 @@ impl Change {
     }
 }
 
-/// A share as a percentage with its sign, without the percent sign: `+12.3`. What rounds to nought has none.
+/// A share as a signed percentage without `%`: `+12.3`. Zero after rounding has no sign.
 fn signed(share: f64, decimals: usize, signs: &Signs) -> String {
     let percent = share * 100.0;
     let sign = if percent < 0.0 { signs.minus } else { "+" };
@@ -92,13 +98,14 @@ fn signed(share: f64, decimals: usize, signs: &Signs) -> String {
     if is_nought { size } else { format!("{sign}{size}") }
 }
 
-/// A share as a percentage of two decimals at most: `2 %`, `0.25 %`.
+/// A share as a percentage with at most two decimals: `2 %`, `0.25 %`.
 pub(crate) fn percent(share: f64) -> String {
     let text = format!("{:.2}", share * 100.0);
     format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// A probability near 1 in as few digits as tell it apart from 1: `95 %`, `98.3 %`, `99.88 %`.
+/// A probability near 1 with the fewest digits that distinguish it from 1: `95 %`, `98.3 %`, `99.88
+/// %`.
 pub(crate) fn level(level: f64) -> String {
     let error = (1.0 - level) * 100.0;
     if !(error > 0.0 && error < 100.0) {
@@ -110,7 +117,7 @@ pub(crate) fn level(level: f64) -> String {
     format!("{text} %")
 }
 
-/// A chance of differences between equal sides: `0.031`, `< 0.0001`.
+/// A p-value: `0.031`, `< 0.0001`.
 pub(crate) fn chance(p: f64) -> String {
     const LEAST: f64 = 1e-4;
     if p < LEAST {
@@ -126,7 +133,14 @@ mod tests {
     use crate::style::{ASCII, UNICODE};
 
     fn change(value: f64, low: f64, high: f64) -> Change {
-        Change::of_improvement(Bounded { value, low, high, level: 0.95 })
+        Change::of_cost(Bounded { value, low, high, level: 0.95 })
+    }
+
+    #[test]
+    fn worse_is_positive() {
+        let better = Change::of_improvement(Bounded { value: 1.25, low: 1.0, high: 2.0, level: 0.95 });
+        assert_eq!(better.words(&UNICODE), "−20.0 %");
+        assert_eq!(better.span(&UNICODE), "−50.0 … 0.0 %");
     }
 
     #[test]

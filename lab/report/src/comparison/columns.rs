@@ -1,58 +1,70 @@
-//! The columns of a comparison, in text, Markdown and CSV; a row for each workload. In CSV numbers are raw, shares and changes are ratios;
-//! medians, means, shifts and values are in the unit of the column `unit`.
+//! The tables of a comparison: answers, kernel counters, facts. In CSV, numbers are raw, shares and
+//! changes are ratios, and other figures have the unit of the column `unit`.
 
-use super::change::{Change, level};
+use super::change::{Change, chance, level};
 use super::legend::levels_differ;
 use super::words;
-use crate::one_line::one_line;
-use crate::sentences;
+use crate::escape::one_line;
+use crate::page::element;
 use crate::style::{Signs, UNICODE};
-use crate::table::{self, Form, Table};
-use faultline_model::comparison::{ComparedWorkload, Comparison, Details};
-use faultline_model::estimate::Estimate;
-use faultline_model::workload_comparison::{Bounded, Method, Unit, WorkloadComparison};
+use crate::table::{self, Attributes, Form, ResultTable};
+use crate::{figure, sentences};
+use faultline_record::facts::FactValue;
+use faultline_stats::comparison::{ComparedWorkload, Comparison, CounterDifference, Details};
+use faultline_stats::estimate::Estimate;
+use faultline_stats::machine::FactDifference;
+use faultline_stats::workload_comparison::{Answer, Bounded, Method, Unit, WorkloadComparison};
+use maud::{Markup, html as markup};
 
-/// A workload with what it belongs to, or one of its further figures.
+/// A workload, or one of its further figures.
 #[derive(Clone, Copy)]
-pub(super) struct Row<'a> {
+pub(crate) struct Row<'a> {
     compared: &'a Comparison,
     /// The workload's name.
     workload: &'a str,
-    /// Number of tasks, where it is known.
+    /// Number of tasks, if known.
     tasks: Option<u32>,
     comparison: &'a WorkloadComparison,
-    /// What stands behind the workload's answer; a further figure has none.
+    /// Details of the workload; `None` for a further figure.
     details: Option<&'a Details>,
+    /// The anchor of the workload's card on the page.
+    anchor: &'a str,
 }
 
-/// The table of all workloads, in their order.
-pub(super) fn table(compared: &Comparison) -> Table<Row<'_>> {
-    Table::new(columns(compared), compared.workloads.iter().map(|workload| main_row(compared, workload)))
+/// The table of all workloads, in order.
+pub(super) fn table(compared: &Comparison) -> ResultTable<Row<'_>> {
+    ResultTable::new(columns(compared), compared.workloads.iter().map(|workload| main_row(compared, workload)))
 }
 
-/// The same for CSV: behind each workload stand its further figures.
-pub(super) fn table_with_figures(compared: &Comparison) -> Table<Row<'_>> {
+/// The table of all workloads on the page. `anchors`: the anchor of each workload's card.
+pub(crate) fn page_table<'a>(compared: &'a Comparison, anchors: &'a [String]) -> ResultTable<Row<'a>> {
+    let rows = compared.workloads.iter().zip(anchors);
+    ResultTable::new(columns(compared), rows.map(|(workload, anchor)| Row { anchor, ..main_row(compared, workload) }))
+        .sortable()
+}
+
+/// The table of all workloads, each followed by its further figures, for CSV.
+pub(super) fn table_with_figures(compared: &Comparison) -> ResultTable<Row<'_>> {
     let rows = compared.workloads.iter().flat_map(|workload| {
         let main = main_row(compared, workload);
-        let figures = workload.details.figures.iter();
+        let details = &workload.details;
+        let figures = details.by_cpu_time.as_deref().into_iter().chain(&details.figures);
         let figures = figures.map(move |comparison| Row { comparison, details: None, ..main });
         std::iter::once(main).chain(figures)
     });
-    Table::new(columns(compared), rows)
+    ResultTable::new(columns(compared), rows)
 }
 
 fn main_row<'a>(compared: &'a Comparison, workload: &'a ComparedWorkload) -> Row<'a> {
     let ComparedWorkload { comparison, details } = workload;
-    Row { compared, workload: &comparison.name, tasks: details.tasks, comparison, details: Some(details) }
+    Row { compared, workload: &comparison.name, tasks: details.tasks, comparison, details: Some(details), anchor: "" }
 }
 
 type Column<'a> = table::Column<Row<'a>>;
 
-/// Forms with intervals. In narrow text half-widths stand in their place; name, unit and n stand above the row.
-const ROOMY: &[Form] = &[Form::Wide, Form::Medium, Form::Markdown];
-/// Forms with the kernel's share of the time; in others it stands behind the answers in words.
-const ROOMIEST: &[Form] = &[Form::Wide, Form::Markdown];
-const NARROW: &[Form] = &[Form::Narrow];
+/// Forms with intervals. Narrow text has half-widths, and name, unit and n above the row.
+const ROOMY: &[Form] = Form::ALL_BUT_NARROW;
+const NARROW: &[Form] = Form::NARROW;
 
 fn columns<'a>(compared: &Comparison) -> Vec<Column<'a>> {
     let has_tasks = compared.workloads.iter().any(|workload| workload.details.tasks.is_some());
@@ -62,35 +74,52 @@ fn columns<'a>(compared: &Comparison) -> Vec<Column<'a>> {
         Column::csv_only("b", |row| row.compared.b.name.clone()),
         Column::left("workload", |row, _| one_line(row.workload))
             .on(ROOMY)
-            .csv("workload", |row| row.workload.to_owned()),
+            .csv("workload", |row| row.workload.to_owned())
+            .leading(0)
+            .row_heading()
+            .html(|row| markup! { a href={ "#" (row.anchor) } { (element::name(row.workload)) } }),
         Column::csv_only("figure", |row| row.figure().to_owned()),
-        Column::right("tasks", |row, signs| row.tasks(signs.none)).when(has_tasks).csv("tasks", |row| row.tasks("")),
+        Column::right("tasks", |row, signs| row.tasks(signs.none))
+            .exact(|row| row.tasks.map(f64::from))
+            .when(has_tasks)
+            .csv("tasks", |row| row.tasks("")),
         Column::csv_only("unit", |row| row.comparison.unit.clone()),
         Column::csv_only("direction", |row| row.comparison.direction.word().to_owned()),
         Column::csv_only("answer", |row| words::answer_word(row.comparison.answer).to_owned()),
         Column::csv_only("inconclusive", |row| {
             row.comparison.inconclusive.map_or("", words::inconclusive_word).to_owned()
         }),
-        Column::csv_only("margin_ratio", |row| number(Some(row.comparison.margin))),
+        Column::csv_option("margin_ratio", |row| Some(row.comparison.margin)),
         Column::csv_only("within_margin", |row| row.comparison.within_margin.to_string()),
-        Column::right("A", |row, signs| row.medians(&row.comparison.unit, signs)[0].clone()).on(ROOMY),
-        Column::right("B", |row, signs| row.medians(&row.comparison.unit, signs)[1].clone()).on(ROOMY),
+        Column::right("A", |row, signs| row.medians(&row.comparison.unit, signs)[0].clone())
+            .on(ROOMY)
+            .exact(|row| Some(row.comparison.a.median)),
+        Column::right("B", |row, signs| row.medians(&row.comparison.unit, signs)[1].clone())
+            .on(ROOMY)
+            .exact(|row| Some(row.comparison.b.median)),
         Column::right("A", |row, signs| row.medians(row.short_unit(), signs)[0].clone()).on(NARROW),
         Column::right("B", |row, signs| row.medians(row.short_unit(), signs)[1].clone()).on(NARROW),
         Column::right("change", |row, signs| row.change(signs, |change| change.words(signs)))
             .on(ROOMY)
-            .csv("change_ratio", |row| row.change_part(|change| change.value)),
+            .csv("change_ratio", |row| row.change_part(|change| change.value))
+            .leading(2)
+            .exact(|row| Change::of(row.comparison).map(|change| change.value)),
         Column::right("change", |row, signs| row.change(signs, |change| change.margin(signs))).on(NARROW),
-        Column::left("interval", |row, signs| row.change(signs, |change| change.span(signs))).on(ROOMY),
+        Column::left("interval", |row, signs| row.change(signs, |change| change.span(signs)))
+            .on(ROOMY)
+            .leading(3)
+            .exact(|row| Change::of(row.comparison).map(|change| change.low)),
         Column::csv_only("change_low_ratio", |row| row.change_part(|change| change.low)),
         Column::csv_only("change_high_ratio", |row| row.change_part(|change| change.high)),
         Column::right("level", |row, signs| row.change(signs, |change| level(change.level)))
+            .leading(4)
+            .exact(|row| Change::of(row.comparison).map(|change| change.level))
             .when(levels_differ(compared)),
-        Column::csv_only("detectable_ratio", |row| number(row.comparison.detectable)),
+        Column::csv_option("detectable_ratio", |row| row.comparison.detectable),
         Column::csv_only("independent", |row| independent(row.comparison.independent).to_owned()),
         Column::csv_only("method", |row| method(row.comparison.method).to_owned()),
-        Column::csv_only("p", |row| number(row.comparison.p)),
-        Column::csv_only("p_corrected", |row| number(row.comparison.p_corrected)),
+        Column::csv_option("p", |row| row.comparison.p),
+        Column::csv_option("p_corrected", |row| row.comparison.p_corrected),
         Column::csv_only("b_to_a_ratio", |row| bound(row.comparison.ratio, |b| b.value)),
         Column::csv_only("b_to_a_low_ratio", |row| bound(row.comparison.ratio, |b| b.low)),
         Column::csv_only("b_to_a_high_ratio", |row| bound(row.comparison.ratio, |b| b.high)),
@@ -107,26 +136,31 @@ fn columns<'a>(compared: &Comparison) -> Vec<Column<'a>> {
         Column::csv_only("a_runs", |row| row.comparison.a.runs.to_string()),
         Column::csv_only("a_intervals", |row| row.comparison.a.intervals.to_string()),
         Column::csv_only("a_units", |row| row.comparison.a.units.to_string()),
-        Column::csv_only("a_median", |row| number(Some(row.comparison.a.median))),
-        Column::csv_only("a_mean", |row| number(Some(row.comparison.a.mean))),
+        Column::csv_option("a_median", |row| Some(row.comparison.a.median)),
+        Column::csv_option("a_mean", |row| Some(row.comparison.a.mean)),
         Column::csv_only("b_boots", |row| row.comparison.b.boots.to_string()),
         Column::csv_only("b_runs", |row| row.comparison.b.runs.to_string()),
         Column::csv_only("b_intervals", |row| row.comparison.b.intervals.to_string()),
         Column::csv_only("b_units", |row| row.comparison.b.units.to_string()),
-        Column::csv_only("b_median", |row| number(Some(row.comparison.b.median))),
-        Column::csv_only("b_mean", |row| number(Some(row.comparison.b.mean))),
-        Column::left("answer", |row, signs| words::answer_words(row.comparison, signs)).on(ROOMY),
+        Column::csv_option("b_median", |row| Some(row.comparison.b.median)),
+        Column::csv_option("b_mean", |row| Some(row.comparison.b.mean)),
+        Column::left("answer", |row, signs| words::answer_words(row.comparison, signs))
+            .on(ROOMY)
+            .leading(1)
+            .html(|row| answer(row.comparison)),
         Column::left("answer", |row, _| words::answer_word(row.comparison.answer).to_owned()).on(NARROW),
         Column::left("n", |row, _| words::units(row.comparison)).on(ROOMY),
         Column::right("system", |row, signs| {
             row.details.and_then(|details| words::system(details, signs)).unwrap_or_else(|| signs.none.to_owned())
         })
-        .on(ROOMIEST)
+        .on(&[Form::Wide, Form::Markdown])
         .when(has_system),
-        Column::csv_only("a_system_share_ratio", |row| row.system(0, |share| share.median)),
+        Column::page_right("system A", |row: &Row<'_>| element::share(row.system_share(0)))
+            .csv("a_system_share_ratio", |row| row.system(0, |share| share.median)),
         Column::csv_only("a_system_share_low_ratio", |row| row.system(0, |share| share.low)),
         Column::csv_only("a_system_share_high_ratio", |row| row.system(0, |share| share.high)),
-        Column::csv_only("b_system_share_ratio", |row| row.system(1, |share| share.median)),
+        Column::page_right("system B", |row: &Row<'_>| element::share(row.system_share(1)))
+            .csv("b_system_share_ratio", |row| row.system(1, |share| share.median)),
         Column::csv_only("b_system_share_low_ratio", |row| row.system(1, |share| share.low)),
         Column::csv_only("b_system_share_high_ratio", |row| row.system(1, |share| share.high)),
         Column::csv_only("a_values", |row| row.values(0)),
@@ -149,7 +183,7 @@ impl Row<'_> {
         self.tasks.map_or_else(|| none.to_owned(), |tasks| tasks.to_string())
     }
 
-    /// The name of a further figure; nothing for the workload's own values.
+    /// The name of a further figure; empty for the workload's own values.
     fn figure(&self) -> &str {
         if self.details.is_some() { "" } else { &self.comparison.name }
     }
@@ -158,7 +192,8 @@ impl Row<'_> {
         words::medians(self.comparison, &one_line(unit), signs)
     }
 
-    /// What has to stand at a figure of which the unit is told elsewhere: nothing, or the unit where a prefix can't be parted from it.
+    /// The unit in narrow text, where the line above has it: empty, except for units that join
+    /// their prefix.
     fn short_unit(&self) -> &str {
         if self.comparison.unit == "s" { "s" } else { "" }
     }
@@ -167,13 +202,17 @@ impl Row<'_> {
         Change::of(self.comparison).map_or_else(|| signs.none.to_owned(), words)
     }
 
-    /// A part of the change; nothing where it isn't worth showing.
+    /// A part of the change; empty if the ratio is not worth showing.
     fn change_part(&self, part: fn(&Change) -> f64) -> String {
         number(Change::of(self.comparison).as_ref().map(part))
     }
 
+    fn system_share(&self, side: usize) -> Option<Estimate> {
+        self.details.and_then(|details| details.system_share[side])
+    }
+
     fn system(&self, side: usize, part: fn(Estimate) -> f64) -> String {
-        number(self.details.and_then(|details| details.system_share[side]).map(part))
+        number(self.system_share(side).map(part))
     }
 
     fn values(&self, side: usize) -> String {
@@ -203,7 +242,75 @@ fn method(method: Method) -> &'static str {
     }
 }
 
-/// A number as it is; nothing where there is none, or none that is finite.
+/// Kernel counters shown per workload in text and Markdown.
+pub(super) const COUNTERS_IN_TEXT: usize = 5;
+
+/// The first `most` kernel counters that differ, and the number of those left out.
+pub(crate) fn counters(all: &[CounterDifference], most: usize) -> (ResultTable<&CounterDifference>, usize) {
+    type Column<'a> = table::Column<&'a CounterDifference>;
+    let columns: Vec<Column<'_>> = vec![
+        Column::left("counter", |counter, _| one_line(&counter.name))
+            .row_heading()
+            .html(|counter| markup! { code { (one_line(&counter.name)) } }),
+        Column::right("A per operation", |counter, signs| per_operation(counter.a, signs))
+            .exact(|counter| Some(counter.a)),
+        Column::right("B per operation", |counter, signs| per_operation(counter.b, signs))
+            .exact(|counter| Some(counter.b)),
+        Column::right("B/A", |counter, signs| {
+            words::counter_ratio(counter).map_or_else(|| signs.none.to_owned(), figure::plain)
+        })
+        .exact(|counter| words::counter_ratio(counter)),
+        Column::right("p", |counter, _| chance(counter.p_corrected)).exact(|counter| Some(counter.p_corrected)),
+    ];
+    let table = ResultTable::new(columns, all.iter().take(most))
+        .sortable()
+        .row_attributes(|counter| Attributes::default().with("data-counter", one_line(&counter.name)));
+    (table, all.len().saturating_sub(most))
+}
+
+/// A counter on one line: `vmstat.pgfault 1.000 → 0.0625 (p = 0.0020)`.
+pub(crate) fn counter_words(counter: &CounterDifference, signs: &Signs) -> String {
+    let [a, b] = [counter.a, counter.b].map(|value| per_operation(value, signs));
+    let p = chance(counter.p_corrected);
+    let equals = if p.starts_with('<') { "" } else { "= " };
+    format!("{} {a} {} {b} (p {equals}{p})", one_line(&counter.name), signs.arrow)
+}
+
+fn per_operation(value: f64, signs: &Signs) -> String {
+    if value.is_finite() { figure::quantity(value, "", signs) } else { signs.none.to_owned() }
+}
+
+/// The answer as a badge of the page.
+pub(crate) fn answer(comparison: &WorkloadComparison) -> Markup {
+    let sign = match comparison.answer {
+        Answer::Faster => "▲",
+        Answer::Slower => "▼",
+        Answer::Equal => "=",
+        Answer::Inconclusive => "?",
+    };
+    let tone = words::answer_tone(comparison.answer);
+    element::badge(element::tone_class(tone), sign, &words::answer_words(comparison, &UNICODE))
+}
+
+/// The facts that differ between the sides' machines.
+pub(crate) fn facts(compared: &Comparison) -> ResultTable<&FactDifference> {
+    type Column<'a> = table::Column<&'a FactDifference>;
+    fn value(key: &str, value: Option<&FactValue>, signs: &Signs) -> String {
+        value.map_or_else(|| "unknown".to_owned(), |value| crate::facts::value(key, value, signs))
+    }
+    let columns: Vec<Column<'_>> = vec![
+        Column::left("fact that differs", |fact, _| {
+            one_line(&format!("{} ({})", crate::facts::name(&fact.key), fact.key))
+        })
+        .row_heading()
+        .html(|fact| element::fact_name(&fact.key)),
+        Column::left("A", |fact, signs| value(&fact.key, fact.a.as_ref(), signs)).class("fact"),
+        Column::left("B", |fact, signs| value(&fact.key, fact.b.as_ref(), signs)).class("fact"),
+    ];
+    ResultTable::new(columns, &compared.facts)
+}
+
+/// A finite number for CSV; empty for others.
 pub(super) fn number(value: Option<f64>) -> String {
     table::number(value.filter(|value| value.is_finite()))
 }

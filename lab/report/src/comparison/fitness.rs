@@ -1,27 +1,23 @@
-//! Whether a machine is fit to measure on, in the four formats: what it can see, whether it differs from itself, what to turn off.
+//! The fitness of a machine for measurements, in the four formats: detectable changes, false
+//! alarms, and what to turn off.
 
 use super::columns::number;
-use super::{legend, markdown, sequential, text, words};
+use super::{cautions, failures, legend, words};
+use crate::escape::one_line;
+use crate::escape::{escape_markdown, escape_markdown_around_code};
 use crate::format::Format;
-use crate::grid::{escape_markdown, escape_markdown_around_code};
-use crate::json::json;
-use crate::one_line::one_line;
 use crate::sentences::{advice, worded_fitness};
-use crate::sheet::Sheet;
-use crate::style::{Signs, Style, Tone, UNICODE};
-use crate::table::{self, Form, Table};
-use faultline_model::comparison::{ComparedWorkload, Details, Fit, Fitness};
-use faultline_model::workload_comparison::{Answer, WorkloadComparison};
+use crate::sheet::{Sheet, in_format};
+use crate::style::{Signs, Style, Tone};
+use crate::table::{self, Form, ResultTable};
+use faultline_stats::comparison::{ComparedWorkload, Details, Fit, Fitness};
+use faultline_stats::workload_comparison::{Answer, WorkloadComparison};
 
-/// Whether a machine is fit to measure on: the answer first, then what it can see, then what to do about it. JSON is the data with their words; CSV has a
-/// record for each workload.
+/// The fitness of a machine: the answer, the detectable changes, and advice.
+///
+/// JSON is the data with their sentences. CSV has a record per workload.
 pub fn fitness(fitness: &Fitness, format: Format, style: &Style) -> String {
-    match format {
-        Format::Table => as_text(fitness, style),
-        Format::Json => json(&worded_fitness(fitness)),
-        Format::Csv => table(fitness).csv(),
-        Format::Markdown => as_markdown(fitness),
-    }
+    in_format(format, style, |sheet| body(sheet, fitness), || worded_fitness(fitness), || table(fitness).csv())
 }
 
 fn word(fit: Fit) -> &'static str {
@@ -56,7 +52,7 @@ fn differs_from_itself(workload: &ComparedWorkload) -> bool {
     matches!(workload.comparison.answer, Answer::Faster | Answer::Slower)
 }
 
-/// Whether a workload differs from itself, in a word.
+/// The answer to: does the workload differ from itself?
 fn itself(answer: Answer) -> &'static str {
     match answer {
         Answer::Faster | Answer::Slower => "yes",
@@ -65,27 +61,27 @@ fn itself(answer: Answer) -> &'static str {
     }
 }
 
-/// What it was found on, and how that ended.
-fn surroundings(fitness: &Fitness) -> Vec<String> {
+/// The machine, and how the check ended.
+fn machine_and_end(fitness: &Fitness) -> Vec<String> {
     let compared = &fitness.compared;
     let machine = compared.a.machine.as_ref().map(|machine| one_line(machine));
-    let ended = compared.sequential.as_ref().map(sequential::words);
+    let ended = compared.sequential.as_ref().map(legend::sequential);
     [machine, ended].into_iter().flatten().collect()
 }
 
-/// Lowest and highest of all values.
+/// The lowest and the highest value.
 fn range(details: &Details) -> Option<(f64, f64)> {
     let values = || details.values.iter().flatten().copied();
     let (low, high) = (values().reduce(f64::min)?, values().reduce(f64::max)?);
     (low > 0.0 && high.is_finite()).then_some((low, high))
 }
 
-/// How far the highest value lies above the lowest: `3.4 %`.
+/// The highest value relative to the lowest: `3.4 %`.
 fn spread(details: &Details) -> Option<String> {
     range(details).map(|(low, high)| format!("{:.1} %", (high / low - 1.0) * 100.0))
 }
 
-/// A workload with what it belongs to.
+/// A workload of a check.
 struct Row<'a> {
     fitness: &'a Fitness,
     workload: &'a ComparedWorkload,
@@ -93,63 +89,56 @@ struct Row<'a> {
     details: &'a Details,
 }
 
-fn table(fitness: &Fitness) -> Table<Row<'_>> {
+fn table(fitness: &Fitness) -> ResultTable<Row<'_>> {
     let rows = fitness.compared.workloads.iter().map(|workload| Row {
         fitness,
         workload,
         comparison: &workload.comparison,
         details: &workload.details,
     });
-    Table::new(columns(), rows)
+    ResultTable::new(columns(), rows)
 }
 
 type Column<'a> = table::Column<Row<'a>>;
 
-/// In CSV, medians, lowest and highest are in the unit of the column `unit`.
+/// In CSV, figures without a unit have that of the column `unit`.
 fn columns<'a>() -> Vec<Column<'a>> {
-    const ROOMY: &[Form] = &[Form::Wide, Form::Markdown];
     vec![
         Column::csv_only("machine", |row| row.fitness.compared.a.machine.clone().unwrap_or_default()),
         Column::csv_only("fit", |row| word(row.fitness.fit).to_owned()),
         Column::left("workload", |row, _| words::name(row.workload)).csv("workload", |row| row.comparison.name.clone()),
-        Column::csv_only("tasks", |row| row.details.tasks.map_or_else(String::new, |tasks| tasks.to_string())),
+        Column::csv_option("tasks", |row| row.details.tasks),
         Column::csv_only("unit", |row| row.comparison.unit.clone()),
         Column::right("detectable", |row, signs| {
             words::detectable(row.comparison).unwrap_or_else(|| signs.none.to_owned())
         })
         .csv("detectable_ratio", |row| number(row.comparison.detectable)),
         Column::right("spread", |row, signs| spread(row.details).unwrap_or_else(|| signs.none.to_owned())),
-        Column::left("differs", |row, _| itself(row.comparison.answer).to_owned())
-            .csv("differs_from_itself", |row| itself(row.comparison.answer).to_owned()),
+        Column::left("differs", |row, _| itself(row.comparison.answer).to_owned()).csv_as_shown("differs_from_itself"),
         Column::right("median", |row, signs| {
             let [median, _] = words::medians(row.comparison, &one_line(&row.comparison.unit), signs);
             median
         })
-        .on(ROOMY),
-        Column::left("n", |row, _| words::units(row.comparison)).on(ROOMY),
+        .on(Form::ROOMY),
+        Column::left("n", |row, _| words::units(row.comparison)).on(Form::ROOMY),
         Column::csv_only("a_units", |row| row.comparison.a.units.to_string()),
         Column::csv_only("b_units", |row| row.comparison.b.units.to_string()),
-        Column::csv_only("a_median", |row| number(Some(row.comparison.a.median))),
-        Column::csv_only("b_median", |row| number(Some(row.comparison.b.median))),
-        Column::csv_only("lowest", |row| number(range(row.details).map(|(low, _)| low))),
-        Column::csv_only("highest", |row| number(range(row.details).map(|(_, high)| high))),
+        Column::csv_option("a_median", |row| Some(row.comparison.a.median)),
+        Column::csv_option("b_median", |row| Some(row.comparison.b.median)),
+        Column::csv_option("lowest", |row| range(row.details).map(|(low, _)| low)),
+        Column::csv_option("highest", |row| range(row.details).map(|(_, high)| high)),
     ]
 }
 
-/// What the columns mean.
+/// The meaning of the columns.
 const LEGEND: [&str; 2] = [
-    "detectable: the smallest difference that is detected with 80 % power in the time spent; a dash where it isn't known. More time detects smaller ones.",
-    "spread: how far the highest value lies above the lowest, of both sides together. differs: yes where a difference was found though there is none, no \
-     where equality within the margin was shown.",
+    "detectable: smallest change detectable with 80 % power in the time spent; a dash if unknown. More time detects \
+     smaller changes.",
+    "spread: highest value of both sides relative to the lowest. differs: yes for a false alarm, no if equality within the \
+     margin was shown.",
 ];
 
-fn legend_of(fitness: &Fitness) -> Vec<String> {
-    let mut sentences: Vec<String> = LEGEND.map(str::to_owned).into();
-    sentences.extend(legend::correction(&fitness.compared));
-    sentences
-}
-
-/// Workloads that were found to differ from themselves, each with its evidence.
+/// Workloads that differ from themselves, each with its evidence.
 fn false_alarms(fitness: &Fitness, signs: &Signs) -> Vec<String> {
     let words = |workload: &ComparedWorkload| {
         format!("{} against itself: {}", words::name(workload), words::answer(&workload.comparison, signs))
@@ -157,63 +146,42 @@ fn false_alarms(fitness: &Fitness, signs: &Signs) -> Vec<String> {
     fitness.compared.workloads.iter().filter(|workload| differs_from_itself(workload)).map(words).collect()
 }
 
-fn as_text(fitness: &Fitness, style: &Style) -> String {
-    let signs = style.signs();
-    let mut sheet = Sheet::new(style);
-    sheet.paragraph(Some(tone(fitness.fit)), "", &verdict(fitness));
-    for line in surroundings(fitness) {
+fn body(mut sheet: Sheet<'_>, fitness: &Fitness) -> String {
+    let (sheet, compared) = (&mut sheet, &fitness.compared);
+    if sheet.is_markdown() {
+        sheet.titled(&verdict(fitness), "");
+    } else {
+        sheet.paragraph(Some(tone(fitness.fit)), "", &verdict(fitness));
+    }
+    for line in machine_and_end(fitness) {
         sheet.paragraph(None, "", &line);
     }
-    sheet.line("");
-    if fitness.compared.workloads.is_empty() {
+    sheet.space();
+    if compared.workloads.is_empty() {
         sheet.line("Nothing could be measured.");
+    } else if sheet.is_markdown() {
+        sheet.table(&table(fitness));
     } else {
-        sheet.text.push_str(&table(fitness).fitting(style).1.text(style));
+        sheet.text.push_str(&table(fitness).fitting(sheet.style).1.text(sheet.style));
     }
-    for line in false_alarms(fitness, signs) {
-        sheet.hanging(Some(Tone::Bad), "  ", "    ", &line);
+    for line in false_alarms(fitness, sheet.style.signs()) {
+        sheet.item(Some(Tone::Bad), 1, &line);
     }
     if !fitness.advice.is_empty() {
-        sheet.heading("What to turn off or watch for");
+        sheet.heading("Sources of noise");
     }
     for (number, words) in (1..).zip(fitness.advice.iter().map(advice)) {
-        sheet.hanging(Some(Tone::Middling), &format!("  {number}. "), "     ", &one_line(&words.finding));
-        sheet.paragraph(None, "     ", &one_line(&words.remedy));
+        let (finding, remedy) = (one_line(&words.finding), one_line(&words.remedy));
+        if sheet.is_markdown() {
+            let [finding, remedy] = [escape_markdown(&finding), escape_markdown_around_code(&remedy)];
+            sheet.list_item(&format!("{number}. {finding}.  \n   To do: {remedy}"));
+        } else {
+            sheet.labelled(Some(Tone::Middling), &format!("  {number}. "), &finding);
+            sheet.paragraph(None, "     ", &remedy);
+        }
     }
-    text::cautions(&mut sheet, &fitness.compared);
-    text::failures(&mut sheet, &fitness.compared);
-    sheet.line("");
-    for sentence in legend_of(fitness) {
-        sheet.paragraph(Some(Tone::Quiet), "", &sentence);
-    }
-    sheet.text
-}
-
-fn as_markdown(fitness: &Fitness) -> String {
-    let signs = &UNICODE;
-    let mut text = format!("**{}**\n\n", escape_markdown(&verdict(fitness)));
-    markdown::list(&mut text, surroundings(fitness));
-    if fitness.compared.workloads.is_empty() {
-        text.push_str("\nNothing could be measured.\n");
-    } else {
-        text.push_str(&format!("\n{}", table(fitness).markdown(signs)));
-    }
-    let alarms = false_alarms(fitness, signs);
-    if !alarms.is_empty() {
-        text.push('\n');
-        markdown::list(&mut text, alarms);
-    }
-    if !fitness.advice.is_empty() {
-        text.push_str("\nWhat to turn off or watch for:\n\n");
-    }
-    for (number, words) in (1..).zip(fitness.advice.iter().map(advice)) {
-        let finding = escape_markdown(&one_line(&words.finding));
-        let remedy = escape_markdown_around_code(&one_line(&words.remedy));
-        text.push_str(&format!("{number}. {finding}.  \n   To do: {remedy}\n"));
-    }
-    text.push_str(&markdown::cautions(&fitness.compared));
-    text.push_str(&markdown::failures(&fitness.compared));
-    text.push_str("\nHow to read this:\n\n");
-    markdown::list(&mut text, legend_of(fitness));
-    text
+    cautions(sheet, compared);
+    failures(sheet, compared);
+    sheet.legend(LEGEND.map(str::to_owned).into_iter().chain(legend::correction(compared)));
+    std::mem::take(&mut sheet.text)
 }

@@ -1,14 +1,17 @@
-//! What the columns of a comparison mean, in sentences; with the levels that its intervals have.
+//! Sentences around the table of a comparison: the legend, how an early-stopping comparison ended,
+//! and the cautions.
 
-use super::change::{Change, level};
+use super::change::{Change, level, percent};
 use super::words;
+use crate::escape::one_line;
+use crate::sentences;
 use crate::style::Signs;
 use crate::table::Form;
-use faultline_model::comparison::{ComparedWorkload, Comparison};
-use faultline_model::direction::Direction;
-use faultline_model::workload_comparison::{Answer, Inconclusive, Unit};
+use faultline_record::direction::Direction;
+use faultline_stats::comparison::{ComparedWorkload, Comparison, Ended, Look, Sequential};
+use faultline_stats::workload_comparison::{Answer, Caution, CautionCode, Inconclusive, Unit};
 
-/// The sentences of the legend to a table in that form; those that say nothing about this comparison are left out.
+/// The legend of a table in this form, without sentences that do not apply to the comparison.
 pub(crate) fn sentences(compared: &Comparison, form: Form, signs: &Signs) -> Vec<String> {
     let mut sentences = Vec::new();
     if compared.workloads.is_empty() {
@@ -16,8 +19,8 @@ pub(crate) fn sentences(compared: &Comparison, form: Form, signs: &Signs) -> Vec
     }
     sentences.push(medians(compared));
     sentences.push(format!(
-        "change: how much better B is, for rates B/A {minus} 1, for times A/B {minus} 1; estimated from pairs of values, so that the medians' ratio \
-         may differ a little.",
+        "change: of cost, worse is positive: for times B/A {minus} 1, for rates A/B {minus} 1, estimated from pairs of \
+         values. The ratio of the medians may differ slightly.",
         minus = signs.minus
     ));
     sentences.push(better(compared));
@@ -38,9 +41,17 @@ pub(crate) fn sentences(compared: &Comparison, form: Form, signs: &Signs) -> Vec
         sentences.push("too noisy: `faultline check` shows what disturbs the machine.".to_owned());
     }
     if words::has_figures(compared) {
+        sentences.push(
+            "Further figures: change as above. They are corrected among themselves and change no answer and no gate."
+                .to_owned(),
+        );
+    }
+    if compared.workloads.iter().any(|workload| workload.details.by_cpu_time.is_some()) {
+        let level = compared.sequential.as_ref().map_or(compared.level, |sequential| sequential.level);
         sentences.push(format!(
-            "Further figures: change of the value, B/A {minus} 1. They are corrected among themselves and change no answer and no gate.",
-            minus = signs.minus
+            "by CPU time: of the same executions, tested as a suite of its own with a familywise false-positive rate of at most {}. \
+             It changes no answer and no gate; `--measure cpu-time` decides by it.",
+            percent(1.0 - level)
         ));
     }
     if compared.workloads.iter().any(|workload| words::system(&workload.details, signs).is_some()) {
@@ -49,7 +60,7 @@ pub(crate) fn sentences(compared: &Comparison, form: Form, signs: &Signs) -> Vec
     sentences
 }
 
-/// What counts as equal.
+/// The meaning of equal.
 fn equality(compared: &Comparison, signs: &Signs) -> Option<String> {
     let first = compared.workloads.first().filter(|_| has(compared, Answer::Equal))?;
     let margin = words::margin(&first.comparison, signs);
@@ -73,7 +84,7 @@ fn medians(compared: &Comparison) -> String {
     format!("A, B: medians over n runs or boots, {unit}.")
 }
 
-/// Which way is better.
+/// The better direction.
 fn better(compared: &Comparison) -> String {
     let is_lower = |workload: &&ComparedWorkload| workload.comparison.direction == Direction::Lower;
     let lower: Vec<String> = compared.workloads.iter().filter(is_lower).map(words::name).collect();
@@ -84,29 +95,29 @@ fn better(compared: &Comparison) -> String {
     }
 }
 
-/// The changes of all workloads that have one.
+/// The changes of all workloads.
 fn changes(compared: &Comparison) -> impl Iterator<Item = Change> {
     compared.workloads.iter().filter_map(|workload| Change::of(&workload.comparison))
 }
 
-/// The level of all intervals, where they share one.
+/// The common level of all intervals, if they have one.
 pub(crate) fn shared_level(compared: &Comparison) -> Option<f64> {
     let mut levels = changes(compared).map(|change| change.level);
     let first = levels.next()?;
     levels.all(|other| (other - first).abs() < 1e-9).then_some(first)
 }
 
-/// Whether there are intervals, and they don't share a level.
+/// True if the intervals have different levels.
 pub(crate) fn levels_differ(compared: &Comparison) -> bool {
     shared_level(compared).is_none() && changes(compared).next().is_some()
 }
 
-/// What the intervals cover; `level` is a column where they differ.
+/// The coverage of the intervals. Different levels have a column of their own.
 fn intervals(compared: &Comparison, form: Form) -> Option<String> {
     changes(compared).next()?;
     let interval = match form {
-        Form::Narrow => "interval: its longer side stands behind the change;",
-        Form::Wide | Form::Medium | Form::Markdown => "interval:",
+        Form::Narrow => "interval: the longer half-width follows the change;",
+        Form::Wide | Form::Medium | Form::Markdown | Form::Page => "interval:",
     };
     Some(match shared_level(compared) {
         Some(shared) => format!("{interval} covers the true change with a probability of {}.", level(shared)),
@@ -114,7 +125,7 @@ fn intervals(compared: &Comparison, form: Form) -> Option<String> {
     })
 }
 
-/// What the answers are corrected for. None when there is one workload.
+/// The correction for several workloads; `None` for one workload.
 pub(crate) fn correction(compared: &Comparison) -> Option<String> {
     let workloads = compared.workloads.len();
     (workloads > 1).then(|| {
@@ -123,4 +134,135 @@ pub(crate) fn correction(compared: &Comparison) -> Option<String> {
             level(compared.level)
         )
     })
+}
+
+/// The end of a comparison with interim looks: `Ended after 12 of at most 48 blocks, at look 4 of
+/// 9: …`.
+pub(crate) fn sequential(sequential: &Sequential) -> String {
+    let at_most = sequential.looks.last().map_or(0, |look| look.blocks);
+    let planned = sequential.looks.len();
+    let place = match last_look(sequential) {
+        // Later looks are unknown: the time budget moved the last look.
+        Some(look) if sequential.ended == Ended::Budget => {
+            format!("Ended after {} blocks, at look {}", look.blocks, sequential.taken)
+        }
+        Some(look) => {
+            format!(
+                "Ended after {} of at most {at_most} blocks, at look {} of {planned}",
+                look.blocks, sequential.taken
+            )
+        }
+        None => format!("Before the first of {planned} looks, with at most {at_most} blocks planned"),
+    };
+    let kept = format!(
+        "The familywise false-positive rate over all workloads and interim looks is at most {}, for differences and for equalities each.",
+        percent(1.0 - sequential.level)
+    );
+    format!("{place}: {}. {kept}", why(sequential))
+}
+
+/// The look that gave the answers.
+fn last_look(sequential: &Sequential) -> Option<&Look> {
+    sequential.looks.get((sequential.taken as usize).checked_sub(1)?)
+}
+
+/// The reason for the end.
+fn why(sequential: &Sequential) -> &'static str {
+    match sequential.ended {
+        Ended::Settled if sequential.taken as usize == sequential.looks.len() => "all planned blocks were measured",
+        Ended::Settled => "each measurable workload had its answer, a difference or equality",
+        Ended::Budget => "the time budget was used up",
+        Ended::Planned => "all planned blocks were measured",
+        Ended::Stopped => "it was stopped, or is still running",
+    }
+}
+
+/// A caution with the names of its workloads; without names if it concerns all.
+pub(crate) struct Grouped {
+    /// Code.
+    pub(crate) code: CautionCode,
+    /// Text.
+    pub(crate) text: String,
+    /// Workloads concerned.
+    pub(crate) names: Option<String>,
+}
+
+/// Each caution once, in the order of the codes, without those that the answers mention.
+pub(crate) fn cautions(compared: &Comparison) -> Vec<Grouped> {
+    let mut groups: Vec<(CautionCode, String, Vec<String>)> = Vec::new();
+    for workload in &compared.workloads {
+        let comparison = &workload.comparison;
+        for caution in comparison.cautions.iter().filter(|caution| !words::is_reason(comparison, caution)) {
+            let (name, said) = (words::name(workload), sentences::caution(&greatest(compared, caution)));
+            match groups.iter_mut().find(|(code, text, _)| *code == caution.code() && *text == said) {
+                Some((_, _, names)) => names.push(name),
+                None => groups.push((caution.code(), said, vec![name])),
+            }
+        }
+    }
+    groups.sort_by_key(|(code, _, _)| *code);
+    let all = compared.workloads.len();
+    let named = |(code, text, names): (CautionCode, String, Vec<String>)| Grouped {
+        code,
+        text: one_line(&text),
+        names: (names.len() < all).then(|| words::list(&names)),
+    };
+    groups.into_iter().map(named).collect()
+}
+
+/// Load and steal cautions with the greatest figures of all workloads, so each is shown once. Other
+/// cautions are unchanged.
+fn greatest(compared: &Comparison, caution: &Caution) -> Caution {
+    let most = |figures: fn(&Caution) -> Option<[Option<f64>; 2]>| {
+        let cautions = compared.workloads.iter().flat_map(|workload| &workload.comparison.cautions);
+        let all = cautions.filter_map(|caution| figures(caution));
+        all.fold([None, None], |most: [Option<f64>; 2], these| {
+            [0, 1].map(|side| most[side].into_iter().chain(these[side]).reduce(f64::max))
+        })
+    };
+    match caution {
+        Caution::Load { .. } => {
+            let [a, b] = most(|caution| if let Caution::Load { a, b } = caution { Some([*a, *b]) } else { None });
+            Caution::Load { a, b }
+        }
+        Caution::Steal { .. } => {
+            let [a, b] = most(|caution| if let Caution::Steal { a, b } = caution { Some([*a, *b]) } else { None });
+            Caution::Steal { a, b }
+        }
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(taken: u32, ended: Ended) -> Sequential {
+        let looks = (1..=9).map(|look| Look { blocks: look * 5 + 3, alpha: 0.005 }).collect();
+        Sequential { level: 0.95, looks, taken, ended }
+    }
+
+    #[test]
+    fn the_end_is_reported_with_its_reason_and_the_level() {
+        let text = sequential(&ended(4, Ended::Settled));
+        assert!(
+            text.starts_with("Ended after 23 of at most 48 blocks, at look 4 of 9: each measurable workload"),
+            "{text}"
+        );
+        assert!(
+            text.contains("a difference or equality. The familywise false-positive rate")
+                && text.contains("at most 5 %"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn an_end_before_any_look_is_one() {
+        for taken in [0, 10] {
+            let text = sequential(&ended(taken, Ended::Stopped));
+            assert!(text.starts_with("Before the first of 9 looks, with at most 48"), "{text}");
+        }
+        let none = Sequential { looks: Vec::new(), ..ended(0, Ended::Budget) };
+        assert!(sequential(&none).contains("the time budget was used up"));
+    }
 }

@@ -1,13 +1,13 @@
-//! The scaling laws of both sides as sentences: `contention fell from 0.21 to 0.08`.
+//! The scaling laws of both sides in sentences: `contention fell from 0.21 to 0.08`.
 
 use super::change::level;
+use crate::escape::one_line;
 use crate::figure;
-use crate::one_line::one_line;
 use crate::style::{Signs, Tone};
-use faultline_model::comparison::ScaledCase;
-use faultline_model::scaling::{Law, Move, ParameterChange, ScalingComparison};
+use faultline_stats::comparison::ScaledCase;
+use faultline_stats::scaling::{Law, Move, ParameterChange, ScalingComparison};
 
-/// A case's law: `self_exec:static, by the Universal Scalability Law`.
+/// The law of a case: `self_exec:static, by the Universal Scalability Law`.
 pub(crate) fn title(case: &ScaledCase) -> String {
     let law = match case.comparison.law {
         Law::Amdahl => "Amdahl's law",
@@ -16,7 +16,7 @@ pub(crate) fn title(case: &ScaledCase) -> String {
     format!("{}, by {law}", one_line(&case.name))
 }
 
-/// A sentence for each parameter, with its tone; finally the peak, if it moved.
+/// A sentence per parameter with its tone, then the peak if it moved.
 pub(crate) fn sentences(case: &ScaledCase, signs: &Signs) -> Vec<(Tone, String)> {
     let comparison = &case.comparison;
     let mut sentences = vec![share("contention", &comparison.serial, signs)];
@@ -26,7 +26,7 @@ pub(crate) fn sentences(case: &ScaledCase, signs: &Signs) -> Vec<(Tone, String)>
     sentences
 }
 
-/// A share of the work; less is better.
+/// A share of the work. Less is better.
 fn share(name: &str, change: &ParameterChange, signs: &Signs) -> (Tone, String) {
     let [a, b, low, high] =
         [change.a, change.b, change.difference.low, change.difference.high].map(|value| rounded(value, signs));
@@ -40,7 +40,7 @@ fn share(name: &str, change: &ParameterChange, signs: &Signs) -> (Tone, String) 
     }
 }
 
-/// The rate of one CPU; more is better.
+/// The rate of one CPU. More is better.
 fn one_cpu(change: &ParameterChange, unit: &str, signs: &Signs) -> (Tone, String) {
     let [a, b] = [change.a, change.b].map(|value| figure::quantity(value, &one_line(unit), signs));
     let [low, high] = [change.difference.low, change.difference.high].map(figure::plain);
@@ -54,8 +54,9 @@ fn one_cpu(change: &ParameterChange, unit: &str, signs: &Signs) -> (Tone, String
     }
 }
 
-/// Numbers of CPUs at which the laws with these parameters peak: √((1 − σ)/κ), as in docs/METHODOLOGY.md. `None` unless a parameter that it
-/// depends on differs significantly and both laws have a peak.
+/// The numbers of CPUs at which both laws peak: √((1 − σ)/κ), as in docs/METHODOLOGY.md.
+///
+/// `None` unless one of these parameters differs significantly and both laws have a peak.
 fn peaks(comparison: &ScalingComparison) -> Option<[f64; 2]> {
     let coherence = comparison.coherence?;
     let serial = comparison.serial;
@@ -67,11 +68,12 @@ fn peaks(comparison: &ScalingComparison) -> Option<[f64; 2]> {
 
 fn peak([a, b]: [f64; 2]) -> String {
     format!(
-        "by these estimates the law peaks at {a:.0} CPUs on A and at {b:.0} on B; this has no interval, and may lie beyond what was measured"
+        "by these estimates the law peaks at {a:.0} CPUs on A and at {b:.0} on B, without an interval and perhaps beyond \
+         the measured range"
     )
 }
 
-/// A share with two significant digits, and at least three decimals if it is small.
+/// A share with two significant digits; small ones with at least three decimals.
 fn rounded(value: f64, signs: &Signs) -> String {
     let size = value.abs();
     if !value.is_finite() {
@@ -85,7 +87,7 @@ fn rounded(value: f64, signs: &Signs) -> String {
 mod tests {
     use super::*;
     use crate::style::UNICODE;
-    use faultline_model::workload_comparison::Bounded;
+    use faultline_stats::workload_comparison::Bounded;
 
     fn change(a: f64, b: f64, change: Move) -> ParameterChange {
         let difference = Bounded { value: b - a, low: b - a - 0.01, high: b - a + 0.01, level: 0.98333 };
@@ -100,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn contention_that_fell_is_told_with_its_interval() {
+    fn contention_that_fell_is_reported_with_its_interval() {
         let sentences = sentences(&case(change(0.21, 0.08, Move::Fell), None), &UNICODE);
         let first = "contention fell from 0.21 to 0.080 (difference −0.14 … −0.12 at 98.3 %)";
         assert_eq!(sentences[0], (Tone::Good, first.into()));
@@ -108,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peak_is_told_only_where_it_can_have_moved() {
+    fn a_peak_is_reported_only_where_it_can_have_moved() {
         let told = |change_of: Move, coherence: f64| {
             let coherence = change(0.005, coherence, change_of);
             peaks(&case(change(0.2, 0.1, change_of), Some(coherence)).comparison).map(|peaks| peaks.map(f64::round))

@@ -1,42 +1,45 @@
-//! What is said of a comparison in words, the same in the table, in Markdown and on the page.
+//! Words about a comparison, equal in text, Markdown and on pages, and the result of its gate.
 
 use super::change::{Change, chance, level, percent};
+use crate::escape::one_line;
 use crate::figure::Scale;
-use crate::moment;
-use crate::one_line::one_line;
 use crate::run::words::counted;
-use crate::sentences;
-use crate::style::{Signs, Tone};
-use faultline_model::comparison::{
+use crate::sheet::gate_result;
+use crate::style::{Signs, Style, Tone};
+use crate::{figure, sentences};
+use faultline_stats::comparison::{
     ComparedWorkload, Comparison, CounterDifference, Described, Details, UntestedFigure, UntestedReason,
 };
-use faultline_model::workload_comparison::{Answer, Caution, CautionCode, Inconclusive, Unit, WorkloadComparison};
+use faultline_stats::gate::{Finding, Gate};
+use faultline_stats::workload_comparison::{Answer, Caution, CautionCode, Inconclusive, Unit, WorkloadComparison};
 
-/// Names in a list before the rest is counted.
+/// Names listed; the others are counted.
 const NAMED: usize = 4;
 
-/// `before → after`.
+/// The title of a comparison: `before → after`.
 pub(crate) fn title(compared: &Comparison, signs: &Signs) -> String {
     format!("{} {} {}", one_line(&compared.a.name), signs.arrow, one_line(&compared.b.name))
 }
 
-/// What a side is measured with. None where it isn't known, as of what another tool measured.
+/// The set-up of a side; `None` if unknown, as for results of other tools.
 pub(crate) fn setup(side: &Described) -> Option<String> {
     match side.setup.is_empty() {
-        true => side.run.map(|_| "as the machine is".to_owned()),
+        true => side.run.map(|_| "no changes to the machine".to_owned()),
         false => Some(one_line(&side.setup.join("; "))),
     }
 }
 
-/// The run a side was measured in, and when it began: `run 12, began 2026-11-21 09:18 UTC`. None when neither is known.
+/// The run of a side and its start: `run 12, began 2026-11-21 09:18 UTC`; `None` if neither is
+/// known.
 pub(crate) fn origin(side: &Described) -> Option<String> {
     let run = side.run.map(|run| format!("run {run}"));
-    let began = side.started.map(|at| format!("began {}", moment::words(at)));
+    let began = side.started.map(|at| format!("began {}", figure::date_time(at)));
     let parts: Vec<String> = [run, began].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// A side in one line, without its letter. Its machine is left out where both have the same; [`machine`] tells that.
+/// A side in one line, without its letter, and without a machine that both sides share
+/// ([`machine`]).
 pub(crate) fn side(compared: &Comparison, side: &Described) -> String {
     let own = side.machine.as_ref().filter(|_| machine(compared).is_none()).map(|machine| one_line(machine));
     let parts: Vec<String> = [setup(side), own, origin(side)].into_iter().flatten().collect();
@@ -44,12 +47,12 @@ pub(crate) fn side(compared: &Comparison, side: &Described) -> String {
     if parts.is_empty() { name } else { format!("{name}: {}", parts.join("; ")) }
 }
 
-/// The machine, where both sides have the same.
+/// The common machine of both sides, if they share one.
 pub(crate) fn machine(compared: &Comparison) -> Option<String> {
     compared.a.machine.as_ref().filter(|machine| compared.b.machine.as_ref() == Some(machine)).map(|m| one_line(m))
 }
 
-/// `zero_fill:base at 4 tasks`.
+/// A workload with its number of tasks: `zero_fill:base at 4 tasks`.
 pub(crate) fn name(workload: &ComparedWorkload) -> String {
     with_tasks(&workload.comparison.name, workload.details.tasks)
 }
@@ -63,7 +66,7 @@ fn with_tasks(name: &str, tasks: Option<u32>) -> String {
     }
 }
 
-/// The answer in a word.
+/// An answer in a word.
 pub(crate) fn answer_word(answer: Answer) -> &'static str {
     match answer {
         Answer::Faster => "faster",
@@ -73,10 +76,11 @@ pub(crate) fn answer_word(answer: Answer) -> &'static str {
     }
 }
 
-/// Why there is no answer, as files have it: `past-margin`.
+/// The reason for no answer, for files: `past-margin`.
 pub(crate) fn inconclusive_word(why: Inconclusive) -> &'static str {
     match why {
         Inconclusive::FewValues => "few-values",
+        Inconclusive::Failures => "failures",
         Inconclusive::ConfoundedBoots => "confounded-boots",
         Inconclusive::NotInterleaved => "not-interleaved",
         Inconclusive::TooNoisy => "too-noisy",
@@ -84,7 +88,7 @@ pub(crate) fn inconclusive_word(why: Inconclusive) -> &'static str {
     }
 }
 
-/// The answer as people read it: `faster`, `equal within ±2 %`.
+/// An answer for people: `faster`, `equal within ±2 %`.
 pub(crate) fn answer_words(comparison: &WorkloadComparison, signs: &Signs) -> String {
     match comparison.answer {
         Answer::Equal => format!("equal within {}", margin(comparison, signs)),
@@ -97,7 +101,7 @@ pub(crate) fn margin(comparison: &WorkloadComparison, signs: &Signs) -> String {
     format!("{}{}", signs.plus_minus, percent(comparison.margin))
 }
 
-/// Whether an answer is good news.
+/// The tone of an answer.
 pub(crate) fn answer_tone(answer: Answer) -> Tone {
     match answer {
         Answer::Faster => Tone::Good,
@@ -107,12 +111,24 @@ pub(crate) fn answer_tone(answer: Answer) -> Tone {
     }
 }
 
-/// The answer with what it rests on, or why there is none.
+/// An answer with its basis, or the reason for no answer.
 pub(crate) fn answer(comparison: &WorkloadComparison, signs: &Signs) -> String {
     format!("{}: {}", answer_words(comparison, signs), basis(comparison, signs))
 }
 
-/// What an answer rests on: `+12.3 % (+11.0 … +13.6 %), p 0.0012`; or why there is none.
+/// The answer about a workload; beside an inconclusive one, that of its CPU time.
+pub(crate) fn answer_of(workload: &ComparedWorkload, signs: &Signs) -> String {
+    let by_cpu_time = by_cpu_time(&workload.details, signs).map(|text| format!("; {text}"));
+    answer(&workload.comparison, signs) + &by_cpu_time.unwrap_or_default()
+}
+
+/// The answer of the CPU time beside an inconclusive one: `by CPU time slower: +5.1 % (…), p
+/// 0.0012`.
+pub(crate) fn by_cpu_time(details: &Details, signs: &Signs) -> Option<String> {
+    details.by_cpu_time.as_ref().map(|cpu_time| format!("by CPU time {}", answer(cpu_time, signs)))
+}
+
+/// The basis of an answer: `+12.3 % (+11.0 … +13.6 %), p 0.0012`; or the reason for no answer.
 pub(crate) fn basis(comparison: &WorkloadComparison, signs: &Signs) -> String {
     match (comparison.answer, comparison.inconclusive) {
         (Answer::Faster | Answer::Slower, _) => {
@@ -122,23 +138,23 @@ pub(crate) fn basis(comparison: &WorkloadComparison, signs: &Signs) -> String {
         }
         (Answer::Equal, _) => change(comparison, signs).unwrap_or_default(),
         (Answer::Inconclusive, Some(why)) => reason(comparison, why, signs),
-        (Answer::Inconclusive, None) => "the reason isn't known".to_owned(),
+        (Answer::Inconclusive, None) => "unknown reason".to_owned(),
     }
 }
 
-/// `+12.3 % (+11.0 … +13.6 %)`.
+/// The change with its interval: `+12.3 % (+11.0 … +13.6 %)`.
 fn change(comparison: &WorkloadComparison, signs: &Signs) -> Option<String> {
     Change::of(comparison).map(|change| format!("{} ({})", change.words(signs), change.span(signs)))
 }
 
-/// Every workload's answer. Those of which the same is to be said, and perhaps of many, are named together. `with_system`: the shares of system time
-/// stand nowhere else.
+/// The answer of each workload. Workloads with equal answers are named together. `with_system`: no
+/// column shows the shares of system time.
 pub(crate) fn answers(compared: &Comparison, signs: &Signs, with_system: bool) -> Vec<String> {
     let mut told: Vec<(String, Vec<String>)> = Vec::new();
     for workload in &compared.workloads {
         let system = system(&workload.details, signs).filter(|_| with_system);
         let system = system.map_or_else(String::new, |system| format!("; system {system}"));
-        let text = format!("{}{system}", answer(&workload.comparison, signs));
+        let text = format!("{}{system}", answer_of(workload, signs));
         let name = name(workload);
         match told.iter_mut().find(|(other, _)| *other == text) {
             Some((_, names)) => names.push(name),
@@ -148,7 +164,7 @@ pub(crate) fn answers(compared: &Comparison, signs: &Signs, with_system: bool) -
     told.into_iter().map(|(text, names)| format!("{} {} {text}", list(&names), signs.dash)).collect()
 }
 
-/// The smallest change that is detected with a power of 80 %: `1.3 %`.
+/// The smallest change detectable with 80 % power: `1.3 %`.
 pub(crate) fn detectable(comparison: &WorkloadComparison) -> Option<String> {
     let percent = comparison.detectable.filter(|ratio| ratio.is_finite()).map(|ratio| (ratio - 1.0) * 100.0)?;
     Some(match percent {
@@ -159,13 +175,14 @@ pub(crate) fn detectable(comparison: &WorkloadComparison) -> Option<String> {
     })
 }
 
-/// Why a workload is inconclusive.
+/// The reason for an inconclusive workload.
 fn reason(comparison: &WorkloadComparison, why: Inconclusive, signs: &Signs) -> String {
     match why {
-        Inconclusive::FewValues | Inconclusive::ConfoundedBoots => said_by_cautions(comparison),
+        Inconclusive::FewValues | Inconclusive::ConfoundedBoots => caution_texts(comparison),
+        Inconclusive::Failures => "executions failed, and the others may be a biased selection".to_owned(),
         Inconclusive::NotInterleaved => {
             let change = change(comparison, signs).unwrap_or_default();
-            format!("not interleaved; {change} holds only if the machine did the same during both sides")
+            format!("not interleaved; {change} holds only if the machine was equally busy during both sides")
         }
         Inconclusive::TooNoisy => {
             let span = Change::of_ratio(comparison).map(|change| format!(" ({})", change.span(signs)));
@@ -178,22 +195,22 @@ fn reason(comparison: &WorkloadComparison, why: Inconclusive, signs: &Signs) -> 
     }
 }
 
-/// What could have been seen.
+/// The power of a comparison.
 pub(crate) fn power(comparison: &WorkloadComparison) -> String {
     match detectable(comparison) {
         Some(least) => format!("80 % power to detect a change of {least} or more"),
-        None => "the smallest detectable change isn't known".to_owned(),
+        None => "the smallest detectable change is unknown".to_owned(),
     }
 }
 
-/// The cautions that say why there is no answer.
-fn said_by_cautions(comparison: &WorkloadComparison) -> String {
+/// The cautions that explain why there is no answer.
+fn caution_texts(comparison: &WorkloadComparison) -> String {
     let reasons = comparison.cautions.iter().filter(|caution| is_reason(comparison, caution));
     let texts: Vec<String> = reasons.map(|caution| one_line(&sentences::caution(caution))).collect();
     if texts.is_empty() { "there are too few values".to_owned() } else { texts.join(" ") }
 }
 
-/// Whether a caution is why there is no answer.
+/// True for a caution that explains why there is no answer.
 pub(super) fn is_reason(comparison: &WorkloadComparison, caution: &Caution) -> bool {
     match comparison.inconclusive {
         Some(Inconclusive::FewValues) => caution.code() == CautionCode::FewUnits,
@@ -202,14 +219,14 @@ pub(super) fn is_reason(comparison: &WorkloadComparison, caution: &Caution) -> b
     }
 }
 
-/// How many answers there are of each kind: `1 faster, 2 equal within ±2 %`.
+/// The number of answers of each kind: `1 faster, 2 equal within ±2 %`.
 pub(crate) fn tally(compared: &Comparison, signs: &Signs) -> String {
     let parts: Vec<String> =
         counts(compared).into_iter().map(|(first, count)| format!("{count} {}", answer_words(first, signs))).collect();
     parts.join(", ")
 }
 
-/// Of each answer that there is the first workload, and the number of workloads.
+/// The first workload with each answer, and the number of workloads with it.
 pub(crate) fn counts(compared: &Comparison) -> Vec<(&WorkloadComparison, usize)> {
     let of = |answer: Answer| {
         let mut same =
@@ -219,7 +236,7 @@ pub(crate) fn counts(compared: &Comparison) -> Vec<(&WorkloadComparison, usize)>
     [Answer::Faster, Answer::Slower, Answer::Equal, Answer::Inconclusive].into_iter().filter_map(of).collect()
 }
 
-/// The geometric mean of all changes. None when there is one workload or none, whose change is all there is to tell.
+/// The geometric mean of all changes; `None` for fewer than two workloads.
 pub(crate) fn overall(compared: &Comparison, signs: &Signs) -> Option<String> {
     let workloads = compared.workloads.len();
     if workloads < 2 {
@@ -236,7 +253,7 @@ pub(crate) fn overall(compared: &Comparison, signs: &Signs) -> Option<String> {
     })
 }
 
-/// Number of independent values on each side, and what they are: `12 + 12 runs`.
+/// Number and kind of independent values on each side: `12 + 12 runs`.
 pub(crate) fn units(comparison: &WorkloadComparison) -> String {
     let unit = match comparison.independent {
         Unit::Boot => "boots",
@@ -246,12 +263,12 @@ pub(crate) fn units(comparison: &WorkloadComparison) -> String {
     format!("{} + {} {unit}", comparison.a.units, comparison.b.units)
 }
 
-/// A workload's further figures, each in a line: `CPU time: 24.1 → 24.8 ms, +2.9 % (+2.1 … +3.6 %): more`.
+/// A workload's further figures: `CPU time: 24.1 → 24.8 ms, +2.9 % (+2.1 … +3.6 %): more`.
 pub(crate) fn figures(details: &Details, signs: &Signs) -> Vec<String> {
     details.figures.iter().map(|figure| figure_words(figure, signs)).collect()
 }
 
-/// Whether there are further figures.
+/// True if any workload has further figures.
 pub(crate) fn has_figures(compared: &Comparison) -> bool {
     compared.workloads.iter().any(|workload| !workload.details.figures.is_empty())
 }
@@ -259,11 +276,12 @@ pub(crate) fn has_figures(compared: &Comparison) -> bool {
 fn figure_words(figure: &WorkloadComparison, signs: &Signs) -> String {
     let [a, b] = medians(figure, &one_line(&figure.unit), signs);
     let is_shown = figure.inconclusive.is_none_or(Inconclusive::has_estimate);
-    let change = figure.ratio.filter(|_| is_shown).map(Change::of_improvement);
+    let change = Change::of_ratio(figure).filter(|_| is_shown);
     let change = change.map(|change| format!(", {} ({})", change.words(signs), change.span(signs)));
     let answer = match (figure.answer, figure.inconclusive) {
         (Answer::Faster | Answer::Slower, _) => moved(figure).to_owned(),
         (_, Some(Inconclusive::FewValues | Inconclusive::ConfoundedBoots)) => "inconclusive".to_owned(),
+        (_, Some(Inconclusive::Failures)) => "inconclusive, executions failed".to_owned(),
         (_, Some(Inconclusive::TooNoisy)) => "inconclusive, the interval is too wide".to_owned(),
         (_, Some(Inconclusive::NotInterleaved)) => "inconclusive, not interleaved".to_owned(),
         (_, Some(Inconclusive::PastMargin)) => {
@@ -274,12 +292,12 @@ fn figure_words(figure: &WorkloadComparison, signs: &Signs) -> String {
     format!("{}: {a} {} {b}{}: {answer}", figure_name(&figure.name), signs.arrow, change.unwrap_or_default())
 }
 
-/// Whether a figure that differs has grown.
+/// The direction of a figure that differs.
 fn moved(figure: &WorkloadComparison) -> &'static str {
     if figure.ratio.is_some_and(|ratio| ratio.value > 1.0) { "more" } else { "less" }
 }
 
-/// What a further figure is called.
+/// The name of a further figure.
 fn figure_name(name: &str) -> String {
     match name {
         "cpu_s" => "CPU time".to_owned(),
@@ -290,12 +308,12 @@ fn figure_name(name: &str) -> String {
     }
 }
 
-/// Both medians in one scale, where they are near enough to share one.
+/// Both medians, in a common scale if they differ by less than a factor of 10.
 pub(crate) fn medians(comparison: &WorkloadComparison, unit: &str, signs: &Signs) -> [String; 2] {
     in_one_scale([comparison.a.median, comparison.b.median], unit, signs)
 }
 
-/// A figure that isn't tested: `sort user: 1.20 → 1.22 s (a side has a single value)`.
+/// An untested figure: `sort user: 1.20 → 1.22 s (a side has a single value)`.
 pub(crate) fn untested(figure: &UntestedFigure, signs: &Signs) -> String {
     let [a, b] = in_one_scale([figure.a, figure.b], &one_line(&figure.unit), signs);
     let reason = match figure.reason {
@@ -315,7 +333,7 @@ fn in_one_scale(medians: [f64; 2], unit: &str, signs: &Signs) -> [String; 2] {
     })
 }
 
-/// The kernel's shares of the tasks' CPU time: `38.2 → 31.0 %`. None when neither is known.
+/// The kernel's shares of the tasks' CPU time: `38.2 → 31.0 %`; `None` if neither is known.
 pub(crate) fn system(details: &Details, signs: &Signs) -> Option<String> {
     Some(match details.system_share.map(|share| share.map(|share| share.median * 100.0)) {
         [Some(a), Some(b)] => format!("{a:.1} {} {b:.1} %", signs.arrow),
@@ -325,12 +343,12 @@ pub(crate) fn system(details: &Details, signs: &Signs) -> Option<String> {
     })
 }
 
-/// A counter's second side over its first. None where there was nothing, or what is there is no number.
+/// The ratio B/A of a counter; `None` if it is not finite.
 pub(crate) fn counter_ratio(counter: &CounterDifference) -> Option<f64> {
     Some(counter.b / counter.a).filter(|ratio| ratio.is_finite())
 }
 
-/// The first few by name, the rest by number.
+/// The first few names, and the number of others.
 pub(crate) fn list(names: &[String]) -> String {
     match names.len() {
         more if more > NAMED => format!("{}, and {} more", names[..NAMED].join(", "), more - NAMED),
@@ -338,7 +356,7 @@ pub(crate) fn list(names: &[String]) -> String {
     }
 }
 
-/// What did not end well on each side: `A, zero_fill:base at 4 tasks: mmap: Cannot allocate memory (2×)`.
+/// The failures of each side: `A, zero_fill:base at 4 tasks: mmap: Cannot allocate memory (2×)`.
 pub(crate) fn failures(compared: &Comparison, signs: &Signs) -> Vec<String> {
     let mut texts = Vec::new();
     for workload in &compared.workloads {
@@ -349,4 +367,44 @@ pub(crate) fn failures(compared: &Comparison, signs: &Signs) -> Vec<String> {
         }
     }
     texts
+}
+
+/// The result of a gate, for people.
+pub fn comparison_gate(gate: &Gate<Finding<'_>>, style: &Style) -> String {
+    let (tone, text) = open_gate(gate);
+    gate_result(gate, (tone, &text), |found| finding(found, style.signs()), style)
+}
+
+/// Tone and words of an open gate; inconclusive workloads that pass are mentioned.
+fn open_gate(gate: &Gate<Finding<'_>>) -> (Tone, String) {
+    let workloads = match gate.noted.iter().filter(|found| matches!(found, Finding::Inconclusive(_))).count() {
+        0 => return (Tone::Good, "nothing is slower by more than the margin".to_owned()),
+        1 => "1 inconclusive workload".to_owned(),
+        count => format!("{count} inconclusive workloads"),
+    };
+    (Tone::Middling, format!("but {workloads} may be slower by more than the margin"))
+}
+
+fn finding(found: &Finding<'_>, signs: &Signs) -> String {
+    match found {
+        Finding::Slower(workload) | Finding::SlowerWithinMargin(workload) => named_answer(workload, signs),
+        Finding::Inconclusive(workload) => {
+            // The reason `PastMargin` already states the power.
+            let comparison = &workload.comparison;
+            let has_it = comparison.detectable.is_none() || comparison.inconclusive == Some(Inconclusive::PastMargin);
+            let power = (!has_it).then(|| format!("; {}", power(comparison)));
+            format!(
+                "{}: {}{}{}",
+                name(workload),
+                answer(comparison, signs),
+                power.unwrap_or_default(),
+                by_cpu_time(&workload.details, signs).map_or_else(String::new, |text| format!("; {text}"))
+            )
+        }
+        Finding::Unmatched(unmatched) => format!("not compared: {}", one_line(&sentences::unmatched(unmatched))),
+    }
+}
+
+fn named_answer(workload: &ComparedWorkload, signs: &Signs) -> String {
+    format!("{}: {}", name(workload), answer_of(workload, signs))
 }

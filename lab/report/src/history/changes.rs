@@ -1,25 +1,25 @@
 //! The steps of histories, with what lies between the commits of each.
 
-use super::{ROOMY, ends, layouts, moved, quirks, sentences, sheets, words};
-use crate::explained::{Item, files, linked};
+use super::causes::{cause_word, layout_word};
+use super::{ends, sentences, series_by_series, words};
+use crate::escape::{cut, one_line};
+use crate::explained::{Item, files, linked, moved_items};
 use crate::format::Format;
-use crate::json::json;
-use crate::moment;
-use crate::one_line::{cut, one_line};
-use crate::sheet::Sheet;
-use crate::style::{Signs, Style, UNICODE};
-use crate::table::{self, Table};
-use faultline_model::commit::{CommitInfo, short_name};
-use faultline_model::history::moved::StepMoved;
-use faultline_model::history::quirk::Quirk;
-use faultline_model::history::{Author, Between, HistorySeries, HistoryStep, StepBasis};
-use faultline_model::time::UnixMillis;
+use crate::page::delivery::pinned;
+use crate::page::element;
+use crate::sheet::{Sheet, in_format};
+use crate::site::steps::{self, StepPlace};
+use crate::style::{Signs, Style};
+use crate::table::{self, Form, ResultTable};
+use faultline_record::commit::{CommitInfo, short_name};
+use faultline_stats::history::{Author, Between, HistorySeries, HistoryStep, Quirk, StepBasis, StepMoved};
+use maud::html as markup;
 use serde::Serialize;
 
-/// Commits that are listed below a step.
+/// Commits listed below a step.
 const LISTED_COMMITS: usize = 10;
 
-/// Authors that are named below a step.
+/// Authors named below a step.
 const NAMED: usize = 3;
 
 /// Letters of a commit's subject, and of a name.
@@ -27,52 +27,42 @@ const LETTERS: usize = 72;
 
 /// The steps of each series.
 pub fn history_changes(all: &[HistorySeries], format: Format, style: &Style) -> String {
-    match format {
-        Format::Table => sheets(all, style, |series, sheet| {
-            if !series.steps.steps.is_empty() {
-                sheet.text += &table(series).text(style);
-            }
-            sentences(series, sheet);
-            series.steps.steps.iter().for_each(|step| explain(series, step, sheet));
-        }),
-        Format::Markdown => all.iter().map(markdown).collect(),
-        Format::Json => json(&all.iter().map(Shown::of).collect::<Vec<_>>()),
-        Format::Csv => Table::new(columns(), all.iter().flat_map(rows)).csv(),
-    }
+    in_format(
+        format,
+        style,
+        |sheet| series_by_series(all, sheet, body),
+        || all.iter().map(Shown::of).collect::<Vec<_>>(),
+        || ResultTable::new(columns(), all.iter().flat_map(rows)).csv(),
+    )
 }
 
-/// What was said of a step, and what lies between its commits, below its title.
-fn explain(series: &HistorySeries, step: &HistoryStep, sheet: &mut Sheet<'_>) {
-    let items: Vec<Item> = items(series, step, sheet.style.signs()).into_iter().map(Item::below).collect();
-    if items.is_empty() {
-        return;
+fn body(series: &HistorySeries, sheet: &mut Sheet<'_>) {
+    if !series.steps.steps.is_empty() {
+        sheet.table(&table(series));
     }
-    let [after, by] = ends(series, step);
-    sheet.line("");
-    sheet.titled(&format!("{after} … {by}"), &lies_between(step));
-    sheet.text += &Item::all_text(&items, sheet.style);
-}
-
-fn markdown(series: &HistorySeries) -> String {
-    let mut text = super::markdown(series, &table(series).markdown(&UNICODE));
+    sentences(series, sheet);
     for step in &series.steps.steps {
-        let items = items(series, step, &UNICODE);
+        let items = items(series, step, sheet.style.signs());
         if items.is_empty() {
             continue;
         }
         let [after, by] = ends(series, step);
-        text += &format!("{after} … {by}{}\n\n", words::plain(&lies_between(step)));
-        text += &Item::all_markdown(&items);
-        text += "\n";
+        sheet.space();
+        sheet.titled(&format!("{after} … {by}"), &lies_between(step));
+        if sheet.is_markdown() {
+            sheet.block(Item::all_markdown(&items).trim_end());
+        } else {
+            let items: Vec<Item> = items.into_iter().map(Item::below).collect();
+            sheet.text += &Item::all_text(&items, sheet.style);
+        }
     }
-    text
 }
 
-/// What was said, what moved, the commits, the files, and what was linked.
+/// Log, moved data and code, commits, files, and built programs of a step.
 fn items(series: &HistorySeries, step: &HistoryStep, signs: &Signs) -> Vec<Item> {
     let said = words::log(series, step, signs).into_iter().map(|text| Item::new(0, text));
     let between = step.between.iter().flat_map(|between| items_between(series, step, between, signs));
-    said.chain(moved::items(series, step, signs)).chain(between).collect()
+    said.chain(moved_items(series, step, signs)).chain(between).collect()
 }
 
 fn items_between(series: &HistorySeries, step: &HistoryStep, between: &Between, signs: &Signs) -> Vec<Item> {
@@ -99,7 +89,7 @@ fn commit_words(commit: &CommitInfo) -> String {
     )
 }
 
-/// What follows a step's title: how many commits lie between its ends, and whose, if that was looked up.
+/// Suffix of a step's title: number of commits between its ends, and their authors, if known.
 fn lies_between(step: &HistoryStep) -> String {
     let Some(between) = &step.between else { return String::new() };
     let author = |author: &Author| format!("{} ({})", cut(&one_line(&author.name), LETTERS), author.commits);
@@ -110,51 +100,89 @@ fn lies_between(step: &HistoryStep) -> String {
     format!(": {} {commits} by {}{others}", between.count, authors.join(", "))
 }
 
-/// A step with its series.
-type Row<'a> = (&'a HistorySeries, &'a HistoryStep);
-
-fn rows(series: &HistorySeries) -> impl Iterator<Item = Row<'_>> {
-    series.steps.steps.iter().map(move |step| (series, step))
+/// A step of a series. The place is known on a page.
+#[derive(Clone, Copy)]
+pub(crate) struct Row<'a> {
+    series: &'a HistorySeries,
+    step: &'a HistoryStep,
+    place: Option<&'a StepPlace<'a>>,
 }
 
-fn table(series: &HistorySeries) -> Table<Row<'_>> {
-    Table::new(columns(), rows(series))
+impl<'a> Row<'a> {
+    fn commit(&self) -> Option<&'a CommitInfo> {
+        self.series.commit(self.step.by)
+    }
+}
+
+fn rows(series: &HistorySeries) -> impl DoubleEndedIterator<Item = Row<'_>> {
+    series.steps.steps.iter().map(move |step| Row { series, step, place: None })
+}
+
+fn table(series: &HistorySeries) -> ResultTable<Row<'_>> {
+    ResultTable::new(columns(), rows(series))
+}
+
+/// The steps of a history on its page, newest first.
+pub(crate) fn page_table<'a>(series: &'a HistorySeries, place: &'a StepPlace<'a>) -> ResultTable<Row<'a>> {
+    ResultTable::new(columns(), rows(series).rev().map(|row| Row { place: Some(place), ..row }))
 }
 
 type Column<'a> = table::Column<Row<'a>>;
 
+/// Forms other than the page.
+const TEXT: &[Form] = &[Form::Wide, Form::Medium, Form::Narrow, Form::Markdown];
+
 fn columns<'a>() -> Vec<Column<'a>> {
     vec![
-        Column::csv_only("history", |(series, _)| series.subject.clone()),
-        Column::csv_only("tasks", |(series, _)| series.tasks.to_string()),
-        Column::left("after", |row, _| ends(row.0, row.1)[0].clone())
-            .csv("after", |(series, step)| id(series, step.after)),
-        Column::left("by", |row, _| ends(row.0, row.1)[1].clone()).csv("by", |(series, step)| id(series, step.by)),
-        Column::left("date", |(series, step), _| {
-            series
-                .commit(step.by)
-                .map_or_else(String::new, |commit| moment::day(UnixMillis(commit.committed_s.saturating_mul(1000))))
-        }),
-        Column::csv_only("earliest", |(series, step)| id(series, step.earliest)),
-        Column::csv_only("latest", |(series, step)| id(series, step.latest)),
-        Column::right("commits", |(_, step), signs: &Signs| {
-            step.between.as_ref().map_or_else(|| signs.none.to_owned(), |between| between.count.to_string())
+        Column::csv_only("history", |row| row.series.subject.clone()),
+        Column::csv_only("tasks", |row| row.series.tasks.to_string()),
+        Column::page("first commit", |row: &Row<'_>| {
+            row.commit().map_or(markup! {}, |commit| element::commit(&pinned("", &commit.id), &commit.id))
         })
-        .csv("commits", |(_, step)| {
-            step.between.as_ref().map_or_else(String::new, |between| between.count.to_string())
+        .leading(0)
+        .row_heading(),
+        Column::left("after", |row, _| ends(row.series, row.step)[0].clone())
+            .on(TEXT)
+            .csv("after", |row| id(row.series, row.step.after)),
+        Column::left("by", |row, _| ends(row.series, row.step)[1].clone())
+            .on(TEXT)
+            .csv("by", |row| id(row.series, row.step.by)),
+        Column::left("date", |row, _| row.commit().map_or_else(String::new, element::day)).leading(1),
+        Column::csv_only("earliest", |row| id(row.series, row.step.earliest)),
+        Column::csv_only("latest", |row| id(row.series, row.step.latest)),
+        Column::right("commits", |row, signs: &Signs| {
+            row.step.between.as_ref().map_or_else(|| signs.none.to_owned(), |between| between.count.to_string())
+        })
+        .on(TEXT)
+        .csv("commits", |row| row.step.between.as_ref().map_or_else(String::new, |between| between.count.to_string())),
+        Column::right("from", |row, signs| words::quantity(row.series, row.step.from, signs))
+            .number("from", |row| Some(row.step.from)),
+        Column::right("to", |row, signs| words::quantity(row.series, row.step.to, signs))
+            .number("to", |row| Some(row.step.to)),
+        Column::csv_only("unit", |row| row.series.unit.clone()),
+        Column::right("change", |row, signs| words::change(row.step, signs)).leading(2),
+        Column::left("what", |row, _| words::kind(row.step))
+            .csv_as_shown("what")
+            .leading(3)
+            .html(|row| steps::kind(row.step)),
+        Column::csv_only("cause", |row| cause_word(row.step).to_owned()),
+        Column::csv_only("layouts", |row| layout_word(row.step).to_owned()),
+        Column::left("state", |row, _| row.step.state.now.word().to_owned())
+            .csv_as_shown("state")
+            .leading(4)
+            .html(|row| row.place.map_or(markup! {}, |place| steps::state_with_log(row.series, row.step, place))),
+        Column::left("95 % range", |row, signs| range(row.series, row.step, signs))
+            .on(Form::ROOMY)
+            .html(|row| steps::range(row.series, row.step)),
+        Column::page("commits between", |row: &Row<'_>| {
+            markup! {
+                (steps::between(row.series, row.step, ""))
+                @if let Some(place) = row.place { (steps::compare_link(row.series, row.step, place)) }
+            }
         }),
-        Column::right("from", |(series, step), signs| words::quantity(series, step.from, signs))
-            .csv("from", |(_, step)| step.from.to_string()),
-        Column::right("to", |(series, step), signs| words::quantity(series, step.to, signs))
-            .csv("to", |(_, step)| step.to.to_string()),
-        Column::csv_only("unit", |(series, _)| series.unit.clone()),
-        Column::right("change", |(_, step), signs| words::change(step, signs)),
-        Column::left("what", |(_, step), _| words::kind(step)).csv("what", |(_, step)| words::kind(step)),
-        Column::csv_only("cause", |(_, step)| quirks::cause_word(step).to_owned()),
-        Column::csv_only("layouts", |(_, step)| layouts::word(step).to_owned()),
-        Column::left("state", |(_, step), _| step.state.now.word().to_owned())
-            .csv("state", |(_, step)| step.state.now.word().to_owned()),
-        Column::left("95 % range", |(series, step), signs| range(series, step, signs)).on(ROOMY),
+        Column::page("commit's subject", |row: &Row<'_>| {
+            row.commit().map_or(markup! {}, |commit| markup! { (cut(&one_line(&commit.subject), LETTERS)) })
+        }),
     ]
 }
 
@@ -162,7 +190,7 @@ fn id(series: &HistorySeries, position: u32) -> String {
     series.commit(position).map_or_else(String::new, |commit| commit.id.clone())
 }
 
-/// Where the step may lie; nothing of exact values, whose place is certain.
+/// The 95 % range of a step; empty for exact values, whose place is certain.
 fn range(series: &HistorySeries, step: &HistoryStep, signs: &Signs) -> String {
     if series.steps.basis == StepBasis::Exact {
         return String::new();
@@ -171,7 +199,7 @@ fn range(series: &HistorySeries, step: &HistoryStep, signs: &Signs) -> String {
     format!("{} {} {}", short(step.earliest), signs.to, short(step.latest))
 }
 
-/// What JSON has of a series: its steps, with the commits that they name.
+/// The JSON of a series: its steps with the commits that they name.
 #[derive(Serialize)]
 struct Shown<'a> {
     format: &'static str,
@@ -180,8 +208,8 @@ struct Shown<'a> {
     unit: &'a str,
     quirks: &'a [Quirk],
     #[serde(flatten)]
-    steps: &'a faultline_model::history::HistorySteps,
-    /// What the lens counted otherwise at steps.
+    steps: &'a faultline_stats::history::HistorySteps,
+    /// The differences counted by the lens at steps.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     moved: &'a [StepMoved],
     /// For each step, the commits at `after`, `by`, `earliest` and `latest`.

@@ -1,29 +1,28 @@
-//! What is written of a history, in every format, with texts that would do harm.
+//! Tests of histories in all formats, with markup in texts.
 
 use super::*;
-use faultline_model::cell::{Case, TaskMode};
-use faultline_model::changes::{ChangeCaution, Effect, Status};
-use faultline_model::commit::CommitInfo;
-use faultline_model::comparison::CounterDifference;
-use faultline_model::count::Count;
-use faultline_model::drill::{Change, LayoutsTried, StepLabel, Unusable};
-use faultline_model::explained::{FileChange, FilesChanged, LinesChanged, LinkedChanges};
-use faultline_model::gate::Gate;
-use faultline_model::history::change::{ChangeEvent, ChangeState, Source, StepState};
-use faultline_model::history::layouts::{Part, StepLayouts};
-use faultline_model::history::moved::StepMoved;
-use faultline_model::history::quirk::{Bridge, CauseLabel, ChangedFact, Quirk, QuirkPlace, StepCause};
-use faultline_model::history::{
-    Author, Between, Differing, FailedBuild, HistorySteps, NotMeasured, OtherRun, StepBasis,
+use faultline_record::bisect::Unusable;
+use faultline_record::cell::{Case, TaskMode};
+use faultline_record::change_event::{ChangeEvent, ChangeState, Source};
+use faultline_record::commit::CommitInfo;
+use faultline_record::direction::Effect;
+use faultline_record::explained::{FileChange, FilesChanged, LinesChanged, LinkedChanges};
+use faultline_record::plan::WhenInconclusive;
+use faultline_record::quantity::Quantity;
+use faultline_record::record::RunId;
+use faultline_stats::bisect::{Change, LayoutsTried, StepLabel};
+use faultline_stats::changes::{ChangeCaution, Status};
+use faultline_stats::comparison::CounterDifference;
+use faultline_stats::gate::Gate;
+use faultline_stats::history::{
+    Author, Between, Bridge, CauseLabel, ChangedFact, Differing, FailedBuild, HistorySteps, NotMeasured, OtherRun,
+    Quirk, QuirkPlace, ShareOfStep, StepBasis, StepCause, StepLayouts, StepMoved, StepState,
 };
-use faultline_model::lens;
-use faultline_model::lens::comparison::{Basis, CellComparison, Difference, Spread};
-use faultline_model::lens::key::Key;
-use faultline_model::plan::WhenInconclusive;
-use faultline_model::record::RunId;
+use faultline_stats::lens::comparison::{Basis, CellComparison, Difference, Spread};
+use faultline_stats::lens::key::Key;
 
-/// What commits call themselves.
-const HOSTILE: &str = "a | \"b\" <b>\u{1b}[31m `x`\t$(y)";
+/// Subjects of commits.
+const HOSTILE: &str = "a | \"b\" <b>\u{1b}[31m\u{202e} `x`\t$(y)";
 
 fn point(position: u32, result: PointResult) -> HistoryPoint {
     let commit = CommitInfo {
@@ -33,7 +32,7 @@ fn point(position: u32, result: PointResult) -> HistoryPoint {
         subject: HOSTILE.to_owned(),
         ..CommitInfo::default()
     };
-    HistoryPoint { commit, run: Some(RunId(3)), surroundings: 0, result }
+    HistoryPoint { commit, run: Some(RunId(3)), environment: 0, result }
 }
 
 fn estimate(median: f64) -> Estimate {
@@ -76,7 +75,13 @@ fn series() -> HistorySeries {
         between: Some(between),
     };
     let cautions = vec![ChangeCaution::Wanders { share: 0.5 }];
-    let basis = StepBasis::Noisy { false_alarms: 0.1, false_confirmations: 0.01, smaller: 2, cautions };
+    let basis = StepBasis::Noisy {
+        false_alarms: 0.1,
+        false_confirmations: 0.01,
+        smaller: 2,
+        detectable: Some(0.034),
+        cautions,
+    };
     HistorySeries {
         format: HistorySeries::FORMAT.to_owned(),
         subject: "app".to_owned(),
@@ -84,14 +89,17 @@ fn series() -> HistorySeries {
         workload: None,
         has_releases: false,
         moved: Vec::new(),
+        by_cpu_time: None,
+        choice: None,
+        load: None,
         command: vec!["./prog".to_owned(), HOSTILE.to_owned()],
-        counted: None,
+        quantity: Quantity::Time,
         unit: "s".to_owned(),
         tasks: 2,
         host: None,
         conditions: String::new(),
         runs: vec![RunId(3), RunId(1)],
-        left_out: vec![OtherRun { run: RunId(2), differs_in: Differing::Tools }],
+        left_out: vec![OtherRun { run: RunId(2), differs_in: Differing::Recipe }],
         points,
         quirks: Vec::new(),
         unplaced_quirks: Vec::new(),
@@ -99,10 +107,10 @@ fn series() -> HistorySeries {
     }
 }
 
-/// The same with exact counts.
+/// A history of exact counts.
 fn exact() -> HistorySeries {
     let mut series = series();
-    series.counted = Some(Count::Instructions);
+    series.quantity = Quantity::Instructions;
     series.unit = "instructions".to_owned();
     series.steps.basis = StepBasis::Exact;
     series.steps.unjudged = 0;
@@ -112,21 +120,21 @@ fn exact() -> HistorySeries {
     series
 }
 
-/// The same with counts that depend on their seed.
+/// A history of counts that depend on their seed.
 fn of_several_seeds() -> HistorySeries {
     let basis = StepBasis::Seeds { needed: 3, fewest: 5, most: 6, no_step: 0.01, detectable: Some(0.12) };
     HistorySeries { steps: HistorySteps { basis, ..exact().steps }, ..exact() }
 }
 
 #[test]
-fn counts_of_several_seeds_have_intervals_and_say_how_they_are_compared() {
+fn counts_of_several_seeds_have_intervals_and_a_sentence_about_comparison() {
     let shown = words(&history(&[of_several_seeds()], Format::Table, &Style::PLAIN));
     for part in [
         "2 threads",
         "0.900 … 1.100",
         "Counts depend on the seed, so each commit was counted with 5 to 6 of them",
-        "a step is where the probability of none is at most 1.0 %",
-        "would be found between any two neighbours (80 % power): 12.0 %.",
+        "a step has a p-value of at most 1.0 %",
+        "Smallest detectable step between any two neighbours (80 % power): 12.0 %.",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
@@ -137,7 +145,7 @@ fn words(text: &str) -> String {
 }
 
 #[test]
-fn a_history_says_what_is_measured_and_what_is_not() {
+fn a_history_counts_measured_and_unmeasured_commits() {
     let shown = words(&history(&[series()], Format::Table, &Style::PLAIN));
     for part in [
         "2 copies",
@@ -146,10 +154,10 @@ fn a_history_says_what_is_measured_and_what_is_not() {
         "+50.0 %, worse, between runs",
         "2 of 4 commits are measured, 1 cannot be measured, 1 without a result yet. Runs 3, 1.",
         "with a confidence level of 75.0 %.",
-        "1 step was found. Stated false-positive rate: 10.0 % of series without a step, 1.0 % for firm steps. 2 steps of less than 1.0 % are left out.",
+        "1 step was found. Stated false-positive rate: 10.0 % of series without a step, 1.0 % for firm steps. Smallest detectable step with 5 or more commits on each side (80 % power): 3.4 %. 2 steps of less than 1.0 % are left out.",
         "At the newest 1 measured commits no step can be found yet",
         "between runs: no run measured commits on both sides",
-        "Left out, as their results are not comparable: run 2 (other build tools).",
+        "Left out, because their results are not comparable: run 2 (another build recipe).",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
@@ -159,7 +167,7 @@ fn a_history_says_what_is_measured_and_what_is_not() {
 }
 
 #[test]
-fn a_step_says_what_lies_between() {
+fn a_step_has_the_commits_in_between() {
     let shown = words(&history_changes(&[series()], Format::Table, &Style::PLAIN));
     for part in [
         "000000000000 … 000000000000: 12 commits by",
@@ -179,7 +187,7 @@ fn a_step_says_what_lies_between() {
 }
 
 #[test]
-fn hostile_texts_stay_texts_in_every_format() {
+fn markup_in_texts_is_escaped_in_every_format() {
     let (all, planned) = ([series(), exact()], planned());
     for format in Format::ALL {
         for shown in [
@@ -197,9 +205,9 @@ fn hostile_texts_stay_texts_in_every_format() {
     assert_eq!(back, all);
 }
 
-fn planned() -> Vec<faultline_model::history::PlannedCommit> {
+fn planned() -> Vec<faultline_stats::history::PlannedCommit> {
     let commit = point(0, PointResult::None).commit;
-    vec![faultline_model::history::PlannedCommit {
+    vec![faultline_stats::history::PlannedCommit {
         subject: "app".to_owned(),
         tasks: 1,
         commit,
@@ -210,7 +218,7 @@ fn planned() -> Vec<faultline_model::history::PlannedCommit> {
 }
 
 #[test]
-fn a_gate_is_closed_by_what_is_new_and_worse() {
+fn a_new_worse_step_closes_the_gate() {
     let told = |all: &[HistorySeries], since: u32, action| {
         let gate = Gate::of_histories(all, |_, step| step.by >= since, action);
         (gate.is_open(), history_gate(&gate, &Style::PLAIN))
@@ -239,7 +247,7 @@ fn a_gate_is_closed_by_what_is_new_and_worse() {
 }
 
 #[test]
-fn what_was_said_of_a_step_is_shown_with_its_reason_and_lets_it_pass() {
+fn a_marked_step_passes_and_has_its_reason() {
     let mut all = [series()];
     let event = |at, source, state, reason: Option<&str>, commits: &[u32]| ChangeEvent {
         at: UnixMillis(at),
@@ -264,8 +272,8 @@ fn what_was_said_of_a_step_is_shown_with_its_reason_and_lets_it_pass() {
         "1970-01-01 00:00 UTC: inconclusive: run 7 could not exclude it",
         "1970-01-01 00:01 UTC: confirmed by run 9: commit 000000000000",
         "1970-01-01 00:02 UTC: ignored by a |",
-        "taken back by the step at 000000000000",
-        "1 mark is of a change that is not found now.",
+        "reverted by the step at 000000000000",
+        "1 mark belongs to a change that is no longer found.",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
@@ -282,7 +290,9 @@ fn what_was_said_of_a_step_is_shown_with_its_reason_and_lets_it_pass() {
     let gate = Gate::of_histories(&all, |_, _| true, WhenInconclusive::Fail);
     let said = history_gate(&gate, &Style::PLAIN);
     assert!(
-        gate.is_open() && said.contains("is ignored, fixed, a quirk, or of the layout\n") && !said.contains('\u{1b}'),
+        gate.is_open()
+            && said.contains("is ignored, fixed, a quirk, or caused by layout\n")
+            && !said.contains('\u{1b}'),
         "{said}"
     );
     assert!(
@@ -299,10 +309,10 @@ fn what_was_said_of_a_step_is_shown_with_its_reason_and_lets_it_pass() {
 }
 
 #[test]
-fn a_step_of_which_a_part_remains_in_random_layouts_is_mostly_of_the_layout_and_holds_the_gate() {
+fn a_step_that_partly_remains_in_random_layouts_closes_the_gate() {
     let mut all = [series()];
     let tried = LayoutsTried { tried: 12, distinct: 12, unchanged: 0, failed: 0, between: None, within: None };
-    let part = |share: f64| Some(Part { share, low: share - 0.02, high: share + 0.02 });
+    let part = |share: f64| Some(ShareOfStep { share, low: share - 0.02, high: share + 0.02 });
     let mut told = |is_no_step, of_commits| {
         let layouts = StepLayouts { label: StepLabel::Layout, remains: part(0.4), of_commits, is_no_step, tried };
         all[0].steps.steps[0].layouts = Some(layouts);
@@ -316,16 +326,16 @@ fn a_step_of_which_a_part_remains_in_random_layouts_is_mostly_of_the_layout_and_
     assert!(shown.contains("mostly layout: less than half of the step remains"), "{shown}");
     assert!(shown.contains("which is a change of +20.0 % (99 % interval: +18.0 % … +22.0 %)."), "{shown}");
     assert!(csv.contains(",mostly-layout,"), "{csv}");
-    let doubt = "inconclusive: the layout made most of the step, but the code may have made the +20.0 % (99 % interval: +18.0 % … +22.0 %) that remain";
+    let doubt = "inconclusive: the layout caused most of the step, but the code may have caused the remaining +20.0 % (99 % interval: +18.0 % … +22.0 %)";
     assert!(gate.contains(doubt), "{gate}");
     let (shown, csv, gate) = told(true, part(0.001));
     assert!(shown.contains("worse, between runs, layout") && !shown.contains("mostly layout"), "{shown}");
-    assert!(shown.contains("What remains of it is less than 1.0 %, with a confidence level of 99 %."), "{shown}");
-    assert!(csv.contains(",layout,") && gate.contains("or of the layout"), "{csv}{gate}");
+    assert!(shown.contains("What remains is less than 1.0 %, with a confidence level of 99 %."), "{shown}");
+    assert!(csv.contains(",layout,") && gate.contains("or caused by layout"), "{csv}{gate}");
 }
 
 #[test]
-fn quirks_are_shown_with_letters_what_changed_and_how_they_are_bridged() {
+fn quirks_have_letters_causes_and_bridges() {
     let fact = |key: &str, before: &str, now: &str| ChangedFact {
         key: key.to_owned(),
         before: Some(before.to_owned()),
@@ -333,7 +343,7 @@ fn quirks_are_shown_with_letters_what_changed_and_how_they_are_bridged() {
     };
     let change = |ratio: f64| Change { ratio, low: ratio - 0.01, high: ratio + 0.01, units: 7 };
     let mut all = [series()];
-    all[0].points[2].surroundings = 1;
+    all[0].points[2].environment = 1;
     all[0].quirks = vec![
         Quirk {
             letter: "A".to_owned(),
@@ -354,7 +364,7 @@ fn quirks_are_shown_with_letters_what_changed_and_how_they_are_bridged() {
     let cause = |label| StepCause {
         quirks: vec!["A".to_owned()],
         label,
-        of_surroundings: Some(change(1.4)),
+        of_environment: Some(change(1.4)),
         of_commits: Some(change(1.07)),
     };
     all[0].steps.steps[0].cause = Some(cause(CauseLabel::Inconclusive));
@@ -364,10 +374,10 @@ fn quirks_are_shown_with_letters_what_changed_and_how_they_are_bridged() {
         "`cc --version` was 'gcc 12', is 'a |",
         "kernel release was '6.1', is '6.12'. Bridged by 000000000000: +40.0 % (+39.0 % … +41.0 %) after it.",
         "Quirk B, commits 000000000000 to 000000000000: other flags (declared). Not measured",
-        "The declared quirk 'no place' is not placed: the history has not all of its commits, or",
+        "The declared quirk 'no place' has no place: the history lacks some of its commits, or",
         "worse, between runs, code or quirk A",
-        "of the surroundings: +40.0 % (+39.0 % … +41.0 %); of the commits: +7.0 %",
-        "code or quirk: no commit that was measured in both surroundings tells which.",
+        "share of the environment: +40.0 % (+39.0 % … +41.0 %); of the commits: +7.0 %",
+        "code or quirk: no commit measured in both environments decides",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
@@ -382,7 +392,7 @@ fn quirks_are_shown_with_letters_what_changed_and_how_they_are_bridged() {
     let back: Vec<HistorySeries> = serde_json::from_str(&history(&all, Format::Json, &Style::PLAIN)).unwrap();
     assert_eq!(back, all);
 
-    // The surroundings' step does not close a gate; one that may be the program's does.
+    // A step of the environment passes the gate; one of the program or an unknown cause closes it.
     let told = |all: &[HistorySeries]| {
         let gate = Gate::of_histories(all, |_, _| true, WhenInconclusive::Fail);
         (gate.is_open(), history_gate(&gate, &Style::PLAIN))
@@ -406,9 +416,9 @@ fn quirks_are_shown_with_letters_what_changed_and_how_they_are_bridged() {
 }
 
 #[test]
-fn kernels_and_releases_are_called_so_and_what_moved_is_named() {
+fn kernels_and_releases_have_their_nouns_and_moved_data() {
     let mut series = exact();
-    series.counted = Some(Count::Transfers);
+    series.quantity = Quantity::Transfers;
     series.command.clear();
     series.workload = Some("zero_fill:base".to_owned());
     series.has_releases = true;
@@ -416,7 +426,7 @@ fn kernels_and_releases_are_called_so_and_what_moved_is_named() {
     let side = |median: f64| Spread { median, low: median, high: median, n: 1 };
     let went = |name: &str, before: f64| Difference {
         of: Key::Named { name: name.to_owned() }.into(),
-        change: lens::comparison::Change::Went,
+        change: faultline_stats::lens::comparison::Change::Went,
         a: side(before),
         b: side(0.0),
         difference: -before,
@@ -430,7 +440,7 @@ fn kernels_and_releases_are_called_so_and_what_moved_is_named() {
         basis: Basis::Repeats,
         transfers: (side(9.0), side(2.0)),
         transfers_difference: -7.0,
-        transfers_change: lens::comparison::Change::Less,
+        transfers_change: faultline_stats::lens::comparison::Change::Less,
         instructions: (side(1.0), side(1.0)),
         instructions_difference: 0.0,
         data,
@@ -459,7 +469,7 @@ fn kernels_and_releases_are_called_so_and_what_moved_is_named() {
 }
 
 #[test]
-fn counts_of_programs_are_of_a_run_and_counters_of_workloads_are_ranked() {
+fn counts_of_programs_are_per_run_and_counters_are_ranked() {
     let mut series = series();
     let counter = |name: &str, p_corrected| CounterDifference { name: name.to_owned(), a: 1.0, b: 0.25, p_corrected };
     let counters = vec![counter("vmstat.first", 1e-9), counter(HOSTILE, 0.002)];

@@ -1,33 +1,33 @@
-//! A machine's calibration in the four formats: hand-overs between CPUs, what else takes time, and the costs for the model.
+//! The calibration of a machine: hand-overs between CPUs, other delays, and the costs for the
+//! model.
 
-use crate::fact_words;
+use crate::facts;
 use crate::figure::Scale;
 use crate::format::Format;
-use crate::json::json;
+use crate::sheet::{Sheet, in_format};
 use crate::style::{Signs, Style};
-use crate::table::{self, Form, Table};
-use faultline_model::facts::FactValue;
-use faultline_model::lens::calibration::{Calibration, Delays, Nearness, Time};
-use faultline_model::lens::settings::{CostTimes, DelaySettings};
+use crate::table::{self, Form, ResultTable};
+use faultline_record::facts::FactValue;
+use faultline_record::lens::calibration::{Calibration, Delays, Nearness, Time};
 
-/// A calibration, one time per row. JSON is the structure itself.
+/// A calibration: a row per time.
 pub fn lens_calibration(calibration: &Calibration, format: Format, style: &Style) -> String {
-    let table = Table::new(columns(), rows(calibration));
-    match format {
-        Format::Table => {
-            let wrapped = |note: String| style.wrap(&note, "", "").join("\n") + "\n";
-            table.text(style) + &unsteady(calibration, style.signs()).map(wrapped).unwrap_or_default()
-        }
-        Format::Markdown => {
-            let note = unsteady(calibration, style.signs()).map_or_else(String::new, |note| format!("\n{note}\n"));
-            table.markdown(style.signs()) + &note
-        }
-        Format::Json => json(calibration),
-        Format::Csv => table.csv(),
-    }
+    in_format(format, style, |sheet| body(sheet, calibration), || calibration, || table(calibration).csv())
 }
 
-/// Which pairs of CPUs have no distance of their own: their times changed during the measurement.
+fn body(mut sheet: Sheet<'_>, calibration: &Calibration) -> String {
+    sheet.table(&table(calibration));
+    if let Some(note) = unsteady(calibration, sheet.style.signs()) {
+        sheet.paragraph(None, "", &note);
+    }
+    sheet.text
+}
+
+fn table(calibration: &Calibration) -> ResultTable<Row> {
+    ResultTable::new(columns(), rows(calibration))
+}
+
+/// The pairs of CPUs whose times changed during the measurement, so that they have no distance.
 fn unsteady(calibration: &Calibration, signs: &Signs) -> Option<String> {
     let mut pairs = calibration.measured.pairs.iter().filter(|pair| !pair.is_steady());
     let first = pairs.next()?;
@@ -38,19 +38,20 @@ fn unsteady(calibration: &Calibration, signs: &Signs) -> Option<String> {
         others => format!(", and those of {others} more"),
     };
     Some(format!(
-        "The hand-overs between CPUs {} and {} took {span}{others}: a hypervisor moved the CPUs meanwhile, or other work delayed them. Costs from such times say little; calibrate again.",
+        "The hand-overs between CPUs {} and {} took {span}{others}: a hypervisor moved the CPUs, or other work delayed them. Costs from such times are unreliable; \
+         calibrate again.",
         first.one, first.other
     ))
 }
 
-/// A time that was measured, or a cost.
+/// A measured time, or a cost.
 struct Row {
-    /// Like the key of a fact, with the unit at its end.
+    /// Key, with the unit as suffix like that of a fact.
     key: String,
     value: FactValue,
-    /// First and third quartile of what was measured, in nanoseconds.
+    /// First and third quartile of the measured times, in nanoseconds.
     quartiles_ns: Option<(f64, f64)>,
-    /// How near the two CPUs of a pair are.
+    /// The distance of the two CPUs of a pair.
     nearness: Option<Nearness>,
 }
 
@@ -59,8 +60,8 @@ impl Row {
         Row { key, value: FactValue::Real(time.median_ns), quartiles_ns: Some(time.quartiles_ns), nearness }
     }
 
-    fn cost((key, value): (&str, u32)) -> Self {
-        Row { key: key.to_owned(), value: FactValue::Count(value.into()), quartiles_ns: None, nearness: None }
+    fn cost((name, value): (&str, u32)) -> Self {
+        Row { key: format!("cost.{name}"), value: FactValue::Count(value.into()), quartiles_ns: None, nearness: None }
     }
 
     fn quartiles(&self, signs: &Signs) -> String {
@@ -71,17 +72,13 @@ impl Row {
 
 fn columns() -> Vec<Column> {
     vec![
-        Column::left("what", |row, _| fact_words::name(&row.key)),
-        Column::left("key", |row, _| row.key.clone()).csv("key", |row| row.key.clone()).on(&[
-            Form::Wide,
-            Form::Medium,
-            Form::Markdown,
-        ]),
-        Column::right("median or cost", |row, signs| fact_words::value(&row.key, &row.value, signs))
+        Column::left("what", |row, _| facts::name(&row.key)),
+        Column::left("key", |row, _| row.key.clone()).csv_as_shown("key").on(Form::ALL_BUT_NARROW),
+        Column::right("median or cost", |row, signs| facts::value(&row.key, &row.value, signs))
             .csv("value", |row| row.value.to_string()),
         Column::right("quartiles", |row, signs| row.quartiles(signs)),
-        Column::csv_only("lower_quartile_ns", |row| table::number(row.quartiles_ns.map(|(low, _)| low))),
-        Column::csv_only("upper_quartile_ns", |row| table::number(row.quartiles_ns.map(|(_, high)| high))),
+        Column::csv_option("lower_quartile_ns", |row| row.quartiles_ns.map(|(low, _)| low)),
+        Column::csv_option("upper_quartile_ns", |row| row.quartiles_ns.map(|(_, high)| high)),
         Column::left("the CPUs share", |row, _| row.nearness.map_or("", shared).to_owned())
             .csv("nearness", |row| row.nearness.map_or("", Nearness::word).to_owned()),
     ]
@@ -90,13 +87,13 @@ fn columns() -> Vec<Column> {
 type Column = table::Column<Row>;
 
 fn rows(calibration: &Calibration) -> Vec<Row> {
-    let Calibration { measured, costs, .. } = calibration;
+    let Calibration { measured, costs, delays: modelled, .. } = calibration;
     let pairs = measured.pairs.iter().map(|pair| {
         let key = format!("pair.{}-{}.hand_over_ns", pair.one, pair.other);
         Row::measured(key, pair.hand_over, Some(pair.nearness))
     });
     let delays = delays(&measured.delays).into_iter().map(|(key, time)| Row::measured(key.to_owned(), time, None));
-    let costs = times(costs).into_iter().chain(costs.delays.iter().flat_map(further_times)).map(Row::cost);
+    let costs = costs.numbers().chain(modelled.numbers()).map(Row::cost);
     pairs.chain(delays).chain(costs).collect()
 }
 
@@ -108,28 +105,6 @@ fn delays(measured: &Delays) -> [(&'static str, Time); 5] {
         ("measured.wake_ns", wake),
         ("measured.interrupt_ns", interrupt),
         ("measured.call_ns", call),
-    ]
-}
-
-fn times(costs: &CostTimes) -> [(&'static str, u32); 5] {
-    let CostTimes { instruction_ps, same_cache_ns, same_socket_ns, other_socket_ns, memory_ns, .. } = *costs;
-    [
-        ("cost.instruction_ps", instruction_ps),
-        ("cost.same_cache_ns", same_cache_ns),
-        ("cost.same_socket_ns", same_socket_ns),
-        ("cost.other_socket_ns", other_socket_ns),
-        ("cost.memory_ns", memory_ns),
-    ]
-}
-
-fn further_times(delays: &DelaySettings) -> [(&'static str, u32); 5] {
-    let DelaySettings { atomic_ps, request_percent, wake_ns, interrupt_ns, entry_ns, .. } = *delays;
-    [
-        ("cost.atomic_ps", atomic_ps),
-        ("cost.request_percent", request_percent),
-        ("cost.wake_ns", wake_ns),
-        ("cost.interrupt_ns", interrupt_ns),
-        ("cost.entry_ns", entry_ns),
     ]
 }
 

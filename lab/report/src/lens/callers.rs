@@ -1,25 +1,26 @@
-//! The callers of a sample of the transfers: chains of functions of the top lines, and folded stacks of all.
+//! The callers behind a sample of the transfers: call chains of the top lines, and folded stacks of
+//! all.
 
-use crate::figure;
-use crate::introduction;
+use crate::escape::one_line;
 use crate::lens::words;
-use crate::one_line::one_line;
 use crate::style::Signs;
-use crate::table::{self, Form, Table};
-use faultline_model::lens::callers::{CallersFigures, ChainFigures, LineCallers};
-use faultline_model::lens::summary::LensCurve;
-use faultline_model::summary::RunSummary;
+use crate::table::{self, Form, ResultTable};
+use crate::{figure, names};
+use faultline_record::lens::callers::{CallersFigures, ChainFigures, LineCallers};
+use faultline_stats::lens::summary::LensCurve;
+use faultline_stats::summary::RunSummary;
+use maud::html as markup;
 
-/// Chains of each line in tables.
+/// Chains per line in text and Markdown.
 const CHAINS: usize = 2;
 
-/// Functions of a chain in tables, from the one that caused the transfer on.
+/// Functions of a chain in tables, beginning with the one that caused the transfer.
 const FUNCTIONS: usize = 8;
 
-/// What stands for callers that are not known.
+/// The name of unknown callers.
 const UNKNOWN: &str = "[unknown]";
 
-/// A chain of a line.
+/// A call chain of a line.
 pub(crate) struct Row<'a> {
     figures: &'a CallersFigures,
     line: &'a LineCallers,
@@ -27,18 +28,8 @@ pub(crate) struct Row<'a> {
     is_first: bool,
 }
 
-/// The chains of the top lines.
-pub(crate) fn rows(figures: &CallersFigures) -> Vec<Row<'_>> {
-    let of_line =
-        |line| chains(line).enumerate().map(move |(index, chain)| Row { figures, line, chain, is_first: index == 0 });
-    figures.lines.iter().flat_map(of_line).collect()
-}
-
-fn chains(line: &LineCallers) -> impl Iterator<Item = &ChainFigures> {
-    line.chains.iter().take(CHAINS)
-}
-
-/// What the table is of: `callers of the top lines at 8 CPUs, by 3107 samples, one in 64 transfers; all callers known for 99.8 %`.
+/// The heading of the table: `callers of the top lines at 8 CPUs, by 3107 samples, one in 64
+/// transfers; …`.
 pub(crate) fn heading(figures: &CallersFigures, cpus: u32) -> String {
     format!("callers of the top lines at {}, by {}", words::cpus(cpus), basis(figures))
 }
@@ -54,37 +45,56 @@ pub(crate) fn basis(figures: &CallersFigures) -> String {
 
 type Column<'a> = table::Column<Row<'a>>;
 
-/// The chains of the top lines as a table.
-pub(crate) fn table(figures: &CallersFigures) -> Table<Row<'_>> {
-    Table::new(columns(), rows(figures))
+/// The first chains of the top lines, for text and Markdown.
+pub(crate) fn table(figures: &CallersFigures) -> ResultTable<Row<'_>> {
+    table_of(figures, CHAINS)
+}
+
+/// All chains of the top lines, for the page.
+pub(crate) fn whole_table(figures: &CallersFigures) -> ResultTable<Row<'_>> {
+    table_of(figures, usize::MAX).sortable()
+}
+
+fn table_of<'a>(figures: &'a CallersFigures, most: usize) -> ResultTable<Row<'a>> {
+    let of_line = |line: &'a LineCallers| {
+        let chains = line.chains.iter().take(most).enumerate();
+        chains.map(move |(index, chain)| Row { figures, line, chain, is_first: index == 0 })
+    };
+    ResultTable::new(columns(), figures.lines.iter().flat_map(of_line))
 }
 
 fn columns<'a>() -> Vec<Column<'a>> {
-    const ROOMY: &[Form] = &[Form::Wide, Form::Markdown];
     vec![
-        Column::left("data", |row, _| data(row)).on(ROOMY),
+        Column::left("data", |row, _| data(row))
+            .on(Form::ROOMY)
+            .row_heading()
+            .html(|row| markup! { (one_line(&row.line.name)) }),
         Column::right("of its samples", |row, _| share(row.line, row.chain)),
-        Column::right("n", |row, _| row.chain.samples.to_string()).on(ROOMY),
-        Column::left("function and its callers", |row, signs| chain(row.figures, row.chain, signs)).on(ROOMY),
+        Column::right("samples", |row, _| row.chain.samples.to_string())
+            .on(Form::ROOMY)
+            .exact(|row| Some(row.chain.samples as f64)),
+        Column::left("function and its callers", |row, signs| chain(row.figures, row.chain, signs))
+            .on(Form::ROOMY)
+            .class("words"),
         Column::left("data: function and its callers", |row, signs| {
             let separator = if row.is_first { ": " } else { "" };
             format!("{}{separator}{}", data(row), chain(row.figures, row.chain, signs))
         })
-        .on(&[Form::Narrow]),
+        .on(Form::NARROW),
     ]
 }
 
-/// What the line holds, beside its first chain.
+/// The line's data, in the row of its first chain.
 fn data(row: &Row<'_>) -> String {
     if row.is_first { one_line(&row.line.name) } else { String::new() }
 }
 
-/// The share of a line's samples that have a chain.
-pub(crate) fn share(line: &LineCallers, chain: &ChainFigures) -> String {
+/// A chain's share of its line's samples.
+fn share(line: &LineCallers, chain: &ChainFigures) -> String {
     figure::percent(chain.samples as f64 / line.samples as f64)
 }
 
-/// A chain: `down_read ← lock_mm ← do_user_addr_fault ← …`.
+/// A call chain: `down_read ← lock_mm ← do_user_addr_fault ← …`.
 pub(crate) fn chain(figures: &CallersFigures, chain: &ChainFigures, signs: &Signs) -> String {
     let mut names: Vec<String> =
         chain.frames.iter().take(FUNCTIONS).map(|&frame| one_line(name(figures, frame))).collect();
@@ -98,8 +108,9 @@ fn name(figures: &CallersFigures, frame: u32) -> &str {
     figures.frames.get(frame as usize).map_or(UNKNOWN, |frame| frame.shown())
 }
 
-/// Folded stacks, as tools for flame graphs read them: a line for each chain with the case, the functions from the outermost inwards, and
-/// the transfers that its samples stand for. `None` if no case of the run has callers.
+/// Folded stacks for flame-graph tools: a line per chain with the case, the functions from the
+/// outermost inwards, and the transfers that its samples represent. `None` if no case of the run
+/// has callers.
 pub fn folded(summary: &RunSummary) -> Option<String> {
     let curves = summary.lens.iter().flat_map(|lens| &lens.curves);
     let lines: Vec<String> = curves.flat_map(folded_curve).collect();
@@ -108,7 +119,7 @@ pub fn folded(summary: &RunSummary) -> Option<String> {
 
 fn folded_curve(curve: &LensCurve) -> Vec<String> {
     let of_point = |cpus, figures: &CallersFigures| -> Vec<String> {
-        let mode = introduction::tasks_are(curve.case.mode);
+        let mode = names::tasks_are(curve.case.mode);
         let case = foldable(&format!("{} {mode} @{cpus}", curve.case));
         let line = |chain: &ChainFigures| {
             let unknown = (!chain.is_whole).then_some(UNKNOWN);
@@ -121,7 +132,7 @@ fn folded_curve(curve: &LensCurve) -> Vec<String> {
     curve.points.iter().flat_map(|point| point.callers.iter().flat_map(move |of| of_point(point.cpus, of))).collect()
 }
 
-/// A name without the sign that separates names.
+/// A name without the separator of names.
 fn foldable(name: &str) -> String {
     one_line(name).replace(';', ":")
 }

@@ -1,37 +1,37 @@
-//! Two lens runs side by side in the four formats.
+//! The comparison of two lens runs in text, Markdown, CSV and JSON.
 
+use crate::escape::one_line;
 use crate::figure::transfers as shown;
 use crate::format::Format;
-use crate::grid::escape_markdown;
-use crate::json::json;
-use crate::lens::greatest::{greatest, of_all};
-use crate::lens::seeds;
-use crate::lens::tables;
 use crate::lens::words::cpus;
-use crate::one_line::one_line;
+use crate::lens::{points, seeds};
 use crate::sentences::{key, unmatched_by_lens as unmatched, worded_lens_comparison};
-use crate::sheet::Sheet;
-use crate::style::{Signs, Style, Tone, UNICODE};
-use crate::table::{self, Form, Table};
-use faultline_model::lens::comparison::{
-    Basis, CellComparison, Difference, LensComparison, Spread, Surrounding, Unmatched,
+use crate::sheet::{Sheet, in_format};
+use crate::style::{Signs, Style, Tone};
+use crate::table::{self, Form, ResultTable};
+use faultline_stats::lens::comparison::{
+    Basis, CellComparison, Difference, EnvironmentPart, LensComparison, Spread, UnmatchedCell,
 };
-use faultline_model::lens::key::Key;
-use faultline_model::said::Said;
+use faultline_stats::lens::key::Key;
+use faultline_stats::said::Said;
 
-/// What differs between two lens runs. JSON is the comparison with its words; CSV has a record per figure that differs, and for each cell one of all
-/// transfers and one of instructions.
+/// The differences between two lens runs.
+///
+/// JSON is the comparison with its sentences. CSV has a record per figure that differs, and for
+/// each cell one of all transfers and one of instructions.
 pub fn lens_compare_table(comparison: &LensComparison, format: Format, style: &Style) -> String {
-    match format {
-        Format::Table => text(comparison, style),
-        Format::Json => json(&worded_lens_comparison(comparison)),
-        Format::Csv => figures(comparison).csv(),
-        Format::Markdown => markdown(comparison),
-    }
+    in_format(
+        format,
+        style,
+        |sheet| body(sheet, comparison),
+        || worded_lens_comparison(comparison),
+        || figures(comparison).csv(),
+    )
 }
 
-/// All transfers and instructions of a cell: `7.700 → 3.100 transfers (less), 2512 → 2518 instructions, per operation`.
-/// With seeds in common: `7.700 → 3.100 transfers (−4.600; exact, seed 1), …`.
+/// All transfers and instructions of a cell: `7.700 → 3.100 transfers (less), 2512 → 2518
+/// instructions, per operation`. With seeds in common: `7.700 → 3.100 transfers (−4.600; exact,
+/// seed 1), …`.
 pub(crate) fn totals(cell: &CellComparison, signs: &Signs) -> String {
     let pair = |(a, b): &(Spread, Spread)| format!("{} {} {}", side(a, signs), signs.arrow, side(b, signs));
     let change = seeds::transfers_change(cell, signs);
@@ -41,7 +41,7 @@ pub(crate) fn totals(cell: &CellComparison, signs: &Signs) -> String {
     format!("{transfers} transfers ({change}), {instructions} instructions{of_instructions}, per operation")
 }
 
-/// A median, with what the repeats span where there are several.
+/// A median, with the range of several repeats.
 pub(crate) fn side(spread: &Spread, signs: &Signs) -> String {
     let median = shown(spread.median);
     if spread.n < 2 {
@@ -50,35 +50,33 @@ pub(crate) fn side(spread: &Spread, signs: &Signs) -> String {
     format!("{median} ({} {} {})", shown(spread.low), signs.to, shown(spread.high))
 }
 
-/// The case and the number of CPUs of a cell.
+/// Case and number of CPUs of a cell.
 pub(crate) fn cell_name(cell: &CellComparison) -> String {
     one_line(&format!("{} at {}", cell.case, cpus(cell.cpus)))
 }
 
-/// Why a cell is not compared.
-pub(crate) fn unmatched_words(one: &Unmatched) -> String {
+/// The reason for a cell that is not compared.
+pub(crate) fn unmatched_words(one: &UnmatchedCell) -> String {
     one_line(&format!("{} at {}: {}", one.case, cpus(one.cpus), unmatched(&one.why)))
 }
 
-/// The greatest differences as a table; what shares a line is told for data, what repeats span where there is room.
-pub(super) fn differences<'a>(kind: &'static str, differences: &'a [Difference]) -> Table<&'a Difference> {
-    Table::new(difference_columns(kind), greatest(differences))
+/// The greatest differences as a table.
+pub(crate) fn differences<'a>(kind: &'static str, differences: &'a [Difference]) -> ResultTable<&'a Difference> {
+    ResultTable::new(difference_columns(kind), greatest(differences)).sortable()
 }
 
 type DifferenceColumn<'a> = table::Column<&'a Difference>;
 
 fn difference_columns<'a>(kind: &'static str) -> Vec<DifferenceColumn<'a>> {
-    const ROOMY: &[Form] = &[Form::Wide, Form::Markdown];
-    const NARROW: &[Form] = &[Form::Narrow];
     vec![
         DifferenceColumn::left("change", |difference, _| difference.change.word().to_owned()),
-        DifferenceColumn::right("before", |difference, signs| side(&difference.a, signs)).on(ROOMY),
-        DifferenceColumn::right("before", |difference, _| shown(difference.a.median)).on(NARROW),
-        DifferenceColumn::right("after", |difference, signs| side(&difference.b, signs)).on(ROOMY),
-        DifferenceColumn::right("after", |difference, _| shown(difference.b.median)).on(NARROW),
+        DifferenceColumn::right("before", |difference, signs| side(&difference.a, signs)).on(Form::ROOMY),
+        DifferenceColumn::right("before", |difference, _| shown(difference.a.median)).on(Form::NARROW),
+        DifferenceColumn::right("after", |difference, signs| side(&difference.b, signs)).on(Form::ROOMY),
+        DifferenceColumn::right("after", |difference, _| shown(difference.b.median)).on(Form::NARROW),
         DifferenceColumn::right("difference", |difference, signs| seeds::signed(difference.difference, signs))
-            .on(ROOMY),
-        DifferenceColumn::left(kind, |difference, _| named(difference)),
+            .on(Form::ROOMY),
+        DifferenceColumn::left(kind, |difference, _| named(difference)).leading(0).row_heading(),
     ]
 }
 
@@ -88,7 +86,7 @@ pub(crate) fn difference_words(difference: &Difference, signs: &Signs) -> String
     format!("{}, {values}: {}", difference.change.word(), named(difference))
 }
 
-/// Its name, and what shares a line with it.
+/// The name of a difference, and what shares a line with it.
 pub(crate) fn named(difference: &Difference) -> String {
     one_line(&match beside(difference).as_str() {
         "" => key(&difference.of),
@@ -96,7 +94,7 @@ pub(crate) fn named(difference: &Difference) -> String {
     })
 }
 
-/// What shared a line with it before, and does after.
+/// Data on the same line, before and after.
 fn beside(difference: &Difference) -> String {
     let of = |when: &str, keys: &[Said<Key>]| match keys.len() {
         0 => None,
@@ -115,15 +113,14 @@ fn beside(difference: &Difference) -> String {
         .join("; ")
 }
 
-fn text(comparison: &LensComparison, style: &Style) -> String {
-    let signs = style.signs();
-    let mut sheet = Sheet::new(style);
+fn body(mut sheet: Sheet<'_>, comparison: &LensComparison) -> String {
+    let signs = sheet.style.signs();
     sheet.paragraph(Some(Tone::Title), "", &format!("Run {} {} run {}", comparison.a, signs.arrow, comparison.b));
     if let Some(differing) = differing(comparison) {
         sheet.paragraph(Some(Tone::Middling), "", &differing);
     }
     for cell in &comparison.cells {
-        sheet.line("");
+        sheet.space();
         sheet.paragraph(Some(Tone::Title), "", &cell_name(cell));
         sheet.paragraph(seeds::tone(cell), "  ", &totals(cell, signs));
         if did_not_repeat(comparison, cell) {
@@ -137,20 +134,21 @@ fn text(comparison: &LensComparison, style: &Style) -> String {
         }
         for (kind, all) in [("data", &cell.data), ("code", &cell.code)] {
             if !all.is_empty() {
-                sheet.table(&heading(kind, all, cell, signs), &differences(kind, all).grid(tables::form(style), signs));
+                let form = points::form(sheet.style);
+                sheet.subtable(&heading(kind, all, cell, signs), &differences(kind, all), form);
             }
         }
     }
     if comparison.cells.is_empty() {
-        sheet.line("");
+        sheet.space();
         sheet.line(NOTHING);
     }
     for one in &comparison.unmatched {
-        sheet.line("");
+        sheet.space();
         sheet.paragraph(Some(Tone::Middling), "", &unmatched_words(one));
     }
     if let Some(needed) = seeds::needed(&comparison.cells) {
-        sheet.line("");
+        sheet.space();
         sheet.paragraph(Some(Tone::Quiet), "", &needed);
     }
     sheet.text
@@ -163,7 +161,7 @@ fn heading(kind: &str, all: &[Difference], cell: &CellComparison, signs: &Signs)
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// That no data or code of the cell differs, if so.
+/// Words for a cell without any difference in data or code.
 pub(crate) fn nothing_differs(cell: &CellComparison) -> Option<&'static str> {
     let is_empty = cell.data.is_empty() && cell.code.is_empty();
     is_empty.then(|| match seeds::in_common(cell) {
@@ -174,81 +172,41 @@ pub(crate) fn nothing_differs(cell: &CellComparison) -> Option<&'static str> {
     })
 }
 
-/// Whether one kernel with one seed counted differently in the same surroundings.
+/// True if one kernel with one seed counted differently in an equal environment.
 pub(crate) fn did_not_repeat(comparison: &LensComparison, cell: &CellComparison) -> bool {
     let is_same = comparison.same_subject && comparison.differing.is_empty();
     is_same && seeds::in_common(cell).is_some() && !seeds::is_identical(cell)
 }
 
-pub(crate) const DID_NOT_REPEAT: &str = "nothing differs between the runs, yet they counted otherwise with the same seed: the machine did not repeat exactly";
+pub(crate) const DID_NOT_REPEAT: &str =
+    "the runs are equal and have the same seed, yet their counts differ: the machine did not repeat exactly";
 
-/// What the runs differ in besides what they count, if anything.
+/// Differences of the runs' environments, if any.
 pub(crate) fn differing(comparison: &LensComparison) -> Option<String> {
-    let words: Vec<&str> = comparison.differing.iter().map(|&one| surrounding(one)).collect();
+    let words: Vec<&str> = comparison.differing.iter().map(|&one| environment_part(one)).collect();
     let (last, others) = words.split_last()?;
     let all = if others.is_empty() { (*last).to_owned() } else { format!("{} and {last}", others.join(", ")) };
-    Some(format!("The runs also differ in {all}, which may explain differences below."))
+    Some(format!("The runs also differ in {all}, which may explain the differences below."))
 }
 
-fn surrounding(surrounding: Surrounding) -> &'static str {
-    match surrounding {
-        Surrounding::Emulator => "the emulator",
-        Surrounding::Plugin => "the lens's plugin",
-        Surrounding::Model => "the modelled machine",
-        Surrounding::Memory => "the guests' memory",
-        Surrounding::Workloads => "the workloads' programs",
-        Surrounding::Operations => "the number or size of operations",
+fn environment_part(part: EnvironmentPart) -> &'static str {
+    match part {
+        EnvironmentPart::Emulator => "the emulator",
+        EnvironmentPart::Plugin => "the lens's plugin",
+        EnvironmentPart::Model => "the modelled machine",
+        EnvironmentPart::Memory => "the guests' memory",
+        EnvironmentPart::Workloads => "the workloads' programs",
+        EnvironmentPart::Operations => "the number or size of operations",
     }
 }
 
-const IDENTICAL: &str = "both runs counted the same in everything";
+const IDENTICAL: &str = "both runs have equal counts in everything";
 const NO_DIFFERENCE: &str = "no data or code differs by more than the tolerance";
 const NO_COMMON_DIFFERENCE: &str = "no data or code differs in the same direction over the seeds";
 const NO_EXACT_DIFFERENCE: &str = "no data or code differs";
 pub(crate) const NOTHING: &str = "The two runs have no case at the same number of CPUs.";
 
-fn markdown(comparison: &LensComparison) -> String {
-    let mut text = format!("**Run {} → run {}**\n", comparison.a, comparison.b);
-    if let Some(differing) = differing(comparison) {
-        text.push_str(&format!("\n{differing}\n"));
-    }
-    for cell in &comparison.cells {
-        text.push_str(&format!(
-            "\n**{}**: {}\n",
-            escape_markdown(&cell_name(cell)),
-            escape_markdown(&totals(cell, &UNICODE))
-        ));
-        if did_not_repeat(comparison, cell) {
-            text.push_str(&format!("\n{DID_NOT_REPEAT}\n"));
-        }
-        if let Some(left_out) = seeds::left_out(cell) {
-            text.push_str(&format!("\n{left_out}\n"));
-        }
-        if let Some(nothing) = nothing_differs(cell) {
-            text.push_str(&format!("\n{nothing}\n"));
-        }
-        for (kind, all) in [("data", &cell.data), ("code", &cell.code)] {
-            if !all.is_empty() {
-                text.push_str(&format!("\n{}", differences(kind, all).markdown(&UNICODE)));
-                if let Some(of_all) = of_all(all) {
-                    text.push_str(&format!("\n{of_all}\n"));
-                }
-            }
-        }
-    }
-    if comparison.cells.is_empty() {
-        text.push_str(&format!("\n{NOTHING}\n"));
-    }
-    for one in &comparison.unmatched {
-        text.push_str(&format!("\n- {}\n", escape_markdown(&unmatched_words(one))));
-    }
-    if let Some(needed) = seeds::needed(&comparison.cells) {
-        text.push_str(&format!("\n{needed}\n"));
-    }
-    text
-}
-
-/// A figure of a cell on both sides: of all transfers, of instructions, or of what differs.
+/// A figure of a cell on both sides: all transfers, instructions, or a difference.
 struct Figure<'a> {
     comparison: &'a LensComparison,
     cell: &'a CellComparison,
@@ -260,7 +218,7 @@ struct Figure<'a> {
     b: &'a Spread,
 }
 
-fn figures<'a>(comparison: &'a LensComparison) -> Table<Figure<'a>> {
+fn figures<'a>(comparison: &'a LensComparison) -> ResultTable<Figure<'a>> {
     let mut figures = Vec::new();
     for cell in &comparison.cells {
         let figure =
@@ -287,12 +245,12 @@ fn figures<'a>(comparison: &'a LensComparison) -> Table<Figure<'a>> {
             figures.extend(all.iter().map(one));
         }
     }
-    Table::new(figure_columns(), figures)
+    ResultTable::new(figure_columns(), figures)
 }
 
 type FigureColumn<'a> = table::Column<Figure<'a>>;
 
-/// Figures are transfers per operation, of instructions where `kind` is `instructions`.
+/// Figures are per operation: transfers, or instructions if `kind` is `instructions`.
 fn figure_columns<'a>() -> Vec<FigureColumn<'a>> {
     vec![
         FigureColumn::csv_only("a", |figure| figure.comparison.a.to_string()),
@@ -319,4 +277,57 @@ fn figure_columns<'a>() -> Vec<FigureColumn<'a>> {
         FigureColumn::csv_only("b_high", |figure| figure.b.high.to_string()),
         FigureColumn::csv_only("b_n", |figure| figure.b.n.to_string()),
     ]
+}
+
+/// Maximum number of differences shown.
+const SHOWN: usize = 20;
+
+/// Minimum size of a shown difference, relative to the greatest. Exact differences are many, and
+/// most are small.
+const SHARE: f64 = 0.01;
+
+/// The differences shown. JSON and CSV have all. `all`: greatest first.
+pub(crate) fn greatest(all: &[Difference]) -> &[Difference] {
+    let least = all.first().map_or(0.0, |first| SHARE * first.difference.abs());
+    let shown = all.iter().take(SHOWN).take_while(|one| one.difference.abs() >= least).count();
+    &all[..shown]
+}
+
+/// `the 3 greatest of 116`; `None` if all are shown.
+pub(crate) fn of_all(all: &[Difference]) -> Option<String> {
+    let shown = greatest(all).len();
+    (shown < all.len()).then(|| format!("the {shown} greatest of {}", all.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use faultline_stats::lens::comparison::Change;
+
+    fn of(differences: &[f64]) -> Vec<Difference> {
+        let spread = Spread { median: 0.0, low: 0.0, high: 0.0, n: 1 };
+        let one = |&difference: &f64| Difference {
+            of: Key::Named { name: "lock".into() }.into(),
+            change: Change::More,
+            a: spread,
+            b: spread,
+            difference,
+            beside_a: Vec::new(),
+            beside_b: Vec::new(),
+        };
+        differences.iter().map(one).collect()
+    }
+
+    #[test]
+    fn small_differences_beside_a_great_one_are_left_out() {
+        let all = of(&[-2.0, 0.5, 0.02, 0.019, 0.001]);
+        assert_eq!((greatest(&all).len(), of_all(&all).unwrap().as_str()), (3, "the 3 greatest of 5"));
+        assert_eq!((greatest(&all[3..]).len(), of_all(&all[..3])), (2, None));
+        assert_eq!((greatest(&[]).len(), of_all(&[])), (0, None));
+    }
+
+    #[test]
+    fn no_more_are_shown_than_can_be_read() {
+        assert_eq!(greatest(&of(&[1.0; 30])).len(), SHOWN);
+    }
 }

@@ -1,32 +1,26 @@
-//! The result of a gate, in the four formats.
+//! The result of a lens gate in text, Markdown, CSV and JSON.
 
+use crate::escape::one_line;
 use crate::figure;
 use crate::format::Format;
-use crate::grid::{Grid, escape_markdown};
-use crate::json::json;
-use crate::lens::compare::differences;
-use crate::lens::greatest::of_all;
-use crate::lens::layout;
+use crate::lens::compare::{differences, of_all};
 use crate::lens::seeds::{self, joined};
-use crate::lens::tables;
-use crate::one_line::one_line;
+use crate::lens::{layout, points};
 use crate::sentences::{no_figure, worded_gate};
-use crate::sheet::Sheet;
-use crate::style::{Signs, Style, Tone, UNICODE};
-use crate::table::{self, Form, Table, number};
-use faultline_model::lens::gate::{Check, GateReport, Standing};
+use crate::sheet::{Sheet, in_format};
+use crate::style::{Signs, Style, Tone};
+use crate::table::{self, ResultTable, number};
+use faultline_stats::lens::gate::{Check, GateReport, Standing};
 
-/// The result of a gate: every limit, and for exceeded limits the lines and code to look at. JSON is the report with its sentences.
+/// The result of a gate: every limit, and the lines and code behind exceeded limits.
+///
+/// JSON is the report with its sentences.
 pub fn budget_table(report: &GateReport, format: Format, style: &Style) -> String {
-    match format {
-        Format::Table => text(report, style),
-        Format::Json => json(&worded_gate(report)),
-        Format::Csv => table(report).csv(),
-        Format::Markdown => markdown(report),
-    }
+    in_format(format, style, |sheet| body(sheet, report), || worded_gate(report), || table(report).csv())
 }
 
-/// `budget exceeded`; of several: `1 of 3 budgets kept, 1 exceeded, 1 without a figure`.
+/// The outcome: `budget exceeded`; for several `1 of 3 budgets kept, 1 exceeded, 1 without a
+/// figure`.
 fn outcome(report: &GateReport) -> String {
     let limit = if report.baseline.is_some() { "limit" } else { "budget" };
     let count = |named: &str| report.checks.iter().filter(|check| word(&check.standing) == named).count();
@@ -66,7 +60,7 @@ fn value(standing: &Standing) -> Option<f64> {
     }
 }
 
-/// Why there is no figure, if there is none.
+/// The reason for a missing figure.
 fn reason(standing: &Standing) -> Option<String> {
     match standing {
         Standing::NoFigure(reason) => Some(no_figure(reason)),
@@ -74,11 +68,11 @@ fn reason(standing: &Standing) -> Option<String> {
     }
 }
 
-/// A limit with its report.
+/// A report with one of its limits.
 type Row<'a> = (&'a GateReport, &'a Check);
 
-fn table(report: &GateReport) -> Table<Row<'_>> {
-    Table::new(columns(), report.checks.iter().map(|check| (report, check)))
+fn table(report: &GateReport) -> ResultTable<Row<'_>> {
+    ResultTable::new(columns(), report.checks.iter().map(|check| (report, check)))
 }
 
 type Column<'a> = table::Column<Row<'a>>;
@@ -88,7 +82,7 @@ fn columns<'a>() -> Vec<Column<'a>> {
     vec![
         Column::left("", |(_, check), _| word(&check.standing).to_owned()),
         Column::csv_only("run", |(report, _)| report.run.to_string()),
-        Column::csv_only("baseline", |(report, _)| report.baseline.map_or_else(String::new, |run| run.to_string())),
+        Column::csv_option("baseline", |(report, _)| report.baseline),
         Column::csv_only("cell", |(_, check)| cell(check)),
         Column::csv_only("seeds", |(_, check)| joined(&check.seeds)),
         Column::csv_only("metric", |(_, check)| check.metric.word().to_owned()),
@@ -110,7 +104,7 @@ fn columns<'a>() -> Vec<Column<'a>> {
     ]
 }
 
-/// What is limited: `fault_existing:shared at 8`, `mm_struct in fault_existing:shared at 8`.
+/// The limited cell: `fault_existing:shared at 8`, `mm_struct in fault_existing:shared at 8`.
 fn cell(check: &Check) -> String {
     let Check { of, case, cpus, .. } = check;
     match of {
@@ -123,51 +117,37 @@ fn transfers(value: Option<f64>, signs: &Signs) -> String {
     value.map_or_else(|| signs.none.to_owned(), figure::transfers)
 }
 
-/// The evidence for an exceeded limit: a heading and a grid each.
-fn evidence(check: &Check, form: Form, signs: &Signs) -> Vec<(String, Grid)> {
-    let Standing::Exceeded { lines, code, of, .. } = &check.standing else { return Vec::new() };
-    let cell = one_line(&cell(check));
-    let mut evidence = Vec::new();
-    if let Some(of) = of {
-        let heading = layout::heading(of, "operation");
-        return vec![(heading, layout::layout(of).grid(form, signs))];
+fn body(mut sheet: Sheet<'_>, report: &GateReport) -> String {
+    match (sheet.is_markdown(), report.passed()) {
+        (true, _) => sheet.titled(&title(report), ""),
+        (false, passed) => sheet.paragraph(Some(if passed { Tone::Good } else { Tone::Bad }), "", &title(report)),
     }
-    if !check.differences.is_empty() {
-        let grid = differences("data", &check.differences).grid(form, signs);
-        let of_all = of_all(&check.differences).map_or_else(String::new, |of_all| format!("; {of_all}"));
-        evidence.push((format!("{cell}: data with more transfers per operation than in the baseline{of_all}"), grid));
+    if !report.checks.is_empty() {
+        sheet.space();
+        sheet.table(&table(report));
     }
-    if !lines.is_empty() {
-        evidence.push((format!("{cell}: top lines"), tables::lines(lines, lines.len()).grid(form, signs)));
-    }
-    if !code.is_empty() {
-        evidence.push((format!("{cell}: top code"), tables::code(code, code.len()).grid(form, signs)));
-    }
-    evidence
-}
-
-fn text(report: &GateReport, style: &Style) -> String {
-    let signs = style.signs();
-    let mut sheet = Sheet::new(style);
-    sheet.paragraph(Some(if report.passed() { Tone::Good } else { Tone::Bad }), "", &title(report));
-    if report.checks.is_empty() {
-        return sheet.text;
-    }
-    sheet.line("");
-    sheet.text.push_str(&table(report).text(style));
-    for (heading, grid) in report.checks.iter().flat_map(|check| evidence(check, tables::form(style), signs)) {
-        sheet.table(&heading, &grid);
+    for check in &report.checks {
+        evidence(&mut sheet, check);
     }
     sheet.text
 }
 
-fn markdown(report: &GateReport) -> String {
-    let mut text = format!("**{}**\n", escape_markdown(&title(report)));
-    if !report.checks.is_empty() {
-        text.push_str(&format!("\n{}", table(report).markdown(&UNICODE)));
+/// The evidence for an exceeded limit: the type's layout, or new data, top lines and top code.
+fn evidence(sheet: &mut Sheet<'_>, check: &Check) {
+    let Standing::Exceeded { lines, code, of, .. } = &check.standing else { return };
+    let (cell, form) = (one_line(&cell(check)), points::form(sheet.style));
+    if let Some(of) = of {
+        return sheet.subtable(&layout::heading(of, "operation"), &layout::layout(of), form);
     }
-    for (heading, grid) in report.checks.iter().flat_map(|check| evidence(check, Form::Markdown, &UNICODE)) {
-        text.push_str(&format!("\n{}:\n\n{}", escape_markdown(&heading), grid.markdown()));
+    if !check.differences.is_empty() {
+        let of_all = of_all(&check.differences).map_or_else(String::new, |of_all| format!("; {of_all}"));
+        let heading = format!("{cell}: data with more transfers per operation than in the baseline{of_all}");
+        sheet.subtable(&heading, &differences("data", &check.differences), form);
     }
-    text
+    if !lines.is_empty() {
+        sheet.subtable(&format!("{cell}: top lines"), &points::lines(lines, lines.len()), form);
+    }
+    if !code.is_empty() {
+        sheet.subtable(&format!("{cell}: top code"), &points::code(code, code.len()), form);
+    }
 }

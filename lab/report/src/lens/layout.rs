@@ -1,24 +1,27 @@
-//! The layout of a type as a table: members in the order of their offsets, with the boundaries of cache lines, holes and padding as
-//! pahole shows them, and the transfers of each member.
+//! The layout of a type as a table, as pahole shows it: members by offset, boundaries of cache
+//! lines, holes and padding, with the transfers of each member.
 
+use crate::escape::one_line;
 use crate::figure;
-use crate::lens::layout_rows::{self, ShownRow};
+use crate::lens::points::moved_by;
 use crate::lens::words;
-use crate::one_line::one_line;
-use crate::style::Signs;
-use crate::table::{self, Form, Table, number};
-use faultline_model::lens::place::Place;
-use faultline_model::lens::types::{CellTypes, LayoutLine, LayoutRow, LensTypes, Moved, RowKind, TypeFigures};
+use crate::page::element;
+use crate::style::{Signs, UNICODE};
+use crate::table::{self, Attributes, Form, PageCell, ResultTable};
+use faultline_record::lens::layout::Keyword;
+use faultline_stats::lens::code_site::CodeSite;
+use faultline_stats::lens::types::{CellTypes, LayoutLine, LayoutRow, LensTypes, Moved, RowKind, TypeFigures};
+use maud::html as markup;
 
-/// Places in code that are named for a member or a type.
+/// Places in code named for a member or type.
 const MOVERS: usize = 2;
 
-/// What the columns mean.
+/// The meaning of the columns.
 pub(crate) const LEGEND: [&str; 3] = [
-    "reads, writes: transfers of a line because this member was read, or written; per operation, counted for all lines that moved.",
-    "used by others: transfers of the line before which another CPU had used this member: written it, or read it and lost it to a write. Separate a \
-     member that is read or written here from those that only others use.",
-    "offset, size: in bytes, as pahole shows them. Members of members are shown where lines moved; of a union, those that were accessed.",
+    "reads, writes: transfers of a line because this member was read or written, per operation, over all lines that moved.",
+    "used by others: transfers of the line after another CPU had written this member, or had read it and lost it to a write. \
+     Put members that one CPU uses on other lines than members that only other CPUs use.",
+    "offset, size: in bytes, as in pahole. Inner members are shown where lines moved; of a union, the accessed ones.",
 ];
 
 /// A line of the table.
@@ -31,12 +34,12 @@ pub(crate) enum Entry<'a> {
     Row(ShownRow<'a>),
 }
 
-/// What is known of lines without rows.
+/// Knowledge about lines without rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cold {
-    /// Nothing of them moved.
+    /// Nothing moved.
     Nothing,
-    /// They are not in the summary.
+    /// The summary does not contain them.
     Little,
 }
 
@@ -50,7 +53,7 @@ impl Cold {
     }
 }
 
-/// The entries of a type's layout. Neighbouring lines without rows are one entry.
+/// The entries of a layout. Adjacent lines without rows are one entry.
 pub(crate) fn entries(of: &TypeFigures) -> Vec<Entry<'_>> {
     let left_out = if of.lines.len() as u64 == u64::from(of.line_count) { Cold::Nothing } else { Cold::Little };
     let mut entries = Vec::new();
@@ -61,7 +64,7 @@ pub(crate) fn entries(of: &TypeFigures) -> Vec<Entry<'_>> {
         }
         next = line.number + 1;
         entries.push(Entry::Boundary(line));
-        entries.extend(layout_rows::shown(&line.rows).into_iter().map(Entry::Row));
+        entries.extend(shown_rows(&line.rows).into_iter().map(Entry::Row));
     }
     if of.line_count > next {
         entries.push(Entry::Cold(next, of.line_count - 1, left_out));
@@ -69,7 +72,7 @@ pub(crate) fn entries(of: &TypeFigures) -> Vec<Entry<'_>> {
     entries
 }
 
-/// A type as it is written: `struct mm_struct`, `spinlock_t`.
+/// A type's name in C: `struct mm_struct`, `spinlock_t`.
 pub(crate) fn type_name(of: &TypeFigures) -> String {
     match of.is_alias {
         true => of.name.clone(),
@@ -98,7 +101,7 @@ pub(crate) fn heading(of: &TypeFigures, operation: &str) -> String {
     ))
 }
 
-/// What else is to be said of a type.
+/// Further notes on a type.
 pub(crate) fn notes(of: &TypeFigures) -> Vec<String> {
     let mut notes = Vec::new();
     if let [first, second, ..] = &of.begins[..] {
@@ -128,35 +131,102 @@ pub(crate) fn notes(of: &TypeFigures) -> Vec<String> {
     notes
 }
 
-/// The code that accesses something: `down_write 50 %, up_write 31 %`.
-pub(crate) fn movers(code: &[Place]) -> String {
+/// The main code behind transfers: `down_write 50 %, up_write 31 %`.
+pub(crate) fn movers(code: &[CodeSite]) -> String {
     let names = code.iter().take(MOVERS).map(|code| format!("{} {:.0} %", words::place(code), code.share * 100.0));
     names.collect::<Vec<_>>().join(", ")
 }
 
+/// Columns of the page before `reads`.
+const BEFORE_FIGURES: usize = 4;
+/// All columns of the page.
+const ALL: usize = 9;
+
+/// The weakest colour of a member with transfers.
+const WEAKEST: f64 = 0.12;
+
 /// The table.
-pub(crate) fn layout(of: &TypeFigures) -> Table<Entry<'_>> {
-    const ROOMY: &[Form] = &[Form::Wide, Form::Markdown];
+pub(crate) fn layout(of: &TypeFigures) -> ResultTable<Entry<'_>> {
     type Column<'a> = table::Column<Entry<'a>>;
+    let rows = of.lines.iter().flat_map(|line| &line.rows);
+    let most = rows.map(|row| row.moved.transfers).fold(0.0, f64::max);
+    let figure = |figure: f64| {
+        if figure > 0.0 {
+            element::transfers(figure)
+        } else {
+            markup! {}
+        }
+    };
     let columns: Vec<Column<'_>> = vec![
+        Column::page("heat", move |entry: &Entry<'_>| entry.heat(most)).class("heat"),
         Column::right("offset", |entry, _| entry.row(|row| row.offset.to_string())),
         Column::right("size", |entry, _| entry.row(size)),
-        Column::left("member", |entry, signs| entry.name(signs)),
-        Column::left("type", |entry, _| entry.of()).on(ROOMY),
-        Column::right("reads", |entry, _| entry.figure(|moved| moved.reads)),
-        Column::right("writes", |entry, _| entry.figure(|moved| moved.writes)),
+        Column::left("member", |entry, signs| entry.name(signs)).class("member").row_heading().html(Entry::member),
+        Column::left("type", |entry, _| entry.of()).on(&[Form::Wide, Form::Markdown]),
+        Column::right("reads", |entry, _| entry.figure(|moved| moved.reads))
+            .html(move |entry| entry.moved().map_or(markup! {}, |moved| figure(moved.reads))),
+        Column::right("writes", |entry, _| entry.figure(|moved| moved.writes))
+            .html(move |entry| entry.moved().map_or(markup! {}, |moved| figure(moved.writes))),
         Column::left("sharing", |entry, _| entry.sharing()),
-        Column::right("used by others", |entry, _| entry.row(|row| transfers(row.used_by_others))),
-        Column::left("moved by", |entry, _| entry.row(|row| movers(&row.code))).on(ROOMY),
+        Column::right("used by others", |entry, _| entry.row(|row| transfers(row.used_by_others)))
+            .html(move |entry| entry.shown().map_or(markup! {}, |shown| figure(shown.row.used_by_others))),
+        Column::left("moved by", |entry, _| entry.row(|row| movers(&row.code)))
+            .on(Form::ROOMY)
+            .class("words")
+            .html(|entry| entry.shown().map_or(markup! {}, |shown| moved_by(&shown.row.code))),
     ];
-    Table::new(columns, entries(of))
+    ResultTable::new(columns, entries(of)).row_attributes(Entry::attributes)
 }
 
-impl Entry<'_> {
-    fn row(&self, cell: impl Fn(&LayoutRow) -> String) -> String {
+impl<'a> Entry<'a> {
+    fn shown(&self) -> Option<&ShownRow<'a>> {
         match self {
-            Entry::Row(shown) => cell(shown.row),
-            Entry::Boundary(..) | Entry::Cold(..) => String::new(),
+            Entry::Row(shown) => Some(shown),
+            Entry::Boundary(..) | Entry::Cold(..) => None,
+        }
+    }
+
+    fn row(&self, cell: impl Fn(&LayoutRow) -> String) -> String {
+        self.shown().map_or_else(String::new, |shown| cell(shown.row))
+    }
+
+    /// The first cell on the page: a swatch, or the words of a row that is no member.
+    ///
+    /// The swatch's strength follows the square root of the transfers: a tenth of the most stays
+    /// visible.
+    fn heat(&self, most: f64) -> PageCell {
+        match self {
+            Entry::Boundary(line) => {
+                PageCell::spanning(BEFORE_FIGURES, markup! { "line " (line.number) ", byte " (line.from) })
+            }
+            Entry::Cold(..) => PageCell::spanning(ALL, markup! { (self.name(&UNICODE).trim_start_matches("-- ")) }),
+            Entry::Row(ShownRow { row, .. }) if row.moved.transfers > 0.0 => {
+                let strength = WEAKEST + (1.0 - WEAKEST) * (row.moved.transfers / most).sqrt();
+                markup! { span aria-hidden="true" style=(format!("opacity:{strength:.2}")) {} }.into()
+            }
+            Entry::Row(_) => markup! {}.into(),
+        }
+    }
+
+    /// The member on the page, with its type.
+    fn member(&self) -> PageCell {
+        let Some(shown) = self.shown() else { return markup! {}.into() };
+        let content = markup! { (name(shown)) @if !shown.of.is_empty() { br; small { (one_line(shown.of)) } } };
+        PageCell::from(content).with("style", format!("--depth:{}", shown.depth))
+    }
+
+    fn attributes(&self) -> Attributes {
+        match self {
+            Entry::Boundary(_) => Attributes::default().with("class", "boundary"),
+            Entry::Cold(..) => Attributes::default().with("class", "boundary cold"),
+            Entry::Row(ShownRow { row, .. }) => {
+                let is_unused = row.path.is_empty() && row.of.is_empty();
+                let class = if is_unused { "unused" } else { "" };
+                Attributes::default()
+                    .with("class", class)
+                    .with("data-offset", row.offset)
+                    .with("data-member", &row.path)
+            }
         }
     }
 
@@ -187,14 +257,11 @@ impl Entry<'_> {
     }
 
     fn of(&self) -> String {
-        match self {
-            Entry::Row(shown) => one_line(shown.of),
-            Entry::Boundary(..) | Entry::Cold(..) => String::new(),
-        }
+        self.shown().map_or_else(String::new, |shown| one_line(shown.of))
     }
 }
 
-/// A figure; empty for none.
+/// Transfers; empty for 0.
 fn transfers(figure: f64) -> String {
     if figure == 0.0 { String::new() } else { figure::transfers(figure) }
 }
@@ -207,7 +274,7 @@ pub(crate) fn size(row: &LayoutRow) -> String {
     }
 }
 
-/// A member's name with those of the structures in its row, or what there is instead.
+/// A member's name with those of the structures in its row, or the kind of gap.
 pub(crate) fn name(shown: &ShownRow<'_>) -> String {
     let row = shown.row;
     let name = match row.kind {
@@ -224,7 +291,7 @@ pub(crate) fn name(shown: &ShownRow<'_>) -> String {
     one_line(&if row.is_continued { format!("{path}, continued") } else { path })
 }
 
-/// A member with all that it belongs to, for CSV.
+/// A member with its type, cell and run, for CSV.
 pub(crate) struct Record<'a> {
     types: &'a LensTypes,
     cell: &'a CellTypes,
@@ -233,18 +300,18 @@ pub(crate) struct Record<'a> {
     row: &'a LayoutRow,
 }
 
-/// Every member of every type; where it begins.
-pub(crate) fn records(types: &LensTypes) -> Table<Record<'_>> {
+/// Every member of every type, at the line where it begins.
+pub(crate) fn records(types: &LensTypes) -> ResultTable<Record<'_>> {
     let mut records = Vec::new();
     for cell in &types.cells {
-        for of in cell.types.iter().flat_map(|figures| &figures.types) {
+        for of in &cell.types.types {
             for line in &of.lines {
                 let rows = line.rows.iter().filter(|row| !row.is_continued);
                 records.extend(rows.map(|row| Record { types, cell, of, line: line.number, row }));
             }
         }
     }
-    Table::new(record_columns(), records)
+    ResultTable::new(record_columns(), records)
 }
 
 fn record_columns<'a>() -> Vec<table::Column<Record<'a>>> {
@@ -264,13 +331,13 @@ fn record_columns<'a>() -> Vec<table::Column<Record<'a>>> {
         Column::csv_only("kind", |of| kind(of.row.kind).to_owned()),
         Column::csv_only("member", |of| of.row.path.clone()),
         Column::csv_only("member_type", |of| of.row.of.clone()),
-        Column::csv_only("transfers_per_operation", |of| number(Some(of.row.moved.transfers))),
-        Column::csv_only("reads_per_operation", |of| number(Some(of.row.moved.reads))),
-        Column::csv_only("writes_per_operation", |of| number(Some(of.row.moved.writes))),
-        Column::csv_only("false_sharing_ratio", |of| {
-            number(Some(of.row.moved.false_share).filter(|_| of.row.moved.transfers > 0.0))
+        Column::csv_option("transfers_per_operation", |of| Some(of.row.moved.transfers)),
+        Column::csv_option("reads_per_operation", |of| Some(of.row.moved.reads)),
+        Column::csv_option("writes_per_operation", |of| Some(of.row.moved.writes)),
+        Column::csv_option("false_sharing_ratio", |of| {
+            Some(of.row.moved.false_share).filter(|_| of.row.moved.transfers > 0.0)
         }),
-        Column::csv_only("used_by_others_per_operation", |of| number(Some(of.row.used_by_others))),
+        Column::csv_option("used_by_others_per_operation", |of| Some(of.row.used_by_others)),
         Column::csv_only("code", |of| of.row.code.iter().map(words::place).collect::<Vec<_>>().join(";")),
     ]
 }
@@ -285,12 +352,84 @@ fn kind(kind: RowKind) -> &'static str {
     }
 }
 
-/// Objects of which lines moved.
+/// Number of objects with lines that moved.
 pub(crate) fn objects(of: &TypeFigures) -> u64 {
     of.begins.iter().map(|begin| begin.objects).sum()
 }
 
-/// A figure, unless it is not known.
+/// A figure in words; empty if unknown (NaN).
 pub(crate) fn known(figure: f64, words: impl Fn(f64) -> String) -> String {
     if figure.is_nan() { String::new() } else { words(figure) }
+}
+
+/// A row with the rows of its members.
+struct Node<'a> {
+    row: &'a LayoutRow,
+    inner: Vec<Node<'a>>,
+}
+
+/// A row as shown.
+#[derive(Debug, Clone)]
+pub(crate) struct ShownRow<'a> {
+    /// The member, or the innermost of those that share the row.
+    pub(crate) row: &'a LayoutRow,
+    /// Names of the structures that share the row, outermost first.
+    pub(crate) before: Vec<&'a str>,
+    /// The type of the outermost.
+    pub(crate) of: &'a str,
+    /// Indentation.
+    pub(crate) depth: usize,
+}
+
+/// The rows of a line: of a union only the accessed members, and a structure's only member in the
+/// structure's row.
+fn shown_rows(rows: &[LayoutRow]) -> Vec<ShownRow<'_>> {
+    let mut shown = Vec::new();
+    for node in nodes(&mut rows.iter().peekable(), 0) {
+        put(&simplified(node), 0, &mut shown);
+    }
+    shown
+}
+
+/// The rows from this depth on, as trees.
+fn nodes<'a>(rows: &mut std::iter::Peekable<std::slice::Iter<'a, LayoutRow>>, depth: u32) -> Vec<Node<'a>> {
+    let mut found = Vec::new();
+    while let Some(row) = rows.next_if(|row| row.depth >= depth) {
+        found.push(Node { row, inner: nodes(rows, row.depth + 1) });
+    }
+    found
+}
+
+fn simplified(node: Node<'_>) -> Node<'_> {
+    let mut inner: Vec<Node<'_>> = node.inner.into_iter().map(simplified).collect();
+    if node.row.keyword == Some(Keyword::Union) && inner.iter().any(is_used) {
+        inner.retain(is_used);
+    }
+    Node { row: node.row, inner }
+}
+
+/// True if the member was accessed, on this line or another.
+fn is_used(node: &Node<'_>) -> bool {
+    node.row.moved.transfers > 0.0 || node.row.used_by_others > 0.0 || node.inner.iter().any(is_used)
+}
+
+fn put<'a>(node: &Node<'a>, depth: usize, shown: &mut Vec<ShownRow<'a>>) {
+    let (mut node, mut before) = (node, Vec::new());
+    let of = node.row.of.as_str();
+    while let [only] = &node.inner[..]
+        && node.row.moved.transfers == 0.0
+        && !node.row.is_continued
+        && only.row.kind != RowKind::Hole
+    {
+        before.extend(node.row.name.as_deref());
+        node = only;
+    }
+    // A row without name and figures only groups its members.
+    let is_bare = node.row.kind == RowKind::Outer && node.row.name.is_none() && before.is_empty();
+    let is_group = is_bare && node.row.moved.transfers == 0.0 && (node.row.is_continued || node.row.depth == 0);
+    if !is_group {
+        shown.push(ShownRow { row: node.row, before, of, depth });
+    }
+    let inner = if is_group { depth } else { depth + 1 };
+    node.inner.iter().for_each(|node| put(node, inner, shown));
 }

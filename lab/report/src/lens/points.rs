@@ -1,18 +1,20 @@
-//! The points of a lens run, in text, Markdown and CSV; a row for each number of CPUs of each case. In CSV, numbers are raw and per operation, and
-//! shares are ratios from 0 to 1.
+//! The tables of a lens run: a row per case and number of CPUs, top lines, top code. In CSV,
+//! numbers are raw and per operation, and shares are ratios from 0 to 1.
 
-use crate::figure;
-use crate::lens::words;
-use crate::moment;
-use crate::sentences;
-use crate::style::Signs;
-use crate::table::{self, Form, Table, number};
-use faultline_model::estimate::Estimate;
-use faultline_model::lens::summary::{InterruptFigures, LensCurve, LensPoint};
-use faultline_model::summary::RunSummary;
+use crate::escape::one_line;
+use crate::lens::{seeds, words};
+use crate::page::element;
+use crate::style::{Signs, Style, UNICODE};
+use crate::table::{self, Attributes, Form, ResultTable, number};
+use crate::{figure, sentences};
+use faultline_stats::estimate::Estimate;
+use faultline_stats::lens::code_site::CodeSite;
+use faultline_stats::lens::summary::{InterruptFigures, LensCurve, LensPoint, LineFigures};
+use faultline_stats::summary::RunSummary;
+use maud::{Markup, html as markup};
 
 /// A point with its curve.
-pub(super) struct Row<'a> {
+pub(crate) struct Row<'a> {
     summary: &'a RunSummary,
     curve: &'a LensCurve,
     point: &'a LensPoint,
@@ -23,69 +25,81 @@ pub(super) fn table<'a>(
     summary: &'a RunSummary,
     curves: &'a [LensCurve],
     wanted: fn(&LensPoint) -> bool,
-) -> Table<Row<'a>> {
+) -> ResultTable<Row<'a>> {
     let points = curves.iter().flat_map(|curve| curve.points.iter().map(move |point| (curve, point)));
     let rows = points.filter(|(_, point)| wanted(point)).map(|(curve, point)| Row { summary, curve, point });
-    Table::new(columns(), rows)
+    ResultTable::new(columns(false), rows)
+}
+
+/// The table of one case, for its card on the page.
+pub(crate) fn curve_table<'a>(summary: &'a RunSummary, curve: &'a LensCurve) -> ResultTable<Row<'a>> {
+    let has_seeds = curve.points.iter().any(|point| point.seeds.iter().any(Option::is_some));
+    ResultTable::new(columns(has_seeds), curve.points.iter().map(|point| Row { summary, curve, point }))
+        .row_attributes(|row| Attributes::default().with("data-cpus", row.point.cpus))
 }
 
 type Column<'a> = table::Column<Row<'a>>;
 
-fn columns<'a>() -> Vec<Column<'a>> {
-    /// Forms that have columns for intervals and false sharing.
-    const ROOMY: &[Form] = &[Form::Wide, Form::Markdown];
+fn columns<'a>(has_seeds: bool) -> Vec<Column<'a>> {
     vec![
         Column::csv_only("run", |row| row.summary.run.to_string()),
         Column::csv_only("label", |row| row.summary.label.clone().unwrap_or_default()),
-        Column::csv_only("started_utc", |row| moment::iso(row.summary.started)),
+        Column::csv_only("started_utc", |row| figure::iso_time(row.summary.started)),
         Column::csv_only("workload", |row| row.curve.case.workload.clone()),
         Column::csv_only("variant", |row| row.curve.case.variant.clone()),
         Column::csv_only("mode", |row| row.curve.case.mode.word().to_owned()),
         Column::csv_only("operation", |row| row.curve.operation.clone()),
-        Column::right("CPUs", |row, _| row.point.cpus.to_string())
-            .indented(3)
-            .csv("cpus", |row| row.point.cpus.to_string()),
+        Column::right("CPUs", |row, _| row.point.cpus.to_string()).indented(3).csv_as_shown("cpus").row_heading(),
         Column::csv_only("n_repeats", |row| row.point.transfers.map_or(0, |transfers| transfers.n).to_string()),
-        Column::csv_only("operations", |row| row.point.operations.map_or_else(String::new, |count| count.to_string())),
+        Column::csv_option("operations", |row| row.point.operations),
         Column::right("transfers", |row, _| row.figure(|transfers| figure::transfers(transfers.median)))
-            .csv("transfers_per_operation_median", |row| median(row.point.transfers)),
-        Column::left("interval", |row, signs| row.figure(|transfers| interval(transfers, signs))).on(ROOMY),
-        Column::csv_only("transfers_per_operation_low", |row| number(row.point.transfers.map(|e| e.low))),
-        Column::csv_only("transfers_per_operation_high", |row| number(row.point.transfers.map(|e| e.high))),
-        Column::csv_only("transfers_coverage_ratio", |row| number(row.point.transfers.map(|e| e.coverage))),
+            .number("transfers_per_operation_median", |row| row.point.transfers.map(|transfers| transfers.median)),
+        Column::left("interval", |row, signs| row.figure(|transfers| interval(transfers, signs)))
+            .on(Form::ROOMY)
+            .html(|row| element::interval(row.point.transfers.filter(|transfers| transfers.n > 1), "")),
+        Column::csv_option("transfers_per_operation_low", |row| row.point.transfers.map(|e| e.low)),
+        Column::csv_option("transfers_per_operation_high", |row| row.point.transfers.map(|e| e.high)),
+        Column::csv_option("transfers_coverage_ratio", |row| row.point.transfers.map(|e| e.coverage)),
         Column::right("false sharing", |row, signs| row.part(row.point.false_share, figure::percent, signs))
-            .on(ROOMY)
-            .csv("false_sharing_ratio", |row| number(row.point.false_share)),
+            .on(Form::ROOMY)
+            .number("false_sharing_ratio", |row| row.point.false_share),
         Column::right("interrupts", |row, signs| {
             row.part(row.interrupts(|figures| figures.transfers), figure::transfers, signs)
         })
-        .on(ROOMY)
-        .csv("interrupt_transfers_per_operation_median", |row| number(row.interrupts(|figures| figures.transfers))),
-        Column::csv_only("interrupt_instructions_per_operation_median", |row| {
-            number(row.interrupts(|figures| figures.instructions))
+        .on(Form::ROOMY)
+        .number("interrupt_transfers_per_operation_median", |row| row.interrupts(|figures| figures.transfers)),
+        Column::csv_option("interrupt_instructions_per_operation_median", |row| {
+            row.interrupts(|figures| figures.instructions)
         }),
-        Column::csv_only("capacity_misses_per_operation_median", |row| median(row.point.capacity_misses)),
-        Column::csv_only("faults_per_operation_median", |row| number(row.point.faults)),
-        Column::csv_only("overlap_ratio", |row| number(row.point.overlap)),
+        Column::page_right("from memory", |row: &Row<'_>| {
+            row.point.capacity_misses.map_or_else(element::none, |misses| element::transfers(misses.median))
+        })
+        .csv("capacity_misses_per_operation_median", |row| median(row.point.capacity_misses)),
+        Column::csv_option("faults_per_operation_median", |row| row.point.faults),
+        Column::csv_option("overlap_ratio", |row| row.point.overlap),
         Column::right("instructions", |row, signs| {
             row.part(row.point.instructions, |count| figure::quantity(count.median, "", signs), signs)
         })
-        .csv("instructions_per_operation_median", |row| median(row.point.instructions)),
+        .number("instructions_per_operation_median", |row| row.point.instructions.map(|count| count.median)),
         Column::right("predicted", |row, signs| {
             let unit = format!("{}/s", row.curve.operation);
             row.part(row.point.rate, |rate| figure::quantity(rate.median, &unit, signs), signs)
         })
-        .csv("predicted_operations_per_s_median", |row| median(row.point.rate)),
+        .number("predicted_operations_per_s_median", |row| row.point.rate.map(|rate| rate.median)),
         Column::right("speed-up", |row, signs| row.part(row.point.speedup, figure::plain, signs))
-            .csv("predicted_speedup_ratio", |row| number(row.point.speedup)),
-        Column::csv_only("lines_moved", |row| row.point.lines_moved.to_string()),
+            .number("predicted_speedup_ratio", |row| row.point.speedup),
+        Column::page_right("lines moved", |row: &Row<'_>| markup! { (row.point.lines_moved) })
+            .csv("lines_moved", |row| row.point.lines_moved.to_string()),
         Column::csv_only("top_line", |row| row.point.lines.first().map_or_else(String::new, |line| line.name.clone())),
         Column::csv_only("top_code", |row| row.point.code.first().map_or_else(String::new, |code| code.name.clone())),
         Column::csv_only("repeats", |row| row.point.repeats.iter().map(f64::to_string).collect::<Vec<_>>().join(";")),
-        Column::csv_only("seeds", |row| {
-            let seed = |seed: &Option<u64>| seed.map_or_else(String::new, |seed| seed.to_string());
-            row.point.seeds.iter().map(seed).collect::<Vec<_>>().join(";")
-        }),
+        Column::page("seeds", |row: &Row<'_>| markup! { (seeds::of_point(row.point, &UNICODE)) }).when(has_seeds).csv(
+            "seeds",
+            |row| {
+                let seed = |seed: &Option<u64>| seed.map_or_else(String::new, |seed| seed.to_string());
+                row.point.seeds.iter().map(seed).collect::<Vec<_>>().join(";")
+            },
+        ),
         Column::csv_only("problems", |row| {
             row.point.problems.iter().map(|problem| problem.kind()).collect::<Vec<_>>().join(";")
         }),
@@ -93,23 +107,30 @@ fn columns<'a>() -> Vec<Column<'a>> {
             row.point.failures.iter().map(|failure| sentences::cause(&failure.cause)).collect::<Vec<_>>().join("; ")
         }),
         Column::csv_only("verdict", |row| row.curve.verdict.words().to_owned()),
-        Column::right("n", |row, _| row.figure(|transfers| transfers.n.to_string())),
-        Column::left("amiss", |row, _| words::amiss(row.point).join("; ")).on(&[Form::Markdown]),
+        Column::right("n", |row, _| row.figure(|transfers| transfers.n.to_string()))
+            .exact(|row| row.point.transfers.map(|transfers| transfers.n.into())),
+        Column::left("problems", |row, _| words::amiss(row.point).join("; "))
+            .on(&[Form::Markdown])
+            .class("words")
+            .html(|row| {
+                let amiss = words::amiss(row.point);
+                markup! { @if amiss.is_empty() { "none" } @else { (amiss.join("; ")) } }
+            }),
     ]
 }
 
 impl Row<'_> {
-    /// The point's figure as text; empty if it has none.
+    /// The point's figure as text; empty if there is none.
     fn figure(&self, words: impl Fn(Estimate) -> String) -> String {
         self.point.transfers.map_or_else(String::new, words)
     }
 
-    /// The median of a figure of interrupts.
+    /// The median of a figure about interrupts.
     fn interrupts(&self, figure: fn(&InterruptFigures) -> Estimate) -> Option<f64> {
         self.point.interrupts.as_ref().map(|figures| figure(figures).median)
     }
 
-    /// Another value of a point that has a figure.
+    /// Another value of a point with a figure.
     fn part<T>(&self, part: Option<T>, words: impl Fn(T) -> String, signs: &Signs) -> String {
         match (self.point.transfers, part) {
             (None, _) => String::new(),
@@ -128,4 +149,72 @@ fn interval(transfers: Estimate, signs: &Signs) -> String {
 
 fn median(estimate: Option<Estimate>) -> String {
     number(estimate.map(|estimate| estimate.median))
+}
+
+/// Places in code named for a line.
+const MOVERS: usize = 2;
+
+/// Minimum width for a separate column of code, and for ranges of repeats in differences.
+const WIDE: usize = 120;
+
+/// The form of the tables below the points.
+pub(crate) fn form(style: &Style) -> Form {
+    if style.width.is_some_and(|width| width < WIDE) { Form::Narrow } else { Form::Wide }
+}
+
+/// The first `shown` lines, most transfers first.
+pub(crate) fn lines(lines: &[LineFigures], shown: usize) -> ResultTable<&LineFigures> {
+    ResultTable::new(line_columns(), lines.iter().take(shown))
+        .sortable()
+        .row_attributes(|line| Attributes::default().with("data-line", &line.address))
+}
+
+type LineColumn<'a> = table::Column<&'a LineFigures>;
+
+/// In narrow text, data and code share one column, which can wrap.
+fn line_columns<'a>() -> Vec<LineColumn<'a>> {
+    vec![
+        LineColumn::left("data", |line, _| words::data(line))
+            .on(Form::ROOMY)
+            .row_heading()
+            .html(|line| markup! { (one_line(&line.name)) br; small { (words::held(line)) } }),
+        LineColumn::right("transfers", |line, _| figure::transfers(line.transfers)).exact(|line| Some(line.transfers)),
+        LineColumn::right("share", |line, _| figure::percent(line.share)).exact(|line| Some(line.share)),
+        LineColumn::left("sharing", |line, _| words::sharing(line.false_share)),
+        LineColumn::right("CPUs", |line, _| line.by_cpu.len().to_string()).exact(|line| Some(line.by_cpu.len() as f64)),
+        LineColumn::left("moved by", |line, _| words::movers(line, MOVERS))
+            .on(Form::ROOMY)
+            .class("words")
+            .html(|line| moved_by(&line.code)),
+        LineColumn::left("data, moved by", |line, _| {
+            format!("{}, by {}", words::data(line), words::movers(line, MOVERS))
+        })
+        .on(Form::NARROW),
+    ]
+}
+
+/// All code that moves a line or member, with shares, on the page.
+pub(super) fn moved_by(code: &[CodeSite]) -> Markup {
+    markup! {
+        @for place in code {
+            (words::place(place)) " " span.mode { (format!("{:.0}\u{a0}%", place.share * 100.0)) } br;
+        }
+    }
+}
+
+/// The first `shown` places in code, most transfers first.
+pub(crate) fn code(places: &[CodeSite], shown: usize) -> ResultTable<&CodeSite> {
+    ResultTable::new(code_columns(), places.iter().take(shown)).sortable()
+}
+
+type CodeColumn<'a> = table::Column<&'a CodeSite>;
+
+fn code_columns<'a>() -> Vec<CodeColumn<'a>> {
+    vec![
+        CodeColumn::right("transfers", |place, _| figure::transfers(place.transfers))
+            .exact(|place| Some(place.transfers)),
+        CodeColumn::right("share", |place, _| figure::percent(place.share)).exact(|place| Some(place.share)),
+        CodeColumn::left("sharing", |place, _| place.false_share.map(words::sharing).unwrap_or_default()),
+        CodeColumn::left("code", |place, _| words::place(place)).leading(0).row_heading(),
+    ]
 }

@@ -1,17 +1,17 @@
-//! Words about seeds: which were counted, and what they say about others.
+//! Words about seeds: those counted, and conclusions about others.
 
-use crate::figure;
-use crate::figure::transfers;
+use crate::figure::{self, transfers};
 use crate::style::{Signs, Tone};
-use faultline_model::estimate::Estimate;
-use faultline_model::lens::comparison::{Basis, CellComparison, Change, InGeneral};
-use faultline_model::lens::summary::{LensPoint, LensSummary};
+use faultline_stats::estimate::Estimate;
+use faultline_stats::lens::comparison::{Basis, CellComparison, Change, InGeneral};
+use faultline_stats::lens::summary::{LensPoint, LensSummary};
 use std::collections::BTreeSet;
 
-/// Seeds that are listed one by one if they do not follow each other.
+/// Maximum number of non-consecutive seeds listed one by one.
 const LISTED: usize = 5;
 
-/// `seed 1`, `seeds 1 … 3`, `seeds 1, 3, 7`; of many that do not follow each other `8 seeds from 1 to 99`. `seeds`: ascending.
+/// `seed 1`, `seeds 1 … 3`, `seeds 1, 3, 7`; many non-consecutive seeds are `8 seeds from 1 to 99`.
+/// `seeds`: ascending.
 pub(crate) fn named(seeds: &[u64], signs: &Signs) -> String {
     let [first, .., last] = seeds else {
         return seeds.first().map_or_else(|| "no seed".to_owned(), |seed| format!("seed {seed}"));
@@ -25,17 +25,17 @@ pub(crate) fn named(seeds: &[u64], signs: &Signs) -> String {
     }
 }
 
-/// For CSV: `1;2;3`.
+/// Seeds for CSV: `1;2;3`.
 pub(crate) fn joined(seeds: &[u64]) -> String {
     seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(";")
 }
 
-/// `exact, seed 1`: the counts with these seeds repeat exactly.
+/// Words for counts that repeat exactly: `exact, seed 1`.
 pub(crate) fn exact(seeds: &[u64], signs: &Signs) -> String {
     format!("exact, {}", named(seeds, signs))
 }
 
-/// The seeds of a run, and whether its counts are exact; `None` of a run without seeds.
+/// The seeds of a run, marked if its counts are exact; `None` without seeds.
 pub(crate) fn of_run(lens: &LensSummary, signs: &Signs) -> Option<String> {
     if lens.seeds.is_empty() {
         return None;
@@ -45,7 +45,7 @@ pub(crate) fn of_run(lens: &LensSummary, signs: &Signs) -> Option<String> {
     Some(if are_exact { exact(&lens.seeds, signs) } else { named(&lens.seeds, signs) })
 }
 
-/// The seeds of the repeats behind a point that repeat exactly.
+/// The seeds of a point's exact repeats.
 pub(crate) fn of_point(point: &LensPoint, signs: &Signs) -> String {
     let seeds: BTreeSet<u64> = point.seeds.iter().copied().flatten().collect();
     match seeds.is_empty() {
@@ -54,7 +54,7 @@ pub(crate) fn of_point(point: &LensPoint, signs: &Signs) -> String {
     }
 }
 
-/// The seeds of a cell's pairs; `None` if its sides have none in common.
+/// The common seeds of a cell's sides; `None` without any.
 pub(crate) fn in_common(cell: &CellComparison) -> Option<Vec<u64>> {
     match &cell.basis {
         Basis::Repeats => None,
@@ -62,12 +62,13 @@ pub(crate) fn in_common(cell: &CellComparison) -> Option<Vec<u64>> {
     }
 }
 
-/// Whether both sides counted the same in everything, with every seed.
+/// True if both sides have equal counts with every seed.
 pub(crate) fn is_identical(cell: &CellComparison) -> bool {
     matches!(&cell.basis, Basis::Seeds { pairs, .. } if pairs.iter().all(|pair| pair.identical))
 }
 
-/// What happened to all transfers of a cell: a word, or with seeds in common the difference, exact, with what it says in general.
+/// The change of a cell's transfers: a word, or with common seeds the exact difference and the
+/// conclusion about other seeds.
 pub(crate) fn transfers_change(cell: &CellComparison, signs: &Signs) -> String {
     match &cell.basis {
         Basis::Repeats => match cell.transfers_change {
@@ -96,12 +97,12 @@ pub(crate) fn transfers_change(cell: &CellComparison, signs: &Signs) -> String {
     }
 }
 
-/// `exact, seed 1` of a cell with seeds in common; empty of others.
+/// `exact, seed 1` for a cell with common seeds; empty for others.
 pub(crate) fn exact_in(cell: &CellComparison, signs: &Signs) -> String {
     in_common(cell).map_or_else(String::new, |seeds| exact(&seeds, signs))
 }
 
-/// The emphasis of a cell's change: a claim about seeds that were not counted needs more than a few.
+/// The tone of a cell's change; `None` if too few seeds were counted for a conclusion about others.
 pub(crate) fn tone(cell: &CellComparison) -> Option<Tone> {
     match (&cell.basis, cell.transfers_change) {
         (Basis::Repeats, Change::Came | Change::More) => Some(Tone::Bad),
@@ -116,7 +117,7 @@ pub(crate) fn tone(cell: &CellComparison) -> Option<Tone> {
     }
 }
 
-/// Which repeats of a cell are left out, if any are.
+/// The repeats of a cell that are left out, if any.
 pub(crate) fn left_out(cell: &CellComparison) -> Option<String> {
     let Basis::Seeds { left_out, .. } = &cell.basis else { return None };
     let repeats = |count: u32| if count == 1 { "1 repeat".to_owned() } else { format!("{count} repeats") };
@@ -129,7 +130,7 @@ pub(crate) fn left_out(cell: &CellComparison) -> Option<String> {
     Some(format!("left out: {of}, with seeds that the other side does not have"))
 }
 
-/// What to do about cells with too few seeds, if there are differences in any.
+/// Advice for cells with differences and too few seeds.
 pub(crate) fn needed(cells: &[CellComparison]) -> Option<String> {
     let needed = cells.iter().filter(|cell| !is_identical(cell)).find_map(|cell| match &cell.basis {
         Basis::Seeds { in_general: InGeneral::OneSeed { needed } | InGeneral::TooFewSeeds { needed, .. }, .. } => {
@@ -138,8 +139,8 @@ pub(crate) fn needed(cells: &[CellComparison]) -> Option<String> {
         _ => None,
     })?;
     Some(format!(
-        "Differences are exact for the seeds that were counted. With another seed the kernel's memory is laid out otherwise, and the difference may \
-         be another. Whether transfers differ in general takes {needed} or more seeds on both sides: `--repeats {needed}`."
+        "Differences are exact for the counted seeds. Another seed changes the layout of the kernel's memory and may change the \
+         difference. A conclusion for all seeds needs {needed} or more on both sides: `--repeats {needed}`."
     ))
 }
 
@@ -153,7 +154,7 @@ fn span(difference: &Estimate, signs: &Signs) -> String {
     format!("{} {} {}", signed(difference.low, signs), signs.to, signed(difference.high, signs))
 }
 
-/// A difference of transfers or instructions per operation, with its sign.
+/// A signed difference per operation.
 pub(crate) fn signed(difference: f64, signs: &Signs) -> String {
     let sign = match difference {
         0.0 => "",
@@ -163,7 +164,8 @@ pub(crate) fn signed(difference: f64, signs: &Signs) -> String {
     format!("{sign}{}", transfers(difference.abs()))
 }
 
-/// The difference of instructions per operation, of a cell with seeds in common that is not identical.
+/// The difference of instructions per operation, for a cell with common seeds that is not
+/// identical.
 pub(crate) fn instructions_change(cell: &CellComparison, signs: &Signs) -> Option<String> {
     in_common(cell).filter(|_| !is_identical(cell)).map(|_| signed(cell.instructions_difference, signs))
 }

@@ -1,57 +1,42 @@
-//! Transfers by type: the table of types in a run's own output, and the output of `lens types` in the four formats.
+//! Transfers by type: the table of types of a lens run, and the output of `lens types`.
 
-use crate::figure;
+use crate::escape::one_line;
 use crate::format::Format;
-use crate::grid::escape_markdown;
-use crate::introduction;
-use crate::json::json;
 use crate::lens::layout::{self, known, layout, objects, type_name};
-use crate::lens::{tables, words};
-use crate::one_line::one_line;
-use crate::sentences;
-use crate::sheet::Sheet;
-use crate::style::{Style, Tone, UNICODE};
-use crate::table::{self, Form, Table};
-use faultline_model::lens::by_type::Untypeable;
-use faultline_model::lens::types::{CellTypes, LensTypes, Moved, TypeFigures, TypesFigures};
+use crate::lens::{points, words};
+use crate::page::element;
+use crate::sheet::{Sheet, in_format};
+use crate::style::{Style, Tone};
+use crate::table::{self, Form, ResultTable};
+use crate::{figure, names, sentences};
+use faultline_record::lens::by_type::Untypeable;
+use faultline_stats::lens::types::{CellTypes, LensTypes, Moved, TypeFigures, TypesFigures};
 
 /// Types in the table of `lens types`.
 const LISTED: usize = 30;
 
-/// Layouts that are shown if no type is asked for.
+/// Layouts shown unless types are requested.
 const LAYOUTS: usize = 3;
 
-/// Kinds of data without a type that are shown.
+/// Kinds of untyped data shown.
 const UNTYPED: usize = 5;
 
-/// The types of a run. JSON is the structure itself; CSV has a record per member.
+/// The types of a run. CSV has a record per member.
 pub fn lens_types_table(types: &LensTypes, format: Format, style: &Style) -> String {
-    match format {
-        Format::Table => text(types, style),
-        Format::Json => json(types),
-        Format::Csv => layout::records(types).csv(),
-        Format::Markdown => markdown(types),
-    }
+    in_format(format, style, |sheet| body(sheet, types), || types, || layout::records(types).csv())
 }
 
-fn text(types: &LensTypes, style: &Style) -> String {
-    let mut sheet = Sheet::new(style);
-    let signs = style.signs();
-    for (index, cell) in types.cells.iter().enumerate() {
-        if index > 0 {
-            sheet.line("");
-        }
+fn body(mut sheet: Sheet<'_>, types: &LensTypes) -> String {
+    let form = points::form(sheet.style);
+    for cell in &types.cells {
+        sheet.space();
         sheet.titled(&title(cell), &about(cell));
-        let Some(figures) = &cell.types else {
-            sheet.paragraph(Some(Tone::Bad), "  ", NOT_COUNTED);
-            continue;
-        };
+        let figures = &cell.types;
         if types.asked.is_empty() {
-            let rows = rows(figures, LISTED);
-            sheet.table(&heading(figures, cell.cpus), &table(rows).grid(tables::form(style), signs));
+            sheet.subtable(&heading(figures, cell.cpus), &table(rows(figures, LISTED)), form);
         }
         for of in shown(types, figures) {
-            sheet.table(&layout::heading(of, &cell.operation), &layout(of).grid(tables::form(style), signs));
+            sheet.subtable(&layout::heading(of, &cell.operation), &layout(of), form);
             for note in layout::notes(of) {
                 sheet.paragraph(Some(Tone::Quiet), "    ", &note);
             }
@@ -60,40 +45,9 @@ fn text(types: &LensTypes, style: &Style) -> String {
             sheet.paragraph(Some(Tone::Bad), "  ", &note);
         }
     }
-    sheet.line("");
-    for sentence in layout::LEGEND {
-        sheet.paragraph(Some(Tone::Quiet), "", sentence);
-    }
+    sheet.legend(layout::LEGEND);
     sheet.text
 }
-
-fn markdown(types: &LensTypes) -> String {
-    let mut text = String::new();
-    for cell in &types.cells {
-        text.push_str(&format!("**{}**{}\n\n", escape_markdown(&title(cell)), escape_markdown(&about(cell))));
-        let Some(figures) = &cell.types else {
-            text.push_str(&format!("{NOT_COUNTED}\n\n"));
-            continue;
-        };
-        if types.asked.is_empty() {
-            let table = table(rows(figures, LISTED)).markdown(&UNICODE);
-            text.push_str(&format!("{}:\n\n{table}\n", escape_markdown(&heading(figures, cell.cpus))));
-        }
-        for of in shown(types, figures) {
-            let heading = escape_markdown(&layout::heading(of, &cell.operation));
-            text.push_str(&format!("{heading}:\n\n{}\n", layout(of).markdown(&UNICODE)));
-            for note in layout::notes(of) {
-                text.push_str(&format!("{}\n\n", escape_markdown(&note)));
-            }
-        }
-    }
-    for sentence in layout::LEGEND {
-        text.push_str(&format!("{}  \n", escape_markdown(sentence)));
-    }
-    text
-}
-
-const NOT_COUNTED: &str = "the run is of an older version, which did not count by type";
 
 fn shown<'a>(types: &LensTypes, figures: &'a TypesFigures) -> &'a [TypeFigures] {
     let number = if types.asked.is_empty() { LAYOUTS } else { figures.types.len() };
@@ -105,12 +59,12 @@ fn title(cell: &CellTypes) -> String {
 }
 
 fn about(cell: &CellTypes) -> String {
-    let mode = introduction::tasks_are(cell.case.mode);
+    let mode = names::tasks_are(cell.case.mode);
     let transfers = figure::transfers(cell.transfers);
     format!(" ({mode}): {transfers} transfers per {}", one_line(&cell.operation))
 }
 
-/// Above the table of types.
+/// The heading of the table of types.
 pub(crate) fn heading(figures: &TypesFigures, cpus: u32) -> String {
     let at = words::cpus(cpus);
     format!(
@@ -120,7 +74,7 @@ pub(crate) fn heading(figures: &TypesFigures, cpus: u32) -> String {
     )
 }
 
-/// A row of the table: a type, types that are not listed, or data without a type.
+/// A row of the table: a type, the unlisted types together, or untyped data.
 pub(crate) struct TypeRow<'a> {
     pub(crate) name: String,
     pub(crate) moved: Moved,
@@ -128,7 +82,13 @@ pub(crate) struct TypeRow<'a> {
     pub(crate) of: Option<&'a TypeFigures>,
 }
 
-/// The first types, then all others together, then data without a type. Together they are all transfers.
+impl TypeRow<'_> {
+    fn hottest(&self) -> Option<&str> {
+        self.of?.hottest.as_deref()
+    }
+}
+
+/// The first types, the others together, then untyped data. Their sum is all transfers.
 pub(crate) fn rows(figures: &TypesFigures, most: usize) -> Vec<TypeRow<'_>> {
     let listed = &figures.types[..most.min(figures.types.len())];
     let of_type = |of| TypeRow { name: one_line(&type_name(of)), moved: of.moved, share: of.share, of: Some(of) };
@@ -151,7 +111,7 @@ pub(crate) fn rows(figures: &TypesFigures, most: usize) -> Vec<TypeRow<'_>> {
     rows
 }
 
-/// Several things together, of which only the share is known.
+/// Several types or kinds of data together, with their share only.
 fn rest(name: String, share: f64, figures: &TypesFigures) -> TypeRow<'_> {
     let whole = figures.types.iter().map(|of| (of.moved.transfers, of.share));
     let whole = whole.chain(figures.untyped.iter().map(|of| (of.moved.transfers, of.share)));
@@ -163,26 +123,34 @@ fn rest(name: String, share: f64, figures: &TypesFigures) -> TypeRow<'_> {
 type Column<'a> = table::Column<TypeRow<'a>>;
 
 /// The table of types.
-pub(crate) fn table(rows: Vec<TypeRow<'_>>) -> Table<TypeRow<'_>> {
-    const ROOMY: &[Form] = &[Form::Wide, Form::Markdown];
+pub(crate) fn table(rows: Vec<TypeRow<'_>>) -> ResultTable<TypeRow<'_>> {
     let columns: Vec<Column<'_>> = vec![
-        Column::left("type", |row, _| row.name.clone()),
-        Column::right("size", |row, _| row.of.map_or_else(String::new, |of| of.size.to_string())),
-        Column::right("objects", |row, _| row.of.map_or_else(String::new, |of| objects(of).to_string())).on(ROOMY),
-        Column::right("transfers", |row, _| figure::transfers(row.moved.transfers)),
-        Column::right("share", |row, _| figure::percent(row.share)),
-        Column::right("reads", |row, _| known(row.moved.reads, figure::transfers)).on(ROOMY),
-        Column::right("writes", |row, _| known(row.moved.writes, figure::transfers)).on(ROOMY),
+        Column::left("type", |row, _| row.name.clone()).row_heading(),
+        Column::right("bytes", |row, _| row.of.map_or_else(String::new, |of| of.size.to_string()))
+            .exact(|row| Some(row.of?.size as f64)),
+        Column::right("objects", |row, _| row.of.map_or_else(String::new, |of| objects(of).to_string()))
+            .on(Form::ROOMY)
+            .exact(|row| Some(objects(row.of?) as f64)),
+        Column::right("transfers", |row, _| figure::transfers(row.moved.transfers))
+            .exact(|row| Some(row.moved.transfers)),
+        Column::right("share", |row, _| figure::percent(row.share)).exact(|row| Some(row.share)),
+        Column::right("reads", |row, _| known(row.moved.reads, figure::transfers))
+            .on(Form::ROOMY)
+            .exact(|row| Some(row.moved.reads).filter(|reads| !reads.is_nan())),
+        Column::right("writes", |row, _| known(row.moved.writes, figure::transfers))
+            .on(Form::ROOMY)
+            .exact(|row| Some(row.moved.writes).filter(|writes| !writes.is_nan())),
         Column::left("sharing", |row, _| known(row.moved.false_share, words::sharing)),
-        Column::left("hottest member", |row, _| {
-            row.of.and_then(|of| of.hottest.as_deref()).map(one_line).unwrap_or_default()
-        }),
-        Column::left("moved by", |row, _| row.of.map_or_else(String::new, |of| layout::movers(&of.code))).on(ROOMY),
+        Column::left("hottest member", |row, _| row.hottest().map(one_line).unwrap_or_default())
+            .class("name")
+            .html(|row| element::text(row.hottest())),
+        Column::left("moved by", |row, _| row.of.map_or_else(String::new, |of| layout::movers(&of.code)))
+            .on(&[Form::Wide, Form::Markdown]),
     ];
-    Table::new(columns, rows)
+    ResultTable::new(columns, rows).sortable()
 }
 
-/// Data without a type, in words.
+/// The name of untyped data.
 pub(crate) fn untypeable(what: &Untypeable) -> String {
     match what {
         Untypeable::Variables => "variables without a type".to_owned(),

@@ -1,20 +1,19 @@
-//! Texts about a lens run, the same in the table, in Markdown and on the page.
+//! Words about lens runs, equal in text, Markdown and on pages.
 
-use crate::figure;
+use crate::escape::one_line;
 use crate::lens::seeds;
-use crate::one_line::one_line;
-use crate::sentences;
 use crate::style::{Signs, Tone, UNICODE};
-use faultline_model::lens::place::Place;
-use faultline_model::lens::summary::{
+use crate::{figure, sentences};
+use faultline_record::subject::SubjectKind;
+use faultline_stats::lens::code_site::CodeSite;
+use faultline_stats::lens::summary::{
     AgainstOne, CutShort, Growth, InterruptFigures, LensCurve, LensPoint, LensSummary, LensVerdict, LineFigures, Loss,
 };
-use faultline_model::subject::SubjectKind;
 
-/// Lines and places in code that are named in a sentence.
+/// Lines and places in code named in a sentence.
 const NAMED: usize = 3;
 
-/// What ran, and on what kind of machine: one line.
+/// Subject and modelled machine of a run in one line.
 pub(crate) fn subject(lens: &LensSummary, signs: &Signs) -> String {
     let settings = &lens.settings;
     let what = match &lens.subject {
@@ -26,12 +25,13 @@ pub(crate) fn subject(lens: &LensSummary, signs: &Signs) -> String {
     let sockets = if settings.sockets == 1 { "1 socket".to_owned() } else { format!("{} sockets", settings.sockets) };
     let dot = signs.dot;
     let seeds = seeds::of_run(lens, signs).map_or_else(String::new, |seeds| format!(" {dot} {seeds}"));
-    let predicts = settings.again.as_ref().is_some_and(|again| again.times.delays.is_some());
+    let predicts = settings.again.delays.is_some();
     let predicts = if predicts { ", for predictions" } else { "" };
     one_line(&format!("under the lens: {what} {dot} {sockets} {dot} costs: {}{predicts}{seeds}", settings.costs))
 }
 
-/// The verdict with its figures: `grows with CPUs: 4.800 transfers per fault at 2 CPUs, 13.10 at 64; …`.
+/// The verdict with its figures: `grows with CPUs: 4.800 transfers per fault at 2 CPUs, 13.10 at
+/// 64; …`.
 pub(crate) fn verdict(curve: &LensCurve) -> String {
     let (words, basis) = (curve.verdict.words(), verdict_basis(curve));
     match curve.verdict {
@@ -43,7 +43,8 @@ pub(crate) fn verdict(curve: &LensCurve) -> String {
     }
 }
 
-/// The figures behind a verdict: `with CPUs: 4.800 transfers per fault at 2 CPUs, 13.10 at 64, 0 at 1; …`.
+/// The basis of a verdict: `with CPUs: 4.800 transfers per fault at 2 CPUs, 13.10 at 64, 0 at 1;
+/// …`.
 pub(crate) fn verdict_basis(curve: &LensCurve) -> String {
     let Some(reach) = curve.verdict.reach() else {
         return format!("fewer than two points with 2 or more CPUs have a figure; {}", against_one(curve));
@@ -78,7 +79,7 @@ pub(crate) fn verdict_basis(curve: &LensCurve) -> String {
     }
 }
 
-/// What many CPUs lose compared with one.
+/// The loss of many CPUs compared with one.
 fn against_one(curve: &LensCurve) -> String {
     let Some(AgainstOne { cpus, speedup, lost, .. }) = curve.against_one else {
         return match curve.points.iter().any(|point| point.withheld.is_some()) {
@@ -93,7 +94,7 @@ fn against_one(curve: &LensCurve) -> String {
     format!("predicted: {cpus} CPUs do {} times as much as 1{lost}", figure::plain(speedup))
 }
 
-/// The tone of a case: good only if neither the transfers nor the predicted rate show a loss.
+/// The tone of a case: good only if neither transfers nor predicted rate show a loss.
 pub(crate) fn tone(curve: &LensCurve) -> Tone {
     let loss = curve.against_one.map(|against| against.loss);
     match (&curve.verdict, loss) {
@@ -108,7 +109,7 @@ pub(crate) fn tone(curve: &LensCurve) -> Tone {
     }
 }
 
-/// What stands beside the figures of a point: its page faults, and what interrupts did.
+/// Further words about a point: page faults, interrupts, and the reason for a missing rate.
 pub(crate) fn beside(operation: &str, point: &LensPoint) -> Vec<String> {
     let at = cpus(point.cpus);
     let operation = one_line(operation);
@@ -120,7 +121,8 @@ pub(crate) fn beside(operation: &str, point: &LensPoint) -> Vec<String> {
     [faults, interrupts, withheld].into_iter().flatten().collect()
 }
 
-/// What interrupts did at a point: `0.4000 transfers, 150 instructions; most by tick_sched_do_timer 64 %, …`.
+/// The effect of interrupts: `0.4000 transfers, 150 instructions; most by tick_sched_do_timer 64 %,
+/// …`.
 fn interrupts(figures: &InterruptFigures) -> String {
     let instructions = figure::quantity(figures.instructions.median, "", &UNICODE);
     let code: Vec<String> = figures
@@ -133,17 +135,17 @@ fn interrupts(figures: &InterruptFigures) -> String {
     format!("{} transfers, {instructions} instructions{most}", figure::transfers(figures.transfers.median))
 }
 
-/// `8 CPUs`.
+/// A number of CPUs: `8 CPUs`.
 pub(crate) fn cpus(cpus: u32) -> String {
     if cpus == 1 { "1 CPU".to_owned() } else { format!("{cpus} CPUs") }
 }
 
-/// The point whose lines are shown: the greatest number of CPUs that has any.
+/// The point with shown lines: that with the most CPUs and any lines or code.
 pub(crate) fn shown_point(curve: &LensCurve) -> Option<&LensPoint> {
     curve.points.iter().rev().find(|point| !point.lines.is_empty() || !point.code.is_empty())
 }
 
-/// The problems of a point: why it has no figure, which attempts failed, and what its counts lack.
+/// The problems of a point: missing figures, failed attempts, incomplete counts.
 pub(crate) fn amiss(point: &LensPoint) -> Vec<String> {
     let mut amiss = Vec::new();
     let failures =
@@ -170,14 +172,15 @@ pub(crate) fn amiss(point: &LensPoint) -> Vec<String> {
     amiss
 }
 
-/// What was counted until an attempt was cut short: how much, the positions of the CPUs' clocks, and what moved most.
+/// The counts up to the end of an attempt that was cut short: totals, the CPUs' clocks, and what
+/// moved most.
 fn counted_until_then(cut: &CutShort) -> String {
     let count = |count: u64| match count {
         0..10_000 => count.to_string(),
         many => figure::quantity(many as f64, "", &UNICODE),
     };
     let mut text =
-        format!("counted until then: {} transfers in {} instructions", count(cut.transfers), count(cut.instructions));
+        format!("counts up to then: {} transfers in {} instructions", count(cut.transfers), count(cut.instructions));
     let ran = || cut.clocks.iter().filter(|at| at.clock > 0);
     if let (Some(slowest), Some(fastest)) = (ran().min_by_key(|at| at.clock), ran().max_by_key(|at| at.clock)) {
         text.push_str(&match slowest.cpu == fastest.cpu {
@@ -203,7 +206,7 @@ fn counted_until_then(cut: &CutShort) -> String {
     text
 }
 
-/// Whether a line's transfers are true or false sharing.
+/// The kind of sharing: `true`, `false` or a share of false sharing.
 pub(crate) fn sharing(false_share: f64) -> String {
     match false_share {
         share if share < 0.005 => "true".to_owned(),
@@ -212,7 +215,7 @@ pub(crate) fn sharing(false_share: f64) -> String {
     }
 }
 
-/// What a line holds: its name, and how many other items share the line.
+/// The data on a line: its name, and the number of other items.
 pub(crate) fn data(line: &LineFigures) -> String {
     let others = line.held.iter().filter(|held| held.name != line.name).count();
     let more = match others {
@@ -223,28 +226,41 @@ pub(crate) fn data(line: &LineFigures) -> String {
     one_line(&format!("{}{more}", line.name))
 }
 
-/// Code by name, with the functions that it was inlined into.
-pub(crate) fn place(place: &Place) -> String {
+/// A line's address, and what else is on the line.
+pub(crate) fn held(line: &LineFigures) -> String {
+    let others = line.held.iter().filter(|held| held.name != line.name);
+    let others: Vec<String> = others.map(|held| format!("{} {:.0} %", held.name, held.share * 100.0)).collect();
+    let others = if others.is_empty() { String::new() } else { format!(", with {}", others.join(", ")) };
+    one_line(&format!("{}{others}", line.address))
+}
+
+/// A place in code, with the functions into which it was inlined.
+pub(crate) fn place(place: &CodeSite) -> String {
     let around = place.between.iter().chain(&place.inlined_into).map(|outer| format!(" in {outer}"));
     one_line(&around.fold(place.name.clone(), |text, outer| text + &outer))
 }
 
-/// The code that moves a line, with shares: `do_fault mm.c:12 61 %, unlock 38 %`.
+/// The code that moves a line: `do_fault mm.c:12 61 %, unlock 38 %`.
 pub(crate) fn movers(line: &LineFigures, named: usize) -> String {
     let names = line.code.iter().take(named).map(|code| format!("{} {:.0} %", place(code), code.share * 100.0));
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// Sentences that explain the columns, and the seeds if there are any.
+/// The legend, with a sentence about seeds if the run has any.
 pub(crate) fn legend(lens: &LensSummary) -> impl Iterator<Item = &'static str> {
     LEGEND.into_iter().chain((!lens.seeds.is_empty()).then_some(SEEDS))
 }
 
-const SEEDS: &str = "seed: where the guest's random numbers come from; exact: with the same seed another run counts the same, on any host.";
+const SEEDS: &str =
+    "seed: source of the guest's random numbers. exact: a run with the same seed has the same counts on any host.";
 
 const LEGEND: [&str; 4] = [
-    "transfers: cache lines that moved between CPUs because one of them wrote; instructions: executed by all CPUs; both per operation, counted, not sampled.",
-    "interrupts: transfers by the timer, devices and other CPUs' interrupts, per operation; they are counted apart, and no other figure includes them.",
-    "predicted: operations per second of all CPUs by the modelled costs, without bandwidth or prefetching; speed-up: predicted rate divided by that of the smallest number of CPUs.",
-    "true sharing: the CPUs use the same bytes; false sharing: neighbouring bytes of one line, which padding would separate.",
+    "transfers: cache lines that moved between CPUs because one of them wrote. instructions: executed by all CPUs. Both are \
+     counted, not sampled, and per operation.",
+    "interrupts: transfers caused by timer, devices and inter-processor interrupts, per operation. No other figure includes \
+     them.",
+    "predicted: operations per second of all CPUs by the modelled costs, without bandwidth or prefetching. speed-up: predicted \
+     rate divided by that of the smallest number of CPUs.",
+    "true sharing: the CPUs use the same bytes. false sharing: the CPUs use different bytes of one line, which padding would \
+     separate.",
 ];

@@ -1,35 +1,67 @@
-//! How a page comes to its reader: as one file that needs nothing else, or as one of many of a site, which share style and script.
+//! The delivery of a page: a single file, or a page of a site with shared style and script.
+//! Addresses within a site.
 
-use super::assets;
-use crate::moment;
-use faultline_model::job::JobId;
-use faultline_model::record::RunId;
-use faultline_model::subject::SubjectIndex;
-use faultline_model::time::UnixMillis;
+use crate::figure;
+use faultline_record::job::JobId;
+use faultline_record::record::RunId;
+use faultline_record::subject::SubjectIndex;
+use faultline_record::time::UnixMillis;
 use form_urlencoded::Serializer;
 use maud::{Markup, PreEscaped, html as markup};
 
-/// How a page comes to its reader.
+/// The bundled style.
+pub(crate) const STYLE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.css"));
+
+/// The bundled script.
+pub(crate) const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/page.js"));
+
+/// SHA-256 of [`SCRIPT`], as the policy writes it.
+const SCRIPT_HASH: &str = include_str!(concat!(env!("OUT_DIR"), "/page.sha256"));
+
+/// The script's file in a site. The name changes with the content, so browsers may cache it for
+/// ever.
+pub(crate) const SCRIPT_NAME: &str = concat!("page-", include_str!(concat!(env!("OUT_DIR"), "/page.version")), ".js");
+
+/// The style's file in a site. The name changes with the content.
+pub(crate) const STYLE_NAME: &str = concat!("page-", include_str!(concat!(env!("OUT_DIR"), "/page.version")), ".css");
+
+/// Content security policy of a page of a site stored as files: loads only script and style beside
+/// it.
+pub(crate) const POLICY_OF_FILES: &str = "default-src 'none'; script-src 'self' file:; style-src 'self' file: 'unsafe-inline'; img-src data:; \
+     base-uri 'none'; form-action 'none'";
+
+/// Content security policy of a single file: loads nothing and runs only its own script.
+///
+/// Style attributes are allowed, because bars and the charting library need them.
+pub(crate) fn policy() -> String {
+    format!(
+        "default-src 'none'; script-src 'sha256-{SCRIPT_HASH}'; style-src 'unsafe-inline'; img-src data:; \
+         base-uri 'none'; form-action 'none'"
+    )
+}
+
+/// The delivery of a page.
 #[derive(Debug, Clone, Copy)]
 pub enum Delivery<'a> {
-    /// One file.
+    /// A single file with its style and script.
     Alone,
     /// A page of a site.
     Site(&'a Site),
 }
 
-/// Where the pages of a site are, as one of them links to them.
+/// Addresses of a site's pages, for links from one of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Site {
-    /// What leads to the top of the site: `/`, or `../` once or more, or nothing.
+    /// The prefix of addresses: `/`, any number of `../`, or nothing.
     root: String,
-    /// Whether a server answers; otherwise pages are files.
+    /// True for a server, false for files.
     is_live: bool,
-    /// When pages that are files were made.
+    /// The time of the export, for files.
     made: Option<UnixMillis>,
 }
 
-/// A commit, pinned in the plot of its history. `history`: the address of the history's page; empty on that page itself. Names of releases may have any letters.
+/// The address of a commit that is pinned in the plot of its history. `history`: the address of the
+/// page; empty on that page. Names of releases may have any characters.
 pub fn pinned(history: &str, commit: &str) -> String {
     format!("{history}#{}", Serializer::new(String::new()).append_pair("at", commit).finish())
 }
@@ -40,17 +72,17 @@ impl Site {
         Site { root: "/".to_owned(), is_live: true, made: None }
     }
 
-    /// Pages in files, made at that time, seen from one that is so many directories below the top.
+    /// Files, exported at `made`, linked from `depth` directories below the top.
     pub fn of_files(depth: usize, made: UnixMillis) -> Self {
         Site { root: "../".repeat(depth), is_live: false, made: Some(made) }
     }
 
-    /// Whether a server answers.
+    /// True for a server.
     pub fn is_live(&self) -> bool {
         self.is_live
     }
 
-    /// The address of a page, by its path below the top without an ending.
+    /// The address of a page. `path`: without extension.
     fn page(&self, path: &str) -> String {
         match (path, self.is_live) {
             ("", true) => self.root.clone(),
@@ -75,7 +107,7 @@ impl Site {
         self.page(&format!("runs/{run}"))
     }
 
-    /// What leads to a run, before and after its number.
+    /// The parts of a run's address before and after its number.
     pub(crate) fn run_parts(&self) -> (String, &'static str) {
         (format!("{}runs/", self.root), if self.is_live { "" } else { ".html" })
     }
@@ -85,7 +117,7 @@ impl Site {
         self.page(&format!("histories/{id}"))
     }
 
-    /// The machines on which was measured.
+    /// The machines.
     pub fn machines(&self) -> String {
         self.page("machines")
     }
@@ -100,72 +132,73 @@ impl Site {
         format!("{}changes.atom", self.root)
     }
 
-    /// What leads to a history, before and after its identifier.
+    /// The parts of a history's address before and after its identifier.
     pub(crate) fn history_parts(&self) -> (String, &'static str) {
         (format!("{}histories/", self.root), if self.is_live { "" } else { ".html" })
     }
 
-    /// The comparisons of a history's commits: a page that a server makes of any two, or the directory of those that are files.
+    /// The comparisons of a history's commits: a page of the server for any two, or the directory
+    /// of the files.
     pub(crate) fn comparisons(&self, id: &str) -> String {
         format!("{}histories/{id}/compare", self.root)
     }
 
-    /// The comparison of two commits of any histories; `None` of files, which have none.
+    /// The page that compares commits of two histories, which only a server has.
     pub(crate) fn comparison_across(&self) -> Option<String> {
         self.is_live.then(|| self.compare())
     }
 
-    /// The comparison of two commits of any histories, each with its history's identifier, which a server makes.
+    /// The comparison of two commits, each with the identifier of its history. For servers.
     pub fn compare_across(&self, [a, b]: [(&str, &str); 2]) -> String {
         let side = |(history, commit): (&str, &str)| format!("{history}@{commit}");
         let query = Serializer::new(String::new()).append_pair("a", &side(a)).append_pair("b", &side(b)).finish();
         format!("{}?{query}", self.compare())
     }
 
-    /// The comparison of two commits of a history, by their positions, the older one first, as a file.
+    /// The comparison of two commits of a history by position, older first. For files.
     pub(crate) fn compared_positions(&self, id: &str, [a, b]: [u32; 2]) -> String {
         self.page(&format!("histories/{id}/compare/{a}-{b}"))
     }
 
-    /// The comparison of two commits of a history, which a server makes.
+    /// The comparison of two commits of a history. For servers.
     pub(crate) fn compare_commits(&self, id: &str, a: &str, b: &str) -> String {
-        // Names of releases may have any letters.
         let query = Serializer::new(String::new()).append_pair("a", a).append_pair("b", b).finish();
         format!("{}histories/{id}/compare?{query}", self.root)
     }
 
-    /// The executions of one of a run's subjects: those alone from a server, and the place of the first one among all in a file.
+    /// The executions of a subject: a server lists them alone; in a file, the address leads to the
+    /// first of them.
     pub(crate) fn executions_of(&self, run: RunId, subject: SubjectIndex) -> String {
         let (before, _) = self.run_parts();
         format!("{before}{run}{}{}", self.executions_part(), subject.0)
     }
 
-    /// The part of an address between the numbers of a run and of one of its subjects that leads to the subject's executions.
+    /// The part of that address between the numbers of run and subject.
     pub(crate) fn executions_part(&self) -> &'static str {
         if self.is_live { "/executions?subject=" } else { "/executions.html#subject-" }
     }
 
-    /// What takes the state of a change: the history's identifier, and the step's first commit with the new level.
+    /// The API for the state of a change. `commit`: the first commit with the new level.
     pub(crate) fn change(&self, history: &str, commit: &str) -> String {
         format!("{}api/v1/histories/{history}/changes/{commit}", self.root)
     }
 
-    /// What readers asked for: a page of a server.
+    /// The jobs. For servers.
     pub(crate) fn jobs(&self) -> String {
         self.page("jobs")
     }
 
-    /// What takes work on a history with that identifier.
+    /// The API for jobs of a history.
     pub(crate) fn jobs_of(&self, history: &str) -> String {
         format!("{}api/v1/histories/{history}/jobs", self.root)
     }
 
-    /// What withdraws a job.
+    /// The API that withdraws a job.
     pub(crate) fn withdrawn(&self, job: JobId) -> String {
         format!("{}api/v1/jobs/{job}/withdraw", self.root)
     }
 
-    /// The comparison of two runs, which a server makes.
+    /// The comparison of two runs. For servers.
     pub(crate) fn compare(&self) -> String {
         self.page("compare")
     }
@@ -180,7 +213,7 @@ impl Site {
         self.page(&format!("runs/{run}/executions/{execution}"))
     }
 
-    /// Below which address questions about a history are answered: by the API, or by files.
+    /// The address below which the API, or files, answer questions about a history.
     pub(crate) fn answers(&self, id: &str) -> String {
         match self.is_live {
             true => format!("{}api/v1/histories/{id}", self.root),
@@ -194,29 +227,29 @@ impl Site {
 }
 
 impl Delivery<'_> {
-    /// Policy, style and, of a site, the script, for the head of a page.
+    /// The page's head: policy, style and, for a site, the script.
     pub(super) fn head(&self) -> Markup {
         match self {
             Delivery::Alone => markup! {
-                meta http-equiv="Content-Security-Policy" content=(assets::policy());
-                style { (PreEscaped(assets::STYLE)) }
+                meta http-equiv="Content-Security-Policy" content=(policy());
+                style { (PreEscaped(STYLE)) }
             },
             Delivery::Site(site) => markup! {
-                // A server sends its policy with each answer.
-                @if !site.is_live { meta http-equiv="Content-Security-Policy" content=(assets::POLICY_OF_FILES); }
-                link rel="stylesheet" href=(site.asset(assets::STYLE_NAME));
+                // A server sends its policy as a header.
+                @if !site.is_live { meta http-equiv="Content-Security-Policy" content=(POLICY_OF_FILES); }
+                link rel="stylesheet" href=(site.asset(STYLE_NAME));
                 link rel="alternate" type="application/atom+xml" title="Changes" href=(site.feed());
-                script src=(site.asset(assets::SCRIPT_NAME)) defer {}
+                script src=(site.asset(SCRIPT_NAME)) defer {}
             },
         }
     }
 
-    /// The script of a page that is alone, at the end of its body.
+    /// The script of a single file, for the end of the body.
     pub(super) fn foot(&self) -> Markup {
-        markup! { @if let Delivery::Alone = self { script { (PreEscaped(assets::SCRIPT)) } } }
+        markup! { @if let Delivery::Alone = self { script { (PreEscaped(SCRIPT)) } } }
     }
 
-    /// The name of the program, and of a site the way to its other pages.
+    /// The name of the program, and for a site the navigation.
     pub(crate) fn brand(&self) -> Markup {
         match self {
             Delivery::Alone => markup! { p.brand { "Faultline" } },
@@ -225,13 +258,12 @@ impl Delivery<'_> {
                     a.brand href=(site.overview()) { "Faultline" }
                     a href=(site.overview()) { "Histories" }
                     a href=(site.changes()) { "Changes" }
-                    // Only a server is asked for work.
                     @if site.is_live { a href=(site.jobs()) { "Jobs" } }
                     a href=(site.runs()) { "Runs" }
                     a href=(site.machines()) { "Machines" }
                 }
                 @if let Some(made) = site.made {
-                    p.made { "These pages show the database as it was on " time datetime=(moment::iso(made)) { (moment::words(made)) } "." }
+                    p.made { "Exported from the database on " time datetime=(figure::iso_time(made)) { (figure::date_time(made)) } "." }
                 }
             },
         }

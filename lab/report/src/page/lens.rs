@@ -1,82 +1,68 @@
-//! A run under the lens: which cases share lines, and for each its curve, a map of lines and CPUs, and tables of all of it.
+//! The page of a lens run: whether transfers grow with CPUs, and for each case its charts and
+//! tables.
 
-use crate::figure;
-use crate::introduction;
-use crate::lens::{layout, seeds, words};
-use crate::one_line::one_line;
-use crate::page::document::table;
-use crate::page::{anchor, lens_callers, lens_types, value};
-use crate::style::{Tone, UNICODE};
-use faultline_model::estimate::Estimate;
-use faultline_model::lens::callers::CallersFigures;
-use faultline_model::lens::place::Place;
-use faultline_model::lens::summary::{LensCurve, LensPoint, LensSummary, LensVerdict, LineFigures};
+use super::document::{chart, chart_keys, reading, section};
+use super::element::{self, badge, none, tone_class};
+use crate::escape::one_line;
+use crate::lens::{callers, layout, points, types, words};
+use crate::names;
+use crate::style::UNICODE;
+use crate::table::{Column, ResultTable};
+use faultline_record::lens::callers::CallersFigures;
+use faultline_stats::lens::summary::{LensCurve, LensPoint, LensSummary, LensVerdict, LineFigures, Reach};
+use faultline_stats::lens::types::TypesFigures;
+use faultline_stats::summary::RunSummary;
 use maud::{Markup, html as markup};
+
+/// Types in the table of types.
+const TYPES: usize = 10;
 
 /// The first answer: a row per case.
 pub(crate) fn overview(lens: &LensSummary) -> Markup {
-    markup! {
-        section #overview aria-labelledby="overview-title" {
-            h2 #overview-title { "Do transfers grow with CPUs?" }
-            p.hint { (words::subject(lens, &UNICODE)) }
-            @if lens.curves.is_empty() {
-                p.nothing { "There are no figures yet." }
-            } @else {
-                div.scroll tabindex="0" role="region" aria-label="Overview of all cases" {
-                    table.sortable {
-                        thead {
-                            tr {
-                                th scope="col" { "case" }
-                                th scope="col" { "verdict" }
-                                th.number scope="col" { "each doubling adds" }
-                                th.number scope="col" { "CPUs from" }
-                                th.number scope="col" { "transfers" }
-                                th.number scope="col" { "CPUs to" }
-                                th.number scope="col" { "transfers" }
-                                th.number scope="col" { "rate lost there" }
-                                th scope="col" { "top line there" }
-                            }
-                        }
-                        tbody { @for curve in &lens.curves { (overview_row(curve)) } }
-                    }
-                }
-            }
+    let content = markup! {
+        p.hint { (words::subject(lens, &UNICODE)) }
+        @if lens.curves.is_empty() {
+            p.nothing { "There are no figures yet." }
+        } @else {
+            (ResultTable::new(overview_columns(), &lens.curves).sortable().html_below_heading("Overview of all cases"))
         }
+    };
+    section("overview", "Do transfers grow with CPUs?", content)
+}
+
+fn overview_columns<'a>() -> Vec<Column<&'a LensCurve>> {
+    type Row<'a> = &'a LensCurve;
+    fn reach(curve: &LensCurve, figure: impl Fn(&Reach) -> Markup) -> Markup {
+        curve.verdict.reach().map_or_else(none, figure)
     }
-}
-
-fn overview_row(curve: &LensCurve) -> Markup {
-    let top = words::shown_point(curve).and_then(|point| point.lines.first());
-    markup! {
-        tr {
-            th scope="row" {
-                a href={ "#" (anchor::of_case(&curve.case)) } { (value::name(&curve.case.to_string())) } " "
-                span.mode { (introduction::tasks_are(curve.case.mode)) }
+    vec![
+        Column::page("case", |curve: &Row<'_>| {
+            markup! {
+                a href={ "#" (element::case_anchor(&curve.case)) } { (element::name(&curve.case.to_string())) } " "
+                span.mode { (names::tasks_are(curve.case.mode)) }
             }
-            td { (badge(curve)) }
-            @match curve.verdict.reach() {
-                Some(reach) => {
-                    td.number { (transfers(reach.per_doubling)) }
-                    td.number { (value::count(reach.from_cpus)) }
-                    td.number { (transfers(reach.from)) }
-                    td.number { (value::count(reach.to_cpus)) }
-                    td.number { (transfers(reach.to)) }
-                }
-                None => { @for _ in 0..5 { td.number { (value::none()) } } }
-            }
-            td.number { (curve.against_one.map_or_else(value::none, |against| value::plain_share(against.lost.max(0.0)))) }
-            td.name { @if let Some(line) = top { (words::data(line)) } @else { (value::none()) } }
-        }
-    }
+        })
+        .row_heading(),
+        Column::page("verdict", |curve: &Row<'_>| verdict(curve)),
+        Column::page_right("each doubling adds", |curve: &Row<'_>| {
+            reach(curve, |reach| element::transfers(reach.per_doubling))
+        }),
+        Column::page_right("CPUs from", |curve: &Row<'_>| reach(curve, |reach| element::count(reach.from_cpus))),
+        Column::page_right("transfers", |curve: &Row<'_>| reach(curve, |reach| element::transfers(reach.from))),
+        Column::page_right("CPUs to", |curve: &Row<'_>| reach(curve, |reach| element::count(reach.to_cpus))),
+        Column::page_right("transfers", |curve: &Row<'_>| reach(curve, |reach| element::transfers(reach.to))),
+        Column::page_right("rate lost there", |curve: &Row<'_>| {
+            curve.against_one.map_or_else(none, |against| element::plain_share(against.lost.max(0.0)))
+        }),
+        Column::page("top line there", |curve: &Row<'_>| {
+            let top = words::shown_point(curve).and_then(|point| point.lines.first());
+            top.map_or_else(none, |line| markup! { (words::data(line)) })
+        })
+        .class("name"),
+    ]
 }
 
-/// Transfers per operation, with the exact number.
-fn transfers(exact: f64) -> Markup {
-    markup! { data value=(exact) { (figure::transfers(exact)) } }
-}
-
-/// The verdict with a sign that doesn't need colour.
-fn badge(curve: &LensCurve) -> Markup {
+fn verdict(curve: &LensCurve) -> Markup {
     let sign = match curve.verdict {
         LensVerdict::Free { .. } => "✓",
         LensVerdict::Flat { .. } => "=",
@@ -85,50 +71,38 @@ fn badge(curve: &LensCurve) -> Markup {
         LensVerdict::Uneven { .. } => "?",
         LensVerdict::TooFewPoints => "–",
     };
-    let class = match words::tone(curve) {
-        Tone::Good => "good",
-        Tone::Bad => "bad",
-        Tone::Middling => "partly",
-        Tone::Title | Tone::Quiet => "quiet",
-    };
-    markup! { span.badge.(class) { span.sign aria-hidden="true" { (sign) } " " (curve.verdict.words()) } }
+    badge(tone_class(words::tone(curve)), sign, curve.verdict.words())
 }
 
 /// All cases.
-pub(crate) fn cases(lens: &LensSummary) -> Markup {
-    markup! {
-        section #curves aria-labelledby="curves-title" {
-            h2 #curves-title { "Cases" }
-            @if lens.curves.is_empty() {
-                p.nothing { "Nothing was planned." }
-            } @else {
-                p #chart-keys.hint {
-                    "In a chart: arrow keys move between points or fields, Enter pins the figures of one, Escape closes them."
-                }
-            }
-            @for curve in &lens.curves { (case(curve)) }
-        }
-    }
+pub(crate) fn cases(summary: &RunSummary, lens: &LensSummary) -> Markup {
+    let content = markup! {
+        @if lens.curves.is_empty() { p.nothing { "Nothing was planned." } } @else { (chart_keys()) }
+        @for curve in &lens.curves { (case(summary, curve)) }
+    };
+    section("curves", "Cases", content)
 }
 
-fn case(curve: &LensCurve) -> Markup {
+fn case(summary: &RunSummary, curve: &LensCurve) -> Markup {
     let name = one_line(&curve.case.to_string());
-    let anchor = anchor::of_case(&curve.case);
+    let operation = one_line(&curve.operation);
+    let anchor = element::case_anchor(&curve.case);
     let title = format!("{anchor}-title");
-    let verdict = words::verdict(curve);
     let shown = words::shown_point(curve);
+    let with_lines = shown.filter(|point| !point.lines.is_empty());
+    let points = points::curve_table(summary, curve);
     markup! {
         article.curve id=(anchor) aria-labelledby=(title) {
             header {
-                h3 id=(title) { (name) " " span.mode { (introduction::tasks_are(curve.case.mode)) } }
-                p.verdict { (badge(curve)) span.basis { (words::verdict_basis(curve)) } }
+                h3 id=(title) { (name) " " span.mode { (names::tasks_are(curve.case.mode)) } }
+                p.verdict { (verdict(curve)) span.basis { (words::verdict_basis(curve)) } }
                 p.about { (one_line(&curve.text)) }
             }
             @if curve.points.iter().any(|point| point.transfers.is_some()) {
                 div.figures.stacked {
-                    (curve_figure(&name, &verdict))
-                    @if let Some(point) = shown.filter(|point| !point.lines.is_empty()) { (map_figure(&name, point)) }
-                    @if let Some((point, callers)) = shown.and_then(with_callers) { (lens_callers::figure(&name, callers, point.cpus)) }
+                    (growth(&name, curve))
+                    @if let Some(point) = with_lines { (map(&name, point)) }
+                    @if let Some((point, callers)) = shown.and_then(with_callers) { (flame(&name, callers, point.cpus)) }
                 }
             } @else {
                 p.nothing.failed { "No figure." }
@@ -138,201 +112,119 @@ fn case(curve: &LensCurve) -> Markup {
             }
             @if let Some(point) = shown {
                 @for text in words::beside(&curve.operation, point) { p.about { (text) } }
-            }
-            @if let Some(point) = shown {
                 (lines(&name, point))
-                @if let Some((point, callers)) = with_callers(point) { (lens_callers::lines(&name, callers, point.cpus)) }
-                @if let Some(figures) = &point.types {
-                    (lens_types::section(&name, &one_line(&curve.operation), figures, point.cpus))
+                @if let Some((point, callers)) = with_callers(point) {
+                    (callers::whole_table(callers).html(&format!("{name}: {}", callers::heading(callers, point.cpus))))
                 }
+                @if let Some(figures) = &point.types { (by_type(&name, &operation, figures, point.cpus)) }
                 (code(&name, point))
             }
             details {
                 summary { "All figures of " (name) }
-                (points(curve, &name))
-                @if let Some(point) = shown.filter(|point| !point.lines.is_empty()) { (map_table(&name, point)) }
+                (points.html(&format!("{name}: figures per {operation} by number of CPUs")))
+                @if let Some(point) = with_lines { (map_table(&name, point)) }
             }
         }
     }
 }
 
-/// A point with its callers, if it has any.
 fn with_callers(point: &LensPoint) -> Option<(&LensPoint, &CallersFigures)> {
     Some((point, point.callers.as_ref()?))
 }
 
-fn noscript() -> Markup {
-    markup! { noscript { p.nothing { "The chart needs JavaScript. The tables below hold the same figures." } } }
-}
-
-fn curve_figure(name: &str, verdict: &str) -> Markup {
-    let label = format!("Transfers per operation of {name} by number of CPUs: {verdict}");
+fn growth(name: &str, curve: &LensCurve) -> Markup {
+    let label = format!("Transfers per operation of {name} by number of CPUs: {}", words::verdict(curve));
     markup! {
         figure.scaling {
-            div.chart aria-label=(label) aria-describedby="chart-keys" { (noscript()) }
+            (chart("", None, &label))
             figcaption { "Transfers per operation: medians, with intervals where there are repeats" }
         }
     }
 }
 
-fn map_figure(name: &str, point: &LensPoint) -> Markup {
+fn map(name: &str, point: &LensPoint) -> Markup {
     let at = words::cpus(point.cpus);
     let label = format!("Map of {name} at {at}: transfers of the top {} lines to each CPU", point.lines.len());
     markup! {
         figure.heat {
-            div.chart.map data-cpus=(point.cpus) aria-label=(label) aria-describedby="chart-keys" { (noscript()) }
-            figcaption { "Top lines at " (at) ". Each field shows how often one CPU fetched one line. The strength of the colour follows the square root of that number. “All figures” below has the numbers." }
+            (chart("map", Some(point.cpus), &label))
+            figcaption {
+                "Top lines at " (at) ". A field shows how often one CPU fetched one line; its colour strength follows \
+                 the square root of the count. The numbers are under “All figures”."
+            }
+        }
+    }
+}
+
+/// A flame graph of the callers.
+fn flame(name: &str, figures: &CallersFigures, cpus: u32) -> Markup {
+    let (at, basis) = (words::cpus(cpus), callers::basis(figures));
+    let top = figures.chains.first().map(|top| (callers::chain(figures, top, &UNICODE), top.samples));
+    let most = top.map_or_else(String::new, |(chain, samples)| format!("; most samples, {samples}: {chain}"));
+    markup! {
+        figure.callers {
+            (chart("flame", Some(cpus), &format!("Flame graph of {name} at {at}: callers by {basis}{most}")))
+            figcaption {
+                "Callers at " (at) ", by " (basis) ". A function lies on its caller; its width is its share of the \
+                 transfers, including the functions that it called. Slanted names were inlined; dashed boxes are \
+                 unknown callers. Functions below 0.2 % are not drawn."
+            }
         }
     }
 }
 
 fn lines(name: &str, point: &LensPoint) -> Markup {
-    let head = markup! {
-        th scope="col" { "data" }
-        th.number scope="col" { "transfers" }
-        th.number scope="col" { "share" }
-        th scope="col" { "sharing" }
-        th.number scope="col" { "CPUs" }
-        th scope="col" { "moved by" }
-    };
-    let body = markup! { @for line in &point.lines { (line_row(line)) } };
-    let caption =
-        format!("{name}: top lines at {}, per operation; {} lines moved", words::cpus(point.cpus), point.lines_moved);
-    table(&caption, true, head, body)
-}
-
-fn line_row(line: &LineFigures) -> Markup {
-    markup! {
-        tr data-line=(line.address) {
-            th scope="row" { (one_line(&line.name)) br; small { (held(line)) } }
-            td.number { (transfers(line.transfers)) }
-            td.number { (value::plain_share(line.share)) }
-            td { (words::sharing(line.false_share)) }
-            td.number { (value::count(line.by_cpu.len() as u32)) }
-            td.words { @for place in &line.code { (words::place(place)) " " span.mode { (format!("{:.0}\u{a0}%", place.share * 100.0)) } br; } }
-        }
-    }
-}
-
-/// The address, and what else moves along.
-fn held(line: &LineFigures) -> String {
-    let others = line.held.iter().filter(|held| held.name != line.name);
-    let others: Vec<String> = others.map(|held| format!("{} {:.0} %", held.name, held.share * 100.0)).collect();
-    let address = &line.address;
-    one_line(&match others.is_empty() {
-        true => address.clone(),
-        false => format!("{address}, with {}", others.join(", ")),
-    })
+    let at = words::cpus(point.cpus);
+    let caption = format!("{name}: top lines at {at}, per operation; {} lines moved", point.lines_moved);
+    points::lines(&point.lines, usize::MAX).html(&caption)
 }
 
 fn code(name: &str, point: &LensPoint) -> Markup {
-    let head = markup! {
-        th scope="col" { "code" }
-        th.number scope="col" { "transfers" }
-        th.number scope="col" { "share" }
-        th scope="col" { "sharing" }
-    };
-    let body = markup! { @for place in &point.code { (code_row(place)) } };
-    table(&format!("{name}: top code at {}, per operation", words::cpus(point.cpus)), true, head, body)
+    let caption = format!("{name}: top code at {}, per operation", words::cpus(point.cpus));
+    points::code(&point.code, usize::MAX).html(&caption)
 }
 
-fn code_row(place: &Place) -> Markup {
+/// The table of types, and the layout of each type by cache line.
+fn by_type(name: &str, operation: &str, figures: &TypesFigures, cpus: u32) -> Markup {
+    let caption = format!("{name}: {}, per {operation}", types::heading(figures, cpus));
     markup! {
-        tr {
-            th scope="row" { (words::place(place)) }
-            td.number { (transfers(place.transfers)) }
-            td.number { (value::plain_share(place.share)) }
-            td { (place.false_share.map(words::sharing).unwrap_or_default()) }
-        }
-    }
-}
-
-fn points(curve: &LensCurve, name: &str) -> Markup {
-    let rate = format!("{}/s", one_line(&curve.operation));
-    let has_seeds = curve.points.iter().any(|point| point.seeds.iter().any(Option::is_some));
-    let head = markup! {
-        th.number scope="col" { "CPUs" }
-        th.number scope="col" { "transfers" }
-        th scope="col" { "interval" }
-        th.number scope="col" { "n" }
-        th.number scope="col" { "false sharing" }
-        th.number scope="col" { "by interrupts" }
-        th.number scope="col" { "from memory" }
-        th.number scope="col" { "instructions" }
-        th.number scope="col" { "predicted rate" }
-        th.number scope="col" { "speed-up" }
-        th.number scope="col" { "lines moved" }
-        @if has_seeds { th scope="col" { "seeds" } }
-        th scope="col" { "amiss" }
-    };
-    let interval = |estimate: Option<Estimate>| value::interval(estimate.filter(|estimate| estimate.n > 1), "");
-    let body = markup! {
-        @for point in &curve.points {
-            tr data-cpus=(point.cpus) {
-                th.number scope="row" { (point.cpus) }
-                td.number { (point.transfers.map_or_else(value::none, |estimate| transfers(estimate.median))) }
-                td { (interval(point.transfers)) }
-                td.number { (value::n(point.transfers)) }
-                td.number { (point.false_share.map_or_else(value::none, value::plain_share)) }
-                td.number { (point.interrupts.as_ref().map_or_else(value::none, |figures| transfers(figures.transfers.median))) }
-                td.number { (point.capacity_misses.map_or_else(value::none, |estimate| transfers(estimate.median))) }
-                td.number { (value::median(point.instructions, "")) }
-                td.number { (value::median(point.rate, &rate)) }
-                td.number { (point.speedup.map_or_else(value::none, value::plain)) }
-                td.number { (point.lines_moved) }
-                @if has_seeds { td { (seeds::of_point(point, &UNICODE)) } }
-                td.words { @let amiss = words::amiss(point); @if amiss.is_empty() { "nothing" } @else { (amiss.join("; ")) } }
+        (types::table(types::rows(figures, TYPES)).html(&caption))
+        div.layouts {
+            @for (index, of) in figures.types.iter().enumerate() {
+                details.layout open[index == 0] data-type=(of.name) {
+                    summary { (layout::heading(of, operation)) }
+                    (layout::layout(of).html(&format!("{}, transfers per {operation}", layout::type_name(of))))
+                    @for note in layout::notes(of) { p.hint { (note) } }
+                }
             }
         }
-    };
-    let operation = one_line(&curve.operation);
-    table(&format!("{name}: figures per {operation} by number of CPUs"), false, head, body)
+    }
 }
 
 /// The map as numbers.
 fn map_table(name: &str, point: &LensPoint) -> Markup {
-    let head = markup! {
-        th scope="col" { "line" }
-        @for cpu in 0..point.cpus { th.number scope="col" { "CPU " (cpu) } }
-    };
-    let body = markup! {
-        @for line in &point.lines {
-            tr {
-                th scope="row" { (one_line(&line.name)) }
-                @for cpu in 0..point.cpus {
-                    @let count = line.by_cpu.iter().find(|part| part.cpu == cpu).map_or(0, |part| part.transfers);
-                    td.number { data value=(count) { (count) } }
-                }
-            }
-        }
-    };
-    table(
-        &format!("{name}: transfers of the top lines to each CPU at {}, in all", words::cpus(point.cpus)),
-        false,
-        head,
-        body,
-    )
+    type Row<'a> = &'a LineFigures;
+    let mut columns = vec![Column::<Row<'_>>::left("line", |line, _| line.name.clone()).row_heading()];
+    columns.extend((0..point.cpus).map(|cpu| {
+        Column::page_right(format!("CPU {cpu}"), move |line: &Row<'_>| {
+            let count = line.by_cpu.iter().find(|part| part.cpu == cpu).map_or(0, |part| part.transfers);
+            markup! { data value=(count) { (count) } }
+        })
+    }));
+    let caption = format!("{name}: total transfers of the top lines to each CPU at {}", words::cpus(point.cpus));
+    ResultTable::new(columns, &point.lines).html(&caption)
 }
 
-/// How to read the page.
-pub(crate) fn reading(lens: &LensSummary) -> Markup {
-    markup! {
-        section #reading aria-labelledby="reading-title" {
-            h2 #reading-title { "How to read this" }
-            ul {
-                @for sentence in words::legend(lens) { li { (sentence) } }
-                li {
-                    "free: no more transfers than on one CPU; fixed price: more than on one CPU, and as many on many CPUs as on two; \
-                     grows: more with more CPUs; falls: fewer; uneven: both ends alike, and in between otherwise. The colour follows the share of the \
-                     rate that is lost, as predicted: of what the CPUs would do if each did what one does alone."
-                }
-                @if lens.curves.iter().flat_map(|curve| &curve.points).any(|point| point.types.is_some()) {
-                    @for sentence in layout::LEGEND { li { (sentence) } }
-                }
-                li {
-                    "from memory: lines that a CPU's cache had given up for lack of room; these are not transfers."
-                }
-            }
-        }
-    }
+/// The explanation of the page.
+pub(crate) fn explanation(lens: &LensSummary) -> Markup {
+    let has_types = lens.curves.iter().flat_map(|curve| &curve.points).any(|point| point.types.is_some());
+    let verdicts = [
+        "free: no more transfers than on one CPU. fixed price: more than on one CPU, and the same number on many CPUs \
+         as on two. grows: more with more CPUs. falls: fewer. uneven: equal at both ends, but not in between. The \
+         colour follows the predicted loss: the share of the rate that the CPUs would have if each worked as fast as \
+         one CPU alone.",
+    ];
+    let memory = ["from memory: lines fetched again after the CPU's cache evicted them; these are not transfers."];
+    let of_types = layout::LEGEND.into_iter().filter(|_| has_types);
+    reading(words::legend(lens).chain(verdicts).chain(of_types).chain(memory))
 }

@@ -1,62 +1,63 @@
-//! The pages of a run and of a comparison: one file each that needs nothing else and asks nobody. All tables are written here; charts and
-//! controls are added by the script (`page/src`), which reads the run's summary, or the comparison, from the page.
+//! The page of a run or a comparison: one file that loads nothing else.
+//!
+//! Rust writes all tables. The script (`page/src`) adds charts and controls; its input is the
+//! summary in the page.
 
-mod anchor;
-pub(crate) mod assets;
 mod comparison;
 mod curve;
 pub(crate) mod delivery;
 pub(crate) mod document;
+pub(crate) mod element;
+mod environment;
 mod lens;
-mod lens_callers;
-mod lens_types;
-mod overview;
-mod shares;
-mod surroundings;
-pub(crate) mod value;
+mod workload;
 
 pub use comparison::comparison_html;
 pub(crate) use comparison::{comparison_page, comparison_parts};
-
-pub(crate) use surroundings::fact_list;
+pub(crate) use environment::fact_list;
 
 use self::delivery::Delivery;
-use crate::introduction;
-use crate::moment;
-use crate::one_line::one_line;
-use crate::run::legend;
+use self::document::{chart_keys, reading, section};
+use self::element::none;
+use crate::escape::one_line;
+use crate::run;
 use crate::sentences::worded_run;
 use crate::style::UNICODE;
-use faultline_model::record::RunHead;
-use faultline_model::summary::RunSummary;
+use crate::table::{Column, ResultTable};
+use crate::{figure, names};
+use faultline_record::record::RunHead;
+use faultline_stats::estimate::Estimate;
+use faultline_stats::summary::{Curve, Point, RunSummary};
 use maud::{Markup, html as markup};
+use std::collections::BTreeMap;
 
-/// The page of a run as HTML: its figures from `summary`, settings and facts from `head`. Nothing in it is loaded from elsewhere, and its
-/// content security policy forbids to.
+/// The page of a run as HTML, with figures from `summary`, settings and facts from `head`.
+///
+/// The page loads nothing from elsewhere; its content security policy forbids it.
 pub fn html(summary: &RunSummary, head: &RunHead) -> String {
     run_page(summary, head, &Delivery::Alone)
 }
 
-/// The page of a run, delivered so.
+/// The page of a run, alone or in a site.
 pub(crate) fn run_page(summary: &RunSummary, head: &RunHead, delivery: &Delivery<'_>) -> String {
-    let title = introduction::title(summary, &UNICODE);
+    let title = names::title(summary, &UNICODE);
     let parts = markup! {
         @match &summary.lens {
             Some(lens) => {
                 (lens::overview(lens))
-                (surroundings::warnings(summary))
-                (lens::cases(lens))
-                (lens::reading(lens))
+                (environment::warnings(summary))
+                (lens::cases(summary, lens))
+                (lens::explanation(lens))
             }
             None => {
-                (overview::section(summary))
-                (surroundings::warnings(summary))
+                (overview(summary))
+                (environment::warnings(summary))
                 (curves(summary))
-                (reading(summary))
+                (explanation(summary))
             }
         }
-        (surroundings::facts(head))
-        (surroundings::settings(summary, head))
+        (environment::facts(head))
+        (environment::settings(summary, head))
     };
     let skip = if summary.lens.is_some() { "Skip to the cases" } else { "Skip to the curves" };
     let masthead = masthead(summary, &title, delivery);
@@ -69,55 +70,128 @@ fn masthead(summary: &RunSummary, title: &str, delivery: &Delivery<'_>) -> Marku
             (delivery.brand())
             h1 { (title) }
             p.machine { (one_line(&summary.machine)) }
-            p.standing { time datetime=(moment::iso(summary.started)) { (introduction::standing(summary, &UNICODE)) } }
-            nav aria-label="Parts of this page" {
+            p.standing { time datetime=(figure::iso_time(summary.started)) { (names::standing(summary, &UNICODE)) } }
+            nav aria-label="Sections of this page" {
                 a href="#overview" { "Overview" }
                 @if !summary.warnings.is_empty() { a href="#warnings" { "Warnings (" (summary.warnings.len()) ")" } }
                 a href="#curves" { @if summary.lens.is_some() { "Cases" } @else { "Curves" } }
                 a href="#reading" { "How to read this" }
                 a href="#facts" { "Facts" }
                 a href="#settings" { "Settings" }
-                @if let Delivery::Site(site) = delivery {
-                    a href=(site.executions(summary.run)) { "Executions" }
-                }
+                @if let Delivery::Site(site) = delivery { a href=(site.executions(summary.run)) { "Executions" } }
                 a #download hidden { "Download as JSON" }
             }
         }
     }
 }
 
-fn curves(summary: &RunSummary) -> Markup {
-    markup! {
-        section #curves aria-labelledby="curves-title" {
-            h2 #curves-title { "Curves" }
-            @if summary.curves.is_empty() {
-                p.nothing { "No workload has been run." }
-            } @else {
-                div #toolbar.toolbar role="group" aria-label="What the charts show" hidden {}
-                p #chart-keys.hint {
-                    "In a chart: arrow keys move between points, Enter pins the figures of one, Escape closes them."
-                }
+/// The verdicts: how many curves have each, and a row per curve.
+fn overview(summary: &RunSummary) -> Markup {
+    let mut counts = BTreeMap::new();
+    for curve in &summary.curves {
+        *counts.entry(curve.verdict.verdict).or_insert(0) += 1;
+    }
+    let table = ResultTable::new(overview_columns(), summary.curves.iter().map(OverviewRow::of)).sortable();
+    let content = markup! {
+        @if summary.curves.is_empty() {
+            p.nothing { "There are no figures yet." }
+        } @else {
+            p.tally { @for (verdict, count) in &counts { span { b { (count) } " " (curve::verdict(*verdict)) } } }
+            (table.html_below_heading("Overview of all curves"))
+        }
+    };
+    section("overview", "Does it scale?", content)
+}
+
+/// A curve with the point that its verdict rests on; without a verdict, with the base.
+struct OverviewRow<'a> {
+    curve: &'a Curve,
+    point: Option<&'a Point>,
+    is_base: bool,
+}
+
+impl<'a> OverviewRow<'a> {
+    fn of(curve: &'a Curve) -> Self {
+        let tasks = curve.verdict.rests_on.map(|basis| basis.tasks).or(curve.base_tasks);
+        let point = tasks.and_then(|tasks| curve.point(tasks));
+        OverviewRow { curve, point, is_base: point.is_some_and(|point| curve.base_tasks == Some(point.tasks)) }
+    }
+
+    fn value(&self) -> Option<Estimate> {
+        self.point?.value
+    }
+
+    /// A figure relative to the base. The base has none.
+    fn derived(&self, figure: fn(&Point) -> Option<Estimate>) -> Option<Estimate> {
+        self.point.filter(|_| !self.is_base).and_then(figure)
+    }
+
+    fn efficiency(&self) -> Option<Estimate> {
+        self.derived(|point| point.efficiency)
+    }
+}
+
+/// The answer comes first, because a narrow screen shows the first columns only.
+fn overview_columns<'a>() -> Vec<Column<OverviewRow<'a>>> {
+    type Row<'a> = OverviewRow<'a>;
+    vec![
+        Column::page("curve", |row: &Row<'_>| {
+            markup! {
+                a href={ "#" (element::case_anchor(&row.curve.case)) } { (element::name(&row.curve.case.to_string())) }
+                " " span.mode { (names::tasks_are(row.curve.case.mode)) }
             }
-            (curve::cards(&summary.curves))
+        })
+        .row_heading(),
+        Column::page("verdict", |row: &Row<'_>| curve::verdict(row.curve.verdict.verdict)),
+        Column::page_right("efficiency", |row: &Row<'_>| element::share(row.efficiency())),
+        Column::page("interval", |row: &Row<'_>| {
+            let efficiency = row.efficiency();
+            markup! { span.with-gauge { span { (element::share_interval(efficiency)) } (gauge(efficiency)) } }
+        }),
+        Column::page_right("at tasks", |row: &Row<'_>| {
+            row.point.map_or_else(none, |point| element::count(point.tasks))
+        }),
+        Column::page_right("rate or time", |row: &Row<'_>| element::median(row.value(), &row.curve.unit)),
+        Column::page("interval", |row: &Row<'_>| element::interval(row.value(), &row.curve.unit)),
+        Column::page_right("speed-up", |row: &Row<'_>| element::median(row.derived(|point| point.speedup), "")),
+        Column::page_right("n", |row: &Row<'_>| element::n(row.value())),
+    ]
+}
+
+/// Efficiency from 0 to 110 % as a small bar with its interval. The numbers are beside it.
+fn gauge(efficiency: Option<Estimate>) -> Markup {
+    let place = |share: f64| (share * 100.0).clamp(0.0, 110.0) / 1.1;
+    markup! {
+        @if let Some(e) = efficiency {
+            @let [low, width] = [place(e.low), (place(e.high) - place(e.low)).max(0.5)];
+            span.gauge aria-hidden="true" {
+                span.gauge-fill style={ "width:" (format!("{:.2}", place(e.median))) "%" } {}
+                span.gauge-interval style=(format!("left:{low:.2}%;width:{width:.2}%")) {}
+            }
         }
     }
 }
 
-fn reading(summary: &RunSummary) -> Markup {
-    markup! {
-        section #reading aria-labelledby="reading-title" {
-            h2 #reading-title { "How to read this" }
-            ul {
-                @for sentence in legend::sentences(summary) { li { (sentence) } }
-                li {
-                    "In the charts a dot is the median, its bar the interval, the faint dots beside it are the repeats; the dashed line is what the base would \
-                     become if every added task counted fully."
-                }
-                li {
-                    "scales: high efficiency, interval included; scales in part: faster with more tasks, but short of that; does not scale: \
-                     tasks added are mostly lost; inconclusive: the figures do not decide; the reason stands with the curve."
-                }
-            }
+fn curves(summary: &RunSummary) -> Markup {
+    let content = markup! {
+        @if summary.curves.is_empty() {
+            p.nothing { "No workload has been run." }
+        } @else {
+            div #toolbar.toolbar role="group" aria-label="Display" hidden {}
+            (chart_keys())
         }
-    }
+        (curve::cards(summary))
+    };
+    section("curves", "Curves", content)
+}
+
+fn explanation(summary: &RunSummary) -> Markup {
+    let of_page = [
+        "Charts: dot = median, bar = interval, faint dots = repeats. The dashed line is ideal scaling from the base: \
+         each added task adds as much as the base's tasks do.",
+        "scales: high efficiency, including its interval. scales in part: faster with more tasks, but below that. \
+         does not scale: most of the added tasks are lost. inconclusive: the figures do not decide; the card gives the \
+         reason.",
+    ];
+    reading(run::legend(summary).into_iter().chain(of_page.map(str::to_owned)))
 }

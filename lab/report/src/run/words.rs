@@ -1,27 +1,42 @@
-//! What is said of a curve and a point in words, the same in the table, in Markdown and on the page.
+//! Words about runs, curves and points, equal in text, Markdown and on pages.
 
-use crate::figure;
-use crate::one_line::one_line;
-use crate::sentences;
+use crate::escape::one_line;
+use crate::sheet::Sheet;
 use crate::style::{Signs, Tone};
-use faultline_model::estimate::Estimate;
-use faultline_model::failure::Failure;
-use faultline_model::said::Said;
-use faultline_model::summary::{Curve, Point};
-use faultline_model::verdict::Verdict;
+use crate::{figure, names, sentences};
+use faultline_record::failure::Failure;
+use faultline_stats::estimate::Estimate;
+use faultline_stats::said::Said;
+use faultline_stats::summary::{Curve, Point, RunSummary};
+use faultline_stats::verdict::Verdict;
 
-/// What ends the role in a figure's name: `receiver:dropped` (docs/FORMATS.md §3).
+/// The separator of role and name in a figure's name: `receiver:dropped` (docs/FORMATS.md §3).
 const ROLE_END: char = ':';
 
-/// The end that is no partner, in words.
+/// The name of the end that is no partner.
 const MEASURED: &str = "measured";
 
-/// The verdict, and what it rests on: `scales in part: efficiency 71.2 % (70.1 … 72.3 %) at 4 tasks, n 6`.
+/// Title, machine, state and progress of a run.
+pub(crate) fn head(sheet: &mut Sheet<'_>, summary: &RunSummary) {
+    let signs = sheet.style.signs();
+    let title = format!("{} {} {}", names::title(summary, signs), signs.dash, one_line(&summary.machine));
+    sheet.paragraph(Some(Tone::Title), "", &title);
+    sheet.paragraph(None, "", &names::standing(summary, signs));
+}
+
+/// The warnings of a run.
+pub(crate) fn warnings(sheet: &mut Sheet<'_>, summary: &RunSummary) {
+    for warning in &summary.warnings {
+        sheet.warning(warning.code().word(), &sentences::warning(warning), names::cells(&warning.cells).as_deref());
+    }
+}
+
+/// A verdict with its basis: `scales in part: efficiency 71.2 % (70.1 … 72.3 %) at 4 tasks, n 6`.
 pub(crate) fn verdict(curve: &Curve, signs: &Signs) -> String {
     format!("{}: {}", curve.verdict.verdict.words(), verdict_basis(curve, signs))
 }
 
-/// What a verdict rests on: `efficiency 71.2 % (70.1 … 72.3 %) at 4 tasks, n 6`.
+/// The basis of a verdict: `efficiency 71.2 % (70.1 … 72.3 %) at 4 tasks, n 6`.
 pub(crate) fn verdict_basis(curve: &Curve, signs: &Signs) -> String {
     match curve.verdict.rests_on {
         Some(basis) => format!(
@@ -35,12 +50,12 @@ pub(crate) fn verdict_basis(curve: &Curve, signs: &Signs) -> String {
     }
 }
 
-/// Why a verdict is inconclusive, in sentences.
+/// The reason for an inconclusive verdict.
 pub(crate) fn verdict_reason(curve: &Curve, signs: &Signs) -> Option<String> {
     curve.verdict.reason.as_ref().map(|reason| sentences::inconclusive(reason, signs))
 }
 
-/// Whether a verdict is good news.
+/// The tone of a verdict.
 pub(crate) fn verdict_tone(verdict: Verdict) -> Tone {
     match verdict {
         Verdict::Scales => Tone::Good,
@@ -51,7 +66,7 @@ pub(crate) fn verdict_tone(verdict: Verdict) -> Tone {
     }
 }
 
-/// Why a point has no figure, or none from some attempts: equal failures counted. None when nothing failed and there is one.
+/// The failures of a point, equal ones counted; `None` for a point with a figure and no failure.
 pub(crate) fn shortfall(point: &Point, signs: &Signs) -> Option<String> {
     let failures = counted(&point.failures, signs).join("; ");
     match (point.value.is_some(), failures.is_empty()) {
@@ -62,8 +77,10 @@ pub(crate) fn shortfall(point: &Point, signs: &Signs) -> Option<String> {
     }
 }
 
-/// Figures of a point's ends with their intervals, a line for each: `receiver: machine_cpus_busy 1.012 CPUs (0.998 … 1.031), dropped 0 packet/s (0 … 2)`. The
-/// measured end has those of its figures that partners have too. Empty if there are no partners.
+/// Figures of a point's ends with intervals, a line per end:
+/// `receiver: machine_cpus_busy 1.012 CPUs (0.998 … 1.031), dropped 0 packet/s (0 … 2)`.
+///
+/// The measured end has the figures that partners have too. Empty without partners.
 pub(crate) fn ends(point: &Point, signs: &Signs) -> Vec<String> {
     let mut ends: Vec<(&str, Vec<String>)> = Vec::new();
     let of_partners = || point.side.iter().filter_map(|figure| Some((figure.name.split_once(ROLE_END)?, figure)));
@@ -80,7 +97,7 @@ pub(crate) fn ends(point: &Point, signs: &Signs) -> Vec<String> {
     ends.into_iter().map(|(role, all)| one_line(&format!("{role}: {}", all.join(", ")))).collect()
 }
 
-/// `1.012 CPUs (0.998 … 1.031)`. A single value has no interval.
+/// A figure with its interval: `1.012 CPUs (0.998 … 1.031)`. A single value has none.
 fn with_interval(estimate: &Estimate, unit: &str, signs: &Signs) -> String {
     let scale = figure::Scale::of(estimate.median, unit, signs);
     let interval = || format!(" ({})", scale.span(estimate.low, estimate.high, signs));
@@ -91,7 +108,7 @@ fn attempts(count: usize) -> String {
     if count == 1 { "1 attempt".to_owned() } else { format!("{count} attempts") }
 }
 
-/// Failures, equal ones once with their count, in the order in which they first came.
+/// Failures in order of first occurrence, equal ones once with their count.
 pub(crate) fn counted(failures: &[Said<Failure>], signs: &Signs) -> Vec<String> {
     let mut counted: Vec<(String, usize)> = Vec::new();
     for failure in failures.iter().map(|failure| sentences::failure(failure)) {

@@ -1,21 +1,21 @@
-//! Advice about a machine: what was found, and what to do about it.
+//! Advice about a machine: a finding and its remedy.
 
-use super::unmatched::unmatched_reason;
+use super::caution::unmatched_reason;
 use super::{failure, percent};
-use faultline_model::advice::{Advice, BoostSwitch, NamedWorkload};
-use faultline_model::warning::Virtualisation;
+use faultline_stats::advice::{Advice, BoostSwitch, NamedWorkload};
+use faultline_stats::warnings::Virtualisation;
 use serde::Serialize;
 
-/// What is said of an advice.
+/// An advice in words.
 #[derive(Debug, Serialize)]
 pub(crate) struct AdviceWords {
-    /// What was found.
+    /// The finding.
     pub(crate) finding: String,
-    /// What to do about it.
+    /// The remedy.
     pub(crate) remedy: String,
 }
 
-/// A line for each.
+/// Finding and remedy, a line each.
 pub(crate) fn advice(advice: &Advice) -> AdviceWords {
     AdviceWords { finding: finding(advice), remedy: remedy(advice) }
 }
@@ -33,14 +33,13 @@ fn finding(advice: &Advice) -> String {
         Advice::Differs { workload, difference } => {
             format!("{} differs from itself by {}", name(workload), percent(*difference))
         }
-        Advice::Failed { workload, times, first } => format!("{}: {}", failed(workload, *times), failure(first)),
         Advice::Others { cpus, worst } => {
             format!("other processes or kernel threads used up to {cpus:.2} of a CPU while {worst} was measured")
         }
         Advice::Busy { cpus } => format!("other programs used {cpus:.2} CPUs at the start"),
         Advice::Load { average } => format!("the load average of the last minute was {average:.2} at the start"),
         Advice::Steal { share, worst } => {
-            format!("a hypervisor took up to {} of the CPU time away while {worst} was measured", percent(*share))
+            format!("a hypervisor took away up to {} of the CPU time while {worst} was measured", percent(*share))
         }
         Advice::CpuQuota { cpus } => format!("a control group allows the CPU time of {cpus:.2} CPUs"),
         Advice::Swapped { pages } => format!("{pages} pages were swapped while tasks were measured"),
@@ -48,22 +47,19 @@ fn finding(advice: &Advice) -> String {
         Advice::Drift { workloads } => format!("values of {} rise or fall from run to run", names(workloads)),
         Advice::FrequencyScaling { governor, .. } => {
             let governor = governor.as_ref().map(|governor| format!("the governor is '{governor}': "));
-            format!("{}CPUs change their frequency with their load", governor.unwrap_or_default())
+            format!("{}CPUs change their frequency with the load", governor.unwrap_or_default())
         }
         Advice::Boost { .. } => {
-            "boost is on: the frequency depends on the temperature and on how many CPUs are busy".to_owned()
+            "boost is on: the frequency depends on temperature and on the number of busy CPUs".to_owned()
         }
         Advice::Virtualised(how) => virtualised(how),
         Advice::SlowClock { name } => format!("the clock is {name}, which is slow to read"),
         Advice::HugePages => {
-            "transparent huge pages are always on: whether a fault gets one depends on how fragmented memory is"
-                .to_owned()
+            "transparent huge pages are always on: faults get one or not, depending on memory fragmentation".to_owned()
         }
-        Advice::NumaBalancing => {
-            "the kernel moves pages between NUMA nodes, and causes extra page faults to do so".to_owned()
-        }
-        Advice::FixedAddresses => "addresses aren't random: every run of a build has the same layout in memory, and a \
-             difference may be that of two layouts"
+        Advice::NumaBalancing => "the kernel moves pages between NUMA nodes, which causes extra page faults".to_owned(),
+        Advice::FixedAddresses => "addresses are not random: every run of a build has the same memory layout, so a \
+             difference may be one of layouts"
             .to_owned(),
         Advice::SharedCores { most_tasks, cores } => {
             format!("up to {most_tasks} tasks ran on {cores} physical cores: some shared one")
@@ -80,22 +76,22 @@ fn finding(advice: &Advice) -> String {
 
 fn remedy(advice: &Advice) -> String {
     let remedy = match advice {
-        Advice::Unmeasured { .. } | Advice::Unanswered { .. } | Advice::Failed { .. } => {
-            "find the cause, make it run here, or check with other workloads"
+        Advice::Unmeasured { .. } | Advice::Unanswered { .. } => {
+            "find the cause, fix it, or check with other workloads"
         }
         Advice::FewValues { .. } => "give it more time",
         Advice::Differs { .. } => {
-            "check again: one check in twenty differs by chance; if the difference comes back, look for periodic work (timers, \
+            "check again: one check in twenty differs by chance; if the difference persists, look for periodic work (timers, \
              backups, another benchmark)"
         }
-        Advice::Others { .. } => "stop them: `top` shows which they are",
+        Advice::Others { .. } => "stop them: `top` lists them",
         Advice::Busy { .. } => "stop other work",
         Advice::Load { .. } => "stop other work, and wait a minute",
-        Advice::Steal { .. } => "measure on a host of your own, or give the machine CPUs that no other guest may use",
-        Advice::CpuQuota { .. } => "lift the limit (`cpu.max`), or measure with fewer tasks than that",
+        Advice::Steal { .. } => "measure on a dedicated host, or give the machine CPUs that no other guest uses",
+        Advice::CpuQuota { .. } => "lift the limit (`cpu.max`), or measure with fewer tasks",
         Advice::Swapped { .. } => "free memory, or turn swapping off: `swapoff -a`",
         Advice::Bimodal { .. } => {
-            "there are two states: find what switches between them (frequency, huge pages, NUMA nodes, other guests) and fix it to one"
+            "there are two states: find what switches between them (frequency, huge pages, NUMA nodes, other guests) and fix one"
         }
         Advice::Drift { .. } => "before measuring, wait until temperature, memory and caches are steady",
         Advice::FrequencyScaling { steady, .. } => return format!("`cpupower frequency-set -g {steady}`"),
@@ -105,18 +101,16 @@ fn remedy(advice: &Advice) -> String {
         Advice::Boost { switch: BoostSwitch::Cpufreq } => "`echo 0 > /sys/devices/system/cpu/cpufreq/boost`",
         Advice::Virtualised(how) => remedy_of_virtualised(how),
         Advice::SlowClock { .. } => {
-            "`dmesg | grep -i clocksource` says why the CPU's own counter isn't trusted; if it may be: `clocksource=tsc` on \
-             the kernel's command line"
+            "`dmesg | grep -i clocksource` shows why the kernel does not trust the CPU's counter; if you trust it: \
+             `clocksource=tsc` on the kernel's command line"
         }
-        Advice::HugePages => {
-            "unless they are what you measure: `echo madvise > /sys/kernel/mm/transparent_hugepage/enabled`"
-        }
+        Advice::HugePages => "unless you measure them: `echo madvise > /sys/kernel/mm/transparent_hugepage/enabled`",
         Advice::NumaBalancing => "`sysctl kernel.numa_balancing=0`",
         Advice::FixedAddresses => "`sysctl kernel.randomize_va_space=2`",
         Advice::SharedCores { .. } => {
             "measure with no more tasks than cores, or `echo off > /sys/devices/system/cpu/smt/control`"
         }
-        Advice::Blind { .. } => "use a quieter machine or more time: four times the blocks detect half that change",
+        Advice::Blind { .. } => "use a quieter machine or more time: four times the blocks detect half the change",
     };
     remedy.to_owned()
 }
@@ -125,7 +119,7 @@ fn virtualised(how: &Virtualisation) -> String {
     match how {
         Virtualisation::Emulated => "the machine is emulated".to_owned(),
         Virtualisation::Container => {
-            "the run is in a container: programs outside may use the same CPUs, and cannot be seen".to_owned()
+            "the run is in a container: programs outside may use the same CPUs unseen".to_owned()
         }
         Virtualisation::Hypervisor { names } if names.is_empty() => "the machine is virtual".to_owned(),
         Virtualisation::Hypervisor { names } => format!("the machine is virtual ({})", names.join(", ")),
@@ -135,16 +129,17 @@ fn virtualised(how: &Virtualisation) -> String {
 fn remedy_of_virtualised(how: &Virtualisation) -> &'static str {
     match how {
         Virtualisation::Emulated => {
-            "use its rates only to compare runs on this emulator; `faultline lens kernel` counts what doesn't depend on the host"
+            "compare its rates only with runs on this emulator; `faultline lens kernel` counts events that do not depend on the \
+             host"
         }
-        Virtualisation::Container => "keep its host idle, or measure outside the container",
+        Virtualisation::Container => "keep the host idle, or measure outside the container",
         Virtualisation::Hypervisor { .. } => {
-            "measure on bare metal, or pin each of its CPUs to a core that no other guest may use"
+            "measure on bare metal, or pin each virtual CPU to a core that no other guest uses"
         }
     }
 }
 
-/// `x:base×1 failed twice`.
+/// The failures of a workload: `x:base×1 failed twice`.
 fn failed(workload: &NamedWorkload, times: u32) -> String {
     let name = name(workload);
     match times {
@@ -154,7 +149,7 @@ fn failed(workload: &NamedWorkload, times: u32) -> String {
     }
 }
 
-/// With its number of tasks: `zero_fill:base×2`.
+/// A workload with its number of tasks: `zero_fill:base×2`.
 fn name(workload: &NamedWorkload) -> String {
     let tasks = workload.tasks.map_or_else(String::new, |tasks| format!("×{tasks}"));
     format!("{}{tasks}", workload.name)
@@ -167,9 +162,9 @@ fn names(workloads: &[NamedWorkload]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faultline_model::failure::{Failure, FailureCause};
-    use faultline_model::outcome::Outcome;
-    use faultline_model::unmatched::{Letter, UnmatchedReason};
+    use faultline_record::failure::{Failure, FailureCause};
+    use faultline_record::outcome::Outcome;
+    use faultline_stats::unmatched::{Letter, UnmatchedReason};
 
     fn load() -> NamedWorkload {
         NamedWorkload { name: "load:base".to_owned(), tasks: Some(2) }
@@ -192,9 +187,9 @@ mod tests {
         let unanswered = Advice::Unanswered { workload: load(), times: 34, first: exited() };
         let text = "load:base×2 failed 34 times, and has no answer: repeat 1: exit status 3";
         assert_eq!(found(unanswered), text);
-        let failed = |times| found(Advice::Failed { workload: load(), times, first: exited() });
-        assert_eq!(failed(1), "load:base×2 failed once: repeat 1: exit status 3");
-        assert_eq!(failed(2), "load:base×2 failed twice: repeat 1: exit status 3");
+        let failed = |times| found(Advice::Unanswered { workload: load(), times, first: exited() });
+        assert_eq!(failed(1), "load:base×2 failed once, and has no answer: repeat 1: exit status 3");
+        assert_eq!(failed(2), "load:base×2 failed twice, and has no answer: repeat 1: exit status 3");
         let differs = Advice::Differs { workload: load(), difference: 0.1 };
         assert_eq!(found(differs), "load:base×2 differs from itself by 10.0 %");
         let few = Advice::FewValues { workload: load() };
@@ -213,15 +208,15 @@ mod tests {
             advice(&Advice::FrequencyScaling { governor: name.map(str::to_owned), steady: "performance".to_owned() })
         };
         let powersave = governor(Some("powersave"));
-        assert_eq!(powersave.finding, "the governor is 'powersave': CPUs change their frequency with their load");
+        assert_eq!(powersave.finding, "the governor is 'powersave': CPUs change their frequency with the load");
         assert_eq!(powersave.remedy, "`cpupower frequency-set -g performance`");
-        assert_eq!(governor(None).finding, "CPUs change their frequency with their load");
+        assert_eq!(governor(None).finding, "CPUs change their frequency with the load");
         assert!(remedy(&Advice::Boost { switch: BoostSwitch::IntelPstate }).contains("no_turbo"));
         assert!(remedy(&Advice::Boost { switch: BoostSwitch::Cpufreq }).contains("cpufreq/boost"));
     }
 
     #[test]
-    fn kinds_of_machines_are_told_apart() {
+    fn kinds_of_machines_are_distinguished() {
         let of = |how| finding(&Advice::Virtualised(how));
         let hypervisor =
             |names: &[&str]| Virtualisation::Hypervisor { names: names.iter().map(|&name| name.into()).collect() };

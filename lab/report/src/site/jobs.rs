@@ -1,142 +1,115 @@
-//! What readers asked for: that a commit is measured again, or that the commits of a change are searched. And the forms by which those with a token ask; the script sends them as JSON.
+//! The page of jobs: commits to measure again, and steps to bisect, as readers requested.
 
-use super::badge::badge;
-use super::frame::page;
-use super::live;
-use super::runs::progress;
+use super::{further_link, live_line, page};
+use crate::escape::one_line;
 use crate::history::words;
-use crate::moment;
-use crate::one_line::one_line;
 use crate::page::delivery::Site;
-use crate::page::document::table;
-use crate::page::value;
-use crate::runs::ended;
-use faultline_model::commit::short_name;
-use faultline_model::history::{HistorySeries, HistoryStep};
-use faultline_model::job::{Job, JobState, JobWork};
-use faultline_model::record::RunLine;
+use crate::page::element::{self, badge};
+use crate::runs::{ended, progress};
+use crate::table::{Column, ResultTable};
+use faultline_record::commit::short_name;
+use faultline_record::job::{Job, JobState, JobWork};
+use faultline_record::record::RunLine;
+use faultline_stats::history::HistorySeries;
 use maud::{Markup, html as markup};
 
-/// A job, with its history.
+/// A job with its history.
 #[derive(Debug, Clone, Copy)]
 pub struct JobRow<'a> {
     /// The job.
     pub job: &'a Job,
-    /// Identifier of the history, and the history; `None` if its runs were deleted.
+    /// The history with its identifier; `None` if its runs were deleted.
     pub history: Option<(&'a str, &'a HistorySeries)>,
-    /// Of a job that a machine does, the unfinished run of the history.
+    /// The unfinished run of the history, while a machine works on the job.
     pub open: Option<&'a RunLine>,
 }
 
-/// What the page of jobs shows.
+/// Content of the page of jobs.
 #[derive(Debug, Clone)]
 pub struct JobsPage<'a> {
-    /// The jobs, the newest first.
+    /// The jobs, newest first.
     pub jobs: Vec<JobRow<'a>>,
-    /// The address with the jobs that follow, if there are any.
+    /// Address of the next jobs, if any.
     pub older: Option<String>,
-    /// Whether the reader may ask for work, and withdraw it.
+    /// True if the reader may request and withdraw work.
     pub may_ask: bool,
 }
 
-/// The page.
+/// The page of jobs.
 pub fn jobs_page(shown: &JobsPage<'_>, site: &Site) -> String {
-    let about = markup! { p.standing { "What readers asked for. `faultline history work` does it, on the machine that measures the history." } };
+    let about = markup! {
+        p.standing {
+            "Work that readers requested. `faultline history work` does it, on the machine that measures the history."
+        }
+    };
     let goes_on = shown.jobs.iter().any(|row| row.job.state == JobState::Taken);
+    let rows = shown.jobs.iter().map(|row| (*row, shown.may_ask, site));
     let parts = markup! {
-        (live::line(goes_on, site))
+        (live_line(goes_on, site))
         section #jobs {
-            @if shown.jobs.is_empty() { p.nothing { "Nobody asked for anything." } } @else { (list(shown, site)) }
-            @if let Some(older) = &shown.older { p { a href=(older) { "Older jobs" } } }
+            @if shown.jobs.is_empty() { p.nothing { "No job was requested." } }
+            @else { (ResultTable::new(columns(), rows).html("Jobs, newest first")) }
+            (further_link(shown.older.as_deref(), "Older jobs"))
         }
     };
     page(site, "Jobs", about, parts)
 }
 
-fn list(shown: &JobsPage<'_>, site: &Site) -> Markup {
-    let head = markup! {
-        th.number scope="col" { "job" }
-        th scope="col" { "history" }
-        th scope="col" { "what" }
-        th scope="col" { "state" }
-        th scope="col" { "asked for" }
-    };
-    let body = markup! { @for row in &shown.jobs { (line(row, shown.may_ask, site)) } };
-    table("Jobs, the newest first", false, head, body)
-}
+type Row<'a> = (JobRow<'a>, bool, &'a Site);
 
-fn line(JobRow { job, history, open }: &JobRow<'_>, may_ask: bool, site: &Site) -> Markup {
-    markup! {
-        tr {
-            th.number scope="row" { (job.id) }
-            td {
+fn columns<'a>() -> Vec<Column<Row<'a>>> {
+    vec![
+        Column::right("job", |(row, ..): &Row<'_>, _| row.job.id.to_string()).row_heading(),
+        Column::page("history", |(JobRow { job, history, .. }, _, site): &Row<'_>| {
+            markup! {
                 @match history {
                     Some((id, series)) => {
-                        a href=(site.history(id)) { (value::name(&job.series.subject)) }
+                        a href=(site.history(id)) { (element::name(&job.series.subject)) }
                         div.about { (one_line(&words::measured_of(series))) }
                     }
-                    None => { (value::name(&job.series.subject)) }
+                    None => { (element::name(&job.series.subject)) }
                 }
             }
-            td { (what(&job.work)) }
-            td {
-                (state(job.state))
-                @if let Some(worker) = &job.worker { div.about { "on " (one_line(worker)) } }
-                @if let Some(open) = open {
-                    div.about { a href=(site.run(open.id)) { "run " (open.id) } ": " (ended(open)) " executions" (progress(open)) }
-                }
-                @if let Some(run) = job.run { div.about { a href=(site.run(run)) { "run " (run) } } }
-                @if let Some(problem) = &job.problem { div.about { (one_line(problem)) } }
-                @if may_ask && job.state == JobState::Waiting {
-                    form.buttons data-post=(site.withdrawn(job.id)) {
-                        button type="submit" { "Withdraw" }
-                        p.hint role="status" {}
-                    }
-                }
-            }
-            td {
-                time datetime=(moment::iso(job.asked)) { (moment::words(job.asked)) }
-                div.about { "by " (one_line(&job.asked_by)) }
-            }
-        }
-    }
+        }),
+        Column::page("work", |(row, ..): &Row<'_>| work(&row.job.work)),
+        Column::page("state", |(row, may_ask, site): &Row<'_>| state(row, *may_ask, site)),
+        Column::page("requested", |(JobRow { job, .. }, ..): &Row<'_>| {
+            markup! { (element::time(job.asked)) div.about { "by " (one_line(&job.asked_by)) } }
+        }),
+    ]
 }
 
-fn what(work: &JobWork) -> Markup {
+fn work(work: &JobWork) -> Markup {
     markup! {
         @match work {
             JobWork::Measure { commit } => { "measure " code { (short_name(commit)) } " again" }
-            JobWork::Drill { place } => {
-                "search " code { (short_name(&place.earliest)) } " … " code { (short_name(&place.latest)) }
+            JobWork::Bisect { place } => {
+                "bisect " code { (short_name(&place.earliest)) } " … " code { (short_name(&place.latest)) }
             }
         }
     }
 }
 
-fn state(state: JobState) -> Markup {
-    let (class, sign) = match state {
+fn state(JobRow { job, open, .. }: &JobRow<'_>, may_ask: bool, site: &Site) -> Markup {
+    let (class, sign) = match job.state {
         JobState::Waiting | JobState::Withdrawn => ("quiet", "•"),
         JobState::Taken => ("partly", "…"),
         JobState::Done => ("good", "✓"),
         JobState::Failed => ("bad", "!"),
     };
-    badge(class, sign, state.word())
-}
-
-/// The form that asks for a search of a step's commits.
-pub(super) fn drill_form(id: &str, series: &HistorySeries, step: &HistoryStep, site: &Site) -> Markup {
-    let commit = series.commit(step.by).map_or("", |commit| commit.id.as_str());
-    ask_form(id, "drill", commit, "Search its commits", site)
-}
-
-/// The form that asks for work on a history with that identifier. `work` and `commit`: as the API takes them.
-pub(super) fn ask_form(id: &str, work: &str, commit: &str, label: &str, site: &Site) -> Markup {
     markup! {
-        form.buttons data-post=(site.jobs_of(id)) data-then=(site.jobs()) {
-            input type="hidden" name="work" value=(work);
-            input type="hidden" name="commit" value=(commit);
-            button type="submit" { (label) }
-            p.hint role="status" {}
+        (badge(class, sign, job.state.word()))
+        @if let Some(worker) = &job.worker { div.about { "on " (one_line(worker)) } }
+        @if let Some(open) = open {
+            div.about { a href=(site.run(open.id)) { "run " (open.id) } ": " (ended(open)) " executions" (progress(open)) }
+        }
+        @if let Some(run) = job.run { div.about { a href=(site.run(run)) { "run " (run) } } }
+        @if let Some(problem) = &job.problem { div.about { (one_line(problem)) } }
+        @if may_ask && job.state == JobState::Waiting {
+            form.buttons data-post=(site.withdrawn(job.id)) {
+                button type="submit" { "Withdraw" }
+                p.hint role="status" {}
+            }
         }
     }
 }

@@ -1,53 +1,55 @@
-//! The machines on which runs were measured: their facts, how they differ from each other, and what changed on each when.
+//! The page of machines: facts of each, differences between them, and what changed on each and
+//! when.
 
-use super::badge::badge;
-use super::frame::page;
-use crate::fact_words;
-use crate::moment;
-use crate::one_line::one_line;
+use super::page;
+use crate::escape::one_line;
+use crate::figure;
 use crate::page::delivery::Site;
-use crate::page::document::table;
-use crate::page::{fact_list, value};
-use crate::style::UNICODE;
-use faultline_model::facts::{FactValue, Persistence};
-use faultline_model::machine_facts::{KnownMachine, MachineChange};
+use crate::page::document::{reading, section};
+use crate::page::element::{self, badge, none};
+use crate::page::fact_list;
+use crate::table::{Column, ResultTable};
+use faultline_record::facts::{FactValue, Persistence};
+use faultline_stats::machine_facts::{FactChange, KnownMachine, MachineChange};
 use maud::{Markup, html as markup};
 use std::collections::BTreeSet;
 
-/// Machines that are shown, those that were measured last.
+/// Machines shown: the most recently measured.
 const SHOWN: usize = 12;
-/// Machines that are compared in one table.
+/// Machines compared in one table.
 const COMPARED: usize = 6;
-/// Changes of a machine that are shown, the newest.
+/// Changes shown per machine: the newest.
 const CHANGES: usize = 100;
 
-/// The accelerator that is none.
+/// The accelerator that stands for emulation.
 const EMULATES: &str = "tcg";
 
-/// The page. `is_cut`: whether older runs were not read.
+/// The page of machines. `is_cut`: older runs were not read.
 pub fn machines_page(machines: &[KnownMachine], is_cut: bool, site: &Site) -> String {
-    let about = markup! {
-        p.standing { "What runs recorded of the machines on which they measured, when they began or were resumed." }
-    };
+    let about =
+        markup! { p.standing { "Facts that runs recorded of their machines when they began or were resumed." } };
     let shown = &machines[..machines.len().min(SHOWN)];
+    let earlier = machines.len() - shown.len();
+    let of_machines = [
+        "A machine is identified by its host name. Guests on it are distinguished by accelerator and number of CPUs. A \
+         program under the lens counts as measured on the machine itself.",
+        "Changes are changes of lasting facts. Not included: load, free memory and boot; the CPUs that a run may use; \
+         the kernel and memory of a guest, which each run chooses. A fact is compared with its previous record; the first \
+         record is no change. A quirk is a change by which histories of times are marked if it lies between two of their \
+         runs.",
+    ];
+    let more = (earlier > 0).then(|| format!("{earlier} more machines were measured earlier."));
+    let cut = is_cut.then(|| "Only the newest runs were read.".to_owned());
     let parts = markup! {
-        @if machines.is_empty() { section { p.nothing { "Nothing is known of a machine yet: runs save facts." } } }
+        @if machines.is_empty() { section { p.nothing { "No machine is known yet. Runs save the facts of theirs." } } }
         (differences(&shown[..shown.len().min(COMPARED)]))
         @for (number, machine) in (1..).zip(shown) { (one(number, machine, site)) }
-        section #reading aria-labelledby="reading-title" {
-            h2 #reading-title { "How to read this" }
-            ul {
-                li { "A machine is known by its host name. Guests on it are told apart by what executes them and by their number of CPUs. A program under the lens counts as measured on the machine itself." }
-                li { "Changes are of lasting facts; the load, free memory and the boot are left out, and so are the CPUs that a run may use, and of a guest its kernel and its memory: each run chooses them. A fact is compared with what was recorded of it last; the first record is no change. A quirk is a change by which histories of times are marked where it lies between two of their runs." }
-                @if machines.len() > shown.len() { li { (machines.len() - shown.len()) " more machines were measured earlier." } }
-                @if is_cut { li { "Only the newest runs were read." } }
-            }
-        }
+        (reading(of_machines.map(str::to_owned).into_iter().chain(more).chain(cut)))
     };
     page(site, "Machines", about, parts)
 }
 
-/// What a machine or a guest is called.
+/// The name of a machine or guest.
 pub(super) fn name(machine: &KnownMachine) -> String {
     let host = if machine.name.is_empty() { "without a name".to_owned() } else { one_line(&machine.name) };
     let Some(guest) = &machine.guest else { return host };
@@ -61,105 +63,75 @@ pub(super) fn name(machine: &KnownMachine) -> String {
     format!("{host}: {how}{cpus}")
 }
 
-/// Facts that are not the same on all machines.
+/// The facts that differ between machines, a column per machine.
 fn differences(machines: &[KnownMachine]) -> Markup {
-    let facts = |machine: &KnownMachine| machine.newest.facts.0.clone();
-    let keys: BTreeSet<String> = machines.iter().flat_map(|machine| facts(machine).into_keys()).collect();
-    let differ = |key: &&String| {
-        let mut values = machines.iter().map(|machine| machine.newest.facts.0.get(*key));
-        let first = values.next();
-        Persistence::of(key) == Persistence::Lasting && values.any(|value| Some(value) != first)
+    type Row<'a> = (&'a str, Vec<Option<&'a FactValue>>);
+    let keys: BTreeSet<&String> = machines.iter().flat_map(|machine| machine.newest.facts.0.keys()).collect();
+    let values = |key: &str| -> Vec<_> { machines.iter().map(|machine| machine.newest.facts.0.get(key)).collect() };
+    let rows = keys.into_iter().filter(|key| *key != "host.name" && Persistence::of(key) == Persistence::Lasting);
+    let rows = rows.map(|key| (key.as_str(), values(key)));
+    let rows: Vec<Row<'_>> = rows.filter(|(_, values)| values.iter().any(|value| value != &values[0])).collect();
+    let mut columns = vec![Column::page("fact", |(key, _): &Row<'_>| element::fact_name(key)).row_heading()];
+    columns.extend(machines.iter().enumerate().map(|(index, machine)| {
+        Column::page(name(machine), move |(key, values): &Row<'_>| element::fact(key, values[index])).class("fact")
+    }));
+    let content = markup! {
+        @if rows.is_empty() { p.nothing { "No fact differs." } }
+        @else { (ResultTable::new(columns, rows).html("Facts that differ, as last recorded")) }
     };
-    let keys: Vec<&String> = keys.iter().filter(differ).filter(|key| *key != "host.name").collect();
-    let head = markup! {
-        th scope="col" { "fact" }
-        @for machine in machines { th scope="col" { (name(machine)) } }
-    };
-    let body = markup! {
-        @for key in &keys {
-            tr {
-                th scope="row" { (fact_words::name(key)) br; small { code { (one_line(key)) } } }
-                @for machine in machines { td.fact { (known(key, machine.newest.facts.0.get(*key))) } }
-            }
-        }
-    };
-    markup! {
-        @if machines.len() > 1 {
-            section #differences aria-labelledby="differences-title" {
-                h2 #differences-title { "How they differ" }
-                @if keys.is_empty() { p.nothing { "No fact differs." } }
-                @else { (table("Facts that differ, as they were last recorded", false, head, body)) }
-            }
-        }
-    }
-}
-
-fn known(key: &str, value: Option<&FactValue>) -> Markup {
-    markup! { @match value { Some(value) => (fact_words::value(key, value, &UNICODE)), None => (value::none()) } }
+    markup! { @if machines.len() > 1 { (section("differences", "Differences", content)) } }
 }
 
 fn one(number: usize, machine: &KnownMachine, site: &Site) -> Markup {
-    let id = format!("machine-{number}");
-    let title = format!("{id}-title");
-    let runs = if machine.sessions == 1 {
-        "one start of a run".to_owned()
-    } else {
-        format!("{} starts of runs", machine.sessions)
+    let runs = match machine.sessions {
+        1 => "one start of a run".to_owned(),
+        sessions => format!("{sessions} starts of runs"),
     };
-    markup! {
-        section id=(id) aria-labelledby=(title) {
-            h2 id=(title) { (name(machine)) }
-            p {
-                (runs) ", from " (moment::words(machine.since)) " to " (moment::words(machine.newest.started)) " ("
-                a href=(site.run(machine.newest.run)) { "run " (machine.newest.run) } ")"
-            }
-            h3 { "What changed" }
-            @if machine.changes.is_empty() { p.nothing { "No lasting fact changed." } }
-            @else { (changes(machine, site)) }
-            details { summary { "All facts, as last recorded" } (fact_list(&machine.newest.facts)) }
+    let content = markup! {
+        p {
+            (runs) ", from " (figure::date_time(machine.since)) " to " (figure::date_time(machine.newest.started)) " ("
+            a href=(site.run(machine.newest.run)) { "run " (machine.newest.run) } ")"
         }
-    }
+        h3 { "Changes" }
+        @if machine.changes.is_empty() { p.nothing { "No lasting fact changed." } }
+        @else { (changes(machine, site)) }
+        details { summary { "All facts, as last recorded" } (fact_list(&machine.newest.facts)) }
+    };
+    section(&format!("machine-{number}"), &name(machine), content)
 }
 
 fn changes(machine: &KnownMachine, site: &Site) -> Markup {
-    let head = markup! {
-        th scope="col" { "since" }
-        th.number scope="col" { "run" }
-        th scope="col" { "fact" }
-        th scope="col" { "was" }
-        th scope="col" { "is" }
-        th scope="col" { "for histories" }
-    };
-    let body = markup! { @for change in machine.changes.iter().take(CHANGES) { (rows(change, site)) } };
+    type Row<'a> = (&'a MachineChange, &'a FactChange, &'a Site);
+    let columns = vec![
+        Column::page("since", |(change, ..): &Row<'_>| element::time(change.started)),
+        Column::page_right("run", |(change, _, site): &Row<'_>| {
+            markup! { a href=(site.run(change.run)) { (change.run) } }
+        }),
+        Column::page("fact", |(_, one, _): &Row<'_>| element::fact_name(&one.fact.key)).row_heading(),
+        Column::page("was", |(_, one, _): &Row<'_>| element::text(one.fact.before.as_deref())).class("fact"),
+        Column::page("is", |(_, one, _): &Row<'_>| element::text(one.fact.now.as_deref())).class("fact"),
+        Column::page(
+            "for histories",
+            |(_, one, _): &Row<'_>| {
+                if one.is_quirk { badge("quiet", "~", "quirk") } else { none() }
+            },
+        ),
+    ];
+    let shown = machine.changes.iter().take(CHANGES);
+    let rows = shown.flat_map(|change| change.facts.iter().map(move |one| (change, one, site)));
     let more = machine.changes.len().saturating_sub(CHANGES);
     markup! {
-        (table(&format!("What changed on {}, the newest first", name(machine)), false, head, body))
+        (ResultTable::new(columns, rows).html(&format!("Changes on {}, newest first", name(machine))))
         @if more > 0 { p.hint { (more) " older changes are not shown." } }
-    }
-}
-
-fn rows(change: &MachineChange, site: &Site) -> Markup {
-    markup! {
-        @for one in &change.facts {
-            tr {
-                td { time datetime=(moment::iso(change.started)) { (moment::words(change.started)) } }
-                td.number { a href=(site.run(change.run)) { (change.run) } }
-                th scope="row" { (fact_words::name(&one.fact.key)) br; small { code { (one_line(&one.fact.key)) } } }
-                td.fact { @match &one.fact.before { Some(text) => (one_line(text)), None => (value::none()) } }
-                td.fact { @match &one.fact.now { Some(text) => (one_line(text)), None => (value::none()) } }
-                td { @if one.is_quirk { (badge("quiet", "~", "quirk")) } @else { (value::none()) } }
-            }
-        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faultline_model::facts::Facts;
-    use faultline_model::machine_facts::SessionFacts;
-    use faultline_model::record::RunId;
-    use faultline_model::time::UnixMillis;
+    use faultline_record::facts::{Facts, SessionFacts};
+    use faultline_record::record::RunId;
+    use faultline_record::time::UnixMillis;
 
     fn machine(run: i64, name: &str, facts: &[(&str, &str)]) -> KnownMachine {
         let mut known = Facts::default();
@@ -189,7 +161,7 @@ mod tests {
         assert!(["kernel.name", "boot.id", "host.name"].iter().all(|key| !differing.contains(&format!("<code>{key}"))));
         assert!(page.contains("&lt;b&gt;a&lt;/b&gt;") && !page.contains("<b>a</b>"));
         assert!(page.contains("Only the newest runs were read."));
-        assert!(!machines_page(&machines[..1], false, &Site::served()).contains("How they differ"));
-        assert!(machines_page(&[], false, &Site::served()).contains("Nothing is known of a machine yet"));
+        assert!(!machines_page(&machines[..1], false, &Site::served()).contains("Differences"));
+        assert!(machines_page(&[], false, &Site::served()).contains("No machine is known yet"));
     }
 }

@@ -1,35 +1,34 @@
-//! Commits, steps and quirks of a history as marks of a timeline, with their words.
+//! Commits, steps and quirks of a history as marks of a timeline, with texts.
 
-use crate::history::{quirks, words};
-use crate::one_line::{cut, one_line};
+use crate::escape::{cut, one_line};
+use crate::history::causes::{holds, quirk_sentence};
+use crate::history::words;
 use crate::style::UNICODE;
-use faultline_model::changes::Effect;
-use faultline_model::history::layouts::LayoutSample;
-use faultline_model::history::quirk::Quirk;
-use faultline_model::history::{HistoryPoint, HistorySeries, HistoryStep, PointResult};
-use faultline_model::outcome::Outcome;
-use faultline_model::subject::SubjectIndex;
-use faultline_model::timeline::{CommitMark, QuirkMark, StepMark};
+use faultline_record::direction::Effect;
+use faultline_record::outcome::Outcome;
+use faultline_record::subject::SubjectIndex;
+use faultline_stats::history::{HistoryPoint, HistorySeries, HistoryStep, LayoutSample, PointResult, Quirk};
+use faultline_stats::timeline::{CommitMark, QuirkMark, StepMark};
 
-/// Lines of a message, and letters of each.
+/// Lines of a message, and characters per line.
 const MESSAGE_LINES: usize = 3;
 const MESSAGE_LETTERS: usize = 160;
 
-/// What tells a history from others, in words.
+/// The name that distinguishes a history.
 pub fn history_name(series: &HistorySeries) -> String {
     one_line(&format!("{}: {}", series.subject, words::measured(series)))
 }
 
-/// The values of the executions of a commit.
+/// The executions of a commit.
 #[derive(Debug, Clone, Default)]
 pub struct Executed {
-    /// The value of each that succeeded.
+    /// Values of successful executions.
     pub values: Vec<f64>,
-    /// The boot of each, as a number; empty if all were in one.
+    /// The boot of each; empty if all executions were in one boot.
     pub boots: Vec<u32>,
-    /// Those in random layouts, which have no part in the commit's value.
+    /// Values in random layouts, which the commit's value excludes.
     pub in_layouts: Vec<LayoutSample>,
-    /// The subject of its run that was executed for it; `None` if none was.
+    /// The executed subject of the run, if any.
     pub subject: Option<SubjectIndex>,
 }
 
@@ -40,7 +39,7 @@ impl Executed {
     }
 }
 
-/// A commit at a position, with its executions. `has_values`: whether the mark has their values, or their number only.
+/// A commit. `has_values`: include the values of executions; otherwise only their number.
 pub fn commit_mark(position: u32, point: &HistoryPoint, executed: &Executed, has_values: bool) -> CommitMark {
     let none = Executed::default();
     let shown = if has_values { executed } else { &none };
@@ -68,14 +67,15 @@ pub fn commit_mark(position: u32, point: &HistoryPoint, executed: &Executed, has
     }
 }
 
-/// Of what the build, the program or the machine said last of a commit that cannot be measured: the lines from the first one with an error, or the last lines.
+/// Lines of the output of a failed build or execution: from the first one with an error, or the
+/// last lines.
 fn message(result: &PointResult) -> String {
     let PointResult::Unusable(why) = result else { return String::new() };
     let output = why.build.as_ref().map(|build| build.output.as_str());
     let output = output.or_else(|| why.execution.as_ref().and_then(Outcome::last_output)).unwrap_or_default();
     let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = lines.len().saturating_sub(MESSAGE_LINES);
-    // Compilers say what is wrong first, and `make` after them only that something is.
+    // Compilers state errors before `make` reports that they failed.
     let first = lines.iter().position(|line| line.to_ascii_lowercase().contains("error")).unwrap_or(last).min(last);
     lines[first..]
         .iter()
@@ -109,18 +109,18 @@ pub fn step_mark(series: &HistorySeries, step: &HistoryStep) -> StepMark {
 pub fn quirk_marks(series: &HistorySeries) -> Vec<QuirkMark> {
     let mark = |(number, quirk): (usize, &Quirk)| QuirkMark {
         letter: quirk.letter.clone(),
-        what: quirks::sentence(series, quirk, &UNICODE),
+        what: quirk_sentence(series, quirk, &UNICODE),
         ranges: ranges(series, number, quirk),
     };
     series.quirks.iter().enumerate().map(mark).collect()
 }
 
-/// Where a quirk holds, among the commits that have a result.
+/// Ranges of commits with results in which the quirk holds.
 fn ranges(series: &HistorySeries, number: usize, quirk: &Quirk) -> Vec<[u32; 2]> {
     let mut ranges: Vec<[u32; 2]> = Vec::new();
     let mut goes_on = false;
     for (position, point) in (0..).zip(&series.points).filter(|(_, point)| point.run.is_some()) {
-        let holds = quirks::holds(number, quirk, position, point);
+        let holds = holds(number, quirk, position, point);
         match ranges.last_mut().filter(|_| goes_on) {
             Some(range) if holds => range[1] = position,
             _ if holds => ranges.push([position, position]),
@@ -134,20 +134,20 @@ fn ranges(series: &HistorySeries, number: usize, quirk: &Quirk) -> Vec<[u32; 2]>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faultline_model::drill::Unusable;
-    use faultline_model::history::{FailedBuild, NotMeasured};
+    use faultline_record::bisect::Unusable;
+    use faultline_stats::history::{FailedBuild, NotMeasured};
 
     #[test]
-    fn a_message_has_what_is_wrong_before_what_follows_from_it() {
-        let said = |output: &str| {
-            let build = Some(FailedBuild { how: "it ends with status 2".to_owned(), output: output.to_owned() });
+    fn a_message_begins_with_the_first_error() {
+        let shown = |output: &str| {
+            let build = Some(FailedBuild { how: "it exited with status 2".to_owned(), output: output.to_owned() });
             message(&PointResult::Unusable(NotMeasured { why: Unusable::Build, build, execution: None }))
         };
         let compiler = "cc -c a.c\na.c:3:9: error: 'x' undeclared\n  3 | x;\n    | ^\na.c:3:9: note: once\nmake: *** [a.o] Error 1\n";
-        assert!(said(compiler).starts_with("a.c:3:9: error: 'x' undeclared\n"), "{}", said(compiler));
-        assert_eq!(said(compiler).lines().count(), MESSAGE_LINES);
-        assert_eq!(said("one\n\ntwo\nthree\nfour\n"), "two\nthree\nfour");
-        assert_eq!(said("one\ntwo\nError 1\n"), "one\ntwo\nError 1");
-        assert_eq!(said(""), "");
+        assert!(shown(compiler).starts_with("a.c:3:9: error: 'x' undeclared\n"), "{}", shown(compiler));
+        assert_eq!(shown(compiler).lines().count(), MESSAGE_LINES);
+        assert_eq!(shown("one\n\ntwo\nthree\nfour\n"), "two\nthree\nfour");
+        assert_eq!(shown("one\ntwo\nError 1\n"), "one\ntwo\nError 1");
+        assert_eq!(shown(""), "");
     }
 }

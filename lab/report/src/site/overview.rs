@@ -1,196 +1,245 @@
-//! The overview: each history with its line, its last step and what is known of it; runs under way, and the newest ones.
+//! The overview: each history with its sparkline and last step, the machines, unfinished runs and
+//! the newest ones.
 
-use super::badge;
-use super::frame::page;
-use super::live;
-use super::machines;
-use super::runs::rows;
-use super::sparkline::sparkline;
-use crate::fact_words;
+use super::{further_link, live_line, machines, page, steps};
+use crate::facts;
 use crate::history::words;
-use crate::moment;
 use crate::page::delivery::{Site, pinned};
-use crate::page::document::table;
-use crate::page::value;
-use crate::quantity::Quantity;
+use crate::page::document::section;
+use crate::page::element::{self, badge, none};
+use crate::quantity::QuantityWords;
+use crate::runs::page_table;
 use crate::style::UNICODE;
-use faultline_model::changes::ChangeCaution;
-use faultline_model::commit::short_name;
-use faultline_model::history::{HistorySeries, PointResult, StepBasis};
-use faultline_model::machine_facts::KnownMachine;
-use faultline_model::record::{RunId, RunLine, RunState};
-use faultline_model::time::UnixMillis;
-use faultline_model::timeline::Bucket;
+use crate::table::{Attributes, Column, ResultTable};
+use faultline_record::direction::Effect;
+use faultline_record::record::{RunId, RunLine, RunState};
+use faultline_stats::history::{Certainty, HistorySeries, HistoryStep, PointResult};
+use faultline_stats::machine_facts::KnownMachine;
+use faultline_stats::timeline::{Bucket, BucketLevel};
 use maud::{Markup, html as markup};
 
-/// Machines that are shown. The page of machines has all.
+/// Machines shown. The page of machines has all.
 const MACHINES: usize = 6;
 
-/// Runs that are named.
+/// Unreadable runs named.
 const NAMED: usize = 50;
+
+/// Main facts of a machine, by key.
+const FACTS: [&str; 4] = ["cpu.model", "cpu.logical", "memory.total_bytes", "kernel.release"];
+
+/// Width of a sparkline in pixels.
+const WIDTH: f64 = 160.0;
+/// Height of a sparkline in pixels.
+const HEIGHT: f64 = 28.0;
+/// Room for the thickness of lines.
+const EDGE: f64 = 2.0;
 
 /// A history in the overview.
 #[derive(Debug, Clone)]
 pub struct HistoryRow<'a> {
-    /// Names it in addresses.
+    /// Identifier in addresses.
     pub id: &'a str,
-    /// Its commits and steps.
+    /// The history with commits and steps.
     pub series: &'a HistorySeries,
-    /// Its commits in few buckets.
+    /// The commits in a few buckets, for the sparkline.
     pub buckets: Vec<Bucket>,
 }
 
-/// What the overview shows.
+/// Content of the overview.
 #[derive(Debug, Clone)]
 pub struct Overview<'a> {
-    /// Histories, in their order.
+    /// Histories, in order.
     pub histories: Vec<HistoryRow<'a>>,
     /// Number of all histories.
     pub total: usize,
-    /// The address with those that follow, if there are any.
+    /// Address of the next histories, if any.
     pub further: Option<String>,
-    /// Runs under way or stopped, and the newest ones.
+    /// Unfinished runs, and the newest finished ones.
     pub runs: Vec<RunLine>,
     /// The machines of the newest runs.
     pub machines: &'a [KnownMachine],
-    /// Runs of histories that cannot be read.
+    /// Unreadable runs of histories.
     pub unreadable: &'a [RunId],
 }
 
 /// The overview.
 pub fn overview_page(overview: &Overview<'_>, site: &Site) -> String {
-    let parts = markup! {
-        (live::line(overview.runs.iter().any(|run| run.state == RunState::Open), site))
-        section #histories aria-labelledby="histories-title" {
-            h2 #histories-title { "Histories" }
-            @if overview.total == 0 {
-                p.nothing { "No history was measured yet: " code { "faultline history run" } " measures one." }
-            } @else { (histories(&overview.histories, site)) }
-            @if overview.histories.len() < overview.total { p.hint { (overview.histories.len()) " of " (overview.total) " histories." } }
-            @if let Some(further) = &overview.further { p { a href=(further) { "Further histories" } } }
-            @if !overview.unreadable.is_empty() {
-                p.failed.nothing {
-                    "Runs that cannot be read, because they are damaged or another version saved them: "
-                    (overview.unreadable.iter().take(NAMED).map(ToString::to_string).collect::<Vec<_>>().join(", "))
-                    @if overview.unreadable.len() > NAMED { " and " (overview.unreadable.len() - NAMED) " more" }
-                    "."
-                }
+    let rows = overview.histories.iter().map(|history| (history, site));
+    let table = ResultTable::new(history_columns(), rows).sortable().row_attributes(history_attributes);
+    let named: Vec<String> = overview.unreadable.iter().take(NAMED).map(ToString::to_string).collect();
+    let histories = markup! {
+        @if overview.total == 0 {
+            p.nothing { "No history was measured yet: " code { "faultline history run" } " measures one." }
+        } @else { (table.html("Histories, each with its last step")) }
+        @if overview.histories.len() < overview.total {
+            p.hint { (overview.histories.len()) " of " (overview.total) " histories." }
+        }
+        (further_link(overview.further.as_deref(), "Further histories"))
+        @if !named.is_empty() {
+            p.failed.nothing {
+                "Unreadable runs, damaged or saved by another version: " (named.join(", "))
+                @if overview.unreadable.len() > NAMED { " and " (overview.unreadable.len() - NAMED) " more" } "."
             }
         }
-        (runs("open", "Not finished", overview.runs.iter().filter(|run| run.state == RunState::Open), site))
+    };
+    let in_state = |state| overview.runs.iter().filter(move |run| run.state == state);
+    let parts = markup! {
+        (live_line(in_state(RunState::Open).next().is_some(), site))
+        (section("histories", "Histories", histories))
+        (runs("open", "Not finished", in_state(RunState::Open), site))
         (known_machines(overview.machines, site))
-        (runs("recent", "Newest runs", overview.runs.iter().filter(|run| run.state == RunState::Finished), site))
+        (runs("recent", "Newest runs", in_state(RunState::Finished), site))
     };
     page(site, "Histories and runs", markup! {}, parts)
 }
 
+/// A list of runs. An empty one is hidden: the script fills it when a run begins.
 fn runs<'a>(id: &str, title: &str, runs: impl Iterator<Item = &'a RunLine>, site: &Site) -> Markup {
-    let runs: Vec<RunLine> = runs.cloned().collect();
+    let runs: Vec<&RunLine> = runs.collect();
     markup! {
-        // A run that begins later has its place here.
         section id=(id) aria-labelledby={ (id) "-title" } hidden[runs.is_empty()] {
             h2 id={ (id) "-title" } { (title) }
-            @if !runs.is_empty() { (rows(&runs, site)) }
+            @if !runs.is_empty() { (page_table(runs, site).html("Runs, newest first")) }
         }
     }
 }
 
-/// What a reader asks first of a machine, by the keys of facts.
-const FACTS: [&str; 4] = ["cpu.model", "cpu.logical", "memory.total_bytes", "kernel.release"];
-
-/// Machines of the newest runs, with their main facts as last recorded.
+/// The machines of the newest runs, with main facts as last recorded.
 fn known_machines(all: &[KnownMachine], site: &Site) -> Markup {
-    let head = markup! {
-        th scope="col" { "machine" }
-        @for key in FACTS { th scope="col" { (fact_words::name(key)) } }
-        th scope="col" { "last measured" }
-        th.number scope="col" { "changes" }
-    };
-    let body = markup! {
-        @for machine in all.iter().take(MACHINES) {
-            tr {
-                th scope="row" { a href=(site.machines()) { (machines::name(machine)) } }
-                @for key in FACTS {
-                    td.fact { @match machine.newest.facts.0.get(key) { Some(fact) => (fact_words::value(key, fact, &UNICODE)), None => (value::none()) } }
-                }
-                td {
-                    time datetime=(moment::iso(machine.newest.started)) { (moment::words(machine.newest.started)) } ", "
-                    a href=(site.run(machine.newest.run)) { "run " (machine.newest.run) }
-                }
-                td.number { (machine.changes.len()) }
-            }
-        }
-    };
-    markup! {
-        @if !all.is_empty() {
-            section #machines aria-labelledby="machines-title" {
-                h2 #machines-title { "Machines" }
-                (table("Machines of the newest runs, with the number of times that lasting facts changed", false, head, body))
-            }
-        }
-    }
+    type Row<'a> = (&'a KnownMachine, &'a Site);
+    let mut columns = vec![
+        Column::page("machine", |(machine, site): &Row<'_>| {
+            markup! { a href=(site.machines()) { (machines::name(machine)) } }
+        })
+        .row_heading(),
+    ];
+    columns.extend(FACTS.map(|key| {
+        Column::page(facts::name(key), move |(machine, _): &Row<'_>| {
+            element::fact(key, machine.newest.facts.0.get(key))
+        })
+        .class("fact")
+    }));
+    columns.push(Column::page("last measured", |(machine, site): &Row<'_>| {
+        let newest = &machine.newest;
+        markup! { (element::time(newest.started)) ", " a href=(site.run(newest.run)) { "run " (newest.run) } }
+    }));
+    columns.push(Column::right("changes", |(machine, _): &Row<'_>, _| machine.changes.len().to_string()));
+    let table = ResultTable::new(columns, all.iter().take(MACHINES).map(|machine| (machine, site)));
+    let table = table.html("Machines of the newest runs, with the number of changes of lasting facts");
+    markup! { @if !all.is_empty() { (section("machines", "Machines", table)) } }
 }
 
-/// The histories. What a reader looks for first is at the left, where a narrow screen has it.
-fn histories(all: &[HistoryRow<'_>], site: &Site) -> Markup {
-    let head = markup! {
-        th scope="col" { "subject" }
-        th scope="col" { "last step" }
-        th scope="col" { "change" }
-        th scope="col" { "state" }
-        th scope="col" { "course" }
-        th scope="col" { "commit" }
-        th scope="col" { "date" }
-        th.number scope="col" { "newest value" }
-        th.number scope="col" { "commits" }
-    };
-    let body = markup! { @for one in all { (row(one, site)) } };
-    table("Histories, each with its last step", true, head, body)
+type Row<'a> = (&'a HistoryRow<'a>, &'a Site);
+
+fn last_step<'a>((history, _): &Row<'a>) -> Option<&'a HistoryStep> {
+    history.series.steps.steps.last()
 }
 
-fn row(one: &HistoryRow<'_>, site: &Site) -> Markup {
-    let series = one.series;
-    let step = series.steps.steps.last();
-    let newest = series.points.iter().rev().find_map(|point| point.value());
-    let measured = series.points.iter().filter(|point| matches!(point.result, PointResult::Measured { .. })).count();
-    let by = step.and_then(|step| series.commit(step.by)).map_or("", |commit| commit.id.as_str());
-    markup! {
-        // The script compares these with those of the last visit.
-        tr data-history=(one.id) data-step=(by) data-measured=(measured) {
-            th scope="row" {
-                a href=(site.history(one.id)) { (value::name(&series.subject)) }
+fn measured((history, _): &Row<'_>) -> usize {
+    history.series.points.iter().filter(|point| matches!(point.result, PointResult::Measured { .. })).count()
+}
+
+/// The script compares these with the last visit.
+fn history_attributes(row: &Row<'_>) -> Attributes {
+    let commit = last_step(row).and_then(|step| row.0.series.commit(step.by));
+    Attributes::default()
+        .with("data-history", row.0.id)
+        .with("data-step", commit.map_or("", |commit| commit.id.as_str()))
+        .with("data-measured", measured(row))
+}
+
+/// The most important columns come first: a narrow screen shows no others.
+fn history_columns<'a>() -> Vec<Column<Row<'a>>> {
+    vec![
+        Column::page("subject", |(HistoryRow { id, series, .. }, site): &Row<'_>| {
+            markup! {
+                a href=(site.history(id)) { (element::name(&series.subject)) }
                 div.about {
-                    (Quantity::counted(series.counted).name()) ", " (words::tasks(series, series.tasks))
-                    @if let Some(host) = &series.host { ", on " (value::name(host)) }
+                    (series.quantity.name()) ", " (words::tasks(series, series.tasks))
+                    @if let Some(host) = &series.host { ", on " (element::name(host)) }
                 }
             }
-            td { @if let Some(step) = step { (badge::kind(step)) } @else { (without_step(series)) } }
-            td { @if let Some(step) = step { (words::change(step, &UNICODE)) } @else { (value::none()) } }
-            td { @if let Some(step) = step { (badge::state(step)) } @else { (value::none()) } }
-            td { (sparkline(&one.buckets, &series.steps.steps)) }
-            td {
-                @if let Some(commit) = step.and_then(|step| series.commit(step.by)) {
-                    a href=(pinned(&site.history(one.id), &commit.id)) { code { (short_name(&commit.id)) } }
-                } @else { (value::none()) }
+        })
+        .row_heading(),
+        Column::page("last step", |row: &Row<'_>| last_step(row).map_or_else(|| no_step(row.0.series), steps::kind)),
+        Column::left("change", |row: &Row<'_>, signs| {
+            last_step(row).map_or_else(|| signs.none.to_owned(), |step| words::change(step, signs))
+        }),
+        Column::page("state", |row: &Row<'_>| last_step(row).map_or_else(none, steps::state)),
+        Column::page("course", |(history, _): &Row<'_>| sparkline(&history.buckets, &history.series.steps.steps)),
+        Column::page("commit", |row: &Row<'_>| {
+            let commit = last_step(row).and_then(|step| row.0.series.commit(step.by));
+            commit
+                .map_or_else(none, |commit| element::commit(&pinned(&row.1.history(row.0.id), &commit.id), &commit.id))
+        }),
+        Column::left("date", |row: &Row<'_>, signs| {
+            let commit = last_step(row).and_then(|step| row.0.series.commit(step.by));
+            commit.map_or_else(|| signs.none.to_owned(), element::day)
+        }),
+        Column::page_right("newest value", |(HistoryRow { series, .. }, _): &Row<'_>| {
+            let newest = series.points.iter().rev().find_map(|point| point.value());
+            newest.map_or_else(none, |value| element::data(value, &words::quantity(series, value, &UNICODE)))
+        }),
+        Column::right("commits", |row: &Row<'_>, _| format!("{} of {}", measured(row), row.0.series.points.len())),
+    ]
+}
+
+fn no_step(series: &HistorySeries) -> Markup {
+    let (text, _) = steps::without_step(series);
+    let (class, sign) = match text {
+        "no step" => ("quiet", "="),
+        "too few commits" => ("quiet", "–"),
+        _ => ("partly", "?"),
+    };
+    badge(class, sign, text)
+}
+
+/// A history at the height of a text line: medians, range of values, steps, and ticks for unusable
+/// commits.
+///
+/// The figures are beside it, so screen readers skip it.
+fn sparkline(buckets: &[Bucket], steps: &[HistoryStep]) -> Markup {
+    let levels: Vec<(&Bucket, &BucketLevel)> =
+        buckets.iter().filter_map(|bucket| Some((bucket, bucket.level.as_ref()?))).collect();
+    let low = levels.iter().map(|(_, level)| level.low).fold(f64::INFINITY, f64::min);
+    let high = levels.iter().map(|(_, level)| level.high).fold(f64::NEG_INFINITY, f64::max);
+    let last = buckets.last().map_or(1, |bucket| bucket.last.max(1));
+    let x = |position: u32| EDGE + (WIDTH - 2.0 * EDGE) * f64::from(position) / f64::from(last);
+    let y = |value: f64| {
+        let share = if high > low { (value - low) / (high - low) } else { 0.5 };
+        HEIGHT - EDGE - (HEIGHT - 2.0 * EDGE) * share
+    };
+    let middle = |bucket: &Bucket| x(bucket.first).midpoint(x(bucket.last));
+    let point = |x: f64, y: f64| format!("{x:.1},{y:.1} ");
+    let line: String = levels.iter().map(|(bucket, level)| point(middle(bucket), y(level.median))).collect();
+    let upper = levels.iter().map(|(bucket, level)| point(middle(bucket), y(level.high)));
+    let lower = levels.iter().rev().map(|(bucket, level)| point(middle(bucket), y(level.low)));
+    let range: String = upper.chain(lower).collect();
+    let upright = |class: &str, x: f64, top: f64| {
+        let x = format!("{x:.1}");
+        markup! { line class=(class) x1=(x) x2=(x) y1=(top) y2=(HEIGHT) {} }
+    };
+    markup! {
+        svg.spark viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } width=(WIDTH) height=(HEIGHT) aria-hidden="true"
+            focusable="false" {
+            @if !levels.is_empty() {
+                polygon.range points=(range) {}
+                @for step in steps { (upright(step_class(step), x(step.by), 0.0)) }
+                polyline.median points=(line) {}
             }
-            td {
-                @if let Some(commit) = step.and_then(|step| series.commit(step.by)) {
-                    (moment::day(UnixMillis(commit.committed_s.saturating_mul(1000))))
-                } @else { (value::none()) }
+            @for bucket in buckets.iter().filter(|bucket| bucket.unusable > 0) {
+                (upright("unusable", middle(bucket), HEIGHT - 5.0))
             }
-            td.number { @if let Some(newest) = newest { (value::data(newest, &words::quantity(series, newest, &UNICODE))) } @else { (value::none()) } }
-            td.number { (measured) " of " (series.points.len()) }
         }
     }
 }
 
-/// Why a history has no step: only a search that could find some says that there is none.
-fn without_step(series: &HistorySeries) -> Markup {
-    match &series.steps.basis {
-        StepBasis::TooShort { .. } => badge::badge("quiet", "–", "too few commits"),
-        StepBasis::Noisy { cautions, .. } if cautions.iter().any(ChangeCaution::withholds) => {
-            badge::badge("partly", "?", "inconclusive: the noise hides steps")
-        }
-        StepBasis::Noisy { .. } | StepBasis::Exact | StepBasis::Seeds { .. } => badge::badge("quiet", "=", "no step"),
+/// The style of a step's line, equal to that in the strip above the plot of a history.
+fn step_class(step: &HistoryStep) -> &'static str {
+    match (step.certainty(), step.effect) {
+        (Certainty::Certain, Effect::Worse) => "worse",
+        (Certainty::Certain, Effect::Better) => "better",
+        (Certainty::Provisional | Certainty::Inconclusive, _) => "open",
+        (Certainty::Layout | Certainty::Quirk, _) => "quirk",
     }
 }

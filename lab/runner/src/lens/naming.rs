@@ -1,18 +1,24 @@
 //! The source of names for the addresses of a report.
 
-use faultline_model::lens::memory::PhysicalMemory;
-use faultline_model::lens::raw::{RawReport, Scope};
-use faultline_model::lens::untyped::Untyped;
+use faultline_lens_format::Scope;
+use faultline_record::lens::by_type::Untyped;
+use faultline_record::lens::counted::{CountedReport, Mapping};
+use faultline_record::lens::guest_kernel::PhysicalMemory;
 use faultline_symbols::{
     DebugDirectories, Heaps, Image, Kallsyms, KernelMemory, KernelNames, LinkedNames, Names, ProgramNames, Survey,
 };
 use faultline_targets::program_files::ProgramFiles;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The symbols of what is counted.
+/// Longest instruction of x86 in bytes.
+pub(super) const LONGEST_INSTRUCTION: usize = 15;
+
+/// Symbols of the counted code.
 #[derive(Debug)]
 pub enum Naming {
     /// For a kernel.
@@ -33,12 +39,12 @@ pub enum Naming {
     },
     /// For a machine that starts by itself.
     Machine {
-        /// Its kernel and programs, at the addresses for which they were linked.
+        /// Its kernel and programs, at their linked addresses.
         images: Rc<[Image]>,
     },
 }
 
-/// The names in the files of a guest, each read when it is first asked for.
+/// Names in the files of a guest, each read on first use.
 #[derive(Debug)]
 pub struct ImagesInGuest {
     files: Arc<ProgramFiles>,
@@ -47,12 +53,13 @@ pub struct ImagesInGuest {
 }
 
 impl ImagesInGuest {
-    /// Of these files, and of their debug files in directories of the host.
+    /// Names in these files, and in their debug files in directories of the host.
     pub fn new(files: Arc<ProgramFiles>, debug: DebugDirectories) -> Self {
         ImagesInGuest { files, debug, read: RefCell::default() }
     }
 
-    /// The names in a file, by its path in the guest; `None` for what is no ELF file or not among the files.
+    /// Names in a file, by its path in the guest; `None` if it is not an ELF file or not among the
+    /// files.
     fn image(&self, path: &str) -> Option<Rc<Image>> {
         let read = || Image::read_with_debug_file(self.files.source(path)?, &self.debug).ok().map(Rc::new);
         self.read.borrow_mut().entry(path.to_owned()).or_insert_with(read).clone()
@@ -60,14 +67,15 @@ impl ImagesInGuest {
 }
 
 impl Naming {
-    /// For a kernel with these symbols.
+    /// Names of a kernel with these symbols.
     pub fn kernel(symbols: Kallsyms, vmlinux: Option<Image>) -> Self {
         let symbols = Arc::new(symbols);
         let memory = Arc::new(KernelMemory::new(symbols.clone()));
         Naming::Kernel { symbols, memory, vmlinux: vmlinux.map(Rc::new) }
     }
 
-    /// Whether a kernel that was counted has a type of that name; `None` if its types are not known, and for programs.
+    /// True if a counted kernel has a type of that name; `None` if its types are unknown, and for
+    /// programs.
     pub fn has_type(&self, name: &str) -> Option<bool> {
         match self {
             Naming::Kernel { memory, .. } => memory.has_type(name),
@@ -75,7 +83,7 @@ impl Naming {
         }
     }
 
-    /// What an attempt will see when its counted part ends.
+    /// An observer of the memory at the end of the region of interest.
     pub(crate) fn at_the_end(&self) -> AtTheEnd {
         match self {
             Naming::Kernel { memory, .. } => {
@@ -87,8 +95,20 @@ impl Naming {
         }
     }
 
-    /// The names for `report`; and why a kernel's structures have none, if so.
-    pub(crate) fn names(&self, report: &RawReport, end: AtTheEnd) -> (Box<dyn Names>, Option<Untyped>) {
+    /// Function and bytes of a program's instruction; `None` if no file of the program has it.
+    pub(super) fn instruction(&self, address: u64, mappings: &[Mapping]) -> Option<(String, Vec<u8>)> {
+        let Naming::Program { images, .. } = self else { return None };
+        let is_there = |mapping: &&Mapping| address.checked_sub(mapping.address).is_some_and(|at| at < mapping.length);
+        let mapping = mappings.iter().find(is_there)?;
+        let mut bytes = [0; LONGEST_INSTRUCTION];
+        let file = File::open(images.files.source(&mapping.path)?).ok()?;
+        let count = file.read_at(&mut bytes, mapping.offset + (address - mapping.address)).ok()?;
+        let names = ProgramNames::new(mappings, &[], Heaps::default(), |path| images.image(path), None);
+        Some((names.code(address)?.function, bytes[..count].to_vec()))
+    }
+
+    /// Names for `report`, and the reason why a kernel's structures have none.
+    pub(crate) fn names(&self, report: &CountedReport, end: AtTheEnd) -> (Box<dyn Names>, Option<Untyped>) {
         match self {
             Naming::Kernel { symbols, vmlinux, .. } => {
                 let (survey, untyped) = match end.survey() {
@@ -101,26 +121,29 @@ impl Naming {
                 let kernel = kernel.as_ref().map(|symbols| KernelNames::new(symbols.clone(), None, None, report));
                 let heaps = end.heaps(report);
                 let image = |path: &str| images.image(path);
-                (Box::new(ProgramNames::new(&report.mappings, &report.generated, heaps, image, kernel)), None)
+                (
+                    Box::new(ProgramNames::new(&report.agent.mappings, &report.agent.generated, heaps, image, kernel)),
+                    None,
+                )
             }
             Naming::Machine { images } => (Box::new(LinkedNames::new(images.clone())), None),
         }
     }
 }
 
-/// What was seen of a guest's memory when its counted part ended.
+/// Content of a guest's memory at the end of the region of interest.
 #[derive(Debug)]
 pub(crate) enum AtTheEnd {
-    /// What the kernel says of itself.
+    /// The kernel's data about its allocations.
     Kernel { reader: Arc<KernelMemory>, seen: Mutex<Result<Survey, Untyped>> },
-    /// What a program had allocated.
+    /// Allocations of a program.
     Program { seen: Mutex<Heaps> },
     /// Nothing.
     Machine,
 }
 
 impl AtTheEnd {
-    /// Reads the memory. The last time counts.
+    /// Reads the memory. The last reading counts.
     pub(crate) fn look(&self, memory: &dyn PhysicalMemory) {
         match self {
             AtTheEnd::Kernel { reader, seen } => put(seen, reader.survey(memory)),
@@ -136,11 +159,12 @@ impl AtTheEnd {
         }
     }
 
-    /// What the program of a report had allocated, if that is known: the memory is that of the process that ended the region. Another process has other
-    /// memory at the same address, and the agent ends the region of a whole run.
-    fn heaps(self, report: &RawReport) -> Heaps {
+    /// Allocations of a report's program, if known: the memory is that of the process that ended
+    /// the region. Another process has other memory at the same address, and the agent ends the
+    /// region of a whole run.
+    fn heaps(self, report: &CountedReport) -> Heaps {
         match self {
-            AtTheEnd::Program { seen } if report.forks == 0 && report.scope == Scope::Marks => {
+            AtTheEnd::Program { seen } if report.agent.forks == 0 && report.counts.scope == Scope::Marks => {
                 seen.into_inner().unwrap_or_else(PoisonError::into_inner)
             }
             _ => Heaps::default(),

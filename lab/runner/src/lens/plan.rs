@@ -1,19 +1,20 @@
-//! The plan of a lens run: every case at every number of CPUs, with the requested number of repeats.
+//! The plan of a lens run: every case at every number of CPUs, with the requested number of
+//! repeats.
 
 use crate::plan::{Plan, Planned, check_size, most, order};
 use crate::select::cases;
-use crate::{Request, RequestError, size};
-use faultline_model::cell::{Case, Cell, TaskMode};
-use faultline_model::describe::{Style, WorkloadInfo};
-use faultline_model::lens::settings::LensSettings;
-use faultline_model::plan::{PlanItem, RunKind, Settings};
-use faultline_model::subject::SubjectIndex;
+use crate::{Request, RequestError, request};
+use faultline_record::cell::{Case, Cell, TaskMode};
+use faultline_record::describe::{Style, WorkloadInfo};
+use faultline_record::lens::settings::LensSettings;
+use faultline_record::plan::{PlanItem, RunKind, Settings};
+use faultline_record::subject::SubjectIndex;
 use std::cmp::Reverse;
 
 /// The variant name of a program that is not a workload.
 const PROGRAM: &str = "program";
 
-/// That of a machine that starts by itself.
+/// The variant name of a machine that starts by itself.
 const MACHINE: &str = "machine";
 
 /// The request for a lens run.
@@ -21,37 +22,39 @@ const MACHINE: &str = "machine";
 pub struct LensRequest {
     /// Workloads as the user names them.
     pub workloads: Vec<String>,
-    /// What tasks are, if given.
+    /// Mode of the tasks, if specified.
     pub mode: Option<TaskMode>,
     /// Numbers of CPUs.
     pub cpus: Vec<u32>,
-    /// How often each cell runs.
+    /// Number of repeats of each cell.
     pub repeats: u32,
-    /// `--size` for the workloads, if given.
+    /// `--size` for the workloads, if specified.
     pub size: Option<u64>,
-    /// Memory of the largest machine in bytes, if it is known.
+    /// Memory of the largest machine in bytes, if known.
     pub memory_bytes: Option<u64>,
-    /// Time limit of each execution in milliseconds, if given.
+    /// Time limit of each execution in milliseconds, if specified.
     pub limit_ms: Option<u64>,
-    /// In a guest the seed of the first repeat; each further repeat has the next number. Also the seed of the order of machines of one size.
+    /// In a guest, the seed of the first repeat; each further repeat has the next number. Also the
+    /// seed of the order of machines of one size.
     pub seed: u64,
     /// Settings of the lens.
     pub settings: LensSettings,
 }
 
-/// Plans workloads in a guest that has `workloads`. Fails if the request names no workload, an unknown one, one that runs once, or a size that is not
-/// accepted; and if the numbers of CPUs or repeats, or the seeds, are impossible.
+/// Plans workloads in a guest that has `workloads`. Fails if the request names no workload, an
+/// unknown one, one that runs once, or a size that is not accepted; and if the numbers of CPUs or
+/// repeats, or the seeds, are impossible.
 pub fn plan_kernel(request: &LensRequest, workloads: &[WorkloadInfo]) -> Result<Plan, RequestError> {
     if request.workloads.is_empty() {
         return Err(RequestError::new(
             "no workload is named",
-            "for example `fault_existing:shared`; `faultline workloads` lists them",
+            "for example `fault_existing:shared`; `faultline run --list` lists them",
         ));
     }
     let wanted =
         Request { workloads: request.workloads.clone(), mode: request.mode, size: request.size, ..Request::default() };
     let cases = looping(cases(&wanted, workloads)?, workloads)?;
-    size::check(&wanted, &cases, most(&request.cpus), request.memory_bytes, workloads)?;
+    request::check_size(&wanted, &cases, most(&request.cpus), request.memory_bytes, workloads)?;
     plan(request, &cases)
 }
 
@@ -60,8 +63,9 @@ pub fn plan_program(request: &LensRequest, name: &str) -> Result<Plan, RequestEr
     plan(request, &[case_of_program(name)])
 }
 
-/// A block that counts the programs of these subjects once each, in the order given. All have the seed `seed`, so that their counts can be compared. `name`: the
-/// programs' name; `ordinal`: that of the first item.
+/// A block that counts the programs of these subjects once each, in the given order. All have the
+/// seed `seed`, so that their counts can be compared. `name`: the programs' name; `ordinal`: of the
+/// first item.
 pub fn block_of_programs(
     subjects: &[SubjectIndex],
     (name, threads): (&str, u32),
@@ -83,7 +87,8 @@ fn block_of_one_cell(subjects: &[SubjectIndex], cell: &Cell, (block, ordinal): (
     (ordinal..).zip(subjects).map(item).collect()
 }
 
-/// The one case that the name of a workload and a mode stand for. Fails if there is none or if there are several, and for a workload that runs once.
+/// The only case with a workload's name and a mode. Fails if there is none or if there are several,
+/// and for a workload that runs once.
 pub fn case_of_workload(name: &str, mode: Option<TaskMode>, workloads: &[WorkloadInfo]) -> Result<Case, RequestError> {
     let wanted = Request { workloads: vec![name.to_owned()], mode, ..Request::default() };
     let cases = looping(cases(&wanted, workloads)?, workloads)?;
@@ -105,8 +110,8 @@ fn looping(cases: Vec<Case>, workloads: &[WorkloadInfo]) -> Result<Vec<Case>, Re
     }
 }
 
-/// A block that counts a workload once on each of these subjects, in the order given. All have the seed `seed`, so that their counts can be compared. `ordinal`:
-/// that of the first item.
+/// A block that counts a workload once on each of these subjects, in the given order. All have the
+/// seed `seed`, so that their counts can be compared. `ordinal`: of the first item.
 pub fn block_of_kernels(
     subjects: &[SubjectIndex],
     (case, tasks): (&Case, u32),
@@ -120,15 +125,17 @@ fn case_of_program(name: &str) -> Case {
     Case { workload: name.to_owned(), variant: PROGRAM.to_owned(), mode: TaskMode::Thread }
 }
 
-/// Plans a machine that starts by itself, with the name `name`. Fails if the numbers of CPUs or repeats are impossible.
+/// Plans a machine that starts by itself, with the name `name`. Fails if the numbers of CPUs or
+/// repeats are impossible.
 pub fn plan_machine(request: &LensRequest, name: &str) -> Result<Plan, RequestError> {
     let case = Case { workload: name.to_owned(), variant: MACHINE.to_owned(), mode: TaskMode::Thread };
     plan(request, &[case])
 }
 
-/// Gives each item the seed of its block: block b has the request's seed + b. So two runs with the same seed have the same seeds block by block, and
-/// the seed of any block can be requested by its number. Fails if the last seed does not fit a signed 64-bit integer, which every reader of
-/// JSON and SQL can hold.
+/// Assigns each item the seed of its block: block b has the request's seed + b. So two runs with
+/// one seed have equal seeds block by block, and the seed of any block can be requested by its
+/// number. Fails if the last seed does not fit a signed 64-bit integer, which every reader of JSON
+/// and SQL can hold.
 fn give_seeds(items: &mut [PlanItem], request: &LensRequest) -> Result<(), RequestError> {
     let last = request.seed.checked_add(u64::from(request.repeats) - 1);
     if last.is_none_or(|last| last > i64::MAX as u64) {
@@ -143,7 +150,8 @@ fn give_seeds(items: &mut [PlanItem], request: &LensRequest) -> Result<(), Reque
     Ok(())
 }
 
-/// Within each block, machines with many CPUs go first. They take longest, so that none of them runs alone at the end. Counts do not depend on the order.
+/// Within each block, machines with many CPUs go first. They take longest, so that none of them
+/// runs alone at the end. Counts do not depend on the order.
 fn largest_first(items: &mut [PlanItem]) {
     items.sort_by_key(|item| (item.block, Reverse(item.cell.tasks)));
     for (ordinal, item) in (0..).zip(items) {
@@ -157,8 +165,8 @@ fn plan(request: &LensRequest, cases: &[Case]) -> Result<Plan, RequestError> {
     cpus.dedup();
     if cpus.contains(&0) || cpus.is_empty() {
         return Err(RequestError::new(
-            "the number of CPUs is 0",
-            "`--cpus` takes numbers from 1, for example `--cpus 1,2,8`",
+            "the number of tasks is 0",
+            "`--tasks` takes numbers from 1, for example `--tasks 1,2,8`",
         ));
     }
     if request.repeats == 0 {
@@ -189,9 +197,14 @@ fn plan(request: &LensRequest, cases: &[Case]) -> Result<Plan, RequestError> {
 mod tests {
     use super::*;
     use crate::plan::tests::workloads;
+    use faultline_lens_format::CostTimes;
+    use faultline_record::lens::settings::{LensAgain, SavedFile};
 
     #[test]
     fn large_machines_come_first_in_each_block_and_each_block_has_all() {
+        let times =
+            CostTimes { instruction_ps: 1, same_cache_ns: 1, same_socket_ns: 1, other_socket_ns: 1, memory_ns: 1 };
+        let again = LensAgain::new(SavedFile { path: "/plugin".to_owned(), sha256: "00".to_owned() }, times);
         let settings = LensSettings {
             sockets: 1,
             cpus_per_cache: None,
@@ -200,7 +213,7 @@ mod tests {
             quantum: None,
             private_quantum: None,
             budgets: Vec::new(),
-            again: None,
+            again: Box::new(again),
         };
         let request = LensRequest {
             workloads: vec!["zero_fill".to_owned()],

@@ -1,24 +1,25 @@
-//! Runs the items of a lens run, several at the same time if asked for: each on a machine of its own, followed on a thread
-//! of its own.
+//! Execution of a lens run's items, several at the same time if requested: each on its own machine
+//! and thread.
 //!
-//! The calling thread alone uses the journal, the observer and the clock. The machines' threads send it each line, and wait
-//! for its answer. What a machine counts does not depend on the others, because its time follows its own instructions. So
-//! the readings are the same for any number of machines; only the order in which attempts end differs.
+//! Only the calling thread uses the journal, the observer and the clock. The machines' threads send
+//! it each line, and wait for its answer. A machine's counts do not depend on the others, because
+//! its time follows its own instructions. So the readings are equal for any number of machines;
+//! only the order of endings differs.
 
-use super::held_back::{HoldsBack, Tail};
 use super::naming::{AtTheEnd, Naming};
-use super::reading::{count, program_operations, save_reading};
+use super::{count, program_operations, save_reading, untranslated};
 use crate::attempt::{Reader, execution, save_console};
 use crate::clock::Clock;
-use crate::completion::Completion;
-use crate::observer::Observer;
 use crate::pace::Pace;
-use crate::planned::PlannedRun;
-use crate::set_at_end::SetAtEnd;
-use faultline_model::journal::{AttemptId, Journal, JournalError};
-use faultline_model::lens::memory::PhysicalMemory;
-use faultline_model::outcome::Outcome;
-use faultline_model::plan::PlanItem;
+use crate::partners::SetAtEnd;
+use crate::planned::{Completion, Observer, PlannedRun};
+use faultline_record::journal::{AttemptId, Journal, JournalError};
+use faultline_record::lens::guest_kernel::PhysicalMemory;
+use faultline_record::lens::reading::Reading;
+use faultline_record::outcome::Outcome;
+use faultline_record::plan::PlanItem;
+use faultline_record::protocol::Event;
+use faultline_record::time::UnixMillis;
 use faultline_targets::counting::{Counted, Counting};
 use faultline_targets::{Execution, StopFlag};
 use std::collections::BTreeMap;
@@ -28,20 +29,20 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
-/// What the thread of the machine that runs `ordinal` says.
+/// Messages of the thread of the machine that runs `ordinal`.
 struct Message {
     ordinal: u32,
     said: Said,
 }
 
 enum Said {
-    /// A line of its output. It waits for the answer.
+    /// A line of its output. The thread waits for the answer.
     Line(Vec<u8>),
-    /// It has ended.
+    /// The thread has ended.
     Over,
 }
 
-/// Says that a thread is over when it is dropped, also if the thread panicked.
+/// Announces the end of a thread on drop, also after a panic.
 struct SaysOver {
     ordinal: u32,
     messages: Sender<Message>,
@@ -49,19 +50,19 @@ struct SaysOver {
 
 impl Drop for SaysOver {
     fn drop(&mut self) {
-        // Nobody listens any more if the run has failed.
+        // The receiver is gone if the run has failed.
         let _ = self.messages.send(Message { ordinal: self.ordinal, said: Said::Over });
     }
 }
 
-/// An attempt under way.
+/// A running attempt.
 struct UnderWay<'scope, 'a> {
     item: &'a PlanItem,
     attempt: AttemptId,
     reader: Reader<'a>,
     tail: Tail,
     limit: Duration,
-    /// When it began.
+    /// Time of its beginning.
     began: Duration,
     answers: SyncSender<ControlFlow<()>>,
     thread: ScopedJoinHandle<'scope, (Counted, AtTheEnd)>,
@@ -78,12 +79,12 @@ struct Caller<'scope, 'a, 'b> {
     over: &'a StopFlag,
     pace: Pace<'b>,
     under_way: BTreeMap<u32, UnderWay<'scope, 'a>>,
-    /// How the run will end, as far as it is known.
+    /// Completion of the run, as far as it is known.
     completion: Completion,
 }
 
-/// Runs the items, at most [`PlannedRun::jobs`] at the same time. Fails if the journal cannot save; all machines are stopped
-/// then. When this returns, all processes of all machines have ended.
+/// Runs the items, at most [`PlannedRun::jobs`] at the same time. Fails if the journal cannot save;
+/// all machines are stopped then. All processes of all machines have ended on return.
 pub(crate) fn run(
     run: &PlannedRun<'_>,
     naming: &Naming,
@@ -153,7 +154,7 @@ where
         Ok(())
     }
 
-    /// Waits for a message, and does what follows from it.
+    /// Waits for a message, and handles it.
     fn hear(&mut self, received: &Receiver<Message>) -> Result<(), JournalError> {
         // The caller has a sender too.
         let Ok(Message { ordinal, said }) = received.recv() else { return Ok(()) };
@@ -162,7 +163,7 @@ where
                 if let Some(UnderWay { item, reader, tail, answers, .. }) = self.under_way.get_mut(&ordinal) {
                     let mut journal = HoldsBack { journal: self.journal, tail };
                     let before = reader.stage();
-                    // It waits for the answer, so there is room for it.
+                    // The thread waits for the answer, so there is room for it.
                     let _ = answers.send(reader.take(&line, &mut journal, self.observer));
                     let stage = reader.stage().filter(|_| reader.stage() != before);
                     stage.into_iter().for_each(|stage| self.observer.stage(item, stage));
@@ -176,31 +177,31 @@ where
         }
     }
 
-    /// Saves what an attempt has left, and closes it.
+    /// Saves the results of an attempt, and closes it.
     fn end(&mut self, ended: UnderWay<'scope, 'a>) -> Result<(), JournalError> {
         let UnderWay { item, attempt, reader, tail, limit, began, thread, .. } = ended;
         let (counted, end) = thread.join().unwrap_or_else(|panic| resume_unwind(panic));
         let operations = program_operations(self.run, item).unwrap_or(reader.operations());
         let outcome = reader.conclude(counted.ending, limit)?.outcome;
+        let mappings = counted.report.as_ref().map_or(&[][..], |report| &report.agent.mappings);
+        let outcome = untranslated::judged(outcome, counted.console.as_deref(), mappings, self.naming);
         tail.record(attempt, self.journal)?;
         save_console(counted.console.as_deref(), &outcome, attempt, self.journal)?;
         let (report, outcome) = ((counted.report, counted.seed), (outcome, operations));
         let attempted = save_reading((self.naming, end), report, outcome, attempt, self.journal)?;
         self.journal.end_attempt(attempt, &attempted.outcome, self.clock.now())?;
-        match attempted.outcome {
-            Outcome::Interrupted => self.completion.change_to(Completion::Stopped),
-            Outcome::LeftChanged { text } => self.completion.change_to(Completion::LeftChanged(text)),
-            Outcome::ConnectionLost { text } => self.completion.change_to(Completion::ConnectionLost(text)),
-            outcome => {
+        match Completion::after(&attempted.outcome) {
+            Some(completion) => self.completion.change_to(completion),
+            None => {
                 self.pace.ended(item, began);
-                self.observer.item_ends(item, &outcome, attempted.value, &self.pace.progress());
+                self.observer.item_ends(item, &attempted.outcome, attempted.value, &self.pace.progress());
             }
         }
         Ok(())
     }
 }
 
-/// What the thread of a machine needs.
+/// Inputs of a machine's thread.
 struct Machine<'a> {
     /// `None` if the target cannot count.
     counting: Option<&'a dyn Counting>,
@@ -218,12 +219,55 @@ impl Machine<'_> {
         let ordinal = item.ordinal;
         let over = SaysOver { ordinal, messages };
         let mut sink = |line: &[u8]| match over.messages.send(Message { ordinal, said: Said::Line(line.to_vec()) }) {
-            // Nobody answers any more if the run has failed.
+            // The answering thread is gone if the run has failed.
             Ok(()) => answered.recv().unwrap_or(ControlFlow::Break(())),
             Err(_) => ControlFlow::Break(()),
         };
         let at_end = |memory: &dyn PhysicalMemory| end.look(memory);
         let counted = count(counting, &execution, item, &at_end, &mut sink, stop);
         (counted, end)
+    }
+}
+
+/// Events of one attempt from [`Event::End`] on.
+#[derive(Debug, Default)]
+pub(super) struct Tail(Vec<Event>);
+
+impl Tail {
+    /// Saves them. Fails if the journal cannot save.
+    pub(super) fn record(self, attempt: AttemptId, journal: &mut dyn Journal) -> Result<(), JournalError> {
+        self.0.iter().try_for_each(|event| journal.record(attempt, event))
+    }
+}
+
+/// A journal for one attempt that buffers the end.
+pub(super) struct HoldsBack<'a> {
+    pub(super) journal: &'a mut dyn Journal,
+    pub(super) tail: &'a mut Tail,
+}
+
+impl Journal for HoldsBack<'_> {
+    fn begin_attempt(&mut self, ordinal: u32, started: UnixMillis) -> Result<AttemptId, JournalError> {
+        self.journal.begin_attempt(ordinal, started)
+    }
+
+    fn record(&mut self, attempt: AttemptId, event: &Event) -> Result<(), JournalError> {
+        if self.tail.0.is_empty() && !matches!(event, Event::End(_)) {
+            return self.journal.record(attempt, event);
+        }
+        self.tail.0.push(event.clone());
+        Ok(())
+    }
+
+    fn record_reading(&mut self, attempt: AttemptId, reading: &Reading) -> Result<(), JournalError> {
+        self.journal.record_reading(attempt, reading)
+    }
+
+    fn record_console(&mut self, attempt: AttemptId, console: &str) -> Result<(), JournalError> {
+        self.journal.record_console(attempt, console)
+    }
+
+    fn end_attempt(&mut self, attempt: AttemptId, outcome: &Outcome, ended: UnixMillis) -> Result<(), JournalError> {
+        self.journal.end_attempt(attempt, outcome, ended)
     }
 }

@@ -1,16 +1,19 @@
-//! Whether each step is significant compared with its neighbouring segments, and whether steps can be reported for a series at all.
+//! Checks of steps: significance compared with the neighbouring segments, and reasons to report no
+//! steps for a series.
 
 use super::likelihood::{left, neighbours};
 use super::prune::Selected;
 use super::series::Series;
+use crate::changes::ChangeCaution;
 use crate::median::median;
 use crate::two_sample::welch::difference;
-use faultline_model::changes::ChangeCaution;
 
-/// A step is dropped if the p-value of the difference between its neighbouring segments, each with its own variance, is above this.
+/// A step is dropped if the p-value of the difference between its neighbouring segments, each with
+/// its own variance, is above this.
 const BESIDE_LEVEL: f64 = 0.002;
 
-/// The difference of the medians must reach this share of the difference of the means, because a few outliers move only means.
+/// The difference of the medians must reach this share of the difference of the means, because a
+/// few outliers move only means.
 const MEDIAN_SHARE: f64 = 0.5;
 
 /// With fewer points per step than this, a series is restless: its level changes all the time.
@@ -19,10 +22,12 @@ const RESTLESS_POINTS: usize = 20;
 /// Number of steps that are allowed in any series.
 const FEW_STEPS: usize = 5;
 
-/// If neighbouring innovations are correlated by more than this, no kind of noise describes the series.
+/// If neighbouring innovations are correlated by more than this, no kind of noise describes the
+/// series.
 const UNLIKE_ANY: f64 = 0.5;
 
-/// Removes steps that are not significant compared with their neighbouring segments, the weakest first.
+/// Removes steps that are not significant compared with their neighbouring segments, the weakest
+/// first.
 pub(crate) fn keep_what_holds(series: &Series, selected: &mut Selected) {
     loop {
         let parts = segments(&selected.cuts, series.scaled.len()).collect::<Vec<_>>();
@@ -41,7 +46,8 @@ pub(crate) fn segments(cuts: &[usize], points: usize) -> impl Iterator<Item = (u
     [0].into_iter().chain(cuts.iter().copied()).zip(ends)
 }
 
-/// The p-value of the difference between two segments. 1 if the medians do not differ in the same direction.
+/// The p-value of the difference between two segments. 1 if the medians do not differ in the same
+/// direction.
 fn beside(series: &Series, a: (usize, usize), b: (usize, usize)) -> f64 {
     let (a, b) = (&series.scaled[a.0..a.1], &series.scaled[b.0..b.1]);
     let difference = difference(a, b);
@@ -49,7 +55,7 @@ fn beside(series: &Series, a: (usize, usize), b: (usize, usize)) -> f64 {
     if difference.mean == 0.0 || medians / difference.mean < MEDIAN_SHARE { 1.0 } else { difference.chance() }
 }
 
-/// Why no steps are reported for a series, if that is the case.
+/// Reason to report no steps for a series, if any.
 pub(crate) fn untellable(series: &Series, selected: &Selected) -> Option<ChangeCaution> {
     let (points, steps) = (series.scaled.len(), selected.cuts.len());
     if steps > FEW_STEPS.max(points / RESTLESS_POINTS) {

@@ -1,14 +1,15 @@
-//! Steps in every series of a dataset, with the commits and times between which they are.
+//! Steps in every series of a dataset, with the commits and times around them.
 
 use super::positions::positions;
 use super::series::SHORTEST;
 use super::{Observation, SeriesError, Settings, changes};
+use crate::changes::{ChangesFound, SeriesChanges, SeriesLeftOut, SeriesPosition, WhyLeftOut};
 use crate::median::median;
-use faultline_model::changes::{ChangesFound, Place, SeriesChanges, SeriesLeftOut, WhyLeftOut};
-use faultline_model::dataset::{DataPoint, Dataset, Series};
-use faultline_model::direction::Direction;
+use faultline_record::dataset::{DataPoint, Dataset, Series};
+use faultline_record::direction::Direction;
 
-/// Searches every series. `direction` is used for series that have none. A series whose values cannot be searched is left out, with the reason.
+/// Searches every series. `direction` is used for series that have none. A series whose values
+/// cannot be searched is left out, with the reason.
 ///
 /// # Errors
 /// A false-positive rate or a minimum change out of range.
@@ -33,7 +34,7 @@ pub fn changes_found(
     Ok(found)
 }
 
-/// Why a series is left out. Fails with the error if it is one of the request.
+/// Reason why a series is left out. Fails for an error in the request.
 fn why_left_out(error: SeriesError) -> Result<WhyLeftOut, SeriesError> {
     match error {
         SeriesError::NotFinite { position, value } => Ok(WhyLeftOut::NotFinite { position, value }),
@@ -48,10 +49,10 @@ fn searched(series: &Series, settings: &Settings) -> Result<SeriesChanges, Serie
     let positions = positions(&measured.iter().map(|(point, _)| *point).collect::<Vec<_>>());
     let observation = |(&position, &(_, value)): (&u64, &(&DataPoint, f64))| Observation { position, value };
     let observations: Vec<Observation> = positions.iter().zip(&measured).map(observation).collect();
-    let mut places: Vec<Place> = positions
+    let mut places: Vec<SeriesPosition> = positions
         .iter()
         .zip(&measured)
-        .map(|(&position, (point, _))| Place { position, commit: point.commit.clone(), time: point.time })
+        .map(|(&position, (point, _))| SeriesPosition { position, commit: point.commit.clone(), time: point.time })
         .collect();
     places.sort_by_key(|place| place.position);
     places.dedup_by_key(|place| place.position);
@@ -69,9 +70,9 @@ fn searched(series: &Series, settings: &Settings) -> Result<SeriesChanges, Serie
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faultline_model::changes::Effect;
-    use faultline_model::dataset::Measured;
-    use faultline_model::time::UnixMillis;
+    use faultline_record::dataset::Measured;
+    use faultline_record::direction::Effect;
+    use faultline_record::time::UnixMillis;
 
     fn series(points: Vec<DataPoint>) -> Dataset {
         Dataset::of(vec![Series {

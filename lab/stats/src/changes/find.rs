@@ -1,21 +1,22 @@
-//! Finds the steps of a series: grows a tree of candidate places, keeps those that no noise explains better, then checks and places each of them.
+//! Finds the steps of a series: grows a tree of candidate places, keeps those that no noise
+//! explains better, then checks and places each of them.
 
 use super::check::{keep_what_holds, segments, untellable};
 use super::noise::{NoiseKind, kinds};
-use super::penalty::{CALIBRATED, penalty};
-use super::prune::{Fitted, Selected};
+use super::prune::{CALIBRATED, Fitted, Selected, penalty};
 use super::series::{Observation, SHORTEST, Series, SeriesError, series};
 use super::split::{SEGMENT_POINTS, split};
 use super::sums::Sums;
 use super::tree::grown;
+use crate::changes::{ChangeCaution, Changes, Segment, Status, Step};
 use crate::median::median;
 use crate::thresholds::{
     CHANGE_CONFIRMED, CHANGE_FALSE_ALARMS, CHANGE_LEAST, CHANGE_POINTS_AFTER, CHANGE_SHORT_POINTS, COVERAGE,
 };
-use faultline_model::changes::{ChangeCaution, Changes, Effect, Segment, Status, Step};
-use faultline_model::direction::Direction;
+use faultline_record::direction::{Direction, Effect};
 
-/// Minimum gain over white noise of a candidate place. Chance alone reaches it in every longer segment.
+/// Minimum gain over white noise of a candidate place. Chance alone reaches it in every longer
+/// segment.
 const LOOKED_AT: f64 = 4.0;
 
 /// From this number of points on, parts of a series determine the kind of noise.
@@ -28,9 +29,10 @@ const PART_POINTS: usize = 2048;
 /// Settings of the search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
-    /// Whether higher or lower is better.
+    /// Better direction.
     pub direction: Direction,
-    /// False-positive rate: the share of series without a step in which one may be found, 0.001 to 0.2.
+    /// False-positive rate: the share of series without a step in which one may be found, 0.001 to
+    /// 0.2.
     pub false_alarms: f64,
     /// Smallest change of the level that is reported, as a share of the level before. 0: any.
     pub least_change: f64,
@@ -54,7 +56,8 @@ impl Settings {
     }
 }
 
-/// The steps of a series, and the segments between them. The search uses no random numbers: the same observations give the same steps.
+/// The steps of a series, and the segments between them. The search uses no random numbers: the
+/// same observations give the same steps.
 ///
 /// # Errors
 /// Values that are not finite, fewer than 12 points, or settings out of range.
@@ -68,12 +71,18 @@ pub fn changes(observations: &[Observation], settings: &Settings) -> Result<Chan
     let rare = CHANGE_CONFIRMED.min(settings.false_alarms);
     let nodes = grown(&series, LOOKED_AT);
     let fitted = Fitted::new(&series, &nodes, kinds_of(&series, settings.false_alarms));
-    let told = |rate| told(&series, fitted.selected(penalty(points, rate)), penalty(points, rate));
+    let told = |rate| passing(&series, fitted.selected(penalty(points, rate)), penalty(points, rate));
     let ((mut selected, refused), (sure, _)) = (told(settings.false_alarms), told(rare));
     let mut cuts = placed(&series, &selected, &sure);
     let smaller = leave_out_small(&series, &mut cuts, settings.least_change);
     selected.cuts = cuts.iter().map(|cut| cut.at).collect();
     let segments = described(&series, &cuts);
+    // Withheld steps may be of any size.
+    let detectable = match refused {
+        Some(_) => None,
+        None => detectable(&series, &segments, penalty(points, settings.false_alarms)),
+    };
+    let detectable = detectable.map(|least| least.max(settings.least_change));
     let steps =
         cuts.iter().zip(segments.windows(2)).map(|(cut, beside)| step(&series, cut, beside, settings.direction));
     Ok(Changes {
@@ -82,13 +91,15 @@ pub fn changes(observations: &[Observation], settings: &Settings) -> Result<Chan
         false_confirmations: rare,
         least_change: settings.least_change,
         smaller,
+        detectable,
         cautions: cautions(points, &selected, refused),
         steps: steps.collect(),
         segments,
     })
 }
 
-/// The kinds of noise to choose from: all; for a long series white noise and the one that describes parts of it best.
+/// The kinds of noise to choose from: all; for a long series white noise and the one that describes
+/// parts of it best.
 fn kinds_of(series: &Series, false_alarms: f64) -> Vec<NoiseKind> {
     let points = series.values.len();
     let kinds = kinds();
@@ -108,7 +119,7 @@ fn kinds_of(series: &Series, false_alarms: f64) -> Vec<NoiseKind> {
 }
 
 /// The selected steps that pass the checks; none, with the reason, if steps cannot be reported.
-fn told(series: &Series, mut selected: Selected, penalty: f64) -> (Selected, Option<ChangeCaution>) {
+fn passing(series: &Series, mut selected: Selected, penalty: f64) -> (Selected, Option<ChangeCaution>) {
     selected.merge(series, penalty);
     keep_what_holds(series, &mut selected);
     let refused = untellable(series, &selected);
@@ -132,9 +143,9 @@ struct Cut {
     /// The first and the last place in its range.
     range: (usize, usize),
     gain: f64,
-    /// Whether the segments next to it drift, as fitted between the neighbouring steps.
+    /// True for a neighbouring segment that drifts, as fitted between the adjacent steps.
     drift: [bool; 2],
-    /// Whether it is also found at the stricter rate.
+    /// True if it is also found at the stricter rate.
     sure: bool,
 }
 
@@ -162,7 +173,8 @@ fn placed(series: &Series, selected: &Selected, sure: &Selected) -> Vec<Cut> {
     cuts
 }
 
-/// Leaves out the steps that change the level by less than `least`, the smallest first, and returns their number.
+/// Leaves out the steps that change the level by less than `least`, the smallest first, and returns
+/// their number.
 fn leave_out_small(series: &Series, cuts: &mut Vec<Cut>, least: f64) -> u32 {
     let mut count = 0;
     loop {
@@ -182,10 +194,47 @@ fn leave_out_small(series: &Series, cuts: &mut Vec<Cut>, least: f64) -> u32 {
 
 /// A place is in the range of [`COVERAGE`] if it loses at most this much gain.
 ///
-/// Source: D. Siegmund, Confidence Sets in Change-Point Problems, International Statistical Review 56, 1988: the probability that the true place loses more
-/// than 2x is about 1 − (1 − e⁻ˣ)².
+/// Source: D. Siegmund, Confidence Sets in Change-Point Problems, International Statistical Review
+/// 56, 1988: the probability that the true place loses more than 2x is about 1 − (1 − e⁻ˣ)².
 fn margin() -> f64 {
     -2.0 * (1.0 - COVERAGE.sqrt()).ln()
+}
+
+/// Standard deviations of a step's gain above its cost that give the probability `POWER`: its
+/// normal quantile.
+const POWER_DEVIATIONS: f64 = 0.84;
+
+/// Factor by which a step must be larger because noise with memory explains small steps too. It
+/// agrees with the power in docs/METHODOLOGY.md, §15, and was not calibrated by itself.
+const COMPETITION: f64 = 1.4;
+
+/// Greatest correlation of neighbours that is taken into account.
+const MOST_LIKENESS: f64 = 0.9;
+
+/// The smallest step, as a share of the level, found with the probability `POWER` if
+/// [`SEGMENT_POINTS`] points are on one side. `penalty`: the cost of a step. A step of d standard
+/// deviations with m and n points beside it gains d²·mn/(m + n). The noise is that of the
+/// residuals, with the correlation of neighbours.
+fn detectable(series: &Series, segments: &[Segment], penalty: f64) -> Option<f64> {
+    let mut residuals = Vec::new();
+    let mut from = 0;
+    for segment in segments {
+        let to = from + segment.points as usize;
+        if segment.level == 0.0 {
+            return None;
+        }
+        let middle = (segment.first as f64 + segment.last as f64) / 2.0;
+        let fitted = |at: usize| segment.level + segment.drift.unwrap_or(0.0) * (series.positions[at] as f64 - middle);
+        residuals.extend((from..to).map(|at| (series.values[at] - fitted(at)) / segment.level));
+        from = to;
+    }
+    let (points, beside) = (residuals.len() as f64, SEGMENT_POINTS as f64);
+    let squares: f64 = residuals.iter().map(|residual| residual * residual).sum();
+    let products: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
+    let likeness = if squares > 0.0 { (products / squares).clamp(0.0, MOST_LIKENESS) } else { 0.0 };
+    let variance = squares / (points - segments.len() as f64).max(1.0) * (1.0 + likeness) / (1.0 - likeness);
+    let sides = 1.0 / beside + 1.0 / (points - beside).max(beside);
+    Some(COMPETITION * (penalty.sqrt() + POWER_DEVIATIONS) * (variance * sides).sqrt())
 }
 
 fn described(series: &Series, cuts: &[Cut]) -> Vec<Segment> {
@@ -214,7 +263,8 @@ fn segment(series: &Series, from: usize, to: usize, drifts: bool) -> Segment {
     }
 }
 
-/// The value just before a step and just after it, without noise: the level, or the end of the drift.
+/// The value just before a step and just after it, without noise: the level, or the end of the
+/// drift.
 fn ends(before: &Segment, after: &Segment) -> (f64, f64) {
     let half = |segment: &Segment| segment.drift.unwrap_or(0.0) * (segment.last - segment.first) as f64 / 2.0;
     (before.level + half(before), after.level - half(after))
@@ -223,7 +273,8 @@ fn ends(before: &Segment, after: &Segment) -> (f64, f64) {
 fn step(series: &Series, cut: &Cut, beside: &[Segment], direction: Direction) -> Step {
     let (before, after) = (&beside[0], &beside[1]);
     let (from, to) = ends(before, after);
-    // If a drift begins or ends at the step, both ends may be equal. Then the levels decide the direction.
+    // If a drift begins or ends at the step, both ends may be equal. Then the levels decide the
+    // direction.
     let rises = if before.drift.is_some() || after.drift.is_some() { after.level > before.level } else { to > from };
     let sure = cut.sure && after.points as usize >= CHANGE_POINTS_AFTER.max(SEGMENT_POINTS);
     Step {
@@ -259,6 +310,25 @@ mod tests {
         let mut random = ChaCha8Rng::seed_from_u64(i as u64);
         let mut uniform = || ((random.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
         (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos()
+    }
+
+    /// The stated step, five points before the end, is found in most series, half of it in few.
+    #[test]
+    fn the_smallest_detectable_step_is_found_in_most_series() {
+        let of = |series: usize, step: f64| {
+            let noise = |i: usize| 2.0 * wobble(1000 * series + i);
+            changes(
+                &observed((0..60).map(|i| 100.0 + noise(i) + if i < 55 { 0.0 } else { step })),
+                &Settings::new(Direction::Lower),
+            )
+            .unwrap()
+        };
+        let stated: Vec<f64> = (0..100).map(|series| of(series, 0.0).detectable.unwrap()).collect();
+        let mean = stated.iter().sum::<f64>() / 100.0;
+        assert!((0.03..0.08).contains(&mean), "{mean}");
+        let found = |share: f64| (0..100).filter(|&series| !of(series, 100.0 * share * mean).steps.is_empty()).count();
+        let [half, whole, double] = [0.5, 1.0, 2.0].map(found);
+        assert!(half < 60 && whole >= 60 && double > 95, "{half} {whole} {double} of 100");
     }
 
     #[test]

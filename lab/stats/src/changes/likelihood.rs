@@ -1,8 +1,10 @@
-//! How well a level or a line with a kind of noise describes a segment: generalised least squares by a Kalman filter, in linear time.
+//! Likelihood of a level or a line with a kind of noise in a segment: generalised least squares by
+//! a Kalman filter, in linear time.
 //!
-//! Source: A. C. Harvey, Forecasting, Structural Time Series Models and the Kalman Filter, Cambridge University Press 1989.
+//! Source: A. C. Harvey, Forecasting, Structural Time Series Models and the Kalman Filter,
+//! Cambridge University Press 1989.
 
-use super::noise::{NoiseKind, Part};
+use super::noise::{NoiseKind, NoisePart};
 
 /// Maximum number of parts in a filter.
 const PARTS: usize = 4;
@@ -15,7 +17,7 @@ const SETTLED: f64 = 1e-9;
 pub(crate) struct Left {
     /// Sum of squared innovations around the best level.
     pub(crate) about_level: f64,
-    /// The same around the best line.
+    /// Sum of squared innovations around the best line.
     pub(crate) about_line: f64,
     /// Logarithm of the covariance's determinant.
     pub(crate) log_determinant: f64,
@@ -27,7 +29,7 @@ pub(crate) struct Left {
 
 /// The innovations of a value, of a level of 1, and of a rise, point by point.
 struct Filter<const N: usize> {
-    parts: [Part; N],
+    parts: [NoisePart; N],
     white: f64,
     variance: [[f64; N]; N],
     gain: [f64; N],
@@ -39,7 +41,7 @@ struct Filter<const N: usize> {
 
 impl<const N: usize> Filter<N> {
     fn new(kind: &NoiseKind) -> Self {
-        let mut parts = [Part { share: 0.0, kept: 0.0 }; N];
+        let mut parts = [NoisePart { share: 0.0, kept: 0.0 }; N];
         parts[..kind.parts.len()].copy_from_slice(&kind.parts);
         let mut variance = [[0.0; N]; N];
         for (i, part) in parts.iter().enumerate() {
@@ -133,7 +135,8 @@ fn with_filter<const N: usize>(points: impl Iterator<Item = (f64, f64)>, mut fil
     }
 }
 
-/// Sums of the products of neighbouring innovations and of their squares, for a segment around a line with this middle and rise.
+/// Sums of the products of neighbouring innovations and of their squares, for a segment around a
+/// line with this middle and rise.
 pub(crate) fn neighbours(
     points: impl Iterator<Item = (f64, f64)>,
     kind: &NoiseKind,
@@ -161,7 +164,7 @@ mod tests {
     }
 
     fn kind(parts: &[(f64, f64)]) -> NoiseKind {
-        NoiseKind { parts: parts.iter().map(|&(share, kept)| Part { share, kept }).collect() }
+        NoiseKind { parts: parts.iter().map(|&(share, kept)| NoisePart { share, kept }).collect() }
     }
 
     #[test]
@@ -172,7 +175,8 @@ mod tests {
         assert!((found.line.0 - 3.0).abs() < 1e-9 && (found.line.1 - 2.1).abs() < 1e-9);
     }
 
-    /// The quadratic form with the inverse of the covariance, by Gaussian elimination, and the logarithm of its determinant.
+    /// The quadratic form with the inverse of the covariance, by Gaussian elimination, and the
+    /// logarithm of its determinant.
     fn exact(values: &[f64], kind: &NoiseKind) -> (f64, f64) {
         let n = values.len();
         let covariance = |i: usize, j: usize| {

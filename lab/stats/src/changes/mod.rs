@@ -1,24 +1,24 @@
 //! Steps in a series of measurements, with a stated false-positive rate.
 //!
-//! docs/METHODOLOGY.md, §15, describes the method. The caller, who knows the history, finds out which commits lie in a step's range and whether to measure
-//! between them.
+//! docs/METHODOLOGY.md, §15, describes the method. The caller, which knows the history, determines
+//! the commits in a step's range and whether to measure between them.
 
 mod check;
 mod dataset;
 mod find;
+mod found;
 mod likelihood;
 mod noise;
-mod penalty;
 mod positions;
 mod prune;
 mod series;
 mod split;
 mod sums;
 mod tree;
-mod window;
 
 pub use dataset::changes_found;
 pub use find::{Settings, changes};
+pub use found::*;
 pub(crate) use series::SHORTEST;
 pub use series::{Observation, SeriesError};
 pub(crate) use split::SEGMENT_POINTS;

@@ -1,13 +1,16 @@
-//! The kinds of noise that a series may have: white noise, and white noise with a part that keeps some of its value from point to point.
+//! The kinds of noise that a series may have: white noise, and white noise with a part that keeps
+//! some of its value from point to point.
 //!
-//! A share of the variance belongs to one first-order autoregressive part, or to four with different scales. Four parts imitate long memory: their shares are
-//! fitted to the autocorrelations of fractional noise (d of 0.15, 0.25, 0.35 and 0.45).
+//! A share of the variance belongs to one first-order autoregressive part, or to four with
+//! different scales. Four parts imitate long memory: their shares are fitted to the
+//! autocorrelations of fractional noise (d of 0.15, 0.25, 0.35 and 0.45).
 //!
-//! Source: C. W. J. Granger, Long Memory Relationships and the Aggregation of Dynamic Models, Journal of Econometrics 14, 1980.
+//! Source: C. W. J. Granger, Long Memory Relationships and the Aggregation of Dynamic Models,
+//! Journal of Econometrics 14, 1980.
 
 /// An autoregressive part of the noise.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Part {
+pub(crate) struct NoisePart {
     /// Its share of the variance.
     pub(crate) share: f64,
     /// The fraction of its value that it keeps from one point to the next.
@@ -17,7 +20,7 @@ pub(crate) struct Part {
 /// A kind of noise: its parts; the rest is white.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct NoiseKind {
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<NoisePart>,
 }
 
 /// Fractions that a single part may keep. The last one wanders over thousands of points.
@@ -27,7 +30,7 @@ const KEPT: [f64; 8] = [0.3, 0.6, 0.8, 0.9, 0.95, 0.98, 0.995, 0.999];
 const SHARES: [f64; 8] = [0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 1.0];
 
 /// A part with a smaller share and a shorter memory cannot be distinguished from none.
-const SHORT: Part = Part { share: 0.3, kept: 0.5 };
+const SHORT: NoisePart = NoisePart { share: 0.3, kept: 0.5 };
 
 /// Fractions that the parts of long memory keep.
 const SCALES: [f64; 4] = [0.5, 0.85, 0.97, 0.995];
@@ -62,11 +65,11 @@ impl NoiseKind {
 pub(crate) fn kinds() -> Vec<NoiseKind> {
     let single = KEPT
         .iter()
-        .flat_map(|&kept| SHARES.iter().map(move |&share| Part { share, kept }))
+        .flat_map(|&kept| SHARES.iter().map(move |&share| NoisePart { share, kept }))
         .filter(|part| part.kept >= SHORT.kept || part.share >= SHORT.share)
         .map(|part| NoiseKind { parts: vec![part] });
     let long = LONG_MEMORY.iter().map(|shares| NoiseKind {
-        parts: shares.iter().zip(SCALES).map(|(&share, kept)| Part { share, kept }).collect(),
+        parts: shares.iter().zip(SCALES).map(|(&share, kept)| NoisePart { share, kept }).collect(),
     });
     [NoiseKind::default()].into_iter().chain(single).chain(long).collect()
 }
@@ -96,7 +99,7 @@ mod tests {
 
     #[test]
     fn slow_parts_are_wander() {
-        let kind = |share, kept| NoiseKind { parts: vec![Part { share, kept }] };
+        let kind = |share, kept| NoiseKind { parts: vec![NoisePart { share, kept }] };
         assert_eq!(kind(0.2, 0.98).wander(), Some(0.2));
         assert_eq!(kind(1.0, 0.9).wander(), None);
         assert_eq!(NoiseKind::default().wander(), None);

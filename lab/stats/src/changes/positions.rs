@@ -1,12 +1,14 @@
 //! Positions of the points of a series: by their times if all are known, otherwise by their order.
 
-use faultline_model::dataset::DataPoint;
+use faultline_record::dataset::DataPoint;
 use std::collections::BTreeMap;
 
 /// A position for every point, in the order given.
 ///
-/// With times, the position is milliseconds since the first. Points of equal times follow each other in the order given, a millisecond apart, unless
-/// they belong to one commit: then they share a position. Without times, it is the place in the order, and consecutive runs of one commit share one position.
+/// With times, the position is milliseconds since the first. Points of equal times follow each
+/// other in the order given, a millisecond apart, unless they belong to one commit: then they share
+/// a position. Without times, it is the place in the order, and consecutive runs of one commit
+/// share one position.
 pub(crate) fn positions(points: &[&DataPoint]) -> Vec<u64> {
     let times: Option<Vec<i64>> = points.iter().map(|point| Some(point.time?.0)).collect();
     match times {
@@ -49,8 +51,8 @@ fn by_order(points: &[&DataPoint]) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faultline_model::dataset::Measured;
-    use faultline_model::time::UnixMillis;
+    use faultline_record::dataset::Measured;
+    use faultline_record::time::UnixMillis;
 
     fn of(points: &[(&str, Option<i64>)]) -> Vec<u64> {
         let points: Vec<DataPoint> = points

@@ -1,9 +1,12 @@
-//! Selects the divisions of a tree that are steps: those that improve the likelihood by more than they cost, for any kind of noise.
+//! Selects the divisions of a tree that are steps: those that improve the likelihood by more than
+//! they cost, for any kind of noise.
 //!
-//! For every kind of noise the tree is pruned to the steps that are worth their cost. The answer is the kind with its steps that has the greatest penalised
-//! likelihood. So slow noise and steps compete: steps are found if they describe a series better than noise alone.
+//! For every kind of noise the tree is pruned to the steps that are worth their cost. The answer is
+//! the kind with its steps that has the greatest penalised likelihood. So slow noise and steps
+//! compete: steps are found if they describe a series better than noise alone.
 //!
-//! Source: G. Schwarz, Estimating the Dimension of a Model, Annals of Statistics 6, 1978 (the penalised likelihood); L. Breiman et al., 1984 (pruning).
+//! Source: G. Schwarz, Estimating the Dimension of a Model, Annals of Statistics 6, 1978 (the
+//! penalised likelihood); L. Breiman et al., 1984 (pruning).
 
 use super::likelihood::{Left, left};
 use super::noise::NoiseKind;
@@ -11,7 +14,8 @@ use super::series::Series;
 use super::split::LEAST_VARIANCE;
 use super::tree::Node;
 
-/// Additional cost of a line compared with a level, in units of twice the logarithm of the likelihood.
+/// Additional cost of a line compared with a level, in units of twice the logarithm of the
+/// likelihood.
 const LINE_PENALTY: f64 = 8.0;
 
 /// Additional cost of a kind of noise that is not white, for its parameters.
@@ -36,7 +40,8 @@ pub(crate) struct Selected {
 }
 
 impl Selected {
-    /// Removes the steps that are worth little now that all others are known, the least valuable first.
+    /// Removes the steps that are worth little now that all others are known, the least valuable
+    /// first.
     pub(crate) fn merge(&mut self, series: &Series, penalty: f64) {
         let enough = KEPT_SHARE * penalty;
         let mut gains: Vec<f64> = (0..self.cuts.len()).map(|i| self.gain(series, i)).collect();
@@ -125,7 +130,8 @@ impl<'a> Fitted<'a> {
         kept
     }
 
-    /// The series with these nodes divided. `variance` determines which of the undivided nodes drift.
+    /// The series with these nodes divided. `variance` determines which of the undivided nodes
+    /// drift.
     fn outcome(&self, left: &[Left], kept: &[bool], penalty: f64, variance: f64) -> Outcome {
         let (mut cuts, mut open) = (Vec::new(), vec![0]);
         let (mut sum, mut log_determinant, mut lines) = (0.0, 0.0, 0.0);
@@ -165,9 +171,33 @@ impl Left {
     }
 }
 
+/// False-positive rates that may be requested.
+pub(crate) const CALIBRATED: std::ops::RangeInclusive<f64> = 0.001..=0.2;
+
+/// The cost of a step in a series of `points` points, which controls the false-positive rate.
+///
+/// The unit is twice the logarithm of the likelihood. The cost comes from simulated series. It is
+/// high enough for noise with a slow part, which looks like steps and needs more than white noise.
+/// Short series would lose too much power, so their cost is lower. docs/METHODOLOGY-APPENDIX.md, C,
+/// has the rates.
+pub(crate) fn penalty(points: usize, false_alarms: f64) -> f64 {
+    let points = points.max(1) as f64;
+    let usual = (BASE + PER_LENGTH * points.ln() - SHORT / points).max(LEAST);
+    usual - PER_RATE * (false_alarms / USUAL_RATE).ln()
+}
+
+const BASE: f64 = 13.0;
+const PER_LENGTH: f64 = 0.3;
+const SHORT: f64 = 300.0;
+const LEAST: f64 = 8.0;
+
+/// The rate for which the constants above were chosen.
+const USUAL_RATE: f64 = 0.1;
+const PER_RATE: f64 = 2.5;
+
 #[cfg(test)]
 mod tests {
-    use super::super::noise::{Part, kinds};
+    use super::super::noise::{NoisePart, kinds};
     use super::super::series::{Observation, series};
     use super::super::tree::grown;
     use super::*;
@@ -208,7 +238,13 @@ mod tests {
         let values: Vec<f64> =
             (0..200).map(|i| normal(&mut random) + if (60..140).contains(&i) { 4.0 } else { 0.0 }).collect();
         assert_eq!(selected(&values, kinds()).cuts, [60, 140]);
-        let slow = NoiseKind { parts: vec![Part { share: 1.0, kept: 0.98 }] };
+        let slow = NoiseKind { parts: vec![NoisePart { share: 1.0, kept: 0.98 }] };
         assert_eq!(selected(&values, vec![NoiseKind::default(), slow]).cuts, [60, 140]);
+    }
+
+    #[test]
+    fn longer_series_and_rarer_alarms_cost_more() {
+        assert!(penalty(200, 0.1) > penalty(100, 0.1) && penalty(100, 0.01) > penalty(100, 0.1));
+        assert_eq!(penalty(20, 0.1), LEAST);
     }
 }

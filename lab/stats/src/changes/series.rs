@@ -7,17 +7,18 @@ use crate::median::median;
 /// A value at a position.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Observation {
-    /// Its position: the ordinal of a commit in its history, or a time. Distances matter only for drift.
+    /// Its position: the ordinal of a commit in its history, or a time. Distances matter only for
+    /// drift.
     pub position: u64,
     /// Its value, in the series' unit. Several values at one position count as one, their median.
     pub value: f64,
 }
 
-/// Why a series cannot be searched.
+/// Reason why a series cannot be searched.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum SeriesError {
     /// A value that is not finite.
-    #[error("the value at position {position} is {value}: it has to be finite")]
+    #[error("the value at position {position} is {value}, which is not finite")]
     NotFinite {
         /// Its position.
         position: u64,
@@ -25,7 +26,7 @@ pub enum SeriesError {
         value: f64,
     },
     /// Fewer points than a search needs.
-    #[error("{points} points are too short to search: it takes {SHORTEST}")]
+    #[error("{points} points are too few: a search needs {SHORTEST}")]
     TooShort {
         /// Points that it has.
         points: usize,
@@ -40,7 +41,7 @@ pub enum SeriesError {
 
 /// A share as a percentage.
 fn percent(share: f64) -> String {
-    // Shares are read from percentages: the product's last digits are rounding errors.
+    // Shares are converted from percentages: the product's last digits are rounding errors.
     let percent = (share * 1e8).round() / 1e6;
     format!("{percent} %")
 }
@@ -58,14 +59,16 @@ pub(crate) struct Series {
     pub(crate) scaled: Vec<f64>,
 }
 
-/// A value farther than this many spreads from its neighbours' median is moved to that distance. No step disappears by it, because the median
-/// follows the step.
+/// A value farther than this many spreads from its neighbours' median is moved to that distance.
+/// Steps remain, because the median follows them.
 const EXTREME: f64 = 3.0;
 
-/// Number of neighbours for the median, including the value itself: four outliers in a row do not move it.
+/// Number of neighbours for the median, including the value itself: four outliers in a row do not
+/// move it.
 const NEIGHBOURS: usize = 9;
 
-/// Share of the values whose distance from that median gives the spread. It is large, because values with two modes are not outliers.
+/// Share of the values whose distance from that median gives the spread. It is large, because
+/// values with two modes are not outliers.
 const USUAL: f64 = 0.9;
 
 /// The half-width that contains this share, in standard deviations of a normal distribution.
@@ -101,7 +104,8 @@ impl Series {
         }
     }
 
-    /// The points `from..to` for a search: positions in −1…1 relative to the middle, and scaled values.
+    /// The points `from..to` for a search: positions in −1…1 relative to the middle, and scaled
+    /// values.
     pub(crate) fn stretch(&self, from: usize, to: usize) -> impl Iterator<Item = (f64, f64)> {
         let positions = &self.positions[from..to];
         let points = positions.iter().zip(&self.scaled[from..to]);
@@ -109,7 +113,8 @@ impl Series {
     }
 }
 
-/// Values without outliers, minus the median of the first one's neighbours, in units of the greatest distance from that.
+/// Values without outliers, minus the median of the first one's neighbours, in units of the
+/// greatest distance from that.
 fn scaled(values: &[f64]) -> Vec<f64> {
     if values.is_empty() {
         return Vec::new();
@@ -129,7 +134,8 @@ fn scaled(values: &[f64]) -> Vec<f64> {
     tamed
 }
 
-/// The median of the [`NEIGHBOURS`] values around the `i`-th, with equally many on both sides if the ends allow it.
+/// The median of the [`NEIGHBOURS`] values around the `i`-th, with equally many on both sides if
+/// the ends allow it.
 fn neighbours_median(values: &[f64], i: usize) -> f64 {
     let count = NEIGHBOURS.min(values.len());
     let from = i.saturating_sub(count / 2).min(values.len() - count);
@@ -180,6 +186,6 @@ mod tests {
     #[test]
     fn what_is_not_finite_is_refused() {
         let error = series(&at(&[(3, f64::NAN)])).unwrap_err();
-        assert_eq!(error.to_string(), "the value at position 3 is NaN: it has to be finite");
+        assert_eq!(error.to_string(), "the value at position 3 is NaN, which is not finite");
     }
 }

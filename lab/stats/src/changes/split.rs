@@ -1,10 +1,13 @@
 //! The best place for one step in a segment, and the variance that the step explains.
 //!
-//! Each side, and the segment as a whole, is constant or drifts along a line. The noise is estimated from the residuals after the step, with the
-//! correlation of neighbours included, because the range would otherwise be too narrow for autocorrelated noise.
+//! Each side, and the segment as a whole, is constant or drifts along a line. The noise is
+//! estimated from the residuals after the step, with the correlation of neighbours included,
+//! because the range would otherwise be too narrow for autocorrelated noise.
 //!
-//! Sources: for the likelihood ratio J. Bai, Likelihood Ratio Tests for Multiple Structural Changes, Journal of Econometrics 91, 1999; for the long-run
-//! variance D. W. K. Andrews, Heteroskedasticity and Autocorrelation Consistent Covariance Matrix Estimation, Econometrica 59, 1991.
+//! Sources: for the likelihood ratio J. Bai, Likelihood Ratio Tests for Multiple Structural
+//! Changes, Journal of Econometrics 91, 1999; for the long-run variance D. W. K. Andrews,
+//! Heteroskedasticity and Autocorrelation Consistent Covariance Matrix Estimation, Econometrica 59,
+//! 1991.
 
 use super::sums::{Fit, Sums};
 
@@ -17,7 +20,8 @@ const LINE_PENALTY: f64 = 10.5;
 /// Greatest correlation of neighbours that is corrected for.
 const LIKENESS_LIMIT: f64 = 0.9;
 
-/// The estimated correlation of residuals is too small by this number divided by the number of points, because fits follow the noise. From simulation.
+/// The estimated correlation of residuals is too small by this number divided by the number of
+/// points, because fits follow the noise. From simulation.
 const LIKENESS_BIAS: f64 = 16.0;
 
 /// Minimum variance of values scaled to 1: the size of rounding errors.
@@ -32,7 +36,7 @@ pub(crate) struct Split {
     pub(crate) gain: f64,
     /// The noise's long-run variance.
     pub(crate) noise: f64,
-    /// Whether a line describes the whole segment better than a level.
+    /// True if a line describes the whole segment better than a level.
     pub(crate) drifts: bool,
     /// Cost of a line, in squared deviations.
     line: f64,
@@ -64,7 +68,8 @@ fn cost(sums: &Sums, points: usize, at: usize, line: f64) -> f64 {
     sums.fit(0, at).cheaper(line).0 + sums.fit(at, points).cheaper(line).0
 }
 
-/// Variance of the residuals, times the factor (1 + ρ)/(1 − ρ) for sums of many values that keep ρ of the one before.
+/// Variance of the residuals, times the factor (1 + ρ)/(1 − ρ) for sums of many values that keep ρ
+/// of the one before.
 fn long_run_variance(sums: &Sums, points: usize, at: usize, line: f64) -> f64 {
     let sides = [sums.fit(0, at), sums.fit(at, points)].map(|fit| (fit, fit.cheaper(line).1));
     let parameters = 2.0 + sides.iter().filter(|(_, drifts)| *drifts).count() as f64;
@@ -95,7 +100,7 @@ impl Split {
         (places.find(within).unwrap_or(self.at), places.rfind(within).unwrap_or(self.at))
     }
 
-    /// Whether each side drifts.
+    /// True for each side that drifts.
     pub(crate) fn sides_drift(&self, sums: &Sums, points: usize) -> [bool; 2] {
         [sums.fit(0, self.at), sums.fit(self.at, points)].map(|fit| fit.cheaper(self.line).1)
     }

@@ -1,6 +1,7 @@
 //! Running sums of a segment, which give the best level or line of any part in constant time.
 
-/// Running sums over a segment. Positions and values are relative to its middle, to reduce rounding errors.
+/// Running sums over a segment. Positions and values are relative to its middle, to reduce rounding
+/// errors.
 #[derive(Default)]
 pub(crate) struct Sums(Vec<[f64; 5]>);
 
@@ -73,7 +74,8 @@ pub(crate) fn about_middle(positions: &[u64], position: u64) -> f64 {
 }
 
 impl Fit {
-    /// Squared deviations from the level or the line, whichever costs less, and whether that is the line. The line costs `line` more.
+    /// The lower cost of level and line, as squared deviations, and whether it is the line's. The
+    /// line costs `line` more.
     #[inline]
     pub(crate) fn cheaper(&self, line: f64) -> (f64, bool) {
         let drifting = self.about_line + line;

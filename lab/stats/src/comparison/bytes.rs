@@ -1,9 +1,10 @@
-//! Operations of different sizes on the two sides. A fault of 2 MiB is not comparable with one of 4 KiB, but bytes per second are comparable.
+//! Operations of different sizes on the two sides. A fault of 2 MiB is not comparable with one of 4
+//! KiB, but bytes per second are comparable.
 
 use super::pairs::pairs;
 use super::recorded::Plain;
 use crate::datasets::{MeasuredRun, Measurement};
-use faultline_model::dataset::{Measured, Series};
+use faultline_record::dataset::{Measured, Series};
 use std::collections::BTreeSet;
 
 /// The end of a rate's unit.
@@ -12,8 +13,8 @@ const PER_SECOND: &str = "/s";
 /// The unit of bytes per second.
 const BYTES_PER_SECOND: &str = "B/s";
 
-/// Converts the rates of cells to bytes per second, if their operations are known to have another size on the other side. Returns the indices of the
-/// first side's series that were converted.
+/// Converts the rates of cells to bytes per second, if their operations are known to have a
+/// different size on the other side. Returns the indices of the first side's converted series.
 pub(super) fn in_bytes(measured: &mut [Measurement<'_>; 2]) -> BTreeSet<usize> {
     let [a, b] = measured;
     let mut converted = BTreeSet::new();

@@ -1,18 +1,19 @@
-//! Kernel counters that differ between the sides, per operation.
+//! Kernel counters per operation that differ between the sides.
 
 use super::paired::by_boot;
+use crate::comparison::CounterDifference;
 use crate::datasets::MeasuredRun;
 use crate::median::{median_of_sorted, sorted};
 use crate::thresholds::{COUNTERS_TESTED, COUNTERS_TOLD};
 use crate::two_sample::{Pairing, Run, Samples, holm, rank_chance, sign_chance, units};
-use faultline_model::comparison::CounterDifference;
 use std::collections::BTreeSet;
 
-/// The counters that differ, the most telling first: by their corrected chance, then by the size of the change. At most [`COUNTERS_TOLD`].
+/// The differing counters, the most significant first: by corrected p-value, then by the size of
+/// the change. At most [`COUNTERS_TOLD`].
 ///
-/// Tested are the [`COUNTERS_TESTED`] that spread most, whichever side the values are of, by a test of ranks, signed ones where there
-/// are blocks, with Holm's correction. CPU times
-/// (`stat.*`) are left out. A counter that a run doesn't name did not move in it; a run without any was not counted.
+/// Tests the [`COUNTERS_TESTED`] counters with the largest spread over both sides, by a rank test
+/// (signed-rank with blocks) and Holm's correction. CPU times (`stat.*`) are left out. A counter
+/// that a run does not name did not change in it; a run without any counter was not counted.
 pub(crate) fn counters(a: &[MeasuredRun<'_>], b: &[MeasuredRun<'_>], level: f64) -> Vec<CounterDifference> {
     let (a, b) = (counted(a), counted(b));
     if a.is_empty() || b.is_empty() {
@@ -48,9 +49,10 @@ struct Tested<'a> {
     name: &'a str,
     a: Vec<f64>,
     b: Vec<f64>,
-    /// Distance of the quartiles of all values, of both sides together: it doesn't know which value is of which side.
+    /// Interquartile range of the values of both sides together, so that the selection does not
+    /// depend on the sides.
     spread: f64,
-    /// Of values as uneven, between equal sides.
+    /// p-value.
     chance: f64,
 }
 
@@ -90,8 +92,8 @@ mod tests {
     use super::*;
     use crate::example;
     use crate::repeat::Repeat;
-    use faultline_model::describe::Style;
-    use faultline_model::record::Attempt;
+    use faultline_record::describe::Style;
+    use faultline_record::record::Attempt;
 
     /// Attempts of six million operations.
     fn attempts(values: &[&[(&str, i64)]]) -> Vec<Attempt> {
@@ -109,6 +111,7 @@ mod tests {
             order: None,
             block: None,
             figures: Vec::new(),
+            cpu_time: None,
         };
         attempts.iter().map(run).collect()
     }

@@ -6,15 +6,15 @@ use super::recorded::{Plain, Recorded};
 use super::scaling::scaled_cases;
 use super::untested::take_untested;
 use super::{ComparisonError, Settings};
+use crate::comparison::{ComparedWorkload, Comparison, Described};
 use crate::machine::{self, lasting_differences};
+use crate::said::Said;
 use crate::two_sample::{Workload, compare, units};
-use faultline_model::comparison::{ComparedWorkload, Comparison, Described};
-use faultline_model::dataset::Dataset;
-use faultline_model::said::Said;
-use faultline_model::unmatched::{Unmatched, UnmatchedReason};
-use faultline_model::workload_comparison::{Inconclusive, WorkloadComparison};
+use crate::unmatched::{Unmatched, UnmatchedReason};
+use crate::workload_comparison::{Inconclusive, WorkloadComparison};
+use faultline_record::dataset::Dataset;
 
-/// Compares all that two datasets have in common. `names` are what the sides are called.
+/// Compares everything that two datasets have in common. `names` are the names of the sides.
 pub fn compare_datasets(
     names: [&str; 2],
     a: &Dataset,
@@ -22,7 +22,22 @@ pub fn compare_datasets(
     settings: &Settings,
 ) -> Result<Comparison, ComparisonError> {
     let [first, second] = [(names[0], a), (names[1], b)].map(|(name, dataset)| described(name, dataset));
-    Ok(paired([first, second], [a, b], settings, &Plain([a, b]))?.0)
+    Ok(without_failed(paired([first, second], [a, b], settings, &Plain([a, b]))?.0))
+}
+
+/// Withholds the answers about workloads of which executions failed: the slow ones may be those
+/// that failed. A time-out counts as a failure.
+pub(super) fn without_failed(mut compared: Comparison) -> Comparison {
+    let has_failed = |workload: &&mut ComparedWorkload| workload.details.failures.iter().any(|side| !side.is_empty());
+    for ComparedWorkload { comparison, details } in compared.workloads.iter_mut().filter(has_failed) {
+        for figure in std::iter::once(comparison).chain(&mut details.figures) {
+            *figure = figure.clone().without_answer(Inconclusive::Failures);
+        }
+        details.counters.clear();
+        details.by_cpu_time = None;
+        compared.improvement = None;
+    }
+    compared
 }
 
 fn described(name: &str, dataset: &Dataset) -> Described {
@@ -79,12 +94,12 @@ pub(crate) fn paired(
     Ok((compared, found.pairs))
 }
 
-/// Whether a difference between the sides can be one of what is compared: else it may be one of two boots, or of two times.
+/// True if a difference can be attributed to the sides, rather than to two boots or two times.
 fn may_differ(ComparedWorkload { comparison, .. }: &ComparedWorkload) -> bool {
     !matches!(comparison.inconclusive, Some(Inconclusive::ConfoundedBoots | Inconclusive::NotInterleaved))
 }
 
-/// The blocks that are no pairs.
+/// Blocks that do not form pairs.
 fn split(pair: &Pair, workload: &Workload, a: &Dataset) -> Vec<Unmatched> {
     let series = &a.series[pair.a];
     let of_block = |block: u32| unmatched(series, UnmatchedReason::SplitBlock { block });
@@ -108,12 +123,11 @@ fn workload(pair: &Pair, [a, b]: [&Dataset; 2], recorded: &dyn Recorded) -> Work
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faultline_model::dataset::Measured;
-    use faultline_model::dataset::{DataPoint, Series, Summed};
-    use faultline_model::direction::Direction;
-    use faultline_model::failure::{Failure, FailureCause};
-    use faultline_model::unmatched::Letter;
-    use faultline_model::workload_comparison::{Answer, Caution, CautionCode, FewUnits, Unit};
+    use crate::unmatched::Letter;
+    use crate::workload_comparison::{Answer, Caution, CautionCode, FewUnits, Unit};
+    use faultline_record::dataset::{DataPoint, Measured, Series, Summed};
+    use faultline_record::direction::Direction;
+    use faultline_record::failure::{Failure, FailureCause};
 
     fn series(name: &str, tasks: Option<u32>, points: Vec<DataPoint>) -> Series {
         let (unit, direction) = ("op/s".to_owned(), Some(Direction::Higher));
@@ -148,7 +162,9 @@ mod tests {
                 (comparison.name.as_str(), comparison.answer, details.tasks)
             })
             .collect();
-        assert_eq!(told, [("x", Answer::Faster, Some(2)), ("y", Answer::Inconclusive, None)]);
+        assert_eq!(told, [("x", Answer::Inconclusive, Some(2)), ("y", Answer::Inconclusive, None)]);
+        let why = found.workloads.iter().map(|workload| workload.comparison.inconclusive);
+        assert_eq!(why.collect::<Vec<_>>(), [Some(Inconclusive::Failures), Some(Inconclusive::PastMargin)]);
         assert_eq!(found.workloads[0].details.values, [LOW.to_vec(), HIGH.to_vec()]);
         let hung = Failure { block: None, cause: FailureCause::Told { words: "hung".to_owned() } };
         assert_eq!(found.workloads[0].details.failures, [vec![], vec![hung.into()]]);
@@ -223,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn with_nothing_in_common_it_is_told_what_there_is() {
+    fn with_nothing_in_common_the_names_are_reported() {
         let (a, b) = (vec![series("x", None, points(&LOW))], vec![series("x", Some(2), points(&HIGH))]);
         let error = compare_datasets(["a", "b"], &Dataset::of(a), &Dataset::of(b), &Settings::default()).unwrap_err();
         let only = |tasks, side| Unmatched {
@@ -237,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn however_great_and_small_values_are_what_is_told_survives_json() {
+    fn results_of_extreme_values_survive_json() {
         for powers in [[149, -149, 149, -149], [-149, -149, -149, 149], [149, 149, 149, 149]] {
             let curve = |turn: usize| -> Vec<Series> {
                 let at = |place: usize| {

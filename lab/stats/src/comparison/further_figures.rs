@@ -1,29 +1,32 @@
-//! Further figures of the workloads: what their runs measured beside the main figure, such as the CPU time and the memory of a command.
+//! Further figures of the workloads beside the main one, such as the CPU time and memory of a
+//! command.
 //!
-//! They are tested as a suite of their own, so they change no answer. Methods stand in docs/METHODOLOGY.md, §13.
+//! They are tested as a separate suite, so they affect no answer. docs/METHODOLOGY.md, §13,
+//! describes the methods.
 
 use super::paired::by_boot;
 use super::pairs::Pair;
+use crate::comparison::{UntestedFigure, UntestedReason};
 use crate::datasets::{MeasuredRun, Measurement};
 use crate::median::median;
 use crate::side_figures::Value;
 use crate::two_sample::{Run, Samples, Settings, TwoSampleError, Workload, compare, no_ratio};
-use faultline_model::comparison::{UntestedFigure, UntestedReason};
-use faultline_model::direction::Direction;
-use faultline_model::unmatched::Letter;
-use faultline_model::workload_comparison::WorkloadComparison;
+use crate::unmatched::Letter;
+use crate::workload_comparison::WorkloadComparison;
+use faultline_record::direction::Direction;
 
-/// What is said of further figures.
+/// Results for the further figures.
 pub(super) struct FurtherFigures {
-    /// Those that were tested, of each pair, in the order in which its runs name them.
+    /// Tested figures of each pair, in the order in which its runs name them.
     pub(super) tested: Vec<Vec<WorkloadComparison>>,
-    /// Those that both sides have, but with a value that has no usable ratio.
+    /// Figures that both sides have, but with a value that has no usable ratio.
     pub(super) untested: Vec<UntestedFigure>,
 }
 
-/// The further figures of the pairs. A figure is left out if one side lacks it, or if the sides' units or directions differ.
+/// The further figures of the pairs. A figure is left out if one side lacks it, or if the sides'
+/// units or directions differ.
 ///
-/// Fails if the level isn't one.
+/// Fails if the level is out of range.
 pub(super) fn further_figures(
     pairs: &[Pair],
     sides: &[Measurement<'_>; 2],

@@ -1,14 +1,15 @@
-//! What two series that belong together hold: samples for the tests, and what stands behind the answer.
+//! Samples of two paired series for the tests, and details of the answer.
 
 use super::pairs::Pair;
+use crate::comparison::Details;
+use crate::said::Said;
 use crate::two_sample::{Boot, Conditions, Placed, Run, Samples, Workload, units};
-use faultline_model::comparison::Details;
-use faultline_model::dataset::{DataPoint, Measured, Series};
-use faultline_model::facts::Facts;
-use faultline_model::failure::Failure;
-use faultline_model::said::Said;
+use faultline_record::dataset::{DataPoint, Measured, Series};
+use faultline_record::facts::Facts;
+use faultline_record::failure::Failure;
 
-/// The samples of a series, measured under these `conditions`; `block` tells which block its points belong to. What has no value is left out; a figure that sums values up counts as one.
+/// The samples of a series, measured under these `conditions`; `block` gives the block of its
+/// points. Points without a value are left out. A figure that summarises values counts as one.
 pub(crate) fn samples(
     series: &Series,
     facts: &Facts,
@@ -25,7 +26,7 @@ pub(crate) fn samples(
     Samples { boots: by_boot(runs), are_summaries, facts: facts.clone(), conditions }
 }
 
-/// Runs sorted by their boots, in the order in which these first come.
+/// Runs grouped by boot, in order of first appearance.
 pub(crate) fn by_boot(runs: impl Iterator<Item = (Option<String>, Run)>) -> Vec<Boot> {
     let mut boots: Vec<Boot> = Vec::new();
     for (id, run) in runs {
@@ -37,7 +38,7 @@ pub(crate) fn by_boot(runs: impl Iterator<Item = (Option<String>, Run)>) -> Vec<
     boots
 }
 
-/// The details of a pair; shares, counters and further figures are left open.
+/// The details of a pair; shares, counters and further figures are filled in later.
 pub(crate) fn details(pair: &Pair, workload: &Workload, failures: [Vec<Failure>; 2]) -> Details {
     let units = units(&workload.a, &workload.b);
     Details {
@@ -46,11 +47,12 @@ pub(crate) fn details(pair: &Pair, workload: &Workload, failures: [Vec<Failure>;
         system_share: [None, None],
         counters: Vec::new(),
         figures: Vec::new(),
+        by_cpu_time: None,
         failures: failures.map(|side| side.into_iter().map(Said::from).collect()),
     }
 }
 
-/// The values in the order in which they were measured; those whose place isn't known stay where they are.
+/// The values in the order of measurement; values with unknown order keep their places.
 fn in_time(mut units: Vec<Placed>) -> Vec<f64> {
     if units.iter().all(|unit| unit.order.is_some()) {
         units.sort_by_key(|unit| unit.order);

@@ -2,10 +2,10 @@
 
 use super::recorded::Recorded;
 use crate::two_sample::no_ratio;
-use faultline_model::dataset::{Dataset, Series};
-use faultline_model::direction::Direction;
-use faultline_model::failure::Failure;
-use faultline_model::unmatched::{Letter, Unmatched, UnmatchedReason};
+use crate::unmatched::{Letter, Unmatched, UnmatchedReason};
+use faultline_record::dataset::{Dataset, Series};
+use faultline_record::direction::Direction;
+use faultline_record::failure::Failure;
 use std::collections::BTreeSet;
 
 /// A series that both sides have.
@@ -17,7 +17,7 @@ pub(crate) struct Pair {
     pub(crate) tasks: Option<u32>,
     /// Unit of both.
     pub(crate) unit: String,
-    /// Whether higher or lower is better.
+    /// Better direction.
     pub(crate) direction: Direction,
     /// Index of the first side's series.
     pub(crate) a: usize,
@@ -30,12 +30,12 @@ pub(crate) struct Pair {
 pub(crate) struct Pairs {
     /// In the first side's order.
     pub(crate) pairs: Vec<Pair>,
-    /// What is not compared, and why.
+    /// Series that are not compared, with reasons.
     pub(crate) unmatched: Vec<Unmatched>,
 }
 
-/// Pairs series of the same name, tasks and measure; if each side has only one name, the names may differ. `direction` is used if neither
-/// side has one.
+/// Pairs series of the same name, tasks and measure; if each side has only one name, the names may
+/// differ. `direction` is used if neither side has one.
 pub(crate) fn pairs(a: &Dataset, b: &Dataset, recorded: &dyn Recorded, direction: Option<Direction>) -> Pairs {
     let one_each = names(a).len() == 1 && names(b).len() == 1;
     let belong =
@@ -107,8 +107,8 @@ fn usable(series: &Series, side: Letter, first_failure: FirstFailure<'_>) -> Res
 mod tests {
     use super::*;
     use crate::comparison::recorded::Plain;
-    use faultline_model::dataset::{DataPoint, Measured};
-    use faultline_model::failure::FailureCause;
+    use faultline_record::dataset::{DataPoint, Measured};
+    use faultline_record::failure::FailureCause;
 
     fn series(name: &str, tasks: u32, unit: &str) -> Series {
         Series {
@@ -122,10 +122,10 @@ mod tests {
     }
 
     fn of(a: Vec<Series>, b: Vec<Series>) -> Pairs {
-        told(&Dataset::of(a), &Dataset::of(b), None)
+        matched(&Dataset::of(a), &Dataset::of(b), None)
     }
 
-    fn told(a: &Dataset, b: &Dataset, direction: Option<Direction>) -> Pairs {
+    fn matched(a: &Dataset, b: &Dataset, direction: Option<Direction>) -> Pairs {
         pairs(a, b, &Plain([a, b]), direction)
     }
 
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_laid_side_by_side_is_told() {
+    fn unmatched_series_are_reported() {
         let reason = |b: Series| left_out(&of(vec![series("x", 1, "s")], vec![b])).remove(0).1;
         let units = ["s".to_owned(), String::new()];
         assert_eq!(reason(series("x", 1, "")), UnmatchedReason::UnitsDiffer { units });
@@ -180,9 +180,9 @@ mod tests {
     #[test]
     fn a_direction_given_stands_in_for_one_unknown() {
         let blank = || Dataset::of(vec![Series { direction: None, ..series("x", 1, "s") }]);
-        assert_eq!(left_out(&told(&blank(), &blank(), None))[0].1, UnmatchedReason::DirectionUnknown);
-        assert_eq!(told(&blank(), &blank(), Some(Direction::Higher)).pairs[0].direction, Direction::Higher);
+        assert_eq!(left_out(&matched(&blank(), &blank(), None))[0].1, UnmatchedReason::DirectionUnknown);
+        assert_eq!(matched(&blank(), &blank(), Some(Direction::Higher)).pairs[0].direction, Direction::Higher);
         let known = Dataset::of(vec![series("x", 1, "s")]);
-        assert_eq!(told(&blank(), &known, Some(Direction::Higher)).pairs[0].direction, Direction::Lower);
+        assert_eq!(matched(&blank(), &known, Some(Direction::Higher)).pairs[0].direction, Direction::Lower);
     }
 }

@@ -1,21 +1,21 @@
-//! What a comparison of two datasets needs besides their values: blocks, failures, and the conditions on the machine. Runs of ours recorded them; other
-//! tools' files have no more than the words of failures.
+//! Input of a comparison beside the values: blocks, failures, and the machine's conditions. Our own
+//! runs record them; other tools' files have at most the text of failures.
 
 use crate::two_sample::Conditions;
-use faultline_model::dataset::{Dataset, Measured};
-use faultline_model::failure::{Failure, FailureCause};
+use faultline_record::dataset::{Dataset, Measured};
+use faultline_record::failure::{Failure, FailureCause};
 
-/// What is known of datasets beside what they hold. Sides are 0 and 1.
+/// Metadata of two datasets. Sides are 0 and 1.
 pub(crate) trait Recorded {
     /// The block of a point, by side, series and place in it.
     fn block(&self, side: usize, series: usize, point: usize) -> Option<u32>;
-    /// What of a series gave no value, by side and series.
+    /// Failures, by side and series.
     fn failures(&self, side: usize, series: usize) -> Vec<Failure>;
-    /// What was recorded of the machine meanwhile, by side and series.
+    /// Conditions of the machine during a series, by side and series.
     fn conditions(&self, side: usize, series: usize) -> Conditions;
 }
 
-/// Datasets of which nothing else is known.
+/// Datasets without metadata.
 pub(super) struct Plain<'a>(pub(super) [&'a Dataset; 2]);
 
 impl Recorded for Plain<'_> {

@@ -1,49 +1,53 @@
-//! Compares what runs recorded: beside the values, shares of CPU time and the kernel's counters.
+//! Comparison of runs: the values, shares of CPU time, and kernel counters.
 
 use super::bytes::in_bytes;
 use super::counters::counters;
-use super::datasets::paired;
+use super::cpu_time::add_cpu_times;
+use super::datasets::{paired, without_failed};
 use super::further_figures::further_figures;
 use super::pairs::Pair;
 use super::recorded::Recorded;
 use super::{ComparisonError, Settings};
-use crate::datasets::{Chosen, Coarse, MeasuredRun, Measurement, measurement};
+use crate::comparison::{ComparedWorkload, Comparison, Described, Look};
+use crate::datasets::{Chosen, Coarse, MeasuredRun, Measurement, compared_quantity, measurement};
+use crate::estimate::Estimate;
 use crate::machine;
 use crate::repeat::Repeat;
 use crate::shares::system_share;
 use crate::two_sample::{self, Conditions};
-use faultline_model::comparison::{ComparedWorkload, Comparison, Described, Look};
-use faultline_model::estimate::Estimate;
-use faultline_model::failure::Failure;
-use faultline_model::record::RunRecord;
-use faultline_model::subject::SubjectIndex;
-use faultline_model::workload_comparison::WorkloadComparison;
+use crate::workload_comparison::WorkloadComparison;
+use faultline_record::failure::Failure;
+use faultline_record::quantity::Quantity;
+use faultline_record::record::RunRecord;
+use faultline_record::subject::SubjectIndex;
 use std::collections::BTreeSet;
 
-/// Compares two runs without sides. Runs under the lens have no values.
+/// Compares two runs that are not comparisons themselves. Lens runs have no values.
 pub fn compare_runs(a: &RunRecord, b: &RunRecord, settings: &Settings) -> Result<Comparison, ComparisonError> {
     if [a, b].iter().any(|record| record.settings.comparison().is_some()) {
         return Err(ComparisonError::NothingInCommon { unmatched: Vec::new() });
     }
-    let [first, second] = [a, b].map(|record| Chosen { record, subject: SubjectIndex::A, blocks: u32::MAX });
+    let [first, second] = [a, b].map(|record| Chosen::all(record, SubjectIndex::A, settings.quantity));
     compared_at([run_described(a), run_described(b)], [first, second], settings, settings.two_sample.level)
 }
 
-/// Compares two subjects of runs without sides, such as commits of a history: by name, those of `names`.
+/// Compares two subjects of runs, such as commits of a history, named `names`.
 pub fn compare_subjects(
     names: [&str; 2],
     [a, b]: [(&RunRecord, SubjectIndex); 2],
     settings: &Settings,
 ) -> Result<Comparison, ComparisonError> {
-    let chosen = [a, b].map(|(record, subject)| Chosen { record, subject, blocks: u32::MAX });
+    let chosen = [a, b].map(|(record, subject)| Chosen::all(record, subject, settings.quantity));
     let described = [(names[0], a.0), (names[1], b.0)]
         .map(|(name, record)| Described { name: name.to_owned(), ..run_described(record) });
     compared_at(described, chosen, settings, settings.two_sample.level)
 }
 
-/// Compares the sides of a live comparison: all that was measured, or what a look may see, at the look's own level.
+/// Compares the sides of a live comparison: all that was measured, or the blocks of one look, at
+/// that look's level.
 ///
-/// Counters are tested at the level of `settings` in either case, where nothing else used the machine: they are those of the whole system. [`Comparison::sequential`] is left open.
+/// Counters are always tested at the level of `settings`, and only if nothing else used the
+/// machine, because they are system-wide. [`Comparison::sequential`] is not filled in.
 pub fn compare_sides(
     record: &RunRecord,
     settings: &Settings,
@@ -53,7 +57,7 @@ pub fn compare_sides(
     compared_at(described, chosen, &at_look(settings, look), settings.two_sample.level)
 }
 
-/// The answers alone of what a look sees, without bootstrap intervals.
+/// Only the answers of a look, without bootstrap intervals.
 pub(crate) fn sides_answers(
     record: &RunRecord,
     settings: &Settings,
@@ -71,8 +75,8 @@ fn live_sides(record: &RunRecord, look: Option<Look>) -> Result<([Described; 2],
     let [Some(first), Some(second)] = SubjectIndex::SIDES.map(|side| side_described(record, side)) else {
         return Err(ComparisonError::NoSides(record.id.0));
     };
-    let blocks = look.map_or(u32::MAX, |look| look.blocks);
-    Ok(([first, second], SubjectIndex::SIDES.map(|subject| Chosen { record, subject, blocks })))
+    let (blocks, quantity) = (look.map_or(u32::MAX, |look| look.blocks), compared_quantity(record));
+    Ok(([first, second], SubjectIndex::SIDES.map(|subject| Chosen { record, subject, blocks, quantity })))
 }
 
 fn at_look(settings: &Settings, look: Option<Look>) -> Settings {
@@ -80,10 +84,11 @@ fn at_look(settings: &Settings, look: Option<Look>) -> Settings {
     Settings { two_sample: two_sample::Settings { level, ..settings.two_sample }, ..*settings }
 }
 
-/// What both sides measured.
+/// Measurements of both sides.
 struct Measured<'a> {
     sides: [Measurement<'a>; 2],
-    /// The first side's series whose operations are of another size on the second: what is counted per operation can't be held against each other.
+    /// The first side's series whose operations have a different size on the second side: their
+    /// counts per operation are not comparable.
     in_bytes: BTreeSet<usize>,
 }
 
@@ -92,7 +97,7 @@ impl<'a> Measured<'a> {
         let cases = chosen.map(|chosen| chosen.cases());
         let coarse = Coarse::of(cases.iter().flatten());
         let mut sides = [0, 1].map(|side| measurement(chosen[side], &cases[side], &coarse));
-        // Blocks of two runs have nothing in common but their numbers.
+        // Equal block numbers of two runs are unrelated.
         if chosen[0].record.id != chosen[1].record.id {
             sides.iter_mut().flat_map(|side| &mut side.runs).flatten().for_each(|run| run.block = None);
         }
@@ -110,7 +115,8 @@ impl<'a> Measured<'a> {
 }
 
 impl Measured<'_> {
-    /// Whether the counters of a pair tell of its workload: they are those of the whole system, and are taken per operation.
+    /// True if the counters of a pair describe its workload: they are system-wide and per
+    /// operation.
     fn has_comparable_counters(&self, pair: &Pair) -> bool {
         let [a, b] = [(0, pair.a), (1, pair.b)].map(|(side, series)| self.sides[side].conditions[series]);
         a.is_undisturbed() && b.is_undisturbed() && !self.in_bytes.contains(&pair.a)
@@ -137,6 +143,7 @@ fn compared_at(
     settings: &Settings,
     counters_level: f64,
 ) -> Result<Comparison, ComparisonError> {
+    let quantity = chosen[0].quantity;
     let measured = Measured::new(chosen);
     let (mut compared, pairs) = measured.paired(described, settings)?;
     let figures = further_figures(&pairs, &measured.sides, &settings.two_sample)?;
@@ -151,7 +158,10 @@ fn compared_at(
             details.counters = counters(a, b, counters_level);
         }
     }
-    Ok(compared)
+    if quantity == Quantity::Time {
+        add_cpu_times(&mut compared.workloads, &pairs, &measured.sides, &settings.two_sample)?;
+    }
+    Ok(without_failed(compared))
 }
 
 fn share(runs: &[MeasuredRun<'_>]) -> Option<Estimate> {
@@ -159,7 +169,7 @@ fn share(runs: &[MeasuredRun<'_>]) -> Option<Estimate> {
     system_share(&repeats)
 }
 
-/// A run goes by its label, else by the commit that it measured, else by its number.
+/// Description of a run: its label, otherwise its measured commit, otherwise its number.
 fn run_described(record: &RunRecord) -> Described {
     let commit = || Some(record.subject(SubjectIndex::A)?.commit.as_ref()?.id.clone());
     Described {
@@ -174,7 +184,7 @@ fn run_described(record: &RunRecord) -> Described {
 fn side_described(record: &RunRecord, side: SubjectIndex) -> Option<Described> {
     record.settings.comparison()?;
     let subject = record.subject(side)?;
-    let facts = Chosen { record, subject: side, blocks: u32::MAX }.facts();
+    let facts = Chosen::all(record, side, Quantity::Time).facts();
     Some(Described {
         name: subject.name.clone(),
         setup: subject.setup.words(),
@@ -187,13 +197,16 @@ fn side_described(record: &RunRecord, side: SubjectIndex) -> Option<Described> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::comparison::UntestedReason;
     use crate::example;
-    use faultline_model::comparison::UntestedReason;
-    use faultline_model::describe::Style;
-    use faultline_model::direction::Direction;
-    use faultline_model::protocol::Measure;
-    use faultline_model::unmatched::UnmatchedReason;
-    use faultline_model::workload_comparison::{Answer, Caution, CautionCode, Inconclusive, Method, Unit};
+    use crate::gate::Gate;
+    use crate::unmatched::UnmatchedReason;
+    use crate::workload_comparison::{Answer, Caution, CautionCode, Inconclusive, Method, Unit};
+    use faultline_record::describe::Style;
+    use faultline_record::direction::Direction;
+    use faultline_record::outcome::Outcome;
+    use faultline_record::plan::{RunKind, WhenInconclusive};
+    use faultline_record::protocol::Measure;
 
     fn noisy(_: u32, block: u32) -> u64 {
         1_000_003 + 1_000 * u64::from(block * 7 % 11)
@@ -203,7 +216,7 @@ mod tests {
         noisy(tasks, block + 3) * 11 / 10
     }
 
-    /// Two sides of 12 blocks, the second one faster, with fewer faults and more time in the kernel.
+    /// Two sides of 12 blocks; the second is faster, with fewer faults and more time in the kernel.
     fn live() -> RunRecord {
         let mut record = example::Run::new(&["load"]).repeats(12).rate(noisy).against(faster).record();
         for attempt in &mut record.attempts {
@@ -237,13 +250,34 @@ mod tests {
         assert!(found.facts.is_empty() && found.unmatched.is_empty());
     }
 
-    /// Counters are those of the whole system: where something else used it, they tell of that too.
+    /// Slow executions that fail would make their side look fast.
     #[test]
-    fn others_work_is_told_and_hides_the_counters() {
+    fn failures_of_a_side_withhold_the_answer_and_close_every_gate() {
+        for outcome in [Outcome::Exited { status: 1, stderr: String::new() }, Outcome::TimedOut { limit_ms: 1000 }] {
+            let mut record = live();
+            let first = record.attempts.iter_mut().find(|attempt| attempt.ordinal == 0).unwrap();
+            (first.outcome, first.window) = (Some(outcome), Vec::new());
+            let found = compare_sides(&record, &Settings::default(), None).unwrap();
+            let failed = |workload: &&ComparedWorkload| workload.details.failures.iter().any(|side| !side.is_empty());
+            let (failed, others): (Vec<_>, Vec<_>) = found.workloads.iter().partition(failed);
+            let [workload] = failed.as_slice() else { panic!("{failed:?}") };
+            let workload = &workload.comparison;
+            assert_eq!((workload.answer, workload.inconclusive), (Answer::Inconclusive, Some(Inconclusive::Failures)));
+            assert_eq!((workload.p, workload.ratio, found.improvement), (None, None, None));
+            assert!(others.iter().all(|workload| workload.comparison.answer == Answer::Faster));
+            for when_inconclusive in [WhenInconclusive::Pass, WhenInconclusive::Fail] {
+                assert_eq!(Gate::of_comparison(&found, when_inconclusive).closed_by.len(), 1);
+            }
+        }
+    }
+
+    /// Counters are system-wide, so they include the work of other processes.
+    #[test]
+    fn others_work_is_reported_and_hides_the_counters() {
         let mut record = live();
         for attempt in &mut record.attempts {
             let second = record.plan[attempt.ordinal as usize].subject == SubjectIndex::B;
-            // Six seconds each.
+            // The tasks use six seconds each.
             let others_ns = if second { 3_000_000_000 } else { 0 };
             attempt.counters.insert("stat.user_ns".to_owned(), 100 + others_ns);
         }
@@ -256,7 +290,8 @@ mod tests {
         }
     }
 
-    /// Commands that take equal times, of which the second uses half more CPU time, as much memory, and no time in the kernel.
+    /// Commands with equal times; the second uses half more CPU time, the same memory, and no time
+    /// in the kernel.
     fn commands() -> RunRecord {
         let mut record =
             example::Run::new(&["load", "other"]).tasks(&[1]).repeats(12).rate(noisy).against(noisy).record();
@@ -301,13 +336,67 @@ mod tests {
         assert_eq!(untested, [(Some("system_s"), UntestedReason::NoRatio, 0.0, 0.0); 2], "one for each workload");
     }
 
+    /// [`commands`] on a busy machine: other programs delay each run by up to its own length.
+    fn delayed() -> RunRecord {
+        let mut record = commands();
+        for attempt in &mut record.attempts {
+            let item = &record.plan[attempt.ordinal as usize];
+            let second = item.subject == SubjectIndex::B;
+            let delay = f64::from((item.block * 5 + 7 * u32::from(second)) % 11) / 10.0;
+            attempt.measures[0].value *= 1.0 + delay;
+        }
+        record
+    }
+
+    #[test]
+    fn an_inconclusive_time_has_the_answer_of_the_cpu_time_beside_it() {
+        let found = compare_sides(&delayed(), &Settings::default(), None).unwrap();
+        for ComparedWorkload { comparison, details } in &found.workloads {
+            assert_eq!(comparison.answer, Answer::Inconclusive);
+            let beside = details.by_cpu_time.as_deref().unwrap();
+            assert_eq!(beside.answer, Answer::Slower);
+            let ratio = beside.ratio.unwrap();
+            assert!((ratio.value - 1.5).abs() < 0.01, "{ratio:?}");
+            assert!(details.figures.iter().all(|figure| figure.name != "cpu_s"), "told once");
+        }
+        let decided = compare_sides(&commands(), &Settings::default(), None).unwrap();
+        assert!(decided.workloads.iter().all(|workload| workload.details.by_cpu_time.is_none()));
+    }
+
+    #[test]
+    fn the_cpu_time_can_be_compared_instead_of_the_time() {
+        let mut record = delayed();
+        let RunKind::Comparison(comparison) = &mut record.head.settings.kind else { panic!() };
+        comparison.quantity = Quantity::CpuTime;
+        let found = compare_sides(&record, &Settings::default(), None).unwrap();
+        let ComparedWorkload { comparison, details } = &found.workloads[0];
+        assert_eq!((comparison.name.as_str(), comparison.answer), ("load:base cpu-time", Answer::Slower));
+        assert!((details.values[1][0] - 1.5).abs() < 0.05 && details.by_cpu_time.is_none(), "{details:?}");
+        let names: Vec<&str> = details.figures.iter().map(|figure| figure.name.as_str()).collect();
+        assert_eq!(names, ["real_s", "largest_process_bytes"]);
+        record.attempts[3].usage = None;
+        let found = compare_sides(&record, &Settings::default(), None).unwrap();
+        assert_eq!(found.workloads.iter().map(|one| one.details.failures.concat().len()).sum::<usize>(), 1);
+    }
+
+    #[test]
+    fn the_cpu_time_of_an_operation_is_compared_for_loops() {
+        let mut record = live();
+        let RunKind::Comparison(comparison) = &mut record.head.settings.kind else { panic!() };
+        comparison.quantity = Quantity::UserTime;
+        let found = compare_sides(&record, &Settings::default(), None).unwrap();
+        let workload = &found.workloads[0].comparison;
+        assert_eq!((workload.unit.as_str(), workload.direction), ("s/turn", Direction::Lower));
+        assert_eq!(workload.answer, Answer::Faster, "60 ns of 1.1 times the operations, instead of 80 ns");
+    }
+
     #[test]
     fn blocks_of_two_runs_are_no_pairs() {
         let (record, mut later) = (live(), live());
         later.head.id.0 += 1;
         for attempt in &mut later.attempts {
             attempt.started.0 += 1_000_000;
-            // Nobody knows what else ran.
+            // Without counters, use by other processes is unknown.
             attempt.counters.clear();
         }
         let [a, b] = SubjectIndex::SIDES;
@@ -343,7 +432,7 @@ mod tests {
     #[test]
     fn in_guests_boots_are_the_units() {
         let mut record = live();
-        let guest: faultline_model::machine::Machine = "qemu:cpus=2".parse().unwrap();
+        let guest: faultline_record::machine::Machine = "qemu:cpus=2".parse().unwrap();
         record.head.subjects.iter_mut().for_each(|subject| subject.machine = guest.clone());
         let found = compare_sides(&record, &Settings::default(), None).unwrap();
         assert_eq!(
@@ -359,9 +448,9 @@ mod tests {
         let mut record = live();
         let mut facts = example::quiet_facts();
         facts.text("boot.id", "second");
-        let started = faultline_model::time::UnixMillis(3_000);
-        record.head.sessions.push(faultline_model::record::Session { started, facts: vec![facts; 2] });
-        // After the first run of the sixth block: each holds four.
+        let started = faultline_record::time::UnixMillis(3_000);
+        record.head.sessions.push(faultline_record::record::Session { started, facts: vec![facts; 2] });
+        // After the first run of the sixth block; each block has four.
         record.attempts.iter_mut().filter(|attempt| attempt.ordinal > 4 * 5).for_each(|attempt| attempt.session = 1);
         let found = compare_sides(&record, &Settings::default(), None).unwrap();
         let [one, two] = found.workloads.as_slice() else { panic!("{found:?}") };

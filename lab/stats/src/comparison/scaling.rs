@@ -1,18 +1,17 @@
 //! Scaling laws of cases that were measured at several numbers of tasks.
 
 use super::pairs::Pair;
-use crate::scaling::{Point, compare, fit, scaling};
+use crate::comparison::ScaledCase;
+use crate::scaling::{FitError, Law, Point, ScalingComparison, compare, fit, scaling};
 use crate::two_sample::{Placed, Workload, units};
-use faultline_model::comparison::ScaledCase;
-use faultline_model::direction::Direction;
-use faultline_model::scaling::{FitError, Law, ScalingComparison};
-use faultline_model::unmatched::{Unmatched, UnmatchedReason};
+use crate::unmatched::{Unmatched, UnmatchedReason};
+use faultline_record::direction::Direction;
 
 /// Minimum number of points to fit a law: one more than Amdahl's law has parameters.
 const FEWEST_POINTS: usize = 3;
 
-/// The laws of every case whose rates were measured at [`FEWEST_POINTS`] numbers of tasks or more on both sides, in the order of the pairs; and
-/// which of them no law fits.
+/// The laws of every case with rates at [`FEWEST_POINTS`] or more numbers of tasks on both sides,
+/// in the order of the pairs; and the cases that no law fits.
 pub(crate) fn scaled_cases(measured: &[(&Pair, &Workload)], level: f64) -> (Vec<ScaledCase>, Vec<Unmatched>) {
     let mut names: Vec<&str> = Vec::new();
     for (pair, _) in measured.iter().filter(|(pair, _)| pair.direction == Direction::Higher) {
@@ -52,7 +51,8 @@ fn points(pair: &Pair, workload: &Workload) -> Option<(Point, Point)> {
     Some((point(units.a), point(units.b)))
 }
 
-/// Both sides with one law: the universal one if a side needs it and both can be fitted with it. Fails if no law can be fitted.
+/// Both sides with one law: the universal one if a side needs it and both can be fitted with it.
+/// Fails if no law can be fitted.
 fn compared(a: &[Point], b: &[Point], level: f64) -> Result<ScalingComparison, FitError> {
     let both = [scaling(a, level)?, scaling(b, level)?];
     let universal = both.iter().all(|side| side.universal.is_some());

@@ -1,15 +1,17 @@
-//! Figures that are shown and not tested: a side has a single value of them, while another figure of the same benchmark has several on both sides.
+//! Figures that are shown but not tested: one side has a single value, while another figure of the
+//! same benchmark has several on both sides.
 //!
-//! Such is the user time of hyperfine's files, a single mean beside the times of all runs. Where a benchmark has no figure with several values, its
-//! figures stay workloads, which too few values make inconclusive.
+//! An example is the user time in hyperfine's files: a single mean beside the times of all runs. If
+//! no figure of a benchmark has several values, its figures stay workloads, which are inconclusive
+//! because of too few values.
 
 use super::pairs::Pair;
+use crate::comparison::{UntestedFigure, UntestedReason};
 use crate::median::median;
-use faultline_model::comparison::{UntestedFigure, UntestedReason};
-use faultline_model::dataset::{Dataset, Series};
+use faultline_record::dataset::{Dataset, Series};
 use std::collections::BTreeSet;
 
-/// Takes the figures that aren't tested out of `pairs`.
+/// Moves the untested figures out of `pairs`.
 pub(super) fn take_untested(pairs: &mut Vec<Pair>, [a, b]: [&Dataset; 2]) -> Vec<UntestedFigure> {
     let has_several = |pair: &Pair| values(&a.series[pair.a]) > 1 && values(&b.series[pair.b]) > 1;
     let benchmark = |pair: &Pair| (a.series[pair.a].name.as_str(), pair.tasks);
@@ -18,7 +20,7 @@ pub(super) fn take_untested(pairs: &mut Vec<Pair>, [a, b]: [&Dataset; 2]) -> Vec
     aside.filter_map(|pair| figure(&pair, &a.series[pair.a], &b.series[pair.b])).collect()
 }
 
-/// Runs that gave a value.
+/// Number of runs with a value.
 fn values(series: &Series) -> usize {
     series.points.iter().filter(|point| !point.measured.values().is_empty()).count()
 }
@@ -36,7 +38,7 @@ fn figure(pair: &Pair, a: &Series, b: &Series) -> Option<UntestedFigure> {
     })
 }
 
-/// Median of the runs, each of which counts with the median of its values.
+/// Median of the runs' medians.
 fn middle(series: &Series) -> Option<f64> {
     let runs: Vec<f64> = series.points.iter().filter_map(|point| median(point.measured.values())).collect();
     median(&runs)
@@ -46,9 +48,9 @@ fn middle(series: &Series) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::comparison::{Settings, compare_datasets};
-    use faultline_model::dataset::{DataPoint, Measured, Summed};
-    use faultline_model::direction::Direction;
-    use faultline_model::workload_comparison::{Answer, Inconclusive};
+    use crate::workload_comparison::{Answer, Inconclusive};
+    use faultline_record::dataset::{DataPoint, Measured, Summed};
+    use faultline_record::direction::Direction;
 
     const TIMES: [f64; 8] = [1.0, 1.001, 1.002, 0.999, 0.998, 1.0005, 1.0015, 0.9995];
 
@@ -66,7 +68,7 @@ mod tests {
         series(Some("user"), vec![DataPoint::of(Measured::Summary(summed))])
     }
 
-    fn compared(n: usize) -> faultline_model::comparison::Comparison {
+    fn compared(n: usize) -> crate::comparison::Comparison {
         let mut settings = Settings::default();
         settings.two_sample.assume_quiet = true;
         let [a, b] = [0.7, 0.8].map(|user| Dataset::of(vec![times(n), mean(user)]));
@@ -86,7 +88,7 @@ mod tests {
     fn where_every_figure_has_one_value_none_stands_aside() {
         let found = compared(1);
         assert_eq!((found.workloads.len(), found.untested.len()), (2, 0));
-        let few = |workload: &faultline_model::comparison::ComparedWorkload| {
+        let few = |workload: &crate::comparison::ComparedWorkload| {
             workload.comparison.inconclusive == Some(Inconclusive::FewValues)
         };
         assert!(found.workloads.iter().all(few), "{found:?}");

@@ -1,9 +1,9 @@
 //! The part of a history that belongs to one commit.
 
-use faultline_model::dataset::{DataPoint, Dataset, Series};
+use faultline_record::dataset::{DataPoint, Dataset, Series};
 use std::collections::BTreeSet;
 
-/// Why no commit can be selected.
+/// Error of a selection by commit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommitError {
     /// No point has this commit.
@@ -22,8 +22,8 @@ pub enum CommitError {
     },
 }
 
-/// The points of the commit named `commit`, or of the only commit that begins with it. Series without such points are left out. Fails if there is no such
-/// commit, or if several begin with it.
+/// The points of the commit named `commit`, or of the only commit that begins with it. Series
+/// without such points are left out. Fails if there is no such commit, or if several begin with it.
 pub fn at_commit(dataset: &Dataset, commit: &str) -> Result<Dataset, CommitError> {
     let points = dataset.series.iter().flat_map(|series| &series.points);
     let named: BTreeSet<&str> =
@@ -48,7 +48,7 @@ pub fn at_commit(dataset: &Dataset, commit: &str) -> Result<Dataset, CommitError
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faultline_model::dataset::Measured;
+    use faultline_record::dataset::Measured;
 
     fn history(commits: &[&str]) -> Dataset {
         let point = |commit: &&str| DataPoint {

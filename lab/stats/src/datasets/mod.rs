@@ -1,6 +1,7 @@
-//! Values with their places in time and history, as comparisons take them: from our own runs, and cut out of a longer history.
+//! Values with their times and places in a history, as input for comparisons: from our own runs, or
+//! selected from a longer history.
 //!
-//! Files of other tools are read elsewhere.
+//! The `exchange` crate reads the files of other tools.
 
 mod commit;
 mod conditions;
@@ -8,5 +9,5 @@ mod record;
 
 pub use commit::{CommitError, at_commit};
 pub(crate) use record::boot;
-pub(crate) use record::{Chosen, Coarse, MeasuredRun, Measurement, measurement};
+pub(crate) use record::{Chosen, Coarse, MeasuredRun, Measurement, compared_quantity, measurement};
 pub use record::{dataset, of_subject, sides};

@@ -1,62 +1,78 @@
-//! A record's values, by cell and run.
+//! Values of a record, by cell and run.
 
-use super::conditions::Surroundings;
+use super::conditions::SharedConditions;
 use crate::gather::{CaseCells, CellRepeats, gather};
 use crate::granule::granule;
 use crate::progress::standings;
 use crate::repeat::{Repeat, rate};
-use crate::side_figures::{Value, compared_figures};
+use crate::side_figures::{Value, compared_figures, cost};
 use crate::thresholds::COARSE_SHARE;
 use crate::two_sample::Conditions;
-use faultline_model::cell::{Case, Cell, TaskMode};
-use faultline_model::dataset::{DataPoint, Dataset, Measured, Series};
-use faultline_model::describe::{Style, WorkloadInfo};
-use faultline_model::facts::Facts;
-use faultline_model::failure::{Failure, FailureCause};
-use faultline_model::protocol::Interval;
-use faultline_model::record::{Attempt, RunRecord};
-use faultline_model::subject::SubjectIndex;
+use faultline_record::cell::{Case, Cell, TaskMode};
+use faultline_record::dataset::{DataPoint, Dataset, Measured, Series};
+use faultline_record::describe::{Style, WorkloadInfo};
+use faultline_record::direction::Direction;
+use faultline_record::facts::Facts;
+use faultline_record::failure::{Failure, FailureCause};
+use faultline_record::protocol::Interval;
+use faultline_record::quantity::Quantity;
+use faultline_record::record::{Attempt, RunRecord};
+use faultline_record::subject::SubjectIndex;
 use std::collections::BTreeSet;
 
-/// The values of a run of one subject: a series for each cell, a point for each attempt that ended for good. Empty for a run under the lens, which
-/// takes no time, for a comparison, which has two [`sides`], and for a run that measures commits of a repository.
+/// The values of a run with one subject: a series for each cell, a point for each conclusive
+/// attempt. Empty for a lens run, which measures no time, for a comparison, which has two
+/// [`sides`], and for a run that measures commits of a repository.
 pub fn dataset(record: &RunRecord) -> Dataset {
     if interleaves_subjects(record) { Dataset::of(Vec::new()) } else { of_subject(record, SubjectIndex::A) }
 }
 
 /// The values of one of a run's subjects.
 pub fn of_subject(record: &RunRecord, subject: SubjectIndex) -> Dataset {
-    let chosen = Chosen { record, subject, blocks: u32::MAX };
+    let chosen = Chosen::all(record, subject, Quantity::Time);
     let cases = chosen.cases();
     measurement(chosen, &cases, &Coarse::of(cases.iter())).dataset
 }
 
-/// Whether a block of the run has several subjects.
+/// True if the run has several subjects in each block.
 fn interleaves_subjects(record: &RunRecord) -> bool {
     record.settings.comparison().is_some() || record.settings.measured_line().is_some()
 }
 
-/// The values of a live comparison: those of its first side, and those of its second.
+/// The values of a live comparison's first and second side.
 pub fn sides(record: &RunRecord) -> (Dataset, Dataset) {
-    let [a, b] = SubjectIndex::SIDES.map(|subject| Chosen { record, subject, blocks: u32::MAX });
+    let quantity = compared_quantity(record);
+    let [a, b] = SubjectIndex::SIDES.map(|subject| Chosen::all(record, subject, quantity));
     let (cases_a, cases_b) = (a.cases(), b.cases());
     let coarse = Coarse::of(cases_a.iter().chain(&cases_b));
     (measurement(a, &cases_a, &coarse).dataset, measurement(b, &cases_b, &coarse).dataset)
 }
 
-/// A part of a record.
+/// The quantity that a live comparison compares; time for other runs.
+pub(crate) fn compared_quantity(record: &RunRecord) -> Quantity {
+    record.settings.comparison().map_or(Quantity::Time, |comparison| comparison.quantity)
+}
+
+/// A selection from a record.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Chosen<'a> {
     /// The record.
     pub(crate) record: &'a RunRecord,
     /// Items of this subject.
     pub(crate) subject: SubjectIndex,
-    /// Items of that many blocks, from the first.
+    /// Items of this number of blocks, from the first.
     pub(crate) blocks: u32,
+    /// The quantity of the values.
+    pub(crate) quantity: Quantity,
 }
 
 impl<'a> Chosen<'a> {
-    /// Its cases; none of a run under the lens.
+    /// All blocks of a subject.
+    pub(crate) fn all(record: &'a RunRecord, subject: SubjectIndex, quantity: Quantity) -> Self {
+        Chosen { record, subject, blocks: u32::MAX, quantity }
+    }
+
+    /// The cases; none for a lens run.
     pub(crate) fn cases(&self) -> Vec<CaseCells<'a>> {
         let mut chosen = standings(self.record);
         let timed = self.record.settings.timed().is_some();
@@ -64,39 +80,41 @@ impl<'a> Chosen<'a> {
         gather(&self.record.workloads, &chosen)
     }
 
-    /// The machine that it was measured on.
+    /// Facts of the measured machine.
     pub(crate) fn facts(&self) -> Facts {
         let session = self.record.sessions.first();
         session.and_then(|session| session.facts_of(self.subject)).cloned().unwrap_or_default()
     }
 }
 
-/// What a part of a record gives to a comparison.
+/// Input of a comparison from a part of a record.
 #[derive(Debug)]
 pub(crate) struct Measurement<'a> {
-    /// Its values.
+    /// The values.
     pub(crate) dataset: Dataset,
-    /// What else is known of each series' runs, in the same order.
+    /// Metadata of each series' runs, in the same order.
     pub(crate) runs: Vec<Vec<MeasuredRun<'a>>>,
-    /// What of each series gave no value, in the same order.
+    /// Failures of each series, in the same order.
     pub(crate) failures: Vec<Vec<Failure>>,
-    /// What was recorded of the machine during each series, in the same order.
+    /// Conditions on the machine during each series, in the same order.
     pub(crate) conditions: Vec<Conditions>,
 }
 
 /// A run that has values.
 #[derive(Debug)]
 pub(crate) struct MeasuredRun<'a> {
-    /// What was recorded.
+    /// The recorded data.
     pub(crate) repeat: Repeat<'a>,
-    /// As in its point.
+    /// Boot, as in its point.
     pub(crate) boot: Option<String>,
-    /// As in its point.
+    /// Order in time, as in its point.
     pub(crate) order: Option<u64>,
     /// Its block, in a comparison with sides.
     pub(crate) block: Option<u32>,
-    /// What it measured beside the value.
+    /// Figures beside the value.
     pub(crate) figures: Vec<Value>,
+    /// CPU time, per operation for a workload that loops; `None` if it was not recorded.
+    pub(crate) cpu_time: Option<f64>,
 }
 
 /// The values and runs of the `cases` of a part of a record.
@@ -107,30 +125,41 @@ pub(crate) fn measurement<'a>(chosen: Chosen<'a>, cases: &[CaseCells<'a>], coars
         failures: Vec::new(),
         conditions: Vec::new(),
     };
-    let surroundings = Surroundings::of(chosen.record);
+    let shared = SharedConditions::of(chosen.record);
     let commit = chosen.record.subject(chosen.subject).and_then(|subject| subject.commit.as_ref());
     let commit = commit.map(|commit| commit.id.clone());
     for case in cases {
         for cell in &case.cells {
             let runs = runs(chosen, case.about.style, cell);
-            let points = points(case, cell, &runs, coarse, commit.as_deref());
+            let points = points(chosen.quantity, case, cell, &runs, coarse, commit.as_deref());
+            let (unit, direction) = unit(chosen.quantity, case);
             measurement.dataset.series.push(Series {
                 name: name(&chosen.record.workloads, case.case),
                 tasks: Some(cell.tasks),
-                measure: None,
-                unit: case.about.unit.clone(),
-                direction: Some(case.about.direction),
+                measure: (chosen.quantity != Quantity::Time).then(|| chosen.quantity.word().to_owned()),
+                unit,
+                direction: Some(direction),
                 points,
             });
             measurement.runs.push(runs);
-            measurement.failures.push(failures(case, cell));
-            measurement.conditions.push(surroundings.of_cell(case, cell));
+            measurement.failures.push(failures(chosen.quantity, case, cell));
+            measurement.conditions.push(shared.of_cell(case, cell));
         }
     }
     measurement
 }
 
-/// The case, and what its tasks are where that isn't the usual: a name that says the same in every run.
+/// Unit and better direction of a quantity. Costs of a workload that loops are those of an
+/// operation.
+fn unit(quantity: Quantity, case: &CaseCells<'_>) -> (String, Direction) {
+    match (quantity, case.about.style) {
+        (Quantity::Time, _) => (case.about.unit.clone(), case.about.direction),
+        (Quantity::PeakMemory, _) | (_, Style::Once) => (quantity.unit().to_owned(), Direction::Lower),
+        (_, Style::Loop) => (format!("{}/{}", quantity.unit(), case.about.operation), Direction::Lower),
+    }
+}
+
+/// Name of the case, with the mode of its tasks if that is not the default; the same in every run.
 fn name(workloads: &[WorkloadInfo], case: &Case) -> String {
     let workload = workloads.iter().find(|workload| workload.name == case.workload);
     let variant = workload.and_then(|workload| workload.variant(&case.variant));
@@ -146,48 +175,67 @@ fn is_still(style: Style, repeat: &Repeat<'_>) -> bool {
     style == Style::Loop && repeat.operations == 0
 }
 
+/// True if a repeat has a value of the quantity.
+fn has_value(quantity: Quantity, style: Style, repeat: &Repeat<'_>) -> bool {
+    quantity == Quantity::Time || cost(quantity, style, repeat).is_some()
+}
+
 fn runs<'a>(chosen: Chosen<'a>, style: Style, cell: &CellRepeats<'a>) -> Vec<MeasuredRun<'a>> {
-    let moved = cell.repeats.iter().filter(|repeat| !is_still(style, repeat));
+    let quantity = chosen.quantity;
+    let moved = cell.repeats.iter().filter(|repeat| !is_still(style, repeat) && has_value(quantity, style, repeat));
     let is_interleaved = interleaves_subjects(chosen.record);
     let run = |repeat: &Repeat<'a>| MeasuredRun {
         repeat: *repeat,
         boot: boot(chosen.record, chosen.subject, repeat.attempt),
         order: u64::try_from(repeat.attempt.started.0).ok(),
         block: is_interleaved.then_some(repeat.block),
-        figures: compared_figures(style, repeat),
+        figures: compared_figures(quantity, style, repeat),
+        cpu_time: cost(Quantity::CpuTime, style, repeat),
     };
     moved.map(run).collect()
 }
 
 /// A point for each run, then one for each attempt without a figure.
 fn points(
+    quantity: Quantity,
     case: &CaseCells<'_>,
     cell: &CellRepeats<'_>,
     runs: &[MeasuredRun<'_>],
     coarse: &Coarse,
     commit: Option<&str>,
 ) -> Vec<DataPoint> {
+    let values = |run: &MeasuredRun<'_>| match quantity {
+        Quantity::Time => coarse.values(&case.cell(cell.tasks), &run.repeat),
+        _ => cost(quantity, case.about.style, &run.repeat).into_iter().collect(),
+    };
     let point = |run: &MeasuredRun<'_>| DataPoint {
         commit: commit.map(str::to_owned),
         time: Some(run.repeat.attempt.started),
         boot: run.boot.clone(),
         order: run.order,
-        measured: Measured::Values(coarse.values(&case.cell(cell.tasks), &run.repeat)),
+        measured: Measured::Values(values(run)),
     };
-    let failed = failures(case, cell).into_iter().map(|failure| DataPoint::of(Measured::Failed(failure)));
+    let failed = failures(quantity, case, cell).into_iter().map(|failure| DataPoint::of(Measured::Failed(failure)));
     runs.iter().map(point).chain(failed).collect()
 }
 
-/// What gave no value, by block.
-fn failures(case: &CaseCells<'_>, cell: &CellRepeats<'_>) -> Vec<Failure> {
-    let still = cell.repeats.iter().filter(|repeat| is_still(case.about.style, repeat));
-    let still = still.map(|repeat| Failure { block: Some(repeat.block), cause: FailureCause::NoOperation });
-    let mut failures: Vec<Failure> = cell.failures.iter().cloned().chain(still).collect();
+/// Failures, by block.
+fn failures(quantity: Quantity, case: &CaseCells<'_>, cell: &CellRepeats<'_>) -> Vec<Failure> {
+    let style = case.about.style;
+    let without_value = cell.repeats.iter().filter_map(|repeat| {
+        let cause = match is_still(style, repeat) {
+            true => FailureCause::NoOperation,
+            false => Some(FailureCause::NoFigure).filter(|_| !has_value(quantity, style, repeat))?,
+        };
+        Some(Failure { block: Some(repeat.block), cause })
+    });
+    let mut failures: Vec<Failure> = cell.failures.iter().cloned().chain(without_value).collect();
     failures.sort_by_key(|failure| failure.block);
     failures
 }
 
-/// The boot's name: of a guest, that of the attempt; of a host, its boot's id at the session in which the attempt began. None where no fact tells.
+/// The boot's name: that of the attempt for a guest; for a host, the boot id of the session in
+/// which the attempt began. `None` if no fact gives it.
 pub(crate) fn boot(record: &RunRecord, subject: SubjectIndex, attempt: &Attempt) -> Option<String> {
     if record.subject(subject).is_some_and(|subject| subject.machine.boots_for_each_execution()) {
         return Some(format!("run {} attempt {}", record.id, attempt.id.0));
@@ -196,14 +244,16 @@ pub(crate) fn boot(record: &RunRecord, subject: SubjectIndex, attempt: &Attempt)
     session.facts_of(subject)?.get_text("boot.id").map(str::to_owned)
 }
 
-/// Cells whose intervals count so little that a single operation, or batch, would show: their runs have one value each.
+/// Cells with so few counts per interval that a single operation or batch would matter: their runs
+/// have one value each.
 ///
-/// It goes for both sides of a comparison, as a median of intervals and a rate over all of them are not the same figure.
+/// Applies to both sides of a comparison, because a median of intervals and a rate over all of them
+/// are different figures.
 #[derive(Debug, Default)]
 pub(crate) struct Coarse(BTreeSet<Cell>);
 
 impl Coarse {
-    /// Looks at all the cells.
+    /// Checks all cells.
     pub(crate) fn of<'a>(cases: impl Iterator<Item = &'a CaseCells<'a>>) -> Self {
         let coarse = |case: &CaseCells<'_>| {
             let cells: Vec<Cell> =
@@ -220,7 +270,7 @@ impl Coarse {
     }
 }
 
-/// The rule of coarse counts (docs/METHODOLOGY.md, §9), for each interval on its own.
+/// The rule for coarse counts (docs/METHODOLOGY.md, §9), applied to each interval.
 fn is_coarse(cell: &CellRepeats<'_>) -> bool {
     let fewest = cell.repeats.iter().flat_map(|repeat| &repeat.attempt.window).map(Interval::total).min();
     fewest.is_some_and(|fewest| f64::from(cell.tasks) * granule(cell) as f64 > COARSE_SHARE * fewest as f64)
@@ -230,12 +280,12 @@ fn is_coarse(cell: &CellRepeats<'_>) -> bool {
 mod tests {
     use super::*;
     use crate::example;
-    use faultline_model::describe::VariantInfo;
-    use faultline_model::direction::Direction;
-    use faultline_model::outcome::Outcome;
-    use faultline_model::protocol::Measure;
-    use faultline_model::record::Session;
-    use faultline_model::time::UnixMillis;
+    use faultline_record::describe::VariantInfo;
+    use faultline_record::direction::Direction;
+    use faultline_record::outcome::Outcome;
+    use faultline_record::protocol::Measure;
+    use faultline_record::record::Session;
+    use faultline_record::time::UnixMillis;
 
     fn boots(series: &Series) -> Vec<Option<&str>> {
         series.points.iter().map(|point| point.boot.as_deref()).collect()
@@ -291,7 +341,7 @@ mod tests {
         let mut record = example::Run::new(&["load"]).tasks(&[1]).repeats(2).record();
         let mut facts = example::quiet_facts();
         facts.text("boot.id", "second");
-        // The clock was set back by an hour meanwhile.
+        // The clock was set back by an hour.
         record.head.sessions.push(Session { started: UnixMillis(-3_600_000), facts: vec![facts] });
         record.attempts[1].session = 1;
         assert_eq!(boots(&dataset(&record).series[0]), [Some("first"), Some("second")]);

@@ -1,19 +1,23 @@
-//! Whether a machine is fit to measure on: from a comparison of it with itself, and from what else its record tells.
+//! Fitness of a machine for measuring: from a comparison with itself and other parts of the record.
 //!
-//! The limits stand in docs/METHODOLOGY.md, §17.
+//! docs/METHODOLOGY.md, §17, has the thresholds.
 
 mod advice;
-mod unmeasured;
 
+use crate::advice::{Advice, NamedWorkload};
+use crate::comparison::{Comparison, Fit, Fitness};
+use crate::datasets::sides;
+use crate::said::Said;
 use crate::thresholds::{COARSE_DETECTABLE, UNFIT_DETECTABLE};
+use crate::unmatched::{Unmatched, UnmatchedReason};
+use crate::workload_comparison::{Answer, Inconclusive, WorkloadComparison};
 use advice::advice;
-use faultline_model::comparison::{Comparison, Fit, Fitness};
-use faultline_model::record::RunRecord;
-use faultline_model::workload_comparison::{Answer, Inconclusive, WorkloadComparison};
-use unmeasured::unmeasured;
+use faultline_record::dataset::Series;
+use faultline_record::record::RunRecord;
+use std::collections::BTreeSet;
 
-/// Judges a machine from `compared`, the answers of a live comparison of it with itself, and from `record`, that comparison's run. A machine on which
-/// anything that was planned has no answer is unfit.
+/// Judges a machine by `compared`, the answers of a live comparison with itself, and by `record`,
+/// that comparison's run. A machine is unfit if any planned workload has no answer.
 pub fn fitness(compared: Comparison, record: &RunRecord) -> Fitness {
     let unmeasured = unmeasured(&compared, record);
     let advice = advice(&compared, record, &unmeasured);
@@ -22,7 +26,8 @@ pub fn fitness(compared: Comparison, record: &RunRecord) -> Fitness {
     Fitness { format: Fitness::FORMAT.to_owned(), fit, compared, advice }
 }
 
-/// What one workload says. One that differs from itself says nothing, nor does one without an estimate.
+/// Fitness according to one workload. A workload that differs from itself makes the machine unfit,
+/// as does one without an estimate.
 fn fit(workload: &WorkloadComparison) -> Fit {
     let is_judged = match workload.answer {
         Answer::Equal => true,
@@ -36,23 +41,43 @@ fn fit(workload: &WorkloadComparison) -> Fit {
     }
 }
 
+/// The workloads of `record` that `compared` does not contain, in the order of the workloads.
+fn unmeasured(compared: &Comparison, record: &RunRecord) -> Vec<Advice> {
+    let (a, b) = sides(record);
+    let measured = |name: &str, tasks: Option<u32>| {
+        compared.workloads.iter().any(|workload| workload.comparison.name == name && workload.details.tasks == tasks)
+    };
+    let without = a.series.iter().chain(&b.series).filter(|series| !measured(&series.name, series.tasks));
+    let mut told = BTreeSet::new();
+    let once = without.filter(|series| told.insert((&series.name, series.tasks)));
+    let unmeasured = |series: &Series| Advice::Unmeasured {
+        workload: NamedWorkload { name: series.name.clone(), tasks: series.tasks },
+        why: reason(compared, series),
+    };
+    once.map(unmeasured).collect()
+}
+
+fn reason(compared: &Comparison, series: &Series) -> Option<UnmatchedReason> {
+    let is_of = |unmatched: &&Said<Unmatched>| unmatched.name == series.name && unmatched.tasks == series.tasks;
+    compared.unmatched.iter().find(is_of).map(|unmatched| unmatched.reason.clone())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::comparison::{Settings, compare_sides};
     use crate::example;
-    use faultline_model::advice::{Advice, NamedWorkload};
-    use faultline_model::failure::{Failure, FailureCause};
-    use faultline_model::outcome::Outcome;
-    use faultline_model::unmatched::{Letter, UnmatchedReason};
+    use crate::unmatched::Letter;
+    use faultline_record::failure::{Failure, FailureCause};
+    use faultline_record::outcome::Outcome;
 
-    /// A machine against itself whose runs differ by `step` times 1 to 10 parts in a thousand.
+    /// A machine compared with itself, with runs that differ by `step` times 1 to 10 per mille.
     fn judged(step: fn(u32) -> u64, other: fn(u32) -> u64, blocks: u32) -> Fitness {
         let run = example::Run::new(&["load"]).tasks(&[1]).repeats(blocks).against(|_, _| 1_000_000);
         let mut record = run.record();
         for attempt in &mut record.attempts {
             let item = &record.plan[attempt.ordinal as usize];
-            let first = item.subject == faultline_model::subject::SubjectIndex::A;
+            let first = item.subject == faultline_record::subject::SubjectIndex::A;
             let rate = if first { step(item.block) } else { other(item.block) };
             attempt.window = example::attempt(1, rate).window;
         }
@@ -97,7 +122,7 @@ mod tests {
         NamedWorkload { name: format!("{name}:base"), tasks: Some(1) }
     }
 
-    /// A fit machine on which some workloads fail: those of `failing`, in blocks below `blocks` of 20.
+    /// A fit machine on which the workloads in `failing` fail in blocks below `blocks` of 20.
     fn with_failures(failing: &[&str], blocks: u32) -> Fitness {
         let rate = |_, block| 1_000_003 + 1_000 * u64::from(block * 7 % 11);
         let other = |_, block| 1_000_033 + 1_000 * u64::from(block * 5 % 11);
@@ -123,12 +148,11 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_too_often_to_be_answered_makes_it_unfit_and_what_fails_sometimes_is_told() {
-        let often = with_failures(&["y"], 17);
-        let unanswered = Advice::Unanswered { workload: workload("y"), times: 34, first: first_failure() };
-        assert_eq!((often.fit, &often.advice[0]), (Fit::Unfit, &unanswered));
-        let sometimes = with_failures(&["y"], 2);
-        let failed = Advice::Failed { workload: workload("y"), times: 4, first: first_failure() };
-        assert_eq!((sometimes.fit, &sometimes.advice[0]), (Fit::Fit, &failed));
+    fn failures_make_it_unfit_and_are_counted() {
+        for (blocks, times) in [(17, 34), (2, 4)] {
+            let found = with_failures(&["y"], blocks);
+            let unanswered = Advice::Unanswered { workload: workload("y"), times, first: first_failure() };
+            assert_eq!((found.fit, &found.advice[0]), (Fit::Unfit, &unanswered));
+        }
     }
 }

@@ -1,43 +1,45 @@
-//! What the commits at a step changed, where the surroundings changed at the same place.
+//! The part of the commits in a step at which the environment changed too.
 //!
-//! The step is that between two levels, and each quirk is bridged by a commit that was measured before and after it. The commits of the levels say how much values
-//! vary from one commit to the next, and so how much a bridge's two values may be off. docs/METHODOLOGY.md, §18.
+//! The step is that between two levels, and each quirk is bridged by a commit measured before and
+//! after it. The commits of the levels show how much values vary between commits, and so the error
+//! of a bridge's two values. docs/METHODOLOGY.md, §18.
 
 use super::scatter::Sides;
+use crate::bisect::Change;
+use crate::estimate::Estimate;
+use crate::history::causes::Bridge;
+use crate::history::{HistoryPoint, HistoryStep, PointResult};
 use crate::two_sample::welch;
-use faultline_model::drill::Change;
-use faultline_model::estimate::Estimate;
-use faultline_model::history::quirk::Bridge;
-use faultline_model::history::{HistoryPoint, HistoryStep, PointResult};
 use statrs::distribution::{ContinuousCDF, Normal};
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-/// Builds of a level, those of the nearest commits to the step: as many as are asked for, and fewest.
+/// Maximum and minimum number of builds of a level, from the commits nearest to the step.
 const MOST: usize = 12;
 const FEWEST: usize = 4;
 
 /// One minus the confidence level of the interval.
 const ERROR: f64 = 0.05;
 
-/// The part of a step that its commits changed, the value after it divided by that before; `None` if there are too few commits on one of the levels. `surroundings`: before
-/// the step and after it. `bridges`: of the quirks that lead from one to the other.
+/// The part of the commits in a step, the value after it divided by that before; `None` with too
+/// few commits on one level. `environments`: before the step and after it. `bridges`: of the quirks
+/// between these.
 pub(super) fn commits_part(
     step: &HistoryStep,
     sides: &Sides,
     points: &[HistoryPoint],
     bridges: &[Bridge],
-    surroundings: [usize; 2],
+    environments: [usize; 2],
 ) -> Option<Change> {
-    let [from, to] = surroundings;
-    // What bridges itself is on neither level.
+    let [from, to] = environments;
+    // Bridges are on neither level.
     let known = || bridges.iter().filter_map(|bridge| points.get(bridge.commit as usize).map(executed)).collect();
     let before = level(points, sides.before(), from, step.earliest, known());
     let after = level(points, sides.after(), to, step.latest, known());
     part(&[before, after], bridges, from < to)
 }
 
-/// The commit whose executions a point has: commits with the same build share them.
+/// The commit whose executions a point has: commits with equal builds share them.
 fn executed(point: &HistoryPoint) -> &str {
     match &point.result {
         PointResult::Measured { same_as: Some(same_as), .. } => same_as,
@@ -45,11 +47,12 @@ fn executed(point: &HistoryPoint) -> &str {
     }
 }
 
-/// What was measured in these surroundings of the nearest commits to the step, each build once. `known`: the builds that are not asked for.
+/// Values of the commits nearest to the step in one environment, each build once. `known`: builds
+/// to leave out.
 fn level<'a>(
     points: &'a [HistoryPoint],
     side: RangeInclusive<u32>,
-    surroundings: usize,
+    environment: usize,
     end: u32,
     mut known: BTreeSet<&'a str>,
 ) -> Vec<Estimate> {
@@ -58,14 +61,14 @@ fn level<'a>(
     let estimate = |position: u32| {
         let point = points.get(position as usize)?;
         let PointResult::Measured { estimate, .. } = &point.result else { return None };
-        let is_new = point.surroundings as usize == surroundings && known.insert(executed(point));
+        let is_new = point.environment as usize == environment && known.insert(executed(point));
         is_new.then_some(*estimate)
     };
     positions.into_iter().filter_map(estimate).take(MOST).collect()
 }
 
-/// The ratio of the levels without that of the bridges. Its logarithm is a sum of two means and of two values for each bridge, with the variance between builds of
-/// the level on their side.
+/// The ratio of the levels without that of the bridges. Its logarithm is a sum of two means and of
+/// two values for each bridge, with the variance between builds of the level on their side.
 fn part(levels: &[Vec<Estimate>; 2], bridges: &[Bridge], is_forward: bool) -> Option<Change> {
     if levels.iter().any(|level| level.len() < FEWEST) {
         return None;
@@ -89,13 +92,15 @@ fn part(levels: &[Vec<Estimate>; 2], bridges: &[Bridge], is_forward: bool) -> Op
     [change.ratio, change.low, change.high].iter().all(|ratio| ratio.is_finite() && *ratio > 0.0).then_some(change)
 }
 
-/// How many times as much as a value of a level one may vary: in proportion to executions, if it has fewer. Builds vary too, so that is an upper limit.
+/// Upper limit of a value's variance relative to one of a level: inversely proportional to its
+/// executions if it has fewer. Builds vary too, so the true factor is smaller.
 fn times(one: &Estimate, level: &[Estimate]) -> f64 {
     let executions = level.iter().map(|one| f64::from(one.n)).sum::<f64>() / level.len() as f64;
     (executions / f64::from(one.n)).max(1.0)
 }
 
-/// Square of the standard error of the logarithm as its executions tell it: the machine may have been busier while they ran than for other builds.
+/// Square of the standard error of the logarithm from its executions: the machine may have been
+/// busier than for other builds.
 fn own_square_error(one: &Estimate) -> f64 {
     let width = (one.high / one.low).ln() / 2.0;
     let quantile = Normal::standard().inverse_cdf(0.5 + one.coverage / 2.0);
@@ -118,7 +123,8 @@ mod tests {
         Bridge { commit: 0, before: estimate(before), now: estimate(now), change }
     }
 
-    /// How often the interval covers a part of 5 %, beside quirks of 10 % each. `commits` and `spread`: of the levels before and after; each quirk's bridge varies as they do.
+    /// Coverage of the interval for a part of 5 %, beside quirks of 10 % each. `commits` and
+    /// `spread`: of the levels before and after; each quirk's bridge varies as they do.
     fn covered(commits: [usize; 2], spread: [f64; 2], quirks: usize, noise: &mut dyn FnMut() -> f64) -> usize {
         let mut value = |level: f64, spread: f64| (level + 0.01 * spread * noise()).exp();
         let once = |_: &usize| {
@@ -148,7 +154,7 @@ mod tests {
         for (commits, spread, quirks) in worlds {
             let flat = covered(commits, spread, quirks, &mut || uniform() - 0.5);
             let round = covered(commits, spread, quirks, &mut || uniform() + uniform() + uniform() - 1.5);
-            // One commit in seven is off by three times as much.
+            // One commit in seven deviates three times as much.
             let mut odd = || (uniform() - 0.5) * if uniform() < 0.15 { 3.0 } else { 1.0 };
             let odd = covered(commits, spread, quirks, &mut odd);
             println!("{commits:?} commits, {spread:?}, {quirks} quirks: {flat}, {round}, {odd} of 2000");
@@ -157,7 +163,8 @@ mod tests {
         }
     }
 
-    /// While one end of the bridge was measured, its executions varied four times as much as the others.
+    /// While one end of the bridge was measured, its executions varied four times as much as the
+    /// others.
     #[test]
     fn the_interval_covers_the_true_part_if_the_machine_was_busy_for_the_bridge() {
         let mut random = ChaCha8Rng::seed_from_u64(8);
@@ -197,10 +204,10 @@ mod tests {
 
     #[test]
     fn commits_that_share_their_executions_count_once_and_those_of_a_bridge_do_not() {
-        let point = |position: u32, same_as: Option<u32>, surroundings: u32| HistoryPoint {
+        let point = |position: u32, same_as: Option<u32>, environment: u32| HistoryPoint {
             commit: example::commit(position),
             run: None,
-            surroundings,
+            environment,
             result: PointResult::Measured {
                 estimate: estimate(f64::from(position + 1)),
                 same_as: same_as.map(|position| example::commit(position).id),

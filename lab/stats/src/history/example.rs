@@ -1,26 +1,26 @@
-//! Artificial runs that measure commits. Built for tests only.
+//! Artificial runs that measure commits, for tests.
 
 use super::steps::{StepSettings, steps_of_counts};
+use crate::estimate::Estimate;
 use crate::example;
-use faultline_model::artefact::Artefact;
-use faultline_model::cell::{Case, Cell, TaskMode};
-use faultline_model::commit::{CommitInfo, CommitLine};
-use faultline_model::count::Count;
-use faultline_model::describe::Style;
-use faultline_model::direction::Direction;
-use faultline_model::estimate::Estimate;
-use faultline_model::history::{HistoryPoint, HistorySeries, PointResult};
-use faultline_model::journal::AttemptId;
-use faultline_model::machine::Machine;
-use faultline_model::outcome::Outcome;
-use faultline_model::plan::{CommitOrder, HistorySettings, LineMeasure, MeasuredLine, PlanItem, RunKind};
-use faultline_model::protocol::Measure;
-use faultline_model::recipe::{BuildTools, Recipe};
-use faultline_model::record::{Attempt, RunId, RunRecord};
-use faultline_model::relink::LayoutKind;
-use faultline_model::setup::Setup;
-use faultline_model::subject::{BuildResult, Commit, Subject, SubjectIndex};
-use faultline_model::time::UnixMillis;
+use crate::history::{HistoryPoint, HistorySeries, PointResult};
+use faultline_record::artefact::Artefact;
+use faultline_record::cell::{Case, Cell, TaskMode};
+use faultline_record::commit::{CommitInfo, CommitLine};
+use faultline_record::describe::Style;
+use faultline_record::direction::Direction;
+use faultline_record::journal::AttemptId;
+use faultline_record::machine::Machine;
+use faultline_record::outcome::Outcome;
+use faultline_record::plan::{CommitOrder, HistorySettings, LineMeasure, MeasuredLine, PlanItem, RunKind};
+use faultline_record::protocol::Measure;
+use faultline_record::quantity::Quantity;
+use faultline_record::recipe::{BuildTools, Recipe};
+use faultline_record::record::{Attempt, RunId, RunRecord};
+use faultline_record::relink::LayoutKind;
+use faultline_record::setup::Setup;
+use faultline_record::subject::{BuildResult, Commit, Subject, SubjectIndex};
+use faultline_record::time::UnixMillis;
 use std::collections::BTreeMap;
 
 /// Commits of the line.
@@ -44,7 +44,7 @@ pub(super) fn exact_series(values: &[f64]) -> HistorySeries {
     let point = |(position, &value): (u32, &f64)| HistoryPoint {
         commit: commit(position),
         run: Some(RunId(1)),
-        surroundings: 0,
+        environment: 0,
         result: PointResult::Measured { estimate: estimate(value), same_as: None },
     };
     let points: Vec<HistoryPoint> = (0..).zip(values).map(point).collect();
@@ -57,7 +57,10 @@ pub(super) fn exact_series(values: &[f64]) -> HistorySeries {
         workload: None,
         has_releases: false,
         moved: Vec::new(),
-        counted: Some(Count::Instructions),
+        by_cpu_time: None,
+        choice: None,
+        load: None,
+        quantity: Quantity::Instructions,
         unit: "instructions".to_owned(),
         tasks: 1,
         host: None,
@@ -71,18 +74,21 @@ pub(super) fn exact_series(values: &[f64]) -> HistorySeries {
     }
 }
 
-/// A run that has begun and is to measure the commits at these positions.
+/// A started run for the commits at these positions.
 pub(super) fn begun(wanted: &[u32], repeats: u32) -> RunRecord {
     let mut record = example::Run::new(&["load"]).tasks(&[1]).repeats(1).record();
     let RunKind::Timed(timed) = record.settings.kind.clone() else { panic!("a plain run") };
     let measured = MeasuredLine {
-        measure: LineMeasure::Timed(timed),
+        measure: LineMeasure::Timed { quantity: Quantity::Time, settings: timed },
+        choice: None,
         repository: "/repository".to_owned(),
         work: None,
         line: CommitLine { commits: (0..COMMITS).map(commit).collect() },
         recipe: Recipe { command: Vec::new(), environment: Vec::new(), limit_s: 1, kept: Vec::new(), is_clean: false },
-        tools: Some(BuildTools { digest: "1".to_owned(), versions: BTreeMap::new() }),
+        tools: BuildTools { digest: "1".to_owned(), versions: BTreeMap::new() },
+        layout_kind: LayoutKind::default(),
         on: None,
+        release_file: None,
         releases: Vec::new(),
         artefact: Artefact::Command(vec!["./load".to_owned()]),
     };
@@ -96,7 +102,6 @@ pub(super) fn begun(wanted: &[u32], repeats: u32) -> RunRecord {
         order: CommitOrder::Line,
         seeds_by_ends: false,
         layouts: 0,
-        layout_kind: LayoutKind::default(),
     }));
     record.head.subjects.clear();
     record.attempts.clear();
@@ -105,11 +110,11 @@ pub(super) fn begun(wanted: &[u32], repeats: u32) -> RunRecord {
     record
 }
 
-/// Saves the build of the commit that is wanted next: in a directory, or one that failed.
+/// Saves the build of the next wanted commit: in a directory, or a failed one.
 pub(super) fn build(record: &mut RunRecord, directory: Option<&str>) {
     let history = record.settings.history().unwrap();
     let id = history.line.commits[history.wanted[record.subjects.len()] as usize].id.clone();
-    let failed = BuildResult::Failed { how: "it ends with status 2".to_owned(), output: "no rule".to_owned() };
+    let failed = BuildResult::Failed { how: "it exited with status 2".to_owned(), output: "no rule".to_owned() };
     let setup = Setup { directory: directory.map(str::to_owned), ..Setup::default() };
     record.head.subjects.push(Subject {
         commit: Some(Commit { id: id.clone(), repository: None }),
@@ -118,7 +123,7 @@ pub(super) fn build(record: &mut RunRecord, directory: Option<&str>) {
     });
 }
 
-/// Saves a block of executions, by subject: seconds, or how it failed.
+/// Saves a block of executions, by subject: seconds, or the failure.
 pub(super) fn block(record: &mut RunRecord, executions: &[(u32, Result<f64, Outcome>)]) {
     let block = record.plan.last().map_or(0, |last| last.block + 1);
     executions.iter().for_each(|(subject, ended)| add(record, block, *subject, ended.clone()));

@@ -1,38 +1,38 @@
-//! Histories: what a run that measures commits does next, the results of such a run, and the series and steps of several runs together.
+//! Histories: the next work of a run that measures commits, its results, and the series and steps
+//! of several runs.
 //!
-//! [`next_of_record`] and [`results_of_record`] are functions of what is saved, so a run that was killed continues where it was, and gives the same
-//! results each time.
+//! [`next_of_record`] and [`results_of_record`] are functions of the saved record, so a killed run
+//! continues where it was, with the same results each time.
 
-mod bridge;
+mod causes;
+mod change;
 mod commits_part;
-mod evidence;
+mod environment;
 mod executions;
-mod host;
-mod layouts;
-mod newest;
+pub mod gate;
+mod layout_part;
 mod outlook;
 mod quirks;
-mod random_layouts;
 mod record;
-mod run;
-mod same;
+mod result;
+mod runs;
 mod scatter;
 mod series;
 mod states;
 mod steps;
-mod surroundings;
 
 #[cfg(test)]
 mod example;
 
-pub use bridge::bridging;
-pub use evidence::{Evidence, evidence};
-pub use host::measuring_host;
+pub use causes::*;
+pub use change::*;
+pub use environment::{Environment, makes_quirk};
 pub use outlook::describe;
+pub use quirks::bridging;
 pub use record::{next_of_record, results_of_record};
-pub use run::HistoryRun;
-pub use same::{Eras, conditions, differing};
+pub use result::*;
+pub use runs::{HistoryRun, conditions, differing, measuring_host};
+pub use scatter::{SeriesEvidence, evidence};
 pub use series::{series, series_of_run};
-pub use states::{said_by_search, states};
+pub use states::{mark_of_search, states};
 pub use steps::{StepSettings, steps_by};
-pub use surroundings::{Surroundings, makes_quirk};

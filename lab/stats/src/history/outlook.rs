@@ -1,13 +1,15 @@
-//! What a run that measures commits is at, and how much it will execute, told without its record: for a list of runs.
+//! The state of a run that measures commits, and its expected number of executions, for lists of
+//! runs without their records.
 //!
-//! [`next_of_record`](super::next_of_record) decides what is done; this follows it from a few numbers.
+//! [`next_of_record`](super::next_of_record) decides the work; this module derives its state from a
+//! few numbers.
 
-use faultline_model::plan::{HistorySettings, LineMeasure, Settings};
-use faultline_model::record::{RunLine, RunProgress, RunState};
-use faultline_model::run_of_history::{HistoryStage, RunOfHistory};
+use faultline_record::plan::{HistorySettings, LineMeasure, Settings};
+use faultline_record::record::{RunLine, RunProgress, RunState};
+use faultline_record::run_of_history::{HistoryStage, RunOfHistory};
 
-/// Adds to the line of a run what it measures, and if it is not finished, what it is at and how many executions it will have. `progress`: how far it is, if it is not
-/// finished. The line of a run that measures no history stays as it is.
+/// Adds subject and measure to the line of a run of a history, and for an unfinished run its state
+/// and number of executions. `progress`: of an unfinished run. Other lines stay unchanged.
 pub fn describe(line: &mut RunLine, settings: &Settings, progress: Option<&RunProgress>) {
     let Some(history) = settings.history() else { return };
     let open = progress.filter(|_| line.state == RunState::Open);
@@ -18,7 +20,7 @@ pub fn describe(line: &mut RunLine, settings: &Settings, progress: Option<&RunPr
     line.history = Some(RunOfHistory {
         subject: history.subject.clone(),
         measured: measured.to_owned(),
-        counted: history.measure.counted().map(|counted| counted.what),
+        quantity: history.measure.quantity(),
         commits: history.wanted.len() as u32,
         stage: open.map(|progress| stage(history, progress, line)),
     });
@@ -30,7 +32,7 @@ fn stage(history: &HistorySettings, progress: &RunProgress, line: &RunLine) -> H
         return HistoryStage::Build { commit, number: progress.subjects + 1 };
     }
     let left = progress.planned.saturating_sub(line.ended + progress.skipped);
-    let is_timed = matches!(history.measure, LineMeasure::Timed(_));
+    let is_timed = matches!(history.measure, LineMeasure::Timed { .. });
     let is_executing = progress.attempts > progress.ended;
     match left {
         // Layouts are linked between blocks.
@@ -40,21 +42,22 @@ fn stage(history: &HistorySettings, progress: &RunProgress, line: &RunLine) -> H
     }
 }
 
-/// Executions of the whole run, at most: commits that do not build, and layouts that cannot be linked, have none. `None` if the first counts decide how many there are.
+/// Maximum number of executions of the run: commits that do not build, and layouts that cannot be
+/// linked, have none. `None` if the first counts decide it.
 fn whole(settings: &Settings, history: &HistorySettings, progress: &RunProgress) -> Option<u32> {
     let RunProgress { planned, first_block, .. } = *progress;
-    // All commits are built before the first block is planned, which has each build once.
+    // All commits are built before the first block is planned, with each build once.
     let builds = if planned == 0 { history.wanted.len() as u32 } else { first_block };
     let layouts = history.layouts;
     let repeats = settings.repeats.max(1);
     match history.measure {
-        // After the first block all others are planned at once.
-        LineMeasure::Timed(_) if planned > first_block => Some(planned),
-        LineMeasure::Timed(_) if layouts > 0 => {
+        // After the first block, all others are planned at once.
+        LineMeasure::Timed { .. } if planned > first_block => Some(planned),
+        LineMeasure::Timed { .. } if layouts > 0 => {
             let blocks = repeats.max(layouts.saturating_add(1));
             Some(builds.saturating_mul(blocks.saturating_mul(2) - 1))
         }
-        LineMeasure::Timed(_) => Some(builds.saturating_mul(repeats)),
+        LineMeasure::Timed { .. } => Some(builds.saturating_mul(repeats)),
         LineMeasure::Counted(_) => {
             let depends_on_ends = history.seeds_by_ends && repeats > 1;
             // One seed for all, and a second one for the first and the last.
@@ -72,16 +75,16 @@ fn whole(settings: &Settings, history: &HistorySettings, progress: &RunProgress)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commit_runs::LineNext;
     use crate::history::example::{self, begun, build};
     use crate::history::next_of_record;
-    use faultline_model::artefact::{Artefact, BuiltKernel};
-    use faultline_model::count::Count;
-    use faultline_model::history::HistoryNext;
-    use faultline_model::machine::Accelerator;
-    use faultline_model::outcome::Outcome;
-    use faultline_model::plan::{CountedSettings, KindOfRun, RunKind};
-    use faultline_model::record::{Attempt, RunRecord};
-    use faultline_model::time::UnixMillis;
+    use faultline_record::artefact::{Artefact, BuiltKernel};
+    use faultline_record::machine::Accelerator;
+    use faultline_record::outcome::Outcome;
+    use faultline_record::plan::{CountedSettings, KindOfRun, RunKind};
+    use faultline_record::quantity::Quantity;
+    use faultline_record::record::{Attempt, RunRecord};
+    use faultline_record::time::UnixMillis;
 
     fn history(record: &mut RunRecord) -> &mut HistorySettings {
         let RunKind::History(history) = &mut record.head.settings.kind else { panic!("it is one") };
@@ -90,13 +93,13 @@ mod tests {
 
     fn counted(mut record: RunRecord) -> RunRecord {
         let RunKind::Lens(lens) = crate::lens::example::record(&[(1, 1.0)]).settings.kind.clone() else { panic!() };
-        let counted = CountedSettings { what: Count::Transfers, lens };
+        let counted = CountedSettings { what: Quantity::Transfers, lens };
         history(&mut record).measured.measure = LineMeasure::Counted(Box::new(counted));
         record
     }
 
-    /// The line of a run as the store lists it, described by what it would count.
-    fn told(record: &RunRecord) -> RunLine {
+    /// The line of a run as the store lists it, described by its counts.
+    fn run_line(record: &RunRecord) -> RunLine {
         let planned = record.plan.len() as u32;
         let ended = record.attempts.iter().filter(|attempt| attempt.outcome.is_some()).count() as u32;
         let progress = RunProgress {
@@ -134,25 +137,23 @@ mod tests {
     }
 
     fn stage_of(record: &RunRecord) -> HistoryStage {
-        told(record).history.unwrap().stage.unwrap()
+        run_line(record).history.unwrap().stage.unwrap()
     }
 
-    /// Does what is next, until nothing is: each build succeeds, and each execution. Returns what was told before each step.
+    /// Executes all work; each build and execution succeeds. Returns the description before each
+    /// step.
     fn to_the_end(record: &mut RunRecord) -> Vec<(u32, Option<u32>)> {
         let mut all = Vec::new();
         loop {
-            let line = told(record);
+            let line = run_line(record);
             all.push((line.ended, line.whole));
             match next_of_record(record).unwrap() {
-                HistoryNext::Build { position } => build(record, Some(&format!("/{position}"))),
-                HistoryNext::Measure { blocks } => {
-                    blocks.iter().for_each(|subjects| execute(record, subjects.iter().map(|subject| subject.0)));
+                LineNext::Build { position, .. } => build(record, Some(&format!("/{position}"))),
+                LineNext::Execute { blocks } => {
+                    blocks.iter().for_each(|(_, subjects)| execute(record, subjects.iter().map(|subject| subject.0)));
                 }
-                HistoryNext::Count { seeds } => {
-                    seeds.iter().for_each(|(_, subjects)| execute(record, subjects.iter().map(|subject| subject.0)));
-                }
-                HistoryNext::Relink { .. } => panic!("no layouts are asked for"),
-                HistoryNext::Nothing => return all,
+                LineNext::Nothing => return all,
+                other => panic!("not part of this history: {other:?}"),
             }
         }
     }
@@ -175,15 +176,15 @@ mod tests {
         build(&mut record, Some("/0"));
         build(&mut record, None);
         build(&mut record, Some("/2"));
-        assert_eq!(told(&record).whole, Some(15));
+        assert_eq!(run_line(&record).whole, Some(15));
         example::block(&mut record, &[(0, Ok(1.0)), (2, Err(Outcome::TimedOut { limit_ms: 1 }))]);
-        assert_eq!(told(&record).whole, Some(10));
+        assert_eq!(run_line(&record).whole, Some(10));
         let all = to_the_end(&mut record);
         assert_eq!(all.last(), Some(&(6, Some(6))));
     }
 
     #[test]
-    fn it_is_told_what_a_run_is_at() {
+    fn the_stage_of_a_run_is_reported() {
         let mut record = begun(&[0, 2], 3);
         let id = |position: usize| example::commit(position as u32).id;
         assert_eq!(stage_of(&record), HistoryStage::Build { commit: id(0), number: 1 });
@@ -197,8 +198,8 @@ mod tests {
         record.attempts[1].outcome = Some(Outcome::Done);
         history(&mut record).layouts = 4;
         assert_eq!(stage_of(&record), HistoryStage::Link);
-        // Two commits, five blocks, in all but the first of which a layout is executed beside each.
-        assert_eq!(told(&record).whole, Some(2 * 9));
+        // Two commits, five blocks, each but the first with a layout beside each commit.
+        assert_eq!(run_line(&record).whole, Some(2 * 9));
     }
 
     #[test]
@@ -218,31 +219,34 @@ mod tests {
         assert_eq!(stage_of(&record), HistoryStage::Boot);
         record.attempts.push(Attempt { outcome: None, ..begun });
         assert_eq!(stage_of(&record), HistoryStage::Measure);
-        assert_eq!(told(&record).history.unwrap().measured, "zero_fill");
+        assert_eq!(run_line(&record).history.unwrap().measured, "zero_fill");
     }
 
     #[test]
-    fn if_the_first_counts_decide_how_many_there_are_no_whole_is_told() {
+    fn no_total_is_reported_while_the_first_counts_decide_it() {
         let mut record = counted(begun(&[0, 1, 2], 6));
         history(&mut record).seeds_by_ends = true;
-        assert_eq!(told(&record).whole, None);
+        assert_eq!(run_line(&record).whole, None);
         (0..3).for_each(|at| build(&mut record, Some(&format!("/{at}"))));
         execute(&mut record, 0..3);
         execute(&mut record, [0, 2].into_iter());
-        assert_eq!((told(&record).whole, told(&record).ended), (None, 5));
-        // They depend on the seed: all others are planned.
+        assert_eq!((run_line(&record).whole, run_line(&record).ended), (None, 5));
+        // Counts depend on the seed: all others are planned.
         (0..4).for_each(|_| execute(&mut record, 0..3));
         execute(&mut record, [1].into_iter());
-        assert_eq!(told(&record).whole, Some(18));
-        // As many as were asked for.
+        assert_eq!(run_line(&record).whole, Some(18));
+        // The requested number.
         let record = counted(begun(&[0, 1, 2], 6));
-        assert_eq!((told(&record).whole, told(&record).history.unwrap().counted), (Some(18), Some(Count::Transfers)));
+        assert_eq!(
+            (run_line(&record).whole, run_line(&record).history.unwrap().quantity),
+            (Some(18), Quantity::Transfers)
+        );
     }
 
     #[test]
     fn a_finished_run_has_what_it_measured_and_is_at_nothing() {
         let record = begun(&[0], 2);
-        let mut line = told(&record);
+        let mut line = run_line(&record);
         line.state = RunState::Finished;
         describe(&mut line, &record.settings, None);
         let history = line.history.unwrap();

@@ -1,20 +1,20 @@
-//! Quirks of a series: where they are, how they are bridged, and what they say of steps.
+//! The quirks of a series: places, bridges (commits measured in two environments), and effects on
+//! steps.
 
-use super::bridge::{bridge_of, outcomes};
-use super::commits_part::commits_part;
-use super::run::HistoryRun;
-use super::scatter::Sides;
-use super::surroundings::Difference;
-use crate::interval::fewest_values;
-use faultline_model::drill::Change;
-use faultline_model::history::quirk::{
-    Bridge, CauseLabel, DeclaredQuirk, Quirk, QuirkPlace, QuirkTime, StepCause, letter,
-};
-use faultline_model::history::{HistoryPoint, HistoryStep, PointResult};
-use faultline_model::time::UnixMillis;
+use crate::bisect::Change;
+use crate::estimate::{Estimate, estimate, fewest_values};
+use crate::history::causes::{Bridge, CauseLabel, Quirk, QuirkPlace, StepCause, letter};
+use crate::history::commits_part::commits_part;
+use crate::history::environment::{Difference, Environment, groups};
+use crate::history::runs::HistoryRun;
+use crate::history::scatter::Sides;
+use crate::history::{CommitOutcome, HistoryPoint, HistoryStep, PointResult};
+use faultline_record::quirk::{DeclaredQuirk, QuirkTime};
+use faultline_record::time::UnixMillis;
+use std::collections::BTreeMap;
 
-/// The quirks of a series, those between runs first, in their order: as many as there are groups of runs but one. Then those of commits. Also what was declared of
-/// commits that are not among the points.
+/// The quirks of a series: those between runs in order, one fewer than groups of runs, then those
+/// of commits. Also the declarations of commits that are not among the points.
 pub(super) fn quirks(
     groups: &[(Difference, Vec<HistoryRun<'_>>)],
     declared: &[DeclaredQuirk],
@@ -58,7 +58,7 @@ fn between_runs(
     })
 }
 
-/// The newest commit that was measured on both sides.
+/// The newest commit measured on both sides.
 fn bridge(before: &[HistoryRun<'_>], now: &[HistoryRun<'_>], points: &[HistoryPoint]) -> Option<Bridge> {
     let (before, now) = (outcomes(before), outcomes(now));
     let bridge = |(commit, point): (u32, &HistoryPoint)| {
@@ -68,7 +68,8 @@ fn bridge(before: &[HistoryRun<'_>], now: &[HistoryRun<'_>], points: &[HistoryPo
     (0..points.len() as u32).zip(points).rev().find_map(bridge)
 }
 
-/// The places of commits that are named by their first digits; `None` if one of them is no point, or if they are in the wrong order.
+/// The positions of commits named by their first digits; `None` if one of them is no point, or if
+/// they are in the wrong order.
 fn of_commits(first: &str, last: Option<&str>, points: &[HistoryPoint]) -> Option<QuirkPlace> {
     let position = |id: &str| points.iter().position(|point| point.commit.is_called(id)).map(|at| at as u32);
     let first = position(first)?;
@@ -76,8 +77,8 @@ fn of_commits(first: &str, last: Option<&str>, points: &[HistoryPoint]) -> Optio
     (first <= last).then_some(QuirkPlace::Commits { first, last })
 }
 
-/// What the quirks within the range of a step say of it; `None` if there are none. `quirks`: as [`quirks`] orders them. `least`: the smallest change that is a step,
-/// as a share.
+/// The effect of the quirks in the range of a step; `None` without any. `quirks`: in the order of
+/// [`quirks`]. `least`: the smallest change that is a step, as a share.
 pub(super) fn cause(
     step: &HistoryStep,
     sides: &Sides,
@@ -85,7 +86,7 @@ pub(super) fn cause(
     quirks: &[Quirk],
     least: f64,
 ) -> Option<StepCause> {
-    let through = surroundings_through(step, points);
+    let through = environments_through(step, points);
     let (from, to) = (*through.first()?, *through.last()?);
     let (lowest, highest) = (*through.iter().min()?, *through.iter().max()?);
     let between = &quirks[lowest..highest];
@@ -96,17 +97,18 @@ pub(super) fn cause(
     }
     let is_crossed_once = through.is_sorted() || through.iter().rev().is_sorted();
     if between.is_empty() || !is_crossed_once {
-        // Its commits are declared to have other surroundings, which cannot be measured: the program may have changed at the same place. Or commits among them were
-        // measured in other surroundings than those on both sides: then no bridge leads from one side to the other.
+        // Declared environments of commits cannot be measured, and the program may have changed at
+        // the same commit. Commits measured in environments other than those of both sides have no
+        // bridge between the sides.
         return Some(StepCause {
             quirks: letters,
             label: CauseLabel::Inconclusive,
-            of_surroundings: None,
+            of_environment: None,
             of_commits: None,
         });
     }
     let bridges: Option<Vec<Change>> = between.iter().map(|quirk| Some(quirk.bridge?.change)).collect();
-    let of_surroundings =
+    let of_environment =
         bridges.map(|bridges| product(&bridges)).map(|all| if to < from { all.inverse() } else { all });
     let whole = whole(step, points);
     // Exact values do not vary.
@@ -114,34 +116,35 @@ pub(super) fn cause(
         let bridges: Vec<Bridge> = between.iter().map(|quirk| quirk.bridge).collect::<Option<_>>()?;
         commits_part(step, sides, points, &bridges, [from, to])
     });
-    let of_both = || of_surroundings.and_then(|surroundings| Some(product(&[whole?, surroundings.inverse()])));
+    let of_both = || of_environment.and_then(|environment| Some(product(&[whole?, environment.inverse()])));
     let rest = by_levels.or_else(of_both);
-    let label = match (whole, of_surroundings, rest) {
-        (Some(whole), Some(surroundings), Some(rest)) if is_known(step, rest.units) => {
-            match label(whole.ratio, &surroundings, &rest, least) {
-                // What the commits changed may be what was declared of them.
+    let label = match (whole, of_environment, rest) {
+        (Some(whole), Some(environment), Some(rest)) if is_known(step, rest.units) => {
+            match label(whole.ratio, &environment, &rest, least) {
+                // The commits' change may be the declared one.
                 CauseLabel::Code if !of_commits.is_empty() => CauseLabel::Inconclusive,
                 label => label,
             }
         }
         _ => CauseLabel::Inconclusive,
     };
-    Some(StepCause { quirks: letters, label, of_surroundings, of_commits: rest })
+    Some(StepCause { quirks: letters, label, of_environment, of_commits: rest })
 }
 
-/// The surroundings of the measured commits from the first end of a step's range to the last.
-fn surroundings_through(step: &HistoryStep, points: &[HistoryPoint]) -> Vec<usize> {
+/// The environments of the measured commits from the first end of a step's range to the last.
+fn environments_through(step: &HistoryStep, points: &[HistoryPoint]) -> Vec<usize> {
     let range = points.get(step.earliest as usize..=step.latest as usize).unwrap_or_default();
     let measured = range.iter().filter(|point| matches!(point.result, PointResult::Measured { .. }));
-    measured.map(|point| point.surroundings as usize).collect()
+    measured.map(|point| point.environment as usize).collect()
 }
 
-/// Whether medians of so many values have intervals that cover enough. Exact values, which have no status, need none.
+/// True if medians of this number of values have intervals with enough coverage. Exact values,
+/// which have no status, need none.
 fn is_known(step: &HistoryStep, units: u32) -> bool {
     step.status.is_none() || u64::from(units) >= fewest_values()
 }
 
-/// Whether a quirk of commits begins or ends within the range of a step.
+/// True if a quirk of commits begins or ends within the range of a step.
 fn is_at(quirk: &Quirk, step: &HistoryStep) -> bool {
     let is_within = |position: u32| step.earliest < position && position <= step.latest;
     match quirk.place {
@@ -150,18 +153,20 @@ fn is_at(quirk: &Quirk, step: &HistoryStep) -> bool {
     }
 }
 
-/// Whether commits or surroundings changed. In the direction of the step: code, if the interval of the commits' part is above the least change; quirk or mostly a quirk,
-/// if that of the surroundings' part is above 0, and that of the commits' part ends at half of the step or below. It is a quirk if it also ends at the least change or below.
-fn label(whole: f64, surroundings: &Change, rest: &Change, least: f64) -> CauseLabel {
+/// The cause: commits or environment. In the direction of the step: code, if the interval of the
+/// commits' part is above the least change; quirk or mostly a quirk, if that of the environment's
+/// part is above 0, and that of the commits' part ends at half of the step or below. It is a quirk
+/// if it also ends at the least change or below.
+fn label(whole: f64, environment: &Change, rest: &Change, least: f64) -> CauseLabel {
     let sign = whole.ln().signum();
     let part = |change: &Change| {
         let (low, high) = (sign * change.low.ln(), sign * change.high.ln());
         (low.min(high), low.max(high))
     };
-    let ((surroundings_low, _), (rest_low, rest_high)) = (part(surroundings), part(rest));
+    let ((environment_low, _), (rest_low, rest_high)) = (part(environment), part(rest));
     if rest_low > least.ln_1p() {
         CauseLabel::Code
-    } else if surroundings_low <= 0.0 || rest_high > whole.ln().abs() / 2.0 {
+    } else if environment_low <= 0.0 || rest_high > whole.ln().abs() / 2.0 {
         CauseLabel::Inconclusive
     } else if rest_high <= least.ln_1p() {
         CauseLabel::Quirk
@@ -170,7 +175,8 @@ fn label(whole: f64, surroundings: &Change, rest: &Change, least: f64) -> CauseL
     }
 }
 
-/// The ratio of a step's levels. Its interval is as wide as those of the two commits at it allow, which is wider than those of the levels; `None` without a ratio.
+/// The ratio of a step's levels; `None` without one. Its interval follows from those of the two
+/// commits at it, which is wider than from those of the levels.
 fn whole(step: &HistoryStep, points: &[HistoryPoint]) -> Option<Change> {
     let estimate = |position: u32| match &points.get(position as usize)?.result {
         PointResult::Measured { estimate, .. } => Some(*estimate),
@@ -187,7 +193,7 @@ fn whole(step: &HistoryStep, points: &[HistoryPoint]) -> Option<Change> {
     [change.ratio, change.low, change.high].iter().all(|ratio| ratio.is_finite() && *ratio > 0.0).then_some(change)
 }
 
-/// Changes one after the other.
+/// Product of consecutive changes.
 fn product(changes: &[Change]) -> Change {
     let of = |value: fn(&Change) -> f64| changes.iter().map(value).product();
     Change {
@@ -198,15 +204,65 @@ fn product(changes: &[Change]) -> Change {
     }
 }
 
+/// Candidates for a bridge over the newest change of the environment, best first: commits measured
+/// before it without a result after it, newest first. Empty without a change, or if a commit was
+/// measured on both sides. `runs`: those of one series, newest first. `now`: the environment of the
+/// next run.
+pub fn bridging(runs: &[HistoryRun<'_>], now: &Environment<'_>, declared: &[DeclaredQuirk]) -> Vec<String> {
+    let mut groups = groups(runs, declared);
+    let Some(newest) = runs.first() else { return Vec::new() };
+    let is_now = Difference::between(&Environment::of(newest.head), now, declared).is_none();
+    let current = if is_now { groups.pop().map(|(_, runs)| runs).unwrap_or_default() } else { Vec::new() };
+    let Some((_, before)) = groups.pop() else { return Vec::new() };
+    let (before, current) = (outcomes(&before), outcomes(&current));
+    let is_measured = |outcome: Option<&&CommitOutcome>| matches!(outcome, Some(CommitOutcome::Measured { .. }));
+    if before.iter().any(|(id, outcome)| is_measured(Some(outcome)) && is_measured(current.get(id))) {
+        return Vec::new();
+    }
+    let line = newest.head.settings.measured_line().map_or(&[][..], |line| &line.line.commits);
+    let missing = line.iter().rev().map(|commit| &commit.id);
+    let missing = missing.filter(|id| is_measured(before.get(id.as_str())) && !current.contains_key(id.as_str()));
+    missing.cloned().collect()
+}
+
+/// The newest result of each commit in runs of one environment, oldest first.
+pub(super) fn outcomes<'a>(runs: &[HistoryRun<'a>]) -> BTreeMap<&'a str, &'a CommitOutcome> {
+    let all = runs.iter().flat_map(|run| &run.results.commits);
+    all.map(|result| (result.commit.as_str(), &result.outcome)).collect()
+}
+
+/// A commit with two results; `None` if one lacks a value, or if the first was 0. Medians are
+/// independent, so the ends of their intervals bound the ratio.
+pub(super) fn bridge_of(commit: u32, before: &CommitOutcome, now: &CommitOutcome) -> Option<Bridge> {
+    let (before, now) = (median(before)?, median(now)?);
+    let change = Change {
+        ratio: now.median / before.median,
+        low: now.low / before.high,
+        high: now.high / before.low,
+        units: before.n.min(now.n),
+    };
+    let is_ratio = [change.ratio, change.low, change.high].iter().all(|ratio| ratio.is_finite() && *ratio > 0.0);
+    is_ratio.then_some(Bridge { commit, before, now, change })
+}
+
+fn median(outcome: &CommitOutcome) -> Option<Estimate> {
+    match outcome {
+        CommitOutcome::Measured { values, .. } => estimate(values),
+        CommitOutcome::Unusable(_) => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::{HistoryRun, StepSettings, Surroundings, bridging, example, results_of_record, series};
-    use faultline_model::history::{HistoryResults, HistorySeries, HistorySteps};
-    use faultline_model::plan::RunKind;
-    use faultline_model::record::{RunId, RunRecord};
+    use crate::history::{
+        Environment, HistoryResults, HistoryRun, HistorySeries, HistorySteps, StepSettings, bridging, example,
+        results_of_record, series,
+    };
+    use faultline_record::plan::RunKind;
+    use faultline_record::record::{RunId, RunRecord};
 
-    /// A run that measured these commits, each seven times with about these values, with such a compiler.
+    /// A run that measured these commits, each seven times near these values, with this compiler.
     fn run(id: i64, compiler: &str, values: impl Iterator<Item = (u32, f64)>) -> RunRecord {
         let values: Vec<(u32, f64)> = values.collect();
         let wanted: Vec<u32> = values.iter().map(|(position, _)| *position).collect();
@@ -214,7 +270,7 @@ mod tests {
         record.head.id = RunId(id);
         record.head.sessions[0].started = UnixMillis(id * 1000);
         let RunKind::History(history) = &mut record.head.settings.kind else { panic!("it is one") };
-        let tools = history.measured.tools.as_mut().unwrap();
+        let tools = &mut history.measured.tools;
         tools.digest = compiler.to_owned();
         tools.versions.insert("cc --version".to_owned(), compiler.to_owned());
         wanted.iter().for_each(|position| example::build(&mut record, Some(&format!("/{compiler}/{position}"))));
@@ -230,7 +286,7 @@ mod tests {
         with_runs(runs, |runs| series(runs, declared, &StepSettings::default()).unwrap().unwrap())
     }
 
-    /// Does something with runs, the newest first.
+    /// Calls a function with runs, newest first.
     fn with_runs<T>(runs: &[&RunRecord], body: impl FnOnce(&[HistoryRun<'_>]) -> T) -> T {
         let results: Vec<HistoryResults> = runs.iter().map(|run| results_of_record(run).unwrap()).collect();
         let runs = runs.iter().zip(&results).map(|(run, results)| HistoryRun { head: &run.head, results });
@@ -255,16 +311,17 @@ mod tests {
         let quirk = &series.quirks[0];
         assert_eq!((quirk.changed[0].key.as_str(), quirk.bridge.unwrap().commit), ("cc --version", 19));
         assert_eq!(quirk.place, QuirkPlace::Runs { before: RunId(1), since: RunId(2), began: UnixMillis(2000) });
-        assert_eq!([18, 19, 39].map(|at| series.points[at].surroundings), [0, 1, 1]);
+        assert_eq!([18, 19, 39].map(|at| series.points[at].environment), [0, 1, 1]);
 
-        // The bridge shows no change: the program moved at the commit after it, within the new surroundings.
+        // The bridge shows no change: the program changed at the commit after it, in the new
+        // environment.
         let new = run(2, "gcc 13", (19..40).map(|at| (at, if at < 20 { 1.0 } else { 1.3 })));
         let series = of(&[&new, &old], &[]);
         let [step] = series.steps.steps.as_slice() else { panic!("{:#?}", series.steps) };
         assert_eq!(step.by, 20);
         assert!(step.cause.as_ref().is_none_or(|cause| cause.label == CauseLabel::Code), "{step:?}");
 
-        // The program moved at the bridge itself, as the old surroundings show.
+        // The program changed at the bridge itself, as the old environment shows.
         let old = run(1, "gcc 12", (0..20).map(|at| (at, if at < 19 { 1.0 } else { 1.3 })));
         let new = run(2, "gcc 13", (19..40).map(|at| (at, 1.3)));
         let (series, expected) = (of(&[&new, &old], &[]), CauseLabel::Code);
@@ -277,8 +334,8 @@ mod tests {
             (run(1, "gcc 12", (0..20).map(|at| (at, 1.0))), run(2, "gcc 13", (20..40).map(|at| (at, 1.3))));
         let series = of(&[&new, &old], &[]);
         let (_, cause) = only(&series);
-        assert_eq!((cause.label, cause.of_surroundings), (CauseLabel::Inconclusive, None));
-        // A bridge that is too noisy decides nothing either.
+        assert_eq!((cause.label, cause.of_environment), (CauseLabel::Inconclusive, None));
+        // A noisy bridge decides nothing either.
         let change = |low, high| Change { ratio: 1.2, low, high, units: 7 };
         assert_eq!(label(1.3, &change(0.9, 1.4), &change(0.9, 1.4), 0.01), CauseLabel::Inconclusive);
         assert_eq!(
@@ -322,7 +379,8 @@ mod tests {
 
     #[test]
     fn a_change_of_the_program_that_a_quirk_may_hide_is_not_called_one() {
-        // The compiler makes 30 %, and the program 5 % at the same commit: less than half of the step.
+        // The compiler changes 30 %, the program 5 % at the same commit: less than half of the
+        // step.
         let old = run(1, "gcc 12", (0..20).map(|at| (at, 1.0)));
         let new = run(2, "gcc 13", (19..40).map(|at| (at, if at < 20 { 1.3 } else { 1.365 })));
         let series = of(&[&new, &old], &[]);
@@ -337,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn an_island_of_other_surroundings_within_a_range_is_seen() {
+    fn an_island_of_another_environment_within_a_range_is_seen() {
         let (old, new) = (run(1, "gcc 12", (0..40).map(|at| (at, 1.0))), run(2, "gcc 13", [(20, 1.3)].into_iter()));
         let series = of(&[&new, &old], &[]);
         let step = |earliest, latest| HistoryStep {
@@ -347,13 +405,13 @@ mod tests {
             latest,
             from: 1.0,
             to: 1.3,
-            effect: faultline_model::changes::Effect::Worse,
+            effect: faultline_record::direction::Effect::Worse,
             status: None,
             between_runs: false,
             cause: None,
             layouts: None,
             boots: None,
-            state: faultline_model::history::change::StepState::default(),
+            state: crate::history::StepState::default(),
             between: None,
         };
         let cause = |earliest, latest| {
@@ -364,8 +422,8 @@ mod tests {
         assert_eq!(cause(10, 19), None);
         let island = cause(18, 22).unwrap();
         assert_eq!((island.quirks.as_slice(), island.label), (&["A".to_owned()][..], CauseLabel::Inconclusive));
-        assert_eq!(island.of_surroundings, None, "no bridge leads from one end to the other");
-        assert!(cause(19, 20).unwrap().of_surroundings.is_some());
+        assert_eq!(island.of_environment, None, "no bridge leads from one end to the other");
+        assert!(cause(19, 20).unwrap().of_environment.is_some());
     }
 
     #[test]
@@ -373,7 +431,7 @@ mod tests {
         let id = |position| example::commit(position).id;
         let old = run(1, "gcc 12", (0..4).map(|at| (at, 1.0)));
         let best = |runs: &[&RunRecord], compiler: &RunRecord| {
-            let now = Surroundings { began: UnixMillis(9000), ..Surroundings::of(&compiler.head) };
+            let now = Environment { began: UnixMillis(9000), ..Environment::of(&compiler.head) };
             with_runs(runs, |runs| bridging(runs, &now, &[])).first().cloned()
         };
         assert_eq!(best(&[&old], &old), None, "nothing changed");
@@ -382,7 +440,7 @@ mod tests {
         assert_eq!(best(&[&new, &old], &new), Some(id(3)), "no commit of the new run has an old result");
         let bridged = run(3, "gcc 13", [(2, 1.0)].into_iter());
         assert_eq!(best(&[&bridged, &new, &old], &new), None);
-        // One that cannot be built any more is not tried again.
+        // A commit that no longer builds is not tried again.
         new = run(2, "gcc 13", std::iter::empty());
         let RunKind::History(history) = &mut new.head.settings.kind else { panic!("it is one") };
         history.wanted = vec![3];

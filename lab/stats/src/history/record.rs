@@ -1,43 +1,49 @@
-//! What a run's record says of the commits that it measures.
+//! The next work and the results of a run that measures commits, from its record.
 
-use super::executions::{Boots, Execution, by_subject, finite, indexed, value};
-use super::random_layouts::RandomLayouts;
-use crate::drill::are_same;
+use super::executions::{Boots, Execution, RandomLayouts, by_subject, finite, indexed, value};
+use crate::bisect::{TrialResult, are_same};
+use crate::commit_runs::{self, LineNext};
+use crate::history::{CommitOutcome, CommitResult, FailedBuild, HistoryResults, NotMeasured};
+use crate::mean_load::mean_load;
+use crate::median::median;
 use crate::progress::Standing;
 use crate::thresholds::CHANGE_LEAST;
-use crate::tried;
-use faultline_model::drill::{TrialResult, Unusable};
-use faultline_model::history::{CommitOutcome, CommitResult, FailedBuild, HistoryNext, HistoryResults, NotMeasured};
-use faultline_model::plan::{HistorySettings, LineMeasure, PlanItem};
-use faultline_model::record::RunRecord;
-use faultline_model::subject::{BuildResult, Subject, SubjectIndex};
+use faultline_record::bisect::Unusable;
+use faultline_record::plan::{HistorySettings, LineMeasure, PlanItem};
+use faultline_record::quantity::Quantity;
+use faultline_record::record::RunRecord;
+use faultline_record::subject::{BuildResult, Subject, SubjectIndex};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What to do next in a run, once all that was planned has ended; `None` of a run that measures no history. First all commits are built, in their order.
-/// Then each is executed once, and those that succeeded as often as was asked for. In each block every commit is executed, so a machine that becomes slower
-/// over time does so for all of them. Counts are executed with one seed, or with several. If random layouts are asked for, those that succeeded are linked in
-/// them, and are executed in one of them beside their own in each further block, or counted in all of them.
-pub fn next_of_record(record: &RunRecord) -> Option<HistoryNext> {
+/// The next work of a run after its plan ended; `None` for a run without a history.
+///
+/// First all commits are built, in their order. Then each is executed once, and successful ones up
+/// to the requested number. Every block executes all commits, so a machine that slows down over
+/// time affects all of them. Counts use one seed, or several. With random layouts, successful
+/// commits are linked in them, and executed in one of them beside their own in each further block,
+/// or counted in all of them.
+pub fn next_of_record(record: &RunRecord) -> Option<LineNext> {
     let history = record.settings.history()?;
-    // Subjects are added in the order of what is wanted; layouts come after all of them.
+    // Subjects are added in the requested order; layouts follow.
     if let Some(&position) = history.wanted.get(record.subjects.len()) {
-        return Some(HistoryNext::Build { position });
+        return Some(LineNext::Build { position, execute: false });
     }
     Some(match history.measure {
         LineMeasure::Counted(_) => next_counts(record, history),
-        LineMeasure::Timed(_) => next_blocks(record, history),
+        LineMeasure::Timed { .. } => next_blocks(record, history),
     })
 }
 
-/// The blocks to measure next: one without layouts, which shows what runs, then the others, with every layout at least once.
-fn next_blocks(record: &RunRecord, history: &HistorySettings) -> HistoryNext {
+/// The next blocks: one without layouts, which shows which commits run, then the others, with every
+/// layout at least once.
+fn next_blocks(record: &RunRecord, history: &HistorySettings) -> LineNext {
     let planned = record.plan.last().map_or(0, |last| last.block + 1);
     let subjects = measurable(record);
     if subjects.is_empty() {
-        return HistoryNext::Nothing;
+        return LineNext::Nothing;
     }
     if planned == 0 {
-        return HistoryNext::Measure { blocks: vec![subjects] };
+        return LineNext::execute([subjects]);
     }
     let random = RandomLayouts::of(record);
     if let Some(relink) = random.next(record, history, &subjects) {
@@ -56,12 +62,13 @@ fn next_blocks(record: &RunRecord, history: &HistorySettings) -> HistoryNext {
         subjects.iter().copied().chain(layouts.iter().filter_map(of_block)).collect()
     };
     let blocks: Vec<Vec<SubjectIndex>> = (planned..record.settings.repeats.max(most + 1)).map(block).collect();
-    if blocks.is_empty() { HistoryNext::Nothing } else { HistoryNext::Measure { blocks } }
+    if blocks.is_empty() { LineNext::Nothing } else { LineNext::execute(blocks) }
 }
 
-/// What to count next: each commit with the first seed; then the ends with a second one, if these decide; then, if counts depend on the seed, or if several
-/// seeds were asked for, each commit with all seeds; then each random layout with one of these.
-fn next_counts(record: &RunRecord, history: &HistorySettings) -> HistoryNext {
+/// The next counts: each commit with the first seed; the ends with a second one, if these decide;
+/// each commit with all seeds, if counts depend on the seed or if several were requested; each
+/// random layout with one seed.
+fn next_counts(record: &RunRecord, history: &HistorySettings) -> LineNext {
     let subjects = measurable(record);
     match next_own_counts(record, history, &subjects) {
         Ok(seeds) => next_counts_of_layouts(record, history, &subjects, seeds),
@@ -69,12 +76,8 @@ fn next_counts(record: &RunRecord, history: &HistorySettings) -> HistoryNext {
     }
 }
 
-/// What to count next of the commits' own layouts; or with how many seeds they were counted, if that is all.
-fn next_own_counts(
-    record: &RunRecord,
-    history: &HistorySettings,
-    subjects: &[SubjectIndex],
-) -> Result<u32, HistoryNext> {
+/// The next counts of the commits' own layouts, or their number of seeds after the last.
+fn next_own_counts(record: &RunRecord, history: &HistorySettings, subjects: &[SubjectIndex]) -> Result<u32, LineNext> {
     let counted: BTreeSet<(SubjectIndex, u32)> =
         record.plan.iter().map(|item| (item.subject, seed_number(record, item))).collect();
     let lacking = |seed: u32, of: &[SubjectIndex]| -> (u32, Vec<SubjectIndex>) {
@@ -82,7 +85,7 @@ fn next_own_counts(
     };
     let count = |seeds: Vec<(u32, Vec<SubjectIndex>)>| {
         let seeds: Vec<_> = seeds.into_iter().filter(|(_, subjects)| !subjects.is_empty()).collect();
-        (!seeds.is_empty()).then_some(HistoryNext::Count { seeds })
+        (!seeds.is_empty()).then_some(LineNext::Execute { blocks: seeds })
     };
     if let Some(first) = count(vec![lacking(0, subjects)]) {
         return Err(first);
@@ -101,13 +104,14 @@ fn next_own_counts(
     count((0..all).map(|seed| lacking(seed, subjects)).collect()).map_or(Ok(all), Err)
 }
 
-/// What to count next of random layouts. If counts depend on the seed, each layout has a seed of its own: an odd schedule then affects one layout only.
+/// The next counts of random layouts. If counts depend on the seed, each layout has its own seed,
+/// so that an unusual schedule affects one layout only.
 fn next_counts_of_layouts(
     record: &RunRecord,
     history: &HistorySettings,
     subjects: &[SubjectIndex],
     seeds: u32,
-) -> HistoryNext {
+) -> LineNext {
     let random = RandomLayouts::of(record);
     if let Some(relink) = random.next(record, history, subjects) {
         return relink;
@@ -121,7 +125,7 @@ fn next_counts_of_layouts(
             }
         }
     }
-    if by_seed.is_empty() { HistoryNext::Nothing } else { HistoryNext::Count { seeds: by_seed.into_iter().collect() } }
+    if by_seed.is_empty() { LineNext::Nothing } else { LineNext::Execute { blocks: by_seed.into_iter().collect() } }
 }
 
 /// The number of an item's seed, from 0.
@@ -130,7 +134,7 @@ fn seed_number(record: &RunRecord, item: &PlanItem) -> u32 {
     number.and_then(|number| u32::try_from(number).ok()).unwrap_or(item.block)
 }
 
-/// Whether a subject has the same count with each seed. One with which it failed has none.
+/// True if a subject has equal counts with all seeds. A failed execution has none.
 fn counts_are_same(record: &RunRecord, history: &HistorySettings, subject: SubjectIndex) -> bool {
     let own = by_subject(record);
     let standings = own.get(&subject).map_or(&[][..], Vec::as_slice);
@@ -138,20 +142,21 @@ fn counts_are_same(record: &RunRecord, history: &HistorySettings, subject: Subje
     counts.len() == standings.len() && are_same(&counts, CHANGE_LEAST)
 }
 
-/// The commits that can be executed: of those with one build, the first.
+/// The executable commits: of those with equal builds, the first.
 fn measurable(record: &RunRecord) -> Vec<SubjectIndex> {
     let own = by_subject(record);
     let first = first_by_directory(record);
     let is_measurable = |(index, subject): &(SubjectIndex, &Subject)| {
         let standings = own.get(index).map_or(&[][..], Vec::as_slice);
-        let usable = tried::result(subject, standings.iter().map(|(_, standing)| standing)) == TrialResult::Usable;
+        let usable =
+            commit_runs::result(subject, standings.iter().map(|(_, standing)| standing)) == TrialResult::Usable;
         let is_own = !matches!(subject.build, Some(BuildResult::Relinked { .. }));
         is_own && usable && directory(subject).is_none_or(|directory| first.get(directory) == Some(index))
     };
     indexed(record).filter(is_measurable).map(|(index, _)| index).collect()
 }
 
-/// The results that a record has so far; `None` of a run that measures no history.
+/// The results of a record so far; `None` for a run without a history.
 pub fn results_of_record(record: &RunRecord) -> Option<HistoryResults> {
     let history = record.settings.history()?;
     let own = by_subject(record);
@@ -176,10 +181,42 @@ pub fn results_of_record(record: &RunRecord) -> Option<HistoryResults> {
         }
         Some(CommitResult { commit, outcome })
     };
-    Some(HistoryResults { commits: indexed(record).filter_map(result).collect() })
+    let commits: Vec<CommitResult> = indexed(record).filter_map(result).collect();
+    let cpu_times = cpu_times(record, history, &commits, &own);
+    Some(HistoryResults { commits, cpu_times, load: mean_load(record) })
 }
 
-/// What came of a commit in its own layout; `None` if it has no result yet.
+/// The median CPU time of each measured commit; none unless the run compares time.
+fn cpu_times(
+    record: &RunRecord,
+    history: &HistorySettings,
+    commits: &[CommitResult],
+    own: &BTreeMap<SubjectIndex, Vec<Execution<'_>>>,
+) -> BTreeMap<String, f64> {
+    let mut history = history.clone();
+    match &mut history.measured.measure {
+        LineMeasure::Timed { quantity, .. } if *quantity == Quantity::Time => *quantity = Quantity::CpuTime,
+        _ => return BTreeMap::new(),
+    }
+    let mut of_executed = BTreeMap::new();
+    for (index, executions) in own {
+        let is_own = record.subject(*index).is_some_and(|subject| subject.build == Some(BuildResult::Built));
+        let values: Vec<f64> = executions.iter().filter_map(|one| finite(record, &history, one)).collect();
+        if let (true, Some(id), Some(median)) = (is_own, id(record, *index), median(&values)) {
+            of_executed.insert(id, median);
+        }
+    }
+    let of_commit = |result: &CommitResult| match &result.outcome {
+        CommitOutcome::Measured { same_as, .. } => {
+            let executed = same_as.as_ref().unwrap_or(&result.commit);
+            Some((result.commit.clone(), *of_executed.get(executed)?))
+        }
+        CommitOutcome::Unusable(_) => None,
+    };
+    commits.iter().filter_map(of_commit).collect()
+}
+
+/// The result of a commit in its own layout; `None` if it has none yet.
 fn outcome(
     record: &RunRecord,
     history: &HistorySettings,
@@ -196,7 +233,7 @@ fn outcome(
     }
     executions.iter().find_map(|(_, standing)| match standing {
         Standing::Failed(attempt) => {
-            let (why, execution) = (tried::why(attempt), attempt.outcome.clone());
+            let (why, execution) = (commit_runs::why(attempt), attempt.outcome.clone());
             Some(CommitOutcome::Unusable(NotMeasured { why, build: None, execution }))
         }
         Standing::Done(_) | Standing::Skipped | Standing::Left => None,
@@ -225,24 +262,25 @@ fn id(record: &RunRecord, index: SubjectIndex) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commit_runs::RelinkNext;
+    use crate::history::causes::{LayoutResults, LayoutSample};
     use crate::history::example::{self, build};
     use crate::lens;
-    use faultline_model::count::Count;
-    use faultline_model::history::layouts::{LayoutResults, LayoutSample};
-    use faultline_model::outcome::Outcome;
-    use faultline_model::plan::{CountedSettings, RunKind};
-    use faultline_model::relink::RelinkResult;
+    use faultline_record::outcome::Outcome;
+    use faultline_record::plan::{CountedSettings, RunKind};
+    use faultline_record::quantity::Quantity;
+    use faultline_record::relink::RelinkResult;
 
     #[test]
     fn all_commits_are_built_before_any_is_measured() {
         let mut record = example::begun(&[0, 2, 3], 5);
-        assert_eq!(next_of_record(&record), Some(HistoryNext::Build { position: 0 }));
+        assert_eq!(next_of_record(&record), Some(LineNext::Build { position: 0, execute: false }));
         build(&mut record, Some("/a"));
         build(&mut record, None);
-        assert_eq!(next_of_record(&record), Some(HistoryNext::Build { position: 3 }));
+        assert_eq!(next_of_record(&record), Some(LineNext::Build { position: 3, execute: false }));
         build(&mut record, Some("/c"));
         let subjects = vec![SubjectIndex(0), SubjectIndex(2)];
-        assert_eq!(next_of_record(&record), Some(HistoryNext::Measure { blocks: vec![subjects] }));
+        assert_eq!(next_of_record(&record), Some(LineNext::execute(vec![subjects])));
     }
 
     #[test]
@@ -252,9 +290,9 @@ mod tests {
         example::execute(&mut record, 0, Ok(2.0));
         example::execute(&mut record, 1, Err(Outcome::TimedOut { limit_ms: 9 }));
         let subjects = vec![SubjectIndex(0)];
-        assert_eq!(next_of_record(&record), Some(HistoryNext::Measure { blocks: vec![subjects; 3] }));
+        assert_eq!(next_of_record(&record), Some(LineNext::execute(vec![subjects; 3])));
         (0..3).for_each(|_| example::block(&mut record, &[(0, Ok(4.0))]));
-        assert_eq!(next_of_record(&record), Some(HistoryNext::Nothing));
+        assert_eq!(next_of_record(&record), Some(LineNext::Nothing));
         let results = results_of_record(&record).unwrap().commits;
         let values = vec![2.0, 4.0, 4.0, 4.0];
         assert_eq!(
@@ -268,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn executions_in_several_boots_are_told_apart_by_numbers() {
+    fn executions_in_several_boots_are_distinguished_by_numbers() {
         let mut record = example::begun(&[0], 4);
         build(&mut record, Some("/a"));
         (0..4).for_each(|_| example::block(&mut record, &[(0, Ok(2.0))]));
@@ -278,9 +316,9 @@ mod tests {
         };
         assert!(boots_of(&record).is_empty(), "one boot, or an unknown one");
         let session = |boot: &str| {
-            let mut facts = faultline_model::facts::Facts::default();
+            let mut facts = faultline_record::facts::Facts::default();
             facts.text("boot.id", boot);
-            faultline_model::record::Session { started: faultline_model::time::UnixMillis(0), facts: vec![facts] }
+            faultline_record::record::Session { started: faultline_record::time::UnixMillis(0), facts: vec![facts] }
         };
         record.head.sessions = vec![session("x"), session("y"), session("x")];
         for (attempt, session) in record.attempts.iter_mut().zip([0, 1, 1, 2]) {
@@ -291,7 +329,7 @@ mod tests {
         assert!(boots_of(&record).is_empty(), "a boot that is not known");
     }
 
-    /// A run of three commits that were built, with counts: commit, number of the seed, transfers.
+    /// A run of three built commits with counts: commit, number of the seed, transfers.
     fn counted(counts: &[(u32, u32, f64)], seeds: u32, seeds_by_ends: bool) -> RunRecord {
         let mut begun = example::begun(&[0, 1, 2], seeds);
         ["/a", "/b", "/c"].into_iter().for_each(|directory| build(&mut begun, Some(directory)));
@@ -302,7 +340,7 @@ mod tests {
         else {
             panic!("both are")
         };
-        history.measured.measure = LineMeasure::Counted(Box::new(CountedSettings { what: Count::Transfers, lens }));
+        history.measured.measure = LineMeasure::Counted(Box::new(CountedSettings { what: Quantity::Transfers, lens }));
         history.seeds_by_ends = seeds_by_ends;
         record.head.subjects = begun.head.subjects;
         record.head.settings.kind = RunKind::History(history);
@@ -319,8 +357,8 @@ mod tests {
     fn next(record: &RunRecord) -> Vec<(u32, Vec<u32>)> {
         let number = |(seed, subjects): &(u32, Vec<SubjectIndex>)| (*seed, subjects.iter().map(|at| at.0).collect());
         match next_of_record(record) {
-            Some(HistoryNext::Count { seeds }) => seeds.iter().map(number).collect(),
-            Some(HistoryNext::Nothing) => Vec::new(),
+            Some(LineNext::Execute { blocks }) => blocks.iter().map(number).collect(),
+            Some(LineNext::Nothing) => Vec::new(),
             other => panic!("{other:?}"),
         }
     }
@@ -349,21 +387,23 @@ mod tests {
         assert_eq!(next(&counted(&counts, 3, false)), [(1, vec![0, 1, 2]), (2, vec![0, 1, 2])]);
     }
 
-    /// The same record, whose commits are to be measured in random layouts.
+    /// This record with requested random layouts.
     fn in_layouts(mut record: RunRecord, layouts: u32) -> RunRecord {
         let RunKind::History(history) = &mut record.head.settings.kind else { panic!("it is one") };
         history.layouts = layouts;
         record
     }
 
-    /// Links what is asked for next, with the places that are given for a commit and a layout, until something else is asked for; which layouts were linked.
+    /// Links the next layouts, with the given places for a commit and a layout, until other work
+    /// follows; returns the linked layouts.
     fn relink(record: &mut RunRecord, places: impl Fn(u32, u32) -> RelinkResult) -> Vec<(u32, u32)> {
         let mut linked = Vec::new();
-        while let Some(HistoryNext::Relink { subject, layout }) = next_of_record(record) {
-            let own = record.subject(subject).unwrap().clone();
-            let result = places(subject.0, layout);
+        while let Some(LineNext::Relink { layouts }) = next_of_record(record) {
+            let RelinkNext { position, layout, .. } = layouts[0];
+            let own = record.subjects[position as usize].clone();
+            let result = places(position, layout);
             record.head.subjects.push(Subject { build: Some(BuildResult::Relinked { layout, result }), ..own });
-            linked.push((subject.0, layout));
+            linked.push((position, layout));
         }
         linked
     }
@@ -377,9 +417,10 @@ mod tests {
         let mut record = in_layouts(example::begun(&[0, 1, 2], 2), 3);
         [Some("/a"), Some("/b"), Some("/c")].into_iter().for_each(|directory| build(&mut record, directory));
         let first = vec![SubjectIndex(0), SubjectIndex(1), SubjectIndex(2)];
-        assert_eq!(next_of_record(&record), Some(HistoryNext::Measure { blocks: vec![first] }));
+        assert_eq!(next_of_record(&record), Some(LineNext::execute(vec![first])));
         example::block(&mut record, &[(0, Ok(2.0)), (1, Err(Outcome::TimedOut { limit_ms: 9 })), (2, Ok(3.0))]);
-        // The second commit does not run; nothing moves the third; two layouts of the first are the same.
+        // The second commit does not run; no layout moves the third; two layouts of the first are
+        // equal.
         let linked = relink(&mut record, |subject, layout| match (subject, layout) {
             (0, 1) => placed("0"),
             (0, layout) => placed(&layout.to_string()),
@@ -387,10 +428,10 @@ mod tests {
         });
         assert_eq!(linked, [(0, 0), (0, 1), (0, 2), (2, 0), (2, 1)]);
         let block = |layout: u32| vec![SubjectIndex(0), SubjectIndex(2), SubjectIndex(layout)];
-        assert_eq!(next_of_record(&record), Some(HistoryNext::Measure { blocks: vec![block(3), block(5)] }));
+        assert_eq!(next_of_record(&record), Some(LineNext::execute(vec![block(3), block(5)])));
         example::block(&mut record, &[(0, Ok(2.0)), (2, Ok(3.0)), (3, Ok(4.0))]);
         example::block(&mut record, &[(0, Ok(2.0)), (2, Ok(3.0)), (5, Err(Outcome::TimedOut { limit_ms: 9 }))]);
-        assert_eq!(next_of_record(&record), Some(HistoryNext::Nothing));
+        assert_eq!(next_of_record(&record), Some(LineNext::Nothing));
         let results = results_of_record(&record).unwrap().commits;
         assert_eq!(results.len(), 3, "a layout is no commit of its own");
         let CommitOutcome::Measured { values, layouts, .. } = &results[0].outcome else { panic!("{results:?}") };
@@ -419,7 +460,7 @@ mod tests {
     fn without_a_commit_that_can_be_built_nothing_is_measured() {
         let mut record = example::begun(&[1], 4);
         build(&mut record, None);
-        assert_eq!(next_of_record(&record), Some(HistoryNext::Nothing));
+        assert_eq!(next_of_record(&record), Some(LineNext::Nothing));
         let CommitOutcome::Unusable(not) = &results_of_record(&record).unwrap().commits[0].outcome else { panic!() };
         assert_eq!(not.why, Unusable::Build);
     }

@@ -1,45 +1,48 @@
-//! How values of a commit vary: within one layout and boot, between layouts, and between boots. Values are compared within a run only.
+//! The scatter of a commit's values: within one layout and boot, between layouts, and between
+//! boots. Values are compared within a run only.
 
-use super::run::HistoryRun;
-use crate::drill::sum_of_squares;
-use faultline_model::history::layouts::{BootSpread, LayoutResults};
-use faultline_model::history::{CommitOutcome, HistoryPoint, HistorySteps, StepBasis};
-use faultline_model::record::RunId;
+use crate::bisect::sum_of_squares;
+use crate::history::causes::{BootSpread, LayoutResults};
+use crate::history::runs::{HistoryRun, newest_of};
+use crate::history::{CommitOutcome, HistoryPoint, HistorySeries, HistorySteps, StepBasis};
+use faultline_record::record::RunId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-/// Commits of a run on each side of a step that say how much values vary there, the nearest ones. Of counts it is the nearest one alone, because the step is the difference of just two.
+/// Number of a run's nearest commits on each side of a step that show the scatter there. For counts
+/// the nearest one alone, because the step is the difference of two.
 const COMMITS_A_SIDE: usize = 5;
 
-/// What a run measured of commits in several layouts or boots, by their positions among the points.
+/// A run's values of commits in several layouts or boots, by position among the points.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct RunScatter(BTreeMap<u32, CommitScatter>);
 
-/// What was measured of a commit.
+/// The values of a commit.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct CommitScatter {
     /// The values of its own layout.
     own: Vec<f64>,
-    /// The boot of each; none if they are not told apart.
+    /// The boot of each; empty if boots are not distinguished.
     boots: Vec<u32>,
     /// Its random layouts.
     pub(super) layouts: Option<LayoutResults>,
 }
 
-/// The scatter of each run that has some: of commits that it measured in the surroundings of their points. What bridges a quirk was also measured in others, where it
-/// does not have the value that a step is between.
+/// The scatter of each run with any, of commits measured in the environment of their points. A
+/// bridge over a quirk was also measured in other environments, where it does not have the step's
+/// values.
 pub(super) fn scatter(points: &[HistoryPoint], runs: &[HistoryRun<'_>]) -> Vec<RunScatter> {
     let placed: BTreeMap<&str, (u32, u32)> =
-        (0..).zip(points).map(|(at, point)| (point.commit.id.as_str(), (at, point.surroundings))).collect();
-    // A run of which no point has a value tells nothing of the series.
-    let surroundings: BTreeMap<RunId, u32> =
-        points.iter().filter_map(|point| Some((point.run?, point.surroundings))).collect();
+        (0..).zip(points).map(|(at, point)| (point.commit.id.as_str(), (at, point.environment))).collect();
+    // A run without values of points is no evidence about the series.
+    let environments: BTreeMap<RunId, u32> =
+        points.iter().filter_map(|point| Some((point.run?, point.environment))).collect();
     let of_run = |run: &HistoryRun<'_>| {
         let of_commit = run.results.commits.iter().filter_map(|result| match &result.outcome {
             CommitOutcome::Measured { values, boots, layouts, .. } if !boots.is_empty() || layouts.is_some() => {
                 let (position, of_point) = placed.get(result.commit.as_str())?;
                 let scatter = CommitScatter { own: values.clone(), boots: boots.clone(), layouts: layouts.clone() };
-                (surroundings.get(&run.head.id) == Some(of_point)).then_some((*position, scatter))
+                (environments.get(&run.head.id) == Some(of_point)).then_some((*position, scatter))
             }
             CommitOutcome::Measured { .. } | CommitOutcome::Unusable(_) => None,
         });
@@ -48,7 +51,7 @@ pub(super) fn scatter(points: &[HistoryPoint], runs: &[HistoryRun<'_>]) -> Vec<R
     runs.iter().map(of_run).filter(|run| !run.0.is_empty()).collect()
 }
 
-/// The commits on both sides of a step, up to the steps beside it.
+/// The commits on both sides of a step, up to the neighbouring steps.
 pub(super) struct Sides {
     before: RangeInclusive<u32>,
     after: RangeInclusive<u32>,
@@ -56,7 +59,7 @@ pub(super) struct Sides {
 }
 
 impl Sides {
-    /// Of a step by its number. `last`: the last position.
+    /// The sides of a step by index. `last`: the last position.
     pub(super) fn of(found: &HistorySteps, number: usize, last: u32) -> Self {
         let step = &found.steps[number];
         let first = number.checked_sub(1).map_or(0, |before| found.steps[before].latest);
@@ -78,7 +81,7 @@ impl Sides {
         self.after.clone()
     }
 
-    /// What a run measured of the nearest commits before and after.
+    /// A run's values of the nearest commits before and after.
     pub(super) fn of_run<'a>(&self, run: &'a RunScatter) -> [Vec<&'a CommitScatter>; 2] {
         let before = run.0.range(self.before()).rev().take(self.most).map(|(_, commit)| commit).collect();
         let after = run.0.range(self.after()).take(self.most).map(|(_, commit)| commit).collect();
@@ -91,7 +94,7 @@ impl Sides {
     }
 }
 
-/// Logarithms of the values that were measured in the same layout and boot, by the layout (`None`: the commit's own) and the boot.
+/// Logarithms of the values in one layout and boot, by layout (`None`: the commit's own) and boot.
 type Cells = BTreeMap<(Option<u32>, u32), Vec<f64>>;
 
 impl CommitScatter {
@@ -107,7 +110,8 @@ impl CommitScatter {
     }
 }
 
-/// Variance of values of one layout within one boot; `None` of too few. Where each execution has a boot of its own, boots are part of it.
+/// Variance of values of one layout within one boot; `None` with too few. If each execution has its
+/// own boot, boots are part of it.
 pub(super) fn within(commits: &[&CommitScatter]) -> Option<f64> {
     let cells: Vec<Cells> = commits.iter().map(|commit| commit.cells()).collect();
     let by_layout = |cells: &Cells| {
@@ -126,8 +130,9 @@ fn pooled(groups: &[Vec<f64>]) -> Option<f64> {
     (free > 0).then(|| squares / free as f64).filter(|variance| variance.is_finite())
 }
 
-/// Variance between random layouts of one commit: that of their means, less what executions of one layout vary by; `None` with fewer than two layouts. A value is compared with
-/// the commit's own layout in the same boot, if that was measured there.
+/// Variance between random layouts of one commit: that of their means, without that of the
+/// executions of one layout; `None` with fewer than two layouts. A value is compared with the
+/// commit's own layout in the same boot, if measured there.
 pub(super) fn between_layouts(commits: &[&CommitScatter], within: f64) -> Option<f64> {
     let of_commit = |commit: &&CommitScatter| {
         let cells = commit.cells();
@@ -144,7 +149,8 @@ pub(super) fn between_layouts(commits: &[&CommitScatter], within: f64) -> Option
     averaged(commits.iter().filter_map(of_commit))
 }
 
-/// How much one build varies between boots; `None` if no commit was measured in several boots, or each boot executed it once.
+/// Variation of one build between boots; `None` if no commit was measured in several boots, or if
+/// each boot executed it once.
 pub(super) fn step_boots(sides: &Sides, runs: &[RunScatter]) -> Option<BootSpread> {
     let commits = sides.all(runs);
     let of_commit = |commit: &&CommitScatter| -> Vec<Vec<f64>> {
@@ -160,7 +166,8 @@ pub(super) fn step_boots(sides: &Sides, runs: &[RunScatter]) -> Option<BootSprea
     Some(BootSpread { boots: boots.len() as u32, between: between.max(0.0).sqrt(), within: within.sqrt() })
 }
 
-/// Variance between the means of groups, less what it is because of the values within them; with its degrees of freedom. `None` of fewer than two groups.
+/// Variance between the means of groups, without that of the values within them; with its degrees
+/// of freedom. `None` with fewer than two groups.
 fn excess(groups: Vec<Vec<f64>>, within: f64) -> Option<(f64, f64)> {
     let number = groups.len() as f64;
     let means: Vec<f64> = groups.iter().map(|group| mean(group)).collect();
@@ -170,7 +177,7 @@ fn excess(groups: Vec<Vec<f64>>, within: f64) -> Option<(f64, f64)> {
     (free > 0.0 && variance.is_finite()).then_some((variance, free))
 }
 
-/// The mean of variances, each with its weight; `None` of none.
+/// The weighted mean of variances; `None` for none.
 fn averaged(variances: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
     let (sum, weights) =
         variances.fold((0.0, 0.0), |(sum, weights), (variance, weight)| (sum + weight * variance, weights + weight));
@@ -181,12 +188,62 @@ pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
+/// The evidence about steps besides the points of a series.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SeriesEvidence {
+    /// The evidence that finds them.
+    pub(super) found_by: FoundBy,
+    /// The scatter of each run.
+    pub(super) scatter: Vec<RunScatter>,
+}
+
+/// The evidence that finds steps.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum FoundBy {
+    /// For times: the positions among the points of each run, ascending. A step at the border of
+    /// two runs may be theirs.
+    Times(Vec<Vec<u32>>),
+    /// For counts: the counts of each point, one for each seed; none for a point without a count.
+    Counts(Vec<Vec<f64>>),
+}
+
+/// The evidence of the runs of a series, newest first.
+pub fn evidence(series: &HistorySeries, runs: &[HistoryRun<'_>]) -> SeriesEvidence {
+    let found_by = if series.quantity.is_counted() {
+        FoundBy::Counts(counts(&series.points, runs))
+    } else {
+        FoundBy::Times(measured_by(&series.points, runs))
+    };
+    SeriesEvidence { found_by, scatter: scatter(&series.points, runs) }
+}
+
+fn measured_by(points: &[HistoryPoint], runs: &[HistoryRun<'_>]) -> Vec<Vec<u32>> {
+    let positions: BTreeMap<&str, u32> = points.iter().map(|point| point.commit.id.as_str()).zip(0..).collect();
+    let measured = |run: &HistoryRun<'_>| {
+        let measured = run.results.commits.iter();
+        let measured = measured.filter(|result| matches!(result.outcome, CommitOutcome::Measured { .. }));
+        let mut found: Vec<u32> =
+            measured.filter_map(|result| positions.get(result.commit.as_str()).copied()).collect();
+        found.sort_unstable();
+        found
+    };
+    runs.iter().map(measured).collect()
+}
+
+fn counts(points: &[HistoryPoint], runs: &[HistoryRun<'_>]) -> Vec<Vec<f64>> {
+    let newest = newest_of(runs);
+    let counts = |point: &HistoryPoint| match newest.get(point.commit.id.as_str()) {
+        Some((_, CommitOutcome::Measured { values, .. })) => values.clone(),
+        Some((_, CommitOutcome::Unusable(_))) | None => Vec::new(),
+    };
+    points.iter().map(counts).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::example;
-    use faultline_model::history::layouts::LayoutSample;
-    use faultline_model::history::{CommitResult, HistoryResults, PointResult};
+    use crate::history::causes::LayoutSample;
+    use crate::history::{CommitResult, HistoryResults, PointResult, example};
 
     /// A step between two commits with these values and boots of each.
     fn boots_of(values: &[f64], boots: &[u32]) -> Option<BootSpread> {
@@ -207,11 +264,11 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_that_bridges_a_quirk_tells_nothing_of_its_old_surroundings() {
-        let point = |position: u32, run, surroundings| HistoryPoint {
+    fn a_commit_that_bridges_a_quirk_says_nothing_about_its_old_environment() {
+        let point = |position: u32, run, environment| HistoryPoint {
             commit: example::commit(position),
             run: Some(RunId(run)),
-            surroundings,
+            environment,
             result: PointResult::None,
         };
         // Commit 1 was measured before the quirk and after it.
@@ -229,7 +286,7 @@ mod tests {
         let [old, new, without_value] = [(1, vec![0, 1]), (2, vec![1, 2]), (3, vec![0])].map(|(id, commits)| {
             let mut record = example::begun(&commits, 1);
             record.head.id = RunId(id);
-            (record, HistoryResults { commits: commits.into_iter().map(result).collect() })
+            (record, HistoryResults { commits: commits.into_iter().map(result).collect(), ..HistoryResults::default() })
         });
         let runs = [&without_value, &new, &old].map(|(record, results)| HistoryRun { head: &record.head, results });
         let positions: Vec<Vec<u32>> =
@@ -238,14 +295,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_of_boots_that_executed_once_or_are_one() {
+    fn boots_that_executed_once_or_are_one_are_not_reported() {
         assert_eq!(boots_of(&[1.0, 1.1, 1.2], &[0, 1, 2]), None);
         assert_eq!(boots_of(&[1.0, 1.1, 1.2], &[]), None);
     }
 
     #[test]
     fn a_layout_is_compared_with_the_own_one_in_the_same_boot() {
-        // Both layouts are like the own one; only the second boot is slower.
+        // Both layouts equal the own one; only the second boot is slower.
         let sample = |layout: u32, boot: u32, value: f64| LayoutSample { layout, boot, value };
         let samples = vec![sample(0, 0, 1.0), sample(0, 0, 1.0), sample(1, 1, 2.0), sample(1, 1, 2.0)];
         let layouts = Some(LayoutResults { tried: 2, unchanged: 0, failed: 0, samples });

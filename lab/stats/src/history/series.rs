@@ -1,30 +1,28 @@
 //! The results of several runs of a subject as one series.
 
-use super::evidence::evidence;
-use super::host::measuring_host;
-use super::newest::{Newest, newest_of};
+use super::environment::{Difference, groups};
 use super::quirks::quirks;
-use super::run::HistoryRun;
-use super::same::{conditions, differing};
-use super::steps::{StepSettings, steps_by};
-use super::surroundings::{Difference, groups};
+use super::runs::{HistoryRun, Newest, conditions, differing, measuring_host, newest_of};
+use super::scatter::evidence;
+use super::steps::{StepSettings, steps_by, steps_of_cpu_times};
 use crate::changes::SeriesError;
-use crate::interval::estimate;
-use faultline_model::artefact::Release;
-use faultline_model::commit::{CommitInfo, CommitLine};
-use faultline_model::history::quirk::DeclaredQuirk;
-use faultline_model::history::{
-    CommitOutcome, HistoryPoint, HistorySeries, HistorySteps, OtherRun, PointResult, StepBasis,
-};
-use faultline_model::plan::{HistorySettings, MeasuredLine, RunKind};
-use faultline_model::record::RunId;
+use crate::estimate::estimate;
+use crate::history::{CommitOutcome, HistoryPoint, HistorySeries, HistorySteps, OtherRun, PointResult, StepBasis};
+use crate::mean_load::MeanLoad;
+use faultline_record::artefact::Release;
+use faultline_record::commit::{CommitInfo, CommitLine};
+use faultline_record::plan::{HistorySettings, MeasuredLine, RunKind};
+use faultline_record::quirk::DeclaredQuirk;
+use faultline_record::record::RunId;
 use std::collections::BTreeMap;
 
-/// The series of the newest of these runs, which all measured one subject with one number of tasks. `runs`: the newest first. Its commits are those of the
-/// newest run's line; a commit has the newest result that there is. Runs whose results are not comparable are left out. `declared`: changes of the surroundings
-/// that nothing records. `None` without a run that measured a history.
+/// The series of the newest of these runs of one subject with one number of tasks. `runs`: newest
+/// first. Its commits are those of the newest run's line; a commit has its newest result.
+/// Incomparable runs are left out. `declared`: changes of the environment that nothing records.
+/// `None` without a run of a history.
 ///
 /// # Errors
+///
 /// A false-positive rate or a minimum change out of range.
 pub fn series(
     runs: &[HistoryRun<'_>],
@@ -44,7 +42,6 @@ pub fn series(
     let groups = groups(&same, declared);
     let of_commits = newest_of(&same);
     let points = points(history, &of_commits, &groups);
-    let counted = history.measure.counted().map(|counted| counted.what);
     let (quirks, unplaced_quirks) = quirks(&groups, declared, &points);
     let mut series = HistorySeries {
         format: HistorySeries::FORMAT.to_owned(),
@@ -54,7 +51,10 @@ pub fn series(
         workload: history.artefact.kernel().map(|kernel| kernel.workload.clone()),
         has_releases: history.releases.iter().any(Release::is_kernel),
         moved: Vec::new(),
-        counted,
+        by_cpu_time: None,
+        choice: history.choice,
+        load: load(&same),
+        quantity: history.measure.quantity(),
         unit: unit(history),
         tasks: newest.head.settings.cpus.first().copied().unwrap_or(1),
         host: measuring_host(newest.head),
@@ -73,19 +73,26 @@ pub fn series(
         },
     };
     series.steps = steps_by(&series, &evidence(&series, &same), settings)?;
+    series.by_cpu_time = steps_of_cpu_times(&series, &same, settings);
     Ok(Some(series))
+}
+
+/// The greatest load of these runs.
+fn load(runs: &[HistoryRun<'_>]) -> Option<MeanLoad> {
+    let loads = runs.iter().filter_map(|run| run.results.load);
+    loads.max_by(|a, b| a.others_cpus.total_cmp(&b.others_cpus))
 }
 
 /// The unit of the values of a line. A program's run is one operation; a workload does many.
 fn unit(line: &MeasuredLine) -> String {
-    match (line.measure.counted(), line.artefact.kernel()) {
-        (None, _) => "s".to_owned(),
-        (Some(counted), None) => counted.what.word().to_owned(),
-        (Some(counted), Some(_)) => format!("{} per operation", counted.what.word()),
+    let quantity = line.measure.quantity();
+    match line.artefact.kernel() {
+        Some(_) if quantity.is_counted() => format!("{} per operation", quantity.unit()),
+        _ => quantity.unit().to_owned(),
     }
 }
 
-/// The series of one run alone, of the commits that it measured; `None` of a run that measured no history.
+/// The series of one run, of the commits that it measured; `None` for a run without a history.
 pub fn series_of_run(run: &HistoryRun<'_>) -> Option<HistorySeries> {
     let history = run.head.settings.history()?;
     let line = history.wanted.iter().filter_map(|position| history.line.commits.get(*position as usize)).cloned();
@@ -95,20 +102,20 @@ pub fn series_of_run(run: &HistoryRun<'_>) -> Option<HistorySeries> {
     series(&[HistoryRun { head: &head, results: run.results }], &[], &StepSettings::default()).ok().flatten()
 }
 
-/// The commits of the line, with their results. `groups`: the runs by their surroundings.
+/// The commits of the line, with their results. `groups`: the runs by environment.
 fn points(
     history: &HistorySettings,
     newest: &Newest<'_>,
     groups: &[(Difference, Vec<HistoryRun<'_>>)],
 ) -> Vec<HistoryPoint> {
     let numbered = (0..).zip(groups).flat_map(|(number, (_, runs))| runs.iter().map(move |run| (run.head.id, number)));
-    let surroundings: BTreeMap<RunId, u32> = numbered.collect();
+    let environments: BTreeMap<RunId, u32> = numbered.collect();
     let point = |commit: &CommitInfo| {
         let found = newest.get(commit.id.as_str());
         let result = found.map_or(PointResult::None, |(_, outcome)| result(outcome));
         let run = found.map(|(run, _)| *run);
-        let surroundings = run.and_then(|run| surroundings.get(&run).copied()).unwrap_or(0);
-        HistoryPoint { commit: commit.clone(), run, surroundings, result }
+        let environment = run.and_then(|run| environments.get(&run).copied()).unwrap_or(0);
+        HistoryPoint { commit: commit.clone(), run, environment, result }
     };
     history.line.commits.iter().map(point).collect()
 }
@@ -126,11 +133,10 @@ fn result(outcome: &CommitOutcome) -> PointResult {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::{example, results_of_record};
-    use faultline_model::history::{Differing, HistoryResults};
-    use faultline_model::record::RunRecord;
+    use crate::history::{Differing, HistoryResults, example, results_of_record};
+    use faultline_record::record::RunRecord;
 
-    /// A run that measured these commits, each five times, with about these values.
+    /// A run that measured these commits, each five times near these values.
     fn run(id: i64, values: &[(u32, f64)]) -> RunRecord {
         let wanted: Vec<u32> = values.iter().map(|(position, _)| *position).collect();
         let mut record = example::begun(&wanted, 5);
@@ -151,6 +157,26 @@ mod tests {
         let runs: Vec<HistoryRun<'_>> =
             runs.iter().zip(&results).map(|(run, results)| HistoryRun { head: &run.head, results }).collect();
         series(&runs, &[], &StepSettings::default()).unwrap().unwrap()
+    }
+
+    #[test]
+    fn a_time_without_a_step_has_the_steps_of_the_cpu_time_beside_it() {
+        let noisy: Vec<(u32, f64)> = (0..40).map(|at| (at, 1.0 + f64::from(at * 17 % 23) / 23.0)).collect();
+        let mut record = run(1, &noisy);
+        for attempt in &mut record.attempts {
+            let subject = record.plan[attempt.ordinal as usize].subject.at();
+            let code = if subject < 20 { 1.0 } else { 1.1 };
+            let cpu_time = code + 0.001 * f64::from(attempt.ordinal * 7 % 11);
+            attempt.usage = Some(crate::example::usage((cpu_time * 1e9) as u64, 0));
+        }
+        let series = of(&[&record]);
+        assert!(series.steps.steps.is_empty(), "{:?}", series.steps);
+        let StepBasis::Noisy { detectable: Some(detectable), .. } = series.steps.basis else { panic!("no limit") };
+        assert!(detectable > 0.2, "{detectable}");
+        let by = series.by_cpu_time.unwrap();
+        let [step] = by.steps[..] else { panic!("{by:?}") };
+        assert_eq!((step.after, step.by), (19, 20));
+        assert!((step.to / step.from - 1.1).abs() < 0.01 && by.detectable.unwrap() < 0.02, "{by:?}");
     }
 
     #[test]

@@ -1,30 +1,34 @@
-//! Steps between the commits of a series: by exact values, by samples of counts with several seeds, or by the statistics for series with noise.
+//! Steps between the commits of a series: by exact values, by samples of counts with several seeds,
+//! or by the statistics for series with noise.
 
-use super::evidence::{Evidence, FoundBy};
-use super::layouts::step_layouts;
+use super::layout_part::step_layouts;
 use super::quirks::cause;
-use super::scatter::{Sides, step_boots};
-use crate::changes::{Observation, SEGMENT_POINTS, SHORTEST, SeriesError, Settings, changes};
-use crate::drill::{DETECTABLE_DEVIATIONS, Point, SampleLevel, are_same, for_zero, sample_levels, step_chances};
+use super::scatter::{FoundBy, SeriesEvidence, Sides, step_boots};
+use crate::bisect::{DETECTABLE_DEVIATIONS, Point, SampleLevel, are_same, for_zero, sample_levels, step_chances};
+use crate::changes::{Changes, Observation, SEGMENT_POINTS, SHORTEST, SeriesError, Settings, Status, Step, changes};
+use crate::history::runs::HistoryRun;
+use crate::history::{
+    CpuTimeStep, CpuTimeSteps, HistoryPoint, HistorySeries, HistoryStep, HistorySteps, PointResult, StepBasis,
+    StepState,
+};
 use crate::thresholds::{CHANGE_FALSE_ALARMS, CHANGE_LEAST};
-use faultline_model::changes::{Changes, Effect, Status, Step};
-use faultline_model::direction::Direction;
-use faultline_model::history::change::StepState;
-use faultline_model::history::{HistoryPoint, HistorySeries, HistoryStep, HistorySteps, PointResult, StepBasis};
+use faultline_record::direction::{Direction, Effect};
+use faultline_record::quantity::Quantity;
 
-/// By samples of counts a step is found if the probability of none is at most the false-positive rate divided by this.
+/// Divisor of the false-positive rate: by samples of counts, a step is found if the probability of
+/// none is at most the quotient.
 const INVENTED_PART: f64 = 10.0;
 
-/// It is firm if that is at most a further part.
+/// Further divisor for a firm step.
 const FIRM_PART: f64 = 10.0;
 
-/// Fewest seeds with which a commit is compared with its neighbours.
+/// Minimum number of seeds of compared commits.
 const FEWEST_COMPARED: u32 = 3;
 
-/// Least change that samples of counts are searched for.
+/// Minimum least change for samples of counts.
 const LEAST_OF_SAMPLES: f64 = 0.001;
 
-/// How steps are searched for.
+/// Settings of the search for steps.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepSettings {
     /// False-positive rate: the share of series without a step in which one may be found.
@@ -39,13 +43,15 @@ impl Default for StepSettings {
     }
 }
 
-/// The steps of a series by these settings. `evidence`: of the runs of the series ([`super::evidence`]). Of their states nothing is known.
+/// The steps of a series, without their states. `evidence`: of the runs of the series
+/// ([`super::scatter`]).
 ///
 /// # Errors
+///
 /// A false-positive rate or a minimum change out of range.
 pub fn steps_by(
     series: &HistorySeries,
-    evidence: &Evidence,
+    evidence: &SeriesEvidence,
     settings: &StepSettings,
 ) -> Result<HistorySteps, SeriesError> {
     let mut found = match &evidence.found_by {
@@ -63,20 +69,40 @@ pub fn steps_by(
     Ok(found)
 }
 
-/// The values of the points that have one.
+/// The values of the points with one.
 fn observations(points: &[HistoryPoint]) -> Vec<Observation> {
     let observation = |(position, point): (u64, &HistoryPoint)| Some(Observation { position, value: point.value()? });
     (0..).zip(points).filter_map(observation).collect()
+}
+
+/// The values of builds: of consecutive points with one build, the first. Equal builds share their
+/// executions, so further points are no further evidence.
+fn observations_of_builds(points: &[HistoryPoint]) -> Vec<Observation> {
+    let mut before = None;
+    let mut all = observations(points);
+    all.retain(|observation| {
+        let own = Some(build(&points[observation.position as usize]));
+        std::mem::replace(&mut before, own) != own
+    });
+    all
+}
+
+/// The last of the consecutive points with the build at `position`.
+fn last_of_build(points: &[HistoryPoint], position: u32) -> u32 {
+    let Some(first) = points.get(position as usize) else { return position };
+    let later = (position..).zip(&points[position as usize..]).filter(|(_, point)| point.value().is_some());
+    later.take_while(|(_, point)| build(point) == build(first)).last().map_or(position, |(at, _)| at)
 }
 
 fn of_changes(settings: &StepSettings) -> Settings {
     Settings { direction: Direction::Lower, false_alarms: settings.false_alarms, least_change: settings.least_change }
 }
 
-/// The steps between points whose values are counts. `counts`: those of each point, one for each seed. If a commit has the same count with each seed, counts are
-/// exact.
+/// The steps between points with counts. `counts`: those of each point, one for each seed. If all
+/// commits have equal counts with all seeds, counts are exact.
 ///
 /// # Errors
+///
 /// A false-positive rate or a minimum change out of range.
 pub(super) fn steps_of_counts(
     points: &[HistoryPoint],
@@ -93,19 +119,27 @@ pub(super) fn steps_of_counts(
     Ok(HistorySteps { basis, least_change, steps, unjudged, unplaced: 0 })
 }
 
-/// The steps between points with noise. `measured_by`: positions of the commits that each run measured, ascending.
+/// The steps between points with noise. `measured_by`: positions of each run's commits, ascending.
 ///
 /// # Errors
+///
 /// A false-positive rate or a minimum change out of range.
 fn steps_of_times(
     points: &[HistoryPoint],
     measured_by: &[Vec<u32>],
     settings: &StepSettings,
 ) -> Result<HistorySteps, SeriesError> {
-    let observations = observations(points);
+    let observations = observations_of_builds(points);
     let least_change = settings.least_change;
     match changes(&observations, &of_changes(settings)) {
-        Ok(found) => Ok(noisy(measured_by, found, observations.len())),
+        Ok(found) => {
+            let mut steps = noisy(measured_by, found, observations.len());
+            for step in &mut steps.steps {
+                step.after = last_of_build(points, step.after);
+                step.earliest = last_of_build(points, step.earliest);
+            }
+            Ok(steps)
+        }
         Err(SeriesError::TooShort { points }) => {
             let points = points as u32;
             let basis = StepBasis::TooShort { points, needed: SHORTEST as u32 };
@@ -115,8 +149,40 @@ fn steps_of_times(
     }
 }
 
-/// Neighbours between which samples of counts have a step, and the number of commits whose samples are too small to tell: how much their counts vary would be taken
-/// from other commits, whose counts may vary much less.
+/// The steps by the CPU times of a series whose times have none; `None` for other series.
+pub(super) fn steps_of_cpu_times(
+    series: &HistorySeries,
+    runs: &[HistoryRun<'_>],
+    settings: &StepSettings,
+) -> Option<CpuTimeSteps> {
+    if series.quantity != Quantity::Time || !series.steps.steps.is_empty() {
+        return None;
+    }
+    let cpu_time = |observation: Observation| {
+        let point = &series.points[observation.position as usize];
+        let run = runs.iter().find(|run| Some(run.head.id) == point.run)?;
+        let value = *run.results.cpu_times.get(&point.commit.id)?;
+        Some(Observation { value, ..observation })
+    };
+    let observations: Vec<Observation> =
+        observations_of_builds(&series.points).into_iter().filter_map(cpu_time).collect();
+    let found = changes(&observations, &of_changes(settings)).ok()?;
+    let step = |step: &Step| CpuTimeStep {
+        after: last_of_build(&series.points, step.after as u32),
+        by: step.by as u32,
+        from: step.from,
+        to: step.to,
+    };
+    Some(CpuTimeSteps {
+        false_alarms: found.false_alarms,
+        detectable: found.detectable,
+        steps: found.steps.iter().map(step).collect(),
+    })
+}
+
+/// Neighbours with a step between their samples of counts, and the number of commits with too small
+/// samples: the variance of their counts would be taken from other commits, which may vary much
+/// less.
 fn by_samples(
     points: &[HistoryPoint],
     counts: &[Vec<f64>],
@@ -198,7 +264,7 @@ fn exact(observations: &[Observation], least_change: f64) -> Vec<HistoryStep> {
     observations.windows(2).filter_map(step).collect()
 }
 
-/// Steps that were found by statistics.
+/// Steps found by statistics.
 fn noisy(measured_by: &[Vec<u32>], found: Changes, observations: usize) -> HistorySteps {
     let step = |step: &Step| HistoryStep {
         after: step.after as u32,
@@ -223,6 +289,7 @@ fn noisy(measured_by: &[Vec<u32>], found: Changes, observations: usize) -> Histo
             false_alarms: found.false_alarms,
             false_confirmations: found.false_confirmations,
             smaller: found.smaller,
+            detectable: found.detectable,
             cautions: found.cautions,
         },
         unjudged: observations.min(SEGMENT_POINTS - 1) as u32,
@@ -230,7 +297,7 @@ fn noisy(measured_by: &[Vec<u32>], found: Changes, observations: usize) -> Histo
     }
 }
 
-/// Whether a run measured a commit before a step, and one after it.
+/// True if a run measured a commit before a step and one after it.
 fn has_both_sides(run: &[u32], step: &Step) -> bool {
     let (Some(first), Some(last)) = (run.first(), run.last()) else { return false };
     *first as usize <= step.earliest as usize && step.latest as usize <= *last as usize
@@ -239,8 +306,8 @@ fn has_both_sides(run: &[u32], step: &Step) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::estimate::Estimate;
     use crate::history::example::commit;
-    use faultline_model::estimate::Estimate;
     use rand_chacha::ChaCha8Rng;
     use rand_chacha::rand_core::{Rng, SeedableRng};
 
@@ -248,7 +315,7 @@ mod tests {
         let point = |(position, value): (u32, &Option<f64>)| HistoryPoint {
             commit: commit(position),
             run: None,
-            surroundings: 0,
+            environment: 0,
             result: value.map_or(PointResult::None, |value| PointResult::Measured {
                 estimate: Estimate { median: value, low: value, high: value, coverage: 0.0, n: 1 },
                 same_as: None,
@@ -286,7 +353,8 @@ mod tests {
         assert_eq!((found.basis, found.unjudged), (StepBasis::Exact, 0));
     }
 
-    /// Counts of commits with six seeds, which differ by `spread` between seeds and between commits alike; from the sixth commit on `ratio` times as large.
+    /// Counts of commits with six seeds, which differ by `spread` between seeds and between
+    /// commits; from the sixth commit on `ratio` times as large.
     fn sampled(series: u64, ratio: f64, [before, after]: [f64; 2]) -> Vec<Vec<f64>> {
         let mut random = ChaCha8Rng::seed_from_u64(series);
         let mut normal = || (0..12).map(|_| (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64).sum::<f64>() - 6.0;
@@ -299,7 +367,7 @@ mod tests {
 
     fn steps_of(samples: &[Vec<f64>]) -> HistorySteps {
         let medians: Vec<Option<f64>> =
-            samples.iter().map(|counts| crate::interval::estimate(counts).map(|estimate| estimate.median)).collect();
+            samples.iter().map(|counts| crate::estimate::estimate(counts).map(|estimate| estimate.median)).collect();
         steps_of_counts(&points(&medians), samples, &StepSettings::default()).unwrap()
     }
 
@@ -320,7 +388,8 @@ mod tests {
 
     #[test]
     fn commits_with_few_seeds_are_not_judged_by_the_variance_of_others() {
-        // The counts of the older half hardly vary; those of the newer half vary by a third, with one seed each.
+        // The counts of the older half hardly vary; those of the newer half vary by a third, with
+        // one seed each.
         let mut samples: Vec<Vec<f64>> = (0..6).map(|_| vec![47_900.0, 47_950.0, 47_980.0]).collect();
         samples.extend([111.0, 84.0, 112.0, 53.0, 100.0].map(|count| vec![count]));
         samples.push(vec![85.0, 105.0]);
@@ -343,6 +412,26 @@ mod tests {
         assert_eq!(steps_of(&samples).basis, StepBasis::Exact);
         samples[3] = vec![100.0, 140.0];
         assert!(matches!(steps_of(&samples).basis, StepBasis::Seeds { fewest: 1, most: 2, .. }));
+    }
+
+    /// 72 commits in 24 builds, the later half slower. Equal values of equal builds are no evidence
+    /// of little noise.
+    #[test]
+    fn commits_with_one_build_are_one_point() {
+        let of_build = |build: u32| {
+            let noise = 0.01 * f64::from(build * 7 % 11);
+            Some(if build < 12 { 1.0 } else { 1.5 } + noise)
+        };
+        let mut points = points(&(0..72).map(|at| of_build(at / 3)).collect::<Vec<_>>());
+        for (at, point) in (0..).zip(&mut points) {
+            if let PointResult::Measured { same_as, .. } = &mut point.result {
+                *same_as = (at % 3 > 0).then(|| commit(at / 3 * 3).id);
+            }
+        }
+        assert_eq!(observations_of_builds(&points).len(), 24);
+        let found = steps_of_times(&points, &[(0..72).collect()], &StepSettings::default()).unwrap();
+        let places: Vec<_> = found.steps.iter().map(|step| (step.after, step.by)).collect();
+        assert_eq!(places, [(35, 36)], "the last commit of the build before, and the first of the one after");
     }
 
     #[test]

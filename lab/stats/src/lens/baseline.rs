@@ -1,18 +1,20 @@
-//! A run compared with an earlier one: no cell may have more transfers per operation than before, apart from a tolerance.
+//! Comparison with an earlier run: no cell may have more transfers per operation than before, apart
+//! from a tolerance.
 
 use crate::lens::budget::judge;
 use crate::lens::cells::{cases, transfers};
 use crate::lens::compare::{Side, compare_runs, same_program, unlike};
+use crate::lens::comparison::{Change, Difference, LensComparison};
+use crate::lens::gate::{Check, GateReport, NoFigure, Standing};
 use crate::lens::seeds::{Sides, in_common};
 use crate::lens::spread::{noise, spread};
 use crate::progress::standings;
 use crate::thresholds::{LENS_CHANGE_SHARE, LENS_CHANGE_TRANSFERS};
-use faultline_model::lens::budget::Metric;
-use faultline_model::lens::comparison::{Change, Difference, LensComparison};
-use faultline_model::lens::gate::{Check, GateReport, NoFigure, Standing};
-use faultline_model::record::RunRecord;
+use faultline_record::lens::budget::Metric;
+use faultline_record::record::RunRecord;
 
-/// How much more is allowed: the largest of three values. The third is the range of the repeats, or of the seeds, of either run; it is 0 for one seed.
+/// Allowed increase: the largest of three values. The third is the range of the repeats, or of the
+/// seeds, of either run; it is 0 for one seed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tolerance {
     /// As a share of the baseline: 0.03 for 3 %.
@@ -27,8 +29,9 @@ impl Default for Tolerance {
     }
 }
 
-/// Compares `current` with `baseline`: every cell for which the baseline has readings, by the seeds that both have if there are any. The gate fails for a cell that cannot be checked, and for a baseline
-/// without readings.
+/// Compares `current` with `baseline`: every cell for which the baseline has readings, by the seeds
+/// that both have if there are any. The gate fails for a cell that cannot be checked, and for a
+/// baseline without readings.
 pub fn against(current: &RunRecord, baseline: &RunRecord, tolerance: Tolerance) -> GateReport {
     let (standings_now, standings_then) = (standings(current), standings(baseline));
     let (now, then) = (cases(current, &standings_now), cases(baseline, &standings_then));
@@ -71,7 +74,7 @@ fn check(then: Side<'_, '_>, now: Option<Side<'_, '_>>, comparison: &LensCompari
     Check { of: None, case, cpus, metric, limit, seeds, standing, differences }
 }
 
-/// The differences that are increases.
+/// The increases among the differences.
 fn grown(differences: &[Difference]) -> Vec<Difference> {
     let more = |difference: &&Difference| matches!(difference.change, Change::Came | Change::More);
     differences.iter().filter(more).cloned().collect()
@@ -81,7 +84,7 @@ fn grown(differences: &[Difference]) -> Vec<Difference> {
 mod tests {
     use super::*;
     use crate::lens::example::{record, seeded};
-    use faultline_model::lens::key::Key;
+    use crate::lens::key::Key;
 
     fn passed(current: &[(u32, f64)], baseline: &[(u32, f64)]) -> bool {
         against(&record(current), &record(baseline), Tolerance::default()).passed()

@@ -1,21 +1,22 @@
-//! Whether a run meets budgets.
+//! Comparison of a run with budgets.
 
+use crate::lens::by_type;
 use crate::lens::cells::{CaseReadings, CellReadings, cases, instructions, transfers};
 use crate::lens::figures::{self, Counts};
+use crate::lens::gate::{Check, GateReport, NoFigure, Standing};
 use crate::lens::seeds::seeds_of;
-use crate::lens::summary::problems;
+use crate::lens::summarise::problems;
 use crate::lens::type_view::TypeView;
-use crate::lens::types;
 use crate::median::median;
 use crate::progress::standings;
 use crate::thresholds::LENS_GATE_SHOWN;
-use faultline_model::lens::budget::{Budget, Limited, Metric, is_named};
-use faultline_model::lens::gate::{Check, GateReport, NoFigure, Standing};
-use faultline_model::lens::reading::Reading;
-use faultline_model::record::RunRecord;
+use faultline_record::lens::budget::{Budget, Limited, Metric, is_named};
+use faultline_record::lens::reading::Reading;
+use faultline_record::record::RunRecord;
 
-/// Compares a run with budgets: each limits the median of a cell's repeats, or of its seeds. A budget fails if it cannot be checked: a case or number of CPUs that the run does not have, a cell with a
-/// failed attempt, a reading that counted less than it should have.
+/// Compares a run with budgets: each limits the median of a cell's repeats, or of its seeds. A
+/// budget that cannot be checked fails: a case or number of CPUs that the run lacks, a cell with a
+/// failed attempt, an incomplete reading.
 pub fn check(budgets: &[Budget], record: &RunRecord) -> GateReport {
     let standings = standings(record);
     let cases = cases(record, &standings);
@@ -60,13 +61,12 @@ fn standing_of_type(budget: &Budget, of: &str, cell: &CellReadings<'_>) -> Stand
     if budget.metric == Metric::Instructions {
         return NoFigure::NotOfTypes.into();
     }
-    let without = cell.readings.iter().find(|reading| reading.by_type.is_none() || reading.untyped.is_some());
-    if let Some(reading) = without {
-        return NoFigure::NoTypes { why: reading.untyped.clone() }.into();
+    if let Some(why) = cell.readings.iter().find_map(|reading| reading.untyped.clone()) {
+        return NoFigure::NoTypes { why }.into();
     }
     match judge(cell, budget.limit, |reading| figure_of_type(budget.metric, reading, of)) {
         Standing::Exceeded { value, lines, code, .. } => {
-            let figures = cell.typical().and_then(|reading| types::named(reading, of));
+            let figures = cell.typical().and_then(|reading| by_type::named(reading, of));
             Standing::Exceeded { value, lines, code, of: figures.map(Box::new) }
         }
         other => other,
@@ -97,9 +97,9 @@ fn figure(metric: Metric, reading: &Reading) -> f64 {
     }
 }
 
-/// The figure of all objects of a type; 0 if nothing of it moved. Instructions are not counted by type.
+/// The figure of all objects of a type; 0 if none moved. Instructions are not counted by type.
 fn figure_of_type(metric: Metric, reading: &Reading, of: &str) -> f64 {
-    let view = reading.by_type.as_ref().and_then(|by_type| TypeView::named(by_type, of));
+    let view = TypeView::named(&reading.by_type, of);
     let transfers = view.map(|view| view.transfers()).unwrap_or_default();
     match metric {
         Metric::Transfers => reading.per_operation(transfers.total()),
@@ -109,7 +109,8 @@ fn figure_of_type(metric: Metric, reading: &Reading, of: &str) -> f64 {
     }
 }
 
-/// Compares the median of a cell's figure with a limit. A figure whose counts are too low can exceed its limit, but not meet it.
+/// Compares the median of a cell's figure with a limit. An incomplete count can exceed its limit,
+/// but not meet it.
 pub(crate) fn judge(cell: &CellReadings<'_>, limit: f64, figure: impl Fn(&Reading) -> f64) -> Standing {
     let Some((typical, value)) = cell.typical().zip(median(&cell.values(figure))) else {
         return match cell.failures.is_empty() {
@@ -138,11 +139,10 @@ pub(crate) fn judge(cell: &CellReadings<'_>, limit: f64, figure: impl Fn(&Readin
 mod tests {
     use super::*;
     use crate::lens::example::{self, access, member, mm_struct};
-    use faultline_model::failure::{Failure, FailureCause};
-    use faultline_model::lens::by_type::{ByType, TypeReading};
-    use faultline_model::lens::problem::Problem;
-    use faultline_model::lens::untyped::Untyped;
-    use faultline_model::outcome::Outcome;
+    use faultline_record::failure::{Failure, FailureCause};
+    use faultline_record::lens::by_type::{ByType, TypeReading, Untyped};
+    use faultline_record::lens::problem::Problem;
+    use faultline_record::outcome::Outcome;
 
     fn budget(text: &str) -> Budget {
         text.parse().unwrap()
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(reason("load<=9@16"), NoFigure::CountedTooLittle { problem: stall });
         assert_eq!(reason("load<=9@32"), NoFigure::NotRun);
         assert_eq!(reason("load<=9@64"), NoFigure::NoSuchCell);
-        assert_eq!(reason("other<=9@2"), NoFigure::NoTypes { why: None }, "it may be a type");
+        assert_eq!(standing("other<=9@2", &record), Standing::Kept { value: 0.0 }, "it may be a type");
     }
 
     #[test]
@@ -212,10 +212,11 @@ mod tests {
         assert_eq!(failures.iter().map(|failure| &failure.cause).collect::<Vec<_>>(), [&FailureCause::NoReport]);
     }
 
-    /// A run at 8 CPUs with that many transfers of members of `mm_struct` for each of its 1000 operations.
+    /// A run on 8 CPUs with these transfers of members of `mm_struct` for each of its 1000
+    /// operations.
     fn by_type(types: Vec<TypeReading>) -> RunRecord {
         let mut record = example::record(&[(8, 5.0)]);
-        record.attempts[0].reading.as_mut().unwrap().by_type = Some(ByType { types, untyped: Vec::new() });
+        record.attempts[0].reading.as_mut().unwrap().by_type = ByType { types, untyped: Vec::new() };
         record
     }
 
@@ -254,10 +255,8 @@ mod tests {
             other => panic!("{other:?}"),
         };
         let mut record = example::record(&[(8, 0.1)]);
-        assert_eq!(reason("mm_struct<=9@8", &record), NoFigure::NoTypes { why: None });
-        let reading = record.attempts[0].reading.as_mut().unwrap();
-        (reading.by_type, reading.untyped) = (Some(ByType::default()), Some(Untyped::NoTypes));
-        assert_eq!(reason("mm_struct<=9@8", &record), NoFigure::NoTypes { why: Some(Untyped::NoTypes) });
+        record.attempts[0].reading.as_mut().unwrap().untyped = Some(Untyped::NoTypes);
+        assert_eq!(reason("mm_struct<=9@8", &record), NoFigure::NoTypes { why: Untyped::NoTypes });
         assert_eq!(reason("instructions:mm_struct<=9@8", &record), NoFigure::NotOfTypes);
         assert_eq!(reason("mm_struct<=9@16", &record), NoFigure::NoSuchCell);
     }

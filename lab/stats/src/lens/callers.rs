@@ -1,15 +1,15 @@
-//! The callers of a sample of the transfers, as they are shown: chains of functions, whatever the line in them, and those of the top lines.
+//! Callers of sampled transfers: call chains by function, and those of the top lines.
 
 use crate::lens::figures::share;
-use faultline_model::lens::callers::{Callers, CallersFigures, Chain, ChainFigures, FrameFigures, LineCallers};
-use faultline_model::lens::reading::{Line, Reading};
+use faultline_record::lens::callers::{Callers, CallersFigures, Chain, ChainFigures, FrameFigures, LineCallers};
+use faultline_record::lens::reading::{Line, Reading};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Lines whose chains are shown.
+/// Number of lines whose chains are shown.
 const LINES: usize = 5;
 
-/// Chains that are shown of a line.
+/// Number of chains shown for a line.
 const CHAINS_OF_LINE: usize = 3;
 
 /// The callers of a reading; `None` if it has none, or nothing was sampled.
@@ -39,7 +39,7 @@ fn line_callers(line: &Line, callers: &Callers, names: &Names) -> Option<LineCal
     (samples > 0).then(|| LineCallers { name, address: format!("{:#x}", line.address), samples, chains })
 }
 
-/// Functions without the lines in them.
+/// Names of functions without source lines.
 struct Names {
     frames: Vec<FrameFigures>,
     /// For each frame of the reading, its place among `frames`.
@@ -60,7 +60,7 @@ impl Names {
         Names { frames, places }
     }
 
-    /// Chains of the same functions together, the most samples first.
+    /// Merges chains of the same functions, the most samples first.
     fn chains<'a>(&self, chains: impl Iterator<Item = &'a (Chain, u64)>) -> Vec<ChainFigures> {
         let mut sums: BTreeMap<(Vec<u32>, bool), u64> = BTreeMap::new();
         for (chain, samples) in chains {
@@ -78,7 +78,7 @@ impl Names {
 mod tests {
     use super::*;
     use crate::lens::example::{line, reading};
-    use faultline_model::lens::callers::Frame;
+    use faultline_record::lens::callers::Frame;
 
     fn frame(function: &str, line: u32, is_inlined: bool) -> Frame {
         Frame { function: Some(function.into()), source: Some(format!("mm.c:{line}")), is_inlined }
@@ -88,7 +88,8 @@ mod tests {
         (Chain { frames: frames.to_vec(), is_whole, line }, samples)
     }
 
-    /// A lock that is taken from two lines of one function, and by another way whose beginning is not known.
+    /// A lock taken from two source lines of one function, and through another chain whose
+    /// beginning is unknown.
     fn sampled() -> Reading {
         let frames = vec![
             frame("down_read", 5, true),

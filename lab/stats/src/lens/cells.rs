@@ -2,12 +2,12 @@
 
 use crate::gather::{About, about, failure, place};
 use crate::progress::{Standing, standings};
-use faultline_model::cell::Case;
-use faultline_model::failure::{Failure, FailureCause};
-use faultline_model::lens::reading::Reading;
-use faultline_model::outcome::Outcome;
-use faultline_model::plan::PlanItem;
-use faultline_model::record::{Attempt, RunRecord};
+use faultline_record::cell::Case;
+use faultline_record::failure::{Failure, FailureCause};
+use faultline_record::lens::reading::{Overlap, Reading};
+use faultline_record::outcome::Outcome;
+use faultline_record::plan::PlanItem;
+use faultline_record::record::{Attempt, RunRecord};
 use std::collections::BTreeMap;
 
 /// The note in which a workload gives its page faults per operation.
@@ -18,13 +18,13 @@ const FAULTS: &str = "faults_per_operation";
 pub(crate) struct CellReadings<'a> {
     /// Number of CPUs.
     pub(crate) cpus: u32,
-    /// The readings of attempts that succeeded, by block.
+    /// Readings of successful attempts, by block.
     pub(crate) readings: Vec<&'a Reading>,
-    /// Page faults per operation that the workloads of these attempts noted.
+    /// Page faults per operation, as noted by the workloads of these attempts.
     pub(crate) faults: Vec<f64>,
     /// The failures, by block.
     pub(crate) failures: Vec<Failure>,
-    /// Readings of attempts that were cut short, and how those ended.
+    /// Readings of attempts that were cut short, with their outcomes.
     pub(crate) cut_short: Vec<(&'a Outcome, &'a Reading)>,
     /// Number of items that have not ended, or were skipped.
     pub(crate) missing: u32,
@@ -44,7 +44,7 @@ impl<'a> CellReadings<'a> {
     }
 }
 
-/// Whether an attempt of the run was counted to its end.
+/// True if an attempt of the run was counted to its end.
 pub fn has_counts(record: &RunRecord) -> bool {
     let standings = standings(record);
     cases(record, &standings).iter().flat_map(|case| &case.cells).any(|cell| !cell.readings.is_empty())
@@ -60,15 +60,16 @@ pub(crate) fn instructions(reading: &Reading) -> f64 {
     reading.per_operation(reading.totals.instructions)
 }
 
-/// Lines per operation that came from memory for lack of room.
+/// Lines per operation fetched from memory because a cache had evicted them.
 pub(crate) fn capacity_misses(reading: &Reading) -> f64 {
     reading.per_operation(reading.totals.capacity_misses)
 }
 
-/// Share of the busy time in which at least two CPUs were busy; `None` if it was not counted, or no CPU was busy.
+/// Share of the busy time in which at least two CPUs were busy; `None` if it was not counted, or if
+/// no CPU was busy.
 pub(crate) fn overlap(reading: &Reading) -> Option<f64> {
-    let overlap = reading.overlap.filter(|overlap| overlap.busy_time > 0)?;
-    Some(overlap.overlapping_time as f64 / overlap.busy_time as f64)
+    let Overlap { busy_time, overlapping_time } = reading.overlap;
+    (busy_time > 0).then(|| overlapping_time as f64 / busy_time as f64)
 }
 
 /// A case with its readings, by number of CPUs.

@@ -1,24 +1,25 @@
-//! Two lens runs compared cell by cell: which data and code came, went or changed.
+//! Comparison of two lens runs, cell by cell: data and code with new, vanished or changed
+//! transfers.
 
 use crate::lens::cells::{CaseReadings, CellReadings, cases, instructions, transfers};
+use crate::lens::comparison::{CellComparison, Change, Difference, LensComparison, UnmatchedCell, WhyUnmatched};
+use crate::lens::environment::{differing, is_same_subject};
 use crate::lens::figures::by_size;
-use crate::lens::key::{self, Moved};
+use crate::lens::key::{self, Key, Moved};
 use crate::lens::seeds::Sides;
 use crate::lens::spread::{Contrast, contrast};
-use crate::lens::surroundings::{differing, is_same_subject};
 use crate::progress::standings;
-use faultline_model::cell::Case;
-use faultline_model::lens::comparison::{CellComparison, Change, Difference, LensComparison, Unmatched, WhyUnmatched};
-use faultline_model::lens::key::Key;
-use faultline_model::lens::raw::LensMode;
-use faultline_model::lens::reading::Reading;
-use faultline_model::record::{RunId, RunRecord};
-use faultline_model::said::Said;
-use faultline_model::subject::{Subject, SubjectKind};
+use crate::said::Said;
+use faultline_lens_format::LensMode;
+use faultline_record::cell::Case;
+use faultline_record::lens::reading::Reading;
+use faultline_record::record::{RunId, RunRecord};
+use faultline_record::subject::{Subject, SubjectKind};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Compares the readings of one cell: seed by seed if both sides have seeds in common, otherwise all repeats of both. `None` if a side has none. Only
-/// saved lines and sites are compared; totals include everything.
+/// Compares the readings of one cell: seed by seed if both sides have seeds in common, otherwise
+/// all repeats of both. `None` if a side has none. Only saved lines and sites are compared; totals
+/// include everything.
 pub fn compare(case: &Case, cpus: u32, a: &[&Reading], b: &[&Reading]) -> Option<CellComparison> {
     let sides = Sides::of(a, b);
     let both = |figure: fn(&Reading) -> f64| {
@@ -40,21 +41,22 @@ pub fn compare(case: &Case, cpus: u32, a: &[&Reading], b: &[&Reading]) -> Option
     })
 }
 
-/// Code in the form of data; no other code shares its line.
+/// Code as keys; unlike data, it shares its line with nothing.
 fn code(reading: &Reading) -> ByKey {
     let moved = |transfers| Moved { transfers, beside: BTreeSet::new() };
     key::code(reading).into_iter().map(|(key, transfers)| (key, moved(transfers))).collect()
 }
 
-/// What moved in a reading.
+/// Transfers of a reading by key.
 type ByKey = BTreeMap<Key, Moved>;
 
-/// Transfers per operation of the saved line that has the fewest, if there are lines that are not saved; otherwise 0. What is missing may have up to that many.
+/// Upper bound for a line that is not saved: the transfers per operation of the smallest saved
+/// line; 0 if all lines are saved.
 fn least_line(reading: &Reading) -> f64 {
     least(reading, reading.lines_moved, reading.lines.iter().map(|line| line.transfers))
 }
 
-/// The same of places in code.
+/// Upper bound for a code location that is not saved.
 fn least_site(reading: &Reading) -> f64 {
     least(reading, reading.sites_moving, reading.sites.iter().map(|site| site.transfers))
 }
@@ -64,7 +66,8 @@ fn least(reading: &Reading, moved: u64, saved: impl ExactSizeIterator<Item = u64
     saved.min().filter(|_| !are_all_saved).map_or(0.0, |least| reading.per_operation(least))
 }
 
-/// The differences, the greatest first, without those that may come from what is not saved. `least`: the most that something not saved has.
+/// The differences, the largest first, without those that unsaved data may explain. `least`: upper
+/// bound for unsaved data.
 fn differences(sides: &Sides<'_>, of: fn(&Reading) -> ByKey, least: fn(&Reading) -> f64) -> Vec<Difference> {
     let all = |readings: &[&Reading]| readings.iter().map(|reading| of(reading)).collect::<Vec<_>>();
     let (a, b) = (all(&sides.a), all(&sides.b));
@@ -101,8 +104,9 @@ fn beside(key: &Key, readings: &[ByKey]) -> Vec<Said<Key>> {
     keys.into_iter().cloned().map(Said::from).collect()
 }
 
-/// Compares two runs, cell by cell. Cells are paired by case and number of CPUs; if each run is of one program, by the number alone, so that two
-/// builds may have different names.
+/// Compares two runs, cell by cell. Cells are paired by case and number of CPUs. If each run has
+/// only one program, cells are paired by the number alone, because two builds may have different
+/// names.
 pub fn compare_runs(a: &RunRecord, b: &RunRecord) -> LensComparison {
     let (standings_a, standings_b) = (standings(a), standings(b));
     let (cases_a, cases_b) = (cases(a, &standings_a), cases(b, &standings_b));
@@ -117,7 +121,7 @@ pub fn compare_runs(a: &RunRecord, b: &RunRecord) -> LensComparison {
         unmatched: Vec::new(),
     };
     let mut unmatched = |case: &Case, cpus, why| {
-        comparison.unmatched.push(Unmatched { case: case.clone(), cpus, why });
+        comparison.unmatched.push(UnmatchedCell { case: case.clone(), cpus, why });
     };
     let mut cells = Vec::new();
     for case in &cases_a {
@@ -150,7 +154,7 @@ pub fn compare_runs(a: &RunRecord, b: &RunRecord) -> LensComparison {
 /// A cell of a run.
 pub(crate) type Side<'c, 'a> = (RunId, &'c CaseReadings<'a>, &'c CellReadings<'a>);
 
-/// Why the figures of a cell mean different things in two runs; `None` if they do not.
+/// Reason why the figures of a cell are not comparable between two runs; `None` if they are.
 pub(crate) fn unlike(a: Side<'_, '_>, b: Side<'_, '_>) -> Option<WhyUnmatched> {
     let operation = |side: &Side<'_, '_>| side.1.about.operation.clone();
     if operation(&a) != operation(&b) {
@@ -166,7 +170,7 @@ pub(crate) fn unlike(a: Side<'_, '_>, b: Side<'_, '_>) -> Option<WhyUnmatched> {
     (is_kernel(&a) && is_kernel(&b)).then_some(WhyUnmatched::InterruptsApart { only_in })
 }
 
-/// Whether each run is of one program: then the two are compared even if their names differ.
+/// True if each run has only one program: then they are compared even if the names differ.
 pub(crate) fn same_program(a: (&RunRecord, usize), b: (&RunRecord, usize)) -> bool {
     [a, b].into_iter().all(|(record, cases)| is_program(record) && cases == 1)
 }
@@ -197,7 +201,7 @@ mod tests {
         name
     }
 
-    fn told(comparison: &CellComparison) -> Vec<(&str, Change)> {
+    fn named_changes(comparison: &CellComparison) -> Vec<(&str, Change)> {
         comparison.data.iter().map(|difference| (name(&difference.of), difference.change)).collect()
     }
 
@@ -210,17 +214,20 @@ mod tests {
             vec![line(0x9000, 50, "stays"), line(0xa000, 30, "locks[0]"), line(0xb000, 30, "locks[1]")],
         );
         let comparison = compared(&[a], &[b]);
-        assert_eq!(told(&comparison), [("lock", Change::Went), ("locks[0]", Change::Came), ("locks[1]", Change::Came)]);
+        assert_eq!(
+            named_changes(&comparison),
+            [("lock", Change::Went), ("locks[0]", Change::Came), ("locks[1]", Change::Came)]
+        );
         assert_eq!(comparison.transfers_change, Change::Less);
     }
 
     #[test]
-    fn a_padded_counter_is_told_with_what_lay_beside_it() {
+    fn a_padded_counter_is_reported_with_what_lay_beside_it() {
         let mut together = line(0x1000, 200, "hits");
         together.parts[0].transfers = 100;
         together.parts.push(example::part(8, 100, example::named("misses")));
         let comparison = compared(&[reading(2, 100, vec![together])], &[reading(2, 100, vec![])]);
-        assert_eq!(told(&comparison), [("hits", Change::Went), ("misses", Change::Went)]);
+        assert_eq!(named_changes(&comparison), [("hits", Change::Went), ("misses", Change::Went)]);
         assert_eq!(comparison.data[0].beside_a.iter().map(|key| name(key)).collect::<Vec<_>>(), ["misses"]);
         assert!(comparison.data[0].beside_b.is_empty());
     }
@@ -230,8 +237,8 @@ mod tests {
         let of = |transfers: &[u64]| {
             transfers.iter().map(|&n| reading(2, 100, vec![line(0, n, "lock")])).collect::<Vec<_>>()
         };
-        assert_eq!(told(&compared(&of(&[80, 100, 120]), &of(&[130]))), []);
-        assert_eq!(told(&compared(&of(&[99, 100, 101]), &of(&[130]))), [("lock", Change::More)]);
+        assert_eq!(named_changes(&compared(&of(&[80, 100, 120]), &of(&[130]))), []);
+        assert_eq!(named_changes(&compared(&of(&[99, 100, 101]), &of(&[130]))), [("lock", Change::More)]);
     }
 
     #[test]
@@ -242,14 +249,18 @@ mod tests {
         };
         let (a, mut b) = (of(2000), of(2940));
         let with = |b: &Reading| compared(std::slice::from_ref(&a), std::slice::from_ref(b));
-        assert_eq!(told(&with(&b)), [("lock", Change::More)]);
+        assert_eq!(named_changes(&with(&b)), [("lock", Change::More)]);
         b.lines.pop();
         b.lines_moved = 2;
-        assert_eq!(told(&with(&b)), [("lock", Change::More), ("x", Change::Went)]);
+        assert_eq!(named_changes(&with(&b)), [("lock", Change::More), ("x", Change::Went)]);
         b.lines_moved = 3000;
         b.lines.push(line(0x4000, 10, "y"));
         let comparison = with(&b);
-        assert_eq!(told(&comparison), [("lock", Change::More)], "x may be one of the lines that are not saved");
+        assert_eq!(
+            named_changes(&comparison),
+            [("lock", Change::More)],
+            "x may be one of the lines that are not saved"
+        );
         assert_eq!(comparison.transfers_change, Change::More);
     }
 
@@ -262,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_of_one_run_alone_are_told() {
+    fn cells_of_one_run_alone_are_reported() {
         let (a, mut b) = (example::record(&[(2, 0.5), (8, 1.5)]), example::record(&[(2, 0.5), (4, 1.0)]));
         b.head.id = RunId(9);
         let unmatched = compare_runs(&a, &b).unmatched;

@@ -1,18 +1,18 @@
-//! Artificial lens runs. Built for tests only.
+//! Synthetic lens runs for tests.
 
 use crate::example;
-use faultline_model::cell::{Case, TaskMode};
-use faultline_model::lens::by_type::{Begins, Sharing, TypeAccess, TypeReading};
-use faultline_model::lens::data::{Code, Data};
-use faultline_model::lens::layout::{Inner, Keyword, Layout, Member};
-use faultline_model::lens::raw::{
-    ByCause, ByDistance, CpuTotals, CpuTransfers, LensMode, Machine, Scope, Site, SiteTransfers, Space, Spent, Totals,
+use faultline_lens_format::{
+    ByCause, ByDistance, CostTimes, CpuTotals, LensMode, ModelledMachine, Scope, Space, Spent, Totals,
 };
-use faultline_model::lens::reading::{InterruptReading, Line, Part, Reading};
-use faultline_model::lens::settings::LensSettings;
-use faultline_model::plan::RunKind;
-use faultline_model::record::RunRecord;
-use faultline_model::subject::SubjectKind;
+use faultline_record::cell::{Case, TaskMode};
+use faultline_record::lens::by_type::{Begins, ByType, Sharing, SiteTransfers, TypeAccess, TypeReading};
+use faultline_record::lens::data::{Code, Data};
+use faultline_record::lens::layout::{Inner, Keyword, Layout, Member};
+use faultline_record::lens::reading::{CpuTransfers, InterruptReading, Line, LinePart, Overlap, Reading, Site};
+use faultline_record::lens::settings::{LensAgain, LensSettings, SavedFile};
+use faultline_record::plan::RunKind;
+use faultline_record::record::RunRecord;
+use faultline_record::subject::SubjectKind;
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
@@ -30,8 +30,8 @@ pub(crate) fn named(name: &str) -> Data {
 }
 
 /// A part of a line.
-pub(crate) fn part(offset: u64, transfers: u64, data: Data) -> Part {
-    Part { offset, size: 8, transfers, data }
+pub(crate) fn part(offset: u64, transfers: u64, data: Data) -> LinePart {
+    LinePart { offset, size: 8, transfers, data }
 }
 
 /// A line that holds one variable, moved by one instruction between two CPUs.
@@ -52,12 +52,13 @@ pub(crate) fn line(address: u64, transfers: u64, name: &str) -> Line {
     }
 }
 
-/// Totals of one CPU, of which only the clock matters.
+/// Totals of one CPU; only its clock matters.
 pub(crate) fn cpu(cpu: u32, clock: u64) -> CpuTotals {
-    CpuTotals { cpu, instructions: 0, accesses: 0, clock, transfers: 0, per_cpu_base: None, interrupt: None }
+    CpuTotals { cpu, instructions: 0, accesses: 0, clock, transfers: 0, interrupt: None }
 }
 
-/// A reading with only these lines: 100 instructions per operation, and one second for every operation of each CPU.
+/// A reading with only these lines: 100 instructions per operation, and one second for every
+/// operation of each CPU.
 pub(crate) fn reading(cpus: u32, operations: u64, lines: Vec<Line>) -> Reading {
     let transfers = lines.iter().map(|line| line.transfers).sum();
     let totals = Totals {
@@ -85,20 +86,21 @@ pub(crate) fn reading(cpus: u32, operations: u64, lines: Vec<Line>) -> Reading {
         target: "x86_64".into(),
         mode: LensMode::Program,
         scope: Scope::Marks,
-        machine: Machine {
+        machine: ModelledMachine {
             cpus,
             sockets: 1,
             cpus_per_cache: cpus,
-            line_bytes: 64,
             quantum: 5,
             private_quantum: 200,
-            instruction_ps: 500.0,
-            same_cache_ns: 20.0,
-            same_socket_ns: 50.0,
-            other_socket_ns: 150.0,
-            memory_ns: 80.0,
-            cache_lines: None,
-            cache_ways: None,
+            times: CostTimes {
+                instruction_ps: 500,
+                same_cache_ns: 20,
+                same_socket_ns: 50,
+                other_socket_ns: 150,
+                memory_ns: 80,
+            },
+            delays: None,
+            caches: None,
         },
         regions: 1,
         forks: 0,
@@ -112,10 +114,10 @@ pub(crate) fn reading(cpus: u32, operations: u64, lines: Vec<Line>) -> Reading {
         sites_moving: 1,
         sites: vec![Site { address: SITE, transfers, true_sharing: transfers, false_sharing: 0 }],
         interrupt: None,
-        by_type: None,
+        by_type: ByType::default(),
         callers: None,
-        overlap: None,
-        spent: Some(Spent::default()),
+        overlap: Overlap { busy_time: 0, overlapping_time: 0 },
+        spent: Spent::default(),
         code: BTreeMap::from([(SITE, place)]),
     }
 }
@@ -125,7 +127,8 @@ pub(crate) fn member(name: &str, of: &str, offset: u64, size: u64) -> Member {
     Member { name: Some(name.into()), of: of.into(), structure: None, offset, size, bits: None, inner: None }
 }
 
-/// An access of eight bytes by the only instruction: transfers by reads and by writes, all of true sharing.
+/// An access of eight bytes by the only instruction, with transfers by reads and by writes, all due
+/// to true sharing.
 pub(crate) fn access(offset: u64, reads: u64, writes: u64) -> TypeAccess {
     let sharing = |transfers| Sharing { true_sharing: transfers, false_sharing: 0 };
     TypeAccess {
@@ -139,7 +142,8 @@ pub(crate) fn access(offset: u64, reads: u64, writes: u64) -> TypeAccess {
     }
 }
 
-/// `struct mm_struct` with a lock of 16 bytes on its second line, behind a hole; two of its objects moved.
+/// `struct mm_struct` with a 16-byte lock on its second line, after a hole; two of its objects
+/// moved.
 pub(crate) fn mm_struct(accesses: Vec<TypeAccess>) -> TypeReading {
     let lock = Inner {
         keyword: Some(Keyword::Struct),
@@ -152,7 +156,7 @@ pub(crate) fn mm_struct(accesses: Vec<TypeAccess>) -> TypeReading {
     TypeReading { layout, begins: vec![Begins { at: 0, objects: 2 }], accesses }
 }
 
-/// Interrupts with only these lines, and 7 instructions for each of that many operations.
+/// Interrupts with only these lines, and 7 instructions per operation.
 pub(crate) fn interrupts(operations: u64, lines: Vec<Line>) -> InterruptReading {
     let reading = reading(1, operations, lines);
     InterruptReading {
@@ -164,7 +168,8 @@ pub(crate) fn interrupts(operations: u64, lines: Vec<Line>) -> InterruptReading 
     }
 }
 
-/// A lens run of one workload: an attempt for each number of CPUs with its transfers per operation; equal numbers are repeats.
+/// A lens run of one workload: an attempt for each number of CPUs with its transfers per operation;
+/// equal numbers are repeats.
 pub(crate) fn record(cells: &[(u32, f64)]) -> RunRecord {
     let mut record = example::Run::new(&["load"]).tasks(&[1]).repeats(cells.len() as u32).record();
     for (index, &(cpus, transfers)) in cells.iter().enumerate() {
@@ -181,12 +186,18 @@ pub(crate) fn record(cells: &[(u32, f64)]) -> RunRecord {
         quantum: None,
         private_quantum: None,
         budgets: Vec::new(),
-        again: None,
+        again: Box::new(again()),
     });
     record
 }
 
-/// The same with seeds, by which each attempt repeats exactly: number of CPUs, seed, transfers per operation.
+fn again() -> LensAgain {
+    let times = CostTimes { instruction_ps: 1, same_cache_ns: 1, same_socket_ns: 1, other_socket_ns: 1, memory_ns: 1 };
+    LensAgain::new(SavedFile { path: "/plugin".into(), sha256: "00".into() }, times)
+}
+
+/// A lens run with seeds, with which each attempt repeats exactly: number of CPUs, seed, transfers
+/// per operation.
 pub(crate) fn seeded(cells: &[(u32, u64, f64)]) -> RunRecord {
     let mut record = record(&cells.iter().map(|&(cpus, _, transfers)| (cpus, transfers)).collect::<Vec<_>>());
     for (index, &(_, seed, _)) in cells.iter().enumerate() {

@@ -1,17 +1,19 @@
-//! A reading's lines and code in the form in which they are shown: per operation, with shares, all instructions of one place together.
+//! Figures of a reading's lines and code for display: per operation, with shares; all instructions
+//! of one location together.
 
-use faultline_model::lens::key::Key;
-use faultline_model::lens::place::Place;
-use faultline_model::lens::raw::{Site, SiteTransfers, Totals};
-use faultline_model::lens::reading::{Line, Reading};
-use faultline_model::lens::summary::{Held, LineFigures};
+use crate::lens::code_site::CodeSite;
+use crate::lens::key::Key;
+use crate::lens::summary::{Held, LineFigures};
+use faultline_lens_format::Totals;
+use faultline_record::lens::by_type::SiteTransfers;
+use faultline_record::lens::reading::{Line, Reading, Site};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Number of places in code that are named for a line, a member or a type.
+/// Number of code locations named for a line, a member or a type.
 const CODE_OF_LINE: usize = 5;
 
-/// What a reading counted: of the operation, or of interrupts.
+/// Counts of a reading: of the operation, or of interrupts.
 #[derive(Clone, Copy)]
 pub(crate) struct Counts<'a> {
     reading: &'a Reading,
@@ -21,12 +23,12 @@ pub(crate) struct Counts<'a> {
 }
 
 impl<'a> Counts<'a> {
-    /// Those of the operation.
+    /// The counts of the operation.
     pub(crate) fn of_operation(reading: &'a Reading) -> Self {
         Counts { reading, totals: &reading.totals, lines: &reading.lines, sites: &reading.sites }
     }
 
-    /// Those of interrupts, if they were told apart.
+    /// The counts of interrupts, if counted separately.
     pub(crate) fn of_interrupts(reading: &'a Reading) -> Option<Self> {
         let part = reading.interrupt.as_ref()?;
         Some(Counts { reading, totals: &part.totals, lines: &part.lines, sites: &part.sites })
@@ -38,8 +40,8 @@ pub(crate) fn lines(counts: Counts<'_>, shown: usize) -> Vec<LineFigures> {
     counts.lines.iter().take(shown).map(|line| line_figures(counts, line)).collect()
 }
 
-/// The places in code with the most transfers.
-pub(crate) fn code(counts: Counts<'_>, shown: usize) -> Vec<Place> {
+/// The code locations with the most transfers.
+pub(crate) fn code(counts: Counts<'_>, shown: usize) -> Vec<CodeSite> {
     let Counts { reading, totals, sites, .. } = counts;
     let mut places: BTreeMap<PlaceName, (u64, u64)> = BTreeMap::new();
     for site in sites {
@@ -47,7 +49,7 @@ pub(crate) fn code(counts: Counts<'_>, shown: usize) -> Vec<Place> {
         *transfers += site.transfers;
         *false_sharing += site.false_sharing;
     }
-    let places = places.into_iter().map(|(place, (transfers, false_sharing))| Place {
+    let places = places.into_iter().map(|(place, (transfers, false_sharing))| CodeSite {
         name: place.name,
         inlined_into: place.inlined_into,
         between: place.between,
@@ -58,7 +60,7 @@ pub(crate) fn code(counts: Counts<'_>, shown: usize) -> Vec<Place> {
     most_first(places.collect(), shown)
 }
 
-/// The name of a place in code.
+/// Name of a code location.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct PlaceName {
     /// Function and source line, or the address.
@@ -89,7 +91,7 @@ fn line_figures(Counts { reading, totals, .. }: Counts<'_>, line: &Line) -> Line
     }
 }
 
-/// The line's parts, those with one name together.
+/// The data of a line, merged by name.
 fn held(line: &Line) -> Vec<Held> {
     let mut held: Vec<Held> = Vec::new();
     for part in &line.parts {
@@ -111,12 +113,12 @@ pub(crate) fn code_of<'a>(
     reading: &Reading,
     sites: impl IntoIterator<Item = &'a SiteTransfers>,
     all: u64,
-) -> Vec<Place> {
+) -> Vec<CodeSite> {
     let mut places: BTreeMap<PlaceName, u64> = BTreeMap::new();
     for site in sites {
         *places.entry(place_name(reading, site.address)).or_default() += site.transfers;
     }
-    let places = places.into_iter().map(|(place, transfers)| Place {
+    let places = places.into_iter().map(|(place, transfers)| CodeSite {
         name: place.name,
         inlined_into: place.inlined_into,
         between: place.between,
@@ -128,9 +130,9 @@ pub(crate) fn code_of<'a>(
 }
 
 /// The first places by transfers; equal ones by name.
-fn most_first(mut places: Vec<Place>, shown: usize) -> Vec<Place> {
+fn most_first(mut places: Vec<CodeSite>, shown: usize) -> Vec<CodeSite> {
     places.sort_by(|a, b| {
-        let name = |place: &Place| (place.name.clone(), place.inlined_into.clone(), place.between.clone());
+        let name = |place: &CodeSite| (place.name.clone(), place.inlined_into.clone(), place.between.clone());
         b.transfers.total_cmp(&a.transfers).then_with(|| name(a).cmp(&name(b)))
     });
     places.truncate(shown);
@@ -142,7 +144,7 @@ pub(crate) fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// By size, the greatest first, then by key: an order that does not depend on the input's order.
+/// Descending by size, then by key, so that the order does not depend on the input.
 pub(crate) fn by_size(size: f64, key: &Key) -> (Reverse<u64>, &Key) {
     (Reverse(size.abs().to_bits()), key)
 }

@@ -1,16 +1,18 @@
-//! How transfers per operation change as CPUs are added: none, a fixed price, or growing and by which law; and what many CPUs lose compared
-//! with one.
+//! Growth of transfers per operation with the number of CPUs: none, constant, or growing and by
+//! which law; and the loss of many CPUs compared with one.
 
+use crate::lens::summary::{AgainstOne, Growth, LensVerdict, Loss, Reach};
 use crate::thresholds::{
     LENS_FIT_ERROR, LENS_FIT_POINTS, LENS_FLAT_SHARE, LENS_FLAT_TRANSFERS, LOST_GAIN, SCALES_EFFICIENCY,
 };
-use faultline_model::lens::summary::{AgainstOne, Growth, LensVerdict, Loss, Reach};
 
 /// The verdict for points of CPUs and transfers per operation, by ascending CPUs.
 ///
-/// Transfers are free if none of the values is more than [`LENS_FLAT_TRANSFERS`] above that of one CPU, which is 0 if it has none. A single
-/// CPU shares with no other, so for growth it is left out: values are flat if they differ by at most the tolerance t = max([`LENS_FLAT_TRANSFERS`], [`LENS_FLAT_SHARE`] of their mean). Otherwise
-/// the ends decide: the values grow if the last is more than t above the first, fall if it is more than t below, and are uneven otherwise.
+/// Transfers are free if none of the values is more than [`LENS_FLAT_TRANSFERS`] above that of one
+/// CPU (0 if unknown). A single CPU shares with no other, so it is left out of the growth. Values
+/// are flat if they differ by at most the tolerance t = max([`LENS_FLAT_TRANSFERS`],
+/// [`LENS_FLAT_SHARE`] of their mean). Otherwise the ends decide: values grow if the last is more
+/// than t above the first, fall if it is more than t below, and are uneven otherwise.
 pub(crate) fn verdict(points: &[(u32, f64)]) -> LensVerdict {
     let one = points.iter().find(|&&(cpus, _)| cpus == 1).map_or(0.0, |&(_, transfers)| transfers);
     let points: Vec<(u32, f64)> = points.iter().copied().filter(|&(cpus, _)| cpus >= 2).collect();
@@ -39,7 +41,8 @@ pub(crate) fn verdict(points: &[(u32, f64)]) -> LensVerdict {
     }
 }
 
-/// The greatest number of CPUs with transfers and a predicted rate, compared with one CPU. `None` without either.
+/// The largest number of CPUs with transfers and a predicted rate, compared with one CPU. `None` if
+/// one is missing.
 pub(crate) fn against_one(transfers: &[(u32, f64)], rates: &[(u32, f64)]) -> Option<AgainstOne> {
     let at_one = |points: &[(u32, f64)]| points.iter().find(|&&(cpus, _)| cpus == 1).map(|&(_, value)| value);
     let (one, rate_of_one) = (at_one(transfers)?, at_one(rates).filter(|&rate| rate > 0.0)?);
@@ -68,8 +71,9 @@ fn growth(points: &[(u32, f64)]) -> Growth {
     }
 }
 
-/// Root mean square of the relative residuals of value ≈ a + b·`scale`(CPUs), fitted by least squares with weights 1/value². So
-/// each point counts by its ratio to the law, like residuals of logarithms, and small values count as much as large ones.
+/// Root mean square of the relative residuals of value ≈ a + b·`scale`(CPUs), fitted by least
+/// squares with weights 1/value². So each point counts by its ratio to the law, like residuals of
+/// logarithms, and small values count as much as large ones.
 fn fit_error(points: &[(u32, f64)], scale: impl Fn(u32) -> f64) -> f64 {
     let weighted = || points.iter().map(|&(cpus, value)| (value.max(LENS_FLAT_TRANSFERS).powi(-2), scale(cpus), value));
     let weight: f64 = weighted().map(|(w, ..)| w).sum();
@@ -126,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn the_laws_are_told_apart() {
+    fn the_laws_are_distinguished() {
         assert_eq!(grows(of(|cpus| 0.5 * cpus)), Growth::Linear);
         assert_eq!(grows(of(|cpus| 3.0 + cpus)), Growth::Linear);
         assert_eq!(grows(of(|cpus| 3.0 + 1.6 * cpus.log2())), Growth::Logarithmic);
@@ -135,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_each_doubling_adds_is_told() {
+    fn the_addition_of_each_doubling_is_reported() {
         let faults = verdict(&[(2, 4.8), (8, 7.2), (32, 9.7), (64, 13.1)]);
         let reach = *faults.reach().unwrap();
         assert_eq!(grows(faults), Growth::Logarithmic);

@@ -1,12 +1,79 @@
-//! The transfers of data and code by keys, which identify them across runs.
+//! Keys of data and code, which identify them across runs, and the transfers by key.
 
 use crate::thresholds::LENS_CODE_SHARE;
-use faultline_model::lens::data::Data;
-use faultline_model::lens::key::{CodePlace, Key, Unnamed};
-use faultline_model::lens::reading::{Line, Reading};
+use faultline_record::lens::data::{Code, Data};
+use faultline_record::lens::reading::{Line, Reading};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Data of a reading by its key.
+/// Data or code, identified across runs.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Key {
+    /// Data with a name.
+    Named {
+        /// Name of the variable or type, with the member.
+        name: String,
+    },
+    /// Unnamed data, identified by the code that moves it.
+    Unnamed {
+        /// Kind of data.
+        what: Unnamed,
+        /// Code locations that each cause a considerable share of its transfers, in order; `None`
+        /// for unnamed code. Empty if no single location causes much.
+        moved_by: Vec<Option<CodePlace>>,
+    },
+    /// Code; `None` if it has no name.
+    Code {
+        /// Its location.
+        place: Option<CodePlace>,
+    },
+}
+
+/// Kinds of unnamed data.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+#[serde(tag = "of", rename_all = "kebab-case")]
+pub enum Unnamed {
+    /// An object of a kernel's slab cache, of unknown type.
+    Cache {
+        /// Name of the cache, such as `kmalloc-64`.
+        cache: String,
+    },
+    /// A page that was free at the end.
+    FreePage,
+    /// Per-CPU memory.
+    PerCpu,
+    /// A page of the kernel.
+    KernelPage,
+    /// A kernel stack, or other `vmalloc` memory.
+    Vmalloc,
+    /// A program's heap.
+    Heap,
+    /// Memory mapped by a program: stacks, large allocations, libraries.
+    Mapped,
+    /// Anything else.
+    Unknown,
+}
+
+/// A code location.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct CodePlace {
+    /// The function; the innermost one if functions were inlined.
+    pub function: String,
+    /// Source file and line, if known, such as `counter.c:12`.
+    pub source: Option<String>,
+    /// Functions that it was inlined into, up to the one with a symbol.
+    pub inlined_into: Option<String>,
+}
+
+impl From<&Code> for CodePlace {
+    fn from(code: &Code) -> Self {
+        CodePlace { function: code.function.clone(), source: code.source(), inlined_into: code.inlined_into.clone() }
+    }
+}
+
+/// Transfers of one key.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub(crate) struct Moved {
     /// Transfers per operation.
@@ -15,8 +82,8 @@ pub(crate) struct Moved {
     pub(crate) beside: BTreeSet<Key>,
 }
 
-/// Transfers of all data in the saved lines. A line's transfers are divided by the data at which their accesses began. Transfers for which the report has no
-/// byte go to the data that the line is named by.
+/// Transfers of all data in the saved lines. A line's transfers are divided by the data at which
+/// their accesses began. Transfers without a known byte go to the data that names the line.
 pub(crate) fn data(reading: &Reading) -> BTreeMap<Key, Moved> {
     let mut moved: BTreeMap<Key, Moved> = BTreeMap::new();
     for line in &reading.lines {
@@ -30,7 +97,7 @@ pub(crate) fn data(reading: &Reading) -> BTreeMap<Key, Moved> {
     moved
 }
 
-/// Transfers of all code in the saved sites, by place.
+/// Transfers of all code in the saved sites, by location.
 pub(crate) fn code(reading: &Reading) -> BTreeMap<Key, f64> {
     let mut moved: BTreeMap<Key, f64> = BTreeMap::new();
     for site in &reading.sites {
@@ -59,7 +126,7 @@ fn key(reading: &Reading, line: &Line, data: &Data) -> Key {
     }
 }
 
-/// The kind of data without a name.
+/// The kind of unnamed data.
 fn unnamed(data: &Data) -> Unnamed {
     match data {
         Data::Allocated { cache, .. } => Unnamed::Cache { cache: cache.clone() },
@@ -78,7 +145,7 @@ fn unnamed(data: &Data) -> Unnamed {
     }
 }
 
-/// The places in code that each cause at least [`LENS_CODE_SHARE`] of a line's transfers, in order.
+/// The code locations that each cause at least [`LENS_CODE_SHARE`] of a line's transfers, in order.
 fn movers(reading: &Reading, line: &Line) -> Vec<Option<CodePlace>> {
     let mut places: BTreeMap<Option<CodePlace>, u64> = BTreeMap::new();
     for site in &line.by_site {

@@ -1,11 +1,12 @@
-//! The rows of a type's layout: members, holes and padding with their figures, and the cache lines that they are on.
+//! Rows of a type's layout: members, holes and padding with their figures, grouped by cache line.
 
 use crate::lens::figures::code_of;
 use crate::lens::type_view::{TypeView, join, sum};
-use faultline_model::lens::by_type::{Sharing, TypeAccess, Used};
-use faultline_model::lens::layout::{Bits, Keyword, Member};
-use faultline_model::lens::reading::Reading;
-use faultline_model::lens::types::{LayoutLine, LayoutRow, Moved, RowKind};
+use crate::lens::types::{LayoutLine, LayoutRow, Moved, RowKind};
+use faultline_lens_format::LINE_BYTES;
+use faultline_record::lens::by_type::{Sharing, TypeAccess, Used};
+use faultline_record::lens::layout::{Bits, Keyword, Member};
+use faultline_record::lens::reading::Reading;
 
 /// Figures per operation.
 pub(crate) fn moved(reading: &Reading, reads: Sharing, writes: Sharing) -> Moved {
@@ -33,7 +34,7 @@ struct Flat<'a> {
     used: u64,
 }
 
-/// Bytes that are not a member's.
+/// Bytes outside all members.
 struct Gap {
     kind: RowKind,
     from: u64,
@@ -59,7 +60,7 @@ impl<'a> Flat<'a> {
     }
 }
 
-/// Takes the accesses that begin in a range.
+/// Removes and returns the accesses that begin in a range.
 fn claimed<'a>(accesses: &mut Vec<&'a TypeAccess>, from: u64, to: u64) -> Vec<&'a TypeAccess> {
     accesses.extract_if(.., |access| (from..to).contains(&access.offset)).collect()
 }
@@ -85,7 +86,7 @@ impl<'a> Rows<'a> {
         rows
     }
 
-    /// The members of a structure. What is left of `accesses` is to none of them.
+    /// Adds the members of a structure. The remaining `accesses` belong to no member.
     fn put(&mut self, whole: &Whole<'_>, members: &'a [Member], accesses: &mut Vec<&'a TypeAccess>, used: &[Used]) {
         let has_gaps = matches!(whole.keyword, Some(Keyword::Struct | Keyword::Class)) && !members.is_empty();
         let mut used = used.to_vec();
@@ -137,7 +138,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Transfers before which others had used a member: those of the word of it that they used most.
+/// Transfers preceded by another CPU's use of the member: those of its most used word.
 fn most_used(member: &Member, used: &[Used]) -> u64 {
     let overlaps = |used: &&Used| used.offset < member.end() && member.offset < used.offset + used.size;
     let mut words: Vec<Used> = used.iter().filter(overlaps).copied().collect();
@@ -149,7 +150,7 @@ fn most_used(member: &Member, used: &[Used]) -> u64 {
         .unwrap_or(0)
 }
 
-/// A structure whose members are put.
+/// A structure whose members are being added.
 struct Whole<'a> {
     /// `None` for an array.
     keyword: Option<Keyword>,
@@ -162,24 +163,23 @@ struct Whole<'a> {
 /// The cache lines of a type.
 pub(crate) fn lines(reading: &Reading, view: &TypeView) -> Vec<LayoutLine> {
     let rows = Rows::of(view).flat;
-    let bytes = reading.machine.line_bytes.max(1);
-    let begin = view.begins.first().map_or(0, |begin| begin.at % bytes);
+    let begin = view.begins.first().map_or(0, |begin| begin.at % LINE_BYTES);
     let end = rows.iter().map(|row| row.offset + row.size).max().unwrap_or(0).max(view.layout.size);
-    let numbers = 0..(end + begin).div_ceil(bytes);
-    numbers.map(|number| line(reading, &rows, Span { number, bytes, begin })).collect()
+    let numbers = 0..(end + begin).div_ceil(LINE_BYTES);
+    numbers.map(|number| line(reading, &rows, Span { number, begin })).collect()
 }
 
 /// A cache line of an object that begins at the byte `begin` of its first line.
 struct Span {
     number: u64,
-    bytes: u64,
     begin: u64,
 }
 
 impl Span {
-    /// First byte, and one past the last, from the beginning of the object; without the part of the line before it.
+    /// First byte, and one past the last, from the beginning of the object; without the part of the
+    /// line before the object.
     fn range(&self) -> (u64, u64) {
-        let edge = |number: u64| (number * self.bytes).saturating_sub(self.begin);
+        let edge = |number: u64| (number * LINE_BYTES).saturating_sub(self.begin);
         (edge(self.number), edge(self.number + 1))
     }
 }
@@ -193,7 +193,7 @@ fn line(reading: &Reading, rows: &[Flat<'_>], span: Span) -> LayoutLine {
     let is_here = |row: &&Flat<'_>| row.offset < to && from < row.offset + row.size.max(1);
     LayoutLine {
         number: span.number as u32,
-        from: (span.number * span.bytes) as i64 - span.begin as i64,
+        from: (span.number * LINE_BYTES) as i64 - span.begin as i64,
         moved: moved_by(reading, &accesses),
         members: members as u32,
         rows: rows.iter().filter(is_here).map(|row| row_figures(reading, row, from)).collect(),

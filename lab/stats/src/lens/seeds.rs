@@ -1,13 +1,15 @@
-//! Readings of two runs paired by the seed with which they repeat exactly, and what their differences say about other seeds.
+//! Readings of two runs paired by the seed with which they repeat exactly, and conclusions about
+//! other seeds.
 
-use crate::interval::{estimate, fewest_values};
+use crate::estimate::{estimate, fewest_values};
 use crate::lens::cells::{CellReadings, instructions, transfers};
+use crate::lens::comparison::{Basis, InGeneral, SeedPair};
 use crate::lens::spread::{spread, tolerance};
-use faultline_model::lens::comparison::{Basis, InGeneral, SeedPair};
-use faultline_model::lens::reading::Reading;
+use faultline_record::lens::reading::Reading;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The readings of both sides that are compared: by index the pairs of the seeds that both have, ascending; all readings if there are none in common.
+/// The readings to compare: paired by index and ascending seed if both sides have seeds in common,
+/// otherwise all readings.
 #[derive(Debug)]
 pub(crate) struct Sides<'a> {
     pub(crate) a: Vec<&'a Reading>,
@@ -28,12 +30,12 @@ impl<'a> Sides<'a> {
         Sides { a: chosen(&of_a), b: chosen(&of_b), seeds }
     }
 
-    /// Whether the readings are pairs.
+    /// True if the readings are paired.
     pub(crate) fn are_paired(&self) -> bool {
         !self.seeds.is_empty()
     }
 
-    /// What the figures come from. `all`: the numbers of readings of both sides.
+    /// Origin of the figures. `all`: the numbers of readings of both sides.
     pub(crate) fn basis(&self, all: (usize, usize)) -> Basis {
         if !self.are_paired() {
             return Basis::Repeats;
@@ -65,7 +67,8 @@ fn pair(seed: u64, a: &Reading, b: &Reading) -> SeedPair {
     }
 }
 
-/// What the pairs say about all transfers with other seeds. Each difference is exact, so all of their spread comes from the seeds.
+/// Conclusion about all transfers with other seeds. Each difference is exact, so all spread comes
+/// from the seeds.
 fn in_general(pairs: &[SeedPair]) -> InGeneral {
     let needed = fewest_values() as u32;
     let differences: Vec<f64> = pairs.iter().map(|pair| pair.transfers.1 - pair.transfers.0).collect();
@@ -94,7 +97,7 @@ pub(crate) fn seeds_of(readings: &[&Reading]) -> Vec<u64> {
     seeds.unwrap_or_default().into_iter().collect()
 }
 
-/// Both cells with the readings of their common seeds alone; as they are if they have none in common.
+/// Both cells with only the readings of their common seeds; unchanged if they have none in common.
 pub(crate) fn in_common<'a>(a: &CellReadings<'a>, b: &CellReadings<'a>) -> (CellReadings<'a>, CellReadings<'a>) {
     let sides = Sides::of(&a.readings, &b.readings);
     (CellReadings { readings: sides.a, ..a.clone() }, CellReadings { readings: sides.b, ..b.clone() })
@@ -104,8 +107,8 @@ pub(crate) fn in_common<'a>(a: &CellReadings<'a>, b: &CellReadings<'a>) -> (Cell
 mod tests {
     use super::*;
     use crate::lens::compare::compare;
+    use crate::lens::comparison::{CellComparison, Change};
     use crate::lens::example::{self, line, seeded};
-    use faultline_model::lens::comparison::{CellComparison, Change};
     use proptest::prelude::*;
 
     /// A reading of 1,000 operations with one line.
@@ -160,7 +163,7 @@ mod tests {
         }
     }
 
-    /// Every seed adds a fifth of a transfer, by which a's own seeds differ more.
+    /// Every seed adds `added` transfers; the seeds of one side differ by more.
     fn with_added(seeds: u64, added: fn(u64) -> u64) -> CellComparison {
         let a: Vec<(u64, u64)> = (1..=seeds).map(|seed| (seed, 1000 + seed * 700 % 900)).collect();
         let b: Vec<(u64, u64)> = a.iter().map(|&(seed, transfers)| (seed, transfers + added(seed))).collect();
@@ -210,7 +213,8 @@ mod tests {
     }
 
     proptest! {
-        /// However the repeats of both sides are ordered, the pairs are the seeds in common, and each pair holds its seed's counts.
+        /// For any order of the repeats, the pairs are the common seeds, and each pair has its
+        /// seed's counts.
         #[test]
         fn pairs_are_the_seeds_in_common(
             a in prop::collection::btree_map(0u64..12, 1u64..5000, 1..8),
@@ -239,7 +243,7 @@ mod tests {
             }
         }
 
-        /// Exchanging the sides exchanges more and fewer, and turns every difference around.
+        /// Exchanging the sides exchanges more and fewer, and changes the sign of every difference.
         #[test]
         fn exchanging_the_sides_turns_differences_around(
             sides in prop::collection::vec((1u64..5000, 1u64..5000), 1..10),

@@ -1,10 +1,9 @@
-//! A figure over the repeats of one side of a comparison, and whether two sides differ.
+//! A figure over the repeats of a side, and the significance of the difference between two sides.
 
-use crate::interval::estimate;
-use crate::median::median_of_sorted;
-use crate::median::sorted;
+use crate::estimate::estimate;
+use crate::lens::comparison::{Change, Spread};
+use crate::median::{median_of_sorted, sorted};
 use crate::thresholds::{LENS_CHANGE_SHARE, LENS_CHANGE_TRANSFERS};
-use faultline_model::lens::comparison::{Change, Spread};
 
 /// The values' median and range; `None` without values.
 pub(crate) fn spread(values: &[f64]) -> Option<Spread> {
@@ -23,8 +22,8 @@ pub(crate) struct Contrast {
     pub(crate) change: Change,
 }
 
-/// The figure's values on both sides. `are_pairs`: values at one index have the same seed, so each of their differences is exact, and counts however small it
-/// is. `None` without values.
+/// The figure's values on both sides. `are_pairs`: values at one index have the same seed, so each
+/// of their differences is exact and counts even if small. `None` without values.
 pub(crate) fn contrast(a: &[f64], b: &[f64], are_pairs: bool) -> Option<Contrast> {
     let (side_a, side_b) = (spread(a)?, spread(b)?);
     if !are_pairs {
@@ -39,18 +38,21 @@ pub(crate) fn contrast(a: &[f64], b: &[f64], are_pairs: bool) -> Option<Contrast
     Some(Contrast { a: side_a, b: side_b, difference, change })
 }
 
-/// The smallest difference that counts where it is not exact, and for seeds that were not counted: [`LENS_CHANGE_TRANSFERS`], or [`LENS_CHANGE_SHARE`] of the larger median if that is more.
+/// The smallest difference that counts if it is not exact, and for other seeds:
+/// [`LENS_CHANGE_TRANSFERS`], or [`LENS_CHANGE_SHARE`] of the larger median if that is more.
 pub(crate) fn tolerance(a: &Spread, b: &Spread) -> f64 {
     LENS_CHANGE_TRANSFERS.max(LENS_CHANGE_SHARE * a.median.max(b.median))
 }
 
-/// The change from `a` to `b`. A difference counts if it is above the [`tolerance`], and above the range of the repeats of either side.
+/// The change from `a` to `b`. A difference counts if it is above the [`tolerance`], and above the
+/// range of the repeats of either side.
 fn change(a: &Spread, b: &Spread) -> Change {
     let difference = b.median - a.median;
     if difference.abs() <= tolerance(a, b).max(noise(a, b)) { Change::Same } else { kind(a, b, difference) }
 }
 
-/// The kind of a difference that counts. A figure came or went if the other side has next to nothing of it.
+/// The kind of a difference that counts. A figure came or went if the other side has almost none of
+/// it.
 fn kind(a: &Spread, b: &Spread, difference: f64) -> Change {
     let is_alone = |this: &Spread, other: &Spread| {
         other.median == 0.0 || other.median < LENS_CHANGE_TRANSFERS && this.median >= LENS_CHANGE_TRANSFERS
@@ -63,7 +65,7 @@ fn kind(a: &Spread, b: &Spread, difference: f64) -> Change {
     }
 }
 
-/// The range of a side's repeats; the wider one of both sides.
+/// The range of the repeats of the side with the wider range.
 pub(crate) fn noise(a: &Spread, b: &Spread) -> f64 {
     (a.high - a.low).max(b.high - b.low)
 }

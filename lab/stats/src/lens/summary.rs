@@ -1,273 +1,348 @@
-//! The summary of a lens run: a point for each number of CPUs, a verdict for each case.
+//! Summary of a lens run: figures per operation by number of CPUs, verdicts, and top lines and
+//! code. Computed by `stats`, shown by `report`.
 
-use crate::interval::estimate;
-use crate::lens::callers;
-use crate::lens::cells::{CaseReadings, CellReadings, capacity_misses, cases, instructions, overlap, transfers};
-use crate::lens::figures::{self, Counts, share};
-use crate::lens::growth::{against_one, verdict};
-use crate::lens::trust::withheld;
-use crate::lens::types;
-use crate::median::median;
-use crate::progress::Standing;
-use crate::thresholds::LENS_SHOWN;
-use faultline_model::lens::problem::Problem;
-use faultline_model::lens::raw::Totals;
-use faultline_model::lens::reading::Reading;
-use faultline_model::lens::settings::{CostTimes, LensSettings};
-use faultline_model::lens::summary::{
-    CpuClock, CutShort, InterruptFigures, LensCurve, LensPoint, LensSummary, Withheld,
-};
-use faultline_model::outcome::Outcome;
-use faultline_model::plan::PlanItem;
-use faultline_model::record::RunRecord;
-use faultline_model::said::Said;
-use faultline_model::subject::SubjectIndex;
-use std::collections::BTreeSet;
+use crate::estimate::Estimate;
+use crate::lens::code_site::CodeSite;
+use crate::lens::types::TypesFigures;
+use crate::said::Said;
+use faultline_lens_format::ByDistance;
+use faultline_record::cell::Case;
+use faultline_record::failure::Failure;
+use faultline_record::lens::by_type::Untyped;
+use faultline_record::lens::callers::CallersFigures;
+use faultline_record::lens::problem::Problem;
+use faultline_record::lens::reading::CpuTransfers;
+use faultline_record::lens::settings::LensSettings;
+use faultline_record::outcome::Outcome;
+use faultline_record::subject::SubjectKind;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-/// Types whose layouts are in the summary.
-const TYPES_SHOWN: usize = 10;
-
-/// The summary; `None` for a run without the lens.
-pub(crate) fn summary(record: &RunRecord, standings: &[(&PlanItem, Standing<'_>)]) -> Option<LensSummary> {
-    let settings = record.settings.lens().cloned()?;
-    let subject = record.subject(SubjectIndex::A)?.what.clone();
-    let seeds: BTreeSet<u64> = record.plan.iter().filter_map(|item| item.seed).collect();
-    let curves = cases(record, standings).iter().map(|case| curve(case, times(&settings))).collect();
-    Some(LensSummary { subject, settings, seeds: seeds.into_iter().collect(), curves })
+/// Data within a line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct Held {
+    /// Its name.
+    pub name: String,
+    /// First byte in the line.
+    pub offset: u64,
+    /// Share of the line's transfers that began there: 0…1.
+    pub share: f64,
 }
 
-/// The times of the run, if it saved them.
-fn times(settings: &LensSettings) -> Option<&CostTimes> {
-    settings.again.as_ref().map(|again| &again.times)
+/// A line that moved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct LineFigures {
+    /// Name of the data where most transfers began.
+    pub name: String,
+    /// Its address, as hexadecimal text: `0xffffffff82a01240`.
+    pub address: String,
+    /// Transfers per operation.
+    pub transfers: f64,
+    /// Share of all transfers: 0…1.
+    pub share: f64,
+    /// Share of its own transfers due to false sharing: 0…1.
+    pub false_share: f64,
+    /// Data of the line at which accesses began that moved it, most transfers first.
+    pub held: Vec<Held>,
+    /// Transfers to each CPU.
+    pub by_cpu: Vec<CpuTransfers>,
+    /// Code that moves it, most transfers first; shares are of the line's own transfers.
+    pub code: Vec<CodeSite>,
 }
 
-fn curve(case: &CaseReadings<'_>, times: Option<&CostTimes>) -> LensCurve {
-    let mut points: Vec<LensPoint> = case.cells.iter().map(|cell| point(cell, times)).collect();
-    // Without a prediction for the smallest number, none is relative to it.
-    let first = points.iter().find(|point| point.transfers.is_some());
-    let base = first.and_then(|point| point.rate).map(|rate| rate.median).filter(|&rate| rate > 0.0);
-    // Types and callers take much room.
-    points.iter_mut().rev().filter(|point| point.callers.is_some()).skip(1).for_each(|point| point.callers = None);
-    points.iter_mut().rev().filter(|point| point.types.is_some()).skip(1).for_each(|point| point.types = None);
-    for point in &mut points {
-        point.speedup = point.rate.zip(base).map(|(rate, base)| rate.median / base);
-    }
-    let figures: Vec<(u32, f64)> =
-        points.iter().filter_map(|point| Some((point.cpus, point.transfers?.median))).collect();
-    let rates: Vec<(u32, f64)> = points.iter().filter_map(|point| Some((point.cpus, point.rate?.median))).collect();
-    LensCurve {
-        case: case.case.clone(),
-        operation: case.about.operation.clone(),
-        text: case.about.text.clone(),
-        verdict: verdict(&figures),
-        against_one: against_one(&figures, &rates),
-        points,
-    }
+/// The position of a CPU's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct CpuClock {
+    /// The CPU.
+    pub cpu: u32,
+    /// Its virtual clock, in units of one instruction's time; 0 if it was never busy.
+    pub clock: u64,
 }
 
-/// Why the cell's rate is not predicted: for the first of its readings that has a reason.
-fn untrusted(cell: &CellReadings<'_>, times: Option<&CostTimes>) -> Option<Withheld> {
-    cell.readings.iter().find_map(|reading| withheld(reading, cell.cpus, times))
+/// Counts of an attempt until it was cut short. Transfers, also of lines and code, are counts and
+/// not per operation, because the number of operations is unknown.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct CutShort {
+    /// Outcome of the attempt.
+    pub ending: Outcome,
+    /// Transfers until then.
+    pub transfers: u64,
+    /// Instructions until then.
+    pub instructions: u64,
+    /// Positions of the CPUs' clocks.
+    pub clocks: Vec<CpuClock>,
+    /// Top lines.
+    pub lines: Vec<LineFigures>,
+    /// Top code.
+    pub code: Vec<CodeSite>,
 }
 
-fn point(cell: &CellReadings<'_>, times: Option<&CostTimes>) -> LensPoint {
-    let typical = cell.typical();
-    let untrusted = untrusted(cell, times);
-    let rates: Vec<f64> = match untrusted {
-        None => cell.readings.iter().filter_map(|reading| reading.predicted_rate()).collect(),
-        Some(_) => Vec::new(),
-    };
-    LensPoint {
-        cpus: cell.cpus,
-        transfers: estimate(&cell.values(transfers)),
-        false_share: typical.map(|reading| share(reading.totals.false_sharing, reading.totals.transfers)),
-        instructions: estimate(&cell.values(instructions)),
-        capacity_misses: estimate(&cell.values(capacity_misses)),
-        interrupts: interrupts(cell),
-        faults: median(&cell.faults.iter().copied().filter(|faults| faults.is_finite()).collect::<Vec<_>>()),
-        overlap: median(&cell.readings.iter().filter_map(|reading| overlap(reading)).collect::<Vec<_>>()),
-        rate: estimate(&rates),
-        speedup: None,
-        withheld: untrusted.map(Said::from),
-        repeats: cell.values(transfers),
-        seeds: cell.readings.iter().map(|reading| reading.seed).collect(),
-        operations: typical.map(|reading| reading.operations.get()),
-        by_distance: typical.map(|reading| reading.totals.by_distance),
-        lines_moved: typical.map_or(0, |reading| reading.lines_moved),
-        lines: typical.map(|reading| figures::lines(Counts::of_operation(reading), LENS_SHOWN)).unwrap_or_default(),
-        code: typical.map(|reading| figures::code(Counts::of_operation(reading), LENS_SHOWN)).unwrap_or_default(),
-        types: typical.and_then(|reading| types::first(reading, TYPES_SHOWN)),
-        callers: typical.and_then(callers::figures),
-        problems: problems(cell).into_iter().map(Said::from).collect(),
-        untyped: typical.and_then(|reading| reading.untyped.clone()),
-        failures: cell.failures.iter().cloned().map(Said::from).collect(),
-        cut_short: cell.cut_short.iter().map(|(ending, reading)| cut_short(ending, reading)).collect(),
-    }
+/// Figures of interrupts (devices, timer, other CPUs) in a cell, from entry to return: per
+/// operation, separate from its other figures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct InterruptFigures {
+    /// Transfers.
+    pub transfers: Estimate,
+    /// Instructions.
+    pub instructions: Estimate,
+    /// Top lines of the typical repeat.
+    pub lines: Vec<LineFigures>,
+    /// Its top code.
+    pub code: Vec<CodeSite>,
 }
 
-/// What interrupts did, if every reading tells it.
-fn interrupts(cell: &CellReadings<'_>) -> Option<InterruptFigures> {
-    let counts = Counts::of_interrupts(cell.typical()?)?;
-    let figure = |of: fn(&Totals) -> u64| {
-        let values = cell.readings.iter().map(|reading| {
-            let part = reading.interrupt.as_ref()?;
-            Some(reading.per_operation(of(&part.totals)))
-        });
-        estimate(&values.collect::<Option<Vec<f64>>>()?)
-    };
-    Some(InterruptFigures {
-        transfers: figure(|totals| totals.transfers)?,
-        instructions: figure(|totals| totals.instructions)?,
-        lines: figures::lines(counts, LENS_SHOWN),
-        code: figures::code(counts, LENS_SHOWN),
-    })
+/// One cell's figures.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct LensPoint {
+    /// Number of CPUs, and of tasks.
+    pub cpus: u32,
+    /// Transfers per operation. `None` if no attempt gave a reading.
+    pub transfers: Option<Estimate>,
+    /// Share of the transfers due to false sharing: 0…1.
+    pub false_share: Option<f64>,
+    /// Instructions per operation.
+    pub instructions: Option<Estimate>,
+    /// Lines fetched from memory per operation, because a cache had evicted them. These are not
+    /// transfers.
+    pub capacity_misses: Option<Estimate>,
+    /// Figures of interrupts, excluded from the others. `None` if the others include them.
+    pub interrupts: Option<InterruptFigures>,
+    /// Page faults per operation, if noted by the workload.
+    pub faults: Option<f64>,
+    /// Share of the busy time in which at least two CPUs were busy: 0…1. `None` if it was not
+    /// counted.
+    pub overlap: Option<f64>,
+    /// Predicted operations per second of all CPUs together. `None` without a figure, or if it is
+    /// withheld.
+    pub rate: Option<Estimate>,
+    /// Predicted rate relative to that at the curve's smallest number of CPUs.
+    pub speedup: Option<f64>,
+    /// Reason why counts exist but no prediction; `None` if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withheld: Option<Said<Withheld>>,
+    /// Transfers per operation of each repeat, in block order.
+    pub repeats: Vec<f64>,
+    /// Seed with which each repeat is reproducible; `None` for a repeat that may differ from run to
+    /// run.
+    pub seeds: Vec<Option<u64>>,
+    /// Operations of the typical repeat: the one with the median of transfers. Its lines and code
+    /// follow.
+    pub operations: Option<u64>,
+    /// Its transfers by distance.
+    pub by_distance: Option<ByDistance>,
+    /// Number of lines that moved in it.
+    pub lines_moved: u64,
+    /// Its top lines.
+    pub lines: Vec<LineFigures>,
+    /// Its top code.
+    pub code: Vec<CodeSite>,
+    /// Its transfers by type, of all lines, at the largest number of CPUs with a figure. `None` at
+    /// the others.
+    pub types: Option<TypesFigures>,
+    /// Callers of its sampled transfers, at the largest number of CPUs that has them. `None` at the
+    /// others.
+    pub callers: Option<CallersFigures>,
+    /// Reasons why counts are incomplete, each once.
+    pub problems: Vec<Said<Problem>>,
+    /// Reason why the kernel's allocations have no names in the lines above; `None` if they have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub untyped: Option<Untyped>,
+    /// Attempts that failed or gave no reading, by block.
+    pub failures: Vec<Said<Failure>>,
+    /// Counts of attempts that were cut short, if any.
+    pub cut_short: Vec<CutShort>,
 }
 
-fn cut_short(ending: &Outcome, reading: &Reading) -> CutShort {
-    CutShort {
-        ending: ending.clone(),
-        transfers: reading.totals.transfers,
-        instructions: reading.totals.instructions,
-        clocks: reading.cpus.iter().map(|cpu| CpuClock { cpu: cpu.cpu, clock: cpu.clock }).collect(),
-        lines: figures::lines(Counts::of_operation(reading), LENS_SHOWN),
-        code: figures::code(Counts::of_operation(reading), LENS_SHOWN),
-    }
+/// Reason why a rate is not predicted. Shares are of the total time of all tasks' CPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Withheld {
+    /// Much of the time went into transfers or wake-ups, but the run did not model how long CPUs
+    /// hold lines, or the cost of a wake-up.
+    NotModelled {
+        /// Share of that time.
+        share: f64,
+    },
+    /// The delays were modelled, but much of the time depends on delays that were not measured on
+    /// this machine.
+    NotMeasured {
+        /// Share of that time.
+        share: f64,
+    },
+    /// CPUs rarely worked at the same time, though they did not sleep: there were too few
+    /// operations.
+    LittleOverlap {
+        /// Share of the busy time in which at least two CPUs were busy.
+        share: f64,
+    },
+    /// Wake-ups or interrupts took much of the time, but were so rare that one more would change
+    /// the rate considerably.
+    FewDelays {
+        /// Change of the rate if they were one standard deviation more.
+        share: f64,
+    },
 }
 
-/// The problems of all repeats, each once.
-pub(crate) fn problems(cell: &CellReadings<'_>) -> Vec<Problem> {
-    let mut problems: Vec<Problem> = Vec::new();
-    for problem in cell.readings.iter().flat_map(|reading| &reading.problems) {
-        if !problems.contains(problem) {
-            problems.push(problem.clone());
+/// Law by which transfers grow with CPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+#[serde(rename_all = "kebab-case")]
+pub enum Growth {
+    /// About the same increase with each doubling.
+    Logarithmic,
+    /// About the same increase with each CPU.
+    Linear,
+    /// Another law.
+    Other,
+    /// Unknown: too few numbers of CPUs.
+    Unknown,
+}
+
+impl Growth {
+    /// The growth as text.
+    pub fn words(self) -> &'static str {
+        match self {
+            Growth::Logarithmic => "logarithmic",
+            Growth::Linear => "linear",
+            Growth::Other => "neither logarithmic nor linear",
+            Growth::Unknown => "too few numbers of CPUs to say how",
         }
     }
-    problems
 }
 
-#[cfg(test)]
-mod tests {
-    use crate::lens::example;
-    use crate::summarise;
-    use faultline_model::failure::FailureCause;
-    use faultline_model::lens::summary::{LensVerdict, Loss};
-    use faultline_model::outcome::Outcome;
+/// From the smallest to the largest number of CPUs ≥ 2 with a figure.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct Reach {
+    /// The smallest number.
+    pub from_cpus: u32,
+    /// Transfers per operation there.
+    pub from: f64,
+    /// The largest number.
+    pub to_cpus: u32,
+    /// Transfers per operation there.
+    pub to: f64,
+    /// Transfers added by each doubling between the two.
+    pub per_doubling: f64,
+}
 
-    #[test]
-    fn many_cpus_are_compared_with_one() {
-        let of = |cells: &[(u32, f64)]| summarise(&example::record(cells)).lens.unwrap().curves[0].against_one;
-        let against = of(&[(1, 0.0), (2, 1.0), (8, 1.02)]).unwrap();
-        assert_eq!((against.one, against.cpus, against.speedup, against.lost), (0.0, 8, 4.0, 0.5));
-        assert_eq!(against.loss, Loss::Part);
-        assert_eq!((of(&[(2, 1.0), (8, 1.0)]), of(&[(1, 0.0)])), (None, None));
-    }
+/// Change of transfers per operation as CPUs are added.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum LensVerdict {
+    /// No more than on one CPU.
+    Free {
+        /// The numbers of CPUs.
+        reach: Reach,
+    },
+    /// More than on one CPU, but no more on many CPUs than on two: each operation has a fixed
+    /// price.
+    Flat {
+        /// The numbers of CPUs.
+        reach: Reach,
+    },
+    /// Growing.
+    Grows {
+        /// The numbers of CPUs.
+        reach: Reach,
+        /// The law of growth.
+        growth: Growth,
+    },
+    /// Falling.
+    Falls {
+        /// The numbers of CPUs.
+        reach: Reach,
+    },
+    /// Both ends are equal, and the points between differ.
+    Uneven {
+        /// The numbers of CPUs.
+        reach: Reach,
+    },
+    /// Fewer than two numbers of CPUs ≥ 2 have a figure.
+    TooFewPoints,
+}
 
-    #[test]
-    fn a_lens_run_has_points_and_no_curves_of_time() {
-        let summary = summarise(&example::record(&[(1, 0.0), (2, 1.0), (8, 1.02)]));
-        assert!(summary.curves.is_empty() && summary.warnings.is_empty());
-        let lens = summary.lens.unwrap();
-        let curve = &lens.curves[0];
-        assert!(matches!(curve.verdict, LensVerdict::Flat { .. }), "{:?}", curve.verdict);
-        let point = &curve.points[2];
-        assert_eq!((point.transfers.unwrap().median, point.transfers.unwrap().n), (1.02, 1));
-        assert_eq!(point.lines[0].name, "counter");
-        assert_eq!(point.code[0].name, "work main.c:10");
-        assert_eq!((point.lines[0].share, point.code[0].share), (1.0, 1.0));
-        assert_eq!(curve.points[0].speedup, Some(1.0));
-        assert_eq!(point.speedup, Some(4.0), "in the example each operation takes as long as CPUs have half as much");
-    }
-
-    #[test]
-    fn faults_stand_beside_the_operations_that_take_them() {
-        let mut record = example::record(&[(2, 1.0), (4, 1.0)]);
-        record.attempts[0].notes.insert("faults_per_operation".into(), "0.063".into());
-        record.attempts[1].notes.insert("faults_per_operation".into(), "many".into());
-        let points = summarise(&record).lens.unwrap().curves.remove(0).points;
-        assert_eq!(points.iter().map(|point| point.faults).collect::<Vec<_>>(), [Some(0.063), None]);
-    }
-
-    #[test]
-    fn interrupts_stand_beside_the_operation_and_not_in_it() {
-        let mut record = example::record(&[(2, 1.0), (2, 1.4), (2, 1.2), (4, 1.0)]);
-        for (attempt, transfers) in record.attempts.iter_mut().zip([500, 300, 400]) {
-            let ticks = vec![example::line(0x2000, transfers, "jiffies")];
-            attempt.reading.as_mut().unwrap().interrupt = Some(example::interrupts(1000, ticks));
+impl LensVerdict {
+    /// The verdict in one or two words.
+    pub fn words(&self) -> &'static str {
+        match self {
+            LensVerdict::Free { .. } => "free",
+            LensVerdict::Flat { .. } => "fixed price",
+            LensVerdict::Grows { .. } => "grows",
+            LensVerdict::Falls { .. } => "falls",
+            LensVerdict::Uneven { .. } => "uneven",
+            LensVerdict::TooFewPoints => "too few points",
         }
-        let lens = summarise(&record).lens.unwrap();
-        let [two, four] = &lens.curves[0].points[..] else { panic!("{lens:?}") };
-        let interrupts = two.interrupts.as_ref().unwrap();
-        assert_eq!((two.transfers.unwrap().median, two.lines.len()), (1.2, 1));
-        assert_eq!((interrupts.transfers.median, interrupts.transfers.n), (0.4, 3));
-        assert_eq!(interrupts.instructions.median, 7.0);
-        assert_eq!((interrupts.lines[0].name.as_str(), interrupts.lines[0].share), ("jiffies", 1.0));
-        assert_eq!(interrupts.code[0].name, "work main.c:10");
-        assert_eq!(four.interrupts, None);
-        let budget = "load<=1.2@2".parse().unwrap();
-        assert!(crate::lens::check(&[budget], &record).passed(), "interrupts are not part of the figure");
     }
 
-    #[test]
-    fn repeats_make_an_interval_and_the_median_one_is_shown() {
-        let mut record = example::record(&[(2, 1.0), (2, 1.4), (2, 1.2)]);
-        record.attempts.reverse();
-        let lens = summarise(&record).lens.unwrap();
-        let point = &lens.curves[0].points[0];
-        let transfers = point.transfers.unwrap();
-        assert_eq!((transfers.median, transfers.low, transfers.high, transfers.n), (1.2, 1.0, 1.4, 3));
-        assert_eq!(point.lines[0].transfers, 1.2);
-        assert_eq!(point.repeats, [1.0, 1.4, 1.2], "by block, whatever the order of the attempts");
-    }
-
-    #[test]
-    fn each_repeat_has_its_seed_if_it_repeats_exactly() {
-        let mut record = example::seeded(&[(2, 1, 1.0), (2, 2, 1.4), (4, 1, 2.0)]);
-        record.attempts[1].reading.as_mut().unwrap().seed = None;
-        let lens = summarise(&record).lens.unwrap();
-        assert_eq!(lens.seeds, [1, 2]);
-        let seeds: Vec<_> = lens.curves[0].points.iter().map(|point| point.seeds.clone()).collect();
-        assert_eq!(seeds, [vec![Some(1), None], vec![Some(1)]]);
-        let without = summarise(&example::record(&[(2, 1.0)])).lens.unwrap();
-        assert_eq!((without.seeds, without.curves[0].points[0].seeds.clone()), (vec![], vec![None]));
-    }
-
-    #[test]
-    fn what_failed_is_told_where_its_figure_is_missing() {
-        let mut record = example::record(&[(2, 1.0), (4, 1.0), (8, 1.0)]);
-        record.attempts[1].outcome = Some(Outcome::TimedOut { limit_ms: 1000 });
-        record.attempts[2].reading = None;
-        let summary = summarise(&record);
-        let points = &summary.lens.as_ref().unwrap().curves[0].points;
-        let outcome = Outcome::TimedOut { limit_ms: 1000 };
-        assert_eq!(points[1].failures[0].cause, FailureCause::Ended { outcome });
-        assert_eq!(points[2].failures[0].cause, FailureCause::NoReport);
-        assert!(points.iter().all(|point| point.cut_short.is_empty()), "none of the readings is partial");
-        assert!(points[1].transfers.is_none() && points[1].lines.is_empty());
-        assert_eq!(summary.lens.unwrap().curves[0].verdict, LensVerdict::TooFewPoints);
-        assert_eq!(summary.warnings.len(), 1, "incomplete");
-    }
-
-    #[test]
-    fn what_was_counted_until_an_attempt_was_cut_short_is_kept_apart() {
-        let mut record = example::record(&[(2, 1.0), (4, 1.0), (8, 1.0)]);
-        for (index, outcome) in [(1, Outcome::TimedOut { limit_ms: 1000 }), (2, Outcome::Interrupted)] {
-            let attempt = &mut record.attempts[index];
-            attempt.outcome = Some(outcome);
-            let mut reading = example::reading(4, 1, vec![example::line(0x1000, 30, "counter")]);
-            reading.is_partial = true;
-            reading.cpus = vec![example::cpu(0, 700), example::cpu(1, 0)];
-            attempt.reading = Some(Box::new(reading));
+    /// The numbers of CPUs that it is based on.
+    pub fn reach(&self) -> Option<&Reach> {
+        match self {
+            LensVerdict::Free { reach }
+            | LensVerdict::Flat { reach }
+            | LensVerdict::Grows { reach, .. }
+            | LensVerdict::Falls { reach }
+            | LensVerdict::Uneven { reach } => Some(reach),
+            LensVerdict::TooFewPoints => None,
         }
-        let lens = summarise(&record).lens.unwrap();
-        let endings = [Outcome::TimedOut { limit_ms: 1000 }, Outcome::Interrupted];
-        for (point, ending) in lens.curves[0].points[1..].iter().zip(&endings) {
-            assert!(point.transfers.is_none() && point.lines.is_empty(), "{point:?}");
-            let [cut] = &point.cut_short[..] else { panic!("{point:?}") };
-            assert_eq!((&cut.ending, cut.transfers, cut.instructions), (ending, 30, 100));
-            assert_eq!(cut.clocks.iter().map(|at| (at.cpu, at.clock)).collect::<Vec<_>>(), [(0, 700), (1, 0)]);
-            assert_eq!((cut.lines[0].name.as_str(), cut.lines[0].transfers), ("counter", 30.0));
-            assert_eq!(cut.code[0].name, "work main.c:10");
-        }
-        assert!(lens.curves[0].points[2].failures.is_empty(), "to be stopped is no failure");
     }
+}
+
+/// Predicted loss compared with the possible rate of all CPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+#[serde(rename_all = "kebab-case")]
+pub enum Loss {
+    /// Almost nothing.
+    Little,
+    /// A part, up to half.
+    Part,
+    /// More than half.
+    Most,
+}
+
+/// The largest number of CPUs with a figure, compared with one CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct AgainstOne {
+    /// Transfers per operation on one CPU.
+    pub one: f64,
+    /// The number of CPUs.
+    pub cpus: u32,
+    /// Predicted rate on all of them, divided by the rate on one.
+    pub speedup: f64,
+    /// Lost share of the ideal rate, which is that of one CPU times their number. Negative if the
+    /// rate is higher.
+    pub lost: f64,
+    /// Size of the loss.
+    pub loss: Loss,
+}
+
+/// Points of a case over numbers of CPUs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct LensCurve {
+    /// Workload, variant, mode.
+    #[serde(flatten)]
+    pub case: Case,
+    /// One operation, as a noun.
+    pub operation: String,
+    /// Description of the workload, one line; may be empty.
+    pub text: String,
+    /// By number of CPUs, ascending.
+    pub points: Vec<LensPoint>,
+    /// Change of transfers per operation as CPUs are added.
+    pub verdict: LensVerdict,
+    /// Loss of many CPUs compared with one; `None` without a figure of one CPU, or of more.
+    pub against_one: Option<AgainstOne>,
+}
+
+/// The summary of a lens run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct LensSummary {
+    /// The measured subject.
+    #[ts(type = "unknown")]
+    pub subject: SubjectKind,
+    /// The requested settings.
+    #[ts(type = "unknown")]
+    pub settings: LensSettings,
+    /// The seeds of the plan, ascending; none for a program.
+    pub seeds: Vec<u64>,
+    /// Curves, in the order of the plan.
+    pub curves: Vec<LensCurve>,
 }

@@ -1,22 +1,22 @@
-//! A type in a reading: its own objects, and those that are members of other types' objects.
+//! A type in a reading: its own objects, and those embedded in other types' objects.
 
-use faultline_model::lens::by_type::{Begins, ByType, Sharing, TypeAccess, TypeReading, Used};
-use faultline_model::lens::layout::{Inner, Keyword, Layout, Member};
+use faultline_record::lens::by_type::{Begins, ByType, Sharing, TypeAccess, TypeReading, Used};
+use faultline_record::lens::layout::{Inner, Keyword, Layout, Member};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A type with its transfers, wherever its objects are.
+/// A type with all its transfers, including those of embedded objects.
 #[derive(Debug, Clone)]
 pub(crate) struct TypeView {
     pub(crate) layout: Layout,
     /// Objects of their own.
     pub(crate) begins: Vec<Begins>,
-    /// The members of other types that it was found in.
+    /// Members of other types that contain it.
     pub(crate) within: Vec<String>,
     pub(crate) accesses: Vec<TypeAccess>,
 }
 
 impl TypeView {
-    /// A type with objects of its own, without those within other types.
+    /// A type with its own objects, without embedded ones.
     pub(crate) fn own(of: &TypeReading) -> Self {
         TypeView {
             layout: of.layout.clone(),
@@ -26,7 +26,7 @@ impl TypeView {
         }
     }
 
-    /// All objects of the type with that name; `None` if nothing of it moved.
+    /// All objects of the type with this name; `None` if none moved.
     pub(crate) fn named(by_type: &ByType, name: &str) -> Option<Self> {
         let mut gathered = Gathered::default();
         for of in &by_type.types {
@@ -55,7 +55,7 @@ pub(crate) fn sum(parts: impl IntoIterator<Item = Sharing>) -> Sharing {
     all
 }
 
-/// The members that contain a byte, each in the one before. Of several with that byte the first counts.
+/// The chain of nested members that contain a byte. Of several such members the first counts.
 fn chain(members: &[Member], byte: u64) -> Vec<&Member> {
     let mut chain = Vec::new();
     let mut members = members;
@@ -66,7 +66,7 @@ fn chain(members: &[Member], byte: u64) -> Vec<&Member> {
     chain
 }
 
-/// What is found of a type.
+/// Accumulated data of a type.
 #[derive(Default)]
 struct Gathered {
     layout: Option<Layout>,
@@ -131,7 +131,7 @@ impl Gathered {
     fn into_view(self, name: &str) -> Option<TypeView> {
         let accesses: Vec<TypeAccess> = self.accesses.into_values().collect();
         let bytes = accesses.iter().map(|access| access.offset + access.size).max()?;
-        // A type such as `atomic_t` may be without members.
+        // A type such as `atomic_t` may have no members.
         let bare = || Layout {
             keyword: Keyword::Struct,
             name: name.to_owned(),
@@ -176,7 +176,7 @@ fn rebased(access: &TypeAccess, member: &Member) -> TypeAccess {
     TypeAccess { offset: access.offset - member.offset, others: others.collect(), beside, ..access.clone() }
 }
 
-/// Two lists of the same members, of which different ones may list their own members.
+/// Merges two lists of the same members, in which different ones may have members listed.
 fn merge(known: &mut Vec<Member>, others: Vec<Member>) {
     for other in others {
         let same =
@@ -186,7 +186,7 @@ fn merge(known: &mut Vec<Member>, others: Vec<Member>) {
                 merge(&mut known.members, other.inner.map(|inner| inner.members).unwrap_or_default());
             }
             Some(known) => known.inner = other.inner,
-            // Of an array, each lists the elements that moved.
+            // Each list has the array elements that moved.
             None => {
                 let place = known.partition_point(|known| known.offset <= other.offset);
                 known.insert(place, other);
@@ -195,7 +195,7 @@ fn merge(known: &mut Vec<Member>, others: Vec<Member>) {
     }
 }
 
-/// `mm_struct.mmap_lock`, `zones[1]`.
+/// Path of a nested member: `mmap_lock.count`, `zones[1]`.
 pub(crate) fn join(path: &str, name: &str) -> String {
     match (path.is_empty(), name.starts_with('[')) {
         (true, _) => name.to_owned(),

@@ -1,13 +1,14 @@
 //! Two fits of one law compared, parameter by parameter.
 
 use super::fit::student;
+use crate::scaling::{FitError, Move, Parameter, ParameterChange, ScalingComparison, ScalingFit};
 use crate::two_sample::holm;
-use faultline_model::scaling::{FitError, Move, Parameter, ParameterChange, ScalingComparison, ScalingFit};
-use faultline_model::workload_comparison::Bounded;
+use crate::workload_comparison::Bounded;
 use statrs::distribution::ContinuousCDF;
 
-/// Compares parameters by Welch's test on their standard errors, with Holm's correction for their number. `level` as in a comparison. Fails if the
-/// fits are of different laws, or if the level is out of range.
+/// Compares parameters by Welch's test on their standard errors, with Holm's correction for their
+/// number. `level` as in a comparison. Fails if the fits are of different laws, or if the level is
+/// out of range.
 pub fn compare(a: &ScalingFit, b: &ScalingFit, level: f64) -> Result<ScalingComparison, FitError> {
     if a.law != b.law {
         return Err(FitError::DifferentLaws);
@@ -66,7 +67,7 @@ impl Pair {
         }
     }
 
-    /// Whether it can be tested: squares of errors may overflow.
+    /// True if it can be tested; squares of errors may overflow.
     fn is_finite(&self) -> bool {
         [self.difference, self.error, self.degrees].iter().all(|figure| figure.is_finite())
     }
@@ -98,7 +99,7 @@ mod tests {
     use super::super::fit::fit;
     use super::super::points::Point;
     use super::*;
-    use faultline_model::scaling::Law;
+    use crate::scaling::Law;
 
     fn amdahl(one: f64, serial: f64) -> ScalingFit {
         let point = |cpus: u32| {

@@ -1,17 +1,19 @@
 //! Fits Amdahl's law and the Universal Scalability Law to a curve, with intervals.
 //!
-//! Sources: G. M. Amdahl, Validity of the Single Processor Approach to Achieving Large Scale Computing Capabilities, AFIPS 1967; N. J. Gunther, Guerrilla
-//! Capacity Planning, 2007, ch. 4 to 6.
+//! Sources: G. M. Amdahl, Validity of the Single Processor Approach to Achieving Large Scale
+//! Computing Capabilities, AFIPS 1967; N. J. Gunther, Guerrilla Capacity Planning, 2007, ch. 4 to
+//! 6.
 
 use super::least_squares::{Matrix, Minimum, log_rate, minimum};
 use super::peak::peak;
 use super::points::{Point, Value, values};
+use crate::scaling::{FitCaution, FitError, Law, Parameter, Peak, Scaling, ScalingFit};
 use crate::thresholds::MISFIT_LEVEL;
-use faultline_model::scaling::{FitCaution, FitError, Law, Parameter, Peak, Scaling, ScalingFit};
-use faultline_model::workload_comparison::Bounded;
+use crate::workload_comparison::Bounded;
 use statrs::distribution::{ContinuousCDF, FisherSnedecor, StudentsT};
 
-/// Fits both laws, and chooses the one to report. Intervals have coverage `level`. Fails if Amdahl's law cannot be fitted; see [`fit`].
+/// Fits both laws, and chooses the one to report. Intervals have coverage `level`. Fails if
+/// Amdahl's law cannot be fitted; see [`fit`].
 pub fn scaling(points: &[Point], level: f64) -> Result<Scaling, FitError> {
     let amdahl = fit(points, Law::Amdahl, level)?;
     let universal = match fit(points, Law::Universal, level) {
@@ -23,7 +25,8 @@ pub fn scaling(points: &[Point], level: f64) -> Result<Scaling, FitError> {
     Ok(Scaling { amdahl, universal, chosen: if beyond_doubt { Law::Universal } else { Law::Amdahl } })
 }
 
-/// Fits one law. Fails if there are too few points or values, if a value is not a positive rate, if the level is out of range, or if no minimum is found.
+/// Fits one law. Fails if there are too few points or values, if a value is not a positive rate, if
+/// the level is out of range, or if no minimum is found.
 pub fn fit(points: &[Point], law: Law, level: f64) -> Result<ScalingFit, FitError> {
     if !(level > 0.5 && level < 1.0) {
         return Err(FitError::Level { level });
@@ -97,9 +100,11 @@ fn cautions<const P: usize>(
     told.into_iter().filter_map(|(caution, given)| given.then_some(caution)).collect()
 }
 
-/// p-value of the lack of fit: the probability that points differ this much from the law, given the noise of the repeats. `None` without repeats.
+/// p-value of the lack of fit: the probability that points differ this much from the law, given the
+/// noise of the repeats. `None` without repeats.
 ///
-/// Source: N. R. Draper and H. Smith, Applied Regression Analysis, 3rd ed., 1998, ch. 2 (pure error and lack of fit).
+/// Source: N. R. Draper and H. Smith, Applied Regression Analysis, 3rd ed., 1998, ch. 2 (pure error
+/// and lack of fit).
 fn misfit(values: &[Value], squares: f64, distinct: usize, parameters: usize) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(|a, b| a.cpus.total_cmp(&b.cpus));
@@ -150,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn few_points_and_gains_above_the_own_are_told() {
+    fn few_points_and_gains_above_the_own_are_reported() {
         let few = &curve(10.0, 0.1, 0.0, 0.01)[..3];
         assert!(fit(few, Law::Amdahl, 0.95).unwrap().cautions.contains(&FitCaution::FewPoints));
         let superlinear = fit(&curve(10.0, -0.005, 0.0, 0.001), Law::Amdahl, 0.95).unwrap();

@@ -1,7 +1,8 @@
 //! Least-squares fit of a law to logarithms of rates, with the parameters' covariance.
 //!
-//! The noise of rates is proportional to them, so residuals are those of logarithms. Gauss-Newton steps, damped as by Levenberg and Marquardt.
-//! Source: G. A. F. Seber and C. J. Wild, Nonlinear Regression, 1989, ch. 2 and 14.
+//! The noise of rates is proportional to them, so residuals are those of logarithms. Gauss-Newton
+//! steps, damped as by Levenberg and Marquardt. Source: G. A. F. Seber and C. J. Wild, Nonlinear
+//! Regression, 1989, ch. 2 and 14.
 
 use super::points::Value;
 
@@ -105,7 +106,8 @@ fn start<const P: usize>(values: &[Value]) -> Option<Vector<P>> {
     Some(if usable { linear } else { flat() })
 }
 
-/// Solves a symmetric positive definite system by Cholesky factors, after scaling its diagonal to 1; `None` if it is singular.
+/// Solves a symmetric positive definite system by Cholesky factors, after scaling its diagonal to
+/// 1; `None` if it is singular.
 fn solve<const P: usize>(matrix: &Matrix<P>, right: &Vector<P>) -> Option<Vector<P>> {
     let scale: Vector<P> = std::array::from_fn(|i| matrix[i][i].sqrt().recip());
     let mut factor = [[0.0; P]; P];

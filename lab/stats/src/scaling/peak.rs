@@ -1,14 +1,17 @@
 //! The peak of the universal law's throughput, with Fieller's interval.
 //!
-//! The derivative is 0 at n² = (1 − σ)/κ. An n is in the interval if 1 − σ − κn² is not significantly different from 0. This is a quadratic
-//! inequality in n², whose solution may have
-//! no upper end. Source: E. C. Fieller, Some Problems in Interval Estimation, Journal of the Royal Statistical Society B 16, 1954.
+//! The derivative is 0 at n² = (1 − σ)/κ. An n is in the interval if 1 − σ − κn² is not
+//! significantly different from 0. This is a quadratic inequality in n², whose solution may have no
+//! upper end. Source: E. C. Fieller, Some Problems in Interval Estimation, Journal of the Royal
+//! Statistical Society B 16, 1954.
 
 use super::least_squares::Matrix;
 
-/// CPUs at the peak, and both ends of the interval. `None` if there is no peak at 1 CPU or more, or if its interval has no lower end.
+/// CPUs at the peak, and both ends of the interval. `None` if there is no peak at 1 CPU or more, or
+/// if its interval has no lower end.
 ///
-/// `covariance` is that of (ln λ, σ, κ). `quantile` is the number of standard errors on each side of an interval.
+/// `covariance` is that of (ln λ, σ, κ). `quantile` is the number of standard errors on each side
+/// of an interval.
 pub(crate) fn peak(
     serial: f64,
     coherence: f64,
@@ -27,7 +30,8 @@ pub(crate) fn peak(
         rest * rest - square * covariance[1][1],
     );
     let root = (half_b * half_b - a * c).max(0.0).sqrt();
-    // The root nearer to 0, in the form without cancellation. It is the lower bound of the set, if there is one.
+    // The root nearer to 0, in the form without cancellation. It is the lower bound of the set, if
+    // there is one.
     let low = c / (half_b + root);
     if !(low > 0.0 && half_b > 0.0) {
         return None;

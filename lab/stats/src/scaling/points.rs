@@ -1,6 +1,6 @@
 //! The points of the curve to which a law is fitted.
 
-use faultline_model::scaling::FitError;
+use crate::scaling::FitError;
 
 /// Values at one number of CPUs.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,7 +18,8 @@ pub(crate) struct Value {
     pub(crate) log_rate: f64,
 }
 
-/// All values, and the number of different numbers of CPUs. Fails if there are too few of either for `parameters`, or if a value is not a positive rate.
+/// All values, and the number of different numbers of CPUs. Fails if there are too few of either
+/// for `parameters`, or if a value is not a positive rate.
 pub(crate) fn values(points: &[Point], parameters: usize) -> Result<(Vec<Value>, usize), FitError> {
     let mut values = Vec::new();
     let mut cpus: Vec<u32> = Vec::new();

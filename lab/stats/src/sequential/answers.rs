@@ -1,21 +1,21 @@
-//! A live comparison's answers: whether all are there, and a comparison without them.
+//! Answers of a live comparison: whether all workloads are settled, and the removal of answers
+//! before a look.
 
-use faultline_model::comparison::{ComparedWorkload, Comparison, Details};
-use faultline_model::said::Said;
-use faultline_model::workload_comparison::{
-    Answer, Caution, CautionCode, FewUnits, Inconclusive, Method, WorkloadComparison,
-};
+use crate::comparison::{ComparedWorkload, Comparison, Details};
+use crate::said::Said;
+use crate::workload_comparison::{Answer, Caution, CautionCode, FewUnits, Inconclusive, WorkloadComparison};
 
-/// Whether every workload has its answer: a difference, or equality within the margin.
+/// True if every workload has its answer: a difference, or equality within the margin.
 pub fn settled<'a>(workloads: impl IntoIterator<Item = &'a WorkloadComparison>) -> bool {
     workloads.into_iter().all(|workload| workload.answer != Answer::Inconclusive)
 }
 
-/// Takes out all that a test or an interval says about a difference. Values and what describes them stay; each workload is cautioned with `no_look`.
+/// Removes the results of tests and intervals of differences. Values and their descriptions stay.
+/// Each workload gets the caution `no_look`.
 pub(super) fn withheld(compared: Comparison, no_look: FewUnits) -> Comparison {
     let without = |ComparedWorkload { comparison, details }| ComparedWorkload {
         comparison: without_answer(comparison, no_look),
-        details: Details { counters: Vec::new(), figures: Vec::new(), ..details },
+        details: Details { counters: Vec::new(), figures: Vec::new(), by_cpu_time: None, ..details },
     };
     let workloads = compared.workloads.into_iter().map(without).collect();
     Comparison { workloads, improvement: None, scaling: Vec::new(), ..compared }
@@ -23,28 +23,16 @@ pub(super) fn withheld(compared: Comparison, no_look: FewUnits) -> Comparison {
 
 fn without_answer(workload: WorkloadComparison, no_look: FewUnits) -> WorkloadComparison {
     let no_look = Said::from(Caution::FewUnits(no_look));
-    let others = workload.cautions.into_iter().filter(|caution| caution.code() != CautionCode::FewUnits);
-    WorkloadComparison {
-        method: Method::None,
-        answer: Answer::Inconclusive,
-        inconclusive: Some(Inconclusive::FewValues),
-        within_margin: false,
-        p: None,
-        p_corrected: None,
-        ratio: None,
-        shift: None,
-        ratio_of_medians: None,
-        detectable: None,
-        cautions: std::iter::once(no_look).chain(others).collect(),
-        ..workload
-    }
+    let others = workload.cautions.iter().filter(|caution| caution.code() != CautionCode::FewUnits).cloned();
+    let cautions = std::iter::once(no_look).chain(others).collect();
+    WorkloadComparison { cautions, ..workload }.without_answer(Inconclusive::FewValues)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::two_sample::{Samples, Settings, Workload, compare};
-    use faultline_model::direction::Direction;
+    use faultline_record::direction::Direction;
 
     fn compared(sides: &[[&[f64]; 2]]) -> Vec<WorkloadComparison> {
         let workload = |[a, b]: &[&[f64]; 2]| Workload {

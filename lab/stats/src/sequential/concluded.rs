@@ -1,25 +1,27 @@
-//! The answers of a live comparison, from its record: its looks are taken again, in their order.
+//! The answers of a live comparison from its record, by repeating its looks in order.
 
 use super::answers::{settled, withheld};
 use super::looks::{last_look, looks};
-use crate::comparison::{self, ComparisonError, compare_sides, sides_answers};
+use crate::comparison::{self, Comparison, ComparisonError, Ended, Look, Sequential, compare_sides, sides_answers};
 use crate::progress::{Standing, standings};
-use faultline_model::cell::Cell;
-use faultline_model::comparison::{Comparison, Ended, Look, Sequential};
-use faultline_model::plan::{PlanItem, Settings};
-use faultline_model::record::{RunRecord, RunState};
-use faultline_model::subject::SubjectIndex;
-use faultline_model::workload_comparison::FewUnits;
+use crate::workload_comparison::FewUnits;
+use faultline_record::cell::Cell;
+use faultline_record::plan::{PlanItem, Settings};
+use faultline_record::record::{RunRecord, RunState};
+use faultline_record::subject::SubjectIndex;
 use std::collections::BTreeSet;
 
-/// Takes the looks for which the record has all blocks, up to the first that settles every workload; the answers are those of the last one taken. The
-/// level and the margin are those of the comparison in the record.
+/// Takes the looks for which the record has all blocks, up to the first that settles every
+/// workload. The answers are those of the last look. Level and margin come from the comparison in
+/// the record.
 ///
-/// A finished record that was cut short, by its budget or as there was no more to gain, gets a look at what is there. An open one, which was stopped or is
-/// still under way ([`Ended::Stopped`]), doesn't: who reads it may do so at every block. Before its first look it has no answers, and
-/// each workload is cautioned so.
+/// A finished record that was cut short, by its budget or because more blocks would add nothing,
+/// gets a final look at the measured blocks. An open record, stopped or still running
+/// ([`Ended::Stopped`]), does not, because a user may read it after every block. Before its first
+/// look it has no answers, and each workload has a caution about it.
 ///
-/// A workload of which a side failed in every block up to a look isn't waited for: it has no comparison, and [`Comparison::unmatched`] says why.
+/// A workload that failed on one side in every block up to a look does not delay the others: it has
+/// no comparison, and [`Comparison::unmatched`] has the reason.
 pub fn concluded(record: &RunRecord, settings: &comparison::Settings) -> Result<Comparison, ComparisonError> {
     let Some(comparison) = record.settings.comparison() else { return Err(ComparisonError::NoSides(record.id.0)) };
     let mut settings = *settings;
@@ -38,7 +40,7 @@ pub fn concluded(record: &RunRecord, settings: &comparison::Settings) -> Result<
     Ok(Comparison { sequential: Some(sequential), ..compared })
 }
 
-/// What is measured, without answers.
+/// The measured values, without answers.
 fn before_the_first_look(
     record: &RunRecord,
     settings: &comparison::Settings,
@@ -53,7 +55,8 @@ fn before_the_first_look(
     Ok(withheld(compare_sides(record, settings, Some(seen))?, no_look))
 }
 
-/// The looks planned for a run: one at the end where none may stop it before, none where it has no sides.
+/// The planned looks of a run: a single one at the end if it cannot stop early, none if it has no
+/// sides.
 pub fn planned_looks(settings: &Settings, plan: &[PlanItem]) -> Vec<Look> {
     let blocks = settings.repeats;
     match settings.comparison() {
@@ -63,7 +66,7 @@ pub fn planned_looks(settings: &Settings, plan: &[PlanItem]) -> Vec<Look> {
     }
 }
 
-/// The looks that are taken, and why no more.
+/// The looks that are taken, and the reason why the comparison ended.
 fn taken(
     record: &RunRecord,
     planned: &[Look],
@@ -85,13 +88,13 @@ fn taken(
     Ok((within.into_iter().chain(cut_short).collect(), ended))
 }
 
-/// Pairs of cells.
+/// Number of pairs of cells.
 fn workloads(plan: &[PlanItem]) -> u32 {
     let first = plan.iter().filter(|item| item.subject == SubjectIndex::A);
     first.map(|item| &item.cell).collect::<BTreeSet<&Cell>>().len() as u32
 }
 
-/// Blocks from the first on of which every item has ended.
+/// Number of leading blocks in which every item has ended.
 fn whole_blocks(record: &RunRecord) -> u32 {
     let open = |(item, standing): &(&PlanItem, Standing<'_>)| {
         matches!(standing, Standing::Skipped | Standing::Left).then_some(item.block)
@@ -102,14 +105,15 @@ fn whole_blocks(record: &RunRecord) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::comparison::ComparedWorkload;
     use crate::example;
-    use faultline_model::failure::{Failure, FailureCause};
-    use faultline_model::outcome::Outcome;
-    use faultline_model::plan::RunKind;
-    use faultline_model::unmatched::{Letter, UnmatchedReason};
-    use faultline_model::workload_comparison::{Answer, Caution, Method};
+    use crate::unmatched::{Letter, UnmatchedReason};
+    use crate::workload_comparison::{Answer, Caution, Inconclusive, Method};
+    use faultline_record::failure::{Failure, FailureCause};
+    use faultline_record::outcome::Outcome;
+    use faultline_record::plan::RunKind;
 
-    /// The two sides of 60 blocks at most: about alike, or the second one `faster` by the half.
+    /// A record of two sides, up to 60 blocks: equal, or the second side `faster` by half.
     fn record(faster: bool) -> RunRecord {
         let rate = |_, block| 1_000_003 + 40_000 * u64::from(block * 7 % 11);
         let other = |_, block| 1_000_033 + 40_000 * u64::from(block * 5 % 11);
@@ -118,7 +122,7 @@ mod tests {
         run.against(if faster { half_more } else { other }).record()
     }
 
-    /// Of that many blocks: left by its budget, or stopped.
+    /// The record cut to a number of blocks: by its budget, or stopped.
     fn cut(mut record: RunRecord, blocks: u32, budget: bool) -> RunRecord {
         let later: Vec<u32> = record.plan.iter().filter(|item| item.block >= blocks).map(|item| item.ordinal).collect();
         record.attempts.retain(|attempt| !later.contains(&attempt.ordinal));
@@ -165,7 +169,7 @@ mod tests {
         assert!(last.blocks < 20);
     }
 
-    /// Whoever looks at every block sees no difference before a look is due, however great it is.
+    /// No difference is shown before a look is due, however large it is.
     #[test]
     fn before_the_first_look_an_open_record_has_values_and_no_answers() {
         let open = cut(record(true), 8, false);
@@ -198,7 +202,7 @@ mod tests {
         );
     }
 
-    /// It would fail on: the others don't wait for it, and it is named with its reason.
+    /// A workload that always fails does not delay the others, and is listed with its reason.
     #[test]
     fn a_workload_that_fails_on_one_side_throughout_holds_nothing_up() {
         let rate = |_, block| 1_000_003 + 40_000 * u64::from(block * 7 % 11);
@@ -224,7 +228,12 @@ mod tests {
         assert_eq!(other.reason, UnmatchedReason::NoValue { side: Letter::B, failure });
         let (compared, sequential) = failing(sequential.looks[0].blocks - 1);
         assert!(sequential.taken > 1, "one that came back is waited for: {sequential:?}");
-        assert!(compared.workloads.iter().all(|workload| workload.comparison.answer == Answer::Faster));
+        let answers = compared.workloads.iter().map(|ComparedWorkload { comparison, .. }| {
+            (comparison.name.as_str(), comparison.answer, comparison.inconclusive)
+        });
+        let expected =
+            [("load:base", Answer::Faster, None), ("other:base", Answer::Inconclusive, Some(Inconclusive::Failures))];
+        assert_eq!(answers.collect::<Vec<_>>(), expected);
     }
 
     #[test]

@@ -1,18 +1,18 @@
 //! The state of a running comparison: whether it continues, and how much time it has taken.
 
 use super::concluded::concluded;
-use crate::comparison::Settings;
+use crate::comparison::{Ended, Settings};
 use crate::progress::{Standing, standings};
-use faultline_model::comparison::Ended;
-use faultline_model::record::{RunRecord, Session};
+use faultline_record::record::{RunRecord, Session};
 
-/// Whether each workload has its answer. A workload that cannot be compared does not end the comparison, because the next blocks may provide what is missing.
+/// True if every workload has its answer. A workload that cannot be compared does not end the
+/// comparison, because later blocks may provide the missing values.
 pub fn is_settled(record: &RunRecord) -> bool {
     let compared = concluded(record, &Settings::default());
     compared.is_ok_and(|compared| compared.sequential.is_some_and(|sequential| sequential.ended == Ended::Settled))
 }
 
-/// Whether no attempt of a side has succeeded, so that more attempts would add nothing.
+/// True if no attempt of a side has succeeded, so that more attempts would add nothing.
 pub fn is_hopeless(record: &RunRecord) -> bool {
     let mut has_succeeded = vec![false; record.subjects.len()];
     for (item, standing) in standings(record) {
@@ -21,8 +21,9 @@ pub fn is_hopeless(record: &RunRecord) -> bool {
     has_succeeded.contains(&false)
 }
 
-/// Milliseconds from the start of each session to its last attempt, in total. The duration of that last attempt is not known, and not included.
-/// If the clock was set back within a session, it is the time to its latest attempt before that.
+/// Milliseconds from the start of each session to its last attempt, in total, without the duration
+/// of that last attempt, which is unknown. If the clock was set back within a session, the time to
+/// its latest attempt before that.
 pub fn spent_ms(record: &RunRecord) -> u64 {
     let session_ms = |(number, session): (usize, &Session)| {
         let own = record.attempts.iter().filter(|attempt| attempt.session as usize == number);
@@ -36,9 +37,9 @@ pub fn spent_ms(record: &RunRecord) -> u64 {
 mod tests {
     use super::*;
     use crate::example;
-    use faultline_model::outcome::Outcome;
-    use faultline_model::subject::SubjectIndex;
-    use faultline_model::time::UnixMillis;
+    use faultline_record::outcome::Outcome;
+    use faultline_record::subject::SubjectIndex;
+    use faultline_record::time::UnixMillis;
 
     /// Two sides in three blocks.
     fn record() -> RunRecord {

@@ -1,17 +1,21 @@
 //! The times of the looks, and the error that each look may spend.
 //!
-//! The parts add up to the total error. So for any dependence between the looks, the probability that any of them is wrong is at most the total.
-//! Sources: K. K. G. Lan, D. L. DeMets, Discrete Sequential Boundaries for Clinical Trials, Biometrika 70, 1983 (spending); C. Jennison, B. W. Turnbull,
-//! Interim Analyses: the Repeated Confidence Interval Approach, Journal of the Royal Statistical Society B 51, 1989.
+//! The parts add up to the total error. So for any dependence between the looks, the probability
+//! that any of them is wrong is at most the total. Sources: K. K. G. Lan, D. L. DeMets, Discrete
+//! Sequential Boundaries for Clinical Trials, Biometrika 70, 1983 (spending); C. Jennison, B. W.
+//! Turnbull, Interim Analyses: the Repeated Confidence Interval Approach, Journal of the Royal
+//! Statistical Society B 51, 1989.
 
+use crate::comparison::Look;
 use crate::thresholds::{LAST_LOOK_SHARE, LOOK_GROWTH};
 use crate::two_sample::signs_can_decide;
-use faultline_model::comparison::Look;
 
-/// The looks of a comparison of up to `most_blocks` blocks and `workloads` pairs of cells, with a familywise false-positive rate of at most 1 − `level`.
+/// The looks of a comparison of up to `most_blocks` blocks and `workloads` pairs of cells, with a
+/// familywise false-positive rate of at most 1 − `level`.
 ///
-/// The first look is where the signed-rank test can be significant at its part of the error. Each further look has about [`LOOK_GROWTH`] times the
-/// blocks. The last one, with all blocks, may spend [`LAST_LOOK_SHARE`]. If there is no room for two looks, there is one. None without blocks.
+/// The first look is where the signed-rank test can be significant at its part of the error. Each
+/// further look has about [`LOOK_GROWTH`] times the blocks. The last one, with all blocks, may
+/// spend [`LAST_LOOK_SHARE`]. If there is no room for two looks, there is one. None without blocks.
 pub fn looks(most_blocks: u32, workloads: u32, level: f64) -> Vec<Look> {
     let error = 1.0 - level;
     for first in 1..most_blocks {
@@ -40,10 +44,11 @@ fn growing(first: u32, last: u32) -> Vec<u32> {
     blocks
 }
 
-/// The look that ends a comparison between two of its `looks`, after `taken` of them, with `blocks` measured. It may spend the remaining error. `None` if
-/// nothing was measured since the last look.
+/// The look that ends a comparison between two of its `looks`, after `taken` of them, with `blocks`
+/// measured. It may spend the remaining error. `None` if nothing was measured since the last look.
 ///
-/// It keeps the total error only if the reason for the end does not depend on the sides' values. A time budget does not; a user who has seen a look may.
+/// It keeps the total error only if the reason for the end does not depend on the sides' values. A
+/// time budget does not; a user who has seen a look may.
 pub fn last_look(looks: &[Look], taken: u32, blocks: u32) -> Option<Look> {
     let (taken, left) = looks.split_at_checked(taken as usize)?;
     let seen = taken.last().map_or(0, |look| look.blocks);

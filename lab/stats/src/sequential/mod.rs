@@ -1,4 +1,5 @@
-//! A live comparison with interim looks, which may end at each look without exceeding its stated false-positive rate.
+//! A live comparison with interim looks, which may end at each look without exceeding its stated
+//! false-positive rate.
 //!
 //! docs/METHODOLOGY.md, §16, describes the methods.
 

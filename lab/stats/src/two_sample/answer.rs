@@ -1,26 +1,26 @@
-//! The answer about one workload, from its test and its intervals.
+//! Answer about one workload, from its test and intervals.
 
 use super::units::Boots;
 use crate::thresholds::TOO_NOISY;
-use faultline_model::direction::Direction;
-use faultline_model::workload_comparison::{Answer, Bounded, Inconclusive, Method};
+use crate::workload_comparison::{Answer, Bounded, Inconclusive, Method};
+use faultline_record::direction::Direction;
 
-/// What an answer rests on.
+/// Input of an answer.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Evidence {
+pub(super) struct AnswerInput {
     pub(super) boots: Boots,
     pub(super) method: Method,
-    /// Whether the test rejects equality, corrected for all workloads.
+    /// True if the test rejects equality, corrected for all workloads.
     pub(super) rejected: bool,
-    /// The ratio with the interval that belongs to the test. None if it can't be represented.
+    /// The ratio with the test's interval. `None` if it is not representable.
     pub(super) ratio: Option<Bounded>,
-    /// The same at the Bonferroni level, by which equality is claimed.
+    /// The ratio at the Bonferroni level, used to claim equality.
     pub(super) ratio_by_bonferroni: Option<Bounded>,
-    /// Whether the machine can be taken to have done the same while either side was measured.
+    /// True if the machine's state can be assumed to be equal for both sides.
     pub(super) may_be_compared: bool,
 }
 
-/// The answer, and what belongs to it.
+/// An answer with its ratio and reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Answered {
     pub(super) answer: Answer,
@@ -28,8 +28,9 @@ pub(super) struct Answered {
     pub(super) within_margin: bool,
 }
 
-impl Evidence {
-    /// The answer. A difference is one if both the corrected test and the interval exclude equality: where values are tied, the interval is stricter.
+impl AnswerInput {
+    /// The answer. It is a difference if the corrected test and the interval both exclude equality:
+    /// with tied values, the interval is stricter.
     pub(super) fn answered(self, direction: Direction, margin: f64) -> Answered {
         if let Some(why) = self.no_answer() {
             return Answered { answer: Answer::Inconclusive, inconclusive: Some(why), within_margin: false };
@@ -44,7 +45,7 @@ impl Evidence {
         Answered { answer, inconclusive, within_margin }
     }
 
-    /// Why there can be no answer, whatever the ratio.
+    /// Reason why there can be no answer, whatever the ratio.
     fn no_answer(&self) -> Option<Inconclusive> {
         match (self.boots, self.method, self.ratio) {
             (Boots::Confounded, ..) => Some(Inconclusive::ConfoundedBoots),
@@ -73,8 +74,8 @@ fn is_within(ratio: &Bounded, margin: f64) -> bool {
     ratio.high <= 1.0 + margin && ratio.low * (1.0 + margin) >= 1.0
 }
 
-/// Whether the interval is too wide for an answer: its ends lie farther apart than [`TOO_NOISY`], and its nearer end lies closer to equality than to its
-/// middle, on the scale of logarithms.
+/// True if the interval is too wide for an answer: the ratio of its ends exceeds [`TOO_NOISY`], and
+/// on a logarithmic scale its nearer end is closer to equality than to its middle.
 fn is_too_noisy(ratio: &Bounded) -> bool {
     let (low, high) = (ratio.low.ln(), ratio.high.ln());
     let width = high - low;
@@ -92,9 +93,9 @@ mod tests {
         Some(Bounded { value: (low * high).sqrt(), low, high, level: 0.95 })
     }
 
-    /// Runs in turns whose test rejects equality, as far as the interval goes.
-    fn evidence(low: f64, high: f64) -> Evidence {
-        Evidence {
+    /// Evidence from alternating runs whose test rejects equality, with this interval.
+    fn evidence(low: f64, high: f64) -> AnswerInput {
+        AnswerInput {
             boots: Boots::Shared,
             method: Method::SignedRanks,
             rejected: low > 1.0 || high < 1.0,
@@ -104,7 +105,7 @@ mod tests {
         }
     }
 
-    fn of(evidence: Evidence) -> (Answer, Option<Inconclusive>, bool) {
+    fn of(evidence: AnswerInput) -> (Answer, Option<Inconclusive>, bool) {
         let Answered { answer, inconclusive, within_margin } = evidence.answered(Direction::Higher, MARGIN);
         (answer, inconclusive, within_margin)
     }
@@ -127,15 +128,15 @@ mod tests {
         assert_eq!(answer(1.001, 1.015), (Answer::Faster, None, true));
         assert_eq!(answer(0.985, 0.999), (Answer::Slower, None, true));
         assert_eq!(answer(0.95, 0.999), (Answer::Slower, None, false));
-        let narrow_by_holm = Evidence { ratio_by_bonferroni: bounded(0.96, 1.01), ..evidence(0.985, 0.999) };
+        let narrow_by_holm = AnswerInput { ratio_by_bonferroni: bounded(0.96, 1.01), ..evidence(0.985, 0.999) };
         assert_eq!(of(narrow_by_holm), (Answer::Slower, None, false), "the margin goes by Bonferroni's level");
     }
 
     #[test]
     fn a_test_and_its_interval_both_have_to_exclude_equality() {
-        let only_the_interval = Evidence { rejected: false, ..evidence(1.03, 1.05) };
+        let only_the_interval = AnswerInput { rejected: false, ..evidence(1.03, 1.05) };
         assert_eq!(of(only_the_interval), (Answer::Inconclusive, Some(Inconclusive::PastMargin), false));
-        let only_the_test = Evidence { rejected: true, ..evidence(1.0, 1.01) };
+        let only_the_test = AnswerInput { rejected: true, ..evidence(1.0, 1.01) };
         assert_eq!(of(only_the_test), (Answer::Equal, None, true));
     }
 
@@ -148,7 +149,7 @@ mod tests {
         assert_eq!(answer(1.02, 4.09), too_noisy, "+2 … +309 %");
         assert_eq!(answer(1.0 / 4.09, 1.0 / 1.02), too_noisy);
         assert_eq!(answer(0.7, 1.2), too_noisy);
-        // Just at either limit: as wide as 3/2, and half as wide as far.
+        // Exactly at both thresholds: the ends differ by 3/2, and the distance is half the width.
         assert_eq!(answer(1.02, 1.529).0, Answer::Faster);
         assert_eq!(answer(1.02, 1.531), too_noisy);
         assert_eq!(answer(2.0, 7.99).0, Answer::Faster);
@@ -157,7 +158,7 @@ mod tests {
 
     #[test]
     fn what_can_not_be_answered_says_why() {
-        let with = |change: fn(&mut Evidence)| {
+        let with = |change: fn(&mut AnswerInput)| {
             let mut evidence = evidence(1.03, 1.05);
             change(&mut evidence);
             of(evidence).1.unwrap()

@@ -1,16 +1,16 @@
 //! Bootstrap interval of a ratio of medians.
 //!
-//! Whole units are resampled with replacement: the highest level of the structure that has enough of them, with everything below. Resampling
-//! below that level too would count the variance there twice. Sources: B. Efron and R. Tibshirani, An Introduction to the Bootstrap, 1993, ch. 13;
-//! C. A. Field and
-//! A. H. Welsh, Bootstrapping Clustered Data, Journal of the Royal Statistical Society B 69, 2007; T. Kalibera and R. Jones, Rigorous Benchmarking in
-//! Reasonable Time, ISMM 2013.
+//! Whole units are resampled with replacement: the highest level of the structure that has enough
+//! of them, with everything below. Resampling below that level too would count the variance there
+//! twice. Sources: B. Efron and R. Tibshirani, An Introduction to the Bootstrap, 1993, ch. 13; C.
+//! A. Field and A. H. Welsh, Bootstrapping Clustered Data, Journal of the Royal Statistical Society
+//! B 69, 2007; T. Kalibera and R. Jones, Rigorous Benchmarking in Reasonable Time, ISMM 2013.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// Ends of the interval of coverage 1 − `alpha` of median(b)/median(a), from `resamples` draws, or from as many as leave two draws beyond
-/// each end if that is more. All values are above 0.
+/// Ends of the interval of coverage 1 − `alpha` of median(b)/median(a), from `resamples` draws, or
+/// from as many as leave two draws beyond each end, if that is more. All values are above 0.
 pub(crate) fn ratio_of_medians(a: &[f64], b: &[f64], alpha: f64, resamples: u32, seed: u64) -> (f64, f64) {
     let resamples = resamples.max((4.0 / alpha).ceil() as u32);
     let mut random = ChaCha8Rng::seed_from_u64(seed);

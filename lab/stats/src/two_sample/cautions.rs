@@ -1,4 +1,4 @@
-//! What may make a comparison lie, as data: one function for each kind of reason.
+//! Cautions about misleading comparisons, as data: one function for each kind of cause.
 
 use super::interleaving::are_interleaved;
 use super::samples::{Conditions, Workload, not_quiet};
@@ -7,14 +7,14 @@ use super::units::{Boots, Pairing, Placed, Units};
 use crate::machine::lasting_differences;
 use crate::median::sorted;
 use crate::thresholds::{BIMODAL_SHARE, DRIFT_LEVEL, SHAPE_VALUES};
-use faultline_model::facts::Facts;
-use faultline_model::workload_comparison::{Caution, Drift, FewUnits, Groups, Method, OneBoot};
+use crate::workload_comparison::{Caution, Drift, FewUnits, Groups, Method, OneBoot};
+use faultline_record::facts::Facts;
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// Share of the values that the smaller of two groups has at least.
+/// Minimum share of the values in the smaller of two groups.
 const SMALLER_GROUP: f64 = 0.15;
 
-/// Every caution, in the order of the codes. `alpha` is what the workload had to be decidable at.
+/// All cautions, in the order of the codes. `alpha` is the significance level of the workload.
 pub(crate) fn cautions(workload: &Workload, units: &Units, method: Method, alpha: f64) -> Vec<Caution> {
     let found = [
         few_units(units, method, alpha).map(Caution::FewUnits),
@@ -54,7 +54,7 @@ fn one_boot(units: &Units) -> Option<OneBoot> {
     }
 }
 
-/// Boots that are independent of each other may have any order, as long as no side comes whole before the other.
+/// Independent boots may have any order, unless all of one side come before the other.
 fn not_interleaved(units: &Units) -> bool {
     let is_one_after_the_other = match units.boots {
         Boots::Several => is_in_sequence(units),
@@ -63,32 +63,32 @@ fn not_interleaved(units: &Units) -> bool {
     units.a.len().min(units.b.len()) > 1 && is_one_after_the_other
 }
 
-/// Whether all values of a side are known to come before those of the other.
+/// True if all values of a side are known to come before those of the other.
 fn is_in_sequence(units: &Units) -> bool {
     let (Some((first_a, last_a)), Some((first_b, last_b))) = (ends(&units.a), ends(&units.b)) else { return false };
     last_a < first_b || last_b < first_a
 }
 
-/// The first and the last place in time; none if one is missing.
+/// The first and last place in time; `None` if a place is unknown.
 fn ends(side: &[Placed]) -> Option<(u64, u64)> {
     let orders: Vec<u64> = side.iter().map(|placed| placed.order).collect::<Option<_>>()?;
     Some((*orders.iter().min()?, *orders.iter().max()?))
 }
 
-/// What was recorded on either side; none where it wasn't on any.
+/// The recorded condition of both sides; `None` if neither has it.
 fn of_conditions(workload: &Workload, figure: fn(&Conditions) -> Option<f64>) -> Option<[Option<f64>; 2]> {
     let sides = [&workload.a, &workload.b].map(|side| figure(&side.conditions));
     sides.iter().any(Option::is_some).then_some(sides)
 }
 
-/// The finding about either side; none where there is one about neither.
+/// The finding for each side; `None` if there is none for either.
 fn either<T>(units: &Units, finding: fn(&[Placed]) -> Option<T>) -> Option<(Option<T>, Option<T>)> {
     let of = |side: &[Placed]| (side.len() >= SHAPE_VALUES).then(|| finding(side)).flatten();
     let (a, b) = (of(&units.a), of(&units.b));
     (a.is_some() || b.is_some()).then_some((a, b))
 }
 
-/// Mann and Kendall's test: more pairs rise with time, or fall, than chance would have it.
+/// The Mann-Kendall test: more pairs rise or fall with time than chance explains.
 ///
 /// Source: H. B. Mann, Nonparametric Tests Against Trend, Econometrica 13, 1945.
 fn drift(side: &[Placed]) -> Option<Drift> {
@@ -109,9 +109,10 @@ fn drift(side: &[Placed]) -> Option<Drift> {
     (chance < DRIFT_LEVEL).then_some(if score > 0 { Drift::Rise } else { Drift::Fall })
 }
 
-/// The best division into two groups leaves hardly any of the variance within them.
+/// Two groups, if the best division into two leaves hardly any variance within them.
 ///
-/// Source: N. Otsu, A Threshold Selection Method from Gray-Level Histograms, IEEE Transactions on Systems, Man, and Cybernetics 9, 1979.
+/// Source: N. Otsu, A Threshold Selection Method from Gray-Level Histograms, IEEE Transactions on
+/// Systems, Man, and Cybernetics 9, 1979.
 fn bimodal(side: &[Placed]) -> Option<Groups> {
     let logarithms = sorted(&side.iter().map(|placed| placed.value.ln()).collect::<Vec<_>>());
     let n = logarithms.len() as f64;
@@ -143,8 +144,8 @@ mod tests {
     use super::super::samples::{Boot, Run, Samples};
     use super::super::units::units;
     use super::*;
-    use faultline_model::direction::Direction;
-    use faultline_model::workload_comparison::CautionCode;
+    use crate::workload_comparison::CautionCode;
+    use faultline_record::direction::Direction;
 
     fn side(boot: Option<&str>, values: &[(u64, f64)]) -> Samples {
         let run = |&(order, value)| Run { order: Some(order), block: None, intervals: vec![value] };
@@ -158,7 +159,7 @@ mod tests {
         cautions(&workload, &units, method, 0.05).into_iter().map(|caution| caution.code()).collect()
     }
 
-    /// Values that neither rise nor fall, in the order given by `from` and steps of two.
+    /// Values without a trend, in an order that starts at `from` and proceeds in steps of two.
     fn calm(from: u64) -> Vec<(u64, f64)> {
         [5.0, 3.0, 6.0, 4.0, 5.5, 3.5, 4.5, 6.5]
             .iter()
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn each_reason_is_told() {
+    fn each_reason_is_reported() {
         let rising: Vec<(u64, f64)> = (0..9).map(|i| (2 * i, i as f64 + 1.0)).collect();
         assert!(codes(side(None, &rising), side(None, &calm(1)), Method::Ranks).contains(&CautionCode::Drift));
         let halves: Vec<(u64, f64)> =

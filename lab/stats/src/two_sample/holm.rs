@@ -1,19 +1,22 @@
 //! Several tests at once: Holm's procedure controls the probability of any false rejection.
 //!
-//! Source: S. Holm, A Simple Sequentially Rejective Multiple Test Procedure, Scandinavian Journal of Statistics 6, 1979.
+//! Source: S. Holm, A Simple Sequentially Rejective Multiple Test Procedure, Scandinavian Journal
+//! of Statistics 6, 1979.
 
 /// The result of one test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Decision {
-    /// Whether equality is rejected.
+    /// True if equality is rejected.
     pub(crate) rejected: bool,
     /// The corrected p-value: at most the familywise `alpha` exactly if the hypothesis is rejected.
     pub(crate) p_corrected: f64,
-    /// The level at which this test was decided. Intervals of coverage 1 − `alpha` agree with the decision.
+    /// The level at which this test was decided. Intervals of coverage 1 − `alpha` agree with the
+    /// decision.
     pub(crate) alpha: f64,
 }
 
-/// Decides tests with the p-values `p`, in their order, so that the probability of any false rejection is at most `alpha`.
+/// Decides tests with the p-values `p`, in their order, so that the probability of any false
+/// rejection is at most `alpha`.
 pub(crate) fn holm(p: &[f64], alpha: f64) -> Vec<Decision> {
     let mut by_size: Vec<usize> = (0..p.len()).collect();
     by_size.sort_by(|&i, &j| p[i].total_cmp(&p[j]));

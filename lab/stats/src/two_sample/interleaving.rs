@@ -1,10 +1,11 @@
-//! Whether the two sides were measured in turns, as far as the order of their values tells.
+//! Detection of alternating measurement, from the order of the values.
 
 use super::units::{Pairing, Placed, Units};
 
-/// Whether both sides met the same course of things on the machine. Blocks hold both sides. Without blocks the sides have to take turns: in the
-/// order of time, the side changes at least half as often as the smaller side has values, and at least twice. In random order it changes twice as
-/// often as that on average. False where the order isn't known.
+/// True if the machine's changes over time affected both sides equally. Blocks contain both sides.
+/// Without blocks, the sides must alternate: in time order, the side changes at least half as often
+/// as the smaller side has values, and at least twice. In random order it changes twice as often on
+/// average. False if the order is unknown.
 pub(super) fn are_interleaved(units: &Units) -> bool {
     if units.pairing != Pairing::Unblocked {
         return true;
@@ -13,7 +14,7 @@ pub(super) fn are_interleaved(units: &Units) -> bool {
     switches(units).is_some_and(|switches| switches >= (fewest / 2).max(2))
 }
 
-/// How often the side changes in the order of time. None where the place of a value isn't known.
+/// Number of changes of side in time order. `None` if the place of a value is unknown.
 fn switches(units: &Units) -> Option<usize> {
     let placed = |side: &[Placed], is_second: bool| -> Option<Vec<(u64, bool)>> {
         side.iter().map(|value| Some((value.order?, is_second))).collect()
@@ -51,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_knows_of_values_without_a_place() {
+    fn values_without_a_place_have_no_order() {
         assert!(!are_interleaved(&units(&side([None, None]), &side([None, None]))));
         assert!(!are_interleaved(&units(&side([Some(0), Some(2)]), &side([Some(1), None]))));
     }

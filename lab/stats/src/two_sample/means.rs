@@ -1,12 +1,13 @@
 //! The appropriate mean for each quantity.
 //!
-//! Source: J. E. Smith, Characterizing Computer Performance with a Single Number, Communications of the ACM 31 (10), 1988; P. J. Fleming and
-//! J. J. Wallace, How Not to Lie with Statistics, Communications of the ACM 29 (3), 1986.
+//! Source: J. E. Smith, Characterizing Computer Performance with a Single Number, Communications of
+//! the ACM 31 (10), 1988; P. J. Fleming and J. J. Wallace, How Not to Lie with Statistics,
+//! Communications of the ACM 29 (3), 1986.
 
-use faultline_model::direction::Direction;
+use faultline_record::direction::Direction;
 
-/// The mean that is proportional to the time spent: arithmetic for times (lower is better), harmonic for rates (higher is better). `None` without
-/// values. All values are above 0.
+/// The mean that is proportional to the time spent: arithmetic for times (lower is better),
+/// harmonic for rates (higher is better). `None` without values. All values are above 0.
 pub fn mean(values: &[f64], direction: Direction) -> Option<f64> {
     match direction {
         Direction::Lower => arithmetic(values),
@@ -14,7 +15,8 @@ pub fn mean(values: &[f64], direction: Direction) -> Option<f64> {
     }
 }
 
-/// The mean of ratios, which does not depend on the side that is the base. `None` without values. All values are above 0.
+/// The mean of ratios, which does not depend on the side that is the base. `None` without values.
+/// All values are above 0.
 pub fn geometric_mean(ratios: &[f64]) -> Option<f64> {
     Some(arithmetic(&ratios.iter().map(|ratio| ratio.ln()).collect::<Vec<_>>())?.exp())
 }

@@ -1,12 +1,12 @@
-//! Whether two sides differ: a test that keeps its level, the ratio with an interval, and what could have been seen.
+//! Comparison of two sides: a test with a controlled false-positive rate, the ratio with an
+//! interval, and the smallest detectable difference.
 //!
-//! Draws at random for bootstrap intervals only, from the seed in the settings. How it is told belongs to `report`. Methods stand in
-//! docs/METHODOLOGY.md, §13.
+//! Random numbers are drawn only for bootstrap intervals, from the seed in the settings.
+//! docs/METHODOLOGY.md, §13, describes the methods.
 
 mod answer;
 mod bootstrap;
 mod cautions;
-mod detectable;
 mod holm;
 mod interleaving;
 mod means;

@@ -1,12 +1,16 @@
-//! Order statistics of differences between values, and of averages of two values, without computing all of them.
+//! Order statistics of differences between values, and of averages of two values, without computing
+//! all of them.
 //!
-//! The k-th is found by bisection over the floating-point numbers: for each, a walk over the sorted lists counts the differences that do not exceed
-//! it. This takes at most 64 walks for any number of pairs, and the result is exactly one of the differences.
+//! The k-th is found by bisection over the floating-point numbers: for each, a walk over the sorted
+//! lists counts the differences that do not exceed it. This takes at most 64 walks for any number
+//! of pairs, and the result is exactly one of the differences.
+
+use statrs::distribution::{ContinuousCDF, Normal};
 
 /// The `k`-th smallest, from 0, of all b − a. Both lists ascend; k is below the number of pairs.
 pub(crate) fn difference(a: &[f64], b: &[f64], k: u64) -> f64 {
     least(|limit| {
-        // For a greater a, more values b are within the limit above it.
+        // For a larger a, more values b are within the limit above it.
         let mut within = 0;
         let mut count = 0;
         for x in a {
@@ -25,7 +29,8 @@ pub(crate) fn median_difference(a: &[f64], b: &[f64]) -> f64 {
     difference(a, b, (pairs - 1) / 2).midpoint(difference(a, b, pairs / 2))
 }
 
-/// The `k`-th smallest, from 0, of the absolute differences between two values of the same list, over all `lists` together. Each list ascends.
+/// The `k`-th smallest, from 0, of the absolute differences between two values of the same list,
+/// over all `lists` together. Each list ascends.
 pub(crate) fn distance(lists: &[&[f64]], k: u64) -> f64 {
     least(|limit| {
         let count = |list: &&[f64]| {
@@ -43,14 +48,15 @@ pub(crate) fn distance(lists: &[&[f64]], k: u64) -> f64 {
     })
 }
 
-/// The `k`-th smallest, from 0, of the averages of two values of the list, including each value with itself. The list ascends.
+/// The `k`-th smallest, from 0, of the averages of two values of the list, including each value
+/// with itself. The list ascends.
 pub(crate) fn average(list: &[f64], k: u64) -> f64 {
     least(|limit| averages_up_to(list, limit) > k)
 }
 
-/// How many averages of two values are at most `limit`.
+/// Number of averages of two values that are at most `limit`.
 fn averages_up_to(list: &[f64], limit: f64) -> u64 {
-    // For a greater value, fewer others are within the limit with it.
+    // For a larger value, fewer others are within the limit with it.
     let mut others = list.len();
     let mut count = 0;
     for (i, x) in list.iter().enumerate() {
@@ -62,7 +68,8 @@ fn averages_up_to(list: &[f64], limit: f64) -> u64 {
     count
 }
 
-/// The least number that is `enough`. All greater numbers must be too, and the greatest one is.
+/// The smallest number for which `enough` is true. It must be true for all larger numbers, and for
+/// the largest one.
 fn least(enough: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (ordered(f64::MIN), ordered(f64::MAX));
     while low < high {
@@ -81,6 +88,25 @@ fn ordered(x: f64) -> i64 {
 /// The number of [`ordered`].
 fn number(ordered: i64) -> f64 {
     f64::from_bits(if ordered < 0 { i64::MIN - ordered } else { ordered } as u64)
+}
+
+/// The smallest shift between the sides that the rank test finds at `alpha`, two-sided, with the
+/// probability `power`. Both lists ascend. `None` if there is no such shift.
+///
+/// Source: G. E. Noether, Sample Size Determination for Some Common Nonparametric Tests, Journal of
+/// the American Statistical Association 82, 1987: the power depends on the shift through the
+/// probability that a value of one side exceeds one of the other. Values of a single side show how
+/// that probability grows with a shift, for every shape of the noise.
+pub(crate) fn detectable_shift(a: &[f64], b: &[f64], alpha: f64, power: f64) -> Option<f64> {
+    let (m, n) = (a.len() as f64, b.len() as f64);
+    let normal = Normal::standard();
+    let needed = normal.inverse_cdf(1.0 - alpha / 2.0) + normal.inverse_cdf(power);
+    // Twice the excess over ½ of the probability that a shifted value is greater. Differences
+    // within a side are symmetric around 0, so this is the share of them that are smaller in size
+    // than the shift.
+    let share = 2.0 * needed * ((m + n + 1.0) / (12.0 * m * n)).sqrt();
+    let pairs = (m * (m - 1.0) + n * (n - 1.0)) / 2.0;
+    (share < 1.0 && pairs >= 1.0).then(|| distance(&[a, b], ((share * pairs) as u64).min(pairs as u64 - 1)))
 }
 
 #[cfg(test)]
@@ -125,5 +151,14 @@ mod tests {
                 prop_assert_eq!(distance(&[&a, &b], k as u64), *expected);
             }
         }
+    }
+
+    #[test]
+    fn more_values_see_smaller_shifts() {
+        let few: Vec<f64> = (0..8).map(f64::from).collect();
+        let many: Vec<f64> = (0..80).map(|i| f64::from(i) / 10.0).collect();
+        let [few, many] = [few, many].map(|values| detectable_shift(&values, &values, 0.05, 0.8).unwrap());
+        assert!(many < few / 2.0, "{many} {few}");
+        assert_eq!(detectable_shift(&[1.0, 2.0], &[1.0, 2.0], 0.05, 0.8), None);
     }
 }

@@ -1,18 +1,21 @@
-//! The Wilcoxon-Mann-Whitney test: whether values of one side tend to be greater than those of the other.
+//! The Wilcoxon-Mann-Whitney test: do values of one side tend to be larger than those of the other?
 //!
-//! If both sides are equal and the order of runs was random, all assignments of the values to the sides are equally likely, for every kind of
-//! noise. So the p-value comes from the permutations, including ties. Sources: F. Wilcoxon, Individual Comparisons by Ranking Methods, Biometrics
-//! Bulletin 1, 1945; for the interval J. L. Hodges and E. L. Lehmann, Estimates of Location Based on Rank Tests, Annals of Mathematical Statistics 34, 1963.
+//! If both sides are equal and the order of runs was random, all assignments of the values to the
+//! sides are equally likely, for every kind of noise. So the p-value comes from the permutations,
+//! including ties. Sources: F. Wilcoxon, Individual Comparisons by Ranking Methods, Biometrics
+//! Bulletin 1, 1945; for the interval J. L. Hodges and E. L. Lehmann, Estimates of Location Based
+//! on Rank Tests, Annals of Mathematical Statistics 34, 1963.
 
 use super::pairwise;
 use super::u_distribution::{EXACT_VALUES, at_most, by_normal, critical};
 
-/// Whether any outcome of `m` and `n` values would be significant at `alpha`, two-sided.
+/// True if some outcome of `m` and `n` values would be significant at `alpha`, two-sided.
 pub(crate) fn can_decide(m: usize, n: usize, alpha: f64) -> bool {
     critical(m, n, alpha / 2.0).is_some()
 }
 
-/// Shift of `b` against `a`, both ascending, and its interval: all shifts that the test does not reject at `alpha`. `None` if it would reject none.
+/// Shift of `b` against `a`, both ascending, and its interval: all shifts that the test does not
+/// reject at `alpha`. `None` if it would reject none.
 pub(crate) fn shift(a: &[f64], b: &[f64], alpha: f64) -> Option<(f64, f64, f64)> {
     let k = critical(a.len(), b.len(), alpha / 2.0)?;
     let pairs = a.len() as u64 * b.len() as u64;
@@ -75,7 +78,8 @@ fn tails_by_permutation(ranks: &[u32], n: usize, seen: u32) -> (f64, f64) {
     (up_to / all, (all - below) / all)
 }
 
-/// The same by the normal approximation, with the variance corrected for ties.
+/// P(sum ≤ seen) and P(sum ≥ seen) by the normal approximation, with the variance corrected for
+/// ties.
 fn tails_by_normal(ranks: &[u32], n: usize, seen: u32) -> (f64, f64) {
     let count = ranks.len() as f64;
     let mean = ranks.iter().map(|&rank| f64::from(rank)).sum::<f64>() / count;
@@ -111,7 +115,8 @@ mod tests {
 
     #[test]
     fn ties_by_hand() {
-        // Ranks 1, 2.5, 2.5, 4 and the second side has the last two: sums of two are 3.5, 3.5, 5, 5, 6.5, 6.5.
+        // Ranks 1, 2.5, 2.5, 4; the second side has the last two. Sums of two are 3.5, 3.5, 5, 5,
+        // 6.5, 6.5.
         assert!((chance(&[1.0, 2.0], &[2.0, 3.0]) - 4.0 / 6.0).abs() < 1e-12);
     }
 

@@ -1,18 +1,18 @@
-//! What a comparison is made of: values by boot, run and interval.
+//! Input of a comparison: values by boot, run and interval.
 
-use faultline_model::direction::Direction;
-use faultline_model::facts::Facts;
-use faultline_model::unmatched::{Letter, UnmatchedReason};
-use faultline_model::workload_comparison::NotQuiet;
+use crate::unmatched::{Letter, UnmatchedReason};
+use crate::workload_comparison::NotQuiet;
+use faultline_record::direction::Direction;
+use faultline_record::facts::Facts;
 
-/// Least and greatest value: sums of such values, and ratios of two, are finite.
+/// Smallest and largest value with a usable ratio: their sums and ratios are finite.
 const RANGE: [f64; 2] = [1e-150, 1e150];
 
 /// All reasons, in the order in which they are reported.
 const NOT_QUIET: [NotQuiet; 5] =
     [NotQuiet::NotRecorded, NotQuiet::Load, NotQuiet::Steal, NotQuiet::BusyAtStart, NotQuiet::Frequency];
 
-/// Why the record does not show that the machine was quiet while either side was measured.
+/// Reasons why the record does not show that the machine was quiet while both sides were measured.
 pub(crate) fn not_quiet(sides: [&Conditions; 2]) -> Vec<NotQuiet> {
     NOT_QUIET.into_iter().filter(|reason| sides.iter().any(|side| side.has(*reason))).collect()
 }
@@ -20,9 +20,9 @@ pub(crate) fn not_quiet(sides: [&Conditions; 2]) -> Vec<NotQuiet> {
 /// One run: a process group, or a program's whole life.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
-    /// Its place in the order in which the runs of both sides were made; any numbers that ascend with time.
+    /// Its place in the order of all runs of both sides; any numbers that increase with time.
     pub order: Option<u64>,
-    /// The block that it belongs to, where each block holds one run of either side in random order.
+    /// Its block, if each block has one run of both sides in random order.
     pub block: Option<u32>,
     /// One value per interval, above 0, in the workload's unit.
     pub intervals: Vec<f64>,
@@ -31,7 +31,7 @@ pub struct Run {
 /// Runs of one boot.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Boot {
-    /// Tells boots apart, on both sides. None when it isn't known which boot this was.
+    /// Identifies the boot on both sides. `None` if unknown.
     pub id: Option<String>,
     /// Its runs.
     pub runs: Vec<Run>,
@@ -42,41 +42,42 @@ pub struct Boot {
 pub struct Samples {
     /// Its boots.
     pub boots: Vec<Boot>,
-    /// Whether each run is another tool's summary of several.
+    /// True if each run is another tool's summary of several.
     pub are_summaries: bool,
     /// The machine that was measured.
     pub facts: Facts,
-    /// What was recorded of it meanwhile.
+    /// Conditions recorded meanwhile.
     pub conditions: Conditions,
 }
 
-/// What was recorded of a machine while a side was measured on it.
+/// Conditions recorded on a machine while a side was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Conditions {
-    /// CPUs that other processes used; none where that wasn't more than usual, or isn't known.
+    /// CPUs used by other processes; `None` if no more than usual, or unknown.
     pub others_cpus: Option<f64>,
-    /// Share of the CPU time that a hypervisor took away; none where that wasn't more than usual, or isn't known.
+    /// Share of the CPU time stolen by a hypervisor; `None` if no more than usual, or unknown.
     pub steal_share: Option<f64>,
-    /// Whether the CPU time of others and of the hypervisor was recorded.
+    /// True if CPU time of other processes and of the hypervisor was recorded.
     pub is_recorded: bool,
-    /// Whether other programs ran at the start.
+    /// True if other programs ran at the start.
     pub is_busy_at_start: bool,
-    /// Whether the CPUs change their frequency, as far as the facts tell.
+    /// True if CPU frequency changes, according to the facts.
     pub changes_frequency: bool,
 }
 
 impl Conditions {
-    /// Whether the record shows that nothing else used the machine meanwhile.
+    /// True if the record shows that nothing else used the machine meanwhile.
     pub(crate) fn is_undisturbed(&self) -> bool {
         self.is_recorded && self.others_cpus.is_none() && self.steal_share.is_none()
     }
 
-    /// Whether the record shows that nothing disturbed, then or before, and that the frequency was held.
+    /// True if the record shows that nothing used the machine before or meanwhile, and that the
+    /// frequency was constant.
     pub(crate) fn is_quiet(&self) -> bool {
         NOT_QUIET.iter().all(|reason| !self.has(*reason))
     }
 
-    /// Whether the reason speaks against a quiet machine.
+    /// True if the reason applies.
     fn has(&self, reason: NotQuiet) -> bool {
         match reason {
             NotQuiet::NotRecorded => !self.is_recorded,
@@ -95,15 +96,15 @@ pub struct Workload {
     pub name: String,
     /// Unit of its values.
     pub unit: String,
-    /// Which direction is better.
+    /// Better direction.
     pub direction: Direction,
-    /// The first side: what there was.
+    /// The first side, the baseline.
     pub a: Samples,
-    /// The second side: what is new.
+    /// The second side, the new one.
     pub b: Samples,
 }
 
-/// Why there is nothing to compare.
+/// Reason why there is nothing to compare.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum TwoSampleError {
     /// No workload.
@@ -117,8 +118,8 @@ pub enum TwoSampleError {
         /// The side.
         side: Letter,
     },
-    /// A value that no ratio can be made of.
-    #[error("{name}: no ratio can be made of the value {value:?} of the {} side", .side.ordinal())]
+    /// A value without a usable ratio.
+    #[error("{name}: the value {value:?} of the {} side has no usable ratio", .side.ordinal())]
     NoRatio {
         /// Workload.
         name: String,
@@ -127,13 +128,13 @@ pub enum TwoSampleError {
         /// The value.
         value: f64,
     },
-    /// A level that is none.
+    /// A level out of range.
     #[error("the level {0} is not between 0.5 and 1")]
     Level(f64),
 }
 
 impl Samples {
-    /// One boot of which nothing is known, with one value per run: what most files hold.
+    /// One unknown boot with one value per run, as in most files.
     pub fn of_values(values: &[f64]) -> Self {
         let run = |&value| Run { order: None, block: None, intervals: vec![value] };
         let boot = Boot { id: None, runs: values.iter().map(run).collect() };
@@ -145,7 +146,7 @@ impl Samples {
         self.boots.iter().flat_map(|boot| &boot.runs)
     }
 
-    /// Refuses what has no value, or one that no ratio can be made of.
+    /// Fails if a value is missing or has no usable ratio.
     pub(crate) fn check(&self, name: &str, side: Letter) -> Result<(), TwoSampleError> {
         let hollow = |boot: &Boot| boot.runs.is_empty() || boot.runs.iter().any(|run| run.intervals.is_empty());
         if self.boots.is_empty() || self.boots.iter().any(hollow) {
@@ -158,7 +159,7 @@ impl Samples {
     }
 }
 
-/// Why no ratio can be made of a side's value, if so.
+/// The error for a value without a usable ratio.
 pub(crate) fn no_ratio(side: Letter, value: f64) -> Option<UnmatchedReason> {
     let [least, greatest] = RANGE;
     (!(least..=greatest).contains(&value)).then_some(UnmatchedReason::NoRatio { side, value, least, greatest })

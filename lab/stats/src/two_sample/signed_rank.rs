@@ -1,17 +1,20 @@
-//! Wilcoxon's signed-rank test: whether differences within blocks tend to be above or below 0.
+//! Wilcoxon's signed-rank test: do differences within blocks tend to be above or below 0?
 //!
-//! If both sides are equal and each block's order was random, the sign of every difference is like a coin toss. This holds for every kind of noise,
-//! even if runs depend on those before. So the p-value comes from all tosses, including ties. Sources: F. Wilcoxon, Individual Comparisons by
-//! Ranking Methods, Biometrics Bulletin 1, 1945; for the interval J. W. Tukey, The Simplest Signed-Rank Tests, Princeton, 1949.
+//! If both sides are equal and each block's order was random, the sign of every difference is a
+//! coin toss. This holds for every kind of noise, even if runs depend on earlier ones. So the
+//! p-value comes from all tosses, including ties. Sources: F. Wilcoxon, Individual Comparisons by
+//! Ranking Methods, Biometrics Bulletin 1, 1945; for the interval J. W. Tukey, The Simplest
+//! Signed-Rank Tests, Princeton, 1949.
 
 use super::pairwise;
 use super::u_distribution::by_normal;
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// Maximum number of pairs for the exact distribution: every count is then a whole number up to 2⁵⁰.
+/// Maximum number of pairs for the exact distribution: every count is then a whole number up to
+/// 2⁵⁰.
 const EXACT_PAIRS: usize = 50;
 
-/// Whether any outcome of `n` pairs would be significant at `alpha`, two-sided.
+/// True if some outcome of `n` pairs would be significant at `alpha`, two-sided.
 pub(crate) fn can_decide(n: usize, alpha: f64) -> bool {
     critical(n, alpha / 2.0).is_some()
 }
@@ -21,7 +24,8 @@ pub(crate) fn fewest(alpha: f64) -> usize {
     (1..).find(|&n| can_decide(n, alpha)).expect("enough pairs reach any chance above 0")
 }
 
-/// Two-sided p-value: the probability of signed ranks as uneven as these. Differences of 0 have no sign and are left out.
+/// Two-sided p-value: the probability of signed ranks as uneven as these. Differences of 0 have no
+/// sign and are left out.
 pub(crate) fn chance(differences: &[f64]) -> f64 {
     let mut signed: Vec<f64> = differences.iter().copied().filter(|difference| *difference != 0.0).collect();
     signed.sort_by(|x, y| x.abs().total_cmp(&y.abs()));
@@ -36,7 +40,8 @@ pub(crate) fn chance(differences: &[f64]) -> f64 {
     (2.0 * at_most(&double_ranks, positive.min(all - positive))).min(1.0)
 }
 
-/// The estimated shift, and its interval: all shifts that the test does not reject at `alpha`. The differences ascend. `None` if it would reject none.
+/// The estimated shift, and its interval: all shifts that the test does not reject at `alpha`. The
+/// differences ascend. `None` if it would reject none.
 pub(crate) fn shift(differences: &[f64], alpha: f64) -> Option<(f64, f64, f64)> {
     let n = differences.len();
     let k = critical(n, alpha / 2.0)?;
@@ -46,15 +51,17 @@ pub(crate) fn shift(differences: &[f64], alpha: f64) -> Option<(f64, f64, f64)> 
     Some((centre, average(k), average(averages - 1 - k)))
 }
 
-/// The difference that is found at `alpha`, two-sided, with the probability `power`, given the noise of these differences, which ascend: the
-/// interval around its estimate must exclude 0. `None` if there is none.
+/// The difference that is found at `alpha`, two-sided, with the probability `power`, given the
+/// noise of these differences, which ascend: the interval around its estimate must exclude 0.
+/// `None` if there is none.
 pub(crate) fn detectable(differences: &[f64], alpha: f64, power: f64) -> Option<f64> {
     let (_, low, high) = shift(differences, alpha)?;
     let normal = Normal::standard();
     Some((high - low) / 2.0 * (1.0 + normal.inverse_cdf(power) / normal.inverse_cdf(1.0 - alpha / 2.0)))
 }
 
-/// The greatest k with P(T ≤ k) ≤ `tail`, where T is the sum of the ranks of positive differences among `n` without ties; `None` if there is none.
+/// The greatest k with P(T ≤ k) ≤ `tail`, where T is the sum of the ranks of positive differences
+/// among `n` without ties; `None` if there is none.
 fn critical(n: usize, tail: f64) -> Option<u64> {
     let double_ranks: Vec<u64> = (1..=n as u64).map(|rank| 2 * rank).collect();
     if n > EXACT_PAIRS {
@@ -86,7 +93,7 @@ fn moments(double_ranks: &[u64]) -> (f64, f64) {
     (double_ranks.iter().sum::<u64>() as f64 / 2.0, squares / 4.0)
 }
 
-/// How many selections of the ranks have the sum 0, 1, 2, …
+/// Number of selections of the ranks with the sum 0, 1, 2, …
 fn ways(ranks: &[u64]) -> Vec<f64> {
     let mut ways = vec![0.0; ranks.iter().sum::<u64>() as usize + 1];
     ways[0] = 1.0;

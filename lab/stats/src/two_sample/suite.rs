@@ -1,34 +1,34 @@
-//! Compares workloads, all of one suite at once, so that their number doesn't make differences.
+//! Comparison of all workloads of a suite at once, corrected for their number.
 
-use super::answer::{Answered, Evidence};
+use super::answer::{AnswerInput, Answered};
 use super::cautions::cautions;
 use super::holm::{Decision, holm};
 use super::interleaving::are_interleaved;
 use super::means::mean;
 use super::samples::{Samples, TwoSampleError, Workload};
 use super::units::{Boots, Pairing, Placed, Units, units};
-use super::{bootstrap, detectable, rank_test, signed_rank, welch};
+use super::{bootstrap, pairwise, rank_test, signed_rank, welch};
 use crate::median::{median_of_sorted, sorted};
+use crate::said::Said;
 use crate::thresholds::{BOOTSTRAP_UNITS, COVERAGE, MARGIN, POWER};
-use faultline_model::direction::Direction;
-use faultline_model::said::Said;
-use faultline_model::unmatched::Letter;
-use faultline_model::workload_comparison::{
-    Bounded, Caution, Inconclusive, Method, Side, SuiteComparison, WorkloadComparison,
-};
+use crate::unmatched::Letter;
+use crate::workload_comparison::{Bounded, Caution, Inconclusive, Method, Side, SuiteComparison, WorkloadComparison};
+use faultline_record::direction::Direction;
 
-/// How to compare.
+/// Settings of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
-    /// Familywise confidence level, of differences and of equalities; also what single intervals cover.
+    /// Familywise confidence level of differences and of equalities; also the coverage of single
+    /// intervals.
     pub level: f64,
-    /// Margin of equality, as a share: sides whose ratio lies within [1/(1 + margin), 1 + margin] count as equal.
+    /// Margin of equality, as a share: sides whose ratio lies within [1/(1 + margin), 1 + margin]
+    /// count as equal.
     pub margin: f64,
-    /// Sides that weren't measured in turns are trusted to have met the same machine.
+    /// Assume the same conditions for sides that were not measured alternately.
     pub assume_quiet: bool,
     /// Seed of the bootstrap.
     pub seed: u64,
-    /// Draws of the bootstrap, or more where a level asks for it; 0 for no bootstrap intervals.
+    /// Number of bootstrap draws; larger if a level requires it; 0 for no bootstrap intervals.
     pub resamples: u32,
 }
 
@@ -38,10 +38,11 @@ impl Default for Settings {
     }
 }
 
-/// Compares every workload of a suite. Differences are corrected for the number of workloads by Holm's procedure, equalities by Bonferroni's.
-/// Each interval is at the level at which its workload was decided.
+/// Compares every workload of a suite. Differences are corrected for the number of workloads by
+/// Holm's procedure, equalities by Bonferroni's. Each interval has the level at which its workload
+/// was decided.
 ///
-/// Fails if the level isn't one, without workloads, and for a value that no ratio can be made of.
+/// Fails if the level is out of range, without workloads, and for a value without a usable ratio.
 pub fn compare(workloads: &[Workload], settings: &Settings) -> Result<SuiteComparison, TwoSampleError> {
     if !(settings.level > 0.5 && settings.level < 1.0) {
         return Err(TwoSampleError::Level(settings.level));
@@ -77,7 +78,7 @@ pub fn compare(workloads: &[Workload], settings: &Settings) -> Result<SuiteCompa
     })
 }
 
-/// A workload whose test has been made, but not yet judged beside the others'.
+/// A workload with its test result, before the correction for the other workloads.
 struct Tested<'a> {
     workload: &'a Workload,
     units: Units,
@@ -86,17 +87,18 @@ struct Tested<'a> {
     b: Vec<f64>,
     log_a: Vec<f64>,
     log_b: Vec<f64>,
-    /// Differences within blocks, of the values and of their logarithms, ascending; empty without blocks.
+    /// Differences within blocks, of the values and of their logarithms, ascending; empty without
+    /// blocks.
     differences: Vec<f64>,
     log_differences: Vec<f64>,
-    /// What it has to be decidable at.
+    /// Significance level of the workload.
     alpha: f64,
     method: Method,
     p: Option<f64>,
 }
 
 impl<'a> Tested<'a> {
-    /// `alpha`: what the workload has to be decidable at, whatever becomes of the others.
+    /// `alpha`: the workload's significance level, independent of the other results.
     fn new(workload: &'a Workload, alpha: f64) -> Self {
         let units = units(&workload.a, &workload.b);
         let values = |side: &[Placed]| sorted(&side.iter().map(|placed| placed.value).collect::<Vec<_>>());
@@ -117,7 +119,7 @@ impl<'a> Tested<'a> {
     fn answered(&self, decision: Option<Decision>, settings: &Settings) -> WorkloadComparison {
         let alpha = decision.filter(|decision| decision.rejected).map_or(self.alpha, |decision| decision.alpha);
         let ratio = self.ratio(alpha);
-        let Answered { answer, inconclusive, within_margin } = Evidence {
+        let Answered { answer, inconclusive, within_margin } = AnswerInput {
             boots: self.units.boots,
             method: self.method,
             rejected: decision.is_some_and(|decision| decision.rejected),
@@ -148,8 +150,8 @@ impl<'a> Tested<'a> {
         }
     }
 
-    /// Whether the machine did the same while either side was measured: it was measured in turns, in boots that are independent of each other, on a
-    /// machine that is known to have been quiet, or on one that is taken for quiet.
+    /// True if the conditions can be assumed to be the same for both sides: measured alternately,
+    /// in independent boots, on a machine known to have been quiet, or on one assumed to be quiet.
     fn may_be_compared(&self, settings: &Settings) -> bool {
         let is_quiet = self.workload.a.conditions.is_quiet() && self.workload.b.conditions.is_quiet();
         settings.assume_quiet || is_quiet || self.units.boots == Boots::Several || are_interleaved(&self.units)
@@ -194,7 +196,7 @@ impl<'a> Tested<'a> {
     fn detectable(&self, alpha: f64) -> Option<f64> {
         let shift = match self.method {
             Method::SignedRanks => signed_rank::detectable(&self.log_differences, alpha, POWER)?,
-            Method::Ranks => detectable::shift(&self.log_a, &self.log_b, alpha, POWER)?,
+            Method::Ranks => pairwise::detectable_shift(&self.log_a, &self.log_b, alpha, POWER)?,
             Method::Welch => welch::difference(&self.log_a, &self.log_b).detectable(alpha, POWER),
             Method::None => return None,
         };
@@ -202,7 +204,8 @@ impl<'a> Tested<'a> {
     }
 }
 
-/// The test for `units` of either side. Only pairs decide where there are blocks: in their random order values aren't exchangeable across them.
+/// The test for this number of units per side. With blocks only pairs decide, because values of
+/// different blocks are not exchangeable.
 fn method(pairing: Pairing, [a, b]: [usize; 2], alpha: f64) -> Method {
     match pairing {
         Pairing::Pairs if signed_rank::can_decide(a, alpha) => Method::SignedRanks,
@@ -213,7 +216,8 @@ fn method(pairing: Pairing, [a, b]: [usize; 2], alpha: f64) -> Method {
     }
 }
 
-/// None for a ratio if one of its ends, or the inverse of one, is not representable: an interval that wide says nothing.
+/// `None` if an end of the ratio's interval, or its inverse, is not representable: so wide an
+/// interval is useless.
 fn representable(ratio: Bounded) -> Option<Bounded> {
     [ratio.value, ratio.low, ratio.high].iter().all(|end| end.is_normal() && *end > 0.0).then_some(ratio)
 }
@@ -241,8 +245,8 @@ fn side(samples: &Samples, values: &[f64], direction: Direction) -> Side {
     }
 }
 
-/// Geometric mean of the improvements. The mean of the intervals' ends is an interval that holds however the workloads depend on each other: no
-/// dependence makes a mean vary more than if all moved as one.
+/// Geometric mean of the improvements. The mean of the intervals' ends is a valid interval for any
+/// dependence between the workloads: the variance of a mean is largest if all move together.
 fn improvement(tested: &[Tested<'_>], alpha: f64) -> Option<Bounded> {
     let improvement = |tested: &Tested<'_>| {
         let ratio = tested.ratio(alpha).filter(|_| tested.p.is_some())?;
@@ -262,7 +266,7 @@ fn improvement(tested: &[Tested<'_>], alpha: f64) -> Option<Bounded> {
 mod tests {
     use super::super::samples::{Boot, Conditions, Run};
     use super::*;
-    use faultline_model::workload_comparison::{Answer, CautionCode, FewUnits, NotQuiet, Unit};
+    use crate::workload_comparison::{Answer, CautionCode, FewUnits, NotQuiet, Unit};
     use proptest::prelude::*;
 
     fn workload(direction: Direction, a: &[f64], b: &[f64]) -> Workload {
@@ -270,7 +274,7 @@ mod tests {
         Workload { name: "load".to_owned(), unit: "s".to_owned(), direction, a, b }
     }
 
-    /// Plain values have no order in time.
+    /// Settings for plain values, which have no order in time.
     fn trusting() -> Settings {
         Settings { assume_quiet: true, ..Settings::default() }
     }
@@ -368,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn three_boots_each_are_told_apart_by_welch_and_two_not() {
+    fn three_boots_each_are_distinguished_by_welch_and_two_not() {
         let mut few = workload(Direction::Lower, &A, &B);
         few.a = booted(&[("1", 10.0), ("2", 10.1), ("3", 9.9)]);
         few.b = booted(&[("4", 8.0), ("5", 8.1), ("6", 7.9)]);
@@ -387,7 +391,7 @@ mod tests {
         Samples { boots: vec![boot], ..Samples::default() }
     }
 
-    /// A rise that both sides follow hides a difference from a test that doesn't see blocks.
+    /// A trend common to both sides hides a difference from a test without blocks.
     #[test]
     fn blocks_take_away_what_both_sides_share() {
         let a: Vec<f64> = (0..12).map(|i| 10.0 * 1.3f64.powi(i)).collect();
@@ -401,9 +405,9 @@ mod tests {
         assert!(1.05 <= ratio.low && ratio.high <= 1.062 && compared.detectable.unwrap() < 1.01, "{compared:?}");
     }
 
-    /// A test that knows nothing of the blocks isn't exact within them.
+    /// A test that ignores the blocks would not be exact within them.
     #[test]
-    fn too_few_blocks_decide_nothing_and_it_is_told_how_many_would() {
+    fn too_few_blocks_decide_nothing_and_the_needed_number_is_reported() {
         let few = |few: Workload| {
             let compared = only(few);
             assert_eq!((compared.method, compared.answer, compared.p), (Method::None, Answer::Inconclusive, None));
@@ -415,14 +419,14 @@ mod tests {
         (five.a, five.b) = (blocked(&A[..5]), blocked(&B[..5]));
         let few_pairs = |pairs| Caution::FewUnits(FewUnits::Pairs { pairs, needed: 6 });
         assert_eq!(few(five.clone()), few_pairs(5));
-        // As boots of their own.
+        // Each as a separate boot.
         for (side, samples) in [("a", &mut five.a), ("b", &mut five.b)] {
             let runs = samples.boots.remove(0).runs.into_iter().enumerate();
             samples.boots =
                 runs.map(|(boot, run)| Boot { id: Some(format!("{side}{boot}")), runs: vec![run] }).collect();
         }
         assert_eq!(few(five), few_pairs(5));
-        // The first side failed in all blocks in which the second did not.
+        // The first side fails in all blocks in which the second succeeds.
         let mut apart = workload(Direction::Lower, &[], &[]);
         (apart.a, apart.b) = (blocked(&A), blocked(&B));
         apart.b.boots[0].runs.iter_mut().for_each(|run| run.block = run.block.map(|block| block + 6));
@@ -442,10 +446,10 @@ mod tests {
     #[test]
     fn what_is_no_number_above_nought_is_refused_by_name() {
         let error = compare(&[workload(Direction::Lower, &A, &[1.0, 0.0])], &Settings::default()).unwrap_err();
-        assert_eq!(error.to_string(), "load: no ratio can be made of the value 0.0 of the second side");
+        assert_eq!(error.to_string(), "load: the value 0.0 of the second side has no usable ratio");
         assert_eq!(compare(&[], &Settings::default()), Err(TwoSampleError::Nothing));
         let vast = compare(&[workload(Direction::Lower, &[1.0, 1e308], &A)], &Settings::default()).unwrap_err();
-        assert_eq!(vast.to_string(), "load: no ratio can be made of the value 1e308 of the first side");
+        assert_eq!(vast.to_string(), "load: the value 1e308 of the first side has no usable ratio");
         let hollow = workload(Direction::Lower, &A, &[]);
         assert!(matches!(compare(&[hollow], &Settings::default()), Err(TwoSampleError::Empty { side: Letter::B, .. })));
     }

@@ -1,12 +1,15 @@
-//! The distribution of Mann and Whitney's U if both sides are equal: exact for few values, the normal approximation for many.
+//! The distribution of Mann and Whitney's U if both sides are equal: exact for few values, the
+//! normal approximation for many.
 //!
-//! U counts the pairs in which the second side's value is greater. Sources: H. B. Mann and D. R. Whitney, On a Test of Whether One of Two
-//! Random Variables is Stochastically Larger than the Other, Annals of Mathematical Statistics 18, 1947; G. E. Andrews, The Theory of Partitions, ch. 3
-//! (the counts are the coefficients of a Gaussian polynomial).
+//! U counts the pairs in which the second side's value is greater. Sources: H. B. Mann and D. R.
+//! Whitney, On a Test of Whether One of Two Random Variables is Stochastically Larger than the
+//! Other, Annals of Mathematical Statistics 18, 1947; G. E. Andrews, The Theory of Partitions, ch.
+//! 3 (the counts are the coefficients of a Gaussian polynomial).
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// Maximum number of values of both sides for the exact distribution: every count is then a whole number below 2⁵³.
+/// Maximum number of values of both sides for the exact distribution: every count is then a whole
+/// number below 2⁵³.
 pub(crate) const EXACT_VALUES: usize = 50;
 
 /// P(U ≤ u) for `m` and `n` values without ties.
@@ -45,7 +48,8 @@ fn variance(m: usize, n: usize) -> f64 {
     (m * n * (m + n + 1)) as f64 / 12.0
 }
 
-/// How many orders of `m` and `n` values have U = 0, 1, …, m·n: the coefficients of Π (1 − xⁿ⁺ⁱ)/(1 − xⁱ), i = 1…m.
+/// Number of orders of `m` and `n` values with U = 0, 1, …, m·n: the coefficients of Π (1 −
+/// xⁿ⁺ⁱ)/(1 − xⁱ), i = 1…m.
 fn counts(m: usize, n: usize) -> Vec<f64> {
     let (m, n) = (m.min(n), m.max(n));
     let mut counts = vec![0.0; m * n + 1];

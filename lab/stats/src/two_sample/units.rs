@@ -2,7 +2,7 @@
 
 use super::samples::{Boot, Samples};
 use crate::median::median;
-use faultline_model::workload_comparison::Unit;
+use crate::workload_comparison::Unit;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The independent values of both sides.
@@ -14,15 +14,15 @@ pub(crate) struct Units {
     pub(crate) a: Vec<Placed>,
     /// Second side.
     pub(crate) b: Vec<Placed>,
-    /// Whether they are in pairs.
+    /// Pairing of the units.
     pub(crate) pairing: Pairing,
-    /// What is known about the boots.
+    /// Facts about the boots.
     pub(crate) boots: Boots,
-    /// Blocks that are left out of the pairs, because their two runs belong to different boots.
+    /// Blocks left out of the pairs, because their two runs belong to different boots.
     pub(crate) split: Vec<u32>,
 }
 
-/// How blocks structure the units.
+/// Pairing of units by blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pairing {
     /// Values at the same index of both lists belong to one block.
@@ -52,12 +52,15 @@ pub(crate) enum Boots {
     Blocks,
     /// The boots of a side are not known.
     Unknown,
-    /// One side has a single boot that the other does not share, so the effects of boot and side cannot be separated.
+    /// One side has a single boot that the other does not share, so the effects of boot and side
+    /// cannot be separated.
     Confounded,
 }
 
-/// Boots are the units if both sides have several of their own. Otherwise runs are, for example within shared boots.
-/// Summaries are named so if both sides hold nothing else. If units are in blocks, only blocks with a value of each side are kept; and if boots hold whole blocks, only whole blocks.
+/// The independent units. Boots are the units if both sides have several of their own; otherwise
+/// runs are, for example within shared boots. The unit is a summary if both sides have nothing
+/// else. With blocks, only blocks with a value of each side are kept; and if boots contain whole
+/// blocks, only whole blocks.
 pub(crate) fn units(a: &Samples, b: &Samples) -> Units {
     let (boots, split) = boots(a, b);
     let (unit, of): (_, fn(&Samples) -> Vec<Placed>) = match boots {
@@ -74,7 +77,7 @@ pub(crate) fn units(a: &Samples, b: &Samples) -> Units {
     }
 }
 
-/// What is known about the boots, and the blocks that are split between boots although other blocks are not.
+/// Facts about the boots, and the blocks split between boots although other blocks are not.
 fn boots(a: &Samples, b: &Samples) -> (Boots, Vec<u32>) {
     let (Some(ids_a), Some(ids_b)) = (ids(a), ids(b)) else { return (Boots::Unknown, Vec::new()) };
     let blocks = boots_of_blocks(a, b);
@@ -105,8 +108,9 @@ fn boots_of_blocks<'a>(a: &'a Samples, b: &'a Samples) -> BTreeMap<u32, [&'a str
     a.into_iter().filter_map(|(block, id)| Some((block, [id, *b.get(&block)?]))).collect()
 }
 
-/// The units of blocks that have one on each side, in the order of the blocks, without those that are `split`. `None` if a unit belongs to no block,
-/// if a block has several of a side, or if none has both.
+/// The units of blocks that have one on each side, in the order of the blocks, without those that
+/// are `split`. `None` if a unit belongs to no block, if a block has several of a side, or if none
+/// has both.
 fn in_blocks(a: &[Placed], b: &[Placed], split: &[u32]) -> Option<(Vec<Placed>, Vec<Placed>)> {
     let by_block = |side: &[Placed]| -> Option<BTreeMap<u32, Placed>> {
         let blocks: BTreeMap<u32, Placed> =
@@ -120,7 +124,8 @@ fn in_blocks(a: &[Placed], b: &[Placed], split: &[u32]) -> Option<(Vec<Placed>, 
     (!pairs.0.is_empty()).then_some(pairs)
 }
 
-/// One value per boot: the median of its runs' values. Parts of a boot that are listed separately count as one boot.
+/// One value per boot: the median of its runs' values. Parts of a boot that are listed separately
+/// count as one boot.
 fn by_boot(side: &Samples) -> Vec<Placed> {
     let names: BTreeSet<Option<&str>> = side.boots.iter().map(|boot| boot.id.as_deref()).collect();
     let of = |name: &Option<&str>| {

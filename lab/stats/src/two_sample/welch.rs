@@ -1,6 +1,8 @@
-//! Welch's test: the difference of two means with unequal variances. For fewer values than the rank test needs.
+//! Welch's test: the difference of two means with unequal variances, for fewer values than the rank
+//! test needs.
 //!
-//! Source: B. L. Welch, The Generalization of "Student's" Problem When Several Different Population Variances are Involved, Biometrika 34, 1947.
+//! Source: B. L. Welch, The Generalization of "Student's" Problem When Several Different Population
+//! Variances are Involved, Biometrika 34, 1947.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -18,10 +20,10 @@ pub(crate) struct Difference {
     values: usize,
 }
 
-/// Whether `m` and `n` values may decide at `alpha`.
+/// True if `m` and `n` values may decide at `alpha`.
 ///
-/// If values have two equally likely states, they happen to separate the sides in 2 of 2ᵐ⁺ⁿ cases, and no test on means would notice. This must be
-/// rarer than `alpha`.
+/// If values have two equally likely states, they happen to separate the sides in 2 of 2ᵐ⁺ⁿ cases,
+/// and no test on means would notice. This must be rarer than `alpha`.
 pub(crate) fn can_decide(m: usize, n: usize, alpha: f64) -> bool {
     m.min(n) >= FEWEST && rarest(m + n) <= alpha
 }
@@ -35,7 +37,8 @@ pub(crate) fn difference(a: &[f64], b: &[f64]) -> Difference {
     difference_and(a, b, [0.0; 2])
 }
 
-/// The same, where something is taken from it or added that varies as well: the squares of its standard error on the side of `a` and on that of `b`.
+/// The difference of `b` against `a` after a correction that varies itself. `more`: the squares of
+/// the correction's standard error on each side.
 pub(crate) fn difference_and(a: &[f64], b: &[f64], more: [f64; 2]) -> Difference {
     let (a_mean, a_square) = mean_and_square_error(a);
     let (b_mean, b_square) = mean_and_square_error(b);

@@ -1,13 +1,12 @@
 //! Counts that are too coarse for the required precision.
 
-use super::Findings;
 use super::concerned::{Concerned, worst};
+use super::{Findings, Warning, WarningKind};
 use crate::gather::CellRepeats;
 use crate::granule::granule;
 use crate::median::median;
 use crate::thresholds::COARSE_SHARE;
-use faultline_model::describe::Style;
-use faultline_model::warning::{Warning, WarningKind};
+use faultline_record::describe::Style;
 
 /// A region of interest counted too few operations.
 pub(super) fn coarse_count(findings: &Findings<'_>) -> Option<Warning> {
@@ -23,7 +22,8 @@ pub(super) fn coarse_count(findings: &Findings<'_>) -> Option<Warning> {
     Some(Warning { kind: WarningKind::CoarseCount { step_share, worst: worst.cell }, cells })
 }
 
-/// One granule of each task as a share of the operations of the median repeat; infinite if that counted none.
+/// One granule of each task as a share of the operations of the median repeat; infinite if that
+/// counted none.
 fn coarseness(cell: &CellRepeats<'_>) -> Option<f64> {
     let counted: Vec<f64> = cell.repeats.iter().map(|repeat| repeat.operations as f64).collect();
     Some(f64::from(cell.tasks) * granule(cell) as f64 / median(&counted)?)
@@ -33,9 +33,10 @@ fn coarseness(cell: &CellRepeats<'_>) -> Option<f64> {
 mod tests {
     use super::super::tests::of;
     use crate::example;
-    use faultline_model::describe::Style;
-    use faultline_model::record::RunRecord;
-    use faultline_model::warning::{WarningCode::CoarseCount, WarningKind};
+    use crate::warnings::WarningCode::CoarseCount;
+    use crate::warnings::WarningKind;
+    use faultline_record::describe::Style;
+    use faultline_record::record::RunRecord;
 
     /// A run of one task whose counts are multiples of `granule`, about `operations` in a window.
     fn run(operations: u64, granule: u64) -> RunRecord {
@@ -50,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn few_operations_are_told_and_many_not() {
+    fn few_operations_are_reported_and_many_not() {
         let warnings = of(&run(60, 1), CoarseCount);
         let WarningKind::CoarseCount { step_share: Some(share), .. } = warnings[0].kind else { panic!("{warnings:?}") };
         assert!((share - 0.016).abs() < 0.001, "{share}");
@@ -70,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn no_operation_at_all_is_told_without_a_figure() {
+    fn no_operation_at_all_is_reported_without_a_figure() {
         let record = example::Run::new(&["load"]).rate(|_, _| 0).record();
         assert!(matches!(of(&record, CoarseCount)[0].kind, WarningKind::CoarseCount { step_share: None, .. }));
     }

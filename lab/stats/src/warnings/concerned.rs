@@ -1,6 +1,6 @@
 //! The cells that a warning concerns, and the worst of them.
 
-use faultline_model::cell::Cell;
+use faultline_record::cell::Cell;
 
 /// A cell and the figure that is the reason for a warning.
 #[derive(Debug, Clone)]

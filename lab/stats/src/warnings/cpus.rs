@@ -1,17 +1,16 @@
-//! CPUs against tasks: a quota, one CPU only, more tasks than CPUs, more tasks than cores.
+//! Warnings about the number of CPUs: a quota, a single CPU, more tasks than CPUs or cores.
 
-use super::Findings;
-use faultline_model::cell::Cell;
-use faultline_model::warning::{Warning, WarningKind};
+use super::{Findings, Warning, WarningKind};
+use faultline_record::cell::Cell;
 
-/// A control group allows less CPU time than the CPUs at hand, and there are cells that may need more than it allows.
+/// A control group allows less CPU time than the usable CPUs have, and some cells may need more.
 pub(super) fn quota(findings: &Findings<'_>) -> Option<Warning> {
     let quota = findings.cpus.quota?;
     let cells = planned(findings, |tasks| findings.cpus.quota_for(tasks).is_some());
     (!cells.is_empty()).then_some(Warning { kind: WarningKind::CpuQuota { cpus: quota }, cells })
 }
 
-/// One CPU only.
+/// Only one CPU.
 pub(super) fn one_cpu(findings: &Findings<'_>) -> Option<Warning> {
     (findings.cpus.at_hand() == Some(1)).then(|| Warning { kind: WarningKind::OneCpu, cells: Vec::new() })
 }
@@ -24,7 +23,7 @@ pub(super) fn oversubscribed(findings: &Findings<'_>) -> Option<Warning> {
     Some(Warning { kind: WarningKind::Oversubscribed { most_tasks, cpus }, cells })
 }
 
-/// More tasks than cores, yet not more than CPUs.
+/// More tasks than cores, but not more than CPUs.
 pub(super) fn shared_cores(findings: &Findings<'_>) -> Option<Warning> {
     let cores = findings.cpus.cores?;
     let cpus = findings.cpus.at_hand().unwrap_or(u32::MAX);
@@ -33,7 +32,7 @@ pub(super) fn shared_cores(findings: &Findings<'_>) -> Option<Warning> {
     Some(Warning { kind: WarningKind::SharedCores { most_tasks, cores }, cells })
 }
 
-/// The planned cells whose number of tasks is concerned.
+/// The planned cells with an affected number of tasks.
 fn planned(findings: &Findings<'_>, concerned: impl Fn(u32) -> bool) -> Vec<Cell> {
     let cells = findings.cases.iter().flat_map(|case| case.cells.iter().map(|cell| case.cell(cell.tasks)));
     cells.filter(|cell| concerned(cell.tasks)).collect()
@@ -43,10 +42,11 @@ fn planned(findings: &Findings<'_>, concerned: impl Fn(u32) -> bool) -> Vec<Cell
 mod tests {
     use super::super::tests::of;
     use crate::example;
-    use faultline_model::record::RunRecord;
-    use faultline_model::warning::WarningCode::{self, CpuQuota, OneCpu, Oversubscribed, SharedCores};
+    use crate::warnings::WarningCode::{self, CpuQuota, OneCpu, Oversubscribed, SharedCores};
+    use faultline_record::record::RunRecord;
 
-    /// A run of 1, 2 and 4 tasks on a machine of so many logical CPUs, usable ones and cores.
+    /// A run of 1, 2 and 4 tasks on a machine with these numbers of logical CPUs, usable CPUs and
+    /// cores.
     fn run(logical: i64, usable: i64, cores: i64) -> RunRecord {
         let mut record = example::Run::new(&["load"]).tasks(&[1, 2, 4]).record();
         let facts = &mut record.head.sessions[0].facts[0];

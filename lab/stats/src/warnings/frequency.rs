@@ -1,20 +1,38 @@
-//! CPUs whose frequency may change under way.
+//! CPU frequencies that may change during a run.
 
-use super::Findings;
-use faultline_model::facts::{FactValue, Facts};
-use faultline_model::record::RunRecord;
-use faultline_model::warning::{FrequencyReason, Warning, WarningKind};
+use super::{Findings, Warning, WarningKind};
+use faultline_record::facts::{FactValue, Facts};
+use faultline_record::record::RunRecord;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-/// The one governor that holds a frequency, as Linux calls it.
+/// Reason why a frequency may change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "reason", rename_all = "kebab-case")]
+pub enum FrequencyReason {
+    /// The governor does not keep the frequency constant.
+    Governor {
+        /// The governor.
+        name: String,
+        /// The governor that keeps it constant.
+        steady: String,
+    },
+    /// The frequency is scaled by an unknown governor.
+    Scaling,
+    /// Boost is enabled.
+    Boost,
+}
+
+/// The governor that keeps the frequency constant, as Linux names it.
 const STEADY_GOVERNOR: &str = "performance";
 
-/// The frequency may change: boost is on, or the governor is not the steady one.
+/// The frequency may change: boost is enabled, or the governor does not keep it constant.
 pub(super) fn frequency_scaling(findings: &Findings<'_>) -> Option<Warning> {
     let reasons = frequency_reasons(findings.record)?;
     Some(Warning { kind: WarningKind::FrequencyScaling { reasons }, cells: Vec::new() })
 }
 
-/// Why the frequency may change; none where nothing says that it may.
+/// Reasons why the frequency may change; `None` if there are none.
 pub(crate) fn frequency_reasons(record: &RunRecord) -> Option<Vec<FrequencyReason>> {
     record.all_facts().map(reasons).find(|reasons| !reasons.is_empty())
 }
@@ -39,12 +57,12 @@ fn reasons(facts: &Facts) -> Vec<FrequencyReason> {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{of, with_fact};
-    use faultline_model::facts::FactValue;
-    use faultline_model::warning::WarningCode::FrequencyScaling;
-    use faultline_model::warning::{FrequencyReason, WarningKind};
+    use crate::warnings::WarningCode::FrequencyScaling;
+    use crate::warnings::{FrequencyReason, WarningKind};
+    use faultline_record::facts::FactValue;
 
     #[test]
-    fn another_governor_or_boost_is_told() {
+    fn another_governor_or_boost_is_reported() {
         let governor = FrequencyReason::Governor { name: "schedutil".into(), steady: "performance".into() };
         let warnings = of(&with_fact("cpu.governor", FactValue::Text("schedutil".into())), FrequencyScaling);
         assert_eq!(warnings[0].kind, WarningKind::FrequencyScaling { reasons: vec![governor] });

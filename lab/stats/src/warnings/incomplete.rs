@@ -1,24 +1,21 @@
 //! Items of the plan without figures.
 
-use super::Findings;
+use super::{Findings, Warning, WarningKind};
+use crate::figures::Progress;
 use crate::progress::{Standing, progress};
-use faultline_model::cell::Cell;
-use faultline_model::summary::Progress;
-use faultline_model::warning::{Warning, WarningKind};
+use faultline_record::cell::Cell;
 
 /// Items failed, were skipped, or have not ended.
 pub(super) fn incomplete(findings: &Findings<'_>) -> Option<Warning> {
     let Progress { planned, done, failed, unsupported, skipped } = progress(findings.standings);
     let open = planned - done - failed - unsupported - skipped;
-    // Lens runs of versions without resume lack the settings that it needs.
-    let resumable = findings.record.settings.lens().is_none_or(|lens| lens.again.is_some());
     (done < planned).then(|| Warning {
-        kind: WarningKind::Incomplete { planned, failed, unsupported, skipped, open, resumable },
+        kind: WarningKind::Incomplete { planned, failed, unsupported, skipped, open },
         cells: cells(findings),
     })
 }
 
-/// The cells concerned, each once, in the order of the curves.
+/// The affected cells, each once, in the order of the curves.
 fn cells(findings: &Findings<'_>) -> Vec<Cell> {
     let missing = |cell: &Cell| {
         findings.standings.iter().any(|(item, standing)| item.cell == *cell && !matches!(standing, Standing::Done(_)))
@@ -31,11 +28,9 @@ fn cells(findings: &Findings<'_>) -> Vec<Cell> {
 mod tests {
     use super::super::tests::of;
     use crate::example;
-    use faultline_model::lens::settings::{CostTimes, LensAgain, SavedFile};
-    use faultline_model::outcome::Outcome;
-    use faultline_model::plan::RunKind;
-    use faultline_model::record::RunRecord;
-    use faultline_model::warning::{WarningCode::Incomplete, WarningKind};
+    use crate::warnings::WarningCode::Incomplete;
+    use crate::warnings::WarningKind;
+    use faultline_record::outcome::Outcome;
 
     #[test]
     fn what_is_missing_is_counted_by_reason() {
@@ -46,48 +41,8 @@ mod tests {
         record.attempts.remove(4);
         record.skipped.push(4);
         let warnings = of(&record, Incomplete);
-        let told =
-            WarningKind::Incomplete { planned: 12, failed: 1, unsupported: 0, skipped: 1, open: 1, resumable: true };
+        let told = WarningKind::Incomplete { planned: 12, failed: 1, unsupported: 0, skipped: 1, open: 1 };
         assert_eq!(warnings[0].kind, told);
         assert_eq!(warnings[0].cells.iter().map(|cell| cell.tasks).collect::<Vec<_>>(), [1]);
-    }
-
-    fn again() -> LensAgain {
-        let file = SavedFile { path: "/boot/vmlinuz".to_owned(), sha256: "00".to_owned() };
-        let times = CostTimes {
-            instruction_ps: 1,
-            same_cache_ns: 1,
-            same_socket_ns: 1,
-            other_socket_ns: 1,
-            memory_ns: 1,
-            delays: None,
-        };
-        LensAgain {
-            subject: Some(file.clone()),
-            plugin: file,
-            vmlinux: None,
-            directory: None,
-            whole: false,
-            memory_mib: None,
-            times,
-            cache: None,
-            baseline: None,
-            guest: None,
-            machine: None,
-        }
-    }
-
-    #[test]
-    fn a_run_under_the_lens_is_resumable_if_it_keeps_what_that_takes() {
-        let mut record = crate::lens::example::record(&[(1, 3.0), (2, 40.0)]);
-        record.attempts.pop();
-        let resumable = |record: &RunRecord| match of(record, Incomplete)[0].kind {
-            WarningKind::Incomplete { open: 1, resumable, .. } => resumable,
-            ref other => panic!("{other:?}"),
-        };
-        assert!(!resumable(&record));
-        let RunKind::Lens(settings) = &mut record.head.settings.kind else { panic!() };
-        settings.again = Some(Box::new(again()));
-        assert!(resumable(&record));
     }
 }

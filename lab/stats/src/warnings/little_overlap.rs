@@ -1,11 +1,11 @@
-//! Under the lens: cells whose CPUs were hardly busy at the same time, so that their counts say little about tasks that run at once.
+//! Cells of lens runs whose CPUs were rarely busy at the same time. Their counts say little about
+//! concurrent tasks.
 
-use super::Findings;
+use super::{Findings, Warning, WarningKind};
 use crate::lens::overlap;
 use crate::progress::Standing;
 use crate::thresholds::LENS_OVERLAP;
-use faultline_model::cell::Cell;
-use faultline_model::warning::{Warning, WarningKind};
+use faultline_record::cell::Cell;
 use std::collections::BTreeMap;
 
 /// Every cell of at least two tasks whose least share of overlap is below [`LENS_OVERLAP`].
@@ -28,14 +28,14 @@ mod tests {
     use crate::lens::example;
     use crate::summarise;
     use crate::warnings::tests::of;
-    use faultline_model::lens::reading::Overlap;
-    use faultline_model::warning::{WarningCode, WarningKind};
+    use crate::warnings::{WarningCode, WarningKind};
+    use faultline_record::lens::reading::Overlap;
 
     #[test]
-    fn tasks_that_ran_one_after_the_other_are_told_once() {
+    fn tasks_that_ran_one_after_the_other_are_reported_once() {
         let mut record = example::record(&[(1, 0.0), (2, 0.01), (4, 0.01), (8, 2.0)]);
         for (attempt, overlapping_time) in record.attempts.iter_mut().zip([0, 40, 20, 900]) {
-            attempt.reading.as_mut().unwrap().overlap = Some(Overlap { busy_time: 1000, overlapping_time });
+            attempt.reading.as_mut().unwrap().overlap = Overlap { busy_time: 1000, overlapping_time };
         }
         let warnings = of(&record, WarningCode::LittleOverlap);
         let [warning] = &warnings[..] else { panic!("{warnings:?}") };
@@ -44,10 +44,5 @@ mod tests {
         assert_eq!(warning.cells.iter().map(|cell| cell.tasks).collect::<Vec<_>>(), [2, 4]);
         let points = &summarise(&record).lens.unwrap().curves[0].points;
         assert_eq!(points.iter().map(|point| point.overlap.unwrap()).collect::<Vec<_>>(), [0.0, 0.04, 0.02, 0.9]);
-    }
-
-    #[test]
-    fn readings_of_older_versions_say_nothing() {
-        assert_eq!(of(&example::record(&[(2, 0.01)]), WarningCode::LittleOverlap), []);
     }
 }

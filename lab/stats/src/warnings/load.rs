@@ -1,27 +1,50 @@
-//! Others that used CPU time: before a session, by the load average; under way, by what the whole machine used less
-//! what the tasks did.
+//! CPU time used by other processes: before a session, from the load average; during the run, from
+//! the machine's total minus the tasks' own time.
 
-use super::Findings;
 use super::concerned::{Concerned, worst};
+use super::{Findings, Warning, WarningKind};
 use crate::gather::CellRepeats;
 use crate::granule::granule;
 use crate::repeat::{Repeat, length_ns};
 use crate::shares::MachineTime;
 use crate::thresholds::{BUSY_AT_START, LOAD_AVERAGE, OTHERS_CPUS, TICK_NS};
-use faultline_model::cell::Cell;
-use faultline_model::describe::Style;
-use faultline_model::facts::Facts;
-use faultline_model::record::RunRecord;
-use faultline_model::warning::{Load, Warning, WarningKind};
+use faultline_record::cell::Cell;
+use faultline_record::describe::Style;
+use faultline_record::facts::Facts;
+use faultline_record::record::RunRecord;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-/// A session began on a machine that was busy.
+/// Time and amount of CPU use by other processes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "when", rename_all = "kebab-case")]
+pub enum Load {
+    /// Before a session.
+    AtStart {
+        /// CPUs used by programs just before, if measured and high.
+        busy_cpus: Option<f64>,
+        /// Load average of the last minute, if high and nothing better was measured.
+        load_average: Option<f64>,
+        /// Other runnable tasks, if any and nothing better was measured.
+        runnable_others: Option<i64>,
+    },
+    /// While tasks were measured.
+    UnderWay {
+        /// The largest number of CPUs used by other processes during a cell.
+        others_cpus: f64,
+        /// The cell with that number.
+        worst: Cell,
+    },
+}
+
+/// A session began on a busy machine.
 pub(super) fn at_start(findings: &Findings<'_>) -> Option<Warning> {
     let kind = WarningKind::Load(busy_at_start(findings.record)?);
     Some(Warning { kind, cells: Vec::new() })
 }
 
-/// How busy the machine was when a session began, at most: by the CPU time in the moments before, or by the load average and the tasks that
-/// were ready to run where that was not taken.
+/// The highest load at the start of a session: CPU time used just before or, if that was not
+/// measured, the load average and the number of runnable tasks.
 pub(crate) fn busy_at_start(record: &RunRecord) -> Option<Load> {
     let (taken, not): (Vec<&Facts>, Vec<&Facts>) = record.all_facts().partition(|facts| busy_cpus(facts).is_some());
     let busy_cpus = taken.into_iter().filter_map(busy_cpus).max_by(f64::total_cmp).filter(|&busy| busy > BUSY_AT_START);
@@ -33,24 +56,24 @@ pub(crate) fn busy_at_start(record: &RunRecord) -> Option<Load> {
     is_busy.then_some(Load::AtStart { busy_cpus, load_average, runnable_others })
 }
 
-/// CPUs that programs used in the moments before a session.
+/// CPUs used by programs just before a session.
 fn busy_cpus(facts: &Facts) -> Option<f64> {
     facts.get_real("load.busy_cpus").filter(|busy| busy.is_finite())
 }
 
-/// Others used CPU time during the region of interest.
+/// Other processes used CPU time during the region of interest.
 pub(super) fn under_way(findings: &Findings<'_>) -> Option<Warning> {
     let (worst, cells) = worst(busy(findings))?;
     let kind = WarningKind::Load(Load::UnderWay { others_cpus: worst.figure, worst: worst.cell });
     Some(Warning { kind, cells })
 }
 
-/// The greatest part of a CPU that others used, beyond what is allowed, and the cell that it was taken from.
+/// The largest number of CPUs used by other processes above the threshold, and its cell.
 pub(crate) fn most_by_others(findings: &Findings<'_>) -> Option<(f64, Cell)> {
     worst(busy(findings)).map(|(worst, _)| (worst.figure, worst.cell))
 }
 
-/// The cells during which others used CPU time.
+/// The cells during which other processes used CPU time.
 fn busy(findings: &Findings<'_>) -> Vec<Concerned> {
     let mut busy = Vec::new();
     for case in findings.cases {
@@ -62,11 +85,11 @@ fn busy(findings: &Findings<'_>) -> Vec<Concerned> {
     busy
 }
 
-/// CPUs that others used over all of a cell's repeats, if more than [`OTHERS_CPUS`] and than could come of the
-/// figures' own coarseness.
+/// CPUs used by other processes over all of a cell's repeats, if above [`OTHERS_CPUS`] and above
+/// the measuring error.
 ///
-/// Interrupts are nobody's and not counted. A usage that covers a task's whole life takes set-up and warm-up away
-/// too: others are then underestimated, never overestimated.
+/// Interrupts belong to no process and are not counted. If usage covers a task's whole life, set-up
+/// and warm-up are subtracted too, so the result is too low, never too high.
 pub(crate) fn others_cpus(style: Style, cell: &CellRepeats<'_>, logical: Option<u32>) -> Option<f64> {
     let (mut others_ns, mut length_ns) = (0.0, 0.0);
     for repeat in &cell.repeats {
@@ -79,8 +102,9 @@ pub(crate) fn others_cpus(style: Style, cell: &CellRepeats<'_>, logical: Option<
     (others_ns > allowed_ns).then(|| others_ns / length_ns)
 }
 
-/// CPU time of others during the region of interest, in nanoseconds; below 0 where the figures are too coarse.
-fn by_others_ns(repeat: &Repeat<'_>) -> Option<f64> {
+/// CPU time of other processes during the region of interest, in nanoseconds; may be negative
+/// because of measuring errors.
+pub(crate) fn by_others_ns(repeat: &Repeat<'_>) -> Option<f64> {
     let machine = MachineTime::of(repeat.attempt)?;
     Some(machine.user_ns + machine.system_ns - tasks_ns(repeat)?)
 }
@@ -98,11 +122,12 @@ pub(crate) fn tasks_ns(repeat: &Repeat<'_>) -> Option<f64> {
     repeat.attempt.usage.map(|usage| usage.user_ns as f64 + usage.system_ns as f64)
 }
 
-/// What the ends of the tasks' usage may add up to: a task that loops reads it when it is done with a batch, so each
-/// of a repeat's ends is off by part of one.
+/// Error bound of the tasks' usage: a looping task reads its usage after a batch, so each end of a
+/// repeat is off by part of a batch.
 ///
-/// The difference of two ends spread evenly over a batch deviates by 0.41 of it; twice a batch times the root of the
-/// number of ends is five such deviations.
+/// If ends are spread evenly over a batch, the difference of two has a standard deviation of 0.41
+/// batches. The bound, twice a batch times the root of the number of ends, is five standard
+/// deviations.
 fn edges_ns(style: Style, cell: &CellRepeats<'_>) -> f64 {
     let operations: f64 = cell.repeats.iter().map(|repeat| repeat.operations as f64).sum();
     if style == Style::Once || operations == 0.0 {
@@ -116,18 +141,18 @@ fn edges_ns(style: Style, cell: &CellRepeats<'_>) -> f64 {
 mod tests {
     use super::super::tests::{of, with_fact};
     use crate::example;
-    use faultline_model::describe::Style;
-    use faultline_model::direction::Direction;
-    use faultline_model::facts::FactValue;
-    use faultline_model::protocol::{Measure, UsageScope};
-    use faultline_model::record::RunRecord;
-    use faultline_model::warning::WarningCode::Load;
-    use faultline_model::warning::{Load as Seen, Warning, WarningKind};
+    use crate::warnings::WarningCode::Load;
+    use crate::warnings::{Load as Seen, Warning, WarningKind};
+    use faultline_record::describe::Style;
+    use faultline_record::direction::Direction;
+    use faultline_record::facts::FactValue;
+    use faultline_record::protocol::{Measure, UsageScope};
+    use faultline_record::record::RunRecord;
 
     const SECOND_NS: i64 = 1_000_000_000;
 
     #[test]
-    fn a_busy_start_is_told_and_a_quiet_one_not() {
+    fn a_busy_start_is_reported_and_a_quiet_one_not() {
         assert!(of(&with_fact("load.one_minute", FactValue::Real(0.5)), Load).is_empty());
         let warnings = of(&with_fact("load.one_minute", FactValue::Real(1.84)), Load);
         let seen = Seen::AtStart { busy_cpus: None, load_average: Some(1.84), runnable_others: None };
@@ -149,8 +174,8 @@ mod tests {
         assert_eq!(of(&record, Load)[0].kind, WarningKind::Load(seen));
     }
 
-    /// A run of one task that used 6 s each time, while the machine of four CPUs was busy for `others_ns` more in the
-    /// repeats of two tasks.
+    /// A run of one task that used 6 s each time, on a machine with four CPUs that was busy for
+    /// `others_ns` more in the repeats with two tasks.
     fn run(others_ns: i64) -> RunRecord {
         let mut record = example::Run::new(&["load"]).record();
         for attempt in &mut record.attempts {
@@ -163,14 +188,14 @@ mod tests {
         record
     }
 
-    /// What others used, in CPUs, and during which cell.
+    /// CPUs used by other processes, and the cell.
     fn under_way(warning: &Warning) -> (String, String) {
         let WarningKind::Load(Seen::UnderWay { others_cpus, worst }) = &warning.kind else { panic!("{warning:?}") };
         (format!("{others_cpus:.2}"), worst.to_string())
     }
 
     #[test]
-    fn others_under_way_are_told_with_their_cells() {
+    fn others_under_way_are_reported_with_their_cells() {
         assert!(of(&run(6 * SECOND_NS / 25), Load).is_empty());
         let warnings = of(&run(3 * SECOND_NS), Load);
         assert_eq!(under_way(&warnings[0]), ("0.50".to_owned(), "load:base×2".to_owned()));
@@ -206,7 +231,7 @@ mod tests {
     fn operations_cut_by_the_regions_ends_are_no_evidence() {
         let mut record = run(4 * SECOND_NS / 5);
         assert_eq!(of(&record, Load).len(), 1);
-        // Now each operation of the two tasks takes half a second of CPU time, and there are 24 ends.
+        // Each operation of the two tasks takes half a second of CPU time, and there are 24 ends.
         for interval in record.attempts.iter_mut().flat_map(|attempt| &mut attempt.window) {
             interval.operations.fill(1);
         }

@@ -1,12 +1,10 @@
-//! Intervals that are weak because of few repeats, or wide.
+//! Intervals that are wide, or based on few repeats.
 
-use super::Findings;
 use super::concerned::{Concerned, worst};
-use crate::interval::fewest_values;
+use super::{Findings, Warning, WarningKind};
+use crate::estimate::{Estimate, fewest_values};
 use crate::thresholds::{COVERAGE, NOISY_SHARE};
-use faultline_model::cell::Cell;
-use faultline_model::estimate::Estimate;
-use faultline_model::warning::{Warning, WarningKind};
+use faultline_record::cell::Cell;
 
 /// Too few repeats for an interval of [`COVERAGE`].
 pub(super) fn few_repeats(findings: &Findings<'_>) -> Option<Warning> {
@@ -35,7 +33,7 @@ fn noise(value: &Estimate) -> Option<f64> {
 
 fn values<'a>(findings: &Findings<'a>) -> impl Iterator<Item = (Cell, Estimate)> + use<'a> {
     findings.curves.iter().flat_map(|curve| {
-        let value = |point: &'a faultline_model::summary::Point| {
+        let value = |point: &'a crate::figures::Point| {
             Some((Cell { case: curve.case.clone(), tasks: point.tasks }, point.value?))
         };
         curve.points.iter().filter_map(value)
@@ -46,8 +44,8 @@ fn values<'a>(findings: &Findings<'a>) -> impl Iterator<Item = (Cell, Estimate)>
 mod tests {
     use super::super::tests::of;
     use crate::example;
-    use faultline_model::warning::WarningCode::{FewRepeats, Noisy};
-    use faultline_model::warning::WarningKind;
+    use crate::warnings::WarningCode::{FewRepeats, Noisy};
+    use crate::warnings::WarningKind;
 
     #[test]
     fn five_repeats_are_few_and_six_are_not() {
@@ -59,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_interval_is_told_and_a_narrow_one_not() {
+    fn a_wide_interval_is_reported_and_a_narrow_one_not() {
         let narrow = example::Run::new(&["load"]).rate(|_, block| 1_000_003 + 10_000 * u64::from(block));
         assert!(of(&narrow.record(), Noisy).is_empty());
         let wide =

@@ -1,25 +1,24 @@
-//! CPU time that a hypervisor took away during the region of interest.
+//! CPU time that a hypervisor stole during the region of interest.
 
-use super::Findings;
 use super::concerned::{Concerned, worst};
+use super::{Findings, Warning, WarningKind};
 use crate::gather::CellRepeats;
 use crate::shares::MachineTime;
 use crate::thresholds::{STEAL_SHARE, TICK_NS};
-use faultline_model::cell::Cell;
-use faultline_model::warning::{Warning, WarningKind};
+use faultline_record::cell::Cell;
 
-/// A hypervisor took CPU time away.
+/// A hypervisor stole CPU time.
 pub(super) fn steal(findings: &Findings<'_>) -> Option<Warning> {
     let (worst, cells) = worst(robbed(findings))?;
     Some(Warning { kind: WarningKind::Steal { share: worst.figure, worst: worst.cell }, cells })
 }
 
-/// The greatest share that was taken away, beyond what is allowed, and the cell that it was taken from.
+/// The largest stolen share above the threshold, and its cell.
 pub(crate) fn most_stolen(findings: &Findings<'_>) -> Option<(f64, Cell)> {
     worst(robbed(findings)).map(|(worst, _)| (worst.figure, worst.cell))
 }
 
-/// The cells that time was taken from.
+/// The cells from which time was stolen.
 fn robbed(findings: &Findings<'_>) -> Vec<Concerned> {
     let mut robbed = Vec::new();
     for case in findings.cases {
@@ -30,7 +29,7 @@ fn robbed(findings: &Findings<'_>) -> Vec<Concerned> {
     robbed
 }
 
-/// The share taken away over all of a cell's repeats, if more than [`STEAL_SHARE`] and more than a tick.
+/// The stolen share over all of a cell's repeats, if above [`STEAL_SHARE`] and above one tick.
 pub(crate) fn stolen_share(cell: &CellRepeats<'_>) -> Option<f64> {
     let times: Vec<MachineTime> = cell.repeats.iter().filter_map(|repeat| MachineTime::of(repeat.attempt)).collect();
     let total_ns: f64 = times.iter().map(MachineTime::total_ns).sum();
@@ -42,8 +41,9 @@ pub(crate) fn stolen_share(cell: &CellRepeats<'_>) -> Option<f64> {
 mod tests {
     use super::super::tests::of;
     use crate::example;
-    use faultline_model::record::RunRecord;
-    use faultline_model::warning::{WarningCode::Steal, WarningKind};
+    use crate::warnings::WarningCode::Steal;
+    use crate::warnings::WarningKind;
+    use faultline_record::record::RunRecord;
 
     fn run(steal_ns: i64, idle_ns: i64) -> RunRecord {
         let mut record = example::Run::new(&["load"]).record();
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_a_hundredth_is_told() {
+    fn more_than_a_hundredth_is_reported() {
         assert!(of(&run(10_000_000, 990_000_000), Steal).is_empty());
         let warnings = of(&run(30_000_000, 970_000_000), Steal);
         assert!(matches!(warnings[0].kind, WarningKind::Steal { share: 0.03, .. }), "{warnings:?}");

@@ -1,8 +1,24 @@
 //! Machines that are virtual or emulated, and containers.
 
-use super::Findings;
-use faultline_model::facts::Facts;
-use faultline_model::warning::{Virtualisation, Warning, WarningKind};
+use super::{Findings, Warning, WarningKind};
+use faultline_record::facts::Facts;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Kind of virtual machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+#[serde(tag = "how", rename_all = "kebab-case")]
+pub enum Virtualisation {
+    /// Its instructions are translated.
+    Emulated,
+    /// The run is in a container.
+    Container,
+    /// A hypervisor runs it.
+    Hypervisor {
+        /// Known names of the hypervisor.
+        names: Vec<String>,
+    },
+}
 
 /// The value of `virtualisation.kind` on bare metal.
 const BARE_METAL: &str = "none";
@@ -34,9 +50,10 @@ fn how(facts: &Facts) -> Option<Virtualisation> {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{of, with_fact};
-    use faultline_model::facts::FactValue;
-    use faultline_model::record::RunRecord;
-    use faultline_model::warning::{Virtualisation, WarningCode::Virtualised, WarningKind};
+    use crate::warnings::WarningCode::Virtualised;
+    use crate::warnings::{Virtualisation, WarningKind};
+    use faultline_record::facts::FactValue;
+    use faultline_record::record::RunRecord;
 
     fn how(record: &RunRecord) -> Virtualisation {
         let WarningKind::Virtualised(how) = of(record, Virtualised).remove(0).kind else { unreachable!() };
@@ -48,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_virtual_machine_is_told_with_its_name() {
+    fn a_virtual_machine_is_reported_with_its_name() {
         let mut record = with_fact("virtualisation.kind", FactValue::Text("hypervisor".into()));
         assert_eq!(how(&record), hypervisor(&["hypervisor"]));
         record.head.sessions[0].facts[0].text("virtualisation.hypervisor", "KVM");
@@ -62,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn an_emulated_machine_is_told_as_such() {
+    fn an_emulated_machine_is_reported_as_such() {
         let mut record = with_fact("virtualisation.kind", FactValue::Text("hypervisor".into()));
         record.head.sessions[0].facts[0].text("virtualisation.hypervisor", "QEMU, TCG");
         record.head.sessions[0].facts[0].text("emulator.accelerator", "tcg");
@@ -72,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn bare_metal_is_not_told() {
+    fn bare_metal_is_not_reported() {
         let mut record = with_fact("virtualisation.kind", FactValue::Text("none".into()));
         assert!(of(&record, Virtualised).is_empty());
         record.head.sessions[0].facts[0].0.remove("virtualisation.kind");

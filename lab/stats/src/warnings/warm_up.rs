@@ -1,8 +1,7 @@
 //! A warm-up that was too short.
 
-use super::Findings;
+use super::{Findings, Warning, WarningKind};
 use crate::warm_up::unsettled as unsettled_cases;
-use faultline_model::warning::{Warning, WarningKind};
 
 /// The rate was still changing when the region of interest began.
 pub(super) fn unsettled(findings: &Findings<'_>) -> Option<Warning> {
@@ -23,15 +22,17 @@ pub(super) fn unsettled(findings: &Findings<'_>) -> Option<Warning> {
 mod tests {
     use super::super::tests::of;
     use crate::example;
-    use faultline_model::record::RunRecord;
-    use faultline_model::warning::{Warning, WarningCode::UnsettledWarmUp, WarningKind};
+    use crate::warnings::WarningCode::UnsettledWarmUp;
+    use crate::warnings::{Warning, WarningKind};
+    use faultline_record::record::RunRecord;
 
     fn change(warning: &Warning) -> f64 {
         let WarningKind::UnsettledWarmUp { change, .. } = warning.kind else { panic!("{warning:?}") };
         change
     }
 
-    /// A run whose first interval has a different share of the operations in every repeat, or in every second one.
+    /// A run whose first interval has a different share of the operations in every `every`-th
+    /// repeat.
     fn run(share: f64, every: usize) -> RunRecord {
         let mut record = example::Run::new(&["load"]).record();
         for attempt in record.attempts.iter_mut().step_by(every) {
@@ -43,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_rises_in_every_repeat_is_told() {
+    fn a_rate_that_rises_in_every_repeat_is_reported() {
         let warnings = of(&run(0.5, 1), UnsettledWarmUp);
         assert!((change(&warnings[0]) + 0.25).abs() < 0.001, "{warnings:?}");
         assert_eq!(warnings[0].cells.len(), 2);

@@ -1,32 +1,33 @@
-//! The noises that a series of measurements may have, without a step, for the rates of false alarms.
+//! Kinds of noise in series of measurements without a step, for tests of the false-positive rate.
 
 use crate::noise::Noise;
 
-/// A kind of noise. Each has a standard deviation of about 1, where it has one.
+/// A kind of noise, with a standard deviation of about 1 if it has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     White,
-    /// Each value keeps this share of the one before, in hundredths.
+    /// First-order autoregressive, with this coefficient in hundredths.
     Autoregressive(u8),
-    /// 80 % white, and 20 % of the variance keeps 0.97 from value to value.
+    /// 80 % of the variance is white, 20 % autoregressive with the coefficient 0.97.
     WhiteAndSlow,
-    /// Fractional noise of this d, in tenths: its autocorrelation falls like a power of the lag.
+    /// Fractional noise with this d in tenths: its autocorrelation is a power law of the lag.
     Fractional(u8),
-    /// White noise about a level that walks at random, by a tenth of it at each point.
+    /// White noise around a random walk with steps of a tenth of the noise.
     Wander,
     /// Student's t of 3 degrees of freedom.
     HeavyTailed,
-    /// White, and 3 % of the values about 10 higher.
+    /// White noise, with 3 % of the values higher by about 10.
     Outliers,
-    /// White, and 30 % of the values 4 higher.
+    /// White noise, with 30 % of the values higher by 4.
     TwoLevels,
-    /// White about a level that jumps by 4, to and fro: with this chance at each point, in hundredths.
+    /// White noise around a level that jumps up or down by 4, with this probability per point, in
+    /// hundredths.
     Flicker(u8),
-    /// White, rounded to units of 1.4 standard deviations.
+    /// White noise, rounded to units of 1.4 standard deviations.
     Quantised,
-    /// White about a straight rise by 2 over all.
+    /// White noise around a straight rise of 2 in total.
     Rise,
-    /// White, three times as wide in the second half.
+    /// White noise, three times as wide in the second half.
     Widening,
 }
 
@@ -96,7 +97,7 @@ fn values(points: usize, value: impl FnMut(usize) -> f64) -> Vec<f64> {
     (0..points).map(value).collect()
 }
 
-/// Fractional noise as a moving average of twice as many past values, 1000 at least.
+/// Fractional noise as a moving average of twice as many past values, at least 1000.
 fn fractional(random: &mut Noise, d: f64, points: usize) -> Vec<f64> {
     let past = (2 * points).max(1000);
     let mut weights = vec![1.0];

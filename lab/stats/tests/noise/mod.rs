@@ -1,5 +1,4 @@
-//! Noise of the shapes that measurements have, from a seed.
-#![allow(dead_code, reason = "each test file uses some of it")]
+//! Typical noise of measurements, from a seed.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -7,17 +6,17 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 /// A source of noise.
 pub struct Noise(ChaCha8Rng);
 
-/// A shape of noise. Each has a standard deviation of about 1, heavy tails aside.
+/// A distribution of noise, with a standard deviation of about 1, apart from heavy tails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     Normal,
     /// Student's t of 2 degrees of freedom: no variance.
     HeavyTailed,
-    /// A straight rise of two standard deviations over the whole, with normal noise on it.
+    /// A straight rise of two standard deviations in total, plus normal noise.
     Drifting,
-    /// Two levels four standard deviations apart, one or the other at random for each boot.
+    /// Two levels four standard deviations apart, chosen at random for each boot.
     BimodalByBoot,
-    /// Each value keeps 0.6 of the one before.
+    /// First-order autoregressive, with the coefficient 0.6.
     Autocorrelated,
 }
 
@@ -29,7 +28,7 @@ impl Noise {
         Noise(ChaCha8Rng::seed_from_u64(seed))
     }
 
-    /// A draw of [0, 1), in steps of 2⁻⁵³.
+    /// A uniform random number in [0, 1), in steps of 2⁻⁵³.
     pub fn uniform(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
@@ -42,7 +41,7 @@ impl Noise {
         -(1.0 - self.uniform()).ln()
     }
 
-    /// By Box and Muller's transformation.
+    /// A normal random number, by the Box-Muller transform.
     pub fn normal(&mut self) -> f64 {
         (2.0 * self.exponential()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
     }
@@ -53,11 +52,12 @@ impl Noise {
         }
     }
 
-    /// `n` values in the order of time.
+    /// `n` values in time order.
     pub fn series(&mut self, shape: Shape, n: usize) -> Vec<f64> {
         match shape {
             Shape::Normal => (0..n).map(|_| self.normal()).collect(),
-            // A normal over the root of half a chi-square of 2 degrees of freedom, which is exponential.
+            // A normal number divided by the root of half a chi-square with 2 degrees of freedom,
+            // which is exponential.
             Shape::HeavyTailed => (0..n).map(|_| self.normal() / self.exponential().sqrt()).collect(),
             Shape::Drifting => (0..n).map(|i| 2.0 * i as f64 / n as f64 + self.normal()).collect(),
             Shape::BimodalByBoot => {
@@ -67,7 +67,7 @@ impl Noise {
         }
     }
 
-    /// A series of standard deviation 1, each value of which keeps `kept` of the one before.
+    /// An autoregressive series with the coefficient `kept` and a standard deviation of 1.
     pub fn autoregressive(&mut self, kept: f64, n: usize) -> Vec<f64> {
         let fresh = (1.0 - kept * kept).sqrt();
         let mut value = self.normal();

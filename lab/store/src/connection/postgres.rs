@@ -1,22 +1,21 @@
-//! Statements, rows and transactions of PostgreSQL.
+//! Statements, rows, transactions and values of PostgreSQL.
 
-use super::Purpose;
-use super::failure::{Failure, Result};
-use super::nul::{escaped, unescaped};
-use super::row::{Columns, Row};
-use super::value::Value;
+use super::value::{Columns, Row, Value};
+use super::{Failure, Purpose, Result};
 use bytes::BytesMut;
 use postgres::fallible_iterator::FallibleIterator;
 use postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 use postgres::{Client, Statement};
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::error::Error;
 
-/// A session with a server. One thread uses it at a time, and none that runs asynchronous tasks: each call blocks.
+/// A session with a server, for one thread at a time. Calls block, so threads of asynchronous tasks
+/// must not use it.
 pub(crate) struct Session {
     client: RefCell<Client>,
-    /// The statements that the server has prepared, by their texts as written for every database.
+    /// The statements prepared on the server, by their text before translation.
     prepared: RefCell<HashMap<String, Statement>>,
     in_transaction: Cell<bool>,
 }
@@ -28,7 +27,7 @@ impl std::fmt::Debug for Session {
 }
 
 impl Session {
-    /// A session that was just opened.
+    /// The session of a new client.
     pub(crate) fn new(client: Client) -> Self {
         Session { client: RefCell::new(client), prepared: RefCell::default(), in_transaction: Cell::new(false) }
     }
@@ -68,7 +67,7 @@ impl Session {
         Ok(())
     }
 
-    /// Ends the transaction, by `COMMIT` or `ROLLBACK`.
+    /// Ends the transaction with `COMMIT` or `ROLLBACK`.
     pub(super) fn end(&self, statement: &str) -> Result<()> {
         self.in_transaction.set(false);
         self.run(statement)
@@ -82,7 +81,8 @@ impl Session {
         if let Some(prepared) = self.prepared.borrow().get(statement) {
             return Ok(prepared.clone());
         }
-        // Our parameters differ from PostgreSQL's only in their sign, and no statement has a question mark elsewhere.
+        // Parameters differ from PostgreSQL's only in their sign. No statement has another question
+        // mark.
         let prepared = self.client.borrow_mut().prepare(&statement.replace('?', "$"))?;
         self.prepared.borrow_mut().insert(statement.to_owned(), prepared.clone());
         Ok(prepared)
@@ -135,5 +135,41 @@ impl<'a> FromSql<'a> for Value<'a> {
 
     fn accepts(kind: &Type) -> bool {
         matches!(*kind, Type::INT8 | Type::INT4 | Type::BOOL | Type::FLOAT8 | Type::TEXT | Type::VARCHAR)
+    }
+}
+
+/// The character that PostgreSQL's texts cannot hold. SUB and a digit replace it, and SUB itself,
+/// so that every text reads back as it was saved. Neither occurs in JSON, which escapes control
+/// characters.
+const NUL: char = '\0';
+const SUB: char = '\u{1A}';
+
+/// The text with NUL and SUB escaped.
+pub(super) fn escaped(text: &str) -> Cow<'_, str> {
+    if text.contains([NUL, SUB]) { text.replace(SUB, "\u{1A}1").replace(NUL, "\u{1A}0").into() } else { text.into() }
+}
+
+/// The text before [`escaped`].
+pub(super) fn unescaped(text: &str) -> Cow<'_, str> {
+    if text.contains(SUB) { text.replace("\u{1A}0", "\0").replace("\u{1A}1", "\u{1A}").into() } else { text.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_text_reads_back_and_has_no_nul(text in "[\0\u{1A}01a]{0,12}") {
+            let saved = escaped(&text);
+            prop_assert!(!saved.contains(NUL));
+            prop_assert_eq!(unescaped(&saved), text.as_str());
+        }
+    }
+
+    #[test]
+    fn other_texts_stay_as_they_are() {
+        assert_eq!(escaped("it's \"x\"; \\0 \u{1B}"), "it's \"x\"; \\0 \u{1B}");
     }
 }

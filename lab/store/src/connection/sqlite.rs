@@ -1,9 +1,7 @@
-//! Statements, rows and transactions of SQLite.
+//! Statements, rows, transactions and values of SQLite.
 
-use super::Purpose;
-use super::failure::{Failure, Result};
-use super::row::{Columns, Row};
-use super::value::Value;
+use super::value::{Columns, Row, Value};
+use super::{Failure, Purpose, Result};
 use crate::BUSY_TIMEOUT;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql, params_from_iter};
@@ -41,12 +39,13 @@ impl Columns for rusqlite::Row<'_> {
     }
 }
 
-/// A transaction that writes takes its lock at once: one that began to read, and wants to write later, could fail then.
+/// Begins a transaction. A writing transaction takes its lock at once: one that reads first can
+/// fail when it writes.
 pub(super) fn begin(connection: &Connection, purpose: Purpose) -> Result<()> {
     run(connection, if purpose == Purpose::Write { "BEGIN IMMEDIATE" } else { "BEGIN" })
 }
 
-/// Executes a statement without parameters and rows, such as `COMMIT`.
+/// Executes a statement without parameters or rows, such as `COMMIT`.
 pub(super) fn run(connection: &Connection, statement: &str) -> Result<()> {
     execute(connection, statement, &[]).map(drop)
 }

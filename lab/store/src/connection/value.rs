@@ -1,11 +1,14 @@
-//! The values of parameters and columns.
+//! Values of parameters and columns, and rows of results.
 
+use super::{Failure, Result};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::borrow::Cow;
 
 /// The value of a parameter or a column.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value<'a> {
-    /// There is none.
+    /// SQL's NULL.
     Null,
     /// An integer.
     Integer(i64),
@@ -16,7 +19,7 @@ pub(crate) enum Value<'a> {
 }
 
 impl Value<'_> {
-    /// The same value, which owns its text.
+    /// This value with its own copy of the text.
     pub(crate) fn into_owned(self) -> Value<'static> {
         match self {
             Value::Null => Value::Null,
@@ -26,12 +29,12 @@ impl Value<'_> {
         }
     }
 
-    /// The bytes that it takes, about.
+    /// Approximate size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<Self>() + if let Value::Text(text) = self { text.len() } else { 0 }
     }
 
-    /// The same value, with the text of this one.
+    /// This value with a reference to the text.
     pub(crate) fn borrowed(&self) -> Value<'_> {
         match self {
             Value::Text(text) => Value::Text(Cow::Borrowed(text)),
@@ -88,9 +91,9 @@ impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
     }
 }
 
-/// A type that a column is read as.
+/// A type of column values.
 pub(crate) trait Column: Sized {
-    /// The value as this type; `None` if it is of another type or out of range.
+    /// The value as this type; `None` if it has another type or is out of range.
     fn of(value: Value<'_>) -> Option<Self>;
 }
 
@@ -146,4 +149,45 @@ impl<T: Column> Column for Option<T> {
             value => T::of(value).map(Some),
         }
     }
+}
+
+/// Columns of a row, as returned by a kind of database.
+pub(crate) trait Columns {
+    /// The value of a column, counted from 0. Fails if it has a type that is never saved.
+    fn value(&self, column: usize) -> Result<Value<'_>>;
+}
+
+/// A row of a query's result.
+pub(crate) struct Row<'a>(pub(super) &'a dyn Columns);
+
+impl Row<'_> {
+    /// The value of a column, counted from 0, as `T`. Fails if it has another type.
+    pub(crate) fn get<T: Column>(&self, column: usize) -> Result<T> {
+        let unreadable = || Failure::unreadable(column, format_args!("no {}", std::any::type_name::<T>()));
+        T::of(self.value(column)?).ok_or_else(unreadable)
+    }
+
+    /// The value of a column, counted from 0.
+    pub(crate) fn value(&self, column: usize) -> Result<Value<'_>> {
+        self.0.value(column)
+    }
+}
+
+/// Reads a JSON column. Fails if it does not hold JSON of this type.
+pub(crate) fn from_json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T> {
+    match row.value(column)? {
+        Value::Text(text) => serde_json::from_str(&text).map_err(|error| Failure::unreadable(column, error)),
+        _ => Err(Failure::unreadable(column, "no text")),
+    }
+}
+
+/// Reads a column that holds one of a few words. Fails if `read` does not know the word.
+pub(crate) fn from_word<T>(row: &Row<'_>, column: usize, read: impl Fn(&str) -> Option<T>) -> Result<T> {
+    let word: String = row.get(column)?;
+    read(&word).ok_or_else(|| Failure::unreadable(column, format_args!("unknown word '{word}'")))
+}
+
+/// The JSON of plain data, for a column.
+pub(crate) fn json<T: Serialize + ?Sized>(value: &T) -> String {
+    serde_json::to_string(value).expect("plain data has a JSON form")
 }

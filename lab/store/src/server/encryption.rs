@@ -1,4 +1,5 @@
-//! Whether the connection to a server is encrypted, and what the server's certificate must be: the URL's options `sslmode` and `sslrootcert`.
+//! Encryption of connections and the check of the server's certificate: the URL options `sslmode`
+//! and `sslrootcert`.
 
 use crate::StoreError;
 use percent_encoding::percent_decode_str;
@@ -12,30 +13,31 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// How a connection is encrypted.
+/// Encryption of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Encryption {
-    /// Not at all.
+    /// None.
     None,
-    /// By TLS, whatever certificate the server has: whoever can alter the traffic can read it.
+    /// TLS with any certificate. An attacker who can alter the traffic can read it.
     Unverified,
-    /// By TLS. The server's certificate is for its name, and of an authority that is trusted.
+    /// TLS with a certificate of a trusted authority for the server's name.
     Verified {
-        /// The file with the authorities' certificates; `None`: those that this machine trusts.
+        /// File with the authorities' certificates; `None` for those that this machine trusts.
         authorities: Option<PathBuf>,
     },
 }
 
-/// What a URL says of encryption.
+/// The URL's options about encryption.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Asked {
     mode: Option<String>,
     authorities: Option<PathBuf>,
 }
 
-/// Takes what a URL says of encryption out of it: the client knows some of it only. The rest is a URL too.
+/// Splits a URL into a URL without options about encryption, and these options. The client knows
+/// only some of them.
 pub(super) fn split(url: &str) -> (String, Asked) {
-    // Where a password has a question mark, it is before the last `@`.
+    // A question mark in a password comes before the last `@`.
     let begin = url.rfind('@').unwrap_or(0);
     let Some(at) = url[begin..].find('?').map(|at| begin + at) else { return (url.to_owned(), Asked::default()) };
     let mut asked = Asked::default();
@@ -45,7 +47,7 @@ pub(super) fn split(url: &str) -> (String, Asked) {
         let value = || percent_decode_str(value).decode_utf8_lossy().into_owned();
         match name {
             "sslmode" => asked.mode = Some(value()),
-            // As for PostgreSQL's own programs.
+            // As in PostgreSQL's own programs.
             "sslrootcert" => asked.authorities = Some(value()).filter(|value| value != "system").map(PathBuf::from),
             _ => others.push(option),
         }
@@ -54,26 +56,26 @@ pub(super) fn split(url: &str) -> (String, Asked) {
     (format!("{}{sign}{}", &url[..at], others.join("&")), asked)
 }
 
-/// Where a server is.
+/// Location of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Where {
-    /// On this machine, by a Unix socket.
+    /// This machine, over a Unix socket.
     Socket,
-    /// On this machine, by TCP.
+    /// This machine, over TCP.
     ThisMachine,
-    /// Elsewhere.
+    /// Another machine.
     Elsewhere,
 }
 
 impl Asked {
-    /// How to encrypt a connection there. Without a word about it in the URL, what leaves this machine is encrypted and verified. `shown`: the URL without its
-    /// password. Fails if the URL asks for what is not possible.
+    /// The encryption of a connection. By default, connections to other machines are encrypted and
+    /// verified. `shown` is the URL without its password. Fails if the options are impossible.
     pub(super) fn decide(self, place: Where, shown: &str) -> Result<Encryption, StoreError> {
         let verified = |authorities| Ok(Encryption::Verified { authorities });
         match (self.mode.as_deref(), place) {
             (Some("require" | "verify-full"), Where::Socket) => Err(StoreError::unusable(
-                format!("the connection to {shown} is by a Unix socket, which TLS does not encrypt"),
-                "leave out `sslmode`: nothing leaves this machine",
+                format!("the connection to {shown} uses a Unix socket, which TLS does not encrypt"),
+                "remove `sslmode`: the data do not leave this machine",
             )),
             (Some("disable"), _) | (None | Some("prefer" | "allow"), Where::Socket | Where::ThisMachine) => {
                 Ok(Encryption::None)
@@ -87,19 +89,20 @@ impl Asked {
             )),
             (Some(_), _) => Err(StoreError::unusable(
                 format!("the connection to {shown} has an `sslmode` that is not supported"),
-                "write verify-full, require or disable; see docs/STORE.md",
+                "use verify-full, require or disable (docs/STORE.md)",
             )),
         }
     }
 }
 
 impl Encryption {
-    /// Whether the client must ask the server to encrypt.
+    /// The client's TLS mode.
     pub(super) fn mode(&self) -> SslMode {
         if *self == Encryption::None { SslMode::Disable } else { SslMode::Require }
     }
 
-    /// What encrypts; `None` if nothing does. Fails if there are no certificates of authorities.
+    /// The TLS connector; `None` without encryption. Fails if there are no certificates of
+    /// authorities.
     pub(super) fn connector(&self) -> Result<Option<MakeRustlsConnect>, StoreError> {
         let provider = Arc::new(ring::default_provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider));
@@ -129,12 +132,12 @@ fn no_tls(error: &rustls::Error) -> StoreError {
     )
 }
 
-/// The authorities of a file in PEM.
+/// The authorities in a PEM file.
 fn of_file(path: &Path) -> Result<RootCertStore, StoreError> {
     let wrong = |problem: String| {
         StoreError::unusable(
             format!("cannot read the certificates in {}: {problem}", path.display()),
-            "`sslrootcert` in the URL names a file in PEM with the certificates of authorities",
+            "`sslrootcert` in the URL names a PEM file with certificates of authorities",
         )
     };
     let mut roots = RootCertStore::empty();
@@ -142,23 +145,23 @@ fn of_file(path: &Path) -> Result<RootCertStore, StoreError> {
         let certificate = certificate.map_err(|error| wrong(error.to_string()))?;
         roots.add(certificate).map_err(|error| wrong(error.to_string()))?;
     }
-    if roots.is_empty() { Err(wrong("there are none".to_owned())) } else { Ok(roots) }
+    if roots.is_empty() { Err(wrong("it has none".to_owned())) } else { Ok(roots) }
 }
 
-/// The authorities that this machine trusts.
+/// The authorities trusted by this machine.
 fn of_this_machine() -> Result<RootCertStore, StoreError> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if roots.is_empty() {
         return Err(StoreError::unusable(
             "this machine trusts no certificate authority".to_owned(),
-            "install ca-certificates, or name the authority's certificate by `sslrootcert` in the URL",
+            "install ca-certificates, or set `sslrootcert` in the URL to the authority's certificate",
         ));
     }
     Ok(roots)
 }
 
-/// Accepts any certificate; whoever has it must have its key.
+/// Accepts any certificate, if the server has its key.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 
@@ -206,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_of_encryption_is_taken_out_of_the_url() {
+    fn options_about_encryption_are_removed_from_the_url() {
         let asked = |mode: Option<&str>, authorities: Option<&str>| Asked {
             mode: mode.map(str::to_owned),
             authorities: authorities.map(PathBuf::from),
@@ -226,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_this_machine_is_verified_unless_the_url_says_otherwise() {
+    fn connections_to_other_machines_are_verified_by_default() {
         let verified = Encryption::Verified { authorities: None };
         assert_eq!(decided("postgres://h/d", Where::Elsewhere), Ok(verified.clone()));
         assert_eq!(decided("postgres://h/d?sslmode=verify-full", Where::ThisMachine), Ok(verified));

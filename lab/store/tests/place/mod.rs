@@ -1,6 +1,4 @@
-//! Places for databases: a file, and a schema on a PostgreSQL server of the tests' own. Each test of the store runs on both.
-
-#![allow(dead_code, reason = "each test program uses a part of it")]
+//! Databases for tests: a file, or a schema on a PostgreSQL server of the tests.
 
 pub mod server;
 
@@ -11,21 +9,21 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use tempfile::TempDir;
 
-/// A place for one database, that does not exist yet.
-pub struct Place {
-    /// The path or URL.
+/// A place for a database that does not exist yet.
+pub struct TestDatabase {
+    /// Path or URL.
     pub db: PathBuf,
     directory: Option<TempDir>,
 }
 
-impl Place {
+impl TestDatabase {
     /// A file in a directory of its own.
     pub fn file() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        Place { db: directory.path().join("db.sqlite"), directory: Some(directory) }
+        TestDatabase { db: directory.path().join("db.sqlite"), directory: Some(directory) }
     }
 
-    /// A new schema on the server that all tests of the program share.
+    /// A new schema on the shared server.
     pub fn schema() -> Self {
         Self::schema_of(shared())
     }
@@ -37,10 +35,10 @@ impl Place {
         let schema = format!("place_{}", NEXT.fetch_add(1, Ordering::Relaxed));
         let mut client = postgres::Client::connect(&server.url("postgres", "public"), postgres::NoTls).unwrap();
         client.batch_execute(&format!("CREATE SCHEMA {schema}")).unwrap();
-        Place { db: server.url("postgres", &schema).into(), directory: None }
+        TestDatabase { db: server.url("postgres", &schema).into(), directory: None }
     }
 
-    /// Creates the database, or opens it.
+    /// Opens the database, and creates it if necessary.
     pub fn store(&self) -> Store {
         Store::open_or_create(&self.db).unwrap()
     }
@@ -54,7 +52,7 @@ impl Place {
         self.directory.as_ref().unwrap().path()
     }
 
-    /// Executes SQL on a connection of its own.
+    /// Executes SQL on a separate connection.
     pub fn sql(&self, statements: &str) {
         if self.is_file() {
             self.sqlite().execute_batch(statements).unwrap();
@@ -63,26 +61,26 @@ impl Place {
         }
     }
 
-    /// Another connection to the file.
+    /// A separate connection to the file.
     pub fn sqlite(&self) -> rusqlite::Connection {
         rusqlite::Connection::open(&self.db).unwrap()
     }
 
-    /// Another connection to the server.
+    /// A separate connection to the server.
     pub fn postgres(&self) -> postgres::Client {
         postgres::Client::connect(self.db.to_str().unwrap(), postgres::NoTls).unwrap()
     }
 }
 
-/// The server that all tests of the program share.
+/// The server shared by all tests of the program.
 pub fn shared() -> &'static Server {
     static SERVER: OnceLock<Server> = OnceLock::new();
     SERVER.get_or_init(Server::start)
 }
 
-/// Runs a test in a file and on a server.
-pub fn each(test: impl Fn(&Place)) {
-    for place in [Place::file(), Place::schema()] {
+/// Runs a test on a file and on a server.
+pub fn each(test: impl Fn(&TestDatabase)) {
+    for place in [TestDatabase::file(), TestDatabase::schema()] {
         // Shown if the test fails.
         println!("in {}", place.db.display());
         test(&place);

@@ -1,5 +1,5 @@
-//! A PostgreSQL server that belongs to a test program, in a temporary directory, for local connections. It ends with the program, however that ends: a shell that reads from the
-//! program ends it.
+//! A PostgreSQL server of a test program, in a temporary directory, for local connections. A shell
+//! that reads from the program ends the server when the program ends, for any reason.
 
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 use std::ffi::OsString;
@@ -11,19 +11,20 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The server's superuser, and its password for connections by TCP. Connections by the socket need none.
+/// The server's superuser, and its password over TCP. Connections over the socket need none.
 pub const USER: &str = "faultline";
 pub const PASSWORD: &str = "a p@ss/word";
 
-/// How a URL writes the password.
+/// The password in a URL.
 pub const PASSWORD_IN_URL: &str = "a%20p%40ss%2Fword";
 
-/// The server refuses to run as root: then it runs as Debian's nobody.
+/// User of the server if the tests run as root, which it refuses: Debian's `nobody`.
 const NOBODY: u32 = 65534;
 
 const START_LIMIT: Duration = Duration::from_secs(60);
 
-/// Runs the server until standard input ends, and removes its directory then. If it says `leave`, the server has ended, and its directory stays.
+/// Runs the server until standard input ends, then removes its directory. The line `leave` keeps
+/// the directory of a server that has ended.
 const KEEPER: &str = r#"
     server=$1 directory=$2; shift 2
     "$server" -D "$directory/data" -k "$directory" "$@" >>"$directory/log" 2>&1 &
@@ -47,7 +48,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Makes a cluster, and starts its server.
+    /// Creates a cluster and starts its server.
     pub fn start() -> Self {
         let directory = tempfile::Builder::new().prefix("faultline-postgres-").tempdir().unwrap().keep();
         fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).unwrap();
@@ -75,7 +76,7 @@ impl Server {
         server
     }
 
-    /// The URL of a database, by the server's socket, with a schema as the only one of the search path.
+    /// The URL of a database over the socket, with one schema in the search path.
     pub fn url(&self, database: &str, schema: &str) -> String {
         let Server { directory, port, .. } = self;
         format!(
@@ -84,17 +85,17 @@ impl Server {
         )
     }
 
-    /// The URL of a database by TCP, with this user and password.
+    /// The URL of a database over TCP, with user and password.
     pub fn tcp_url(&self, login: &str, database: &str) -> String {
         format!("postgres://{login}@127.0.0.1:{}/{database}", self.port)
     }
 
-    /// The port of TCP.
+    /// The TCP port.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Lets the server encrypt connections by TCP if it is asked to, with this certificate and key in PEM.
+    /// Turns on TLS with this certificate and key in PEM.
     pub fn encrypt(&self, certificate: &str, key: &str) {
         let data = self.directory.join("data");
         for (name, text) in [("server.crt", certificate), ("server.key", key)] {
@@ -120,7 +121,7 @@ impl Server {
         }
     }
 
-    /// Kills the server and all its processes, as if they had crashed at once.
+    /// Kills all processes of the server at once, as in a crash.
     pub fn kill(&mut self) {
         let processes = self.processes();
         for &process in &processes {
@@ -178,12 +179,12 @@ impl Drop for Server {
     }
 }
 
-/// Whether a process has not ended. One that ended may still wait for its parent.
+/// True until a process has ended. An ended one may still be a zombie.
 fn is_running(process: Pid) -> bool {
     state_and_parent(process.as_raw_nonzero().get()).is_some_and(|(state, _)| state != "Z")
 }
 
-/// The letter of a process's state, and its parent; `None` if it does not exist.
+/// State letter and parent of a process; `None` if it does not exist.
 fn state_and_parent(process: i32) -> Option<(String, i32)> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
@@ -204,7 +205,7 @@ fn keep(directory: &Path, port: u16) -> Child {
         .unwrap()
 }
 
-/// The command, not run by root.
+/// The command, run by an unprivileged user.
 fn unprivileged(program: &Path, directory: &Path) -> Command {
     let mut command = if geteuid().is_root() {
         let id = NOBODY.to_string();
@@ -218,7 +219,7 @@ fn unprivileged(program: &Path, directory: &Path) -> Command {
     command
 }
 
-/// The directory of PostgreSQL's programs: in PATH, or else where Debian and others install them, outside of it.
+/// The directory of PostgreSQL's programs: in PATH, or where Debian and others install them.
 fn programs() -> PathBuf {
     let path: OsString = std::env::var_os("PATH").unwrap_or_default();
     let below = |root: &str, tail: &str| -> Vec<PathBuf> {

@@ -1,17 +1,15 @@
 //! A runner that saves made-up samples, and remembers what the store acknowledged.
 
-#![allow(dead_code, reason = "each test program uses a part of it")]
-
-use faultline_model::cell::{Case, Cell, TaskMode};
-use faultline_model::facts::Facts;
-use faultline_model::journal::{AttemptId, Journal};
-use faultline_model::machine::Machine;
-use faultline_model::outcome::Outcome;
-use faultline_model::plan::{PinPolicy, PlanItem, RunKind, Settings, TimedSettings};
-use faultline_model::protocol::{Event, Interval};
-use faultline_model::record::{RunId, RunRecord, Session};
-use faultline_model::subject::{Subject, SubjectIndex};
-use faultline_model::time::UnixMillis;
+use faultline_record::cell::{Case, Cell, TaskMode};
+use faultline_record::facts::Facts;
+use faultline_record::journal::{AttemptId, Journal};
+use faultline_record::machine::Machine;
+use faultline_record::outcome::Outcome;
+use faultline_record::plan::{PinPolicy, PlanItem, RunKind, Settings, TimedSettings};
+use faultline_record::protocol::{Event, Interval};
+use faultline_record::record::{RunId, RunRecord, Session};
+use faultline_record::subject::{Subject, SubjectIndex};
+use faultline_record::time::UnixMillis;
 use faultline_store::{NewRun, Store};
 
 /// Settings of a timed run.
@@ -25,7 +23,7 @@ pub fn session() -> Session {
     Session { started: UnixMillis(1), facts: vec![Facts::default()] }
 }
 
-/// Begins a run with so many items.
+/// Begins a run with `items` items.
 pub fn begin(store: &mut Store, items: u32) -> RunId {
     let case = Case { workload: "load".into(), variant: "base".into(), mode: TaskMode::Process };
     let item = |ordinal| PlanItem {
@@ -49,19 +47,19 @@ pub fn begin(store: &mut Store, items: u32) -> RunId {
     store.begin_run(&new).unwrap()
 }
 
-/// What a runner was told is saved.
+/// Data that the store acknowledged.
 #[derive(Debug, Default)]
 pub struct Acknowledged {
-    /// Attempts with the numbers of their intervals, and whether they were closed.
+    /// Attempts with their number of intervals, and true if they ended.
     pub attempts: Vec<(AttemptId, u64, bool)>,
 }
 
-/// The interval with that number.
+/// The interval with a number.
 fn interval(number: u64) -> Interval {
     Interval { from_ns: number, to_ns: number + 1, operations: vec![number; 3] }
 }
 
-/// Attempts each item, with so many intervals, until a write fails.
+/// Attempts each item with `intervals` intervals, until a write fails.
 pub fn measure(
     store: &mut Store,
     run: RunId,
@@ -82,12 +80,12 @@ pub fn measure(
         journal.record(id, &Event::Counter("vmstat.pgfault".into(), 5))?;
         journal.end_attempt(id, &Outcome::Done, UnixMillis(3))?;
         own.2 = true;
-        Ok::<(), faultline_model::journal::JournalError>(())
+        Ok::<(), faultline_record::journal::JournalError>(())
     };
     (0..items).find_map(|ordinal| one(ordinal).err()).map(|error| error.problem)
 }
 
-/// Everything acknowledged is in the record: its attempts, their intervals in order, and outcomes.
+/// Asserts that the record has all acknowledged attempts, intervals in order, and outcomes.
 pub fn assert_holds(record: &RunRecord, acknowledged: &Acknowledged) {
     for &(id, intervals, closed) in &acknowledged.attempts {
         let attempt = record.attempts.iter().find(|attempt| attempt.id == id).expect("the attempt is there");

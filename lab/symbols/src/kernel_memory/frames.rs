@@ -1,19 +1,18 @@
-//! What each page frame is used for, from the kernel's records of its pages (`struct page`) and its page tables.
+//! The use of each page frame, from the kernel's records of its pages (`struct page`), its caches
+//! of allocated objects (SLUB) and its page tables.
 
-use super::caches::Cache;
 use super::mapped::Mapped;
-use crate::kernel_layout::PAGE_BYTES;
-use crate::layouts::{Field, Layouts, TypeId};
-use crate::page_tables::{ENTRIES, FRAME, LARGE, LEVEL_BITS, PRESENT};
+use crate::address_space::{ENTRIES, FRAME, LARGE, LEVEL_BITS, PAGE_BYTES, PRESENT};
+use crate::btf::{BtfTypes, Field, TypeId};
 use std::collections::HashMap;
 use std::ops::Range;
 
 /// The use of a page frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FrameUse {
-    /// Anything else: memory that was reserved early, or allocated as whole pages.
+    /// Any other use: memory that was reserved early, or allocated as whole pages.
     Other,
-    /// Nothing at the moment.
+    /// Free memory.
     Free,
     /// A page table.
     PageTable,
@@ -21,7 +20,7 @@ pub(crate) enum FrameUse {
     Contents,
     /// Objects of a cache.
     Slab {
-        /// Its place in the list of caches.
+        /// The cache's index in the list of caches.
         cache: u16,
         /// The first frame of the slab.
         first: u32,
@@ -31,10 +30,10 @@ pub(crate) enum FrameUse {
 /// The topmost of four levels of page tables.
 const TOP: u32 = 3;
 
-/// Records that are read at once.
+/// Number of records per read.
 const RECORDS_AT_ONCE: u64 = 4096;
 
-/// A kernel's record of a page, and where in it is what.
+/// The form of a kernel's record of a page.
 pub(super) struct PageLayout {
     pub(super) bytes: u64,
     head: Field,
@@ -44,8 +43,8 @@ pub(super) struct PageLayout {
 }
 
 impl PageLayout {
-    /// `None` if the kernel's record has another form.
-    pub(super) fn new(layouts: &Layouts) -> Option<Self> {
+    /// The form that the kernel describes; `None` for an unsupported one.
+    pub(super) fn new(layouts: &BtfTypes) -> Option<Self> {
         let page = layouts.structure("page")?;
         let of_page = |name: &str| layouts.field(page, name);
         let of_slab = |slab: TypeId| layouts.field(slab, "slab_cache");
@@ -95,7 +94,8 @@ struct Records<'a> {
 }
 
 impl Records<'_> {
-    /// Adds the uses of `count` frames from `first` on, and which of them may be contents, according to what they refer to.
+    /// Appends the uses of `count` frames from `first` on, and the possible contents among them
+    /// with the objects that they refer to.
     fn read_some(&self, first: u64, count: u64, uses: &mut Vec<FrameUse>, mappings: &mut Vec<(usize, u64)>) {
         let size = self.layout.bytes as usize;
         let mut bytes = vec![0; count as usize * size];
@@ -121,7 +121,7 @@ impl Records<'_> {
         }
     }
 
-    /// The frame whose record speaks for this one too.
+    /// The frame whose record also applies to this one.
     fn head(&self, frame: u64, word: u64) -> u64 {
         if word & 1 == 0 {
             return frame;
@@ -138,7 +138,7 @@ impl Records<'_> {
         self.mapped.pages.wrapping_add(frame * self.layout.bytes)
     }
 
-    /// The use that a record states. For what may be contents: what it refers to.
+    /// The use that a record states; for possible contents, also the object that it refers to.
     fn classify(&self, record: &[u8], head: u64) -> (FrameUse, Option<u64>) {
         if record.is_empty() {
             return (FrameUse::Other, None);
@@ -202,7 +202,7 @@ fn mark_entries(mapped: &Mapped<'_>, table: u64, level: u32, entries: Range<u64>
     }
 }
 
-/// Marks frames from a physical address on. Returns whether this changes one of them.
+/// Marks frames from a physical address on. Returns true if this changes one of them.
 fn mark(uses: &mut [FrameUse], from: u64, frames: u64, of: FrameUse) -> bool {
     let first = (from / PAGE_BYTES) as usize;
     let mut is_new = false;
@@ -213,4 +213,98 @@ fn mark(uses: &mut [FrameUse], from: u64, frames: u64, of: FrameUse) -> bool {
         }
     }
     is_new
+}
+
+/// Upper bound of the number of caches.
+const MOST_CACHES: usize = 4096;
+
+/// Upper bound of the size of a cached object.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// Upper bound of the length of a cache's name.
+const LONGEST_NAME: usize = 128;
+
+/// Part of the name of each cache that serves allocations by size.
+const SIZE_CLASS: &str = "kmalloc-";
+
+/// Caches whose name does not determine the name of their objects' type.
+const IRREGULAR: &[(&str, &str)] = &[
+    ("filp", "file"),
+    ("mnt_cache", "mount"),
+    ("numa_policy", "mempolicy"),
+    ("uid_cache", "user_struct"),
+    ("sock_inode_cache", "socket_alloc"),
+    ("radix_tree_node", "xa_node"),
+    ("skbuff_head_cache", "sk_buff"),
+    ("skbuff_fclone_cache", "sk_buff_fclones"),
+    ("eventpoll_epi", "epitem"),
+    ("eventpoll_pwq", "eppoll_entry"),
+    ("posix_timers_cache", "k_itimer"),
+    ("bdev_cache", "bdev_inode"),
+    ("blkdev_ioc", "io_context"),
+    ("cred_jar", "cred"),
+    ("TCP", "tcp_sock"),
+    ("UDP", "udp_sock"),
+    ("UNIX", "unix_sock"),
+];
+
+/// Suffixes of a cache's name that its type's name lacks.
+const CACHE_ENDINGS: &[&str] = &["_cache", "_cachep", "_jar", ""];
+
+/// Suffixes of a type's name that its cache's name lacks.
+const TYPE_ENDINGS: &[&str] = &["", "_struct", "_info"];
+
+/// A cache of allocated objects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Cache {
+    /// Address of its `struct kmem_cache`.
+    pub(crate) address: u64,
+    pub(crate) name: String,
+    /// Distance between objects, in bytes.
+    pub(crate) stride: u64,
+    /// Size of an object.
+    pub(crate) object_bytes: u64,
+    /// True if the cache serves allocations of up to that size, of any type.
+    pub(crate) is_size_class: bool,
+    /// The type of its objects.
+    pub(crate) object: Option<TypeId>,
+}
+
+/// All caches; empty if the kernel's layout is not known.
+pub(super) fn caches(mapped: &Mapped<'_>, layouts: &BtfTypes) -> Vec<Cache> {
+    read_caches(mapped, layouts).unwrap_or_default()
+}
+
+fn read_caches(mapped: &Mapped<'_>, layouts: &BtfTypes) -> Option<Vec<Cache>> {
+    let head = mapped.symbols.table.address_of("slab_caches")?;
+    let cache = layouts.structure("kmem_cache")?;
+    let list = layouts.field(cache, "list")?.offset;
+    let number = |at: u64, name: &str| {
+        let field = layouts.field(cache, name)?;
+        mapped.number(at.wrapping_add(field.offset), layouts.size(field.at)?)
+    };
+    let one = |entry: u64| {
+        let address = entry.wrapping_sub(list);
+        let name = mapped.text(number(address, "name")?, LONGEST_NAME)?;
+        let (stride, object_bytes) = (number(address, "size")?, number(address, "object_size")?);
+        // The count of caches that share it. Caches from the kernel's start have −1: nothing is
+        // merged with them.
+        let is_merged = number(address, "refcount")? as i32 > 1;
+        let is_size_class = name.contains(SIZE_CLASS);
+        let object = object_type(layouts, &name, object_bytes).filter(|_| !is_merged);
+        let is_plausible = (object_bytes.max(1)..=MOST_BYTES).contains(&stride);
+        is_plausible.then_some(Cache { address, name, stride, object_bytes, is_size_class, object })
+    };
+    Some(mapped.list(head, MOST_CACHES).into_iter().filter_map(one).collect())
+}
+
+/// The type of the objects in a cache of that name. Sizes must be equal, unless the cache is named
+/// after the type: some structures are allocated in part, or with more memory behind them.
+fn object_type(layouts: &BtfTypes, name: &str, bytes: u64) -> Option<TypeId> {
+    let fits = |at: &TypeId| layouts.size(*at) == Some(bytes);
+    let irregular = IRREGULAR.iter().filter(|(cache, _)| *cache == name).map(|(_, of)| (*of).to_owned());
+    let stems = CACHE_ENDINGS.iter().filter_map(|ending| name.strip_suffix(ending));
+    let regular = stems.flat_map(|stem| TYPE_ENDINGS.iter().map(move |ending| format!("{stem}{ending}")));
+    let named = irregular.chain(regular).filter_map(|name| layouts.structure(&name)).find(fits);
+    named.or_else(|| layouts.structure(name))
 }

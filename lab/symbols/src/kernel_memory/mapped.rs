@@ -1,9 +1,9 @@
-//! The memory of a Linux kernel at its own virtual addresses: translated by the direct map and the kernel's page tables.
+//! The memory of a Linux kernel at its own virtual addresses, translated by the direct map and the
+//! kernel's page tables.
 
+use crate::address_space::{IMAGE_FROM, PAGE_BYTES, PageTables};
 use crate::kallsyms::Kallsyms;
-use crate::kernel_layout::{IMAGE_FROM, PAGE_BYTES};
-use crate::page_tables::PageTables;
-use faultline_model::lens::memory::PhysicalMemory;
+use faultline_record::lens::guest_kernel::PhysicalMemory;
 use std::ops::Range;
 
 /// Virtual address of the direct map with four levels of page tables and without randomisation.
@@ -12,10 +12,10 @@ const DIRECT_MAP: u64 = 0xffff_8880_0000_0000;
 /// Virtual address of the array of `struct page`, likewise.
 const PAGES: u64 = 0xffff_ea00_0000_0000;
 
-/// More than any kernel knows.
+/// Upper bound of the number of CPUs.
 const MOST_CPUS: u64 = 1 << 13;
 
-/// The text with which a kernel of Linux describes itself.
+/// Beginning of a Linux kernel's description of itself.
 const BANNER: &[u8] = b"Linux version ";
 
 /// A kernel's memory.
@@ -30,7 +30,8 @@ pub(super) struct Mapped<'a> {
 }
 
 impl<'a> Mapped<'a> {
-    /// `None` if the kernel is not where its symbols say, or its page tables have five levels.
+    /// Finds the kernel; `None` if it is not at the address that its symbols give, or its page
+    /// tables have five levels.
     pub(super) fn new(memory: &'a dyn PhysicalMemory, symbols: &'a Kallsyms) -> Option<Self> {
         let table = symbols.table.address_of("init_top_pgt")?.checked_sub(IMAGE_FROM)?;
         let mut mapped = Mapped { memory, symbols, root: table, direct_map: DIRECT_MAP, pages: PAGES };
@@ -56,7 +57,7 @@ impl<'a> Mapped<'a> {
         PageTables { memory: self.memory, root: self.root }.physical(address)
     }
 
-    /// Fills `bytes` from a virtual address on. Returns whether all of them are mapped.
+    /// Fills `bytes` from a virtual address on. Returns true if all of them are mapped.
     pub(super) fn read(&self, address: u64, bytes: &mut [u8]) -> bool {
         let (mut address, mut bytes) = (address, bytes);
         while !bytes.is_empty() {
@@ -98,7 +99,8 @@ impl<'a> Mapped<'a> {
         String::from_utf8(bytes).ok()
     }
 
-    /// The entries of a list, each the address of a `list_head`, at most `most`; stops where the list leaves memory.
+    /// The entries of a list, each the address of a `list_head`; at most `most`. Stops where the
+    /// list leaves memory.
     pub(super) fn list(&self, head: u64, most: usize) -> Vec<u64> {
         let mut entries = Vec::new();
         let mut next = self.word(head);
@@ -109,7 +111,7 @@ impl<'a> Mapped<'a> {
         entries
     }
 
-    /// The addresses without a CPU's offset that a CPU's first area has behind the variables.
+    /// Addresses in a CPU's first area behind the variables, without the CPU's offset.
     pub(super) fn first_area(&self) -> Option<Range<u64>> {
         let edge = |name: &str| self.symbols.table.address_of(name);
         let (from, named_to) = (edge("__per_cpu_start")?, edge("__per_cpu_end")?);
@@ -121,7 +123,7 @@ impl<'a> Mapped<'a> {
     pub(super) fn per_cpu_offsets(&self) -> Vec<u64> {
         let Some(array) = self.symbols.table.address_of("__per_cpu_offset") else { return Vec::new() };
         let offset = |cpu: u64| self.word(array.wrapping_add(8 * cpu));
-        // CPUs that the machine doesn't have keep an offset into the image.
+        // CPUs that the machine does not have keep an offset into the image.
         let is_own = |offset: &u64| offset.wrapping_sub(self.direct_map) < IMAGE_FROM.wrapping_sub(self.direct_map);
         (0..MOST_CPUS).map_while(|cpu| offset(cpu).filter(is_own)).collect()
     }

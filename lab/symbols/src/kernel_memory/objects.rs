@@ -1,40 +1,42 @@
-//! Structures that no cache names: those of memory nodes, those that each CPU has its own copy of, and allocations of a
-//! size class. Their types are those of the pointers that lead to them.
+//! Structures that no cache names: memory nodes, structures that each CPU has a copy of, and
+//! allocations of a size class. Their types are those of the pointers that lead to them.
 //!
-//! The search begins at what has a type: CPUs' own variables, memory nodes, and objects of caches with a type. It follows
-//! pointers to structures. If several lead to one place, the largest structure that fits is taken.
+//! The search begins at typed memory: CPUs' own variables, memory nodes, and objects of caches with
+//! a type. It follows pointers to structures. If several lead to one place, the largest structure
+//! that fits is taken.
 
-use super::caches::Cache;
-use super::frames::FrameUse;
+use super::frames::{Cache, FrameUse};
 use super::mapped::Mapped;
-use crate::kernel_layout::{IMAGE_FROM, KERNEL_FROM, PAGE_BYTES};
-use crate::layouts::{Field, Layouts, TypeId};
+use crate::address_space::{IMAGE_FROM, KERNEL_FROM, PAGE_BYTES};
+use crate::btf::{BtfTypes, Field, TypeId};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::iter;
 use std::ops::Range;
 
-/// The most memory nodes of a kernel.
+/// Upper bound of the number of memory nodes.
 const MOST_NODES: u64 = 1024;
 
-/// Most structures that are searched; a guest that has just booted has some ten thousand.
+/// Maximum number of searched structures; a guest that has just booted has about ten thousand.
 const MOST_SEARCHED: usize = 1 << 20;
 
-/// Larger structures are not searched.
+/// Maximum size of a searched structure.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// A structure up to this size whose pointers lead to its own type is a link of a list or tree, within a structure.
+/// Maximum size of a link of a list or tree: a structure within a structure whose pointers lead to
+/// its own type.
 const LINK_BYTES: u64 = 24;
 
-/// A smaller structure is no reason to take an object for a structure that begins with it: very many begin with a lock.
+/// Minimum size of a first member that identifies the structure around it: very many structures
+/// begin with a lock.
 const LEAST_FIRST_BYTES: u64 = 64;
 
-/// Types for records of pages. They lie in an array of their own.
+/// Types of pages' records, which are in an array of their own.
 const PAGE_RECORDS: &[&str] = &["page", "folio", "slab", "ptdesc"];
 
-/// Structures that begin with each other, at most; more are a loop.
+/// Maximum depth of structures that begin with each other; more are a loop.
 const DEEPEST_FIRST: usize = 8;
 
-/// Below this, a number is no pointer to a CPU's own memory.
+/// Lowest value of a pointer to a CPU's own memory.
 const LEAST_PER_CPU: u64 = 0x1000;
 
 /// Structures by the address of their first byte.
@@ -48,7 +50,8 @@ impl Placed {
         (address - begin < bytes).then_some((at, address - begin))
     }
 
-    /// Places a structure, unless it is part of one that is there, or as large as one. Those that are part of it go.
+    /// Places a structure, unless a structure that contains it, or one of the same size, is there.
+    /// Removes structures that it contains.
     fn put(&mut self, address: u64, at: TypeId, bytes: u64) {
         let end = address.saturating_add(bytes);
         let before = self.0.range(..=address).next_back();
@@ -63,37 +66,37 @@ impl Placed {
     }
 }
 
-/// What was found.
+/// The structures found.
 #[derive(Debug, Default)]
 pub(super) struct Objects {
-    /// By virtual address.
+    /// Structures by virtual address.
     pub(super) placed: Placed,
-    /// What each CPU has its own copy of, by the address without the CPU's offset.
+    /// Structures that each CPU has a copy of, by the address without the CPU's offset.
     pub(super) per_cpu: Placed,
 }
 
-/// Where the search takes place.
+/// The input of the search.
 pub(super) struct Search<'a> {
     pub(super) mapped: &'a Mapped<'a>,
-    pub(super) layouts: &'a Layouts,
+    pub(super) layouts: &'a BtfTypes,
     pub(super) caches: &'a [Cache],
     pub(super) frames: &'a [FrameUse],
     pub(super) per_cpu_offsets: &'a [u64],
-    /// What a CPU's first area has behind the variables, without the CPU's offset.
+    /// Addresses in a CPU's first area behind the variables, without the CPU's offset.
     pub(super) first_area: Range<u64>,
 }
 
-/// A structure of which the pointers are to be followed: its address and type, and the bytes that it has, which may be more
-/// than those of the type.
+/// A structure whose pointers are to be followed: its address and type, and its bytes, which may be
+/// more than those of the type.
 type Begun = (u64, TypeId, u64);
 
-/// What lies at an address.
-enum Place {
-    /// The beginning of an object of a size class; the bytes that it has.
+/// The memory at an address.
+enum Occupant {
+    /// The beginning of an object of a size class; its bytes.
     Unnamed(u64),
     /// The beginning of a page, or a place within memory of unknown use.
     Other,
-    /// Something that has a name already, or none that could be found.
+    /// Memory that has a name already, or for which no name can be found.
     Settled,
 }
 
@@ -123,7 +126,7 @@ impl Search<'_> {
         objects
     }
 
-    /// For each structure those that begin with it.
+    /// For each structure, the structures that begin with it.
     fn containers(&self) -> HashMap<TypeId, Vec<TypeId>> {
         let mut containers: HashMap<TypeId, Vec<TypeId>> = HashMap::new();
         for at in self.layouts.structures() {
@@ -135,8 +138,9 @@ impl Search<'_> {
         containers
     }
 
-    /// The type of an object of a size class to whose beginning a pointer leads. A pointer may lead to the first member of a
-    /// structure. This is assumed if a smaller class would do for the member, and one structure alone needs this class.
+    /// The type of an object of a size class to whose beginning a pointer leads. The pointer may
+    /// lead to the first member of a structure. This is assumed if a smaller class would suffice
+    /// for the member, and exactly one structure needs this class.
     fn whole(&self, at: TypeId, bytes: u64, containers: &HashMap<TypeId, Vec<TypeId>>) -> TypeId {
         let needs_it = |at: TypeId| self.layouts.size(at).is_some_and(|size| size <= bytes && size > bytes / 2);
         if needs_it(at) || self.layouts.size(at).is_none_or(|size| size < LEAST_FIRST_BYTES) {
@@ -149,7 +153,7 @@ impl Search<'_> {
         }
     }
 
-    /// Where the search begins.
+    /// The starting points of the search.
     fn roots(&self, objects: &mut Objects) -> Vec<Begun> {
         let mut roots = Vec::new();
         let table = &self.mapped.symbols.table;
@@ -205,14 +209,15 @@ impl Search<'_> {
         pointers
     }
 
-    /// Whether a pointer to this type leads into the middle of structures: to a link, or to a page's record.
+    /// True if a pointer to this type leads into the middle of structures: to a link, or to a
+    /// page's record.
     fn is_link(&self, at: TypeId) -> bool {
         let (Some(size), Some(name)) = (self.layouts.size(at), self.layouts.name(at)) else { return true };
         let is_same = |pointer: &Field| self.layouts.itself(pointer.at) == self.layouts.itself(at);
         PAGE_RECORDS.contains(&name) || size <= LINK_BYTES && self.layouts.pointers(at, size).iter().any(is_same)
     }
 
-    /// Places what a pointer leads to, and continues there.
+    /// Places the target of a pointer, and continues there.
     fn follow(
         &self,
         value: u64,
@@ -228,21 +233,21 @@ impl Search<'_> {
             return;
         }
         match self.place(value) {
-            Place::Unnamed(bytes) if size <= bytes => {
+            Occupant::Unnamed(bytes) if size <= bytes => {
                 let at = self.whole(at, bytes, containers);
                 objects.placed.put(value, at, self.layouts.size(at).unwrap_or(size));
                 open.push((value, at, bytes));
             }
-            Place::Other => {
+            Occupant::Other => {
                 objects.placed.put(value, at, size);
                 open.push((value, at, size));
             }
-            Place::Unnamed(_) | Place::Settled => {}
+            Occupant::Unnamed(_) | Occupant::Settled => {}
         }
     }
 
-    /// Whether a number leads to allocated memory of a CPU if the CPU's offset is added: to the CPU's first area, behind its
-    /// variables, or to a later area, which is not in the direct map.
+    /// True if a number plus the CPU's offset is in allocated memory of the CPU: in its first area,
+    /// behind its variables, or in a later area, which is not in the direct map.
     fn is_per_cpu(&self, value: u64) -> bool {
         let Some(&first) = self.per_cpu_offsets.first() else { return false };
         let address = value.wrapping_add(first);
@@ -253,24 +258,24 @@ impl Search<'_> {
         self.first_area.contains(&value) || value >= LEAST_PER_CPU && is_later()
     }
 
-    fn place(&self, address: u64) -> Place {
+    fn place(&self, address: u64) -> Occupant {
         let offset = address.wrapping_sub(self.mapped.direct_map);
         if offset >= self.mapped.memory.end() {
             let is_kernel = (KERNEL_FROM..IMAGE_FROM).contains(&address);
             let is_page = (self.mapped.pages..IMAGE_FROM).contains(&address);
             let is_mapped = is_kernel && !is_page && self.mapped.physical(address).is_some();
-            return if is_mapped { Place::Other } else { Place::Settled };
+            return if is_mapped { Occupant::Other } else { Occupant::Settled };
         }
         match self.frames.get((offset / PAGE_BYTES) as usize) {
             Some(&FrameUse::Slab { cache, first }) => match self.caches.get(usize::from(cache)) {
                 Some(cache) if cache.object.is_none() && cache.is_size_class => {
                     let within = offset.wrapping_sub(u64::from(first) * PAGE_BYTES) % cache.stride;
-                    if within == 0 { Place::Unnamed(cache.object_bytes) } else { Place::Settled }
+                    if within == 0 { Occupant::Unnamed(cache.object_bytes) } else { Occupant::Settled }
                 }
-                _ => Place::Settled,
+                _ => Occupant::Settled,
             },
-            Some(FrameUse::Other) => Place::Other,
-            _ => Place::Settled,
+            Some(FrameUse::Other) => Occupant::Other,
+            _ => Occupant::Settled,
         }
     }
 }

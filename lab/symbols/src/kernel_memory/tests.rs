@@ -1,15 +1,15 @@
 //! A small kernel in a small memory: its page tables, types, caches, pages and a memory node.
 
 use super::*;
+use crate::address_space::IMAGE_FROM;
 use crate::by_type::by_type;
 use crate::kernel::KernelNames;
-use crate::kernel_layout::IMAGE_FROM;
 use crate::names::Names;
 use crate::written_btf::Written;
-use faultline_model::lens::by_type::Untypeable;
-use faultline_model::lens::data::Data;
-use faultline_model::lens::raw::{LineAccesses, RawAccess, RawReport, Space};
-use serde_json::json;
+use faultline_lens_format::{RawAccess, RawLine, RawReport, Space};
+use faultline_record::lens::by_type::Untypeable;
+use faultline_record::lens::counted::{AgentReport, CountedReport};
+use faultline_record::lens::data::Data;
 
 const DIRECT_MAP: u64 = 0xffff_8880_0000_0000;
 const PAGES: u64 = 0xffff_ea00_0000_0000;
@@ -55,7 +55,8 @@ impl Memory {
         self.put(address, &word.to_le_bytes());
     }
 
-    /// An entry for a virtual address in the tables of the levels above `level`, which are made on the way from `table` on.
+    /// Enters a virtual address in the page tables, and creates those above `level` from `tables`
+    /// on.
     fn map(&mut self, address: u64, level: u32, to: u64, tables: u64) {
         let mut table = ROOT;
         for (above, next) in (level + 1..4).rev().zip((tables..).step_by(0x1000)) {
@@ -157,24 +158,11 @@ fn kernel() -> KernelMemory {
 
 fn names(memory: &Memory) -> KernelNames {
     let kernel = kernel();
-    let cpu = |cpu: u64| {
-        json!({"cpu": cpu, "instructions": 1, "accesses": 1, "clock": 1, "transfers": 0,
-            "per_cpu_base": DIRECT_MAP + AREAS + cpu * 0x1000})
+    let per_cpu_bases = vec![DIRECT_MAP + AREAS, DIRECT_MAP + AREAS + 0x1000];
+    let report = CountedReport {
+        counts: RawReport { direct_map: Some(DIRECT_MAP), ..RawReport::empty(2) },
+        agent: AgentReport { per_cpu_bases, ..AgentReport::default() },
     };
-    let report = json!({
-        "format": "faultline-lens", "version": 3, "target": "x86_64", "mode": "kernel",
-        "machine": {"cpus": 2, "sockets": 1, "cpus_per_cache": 2, "line_bytes": 64, "quantum": 5, "private_quantum": 200,
-            "instruction_ps": 500, "same_cache_ns": 20, "same_socket_ns": 50, "other_socket_ns": 150, "memory_ns": 80,
-            "cache_lines": null, "cache_ways": null},
-        "direct_map": DIRECT_MAP, "scope": "marks", "regions": 1,
-        "problems": [], "predicted_time": 1, "predicted_time_ns": 1, "busy_time": 1, "overlapping_time": 1, "interrupt": null,
-        "totals": {"instructions": 1, "accesses": 1, "transfers": 0, "true_sharing": 0, "false_sharing": 0,
-            "by_cause": {"read": 0, "write": 0},
-            "by_distance": {"same_cache": 0, "same_socket": 0, "other_socket": 0, "several": 0},
-            "atomic": 0, "user": 0, "contents": 0, "capacity_misses": 0},
-        "cpus": [cpu(0), cpu(1)], "lines_moved": 0, "lines": [], "sites_moving": 0, "sites": [],
-    });
-    let report = RawReport::parse(report.to_string().as_bytes()).unwrap();
     let survey = kernel.survey(memory).unwrap();
     KernelNames::new(kernel.symbols.clone(), None, Some(survey), &report)
 }
@@ -231,8 +219,10 @@ fn every_access_is_counted_for_its_type() {
         false_sharing: 1,
         others: others.to_vec(),
     };
-    let line = |address, by_access| LineAccesses { address, space: Space::Physical, contents: false, by_access };
-    // The second object begins at byte 40 of its line: what is used there at byte 0 is the first one's.
+    let line =
+        |address, accesses| RawLine { address, space: Space::Physical, contents: false, by_cpu: Vec::new(), accesses };
+    // The second object begins at byte 40 of its line: what is used there at byte 0 is the first
+    // one's.
     let second = (MM_SLAB + 1000) & !63;
     let lines = [
         line(MM_SLAB + 128, vec![access(0, true, 10, &[(8, 7)]), access(0, false, 2, &[])]),
@@ -301,7 +291,7 @@ fn damaged_memory_does_no_harm() {
         let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         for _ in 0..200 {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            // Records, caches, objects, a node and CPUs' areas; not the types, which have a test of their own.
+            // Records, caches, objects, a node and CPUs' areas; the types have a test of their own.
             let places =
                 [(CACHES, 0x200), (MM_SLAB, 0x2000), (NODE, 0x100), (AREAS, 0x2000), (RECORDS, 0x8000), (OFFSETS, 16)];
             let (from, bytes) = places[(random >> 33) as usize % places.len()];

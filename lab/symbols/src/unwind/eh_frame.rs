@@ -1,8 +1,9 @@
-//! The callers of a program's functions by `.eh_frame`: for each instruction, how the caller's registers are found. The library gimli reads
-//! and executes the tables; here are the registers and the stack to which they apply.
+//! The callers of a program's functions by `.eh_frame`, which describes for each instruction how to
+//! recover the caller's registers. The library gimli reads and executes the tables; this module
+//! supplies the registers and the stack.
 
 use super::{Caller, Piece, State, register};
-use crate::types::Slice;
+use crate::dwarf::Slice;
 use gimli::{
     BaseAddresses, CfaRule, CieOrFde, EhFrame, Encoding, EvaluationResult, Expression, Location, Register,
     RegisterRule, Section, UnwindContext, UnwindExpression, UnwindSection, Value,
@@ -13,21 +14,22 @@ use std::sync::Arc;
 /// The column of the return address, which is also the number of the instruction pointer.
 const RETURN_ADDRESS: Register = Register(16);
 
-/// The registers that functions leave as they found them (System V ABI): unless the table says something else, the caller has the same value.
+/// The registers that functions preserve (System V ABI): unless the table states otherwise, the
+/// caller has the same value.
 const KEPT: [usize; 6] = [3, register::RBP, 12, 13, 14, 15];
 
-/// Most steps of an expression. Those of compilers and C libraries have about ten.
+/// Maximum number of steps of an expression. Those of compilers and C libraries have about ten.
 const MOST_STEPS: usize = 1000;
 
 /// The tables of a file.
 pub(crate) struct Tables {
     section: EhFrame<Slice>,
     bases: BaseAddresses,
-    /// The beginning and end of each function, and the place of its table; ascending.
+    /// The beginning and end of each function, and the offset of its table; ascending.
     functions: Vec<(u64, u64, usize)>,
 }
 
-/// Something that the tables need is not there, or they are damaged.
+/// A value that the tables need is missing, or the tables are damaged.
 struct Lacking;
 
 impl From<gimli::Error> for Lacking {
@@ -37,7 +39,7 @@ impl From<gimli::Error> for Lacking {
 }
 
 impl Tables {
-    /// Those of a file; `None` if it has none, or is not for x86-64.
+    /// The tables of a file; `None` if it has none, or is not for x86-64.
     pub(crate) fn of(file: &object::File<'_>) -> Option<Self> {
         if file.architecture() != Architecture::X86_64 {
             return None;
@@ -53,7 +55,7 @@ impl Tables {
             .set_got(address(".got").unwrap_or(0));
         let mut functions = Vec::new();
         let mut entries = section.entries(&bases);
-        // What follows damage is not known.
+        // Entries after a damaged one are not known.
         while let Ok(Some(entry)) = entries.next() {
             let CieOrFde::Fde(partial) = entry else { continue };
             if let Ok(function) = partial.parse(EhFrame::cie_from_offset) {
@@ -64,7 +66,7 @@ impl Tables {
         Some(Tables { section, bases, functions })
     }
 
-    /// The caller of a function of the file, which is in memory `base` above its addresses.
+    /// The caller of a function of the file, which is loaded `base` above its addresses.
     pub(crate) fn caller(&self, state: &State, base: u64, piece: &Piece<'_>) -> Caller {
         self.found(state, base, piece).unwrap_or(Caller::Unknown)
     }
@@ -82,13 +84,13 @@ impl Tables {
         let frame = Frame { tables: self, encoding: function.cie().encoding(), state, piece };
         let cfa = frame.canonical_address(row.cfa())?;
         let address = match row.register(RETURN_ADDRESS) {
-            // The outermost function of a thread says so.
-            Some(RegisterRule::Undefined) => return Ok(Caller::Nobody),
+            // The outermost function of a thread is marked.
+            Some(RegisterRule::Undefined) => return Ok(Caller::None),
             Some(rule) => frame.value(&rule, cfa)?,
             None => return Err(Lacking),
         };
         if address == 0 {
-            return Ok(Caller::Nobody);
+            return Ok(Caller::None);
         }
         let mut registers = [None; 16];
         for (number, value) in registers.iter_mut().enumerate() {
@@ -147,7 +149,7 @@ impl Frame<'_> {
         }
     }
 
-    /// Evaluates an expression. Those of registers begin with the canonical frame address.
+    /// Evaluates an expression. For registers, it begins with the canonical frame address.
     fn evaluate(&self, expression: &UnwindExpression<usize>, first: Option<u64>) -> Result<u64, Lacking> {
         let expression: Expression<Slice> = expression.get(&self.tables.section)?;
         let mut evaluation = expression.evaluation(self.encoding);

@@ -1,23 +1,25 @@
-//! The callers of a kernel's functions by its ORC tables: for each range of instructions, where the caller's stack, frame pointer and return
-//! address are (Linux, Documentation/arch/x86/orc-unwinder.rst and arch/x86/kernel/unwind_orc.c).
+//! The callers of a kernel's functions by its ORC tables, which have for each range of instructions
+//! the places of the caller's stack, frame pointer and return address (Linux,
+//! Documentation/arch/x86/orc-unwinder.rst and arch/x86/kernel/unwind_orc.c).
 //!
-//! The form of an entry has changed, and is taken from the kernel's own description of its types (BTF).
+//! The form of an entry changed between versions, and is taken from the kernel's own description of
+//! its types (BTF).
 
 use super::{Caller, Piece, State, WORD_BYTES, register};
+use crate::btf::BtfTypes;
 use crate::layout::Describe;
-use crate::layouts::Layouts;
 
-/// Bytes of an entry of the table of addresses.
+/// Size of an entry of the table of addresses.
 const PLACE_BYTES: usize = 4;
 
-/// Where a value is in an entry.
+/// The bits of a value in an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Part {
+struct BitField {
     first_bit: u32,
     bits: u32,
 }
 
-impl Part {
+impl BitField {
     fn of(self, entry: u64) -> u64 {
         entry >> self.first_bit & ((1 << self.bits) - 1)
     }
@@ -32,18 +34,18 @@ impl Part {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Form {
     bytes: usize,
-    stack_offset: Part,
-    frame_offset: Part,
-    stack_base: Part,
-    frame_base: Part,
-    kind: Part,
-    /// Up to Linux 6.3 a bit says that the stack ends; since then the kind does.
-    end: Option<Part>,
+    stack_offset: BitField,
+    frame_offset: BitField,
+    stack_base: BitField,
+    frame_base: BitField,
+    kind: BitField,
+    /// The bit that marks the end of the stack, up to Linux 6.3; later versions use the kind.
+    end: Option<BitField>,
 }
 
 impl Form {
-    /// As the kernel describes it; `None` if it does not.
-    pub(crate) fn described(layouts: &Layouts) -> Option<Self> {
+    /// The form that the kernel describes; `None` if it describes none.
+    pub(crate) fn described(layouts: &BtfTypes) -> Option<Self> {
         let at = layouts.structure("orc_entry")?;
         let part = |name: &str| {
             let member = layouts.declared(at, name)?;
@@ -53,7 +55,7 @@ impl Form {
             };
             let first_bit = u32::try_from(8 * member.offset + first).ok()?;
             let bits = u32::try_from(bits).ok()?;
-            (bits > 0 && first_bit + bits <= u64::BITS && bits < u64::BITS).then_some(Part { first_bit, bits })
+            (bits > 0 && first_bit + bits <= u64::BITS && bits < u64::BITS).then_some(BitField { first_bit, bits })
         };
         let bytes = usize::try_from(layouts.bytes(at)?).ok()?;
         (1..=size_of::<u64>()).contains(&bytes).then_some(())?;
@@ -69,18 +71,18 @@ impl Form {
     }
 }
 
-/// What an entry says of a range of instructions.
+/// The kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Nothing is known there.
+    /// No information.
     Undefined,
     /// The stack ends there.
     End,
     /// The return address is below the caller's stack.
     Call,
-    /// All registers of who was interrupted are on the stack.
+    /// All registers of the interrupted code are on the stack.
     Registers,
-    /// Only those that the processor pushes are.
+    /// Only the registers that the processor pushes are on the stack.
     Frame,
 }
 
@@ -100,7 +102,7 @@ const SAVED: [u64; 16] = [80, 96, 88, 40, 104, 112, 32, 152, 72, 64, 56, 48, 24,
 const SAVED_ADDRESS: u64 = 128;
 const SAVED_CODE_SEGMENT: u64 = 136;
 
-/// The bits of a code segment that say in which mode the CPU was: not 0 for a program.
+/// The bits of a code segment with the CPU's mode: not 0 for a program.
 const PRIVILEGE: u64 = 3;
 
 /// Numbers of registers in an entry.
@@ -116,7 +118,7 @@ const BP_INDIRECT: u64 = 8;
 const SP_INDIRECT: u64 = 9;
 
 impl Orc {
-    /// From the tables of a kernel; `at` is where the first one is in its memory. `None` if their sizes do not fit together.
+    /// Tables of a kernel. `at`: the address of the first one. `None` if their sizes do not match.
     pub(crate) fn new(form: Form, at: u64, places: Vec<u8>, entries: Vec<u8>) -> Option<Self> {
         let count = places.len() / PLACE_BYTES;
         let fits = count > 0 && places.len() == count * PLACE_BYTES && entries.len() == count * form.bytes;
@@ -173,12 +175,12 @@ impl Orc {
         let Some(entry) = self.entry(state.place()) else { return Caller::Unknown };
         match self.kind(entry) {
             Kind::Undefined => Caller::Unknown,
-            Kind::End => Caller::Nobody,
+            Kind::End => Caller::None,
             kind => self.found(kind, entry, state, piece).unwrap_or(Caller::Unknown),
         }
     }
 
-    /// `None` if a value that it needs is not known.
+    /// Finds the caller; `None` if a value that it needs is not known.
     fn found(&self, kind: Kind, entry: u64, state: &State, piece: &Piece<'_>) -> Option<Caller> {
         let stack = self.previous_stack(entry, state, piece)?;
         match kind {
@@ -202,7 +204,7 @@ impl Orc {
         }
     }
 
-    /// The stack pointer of the caller, or the place of the saved registers.
+    /// The stack pointer of the caller, or the address of the saved registers.
     fn previous_stack(&self, entry: u64, state: &State, piece: &Piece<'_>) -> Option<u64> {
         let offset = self.form.stack_offset.signed(entry);
         let by = |register: usize| Some(state.registers[register]?.wrapping_add(offset));
@@ -231,11 +233,12 @@ impl Orc {
     }
 }
 
-/// Who was interrupted, by the frame that the processor pushed: the instruction, then the code segment. Nobody, if it was a program.
+/// The interrupted code, by the frame that the processor pushed: the instruction, then the code
+/// segment. None for an interrupted program.
 fn interrupted(registers: [Option<u64>; 16], frame: u64, piece: &Piece<'_>) -> Option<Caller> {
     let code_segment = piece.word(frame.wrapping_add(SAVED_CODE_SEGMENT - SAVED_ADDRESS))?;
     if code_segment & PRIVILEGE != 0 {
-        return Some(Caller::Nobody);
+        return Some(Caller::None);
     }
     Some(Caller::Found(Box::new(State { address: piece.word(frame)?, is_exact: true, registers })))
 }

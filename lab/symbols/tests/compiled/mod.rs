@@ -1,4 +1,4 @@
-//! Programs compiled for the tests, and where their symbols are.
+//! Programs compiled for the tests, and the addresses of their symbols.
 
 use object::{Object, ObjectSymbol};
 use std::path::Path;
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 /// A program of `tests/`, compiled with those options.
 pub struct Compiled {
     pub bytes: Vec<u8>,
-    /// Removed with it.
+    /// Directory of the program; removed on drop.
     directory: TempDir,
 }
 
@@ -23,8 +23,7 @@ impl Compiled {
         Compiled { bytes, directory }
     }
 
-    /// What it prints.
-    #[allow(dead_code)]
+    /// The program's output.
     pub fn output(&self) -> String {
         let output = Command::new(self.directory.path().join("program")).output().unwrap();
         String::from_utf8(output.stdout).unwrap()

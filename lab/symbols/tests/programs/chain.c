@@ -1,4 +1,5 @@
-/* Traps at the end of a chain of calls, and prints its registers, in the order of their numbers in DWARF, the instruction, and its stack. */
+/* Traps at the end of a chain of calls, and prints its registers in the order of their DWARF
+   numbers, the instruction, and its stack. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>

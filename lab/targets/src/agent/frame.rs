@@ -1,71 +1,74 @@
-//! Frames, in which the agent of a guest or host reports (docs/FORMATS.md, "What a guest says"): the reader of one line.
+//! Reader of one line of the agent's reports, called frames (docs/FORMATS.md, "A guest's output").
 
-use faultline_model::lens::raw::{GeneratedCode, Mapping};
+use crate::Ending;
+use crate::execution::LineSink;
+use faultline_record::lens::counted::{GeneratedCode, Mapping};
 use std::fmt;
+use std::ops::ControlFlow;
 
-/// The text of the agent's hello: format and version.
+/// Text of the agent's hello: format and version.
 const FORMAT: &str = "faultline-guest 1";
 
-/// Longest header of a frame in bytes: kind, length, two blanks.
+/// Maximum length of a frame's header in bytes: kind, length, two blanks.
 pub(crate) const LONGEST_HEADER_BYTES: usize = 64;
 
-/// A frame. Bytes come from programs and may be anything.
+/// A frame. Bytes come from programs and may have any value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Frame<'a> {
     /// The agent has started.
     Hello,
-    /// The following frames are about this program.
+    /// Program to which the following frames belong.
     Program(String),
     /// A line of the program's standard output.
     Out(&'a [u8]),
     /// A line of the end of its standard error.
     Err(&'a [u8]),
-    /// It ended with a status.
+    /// Exit status of the program.
     Exit(i32),
-    /// It ended by a signal.
+    /// Signal that ended the program.
     Signal(i32),
-    /// It could not be started.
+    /// The program could not be started; the reason.
     NotStarted(String),
-    /// The following frames are the lines of this file.
+    /// File whose lines follow.
     File(String),
     /// A line of the file.
     Line(&'a [u8]),
-    /// Some of the kernel's symbols, in their order.
+    /// Some of the kernel's symbols, in order.
     Symbols(&'a [u8]),
-    /// The offset of the next CPU's own variables.
+    /// Offset of the next CPU's own variables.
     PerCpu(u64),
-    /// Why there are no such offsets.
+    /// Reason why the offsets are missing.
     NoPerCpu(String),
     /// Code that a process of the program mapped.
     Map(Mapping),
-    /// Why some of these are missing.
+    /// Reason why some mappings are missing.
     NoMaps(String),
     /// A function that a process of the program generated.
     Generated(GeneratedCode),
-    /// How many processes ran, with the program.
+    /// Number of processes that ran, including the program.
     Processes(u64),
-    /// Processes that went on after the program were killed.
+    /// Processes outlived the program and were killed.
     Left,
-    /// The directory of a host's agent.
+    /// Directory of a host's agent.
     Directory(String),
-    /// The plan did not end within its limit, and was killed.
+    /// The plan reached its time limit and was killed.
     TimedOut,
-    /// A host's setting could not be put back; why, in words.
+    /// A host's setting could not be restored; the reason.
     LeftChanged(String),
-    /// The agent failed.
+    /// The agent failed; the reason.
     Failed(String),
-    /// The plan is done.
+    /// The plan is complete.
     End,
 }
 
-/// Why a line is not a frame.
+/// Reason why a line is not a frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NoFrame {
-    /// Its text is shorter than its header says.
+    /// The text is shorter than the header says.
     CutOff,
-    /// Not of this format.
+    /// Another format.
     Rubbish,
-    /// The agent speaks another version.
+    /// Another version of the agent.
     OtherVersion(String),
 }
 
@@ -79,7 +82,8 @@ impl fmt::Display for NoFrame {
     }
 }
 
-/// Reads a line without its end. Fails if it is not a whole frame of this format and version.
+/// Parses a line without its end. Fails unless the line is a whole frame of this format and
+/// version.
 pub(crate) fn parse(line: &[u8]) -> Result<Frame<'_>, NoFrame> {
     let mut parts = line.splitn(3, |&byte| byte == b' ');
     let (Some(kind), Some(length), Some(text)) = (parts.next(), parts.next(), parts.next()) else {
@@ -120,7 +124,7 @@ fn frame<'a>(kind: &[u8], text: &'a [u8]) -> Result<Frame<'a>, NoFrame> {
     })
 }
 
-/// `PROCESS ADDRESS LENGTH OFFSET PATH`, numbers after the first in hexadecimal.
+/// `PROCESS ADDRESS LENGTH OFFSET PATH`; numbers after the first are hexadecimal.
 fn mapping(text: &[u8]) -> Option<Mapping> {
     let mut words = text.splitn(5, |&byte| byte == b' ');
     let process = number(words.next()?, 10)?;
@@ -130,7 +134,7 @@ fn mapping(text: &[u8]) -> Option<Mapping> {
     Some(Mapping { process, address, length, offset, path })
 }
 
-/// `PROCESS ADDRESS LENGTH NAME`, address and length in hexadecimal.
+/// `PROCESS ADDRESS LENGTH NAME`; address and length are hexadecimal.
 fn generated(text: &[u8]) -> Option<GeneratedCode> {
     let mut words = text.splitn(4, |&byte| byte == b' ');
     let process = number(words.next()?, 10)?;
@@ -143,6 +147,59 @@ fn generated(text: &[u8]) -> Option<GeneratedCode> {
 fn number<N: TryFrom<u64>>(text: &[u8], radix: u32) -> Option<N> {
     let number = u64::from_str_radix(std::str::from_utf8(text).ok()?, radix).ok()?;
     N::try_from(number).ok()
+}
+
+/// Commands for the agent, in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Plan(Vec<Vec<String>>);
+
+impl Plan {
+    /// Adds a command. Its words must not contain NUL characters.
+    pub(crate) fn add<W: AsRef<str>>(&mut self, words: &[W]) {
+        self.0.push(words.iter().map(|word| word.as_ref().to_owned()).collect());
+    }
+
+    /// Encodes each command as the number of its words, then the words, each ended by NUL.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for command in &self.0 {
+            let count = command.len().to_string();
+            for word in [&count].into_iter().chain(command) {
+                bytes.extend_from_slice(word.as_bytes());
+                bytes.push(0);
+            }
+        }
+        bytes
+    }
+}
+
+/// Ending of a program, as far as the agent reported it.
+#[derive(Debug, Default)]
+pub(crate) struct ProgramEnd {
+    pub(crate) ending: Option<Ending>,
+    stderr: String,
+}
+
+impl ProgramEnd {
+    /// Handles a frame: passes a line of the program to `sink` and ignores frames of other kinds.
+    pub(crate) fn take(&mut self, frame: &Frame<'_>, sink: &mut LineSink<'_>) -> ControlFlow<()> {
+        match frame {
+            Frame::Out(line) => return sink(line),
+            Frame::Err(line) => {
+                self.stderr.push_str(&String::from_utf8_lossy(line));
+                self.stderr.push('\n');
+            }
+            Frame::Exit(status) => {
+                self.ending = Some(Ending::Exited { status: *status, stderr: std::mem::take(&mut self.stderr) });
+            }
+            Frame::Signal(signal) => {
+                self.ending = Some(Ending::Signalled { signal: *signal, stderr: std::mem::take(&mut self.stderr) });
+            }
+            Frame::NotStarted(text) => self.ending = Some(Ending::NotStarted { text: text.clone() }),
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
 }
 
 #[cfg(test)]
@@ -185,5 +242,13 @@ mod tests {
             assert_eq!(parse(line), Err(NoFrame::Rubbish), "{}", String::from_utf8_lossy(line));
         }
         assert!(parse(b"hello 17 faultline-guest 2").unwrap_err().to_string().contains("'faultline-guest 2'"));
+    }
+
+    #[test]
+    fn words_may_be_empty_or_hold_anything_but_nul() {
+        let mut plan = Plan::default();
+        plan.add(&["run", "/bin/x", "", "a b\nc"]);
+        plan.add(&["symbols"]);
+        assert_eq!(plan.bytes(), b"4\0run\0/bin/x\0\0a b\nc\x001\0symbols\0");
     }
 }

@@ -1,14 +1,15 @@
-//! What every machine is asked first: the files that hold its facts, and how its workloads describe themselves.
+//! The first questions to every machine: the files with its facts, and the descriptions of its
+//! workloads.
 
 use super::frame::Frame;
 use super::{GuestProgram, Plan};
-use crate::system_files::{SentFiles, SystemFiles};
+use crate::linux_facts::{SentFiles, SystemFiles};
 use crate::{TargetError, linux_facts};
-use faultline_model::describe::{self, WorkloadInfo};
-use faultline_model::facts::Facts;
+use faultline_record::describe::{self, WorkloadInfo};
+use faultline_record::facts::Facts;
 use std::path::Path;
 
-/// The identifier of the present boot, and the kernel's release.
+/// Identifier of the current boot, and release of the kernel.
 pub(crate) const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 pub(crate) const RELEASE: &str = "/proc/sys/kernel/osrelease";
 
@@ -34,7 +35,7 @@ pub(crate) fn ask_workloads(plan: &mut Plan, directory: &str, programs: &[GuestP
     }
 }
 
-/// The facts that are in the files of a machine. `architecture`: that of its CPUs; `scratch`: its directory of scratch files.
+/// Facts from a machine's files. `architecture`: of its CPUs; `scratch`: its scratch directory.
 pub(crate) fn facts(files: &SentFiles, architecture: &str, scratch: &Path) -> Facts {
     let mut facts = Facts::default();
     for (key, path) in KERNEL_FILES {
@@ -47,11 +48,11 @@ pub(crate) fn facts(files: &SentFiles, architecture: &str, scratch: &Path) -> Fa
     facts
 }
 
-/// What the machine has sent.
+/// The machine's answers.
 #[derive(Debug, Default)]
 pub(crate) struct Heard {
     pub(crate) files: SentFiles,
-    /// The file whose lines are arriving.
+    /// File whose lines are arriving.
     file: Option<String>,
     programs: Vec<Description>,
 }
@@ -89,7 +90,8 @@ impl Heard {
         }
     }
 
-    /// The workloads, by name. `place`: where they run, for people. Fails if one did not describe itself.
+    /// Workloads sorted by name. `place`: where they run, for messages. Fails if a workload did not
+    /// describe itself.
     pub(crate) fn workloads(&self, place: &str) -> Result<Vec<WorkloadInfo>, TargetError> {
         let read = |description: &Description| description.read(place);
         let mut workloads = self.programs.iter().map(read).collect::<Result<Vec<_>, _>>()?;
@@ -115,7 +117,7 @@ impl Description {
     fn read(&self, place: &str) -> Result<WorkloadInfo, TargetError> {
         let unusable = |problem: String| TargetError {
             problem: format!("{} is not a workload that runs {place}: {problem}", self.program),
-            hint: "`make guest` builds the workloads for guests anew".to_owned(),
+            hint: "`make guest` rebuilds the workloads of guests".to_owned(),
         };
         if let Some(problem) = &self.problem {
             return Err(unusable(problem.clone()));

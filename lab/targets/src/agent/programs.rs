@@ -1,10 +1,10 @@
-//! The programs of a machine that is not this host: the agent and the workloads. For guests they are linked statically; images and hosts with another system
-//! have its shared libraries.
+//! The agent and the workloads for a machine other than this host. Programs for guests are linked
+//! statically; images and hosts with another system have its shared libraries.
 
 use super::System;
 use crate::TargetError;
 use crate::executable::{self, Executable, Linking};
-use faultline_model::facts::Facts;
+use faultline_record::facts::Facts;
 use sha2::{Digest, Sha256};
 use std::ops::Range;
 use std::path::Path;
@@ -12,36 +12,38 @@ use std::path::Path;
 const AGENT: &str = "agent";
 const WORKLOADS: &str = "workloads";
 
-/// A program that goes to the machine.
+/// A program for the machine.
 #[derive(Debug, Clone)]
 pub(crate) struct GuestProgram {
     pub(crate) name: String,
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Agent and programs.
+/// The agent and the programs.
 #[derive(Debug, Clone)]
 pub(crate) struct Programs {
-    /// The system that they run on.
+    /// Their operating system.
     pub(crate) system: System,
     pub(crate) agent: Vec<u8>,
     pub(crate) programs: Vec<GuestProgram>,
 }
 
 impl GuestProgram {
-    /// Programs with a dot in their names belong to a workload and are not workloads themselves.
+    /// True for a workload. A program with a dot in its name belongs to a workload.
     pub(crate) fn is_workload(&self) -> bool {
         !self.name.contains('.')
     }
 }
 
 impl Programs {
-    /// Reads `agent` and all of `workloads/` in the directory of guests' parts. Fails if they cannot be read, or cannot run in a guest.
+    /// Reads `agent` and all of `workloads/` in the directory with the guests' parts. Fails if they
+    /// cannot be read, or cannot run in a guest.
     pub(crate) fn read(guest: &Path) -> Result<Self, TargetError> {
         Self::of(System::of_guests(), guest)
     }
 
-    /// The same for a system. Fails if there are none, they cannot be read, or are for another system.
+    /// Reads the programs for a system. Fails if there are none, they cannot be read, or they are
+    /// for another system.
     pub(crate) fn of(system: System, guest: &Path) -> Result<Self, TargetError> {
         system.check_directory(guest)?;
         let directory = system.directory(guest);
@@ -63,26 +65,29 @@ impl Programs {
         Ok(Programs { system, agent, programs })
     }
 
-    /// Those of guests, and of every other system for which there are some that can be read. Fails as [`Programs::read`] does.
+    /// Programs for guests, and for every other system that has readable ones. Fails as
+    /// [`Programs::read`] does.
     pub(crate) fn of_all_systems(guest: &Path) -> Result<Vec<Self>, TargetError> {
         let of_guests = Self::read(guest)?;
         let others = System::with_directories(guest).into_iter().filter_map(|system| Self::of(system, guest).ok());
         Ok([of_guests].into_iter().chain(others).collect())
     }
 
-    /// The agent alone, for a guest in which a user's program runs. Fails if it cannot be read, or cannot run in a guest.
+    /// The agent alone, for a guest that runs a user's program. Fails if the agent cannot be read,
+    /// or cannot run in a guest.
     pub(crate) fn agent_alone(directory: &Path) -> Result<Self, TargetError> {
         let system = System::of_guests();
         Ok(Programs { agent: read(&directory.join(AGENT), &system)?, system, programs: Vec::new() })
     }
 
-    /// The addresses of the agent's code. Fails if it is damaged.
+    /// Address range of the agent's code. Fails if the agent's file is damaged.
     pub(crate) fn agent_code(&self) -> Result<Range<u64>, TargetError> {
         executable::code_range(&self.agent)
             .ok_or_else(|| missing(Path::new(AGENT), &self.system, "its ELF headers do not say where its code is"))
     }
 
-    /// Two runs are comparable only if their workloads are the same programs.
+    /// Adds the programs' hashes: two runs are comparable only if their workloads are the same
+    /// programs.
     pub(crate) fn put_digests(&self, facts: &mut Facts) {
         for program in self.programs.iter().filter(|program| program.is_workload()) {
             let hex: String = Sha256::digest(&program.bytes).iter().map(|byte| format!("{byte:02x}")).collect();
@@ -91,7 +96,8 @@ impl Programs {
     }
 }
 
-/// Reads a program. Fails if it is for another system, or needs shared libraries for a guest, which has none.
+/// Reads a program. Fails if it is for another system, or if a guest's program needs shared
+/// libraries, which a guest does not have.
 fn read(path: &Path, system: &System) -> Result<Vec<u8>, TargetError> {
     let bytes = std::fs::read(path).map_err(|error| missing(path, system, &error.to_string()))?;
     match Executable::read(&bytes).and_then(|program| check(program, system)) {
@@ -100,7 +106,7 @@ fn read(path: &Path, system: &System) -> Result<Vec<u8>, TargetError> {
     }
 }
 
-/// Fails, in words, if a program cannot run on the system.
+/// Fails, with a text, if a program cannot run on the system.
 fn check(program: Executable, system: &System) -> Result<(), String> {
     match program {
         Executable { system: Some(other), .. } if other != system.name() => Err(format!("it is a program for {other}")),

@@ -1,4 +1,4 @@
-//! The system of a machine, as it says itself, and where the programs for it are.
+//! The operating system of a machine, as the machine reports it, and the directory of its programs.
 
 use crate::TargetError;
 use std::fmt;
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 /// Systems for which `make guest-bsd` builds, as `uname -s` prints them.
 const BUILT_BSDS: [&str; 3] = ["FreeBSD", "NetBSD", "OpenBSD"];
 
-/// Other systems, as `uname -s` prints them, whose programs a user can build.
+/// Other systems, as `uname -s` prints them, for which a user can build programs.
 const OTHERS: [&str; 2] = ["DragonFly", "Linux"];
 
-/// The only other architecture for which it builds.
+/// The only other architecture for which `make guest-bsd` builds.
 const BUILT_ARCHITECTURE: &str = "x86_64";
 
 /// A system and the architecture of its CPUs.
@@ -21,7 +21,7 @@ pub(crate) struct System {
 }
 
 impl System {
-    /// Reads what `uname -sm` prints. Fails, in words, for what cannot be the name of a directory.
+    /// Parses the output of `uname -sm`. Fails, with a text, if it cannot name a directory.
     pub(crate) fn parse(said: &str) -> Result<Self, String> {
         let is_name = |word: &&str| word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
         let words: Vec<&str> = said.split(' ').collect();
@@ -33,7 +33,7 @@ impl System {
         }
     }
 
-    /// That of this machine's guests: Linux, on the architecture of this machine.
+    /// The system of this machine's guests: Linux, on this machine's architecture.
     pub(crate) fn of_guests() -> Self {
         System { name: "Linux".to_owned(), architecture: std::env::consts::ARCH.to_owned() }
     }
@@ -48,12 +48,13 @@ impl System {
         &self.architecture
     }
 
-    /// Whether it has `/proc` and `/sys`.
+    /// True for a system with `/proc` and `/sys`.
     pub(crate) fn is_linux(&self) -> bool {
         self.name == "Linux"
     }
 
-    /// The directory of its programs: that of guests for their own system, otherwise one in it.
+    /// Directory of the system's programs: the guests' directory for guests, otherwise a
+    /// subdirectory.
     pub(crate) fn directory(&self, guest: &Path) -> PathBuf {
         if *self == System::of_guests() {
             return guest.to_owned();
@@ -61,12 +62,12 @@ impl System {
         guest.join(self.directory_name())
     }
 
-    /// The name of a directory for its programs: as of a cross compiler's targets.
+    /// Name of the subdirectory, like a cross compiler's target.
     pub(crate) fn directory_name(&self) -> String {
         format!("{}-{}", self.usual_architecture(), self.name.to_lowercase())
     }
 
-    /// The systems that have a directory of their own in that of guests' parts.
+    /// Systems that have a subdirectory among the guests' parts.
     pub(crate) fn with_directories(guest: &Path) -> Vec<Self> {
         let entries = std::fs::read_dir(guest).into_iter().flatten().flatten();
         let mut names: Vec<_> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -81,7 +82,7 @@ impl System {
         Some(System { name: name.to_owned(), architecture: architecture.to_owned() })
     }
 
-    /// What builds its programs.
+    /// Hint: the command that builds the programs.
     pub(crate) fn hint(&self) -> String {
         if *self == System::of_guests() {
             return "`make guest` builds what guests need".to_owned();
@@ -93,7 +94,7 @@ impl System {
             .to_owned()
     }
 
-    /// Fails if there is no directory with its programs.
+    /// Fails if the system's programs have no directory.
     pub(crate) fn check_directory(&self, guest: &Path) -> Result<(), TargetError> {
         let directory = self.directory(guest);
         if directory.is_dir() {
@@ -103,7 +104,7 @@ impl System {
         Err(TargetError { problem, hint: self.hint() })
     }
 
-    /// The architecture by one name for all systems.
+    /// One name of the architecture for all systems.
     fn usual_architecture(&self) -> &str {
         match self.architecture.as_str() {
             "amd64" => "x86_64",

@@ -1,17 +1,20 @@
-//! Guests under the lens: a machine for each number of CPUs, a boot for each execution. They run workloads, or a user's program.
+//! Guests under the lens: one machine per number of CPUs, one boot per execution. They run
+//! workloads or a user's program.
 
-use super::program::{self, CountedProgram};
 use super::{AtEnd, Counted, Counting, Lens};
 use crate::execution::LineSink;
-use crate::qemu::{GuestExecution, QemuMachine, Told};
+use crate::program_files::ProgramFiles;
+use crate::qemu::{GuestExecution, ProgramRun, QemuMachine, Told};
 use crate::{Ending, Execution, Plugin, StopFlag, Target, TargetError};
-use faultline_model::describe::WorkloadInfo;
-use faultline_model::facts::Facts;
-use faultline_model::lens::kernel_symbol::KernelSymbol;
-use faultline_model::lens::raw::RawReport;
-use faultline_model::machine::MachineShape;
+use faultline_record::describe::WorkloadInfo;
+use faultline_record::facts::Facts;
+use faultline_record::lens::counted::{AgentReport, CountedReport};
+use faultline_record::lens::guest_kernel::KernelSymbol;
+use faultline_record::lens::problem::Problem;
+use faultline_record::machine::{MachineShape, counted_boot_limit};
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The kernel's array with the offset of each CPU's own variables.
@@ -20,18 +23,18 @@ const PER_CPU_OFFSET: &str = "__per_cpu_offset";
 /// A guest that can count.
 #[derive(Debug)]
 pub struct CountingGuest {
-    /// The one that has booted and provides the facts.
+    /// The machine that has booted and provides the facts.
     first: QemuMachine,
-    /// By numbers of CPUs.
+    /// Machines by number of CPUs.
     machines: Vec<QemuMachine>,
     cpus: Vec<u32>,
     lens: Lens,
     per_cpu_offset: Option<u64>,
-    /// If `None`, it runs workloads.
+    /// The user's program; `None` if the guest runs workloads.
     program: Option<InGuest>,
 }
 
-/// A user's program, beside the agent that starts it.
+/// A user's program and the agent that starts it.
 #[derive(Debug)]
 struct InGuest {
     program: CountedProgram,
@@ -39,7 +42,8 @@ struct InGuest {
 }
 
 impl CountingGuest {
-    /// For workloads: the machine in each of these shapes, with the time that its boot may take. `symbols`: those of its kernel.
+    /// A guest for workloads, in each of these shapes, with the time limit of its boot. `symbols`:
+    /// those of its kernel.
     pub fn new(first: QemuMachine, shapes: &[(MachineShape, Duration)], lens: Lens, symbols: &[KernelSymbol]) -> Self {
         let machines: Vec<_> = shapes.iter().map(|&(shape, boot_limit)| first.with_shape(shape, boot_limit)).collect();
         let most = shapes.iter().map(|(shape, _)| shape.cpus()).max().unwrap_or(first.cpus().len() as u32);
@@ -47,7 +51,8 @@ impl CountingGuest {
         CountingGuest { first, machines, cpus: (0..most).collect(), lens, per_cpu_offset, program: None }
     }
 
-    /// For a user's program. `symbols`: those of the kernel if it is counted too. Fails if the guest's agent is damaged.
+    /// A guest for a user's program. `symbols`: those of the kernel, if the kernel is counted too.
+    /// Fails if the guest's agent is damaged.
     pub fn for_program(
         first: QemuMachine,
         shapes: &[(MachineShape, Duration)],
@@ -89,8 +94,10 @@ impl CountingGuest {
         let executed = machine.execute_in_guest(&wanted, sink, stop);
         let seed = seed.filter(|_| executed.repeats_exactly);
         let report = file.read(&executed.console);
-        let report = report.map(|report| self.completed(report, &executed.per_cpu_offsets, executed.told));
-        Ok(Counted { ending: executed.ending, console: Some(executed.console), report, seed })
+        let agent = self.agent_report(executed.per_cpu_offsets, executed.told);
+        let report = report.map(|counts| CountedReport { counts, agent });
+        let ending = file.judged(executed.ending, &report);
+        Ok(Counted { ending, console: Some(executed.console), report, seed })
     }
 
     fn selected_by(&self, plugin: Plugin) -> Plugin {
@@ -112,15 +119,9 @@ impl CountingGuest {
         GuestExecution { execution, plugin: None, at_end: None, per_cpu_offset: None, seed: None, program }
     }
 
-    /// Adds what the plugin does not know.
-    fn completed(&self, mut report: RawReport, per_cpu_offsets: &[u64], told: Told) -> RawReport {
-        for (cpu, &offset) in report.cpus.iter_mut().zip(per_cpu_offsets) {
-            cpu.per_cpu_base = Some(offset);
-        }
-        match self.program {
-            Some(_) => program::with_what_was_told(report, told),
-            None => report,
-        }
+    fn agent_report(&self, per_cpu_bases: Vec<u64>, told: Told) -> AgentReport {
+        let report = self.program.as_ref().map(|_| agent_report(told)).unwrap_or_default();
+        AgentReport { per_cpu_bases, ..report }
     }
 }
 
@@ -138,7 +139,7 @@ impl Counting for CountingGuest {
         sink: &mut LineSink<'_>,
         stop: &StopFlag,
     ) -> Counted {
-        self.try_count(execution, tasks, seed, at_end, sink, stop).unwrap_or_else(Counted::not_started)
+        self.try_count(execution, tasks, seed, at_end, sink, stop).unwrap_or_else(Counted::lab_failed)
     }
 }
 
@@ -149,9 +150,9 @@ impl Target for CountingGuest {
         self.first.facts_with(&self.selected_by(plugin))
     }
 
-    /// None if it runs a program.
+    /// Empty if the guest runs a program.
     fn workloads(&self) -> Result<Vec<WorkloadInfo>, TargetError> {
-        self.first.workloads()
+        Target::workloads(&self.first)
     }
 
     fn cpus(&self) -> &[u32] {
@@ -178,5 +179,111 @@ impl Target for CountingGuest {
 
     fn counting(&self) -> Option<&dyn Counting> {
         Some(self)
+    }
+}
+
+/// A guest that has booted, for workloads or for users' programs.
+pub trait CountableGuest {
+    /// Facts about the guest without the lens.
+    fn facts(&self) -> Facts;
+
+    /// Descriptions of all workloads, sorted by name; empty in a guest for programs. Fails if a
+    /// description cannot be read.
+    fn workloads(&self) -> Result<Vec<WorkloadInfo>, TargetError>;
+
+    /// The kernel's symbols, in order. Fails if they cannot be read, or on a stop.
+    fn symbols(&self, stop: &StopFlag) -> Result<Vec<KernelSymbol>, TargetError>;
+
+    /// The guest in each of these shapes, under the lens. It runs `program`, or workloads if
+    /// `None`. `symbols`: those of its kernel, if the kernel is counted. Fails if the guest cannot
+    /// run the program.
+    fn counting(
+        &self,
+        shapes: &[MachineShape],
+        lens: Lens,
+        program: Option<CountedProgram>,
+        symbols: &[KernelSymbol],
+    ) -> Result<Box<dyn Target>, TargetError>;
+}
+
+impl CountableGuest for QemuMachine {
+    fn facts(&self) -> Facts {
+        Target::facts(self)
+    }
+
+    fn workloads(&self) -> Result<Vec<WorkloadInfo>, TargetError> {
+        Target::workloads(self)
+    }
+
+    fn symbols(&self, stop: &StopFlag) -> Result<Vec<KernelSymbol>, TargetError> {
+        QemuMachine::symbols(self, stop)
+    }
+
+    fn counting(
+        &self,
+        shapes: &[MachineShape],
+        lens: Lens,
+        program: Option<CountedProgram>,
+        symbols: &[KernelSymbol],
+    ) -> Result<Box<dyn Target>, TargetError> {
+        let first = self.with_shape(self.request().shape, self.request().boot_limit);
+        let shapes: Vec<_> = shapes.iter().map(|&shape| (shape, counted_boot_limit(shape.cpus()))).collect();
+        Ok(Box::new(match program {
+            Some(program) => CountingGuest::for_program(first, &shapes, program, lens, symbols)?,
+            None => CountingGuest::new(first, &shapes, lens, symbols),
+        }))
+    }
+}
+
+/// A user's program and the scope of counting. An execution's arguments are the program's.
+#[derive(Debug, Clone)]
+pub struct CountedProgram {
+    /// The program with all its files.
+    pub files: Arc<ProgramFiles>,
+    /// Working directory on this host.
+    pub directory: String,
+    /// Environment variables.
+    pub environment: Vec<(String, String)>,
+    /// Count the whole run and ignore marks.
+    pub is_whole: bool,
+    /// Count the kernel too.
+    pub kernel_too: bool,
+}
+
+impl CountedProgram {
+    /// The program for the guest.
+    pub(super) fn run(&self) -> ProgramRun<'_> {
+        ProgramRun { files: &self.files, directory: &self.directory, is_whole: self.is_whole }
+    }
+
+    /// The execution in the program's environment. `PATH` is the guest's unless the user sets it.
+    pub(super) fn in_environment(&self, execution: &Execution) -> Execution {
+        let path = ("PATH".to_owned(), self.files.search_path().to_owned());
+        let environment =
+            std::iter::once(&path).chain(&self.environment).chain(&execution.environment).cloned().collect();
+        Execution { environment, ..execution.clone() }
+    }
+
+    /// The plugin, set to count this program alone, or the kernel too.
+    pub(super) fn selected_by(&self, mut plugin: Plugin, agent_code: &Range<u64>) -> Plugin {
+        let Range { start, end } = agent_code;
+        plugin.values.push(("agent".to_owned(), format!("{start:x}-{end:x}")));
+        if self.kernel_too {
+            plugin.values.push(("kernel_too".to_owned(), "on".to_owned()));
+        }
+        plugin
+    }
+}
+
+/// The agent's report on the program.
+fn agent_report(told: Told) -> AgentReport {
+    let left = told.has_left_processes.then_some(Problem::LeftProcesses);
+    let no_mappings = told.no_mappings.map(|reason| Problem::NoMappings { reason });
+    AgentReport {
+        forks: told.processes.saturating_sub(1),
+        problems: left.into_iter().chain(no_mappings).collect(),
+        mappings: told.mappings,
+        generated: told.generated,
+        ..AgentReport::default()
     }
 }

@@ -1,25 +1,26 @@
-//! A machine that starts by itself, under the lens: one region of interest, with whose end the machine ends.
+//! A machine that starts by itself, under the lens. It has one region of interest and ends with it.
 
 use super::lens::EMULATOR_BYTES;
 use super::{AtEnd, Counted, Counting, Lens};
 use crate::execution::LineSink;
 use crate::qemu::BareMachine;
 use crate::{Ending, Execution, Plugin, StopFlag, Target, TargetError};
-use faultline_model::describe::WorkloadInfo;
-use faultline_model::facts::Facts;
-use faultline_model::machine::MachineShape;
+use faultline_record::describe::WorkloadInfo;
+use faultline_record::facts::Facts;
+use faultline_record::lens::counted::{AgentReport, CountedReport};
+use faultline_record::machine::MachineShape;
 
-/// A machine of any kind that can count.
+/// A machine with any system that can count.
 #[derive(Debug)]
 pub struct CountingMachine {
-    /// By numbers of CPUs, at least one.
+    /// Machines by number of CPUs; never empty.
     machines: Vec<BareMachine>,
     cpus: Vec<u32>,
     lens: Lens,
 }
 
 impl CountingMachine {
-    /// The machine as it is, and in each of these further shapes.
+    /// The machine in its own shape and in each of these.
     pub fn new(first: BareMachine, further: &[MachineShape], lens: Lens) -> Self {
         let machines: Vec<_> =
             std::iter::once(first.clone()).chain(further.iter().map(|&shape| first.with_shape(shape))).collect();
@@ -40,11 +41,13 @@ impl CountingMachine {
         let executed = machine.execute(Some(&for_any_kernel(plugin)), seed, execution.limit, stop);
         let seed = seed.filter(|_| executed.repeats_exactly);
         let report = file.read(&executed.console);
-        Ok(Counted { ending: executed.ending, console: Some(executed.console), report, seed })
+        let report = report.map(|counts| CountedReport { counts, agent: AgentReport::default() });
+        let ending = file.judged(executed.ending, &report);
+        Ok(Counted { ending, console: Some(executed.console), report, seed })
     }
 }
 
-/// The plugin, which supposes nothing about the kernel.
+/// The plugin without assumptions about the kernel.
 fn for_any_kernel(mut plugin: Plugin) -> Plugin {
     let more = [("addresses", "physical"), ("once", "on")];
     plugin.values.extend(more.map(|(key, value)| (key.to_owned(), value.to_owned())));
@@ -66,7 +69,7 @@ impl Counting for CountingMachine {
         _sink: &mut LineSink<'_>,
         stop: &StopFlag,
     ) -> Counted {
-        self.try_count(execution, tasks, seed, stop).unwrap_or_else(Counted::not_started)
+        self.try_count(execution, tasks, seed, stop).unwrap_or_else(Counted::lab_failed)
     }
 }
 
@@ -76,7 +79,7 @@ impl Target for CountingMachine {
         machine.facts_with(&for_any_kernel(self.lens.described(machine.shape().cpus(), false)))
     }
 
-    /// None: nothing of ours runs there.
+    /// Empty: Faultline's workloads do not run there.
     fn workloads(&self) -> Result<Vec<WorkloadInfo>, TargetError> {
         Ok(Vec::new())
     }
@@ -85,7 +88,7 @@ impl Target for CountingMachine {
         &self.cpus
     }
 
-    /// Executes without counting, to the machine's own end.
+    /// Executes without counting until the machine ends.
     fn execute(&self, execution: &Execution, _sink: &mut LineSink<'_>, stop: &StopFlag) -> Ending {
         self.machines[0].execute(None, None, execution.limit, stop).ending
     }

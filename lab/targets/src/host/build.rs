@@ -1,20 +1,19 @@
-//! Builds the workloads' programs with a compiler that the user chooses: runs their Makefile under a keeper.
+//! Builds the workloads' programs with the user's compiler: runs their Makefile under a keeper.
 
-use crate::host::outer_make;
 use crate::keep::{End, Grace, Kept, Output, Program};
 use crate::{StopFlag, TargetError, search_path};
-use faultline_model::protocol::LONGEST_LINE_BYTES;
+use faultline_record::protocol::LONGEST_LINE_BYTES;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
-/// A build of all of them takes a quarter of a minute on two CPUs.
+/// Time limit. A build of all workloads takes 15 s on two CPUs.
 const LIMIT: Duration = Duration::from_secs(10 * 60);
 
 const STDERR_KEPT_BYTES: usize = 16_384;
 
-/// Number of lines at the end of the output that an error cites.
+/// Number of output lines that an error cites.
 const CITED_LINES: usize = 3;
 
 /// A build of all workloads.
@@ -24,16 +23,17 @@ pub struct BuildRequest<'a> {
     pub sources: &'a Path,
     /// The compiler and its options, separated by blanks: `clang -O3`.
     pub compiler: &'a str,
-    /// Directory for the programs; it is created if it does not exist. Programs that are already there are built again.
+    /// Directory for the programs; created if missing. Existing programs are built again.
     pub directory: &'a Path,
-    /// A program that runs [`crate::keeper::run`] if [`crate::keeper::ARGUMENT`] is its first argument.
+    /// A program that runs [`crate::keeper::run`] if its first argument is
+    /// [`crate::keeper::ARGUMENT`].
     pub keeper: &'a Path,
     /// Directory in which the build gets its own scratch directory.
     pub scratch: &'a Path,
 }
 
-/// Builds. When this returns, all its processes have ended. Fails if make or the compiler fails, at the time limit, or on a stop; the programs in the
-/// directory are then unusable.
+/// Builds. All processes have ended on return. Fails if make or the compiler fails, at the time
+/// limit, or on a stop; then the programs in the directory are unusable.
 pub fn build_workloads(request: &BuildRequest<'_>, stop: &StopFlag) -> Result<(), TargetError> {
     let refused = |reason: &str| TargetError {
         problem: format!("can't build the workloads with '{}': {reason}", request.compiler),
@@ -54,12 +54,12 @@ pub fn build_workloads(request: &BuildRequest<'_>, stop: &StopFlag) -> Result<()
         waiting_is_free: false,
         grace: Grace::NONE,
         ours: None,
-        environment: &outer_make::undone(),
+        environment: &without_outer_make(),
         system_settings: &[],
         namespace: None,
     };
     let kept = Kept::start(&program).map_err(|text| refused(&text))?;
-    // Errors are on standard error. The names of files that compile are not worth keeping.
+    // Errors are on standard error. The list of compiled files is not needed.
     let ended = kept.follow(LIMIT, &mut |_, _| ControlFlow::Continue(()), stop);
     let reason = match ended.end {
         End::Exited(0) => return Ok(()),
@@ -73,7 +73,8 @@ pub fn build_workloads(request: &BuildRequest<'_>, stop: &StopFlag) -> Result<()
     Err(refused(&reason))
 }
 
-/// Make passes its variables to a shell, so they must not contain anything that a shell or make interprets. Fails in words.
+/// Make passes its variables to a shell, so a value must not contain anything that a shell or make
+/// interprets. Fails with a text.
 fn arguments(request: &BuildRequest<'_>) -> Result<Vec<OsString>, String> {
     let directory = std::path::absolute(request.directory).map_err(|error| error.to_string())?;
     let directory = directory.to_str().filter(|path| path.chars().all(is_plain)).ok_or_else(|| {
@@ -87,7 +88,7 @@ fn arguments(request: &BuildRequest<'_>) -> Result<Vec<OsString>, String> {
     }
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
     let mut arguments: Vec<OsString> = vec!["-C".into(), request.sources.into()];
-    // Objects of another compiler may be there, and look up to date.
+    // Objects of another compiler may exist and look up to date.
     arguments.extend(["--always-make".into(), format!("-j{jobs}").into()]);
     arguments.extend([format!("CC={}", request.compiler).into(), format!("BUILD={directory}").into()]);
     Ok(arguments)
@@ -97,13 +98,22 @@ fn is_plain(sign: char) -> bool {
     sign.is_ascii_alphanumeric() || "_-./+=,:@%".contains(sign)
 }
 
-/// The last lines, without make's own messages about giving up.
+/// The last lines, without make's own messages about the failure.
 fn last_lines(stderr: &str) -> String {
     let gives_up = |line: &str| line.contains("*** [") || line.contains("*** Waiting");
     let telling = |line: &&str| !line.trim().is_empty() && !gives_up(line);
     let mut lines: Vec<&str> = stderr.lines().rev().filter(telling).take(CITED_LINES).map(str::trim).collect();
     lines.reverse();
     if lines.is_empty() { "make failed without a message".to_owned() } else { lines.join("; ") }
+}
+
+/// Variables that would pass the options of an outer make, or the user's options for every make, to
+/// a build.
+const OUTER_MAKE: [&str; 5] = ["MAKEFLAGS", "GNUMAKEFLAGS", "MFLAGS", "MAKEFILES", "MAKELEVEL"];
+
+/// Environment variables that keep an outer make's options from a build: all of them, empty.
+pub fn without_outer_make() -> Vec<(String, String)> {
+    OUTER_MAKE.map(|name| (name.to_owned(), String::new())).into()
 }
 
 #[cfg(test)]

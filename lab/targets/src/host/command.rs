@@ -1,4 +1,5 @@
-//! Runs one command of the user's under a keeper, in a directory: git, or a build. All its lines go to a sink as they arrive.
+//! Runs a user's command under a keeper in a directory, for example git or a build, and passes its
+//! lines to a sink as they arrive.
 
 use crate::execution::LineSink;
 use crate::keep::{Grace, Kept, Output, Program};
@@ -8,34 +9,36 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Longest line that a sink gets; a longer one is cut one byte past this limit.
+/// Maximum length of a line for a sink. A longer line is cut one byte past this limit.
 pub const LONGEST_LINE_BYTES: usize = 65_536;
 
 /// Number of bytes at the end of standard error that are kept.
 const STDERR_KEPT_BYTES: usize = 16_384;
 
-/// What a shell runs, with redirections after it. The command is its arguments, so no word of it is interpreted; its name is the file of standard input.
+/// A shell script that redirects and then becomes the command. The command is in the arguments, so
+/// the shell interprets no word of it; `$0` is the file of standard input.
 const SHELL: &str = "exec \"$@\"";
 
 /// A command.
 #[derive(Debug, Clone, Copy)]
 pub struct HostCommand<'a> {
-    /// The program, found in `PATH` if its name has no slash, and its arguments.
+    /// The program and its arguments. A name without a slash is looked up in `PATH`.
     pub argv: &'a [OsString],
-    /// The directory in which it runs.
+    /// Working directory.
     pub directory: &'a Path,
     /// Environment variables in addition to ours.
     pub environment: &'a [(String, String)],
-    /// If it has not ended after this time, it is killed.
+    /// Time limit. The command is killed when it is reached.
     pub limit: Duration,
-    /// Where the lines of its standard error go.
+    /// Destination of standard error.
     pub errors: Errors,
-    /// The file that is its standard input; nothing if `None`.
+    /// File for standard input; none if `None`.
     pub input: Option<&'a Path>,
 }
 
 impl HostCommand<'_> {
-    /// The program that is started, and its arguments: the command itself, or a shell that redirects and then becomes the command.
+    /// The program to start and its arguments: the command itself, or a shell that redirects and
+    /// then becomes the command.
     fn started(&self, program: &OsString, arguments: &[OsString]) -> (PathBuf, Vec<OsString>) {
         let (input, errors) = (self.input.map(|_| " <\"$0\""), (self.errors == Errors::Among).then_some(" 2>&1"));
         if input.or(errors).is_none() {
@@ -48,16 +51,16 @@ impl HostCommand<'_> {
     }
 }
 
-/// Where the lines of a command's standard error go.
+/// Destination of a command's standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Errors {
-    /// To the sink, in the order of those of its standard output.
+    /// To the sink, interleaved with standard output.
     Among,
-    /// Nowhere; the last ones are in the ending.
+    /// Discarded; the last lines are in the ending.
     Apart,
 }
 
-/// What runs commands: the keeper, and where each has its scratch directory.
+/// Runner of commands: the keeper and the scratch directory.
 #[derive(Debug, Clone)]
 pub struct CommandRunner {
     keeper: PathBuf,
@@ -65,19 +68,20 @@ pub struct CommandRunner {
 }
 
 impl CommandRunner {
-    /// `keeper`: a program that runs [`crate::keeper::run`] if [`crate::keeper::ARGUMENT`] is its first argument; `scratch`: a directory in which each
-    /// command gets its own. Fails if there is no current directory and a path is relative.
+    /// `keeper`: a program that runs [`crate::keeper::run`] if its first argument is
+    /// [`crate::keeper::ARGUMENT`]. `scratch`: a directory in which each command gets its own.
+    /// Fails if a path is relative and the working directory does not exist.
     pub fn new(keeper: &Path, scratch: &Path) -> io::Result<Self> {
         Ok(CommandRunner { keeper: std::path::absolute(keeper)?, scratch: std::path::absolute(scratch)? })
     }
 
-    /// Runs a command to its end. When this returns, all its processes have ended.
+    /// Runs a command until it ends. All its processes have ended on return.
     pub fn run(&self, command: &HostCommand<'_>, sink: &mut LineSink<'_>, stop: &StopFlag) -> Ending {
         let Some((program, arguments)) = command.argv.split_first() else {
             return Ending::NotStarted { text: "the command is empty".to_owned() };
         };
         let (file, arguments) = command.started(program, arguments);
-        // The keeper searches PATH too, but a program that is not there is named here.
+        // The keeper searches `PATH` too, but a missing program is reported here.
         if let Some(name) = program.to_str().filter(|name| !name.contains('/'))
             && search_path::find(name).is_none()
         {
@@ -98,8 +102,8 @@ impl CommandRunner {
             namespace: None,
         });
         match kept {
-            Ok(kept) => kept.follow(command.limit, &mut |line, _| sink(line), stop).into(),
-            Err(text) => Ending::NotStarted { text },
+            Ok(kept) => kept.follow(command.limit, &mut |line, _| sink(line), stop).or_said().into(),
+            Err(text) => Ending::LabFailed { text },
         }
     }
 }

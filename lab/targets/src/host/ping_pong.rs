@@ -1,18 +1,17 @@
-//! How long a cache line takes from CPU to CPU on this host. For every pair of CPUs, two threads, each bound to a CPU, pass a line back and
-//! forth. Callers interpret the times.
+//! Times of a cache line between CPUs of this host. For every pair of CPUs, two threads, each bound
+//! to a CPU, pass a line back and forth. Callers interpret the times.
 
 mod bounce;
 mod delays;
-mod instruction;
-mod nearness;
 
-use crate::system_files::OwnFiles;
+use crate::host::topology;
+use crate::linux_facts::OwnFiles;
 use crate::{StopFlag, TargetError};
 use bounce::Failure;
-use faultline_model::lens::calibration::{Nearness, Pair, Probe, Time};
+use faultline_record::lens::calibration::{Nearness, Pair, Probe, Time};
 use std::time::{Duration, Instant};
 
-/// How much to measure.
+/// Amount of measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rounds {
     /// Number of round trips of the line in each sample; at least 1.
@@ -29,19 +28,21 @@ impl Default for Rounds {
     }
 }
 
-/// Median of the hand-overs over all pairs at that distance, in nanoseconds; `None` if there is no such pair.
+/// Median of the transfers over all pairs at that distance, in nanoseconds; `None` without such a
+/// pair.
 pub fn hand_over_ns(probe: &Probe, nearness: Nearness) -> Option<f64> {
     let near = probe.pairs.iter().filter(|pair| pair.nearness == nearness);
     quartiles(near.map(|pair| pair.hand_over.median_ns).collect()).map(|[_, median, _]| median)
 }
 
-/// Measures every pair of `cpus`, one after the other. Nothing else should run on them.
+/// Measures every pair of `cpus`, one after the other. Nothing else should run on these CPUs.
 ///
-/// Each side waits until it reads the other's number, and writes the next one.
-/// Call this from an optimised build, otherwise the time of the instruction is wrong.
+/// Each side waits until it reads the other's number, and writes the next one. Call this from an
+/// optimised build; otherwise the time of the instruction is wrong.
 ///
 /// # Errors
-/// Fails with fewer than two CPUs, with a CPU on which we may not run, at the time limit, and on a stop.
+/// Fails with fewer than two CPUs, with a CPU that we may not use, at the time limit, and on a
+/// stop.
 pub fn probe(cpus: &[u32], rounds: Rounds, stop: &StopFlag) -> Result<Probe, TargetError> {
     let mut cpus = cpus.to_vec();
     cpus.sort_unstable();
@@ -59,12 +60,12 @@ pub fn probe(cpus: &[u32], rounds: Rounds, stop: &StopFlag) -> Result<Probe, Tar
             let times =
                 bounce::measure([one, other], rounds, deadline, stop).map_err(|failure| in_words(failure, rounds))?;
             let Some([lower, median_ns, upper]) = quartiles(times) else { continue };
-            let nearness = nearness::between(&OwnFiles, one, other);
+            let nearness = topology::between(&OwnFiles, one, other);
             let hand_over = Time { median_ns, quartiles_ns: (lower, upper) };
             pairs.push(Pair { one, other, nearness, hand_over });
         }
     }
-    let instruction_ps = quartiles(instruction::samples_ps()).map_or(f64::NAN, |[_, median, _]| median);
+    let instruction_ps = quartiles(delays::samples_ps()).map_or(f64::NAN, |[_, median, _]| median);
     let delays = delays::measure([cpus[0], cpus[1]], stop).map_err(|failure| in_words(failure, rounds))?;
     Ok(Probe { instruction_ps, pairs, delays })
 }
@@ -76,7 +77,7 @@ fn in_words(failure: Failure, rounds: Rounds) -> TargetError {
         }
         Failure::TimedOut(one, other) => error(
             format!("the probe took longer than {} s, and was at CPUs {one} and {other}", rounds.limit.as_secs_f64()),
-            "is the machine busy? Fewer CPUs take less time",
+            "the machine may be busy; fewer CPUs take less time",
         ),
         Failure::Stopped => error("the probe was stopped", "nothing was saved"),
     }
@@ -96,7 +97,7 @@ fn quartiles(mut values: Vec<f64>) -> Option<[f64; 3]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faultline_model::lens::calibration::Delays;
+    use faultline_record::lens::calibration::Delays;
 
     const FEW: Rounds = Rounds { round_trips: 100, samples: 5, limit: Duration::from_secs(60) };
 
@@ -129,7 +130,8 @@ mod tests {
         for pair in &probe.pairs {
             let Time { median_ns, quartiles_ns: (low, high) } = pair.hand_over;
             assert!(pair.one < pair.other && low <= median_ns && median_ns <= high);
-            // No line is faster than light across a chip. There is no upper bound, because other work may delay it.
+            // Lower bound: no line crosses a chip faster than light. There is no upper bound,
+            // because other work may delay a line.
             assert!(median_ns > 0.1, "{pair:?}");
             assert!(hand_over_ns(&probe, pair.nearness).is_some());
         }

@@ -1,15 +1,26 @@
-//! A process between us and a workload or emulator. It ensures that no process survives us, even if we are killed by SIGKILL.
+//! The keeper, a process between us and a workload or emulator. No process survives us, even if
+//! SIGKILL ends us.
 //!
-//! It holds one end of a socket (its standard input), and we hold the other. It reports the workload's end over it, as a line. A byte
-//! from us makes it ask the workload to end (SIGTERM). When our end closes, for any reason, the keeper kills the workload
-//! and all its descendants. It also creates the scratch directory, and removes it. If nobody reads its report, because
-//! we were killed, it also removes the directory that we would have removed. Before the workload starts, it writes the system settings. It first
-//! sends us the value of each one. When all processes of the workload are gone, it restores the settings, and reports those that it could
-//! not restore. On Linux it adopts orphans (`PR_SET_CHILD_SUBREAPER`), so it also finds processes that left their group. On other systems
-//! it finally kills its own process group, which contains the workload. If the keeper itself is killed, the kernel kills
-//! the workload (Linux). We then kill the group, and every other process that carries the execution's identifier in its environment,
+//! The keeper holds one end of a socket (its standard input), and we hold the other. Its duties, in
+//! order:
+//!
+//! - It creates the scratch directory, sends us the present value of each system setting, and
+//!   writes the settings.
+//! - It starts the workload. A byte from us makes it ask the workload to end (SIGTERM). When our
+//!   end closes, for any reason, it kills the workload and all its descendants.
+//! - When all processes of the workload are gone, it restores the settings, removes the scratch
+//!   directory, and reports the ending, the settings that it could not restore, and what the host
+//!   lacked at a failure, one per line.
+//! - If we do not acknowledge the report, because we were killed, it also removes the directory
+//!   that we would have removed.
+//!
+//! On Linux it adopts orphans (`PR_SET_CHILD_SUBREAPER`), so it also finds processes that left
+//! their group. On other systems it finally kills its own process group, which contains the
+//! workload. If the keeper itself is killed, the kernel kills the workload (Linux). We then kill
+//! the group, and every other process that carries the execution's identifier in its environment,
 //! and restore the settings.
 
+use crate::lack;
 use crate::system_settings::{self, Before};
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
@@ -32,20 +43,24 @@ pub const ARGUMENT: &str = "__keep";
 /// The environment variable that identifies the processes of an execution.
 pub(super) const MARK_VARIABLE: &str = "FAULTLINE_EXECUTION";
 
-/// The byte that we send to make it ask the workload to end.
+/// Our request that the workload end.
 pub(super) const ASK_TO_END: &[u8] = b"e";
 
-/// How long to wait for killed processes to disappear. A process in an uninterruptible wait can take longer than anyone wants to wait.
+/// Our acknowledgement of the keeper's report.
+pub(super) const HEARD: &[u8] = b"h";
+
+/// Time limit for killed processes to disappear. A process in an uninterruptible wait can take
+/// longer.
 const KILL_LIMIT: Duration = Duration::from_secs(5);
 
-/// How the kept program ended, as the keeper reports it.
+/// Ending of the kept program, as the keeper reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Told {
     /// With an exit status.
     Status(i32),
     /// By a signal.
     Signal(i32),
-    /// It could not be started.
+    /// The program could not be started; the reason.
     NotStarted(String),
 }
 
@@ -71,16 +86,18 @@ impl Told {
 /// Everything that a keeper reports, in this order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Account {
-    /// Previous values of settings; each is reported before it is written.
+    /// Previous values of settings; each is reported before the setting is written.
     pub(super) before: Vec<Before>,
-    /// Settings that could not be restored, in words.
+    /// Settings that could not be restored, as texts.
     pub(super) left: Vec<String>,
-    /// How the program ended. This is the last line: once it is there, the settings have been restored.
+    /// The lack of this host that explains a failure, in words.
+    pub(super) lack: Option<String>,
+    /// Ending of the program. This is the last line: the settings have been restored before it.
     pub(super) told: Option<Told>,
 }
 
 impl Account {
-    /// Reads the lines that the keeper wrote. A line that was cut off is ignored.
+    /// Parses the keeper's lines. An incomplete line is ignored.
     pub(super) fn read(heard: &str) -> Self {
         let mut account = Account::default();
         for line in heard.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
@@ -88,6 +105,7 @@ impl Account {
             match kind {
                 "was" => account.before.extend(read_before(rest)),
                 "left" => account.left.push(rest.to_owned()),
+                "lack" => account.lack = Some(rest.to_owned()),
                 _ => account.told = Told::read(kind, rest),
             }
         }
@@ -122,13 +140,14 @@ impl Mark {
         &self.0
     }
 
-    /// Kills every process that carries the identifier, according to `/proc`; none if there is no `/proc`.
+    /// Kills every process that carries the identifier, according to `/proc`; none if there is no
+    /// `/proc`.
     pub(super) fn kill_processes(&self) {
         let wanted = format!("{MARK_VARIABLE}={}", self.0);
         for (process, _) in processes() {
             let environment = std::fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
             if environment.split(|&byte| byte == 0).any(|variable| variable == wanted.as_bytes()) {
-                // Fails if the process is already gone, which is what we want.
+                // Fails if the process is already gone, as intended.
                 let _ = kill_process(process, Signal::KILL);
             }
         }
@@ -139,17 +158,18 @@ impl Mark {
 struct Request {
     /// The scratch directory to create for the program.
     scratch: PathBuf,
-    /// A directory of the caller; may be empty.
+    /// The caller's directory; may be empty.
     callers: OsString,
     /// Settings by the paths of their files.
     settings: Vec<(String, String)>,
-    /// The file of the network namespace in which all of this happens.
+    /// File of the network namespace of the execution.
     namespace: Option<PathBuf>,
     program: OsString,
     arguments: Vec<OsString>,
 }
 
-/// What the name of a variable begins with, in the keeper's environment, that is the program's. Everybody may read a command line, and some variables are secrets.
+/// Name prefix of the program's variables in the keeper's environment. A command line would be
+/// public, and some variables are secrets.
 const OF_PROGRAM: &str = "FAULTLINE_OF_PROGRAM_";
 
 /// The name of a variable of the program in the keeper's environment.
@@ -157,7 +177,7 @@ pub(super) fn of_program(name: &str) -> String {
     format!("{OF_PROGRAM}{name}")
 }
 
-/// The program's variables in an environment, by their names there and their own.
+/// The program's variables in an environment: the prefixed name, the own name, and the value.
 fn variables_of_program(
     environment: impl Iterator<Item = (OsString, OsString)>,
 ) -> Vec<(OsString, OsString, OsString)> {
@@ -168,7 +188,8 @@ fn variables_of_program(
     environment.filter_map(|(name, value)| named(&name).map(|own| (name, own, value))).collect()
 }
 
-/// Words that say what the two following words are, that the file of a network namespace follows, or that the program and its arguments follow.
+/// Words in the keeper's arguments: two words of a setting follow, the file of a network namespace
+/// follows, or the program and its arguments follow.
 pub(super) const SETTING: &str = "setting";
 pub(super) const NAMESPACE: &str = "namespace";
 pub(super) const PROGRAM: &str = "program";
@@ -202,7 +223,7 @@ impl Request {
         for (name, own, value) in variables_of_program(std::env::vars_os()) {
             command.env_remove(name).env(own, value);
         }
-        // We find processes by it if the keeper is killed.
+        // The variable identifies the processes if the keeper is killed.
         if let Some(mark) = std::env::var_os(MARK_VARIABLE) {
             command.env(MARK_VARIABLE, mark);
         }
@@ -210,13 +231,14 @@ impl Request {
     }
 }
 
-/// Runs the keeper. `arguments`: the scratch directory to create; a directory of the caller, or an empty word; any number of
-/// `setting PATH VALUE` and `namespace FILE`; `program`, the program, its arguments. The program's own variables are in the environment ([`of_program`]).
+/// Runs the keeper. `arguments`: the scratch directory to create; the caller's directory, or an
+/// empty word; any number of `setting PATH VALUE` and `namespace FILE`; `program`, the program, its
+/// arguments. The program's own variables are in the environment ([`of_program`]).
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     run_below(arguments, &system_settings::ROOTS.map(Path::new))
 }
 
-/// The same with settings below other directories, for tests without privileges.
+/// [`run`] with settings below other directories, for tests without privileges.
 #[doc(hidden)]
 pub fn run_below(arguments: impl Iterator<Item = OsString>, roots: &[&Path]) -> ExitCode {
     let Some(request) = Request::read(arguments) else { return ExitCode::from(2) };
@@ -224,30 +246,41 @@ pub fn run_below(arguments: impl Iterator<Item = OsString>, roots: &[&Path]) -> 
     adopt_orphans();
     let scratch = &request.scratch;
     let mut before = Vec::new();
-    let told = match std::fs::DirBuilder::new().mode(0o700).create(scratch) {
+    let events = watch_socket(&socket);
+    let watch = lack::Watch::begin();
+    let (told, mut lack) = match std::fs::DirBuilder::new().mode(0o700).create(scratch) {
         Ok(()) => {
             let entered = request.namespace.as_deref().map_or(Ok(()), enter);
             match entered.and_then(|()| set(&request.settings, roots, &mut socket, &mut before)) {
-                Ok(()) => keep(&socket, &mut request.command()),
-                Err(text) => Told::NotStarted(text),
+                Ok(()) => keep(&events, &mut request.command()),
+                Err(text) => (Told::NotStarted(text), None),
             }
         }
-        Err(error) => Told::NotStarted(format!("no scratch directory {}: {error}", scratch.display())),
+        Err(error) => {
+            let text = format!("no scratch directory {}: {error}", scratch.display());
+            (Told::NotStarted(text.clone()), Some(text))
+        }
     };
+    // Before the scratch directory is removed, which may make room.
+    if lack.is_none() && !matches!(told, Told::Status(0) | Told::NotStarted(_)) {
+        lack = watch.lack(&[scratch, Path::new("."), &std::env::temp_dir()]);
+    }
     let left = system_settings::put_back_all(&before);
-    // No process of the workload is left to use it, or to be told that it could not be removed.
+    // Errors are ignored: no process of the workload is left that could use the directory.
     let _ = std::fs::remove_dir_all(scratch);
     let left: String = left.iter().map(|text| format!("left {text}\n")).collect();
-    let is_heard = socket.write_all((left + &told.line()).as_bytes()).is_ok();
-    // If our other end was killed, nobody listens any more.
-    if !is_heard && !request.callers.is_empty() {
+    let lack = lack.map_or_else(String::new, |text| format!("lack {}\n", text.replace('\n', " ")));
+    let is_heard = socket.write_all((left + &lack + &told.line()).as_bytes()).is_ok();
+    let is_kept = request.callers.is_empty() || (is_heard && is_acknowledged(&mut socket, &events));
+    if !is_kept {
         let _ = std::fs::remove_dir_all(&request.callers);
     }
     kill_own_group();
     ExitCode::SUCCESS
 }
 
-/// Enters the network namespace of a file, with everything that is started and set from here on. Fails in words.
+/// Enters the network namespace of a file, for everything that is started and set afterwards. Fails
+/// with a text.
 #[cfg(target_os = "linux")]
 fn enter(namespace: &Path) -> Result<(), String> {
     use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
@@ -263,7 +296,8 @@ fn enter(_namespace: &Path) -> Result<(), String> {
     Err("this system has no network namespaces".to_owned())
 }
 
-/// Writes the settings, each after the other end and `before` have its previous value. Fails in words.
+/// Writes the settings, each after the previous value was sent and added to `before`. Fails with a
+/// text.
 fn set(
     settings: &[(String, String)],
     roots: &[&Path],
@@ -273,40 +307,75 @@ fn set(
     for (path, value) in settings {
         let file = system_settings::find(path, roots)?;
         let was = Before::read(&file)?;
-        socket.write_all(before_line(&was).as_bytes()).map_err(|error| format!("nobody listens: {error}"))?;
+        socket.write_all(before_line(&was).as_bytes()).map_err(|error| format!("the caller is gone: {error}"))?;
         before.push(was);
         system_settings::write(&file, value)?;
     }
     Ok(())
 }
 
-/// Our end of the socket, which was passed as standard input.
+/// Our end of the socket, which is standard input.
 fn take_socket() -> std::io::Result<UnixStream> {
     let descriptor = rustix::io::fcntl_dupfd_cloexec(std::io::stdin(), 3)?;
     Ok(UnixStream::from(descriptor))
 }
 
-fn keep(socket: &UnixStream, command: &mut Command) -> Told {
+/// Waits until the caller has read the report. False if the caller was killed before. A report in
+/// the socket is not enough: a caller that is stopped, or waits for a CPU, may be killed before it
+/// reads.
+fn is_acknowledged(socket: &mut UnixStream, events: &Events) -> bool {
+    close_output();
+    loop {
+        match events.receiver.recv() {
+            Ok(Woken::Heard) => return true,
+            // A caller that has stopped the program closes one direction only; then the write
+            // succeeds.
+            Ok(Woken::Abandoned) | Err(_) => return socket.write_all(b"\n").is_ok(),
+            Ok(Woken::Asked | Woken::Ended(_)) => {}
+        }
+    }
+}
+
+/// Closes the pipes of standard output and standard error, which the caller reads until the end.
+fn close_output() {
+    let Ok(null) = std::fs::OpenOptions::new().write(true).open("/dev/null") else { return };
+    let _ = rustix::stdio::dup2_stdout(&null).and_then(|()| rustix::stdio::dup2_stderr(&null));
+}
+
+/// Runs the program until it ends. Also returns the lack of this host that kept it from starting.
+fn keep(events: &Events, command: &mut Command) -> (Told, Option<String>) {
     command.stdin(Stdio::null());
     die_with_parent(command);
     let child = match command.spawn() {
         Ok(child) => child,
-        Err(error) => return Told::NotStarted(error.to_string()),
+        Err(error) => {
+            let lack = lack::is_error(&error).then(|| format!("cannot start a program: {error}"));
+            return (Told::NotStarted(error.to_string()), lack);
+        }
     };
     let process = Pid::from_child(&child);
-    let (sender, events) = channel();
-    watch_child(child, sender.clone());
-    watch_socket(socket, sender);
-    let told = wait_for_end(&events, process);
+    watch_child(child, events.sender.clone());
+    let told = wait_for_end(events, process);
     kill_the_rest();
-    told
+    (told, None)
 }
 
-/// What the keeper waits for.
+/// An event for the keeper.
 enum Woken {
+    /// The program ended.
     Ended(ExitStatus),
+    /// [`ASK_TO_END`] arrived.
     Asked,
+    /// [`HEARD`] arrived.
+    Heard,
+    /// The caller's end was closed.
     Abandoned,
+}
+
+/// The keeper's events.
+struct Events {
+    sender: Sender<Woken>,
+    receiver: Receiver<Woken>,
 }
 
 fn watch_child(mut child: Child, sender: Sender<Woken>) {
@@ -317,37 +386,44 @@ fn watch_child(mut child: Child, sender: Sender<Woken>) {
     });
 }
 
-/// The other end sends nothing but [`ASK_TO_END`]. When it closes, the read returns the end of the file.
-fn watch_socket(socket: &UnixStream, sender: Sender<Woken>) {
-    let Ok(mut socket) = socket.try_clone() else { return };
+/// Events of the socket. When the caller's end closes, the read returns the end of the file.
+fn watch_socket(socket: &UnixStream) -> Events {
+    let (sender, receiver) = channel();
+    let events = Events { sender: sender.clone(), receiver };
+    let Ok(mut socket) = socket.try_clone() else { return events };
     thread::spawn(move || {
-        while let Ok(1..) = socket.read(&mut [0; ASK_TO_END.len()]) {
-            let _ = sender.send(Woken::Asked);
+        let mut byte = [0; 1];
+        while let Ok(1..) = socket.read(&mut byte) {
+            let _ = sender.send(if byte == *HEARD { Woken::Heard } else { Woken::Asked });
         }
         let _ = sender.send(Woken::Abandoned);
     });
+    events
 }
 
 /// `process`: the workload's own process.
-fn wait_for_end(events: &Receiver<Woken>, process: Pid) -> Told {
+fn wait_for_end(Events { sender, receiver }: &Events, process: Pid) -> Told {
     loop {
-        match events.recv() {
-            Ok(Woken::Ended(status)) => return told(status),
-            // Fails if it is already gone, which is what was asked for.
+        match receiver.recv() {
+            Ok(Woken::Ended(status)) => return end_report(status),
+            // Fails if the process is already gone, as intended.
             Ok(Woken::Asked) => drop(kill_process(process, Signal::TERM)),
+            Ok(Woken::Heard) => {}
             Ok(Woken::Abandoned) | Err(_) => break,
         }
     }
     kill_descendants();
-    match events.recv_timeout(KILL_LIMIT) {
-        Ok(Woken::Ended(status)) => told(status),
-        Ok(Woken::Asked | Woken::Abandoned) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-            Told::Signal(Signal::KILL.as_raw())
-        }
+    let ended = receiver.recv_timeout(KILL_LIMIT);
+    // For the acknowledgement, which will not come. Sending never fails: the receiver is here.
+    let _ = sender.send(Woken::Abandoned);
+    match ended {
+        Ok(Woken::Ended(status)) => end_report(status),
+        Ok(Woken::Asked | Woken::Heard | Woken::Abandoned)
+        | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Told::Signal(Signal::KILL.as_raw()),
     }
 }
 
-fn told(status: ExitStatus) -> Told {
+fn end_report(status: ExitStatus) -> Told {
     match (status.code(), status.signal()) {
         (Some(code), _) => Told::Status(code),
         (None, signal) => Told::Signal(signal.unwrap_or(0)),
@@ -362,7 +438,7 @@ fn kill_the_rest() {
         match wait(WaitOptions::NOHANG) {
             Ok(Some(_)) => {}
             Ok(None) => thread::sleep(Duration::from_millis(2)),
-            // No child is left, adopted ones included.
+            // No child is left, including adopted ones.
             Err(_) => return,
         }
     }
@@ -370,12 +446,12 @@ fn kill_the_rest() {
 
 fn kill_descendants() {
     for process in descendants() {
-        // Fails if it is already gone, which is what we want.
+        // Fails if the process is already gone, as intended.
         let _ = kill_process(process, Signal::KILL);
     }
 }
 
-/// The keeper's last action on systems where it cannot find its descendants: it kills the group that it belongs to.
+/// The keeper's last action on systems without a list of descendants: kills its own group.
 #[cfg(not(target_os = "linux"))]
 fn kill_own_group() {
     let _ = rustix::process::kill_current_process_group(Signal::KILL);
@@ -386,7 +462,7 @@ fn kill_own_group() {}
 
 #[cfg(target_os = "linux")]
 fn adopt_orphans() {
-    // Fails only on kernels before 3.4; the process group is still killed there.
+    // Fails only on kernels before 3.4, where the process group is still killed.
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
 }
 
@@ -401,15 +477,17 @@ fn die_with_parent(command: &mut Command) {
     let keeper = rustix::process::getpid();
     let prepare = move || {
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-        // The keeper may have died before the line above. Then nobody would ever send the signal.
+        // The keeper may have died before the line above. Then the signal would never be sent.
         if rustix::process::getppid() != Some(keeper) {
             return Err(std::io::Error::from(rustix::io::Errno::SRCH));
         }
         Ok(())
     };
     // SAFETY:
-    // 1. `prepare` runs in the forked child before exec, where only async-signal-safe work is allowed.
-    // 2. It makes two system calls (prctl, getppid), allocates nothing and takes no lock; its error is built from a number.
+    // 1. `prepare` runs in the forked child before exec, where only async-signal-safe work is
+    //    allowed.
+    // 2. It makes two system calls (prctl, getppid), allocates nothing and takes no lock; its error
+    //    is built from a number.
     unsafe {
         command.pre_exec(prepare);
     }
@@ -418,7 +496,7 @@ fn die_with_parent(command: &mut Command) {
 #[cfg(not(target_os = "linux"))]
 fn die_with_parent(_command: &mut Command) {}
 
-/// All descendants of this process, according to `/proc`; none if there is no `/proc`.
+/// All descendants of this process, according to `/proc`; none without `/proc`.
 fn descendants() -> Vec<Pid> {
     let pairs = processes();
     let mut found = vec![rustix::process::getpid()];
@@ -439,7 +517,8 @@ fn processes() -> Vec<(Pid, Option<Pid>)> {
 
 fn parent_of(process: i32) -> Option<Pid> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name in brackets may contain anything. The fields after the last bracket are: state, parent.
+    // The name in brackets may contain anything. The fields after the last bracket are: state,
+    // parent.
     let after_name = &stat[stat.rfind(')')? + 1..];
     Pid::from_raw(after_name.split_whitespace().nth(1)?.parse().ok()?)
 }
@@ -449,12 +528,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_reads_back() {
+    fn reports_read_back() {
         let before = vec![Before { file: "/proc/sys/a b".into(), value: "1\t2".into() }];
         let left = vec!["it can't be".to_owned()];
         for told in [Told::Status(71), Told::Signal(9), Told::NotStarted("No such file or directory".into())] {
-            let heard = format!("{}left it can't be\n{}", before_line(&before[0]), told.line());
-            assert_eq!(Account::read(&heard), Account { before: before.clone(), left: left.clone(), told: Some(told) });
+            let heard = format!("{}left it can't be\nlack no space\n{}", before_line(&before[0]), told.line());
+            let (before, left, lack) = (before.clone(), left.clone(), Some("no space".to_owned()));
+            assert_eq!(Account::read(&heard), Account { before, left, lack, told: Some(told) });
         }
         assert_eq!(Account::read("nonsense"), Account::default());
     }
@@ -481,7 +561,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_of_the_program_are_told_from_those_of_the_keeper() {
+    fn variables_of_the_program_are_distinguished_from_those_of_the_keeper() {
         let environment = [("A", "1"), (&of_program("A"), "2"), (OF_PROGRAM, "3")];
         let environment = environment.map(|(name, value)| (name.into(), value.into()));
         let found = variables_of_program(environment.into_iter());

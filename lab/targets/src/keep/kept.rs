@@ -1,10 +1,11 @@
-//! Follows one program under a keeper: passes on its lines as they arrive, and ends it at its limit, on a stop, or when the
-//! sink returns `Break`. A program that has data to write is asked to end before it is killed.
+//! Follows one program under a keeper: passes on its lines as they arrive, and ends it at its
+//! limit, on a stop, or when the sink returns `Break`. A program with data to write is asked to end
+//! before it is killed.
 
 use super::Deadline;
+use super::deadline::Withheld;
 use super::keeper::{self, Account, Mark, Told};
-use super::withheld::Withheld;
-use crate::{StopFlag, system_settings};
+use crate::{StopFlag, lack, system_settings};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
@@ -21,43 +22,44 @@ use std::thread;
 use std::time::Duration;
 use wait_timeout::ChildExt;
 
-/// How often to check for a stop: often enough for a person who presses Ctrl-C, rarely enough not to disturb the measurement.
+/// Interval between checks for a stop: short enough for a person who presses Ctrl-C, long enough
+/// not to disturb the measurement.
 const STOP_POLL: Duration = Duration::from_millis(100);
 
 /// Number of polls without a line after which the output of a dead keeper counts as ended.
 const SILENT_POLLS: u32 = 10;
 
-/// Number of lines that may wait in the queue; a workload that prints faster is blocked.
+/// Maximum number of lines in the queue. A workload that prints faster is blocked.
 const WAITING_LINES: usize = 256;
 
-/// How long the keeper may take to clean up: more than it allows itself for killing.
+/// Time limit for the keeper's clean-up, longer than its own limit for killing.
 const KEEPER_LIMIT: Duration = Duration::from_secs(10);
 
 /// A program to run under a keeper.
 pub(crate) struct Program<'a> {
-    /// A program that runs [`keeper::run`] if [`keeper::ARGUMENT`] is its first argument.
+    /// A program that runs [`keeper::run`] if its first argument is [`keeper::ARGUMENT`].
     pub(crate) keeper: &'a Path,
     /// Directory in which it gets its own scratch directory.
     pub(crate) scratch: &'a Path,
     /// The program's file.
     pub(crate) file: &'a Path,
-    /// Its arguments, as a function of its scratch directory.
+    /// Arguments, as a function of its scratch directory.
     pub(crate) arguments: &'a dyn Fn(&Path) -> Vec<OsString>,
-    /// The directory in which it runs; ours if `None`.
+    /// Working directory; ours if `None`.
     pub(crate) directory: Option<&'a Path>,
-    /// How much is taken of its output.
+    /// Limits of its output.
     pub(crate) output: Output,
-    /// Its time limit does not run while a busy host lets it wait for a CPU.
+    /// The time limit does not run while the program waits for a CPU of a busy host.
     pub(crate) waiting_is_free: bool,
-    /// How long it may take to end after it was asked to.
+    /// Time to end after a request to end.
     pub(crate) grace: Grace,
-    /// A directory of ours that the keeper removes if we are killed.
+    /// Our directory that the keeper removes if we are killed.
     pub(crate) ours: Option<&'a Path>,
     /// Environment variables in addition to ours.
     pub(crate) environment: &'a [(String, String)],
     /// System settings while it runs, by the paths of their files.
     pub(crate) system_settings: &'a [(String, String)],
-    /// The file of the network namespace in which it runs; ours if `None`.
+    /// File of its network namespace; ours if `None`.
     pub(crate) namespace: Option<&'a Path>,
 }
 
@@ -71,21 +73,22 @@ impl Program<'_> {
     }
 }
 
-/// How much is taken of a program's standard output, whose lines go to the sink, and of its standard error.
+/// Limits of a program's standard output, whose lines go to the sink, and of its standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Output {
-    /// Longest line in bytes. A longer line is cut one byte past this limit, so that the receiver can recognise it.
+    /// Maximum length of a line in bytes. A longer line is cut one byte past this limit, so that
+    /// the receiver can recognise it.
     pub(crate) longest_line: usize,
     /// Number of bytes at the end of standard error that are kept.
     pub(crate) stderr_bytes: usize,
 }
 
-/// How long a program may take to end after SIGTERM before it is killed. If zero, it is killed at once.
+/// Time for a program to end after SIGTERM before it is killed. If zero, it is killed at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Grace {
     /// At its time limit.
     pub(crate) at_limit: Duration,
-    /// On a stop, when somebody waits for it.
+    /// On a stop, when a person waits.
     pub(crate) on_stop: Duration,
 }
 
@@ -94,16 +97,16 @@ impl Grace {
     pub(crate) const NONE: Grace = Grace { at_limit: Duration::ZERO, on_stop: Duration::ZERO };
 }
 
-/// How a kept program ended.
+/// Ending of a kept program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum End {
     /// With an exit status.
     Exited(i32),
     /// By a signal that we did not send.
     Signalled(i32),
-    /// Its keeper was killed, and the program with it.
+    /// The keeper was killed, and the program with it.
     KeeperKilled,
-    /// It never started; the reason in words.
+    /// The program never started; the reason.
     NotStarted(String),
     /// Killed at its time limit.
     TimedOut,
@@ -113,23 +116,36 @@ pub(crate) enum End {
     Stopped,
 }
 
-/// How a kept program ended, with its last output.
+/// Ending of a kept program, with its last output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ended {
     pub(crate) end: End,
-    /// The end of its standard error.
+    /// End of standard error.
     pub(crate) stderr: String,
-    /// System settings that could not be restored, in words.
+    /// System settings that could not be restored, as texts.
     pub(crate) left: Vec<String>,
+    /// The lack of this host that explains a failure, in words.
+    pub(crate) lack: Option<String>,
 }
 
-/// Receives lines without their ends; may set another deadline; `Break` kills the program.
+impl Ended {
+    /// Also takes a program's own message about a full disk as evidence. Not for a guest, whose
+    /// messages are about its own disk.
+    pub(crate) fn or_said(self) -> Self {
+        match self.end {
+            End::Exited(0) | End::TimedOut | End::Refused | End::Stopped => self,
+            _ => Ended { lack: self.lack.or_else(|| lack::said_in(&self.stderr)), ..self },
+        }
+    }
+}
+
+/// Receives lines without line ends. May set another deadline. `Break` kills the program.
 pub(crate) type KeptSink<'a> = dyn FnMut(&[u8], &mut Deadline) -> ControlFlow<()> + 'a;
 
 /// A running program with its keeper.
 pub(crate) struct Kept {
     keeper: Child,
-    /// Our end; closing it makes the keeper kill everything.
+    /// Our end. Closing it makes the keeper kill everything.
     socket: UnixStream,
     lines: Receiver<Vec<u8>>,
     stderr: Receiver<String>,
@@ -137,16 +153,18 @@ pub(crate) struct Kept {
     stderr_bytes: Arc<AtomicU64>,
     mark: Mark,
     scratch: PathBuf,
+    /// This host's state before the start.
+    watch: lack::Watch,
     grace: Grace,
-    /// If its limit does not run while it waits for a CPU.
+    /// Present if the limit does not run while the program waits for a CPU.
     withheld: Option<Withheld>,
-    /// What the keeper has reported so far.
+    /// The keeper's reports so far.
     heard: Vec<u8>,
-    /// Its settings are those of a network namespace.
+    /// The settings are those of a network namespace.
     is_in_namespace: bool,
 }
 
-/// Why following a program ended.
+/// Reason for the end of following a program.
 enum Followed {
     OutputEnded,
     Refused,
@@ -162,7 +180,8 @@ enum Heard {
 }
 
 impl Kept {
-    /// Starts the program. Fails, in words, if there is no scratch directory or the keeper cannot be started.
+    /// Starts the program. Fails, with a text, if there is no scratch directory or the keeper
+    /// cannot be started.
     pub(crate) fn start(program: &Program<'_>) -> Result<Self, String> {
         let mark = Mark::new();
         let scratch = program.scratch.join(mark.name());
@@ -177,13 +196,15 @@ impl Kept {
             .envs(program.environment.iter().map(|(name, value)| (keeper::of_program(name), value)))
             .env(keeper::MARK_VARIABLE, mark.name())
             .stdin(Stdio::from(OwnedFd::from(theirs)))
-            // Its own process group: Ctrl-C in the terminal reaches only us, and we end the program in order.
+            // A process group of its own: Ctrl-C in the terminal reaches only us, and we end the
+            // program in order.
             .process_group(0)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         if let Some(directory) = program.directory {
             command.current_dir(directory);
         }
+        let watch = lack::Watch::begin();
         let mut keeper = command.spawn().map_err(|error| format!("no keeper: {error}"))?;
         let (sender, lines) = sync_channel(WAITING_LINES);
         let (end, last_words) = sync_channel(1);
@@ -213,6 +234,7 @@ impl Kept {
             stderr_bytes: said,
             mark,
             scratch,
+            watch,
             grace,
             withheld,
             heard,
@@ -220,12 +242,12 @@ impl Kept {
         })
     }
 
-    /// Follows the program to its end. When this returns, all its processes have ended.
+    /// Follows the program until it ends. All its processes have ended on return.
     pub(crate) fn follow(self, limit: Duration, sink: &mut KeptSink<'_>, stop: &StopFlag) -> Ended {
         self.follow_until(Deadline::after(limit), sink, stop)
     }
 
-    /// The same, with a deadline that output on standard error may renew.
+    /// [`Self::follow`] with a deadline that output on standard error may renew.
     pub(crate) fn follow_until(mut self, mut deadline: Deadline, sink: &mut KeptSink<'_>, stop: &StopFlag) -> Ended {
         let end = match self.take_lines(&mut deadline, sink, stop) {
             Followed::OutputEnded => self.await_end(deadline, stop),
@@ -233,9 +255,16 @@ impl Kept {
             Followed::Stopped => self.stop(),
             Followed::TimedOut => self.time_out(),
         };
-        // With a time limit, because a process that the keeper could not kill may hold it open.
+        // With a time limit, because a process that the keeper could not kill may hold the pipe
+        // open.
         let stderr = self.stderr.recv_timeout(KEEPER_LIMIT).unwrap_or_default();
-        Ended { end, stderr, left: self.settle() }
+        let left = self.settle();
+        let lack = match end {
+            End::Exited(_) | End::Signalled(_) | End::NotStarted(_) => self.account().lack,
+            End::KeeperKilled => self.watch.lack(&[]),
+            End::TimedOut | End::Refused | End::Stopped => None,
+        };
+        Ended { end, stderr, left, lack }
     }
 
     fn take_lines(&mut self, deadline: &mut Deadline, sink: &mut KeptSink<'_>, stop: &StopFlag) -> Followed {
@@ -257,8 +286,9 @@ impl Kept {
             match self.lines.recv_timeout(left.min(STOP_POLL)) {
                 Ok(line) if sink(&line, deadline).is_break() => return Followed::Refused,
                 Ok(_) => {}
-                // If the keeper is gone and the output stays open, the keeper was killed, because it ends only after all others. Their
-                // output may still be on its way if we were stopped.
+                // If the keeper is gone and the output stays open, the keeper was killed, because
+                // it ends after all other processes. If we were stopped, output may still be on its
+                // way.
                 Err(RecvTimeoutError::Timeout) if matches!(self.keeper.try_wait(), Ok(Some(_))) => {
                     silent_polls += 1;
                     if silent_polls > SILENT_POLLS {
@@ -279,7 +309,7 @@ impl Kept {
         deadline.left()
     }
 
-    /// Called when the output is closed, or the keeper is gone. Waits to hear how the program ended.
+    /// Waits for the report after the output was closed or the keeper is gone.
     fn await_end(&mut self, mut deadline: Deadline, stop: &StopFlag) -> End {
         loop {
             if stop.is_set() {
@@ -290,6 +320,7 @@ impl Kept {
                 return self.time_out();
             }
             match self.hear(left.min(STOP_POLL)) {
+                Heard::More if self.account().told.is_some() => self.acknowledge(),
                 Heard::More | Heard::Silence => {}
                 Heard::End => {
                     self.reap();
@@ -299,7 +330,13 @@ impl Kept {
         }
     }
 
-    /// Receives what the keeper has reported. Waits at most `wait`, which is never zero.
+    /// Tells the keeper that we are alive and have its report: it need not remove our directory.
+    fn acknowledge(&mut self) {
+        // Fails if the keeper is already gone, which has the same effect.
+        let _ = self.socket.write_all(keeper::HEARD);
+    }
+
+    /// Receives the keeper's reports. Waits at most `wait`, which is never zero.
     fn hear(&mut self, wait: Duration) -> Heard {
         let mut chunk = [0; 256];
         match self.socket.set_read_timeout(Some(wait)).and_then(|()| self.socket.read(&mut chunk)) {
@@ -326,7 +363,7 @@ impl Kept {
             Some(Told::Status(status)) => End::Exited(status),
             Some(Told::Signal(signal)) => End::Signalled(signal),
             Some(Told::NotStarted(text)) => End::NotStarted(text),
-            // It was killed itself.
+            // The keeper itself was killed.
             None => {
                 self.clear_up();
                 End::KeeperKilled
@@ -334,14 +371,14 @@ impl Kept {
         }
     }
 
-    /// Called when the keeper is gone. If it was killed, the settings still have the execution's values, so this restores them. Returns
-    /// those that could not be restored, in words.
+    /// Called when the keeper is gone. If it was killed, the settings still have the execution's
+    /// values, so this restores them. Returns the settings that could not be restored, as texts.
     fn settle(&mut self) -> Vec<String> {
         while matches!(self.hear(STOP_POLL), Heard::More) {}
         let account = self.account();
         match account.told {
             Some(_) => account.left,
-            // They are gone with the namespace, and ours are others.
+            // The settings are gone with the namespace; ours are others.
             None if self.is_in_namespace => Vec::new(),
             None => system_settings::put_back_all(&account.before),
         }
@@ -357,8 +394,9 @@ impl Kept {
         self.kill(End::TimedOut)
     }
 
-    /// Asks the program to end. Waits until the keeper and the program are gone, or the grace period is over. Output
-    /// is read meanwhile, so that no full pipe blocks the program, and discarded.
+    /// Asks the program to end. Waits until the keeper and the program are gone, or the grace
+    /// period is over. Reads and discards output meanwhile, so that a full pipe does not block the
+    /// program.
     fn ask_to_end(&mut self, grace: Duration) {
         if grace.is_zero() || self.socket.write_all(keeper::ASK_TO_END).is_err() {
             return;
@@ -371,7 +409,8 @@ impl Kept {
             }
             match self.lines.recv_timeout(left.min(STOP_POLL)) {
                 Err(RecvTimeoutError::Disconnected) => {
-                    // Its output is closed, so it ends now or never.
+                    // The output is closed, so the program ends now or never.
+                    self.acknowledge();
                     let _ = self.keeper.wait_timeout(left);
                     return;
                 }
@@ -382,7 +421,7 @@ impl Kept {
     }
 
     fn kill(&mut self, end: End) -> End {
-        // Fails only if the keeper is already gone, and then there is nothing left to report to it.
+        // Fails only if the keeper is already gone; then there is nothing to report to it.
         let _ = self.socket.shutdown(std::net::Shutdown::Write);
         self.reap();
         end
@@ -393,24 +432,24 @@ impl Kept {
         if let Ok(Some(_)) = self.keeper.wait_timeout(KEEPER_LIMIT) {
             return;
         }
-        // It hangs.
+        // The keeper hangs.
         self.clear_up();
         let _ = self.keeper.wait();
     }
 
-    /// Does the keeper's work if it was killed or hangs: kills it and all processes that it kept, and removes the scratch
-    /// directory.
+    /// Replaces a keeper that was killed or hangs: kills it and all its processes, and removes the
+    /// scratch directory.
     fn clear_up(&self) {
-        // Fails if none is left, which is what we want.
+        // Fails if no process is left, as intended.
         let _ = kill_process_group(Pid::from_child(&self.keeper), Signal::KILL);
         self.mark.kill_processes();
-        // It is already gone if the keeper got that far.
+        // Fails if the keeper has removed it.
         let _ = std::fs::remove_dir_all(&self.scratch);
     }
 }
 
-/// Passes on each line without its end, until the output ends or the sink returns `Break`. A line that is too long is cut one byte past the limit, so that the
-/// receiver can recognise it.
+/// Passes on each line without its end, until the output ends or the sink returns `Break`. A line
+/// that is too long is cut one byte past the limit, so that the receiver can recognise it.
 pub(crate) fn read_lines(output: impl Read, longest_line: usize, sink: &mut dyn FnMut(Vec<u8>) -> ControlFlow<()>) {
     let mut reader = BufReader::new(output);
     loop {
@@ -429,7 +468,7 @@ pub(crate) fn read_lines(output: impl Read, longest_line: usize, sink: &mut dyn 
     }
 }
 
-/// The end of the input, as text. Counts its bytes in `read`.
+/// End of the input, as text. Counts its bytes in `read`.
 fn read_end(mut stderr: ChildStderr, kept_bytes: usize, read: &AtomicU64) -> String {
     let mut end = Vec::new();
     let mut chunk = [0; 4096];

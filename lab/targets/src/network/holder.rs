@@ -1,7 +1,8 @@
-//! The process that makes a chain of network namespaces, and holds them until it is killed.
+//! The holder: a process that makes a chain of network namespaces and holds them until it is
+//! killed.
 //!
-//! Each namespace is that of one of its threads. It prints a line for each, `end FILE ADDRESSES`, then `ready`, or `refused WHY`. What it needs of the
-//! system beside the kernel is `ip`, from iproute2.
+//! Each namespace belongs to one of its threads. It prints a line for each, `end FILE ADDRESSES`,
+//! then `ready`, or `refused WHY`. Its only needs beside the kernel are `ip`, from iproute2.
 
 #[cfg(target_os = "linux")]
 mod chain;
@@ -13,23 +14,23 @@ use std::process::ExitCode;
 /// The first argument that makes a program the holder. The next one is the number of ends.
 pub const ARGUMENT: &str = "__hold_namespaces";
 
-/// Printed if the kernel lets us have no namespace.
+/// Printed if the kernel allows us no namespace.
 #[cfg(target_os = "linux")]
 const NOT_ALLOWED: &str = "this user may not make network namespaces";
 
-/// Printed if there is no `ip`.
+/// Printed if `ip` is missing.
 #[cfg(target_os = "linux")]
 const NO_IP: &str = "there is no program `ip` to set up network namespaces";
 
-/// Printed on a system that has none.
+/// Printed on a system without network namespaces.
 #[cfg(not(target_os = "linux"))]
 const NONE_HERE: &str = "this system has no network namespaces";
 
-/// What can be done about a refusal.
+/// Hint for a refusal.
 pub(super) fn hint(problem: &str) -> &'static str {
     #[cfg(target_os = "linux")]
     if problem.starts_with(NO_IP) {
-        return "install it: the package iproute2 has it";
+        return "install the package iproute2";
     }
     #[cfg(target_os = "linux")]
     if problem.starts_with(NOT_ALLOWED) {
@@ -43,14 +44,14 @@ pub(super) fn hint(problem: &str) -> &'static str {
 pub(super) enum Line {
     /// One end, in the order of the chain.
     End { namespace: PathBuf, addresses: String },
-    /// All ends are there, and can reach each other.
+    /// All ends exist and can reach each other.
     Ready,
-    /// There will be no network; the reason in words.
+    /// There will be no network; the reason.
     Refused(String),
 }
 
 impl Line {
-    /// `None` if it is no such line.
+    /// Parses a line; `None` if it is another one.
     pub(super) fn read(line: &str) -> Option<Self> {
         match line.split_once(' ').unwrap_or((line, "")) {
             ("end", rest) => {
@@ -72,7 +73,7 @@ impl Line {
     }
 }
 
-/// Runs the holder. Does not return unless the network cannot be made.
+/// Runs the holder. Returns only if the network cannot be made.
 #[cfg(target_os = "linux")]
 pub fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let ends = arguments.next().and_then(|word| word.to_str()?.parse().ok()).filter(|ends| (1..=200).contains(ends));
@@ -91,7 +92,7 @@ pub fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// Namespaces are Linux's.
+/// Only Linux has network namespaces.
 #[cfg(not(target_os = "linux"))]
 pub fn run(_: impl Iterator<Item = OsString>) -> ExitCode {
     Line::Refused(NONE_HERE.to_owned()).print();

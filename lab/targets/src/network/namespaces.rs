@@ -1,10 +1,11 @@
-//! A chain of network namespaces on this host, with a veth link between neighbours; those in the middle forward.
+//! A chain of network namespaces on this host, with a veth link between neighbours; those in the
+//! middle forward.
 //!
-//! A process of its own makes and holds them (`holder`), under a keeper. They have no names: the kernel removes them with the last process in
-//! them, so nothing of them survives an end of any kind.
+//! A separate process makes and holds them (`holder`), under a keeper. They have no names: the
+//! kernel removes them with the last process in them, so none survives.
 
 use super::holder::{self, Line};
-use super::{Attachment, Connection, Made, Network, Partner, Place, made};
+use super::{Attachment, Connection, Made, Network, NetworkEnd, Partner, made};
 use crate::host::HostPaths;
 use crate::keep::{End, Ended, Grace, Kept, Output, Program};
 use crate::{StopFlag, TargetError};
@@ -14,10 +15,10 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// How long making the namespaces may take. It takes some 100 ms.
+/// Time limit for making the namespaces, which takes about 100 ms.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// How long they may be held: longer than any execution.
+/// Time limit for holding them, longer than any execution.
 const HELD_LIMIT: Duration = Duration::from_secs(30 * 24 * 3600);
 
 const OUTPUT: Output = Output { longest_line: 4096, stderr_bytes: 4096 };
@@ -29,7 +30,8 @@ pub struct Namespaces {
 }
 
 impl Namespaces {
-    /// Fails if this system or this user cannot have such namespaces: it makes three, and gives them up at once.
+    /// Fails if this system or this user cannot have such namespaces: makes three and removes them
+    /// at once.
     pub fn new(paths: HostPaths, stop: &StopFlag) -> Result<Self, TargetError> {
         const ENDS: usize = 3;
         match start(&paths, ENDS, stop) {
@@ -47,7 +49,7 @@ impl Network for Namespaces {
 }
 
 /// Starts a holder of that many namespaces.
-fn start(paths: &HostPaths, ends: usize, stop: &StopFlag) -> Result<(Vec<Place>, Holding), String> {
+fn start(paths: &HostPaths, ends: usize, stop: &StopFlag) -> Result<(Vec<NetworkEnd>, Holding), String> {
     let arguments = |_: &Path| vec![holder::ARGUMENT.into(), ends.to_string().into()];
     let kept = Kept::start(&Program {
         keeper: &paths.keeper,
@@ -72,7 +74,7 @@ fn start(paths: &HostPaths, ends: usize, stop: &StopFlag) -> Result<(Vec<Place>,
     loop {
         match said.recv_timeout(LIMIT) {
             Ok(Line::End { namespace, addresses }) => {
-                places.push(Place { addresses, attachment: Attachment::Namespace(namespace) });
+                places.push(NetworkEnd { addresses, attachment: Attachment::Namespace(namespace) });
             }
             Ok(Line::Ready) => return Ok((places, holding)),
             Ok(Line::Refused(problem)) => return Err(problem),
@@ -82,7 +84,7 @@ fn start(paths: &HostPaths, ends: usize, stop: &StopFlag) -> Result<(Vec<Place>,
     }
 }
 
-/// Why nothing more comes from a holder that was not ready.
+/// Error for a holder that ended before it was ready.
 fn not_ready(error: RecvTimeoutError) -> String {
     match error {
         RecvTimeoutError::Timeout => format!("the network was not ready within {} s", LIMIT.as_secs()),
@@ -90,7 +92,7 @@ fn not_ready(error: RecvTimeoutError) -> String {
     }
 }
 
-/// Follows the holder to its end, and passes on what it says.
+/// Follows the holder until it ends, and passes on its lines.
 fn hold(kept: Kept, said: &Sender<Line>, over: &StopFlag) {
     let mut sink = |line: &[u8], _: &mut _| {
         let line = Line::read(&String::from_utf8_lossy(line));
@@ -100,16 +102,16 @@ fn hold(kept: Kept, said: &Sender<Line>, over: &StopFlag) {
     let Ended { end, stderr, .. } = kept.follow(HELD_LIMIT, &mut sink, over);
     let problem = match end {
         End::Stopped | End::TimedOut => return,
-        End::Refused => "the process that makes the network printed something else".to_owned(),
+        End::Refused => "the process that makes the network printed an unexpected line".to_owned(),
         End::NotStarted(text) => text,
         End::KeeperKilled => "the keeper of the network was killed".to_owned(),
-        End::Exited(_) | End::Signalled(_) => format!("the network was not made: {}", stderr.trim_end()),
+        End::Exited(_) | End::Signalled(_) => format!("cannot create the network: {}", stderr.trim_end()),
     };
-    // Nobody listens any more if the network was ready.
+    // The receiver is gone if the network was ready.
     let _ = said.send(Line::Refused(problem));
 }
 
-/// A holder at work. When this is dropped, the holder ends, and all namespaces with it.
+/// A running holder. Dropping it ends the holder and removes all namespaces.
 struct Holding {
     over: StopFlag,
     thread: Option<JoinHandle<()>>,
@@ -119,7 +121,7 @@ impl Drop for Holding {
     fn drop(&mut self) {
         self.over.set();
         if let Some(thread) = self.thread.take() {
-            // Fails if the thread panicked, which has been told.
+            // Fails if the thread panicked, which has been reported.
             let _ = thread.join();
         }
     }

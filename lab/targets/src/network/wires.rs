@@ -1,16 +1,18 @@
-//! Wires between guests: pairs of sockets in a directory, each of which an emulator binds and its neighbour's sends to. A packet is a datagram.
+//! Wires between guests: pairs of sockets in a directory. An emulator binds one of each pair and
+//! sends to its neighbour's. A packet is a datagram.
 //!
-//! The directory is removed when the network is dropped, and by the keepers of the emulators if we are killed.
+//! The directory is removed when the network is dropped, and by the keepers of the emulators if we
+//! are killed.
 
-use super::addresses::{LinkAddress, Side};
-use super::{Attachment, Connection, Made, Network, Partner, Place, made};
+use super::{Attachment, Connection, Made, Network, NetworkEnd, Partner, made};
+use super::{LinkAddress, Side};
 use crate::{StopFlag, socket_path};
 use std::path::{Path, PathBuf};
 
 /// Makes wires.
 #[derive(Debug)]
 pub struct Wires {
-    /// Where their directories are.
+    /// Directory in which each network gets its own.
     pub scratch: PathBuf,
 }
 
@@ -29,7 +31,7 @@ pub struct WiredEnd {
 pub(crate) struct Wire {
     link: usize,
     side: Side,
-    /// The socket of this end, and that of the other one.
+    /// The socket of this end, and that of the other end.
     pub(crate) sockets: [PathBuf; 2],
 }
 
@@ -41,11 +43,11 @@ impl Network for Wires {
         let ends = 1 + partners.len();
         let end = |number| WiredEnd { directory: directory.path().to_owned(), number, ends };
         end(0).wires().first().map_or(Ok(()), |wire| socket_path::check(&wire.sockets[0]))?;
-        let place = |number| Place {
+        let place = |number| NetworkEnd {
             addresses: LinkAddress::of_end(number).list(true),
             attachment: Attachment::Wires(end(number)),
         };
-        let places: Vec<Place> = (0..ends).map(place).collect();
+        let places: Vec<NetworkEnd> = (0..ends).map(place).collect();
         Ok(made(partners, &places, Box::new(directory)))
     }
 }
@@ -56,7 +58,8 @@ impl WiredEnd {
         &self.directory
     }
 
-    /// Its wires, that towards the measured execution first. Their cards are `eth0`, `eth1` in this order.
+    /// Wires of the end, the one towards the measured execution first. Their cards are `eth0`,
+    /// `eth1` in this order.
     pub(crate) fn wires(&self) -> Vec<Wire> {
         let back = self.number.checked_sub(1).map(|link| (link, Side::Far));
         let on = (self.number + 1 < self.ends).then_some((self.number, Side::Near));
@@ -67,12 +70,12 @@ impl WiredEnd {
             .collect()
     }
 
-    /// Whether it passes on what is not its own.
+    /// True for an end that forwards packets.
     pub(crate) fn forwards(&self) -> bool {
         self.wires().len() > 1
     }
 
-    /// Links that are not its own, each with the address to which what goes there is sent first.
+    /// Links of other ends, each with the address of the next hop.
     pub(crate) fn routes(&self) -> Vec<(LinkAddress, LinkAddress)> {
         let route = |link: usize| {
             let next = match link {
@@ -87,12 +90,12 @@ impl WiredEnd {
 }
 
 impl Wire {
-    /// The address of its card.
+    /// Address of the card.
     pub(crate) fn address(&self) -> LinkAddress {
         LinkAddress::of(self.link, self.side)
     }
 
-    /// The hardware address of its card; it has the bit of those that are given locally.
+    /// Hardware address of the card, with the bit of locally administered addresses.
     pub(crate) fn hardware_address(&self) -> String {
         format!("02:00:00:00:{:02x}:{}", self.link, if self.side == Side::Near { "01" } else { "02" })
     }

@@ -1,16 +1,19 @@
-//! A tree of files for a guest, with the same paths, links and permissions as on this host.
+//! A tree of files for a guest, with the paths, links and permissions of this host.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
-/// How many symbolic links a path may lead through, as in Linux.
+/// Maximum number of symbolic links in a path, as in Linux.
 const MOST_LINKS: u32 = 40;
 
-/// What is at a path.
+/// `PATH` of a guest that has none of the directories in the host's `PATH`.
+const USUAL_PATH: &str = "/usr/bin:/bin";
+
+/// The node at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Node {
     /// A directory, with its permissions.
@@ -19,7 +22,7 @@ pub(crate) enum Node {
     Link(PathBuf),
     /// A file of this host.
     File {
-        /// Its path here.
+        /// Path on this host.
         source: PathBuf,
         /// Its permissions.
         mode: u32,
@@ -30,13 +33,13 @@ pub(crate) enum Node {
     Text(&'static str),
 }
 
-/// Files by their paths in the guest, directories before what they hold.
+/// Files by path in the guest, directories before their entries.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Tree(BTreeMap<PathBuf, Node>);
 
 impl Tree {
-    /// Adds the file or directory at an absolute path, with all links on the way; of a directory, not what it holds. Returns its
-    /// path without links. Fails if there is nothing.
+    /// Adds the file or directory at an absolute path, with all links on the way, and without a
+    /// directory's entries. Returns its path without links. Fails if the path does not exist.
     pub(crate) fn add(&mut self, path: &Path) -> io::Result<PathBuf> {
         let mut resolved = PathBuf::from("/");
         let mut rest: Vec<OsString> = words(path);
@@ -67,8 +70,8 @@ impl Tree {
         Ok(resolved)
     }
 
-    /// Adds a directory with all that it holds, except devices and the like. Calls `found` with the path here of each file. Fails if
-    /// something cannot be read.
+    /// Adds a directory with all entries, except devices and the like. Calls `found` with the
+    /// host's path of each file. Fails if an entry cannot be read.
     pub(crate) fn add_all(&mut self, source: &Path, place: &Path, found: &mut dyn FnMut(&Path)) -> io::Result<()> {
         for entry in fs::read_dir(source)? {
             let entry = entry?;
@@ -88,7 +91,8 @@ impl Tree {
         Ok(())
     }
 
-    /// Adds a file or directory of this host at another place, below new directories where there are none. Fails if it is not there.
+    /// Adds a file or directory of this host at another path, and creates missing directories above
+    /// it. Fails if it does not exist.
     pub(crate) fn add_at(&mut self, source: &Path, place: &Path) -> io::Result<()> {
         let metadata = fs::metadata(source)?;
         self.directories_above(place);
@@ -96,24 +100,40 @@ impl Tree {
         Ok(())
     }
 
-    /// Adds a file with this content, unless there is one.
+    /// Adds a file with this content, unless the path exists.
     pub(crate) fn add_text(&mut self, place: &Path, text: &'static str) {
         self.directories_above(place);
         self.0.entry(place.to_owned()).or_insert(Node::Text(text));
     }
 
-    /// Adds an empty directory that everybody may write to, unless there is something at its place.
+    /// Adds an empty directory that every user may write to, unless the path exists.
     pub(crate) fn add_scratch(&mut self, place: &Path) {
         self.directories_above(place);
         self.0.insert(place.to_owned(), Node::Directory(0o1777));
     }
 
-    /// All paths with what is there, directories first.
+    /// Adds an empty directory, unless the path exists.
+    pub(crate) fn add_empty(&mut self, place: &Path) {
+        self.directories_above(place);
+        self.0.entry(place.to_owned()).or_insert(Node::Directory(0o755));
+    }
+
+    /// The directories of `path`, or otherwise of our `PATH`, that are in the tree: a search finds
+    /// the same files in them.
+    pub(crate) fn search_path(&self, path: Option<&OsStr>) -> String {
+        let own = std::env::var_os("PATH").unwrap_or_default();
+        let directories = std::env::split_paths(path.unwrap_or(&own));
+        let here = directories.filter(|directory| directory.is_relative() || self.0.contains_key(directory));
+        let here: Vec<String> = here.map(|directory| directory.to_string_lossy().into_owned()).collect();
+        if here.is_empty() { USUAL_PATH.to_owned() } else { here.join(":") }
+    }
+
+    /// All paths with their nodes, directories first.
     pub(crate) fn nodes(&self) -> impl Iterator<Item = (&Path, &Node)> {
         self.0.iter().map(|(path, node)| (path.as_path(), node))
     }
 
-    /// The file of this host that is at a path of the guest without links.
+    /// The file of this host at a path of the guest without links.
     pub(crate) fn source(&self, place: &Path) -> Option<&Path> {
         match self.0.get(place)? {
             Node::File { source, .. } => Some(source),
@@ -121,7 +141,7 @@ impl Tree {
         }
     }
 
-    /// Bytes of all files.
+    /// Total size of all files in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         let bytes = |node: &Node| match node {
             Node::File { bytes, .. } => *bytes,
@@ -147,7 +167,7 @@ impl Tree {
     }
 }
 
-/// The names of a path, the last first.
+/// Names of a path, in reverse order.
 fn words(path: &Path) -> Vec<OsString> {
     let name = |component| match component {
         Component::Normal(name) => Some(name.to_owned()),

@@ -1,15 +1,15 @@
-//! A machine with any system that the emulator starts by itself: nothing of ours runs in it. Its console is the first serial port. It ends when its
-//! emulator does.
+//! A machine with any system that the emulator starts by itself, without Faultline's agent. Its
+//! console is the first serial port. It ends when its emulator does.
 
 use super::command_line::{Beside, CommandLine};
-use super::console;
-use super::{Emulator, disk_image, facts, kernel_image};
+use super::{Emulator, console, emulator, kernel_image};
+use crate::counting::model;
 use crate::host::HostPaths;
 use crate::keep::{Deadline, Kept, Output, Program};
-use crate::{Ending, Plugin, StopFlag, plugin};
-use faultline_model::facts::Facts;
-use faultline_model::machine::{Accelerator, MachineShape};
-use faultline_model::protocol::LONGEST_LINE_BYTES;
+use crate::{Ending, Plugin, StopFlag};
+use faultline_record::facts::Facts;
+use faultline_record::machine::{Accelerator, MachineShape};
+use faultline_record::protocol::LONGEST_LINE_BYTES;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,11 +19,11 @@ use std::time::Duration;
 pub struct BareRequest {
     /// CPUs, sockets, memory.
     pub shape: MachineShape,
-    /// The kernel, or a disk image with its own loader: anything that the emulator starts.
+    /// The kernel, or a disk image with its own loader: any file that the emulator starts.
     pub kernel: PathBuf,
-    /// What the kernel is given beside it: files, each with its arguments.
+    /// Files for the kernel, each with its arguments.
     pub modules: Vec<String>,
-    /// The words of its command line.
+    /// Words of the kernel's command line.
     pub parameters: Vec<String>,
 }
 
@@ -36,23 +36,23 @@ pub struct BareMachine {
     has_own_loader: bool,
 }
 
-/// How such a machine ended.
+/// Ending of such a machine.
 pub(crate) struct BareExecuted {
     pub(crate) ending: Ending,
     /// The last output of its first serial port, of the emulator and of the plugin.
     pub(crate) console: String,
-    /// Another boot with the same seed does exactly the same, on any host.
+    /// Another boot with this seed repeats it exactly, on any host.
     pub(crate) repeats_exactly: bool,
 }
 
 impl BareMachine {
-    /// It is not known yet whether it boots.
+    /// A machine that has not been booted yet.
     pub fn new(request: BareRequest, paths: HostPaths, emulator: Emulator) -> Self {
         let has_own_loader = kernel_image::is_disk(&request.kernel);
         BareMachine { request, paths, emulator, has_own_loader }
     }
 
-    /// The same machine with other numbers of CPUs, sockets or memory.
+    /// This machine with other numbers of CPUs, sockets or memory.
     pub fn with_shape(&self, shape: MachineShape) -> Self {
         BareMachine { request: BareRequest { shape, ..self.request.clone() }, ..self.clone() }
     }
@@ -62,7 +62,7 @@ impl BareMachine {
         self.request.shape
     }
 
-    /// Starts it and waits for its end. When this returns, its processes have ended.
+    /// Starts the machine and waits for its end. Its processes have ended on return.
     pub(crate) fn execute(
         &self,
         plugin: Option<&Plugin>,
@@ -79,10 +79,10 @@ impl BareMachine {
             arguments: &|_| command_line.arguments(),
             output: Output { longest_line: LONGEST_LINE_BYTES, stderr_bytes: console::KEPT_BYTES },
             waiting_is_free: true,
-            grace: plugin::grace(self.request.shape.cpus()),
+            grace: model::grace(self.request.shape.cpus()),
             ours,
             directory: None,
-            environment: &disk_image::environment(ours.unwrap_or(&self.paths.scratch)),
+            environment: &kernel_image::environment(ours.unwrap_or(&self.paths.scratch)),
             system_settings: &[],
             namespace: None,
         };
@@ -93,7 +93,7 @@ impl BareMachine {
                 let console = console::readable(&ended.stderr);
                 BareExecuted { ending: ended.into(), console, repeats_exactly }
             }
-            Err(text) => BareExecuted { ending: Ending::NotStarted { text }, console: String::new(), repeats_exactly },
+            Err(text) => BareExecuted { ending: Ending::LabFailed { text }, console: String::new(), repeats_exactly },
         }
     }
 
@@ -112,10 +112,10 @@ impl BareMachine {
         }
     }
 
-    /// Facts about the host and the emulator. Those of the system in it are not known.
+    /// Facts about the host and the emulator. Those of the system in the machine are unknown.
     pub(crate) fn facts_with(&self, plugin: &Plugin) -> Facts {
-        let mut facts = facts::of_host(&self.paths);
-        facts::put_emulator(&mut facts, &self.emulator, &self.command_line(Some(plugin), None));
+        let mut facts = emulator::of_host(&self.paths);
+        emulator::put_emulator(&mut facts, &self.emulator, &self.command_line(Some(plugin), None));
         facts
     }
 }

@@ -1,20 +1,21 @@
-//! One boot of a guest, from the emulator's start to its end: watches its frames and its console, with time limits.
+//! One boot of a guest, from the emulator's start to its end: follows its frames and its console,
+//! with time limits.
 
 use super::command_line::{Beside, CommandLine};
-use super::console;
-use super::initramfs;
+use super::memory::RegionEnd;
 use super::memory::{GuestMemory, path_of};
-use super::region_end::RegionEnd;
+use super::{console, initramfs};
 use crate::agent::frame::{self, Frame, LONGEST_HEADER_BYTES};
 use crate::agent::{GuestProgram, Plan};
 use crate::counting::AtEnd;
+use crate::counting::model;
 use crate::keep::{Deadline, End, Ended, Grace, Kept, Output, Program};
 use crate::network::WiredEnd;
 use crate::program_files::tree::Tree;
-use crate::{Plugin, StopFlag, plugin};
-use faultline_model::machine::{Accelerator, MachineShape};
-use faultline_model::outcome::GuestFailure;
-use faultline_model::protocol::LONGEST_LINE_BYTES;
+use crate::{Plugin, StopFlag};
+use faultline_record::machine::{Accelerator, MachineShape};
+use faultline_record::outcome::GuestFailure;
+use faultline_record::protocol::LONGEST_LINE_BYTES;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::ops::ControlFlow;
@@ -22,12 +23,14 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a guest whose plan is done may take to switch itself off, and a plugin to write its counts.
+/// Time limit for a guest whose plan is complete to switch itself off, and for a plugin to write
+/// its counts.
 const POWER_OFF_LIMIT: Duration = Duration::from_secs(120);
 
-/// How often a guest may fail to boot in time. Under emulation with many CPUs a boot sometimes stalls: the kernel patches
-/// its own code, and CPUs continue with the translation of the old code (seen with QEMU 7.2). Nothing has been measured at that point. A
-/// boot that repeats exactly would fail again.
+/// Maximum number of boots until one is in time. Under emulation with many CPUs a boot sometimes
+/// stalls: the kernel patches its own code, and CPUs continue with the translation of the old code
+/// (seen with QEMU 7.2). Nothing has been measured at that point. A boot that repeats exactly would
+/// fail again.
 pub(super) const BOOT_TRIALS: u32 = 3;
 
 /// The inputs of a boot.
@@ -44,18 +47,18 @@ pub(super) struct Boot<'a> {
     pub(super) plugin: Option<&'a Plugin>,
     /// Seed of the guest's random numbers; they come from the host if `None`.
     pub(super) seed: Option<u64>,
-    /// Looks at the guest's memory when the plugin says that the counted part has ended.
+    /// Reads the guest's memory when the plugin announces the end of the region of interest.
     pub(super) at_end: Option<&'a AtEnd<'a>>,
     pub(super) agent: &'a [u8],
     pub(super) programs: &'a [GuestProgram],
     /// Further files for the guest.
     pub(super) files: &'a [&'a Tree],
     pub(super) plan: &'a Plan,
-    /// Its place among other guests.
+    /// Its position among other guests.
     pub(super) wired: Option<&'a WiredEnd>,
-    /// How long the kernel may print nothing until the agent's hello.
+    /// Maximum time without output of the kernel until the agent's hello.
     pub(super) boot_limit: Duration,
-    /// How many boots may be given up for that reason before it is a failure; at least 1.
+    /// Maximum number of boots until one is in time; at least 1.
     pub(super) trials: u32,
     /// Time limit from the hello to the plan's end.
     pub(super) limit: Duration,
@@ -67,19 +70,21 @@ pub(super) struct Booted {
     pub(super) end: BootEnd,
     /// The last output of kernel and emulator, readable.
     pub(super) console: String,
-    /// How long the agent's hello took; `None` if there was no hello.
+    /// Time until the agent's hello; `None` without a hello.
     pub(super) hello_after: Option<Duration>,
-    /// It did not boot in time; the sink has received nothing.
+    /// The guest did not boot in time; the sink has received nothing.
     stalled: bool,
 }
 
-/// How a boot ended.
+/// Ending of a boot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BootEnd {
-    /// The plan was done.
+    /// The plan is complete.
     Done,
-    /// The guest failed; the reason in words.
+    /// The guest failed; the reason.
     Failed(GuestFailure, String),
+    /// This host failed, not the guest; the cause.
+    LabFailed(String),
     /// The sink returned `Break`.
     Refused,
     /// A stop was requested.
@@ -90,7 +95,8 @@ pub(super) enum BootEnd {
 pub(super) type FrameSink<'a> = dyn FnMut(&Frame<'_>) -> ControlFlow<()> + 'a;
 
 impl Boot<'_> {
-    /// Boots the guest, and again if it does not boot in time. When this returns, all its processes have ended.
+    /// Boots the guest, and again if it does not boot in time. All its processes have ended on
+    /// return.
     pub(super) fn run(&self, sink: &mut FrameSink<'_>, stop: &StopFlag) -> Booted {
         let trials = if self.repeats_exactly() { 1 } else { self.trials };
         for _ in 1..trials {
@@ -103,20 +109,20 @@ impl Boot<'_> {
     }
 
     fn once(&self, sink: &mut FrameSink<'_>, stop: &StopFlag) -> Booted {
-        let not_booted = |text: String| Booted {
-            end: BootEnd::Failed(GuestFailure::NotBooted, text),
+        let lab_failed = |text: String| Booted {
+            end: BootEnd::LabFailed(text),
             console: String::new(),
             hello_after: None,
             stalled: false,
         };
         let initramfs = match self.initramfs() {
             Ok(initramfs) => initramfs,
-            Err(error) => return not_booted(format!("no initramfs in {}: {error}", self.scratch.display())),
+            Err(error) => return lab_failed(format!("no initramfs in {}: {error}", self.scratch.display())),
         };
         let initramfs_path = path_of(&initramfs);
         let shared = match self.shared() {
             Ok(shared) => shared,
-            Err(error) => return not_booted(format!("no memory for a guest: {error}")),
+            Err(error) => return lab_failed(format!("no memory for a guest: {error}")),
         };
         let plugin = self.plugin.map(|plugin| shared.iter().fold(plugin.clone(), Shared::announced));
         let plugin = plugin.as_ref();
@@ -134,7 +140,7 @@ impl Boot<'_> {
             },
             directory: None,
             waiting_is_free: true,
-            grace: plugin.map_or(Grace::NONE, |_| plugin::grace(self.shape.cpus())),
+            grace: plugin.map_or(Grace::NONE, |_| model::grace(self.shape.cpus())),
             ours: plugin.and_then(|plugin| plugin.directory.as_deref()).or(self.wired.map(WiredEnd::directory)),
             environment: &[],
             system_settings: &[],
@@ -143,7 +149,7 @@ impl Boot<'_> {
         let mut watch = Watch::new(self.limit, sink);
         let kept = match Kept::start(&program) {
             Ok(kept) => kept,
-            Err(text) => return not_booted(text),
+            Err(text) => return lab_failed(text),
         };
         // The kernel's messages are on standard error.
         let boots = Deadline::without_progress(self.boot_limit);
@@ -160,7 +166,7 @@ impl Boot<'_> {
         watch.conclude(&ended, self.boot_limit)
     }
 
-    /// What is shared with the emulator if somebody looks at the memory.
+    /// Resources that are shared with the emulator, if the memory is to be read.
     fn shared(&self) -> io::Result<Option<Shared<'_>>> {
         let share = |at_end| {
             let memory = GuestMemory::new(self.shape, self.scratch)?;
@@ -169,9 +175,14 @@ impl Boot<'_> {
         self.at_end.map(share).transpose()
     }
 
-    /// Whether another boot with the same inputs does exactly the same, on any host.
+    /// True if another boot with these inputs repeats it exactly, on any host.
     pub(super) fn repeats_exactly(&self) -> bool {
         self.command_line(Path::new("")).repeats_exactly()
+    }
+
+    /// The kernel's command line.
+    pub(super) fn kernel_parameters(&self) -> String {
+        self.command_line(Path::new("")).kernel_parameters()
     }
 
     fn command_line<'b>(&'b self, initramfs: &'b Path) -> CommandLine<'b> {
@@ -189,7 +200,7 @@ impl Boot<'_> {
         }
     }
 
-    /// The initramfs in an unnamed file, which disappears with this process in any case.
+    /// The initramfs in an unnamed file, which disappears with this process.
     fn initramfs(&self) -> io::Result<File> {
         let file = tempfile::tempfile_in(self.scratch).map_err(|error| error.kind())?;
         initramfs::write(BufWriter::new(&file), self.agent, self.programs, self.files, self.plan)?;
@@ -197,7 +208,7 @@ impl Boot<'_> {
     }
 }
 
-/// The guest's memory, and how the end of the counted part is heard of.
+/// The guest's memory, and the channel that announces the end of the region of interest.
 struct Shared<'a> {
     memory: GuestMemory,
     region_end: RegionEnd,
@@ -205,7 +216,7 @@ struct Shared<'a> {
 }
 
 impl Shared<'_> {
-    /// The plugin with what it needs to say the end.
+    /// The plugin with the options for the announcement.
     fn announced(mut plugin: Plugin, shared: &Self) -> Plugin {
         plugin.values.extend(shared.region_end.options());
         plugin
@@ -219,7 +230,7 @@ struct Watch<'a, 'b> {
     limit: Duration,
     hello_after: Option<Duration>,
     done: bool,
-    /// The agent's own failure, or what is wrong with its output.
+    /// The agent's own failure, or an error in its output.
     trouble: Option<String>,
     refused: bool,
 }
@@ -260,12 +271,12 @@ impl<'a, 'b> Watch<'a, 'b> {
 
     fn conclude(self, ended: &Ended, boot_limit: Duration) -> Booted {
         let console = console::readable(&ended.stderr);
-        let end = self.end(&ended.end, &console, boot_limit);
+        let end = self.end(ended, &console, boot_limit);
         let stalled = ended.end == End::TimedOut && matches!(end, BootEnd::Failed(GuestFailure::NotBooted, _));
         Booted { end, console, hello_after: self.hello_after, stalled }
     }
 
-    fn end(&self, end: &End, console: &str, boot_limit: Duration) -> BootEnd {
+    fn end(&self, Ended { end, lack, .. }: &Ended, console: &str, boot_limit: Duration) -> BootEnd {
         if *end == End::Stopped {
             return BootEnd::Stopped;
         }
@@ -278,14 +289,20 @@ impl<'a, 'b> Watch<'a, 'b> {
         if self.done {
             return BootEnd::Done;
         }
+        if let Some(lack) = lack {
+            return BootEnd::LabFailed(lack.to_owned());
+        }
         if let Some(panic) = console::panic(console) {
             return BootEnd::Failed(GuestFailure::Panicked, format!("the guest's kernel panicked: {panic}"));
+        }
+        if let End::NotStarted(text) = end {
+            return BootEnd::LabFailed(format!("the emulator could not be started: {text}"));
         }
         match self.hello_after {
             None => BootEnd::Failed(GuestFailure::NotBooted, not_booted(end, console, boot_limit)),
             Some(_) if *end == End::TimedOut => {
                 let limit_s = self.limit.as_secs_f64();
-                let text = format!("the guest did not end within its limit of {limit_s:.1} s; switched off");
+                let text = format!("the guest did not end within its limit of {limit_s:.1} s; powered off");
                 BootEnd::Failed(GuestFailure::Hung, text)
             }
             Some(_) => BootEnd::Failed(GuestFailure::Lost, lost(end, console)),
@@ -293,7 +310,7 @@ impl<'a, 'b> Watch<'a, 'b> {
     }
 }
 
-/// Why there was no hello.
+/// Reason for a missing hello.
 fn not_booted(end: &End, console: &str, boot_limit: Duration) -> String {
     match end {
         End::TimedOut => {
@@ -303,14 +320,13 @@ fn not_booted(end: &End, console: &str, boot_limit: Duration) -> String {
             );
             format!("the guest did not come up, and printed nothing for {:.1} s; {said}", boot_limit.as_secs_f64())
         }
-        End::NotStarted(text) => format!("the emulator could not be started: {text}"),
         _ => {
             console::complaint(console).unwrap_or_else(|| format!("the guest ended before it came up: {}", ended(end)))
         }
     }
 }
 
-/// Why a guest is gone that had booted.
+/// Reason why a guest disappeared after it had booted.
 fn lost(end: &End, console: &str) -> String {
     console::complaint(console).unwrap_or_else(|| format!("the guest ended before its workload: {}", ended(end)))
 }
@@ -339,7 +355,8 @@ mod tests {
                 break;
             }
         }
-        watch.conclude(&Ended { end, stderr: console.to_owned(), left: Vec::new() }, Duration::from_secs(60))
+        watch
+            .conclude(&Ended { end, stderr: console.to_owned(), left: Vec::new(), lack: None }, Duration::from_secs(60))
     }
 
     fn failed(booted: Booted) -> (GuestFailure, String) {
@@ -361,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn each_way_of_failing_is_told_apart() {
+    fn each_failure_is_distinguished() {
         let (how, text) = failed(watch(&[], End::TimedOut, "[    1.0] Loading\r\n"));
         assert_eq!(how, GuestFailure::NotBooted);
         assert_eq!(
@@ -379,7 +396,7 @@ mod tests {
 
         let (how, text) = failed(watch(&[HELLO], End::TimedOut, ""));
         assert_eq!(how, GuestFailure::Hung);
-        assert_eq!(text, "the guest did not end within its limit of 5.0 s; switched off");
+        assert_eq!(text, "the guest did not end within its limit of 5.0 s; powered off");
 
         let (how, text) = failed(watch(&[HELLO], End::Signalled(11), ""));
         assert_eq!(how, GuestFailure::Lost);

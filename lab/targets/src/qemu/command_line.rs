@@ -1,12 +1,13 @@
 //! The emulator's arguments.
 
-use super::disk_image;
+use super::kernel_image;
 use super::memory::LOW_GIB;
 use crate::Plugin;
 use crate::network::wires::Wire;
-use faultline_model::machine::{Accelerator, MachineShape};
+use faultline_record::machine::{Accelerator, MachineShape};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// Parameters for the guest's kernel, with reasons.
 const KERNEL_PARAMETERS: &[&str] = &[
@@ -17,49 +18,55 @@ const KERNEL_PARAMETERS: &[&str] = &[
     "oops=panic",
     // Addresses are those of the image, so the symbols of one boot are valid for all.
     "nokaslr",
-    // With many CPUs on few real ones, each looks stuck.
+    // With many CPUs on few real ones, each CPU looks stuck.
     "nowatchdog",
     "rcupdate.rcu_cpu_stall_suppress=1",
     "workqueue.watchdog_thresh=0",
     // If all CPUs tick at the same moment, they contend for the same locks and for the host's CPUs.
     "skew_tick=1",
-    // The kernel otherwise tests its ciphers at each boot, which takes half of a boot's instructions.
+    // The kernel otherwise tests its ciphers at each boot, which takes half of a boot's
+    // instructions.
     "cryptomgr.notests",
     "no_timer_check",
 ];
 
-/// In kHz: the precision with which the early frequency of the time stamp counter is given. The kernel refines it, and two boots on one host
-/// get the same value.
+/// Precision of the time stamp counter's early frequency, in kHz. The kernel refines it, and two
+/// boots on one host get the same value.
 const TSC_STEP_KHZ: u64 = 1000;
 
-/// CONFIG_HZ of distributions' kernels. With another value a kernel's delay loops are longer or shorter, which
-/// does not affect emulated devices.
+/// CONFIG_HZ of distributions' kernels. With another value a kernel's delay loops are longer or
+/// shorter, which does not affect emulated devices.
 const TICKS_PER_SECOND: u64 = 250;
 
-/// The same under the lens, where the counter follows the instructions: QEMU's counter then has a tick for each nanosecond of the guest's time.
+/// Frequency of the counter under the lens, where it follows the instructions: QEMU's counter then
+/// has one tick per nanosecond of the guest's time.
 const EXACT_TSC_KHZ: u64 = 1_000_000;
 
-/// Arguments that keep the host's clock and randomness out of a guest under the lens, so that two boots execute the same instructions.
+/// Arguments that keep the host's clock and randomness out of a guest under the lens, so that two
+/// boots execute the same instructions.
 const EXACT: [(&str, &str); 4] = [
-    // All CPUs on one thread, in turn. The size of the buffer for translated code would depend on the host's memory, and when it is
-    // full, a turn ends.
+    // All CPUs on one thread, in turn. The size of the buffer for translated code would depend on
+    // the host's memory, and when it is full, a turn ends.
     ("-accel", "tcg,thread=single,tb-size=512"),
-    // Time follows the instructions: 16 ns each until the region of interest, where the plugin sets the time. With a shorter time,
-    // waiting loops take most of a boot. If all CPUs are idle, it skips to the next timer.
+    // Time follows the instructions: 16 ns each until the region of interest, where the plugin sets
+    // the time. With a shorter time, waiting loops take most of a boot. If all CPUs are idle, it
+    // skips to the next timer.
     ("-icount", "shift=4,sleep=off"),
     ("-rtc", "base=2020-01-01,clock=vm"),
     // As for other guests. With `fsrm` and counted instructions, QEMU 10 hangs at boot.
     ("-cpu", "max,erms=off,fsrm=off,la57=off"),
 ];
 
-/// What a boot starts with beside the kernel.
+/// Boot files in addition to the kernel.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Beside<'a> {
-    /// Faultline's agent, in an initramfs. The kernel is Linux. The agent reports over the second serial port.
+    /// Faultline's agent, in an initramfs. The kernel is Linux. The agent reports over the second
+    /// serial port.
     Agent(&'a Path),
-    /// What the kernel of any system is given: files, each with its arguments. They are its Multiboot modules; Linux takes one initramfs.
+    /// Files, each with its arguments, for the kernel of any system. They are its Multiboot
+    /// modules; Linux takes one initramfs.
     Modules(&'a [String]),
-    /// Nothing: it is a disk image, which boots with its own loader.
+    /// None: a disk image boots with its own loader.
     OwnLoader,
 }
 
@@ -67,7 +74,7 @@ pub(super) enum Beside<'a> {
 pub(super) struct CommandLine<'a> {
     pub(super) shape: MachineShape,
     pub(super) accelerator: Accelerator,
-    /// The kernel, or the disk image that has it.
+    /// The kernel, or the disk image that contains it.
     pub(super) kernel: &'a Path,
     pub(super) beside: Beside<'a>,
     /// Further parameters for the kernel.
@@ -95,20 +102,22 @@ impl CommandLine<'_> {
     fn linux_parameters(&self) -> String {
         let mut parameters: Vec<String> = KERNEL_PARAMETERS.iter().map(|&parameter| parameter.to_owned()).collect();
         if let Some(khz) = self.tsc_khz() {
-            // Other emulated timers are slow to read and late on a loaded host, too late to calibrate this counter.
-            // It is also unnecessary that each CPU measures its delay loop, which takes most of a boot with many CPUs.
+            // Other emulated timers are slow to read and late on a loaded host, too late to
+            // calibrate this counter. With the frequency, CPUs also skip the measurement of their
+            // delay loops, which takes most of a boot with many CPUs.
             let loops = khz * 1000 / TICKS_PER_SECOND;
             parameters.extend(["tsc=reliable".to_owned(), format!("tsc_early_khz={khz}"), format!("lpj={loops}")]);
         }
         if self.plugin.is_some() {
-            // Caches of objects of one size are otherwise merged, and then their objects have no known type.
+            // Otherwise caches of objects of one size are merged, and their objects have no known
+            // type.
             parameters.push("slab_nomerge".to_owned());
         }
         parameters.extend(self.parameters.iter().cloned());
         parameters.join(" ")
     }
 
-    /// Frequency of the time stamp counter as the kernel is told.
+    /// Frequency of the time stamp counter on the kernel's command line.
     fn tsc_khz(&self) -> Option<u64> {
         if self.plugin.is_some() {
             return Some(EXACT_TSC_KHZ);
@@ -116,8 +125,8 @@ impl CommandLine<'_> {
         self.tsc_khz.map(|khz| (khz + TSC_STEP_KHZ / 2) / TSC_STEP_KHZ * TSC_STEP_KHZ)
     }
 
-    /// The emulator's arguments. The first serial port is the kernel's console and goes to standard error; the second is the
-    /// channel, and goes to standard output.
+    /// The emulator's arguments. The first serial port is the kernel's console and goes to standard
+    /// error; the second is the channel, and goes to standard output.
     pub(super) fn arguments(&self) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = Vec::new();
         let mut option = |name: &str, value: &OsStr| arguments.extend([OsString::from(name), value.to_owned()]);
@@ -149,8 +158,8 @@ impl CommandLine<'_> {
         }
         match self.beside {
             Beside::OwnLoader => {
-                option("-drive", &disk_image::drive("disk", self.kernel));
-                option("-device", OsStr::new(disk_image::VIRTIO_DISK));
+                option("-drive", &kernel_image::drive("disk", self.kernel));
+                option("-device", OsStr::new(kernel_image::VIRTIO_DISK));
             }
             Beside::Agent(initramfs) => {
                 put("-chardev", "stdio,id=channel,signal=off");
@@ -181,23 +190,26 @@ impl CommandLine<'_> {
         matches!(self.beside, Beside::OwnLoader)
     }
 
-    /// Whether a guest with these arguments does exactly the same in every boot, on any host: its random numbers come from a seed, and its
-    /// time from the instructions that it executed (`-icount`), not from the host's clock. A disk's transfers end when the host's do.
+    /// True if a guest with these arguments repeats itself exactly in every boot, on any host: its
+    /// random numbers come from a seed, and its time from the executed instructions (`-icount`),
+    /// not from the host's clock. A disk's transfers end when the host's do.
     pub(super) fn repeats_exactly(&self) -> bool {
         self.seed.is_some() && !self.has_own_loader() && self.arguments().iter().any(|argument| argument == "-icount")
     }
 }
 
-/// How instructions are executed, without the lens.
+/// Options for the execution of instructions without the lens.
 pub(super) fn cpu(accelerator: Accelerator) -> [(&'static str, &'static str); 2] {
     match accelerator {
-        // Without `rep stosb`, where each iteration is an access, and without five-level paging, which moves the kernel's direct map.
+        // Without `rep stosb`, where each iteration is an access, and without five-level paging,
+        // which moves the kernel's direct map.
         Accelerator::Tcg => [("-accel", "tcg,thread=multi"), ("-cpu", "max,erms=off,fsrm=off,la57=off")],
         Accelerator::Kvm => [("-accel", "kvm"), ("-cpu", "host")],
     }
 }
 
-/// CPUs, memory, and their topology. `files`: for the memory of each node; empty if the emulator keeps the memory for itself.
+/// CPUs, memory, and their topology. `files`: for the memory of each node; empty if the emulator
+/// keeps the memory for itself.
 pub(super) fn machine(shape: &MachineShape, files: &[PathBuf]) -> Vec<(&'static str, String)> {
     let (cpus, sockets, memory) = (shape.cpus(), shape.sockets(), shape.memory_mib());
     let cores = cpus / sockets;
@@ -223,6 +235,55 @@ pub(super) fn machine(shape: &MachineShape, files: &[PathBuf]) -> Vec<(&'static 
         });
     }
     options
+}
+
+/// Length of the measurement, long enough for four digits or more. A reading's delay is well below
+/// 1 µs unless it is interrupted.
+const SPAN: Duration = Duration::from_millis(20);
+
+/// Maximum time of a reading that was not interrupted.
+const UNDISTURBED: Duration = Duration::from_micros(20);
+
+/// Number of readings before one that was interrupted is accepted.
+const TRIALS: u32 = 100;
+
+/// Frequency of the time stamp counter in kHz; `None` on hosts without one.
+pub(super) fn tsc_khz() -> Option<u64> {
+    let (from, from_ticks) = reading()?;
+    std::thread::sleep(SPAN);
+    let (to, to_ticks) = reading()?;
+    let nanoseconds = to.duration_since(from).as_nanos().max(1);
+    let ticks = u128::from(to_ticks.wrapping_sub(from_ticks));
+    u64::try_from(ticks * 1_000_000 / nanoseconds).ok().filter(|&khz| khz > 0)
+}
+
+/// The clock and the counter at the same moment.
+fn reading() -> Option<(Instant, u64)> {
+    let mut last = None;
+    for _ in 0..TRIALS {
+        let before = Instant::now();
+        let ticks = counter()?;
+        let undisturbed = before.elapsed() < UNDISTURBED;
+        last = Some((before, ticks));
+        if undisturbed {
+            break;
+        }
+    }
+    last
+}
+
+#[cfg(target_arch = "x86_64")]
+fn counter() -> Option<u64> {
+    // SAFETY:
+    // 1. Every x86-64 CPU has the instruction; it reads a counter and touches no memory.
+    // 2. The kernel lets programs execute it unless a process asked for the contrary (PR_SET_TSC),
+    //    which we do not.
+    Some(unsafe { std::arch::x86_64::_rdtsc() })
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn counter() -> Option<u64> {
+    None
 }
 
 #[cfg(test)]
@@ -348,5 +409,13 @@ mod tests {
         );
         let two = line(2, &["/a", "/b"]);
         assert!(two.contains("mem-path=/b,id=memory1,size=512M -numa node,nodeid=1,cpus=4-7,memdev=memory1 "), "{two}");
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn the_counter_runs_as_fast_as_a_cpu_and_steadily() {
+        let [one, other] = [tsc_khz().unwrap(), tsc_khz().unwrap()];
+        assert!((100_000..20_000_000).contains(&one), "{one} kHz");
+        assert!(one.abs_diff(other) < one / 100, "{one} and {other} kHz");
     }
 }

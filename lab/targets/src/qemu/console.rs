@@ -1,6 +1,6 @@
 //! The output of the guest's kernel and of the emulator: the first serial port and standard error.
 
-/// Number of bytes at the end that are kept: a panic with its traces, or some screens of a boot.
+/// Number of bytes that are kept at the end: a panic with its traces, or some screens of a boot.
 pub(super) const KEPT_BYTES: usize = 16 * 1024;
 
 /// Messages of a kernel that gives up, the most certain first.
@@ -24,7 +24,8 @@ pub(super) fn panic(console: &str) -> Option<String> {
 /// The beginning of the line that BSD kernels print when they panic.
 const BSD_PANIC: &str = "panic: ";
 
-/// The line that any kernel prints when it panics for good, without its time. A Linux that goes on after an oops has not panicked.
+/// The line that any kernel prints when it panics finally, without its time. A Linux kernel that
+/// continues after an oops has not panicked.
 pub(super) fn final_panic(line: &str) -> Option<String> {
     let said = without_time(line);
     (said.contains(PANICS[0]) || said.starts_with(BSD_PANIC)).then_some(said)

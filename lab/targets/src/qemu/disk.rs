@@ -1,16 +1,14 @@
-//! A machine that boots from a disk image with the image's own loader, as long as it is switched on: its arguments, its console, and its end. Nothing is written
-//! to the image: the emulator keeps what the machine writes in a file of its own, which ends with it.
+//! A machine that boots from a disk image with the image's own loader, while it is switched on:
+//! arguments, console, and end. Nothing is written to the image: the emulator keeps the machine's
+//! writes in a file of its own, which is removed with the machine.
 
-use super::Emulator;
 use super::command_line::{cpu, machine};
-use super::console;
-use super::disk_image::{VIRTIO_DISK, drive, environment, first_sector};
-use crate::StopFlag;
-use crate::TargetError;
+use super::kernel_image::{VIRTIO_DISK, drive, environment, first_sector};
+use super::{Emulator, console};
 use crate::host::HostPaths;
 use crate::keep::{Deadline, End, Ended, Grace, Kept, Output, Program};
-use crate::socket_path;
-use faultline_model::machine::{DiskImage, ImageDevices};
+use crate::{StopFlag, TargetError, socket_path};
+use faultline_record::machine::{DiskImage, ImageDevices};
 use std::ffi::OsString;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
@@ -21,16 +19,16 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Longest line of a console.
+/// Maximum length of a console line.
 const LONGEST_LINE_BYTES: usize = 4096;
 
-/// How long a system that panicked may go on printing.
+/// Time for further output of a system that panicked.
 const LAST_WORDS: Duration = Duration::from_secs(3);
 
-/// The port of the system's server of SSH.
+/// The port of the system's SSH server.
 const SSH_PORT: u16 = 22;
 
-/// Fails if there is no such image, or if it cannot be read.
+/// Fails if the image does not exist or cannot be read.
 pub(crate) fn check(image: &DiskImage) -> Result<(), TargetError> {
     let refused = |error: io::Error| TargetError {
         problem: format!("cannot read the disk image {}: {error}", image.file.display()),
@@ -39,25 +37,25 @@ pub(crate) fn check(image: &DiskImage) -> Result<(), TargetError> {
     first_sector(&image.file).map(drop).map_err(refused)
 }
 
-/// A way into a machine from this host.
+/// Access to a machine from this host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// This port of the loopback device leads to its server of SSH.
+    /// A port of the loopback device leads to its SSH server.
     Port(u16),
-    /// Both its serial ports are sockets in this directory.
+    /// Both serial ports are sockets in this directory.
     Serial(PathBuf),
 }
 
-/// By what somebody is to get into a machine.
+/// Devices for access to a machine.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Entrance<'a> {
-    /// By its server of SSH, to which this port of the loopback device leads.
+    /// Its SSH server, to which this port of the loopback device leads.
     Port(u16),
-    /// By its serial ports.
+    /// Its serial ports.
     Serial {
         /// All bytes of its second disk.
         second_disk: &'a [u8],
-        /// What is typed and must not be kept, should the console print it.
+        /// Typed text that is removed from the kept output, should the console print it.
         secret: Option<&'a str>,
     },
 }
@@ -67,7 +65,7 @@ pub(crate) fn console_socket(directory: &Path) -> PathBuf {
     directory.join("console")
 }
 
-/// The socket of the second serial port. It is there after that of the first one.
+/// The socket of the second serial port. It exists after that of the first one.
 pub(crate) fn channel_socket(directory: &Path) -> PathBuf {
     directory.join("channel")
 }
@@ -77,8 +75,9 @@ fn programs(directory: &Path) -> PathBuf {
     directory.join("programs")
 }
 
-/// The devices by which somebody gets into the machine: the serial ports, and a disk. They come last, so that others have the places that they have without.
-/// Without `logappend` the emulator would empty the file, and its standard output may be one.
+/// The devices for access: the serial ports, and a disk. They come last, so that other devices keep
+/// their addresses. Without `logappend` the emulator would empty the file, and its standard output
+/// may be a file.
 fn entrance(devices: ImageDevices, way: &Way) -> Vec<(&'static str, OsString)> {
     let Way::Serial(directory) = way else {
         return vec![("-chardev", "stdio,id=console,signal=off".into()), ("-serial", "chardev:console".into())];
@@ -136,27 +135,27 @@ pub(crate) fn arguments(image: &DiskImage, way: &Way) -> Vec<OsString> {
     arguments
 }
 
-/// A machine that is or was switched on. It is switched off when this is dropped.
+/// A machine that is or was switched on. Dropping it switches it off.
 #[derive(Debug)]
 pub(crate) struct DiskMachine {
     console: Arc<Mutex<Console>>,
     switch_off: StopFlag,
     emulator: Option<JoinHandle<Ended>>,
-    /// Where the emulator makes the file with what the machine writes, and its sockets.
+    /// Directory of the machine's writes and sockets.
     written: TempDir,
 }
 
-/// The end of what a machine has printed.
+/// The last output of a machine.
 #[derive(Debug, Default)]
 struct Console {
     text: String,
     panic: Option<String>,
-    /// What is left out of both.
+    /// Text that is removed from both.
     secret: Option<String>,
 }
 
 impl DiskMachine {
-    /// Switches a machine on. Fails, in words, if the emulator cannot be started.
+    /// Switches a machine on. Fails, with a text, if the emulator cannot be started.
     pub(crate) fn on(
         image: &DiskImage,
         entrance: Entrance<'_>,
@@ -192,7 +191,7 @@ impl DiskMachine {
         let (heard, stop) = (Arc::clone(&console), switch_off.clone());
         let emulator = thread::spawn(move || {
             let take = &mut |line: &[u8], deadline: &mut Deadline| {
-                // A panic elsewhere leaves it whole: text is only added and removed.
+                // A panic in another thread leaves the text valid: it is only added and removed.
                 let mut console = heard.lock().unwrap_or_else(PoisonError::into_inner);
                 if console.take(line) {
                     *deadline = Deadline::after(LAST_WORDS);
@@ -204,12 +203,12 @@ impl DiskMachine {
         Ok(DiskMachine { console, switch_off, emulator: Some(emulator), written })
     }
 
-    /// Where the sockets of its serial ports are, if it is entered by them.
+    /// Directory of the serial ports' sockets, if they give access.
     pub(crate) fn directory(&self) -> &Path {
         self.written.path()
     }
 
-    /// Whether it is still on: it may have switched itself off, or have panicked.
+    /// False after the machine switched itself off or panicked.
     pub(crate) fn is_on(&self) -> bool {
         self.emulator.as_ref().is_some_and(|emulator| !emulator.is_finished())
     }
@@ -219,12 +218,13 @@ impl DiskMachine {
         self.console.lock().unwrap_or_else(PoisonError::into_inner).panic.clone()
     }
 
-    /// The last line that its console has.
+    /// The last line of its console.
     pub(crate) fn last_line(&self) -> Option<String> {
         console::last_line(&console::readable(&self.console.lock().unwrap_or_else(PoisonError::into_inner).text))
     }
 
-    /// Switches it off, or waits for its last words if it panicked. Returns the end of its console, and what the emulator complained about.
+    /// Switches the machine off, or waits for the last output after a panic. Returns the end of its
+    /// console, and the emulator's error.
     pub(crate) fn off(mut self) -> (String, Option<String>) {
         let ended = self.switch_off();
         let complaint = ended.and_then(|ended| match ended.end {
@@ -251,7 +251,7 @@ impl Drop for DiskMachine {
 }
 
 impl Console {
-    /// Takes a line. Returns whether the system just panicked.
+    /// Handles a line. True if the system just panicked.
     fn take(&mut self, line: &[u8]) -> bool {
         let mut line = console::readable(&String::from_utf8_lossy(line));
         if let Some(secret) = &self.secret {
@@ -270,13 +270,15 @@ impl Console {
     }
 }
 
-/// A new directory for the file with what a machine writes. An emulator that is killed may leave the file, so the directory is removed with it.
+/// A new directory for the machine's writes. An emulator that is killed may leave a file, so the
+/// directory is removed with it.
 fn directory_of_writes(scratch: &Path) -> Result<TempDir, String> {
     let made = tempfile::Builder::new().prefix("faultline-disk-").tempdir_in(scratch);
     made.map_err(|error| format!("no directory in {}: {}", scratch.display(), error.kind()))
 }
 
-/// The way by serial ports, with the second disk's file. Fails, in words, if there is no room for it, or if the directory's path is too long.
+/// Access by serial ports, with the second disk's file. Fails, with a text, if there is no room for
+/// the file, or if the directory's path is too long.
 fn serial_way(directory: &Path, second_disk: &[u8]) -> Result<Way, String> {
     socket_path::check(&console_socket(directory))?;
     let file = programs(directory);
@@ -285,7 +287,8 @@ fn serial_way(directory: &Path, second_disk: &[u8]) -> Result<Way, String> {
     Ok(Way::Serial(directory.to_owned()))
 }
 
-/// A port that nothing used a moment ago. If something does before the emulator, that ends with a complaint. Fails, in words, if there is none.
+/// A port that was free a moment ago. If another process takes it before the emulator, the emulator
+/// ends with an error. Fails, with a text, if there is none.
 pub(crate) fn free_port() -> Result<u16, String> {
     let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
     bound.map(|address| address.port()).map_err(|error| format!("no free port on the loopback device: {error}"))
@@ -294,7 +297,7 @@ pub(crate) fn free_port() -> Result<u16, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faultline_model::machine::Machine;
+    use faultline_record::machine::Machine;
 
     fn line(keys: &str, head: &[u8]) -> String {
         let directory = tempfile::tempdir().unwrap();

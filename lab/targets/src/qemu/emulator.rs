@@ -1,17 +1,23 @@
-//! The emulator's program: its path, its version, its abilities. Nothing has to be booted for this.
+//! The emulator's program: path, version, capabilities. Finding it boots nothing.
 
-use crate::{TargetError, plugin, program_output, search_path};
+use crate::counting::model;
+use crate::host::{Host, HostPaths};
+use crate::{Target, TargetError, search_path};
+use faultline_record::facts::Facts;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use super::command_line::CommandLine;
 
 /// The emulator's file name.
 pub const PROGRAM: &str = "qemu-system-x86_64";
 
-/// The oldest QEMU under which a machine with the lens's plugin repeats itself. With 7.2 and a count of instructions as
-/// its clock, a machine's further CPUs do not start.
+/// The oldest QEMU under which a machine with the lens's plugin repeats itself. With 7.2 and a
+/// count of instructions as its clock, a machine's further CPUs do not start.
 const LEAST_UNDER_LENS: u32 = 10;
 
-/// How long the emulator may take to start. It loads many libraries, which took more than 10 s on a host with ten times as many busy processes as CPUs.
+/// Time limit for the emulator's start. It loads many libraries, which took more than 10 s on a
+/// host with ten times as many busy processes as CPUs.
 const LONGEST_START: Duration = Duration::from_secs(60);
 
 /// QEMU's full-system emulator of x86-64.
@@ -24,7 +30,8 @@ pub struct Emulator {
 }
 
 impl Emulator {
-    /// The named emulator, otherwise that in the directories of `PATH`. Fails if there is none, or if it does not run.
+    /// The named emulator, otherwise the first in `PATH`. Fails if there is none, or if it does not
+    /// run.
     pub fn find(named: Option<&Path>) -> Result<Self, TargetError> {
         let program = match named {
             Some(file) if !search_path::is_executable(file) => Err(TargetError {
@@ -38,22 +45,23 @@ impl Emulator {
             }),
         }?;
         let ask = |argument: &str| {
-            program_output::read(program.as_os_str(), &[argument], LONGEST_START).map_err(|problem| TargetError {
+            search_path::read(program.as_os_str(), &[argument], LONGEST_START).map_err(|problem| TargetError {
                 problem: format!("{} {argument}: {problem}", program.display()),
                 hint: "start it by hand to see why; `--qemu FILE` names another".to_owned(),
             })
         };
         let version = ask("--version")?.lines().next().unwrap_or_default().to_owned();
-        let takes_plugins = plugin::are_known_to(&ask("-help")?);
+        let takes_plugins = model::are_known_to(&ask("-help")?);
         Ok(Emulator { program, version, takes_plugins })
     }
 
-    /// Its version, as it prints it.
+    /// The version as the emulator prints it.
     pub fn version(&self) -> &str {
         &self.version
     }
 
-    /// Fails if machines cannot run under the lens in this emulator: it was built without plugins, or is too old.
+    /// Fails if machines cannot run under the lens in this emulator: it was built without plugins,
+    /// or is too old.
     pub fn must_suit_the_lens(&self) -> Result<(), TargetError> {
         let program = self.program.display();
         let problem = match major(&self.version) {
@@ -72,6 +80,39 @@ impl Emulator {
 fn major(version: &str) -> Option<u32> {
     let numbers = version.strip_prefix("QEMU emulator version ")?;
     numbers.split('.').next()?.parse().ok()
+}
+
+/// Key of the emulator's version.
+pub const EMULATOR_VERSION: &str = "emulator.version";
+
+/// Key prefixes of facts that are taken from the host, because they say more than those of a guest
+/// that has just booted.
+const IN_PLACE: [&str; 4] = ["load.", "host.", "boot.id", "faultline.version"];
+
+/// Further facts of the host that influence an emulator's speed. Their keys get the prefix `host.`.
+const BESIDE: [&str; 6] =
+    ["cpu.", "cgroup.", "clock.source", "kernel.release", "memory.total_bytes", "virtualisation."];
+
+/// The host's part of a guest's facts.
+pub(crate) fn of_host(host: &HostPaths) -> Facts {
+    let mut facts = Facts::default();
+    for (key, value) in Host::new(host.clone()).facts().0 {
+        let begins_with_one_of = |beginnings: &[&str]| beginnings.iter().any(|beginning| key.starts_with(beginning));
+        if begins_with_one_of(&IN_PLACE) {
+            facts.0.insert(key, value);
+        } else if begins_with_one_of(&BESIDE) {
+            facts.0.insert(format!("host.{key}"), value);
+        }
+    }
+    facts
+}
+
+/// Adds the emulator's version and its arguments.
+pub(super) fn put_emulator(facts: &mut Facts, emulator: &Emulator, command_line: &CommandLine<'_>) {
+    let words = command_line.arguments();
+    let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+    facts.text(EMULATOR_VERSION, &emulator.version);
+    facts.text("emulator.arguments", words.join(" "));
 }
 
 #[cfg(test)]

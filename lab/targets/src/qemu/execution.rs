@@ -1,30 +1,30 @@
-//! An execution in a boot of its own: the commands for the guest's agent, and what became of them.
+//! An execution in a boot of its own: commands for the guest's agent, and the result.
 
 use super::boot::{BootEnd, Booted};
+use super::initramfs::NetworkDrivers;
 use super::initramfs::WORKLOADS;
-use super::network_drivers::NetworkDrivers;
 use crate::agent::frame::Frame;
 use crate::agent::{Plan, ProgramEnd};
 use crate::counting::AtEnd;
 use crate::execution::LineSink;
-use crate::network::addresses::{IPV4_PREFIX, IPV6_PREFIX, LinkAddress};
 use crate::network::{Attachment, WiredEnd};
+use crate::network::{IPV4_PREFIX, IPV6_PREFIX, LinkAddress};
 use crate::program_files::{ProgramFiles, SCRATCH};
 use crate::{Ending, Execution, Plugin, system_settings};
-use faultline_model::lens::raw::{GeneratedCode, Mapping};
-use faultline_model::outcome::GuestFailure;
+use faultline_record::lens::counted::{GeneratedCode, Mapping};
+use faultline_record::outcome::GuestFailure;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
-/// An execution in its own boot, with what the lens needs in addition.
+/// An execution in its own boot, with inputs for the lens.
 #[derive(Clone, Copy)]
 pub struct GuestExecution<'a> {
     /// The execution; its limit starts at the agent's hello.
     pub execution: &'a Execution,
     /// A plugin for the emulator.
     pub plugin: Option<&'a Plugin>,
-    /// Looks at the guest's memory when the plugin says that the counted part has ended.
+    /// Reads the guest's memory when the plugin announces the end of the region of interest.
     pub at_end: Option<&'a AtEnd<'a>>,
     /// Address of the kernel's array `__per_cpu_offset`, if its content is wanted.
     pub per_cpu_offset: Option<u64>,
@@ -39,48 +39,48 @@ pub struct GuestExecution<'a> {
 pub struct ProgramRun<'a> {
     /// The program with all its files.
     pub files: &'a ProgramFiles,
-    /// The directory in which it runs.
+    /// Working directory on this host.
     pub directory: &'a str,
-    /// Its region of interest is its whole run.
+    /// The region of interest is the whole run.
     pub is_whole: bool,
 }
 
 /// The result of such an execution.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GuestExecuted {
-    /// How it ended.
+    /// Ending of the execution.
     pub ending: Ending,
-    /// The offset of each CPU's own variables in this boot; empty if they were not requested.
+    /// Offset of each CPU's own variables in this boot; empty if not requested.
     pub per_cpu_offsets: Vec<u64>,
-    /// Why there are none, in words, if they were requested.
+    /// Reason why the requested offsets are missing.
     pub no_per_cpu_offsets: Option<String>,
-    /// What the agent told of the user's program.
+    /// The agent's report on the user's program.
     pub told: Told,
     /// Time from the emulator's start to the agent's hello; `None` if there was no hello.
     pub hello_after: Option<Duration>,
     /// The last output of kernel, emulator and plugin.
     pub console: String,
-    /// Another boot with the same seed does exactly the same, on any host.
+    /// Another boot with this seed repeats it exactly, on any host.
     pub repeats_exactly: bool,
 }
 
-/// What the agent told of a user's program.
+/// The agent's report on a user's program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Told {
     /// Code that its processes mapped.
     pub mappings: Vec<Mapping>,
     /// Functions that they generated.
     pub generated: Vec<GeneratedCode>,
-    /// Why some of it is missing, in words.
+    /// Reason why some of them are missing.
     pub no_mappings: Option<String>,
-    /// How many processes ran, with the program itself; 0 if the agent did not tell.
+    /// Number of processes that ran, including the program; 0 without a report.
     pub processes: u64,
-    /// Processes that went on after the program were killed.
+    /// Processes outlived the program and were killed.
     pub has_left_processes: bool,
 }
 
 impl GuestExecuted {
-    /// An execution that never started; the reason in words.
+    /// An execution that never started; `text` is the reason.
     pub(super) fn not_booted(text: String) -> Self {
         GuestExecuted {
             ending: Ending::NotStarted { text },
@@ -94,7 +94,8 @@ impl GuestExecuted {
     }
 }
 
-/// What the agent does in the boot of an execution, in a guest with so many CPUs. Fails, in words, if the execution is impossible there.
+/// The agent's commands in the boot of an execution, in a guest with that many CPUs. Fails, with a
+/// text, if the execution is impossible there.
 pub(super) fn plan(wanted: &GuestExecution<'_>, drivers: &NetworkDrivers, cpus: usize) -> Result<Plan, String> {
     let mut plan = Plan::default();
     if let Attachment::Wires(end) = &wanted.execution.attachment {
@@ -125,7 +126,8 @@ fn add_network(plan: &mut Plan, end: &WiredEnd, drivers: &NetworkDrivers) {
     }
 }
 
-/// Adds the agent's commands for an execution. Fails, in words, if the execution is impossible there.
+/// Adds the agent's commands for an execution. Fails, with a text, if the execution is impossible
+/// there.
 fn add_execution(plan: &mut Plan, wanted: &GuestExecution<'_>) -> Result<(), String> {
     let execution = wanted.execution;
     execution.check()?;
@@ -151,8 +153,8 @@ fn add_execution(plan: &mut Plan, wanted: &GuestExecution<'_>) -> Result<(), Str
 /// The agent's command that runs a user's program.
 fn program_command(program: &ProgramRun<'_>, execution: &Execution) -> Vec<String> {
     let scope = if program.is_whole { "whole" } else { "marks" };
-    let file = program.files.program().to_string_lossy().into_owned();
-    let words = ["count", scope, program.directory].map(str::to_owned).into_iter().chain([file]);
+    let paths = [program.files.directory(), program.files.place()].map(|path| path.to_string_lossy().into_owned());
+    let words = ["count", scope].map(str::to_owned).into_iter().chain(paths);
     words.chain(execution.arguments.iter().cloned()).collect()
 }
 
@@ -164,7 +166,7 @@ fn command(execution: &Execution) -> Vec<String> {
     words
 }
 
-/// What a guest reported about an execution.
+/// A guest's reports on an execution.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
     program: ProgramEnd,
@@ -198,6 +200,7 @@ impl Heard {
             (BootEnd::Done, None) => {
                 failed(GuestFailure::Lost, "the guest's agent did not say how the workload ended".to_owned())
             }
+            (BootEnd::LabFailed(text), _) => Ending::LabFailed { text },
             (BootEnd::Failed(failure, text), _) => failed(failure, text),
         };
         GuestExecuted {
@@ -235,7 +238,7 @@ mod tests {
     #[test]
     fn a_users_program_runs_in_its_directory() {
         let own = std::env::current_exe().unwrap();
-        let files = ProgramFiles::find(&own, Path::new("/usr"), &[], &[]).unwrap();
+        let files = ProgramFiles::find(&[own.to_str().unwrap().to_owned()], Path::new("/usr"), &[], &[]).unwrap();
         let program = ProgramRun { files: &files, directory: "/usr", is_whole: true };
         let execution = Execution { system_settings: Vec::new(), ..execution() };
         let plan =
@@ -244,7 +247,8 @@ mod tests {
         let mut expected = Plan::default();
         expected.add(&["env", "A", "1 2"]);
         expected.add(&["loopback"]);
-        expected.add(&["count", "whole", "/usr", own.to_str().unwrap(), "--ops"]);
+        let place = format!("/program/{}", own.file_name().unwrap().to_str().unwrap());
+        expected.add(&["count", "whole", "/usr", &place, "--ops"]);
         assert_eq!(plan, expected);
     }
 
@@ -267,7 +271,7 @@ mod tests {
         for path in ["/etc/x", "/proc/sys/../../etc/x", "/proc/sysx"] {
             let broken = Execution { system_settings: vec![(path.to_owned(), "1".to_owned())], ..execution() };
             let text = plan(&wanted(&broken), &NetworkDrivers::default(), 2).unwrap_err();
-            assert_eq!(text, format!("{path} is no setting of the system: those are files below /proc/sys and /sys"));
+            assert_eq!(text, format!("{path} is not a system setting: settings are files below /proc/sys and /sys"));
         }
     }
 }

@@ -1,10 +1,15 @@
-//! The kernel that a guest boots: a given file, or the default of this machine.
+//! The kernel that a guest boots: a given file, or this machine's default.
 
-use super::disk_image;
 use crate::TargetError;
+use crate::host::HostPaths;
+use faultline_record::machine::{Accelerator, MachineShape};
 use sha2::{Digest, Sha256};
-use std::io::Read;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 const DIRECTORY: &str = "/boot";
 const PREFIX: &str = "vmlinuz-";
@@ -19,13 +24,14 @@ pub struct KernelImage {
     pub path: PathBuf,
     /// SHA-256 of its bytes, in hexadecimal.
     pub sha256: String,
-    /// Which build it is, if it says so: its release, and its number, configuration and time of build.
+    /// Identity of the build, if the file contains it: release, number, configuration and time of
+    /// build.
     pub build: Option<(String, String)>,
 }
 
 impl KernelImage {
-    /// The default: the image that `FAULTLINE_KERNEL` names, otherwise the newest in `/boot`, otherwise `unpacked`. Fails if there is none, or as
-    /// [`KernelImage::open`] does.
+    /// The default: the image that `FAULTLINE_KERNEL` names, otherwise the newest in `/boot`,
+    /// otherwise `unpacked`. Fails if there is none, or as [`KernelImage::open`] does.
     pub fn of_this_machine(unpacked: Option<&Path>) -> Result<Self, TargetError> {
         let of_environment = std::env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
         let image = of_environment.or_else(newest).or_else(|| unpacked.map(Path::to_owned)).ok_or_else(|| TargetError {
@@ -35,7 +41,8 @@ impl KernelImage {
         Self::open(&image)
     }
 
-    /// Opens an image. Fails if it cannot be read, or is not a kernel, or if its path is not UTF-8 and so cannot be saved with a run.
+    /// Opens an image. Fails if it cannot be read or is not a kernel, or if its path is not UTF-8
+    /// and so cannot be saved with a run.
     pub fn open(path: &Path) -> Result<Self, TargetError> {
         let path = path.canonicalize().map_err(|error| unreadable(path, &error))?;
         if path.to_str().is_none() {
@@ -56,16 +63,18 @@ impl KernelImage {
     }
 }
 
-/// Bytes at the beginning of a file among which a Multiboot header lies (Multiboot Specification 0.6.96, §3.1).
+/// Number of bytes at the beginning of a file that may contain a Multiboot header (Multiboot
+/// Specification 0.6.96, §3.1).
 const MULTIBOOT_BYTES: u64 = 8192;
 
 /// The first word of a Multiboot header, which is aligned.
 const MULTIBOOT_MAGIC: [u8; 4] = 0x1BAD_B002_u32.to_le_bytes();
 
-/// Fails if the emulator cannot start a file: it is no Linux image, no ELF file, has no Multiboot header, and is no disk image that boots.
+/// Fails if the emulator cannot start a file: it is not a Linux image, ELF file or bootable disk
+/// image, and has no Multiboot header.
 pub fn check_startable(path: &Path) -> Result<(), TargetError> {
     let is_kernel = starts_as_kernel(path).map_err(|error| unreadable(path, &error))?;
-    match is_kernel || disk_image::may_boot(path) {
+    match is_kernel || may_boot(path) {
         true => Ok(()),
         false => Err(TargetError {
             problem: format!("{} is not a kernel that the emulator starts", path.display()),
@@ -74,25 +83,27 @@ pub fn check_startable(path: &Path) -> Result<(), TargetError> {
     }
 }
 
-/// Whether a file is a disk image that boots with its own loader, and no kernel.
+/// True for a disk image that boots with its own loader and is not a kernel.
 pub fn is_disk(path: &Path) -> bool {
-    starts_as_kernel(path).is_ok_and(|is_kernel| !is_kernel) && disk_image::may_boot(path)
+    starts_as_kernel(path).is_ok_and(|is_kernel| !is_kernel) && may_boot(path)
 }
 
 fn starts_as_kernel(path: &Path) -> std::io::Result<bool> {
     let mut beginning = Vec::new();
-    disk_image::open(path)?.take(MULTIBOOT_BYTES).read_to_end(&mut beginning)?;
-    // A boot loader for such kernels has the same word, in what lies behind the first sector of its disk.
+    open(path)?.take(MULTIBOOT_BYTES).read_to_end(&mut beginning)?;
+    // A boot loader for such kernels contains this word too, behind the first sector of its disk.
     let has_multiboot = || beginning.chunks_exact(4).any(|word| word == MULTIBOOT_MAGIC);
-    Ok(is_kernel(&beginning) || !disk_image::may_boot(path) && has_multiboot())
+    Ok(is_kernel(&beginning) || !may_boot(path) && has_multiboot())
 }
 
-/// Whether it begins like a bzImage (Linux, Documentation/arch/x86/boot.rst) or is an ELF file, which newer emulators boot too.
+/// True for the first bytes of a bzImage (Linux, Documentation/arch/x86/boot.rst) or of an ELF
+/// file, which newer emulators boot too.
 fn is_kernel(bytes: &[u8]) -> bool {
     bytes.get(0x202..0x206) == Some(b"HdrS") || bytes.starts_with(b"\x7fELF")
 }
 
-/// The release and the build from a bzImage's own description: `RELEASE (WHO) #1 SMP … TIME`, whose place is told at 0x20e.
+/// The release and the build from a bzImage's own description: `RELEASE (WHO) #1 SMP … TIME`, whose
+/// offset is at 0x20e.
 fn build(bytes: &[u8]) -> Option<(String, String)> {
     let place = bytes.get(0x20e..0x210).filter(|_| bytes.get(0x202..0x206) == Some(b"HdrS"))?;
     let place = usize::from(u16::from_le_bytes(place.try_into().ok()?)) + 0x200;
@@ -117,7 +128,7 @@ fn newest() -> Option<PathBuf> {
     newest.map(|name| Path::new(DIRECTORY).join(name))
 }
 
-/// Orders versions as people do: numbers within a name by value.
+/// Orders versions with the numbers in a name by value.
 fn version_key(name: &str) -> Vec<(u64, String)> {
     let mut key = Vec::new();
     let mut rest = name;
@@ -133,6 +144,99 @@ fn version_key(name: &str) -> Vec<(u64, String)> {
     key
 }
 
+/// The requested machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MachineRequest {
+    /// CPUs, sockets, memory.
+    pub shape: MachineShape,
+    /// The kernel.
+    pub kernel: KernelImage,
+    /// Execution of instructions.
+    pub accelerator: Accelerator,
+    /// Maximum time without output of the kernel until the agent's hello.
+    pub boot_limit: Duration,
+    /// Further parameters for the kernel.
+    pub parameters: Vec<String>,
+    /// The user's notation for its properties.
+    pub named: Named,
+}
+
+/// The user's notation for the properties of a machine, for hints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Named {
+    /// As keys of `--on`.
+    InOn,
+    /// By options of their own.
+    ByOptions,
+}
+
+/// Paths on the host.
+#[derive(Debug, Clone)]
+pub struct GuestPaths {
+    /// Directory with `agent` and `workloads/`, linked statically.
+    pub guest: PathBuf,
+    /// The host's own workloads and scratch directory, and the keeper.
+    pub host: HostPaths,
+    /// Directory of the user's caches; nothing is cached if `None`.
+    pub cache: Option<PathBuf>,
+}
+
+/// Variable that names the directory of the machine's writes.
+const OVERLAYS: &str = "TMPDIR";
+
+/// First bytes of an image in QEMU's own format.
+const QCOW2: [u8; 4] = *b"QFI\xfb";
+
+/// Last bytes of a bootable disk's first sector.
+const BOOTS: [u8; 2] = [0x55, 0xaa];
+
+const SECTOR_BYTES: usize = 512;
+
+/// Model of the disk. If the host has no room for the machine's writes, the write fails in the
+/// machine. Otherwise the emulator would stop the machine, which would seem to hang.
+pub(super) const VIRTIO_DISK: &str = "virtio-blk-pci,drive=disk,bootindex=0,werror=report";
+
+/// Opens a file or a disk. Fails for another kind of file: reading a pipe would block.
+pub(super) fn open(path: &Path) -> io::Result<File> {
+    let kind = path.metadata()?.file_type();
+    match kind.is_file() || kind.is_block_device() {
+        true => File::open(path),
+        false => Err(io::Error::other("it is neither a file nor a disk")),
+    }
+}
+
+/// The first sector of an image. Fails if it has none.
+pub(super) fn first_sector(file: &Path) -> io::Result<[u8; SECTOR_BYTES]> {
+    let mut sector = [0; SECTOR_BYTES];
+    open(file)?.read_exact(&mut sector).map_err(|error| match error.kind() {
+        ErrorKind::UnexpectedEof => io::Error::other("it is too short for a disk"),
+        _ => error,
+    })?;
+    Ok(sector)
+}
+
+/// True for a disk image that may boot with its own loader. A Linux kernel begins with the same
+/// bytes: check for a kernel first.
+pub(super) fn may_boot(file: &Path) -> bool {
+    first_sector(file).is_ok_and(|sector| sector.starts_with(&QCOW2) || sector.ends_with(&BOOTS))
+}
+
+/// The emulator's environment: the machine's disk writes are in a file in this directory.
+pub(super) fn environment(directory: &Path) -> [(String, String); 1] {
+    [(OVERLAYS.to_owned(), directory.to_string_lossy().into_owned())]
+}
+
+/// The emulator's option for a disk that is not written. An image that cannot be read counts as
+/// raw: the emulator reports the reason. `name`: for devices that use it.
+pub(super) fn drive(name: &str, file: &Path) -> OsString {
+    let is_qcow2 = first_sector(file).is_ok_and(|sector| sector.starts_with(&QCOW2));
+    let format = if is_qcow2 { "qcow2" } else { "raw" };
+    let mut drive = OsString::from(format!("if=none,id={name},format={format},snapshot=on,file="));
+    // A comma separates options, and a doubled one stands for itself.
+    drive.push(file.to_string_lossy().replace(',', ",,"));
+    drive
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,7 +245,7 @@ mod tests {
     fn a_disk_whose_loader_knows_multiboot_is_a_disk() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("x");
-        // As GRUB has it, behind the sectors that the firmware and its first stage read.
+        // Like GRUB's: behind the sectors that the firmware and its first stage read.
         let mut disk = vec![0; 16 * 512];
         disk[2908..2912].copy_from_slice(&MULTIBOOT_MAGIC);
         std::fs::write(&file, &disk).unwrap();
@@ -198,5 +302,20 @@ mod tests {
         image[0x280..][..text.len()].copy_from_slice(text);
         let expected = ("6.1.0-9-amd64".to_owned(), "#1 SMP Debian 6.1.27-1 (2023-05-08)".to_owned());
         assert_eq!(build(&image), Some(expected));
+    }
+
+    #[test]
+    fn bootable_images_are_recognised_by_their_first_sector() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("x");
+        for (begin, end, boots) in
+            [(&b"QFI\xfb"[..], &[0, 0], true), (b"\xeb\x63", &BOOTS, true), (b"\xeb\x63", &[0, 0], false)]
+        {
+            std::fs::write(&file, [begin, &vec![0; 510 - begin.len()], end].concat()).unwrap();
+            assert_eq!(may_boot(&file), boots, "{begin:?}");
+        }
+        assert!(open(directory.path()).unwrap_err().to_string().contains("neither a file nor a disk"));
+        std::fs::write(&file, "short").unwrap();
+        assert!(!may_boot(&file) && first_sector(&file).unwrap_err().to_string().contains("too short"));
     }
 }

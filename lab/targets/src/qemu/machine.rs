@@ -1,33 +1,34 @@
-//! A guest that has booted at least once: the target that boots it anew for each execution.
+//! A guest that has booted at least once: the target that boots it for each execution.
 
 use super::boot::{BOOT_TRIALS, Boot};
 use super::command_line::{Beside, CommandLine};
 use super::execution::{self, GuestExecuted, GuestExecution, Heard};
-use super::network_drivers::NetworkDrivers;
-use super::probe::{self, Probe};
-use super::request::{GuestPaths, MachineRequest};
-use super::{Emulator, clock, facts, symbols};
+use super::initramfs::NetworkDrivers;
+use super::kernel_image::{GuestPaths, MachineRequest};
+use super::probe::{self, Cache, Probe};
+use super::{Emulator, command_line, emulator, symbols};
 use crate::agent::{Plan, Programs};
 use crate::execution::LineSink;
 use crate::network::Attachment;
 use crate::program_files::tree::Tree;
 use crate::{Ending, Executed, Execution, Plugin, StopFlag, Target, TargetError};
-use faultline_model::describe::WorkloadInfo;
-use faultline_model::facts::Facts;
-use faultline_model::lens::kernel_symbol::KernelSymbol;
-use faultline_model::machine::{Accelerator, MachineShape};
+use faultline_record::describe::WorkloadInfo;
+use faultline_record::facts::Facts;
+use faultline_record::lens::guest_kernel::KernelSymbol;
+use faultline_record::machine::{Accelerator, MachineShape};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A guest under hardware virtualisation must say hello within this time. Otherwise hardware virtualisation does not work here: the device
-/// may exist and create machines that hang for ever.
+/// Time limit for the hello of a guest under hardware virtualisation. A slower one means that
+/// hardware virtualisation does not work here: the device may exist and create machines that hang
+/// for ever.
 const HARDWARE_TRIAL: Duration = Duration::from_secs(10);
 
-/// Time limit for facts, and every workload's description of itself.
+/// Time limit for facts, and for the descriptions of all workloads.
 const PROBE_LIMIT: Duration = Duration::from_secs(300);
 
-/// An emulated machine that has booted at least once.
+/// An emulated machine that has booted at least once, in this command or an earlier one.
 #[derive(Debug)]
 pub struct QemuMachine {
     request: MachineRequest,
@@ -40,8 +41,9 @@ pub struct QemuMachine {
 }
 
 impl QemuMachine {
-    /// Boots the machine once, to find out whether it boots, its facts, and its workloads. Fails if it does not boot, if a workload does not describe
-    /// itself, if the accelerator does not work, or on a stop.
+    /// Boots the machine once, which yields its facts and its workloads. The results for a machine
+    /// that booted before come from the cache. Fails if the machine does not boot, if a workload
+    /// does not describe itself, if the accelerator does not work, or on a stop.
     pub fn start(
         request: MachineRequest,
         paths: GuestPaths,
@@ -52,7 +54,7 @@ impl QemuMachine {
         Self::start_with(programs, request, paths, emulator, stop)
     }
 
-    /// The same for a machine in which users' programs run, without workloads.
+    /// [`Self::start`] for a machine that runs users' programs and has no workloads.
     pub fn start_for_programs(
         request: MachineRequest,
         paths: GuestPaths,
@@ -70,7 +72,7 @@ impl QemuMachine {
         emulator: Emulator,
         stop: &StopFlag,
     ) -> Result<Self, TargetError> {
-        let tsc_khz = clock::tsc_khz();
+        let tsc_khz = command_line::tsc_khz();
         let shape = request.shape;
         let plan = probe::plan(shape.cpus(), shape.sockets(), &programs.programs);
         let (boot_limit, trials) = match request.accelerator {
@@ -79,18 +81,35 @@ impl QemuMachine {
         };
         let boot =
             Boot { boot_limit, trials, tsc_khz, ..boot(&request, &paths, &emulator, &programs, &plan, PROBE_LIMIT) };
-        let probe = probe::run(&boot, request.named, stop).map_err(|error| match request.accelerator {
-            Accelerator::Tcg => error,
-            Accelerator::Kvm => TargetError {
-                problem: format!("hardware virtualisation does not work here: {}", error.problem),
-                hint: "leave `accel=kvm` out: emulation works everywhere".to_owned(),
-            },
-        })?;
+        let cache = Cache(paths.cache.as_deref());
+        // Not cached: hardware virtualisation may have stopped working, and depends on more of the
+        // host.
+        let key = match request.accelerator {
+            Accelerator::Tcg => probe::probe_key(&request, &emulator, &programs, &plan, &boot.kernel_parameters()),
+            Accelerator::Kvm => None,
+        };
+        let probe = match key.as_deref().and_then(|key| cache.probe(key)) {
+            Some(probe) => probe,
+            None => {
+                let probe = probe::run(&boot, request.named, stop).map_err(|error| match request.accelerator {
+                    Accelerator::Tcg => error,
+                    Accelerator::Kvm => TargetError {
+                        problem: format!("hardware virtualisation does not work here: {}", error.problem),
+                        hint: "leave `accel=kvm` out: emulation works everywhere".to_owned(),
+                    },
+                })?;
+                if let Some(key) = key {
+                    cache.keep_probe(&key, &probe);
+                }
+                probe
+            }
+        };
         let cpus = (0..shape.cpus()).collect();
         Ok(QemuMachine { request, paths, emulator, tsc_khz, programs, cpus, probe })
     }
 
-    /// The same machine with other numbers of CPUs, sockets or memory. It is assumed to boot as this one did.
+    /// This machine with other numbers of CPUs, sockets or memory. It is assumed to boot as this
+    /// one did.
     pub fn with_shape(&self, shape: MachineShape, boot_limit: Duration) -> Self {
         let request = MachineRequest { shape, boot_limit, ..self.request.clone() };
         QemuMachine {
@@ -114,19 +133,22 @@ impl QemuMachine {
         self.programs.agent_code()
     }
 
-    /// The kernel's symbols in their order, from the cache or from a separate boot. Fails if that boot fails.
+    /// The kernel's symbols in their order, from the cache or from a separate boot. Fails if that
+    /// boot fails.
     pub fn symbols(&self, stop: &StopFlag) -> Result<Vec<KernelSymbol>, TargetError> {
         let sha256 = &self.request.kernel.sha256;
-        if let Some(symbols) = symbols::cached(&self.paths.cache, sha256) {
+        let cache = Cache(self.paths.cache.as_deref());
+        if let Some(symbols) = symbols::cached(&cache, sha256) {
             return Ok(symbols);
         }
         let plan = symbols::plan();
-        let symbols = symbols::told(&self.boot(&plan, symbols::LIMIT), stop)?;
-        symbols::keep(&self.paths.cache, sha256, &symbols)?;
+        let symbols = symbols::reported(&self.boot(&plan, symbols::LIMIT), stop)?;
+        symbols::keep(&cache, sha256, &symbols);
         Ok(symbols)
     }
 
-    /// Executes a workload or a user's program in its own boot. When this returns, all processes of the guest have ended.
+    /// Executes a workload or a user's program in its own boot. All processes of the guest have
+    /// ended on return.
     pub fn execute_in_guest(
         &self,
         wanted: &GuestExecution<'_>,
@@ -166,7 +188,7 @@ impl QemuMachine {
         Boot { tsc_khz: self.tsc_khz, ..boot }
     }
 
-    /// The facts about the machine, whose executions load this plugin.
+    /// Facts about the machine, for executions with this plugin.
     pub(crate) fn facts_with(&self, plugin: &Plugin) -> Facts {
         let mut facts = Target::facts(self);
         let memory = vec![PathBuf::from("MEMORY"); self.request.shape.sockets() as usize];
@@ -189,7 +211,7 @@ impl QemuMachine {
             memory,
             wires: &[],
         };
-        facts::put_emulator(facts, &self.emulator, &command_line);
+        emulator::put_emulator(facts, &self.emulator, &command_line);
         facts.text("emulator.accelerator", accelerator.word());
         facts.text("kernel.image", kernel.path.to_string_lossy());
         facts.text("kernel.image_sha256", &kernel.sha256);
@@ -230,11 +252,11 @@ fn boot<'a>(
 }
 
 impl Target for QemuMachine {
-    /// Facts of the guest, as found in its first boot; facts of the host have the prefix `host.`.
+    /// Facts of the guest from its first boot; facts of the host have the prefix `host.`.
     fn facts(&self) -> Facts {
         let mut facts = self.probe.facts.clone();
         facts.count("cpu.usable", self.cpus.len() as i64);
-        facts.0.extend(facts::of_host(&self.paths.host).0);
+        facts.0.extend(emulator::of_host(&self.paths.host).0);
         self.put_emulator(&mut facts, None, &[]);
         self.programs.put_digests(&mut facts);
         facts

@@ -1,20 +1,23 @@
 //! A guest's memory as files that the emulator and we share, so that it can be read from outside.
 //!
-//! The files have no names and use memory only where the guest wrote. They disappear with this process and the emulator in
-//! any case.
+//! The files have no names and use memory only where the guest wrote. They disappear with this
+//! process and the emulator.
 
-use faultline_model::lens::memory::PhysicalMemory;
-use faultline_model::machine::MachineShape;
+use crate::counting::AtEnd;
+use faultline_record::lens::guest_kernel::PhysicalMemory;
+use faultline_record::machine::MachineShape;
 use std::fs::File;
 use std::io;
+use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::thread::{Scope, ScopedJoinHandle};
 
-/// Memory up to here lies below the devices' addresses; the command line says so.
+/// End of the memory below the devices' addresses, as on the command line.
 pub(super) const LOW_GIB: u64 = 3;
 
-/// Where the rest of the memory begins.
+/// Start address of the rest of the memory.
 const HIGH_FROM: u64 = 4 << 30;
 
 /// A guest's memory: one file for each memory node.
@@ -25,8 +28,8 @@ pub(super) struct GuestMemory {
 }
 
 impl GuestMemory {
-    /// Empty memory for a machine of that shape. `scratch`: a directory for systems that have no files in memory. Fails if the
-    /// files cannot be created.
+    /// Empty memory for a machine of that shape. `scratch`: a directory for systems without files
+    /// in memory. Fails if the files cannot be created.
     pub(super) fn new(shape: MachineShape, scratch: &Path) -> io::Result<Self> {
         let node_bytes = (shape.memory_mib() << 20) / u64::from(shape.sockets());
         let node = |_| {
@@ -37,7 +40,7 @@ impl GuestMemory {
         Ok(GuestMemory { nodes: (0..shape.sockets()).map(node).collect::<io::Result<_>>()?, node_bytes })
     }
 
-    /// The path of each node's file for another process of ours.
+    /// Path of each node's file for another process of ours.
     pub(super) fn paths(&self) -> Vec<PathBuf> {
         self.nodes.iter().map(path_of).collect()
     }
@@ -46,7 +49,8 @@ impl GuestMemory {
         self.node_bytes * self.nodes.len() as u64
     }
 
-    /// The place of a physical address in all files one after the other, and the number of bytes from there to a hole.
+    /// Offset of a physical address in the concatenated files, and the number of bytes from there
+    /// to a hole.
     fn place(&self, address: u64) -> Option<(u64, u64)> {
         let low = self.bytes().min(LOW_GIB << 30);
         if address < low {
@@ -94,14 +98,105 @@ fn unnamed(scratch: &Path) -> io::Result<File> {
     tempfile::tempfile_in(scratch)
 }
 
-/// The path under which another process of ours can open it.
+/// The path under which another process of ours can open the file.
 pub(super) fn path_of(file: &impl AsRawFd) -> PathBuf {
     PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()))
+}
+
+/// Pipes to and from the plugin. Each end is open here, so that its path exists and neither side
+/// sees the other one closed too early.
+#[derive(Debug)]
+pub(super) struct RegionEnd {
+    said: PipeReader,
+    say: PipeWriter,
+    go_on: PipeReader,
+    let_go_on: PipeWriter,
+}
+
+/// A thread that reads the memory at each end.
+pub(super) struct Watch<'scope> {
+    thread: ScopedJoinHandle<'scope, ()>,
+    /// Closing it ends the thread once the emulator is gone.
+    say: PipeWriter,
+}
+
+impl RegionEnd {
+    /// Fails if the pipes cannot be created.
+    pub(super) fn new() -> io::Result<Self> {
+        let ((said, say), (go_on, let_go_on)) = (io::pipe()?, io::pipe()?);
+        Ok(RegionEnd { said, say, go_on, let_go_on })
+    }
+
+    /// The plugin's options.
+    pub(super) fn options(&self) -> [(String, String); 2] {
+        let text = |path: PathBuf| path.to_string_lossy().into_owned();
+        [("say_end".to_owned(), text(path_of(&self.say))), ("go_on".to_owned(), text(path_of(&self.go_on)))]
+    }
+
+    /// Calls `at_end` at each end, on a thread of its own.
+    pub(super) fn watch<'scope>(
+        self,
+        scope: &'scope Scope<'scope, '_>,
+        memory: &'scope GuestMemory,
+        at_end: &'scope AtEnd<'_>,
+    ) -> Watch<'scope> {
+        let RegionEnd { mut said, say, go_on, mut let_go_on } = self;
+        let thread = scope.spawn(move || {
+            let _open_for_the_plugin = go_on;
+            // No further ends: all writers are gone.
+            while let Ok(page_table) = message(&mut said) {
+                at_end(&Still { memory, page_table });
+                if let_go_on.write_all(&[0]).is_err() {
+                    return;
+                }
+            }
+        });
+        Watch { thread, say }
+    }
+}
+
+/// The memory of a halted guest.
+struct Still<'a> {
+    memory: &'a GuestMemory,
+    page_table: Option<u64>,
+}
+
+impl PhysicalMemory for Still<'_> {
+    fn end(&self) -> u64 {
+        self.memory.end()
+    }
+
+    fn read(&self, address: u64, bytes: &mut [u8]) -> bool {
+        self.memory.read(address, bytes)
+    }
+
+    fn page_table(&self) -> Option<u64> {
+        self.page_table
+    }
+}
+
+/// The plugin's message.
+fn message(said: &mut impl Read) -> io::Result<Option<u64>> {
+    let mut bytes = [0; 8];
+    said.read_exact(&mut bytes)?;
+    Ok(Some(u64::from_le_bytes(bytes)).filter(|&address| address != 0))
+}
+
+impl Watch<'_> {
+    /// Called when the emulator is gone. Returns when the memory is no longer read.
+    pub(super) fn end(self) {
+        drop(self.say);
+        // If the callback panicked, its data is missing; the counts are not affected.
+        let _ = self.thread.join();
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use faultline_record::machine::MachineShape;
+    use std::fs::File;
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     fn memory(sockets: u32, memory_mib: u64) -> GuestMemory {
         GuestMemory::new(MachineShape::new(4, sockets, Some(memory_mib)).unwrap(), &std::env::temp_dir()).unwrap()
@@ -133,5 +228,27 @@ mod tests {
         assert_eq!(read(&memory, (3 << 30) - 3, 4), None);
         assert_eq!(read(&memory, 7 << 29, 1), None);
         assert_eq!(read(&memory, 4 << 30, 4).as_deref(), Some(&b"high"[..]));
+    }
+
+    #[test]
+    fn who_says_the_end_waits_until_it_was_seen() {
+        let memory = GuestMemory::new(MachineShape::new(1, 1, None).unwrap(), &std::env::temp_dir()).unwrap();
+        let seen = AtomicU32::new(0);
+        let end = RegionEnd::new().unwrap();
+        let [(_, say), (_, go_on)] = end.options();
+        let said = 0x1000_u64.to_le_bytes();
+        let at_end = |memory: &dyn PhysicalMemory| {
+            assert_eq!(memory.page_table(), Some(0x1000));
+            seen.fetch_add(1, Ordering::SeqCst);
+        };
+        std::thread::scope(|scope| {
+            let watch = end.watch(scope, &memory, &at_end);
+            for round in 1..=2 {
+                File::options().write(true).open(&say).unwrap().write_all(&said).unwrap();
+                File::open(&go_on).unwrap().read_exact(&mut [0]).unwrap();
+                assert_eq!(seen.load(Ordering::SeqCst), round);
+            }
+            watch.end();
+        });
     }
 }

@@ -1,29 +1,28 @@
-//! The kernel's symbols, from the guest's `/proc/kallsyms`, cached by image in the user's cache directory. They are the same in
+//! The kernel's symbols, from the guest's `/proc/kallsyms`, cached by image. They are equal in
 //! every boot of an image, because addresses are not randomised.
 
 use super::boot::{Boot, BootEnd};
+use super::probe::Cache;
 use crate::agent::Plan;
 use crate::agent::frame::Frame;
 use crate::{StopFlag, TargetError};
-use faultline_model::lens::kernel_symbol::KernelSymbol;
-use std::fs;
-use std::io::{BufWriter, Write};
+use faultline_record::lens::guest_kernel::KernelSymbol;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Longer than any takes: the symbols of the largest kernels through a serial port, on a loaded machine.
+/// Time limit, longer than the symbols of the largest kernels take through a serial port on a
+/// loaded machine.
 pub(super) const LIMIT: Duration = Duration::from_secs(300);
 
-/// What the agent does in a boot for the symbols.
+/// The agent's commands in a boot for the symbols.
 pub(super) fn plan() -> Plan {
     let mut plan = Plan::default();
     plan.add(&["symbols"]);
     plan
 }
 
-/// The symbols that a guest tells in such a boot. Fails if it does not, or on a stop.
-pub(super) fn told(boot: &Boot<'_>, stop: &StopFlag) -> Result<Vec<KernelSymbol>, TargetError> {
+/// The symbols that a guest reports in such a boot. Fails if it does not report them, or on a stop.
+pub(super) fn reported(boot: &Boot<'_>, stop: &StopFlag) -> Result<Vec<KernelSymbol>, TargetError> {
     let mut decoder = Decoder::default();
     let mut whole = true;
     let booted = boot.run(
@@ -37,12 +36,12 @@ pub(super) fn told(boot: &Boot<'_>, stop: &StopFlag) -> Result<Vec<KernelSymbol>
     );
     let symbols = decoder.finish();
     let problem = match booted.end {
-        BootEnd::Done if !whole => "what it says of them is not in the format".to_owned(),
+        BootEnd::Done if !whole => "its answer is malformed".to_owned(),
         BootEnd::Done if symbols.iter().all(|symbol| symbol.address == 0) => {
             "its kernel hides their addresses, or has none (CONFIG_KALLSYMS)".to_owned()
         }
         BootEnd::Done => return Ok(symbols),
-        BootEnd::Failed(_, text) => text,
+        BootEnd::Failed(_, text) | BootEnd::LabFailed(text) => text,
         BootEnd::Refused | BootEnd::Stopped => "it was stopped".to_owned(),
     };
     Err(TargetError {
@@ -51,14 +50,14 @@ pub(super) fn told(boot: &Boot<'_>, stop: &StopFlag) -> Result<Vec<KernelSymbol>
     })
 }
 
-/// Reads the contents of `symbols` frames, one after the other (docs/FORMATS.md, "What a guest says").
+/// Decoder of consecutive `symbols` frames (docs/FORMATS.md, "A guest's output").
 #[derive(Debug, Default)]
 struct Decoder {
     symbols: Vec<KernelSymbol>,
 }
 
 impl Decoder {
-    /// Takes a frame's text; `false` if it is not in the format.
+    /// Decodes a frame's text. False if it is not in the format.
     fn take(&mut self, text: &[u8]) -> bool {
         let Ok(text) = std::str::from_utf8(text) else { return false };
         text.split_ascii_whitespace().all(|word| self.word(word).is_some())
@@ -88,34 +87,19 @@ impl Decoder {
     }
 }
 
-/// The cache file for the symbols of an image.
-fn file(cache: &Path, sha256: &str) -> PathBuf {
-    cache.join(format!("kernel-symbols-{sha256}"))
+/// The cache's entry for the symbols of an image.
+fn entry(sha256: &str) -> String {
+    format!("kernel-symbols-{sha256}")
 }
 
 /// The cached symbols of an image, one per line; `None` if there are none that can be read.
-pub(super) fn cached(cache: &Path, sha256: &str) -> Option<Vec<KernelSymbol>> {
-    fs::read_to_string(file(cache, sha256)).ok()?.lines().map(|line| line.parse().ok()).collect()
+pub(super) fn cached(cache: &Cache<'_>, sha256: &str) -> Option<Vec<KernelSymbol>> {
+    cache.read(&entry(sha256))?.lines().map(|line| line.parse().ok()).collect()
 }
 
-/// Caches the symbols of an image; the file appears as a whole. Fails if it cannot be written.
-pub(super) fn keep(cache: &Path, sha256: &str, symbols: &[KernelSymbol]) -> Result<(), TargetError> {
-    let write = || -> std::io::Result<()> {
-        fs::create_dir_all(cache)?;
-        let file_here = tempfile::NamedTempFile::new_in(cache).map_err(|error| error.kind())?;
-        let mut out = BufWriter::new(&file_here);
-        for symbol in symbols {
-            writeln!(out, "{symbol}")?;
-        }
-        out.flush()?;
-        drop(out);
-        file_here.persist(file(cache, sha256))?;
-        Ok(())
-    };
-    write().map_err(|error| TargetError {
-        problem: format!("cannot keep the kernel's symbols in {}: {error}", cache.display()),
-        hint: "XDG_CACHE_HOME names another directory for caches".to_owned(),
-    })
+/// Caches the symbols of an image.
+pub(super) fn keep(cache: &Cache<'_>, sha256: &str, symbols: &[KernelSymbol]) {
+    cache.write(&entry(sha256), &mut |out| symbols.iter().try_for_each(|symbol| writeln!(out, "{symbol}")));
 }
 
 #[cfg(test)]
@@ -152,12 +136,13 @@ mod tests {
 
     #[test]
     fn what_is_cached_is_there_again() {
-        let cache = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache(Some(directory.path()));
         let symbols = [symbol(0, 'A', "x"), symbol(u64::MAX, 't', "y.constprop.0")];
-        assert_eq!(cached(cache.path(), "abc"), None);
-        keep(&cache.path().join("new"), "abc", &symbols).unwrap();
-        assert_eq!(cached(&cache.path().join("new"), "abc").unwrap(), symbols);
-        fs::write(file(cache.path(), "abc"), "rubbish").unwrap();
-        assert_eq!(cached(cache.path(), "abc"), None);
+        assert_eq!(cached(&cache, "abc"), None);
+        keep(&cache, "abc", &symbols);
+        assert_eq!(cached(&cache, "abc").unwrap(), symbols);
+        cache.write(&entry("abc"), &mut |out| out.write_all(b"rubbish"));
+        assert_eq!(cached(&cache, "abc"), None);
     }
 }

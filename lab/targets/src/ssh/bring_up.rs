@@ -1,27 +1,28 @@
-//! Brings a host up with something new: installs it, reboots, waits until another boot answers, and checks that boot; and finds a host again whose connection was
-//! lost. A state machine: what it does to a host is behind a trait.
+//! State machine that brings a host up with a new artefact: installs it, reboots, waits until
+//! another boot answers, and checks that boot. It also finds a host again whose connection was
+//! lost. A trait separates it from a real host.
 
 use std::time::Duration;
 
 /// A boot of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostBoot {
-    /// The kernel's identifier of it.
+    /// The kernel's identifier of the boot.
     pub id: String,
     /// The kernel's release, as `uname -r` prints it.
     pub release: String,
 }
 
-/// Why a host is not up with what was installed.
+/// Reason why a host is not up with the artefact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotUp {
-    /// It could not be reached before anything was done.
+    /// The host could not be reached before anything was done.
     Unreachable(String),
-    /// Something answers whose host key is not the known one, or not known.
+    /// The host key of the system that answers is unknown, or another one.
     Stranger {
         /// One line for people.
         problem: String,
-        /// What can be done about it.
+        /// Advice for the user.
         hint: String,
     },
     /// The installation failed.
@@ -30,14 +31,15 @@ pub enum NotUp {
     CutOff(String),
     /// The command to reboot failed.
     NotRebooted(String),
-    /// No other boot answered within the limit, also after a power cycle if there is a command for it.
+    /// No other boot answered within the limit, even after a power cycle if there is a command for
+    /// it.
     NotBack {
         /// The limit of each wait.
         limit: Duration,
-        /// What came of the power cycle; `None` if there is no command for it.
+        /// The result of the power cycle; `None` without a command for it.
         power_cycled: Option<Result<(), String>>,
     },
-    /// Another kernel booted than the expected one.
+    /// The host booted another kernel than the expected one.
     OtherKernel {
         /// The release that was expected.
         expected: String,
@@ -48,16 +50,16 @@ pub enum NotUp {
     Stopped,
 }
 
-/// Why no boot is known that answers.
+/// Reason why no boot answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum NoBoot {
-    /// None answers; in words.
+    /// The host does not answer; the reason.
     Silent(String),
-    /// Something answers that may be another host: as [`NotUp::Stranger`]. It does not help to wait.
+    /// The system that answers may be another host: as [`NotUp::Stranger`]. Waiting does not help.
     Stranger {
         /// One line for people.
         problem: String,
-        /// What can be done about it.
+        /// Advice for the user.
         hint: String,
     },
 }
@@ -71,18 +73,20 @@ impl From<NoBoot> for NotUp {
     }
 }
 
-/// What is done to a host.
+/// Operations on a host.
 pub(super) trait Acts {
-    /// The boot that answers now. Fails if none does, or if something else than the host may have answered.
+    /// The boot that answers now. Fails if none does, or if another system than the host may have
+    /// answered.
     fn boot(&mut self) -> Result<HostBoot, NoBoot>;
 
-    /// Installs. Fails if the host cannot be reached, if the connection is lost, or if the installation fails.
+    /// Installs. Fails if the host cannot be reached, if the connection is lost, or if the
+    /// installation fails.
     fn install(&mut self) -> Result<(), NotUp>;
 
-    /// Asks the host to reboot; the connection may be lost by it. Fails in words.
+    /// Asks the host to reboot, which may cut the connection. Fails with a text.
     fn reboot(&mut self) -> Result<(), String>;
 
-    /// Switches the host off and on; `None` if there is no command for it.
+    /// Switches the host off and on; `None` without a command for it.
     fn power_cycle(&mut self) -> Option<Result<(), String>>;
 
     /// Waits until the host may be asked again. Fails on a stop.
@@ -92,16 +96,16 @@ pub(super) trait Acts {
     fn now(&self) -> Duration;
 }
 
-/// What is wanted of the host.
+/// The request for a host.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted<'a> {
-    /// How long to wait for another boot, after the reboot and after a power cycle.
+    /// Time limit for another boot, after the reboot and after a power cycle.
     pub(super) back_limit: Duration,
-    /// The release of its kernel; any if `None`.
+    /// Release of its kernel; any if `None`.
     pub(super) release: Option<&'a str>,
 }
 
-/// What comes next. `before`: the identifier of the boot before everything.
+/// The next step. `before`: the identifier of the boot at the beginning.
 enum State {
     Begin,
     Install { before: String },
@@ -111,7 +115,7 @@ enum State {
     Up { boot: HostBoot },
 }
 
-/// Does all of it. Fails if the host does not come up with what is wanted.
+/// Executes all steps. Fails if the host does not come up as requested.
 pub(super) fn bring_up(acts: &mut dyn Acts, wanted: &Wanted<'_>) -> Result<HostBoot, NotUp> {
     let mut state = State::Begin;
     loop {
@@ -155,7 +159,8 @@ fn step(state: State, acts: &mut dyn Acts, wanted: &Wanted<'_>) -> Result<State,
     }
 }
 
-/// The host did not come back in time: the first time it is switched off and on. Returns until when to wait then.
+/// Handles a host that did not come back in time: switches it off and on once. Returns the next
+/// deadline.
 fn cycle(power_cycled: Option<Result<(), String>>, acts: &mut dyn Acts, limit: Duration) -> Result<Duration, NotUp> {
     if power_cycled.is_some() {
         return Err(NotUp::NotBack { limit, power_cycled });
@@ -166,17 +171,17 @@ fn cycle(power_cycled: Option<Result<(), String>>, acts: &mut dyn Acts, limit: D
     }
 }
 
-/// What became of a host whose connection was lost.
+/// State of a host whose connection was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FoundAgain {
-    /// The same boot answers: the network failed, or the host's server.
+    /// The boot has not changed: the network failed, or the host's server.
     SameBoot,
     /// Another boot answers: the host went down.
     OtherBoot,
 }
 
-/// Waits until a host answers whose connection was lost, and switches it off and on once if it does not. `before`: the identifier of its boot. Fails if it does
-/// not come back, or on a stop.
+/// Waits until a host answers whose connection was lost, and switches it off and on once if it does
+/// not. `before`: the identifier of its boot. Fails if it does not come back, or on a stop.
 pub(super) fn find_again(acts: &mut dyn Acts, before: &str, limit: Duration) -> Result<FoundAgain, NotUp> {
     let (mut until, mut power_cycled) = (acts.now() + limit, None);
     loop {
@@ -198,15 +203,16 @@ pub(super) fn find_again(acts: &mut dyn Acts, before: &str, limit: Duration) -> 
 mod tests {
     use super::*;
 
-    /// A host whose boots answer at these times (seconds after the reboot, or after the power cycle).
+    /// A host whose boots answer at these times (seconds after the reboot, or after the power
+    /// cycle).
     #[derive(Default)]
     struct Host {
         now_s: u64,
-        /// When the clock was last at a reboot or power cycle.
+        /// Time of the last reboot or power cycle.
         went_s: Option<u64>,
         back_after_reboot_s: Option<u64>,
         back_after_cycle_s: Option<u64>,
-        /// The old boot goes on answering for so long.
+        /// Time for which the old boot continues to answer.
         down_after_s: u64,
         is_cycled: bool,
         has_power: Option<Result<(), String>>,
@@ -290,7 +296,7 @@ mod tests {
         let hangs = || Host { has_power: Some(Ok(())), ..Host::default() };
         let (up, done) = brought_up(Host { back_after_cycle_s: Some(30), ..hangs() }, None);
         assert_eq!((up, done), (Ok(boot("2", "new")), vec!["install", "reboot", "power_cycle"]));
-        // It never went down.
+        // The host never went down.
         let (up, _) = brought_up(Host { down_after_s: 1000, back_after_cycle_s: Some(30), ..hangs() }, None);
         assert_eq!(up, Ok(boot("2", "new")));
 
@@ -319,7 +325,7 @@ mod tests {
             host.went_s = Some(0);
             (find_again(&mut host, "1", LIMIT), host.done)
         };
-        // The network comes back before anything is switched.
+        // The network comes back before the power cycle.
         let cut = Host { down_after_s: 1000, ..Host::default() };
         assert_eq!(found(cut), (Ok(FoundAgain::SameBoot), vec![]));
         let panicked = Host { back_after_reboot_s: Some(50), ..Host::default() };

@@ -1,4 +1,5 @@
-//! A directory of this host in which a program runs on another one: what was built here. It is packed here, and unpacked there once for each connection.
+//! A directory of this host, for example a build, in which a program runs on another host. It is
+//! packed here, and unpacked there once per connection.
 
 use super::link::{Answer, Asked, Link, NoAnswer};
 use crate::agent::{GuestProgram, Plan, ProgramEnd};
@@ -7,13 +8,13 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
-/// Largest size of the files of a directory: the agent takes no larger request.
+/// Maximum size of a directory's files: the agent takes no larger request.
 const MOST_BYTES: u64 = 250 << 20;
 
-/// How long unpacking may take.
+/// Time limit for unpacking.
 const UNPACK_LIMIT: Duration = Duration::from_secs(300);
 
-/// What the host's shell does with the directory and the packed file.
+/// The remote shell's script with the directory and the packed file.
 const UNPACK: &str = "mkdir \"$1\" && tar -xf \"$2\" -C \"$1\" && rm \"$2\"";
 
 /// Fails if a directory has too many bytes to be sent, or cannot be read.
@@ -38,7 +39,7 @@ fn bytes_in(directory: &Path) -> std::io::Result<u64> {
     let mut bytes = 0;
     for entry in std::fs::read_dir(directory)? {
         let entry = entry?;
-        // Of a link the link itself.
+        // A link is packed as a link.
         let metadata = entry.metadata()?;
         bytes += if metadata.is_dir() { bytes_in(&entry.path())? } else { metadata.len() };
     }
@@ -48,21 +49,21 @@ fn bytes_in(directory: &Path) -> std::io::Result<u64> {
 fn packed(directory: &Path) -> std::io::Result<Vec<u8>> {
     let mut archive = tar::Builder::new(Vec::new());
     archive.follow_symlinks(false);
-    // Modes and contents; no owners, which the host may not have.
+    // Modes and contents without owners, which the host may not have.
     archive.mode(tar::HeaderMode::Deterministic);
     archive.append_dir_all(".", directory)?;
     archive.into_inner()
 }
 
-/// Why a directory is not on the host.
+/// Reason why a directory is not on the host.
 pub(super) enum NotBrought {
-    /// The connection is of no more use.
+    /// The connection is no longer usable.
     NoAnswer(NoAnswer),
-    /// It is impossible; why, in words. The connection stands.
+    /// Sending is impossible; the reason. The connection stays usable.
     Impossible(Box<Link>, String),
 }
 
-/// Brings a directory to the host, unless this connection did before. Returns its path there.
+/// Sends a directory to the host, unless this connection did before. Returns its path there.
 pub(super) fn bring(mut link: Link, directory: &Path, stop: &StopFlag) -> Result<(Link, String), NotBrought> {
     if let Some(there) = link.brought(directory) {
         return Ok((link, there));
@@ -96,8 +97,8 @@ pub(super) fn bring(mut link: Link, directory: &Path, stop: &StopFlag) -> Result
             format!("status {status} {}", last.chars().filter(|c| !c.is_control()).collect::<String>())
         }
         (Answer::Failed(text) | Answer::LeftChanged(text), _) => text,
-        (Answer::TimedOut, _) => format!("it had not ended after {} s", UNPACK_LIMIT.as_secs()),
-        (Answer::Done, _) => "nothing is known of its end".to_owned(),
+        (Answer::TimedOut, _) => format!("it did not end within {} s", UNPACK_LIMIT.as_secs()),
+        (Answer::Done, _) => "its result is unknown".to_owned(),
     };
     Err(NotBrought::Impossible(Box::new(link), format!("the build could not be unpacked on the host: {how}")))
 }

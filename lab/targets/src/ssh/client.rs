@@ -1,16 +1,17 @@
-//! The command line of OpenSSH's client. Every word of it is an argument of its own, and what the remote shell gets is a constant: the rest goes over
-//! standard input.
+//! The command line of OpenSSH's client. Each word is an argument of its own, and the remote shell
+//! gets a constant: all else goes over standard input.
 
 use crate::{TargetError, search_path};
-use faultline_model::machine::SshHost;
+use faultline_record::machine::SshHost;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// The client's program.
 const PROGRAM: &str = "ssh";
 
-/// What every connection has, whatever the user's configuration says: no questions, known host keys only, nothing forwarded, an end if the host is silent,
-/// and no part in a connection that others share.
+/// Options of every connection, whatever the user's configuration says: no questions, known host
+/// keys only, nothing forwarded, an end if the host is silent, and no connection shared with
+/// others.
 const OPTIONS: [&str; 16] = [
     "BatchMode=yes",
     "StrictHostKeyChecking=yes",
@@ -30,12 +31,14 @@ const OPTIONS: [&str; 16] = [
     "LogLevel=INFO",
 ];
 
-/// The beginning of the line that says what the host is: its system and its architecture follow, and if the server says it, the ends of the connection.
+/// Beginning of the line with the host's identity: its system and its architecture follow, and the
+/// ends of the connection if the server reports them.
 pub(super) const SYSTEM: &str = "faultline-host ";
 
-/// What the host's shell gets. Standard input: a line with the directory for scratch files, which may be empty; a line with the number of bytes of the agent;
-/// the agent; then what the agent reads. Where `head` counts no bytes (OpenBSD), `dd` reads them one by one. There is no quote, backslash, line end or
-/// exclamation mark in the inner command, so every shell that a user may have there reads it alike.
+/// The remote command. Standard input: a line with the directory for scratch files, which may be
+/// empty; a line with the agent's size in bytes; the agent; then the agent's requests. Where `head`
+/// cannot count bytes (OpenBSD), `dd` reads them one by one. The inner command has no quote,
+/// backslash, line end or exclamation mark, so every login shell interprets it in the same way.
 pub(super) const REMOTE_COMMAND: &str = "exec /bin/sh -c 'umask 077; echo faultline-host \"$(uname -sm)\" $SSH_CONNECTION; \
     IFS= read -r base && IFS= read -r bytes || exit 70; \
     dir=$(mktemp -d \"${base:-${TMPDIR:-/tmp}}/faultline.XXXXXX\") || exit 71; \
@@ -47,13 +50,13 @@ pub(super) const REMOTE_COMMAND: &str = "exec /bin/sh -c 'umask 077; echo faultl
 /// A system in an emulator on this host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Emulated {
-    /// The name under which its key is known.
+    /// Name of its key among known hosts.
     pub(crate) known_as: String,
-    /// How long its server may take to answer, in seconds.
+    /// Time limit for its server's answer, in seconds.
     pub(crate) connect_limit_s: u64,
 }
 
-/// The client's program. Fails if there is none in `PATH`.
+/// The client's program. Fails if `PATH` has none.
 pub(super) fn find() -> Result<PathBuf, TargetError> {
     search_path::find(PROGRAM).ok_or_else(|| TargetError {
         problem: format!("there is no program '{PROGRAM}' in PATH"),
@@ -61,11 +64,12 @@ pub(super) fn find() -> Result<PathBuf, TargetError> {
     })
 }
 
-/// The client's arguments before the remote command. Fails if a file that the user named is missing, or cannot be named to the client.
+/// The client's arguments before the remote command. Fails if a file of the user is missing, or
+/// cannot be named to the client.
 pub(super) fn arguments(host: &SshHost, emulated: Option<&Emulated>) -> Result<Vec<OsString>, TargetError> {
     let mut arguments: Vec<OsString> = ["-T", "-x", "-a"].map(OsString::from).into();
     let mut option = |name: &str, value: OsString| arguments.extend([OsString::from(name), value]);
-    // The client takes the first value of each.
+    // The client uses the first value of each option.
     for setting in emulated.iter().flat_map(|system| of_emulated(system)) {
         option("-o", setting.into());
     }
@@ -89,7 +93,8 @@ pub(super) fn arguments(host: &SshHost, emulated: Option<&Emulated>) -> Result<V
     Ok(arguments)
 }
 
-/// Options that go before the usual ones. An emulator on a busy host gets little time, and its address on this host stands for many systems.
+/// Options before the usual ones. An emulator on a busy host gets little time, and its address on
+/// this host is shared by many systems.
 fn of_emulated(system: &Emulated) -> [String; 4] {
     [
         format!("HostKeyAlias={}", system.known_as),
@@ -104,13 +109,13 @@ fn existing(path: &Path, what: &str) -> Result<OsString, TargetError> {
         problem: format!("cannot use {} as the {what}: {reason}", path.display()),
         hint: "name an existing file".to_owned(),
     };
-    // The client takes a relative path as one of its own directories.
+    // The client resolves a relative path in a directory of its own.
     let path = std::path::absolute(path).map_err(|error| refused(error.to_string()))?;
     std::fs::File::open(&path).map_err(|error| refused(error.to_string()))?;
     Ok(path.into_os_string())
 }
 
-/// The client replaces what follows a percent or dollar sign in the path of a key.
+/// The client expands percent and dollar signs in the path of a key.
 fn without_tokens(path: OsString) -> Result<OsString, TargetError> {
     if path.to_string_lossy().contains(['%', '$']) {
         return Err(TargetError {
@@ -159,7 +164,8 @@ mod tests {
         assert!(arguments(&host, None).unwrap_err().problem.contains("percent or dollar"));
     }
 
-    /// What the remote command leaves of a directory, and its exit status, with this input. It runs in each shell that this machine has.
+    /// Output of the remote command for a directory, and its exit status, with this input, in each
+    /// shell of this machine.
     fn run_remotely(input: &[u8], scratch: &Path, path: &str) -> Vec<(i32, Vec<String>)> {
         use std::io::Write;
         let shells = ["sh", "bash", "dash", "zsh", "ksh", "fish", "tcsh"];
@@ -174,7 +180,7 @@ mod tests {
                 .stderr(Stdio::null())
                 .spawn()
                 .unwrap();
-            // Fails if it does not read all of it.
+            // Fails if the command does not read all of it.
             let _ = child.stdin.take().unwrap().write_all(input);
             let status = child.wait().unwrap().code().unwrap();
             let left = std::fs::read_dir(scratch).unwrap();
@@ -195,7 +201,7 @@ mod tests {
         let inputs = [
             (format!("\n{}\n{agent}next\n", agent.len()), 5),
             (format!("{}\n{}\n{agent}next\n", scratch.path().display(), agent.len()), 5),
-            // Cut off in the midst of the agent, and before it.
+            // Input that ends within the agent, and before it.
             (format!("\n{}\n#!/bin/sh\n", agent.len()), 72),
             ("\n".to_owned(), 70),
             (format!("{}/$(touch x) 'none\"\n1\nx", scratch.path().display()), 71),

@@ -1,39 +1,39 @@
-//! Why there is no connection: what OpenSSH's client prints, as a problem and a hint.
+//! Reason for a failed connection: the output of OpenSSH's client, as a problem and a hint.
 
 use crate::TargetError;
-use faultline_model::machine::SshHost;
+use faultline_record::machine::SshHost;
 
-/// Status of the client itself; any other is that of the remote command.
+/// Exit status of the client's own errors; any other is that of the remote command.
 const CLIENT_FAILED: i32 = 255;
 
-/// The end of a connection that never served.
+/// Ending of a connection that never served.
 pub(super) struct Failed<'a> {
     /// The client's status; `None` if it was killed.
     pub(super) status: Option<i32>,
-    /// The end of its standard error.
+    /// End of standard error.
     pub(super) stderr: &'a str,
-    /// The system and architecture of the host, if it said so.
+    /// The host's system and architecture, if it reported them.
     pub(super) system: Option<&'a str>,
 }
 
-/// Why there is no connection.
+/// Reason for a failed connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NotConnected {
-    /// Why, and what to do.
+    /// The problem and the hint.
     pub(super) error: TargetError,
-    /// What that means for another trial.
+    /// Consequence for another trial.
     pub(super) why: Why,
 }
 
-/// What a failure to connect means for another trial.
+/// Consequence of a failed connection for another trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Why {
-    /// Nothing answered: a system that boots may do so later.
+    /// No answer: a booting system may answer later.
     Silent,
-    /// Something answers whose host key is not known, or whose system is not the one that was meant. It does not help to wait, or to switch the host off and
-    /// on.
+    /// The system's host key is unknown, or it is another system than requested. Waiting or a power
+    /// cycle does not help.
     Stranger,
-    /// It will not do, however long one waits.
+    /// Final: waiting does not help.
     Refused,
 }
 
@@ -49,8 +49,7 @@ impl From<NotConnected> for TargetError {
     }
 }
 
-/// Why, and what to do.
-/// `known_as`: the name under which the host's key is known, if it is not the host's own.
+/// The problem and the hint. `known_as`: the name of the host's key, if it is not the host's own.
 pub(super) fn explain(failed: &Failed<'_>, host: &SshHost, known_as: Option<&str>) -> NotConnected {
     let (destination, stderr) = (known_as.map_or_else(|| host.destination(), str::to_owned), failed.stderr);
     let has = |text: &str| stderr.contains(text);
@@ -59,9 +58,9 @@ pub(super) fn explain(failed: &Failed<'_>, host: &SshHost, known_as: Option<&str
         |problem: String, hint: String| NotConnected { error: TargetError { problem, hint }, why: Why::Stranger };
     if has("REMOTE HOST IDENTIFICATION HAS CHANGED") || has("Host key for ") && has(" has changed") {
         return stranger(
-            format!("the host key of {destination} is not the one that is known"),
+            format!("the host key of {destination} has changed"),
             format!(
-                "somebody may be between you and the host; if its key was changed, remove the old one: ssh-keygen -R {}",
+                "another host may answer in its place; if its key was changed, remove the old one: ssh-keygen -R {}",
                 known_as.map_or_else(|| known_name(host), str::to_owned)
             ),
         );
@@ -88,7 +87,8 @@ pub(super) fn explain(failed: &Failed<'_>, host: &SshHost, known_as: Option<&str
     match failed.status {
         None | Some(CLIENT_FAILED) => {
             let said = last_line(stderr).unwrap_or_else(|| "ssh said nothing".to_owned());
-            let hint = "`ssh` with the same name tells more with -v; the name, the port or OpenSSH's configuration may be wrong";
+            let hint =
+                "`ssh -v` with the same name shows details; the name, the port or OpenSSH's configuration may be wrong";
             NotConnected {
                 error: error(format!("cannot connect to {destination}: {said}"), hint.to_owned()),
                 why: Why::Silent,
@@ -98,18 +98,18 @@ pub(super) fn explain(failed: &Failed<'_>, host: &SshHost, known_as: Option<&str
     }
 }
 
-/// No key was accepted. `methods`: what the host would accept.
+/// No key was accepted. `methods`: the host's authentication methods.
 fn denied(methods: &str, destination: &str) -> TargetError {
     let asks = ["password", "keyboard-interactive"].iter().any(|method| methods.contains(method));
     let problem = match asks {
-        true => format!("{destination} asks for a password, because it accepts no key of yours"),
-        false => format!("{destination} accepts no key of yours"),
+        true => format!("{destination} asks for a password: it accepts none of your keys"),
+        false => format!("{destination} accepts none of your keys"),
     };
     let hint = "keys and agents are used, passwords never: `ssh-copy-id` gives the host your key, `identity=FILE` names another";
     TargetError { problem, hint: hint.to_owned() }
 }
 
-/// The connection was there, and the agent could not be started.
+/// The connection was made, but the agent could not be started.
 fn not_started(status: i32, failed: &Failed<'_>, destination: &str) -> TargetError {
     let said = last_line(failed.stderr).unwrap_or_else(|| format!("exit status {status}"));
     let hint = match failed.system {
@@ -130,7 +130,7 @@ fn known_name(host: &SshHost) -> String {
     }
 }
 
-/// The last line that has text, without control characters, which may come from anybody.
+/// The last line with text, without control characters, since the line may come from any host.
 pub(super) fn last_line(stderr: &str) -> Option<String> {
     let readable = |line: &str| line.trim().chars().filter(|c| !c.is_control()).collect::<String>();
     stderr.lines().map(readable).rfind(|line| !line.is_empty())
@@ -155,9 +155,15 @@ mod tests {
             "@@@@\n@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\n@@@@\nHost key verification failed.\n";
         for (status, stderr, system, problem, hint) in [
             (255, unknown, None, "the host key of me@lab:2222 is not known", "ssh-keyscan -p 2222 lab >>"),
-            (255, changed, None, "is not the one that is known", "ssh-keygen -R '[lab]:2222'"),
+            (255, changed, None, "has changed", "ssh-keygen -R '[lab]:2222'"),
             (255, "me@lab: Permission denied (publickey,password).\n", None, "asks for a password", "ssh-copy-id"),
-            (255, "me@lab: Permission denied (publickey).\n", None, "me@lab:2222 accepts no key of yours", "identity="),
+            (
+                255,
+                "me@lab: Permission denied (publickey).\n",
+                None,
+                "me@lab:2222 accepts none of your keys",
+                "identity=",
+            ),
             (
                 255,
                 "ssh: connect to host lab port 2222: Connection refused\r\n",

@@ -1,4 +1,5 @@
-//! What is done to a real host to bring it up with something new: commands there run under the agent, the command for its power runs here.
+//! Operations on a real host that bring it up with a new artefact: commands on the host run under
+//! the agent, the command for its power runs here.
 
 use super::bring_up::{self, Acts, FoundAgain, HostBoot, NoBoot, NotUp, Wanted};
 use super::client;
@@ -9,9 +10,9 @@ use super::reach::Reach;
 use crate::agent::inquiry::{BOOT_ID, Heard, RELEASE};
 use crate::agent::{GuestProgram, Plan, ProgramEnd, Programs};
 use crate::host::command::{CommandRunner, Errors, HostCommand};
-use crate::system_files::SystemFiles;
+use crate::linux_facts::SystemFiles;
 use crate::{Ending, StopFlag, TargetError};
-use faultline_model::machine::{HostControl, SshHost};
+use faultline_record::machine::{HostControl, SshHost};
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
@@ -19,44 +20,45 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long one look at a host may take.
+/// Time limit for a check of a host.
 const LOOK_LIMIT: Duration = Duration::from_secs(60);
 
-/// How long an installation may take.
+/// Time limit for an installation.
 const INSTALL_LIMIT: Duration = Duration::from_secs(30 * 60);
 
-/// How long a command that reboots or switches power may take.
+/// Time limit for a command that reboots or switches power.
 const POWER_LIMIT: Duration = Duration::from_secs(5 * 60);
 
-/// Time between two looks at a host that is not back.
+/// Time between two checks of a host that is not back.
 const LOOK_INTERVAL: Duration = Duration::from_secs(2);
 
-/// How often to look for a stop.
+/// Interval between checks for a stop.
 const STOP_POLL: Duration = Duration::from_millis(100);
 
-/// Largest artefact: the agent takes no larger request.
+/// Maximum size of an artefact: the agent takes no larger request.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// The word of a command that stands for the path of the artefact on the host.
+/// Placeholder in a command for the artefact's path on the host.
 pub const ARTEFACT: &str = "{artefact}";
 
-/// Number of lines of an installation's output that are shown if it fails.
+/// Number of output lines of a failed installation that are shown.
 const SHOWN_LINES: usize = 5;
 
-/// What is to be brought up, and where.
+/// The request: an artefact and a host.
 #[derive(Debug, Clone, Copy)]
 pub struct BringUp<'a> {
     /// The host.
     pub host: &'a SshHost,
     /// Its commands.
     pub control: &'a HostControl,
-    /// The file that is installed.
+    /// The file to install.
     pub artefact: &'a Path,
-    /// The release of the kernel that is to boot; any if `None`.
+    /// Release of the kernel that must boot; any if `None`.
     pub release: Option<&'a str>,
 }
 
-/// Installs, reboots, waits and checks. Fails if there is no client, agent or artefact; the inner error says why the host is not up.
+/// Installs, reboots, waits and checks. Fails if the client, the agent or the artefact is missing;
+/// the inner error is the reason why the host is not up.
 pub fn bring_up(
     asked: &BringUp<'_>,
     paths: &SshPaths,
@@ -68,8 +70,10 @@ pub fn bring_up(
     Ok(bring_up::bring_up(&mut real, &wanted))
 }
 
-/// Waits until a host answers whose connection was lost, and switches it off and on once if it does not. `boot`: the identifier of the boot that answered before;
-/// if it is empty, any boot is another one. Fails if there is no client or agent; the inner error says why the host does not answer.
+/// Waits until a host answers whose connection was lost, and switches it off and on once if it does
+/// not. `boot`: the identifier of the boot that answered before; if it is empty, any boot is
+/// another one. Fails if the client or the agent is missing; the inner error is the reason why the
+/// host does not answer.
 pub fn find_again(
     (host, control): (&SshHost, &HostControl),
     boot: &str,
@@ -80,7 +84,7 @@ pub fn find_again(
     Ok(bring_up::find_again(&mut real, boot, control.back_limit))
 }
 
-/// The file, under a name for the host: its own if that is harmless.
+/// The file with a name for the host: its own, if that is harmless.
 fn read(path: &Path) -> Result<GuestProgram, TargetError> {
     let refused = |reason: String| TargetError {
         problem: format!("cannot install {}: {reason}", path.display()),
@@ -99,14 +103,14 @@ fn read(path: &Path) -> Result<GuestProgram, TargetError> {
     Ok(GuestProgram { name: name.to_owned(), bytes })
 }
 
-/// What became of a command on the host that did not fail.
+/// Result of a command on the host that did not fail.
 enum Ran {
     ToItsEnd,
-    /// The connection was lost meanwhile; why, in words.
+    /// The connection was lost meanwhile; the reason.
     CutOff(String),
 }
 
-/// Why a command on the host did nothing, or failed; in words.
+/// Reason why a command on the host did nothing or failed.
 enum NotRun {
     Unreachable(String),
     Failed(String),
@@ -118,7 +122,7 @@ struct Real<'a> {
     control: &'a HostControl,
     paths: &'a SshPaths,
     programs: Programs,
-    /// What is installed, if anything is.
+    /// The file to install, if there is one.
     artefact: Option<GuestProgram>,
     stop: &'a StopFlag,
     began: Instant,
@@ -142,14 +146,15 @@ impl<'a> Real<'a> {
         connecting.connect(self.stop).map(|(link, _)| link)
     }
 
-    /// Runs a command on the host. `artefact`: the file that is copied there for it. Fails with the end of its output.
+    /// Runs a command on the host. `artefact`: the file to copy there first. Fails with the end of
+    /// its output.
     fn run(&self, words: &[String], artefact: Option<&GuestProgram>, limit: Duration) -> Result<Ran, NotRun> {
         let mut programs = self.programs.clone();
         programs.programs.extend(artefact.cloned());
         let link = self.connect(&programs).map_err(|not| NotRun::Unreachable(not.error.problem))?;
         let there = artefact.map_or_else(String::new, |file| format!("{}/workloads/{}", link.directory(), file.name));
         let mut plan = Plan::default();
-        // The shell finds the program in PATH and becomes it; no word is interpreted.
+        // The shell finds the program in `PATH` and becomes it. No word is interpreted.
         let mut command = ["run", "/bin/sh", "-c", "exec \"$@\" 2>&1", "sh"].map(str::to_owned).to_vec();
         command.extend(words.iter().map(|word| word.replace(ARTEFACT, &there)));
         plan.add(&command);
@@ -168,8 +173,8 @@ impl<'a> Real<'a> {
             (Ok((_, Answer::Done)), Some(Ending::Exited { status, .. })) => format!("it ended with status {status}"),
             (Ok((_, Answer::Done)), Some(Ending::Signalled { signal, .. })) => format!("signal {signal} ended it"),
             (Ok((_, Answer::Done)), Some(Ending::NotStarted { text })) => text,
-            (Ok((_, Answer::Done)), _) => "nothing is known of its end".to_owned(),
-            (Ok((_, Answer::TimedOut)), _) => format!("it had not ended after {} s", limit.as_secs()),
+            (Ok((_, Answer::Done)), _) => "its result is unknown".to_owned(),
+            (Ok((_, Answer::TimedOut)), _) => format!("it did not end within {} s", limit.as_secs()),
             (Ok((_, Answer::Failed(text) | Answer::LeftChanged(text))), _) => text,
             (Err(NoAnswer::Lost(why)), _) => return Ok(Ran::CutOff(why)),
             (Err(NoAnswer::Refused | NoAnswer::Stopped), _) => "stopped".to_owned(),
@@ -180,7 +185,7 @@ impl<'a> Real<'a> {
     }
 }
 
-/// At a megabyte a second.
+/// At 1 MB/s.
 fn upload_limit(programs: &Programs) -> Duration {
     let bytes: usize = programs.programs.iter().map(|program| program.bytes.len()).sum();
     Duration::from_secs(bytes as u64 >> 20)
@@ -258,7 +263,7 @@ impl Acts for Real<'_> {
                 None => format!("it ended with status {status}"),
             },
             Ok(Ending::NotStarted { text }) => text,
-            Ok(Ending::TimedOut) => format!("it had not ended after {} s", POWER_LIMIT.as_secs()),
+            Ok(Ending::TimedOut) => format!("it did not end within {} s", POWER_LIMIT.as_secs()),
             Ok(_) => "it was stopped".to_owned(),
             Err(error) => error.to_string(),
         };

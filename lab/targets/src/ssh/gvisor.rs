@@ -1,22 +1,22 @@
-//! gVisor as a target: a kernel in a process of this host, which starts anew for each execution. Its shell is reached as that of a host, and the same agent
-//! executes the same programs.
+//! gVisor as a target: a kernel in a process of this host that starts for each execution. Its shell
+//! is reached like a host's, and the same agent executes the same programs.
 
 use super::machine::{SshMachine, SshPaths};
 use super::reach::Reach;
-use super::runsc::Runsc;
+use super::reach::Runsc;
 use crate::execution::LineSink;
 use crate::host::Host;
 use crate::{Ending, Execution, StopFlag, Target, TargetError};
-use faultline_model::describe::WorkloadInfo;
-use faultline_model::facts::Facts;
-use faultline_model::machine::Gvisor;
-use faultline_model::outcome::GuestFailure;
+use faultline_record::describe::WorkloadInfo;
+use faultline_record::facts::Facts;
+use faultline_record::machine::Gvisor;
+use faultline_record::outcome::GuestFailure;
 use std::time::{Duration, Instant};
 
-/// How long it may take to start, and to get the agent and the programs (about 14 MB).
+/// Time limit for its start, with the transfer of the agent and the programs (about 14 MB).
 const START_LIMIT: Duration = Duration::from_secs(60);
 
-/// Facts of this host that go for gVisor too: beginnings of their keys.
+/// Key prefixes of this host's facts that apply to gVisor too.
 const OF_THIS_HOST: [&str; 2] = ["load.", "host."];
 
 /// gVisor, which has started at least once.
@@ -28,7 +28,8 @@ pub struct GvisorMachine {
 }
 
 impl GvisorMachine {
-    /// Starts it once, to find out whether it starts, its facts, and its workloads. Fails if it is not here, does not start, or on a stop.
+    /// Starts it once, which yields its facts and its workloads. Fails if it is not installed, does
+    /// not start, or on a stop.
     pub fn start(asked: &Gvisor, paths: &SshPaths, stop: &StopFlag) -> Result<Self, TargetError> {
         let runsc = Runsc::find(asked)?;
         let began = Instant::now();
@@ -56,7 +57,7 @@ fn hypervisor(runsc: &Runsc) -> String {
 }
 
 impl Target for GvisorMachine {
-    /// Facts as found in its first start; further facts of this host have the prefix `host.`.
+    /// Facts from its first start; further facts of this host have the prefix `host.`.
     fn facts(&self) -> Facts {
         self.facts.clone()
     }
@@ -79,7 +80,7 @@ impl Target for GvisorMachine {
 
     fn execute(&self, execution: &Execution, sink: &mut LineSink<'_>, stop: &StopFlag) -> Ending {
         match self.machine.execute(execution, sink, stop) {
-            // There is no network that could have failed.
+            // No network is involved that could have failed.
             Ending::ConnectionLost { text } => {
                 Ending::GuestFailed { failure: GuestFailure::Lost, text, console: String::new() }
             }

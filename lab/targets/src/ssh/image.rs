@@ -1,5 +1,7 @@
-//! A disk image of any system as a target: it boots in the emulator with its own loader (`qemu::disk`), and is reached over SSH as a host is, or at its serial
-//! console (`serial`). If its system panics, hangs, or is gone, that is the execution's outcome; the machine is switched off, and on again before the next execution.
+//! A disk image of any system as a target: it boots in the emulator with its own loader
+//! (`qemu::disk`), and is reached over SSH like a host, or at its serial console (`serial`). A
+//! panic, a hang or a lost connection of its system is the execution's outcome; the machine is
+//! switched off, and on again before the next execution.
 
 use super::client::{self, Emulated};
 use super::complaint::{NotConnected, Why};
@@ -14,34 +16,35 @@ use crate::qemu::{
     readable_image,
 };
 use crate::{Ending, Execution, StopFlag, Target, TargetError};
-use faultline_model::describe::WorkloadInfo;
-use faultline_model::facts::Facts;
-use faultline_model::machine::{DiskImage, ImageBoots, LoginAt};
-use faultline_model::outcome::GuestFailure;
+use faultline_record::describe::WorkloadInfo;
+use faultline_record::facts::Facts;
+use faultline_record::machine::{DiskImage, ImageBoots, LoginAt};
+use faultline_record::outcome::GuestFailure;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long one trial to log in may take, with the agent and the programs (about 14 MB).
+/// Time limit for one login, with the transfer of the agent and the programs (about 14 MB).
 const TRIAL_LIMIT: Duration = Duration::from_secs(300);
 
-/// How long the server may take to answer in the first trial. Each further one doubles it, up to the longest: a system that comes up soon is found soon, and
-/// one on a busy host is not kept from answering by ever new trials.
+/// Time limit for the server's answer in the first trial. Each further one doubles it, up to the
+/// longest: a system that comes up soon is found soon, and trials do not overload one on a busy
+/// host.
 const FIRST_CONNECT_LIMIT_S: u64 = 5;
 const LONGEST_CONNECT_LIMIT_S: u64 = 120;
 
 /// Time between two trials.
 const TRIAL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How long the console may take to say why the connection is gone.
+/// Time limit for the console's reason after a lost connection.
 const CONSOLE_DELAY: Duration = Duration::from_secs(2);
 
-/// How often to look at the console meanwhile, and for a stop.
+/// Interval between checks of the console meanwhile, and for a stop.
 const POLL: Duration = Duration::from_millis(100);
 
-/// What OpenSSH's client says of a system that does not answer any more.
+/// Message of OpenSSH's client for a system that no longer answers.
 const SILENCE: [&str; 2] = ["not responding", "does not answer"];
 
 /// An image that has booted at least once.
@@ -56,7 +59,7 @@ pub struct ImageMachine {
     boot: Duration,
 }
 
-/// What a boot needs.
+/// The inputs of a boot.
 #[derive(Debug)]
 struct Booting {
     image: DiskImage,
@@ -65,7 +68,7 @@ struct Booting {
     login: Login,
 }
 
-/// How somebody logs in.
+/// Login method.
 #[derive(Debug)]
 enum Login {
     /// With OpenSSH's client.
@@ -75,7 +78,7 @@ enum Login {
 }
 
 impl Login {
-    /// Fails if there is no client, or no password.
+    /// Fails if the client or the password is missing.
     fn of(image: &DiskImage) -> Result<Self, TargetError> {
         match &image.login_at {
             LoginAt::Ssh => Ok(Login::Ssh(client::find()?)),
@@ -84,22 +87,24 @@ impl Login {
     }
 }
 
-/// A machine that is switched on, and reached. The machine is dropped before the connection, which would wait for a system that is silent.
+/// A machine that is switched on and reached. The machine is dropped before the connection, which
+/// would wait for a silent system.
 #[derive(Debug)]
 struct Running {
     machine: DiskMachine,
     shell: SshMachine,
 }
 
-/// Why an image is not up.
+/// Reason why an image is not up.
 struct NotUp {
     error: TargetError,
     console: String,
 }
 
 impl ImageMachine {
-    /// Switches the image on, and finds out its facts and workloads. Fails if there is no such image, if it does not come up, if it cannot be reached as
-    /// requested, cannot run the programs, or on a stop.
+    /// Switches the image on, which yields its facts and workloads. Fails if the image does not
+    /// exist, does not come up, cannot be reached as requested, cannot run the programs, or on a
+    /// stop.
     pub fn start(image: DiskImage, paths: SshPaths, emulator: Emulator, stop: &StopFlag) -> Result<Self, TargetError> {
         readable_image(&image)?;
         let login = Login::of(&image)?;
@@ -112,9 +117,9 @@ impl ImageMachine {
         Ok(ImageMachine { booting, running: Mutex::new(Some(running)), cpus, facts, workloads, boot })
     }
 
-    /// The machine that is on, or a new boot.
+    /// The running machine, or a new boot.
     fn running(&self, stop: &StopFlag) -> Result<Running, NotUp> {
-        // A panic elsewhere leaves it whole: it is taken out for use.
+        // A panic in another thread leaves it valid: it is taken out for use.
         let kept = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
         match kept.filter(|running| running.machine.is_on() && running.machine.panic().is_none()) {
             Some(running) => Ok(running),
@@ -130,7 +135,7 @@ impl ImageMachine {
 }
 
 impl Booting {
-    /// Switches it on, and waits until somebody can log in.
+    /// Switches it on, and waits until a login succeeds.
     fn boot(&self, stop: &StopFlag) -> Result<Running, NotUp> {
         match &self.login {
             Login::Ssh(client) => {
@@ -164,7 +169,7 @@ impl Booting {
     fn not_started(&self, problem: &str) -> NotUp {
         NotUp {
             error: TargetError {
-                problem: format!("the image {} could not be switched on: {problem}", self.image.known_as()),
+                problem: format!("the image {} could not be started: {problem}", self.image.known_as()),
                 hint: "`--qemu FILE` names another emulator".to_owned(),
             },
             console: String::new(),
@@ -186,7 +191,7 @@ impl Booting {
         };
         let mut limit = Deadline::after(self.image.boot_limit);
         let is_there = || channel_socket(machine.directory()).exists();
-        // An emulator that does not start makes none.
+        // An emulator that does not start makes no socket.
         while machine.is_on() && !is_there() && !limit.left().is_zero() && !stop.is_set() {
             sleep(POLL);
         }
@@ -222,42 +227,41 @@ impl Booting {
         machine.is_on() && machine.panic().is_none() && began.elapsed() < self.image.boot_limit
     }
 
-    /// Why it is not up, from its console if that says so.
+    /// Reason why it is not up, from its console if that has one.
     fn not_up(&self, machine: DiskMachine, not: NotConnected) -> NotUp {
         let name = self.image.known_as();
         if not.why == Why::Silent && matches!(self.login, Login::Serial(_)) {
-            // Its ports are closed before it is known to be off.
+            // The ports are closed before the machine counts as off.
             await_last_words(&machine);
         }
         let (panic, is_on, last) = (machine.panic(), machine.is_on(), machine.last_line());
         let (console, complaint) = machine.off();
         let last = last
             .map_or_else(|| "its serial console stayed empty".to_owned(), |line| format!("its console ends: {line}"));
-        // An emulator that went on may have complained of something else.
+        // An emulator that continued may have reported another error.
         let problem = match (panic, complaint.filter(|_| !is_on)) {
             (Some(panic), _) => format!("the image {name} panicked while it booted: {panic}"),
-            (None, Some(complaint)) => format!("the image {name} could not be switched on: {complaint}"),
-            (None, None) if !is_on => format!("the image {name} switched itself off while it booted; {last}"),
+            (None, Some(complaint)) => format!("the image {name} could not be started: {complaint}"),
+            (None, None) if !is_on => format!("the image {name} shut down during boot; {last}"),
             (None, None) if not.why != Why::Silent => return NotUp { error: not.error, console },
             (None, None) => {
                 let limit_s = self.image.boot_limit.as_secs();
-                format!("nobody could log in to the image {name} within {limit_s} s: {}; {last}", not.error.problem)
+                format!("could not log in to the image {name} within {limit_s} s: {}; {last}", not.error.problem)
             }
         };
-        let hint =
-            "docs/IMAGES.md says what an image needs; `boot_limit=10m` waits longer, `devices=old` has other devices";
+        let hint = "docs/IMAGES.md lists the requirements of an image; `boot_limit=10m` waits longer, `devices=old` has other devices";
         NotUp { error: TargetError { problem, hint: hint.to_owned() }, console }
     }
 
     fn facts(&self, shell: &SshMachine) -> Facts {
         let mut facts = Target::facts(shell);
         for (key, value) in facts_of_host(&self.paths.host).0 {
-            // The system's own come first.
+            // The system's own messages come first.
             facts.0.entry(key).or_insert(value);
         }
         let DiskImage { file, accelerator, .. } = &self.image;
         facts.text(EMULATOR_VERSION, self.emulator.version());
-        // The port, or the directory, is another one in each boot.
+        // The port, or the directory, differs in each boot.
         let way = match self.login {
             Login::Ssh(_) => Way::Port(0),
             Login::Serial(_) => Way::Serial(PathBuf::new()),
@@ -279,7 +283,7 @@ impl Booting {
     }
 }
 
-/// Waits until the console may have said why the connection is gone.
+/// Waits for the console's reason for a lost connection.
 fn await_last_words(machine: &DiskMachine) {
     let began = Instant::now();
     while began.elapsed() < CONSOLE_DELAY && machine.is_on() && machine.panic().is_none() {
@@ -288,31 +292,29 @@ fn await_last_words(machine: &DiskMachine) {
 }
 
 impl Running {
-    /// What became of a machine whose connection was lost. It is switched off.
+    /// Reason for a lost connection. The machine is switched off.
     fn failed(self, lost: &str) -> Ending {
         await_last_words(&self.machine);
         let Running { shell, machine } = self;
         let (panic, is_on) = (machine.panic(), machine.is_on());
-        // The machine first: the connection to a silent system would be waited for.
+        // The machine first: closing the connection to a silent system would take long.
         let (console, complaint) = machine.off();
         drop(shell);
         let (failure, text) = match (panic, complaint.filter(|_| !is_on)) {
             (Some(panic), _) => (GuestFailure::Panicked, format!("the image's system panicked: {panic}")),
             (None, Some(complaint)) => (GuestFailure::Lost, complaint),
-            (None, None) if !is_on => {
-                (GuestFailure::Lost, "the image's system switched itself off, or restarted".to_owned())
-            }
+            (None, None) if !is_on => (GuestFailure::Lost, "the image's system shut down or restarted".to_owned()),
             (None, None) if SILENCE.iter().any(|words| lost.contains(words)) => {
-                (GuestFailure::Hung, "the image's system does not answer any more; switched off".to_owned())
+                (GuestFailure::Hung, "the image's system stopped responding; powered off".to_owned())
             }
-            (None, None) => (GuestFailure::Lost, format!("{lost}; switched off")),
+            (None, None) => (GuestFailure::Lost, format!("{lost}; powered off")),
         };
         Ending::GuestFailed { failure, text, console }
     }
 }
 
 impl Target for ImageMachine {
-    /// Facts of the system, as found in its first boot; facts of this host have the prefix `host.`.
+    /// Facts of the system from its first boot; facts of this host have the prefix `host.`.
     fn facts(&self) -> Facts {
         self.facts.clone()
     }

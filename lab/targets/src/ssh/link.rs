@@ -1,4 +1,4 @@
-//! A connection on which the agent serves: how it comes about, what the agent is asked, and what it answers.
+//! A connection to the agent: its setup, requests to the agent, and answers.
 
 use super::client::SYSTEM;
 use super::complaint::{self, Failed, NotConnected, Why};
@@ -10,42 +10,43 @@ use crate::host::HostPaths;
 use crate::keep::{Deadline, End};
 use crate::network::Connection;
 use crate::{StopFlag, TargetError};
-use faultline_model::protocol::LONGEST_LINE_BYTES;
+use faultline_record::protocol::LONGEST_LINE_BYTES;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Added to a limit that the agent keeps itself. Then it does not answer any more.
+/// Added to a time limit that the agent enforces. After that it no longer answers.
 const ANSWER_SLACK: Duration = Duration::from_secs(60);
 
-/// How long to wait for a client whose host does not answer.
+/// Time limit for a client whose host does not answer.
 const NO_GRACE: Duration = Duration::ZERO;
 
-/// Lines that a host may print before the remote command does, from the files that its shell reads.
+/// Maximum number of lines that a host prints before the remote command, from its shell's start-up
+/// files.
 const MOST_LINES_BEFORE: usize = 1000;
 
-/// What connects.
+/// Inputs of a connection.
 pub(super) struct Connecting<'a> {
     pub(super) reach: &'a Reach,
     pub(super) paths: &'a HostPaths,
     pub(super) programs: Offered<'a>,
-    /// How long connecting, and bringing the agent and the programs to the host, may take.
+    /// Time limit for connecting, and for the transfer of the agent and the programs.
     pub(super) limit: Duration,
 }
 
-/// What may be brought to the host.
+/// Programs that may be sent to the host.
 #[derive(Clone, Copy)]
 pub(super) enum Offered<'a> {
-    /// The programs for its system, from the directory of guests' parts.
+    /// The programs for its system, from the directory with the guests' parts.
     OfItsSystem(&'a Path),
-    /// These, for a host that has their system.
+    /// These programs, for a host with their system.
     These(&'a Programs),
 }
 
 impl<'a> Offered<'a> {
-    /// Those for a system. Fails if there are none.
+    /// The programs for a system. Fails if there are none.
     fn programs(self, system: System) -> Result<Cow<'a, Programs>, TargetError> {
         match self {
             Offered::OfItsSystem(guest) => Ok(Cow::Owned(Programs::of(system, guest)?)),
@@ -62,43 +63,43 @@ impl<'a> Offered<'a> {
 #[derive(Debug)]
 pub(super) struct Link {
     session: Session,
-    /// The directory of the agent and of the programs on the host.
+    /// Directory of the agent and the programs on the host.
     directory: String,
     connection: Option<Connection>,
-    /// Directories of this host that were brought there, with their paths there.
+    /// Directories of this host that were sent, with their paths there.
     brought: BTreeMap<PathBuf, String>,
-    /// Number of directories that were begun to be brought.
+    /// Number of directories whose transfer has begun.
     builds: u32,
 }
 
-/// What is asked of the agent at once.
+/// A request to the agent.
 pub(super) struct Asked<'a> {
     pub(super) plan: &'a Plan,
-    /// How long the plan may take; the agent kills what takes longer.
+    /// Time limit for the plan; the agent kills it afterwards.
     pub(super) limit: Duration,
 }
 
-/// How the agent answered.
+/// The agent's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// The plan was done.
+    /// The plan is complete.
     Done,
-    /// The agent could not do it; why, in words.
+    /// The agent could not execute the plan; the reason.
     Failed(String),
-    /// It took too long, and was killed.
+    /// The plan reached its limit and was killed.
     TimedOut,
-    /// Settings could not be put back; which, and why.
+    /// Settings could not be restored; their names and the reasons.
     LeftChanged(String),
 }
 
-/// Why there is no answer. The connection is of no more use.
+/// Reason for a missing answer. The connection is no longer usable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum NoAnswer {
     /// The sink returned `Break`.
     Refused,
     /// A stop was requested.
     Stopped,
-    /// The connection was lost, or the host did not answer; why, in words.
+    /// The connection was lost, or the host did not answer; the reason.
     Lost(String),
 }
 
@@ -106,7 +107,8 @@ pub(super) enum NoAnswer {
 pub(super) type FrameSink<'a> = dyn FnMut(&Frame<'_>) -> ControlFlow<()> + 'a;
 
 impl<'a> Connecting<'a> {
-    /// Connects, starts the agent on the host, and brings the programs there. Fails if any of it does, or on a stop.
+    /// Connects, starts the agent on the host, and sends the programs. Fails if a step fails, or on
+    /// a stop.
     pub(super) fn connect(&self, stop: &StopFlag) -> Result<(Link, Cow<'a, Programs>), NotConnected> {
         let mut limit = Deadline::after(self.limit);
         let longest_line = LONGEST_LINE_BYTES + 1 + LONGEST_HEADER_BYTES;
@@ -130,7 +132,8 @@ impl<'a> Connecting<'a> {
         }
     }
 
-    /// Waits until the host has said what it is, sends the programs for it, and waits until the agent has said where it is.
+    /// Waits for the host's identity, sends the programs for it, and waits for the agent's
+    /// directory.
     fn exchange(
         &self,
         session: &mut Session,
@@ -153,7 +156,7 @@ impl<'a> Connecting<'a> {
         let first = format!("{scratch}\n{}\n", programs.agent.len());
         let agent = [first.as_bytes(), &programs.agent].concat();
         match session.send(&agent, limit, stop) {
-            // The host's shell did not take all of it; what it printed before says why.
+            // The host's shell did not read all of it; its earlier output has the reason.
             Err(NoMore::Ended) => loop {
                 greeting.take(&session.next(limit, stop)?)?;
             },
@@ -196,7 +199,7 @@ impl<'a> Connecting<'a> {
     }
 }
 
-/// What the host says before the agent serves.
+/// The host's output before the agent serves.
 #[derive(Debug, Default)]
 struct Greeting {
     lines: usize,
@@ -205,11 +208,11 @@ struct Greeting {
     has_agent: bool,
     directory: Option<String>,
     trouble: Option<String>,
-    /// Why nothing is brought to it.
+    /// Reason why nothing is sent.
     refusal: Option<TargetError>,
 }
 
-/// System and architecture, and what follows them.
+/// System and architecture, and the rest of the line.
 fn system_and_connection(said: &str) -> (String, String) {
     let said: String = said.chars().filter(|c| !c.is_control()).collect();
     let words: Vec<&str> = said.split_whitespace().collect();
@@ -218,11 +221,11 @@ fn system_and_connection(said: &str) -> (String, String) {
 }
 
 impl Greeting {
-    /// Takes a line. Fails if there can be no agent.
+    /// Handles a line. Fails if the agent cannot run there.
     fn take(&mut self, line: &[u8]) -> Result<(), NoMore> {
         self.lines += 1;
         if self.lines > MOST_LINES_BEFORE {
-            return self.give_up("the host prints without an end".to_owned());
+            return self.give_up("the host's output does not end".to_owned());
         }
         if self.system.is_none() {
             let text = String::from_utf8_lossy(line);
@@ -243,7 +246,7 @@ impl Greeting {
         Ok(())
     }
 
-    /// Takes lines until the agent serves. Returns its directory.
+    /// Handles lines until the agent serves. Returns its directory.
     fn served(&mut self, session: &Session, limit: &mut Deadline, stop: &StopFlag) -> Result<String, NoMore> {
         loop {
             self.take(&session.next(limit, stop)?)?;
@@ -270,35 +273,35 @@ impl Link {
         &self.directory
     }
 
-    /// Its ends, if the host said them.
+    /// The ends of the connection, if the host reported them.
     pub(super) fn connection(&self) -> Option<Connection> {
         self.connection
     }
 
-    /// Whether the connection stands, as far as is known without a question.
+    /// True if the connection stands, without asking the agent.
     pub(super) fn is_up(&self) -> bool {
         self.session.is_running()
     }
 
-    /// Where a directory of this host is there, if it was brought.
+    /// Path there of a directory of this host, if it was sent.
     pub(super) fn brought(&self, directory: &Path) -> Option<String> {
         self.brought.get(directory).cloned()
     }
 
-    /// A name for the next directory that is brought, which no other has.
+    /// A unique name for the next directory.
     pub(super) fn next_build(&mut self) -> String {
         self.builds += 1;
         format!("build-{}", self.builds)
     }
 
-    /// Notes where a directory is now.
+    /// Records the path of a sent directory.
     pub(super) fn note_brought(&mut self, directory: &Path, there: &str) {
         self.brought.insert(directory.to_owned(), there.to_owned());
     }
 
-    /// Brings a file to the directory of the programs. Without success, the connection is ended.
+    /// Sends a file to the directory of the programs. A failure ends the connection.
     pub(super) fn put(mut self, program: &GuestProgram, stop: &StopFlag) -> Result<Link, NoAnswer> {
-        // At a megabyte a second.
+        // At 1 MB/s.
         let mut limit = Deadline::after(ANSWER_SLACK + Duration::from_secs(program.bytes.len() as u64 >> 20));
         match put(&mut self.session, program, &mut limit, stop) {
             Ok(()) => Ok(self),
@@ -306,8 +309,9 @@ impl Link {
         }
     }
 
-    /// Asks the agent, and passes on what it says until it is done. Without an answer, the connection is ended: then nothing of the plan runs any more, unless
-    /// the host cannot be reached; there it ends soon by itself.
+    /// Sends a request, and passes on the answers until it is complete. Without an answer, the
+    /// connection is ended: then nothing of the plan runs any longer, unless the host cannot be
+    /// reached; there it ends soon by itself.
     pub(super) fn ask(
         mut self,
         asked: &Asked<'_>,
@@ -354,7 +358,7 @@ impl Link {
             NoMore::Ended => {
                 let said = ended.as_ref().and_then(|ended| complaint::last_line(&ended.stderr));
                 let why = answering.trouble.clone().or(said);
-                NoAnswer::Lost(why.unwrap_or_else(|| "it ended without a word".to_owned()))
+                NoAnswer::Lost(why.unwrap_or_else(|| "it ended without a message".to_owned()))
             }
         }
     }
@@ -365,17 +369,17 @@ fn put(session: &mut Session, program: &GuestProgram, limit: &mut Deadline, stop
     session.send(&program.bytes, limit, stop)
 }
 
-/// A year: more than an agent's clock can be asked to add is never meant.
+/// One year: an upper bound that every clock can add.
 const LONGEST_LIMIT_MS: i64 = 366 * 24 * 3600 * 1000;
 
-/// What the agent has answered so far.
+/// The agent's answers so far.
 #[derive(Debug, Default)]
 struct Answering {
     is_done: bool,
     is_refused: bool,
     is_timed_out: bool,
     left_changed: Vec<String>,
-    /// The agent's own failure, or what is wrong with its lines.
+    /// The agent's own failure, or an error in its lines.
     trouble: Option<String>,
 }
 
@@ -425,14 +429,14 @@ mod tests {
     }
 
     #[test]
-    fn hosts_that_cannot_run_our_programs_are_told() {
+    fn hosts_that_cannot_run_our_programs_are_reported() {
         for (lines, problem) in [
             (&["faultline-host ../x amd64"][..], "it says that it is '../x amd64'"),
             (
                 &[&format!("faultline-host Linux {}", std::env::consts::ARCH), "hello 17 faultline-guest 9"],
                 "'faultline-guest 9'",
             ),
-            (&["x"; 1001], "without an end"),
+            (&["x"; 1001], "output does not end"),
         ] {
             let (heard, taken) = greeting(lines);
             assert_eq!(taken, Err(NoMore::Ended));
@@ -457,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_told_apart() {
+    fn answers_are_distinguished() {
         assert_eq!(answer(&["out 1 x", "end 0 "]), (true, Answer::Done));
         assert_eq!(answer(&["out 9 x", "", "timed-out 4 1000", "end 0 "]), (true, Answer::TimedOut));
         let left = Answer::LeftChanged("the host is left changed: x".to_owned());

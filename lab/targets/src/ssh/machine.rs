@@ -1,39 +1,41 @@
-//! A host that has been reached: the target that executes workloads on it.
+//! A reachable host: the target that executes workloads on it.
 
 use super::asking::{Asking, Found};
 use super::build::{self, NotBrought};
 use super::complaint::NotConnected;
 use super::link::{Answer, Asked, Connecting, Link, NoAnswer, Offered};
 use super::reach::Reach;
-use super::{bsd, client, linux};
+use super::{asking, client};
 use crate::agent::{Plan, ProgramEnd, Programs, System};
 use crate::execution::LineSink;
 use crate::host::HostPaths;
 use crate::network::Connection;
 use crate::{Ending, Execution, StopFlag, Target, TargetError, system_settings};
-use faultline_model::describe::WorkloadInfo;
-use faultline_model::facts::Facts;
-use faultline_model::machine::SshHost;
+use faultline_record::describe::WorkloadInfo;
+use faultline_record::facts::Facts;
+use faultline_record::machine::SshHost;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long connecting, and bringing the agent and the programs (about 14 MB) to the host, may take.
+/// Time limit for connecting, with the transfer of the agent and the programs (about 14 MB).
 const CONNECT_LIMIT: Duration = Duration::from_secs(300);
 
-/// Why a program of this host does not run on a machine whose programs are on its disk.
+/// Reason why a program of this host does not run on a machine whose programs are on its disk.
 const NO_BUILDS: &str = "a program of this host cannot be sent over a serial line; log in over SSH (login=ssh)";
 
 /// Paths on this host.
 #[derive(Debug, Clone)]
 pub struct SshPaths {
-    /// Directory with `agent` and `workloads/`, linked statically, and a directory with both for each other system.
+    /// Directory with `agent` and `workloads/`, linked statically, and a directory with both for
+    /// each other system.
     pub guest: PathBuf,
     /// The scratch directory, and the keeper.
     pub host: HostPaths,
 }
 
-/// A host that has been reached at least once. The connection is made again if it broke while nothing was executed.
+/// A host that has been reached at least once. A connection that breaks between executions is made
+/// again.
 #[derive(Debug)]
 pub struct SshMachine {
     reach: Reach,
@@ -48,13 +50,14 @@ pub struct SshMachine {
 }
 
 impl SshMachine {
-    /// Connects, and finds out the host's facts and workloads. Fails if the host cannot be reached as requested, cannot run the programs, or on a stop.
+    /// Connects, which yields the host's facts and workloads. Fails if the host cannot be reached
+    /// as requested, cannot run the programs, or on a stop.
     pub fn connect(host: SshHost, paths: &SshPaths, stop: &StopFlag) -> Result<Self, TargetError> {
         let reach = Reach::Ssh { host, client: client::find()?, emulated: None };
         Ok(Self::reach(reach, paths, CONNECT_LIMIT, stop)?)
     }
 
-    /// The same for a system that is reached in any way. `limit`: for connecting.
+    /// [`Self::connect`] for a system that is reached in any way. `limit`: for connecting.
     pub(super) fn reach(
         reach: Reach,
         paths: &SshPaths,
@@ -65,7 +68,7 @@ impl SshMachine {
         let (link, programs) = Connecting { reach: &reach, paths: &paths.host, programs, limit }.connect(stop)?;
         let programs = programs.into_owned();
         let asking = Asking { reach: &reach, programs: &programs, stop };
-        let find = if programs.system.is_linux() { linux::find } else { bsd::find };
+        let find = if programs.system.is_linux() { asking::find_linux } else { asking::find_bsd };
         let (link, Found { cpus, mut facts, workloads }) = find(asking, link)?;
         facts.text("faultline.version", env!("CARGO_PKG_VERSION"));
         facts.count("cpu.usable", cpus.len() as i64);
@@ -74,9 +77,9 @@ impl SshMachine {
         Ok(SshMachine { reach, paths, programs, link: Mutex::new(Some(link)), connection, cpus, facts, workloads })
     }
 
-    /// The connection, which is made again if it is gone. Fails, in words, if that is impossible.
+    /// The connection, made again if it is gone. Fails, with a text, if that is impossible.
     fn link(&self, stop: &StopFlag) -> Result<Link, String> {
-        // A panic elsewhere leaves it whole: it is taken out for use.
+        // A panic in another thread leaves it valid: it is taken out for use.
         let kept = self.link.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(link) = kept.filter(Link::is_up) {
             return Ok(link);
@@ -86,7 +89,7 @@ impl SshMachine {
         connecting.connect(stop).map(|(link, _)| link).map_err(|not| not.error.problem)
     }
 
-    /// Keeps the connection for the next execution, unless that gets a system of its own.
+    /// Keeps the connection for the next execution, unless each execution gets its own system.
     fn keep(&self, link: Link) {
         if !self.reach.goes_on() {
             return;
@@ -107,20 +110,23 @@ impl SshMachine {
     }
 }
 
-/// What the host's shell does with a directory and a program with its arguments. No word is interpreted.
+/// The remote shell's script with a directory and a program with its arguments. No word is
+/// interpreted.
 const RUN_IN: &str = "cd \"$0\" && exec \"$@\"";
 
-/// The setting's name as the system's agent knows it. Fails, in words, if the system has no such settings.
+/// Name of the setting for the system's agent. Fails, with a text, if the system has no such
+/// settings.
 fn setting_name(system: &System, path: &str) -> Result<String, String> {
     if !system.is_linux() {
-        return bsd::setting_name(path);
+        return asking::setting_name(path);
     }
     system_settings::root_of(path, &system_settings::ROOTS.map(Path::new))?;
     Ok(path.to_owned())
 }
 
-/// The agent's plan for an execution, with the programs in this directory. `build`: the directory of the host in which the program runs, if it is not its scratch
-/// directory. Fails, in words, if the execution is impossible there.
+/// The agent's plan for an execution, with the programs in this directory. `build`: working
+/// directory on the host, if it is not the scratch directory. Fails, with a text, if the execution
+/// is impossible there.
 fn plan(execution: &Execution, system: &System, directory: &str, build: Option<&str>) -> Result<Plan, String> {
     execution.check()?;
     let mut plan = Plan::default();
@@ -140,7 +146,7 @@ fn plan(execution: &Execution, system: &System, directory: &str, build: Option<&
 }
 
 impl Target for SshMachine {
-    /// Facts of the host, as found when it was first reached.
+    /// Facts of the host when it was first reached.
     fn facts(&self) -> Facts {
         self.facts.clone()
     }
@@ -174,7 +180,7 @@ impl Target for SshMachine {
                 Err(NotBrought::NoAnswer(no_answer)) => return self.unanswered(no_answer),
                 Err(NotBrought::Impossible(link, text)) => {
                     self.keep(*link);
-                    return Ending::NotStarted { text };
+                    return Ending::LabFailed { text };
                 }
             },
         };
@@ -234,7 +240,7 @@ mod tests {
         expected.add(&["run", "/t/workloads/x", "--scratch", "/t/scratch", "--tasks", "1"]);
         assert_eq!(plan(&execution(), &bsd, "/t", None), Ok(expected));
         let file = Execution { system_settings: vec![("/sys/x".to_owned(), "1".to_owned())], ..execution() };
-        assert!(plan(&file, &bsd, "/t", None).unwrap_err().contains("is no setting of a BSD"));
+        assert!(plan(&file, &bsd, "/t", None).unwrap_err().contains("is not a BSD setting"));
     }
 
     #[test]
@@ -261,6 +267,6 @@ mod tests {
         ]);
         assert_eq!(plan(&execution(), &linux(), "/t", Some("/t/b")), Ok(in_build));
         let file = Execution { system_settings: vec![("/etc/x".to_owned(), "1".to_owned())], ..execution() };
-        assert!(plan(&file, &linux(), "/t", None).unwrap_err().contains("is no setting of the system"));
+        assert!(plan(&file, &linux(), "/t", None).unwrap_err().contains("is not a system setting"));
     }
 }

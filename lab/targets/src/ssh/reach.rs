@@ -1,37 +1,38 @@
-//! How a shell of the system is reached: by OpenSSH's client, by the program that contains the system, or at its serial console.
+//! Access to a system's shell: by OpenSSH's client, by the program that contains the system, or at
+//! its serial console.
 
 use super::client::{self, Emulated, REMOTE_COMMAND};
 use super::complaint::{self, Failed, NotConnected, Why};
-use super::runsc::Runsc;
 use super::serial::SerialLine;
 use super::session::{InDirectory, Session, Start};
 use crate::host::HostPaths;
 use crate::keep::Deadline;
-use crate::{StopFlag, TargetError};
-use faultline_model::machine::SshHost;
+use crate::{StopFlag, TargetError, search_path};
+use faultline_record::machine::{Gvisor, SshHost};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// A way to a shell of the system.
+/// Access to a system's shell.
 #[derive(Debug, Clone)]
 pub(crate) enum Reach {
     /// OpenSSH's client logs in.
     Ssh {
-        /// Where, and how.
+        /// The address and the login.
         host: SshHost,
         /// The client's program.
         client: PathBuf,
-        /// What is different for a system in an emulator.
+        /// Differences for a system in an emulator.
         emulated: Option<Emulated>,
     },
-    /// gVisor starts with a shell. It ends with the connection, so each execution gets one of its own.
+    /// gVisor starts with a shell. It ends with the connection, so each execution gets its own.
     Gvisor(Runsc),
-    /// Somebody logs in at the serial console. The agent and the programs are on a disk of the machine.
+    /// Login at the serial console. The agent and the programs are on a disk of the machine.
     Serial(SerialLine),
 }
 
 impl Reach {
-    /// A connection to a shell that starts the agent. Fails if there is none. `limit`: for a system that is to come up.
+    /// Connects to a shell that starts the agent. Fails without a connection. `limit`: for a system
+    /// that is coming up.
     pub(super) fn connect(
         &self,
         paths: &HostPaths,
@@ -58,17 +59,18 @@ impl Reach {
         }
     }
 
-    /// The error of a connection that did not come about.
+    /// The error of a failed connection.
     pub(super) fn failed(&self, text: String) -> TargetError {
         TargetError { problem: format!("cannot connect to {}: {text}", self.destination()), hint: self.hint() }
     }
 
-    /// Whether the agent and the programs are there before it connects. Then it takes no others: a serial line is slow, and loses what nobody reads.
+    /// True if the agent and the programs are there before it connects. Then it takes no others: a
+    /// serial line is slow, and loses unread bytes.
     pub(super) fn has_programs(&self) -> bool {
         matches!(self, Reach::Serial(_))
     }
 
-    /// The directory there for scratch files; the default one if `None`.
+    /// Scratch directory there; the default one if `None`.
     pub(super) fn scratch(&self) -> Option<&str> {
         match self {
             Reach::Ssh { host, .. } => host.scratch(),
@@ -78,7 +80,7 @@ impl Reach {
         }
     }
 
-    /// The system's name, for people.
+    /// The system's name for messages.
     pub(super) fn destination(&self) -> String {
         match self {
             Reach::Ssh { emulated: Some(system), .. } => system.known_as.clone(),
@@ -88,23 +90,23 @@ impl Reach {
         }
     }
 
-    /// Whether the system goes on when the connection ends.
+    /// True if the system survives the connection.
     pub(super) fn goes_on(&self) -> bool {
         matches!(self, Reach::Ssh { .. } | Reach::Serial(_))
     }
 
-    /// What tells more of a connection that does not come about.
+    /// Hint: a command that tells more about a failed connection.
     fn hint(&self) -> String {
         match self {
             Reach::Serial(_) => "docs/IMAGES.md says what a login at the serial console needs".to_owned(),
-            Reach::Ssh { .. } => "`ssh` with the same name tells more with -v".to_owned(),
+            Reach::Ssh { .. } => "`ssh -v` with the same name shows details".to_owned(),
             Reach::Gvisor(runsc) => {
-                format!("`{}` tries it; `gvisor:platform=ptrace` needs least of the host", runsc.trial())
+                format!("`{}` tries it; `gvisor:platform=ptrace` has the fewest requirements", runsc.trial())
             }
         }
     }
 
-    /// What may help if programs cannot be brought to the system, or do not run there.
+    /// Hint for programs that cannot be sent to the system, or do not run there.
     pub(super) fn hint_of_room(&self) -> &'static str {
         match self {
             Reach::Ssh { .. } | Reach::Serial(_) => "`scratch=DIR` names a directory of the host with room for 20 MB",
@@ -112,7 +114,7 @@ impl Reach {
         }
     }
 
-    /// Why there is no connection.
+    /// Reason for a failed connection.
     pub(super) fn explain(&self, failed: &Failed<'_>) -> NotConnected {
         match self {
             Reach::Ssh { host, emulated, .. } => {
@@ -120,17 +122,106 @@ impl Reach {
             }
             Reach::Gvisor(_) => {
                 let said = complaint::last_line(failed.stderr);
-                let said = said.as_deref().unwrap_or("it ended without a word");
+                let said = said.as_deref().unwrap_or("it ended without a message");
                 let problem = match failed.system {
                     None => format!("gVisor does not start here: {said}"),
                     Some(_) => format!("gVisor started, but programs do not run in it: {said}"),
                 };
                 NotConnected { error: TargetError { problem, hint: self.hint() }, why: Why::Refused }
             }
-            // The machine's console says more.
+            // The machine's console tells more.
             Reach::Serial(_) => {
                 NotConnected { error: self.failed("the serial line ended".to_owned()), why: Why::Silent }
             }
         }
+    }
+}
+
+/// The program's name.
+const PROGRAM: &str = "runsc";
+
+/// An installed `runsc`, with its version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Runsc {
+    program: PathBuf,
+    platform: Option<String>,
+    /// The version as it prints it.
+    version: String,
+}
+
+impl Runsc {
+    /// The named program, otherwise the first in `PATH`. Fails if there is none, or if it does not
+    /// run.
+    pub(crate) fn find(asked: &Gvisor) -> Result<Self, TargetError> {
+        let program = asked.runsc.clone().or_else(|| search_path::find(PROGRAM)).ok_or_else(|| TargetError {
+            problem: format!("there is no {PROGRAM} here, the program of gVisor"),
+            hint: format!("on Debian: apt install {PROGRAM}; `gvisor:runsc=FILE` names it"),
+        })?;
+        let said =
+            search_path::read(program.as_os_str(), &["--version"], search_path::USUAL_LIMIT).map_err(|problem| {
+                TargetError {
+                    problem: format!("{} --version: {problem}", program.display()),
+                    hint: format!("`gvisor:runsc=FILE` names another {PROGRAM}"),
+                }
+            })?;
+        let version = said.lines().next().unwrap_or_default().trim().to_owned();
+        Ok(Runsc { program, platform: asked.platform.clone(), version })
+    }
+
+    /// The version as the emulator prints it.
+    pub(crate) fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// The user's platform: the mechanism that intercepts system calls.
+    pub(crate) fn platform(&self) -> Option<&str> {
+        self.platform.as_deref()
+    }
+
+    /// The command that runs further words in a gVisor of its own: this host's files are readable,
+    /// and writes stay in its memory. `root`: an empty directory for its own files.
+    pub(super) fn argv(&self, root: &Path) -> Vec<OsString> {
+        let mut root_option = OsString::from("--root=");
+        root_option.push(root);
+        let mut argv = vec![self.program.as_os_str().to_owned(), root_option];
+        argv.extend(self.options().into_iter().map(OsString::from));
+        argv.extend(["do", "-quiet"].map(OsString::from));
+        argv
+    }
+
+    /// Only the loopback device, so that nothing is set up on this host; no control groups, which a
+    /// container may not create.
+    fn options(&self) -> Vec<String> {
+        let mut options = ["--network=none", "--ignore-cgroups"].map(str::to_owned).to_vec();
+        options.extend(self.platform.iter().map(|name| format!("--platform={name}")));
+        if !rustix::process::geteuid().is_root() {
+            options.push("--rootless".to_owned());
+        }
+        options
+    }
+
+    /// The command with which a user can try the same.
+    pub(super) fn trial(&self) -> String {
+        format!("{} {} do true", self.program.display(), self.options().join(" "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn its_own_files_and_its_platform_are_named() {
+        let runsc = Runsc { program: "/r".into(), platform: Some("kvm".to_owned()), version: String::new() };
+        let words: Vec<String> =
+            runsc.argv(Path::new("/d")).iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        assert_eq!(words[..5], ["/r", "--root=/d", "--network=none", "--ignore-cgroups", "--platform=kvm"]);
+        assert_eq!(words[words.len() - 2..], ["do", "-quiet"]);
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_named() {
+        let asked = Gvisor { runsc: Some("/nowhere/runsc".into()), platform: None };
+        assert!(Runsc::find(&asked).unwrap_err().problem.starts_with("/nowhere/runsc --version: "));
     }
 }

@@ -1,71 +1,72 @@
-//! A system in the emulator that is reached by its two serial ports, without a network: somebody logs in at the first one, its console (`dialogue`), and starts the
-//! agent, which serves over the second one. The agent and the programs are on a disk (`programs_disk`).
+//! A system in the emulator that is reached by its two serial ports, without a network. We log in
+//! at the first one, its console (`dialogue`), and start the agent, which serves over the second
+//! one. The agent and the programs are on a disk (`programs_disk`).
 
 mod dialogue;
-mod programs_disk;
 
-use self::dialogue::{Dialogue, Turn, Who};
 use super::complaint::{NotConnected, Why};
 use super::session::Session;
 use crate::agent::Programs;
 use crate::keep::Deadline;
 use crate::qemu::{channel_socket, console_socket};
 use crate::{StopFlag, TargetError};
-use std::fmt;
+use dialogue::{Dialogue, Turn, Who};
 use std::fs::File;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use std::{fmt, io};
 
-/// How often to look for something to do at the console, and for a stop.
+/// Interval between checks of the console, and for a stop.
 const POLL: Duration = Duration::from_millis(100);
 
-/// How long the emulator may take to listen at a port whose socket is there.
+/// Time limit for the emulator to listen at a port whose socket exists.
 const LISTEN_LIMIT: Duration = Duration::from_secs(10);
 
-/// How long the emulator may take for a line that is typed.
+/// Time limit for the emulator to take a typed line.
 const TYPE_LIMIT: Duration = Duration::from_secs(10);
 
-/// Longest password in bytes: more does not fit a line of every terminal.
+/// Maximum length of a password in bytes: a longer one does not fit a line of every terminal.
 const LONGEST_PASSWORD_BYTES: usize = 200;
 
-/// How much of a file with a password is read.
+/// Number of bytes of a password file that are read.
 const MOST_READ_BYTES: u64 = 4096;
 
-/// A password, which nothing prints.
+/// A password, which is never printed.
 #[derive(Clone)]
 pub(crate) struct Password(String);
 
-/// How to log in to a system by its serial ports.
+/// Inputs of a login by serial ports.
 #[derive(Debug, Clone)]
 pub(crate) struct SerialLine {
-    /// The system's name, for people.
+    /// The system's name for messages.
     pub(crate) system: String,
-    /// Where the sockets of both ports are.
+    /// Directory of the sockets of both ports.
     pub(crate) directory: PathBuf,
     pub(crate) user: String,
     pub(crate) password: Option<Password>,
-    /// The directory there for scratch files; the default one if `None`.
+    /// Scratch directory there; the default one if `None`.
     pub(crate) scratch: Option<String>,
 }
 
-/// All bytes of the disk with the agents and the programs of these systems. Fails if one of them has a name that does not fit.
+/// All bytes of the disk with the agents and the programs of these systems. Fails if a name does
+/// not fit.
 pub(super) fn disk(programs: &[Programs]) -> Result<Vec<u8>, TargetError> {
-    programs_disk::bytes(programs).map_err(|error| TargetError {
-        problem: format!("no disk can be made of the programs of guests: {error}"),
-        hint: "`make guest` builds them anew".to_owned(),
+    bytes(programs).map_err(|error| TargetError {
+        problem: format!("cannot create a disk with the guests' programs: {error}"),
+        hint: "`make guest` rebuilds them".to_owned(),
     })
 }
 
 impl Password {
-    /// As it is typed.
+    /// As typed.
     pub(crate) fn text(&self) -> &str {
         &self.0
     }
 
-    /// The first line of a file. Fails if it cannot be read, or cannot be typed.
+    /// The first line of a file. Fails if it cannot be read or typed.
     pub(crate) fn read(file: &Path) -> Result<Self, TargetError> {
         let refused = |reason: &str| TargetError {
             problem: format!("cannot take a password from {}: {reason}", file.display()),
@@ -73,7 +74,7 @@ impl Password {
         };
         let is_file = file.metadata().map(|about| about.is_file()).map_err(|error| refused(&error.to_string()))?;
         if !is_file {
-            // Of others the end may never come.
+            // Other kinds of files may have no end.
             return Err(refused("it is no file"));
         }
         let mut text = String::new();
@@ -95,24 +96,25 @@ impl fmt::Debug for Password {
 }
 
 impl SerialLine {
-    /// The system's name, for people.
+    /// The system's name for messages.
     pub(super) fn system(&self) -> &str {
         &self.system
     }
 
-    /// The directory there for scratch files; the default one if `None`.
+    /// Scratch directory there; the default one if `None`.
     pub(super) fn scratch(&self) -> Option<&str> {
         self.scratch.as_deref()
     }
 
-    /// Logs in and starts the agent. Returns the second port, where it serves. Fails if nobody answers within the limit, or if the system does not let us in.
+    /// Logs in and starts the agent. Returns the second port, where it serves. Fails if there is no
+    /// answer within the limit, or if the login is refused.
     pub(super) fn connect(
         &self,
         longest_line: usize,
         limit: &mut Deadline,
         stop: &StopFlag,
     ) -> Result<Session, NotConnected> {
-        // What comes before somebody listens is lost.
+        // Bytes are lost until a reader connects.
         let channel = socket(&channel_socket(&self.directory), stop).map_err(|error| self.broken(&error))?;
         let console = socket(&console_socket(&self.directory), stop).map_err(|error| self.broken(&error))?;
         let session = Session::on_line(channel, longest_line).map_err(|error| self.broken(&error))?;
@@ -125,7 +127,7 @@ impl SerialLine {
         }
     }
 
-    /// When it is done, nobody reads the console any more: the emulator writes it down.
+    /// Afterwards the console is not read any more: the emulator writes it to a file.
     fn log_in(&self, mut console: UnixStream, limit: &mut Deadline, stop: &StopFlag) -> Result<(), NotConnected> {
         let set = console.set_read_timeout(Some(POLL)).and_then(|()| console.set_write_timeout(Some(TYPE_LIMIT)));
         set.map_err(|error| self.broken(&error))?;
@@ -168,7 +170,7 @@ impl SerialLine {
     }
 }
 
-/// What has been printed; `None` if nothing was. Fails if the machine is off.
+/// New output; `None` if there is none. Fails if the machine is off.
 fn read(console: &mut UnixStream) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = [0; 4096];
     match console.read(&mut bytes) {
@@ -194,10 +196,58 @@ fn socket(path: &Path, stop: &StopFlag) -> io::Result<UnixStream> {
     }
 }
 
+/// The script, and its name, which identifies the disk.
+const START: &str = include_str!("serial/start.sh");
+const START_NAME: &str = "faultline.sh";
+
+/// For the owner alone, who may start them.
+const MODE: u32 = 0o700;
+
+/// Granularity of the disk's size: controllers of old disks count in larger units than sectors.
+const UNIT_BYTES: usize = 1 << 20;
+
+/// All bytes of the disk. Fails if a name does not fit.
+fn bytes(systems: &[Programs]) -> io::Result<Vec<u8>> {
+    let mut archive = tar::Builder::new(Vec::new());
+    put(&mut archive, START_NAME, START.as_bytes())?;
+    for Programs { system, agent, programs } in systems {
+        let directory = system.directory_name();
+        put_directory(&mut archive, &directory)?;
+        put(&mut archive, &format!("{directory}/agent"), agent)?;
+        for program in programs {
+            put(&mut archive, &format!("{directory}/workloads/{}", program.name), &program.bytes)?;
+        }
+    }
+    let mut bytes = archive.into_inner()?;
+    bytes.resize(bytes.len().next_multiple_of(UNIT_BYTES), 0);
+    Ok(bytes)
+}
+
+/// Busybox' tar finds an entry by its name alone, and reports an error for a directory that only
+/// its files name.
+fn put_directory(archive: &mut tar::Builder<Vec<u8>>, path: &str) -> io::Result<()> {
+    let mut header = tar::Header::new_ustar();
+    header.set_entry_type(tar::EntryType::Directory);
+    header.set_size(0);
+    header.set_mode(MODE);
+    archive.append_data(&mut header, path, io::empty())
+}
+
+fn put(archive: &mut tar::Builder<Vec<u8>>, path: &str, bytes: &[u8]) -> io::Result<()> {
+    let mut header = tar::Header::new_ustar();
+    header.set_size(bytes.len() as u64);
+    header.set_mode(MODE);
+    archive.append_data(&mut header, path, bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::{GuestProgram, System};
+    use crate::search_path;
+    use std::os::unix::fs::PermissionsExt;
     use std::os::unix::net::UnixListener;
+    use std::process::Command;
     use std::thread;
 
     #[test]
@@ -269,5 +319,33 @@ mod tests {
         assert!(session.next(&mut limit, &stop).is_err());
         assert!(!session.is_running() && session.end(Duration::from_secs(60)).is_none());
         assert_eq!(there.join().unwrap().0, *b"\0\r\n\xff");
+    }
+
+    #[test]
+    fn every_tar_unpacks_it_and_its_first_file_is_the_script() {
+        let programs = |said: &str, byte: u8| Programs {
+            system: System::parse(said).unwrap(),
+            agent: b"agent".to_vec(),
+            programs: vec![GuestProgram { name: "x".to_owned(), bytes: vec![byte; 1000] }],
+        };
+        let disk = bytes(&[programs("Linux x86_64", 7), programs("NetBSD amd64", 8)]).unwrap();
+        assert!(disk.starts_with(START_NAME.as_bytes()) && disk.len() == UNIT_BYTES);
+        assert_eq!(&disk[512..512 + START.len()], START.as_bytes());
+        assert!(START.ends_with("\nexit\n"), "what comes after it on the disk is not run");
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("disk");
+        std::fs::write(&file, disk).unwrap();
+        let mut tars: Vec<&[&str]> = vec![&["tar"]];
+        if search_path::find("busybox").is_some() {
+            tars.push(&["busybox", "tar"]);
+        }
+        for tar in tars {
+            let mut command = Command::new(tar[0]);
+            command.args(&tar[1..]).arg("-xf").arg(&file).arg("-C").arg(place.path()).arg("x86_64-netbsd");
+            assert!(command.status().unwrap().success() && !place.path().join("x86_64-linux").exists(), "{tar:?}");
+        }
+        assert_eq!(std::fs::read(place.path().join("x86_64-netbsd/workloads/x")).unwrap(), [8; 1000]);
+        let mode = place.path().join("x86_64-netbsd/agent").metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
     }
 }

@@ -1,5 +1,6 @@
-//! What lines come from and bytes go to: a running client of OpenSSH under a keeper, or a serial line of a machine in the emulator. The client does not outlive us,
-//! and the remote command's input ends when it does. A serial line ends with its machine.
+//! Lines from and bytes to a remote agent: a running OpenSSH client under a keeper, or a serial
+//! line of a machine in the emulator. The client does not outlive us, and the remote command's
+//! input ends when the client does. A serial line ends with its machine.
 
 use crate::StopFlag;
 use crate::keep::{Deadline, Ended, Grace, Kept, Output, Program, read_lines};
@@ -17,31 +18,32 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// What a shell runs: the words after it are the command, and its name is the file of standard input.
+/// A shell script: the words after it are the command, and `$0` is the file of standard input.
 const SHELL: &str = "exec \"$@\" <\"$0\"";
 
-/// Number of lines that may wait for whoever executes.
+/// Maximum number of lines in the queue.
 const WAITING_LINES: usize = 256;
 
-/// How often to look for a stop.
+/// Interval between checks for a stop.
 const POLL: Duration = Duration::from_millis(100);
 
-/// How long to wait for a full pipe.
+/// Waiting time at a full pipe.
 const PIPE_POLL: Duration = Duration::from_millis(2);
 
-/// How long the client may take to start.
+/// Time limit for the client's start.
 const START_LIMIT: Duration = Duration::from_secs(30);
 
 /// Number of bytes at the end of standard error that are kept.
 const STDERR_KEPT_BYTES: usize = 8192;
 
-/// What is sent over a serial line at once: a system has little room for what nobody reads yet, and cannot say that it is full.
+/// Chunk size on a serial line: a system has little room for unread bytes, and cannot report that
+/// it is full.
 const LINE_BYTES: usize = 256;
 
-/// The agent at the other end of a serial line says every 15 s that the system lives.
+/// Time limit for a sign of life: the agent at the other end of a serial line sends one every 15 s.
 const LONGEST_SILENCE: Duration = Duration::from_secs(60);
 
-/// Ends the agent at the other end of a serial line, which has no end: it is no request.
+/// Ends the agent at the other end of a serial line, which has no end of file: it is not a request.
 const FAREWELL: &[u8] = b"\n";
 
 /// The last line of a serial line whose agent has ended.
@@ -51,16 +53,16 @@ const LAST_LINE: &[u8] = b"faultline-ended";
 pub(super) struct Session {
     lines: Receiver<Vec<u8>>,
     input: Option<File>,
-    /// Follows it to its end. A serial line leaves nothing to say of it.
+    /// Thread that follows it to its end. A serial line has no final output.
     follower: Option<JoinHandle<Option<Ended>>>,
     other_end: OtherEnd,
 }
 
-/// What is at the other end.
+/// The other end.
 enum OtherEnd {
     Client {
         give_up: StopFlag,
-        /// Holds the pipe to standard input, and the client's own files.
+        /// Contains the pipe to standard input, and the client's own files.
         _directory: TempDir,
     },
     Serial(UnixStream),
@@ -69,31 +71,32 @@ enum OtherEnd {
 /// A command, as a function of an empty directory for its own files.
 pub(super) type InDirectory<'a> = dyn Fn(&Path) -> Vec<OsString> + 'a;
 
-/// What is started.
+/// Inputs of a client.
 pub(super) struct Start<'a> {
-    /// A program that runs [`crate::keeper::run`] if [`crate::keeper::ARGUMENT`] is its first argument.
+    /// A program that runs [`crate::keeper::run`] if its first argument is
+    /// [`crate::keeper::ARGUMENT`].
     pub(super) keeper: &'a Path,
     /// Directory for the pipe, and for the keeper.
     pub(super) scratch: &'a Path,
     /// The client's program and its arguments.
     pub(super) argv: &'a InDirectory<'a>,
-    /// Longest line in bytes.
+    /// Maximum length of a line in bytes.
     pub(super) longest_line: usize,
 }
 
-/// Why bytes were not sent, or no line came.
+/// Reason why bytes were not sent, or no line came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NoMore {
     /// The client has ended.
     Ended,
     /// A stop was requested.
     Stopped,
-    /// Not within the limit.
+    /// The limit was reached.
     TimedOut,
 }
 
 impl Session {
-    /// Starts the client. Fails, in words, if it cannot be started.
+    /// Starts the client. Fails, with a text, if it cannot be started.
     pub(super) fn start(start: &Start<'_>) -> Result<Self, String> {
         let no_pipe = |error: &dyn std::fmt::Display| format!("no pipe in {}: {error}", start.scratch.display());
         let directory = tempfile::Builder::new()
@@ -125,9 +128,9 @@ impl Session {
         let give_up = StopFlag::default();
         let stop = give_up.clone();
         let follower = thread::spawn(move || {
-            // Whoever executes has limits, and gives up.
+            // No limit here: callers have limits, and give up.
             let pass_on = &mut |line: &[u8], _: &mut Deadline| {
-                // After the last execution nobody listens any more.
+                // The receiver is gone after the last execution.
                 let _ = sender.send(line.to_owned());
                 ControlFlow::Continue(())
             };
@@ -139,7 +142,8 @@ impl Session {
         Ok(session)
     }
 
-    /// A session on a serial line of a machine in the emulator. Fails if the socket cannot be set up.
+    /// A session on a serial line of a machine in the emulator. Fails if the socket cannot be set
+    /// up.
     pub(super) fn on_line(line: UnixStream, longest_line: usize) -> io::Result<Self> {
         let (input, output) = (line.try_clone()?, line.try_clone()?);
         input.set_write_timeout(Some(PIPE_POLL))?;
@@ -156,7 +160,8 @@ impl Session {
         Ok(Session { lines, input, follower: Some(follower), other_end: OtherEnd::Serial(line) })
     }
 
-    /// Our end of the pipe, as soon as the client has the other one; `None` if it does not come so far.
+    /// Our end of the pipe, as soon as the client has the other end; `None` if the client ends
+    /// before.
     fn open(&self, pipe: &Path) -> Option<File> {
         let mut limit = Deadline::after(START_LIMIT);
         while !limit.left().is_zero() && self.is_running() {
@@ -169,12 +174,12 @@ impl Session {
         None
     }
 
-    /// Whether the client runs, or the agent at the other end of the serial line.
+    /// True while the client runs, or the agent at the other end of the serial line.
     pub(super) fn is_running(&self) -> bool {
         self.follower.as_ref().is_some_and(|follower| !follower.is_finished())
     }
 
-    /// Sends bytes. Fails if not all of them could be sent.
+    /// Sends bytes. Fails unless all of them were sent.
     pub(super) fn send(&mut self, mut bytes: &[u8], limit: &mut Deadline, stop: &StopFlag) -> Result<(), NoMore> {
         let is_serial = matches!(self.other_end, OtherEnd::Serial(_));
         let at_once = if is_serial { LINE_BYTES } else { usize::MAX };
@@ -208,7 +213,8 @@ impl Session {
         self.next_within(limit, Duration::MAX, stop)
     }
 
-    /// The next line of an agent that works. Fails if none comes, or if nothing says that its system lives: OpenSSH's client looks itself, and ends.
+    /// The next line of a working agent. Fails if none comes, or without a sign of life over a
+    /// serial line. OpenSSH's client checks for itself, and ends.
     pub(super) fn next_of_work(&self, limit: &mut Deadline, stop: &StopFlag) -> Result<Vec<u8>, NoMore> {
         let silence = match &self.other_end {
             OtherEnd::Client { .. } => Duration::MAX,
@@ -235,7 +241,8 @@ impl Session {
         }
     }
 
-    /// Ends it: the remote command's input ends, so that it can end in order within the grace period. Then the client is killed, or the serial line is left.
+    /// Ends the session: the remote command's input ends, so that it can end in order within the
+    /// grace period. Then the client is killed, or the serial line is closed.
     pub(super) fn end(mut self, grace: Duration) -> Option<Ended> {
         self.finish(grace)
     }
@@ -248,7 +255,7 @@ impl Session {
             if grace.left().is_zero() {
                 self.give_up();
             }
-            // Lines are taken meanwhile, because a full queue would hold up the client.
+            // Lines are read meanwhile, because a full queue would block the client.
             if self.lines.recv_timeout(POLL) == Err(RecvTimeoutError::Disconnected) {
                 thread::sleep(PIPE_POLL);
             }
@@ -256,11 +263,11 @@ impl Session {
         follower.join().ok().flatten()
     }
 
-    /// Ends what is sent.
+    /// Ends the input of the remote command.
     fn say_farewell(&mut self) {
         let input = self.input.take();
         if let (OtherEnd::Serial(_), Some(mut input)) = (&self.other_end, input) {
-            // Fails if the machine is off, or does not take it: then nothing is left to end.
+            // Fails if the machine is off, or does not read: then nothing is left to end.
             let _ = input.write(FAREWELL);
         }
     }
@@ -274,12 +281,13 @@ impl Session {
     }
 }
 
-/// The variable that puts a program's temporary files into this directory, which is removed even if the program is killed.
+/// The variable that puts a program's temporary files into this directory, which is removed even if
+/// the program is killed.
 fn of_own_files(own: &Path) -> (String, String) {
     ("TMPDIR".to_owned(), own.to_string_lossy().into_owned())
 }
 
-/// How long the remote command, or an agent, may take to kill what it started and to remove its files.
+/// Time limit for the remote command, or an agent, to kill what it started and to remove its files.
 pub(super) const USUAL_GRACE: Duration = Duration::from_secs(20);
 
 impl Drop for Session {

@@ -1,4 +1,5 @@
-//! The directory of an export: made if it does not exist, never one with files of others, and without what an earlier export left there.
+//! The directory of an export: created if missing, refused with foreign files, cleaned of files of
+//! earlier exports.
 
 use faultline_experiment::{Error, whole_file};
 use std::collections::BTreeSet;
@@ -6,24 +7,24 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Says that a directory is one of ours, so that it may be written again.
+/// File that marks a directory of an earlier export, which may be replaced.
 const MARK: &str = "faultline-site.txt";
 const MARKED: &str =
-    "Pages of a Faultline database, written by `faultline export-site`. They are replaced when it is called again.\n";
+    "Pages of a Faultline database, written by `faultline serve --export`, which replaces them when it runs again.\n";
 
-/// Directories whose files are all written anew.
+/// Directories whose files are replaced.
 const PARTS: [&str; 3] = ["assets", "runs", "histories"];
-/// Endings of what is written there.
+/// Extensions of replaced files.
 const ENDINGS: [&str; 3] = ["html", "js", "css"];
 
-/// The directory, and what was written into it.
+/// The directory with the files written so far.
 pub(super) struct Directory<'a> {
     path: &'a Path,
     written: BTreeSet<PathBuf>,
 }
 
 impl<'a> Directory<'a> {
-    /// Makes it. Fails if it has files of others, or if it cannot be written.
+    /// Prepares the directory. Fails if it has foreign files or cannot be written.
     pub(super) fn prepare(path: &'a Path) -> Result<Self, Error> {
         let failed = |error: io::Error| not_written(path, &error);
         fs::create_dir_all(path).map_err(failed)?;
@@ -40,7 +41,7 @@ impl<'a> Directory<'a> {
         Ok(directory)
     }
 
-    /// Writes a file, by its path below the directory. Fails if it cannot be written.
+    /// Writes a file at a path below the directory. Fails if it cannot be written.
     pub(super) fn write(&mut self, name: &str, text: &str) -> Result<(), Error> {
         let file = self.path.join(name);
         let parent = file.parent().unwrap_or(self.path);
@@ -50,7 +51,7 @@ impl<'a> Directory<'a> {
         Ok(())
     }
 
-    /// Removes what an earlier export wrote of runs and histories that are no longer there. Other kinds of files stay.
+    /// Removes files of an earlier export that were not written again. Files of other kinds stay.
     pub(super) fn remove_others(&self) -> Result<(), Error> {
         let removed = PARTS.iter().try_for_each(|part| self.remove_below(&self.path.join(part)));
         removed.map_err(|error| not_written(self.path, &error))
@@ -78,5 +79,5 @@ fn is_ours(path: &Path) -> bool {
 }
 
 fn not_written(directory: &Path, error: &io::Error) -> Error {
-    Error::usage(format!("cannot write into {}: {error}", directory.display()), "name a directory that can be written")
+    Error::usage(format!("cannot write into {}: {error}", directory.display()), "name a writable directory")
 }

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Asks a server, over a made-up database, for everything that its OpenAPI description allows, and for much that it does not, for a while:
+"""Tests a server with a generated database. Requests conform to its OpenAPI description, or do not:
 
     run.py SCHEMATHESIS FIXTURE_SERVER SECONDS
 
-Fails if an answer is not as described, if one is a failure of the server, or if the server says that something failed inside.
+Fails if an answer differs from the description, is a server error, or if the server reports an
+internal failure.
 """
 
 import json
@@ -19,7 +20,7 @@ CONFIG = Path(__file__).resolve().with_name("schemathesis.toml")
 
 
 def known(address):
-    """Names of what is there, as configuration: nobody guesses the identifier of a history."""
+    """Configuration with the names of existing objects, which cannot be guessed."""
     with urllib.request.urlopen(f"{address}/api/v1/histories") as answer:
         histories = [history["id"] for history in json.load(answer)["histories"]]
     with urllib.request.urlopen(f"{address}/api/v1/runs/1/executions?limit=5") as answer:
@@ -36,7 +37,7 @@ def main(schemathesis, server, seconds):
         try:
             address = served.stdout.readline().strip()
             description = f"{address}/api/v1/openapi.json"
-            # Not a directory of the project: it keeps a cache where it runs.
+            # Schemathesis writes a cache into its working directory.
             with tempfile.TemporaryDirectory() as scratch:
                 config = Path(scratch, "schemathesis.toml")
                 config.write_text(CONFIG.read_text() + known(address))

@@ -1,52 +1,53 @@
-//! A database for tests: two runs, and histories with a step, with failures, with hostile texts, and with more commits than are sent one by one.
+//! A database for tests: two runs, and histories with a step, failures, hostile texts, and more
+//! commits than are sent one by one.
 
-#![allow(dead_code, reason = "each program uses a part of it")]
-
-use faultline_model::artefact::Artefact;
-use faultline_model::cell::{Case, Cell, TaskMode};
-use faultline_model::commit::{CommitInfo, CommitLine, FilesNamed};
-use faultline_model::describe::{Style, VariantInfo, WorkloadInfo};
-use faultline_model::direction::Direction;
-use faultline_model::facts::Facts;
-use faultline_model::journal::{AttemptId, Journal};
-use faultline_model::machine::Machine;
-use faultline_model::outcome::Outcome;
-use faultline_model::plan::{
+use faultline_record::artefact::Artefact;
+use faultline_record::cell::{Case, Cell, TaskMode};
+use faultline_record::commit::{CommitInfo, CommitLine, FilesNamed};
+use faultline_record::describe::{Style, VariantInfo, WorkloadInfo};
+use faultline_record::direction::Direction;
+use faultline_record::facts::Facts;
+use faultline_record::journal::{AttemptId, Journal};
+use faultline_record::machine::Machine;
+use faultline_record::outcome::Outcome;
+use faultline_record::plan::{
     CommitOrder, HistorySettings, LineMeasure, MeasuredLine, PinPolicy, PlanItem, RunKind, Settings, TimedSettings,
     Timing,
 };
-use faultline_model::protocol::{Event, Interval, Measure};
-use faultline_model::recipe::{BuildTools, Recipe};
-use faultline_model::record::{RunId, Session};
-use faultline_model::setup::Setup;
-use faultline_model::subject::{BuildResult, Commit, Subject, SubjectIndex};
-use faultline_model::time::UnixMillis;
+use faultline_record::protocol::{Event, Interval, Measure};
+use faultline_record::quantity::Quantity;
+use faultline_record::recipe::{BuildTools, Recipe};
+use faultline_record::record::{RunId, Session};
+use faultline_record::setup::Setup;
+use faultline_record::subject::{BuildResult, Commit, Subject, SubjectIndex};
+use faultline_record::time::UnixMillis;
 use faultline_store::{NewRun, Store};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Text that is executed, if anything of it is taken for markup.
+/// Text that executes if any of it is interpreted as markup.
 pub const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\" onmouseover='alert(2)' {{7*7}} \u{202e}\u{0}";
 
-/// Commits of the long history: more than are sent one by one.
+/// Commits of the long history, more than are sent one by one.
 pub const LONG: usize = 6000;
 
 /// The commit of `app` at which it becomes slower.
 pub const STEP: usize = 70;
 
-/// The commit of `turning` at which it becomes slower: one of the second page of its run.
+/// The commit of `turning` at which it becomes slower, on the second page of its run.
 pub const TURN: usize = 1050;
 
-/// The commit of `moved` from which on its newest results are of another kernel.
+/// The first commit of `moved` whose newest results are of another kernel.
 pub const MOVED: usize = 30;
 
 /// The commit of `moved` at which the program becomes slower, near its end.
 pub const LATE: usize = 74;
 
-/// When the runs were made, and the first commit: 2027-01-15.
+/// Time of the runs and the first commit: 2027-01-15.
 const THEN_S: i64 = 1_800_000_000;
 
-/// Makes the database. Runs 1 and 2 measured `zero_fill`; 3 and 4 the history `app` with one task and with four; 5 a hostile one; 6, if it is asked for, a long one.
+/// Creates the database. Runs 1 and 2 measured `zero_fill`; 3 and 4 the history `app` with one and
+/// four tasks; 5 a hostile one; 6, if requested, a long one.
 pub fn fill(path: &Path, is_long: bool) {
     let mut store = Store::open_or_create(path).unwrap();
     timed(&mut store, Some("baseline"), 1000);
@@ -68,10 +69,11 @@ pub fn fill(path: &Path, is_long: bool) {
     }
 }
 
-/// Adds the history `moved`: measured under one kernel, and then further under another one that makes it slower. Some commits were not tried.
+/// Adds the history `moved`, measured under one kernel and then under another, slower one. Some
+/// commits were not tried.
 pub fn add_moved(path: &Path) {
     let mut store = Store::open_or_create(path).unwrap();
-    let part = |kernel, tried: Vec<usize>| Part {
+    let part = |kernel, tried: Vec<usize>| FilledPart {
         line: 80,
         tried,
         repeats: 6,
@@ -89,7 +91,7 @@ pub fn add_moved(path: &Path) {
     });
 }
 
-/// Adds the history `mended`: one step for the worse, which a later one takes back.
+/// Adds the history `mended`: a step for the worse, which a later one takes back.
 pub fn add_mended(path: &Path) {
     let mut store = Store::open_or_create(path).unwrap();
     history(&mut store, "mended", 1, (60, 6), |at, block| {
@@ -98,7 +100,7 @@ pub fn add_mended(path: &Path) {
     });
 }
 
-/// Adds the history `other`: one of 2,000 commits, the 1,234th of which is slow.
+/// Adds the history `other` of 2,000 commits, of which the 1,234th is slow.
 pub fn add_other_long(path: &Path) {
     let mut store = Store::open_or_create(path).unwrap();
     history(&mut store, "other", 1, (2000, 1), |at, block| {
@@ -107,7 +109,7 @@ pub fn add_other_long(path: &Path) {
     });
 }
 
-/// Adds the history `turning`: one of 1,100 commits that becomes slower at one of the last.
+/// Adds the history `turning` of 1,100 commits, which becomes slower at one of the last.
 pub fn add_turning(path: &Path) {
     let mut store = Store::open_or_create(path).unwrap();
     history(&mut store, "turning", 1, (1100, 1), |at, block| {
@@ -115,10 +117,10 @@ pub fn add_turning(path: &Path) {
     });
 }
 
-/// Adds the history `growing`, whose run is not finished.
+/// Adds the history `growing` with an unfinished run.
 pub fn add_growing(path: &Path) {
     let mut store = Store::open_or_create(path).unwrap();
-    let part = Part {
+    let part = FilledPart {
         line: 20,
         tried: (0..12).collect(),
         repeats: 2,
@@ -131,12 +133,13 @@ pub fn add_growing(path: &Path) {
     part_of_history(&mut store, "growing", 1, &part, |at, block| Some(Ok(noise(at, block))));
 }
 
-/// Adds the history `rebuilt`: measured with one command that builds it, and then its newer half with another one, which makes it twice as fast.
+/// Adds the history `rebuilt`, of which the newer half was also measured with another build command
+/// that makes it twice as fast.
 pub fn add_rebuilt(path: &Path) {
     let mut store = Store::open_or_create(path).unwrap();
     for (build, tried, level) in [(&["make"][..], 0..20, 2.0), (&["make", "CFLAGS=-O3"][..], 10..20, 1.0)] {
         let tried = tried.collect();
-        let part = Part {
+        let part = FilledPart {
             line: 20,
             tried,
             repeats: 2,
@@ -153,7 +156,7 @@ pub fn add_rebuilt(path: &Path) {
 /// Adds the history `foreign`, of another program.
 pub fn add_foreign(path: &Path) {
     let mut store = Store::open_or_create(path).unwrap();
-    let part = Part {
+    let part = FilledPart {
         line: 20,
         tried: (0..12).collect(),
         repeats: 2,
@@ -166,17 +169,17 @@ pub fn add_foreign(path: &Path) {
     part_of_history(&mut store, "foreign", 1, &part, |at, block| Some(Ok(5.0 * noise(at, block))));
 }
 
-/// Adds what the console of an execution's machine printed.
+/// Adds the console of an execution.
 pub fn add_console(path: &Path, execution: i64, text: &str) {
     let mut store = Store::open_existing(path).unwrap();
     store.journal(RunId(1)).record_console(AttemptId(execution), text).unwrap();
 }
 
-/// Adds the history `shared`, which two hosts measured; one of them is half as fast.
+/// Adds the history `shared`, measured by two hosts, one of them half as fast.
 pub fn add_shared(path: &Path) {
     let mut store = Store::open_or_create(path).unwrap();
     for (host, level) in [("fast", 1.0), ("slow", 2.0)] {
-        let part = Part {
+        let part = FilledPart {
             line: 14,
             tried: (0..14).collect(),
             repeats: 2,
@@ -190,7 +193,7 @@ pub fn add_shared(path: &Path) {
     }
 }
 
-/// About 1, the same for the same place.
+/// A number near 1, determined by the place.
 pub fn noise(at: usize, block: u32) -> f64 {
     let mixed = (at as u64 * 7919 + u64::from(block) * 104_729 + 17).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
     1.0 + 0.004 * (mixed as f64 / f64::from(1 << 24) - 0.5)
@@ -248,7 +251,7 @@ pub fn item(ordinal: u32, block: u32, subject: u32, cell: (&str, u32), timing: O
     PlanItem { ordinal, block, subject: SubjectIndex(subject), cell: Cell { case, tasks: cell.1 }, timing, seed: None }
 }
 
-/// A run of one loop at 1, 2 and 4 tasks, six times each.
+/// A run of a loop at 1, 2 and 4 tasks, six times each.
 fn timed(store: &mut Store, label: Option<&str>, operations: u64) {
     let timing = Some(Timing { warmup_ms: 0, window_ms: 300, interval_ms: 100 });
     let cells = (0..6).flat_map(|block| [1, 2, 4].map(|tasks| (block, tasks)));
@@ -311,12 +314,13 @@ pub fn begin_building(path: &Path) -> RunId {
         .unwrap()
 }
 
-/// The run's second commit does not build either.
+/// Adds the run's second commit, which does not build either.
 pub fn fail_a_further_build(path: &Path, run: RunId) {
     Store::open_existing(path).unwrap().extend_run(run, &[built(&commit(1), false)], &[]).unwrap();
 }
 
-/// What came of an execution of a commit: its seconds, or how it ended; `None` if the commit does not build.
+/// Result of an execution of a commit: its seconds, or its outcome; `None` if the commit does not
+/// build.
 type Came = Option<Result<f64, Outcome>>;
 
 /// The program of most histories.
@@ -328,24 +332,24 @@ const KERNEL: &str = "6.1.0";
 /// The host of most runs.
 const HOST: &str = "example";
 
-/// What a run measured of a line of commits.
-struct Part {
-    /// Commits of the line.
+/// Results of a run over a line of commits.
+struct FilledPart {
+    /// Number of commits.
     line: usize,
-    /// Places of those that it tried.
+    /// Positions of the commits that it tried.
     tried: Vec<usize>,
-    /// Executions of each.
+    /// Number of executions of each.
     repeats: u32,
-    /// The command that builds a commit.
+    /// Build command.
     build: &'static [&'static str],
-    /// The program that is measured.
+    /// Measured program.
     program: &'static str,
     kernel: &'static str,
     host: &'static str,
     is_finished: bool,
 }
 
-/// A run that measured so many commits so often.
+/// A run that measured all commits equally often.
 fn history(
     store: &mut Store,
     subject: &str,
@@ -353,7 +357,7 @@ fn history(
     (commits, repeats): (usize, u32),
     came: impl Fn(usize, u32) -> Came,
 ) {
-    let part = Part {
+    let part = FilledPart {
         line: commits,
         tried: (0..commits).collect(),
         repeats,
@@ -371,14 +375,14 @@ fn part_of_history(
     store: &mut Store,
     subject: &str,
     tasks: u32,
-    Part { line, tried, repeats, build, program, kernel, host, is_finished }: &Part,
+    FilledPart { line, tried, repeats, build, program, kernel, host, is_finished }: &FilledPart,
     came: impl Fn(usize, u32) -> Came,
 ) {
     let line: Vec<CommitInfo> = (0..*line).map(commit).collect();
     let subjects: Vec<Subject> = tried.iter().map(|at| built(&line[*at], came(*at, 0).is_some())).collect();
     let blocks =
         (0..*repeats).flat_map(|block| tried.iter().enumerate().map(move |(subject, at)| (block, subject, *at)));
-    // A commit that does not build is not executed, and one that fails only once.
+    // A commit that does not build is not executed; one that fails is executed once.
     let executed: Vec<(u32, usize, Result<f64, Outcome>)> = blocks
         .filter_map(|(block, subject, at)| Some((block, subject, came(at, block)?)))
         .filter(|(block, _, came)| *block == 0 || came.is_ok())
@@ -435,7 +439,7 @@ pub fn commit(at: usize) -> CommitInfo {
 }
 
 pub fn built(commit: &CommitInfo, is_built: bool) -> Subject {
-    let failed = BuildResult::Failed { how: "it ends with status 2".to_owned(), output: HOSTILE.to_owned() };
+    let failed = BuildResult::Failed { how: "it exited with status 2".to_owned(), output: HOSTILE.to_owned() };
     let setup = Setup { directory: is_built.then(|| format!("/builds/{}", commit.id)), ..Setup::default() };
     Subject {
         commit: Some(Commit { id: commit.id.clone(), repository: None }),
@@ -448,7 +452,8 @@ pub fn measured(subject: &str, commits: Vec<CommitInfo>) -> HistorySettings {
     HistorySettings {
         wanted: (0..commits.len() as u32).collect(),
         measured: MeasuredLine {
-            measure: LineMeasure::Timed(timed_settings()),
+            measure: LineMeasure::Timed { quantity: Quantity::Time, settings: timed_settings() },
+            choice: None,
             repository: "/repository".to_owned(),
             work: None,
             line: CommitLine { commits },
@@ -459,8 +464,10 @@ pub fn measured(subject: &str, commits: Vec<CommitInfo>) -> HistorySettings {
                 kept: Vec::new(),
                 is_clean: false,
             },
-            tools: Some(BuildTools { digest: "1".to_owned(), versions: BTreeMap::new() }),
+            tools: BuildTools { digest: "1".to_owned(), versions: BTreeMap::new() },
+            layout_kind: Default::default(),
             on: None,
+            release_file: None,
             releases: Vec::new(),
             artefact: Artefact::Command(vec![PROGRAM.to_owned()]),
         },
@@ -469,6 +476,5 @@ pub fn measured(subject: &str, commits: Vec<CommitInfo>) -> HistorySettings {
         order: CommitOrder::Line,
         seeds_by_ends: false,
         layouts: 0,
-        layout_kind: Default::default(),
     }
 }

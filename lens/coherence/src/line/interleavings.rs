@@ -1,12 +1,12 @@
-//! Interleavings of a few CPUs' accesses to one line, explored by `loom`, including stale relaxed loads: all that have
-//! few preemptions.
+//! Interleavings of a few CPUs' accesses to one line, with stale relaxed loads. `loom` explores all
+//! interleavings with few preemptions.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test --release -p faultline-coherence --lib interleavings`
 //!
-//! The tests check three things. Each version is begun by exactly one CPU. The word that the writer finds when it ends
-//! a version says exactly how many have fetched it and still hold it, and whether its owner still has it. So a write is
-//! a transfer exactly if another CPU had the line, and a read is counted once for each version that the CPU did not
-//! have.
+//! The tests check three properties. Each version is begun by exactly one CPU. The word that ends a
+//! version has the exact number of CPUs that have fetched the line and still hold it, and whether
+//! its owner still holds it. So a write is a transfer exactly if another CPU holds the line, and a
+//! read is counted once for each version that the CPU did not hold.
 
 use super::Line;
 use crate::topology::CpuId;
@@ -19,11 +19,11 @@ use std::collections::{BTreeMap, BTreeSet};
 enum Step {
     Read,
     Write,
-    /// Because its cache is full.
+    /// Drops the line because the cache is full.
     Drop,
 }
 
-/// A step of a CPU, with the word that it found.
+/// A step of a CPU, with the word before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Deed {
     Fetched(Word),
@@ -33,7 +33,7 @@ enum Deed {
     Dropped(Version),
 }
 
-/// Executes a CPU's steps, and remembers what it holds as a CPU of the model does.
+/// Executes a CPU's steps, and tracks its copy as a CPU of the model does.
 fn run(line: &Line, cpu: CpuId, steps: &[Step]) -> Vec<Deed> {
     let mut held: Option<Version> = None;
     let mut deeds = Vec::new();

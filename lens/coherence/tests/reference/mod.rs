@@ -1,5 +1,5 @@
-//! A plain version of the same machine: for each line the set of holders and, for each byte, when it was written and by
-//! whom. It is slow and sequential, and serves as the reference for the real one.
+//! A slow, sequential reference model of the machine. It keeps, for each line, the set of holders,
+//! and for each byte the time and the CPU of its last write.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,36 +7,37 @@ use std::collections::{HashMap, HashSet};
 struct Line {
     /// The CPUs that have the line in their cache.
     holders: HashSet<u16>,
-    /// The CPUs that dropped it while nobody has written it since.
+    /// The CPUs that dropped it and since whose drop no CPU has written it.
     dropped: HashSet<u16>,
-    /// The last writer. None if the line was never written, or was written back.
+    /// The last writer; `None` if the line was never written, or was written back.
     writer: Option<u16>,
     is_written: bool,
     /// For each byte, the time of its last write, in number of accesses.
     written_at: HashMap<u64, u64>,
-    /// For each CPU, since when it does not hold the line: the time of its last touch while it did.
+    /// For each CPU that lost the line: the time of its last touch.
     last_held: HashMap<u16, u64>,
-    /// Bytes that each CPU has read since the last writer took the line, without that writer's own reads.
+    /// Bytes that each CPU has read since the last writer took the line, without that writer's own
+    /// reads.
     read_by: HashMap<u16, HashSet<u64>>,
     /// Bytes that the last writer has written since it took the line.
     written_by_writer: HashSet<u64>,
-    /// For each CPU: the transfers that may still turn out to be true sharing.
+    /// For each CPU: transfers that may still be true sharing.
     open: HashMap<u16, Vec<Question>>,
-    /// For each CPU that had such a transfer: the bytes that others had written at each transfer since then, in two parts: the
-    /// last 32 at most, and the 32 before.
+    /// For each CPU that had such a transfer: the bytes that others had written at each transfer
+    /// since, in two parts: at most the last 32, and the 32 before.
     others: HashMap<u16, [Vec<HashSet<u64>>; 2]>,
 }
 
 /// Transfers that look like false sharing: one, or reads of one place that a CPU repeated.
 struct Question {
-    /// The place that was read; none if it was written.
+    /// The place that was read; `None` if it was written.
     read: Option<u64>,
     times: u64,
-    /// Bytes that would show that it is true sharing.
+    /// Bytes whose touch makes it true sharing.
     foreign: HashSet<u64>,
     /// Number of later transfers of the line to the CPU.
     age: u32,
-    /// The number with which it is still open.
+    /// Number of later transfers up to which the question is open.
     reach: u32,
 }
 
@@ -59,9 +60,9 @@ pub struct Sums {
 #[derive(Default)]
 pub struct Reference {
     lines: HashMap<u64, Line>,
-    /// For each CPU the lines in its cache, most recently fetched last, including those that were taken away.
+    /// For each CPU the lines in its cache, most recently fetched last, including invalidated ones.
     caches: HashMap<u16, Vec<u64>>,
-    /// Sets and ways. None if the cache is unbounded.
+    /// Sets and ways; `None` if the cache is unbounded.
     bounds: Option<(u64, usize)>,
     now: u64,
     pub sums: Sums,
@@ -143,7 +144,7 @@ impl Reference {
             Needed::Nothing => {}
         }
         if write {
-            // What others fetched, and may have evicted since, is another version than what is written now.
+            // Other CPUs' copies are of an older version, even if they have evicted them since.
             let exclusive = !others_hold && held && line.writer == Some(cpu) && line.read_by.is_empty();
             if !exclusive {
                 line.read_by.clear();

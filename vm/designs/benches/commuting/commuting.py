@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Do operations of the memory system that commute share a line? commuting.py FAULTLINE PROGRAM DIRECTORY [--least SHARE] [--minutes N].
+"""Shared cache lines of commuting operations of the memory system.
 
-FAULTLINE is the built command and PROGRAM the built `commute_loop`. Runs its pairs of operations in guests under the lens, some pairs in each
-boot, and prints, as Markdown, the share of pairs of which no line moved, and what the others share; DIRECTORY/exceptions.txt lists these. DIRECTORY
-keeps what was counted: batches that it has are not counted again. Exits with status 1 if the share is below SHARE (0…1), or if the lens misses the control: a line
-that two CPUs do write; and if it is not done after so many minutes.
+    commuting.py FAULTLINE PROGRAM DIRECTORY [--least SHARE] [--minutes N]
+
+FAULTLINE is the built command and PROGRAM the built `commute_loop`. Runs its pairs of operations in
+guests under the lens, some pairs per boot. Prints, as Markdown, the share of pairs without a moving
+line, and the lines that the others share; DIRECTORY/exceptions.txt lists the latter. DIRECTORY
+keeps counted batches, which are not counted again. Exits with status 1 if the share is below SHARE
+(0…1), if the lens misses the control (a line that two CPUs do write), or after N minutes.
 """
 
 import argparse
@@ -28,7 +31,7 @@ BATCH = 60
 
 TLB = "TLB of a CPU"
 
-# Structures, by the names of the functions that access them, looked for from the innermost function outwards.
+# Structures, by the functions that access them; the innermost matching function decides.
 STRUCTURES = {
     TLB: "cpu pin forget flush keep find shoot",
     "count of a page table's entries": "hold let_go",
@@ -43,14 +46,15 @@ STRUCTURES = {
     "a space's own record": "id check_active",
     "contents of frames": "zero copy access",
 }
-# What a shoot-down that is due changes. One was made if a TLB's line moved: an operation takes a translation away that the other CPU may have.
+# Structures changed by a due shoot-down: an operation removes a translation that the other CPU may
+# have. A moving line of a TLB shows that one was made.
 OF_DUE_SHOOT_DOWNS = {TLB, "count of a page table's entries", "entries of a page table", "lock and place of a CPU's page tables"}
 STRUCTURE_OF = {name: structure for structure, names in STRUCTURES.items() for name in names.split()}
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A pair as the program says it: numbers, names and parameters."""
+    """A pair as printed by the program: number, names and parameters."""
 
     number: int
     names: tuple
@@ -64,7 +68,7 @@ class Pair:
 
 
 def run(command, deadline):
-    """What a command prints."""
+    """Standard output of a command."""
     try:
         left = max(deadline - time.monotonic(), 0.1)
         done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=left)
@@ -82,7 +86,7 @@ def pairs_of(program, drawn, deadline):
 
 
 def structure(functions):
-    """What is accessed by a chain of inlined functions, from the innermost outwards, and their names."""
+    """The structure accessed by a chain of inlined functions, innermost first, and their names."""
     names = [name for function in functions if (name := function.split("<")[0]) and "{" not in name]
     if "activate" in names and "enter" in names:
         return "CPUs on which a space is active", names
@@ -91,7 +95,7 @@ def structure(functions):
 
 
 def moved(reading):
-    """Lines that moved, by the number of the pair and by structure: the functions that moved each."""
+    """Lines that moved, by pair number and structure, with the functions that moved each."""
     by_pair = defaultdict(lambda: defaultdict(list))
     for line in reading["lines"]:
         number = (line["address"] - BASE) // ARENA_BYTES
@@ -105,13 +109,13 @@ def moved(reading):
 
 
 def count(faultline, program, place, drawn, deadline, first, pairs):
-    """The readings of pairs from a number on: one, or several if too many lines moved."""
+    """Readings of pairs from a number on: one, or several if too many lines moved."""
     kept = place / f"{'-'.join(drawn[1::2])}-{first}-{pairs}.sqlite"
     if not kept.exists():
         database = kept.with_suffix(".new")
         database.unlink(missing_ok=True)
-        command = [faultline, "lens", "program", "--quiet", "--limit", "10m", "--db", database, "--threads-from", "2", "--ops", "1", "--seed", "1"]
-        arguments = ["--threads", "{threads}", *drawn, "--first", first, "--pairs", pairs]
+        command = [faultline, "lens", "program", "--quiet", "--limit", "10m", "--db", database, "--tasks", "2", "--ops", "1", "--seed", "1"]
+        arguments = ["--threads", "{tasks}", *drawn, "--first", first, "--pairs", pairs]
         run([*command, "--", program, *arguments], deadline)
         database.rename(kept)
     with sqlite3.connect(kept) as database:
@@ -131,7 +135,7 @@ def count(faultline, program, place, drawn, deadline, first, pairs):
 
 
 def is_due_shoot_down(reasons):
-    """Whether lines of a pair moved for a shoot-down that is due, and for no other reason."""
+    """True if lines of a pair moved only for a due shoot-down."""
     return TLB in reasons and reasons.keys() <= OF_DUE_SHOOT_DOWNS
 
 

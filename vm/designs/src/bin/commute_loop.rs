@@ -1,4 +1,4 @@
-//! Pairs of operations that commute, each on two CPUs: see `faultline_frame_designs::commute_loop`.
+//! Pairs of commuting operations, each on two CPUs: see `faultline_frame_designs::commute_loop`.
 
 use faultline_frame_designs::commute_loop::{Arenas, run};
 

@@ -1,8 +1,8 @@
-//! The allocator of this program: each pair has an arena at an address that follows from its number, so that a cache line that moves says
-//! in which pair. Each CPU has a part of it, allocations begin on lines of their own, and nothing is used again: lines are shared
-//! only if the memory system shares them.
+//! The allocator of this program: each pair has an arena at an address derived from its number, so
+//! a moving cache line identifies its pair. Each CPU has a part of it, allocations begin on lines
+//! of their own, and nothing is reused: lines are shared only if the memory system shares them.
 //!
-//! What this leaves out: the lines that an allocator of small objects writes itself.
+//! Left out: lines that an allocator of small objects writes itself.
 
 use super::Problem;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
@@ -11,7 +11,7 @@ use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Where the first arena is. Far from where systems place programs, libraries and stacks.
+/// Address of the first arena, far from where systems place programs, libraries and stacks.
 const BASE: usize = 0x2000_0000_0000;
 /// Bytes of a pair's arena.
 pub(super) const ARENA_BYTES: usize = 1 << 20;
@@ -19,11 +19,12 @@ pub(super) const ARENA_BYTES: usize = 1 << 20;
 const SECOND_BYTES: usize = 1 << 17;
 const LINE_BYTES: usize = 64;
 
-/// The end of the arenas, or 0 before there are any. Relaxed: set before the program's second thread starts.
+/// The end of the arenas, or 0 before there are any. Relaxed: set before the program's second
+/// thread starts.
 static END: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    /// The next free byte of the thread's part, and the part's end; both 0 if allocations are no pair's.
+    /// The next free byte of the thread's part, and the part's end; both 0 outside pairs.
     static PART: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
 }
 
@@ -31,8 +32,9 @@ thread_local! {
 #[derive(Debug)]
 pub struct Arenas;
 
-// SAFETY: 1. A part belongs to one thread at a time, as `open` demands, and each of its bytes is given out once. 2. Everything else is
-// the system's, and goes back to it: `dealloc` tells them apart by their addresses.
+// SAFETY: 1. A part belongs to one thread at a time, as `open` demands, and each of its bytes is
+// given out once. 2. All other memory is the system's, and goes back to it: `dealloc` tells them
+// apart by their addresses.
 unsafe impl GlobalAlloc for Arenas {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let (next, end) = PART.get();
@@ -57,12 +59,12 @@ unsafe impl GlobalAlloc for Arenas {
     }
 }
 
-/// Makes arenas for the pairs with numbers in this range, all of whose pages are there.
+/// Makes arenas for pairs with these numbers, with all pages resident.
 pub(super) fn make(first: usize, pairs: usize) -> Result<(), Problem> {
     let base = BASE + first * ARENA_BYTES;
     let (rights, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | MapFlags::POPULATE);
     let flags = flags | MapFlags::FIXED_NOREPLACE;
-    // SAFETY: 1. Nothing is mapped there, or the call fails. 2. Nobody else knows the place.
+    // SAFETY: 1. Nothing is mapped there, or the call fails. 2. No other code knows the place.
     let place = unsafe { mmap_anonymous(ptr::without_provenance_mut(base), pairs * ARENA_BYTES, rights, flags) };
     let place = place.map_err(|error| format!("no memory for {pairs} pairs: {error}"))?;
     if place.expose_provenance() != base {
@@ -81,7 +83,7 @@ pub(super) struct Part {
 
 impl Part {
     /// # Safety
-    /// 1. `make` has made it. 2. It is asked for once for each pair and CPU.
+    /// 1. `make` has made it. 2. It is requested once per pair and CPU.
     pub(super) unsafe fn of(pair: usize, cpu: usize) -> Self {
         let (first, end) = (BASE + pair * ARENA_BYTES, BASE + (pair + 1) * ARENA_BYTES);
         match cpu {
@@ -90,7 +92,7 @@ impl Part {
         }
     }
 
-    /// What `run` allocates on this thread comes from the part.
+    /// Calls `run`, with this thread's allocations in the part.
     pub(super) fn within<R>(&mut self, run: impl FnOnce() -> R) -> R {
         PART.set((self.next, self.end));
         let result = run();

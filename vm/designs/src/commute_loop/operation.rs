@@ -1,9 +1,9 @@
-//! The operations, with their parameters, and how they are written.
+//! The operations, with their parameters and text form.
 
 use faultline_memory::Rights;
 use std::fmt::{self, Display};
 
-/// Pages that follow each other.
+/// Contiguous pages.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Pages {
     pub(super) first: u64,
@@ -22,7 +22,7 @@ impl Display for Pages {
     }
 }
 
-/// An operation. Spaces and objects have numbers, those that it makes too.
+/// An operation. Spaces and objects have numbers, including those that it makes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Operation {
     Map { space: usize, pages: Pages, rights: Rights },
@@ -41,16 +41,16 @@ pub(super) enum Operation {
     Deactivate { space: usize },
 }
 
-/// What the page of an access is before.
+/// Contents of an access's page beforehand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Content {
-    /// Nothing was there yet.
+    /// None.
     Zeroes,
-    /// The space's alone.
+    /// A private page of this space alone.
     Private,
-    /// Of a child of the space too.
+    /// A private page also owned by a child.
     Shared,
-    /// An object's page that another space has used.
+    /// A page of an object that another space has used.
     Object,
 }
 
@@ -125,7 +125,7 @@ impl Operation {
         }
     }
 
-    /// The space that it works on, and the pages if they are not all.
+    /// The space of the operation, and the pages unless it concerns all.
     pub(super) fn place(&self) -> Option<(usize, Option<Pages>)> {
         match *self {
             Self::Map { space, pages, .. }

@@ -1,4 +1,5 @@
-//! Pairs of operations that commute, each in a state of its own: drawn at random from its number, and kept if the specification says so.
+//! Pairs of commuting operations, each in a state of its own: drawn at random from its number, and
+//! kept if the specification says that they commute.
 
 use super::operation::{Content, Kind, Operation, Pages};
 use super::specification::{OBJECT_PAGES, Returned, State};
@@ -7,17 +8,17 @@ use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Spaces that are there at the start, and as many children of them: a child's number is its parent's plus 2.
+/// Spaces at the start, and as many children of them: a child's number is its parent's plus 2.
 pub(super) const SPACES: usize = 2;
-/// Spaces and objects that a CPU's operation makes have this number, plus the CPU's.
+/// Spaces and objects made by a CPU's operation have this number, plus the CPU's.
 pub(super) const NEW: usize = 4;
-/// Objects that are there at the start.
 const OBJECTS: usize = 2;
 
-/// Pages that a leaf of the tree of a space covers, and those of a page table.
+/// Pages per leaf of a space's tree, and per page table.
 const NODE_PAGES: u64 = 64;
 const TABLE_PAGES: u64 = 512;
-/// Where a space's parts begin, each at a page table of its own: two of private pages, one of each object, two that are not mapped.
+/// Start of a space's parts, each at a page table of its own: two of private pages, one of each
+/// object, two unmapped.
 const PARTS: [u64; 6] = [8, 9, 10, 11, 12, 13];
 const MAPPED_PARTS: usize = 4;
 /// Mapped pages of a part, from its beginning.
@@ -25,7 +26,7 @@ const PART_PAGES: u64 = 256;
 /// One more page of each mapped part stays translated, so that no page table comes or goes.
 const KEPT_PAGE: u64 = TABLE_PAGES - 1;
 
-/// States that are drawn until two operations of these kinds commute.
+/// Maximum number of states drawn until two operations of these kinds commute.
 const MOST_DRAWN: u64 = 300;
 
 const BOTH: Rights = Rights::from_bits(3);
@@ -33,17 +34,17 @@ const BOTH: Rights = Rights::from_bits(3);
 /// A pair.
 #[derive(Debug)]
 pub(super) struct Pair {
-    /// What makes the state, each on a CPU.
+    /// Operations that make the state, each with its CPU.
     pub(super) before: Vec<(usize, Operation)>,
     /// The operations, the first on CPU 0, the second on CPU 1.
     pub(super) operations: [Operation; 2],
-    /// What they return by the specification, one after the other.
+    /// Their results by the specification, one after the other.
     pub(super) returned: [Returned; 2],
-    /// What both work on.
+    /// Relation of their places.
     pub(super) relation: &'static str,
 }
 
-/// Number of pairs, if there are `each` for every two kinds.
+/// Number of pairs, with `each` for every two kinds.
 pub(super) fn count(each: usize) -> usize {
     Kind::ALL.len() * (Kind::ALL.len() + 1) / 2 * each
 }
@@ -55,7 +56,8 @@ fn kinds(number: usize, each: usize) -> [Kind; 2] {
     pairs.nth(number / each).expect("a number below the count")
 }
 
-/// The pair with a number, of which there are `each` for every two kinds. None if no state was found in which such operations commute.
+/// The pair with a number, with `each` for every two kinds. `None` if no state was found in which
+/// such operations commute.
 pub(super) fn pair(number: usize, each: usize, seed: u64) -> Option<Pair> {
     let kinds = kinds(number, each);
     (0..MOST_DRAWN).find_map(|attempt| {
@@ -76,7 +78,7 @@ fn draw(random: &mut ChaCha8Rng, mut kinds: [Kind; 2]) -> Option<Pair> {
     Some(Pair { before: before.operations, operations, returned, relation })
 }
 
-/// Pages of an operation, often near those of the other one.
+/// Random pages of an operation, often near those of the other one.
 fn pages(random: &mut ChaCha8Rng, count: u64, near: Option<Pages>) -> Pages {
     let part = |random: &mut ChaCha8Rng| PARTS[random.random_range(0..PARTS.len())] * TABLE_PAGES;
     let first = match near {
@@ -102,7 +104,7 @@ fn page(random: &mut ChaCha8Rng, content: Content, near: Option<Pages>) -> u64 {
     if fits(page) { page } else { other() }
 }
 
-/// An operation on a CPU. `other`: what the other operation works on.
+/// A random operation on a CPU. `other`: the other operation's place.
 fn operation(random: &mut ChaCha8Rng, kind: Kind, cpu: usize, other: Option<(usize, Option<Pages>)>) -> Operation {
     let other_space = other.map(|(space, _)| space).filter(|space| *space < SPACES && random.random_ratio(2, 3));
     let space = other_space.unwrap_or_else(|| random.random_range(0..SPACES));
@@ -134,7 +136,7 @@ fn operation(random: &mut ChaCha8Rng, kind: Kind, cpu: usize, other: Option<(usi
     }
 }
 
-/// The contents that a page is to have.
+/// Wanted contents of a page.
 struct Wanted {
     space: usize,
     page: u64,
@@ -148,14 +150,14 @@ impl Wanted {
     }
 }
 
-/// A state, and what made it.
+/// A state, and the operations that made it.
 struct Before {
     state: State,
     operations: Vec<(usize, Operation)>,
 }
 
 impl Before {
-    /// `contents`: what the pages of accesses are to be, as far as the other operation's page is not the same.
+    /// `contents`: wanted contents of accessed pages, unless both access one page.
     fn of(random: &mut ChaCha8Rng, pair: &[Operation; 2], contents: [Option<Content>; 2]) -> Self {
         let mut before = Self { state: State::default(), operations: Vec::new() };
         let wanted: Vec<Wanted> = pair.iter().zip(contents).filter_map(Wanted::of).collect();
@@ -167,7 +169,7 @@ impl Before {
         wanted.iter().for_each(|wanted| before.make_content(random, wanted));
         for space in 0..SPACES {
             let child = SPACES + space;
-            // Where an operation ends or activates the child, or copies a page of it, it must be there.
+            // The child must exist where an operation ends or activates it, or copies a page of it.
             let is_used = pair.iter().any(|operation| operation.place().is_some_and(|(used, _)| used == child));
             let is_shared = |wanted: &Wanted| wanted.space == space && wanted.content == Content::Shared;
             let is_used = is_used || wanted.iter().any(is_shared);
@@ -225,7 +227,7 @@ impl Before {
         const { assert!(PART_PAGES <= OBJECT_PAGES) };
     }
 
-    /// Makes the contents of an access's page. Those of a page of zeroes are there already.
+    /// Makes the contents of an access's page. Pages of zeroes need nothing.
     fn make_content(&mut self, random: &mut ChaCha8Rng, wanted: &Wanted) {
         let (space, page) = (wanted.space, wanted.page);
         let space = match wanted.content {
@@ -236,7 +238,8 @@ impl Before {
         self.apply(self.user(random, space), Operation::Write { space, page, value: 8 });
     }
 
-    /// Reads and writes some of the pair's pages, and of those beside them, but none whose contents are wanted.
+    /// Reads and writes some of the pair's pages and their neighbours, except those with wanted
+    /// contents.
     fn touch(&mut self, random: &mut ChaCha8Rng, pair: &[Operation; 2], wanted: &[Wanted]) {
         let places = pair.iter().filter_map(|operation| operation.place()?.1);
         let pages: Vec<u64> = places.flat_map(|pages| pages.first.saturating_sub(1)..=pages.end()).collect();
@@ -255,7 +258,7 @@ impl Before {
     }
 }
 
-/// What two operations have in common, in words.
+/// The relation of two operations' places, in words.
 fn relation([first, second]: &[Operation; 2]) -> &'static str {
     let (Some((space, pages)), Some((other_space, other_pages))) = (first.place(), second.place()) else {
         return "no common space";

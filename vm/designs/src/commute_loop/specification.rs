@@ -1,5 +1,5 @@
-//! What the operations do by the specification: the plain model of POSIX memory of `vm/memory/tests/posix`, with the CPUs on which
-//! each space is active. By it alone is decided which pairs commute.
+//! The specification of the operations: the model of POSIX memory of `vm/memory/tests/posix`, with
+//! the active CPUs of each space. It alone decides which pairs commute.
 
 #[allow(dead_code, reason = "private mappings and truncation are for tests of `vm/memory`")]
 #[path = "../../../memory/tests/posix/mod.rs"]
@@ -15,7 +15,7 @@ pub(super) const BYTE: usize = 3;
 /// Pages of each object.
 pub(super) const OBJECT_PAGES: u64 = 512;
 
-/// What an operation returns.
+/// Result of an operation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Returned {
     Done,
@@ -23,7 +23,7 @@ pub(super) enum Returned {
     Byte(u8),
     Refused(SpaceError),
     Faulted(FaultError),
-    /// The space or object is not there.
+    /// The space or object does not exist.
     Gone,
 }
 
@@ -45,7 +45,7 @@ struct Space {
     active: BTreeSet<usize>,
 }
 
-/// All that programs can find out about.
+/// The state that programs can observe.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct State {
     spaces: BTreeMap<usize, Space>,
@@ -58,7 +58,7 @@ fn range(pages: Pages) -> Range<u64> {
 }
 
 impl State {
-    /// Pages that are mapped in a space.
+    /// Mapped pages of a space.
     pub(super) fn mapped(&self, space: usize) -> impl Iterator<Item = u64> {
         self.spaces.get(&space).into_iter().flat_map(|space| space.memory.mapped())
     }
@@ -67,7 +67,7 @@ impl State {
         self.spaces.get(&space).is_some_and(|space| space.active.contains(&cpu))
     }
 
-    /// Does an operation on a CPU.
+    /// Performs an operation on a CPU.
     pub(super) fn apply(&mut self, cpu: usize, operation: &Operation) -> Returned {
         use Operation::*;
         match *operation {
@@ -130,8 +130,9 @@ impl State {
         Returned::Done
     }
 
-    /// Whether two operations, the first on CPU 0 and the second on CPU 1, commute in this state: in both orders each returns the
-    /// same, and the same state is left. Then what they return, if the first is the first.
+    /// Checks if two operations, the first on CPU 0 and the second on CPU 1, commute in this state:
+    /// in both orders each returns equal results, and both leave equal states. If so, their results
+    /// in the given order.
     pub(super) fn commute(&self, [first, second]: &[Operation; 2]) -> Option<[Returned; 2]> {
         let (mut one, mut other) = (self.clone(), self.clone());
         let returned = [one.apply(0, first), one.apply(1, second)];
@@ -150,7 +151,7 @@ mod tests {
     const PAGES: Pages = Pages { first: 8, count: 4 };
     const BOTH: Rights = Rights::from_bits(3);
 
-    /// A space that is active on both CPUs, with four pages, and another object than those that are mapped.
+    /// A space that is active on both CPUs, with four pages, and an unmapped object.
     fn state() -> State {
         let mut state = State::default();
         for operation in [NewSpace { space: 0 }, NewObject { object: 0 }, Activate { space: 0 }] {
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_commute_is_not_said_to() {
+    fn operations_that_do_not_commute_are_recognised() {
         let protect = Protect { space: 0, pages: PAGES, rights: Rights::READ };
         let [unmap, write] = [Unmap { space: 0, pages: PAGES }, Write { space: 0, page: 9, value: 1 }];
         let read = Read { space: 0, page: 9 };

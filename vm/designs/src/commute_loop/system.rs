@@ -1,4 +1,5 @@
-//! The memory system of a pair, in the pair's arena: it is brought into the pair's state, and then each CPU does its operation.
+//! The memory system of a pair, in the pair's arena: brought into the pair's state, before each CPU
+//! performs its operation.
 
 use super::Problem;
 use super::arena::Part;
@@ -6,9 +7,8 @@ use super::operation::Operation;
 use super::pairs::{NEW, Pair};
 use super::specification::{BYTE, OBJECT_PAGES, Returned};
 use crate::Metadata;
-use crate::marks::{region_begin, region_end};
-use crate::own::Padded;
-use crate::pinning::pin_to;
+use crate::design::Padded;
+use crate::team::{pin_to, region_begin, region_end};
 use faultline_frames::{Config, DomainId, FixedCpu, Frames, MemoryArea};
 use faultline_memory::hosted::{Hosted, Outcome};
 use faultline_memory::{
@@ -18,15 +18,15 @@ use faultline_memory::{
 
 type HostCpu<'m, 'f> = Cpu<'m, Hosted, Frames<'f, FixedCpu>>;
 
-/// Blocks of 512 frames: one that each CPU reserves, and one more for each.
+/// Blocks of 512 frames: one reserved by each CPU, and one more for each.
 const FRAMES: u64 = 4 * 512;
-/// A frame is a line, so that contents are shared only if a page is.
+/// A frame is a line, so contents are shared only if a page is.
 const FRAME_BYTES: usize = 64;
 const FIRST: FrameNumber = FrameNumber(0x200);
-/// Frames that each CPU takes and gives back first. Its cache then has frames, and room for frames.
+/// Frames that each CPU first takes and frees, so that its cache has both frames and room.
 const WARM_FRAMES: usize = 24;
 
-/// All of it. What belongs to one space or object is on lines of its own.
+/// The state of a pair. Data of each space or object is on lines of its own.
 struct System<'m, 'f> {
     memory: &'m Memory<Hosted>,
     cpus: [Padded<HostCpu<'m, 'f>>; 2],
@@ -43,7 +43,7 @@ impl System<'_, '_> {
         self.memory.counters_of(CpuNumber(cpu as u32)).expect("there are two")
     }
 
-    /// A program's access: until it is made, or its fault cannot be resolved.
+    /// A program's access: repeats until it succeeds or its fault cannot be resolved.
     fn access(&self, cpu: usize, space: usize, page: u64, write: Option<u8>) -> Returned {
         let (rights, page) = (if write.is_some() { Rights::WRITE } else { Rights::READ }, VirtualPage(page));
         let (cpu, Some(space)) = (&self.cpus[cpu].0, &self.spaces[space].0) else { return Returned::Gone };
@@ -119,7 +119,8 @@ impl System<'_, '_> {
         }
     }
 
-    /// An operation of the pair, in the region of interest. Returns what it was: its name, and for an access which fault it took.
+    /// Performs an operation of the pair, in the region of interest. Returns its name, with an
+    /// access's kind of fault.
     fn operate(&mut self, cpu: usize, operation: &Operation, part: &mut Part) -> (Returned, String) {
         let before = self.counters(cpu);
         // On this thread's own stack, so that the region has no lines of the other one's.
@@ -149,7 +150,7 @@ impl System<'_, '_> {
 
 const NO_MEMORY: Returned = Returned::Refused(SpaceError::NoMemory);
 
-/// What tells the faults of accesses apart, the first that happened.
+/// Kinds of faults, by the first event counted.
 const FAULTS: [(Event, &str); 7] = [
     (Event::Refused, " that is refused"),
     (Event::Copy, " that copies a page"),
@@ -187,7 +188,8 @@ pub(super) fn run(pair: &Pair, parts: [Part; 2], cpus: [usize; 2]) -> Result<[St
     let handle = |number| {
         // SAFETY: each number has one handle.
         let frames = allocator.on(unsafe { FixedCpu::new(CpuNumber(number)) });
-        // SAFETY: 1. Each number has one handle. 2. All frames come from one allocator, and the machine has as many.
+        // SAFETY: 1. Each number has one handle. 2. All frames come from one allocator, and the
+        // machine has as many.
         Padded(unsafe { memory.cpu(CpuNumber(number), frames) }.expect("there are two"))
     };
     let mut system = first_part.within(|| {
@@ -214,7 +216,7 @@ pub(super) fn run(pair: &Pair, parts: [Part; 2], cpus: [usize; 2]) -> Result<[St
         };
         scope.spawn(on_second).join().unwrap_or_else(|_| Err("a panic".into()))
     })?;
-    // Its spaces' frames are the arena's.
+    // Its spaces' frames are in the arena.
     let returned = [first.0, second.0];
     if returned != pair.returned {
         return Err(format!("returned {returned:?}, by the specification {:?}", pair.returned).into());

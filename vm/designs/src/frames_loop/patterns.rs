@@ -1,15 +1,14 @@
-//! What the threads do in the region of interest, each on its own CPU.
+//! Patterns of use: the threads' work in the region of interest, each on its own CPU.
 
-use super::mail::{MOST, Mail, Table};
-use super::stack::Stack;
-use crate::team::Team;
+use crate::team::{Line, Team, wait_until};
 use crate::{BLOCK_FRAMES, Counters, Cpu, Design, Frame, Memory, RUN_FRAMES};
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// How often a pattern repeats what.
+/// Amount of work of a pattern.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Task {
     pub(super) pattern: Pattern,
@@ -17,35 +16,38 @@ pub(super) struct Task {
     pub(super) sockets: usize,
     /// Number of operations of each thread.
     pub(super) operations: usize,
-    /// For `local`, `huge` and `runs`: maximum number of frames, huge frames or runs that a thread holds. For `pipeline` and
-    /// `passed`: number of frames that are passed on at once.
+    /// For `local`, `huge` and `runs`: maximum number of frames, huge frames or runs held by a
+    /// thread. For `pipeline` and `passed`: number of frames passed on at once.
     pub(super) depth: usize,
 }
 
 /// A pattern of use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Pattern {
-    /// Each thread gets `--depth` frames and puts them, over and over, warmed up; an operation is a get and its put
+    /// Each thread gets `--depth` frames and puts them, over and over, warmed up; an operation is a
+    /// get and its put
     Local,
-    /// The same with huge frames
+    /// Like `local`, with huge frames
     Huge,
-    /// The same with runs of 8 frames
+    /// Like `local`, with runs of 8 frames
     Runs,
-    /// Each thread gets frames, deals them to the other threads, and puts what it was dealt; an operation is a frame
+    /// Each thread gets frames, deals them to the other threads, and puts what it was dealt; an
+    /// operation is a frame
     Foreign,
-    /// The same, with what a thread was dealt put in batches of 64
+    /// Like `foreign`, with puts in batches of 64
     ForeignBatch,
-    /// The same without the puts; subtract it from the two above
+    /// Like `foreign`, without the puts; subtract it from the two above
     Dealt,
-    /// Of each two threads one gets `--depth` frames and passes them to the other, which puts them, at once if there are
-    /// several, and then they go on; an operation is a frame, of which each two threads pass on twice as many as `--ops`
+    /// Of each two threads one gets `--depth` frames and passes them to the other, which puts them,
+    /// at once if there are several, and then they go on; an operation is a frame, of which each
+    /// two threads pass on twice as many as `--ops`
     Pipeline,
-    /// The same without gets and puts; subtract it from the one above
+    /// Like `pipeline`, without gets and puts; subtract it from `pipeline`
     Passed,
-    /// Each thread gets a frame, exchanges it for another in a random slot of a table, and puts that, so frames are put by
-    /// random CPUs; an operation is a get and a put
+    /// Each thread gets a frame, exchanges it for another in a random slot of a table, and puts
+    /// that, so frames are put by random CPUs; an operation is a get and a put
     Random,
-    /// The same without gets and puts; subtract it from the one above
+    /// Like `random`, without gets and puts; subtract it from `random`
     Exchanged,
 }
 
@@ -68,14 +70,14 @@ const WARM_UP_FRAMES: usize = 8 * BLOCK_FRAMES;
 /// Slots of the table for each thread.
 const SLOTS: usize = 64;
 
-/// For each thread, the frames that it got, shuffled: written once, then only read.
+/// The frames got by each thread, shuffled: written once, then only read.
 type Hands = [OnceLock<Vec<Frame>>];
 
-/// What the threads pass frames on with.
+/// Shared means of passing frames on.
 struct Passing {
     hands: Vec<OnceLock<Vec<Frame>>>,
     mail: Vec<Mail>,
-    table: Table,
+    table: FrameSlots,
 }
 
 impl Passing {
@@ -83,7 +85,7 @@ impl Passing {
         Passing {
             hands: (0..threads).map(|_| OnceLock::new()).collect(),
             mail: (0..threads.div_ceil(2)).map(|_| Mail::default()).collect(),
-            table: Table::of(threads * SLOTS),
+            table: FrameSlots::of(threads * SLOTS),
         }
     }
 }
@@ -98,8 +100,8 @@ pub(super) fn run<D: Design>(task: &Task, team: &Team) -> Option<Counters> {
         Pattern::Random | Pattern::Exchanged => (SLOTS, task.sockets),
         _ => (task.operations, task.sockets),
     };
-    // Four times what is held, plus some blocks for each thread. A line has the words of 16 blocks; of huge frames each
-    // thread has some lines to itself.
+    // Four times the number held, plus some blocks for each thread. A line has the words of 16
+    // blocks; of huge frames each thread has some lines to itself.
     let least = if task.pattern == Pattern::Huge { 64 } else { 8 } * BLOCK_FRAMES;
     let frames = (task.threads * (each * 4).max(least)).next_multiple_of(BLOCK_FRAMES * blocks);
     let design = D::new(&Memory { frames, cpus: task.threads, sockets: task.sockets });
@@ -108,8 +110,8 @@ pub(super) fn run<D: Design>(task: &Task, team: &Team) -> Option<Counters> {
         for number in 0..task.threads {
             let (design, passing) = (&design, &passing);
             scope.spawn(move || {
-                // SAFETY: 1. a number below `threads`; 2. each thread has a different one; 3. the patterns put what
-                // they got or were dealt, once.
+                // SAFETY: 1. a number below `threads`; 2. each thread has a different one; 3. the
+                // patterns put what they got or were dealt, once.
                 let cpu = unsafe { Cpu::new(design, number) };
                 match task.pattern {
                     Pattern::Local => local(task, cpu, team, get, Cpu::put),
@@ -183,7 +185,8 @@ fn foreign<D: Design>(task: &Task, number: usize, mut cpu: Cpu<'_, D>, hands: &H
     team.end();
 }
 
-/// Each thread deals its frames to the others in turn, one by one, so each receives frames of several owners, mixed.
+/// Each thread deals its frames to the others in turn, one by one, so each receives frames of
+/// several owners, mixed.
 fn pick_up(task: &Task, number: usize, hands: &Hands, dealt: &mut Vec<Frame>) {
     let others = (task.threads - 1).max(1);
     for first in (0..task.operations).step_by(others) {
@@ -196,11 +199,11 @@ fn pick_up(task: &Task, number: usize, hands: &Hands, dealt: &mut Vec<Frame>) {
     }
 }
 
-/// A thread with an even number gets frames, and the one that follows it puts them.
+/// Threads with even numbers get frames; the thread after each puts them.
 fn pipeline<D: Design>(task: &Task, number: usize, mut cpu: Cpu<'_, D>, mail: &Mail, team: &Team) {
     let (gets, count) = (task.pattern == Pattern::Pipeline, task.depth);
     let mut pass_on = |frames: usize| {
-        let mut passed = [Frame(0); MOST];
+        let mut passed = [Frame(0); MOST_PASSED];
         for _ in 0..frames / count {
             match (number % 2, gets) {
                 (0, true) => passed[..count].iter_mut().for_each(|frame| *frame = get(&mut cpu)),
@@ -220,7 +223,7 @@ fn pipeline<D: Design>(task: &Task, number: usize, mut cpu: Cpu<'_, D>, mail: &M
     team.end();
 }
 
-fn random<D: Design>(task: &Task, number: usize, mut cpu: Cpu<'_, D>, table: &Table, team: &Team) {
+fn random<D: Design>(task: &Task, number: usize, mut cpu: Cpu<'_, D>, table: &FrameSlots, team: &Team) {
     let mut random = ChaCha8Rng::seed_from_u64(number as u64);
     for slot in number * SLOTS..(number + 1) * SLOTS {
         let other = table.exchange(slot, get(&mut cpu));
@@ -240,4 +243,97 @@ fn random<D: Design>(task: &Task, number: usize, mut cpu: Cpu<'_, D>, table: &Ta
     team.begin();
     rounds(task.operations, (task.pattern == Pattern::Exchanged).then_some(Frame(0)));
     team.end();
+}
+
+/// Maximum number of frames passed on at once.
+pub(super) const MOST_PASSED: usize = 32;
+
+/// Frames passed from one thread to another and back, in strict turns.
+///
+/// Baseline patterns without gets and puts count the cost of passing.
+#[derive(Debug, Default)]
+pub(super) struct Mail {
+    frames: Line<[AtomicU32; MOST_PASSED]>,
+    is_full: Line<AtomicBool>,
+}
+
+impl Mail {
+    /// Hands frames over, and waits until the receiver is done with them.
+    pub(super) fn send(&self, frames: &[Frame]) {
+        // Relaxed: handed over by the store below, and fetched after the load in `receive`.
+        self.frames.0.iter().zip(frames).for_each(|(to, frame)| to.store(frame.0, Ordering::Relaxed));
+        // Release: pairs with the load in `receive`.
+        self.is_full.0.store(true, Ordering::Release);
+        // Acquire: pairs with the store in `receive`; the frames that it has put can be got again.
+        wait_until(|| !self.is_full.0.load(Ordering::Acquire));
+    }
+
+    /// Waits for frames and processes them.
+    pub(super) fn receive(&self, count: usize, act: impl FnOnce(&[Frame])) {
+        // Acquire, Release: as in `send`.
+        wait_until(|| self.is_full.0.load(Ordering::Acquire));
+        let frames: [Frame; MOST_PASSED] = std::array::from_fn(|place| match self.frames.0.get(place) {
+            Some(frame) if place < count => Frame(frame.load(Ordering::Relaxed)),
+            _ => Frame(0),
+        });
+        act(&frames[..count]);
+        self.is_full.0.store(false, Ordering::Release);
+    }
+}
+
+/// A table of random slots with a frame each, through which threads pass frames.
+#[derive(Debug)]
+pub(super) struct FrameSlots(Vec<AtomicU32>);
+
+impl FrameSlots {
+    const NOTHING: u32 = u32::MAX;
+
+    /// Empty slots.
+    pub(super) fn of(slots: usize) -> Self {
+        FrameSlots((0..slots).map(|_| AtomicU32::new(Self::NOTHING)).collect())
+    }
+
+    pub(super) fn slots(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Puts a frame into a slot, and returns the previous one.
+    pub(super) fn exchange(&self, slot: usize, frame: Frame) -> Option<Frame> {
+        // AcqRel: the next holder of the frame has seen its former holder's actions.
+        let before = self.0[slot].swap(frame.0, Ordering::AcqRel);
+        (before != Self::NOTHING).then_some(Frame(before))
+    }
+}
+
+const LINE_FRAMES: usize = 32;
+
+#[derive(Debug, Clone, Copy)]
+#[repr(align(128))]
+struct FrameLine([Frame; LINE_FRAMES]);
+
+/// A thread's own stack of frames, on separate lines: the small vectors of two threads might share
+/// a line.
+#[derive(Debug)]
+pub(super) struct Stack {
+    lines: Vec<FrameLine>,
+    length: usize,
+}
+
+impl Stack {
+    /// An empty stack for up to `most` frames.
+    pub(super) fn of(most: usize) -> Self {
+        Stack { lines: vec![FrameLine([Frame(0); LINE_FRAMES]); most.div_ceil(LINE_FRAMES)], length: 0 }
+    }
+
+    /// # Panics
+    /// If there is no room.
+    pub(super) fn push(&mut self, frame: Frame) {
+        self.lines[self.length / LINE_FRAMES].0[self.length % LINE_FRAMES] = frame;
+        self.length += 1;
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Frame> {
+        self.length = self.length.checked_sub(1)?;
+        Some(self.lines[self.length / LINE_FRAMES].0[self.length % LINE_FRAMES])
+    }
 }

@@ -1,11 +1,11 @@
-//! How many huge frames stay whole: a long mixed run, the same for all designs, and how much of the free memory then
-//! lies in whole blocks.
+//! Fragmentation: the number of huge frames left whole by a long mixed run, equal for all designs.
 //!
-//! One thread plays several CPUs in turn, so the run is the same each time. There are three kinds of users, as on a
-//! server: tasks that grow in bursts to some size, live, and end at once, sometimes on another CPU; pages of files and
-//! the kernel, got one by one and put one by one in random order; and, in the second form of the run, tasks that use
-//! huge frames where available. Memory use goes up and down between a half and nine tenths. At the end, tasks end until
-//! less than half is in use, and all CPUs drain.
+//! One thread plays several CPUs in turn, so the run is reproducible. There are three kinds of
+//! users, as on a server: tasks that grow in bursts to some size, live, and end at once, sometimes
+//! on another CPU; pages of files and the kernel, got one by one and put one by one in random
+//! order; and, in the second form of the run, tasks that use huge frames where available. Memory
+//! use goes up and down between a half and nine tenths. At the end, tasks end until less than half
+//! is in use, and all CPUs drain.
 //!
 //! A busy machine gets some ten thousand frames per second: 36 million in an hour.
 
@@ -23,7 +23,7 @@ pub(super) struct Trace {
     pub(super) frames: usize,
     /// Approximate number of frames to get.
     pub(super) gets: usize,
-    /// Whether some tasks ask for huge frames.
+    /// True if some tasks ask for huge frames.
     pub(super) huge: bool,
     pub(super) seed: u64,
 }
@@ -31,13 +31,13 @@ pub(super) struct Trace {
 /// The state of memory at the end of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Left {
-    /// Frames that nobody uses.
+    /// Number of unused frames.
     pub(super) free: usize,
-    /// Blocks without a used frame.
+    /// Number of blocks without a used frame.
     pub(super) whole: usize,
     /// Number of huge frames that can be allocated, if the design has them.
     pub(super) huge: Option<usize>,
-    /// Gets of huge frames that were refused during the run.
+    /// Number of refused gets of huge frames during the run.
     pub(super) refused: usize,
 }
 
@@ -50,7 +50,7 @@ impl Left {
 
 struct Task {
     cpu: usize,
-    /// Number of frames that it will have when it is fully grown.
+    /// Number of frames when fully grown.
     size: usize,
     frames: Vec<Frame>,
     huge: Vec<Frame>,
@@ -108,14 +108,14 @@ impl<D: Design> Run<'_, D> {
         }
     }
 
-    /// Pages of files fill the memory, as when a tree is copied.
+    /// Fills memory with file pages, as when a tree is copied.
     fn fill(&mut self) {
         while self.used < self.trace.frames / 40 * 39 {
             self.get_singles();
         }
     }
 
-    /// The limit of memory use: up and down nine times, then a quiet phase.
+    /// The limit of memory use in tenths: up and down nine times, then a quiet phase.
     fn tenths(&self) -> usize {
         match self.got * 20 / self.trace.gets {
             18.. => 4,
@@ -130,7 +130,7 @@ impl<D: Design> Run<'_, D> {
         self.cpus[cpu].get().expect("a tenth of the frames is free")
     }
 
-    /// As when a file is read ahead.
+    /// Gets single frames, as when a file is read ahead.
     fn get_singles(&mut self) {
         let cpu = self.random.random_range(0..CPUS);
         for _ in 0..self.random.random_range(1..=8) {
@@ -139,7 +139,7 @@ impl<D: Design> Run<'_, D> {
         }
     }
 
-    /// Puts up to `most` of them, in random order.
+    /// Puts up to `most` single frames, in random order.
     fn put_singles(&mut self, most: usize) {
         let cpu = self.random.random_range(0..CPUS);
         for _ in 0..self.random.random_range(1..=most).min(self.singles.len()) {
@@ -149,7 +149,7 @@ impl<D: Design> Run<'_, D> {
         }
     }
 
-    /// From 16 frames to 1/64 of the memory; small tasks are more frequent.
+    /// Begins a task of 16 frames to 1/64 of the memory; small tasks are more frequent.
     fn begin_task(&mut self) {
         let doublings = (self.trace.frames / 64 / 32).ilog2();
         let size = self.random.random_range(16..32) << self.random.random_range(0..=doublings);
@@ -166,7 +166,7 @@ impl<D: Design> Run<'_, D> {
         let Task { cpu, size, .. } = self.tasks[number];
         let missing = size.saturating_sub(self.tasks[number].has());
         if missing == 0 {
-            // A grown task ends with a chance of 1 in 64 each time that it is visited.
+            // A grown task ends with a chance of 1 in 64 per visit.
             if self.random.random_range(0..64) == 0 {
                 self.end_task(number);
             }
@@ -180,7 +180,8 @@ impl<D: Design> Run<'_, D> {
                     self.got += BLOCK_FRAMES;
                     return;
                 }
-                // Takes as many single frames instead, so that the run continues as for any other design.
+                // Takes as many single frames instead, so that the run continues as for any other
+                // design.
                 None => {
                     self.refused += 1;
                     return self.give_task(number, BLOCK_FRAMES);
@@ -205,7 +206,7 @@ impl<D: Design> Run<'_, D> {
         task.huge.iter().for_each(|&first| self.cpus[cpu].put_huge(first));
     }
 
-    /// Memory is full: a task ends, or if there is none, file pages are put.
+    /// Frees memory when it is full: ends a task, or if there is none, puts file pages.
     fn shrink(&mut self) {
         if self.tasks.is_empty() {
             return self.put_singles(512);

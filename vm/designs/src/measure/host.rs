@@ -1,12 +1,13 @@
-//! The host's kernel, for comparison: anonymous memory in base pages is mapped, touched and unmapped. This is much more
-//! than handing out frames: a fault, a page-table entry, a cleared page. At most 256 MiB at a time.
+//! The host's kernel, for comparison: maps, touches and unmaps anonymous memory in base pages. This
+//! is much more than handing out frames: a fault, a page-table entry, a cleared page. At most 256
+//! MiB at a time.
 //!
-//! `bulk`: touch all pages, unmap them · `repeat`: touch a page and give it back with `MADV_DONTNEED` · `fault`: map,
-//! touch and unmap as many pages as a task has. There is no `rand`, because a process cannot unmap the memory of
-//! another.
+//! `bulk`: touch all pages, unmap them · `repeat`: touch a page and give it back with
+//! `MADV_DONTNEED` · `fault`: map, touch and unmap as many pages as a task has. There is no `rand`,
+//! because a process cannot unmap the memory of another.
 
 use super::benchmark::{Bench, Figures, Metric, Shape};
-use super::threads::{Span, per_operation_ns, pinned};
+use crate::measure::benchmark::{Span, per_operation_ns, pinned};
 use rustix::io::Result;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use std::ffi::c_void;
@@ -15,7 +16,7 @@ const PAGE_BYTES: usize = 4096;
 const PAGES_MOST: usize = 65_536;
 const TASK_PAGES: usize = 32;
 
-/// None if the host's kernel cannot do it, or refuses.
+/// `None` if the host's kernel cannot do it, or refuses.
 pub(super) fn sample(bench: Bench, shape: &Shape<'_>) -> Option<Figures> {
     let pages = shape.frames_of_thread().min(PAGES_MOST / shape.threads);
     match bench {
@@ -36,7 +37,7 @@ impl Mapping {
     fn of(pages: usize) -> Result<Self> {
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: the kernel picks an address where nothing is.
+        // SAFETY: the kernel picks an unused address.
         let first = unsafe { mmap_anonymous(std::ptr::null_mut(), pages * PAGE_BYTES, protection, flags)? };
         let mapping = Mapping { first, pages };
         // SAFETY: the whole mapping is ours, and this changes no contents.
@@ -55,15 +56,15 @@ impl Mapping {
     }
 
     fn give_back(&self) -> Result<()> {
-        // SAFETY: the whole mapping is ours, and nobody expects its contents to stay.
+        // SAFETY: the whole mapping is ours, and its contents need not stay.
         unsafe { madvise(self.first, self.pages * PAGE_BYTES, Advice::LinuxDontNeed) }
     }
 }
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the whole mapping is ours, and no reference points into it. The call cannot fail for an existing
-        // mapping.
+        // SAFETY: the whole mapping is ours, and no reference points into it. The call cannot fail
+        // for an existing mapping.
         let _ = unsafe { munmap(self.first, self.pages * PAGE_BYTES) };
     }
 }

@@ -1,9 +1,9 @@
-//! The same for huge frames: `bulk`, `repeat` and `rand` with N = frames / threads / 2 / 512, and `get, 2 % free`: all
-//! memory is taken, each thread puts 2 % of its huge frames, chosen at random, and gets as many. Each is done several
-//! times with the same allocator, because N is small.
+//! Benchmarks of huge frames: `bulk`, `repeat` and `rand` with N = frames / threads / 2 / 512, and
+//! `get, 2 % free`: all memory is taken, each thread puts 2 % of its huge frames, chosen at random,
+//! and gets as many. Each is repeated with one allocator, because N is small.
 
 use super::benchmark::{Figures, Metric, Shape};
-use super::threads::{Span, per_operation_ns, with_design};
+use crate::measure::benchmark::{Span, per_operation_ns, with_design};
 use crate::{BLOCK_FRAMES, Cpu, Design, Frame};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -89,7 +89,7 @@ fn rand<D: Design>(
 /// Also returns the number of gets.
 fn nearly_full<D: Design>(cpu: &mut Cpu<'_, D>, barrier: &Barrier, shape: &Shape<'_>) -> (Span, usize) {
     let mut random = ChaCha8Rng::seed_from_u64(shape.seed);
-    // All threads' together are all of the memory, and each has about the same.
+    // All threads together take all of the memory, in about equal parts.
     let most = shape.frames / BLOCK_FRAMES / shape.threads;
     let mut frames: Vec<Frame> = std::iter::from_fn(|| cpu.get_huge()).take(most).collect();
     let (mut span, mut gets) = (Vec::new(), 0);

@@ -1,13 +1,17 @@
-//! The order of a run. In each round every subject takes every benchmark on every number of threads, starting with a
-//! different subject each time. So a temporary disturbance of the host affects all of them equally.
+//! Subjects of the measurement (a design, or the host's kernel), and the order of a run.
+//!
+//! In each round every subject takes every benchmark on every number of threads, starting with a
+//! different subject each time. A temporary disturbance of the host thus affects all of them
+//! equally.
 
-use super::benchmark::{Bench, Pages, Shape};
-use super::fragmentation::{Left, Trace};
-use super::samples::Samples;
-use super::subject::Subject;
+use crate::measure::benchmark::{Bench, Figures, Pages, Shape};
+use crate::measure::fragmentation::{Left, Trace};
+use crate::measure::samples::Samples;
+use crate::measure::{fragmentation, host, huge, single};
+use crate::{Array16, ColourQueues, Design, GlobalMutex, Magazines, Ours, SpinBuddy, SpinList};
 use std::time::Instant;
 
-/// What is measured, and how much.
+/// Plan of a measurement.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     pub(super) rounds: usize,
@@ -22,7 +26,7 @@ pub(super) struct Plan {
 /// The results of mixed runs of one kind, by subject and seed.
 pub(super) type Leavings = Vec<(&'static str, Vec<Left>)>;
 
-/// Takes all samples. The first round of each is discarded. Progress goes to standard error.
+/// Takes all samples. Discards the first round of each. Reports progress on standard error.
 pub(super) fn take(plan: &Plan, subjects: &[Subject]) -> Samples {
     let pages = Pages::of(plan.frames);
     let mut samples = Samples::default();
@@ -46,7 +50,6 @@ pub(super) fn take(plan: &Plan, subjects: &[Subject]) -> Samples {
     samples
 }
 
-/// Runs the mixed runs.
 pub(super) fn mix(plan: &Plan, subjects: &[Subject]) -> Vec<(Trace, Leavings)> {
     let mut all = Vec::new();
     for trace in &plan.mixed_runs {
@@ -60,4 +63,54 @@ pub(super) fn mix(plan: &Plan, subjects: &[Subject]) -> Vec<(Trace, Leavings)> {
         all.push((*trace, leavings));
     }
     all
+}
+
+/// A subject of the measurement.
+pub struct Subject {
+    pub(super) name: &'static str,
+    pub(super) sample: fn(Bench, &Shape<'_>) -> Option<Figures>,
+    /// `None` if the subject has no frames of its own.
+    pub(super) mixed_run: Option<fn(&Trace) -> Left>,
+    pub(super) has_huge: bool,
+}
+
+impl Subject {
+    /// All designs of this crate, ours first.
+    pub fn all() -> Vec<Self> {
+        vec![
+            Self::of::<Ours>(),
+            Self::of::<GlobalMutex>(),
+            Self::of::<Array16>(),
+            Self::of::<Magazines>(),
+            Self::of::<ColourQueues>(),
+            Self::of::<SpinBuddy>(),
+            Self::of::<SpinList>(),
+        ]
+    }
+
+    /// A design.
+    pub fn of<D: Design>() -> Self {
+        Subject {
+            name: D::NAME,
+            sample: |bench, shape| (D::HAS_HUGE || bench != Bench::Huge).then(|| sample::<D>(bench, shape)),
+            mixed_run: Some(fragmentation::mixed_run::<D>),
+            has_huge: D::HAS_HUGE,
+        }
+    }
+
+    /// The host's kernel, for comparison: it also maps, faults and clears pages.
+    pub(super) fn host() -> Self {
+        Subject { name: "host kernel", sample: host::sample, mixed_run: None, has_huge: false }
+    }
+}
+
+fn sample<D: Design>(bench: Bench, shape: &Shape<'_>) -> Figures {
+    match bench {
+        Bench::Bulk => single::bulk::<D>(shape),
+        Bench::Repeat => single::repeat::<D>(shape),
+        Bench::Rand => single::random::<D>(shape),
+        Bench::Faults => single::faults::<D>(shape),
+        Bench::NearlyFull => single::nearly_full::<D>(shape),
+        Bench::Huge => huge::sample::<D>(shape),
+    }
 }

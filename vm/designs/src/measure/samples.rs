@@ -1,8 +1,9 @@
-//! The samples of a run, and their statistics: median and quartiles, and ratios between subjects by round.
+//! The samples of a run, and their statistics: median and quartiles, and ratios between subjects by
+//! round.
 
 use super::benchmark::Metric;
 
-/// Identifies a sample: which figure of which subject on how many threads, in which round.
+/// A sample: a figure of a subject on some number of threads, in one round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Sample {
     subject: &'static str,
@@ -26,7 +27,7 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    /// None if there are no numbers.
+    /// `None` if there are no numbers.
     pub(super) fn of(mut numbers: Vec<f64>) -> Option<Self> {
         numbers.sort_by(f64::total_cmp);
         let last = numbers.len().checked_sub(1)?;
@@ -45,13 +46,13 @@ impl Samples {
         self.0.push(Sample { subject, metric, threads, round, ns });
     }
 
-    /// The nanoseconds of a figure; none if it was not measured.
+    /// The nanoseconds of a figure; `None` if it was not measured.
     pub(super) fn spread(&self, subject: &str, metric: Metric, threads: usize) -> Option<Spread> {
         Spread::of(self.by_round(subject, &[metric], threads).into_iter().map(|(_, ns)| ns).collect())
     }
 
-    /// The ratio of one subject's figure to another's, round by round, because both meet the same disturbances within a
-    /// round. If there are several figures, they are summed first.
+    /// The ratio of one subject's figure to another's, per round, because both meet the same
+    /// disturbances within a round. Several figures are summed first.
     pub(super) fn ratio(&self, of: &str, to: &str, metrics: &[Metric], threads: usize) -> Option<Spread> {
         let peers = self.by_round(to, metrics, threads);
         let ratio =
@@ -59,7 +60,7 @@ impl Samples {
         Spread::of(self.by_round(of, metrics, threads).into_iter().filter_map(ratio).collect())
     }
 
-    /// For each round that has all the figures, their sum.
+    /// The sum of the figures, for each round that has all of them.
     fn by_round(&self, subject: &str, metrics: &[Metric], threads: usize) -> Vec<(usize, f64)> {
         let rounds = self.0.iter().map(|sample| sample.round + 1).max().unwrap_or(0);
         let of = |round, metric| {

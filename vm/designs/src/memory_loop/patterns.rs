@@ -1,14 +1,15 @@
-//! What the threads do in the region of interest, each on a CPU of its own.
+//! Patterns of use: the threads' work in the region of interest, each on a CPU of its own.
 //!
-//! Each thread has a part of the address space that begins where a page table does, and one page of each table stays translated, so that
-//! no table comes or goes in the region. All is done once before the region.
+//! Each thread has a part of the address space that begins where a page table does, and one page of
+//! each table stays translated, so that no table comes or goes in the region. Everything is done
+//! once before the region.
 
 use crate::systems::{Cpu, Refused, System};
 use crate::team::Team;
 use faultline_memory::hosted::Outcome;
 use faultline_memory::{Event, PageRange, Rights, VirtualPage};
 
-/// How often a pattern repeats what.
+/// Amount of work of a pattern.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Task {
     pub(super) pattern: Pattern,
@@ -24,23 +25,25 @@ pub(super) struct Task {
 pub(super) enum Pattern {
     /// Threads of one space fault on private pages of their own, which are made of zeroes
     ZeroFill,
-    /// The same, each thread in a space of its own
+    /// Like `zero-fill`, each thread in a space of its own
     ZeroFillSpaces,
     /// All threads fault on one resident page of an object, each in a space of its own
     OnePage,
     /// All threads fault on neighbouring resident pages of one object, each in a space of its own
     Neighbours,
-    /// The same, as threads of one space
+    /// Like `neighbours`, as threads of one space
     NeighboursThreads,
     /// Threads of one space map and unmap ranges of `--depth` pages, each in its own part
     Map,
-    /// The same, with a fault on each page between
+    /// Like `map`, with a fault on each page between
     MapTouch,
-    /// Threads of one space write to each page of 2 MiB of their own, and again of others, as programs do: with a fault where it is due
+    /// Threads of one space write to each page of 2 MiB of their own, and then of others, as
+    /// programs do: with a fault where needed
     Touch,
-    /// The same, with large pages where the design has any
+    /// Like `touch`, with large pages where the design has any
     TouchLarge,
-    /// Threads of one space take the right to write from `--depth` pages of their own, give it back, and fault on each
+    /// Threads of one space take the right to write from `--depth` pages of their own, give it
+    /// back, and fault on each
     Protect,
     /// Each thread writes pages that a child of its space shares, so each is copied
     Copy,
@@ -50,44 +53,44 @@ pub(super) enum Pattern {
 
 /// Pages that a page table covers.
 const TABLE_PAGES: u64 = 512;
-/// Of these, how many a pattern uses: the first one stays translated.
+/// Pages of a table that a pattern uses: the first one stays translated.
 const USED_PAGES: u64 = TABLE_PAGES - 1;
 /// Rounds before the region, so that caches and blocks of frames reach their steady state.
 const WARM_UP_ROUNDS: u64 = 8;
-/// Objects that a forked space shares, as the libraries of a program.
+/// Objects shared by a forked space, like the libraries of a program.
 const SHARED_OBJECTS: u64 = 20;
-/// Pages of each.
+/// Pages of each shared object.
 const SHARED_PAGES: u64 = 16;
-/// All of them.
+/// Pages of all shared objects.
 pub(super) const FORKED_PAGES: u64 = SHARED_OBJECTS * SHARED_PAGES;
 const BOTH: Rights = Rights::from_bits(3);
 
 impl Pattern {
-    /// Whether all threads are of one space.
+    /// True if all threads are of one space.
     pub(super) fn is_of_threads(self) -> bool {
         use Pattern::{Map, MapTouch, NeighboursThreads, Protect, Touch, TouchLarge, ZeroFill};
         matches!(self, ZeroFill | NeighboursThreads | Map | MapTouch | Touch | TouchLarge | Protect)
     }
 
-    /// Whether an operation can be repeated on the same pages. Else each has a page of its own.
+    /// True if an operation can be repeated on its pages. Otherwise each has a page of its own.
     fn has_rounds(self) -> bool {
         use Pattern::{Fork, Map, MapTouch, Protect};
         matches!(self, Map | MapTouch | Protect | Fork)
     }
 
-    /// Whether all pages of a table are used, so that it comes and goes with them.
+    /// True if all pages of a table are used, so that it comes and goes with them.
     fn is_of_tables(self) -> bool {
         matches!(self, Pattern::Touch | Pattern::TouchLarge)
     }
 
-    /// Whether threads fault on pages among those of others.
+    /// True if threads fault on pages among those of others.
     fn is_of_neighbours(self) -> bool {
         matches!(self, Pattern::Neighbours | Pattern::NeighboursThreads)
     }
 }
 
 impl Task {
-    /// Pages that a thread uses.
+    /// Number of pages that a thread uses.
     fn used_pages(&self) -> u64 {
         match self.pattern {
             Pattern::Map | Pattern::MapTouch | Pattern::Protect => self.depth,
@@ -103,7 +106,7 @@ impl Task {
         (self.used_pages() * parts).div_ceil(of_table) * TABLE_PAGES
     }
 
-    /// How many objects all threads map, and how many pages each has.
+    /// Number of objects that all threads map, and pages of each.
     pub(super) fn objects(&self) -> (u64, u64) {
         match self.pattern {
             Pattern::Neighbours | Pattern::NeighboursThreads => (1, self.part_pages()),
@@ -128,11 +131,12 @@ pub(super) struct Member<'a, 'm, S: System> {
 }
 
 impl<S: System> Member<'_, '_, S> {
-    /// Prepares itself, and does its part in the region. Returns what its CPU counted in the region.
+    /// Prepares, and does its part in the region. Returns the events counted by its CPU in the
+    /// region.
     pub(super) fn work(&self, team: &Team) -> Result<[u64; Event::ALL.len()], Refused> {
         self.system.activate(&self.cpu, self.space)?;
         self.prepare(team)?;
-        // Its pages are everybody's until the child ends, after the region.
+        // Shared pages until the child ends, after the region.
         let child =
             if self.task.pattern == Pattern::Copy { Some(self.system.fork(&self.cpu, self.space)?) } else { None };
         let before = self.cpu.counted();
@@ -146,7 +150,7 @@ impl<S: System> Member<'_, '_, S> {
         Ok(Event::ALL.map(|event| after[event as usize] - before[event as usize]))
     }
 
-    /// Where its part begins.
+    /// First page of its part.
     fn base(&self) -> u64 {
         let is_alone = !self.task.pattern.is_of_threads() || self.task.pattern.is_of_neighbours();
         TABLE_PAGES * 8 + if is_alone { 0 } else { u64::from(self.number) * self.task.part_pages() }
@@ -166,7 +170,7 @@ impl<S: System> Member<'_, '_, S> {
         (0..self.task.used_pages()).map(place)
     }
 
-    /// Writes to each page of a range, as a program does.
+    /// Writes to each page of a range, like a program.
     fn touch(&self, range: PageRange) -> Result<(), Refused> {
         for page in (range.first().0..).take(range.pages() as usize).map(VirtualPage) {
             while self.system.access(&self.cpu, self.space, page, 0, Some(1)) == Outcome::Fault {
@@ -191,7 +195,7 @@ impl<S: System> Member<'_, '_, S> {
         tables.map(VirtualPage).try_for_each(|page| self.fault(page, Rights::WRITE))
     }
 
-    /// Takes the translations of the pages that patterns use away, and private contents.
+    /// Removes translations and private contents of the pages that patterns use.
     fn forget(&self) -> Result<(), Refused> {
         for table in (self.base()..self.base() + self.task.part_pages()).step_by(TABLE_PAGES as usize) {
             self.system.dont_need(&self.cpu, self.space, pages(table + 1, USED_PAGES)?)?;
@@ -207,7 +211,7 @@ impl<S: System> Member<'_, '_, S> {
                 }
             }
             Pattern::Neighbours | Pattern::NeighboursThreads => {
-                // Of one space the first thread maps it.
+                // In a shared space the first thread maps it.
                 if self.task.pattern == Pattern::Neighbours || self.number == 0 {
                     let all = pages(self.base(), self.task.part_pages())?;
                     self.system.map_object(&self.cpu, self.space, all, BOTH, &self.objects[0], 0)?;
@@ -244,7 +248,7 @@ impl<S: System> Member<'_, '_, S> {
         }
     }
 
-    /// The range that is mapped or protected at once.
+    /// The range that one operation maps or protects.
     fn range(&self) -> Result<PageRange, Refused> {
         pages(self.base() + 1, self.task.depth)
     }

@@ -1,37 +1,37 @@
-//! Shared faults with backings: DragonFly from 2019 on.
+//! Shared faults with backings: a skeleton of DragonFly from 2019 on.
 //!
-//! An entry of a map has a short list of objects: its own, and those that it shares with others since forks. At a fork the list is copied for the
-//! child's entry, so that lists fan in on the objects that they have in common, in place of chains of objects that shadow each other. A list that gets
-//! longer than five objects is made one by copying. There is no entry for each mapping of a page: an object knows the map entries that it backs.
+//! A map entry has a short list of objects: its own, and those shared with others since forks. A
+//! fork copies the list for the child's entry, so lists fan in on common objects instead of
+//! chaining objects that shadow each other. A list longer than five objects is collapsed by
+//! copying. There is no entry per mapping of a page: an object knows the map entries that it backs.
 //!
-//! A fault on a resident page takes no lock of the object: it finds the page by a hash, and makes it soft-busy. What it writes: the lock of
-//! the map (shared), the page's busy word twice, the lock of the space's page tables (shared), the table's lock, and the page-table entry.
+//! A fault on a resident page takes no object lock: it finds the page by a hash, and makes it
+//! soft-busy. It writes the lock of the map (shared), the page's busy word twice, the lock of the
+//! space's page tables (shared), the table's lock, and the page-table entry.
 //!
-//! Lock order: a map; objects, an entry's own before the others; a page's busy word; the space's page tables; a table.
+//! Lock order: a map; objects, an entry's own before the others; a page's busy word; the space's
+//! page tables; a table.
 //!
-//! Fields: \[I] immutable; \[v] the map's lock; \[o] an object's lock; \[a] one atomic word by itself.
+//! Fields: \[I] immutable; \[v] the map's lock; \[o] an object's lock; \[a] one atomic word by
+//! itself.
 //!
-//! Left out: pagers, page queues, wiring, bursts of neighbours, merging of entries and of neighbouring objects, division of large
-//! entries by 32 MiB. The hash has one page for each slot, DragonFly's four, with ticks.
+//! Left out: pagers, page queues, wiring, bursts of neighbours, merging of entries and of
+//! neighbouring objects, division of large entries by 32 MiB. The hash has one page per slot;
+//! DragonFly's has four, with ticks.
 
-mod object;
-mod page;
-mod tables;
+mod pages;
 
-use super::cpu::Cpu;
 use super::map::{Content, Entry, Map};
-use super::system::System;
 use super::tables::{Gone, all_pages, ends};
+use crate::systems::{Changed, Cpu, System};
 use faultline_memory::hosted::Outcome;
 use faultline_memory::{Event, FaultError, NoMemory, PageRange, Rights, SpaceError, VirtualPage};
-use object::Object;
-use page::{Hash, Page};
+use pages::{Hash, LockedTables, Object, Page};
 use spin::RwLock;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
-use tables::LockedTables;
 
-/// Objects of an entry besides its own, beyond which they are made one.
+/// Maximum number of an entry's shared objects before they are collapsed.
 const MOST_BACKINGS: usize = 5;
 
 /// DragonFly's system.
@@ -42,18 +42,18 @@ pub struct Backings {
     hash: Hash,
 }
 
-/// What an entry maps. Fields: \[v].
+/// Contents of a map entry. Fields: \[v].
 struct What {
-    /// The entry: its space, and its first page.
+    /// The entry's space and first page.
     at: (u64, u64),
     /// One past its last page.
     end: u64,
-    /// Its own object, then those that it shares. None: private memory that was not used yet.
+    /// Its own object, then the shared ones. Empty: private memory not used yet.
     objects: Vec<Arc<Object>>,
-    /// To be added to a virtual page's number for its index in the objects; 0 for private memory.
+    /// Added to a virtual page's number, gives its index in the objects; 0 for private memory.
     shift: u64,
     is_shared: bool,
-    /// Whether it needs another object of its own before a page is written.
+    /// True if it needs another object of its own before a page is written.
     needs_copy: bool,
 }
 
@@ -67,13 +67,13 @@ impl Content for What {
 }
 
 impl What {
-    /// What an entry maps that is in no map yet: its objects know of it.
+    /// Registers a new entry with its objects.
     fn attached(self) -> Self {
         self.objects.iter().for_each(|object| object.attach(self.at, self.end, self.shift));
         self
     }
 
-    /// The objects of an entry that is in no map any more.
+    /// Unregisters a removed entry, and returns its objects.
     fn detached(self) -> Vec<Arc<Object>> {
         self.objects.iter().for_each(|object| object.detach(self.at));
         self.objects
@@ -112,14 +112,14 @@ impl Fault<'_> {
         self.page.wrapping_add(self.what.shift)
     }
 
-    /// For a page of the entry's own object.
+    /// Rights for a page of the entry's own object.
     fn own_rights(&self) -> Rights {
         if self.what.needs_copy { self.rights.without(Rights::WRITE) } else { self.rights }
     }
 }
 
 impl Backings {
-    fn check(cpu: &Cpu<'_>, space: &Space<'_>) -> Result<(), SpaceError> {
+    fn check(cpu: &Cpu<'_>, space: &Space<'_>) -> Changed {
         if space.tables.tables.is_active(cpu) { Ok(()) } else { Err(SpaceError::NotActive) }
     }
 
@@ -132,8 +132,8 @@ impl Backings {
         objects.into_iter().for_each(|object| Object::release(object, |page| self.free(cpu, page)));
     }
 
-    /// Takes entries out, with their translations, and with pages that nothing else can have. Returns their objects, to be released when the map is no
-    /// longer locked.
+    /// Removes entries, their translations, and pages that cannot be used otherwise. Returns their
+    /// objects, to be released when the map is no longer locked.
     fn clear(&self, cpu: &Cpu<'_>, space: &Space<'_>, map: &mut SpaceMap, begin: u64, end: u64) -> Vec<Arc<Object>> {
         let mut gone = Gone::new();
         let mut objects = Vec::new();
@@ -147,7 +147,7 @@ impl Backings {
             }
             objects.extend(content.detached());
         }
-        // No fault can find them: their identity is gone before their frames are.
+        // No fault can find them: they lose their identity before their frames.
         gone.pages.iter().for_each(|page| self.pages[*page as usize].set(0, 0));
         gone.finish(cpu, &space.tables.tables);
         objects
@@ -160,7 +160,7 @@ impl Backings {
         range: PageRange,
         rights: Rights,
         object: Option<(&Arc<Object>, u64)>,
-    ) -> Result<(), SpaceError> {
+    ) -> Changed {
         Self::check(cpu, space)?;
         let (begin, end) = ends(range);
         let at = (space.tables.tables.number(), begin);
@@ -198,7 +198,8 @@ impl Backings {
         }
     }
 
-    /// Without a lock of the object. False if that is not enough: the page is not in the hash, or must become dirty first.
+    /// Resolves a fault without an object lock. False if the page is not in the hash, or must
+    /// become dirty first.
     fn bypass(&self, cpu: &Cpu<'_>, space: &Space<'_>, fault: &Fault<'_>) -> Result<bool, NoMemory> {
         let own = &fault.what.objects[0];
         let Some(number) = self.hash.get(&self.pages, own.number(), fault.index()) else { return Ok(false) };
@@ -216,7 +217,7 @@ impl Backings {
     /// Gives a page's private entry an object of its own.
     fn own_object(&self, cpu: &Cpu<'_>, space: &Space<'_>, page: u64) {
         let mut map = space.map.write();
-        // It may have changed meanwhile: then the fault, which begins again, finds that out.
+        // It may have changed meanwhile; the retried fault sees that.
         let Some((_, entry)) = map.find_mut(page) else { return };
         let what = &mut entry.content;
         if !what.objects.is_empty() && !what.needs_copy {
@@ -238,7 +239,8 @@ impl Backings {
         self.release(cpu, released);
     }
 
-    /// Copies all pages of an entry that are in shared objects to its own. Returns those objects. Does nothing if there are not enough frames.
+    /// Copies all pages of an entry's shared objects to its own. Returns the shared objects, to be
+    /// released. Does nothing if there are not enough frames.
     fn collapse(&self, cpu: &Cpu<'_>, space: &Space<'_>, what: &mut What) -> Vec<Arc<Object>> {
         let own = Arc::clone(&what.objects[0]);
         let mut inner = own.inner.write();
@@ -249,7 +251,7 @@ impl Backings {
                     continue;
                 }
                 let Ok(copy) = cpu.copied_page(*page) else {
-                    // What was copied so far is the same as what it hides.
+                    // Copies made so far equal the pages that they hide.
                     return Vec::new();
                 };
                 cpu.count(Event::Copy);
@@ -257,7 +259,7 @@ impl Backings {
                 inner.pages.insert(*index, copy);
             }
         }
-        // Translations to the objects that are given up. Faults make those to the copies.
+        // Translations to the released objects. Faults make those to the copies.
         let mut gone = Gone::new();
         space.tables.each(begin, what.end, |tables, page| tables.remove(cpu, page, &mut gone));
         gone.finish(cpu, &space.tables.tables);
@@ -293,7 +295,7 @@ impl Backings {
         self.enter_soft_busy(cpu, space, fault.page, page, fault.own_rights())
     }
 
-    /// With the objects' locks shared. False if that is not enough.
+    /// Resolves a fault with the objects' locks shared. False if that is not enough.
     fn resolve_shared(&self, cpu: &Cpu<'_>, space: &Space<'_>, fault: &Fault<'_>) -> Result<bool, NoMemory> {
         let own = fault.what.objects[0].inner.read();
         if let Some(page) = own.pages.get(&fault.index()) {
@@ -312,7 +314,7 @@ impl Backings {
         Ok(false)
     }
 
-    /// With the own object's lock exclusive.
+    /// Resolves a fault with the own object's lock exclusive.
     fn resolve_exclusive(&self, cpu: &Cpu<'_>, space: &Space<'_>, fault: &Fault<'_>) -> Result<(), NoMemory> {
         let own = &fault.what.objects[0];
         let mut inner = own.inner.write();
@@ -344,7 +346,7 @@ impl Backings {
         self.enter_soft_busy(cpu, space, fault.page, page, fault.own_rights())
     }
 
-    /// Copies the entries. Pages of private ones must not be written any more by either space.
+    /// Copies the entries. Neither space may write pages of private ones any more.
     fn copy_map<'m>(&self, cpu: &Cpu<'m>, from: &Space<'m>, to: &Space<'m>) {
         let mut map = from.map.write();
         let mut copy = to.map.write();
@@ -380,7 +382,7 @@ impl System for Backings {
         Ok(Space { tables: LockedTables::new(cpu)?, map: RwLock::new(Map::new()) })
     }
 
-    fn activate<'m>(&self, cpu: &Cpu<'m>, space: &Space<'m>) -> Result<(), SpaceError> {
+    fn activate<'m>(&self, cpu: &Cpu<'m>, space: &Space<'m>) -> Changed {
         space.tables.tables.activate(cpu);
         Ok(())
     }
@@ -389,7 +391,7 @@ impl System for Backings {
         space.tables.tables.deactivate(cpu);
     }
 
-    fn map<'m>(&self, cpu: &Cpu<'m>, space: &Space<'m>, range: PageRange, rights: Rights) -> Result<(), SpaceError> {
+    fn map<'m>(&self, cpu: &Cpu<'m>, space: &Space<'m>, range: PageRange, rights: Rights) -> Changed {
         self.map_as(cpu, space, range, rights, None)
     }
 
@@ -401,14 +403,14 @@ impl System for Backings {
         rights: Rights,
         object: &Handle,
         first: u64,
-    ) -> Result<(), SpaceError> {
+    ) -> Changed {
         if first.checked_add(range.pages()).is_none_or(|end| end > object.pages) {
             return Err(SpaceError::BeyondObject);
         }
         self.map_as(cpu, space, range, rights, Some((&object.object, first.wrapping_sub(range.first().0))))
     }
 
-    fn unmap<'m>(&self, cpu: &Cpu<'m>, space: &Space<'m>, range: PageRange) -> Result<(), SpaceError> {
+    fn unmap<'m>(&self, cpu: &Cpu<'m>, space: &Space<'m>, range: PageRange) -> Changed {
         Self::check(cpu, space)?;
         let (begin, end) = ends(range);
         let released = self.clear(cpu, space, &mut space.map.write(), begin, end);
@@ -417,13 +419,7 @@ impl System for Backings {
         Ok(())
     }
 
-    fn protect<'m>(
-        &self,
-        cpu: &Cpu<'m>,
-        space: &Space<'m>,
-        range: PageRange,
-        rights: Rights,
-    ) -> Result<(), SpaceError> {
+    fn protect<'m>(&self, cpu: &Cpu<'m>, space: &Space<'m>, range: PageRange, rights: Rights) -> Changed {
         Self::check(cpu, space)?;
         let (begin, end) = ends(range);
         let mut map = space.map.write();
@@ -439,7 +435,7 @@ impl System for Backings {
         Ok(())
     }
 
-    fn dont_need<'m>(&self, cpu: &Cpu<'m>, space: &Space<'m>, range: PageRange) -> Result<(), SpaceError> {
+    fn dont_need<'m>(&self, cpu: &Cpu<'m>, space: &Space<'m>, range: PageRange) -> Changed {
         Self::check(cpu, space)?;
         let (begin, end) = ends(range);
         let mut map = space.map.write();
@@ -483,7 +479,7 @@ impl System for Backings {
         Ok(child)
     }
 
-    fn exit<'m>(&self, cpu: &Cpu<'m>, space: Space<'m>) -> Result<(), SpaceError> {
+    fn exit<'m>(&self, cpu: &Cpu<'m>, space: Space<'m>) -> Changed {
         if !space.tables.tables.is_active_nowhere() {
             return Err(SpaceError::Active);
         }

@@ -1,14 +1,14 @@
-//! The entries of a space's map, in the order of addresses, as BSD's `vm_map` has them: an entry is split when a part of its range is
-//! changed. Entries that say the same are not merged again.
+//! A space's map entries in address order, as in BSD's `vm_map`: changing a part of an entry's
+//! range splits it. Equal entries are not merged again.
 //!
-//! It knows no locks: its owner has one around it. The tree is the standard library's, whose nodes hold several entries; BSD's are
-//! red-black trees of entries that are allocated one by one.
+//! The owner locks it. The tree is the standard library's, whose nodes hold several entries; BSD's
+//! are red-black trees of individually allocated entries.
 
 use std::collections::BTreeMap;
 
-/// What an entry maps. It is divided when its entry is split.
+/// Contents of an entry, divided when it is split.
 pub(super) trait Content {
-    /// The content of the part from the page `at` on, which is taken out of this one.
+    /// Splits off the part from the page `at` on.
     fn split_off(&mut self, at: u64) -> Self;
 }
 
@@ -17,13 +17,10 @@ pub(super) trait Content {
 pub(super) struct Entry<R, C> {
     /// One past its last page.
     pub(super) end: u64,
-    /// What may be done with its pages.
     pub(super) rights: R,
-    /// What it maps.
     pub(super) content: C,
 }
 
-/// A map.
 #[derive(Debug)]
 pub(super) struct Map<R, C> {
     entries: BTreeMap<u64, Entry<R, C>>,
@@ -40,13 +37,13 @@ impl<R: Copy, C: Content> Map<R, C> {
         (entry.end > page).then_some((*begin, entry))
     }
 
-    /// The same, to change it.
+    /// As `find`, mutable.
     pub(super) fn find_mut(&mut self, page: u64) -> Option<(u64, &mut Entry<R, C>)> {
         let (begin, entry) = self.entries.range_mut(..=page).next_back()?;
         (entry.end > page).then_some((*begin, entry))
     }
 
-    /// Makes an entry begin at this page, if one goes across it.
+    /// Splits the entry across this page, if any.
     fn split(&mut self, at: u64) {
         let Some((begin, entry)) = self.find_mut(at) else { return };
         if begin == at {
@@ -57,13 +54,13 @@ impl<R: Copy, C: Content> Map<R, C> {
         self.entries.insert(at, upper);
     }
 
-    /// Makes entries begin and end where a range does.
+    /// Splits entries at both ends of a range.
     pub(super) fn clip(&mut self, begin: u64, end: u64) {
         self.split(begin);
         self.split(end);
     }
 
-    /// Takes the entries of a range out, which is clipped.
+    /// Clips a range, and removes its entries.
     pub(super) fn take(&mut self, begin: u64, end: u64) -> Vec<(u64, Entry<R, C>)> {
         self.clip(begin, end);
         // Most ranges have few entries; splitting the tree would copy half of it.
@@ -71,7 +68,7 @@ impl<R: Copy, C: Content> Map<R, C> {
         keys.into_iter().filter_map(|begin| Some((begin, self.entries.remove(&begin)?))).collect()
     }
 
-    /// Adds an entry, where there is none.
+    /// Adds an entry at an unmapped range.
     pub(super) fn insert(&mut self, begin: u64, entry: Entry<R, C>) {
         self.entries.insert(begin, entry);
     }
@@ -81,7 +78,7 @@ impl<R: Copy, C: Content> Map<R, C> {
         self.entries.range_mut(begin..end).map(|(begin, entry)| (*begin, entry))
     }
 
-    /// Whether each page of a range has an entry.
+    /// True if each page of a range has an entry.
     pub(super) fn is_whole(&self, begin: u64, end: u64) -> bool {
         let mut next = begin;
         while next < end {

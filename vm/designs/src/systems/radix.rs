@@ -1,31 +1,34 @@
-//! A radix tree for each space, whose slots are the locks, and page tables for each CPU: RadixVM, in sv6 (Clements, Kaashoek, Zeldovich, EuroSys
-//! 2013).
+//! A radix tree per space, whose slots are the locks, and page tables per CPU: RadixVM, in sv6
+//! (Clements, Kaashoek, Zeldovich, EuroSys 2013).
 //!
-//! A fault locks the slot of its page and makes an entry in the page tables of its own CPU. The slot knows the CPUs that have done so: when a
-//! page is taken away, only those are asked, and a page that one CPU used costs no other CPU anything.
+//! A fault locks the slot of its page and makes an entry in the page tables of its own CPU. The
+//! slot records such CPUs: when a page is taken away, only those are asked, and a page used by one
+//! CPU costs no other CPU anything.
 //!
-//! Lock order: slots by address. What a fault on a resident page writes: the slot, and the CPU's own page tables.
+//! Lock order: slots by address. A fault on a resident page writes the slot, and the CPU's own page
+//! tables.
 //!
-//! Fields: \[I] immutable; \[1] written once; \[l] the lock of a slot; \[a] one atomic word by itself.
+//! Fields: \[I] immutable; \[1] written once; \[l] the lock of a slot; \[a] one atomic word by
+//! itself.
 //!
-//! Left out, or otherwise than in sv6: counts of owners are plain, not Refcache's deltas for each CPU, so a fork writes the count of each private
-//! page that it shares, and forks of one space write one count for each mapping of an object. Nodes are freed with the space, not when they are
-//! empty. A CPU's page tables are changed by whoever takes a page away, with that CPU's interrupts off, in place of its handler.
+//! Left out or different from sv6: owner counts are plain, not Refcache's per-CPU deltas, so a fork
+//! writes the count of each private page that it shares, and forks of one space write one count for
+//! each mapping of an object. Nodes are freed with the space, not when they are empty. The CPU that
+//! takes a page away changes other CPUs' page tables itself, with their interrupts off, instead of
+//! their handlers.
 
-mod object;
 mod tree;
 
-use super::cpu::Cpu;
-use super::system::System;
-use super::tables::{Gone, Tables, all_pages, ends};
+use crate::systems::tables::{Gone, Tables, all_pages, ends};
+use crate::systems::{Changed, Cpu, System};
 use faultline_memory::hosted::Outcome;
 use faultline_memory::{CpuNumber, Event, FaultError, NoMemory, PageRange, Rights, SpaceError, VirtualPage};
-use object::{Mapping, Object};
+use std::hint::spin_loop;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 use std::sync::{Arc, OnceLock};
 use tree::{Folded, Held, Said, Tree};
 
-/// How many spaces own a private page, on a line of its own.
+/// Number of spaces that own a private page, on a line of its own.
 #[repr(align(64))]
 struct Owners(AtomicU32);
 
@@ -33,7 +36,7 @@ struct Owners(AtomicU32);
 pub struct Radix {
     /// \[a] By the indices of the frames.
     owners: Box<[Owners]>,
-    /// \[I] How many.
+    /// \[I] Number of CPUs.
     cpus: u32,
 }
 
@@ -58,7 +61,7 @@ impl<'m> Space<'m> {
     }
 }
 
-/// What a change has taken away, for each CPU that had it.
+/// Pages removed by a change, for each CPU that had them.
 struct Asked<'a, 'm> {
     space: &'a Space<'m>,
     of_cpus: Vec<(CpuNumber, Gone)>,
@@ -91,7 +94,7 @@ impl<'a, 'm> Asked<'a, 'm> {
         }
     }
 
-    /// Takes all that a slot has of its page.
+    /// Removes a slot's page and translations.
     fn clear(&mut self, cpu: &Cpu<'m>, said: &mut Said, at: u64) {
         self.each(said.cpus, |tables, whose, gone| tables.remove_as(cpu, whose, at, gone));
         said.cpus = [0; 4];
@@ -99,7 +102,7 @@ impl<'a, 'm> Asked<'a, 'm> {
         said.is_shared = false;
     }
 
-    /// Waits until those CPUs have forgotten, and gives everything back.
+    /// Waits until those CPUs have forgotten, and frees everything.
     fn finish(self, cpu: &Cpu<'m>, system: &Radix) {
         if self.of_cpus.iter().any(|(whose, _)| *whose != cpu.number()) {
             cpu.count(Event::ShootDown);
@@ -127,33 +130,28 @@ impl Radix {
 
     /// A new page with one owner.
     fn owned(&self, page: u32) -> u32 {
-        // Relaxed: nobody else has the page.
+        // Relaxed: the page has no other user.
         self.owners(page).store(1, Ordering::Relaxed);
         page
     }
 
     fn release_page(&self, cpu: &Cpu<'_>, page: u32) {
-        // Release: what this owner did comes before the last one frees the page; pairs with the fence.
+        // Release: this owner's actions come before the last one frees the page; pairs with the
+        // fence.
         if self.owners(page).fetch_sub(1, Ordering::Release) == 1 {
             fence(Ordering::Acquire);
             cpu.free_page(page);
         }
     }
 
-    fn map_as<'m>(
-        &self,
-        cpu: &Cpu<'m>,
-        space: &Space<'m>,
-        range: PageRange,
-        mapped: &Folded,
-    ) -> Result<(), SpaceError> {
+    fn map_as<'m>(&self, cpu: &Cpu<'m>, space: &Space<'m>, range: PageRange, mapped: &Folded) -> Changed {
         space.check(cpu)?;
         self.replace(cpu, space, range, Some(mapped));
         cpu.count(Event::Map);
         Ok(())
     }
 
-    /// Makes all slots of a range say the same.
+    /// Sets all slots of a range to one mapping.
     fn replace<'m>(&self, cpu: &Cpu<'m>, space: &Space<'m>, range: PageRange, mapped: Option<&Folded>) {
         let (begin, end) = ends(range);
         let mut held = space.tree.lock(begin, end);
@@ -211,7 +209,8 @@ impl Radix {
         Ok(())
     }
 
-    /// Replaces a page that others own too, after all CPUs have forgotten it: none must read the old one when the new one is written.
+    /// Replaces a shared page, after all CPUs have forgotten it: none must read the old one when
+    /// the new one is written.
     fn copy<'m>(&self, cpu: &Cpu<'m>, space: &Space<'m>, said: &mut Said, at: u64, page: u32) -> Result<u32, NoMemory> {
         let new = self.owned(cpu.copied_page(page)?);
         let mut asked = Asked::new(space);
@@ -222,7 +221,7 @@ impl Radix {
         Ok(new)
     }
 
-    /// Copies what a locked slot says to another tree, and shares its page.
+    /// Copies a locked slot to another tree, and shares its page.
     fn copy_slot<'m>(&self, cpu: &Cpu<'m>, held: &mut Held<'_>, to: &mut Tree, asked: &mut Asked<'_, 'm>) {
         match held {
             Held::Inner { slot, begin, bits } => {
@@ -233,7 +232,8 @@ impl Radix {
             Held::Leaf { slot, page: at } => {
                 let Some(said) = &mut **slot else { return };
                 if let Some(page) = said.page {
-                    // Relaxed: this space is an owner, so the page cannot end; the slot's lock hands the new owner over.
+                    // Relaxed: this space is an owner, so the page cannot end; the slot's lock
+                    // hands the new owner over.
                     self.owners(page).fetch_add(1, Ordering::Relaxed);
                     said.is_shared = true;
                     let rights = said.mapped.rights.without(Rights::WRITE);
@@ -262,7 +262,7 @@ impl System for Radix {
         Ok(Space { tree: Tree::new(), tables: (0..self.cpus).map(|_| OnceLock::new()).collect() })
     }
 
-    fn activate<'m>(&self, cpu: &Cpu<'m>, space: &Space<'m>) -> Result<(), SpaceError> {
+    fn activate<'m>(&self, cpu: &Cpu<'m>, space: &Space<'m>) -> Changed {
         let place = &space.tables[cpu.number().0 as usize];
         if place.get().is_none() {
             // Only this CPU makes its own.
@@ -276,7 +276,7 @@ impl System for Radix {
         space.tables(cpu.number()).into_iter().for_each(|tables| tables.deactivate(cpu));
     }
 
-    fn map<'m>(&self, cpu: &Cpu<'m>, space: &Space<'m>, range: PageRange, rights: Rights) -> Result<(), SpaceError> {
+    fn map<'m>(&self, cpu: &Cpu<'m>, space: &Space<'m>, range: PageRange, rights: Rights) -> Changed {
         self.map_as(cpu, space, range, &Folded { rights, mapping: None })
     }
 
@@ -288,7 +288,7 @@ impl System for Radix {
         rights: Rights,
         object: &Handle,
         first: u64,
-    ) -> Result<(), SpaceError> {
+    ) -> Changed {
         if first.checked_add(range.pages()).is_none_or(|end| end > object.0.pages()) {
             return Err(SpaceError::BeyondObject);
         }
@@ -299,20 +299,14 @@ impl System for Radix {
         result
     }
 
-    fn unmap<'m>(&self, cpu: &Cpu<'m>, space: &Space<'m>, range: PageRange) -> Result<(), SpaceError> {
+    fn unmap<'m>(&self, cpu: &Cpu<'m>, space: &Space<'m>, range: PageRange) -> Changed {
         space.check(cpu)?;
         self.replace(cpu, space, range, None);
         cpu.count(Event::Unmap);
         Ok(())
     }
 
-    fn protect<'m>(
-        &self,
-        cpu: &Cpu<'m>,
-        space: &Space<'m>,
-        range: PageRange,
-        rights: Rights,
-    ) -> Result<(), SpaceError> {
+    fn protect<'m>(&self, cpu: &Cpu<'m>, space: &Space<'m>, range: PageRange, rights: Rights) -> Changed {
         space.check(cpu)?;
         let (begin, end) = ends(range);
         let mut held = space.tree.lock(begin, end);
@@ -339,7 +333,7 @@ impl System for Radix {
         Ok(())
     }
 
-    fn dont_need<'m>(&self, cpu: &Cpu<'m>, space: &Space<'m>, range: PageRange) -> Result<(), SpaceError> {
+    fn dont_need<'m>(&self, cpu: &Cpu<'m>, space: &Space<'m>, range: PageRange) -> Changed {
         space.check(cpu)?;
         let (begin, end) = ends(range);
         let mut held = space.tree.lock(begin, end);
@@ -372,7 +366,7 @@ impl System for Radix {
         Ok(child)
     }
 
-    fn exit<'m>(&self, cpu: &Cpu<'m>, space: Space<'m>) -> Result<(), SpaceError> {
+    fn exit<'m>(&self, cpu: &Cpu<'m>, space: Space<'m>) -> Changed {
         if space.tables.iter().any(|tables| tables.get().is_some_and(|tables| !tables.is_active_nowhere())) {
             return Err(SpaceError::Active);
         }
@@ -401,5 +395,70 @@ impl System for Radix {
             Some(tables) => tables.access(cpu, page, byte, write),
             None => Outcome::Fault,
         }
+    }
+}
+
+/// No page yet.
+const NONE: u32 = 0;
+/// A CPU is making the page.
+const BUSY: u32 = u32::MAX;
+
+/// An object. Fields: \[a] changed by compare-and-swap from `NONE`, then by the CPU that made it
+/// `BUSY`.
+#[derive(Debug)]
+pub(super) struct Object {
+    /// \[a] The indices of the pages' frames, plus 1.
+    pages: Box<[AtomicU32]>,
+}
+
+/// A mapping of an object's pages. Shared by the slots of one call of `map_object`, and of forks of
+/// it. Its count is on a line of its own.
+#[derive(Debug)]
+#[repr(align(64))]
+pub(super) struct Mapping {
+    pub(super) object: Arc<Object>,
+    /// Added to a virtual page's number, gives its index in the object.
+    pub(super) shift: u64,
+}
+
+impl Object {
+    pub(super) fn new(pages: u64) -> Self {
+        Object { pages: (0..pages).map(|_| AtomicU32::new(NONE)).collect() }
+    }
+
+    pub(super) fn pages(&self) -> u64 {
+        self.pages.len() as u64
+    }
+
+    /// A page; zero-filled if missing.
+    pub(super) fn page(&self, cpu: &Cpu<'_>, index: u64) -> Result<u32, NoMemory> {
+        let place = &self.pages[index as usize];
+        loop {
+            // Acquire: pairs with the release below: the page's contents.
+            match place.load(Ordering::Acquire) {
+                NONE => {
+                    // Relaxed: nothing is read through it. The loser looks again.
+                    if place.compare_exchange(NONE, BUSY, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+                        continue;
+                    }
+                    let made = cpu.zeroed_page().inspect(|_| cpu.count(Event::ObjectFill));
+                    // Release: pairs with the acquire above.
+                    place.store(made.map_or(NONE, |page| page + 1), Ordering::Release);
+                    return made;
+                }
+                BUSY => spin_loop(),
+                page => {
+                    cpu.count(Event::ObjectHit);
+                    return Ok(page - 1);
+                }
+            }
+        }
+    }
+
+    /// Ends a reference. After the last one the pages' frames are free.
+    pub(super) fn release(object: Arc<Object>, cpu: &Cpu<'_>) {
+        let Some(object) = Arc::into_inner(object) else { return };
+        let pages = object.pages.into_iter().map(AtomicU32::into_inner);
+        pages.filter(|page| *page != NONE).for_each(|page| cpu.free_page(page - 1));
     }
 }

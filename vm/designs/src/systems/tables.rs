@@ -1,9 +1,11 @@
-//! Page tables of a space, as its design changes them: `vm/memory`'s hosted machine with its TLBs, and the CPUs that a shoot-down must reach.
+//! Page tables of a space: `vm/memory`'s hosted machine with its TLBs, and the CPUs that a
+//! shoot-down must reach.
 //!
-//! The hosted machine knows page tables as part of a `Space` of `vm/memory`, so each design's space has such a one, whose own tree stays
-//! empty. Fields: \[I] immutable; \[a] one atomic word by itself; \[p] each entry by whoever the design lets change it.
+//! The hosted machine knows page tables as part of a `Space` of `vm/memory`, so each design's space
+//! contains one, whose own tree stays empty. Fields: \[I] immutable; \[a] one atomic word by
+//! itself; \[p] each entry as the design protects it.
 
-use super::cpu::Cpu;
+use crate::systems::Cpu;
 use faultline_memory::hosted::{Hosted, Outcome, PageTable, RetiredTables};
 use faultline_memory::{
     CpuNumber, Event, Flush, Machine, NoMemory, PageRange, Pmap, Rights, SPACE_PAGES, Space, Translation, VirtualPage,
@@ -22,8 +24,9 @@ pub(super) fn ends(range: PageRange) -> (u64, u64) {
 
 /// The CPUs on which a space is active.
 ///
-/// A CPU enters, then reads page tables. A CPU that changes them writes first, then reads the set. Both have a sequentially consistent
-/// fence between the two steps, so either the second finds the first in the set, or the first finds what the second wrote.
+/// A CPU enters, then reads page tables. A CPU that changes them writes first, then reads the set.
+/// Both have a sequentially consistent fence between the two steps, so either the second finds the
+/// first in the set, or the first finds what the second wrote.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Active([AtomicU64; 4]);
@@ -105,13 +108,14 @@ impl<'m> Tables<'m> {
         cpu.machine().access(cpu.number(), &self.known, page, byte, write)
     }
 
-    /// Makes a CPU's TLB forget. The hosted machine's `flush` takes the lock of the CPU that it is told, as its `shoot` does; a set of
-    /// CPUs for `shoot` cannot be made outside `vm/memory`.
+    /// Flushes a CPU's TLB. The hosted machine's `flush` takes the lock of the given CPU, like its
+    /// `shoot`; a set of CPUs for `shoot` cannot be made outside `vm/memory`.
     fn forget(&self, cpu: &Cpu<'m>, whose: CpuNumber, pages: PageRange) {
         cpu.machine().flush(whose, &Flush { space: self.known.id(), pages });
     }
 
-    /// The entry of a page, and whether this CPU's TLB, which may have it with fewer rights, has been flushed for the page.
+    /// The entry of a page. Flushes the page from this CPU's TLB, which may have it with fewer
+    /// rights.
     pub(super) fn look(&self, cpu: &Cpu<'m>, page: u64) -> Option<Translation> {
         let found = pinned(cpu, cpu.number(), || self.pmap().query(VirtualPage(page)));
         if found.is_some() {
@@ -137,7 +141,7 @@ impl<'m> Tables<'m> {
         self.remove_as(cpu, cpu.number(), page, gone);
     }
 
-    /// The same, for a CPU whose own page tables these are: its interrupts are off meanwhile.
+    /// Like `remove`, for a CPU whose own page tables these are: its interrupts are off meanwhile.
     pub(super) fn remove_as(&self, cpu: &Cpu<'m>, whose: CpuNumber, page: u64, gone: &mut Gone) {
         let removed = pinned(cpu, whose, || self.pmap().remove(VirtualPage(page), &mut gone.tables));
         if removed.is_some() {
@@ -145,12 +149,12 @@ impl<'m> Tables<'m> {
         }
     }
 
-    /// Leaves no rights but these to an entry.
+    /// Restricts an entry to these rights.
     pub(super) fn protect(&self, cpu: &Cpu<'m>, page: u64, rights: Rights, gone: &mut Gone) {
         self.protect_as(cpu, cpu.number(), page, rights, gone);
     }
 
-    /// The same, for a CPU whose own page tables these are.
+    /// Like `protect`, for a CPU whose own page tables these are.
     pub(super) fn protect_as(&self, cpu: &Cpu<'m>, whose: CpuNumber, page: u64, rights: Rights, gone: &mut Gone) {
         let before = pinned(cpu, whose, || self.pmap().protect(VirtualPage(page), rights));
         if before.is_some_and(|before| !rights.allows(before.rights)) {
@@ -169,13 +173,13 @@ fn one(page: u64) -> PageRange {
     PageRange::new(VirtualPage(page), 1).expect("a page of the space")
 }
 
-/// What was taken away from page tables, until every CPU has forgotten it: translations, tables, frames.
+/// Removed translations, tables and frames, until every CPU has forgotten them.
 #[derive(Debug)]
 pub(super) struct Gone {
-    /// First and last page whose translation has changed.
+    /// First and last page with a changed translation.
     changed: Option<(u64, u64)>,
     tables: RetiredTables,
-    /// Frames that nobody owns.
+    /// Frames without owners.
     pub(super) pages: Vec<u32>,
 }
 
@@ -197,7 +201,7 @@ impl Gone {
         PageRange::new(VirtualPage(first), last - first + 1).ok()
     }
 
-    /// Makes all CPUs on which the space is active forget, and then gives tables and frames back.
+    /// Makes all CPUs on which the space is active forget, and then frees tables and frames.
     pub(super) fn finish(mut self, cpu: &Cpu<'_>, tables: &Tables<'_>) {
         if let Some(pages) = self.flushed() {
             let flush = Flush { space: tables.known.id(), pages };
@@ -213,7 +217,7 @@ impl Gone {
         self.pages.into_iter().for_each(|page| cpu.free_page(page));
     }
 
-    /// The same for page tables that only one CPU uses.
+    /// Like `finish`, for page tables that only one CPU uses.
     pub(super) fn finish_as(mut self, cpu: &Cpu<'_>, whose: CpuNumber, tables: &Tables<'_>) {
         if let Some(pages) = self.flushed() {
             if whose == cpu.number() {

@@ -1,5 +1,5 @@
-//! Random programs of several spaces, CPUs and objects, with fewer frames than they want, beside the model. One thread drives all CPUs. A failing
-//! program is shrunk and printed.
+//! Random programs of several spaces, CPUs and objects, short of frames, compared with the model.
+//! One thread drives all CPUs. A failing program is shrunk and printed.
 
 use crate::posix::{BYTES, Objects, Space};
 use crate::{BOTH, access, pages};
@@ -19,10 +19,11 @@ const MOST_SPACES: usize = 5;
 const OBJECT_PAGES: u64 = 150;
 /// Programs of 1 to 1,500 operations: 60,000 operations for each design.
 const PROGRAMS: u32 = 80;
-/// To shrink a failing program further takes long and tells little.
+/// Time limit for shrinking a failing program: more takes long and shows little.
 const SHRINK_MS: u32 = 20_000;
 
-/// An operation. Its numbers are taken modulo what there is, so that a program without some of its operations is one too.
+/// An operation. Numbers are taken modulo what exists, so removing operations leaves a valid
+/// program.
 #[derive(Debug, Clone)]
 pub struct Operation {
     kind: Kind,
@@ -69,7 +70,7 @@ prop_compose! {
     }
 }
 
-/// A space of both.
+/// A space and its model.
 struct Pair<'m, S: System> {
     ours: S::Space<'m>,
     model: Space,
@@ -173,7 +174,7 @@ impl<'m, S: System> Run<'_, 'm, S> {
         self.system.exit(&self.cpus[on], ours).unwrap();
     }
 
-    /// Compares all bytes that a program may read, and ends.
+    /// Compares all readable bytes, and ends.
     fn finish(mut self) {
         let cpu = &self.cpus[0];
         for pair in &mut self.pairs {
@@ -190,7 +191,7 @@ impl<'m, S: System> Run<'_, 'm, S> {
                 }
             }
         }
-        // One space is unmapped as a whole, the others as they are.
+        // One space is unmapped as a whole, the others keep their mappings.
         let all = PageRange::new(VirtualPage(0), SPACE_PAGES).unwrap();
         self.system.unmap(cpu, &self.pairs[0].ours, all).unwrap();
         while !self.pairs.is_empty() {
@@ -226,7 +227,7 @@ pub fn agree_with_the_model<S: System>() {
     proptest!(cases, |(operations in vec(operation(), 1..1500))| run::<S>(&operations));
 }
 
-/// Each writes one page of its own; the other page is still everybody's.
+/// Each space writes one page of its own; the other page stays shared.
 pub fn forks_in_a_row<S: System>() {
     let ((), free) = on_machine::<S, _>(&shape(1, 1024), |system, cpus| {
         let cpu = &cpus[0];

@@ -4,7 +4,7 @@ use faultline_frame_designs::Memory;
 use faultline_frame_designs::trial::Step;
 use proptest::prelude::*;
 
-/// On what.
+/// Memory of the trials.
 pub const MEMORY: Memory = Memory { frames: 4096, cpus: 3, sockets: 1 };
 
 /// An operation.

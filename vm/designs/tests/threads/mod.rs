@@ -1,5 +1,6 @@
-//! Threads that share a space and an object, each on a CPU of its own. Pages are used for the first time by all at once. Each byte is written by one thread, so that this thread knows what it must
-//! read: in the space, and in children that it forks while the others go on.
+//! Threads that share a space and an object, each on a CPU of its own. All make the first use of
+//! pages together. Each byte is written by one thread, which therefore knows its value: in the
+//! space, and in children that it forks while the others go on.
 
 use crate::{BOTH, access, pages};
 use faultline_frame_designs::systems::{Cpu, Shape, System, on_machine};
@@ -13,21 +14,21 @@ use std::time::{Duration, Instant};
 
 const THREADS: u32 = 3;
 const ROUNDS: u64 = 400;
-/// Enough that none is lacked.
+/// Enough for all threads.
 const FRAMES: u64 = 4096;
-/// Where all threads use the same pages: a private range, and an object.
+/// Pages used by all threads: a private range, and an object.
 const PRIVATE: u64 = 0x1000;
 const SHARED: u64 = 0x2000;
 const COMMON_PAGES: u64 = 6;
-/// Where each thread maps, protects and unmaps pages of its own, among those of others.
+/// Pages that each thread maps, protects and unmaps itself, among those of others.
 const OWN: u64 = 0x3000;
 const OWN_PAGES: u64 = 5;
-/// Where all threads use each page for the first time at the same moment.
+/// Pages that all threads use for the first time at one moment.
 const FRESH: u64 = 0x4000;
 const FRESH_PAGES: u64 = 1000;
-/// Looks at the others' progress before a thread lets others have its CPU.
+/// Checks of the others' progress before a thread yields its CPU.
 const SPINS: u32 = 2000;
-/// How long that may take for all fresh pages, on a busy machine too.
+/// Time limit for all fresh pages, on a busy machine too.
 const LIMIT: Duration = Duration::from_secs(120);
 
 struct Thread<'a, 'm, S: System> {
@@ -36,7 +37,7 @@ struct Thread<'a, 'm, S: System> {
     space: &'a S::Space<'m>,
     number: u32,
     random: ChaCha8Rng,
-    /// What this thread wrote last into its byte of each common page: private, shared.
+    /// The last byte that this thread wrote into each common page: private, shared.
     written: [[u8; COMMON_PAGES as usize]; 2],
 }
 
@@ -45,7 +46,7 @@ impl<S: System> Thread<'_, '_, S> {
         self.number as usize
     }
 
-    /// Reads and writes its byte of a page that all use.
+    /// Reads and writes its byte of a common page.
     fn use_common(&mut self) {
         let (kind, page) = (self.random.random_range(0..2_usize), self.random.random_range(0..COMMON_PAGES));
         let value = self.random.random();
@@ -75,7 +76,8 @@ impl<S: System> Thread<'_, '_, S> {
         assert!(read(first).is_err());
     }
 
-    /// Forks a child, which must have what this thread wrote, and keep it; and of the object what this thread writes.
+    /// Forks a child, which must have and keep this thread's bytes; except that it sees later
+    /// writes to the object.
     fn fork(&mut self) {
         let (system, cpu) = (self.system, self.cpu);
         let child = system.fork(cpu, self.space).unwrap();
@@ -95,11 +97,13 @@ impl<S: System> Thread<'_, '_, S> {
         system.exit(cpu, child).unwrap();
     }
 
-    /// Writes its byte of fresh pages, each together with the other threads: who is second at a page must find the first one's. `arrived`: at all pages so far.
+    /// Writes its byte of fresh pages, each together with the other threads: the second one at a
+    /// page must find the first one's. `arrived`: at all pages so far.
     fn use_fresh(&mut self, arrived: &AtomicU64) {
         let begun = Instant::now();
         for page in 0..FRESH_PAGES {
-            // A barrier of the library wakes one thread long after the other. Relaxed: it orders nothing that the threads use.
+            // A barrier of the library wakes one thread long after the other. Relaxed: orders
+            // nothing that the threads use.
             arrived.fetch_add(1, Ordering::Relaxed);
             let mut spins = 0;
             while arrived.load(Ordering::Relaxed) < (page + 1) * u64::from(THREADS) {

@@ -1,15 +1,16 @@
-//! Runs `frames_loop` and `memory_loop` in guests with `faultline lens program`, and reads the counts. Needs the command beside this package's
-//! `frames_loop` (`cargo build -p faultline`), and what that needs: a kernel, the guest's parts and the plugin (`make guest
-//! kernel lens`).
+//! Runs `frames_loop` and `memory_loop` in guests with `faultline lens program`, and reads the
+//! counts. Needs the built command, named by `FAULTLINE_PROGRAM` (default:
+//! `target/debug/faultline`), and a kernel, the guest's parts and the plugin: `make build guest
+//! lens` at the root.
 //!
-//! Only the steady state is counted, after a warm-up. Transfers of the threads' own synchronisation data are
-//! subtracted, by its name.
+//! Counts only the steady state, after a warm-up. Subtracts transfers of the threads' own
+//! synchronisation data, by its name.
 
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What is counted at one number of threads.
+/// Counts at one number of threads.
 pub struct Counted {
     /// Number of threads.
     pub threads: u64,
@@ -32,7 +33,7 @@ pub struct Work<'a> {
     pub pattern: &'a str,
     /// Operations of each thread.
     pub operations: u64,
-    /// Frames that a thread holds, or passes on at once; pages of a range.
+    /// Frames held by a thread, or passed on at once; pages of a range.
     pub depth: u64,
     /// Seed of the guests.
     pub seed: u64,
@@ -42,25 +43,26 @@ impl Work<'_> {
     /// Counts it at these numbers of threads.
     pub fn count(&self, threads: &[u64]) -> Vec<Counted> {
         let place = tempfile::tempdir().unwrap();
-        let faultline = Path::new(env!("CARGO_BIN_EXE_frames_loop")).with_file_name("faultline");
-        assert!(faultline.exists(), "no {}; hint: `cargo build -p faultline`", faultline.display());
+        let built = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/debug/faultline");
+        let faultline = std::env::var_os("FAULTLINE_PROGRAM").map_or_else(built, PathBuf::from);
+        assert!(faultline.exists(), "no {}; hint: `make build guest lens` at the root", faultline.display());
         let threads = threads.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
         let [operations, depth, seed] = [self.operations, self.depth, self.seed].map(|number| number.to_string());
         let output = Command::new(faultline)
             .args(["lens", "program", "--quiet", "--limit", "10m", "--format", "json", "--db"])
             .arg(place.path().join("db.sqlite"))
-            .args(["--threads-from", &threads, "--ops", &operations, "--seed", &seed, "--", self.program])
-            .args(["--design", self.design, "--pattern", self.pattern, "--threads", "{threads}"])
+            .args(["--tasks", &threads, "--ops", &operations, "--seed", &seed, "--", self.program])
+            .args(["--design", self.design, "--pattern", self.pattern, "--threads", "{tasks}"])
             .args(["--ops", &operations, "--depth", &depth])
             .output()
             .unwrap();
         let [stdout, stderr] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
-        assert!(output.status.success(), "{self:?}: {stdout}{stderr}; hint: `make guest kernel lens`");
+        assert!(output.status.success(), "{self:?}: {stdout}{stderr}; hint: `make build guest lens` at the root");
         let summary: Value = serde_json::from_str(&stdout).unwrap();
         summary["lens"]["curves"][0]["points"].as_array().unwrap().iter().map(counted).collect()
     }
 
-    /// Transfers per operation without those of another pattern, which does the same except for what is of interest.
+    /// Transfers per operation beyond those of a baseline pattern.
     pub fn count_beyond(&self, baseline: &str, threads: &[u64]) -> Vec<Counted> {
         let without = Work { pattern: baseline, ..*self }.count(threads);
         let beyond = |(all, without): (Counted, &Counted)| Counted {
@@ -82,7 +84,7 @@ fn counted(point: &Value) -> Counted {
     Counted {
         threads: point["cpus"].as_u64().unwrap(),
         instructions: point["instructions"]["median"].as_f64().unwrap(),
-        // Rounded to what a single transfer is far above.
+        // Rounded to far below a single transfer.
         per_operation: ((all - of_team) * 1e9).round() / 1e9,
         busiest: others.map(|line| format!("\n  {}: {}", line["name"], transfers(line))).collect(),
     }

@@ -1,6 +1,7 @@
-//! Calls that the example does not use, so that `check.sh` can link them too. A kernel does not need this file.
+//! Calls that the example does not use, so that `check.sh` can link them, too. A kernel does not
+//! need this file.
 
-use crate::cpu::ThisCpu;
+use crate::ThisCpu;
 use core::fmt::{self, Write};
 use faultline_frames::{
     CpuNumber, DomainId, FrameNumber, Frames, HugeFrame, Mistake, Order, RangeRequest, Record, Urgency, Watch, Watched,
@@ -16,7 +17,8 @@ impl Write for Length {
     }
 }
 
-/// Calls each of them once. The arguments come from the caller, so that the compiler knows nothing about them.
+/// Calls each of them once. The arguments come from the caller, so the compiler does not know their
+/// values.
 #[unsafe(no_mangle)]
 pub extern "C" fn frames_reach(frames: &Frames<'static, ThisCpu>, number: u64, range: &RangeRequest) -> u64 {
     let frame = FrameNumber(number);
@@ -39,7 +41,7 @@ pub extern "C" fn frames_reach(frames: &Frames<'static, ThisCpu>, number: u64, r
     let changed = online & frames.split_huge(frame.huge()).is_ok() & frames.join_huge(frame.huge()).is_ok();
     let mut batch = [frame; 4];
     let filled = frames.get_batch(Urgency::Normal, &mut batch).unwrap_or(0) as u64;
-    // SAFETY: 1. This is linked and never called.
+    // SAFETY: linked and never called.
     let drained = unsafe { frames.drain_offline(CpuNumber(number as u32)) };
     let moved = drained + frames.drain_own() + frames.age() + frames.fill_zeroed(number, leave_as_it_is);
     let seen = frames.free() + frames.free_in(DomainId(number as u8)) + frames.census().free;
@@ -64,7 +66,7 @@ impl Watch for Ignores {
     }
 }
 
-/// The same for the calls that look for mistakes.
+/// As `frames_reach`, for the calls that detect mistakes.
 #[unsafe(no_mangle)]
 pub extern "C" fn frames_watched(
     frames: &Frames<'static, ThisCpu>,

@@ -1,18 +1,19 @@
-//! Page tables in software, of the shape that x86-64 and others have. An entry is changed by one compare-and-swap, and a
-//! table without entries is taken out.
+//! Page tables in software, shaped like those of x86-64 and others. An entry is changed by one
+//! compare-and-swap, and a table without entries is taken out.
 //!
-//! Each table counts what it holds: entries, and CPUs that are about to make one. Who brings the count to 0 tries to
-//! make it *dead*; from then on nobody can make an entry in it, so it can be taken out of the table above. A CPU that finds a dead
-//! table on its way begins at the root again. The memory of a dead table is freed when every CPU has answered a shoot-down.
+//! Each table counts its entries and the CPUs about to make one. The CPU that brings the count to 0
+//! tries to make the table *dead*; no entry can be made in it from then on, so it can be taken out
+//! of the table above. A CPU that finds a dead table on its way begins at the root again. A dead
+//! table's memory is freed when every CPU has answered a shoot-down.
 //!
-//! A large entry is kept beside the entries of a leaf that is made with it, and that has none as long as there is the large one. So dividing
-//! it needs no memory: the entries are written, and then the large one is taken away, by one step that fails if a CPU has set a bit in it since.
+//! A large entry is kept beside the entries of a leaf, which is allocated with it and has none
+//! while the large one exists. So dividing it needs no memory: the entries are written, and then
+//! the large one is cleared by one step that fails if a CPU has set a bit in it since.
 
 use crate::address::{Rights, SPACE_PAGES, VirtualPage};
-use crate::allocation::try_box;
 use crate::error::NoMemory;
-use crate::pmap::{Pmap, Translation};
-use crate::primitive::{AtomicPtr, AtomicU32, AtomicUsize, Lifetime, relax};
+use crate::machine::{Pmap, Translation};
+use crate::primitive::{AtomicPtr, AtomicU32, AtomicUsize, Lifetime, relax, try_box};
 use alloc::boxed::Box;
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -21,7 +22,7 @@ use faultline_numbers::FrameNumber;
 /// Entries of a table, as a power of two.
 #[cfg(not(all(loom, test)))]
 const BITS: u32 = 9;
-/// Small, so that all interleavings can be explored.
+/// Small, so that loom can explore all interleavings.
 #[cfg(all(loom, test))]
 const BITS: u32 = 1;
 const FAN_OUT: usize = 1 << BITS;
@@ -34,22 +35,24 @@ const RIGHTS_SHIFT: u32 = 1;
 const RIGHTS: usize = 7 << RIGHTS_SHIFT;
 const ACCESSED: usize = 1 << 4;
 const DIRTY: usize = 1 << 5;
-/// Of a large entry: a CPU is dividing it.
+/// In a large entry: a CPU is dividing it.
 const DIVIDING: usize = 1 << 6;
 const FRAME_SHIFT: u32 = 12;
 
 /// The count of a table that is being taken out.
 const DEAD: u32 = u32::MAX;
 
-/// A table. Fields: \[a] changed by compare-and-swap, or by a swap; \[r] written by who has taken the table out.
+/// A table. Fields: \[a] changed by compare-and-swap, or by a swap; \[r] written by the CPU that
+/// took the table out.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Table {
-    /// \[a] Above the leaves a pointer to a table; in a leaf an entry's bits, as an address without provenance.
+    /// \[a] Above the leaves a pointer to a table; in a leaf an entry's bits, as an address without
+    /// provenance.
     entries: [AtomicPtr<Table>; FAN_OUT],
     /// \[a] Entries that are not null, and CPUs that are about to make one; or `DEAD`.
     held: AtomicU32,
-    /// \[r] The next table of a list of those taken out. Relaxed: one CPU's alone.
+    /// \[r] Next table of a list of those taken out. Relaxed: used by one CPU only.
     next: AtomicPtr<Table>,
     /// \[a] Of a leaf: a large entry in place of all its entries, or 0.
     large: AtomicUsize,
@@ -74,7 +77,8 @@ impl Table {
 
     /// Counts a CPU that is about to make an entry. False if the table is dead.
     fn hold(&self) -> bool {
-        // Relaxed: a guess. AcqRel: the count's steps are in one order, in which nobody counts after the table died.
+        // Relaxed: a guess. AcqRel: the count's steps are in one order, in which no CPU counts
+        // after the table died.
         let mut held = self.held.load(Relaxed);
         while held != DEAD {
             match self.held.compare_exchange(held, held + 1, AcqRel, Relaxed) {
@@ -85,15 +89,16 @@ impl Table {
         false
     }
 
-    /// Takes some off the count. True if the table is dead then, and the caller must take it out.
+    /// Decreases the count. True if the table is dead then, and the caller must take it out.
     fn let_go(&self, count: u32) -> bool {
-        // AcqRel: as in `hold`. Who makes it dead has seen that all entries are null.
+        // AcqRel: as in `hold`. The CPU that makes it dead has seen that all entries are null.
         self.held.fetch_sub(count, AcqRel) == count && self.held.compare_exchange(0, DEAD, AcqRel, Relaxed).is_ok()
     }
 
-    /// Changes the large entry, if there is one, by `change`. Returns what it was, as an entry of a page.
+    /// Changes the large entry, if any, by `change`. Returns its old value, as an entry of a page.
     fn change_large(&self, page: VirtualPage, change: impl Fn(usize) -> usize) -> Option<Translation> {
-        // Acquire, AcqRel: as in `change_entry`; and who finds none finds the entries that were made of it.
+        // Acquire, AcqRel: as in `change_entry`; a CPU that finds none finds the entries made from
+        // it.
         let mut old = self.large.load(Acquire);
         while old & VALID != 0 {
             let new = change(old);
@@ -106,11 +111,12 @@ impl Table {
     }
 
     fn debug_assert_divided(&self) {
-        // Relaxed: there is none, since before this call.
+        // Relaxed: there has been none since before this call.
         debug_assert_eq!(self.large.load(Relaxed), 0, "a large entry is divided before a part of it changes");
     }
 
-    /// Makes entries of the large one, if there is one. Says whether it did; if another CPU does, waits for it: for the writing of a table.
+    /// Divides the large entry, if any, and returns true if it did. If another CPU is dividing it,
+    /// waits for that: for the writing of a table.
     fn divide(&self) -> bool {
         // Acquire: as in `change_large`.
         let mut large = self.large.load(Acquire);
@@ -122,7 +128,7 @@ impl Table {
                 large = self.large.load(Acquire);
                 continue;
             }
-            // Relaxed: only says who writes the entries. Acquire on failure: as above.
+            // Relaxed: only decides which CPU writes the entries. Acquire on failure: as above.
             match self.large.compare_exchange(large, large | DIVIDING, Relaxed, Acquire) {
                 Ok(_) => break,
                 Err(found) => large = found,
@@ -132,10 +138,11 @@ impl Table {
         loop {
             for (entry, number) in self.entries.iter().zip(0..) {
                 let bits = of_page(large & !DIVIDING, VirtualPage(number));
-                // Relaxed: nobody looks at the entries before the next step.
+                // Relaxed: no CPU looks at the entries before the next step.
                 entry.store(ptr::without_provenance_mut(bits), Relaxed);
             }
-            // AcqRel: releases the entries. It fails if a CPU has set a bit meanwhile, which all entries must have.
+            // AcqRel: releases the entries. Fails if a CPU has set a bit meanwhile, which all
+            // entries must have.
             match self.large.compare_exchange(large, 0, AcqRel, Acquire) {
                 Ok(_) => return true,
                 Err(found) => large = found,
@@ -144,7 +151,7 @@ impl Table {
     }
 }
 
-/// An entry of a page, by the bits of the large one that it is in.
+/// A page's entry, derived from the bits of its large entry.
 fn of_page(large: usize, page: VirtualPage) -> usize {
     large + ((page.0 as usize % FAN_OUT) << FRAME_SHIFT)
 }
@@ -162,7 +169,7 @@ impl Default for RetiredTables {
 /// Page tables of a space.
 #[derive(Debug)]
 pub struct PageTable {
-    /// Held once for itself, so that it never dies.
+    /// Counted once for itself, so that it never dies.
     root: Box<Table>,
 }
 
@@ -177,7 +184,8 @@ impl PageTable {
         Ok(Self { root })
     }
 
-    /// The tables above a page's entry, or `Err` with the lowest level reached, and null if there is no table below.
+    /// The tables above a page's entry, or `Err` with the lowest level reached, and null if there
+    /// is no table below.
     ///
     /// # Safety
     /// Tables that are taken out meanwhile are not freed.
@@ -186,15 +194,16 @@ impl PageTable {
         for level in (1..LEVELS).rev() {
             // Acquire: pairs with the release in `table_below`: the new table's contents.
             let below = way[level].entry(page, level).load(Acquire);
-            // SAFETY: 1. Above the leaves an entry points to a table. 2. It is not freed meanwhile, as the caller promises.
+            // SAFETY: 1. Above the leaves an entry points to a table. 2. It is not freed meanwhile,
+            // as the caller promises.
             way[level - 1] = unsafe { below.as_ref() }.ok_or((level, way))?;
             way[level - 1].lifetime.read();
         }
         Ok(way)
     }
 
-    /// Makes a table below one of `level` on the way to a page, if there is none: with a large entry, if `large` is not 0. False if the one
-    /// above is dead.
+    /// Makes a table below one of `level` on the way to a page, if there is none; with a large
+    /// entry if `large` is not 0. False if the table above is dead.
     #[cold]
     #[inline(never)]
     fn table_below(
@@ -214,14 +223,14 @@ impl PageTable {
             if way[level].entry(page, level).compare_exchange(ptr::null_mut(), new, AcqRel, Relaxed).is_ok() {
                 return Ok(true);
             }
-            // SAFETY: from `into_raw` above, and nobody else has seen it.
+            // SAFETY: from `into_raw` above, and not yet shared.
             drop(unsafe { Box::from_raw(new) });
         }
         self.let_go(1, page, level, way, retired);
         new.map(|_| true)
     }
 
-    /// Takes some off the count of the table of `level`, and takes it out if it is dead, and so on upwards.
+    /// Decreases the count of the table of `level`; takes it out if it is dead, and so on upwards.
     fn let_go(&self, mut count: u32, page: VirtualPage, level: usize, way: &Way<'_>, retired: &mut RetiredTables) {
         for level in level..LEVELS {
             if !way[level].let_go(count) {
@@ -229,8 +238,8 @@ impl PageTable {
             }
             count = 1;
             let above = way[level + 1].entry(page, level + 1);
-            // AcqRel: whoever finds null finds the count of the table above as it was before the next step or later; only
-            // the CPU that made the table dead comes here.
+            // AcqRel: a CPU that finds null finds the count of the table above as it was before the
+            // next step or later; only the CPU that made the table dead comes here.
             let out = above.swap(ptr::null_mut(), AcqRel);
             // SAFETY: it was in the tree until now, and the list is the caller's.
             unsafe { &*out }.next.store(retired.0, Relaxed);
@@ -238,16 +247,17 @@ impl PageTable {
         }
     }
 
-    /// Changes an entry that is there by `change`. Returns what it was.
+    /// Changes an existing entry by `change`. Returns its old value.
     fn change(&self, page: VirtualPage, change: impl Fn(usize) -> usize) -> Option<Translation> {
         let leaf = self.leaf(page)?;
         leaf.debug_assert_divided();
         Self::change_entry(leaf.entry(page, 0), change)
     }
 
-    /// The leaf that has the entry of a page, or the large one.
+    /// The leaf with a page's entry, or with its large entry.
     fn leaf(&self, page: VirtualPage) -> Option<&Table> {
-        // SAFETY: `Pmap`'s callers are pinned, or one at a time with tables of one CPU: nothing on the way is freed.
+        // SAFETY: `Pmap`'s callers are pinned, or one at a time with tables of one CPU: nothing on
+        // the way is freed.
         let [leaf, ..] = unsafe { self.way(page) }.ok()?;
         Some(leaf)
     }
@@ -265,8 +275,9 @@ impl PageTable {
         None
     }
 
-    /// As the hardware does: finds the entry, and if it allows the access, sets its accessed bit, and the dirty bit for a write.
-    /// None if it does not. The caller's CPU answers no shoot-down meanwhile.
+    /// Walks the tables as hardware does: finds the entry, and if it allows the access, sets its
+    /// accessed bit, and the dirty bit for a write. Otherwise `None`. The caller's CPU answers no
+    /// shoot-down meanwhile.
     pub(crate) fn walk(&self, page: VirtualPage, access: Rights) -> Option<Translation> {
         let used = ACCESSED | if access.allows(Rights::WRITE) { DIRTY } else { 0 };
         let used = |bits| if decoded(bits).rights.allows(access) { bits | used } else { bits };
@@ -282,7 +293,7 @@ impl PageTable {
             if level == 0 {
                 return 0;
             }
-            // Acquire: as in `way`. SAFETY: as there; for callers that nobody disturbs.
+            // Acquire: as in `way`. SAFETY: as there; for callers with exclusive access.
             let of = |entry: &AtomicPtr<Table>| unsafe { entry.load(Acquire).as_ref() };
             table.entries.iter().filter_map(of).map(|table| 1 + below(table, level - 1)).sum()
         }
@@ -290,7 +301,7 @@ impl PageTable {
     }
 }
 
-/// The bits of rights that are not among these.
+/// The bits of the rights that are not in this set.
 fn lost(rights: Rights) -> usize {
     RIGHTS & !(usize::from(rights.bits()) << RIGHTS_SHIFT)
 }
@@ -308,8 +319,8 @@ fn decoded(bits: usize) -> Translation {
     }
 }
 
-// SAFETY: 1. An entry is what `enter` made of it until `remove`; only rights are taken and bits set in between. 2. A table is
-// freed by `free` alone, or with all others.
+// SAFETY: 1. An entry is what `enter` made of it until `remove`; only rights are taken and bits set
+// in between. 2. A table is freed by `free` alone, or with all others.
 unsafe impl Pmap for PageTable {
     type Retired = RetiredTables;
 
@@ -328,12 +339,12 @@ unsafe impl Pmap for PageTable {
             match unsafe { self.way(page) } {
                 Ok(way) if Self::change_entry(way[0].entry(page, 0), |bits| bits | new).is_some() => return Ok(()),
                 Ok(way) if way[0].hold() => {
-                    // AcqRel: a CPU that finds the entry finds what was written to the frame before. Nobody else makes or removes
-                    // this page's entry meanwhile, so it was null.
+                    // AcqRel: a CPU that finds the entry finds earlier writes to the frame. No
+                    // other CPU makes or removes this page's entry meanwhile, so it was null.
                     way[0].entry(page, 0).swap(ptr::without_provenance_mut(new), AcqRel);
                     return Ok(());
                 }
-                // Dead: it is just being taken out.
+                // Dead: being taken out.
                 Ok(_) => relax(),
                 Err((level, way)) => {
                     if !self.table_below(page, level, &way, 0, retired)? {
@@ -421,7 +432,8 @@ unsafe impl Pmap for PageTable {
 
     fn free(&self, mut retired: RetiredTables) {
         while !retired.0.is_null() {
-            // SAFETY: 1. Made by `try_box` in `table_below`. 2. Taken out, and every CPU has answered since.
+            // SAFETY: 1. Made by `try_box` in `table_below`. 2. Taken out, and every CPU has
+            // answered since.
             let table = unsafe { Box::from_raw(retired.0) };
             retired.0 = table.next.load(Relaxed);
             Lifetime::end(table, |table| &table.lifetime);

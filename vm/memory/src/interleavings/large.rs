@@ -1,5 +1,5 @@
-//! Large pages: here of two pages each, of which a space has two. The entry is divided against all that may happen to it meanwhile, without a limit
-//! of preemptions; then all of a CPU's code, as in `pages`.
+//! Large pages, of two pages each; a space has two. Divides the entry against all concurrent
+//! operations on it, without a limit of preemptions; then runs a CPU's whole code, as in `pages`.
 
 use super::pages::{Board, access, alone, boot_with, end, take_away};
 use super::{explore, explore_up_to, pages};
@@ -7,7 +7,7 @@ use crate::address::{Rights, VirtualPage};
 use crate::counters::Event;
 use crate::error::FaultError;
 use crate::hosted::{PageTable, RetiredTables};
-use crate::pmap::Pmap;
+use crate::machine::Pmap;
 use crate::test_frames::List;
 use faultline_numbers::{CpuNumber, FrameNumber};
 use loom::sync::Arc;
@@ -42,7 +42,7 @@ fn a_large_entry_is_divided_by_two() {
     });
 }
 
-/// A CPU writes through the entry: whoever changes it afterwards knows that.
+/// A CPU writes through the entry: later changes of it must see the dirty bit.
 #[test]
 fn a_large_entry_is_divided_while_a_cpu_writes() {
     explore(|| {
@@ -55,7 +55,7 @@ fn a_large_entry_is_divided_while_a_cpu_writes() {
     });
 }
 
-/// A page daemon asks who has used it.
+/// A page daemon harvests the accessed bits.
 #[test]
 fn a_large_entry_is_divided_while_its_use_is_asked_for() {
     explore(|| {
@@ -71,7 +71,7 @@ fn a_large_entry_is_divided_while_its_use_is_asked_for() {
     });
 }
 
-/// Two CPUs write for the first time to the two pages of a range.
+/// Two CPUs make the first writes to the two pages of a range.
 #[test]
 fn a_large_page_is_made_by_one_of_two() {
     explore_up_to(Some(3), || {
@@ -153,7 +153,7 @@ fn a_part_is_swapped_and_the_other_written() {
     });
 }
 
-/// A fork, and a write to it: the child has what was there before the fork, and nothing of what was written later.
+/// A write after a fork: the child has the contents from before the fork, and none written later.
 #[test]
 fn a_fork_and_a_write() {
     explore_up_to(Some(3), || {

@@ -1,5 +1,5 @@
-//! Page tables of each CPU: a CPU that uses a page against another that takes it away, by all of a CPU's code, in all orders with at most three
-//! preemptions.
+//! Page tables of each CPU: one CPU uses a page while another takes it away, running a CPU's whole
+//! code, in all orders with at most three preemptions.
 
 use super::pages::{access, alone};
 use super::{TestCpu, boot_as, explore_up_to, pages};
@@ -25,7 +25,7 @@ fn explore(run: impl Fn() + Sync + Send + 'static) {
     explore_up_to(Some(3), run);
 }
 
-/// Whether it is the byte, or nothing any more.
+/// True if it is the byte, or the page is gone.
 fn is_or_is_gone(found: Result<u8, FaultError>, expected: u8) {
     assert!(found == Ok(expected) || found == Err(FaultError::NotMapped), "{found:?}");
 }
@@ -47,8 +47,9 @@ fn end(cpu: &TestCpu, space: TestSpace, list: &List, frames: u32) {
     assert_eq!(list.free(), frames, "all frames are back");
 }
 
-/// A CPU uses the last page of a range while another unmaps the range: the frames go back when the first can use them no longer. `before` writes to
-/// the page, and `come` is what the CPU does before it uses the page. Two pages are a large one.
+/// A CPU uses the last page of a range while another unmaps the range: the frames are freed only
+/// after the first can no longer use them. `before` writes to the page, and `come` is what the CPU
+/// does before it uses the page. Two pages are a large one.
 fn explore_a_use_and_an_unmap(count: u32, before: fn(&[TestCpu; 2], &TestSpace, u64), come: fn(&TestCpu, &TestSpace)) {
     explore(move || {
         let (cpus, space, list) = boot(List::of(count).with_large());
@@ -104,7 +105,8 @@ fn a_first_use_and_an_unmap_of_a_large_page() {
     explore_a_use_and_an_unmap(2, |[mine, _], space, page| write_first_large(mine, space, page), |_, _| {});
 }
 
-/// A CPU uses a page that is in another's large one, and unmaps it, while the other writes to the page beside it.
+/// A CPU uses a page that is in another's large one, and unmaps it, while the other writes to the
+/// page beside it.
 #[test]
 fn a_first_use_and_an_unmap_of_a_part_of_a_large_page() {
     explore(|| {
@@ -129,14 +131,15 @@ fn a_first_use_and_an_unmap_of_a_part_of_a_large_page() {
     });
 }
 
-/// A CPU looks for an entry that is not there any more in another's page tables, while that CPU frees a table on the way.
+/// A CPU looks for an entry that is already gone from another's page tables, while that CPU frees a
+/// table on the way.
 #[test]
 fn a_look_into_page_tables_and_a_table_that_is_freed() {
     explore(|| {
         let ([mine, its], space, list) = boot(List::of(2));
         mine.map(&space, pages(0, 2), BOTH).unwrap();
         assert_eq!((access(&its, &space, 0, Some(7)), access(&its, &space, 1, Some(8))), (Ok(0), Ok(0)));
-        // As a page daemon that finds the page wired. The list's last frame was the first.
+        // Like a page daemon that finds the page wired. The list's last frame was the first.
         let hold = mine.hold(1, |_| true).unwrap();
         let mut shots = Shots::none();
         mine.take_translations(&hold, &mut shots);

@@ -1,6 +1,7 @@
-//! Faults, forks, exits, maps and truncation against a page that is taken away, by all of a CPU's code. Each takes a few hundred steps that
-//! could be interrupted, so all orders with at most three preemptions are explored (two where that took minutes): a mistake of two CPUs that
-//! interrupt each other once needs two. The parts are in `pieces`, without a limit.
+//! Faults, forks, exits, maps and truncation against a CPU that takes a page away, running a CPU's
+//! whole code. Each takes a few hundred interruptible steps, so all orders with at most three
+//! preemptions are explored (two where that took minutes): a bug of two CPUs that interrupt each
+//! other once needs two. `pieces` explores the parts without a limit.
 
 use super::{TestCpu, explore_up_to, pages};
 use crate::address::{Rights, VirtualPage};
@@ -28,7 +29,7 @@ fn explore(run: impl Fn() + Sync + Send + 'static) {
     explore_up_to(Some(3), run);
 }
 
-/// A store of pages of one byte, whose steps are not explored.
+/// A store of one-byte pages, whose steps are not explored.
 #[derive(Debug)]
 struct Store {
     bytes: FrameBytes,
@@ -80,7 +81,8 @@ impl Pager for Store {
     }
 }
 
-/// Two CPUs on which a space is active, frames, and a store, which is also the swap area. What is leaked is a few hundred bytes.
+/// Two CPUs on which a space is active, frames, and a store, which is also the swap area. Leaks a
+/// few hundred bytes.
 pub(super) struct Board {
     pub(super) cpus: [TestCpu; 2],
     pub(super) space: TestSpace,
@@ -92,7 +94,7 @@ fn boot(frames: u32) -> Board {
     boot_with(List::of(frames))
 }
 
-/// With all frames of a list.
+/// Uses the frames of a list.
 pub(super) fn boot_with(list: List) -> Board {
     let frames = list.free();
     let machine = Hosted::new(2, FrameNumber(0), frames.into(), 1).unwrap();
@@ -118,12 +120,13 @@ pub(super) fn access(cpu: &TestCpu, space: &TestSpace, page: u64, write: Option<
     }
 }
 
-/// As expected, or the page is being transferred.
+/// True for the expected byte, or a page that is being transferred.
 fn is_or_waits(found: Result<u8, FaultError>, expected: u8) {
     assert!(found == Ok(expected) || matches!(found, Err(FaultError::Wait(_))), "{found:?}");
 }
 
-/// Takes a page away as the page daemon does, if it can be held: writes it if `then` says where to, and lets it go.
+/// Takes a page away like the page daemon, if it can be held: writes it to the swap area if
+/// `is_swapped`, then releases it.
 pub(super) fn take_away(cpu: &TestCpu, page: u32, is_swapped: bool) -> bool {
     let Some(hold) = cpu.hold(page, |_| true) else { return false };
     let mut shots = Shots::none();
@@ -141,7 +144,7 @@ pub(super) fn take_away(cpu: &TestCpu, page: u32, is_swapped: bool) -> bool {
     true
 }
 
-/// Ends what is left, and looks whether all is back.
+/// Ends spaces and objects, and checks that all frames are free.
 pub(super) fn end(
     cpu: &TestCpu,
     spaces: impl IntoIterator<Item = TestSpace>,
@@ -157,13 +160,13 @@ pub(super) fn end(
     assert_eq!((list.free(), cpu.memory().swapped()), (frames, 0), "all frames and slots of the swap area are back");
 }
 
-/// The last owner of what a thread had, too.
+/// The value of an `Arc` whose other owners have ended.
 pub(super) fn alone<T>(shared: Arc<T>) -> T {
     Arc::try_unwrap(shared).ok().unwrap()
 }
 
-/// A fault on a resident page of an object, which another CPU takes away: its frame goes back when nothing translates to it, and the fault finds
-/// the page or makes another.
+/// A fault on a resident page of an object, which another CPU takes away: its frame is freed when
+/// nothing translates to it, and the fault finds the page or makes another.
 #[test]
 fn a_fault_and_a_page_that_is_taken_away() {
     explore(|| {
@@ -184,7 +187,7 @@ fn a_fault_and_a_page_that_is_taken_away() {
     });
 }
 
-/// The same, and its frame is another page's before the fault has looked at it.
+/// As above, except that the frame is another page's before the fault looks at it.
 #[test]
 fn a_fault_and_a_frame_that_is_used_again() {
     explore(|| {
@@ -212,7 +215,8 @@ fn a_fault_and_a_frame_that_is_used_again() {
     });
 }
 
-/// The same with pages that could not be read: two CPUs find one, and its frame is another page's before the second has looked.
+/// As above, with pages that could not be read: two CPUs find one, and its frame is another page's
+/// before the second one looks.
 #[test]
 fn two_faults_on_a_page_that_could_not_be_read() {
     explore(|| {
@@ -246,7 +250,7 @@ fn two_faults_on_a_page_that_could_not_be_read() {
     });
 }
 
-/// A fault makes a page of an object that another CPU cuts off: the page is gone afterwards, from wherever it was.
+/// A fault makes a page of an object while another CPU truncates it: the page is gone afterwards.
 #[test]
 fn a_fault_and_a_truncation() {
     explore(|| {
@@ -264,7 +268,8 @@ fn a_fault_and_a_truncation() {
     });
 }
 
-/// A map and a fault on a page of an object that is there already, and is taken away: whoever takes it finds the mapping, or the fault finds it taken.
+/// A map and a fault on a resident page of an object that is being taken away: either the taker
+/// finds the mapping, or the fault finds the page gone.
 #[test]
 fn a_new_mapping_and_a_page_that_is_taken_away() {
     explore_up_to(Some(2), || {
@@ -286,7 +291,8 @@ fn a_new_mapping_and_a_page_that_is_taken_away() {
     });
 }
 
-/// A fork copies a slot whose page goes to the swap area: whoever swaps finds the child, so the frame goes back.
+/// A fork copies a slot whose page is being swapped out: the swapper finds the child, so the frame
+/// is freed.
 #[test]
 fn a_fork_and_a_page_that_is_swapped() {
     explore(|| {
@@ -394,7 +400,8 @@ fn an_unmap_and_the_end_of_a_read() {
     });
 }
 
-/// A write-back that meets a page which another CPU has for a moment: it is written, or the caller is told to wait.
+/// A write-back that meets a page held by another CPU: the page is written, or the caller gets
+/// `Wait`.
 #[test]
 fn a_write_back_and_who_looks_at_the_page() {
     explore(|| {

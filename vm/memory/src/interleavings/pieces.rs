@@ -1,4 +1,4 @@
-//! Protocols of pages that are taken away, each by the parts that it consists of.
+//! Protocols for taking pages away, reduced to their parts.
 
 use super::explore;
 use crate::counted::{Counted, Inner};
@@ -8,13 +8,13 @@ use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 
-/// What a home holds: ended by its last owner, looked at by who holds one of its pages.
+/// A home's contents: ended by its last owner, read by the holder of one of its pages.
 #[derive(Debug)]
 struct Home {
     is_ended: UnsafeCell<bool>,
 }
 
-// SAFETY: the tests are about whether it is handed over; loom finds where it is not.
+// SAFETY: loom reports an access that is not ordered.
 unsafe impl Sync for Home {}
 // SAFETY: as above.
 unsafe impl Send for Home {}
@@ -38,8 +38,8 @@ struct Raw(*const Inner<Home>);
 // SAFETY: as for `Home`.
 unsafe impl Send for Raw {}
 
-/// A page's home ends, while another CPU makes the page busy, wants the home, and then owns the page. Either it has both, or neither; and
-/// the frame is free once.
+/// A page's home ends, while another CPU makes the page busy, wants the home, and then owns the
+/// page. It gets both or neither; and the frame is freed once.
 #[test]
 fn a_hold_and_the_end_of_the_home() {
     explore(|| {
@@ -79,7 +79,8 @@ fn a_hold_and_the_end_of_the_home() {
     });
 }
 
-/// A page is published while its object is cut off: either who publishes finds the new length, or who cuts finds the page.
+/// A page is published while its object is truncated: either the publisher finds the new length, or
+/// the truncation finds the page.
 #[test]
 fn a_publication_and_a_new_length() {
     explore(|| {
@@ -88,11 +89,12 @@ fn a_publication_and_a_new_length() {
         let other = thread::spawn(move || its.publish(1, Leaf::Nothing, 7) == Ok(Ok(true)));
         object.set_pages(1);
         let is_found = object.next_held(1, 2).is_some();
-        assert!(is_found || !other.join().unwrap(), "a page beyond the end, and nobody knows");
+        assert!(is_found || !other.join().unwrap(), "a page beyond the end was not found");
     });
 }
 
-/// A page that is being read is given up by its only owner, while the read ends: the frame is free once, and by the later one.
+/// A page that is being read is released by its only owner, while the read ends: the later one
+/// frees the frame, once.
 #[test]
 fn the_end_of_a_read_and_the_last_owner() {
     for end in [PageStep::Filled, PageStep::Failed] {
@@ -109,7 +111,8 @@ fn the_end_of_a_read_and_the_last_owner() {
     }
 }
 
-/// A page that could not be read is given up, while another CPU looks whether it may hold it: the frame is not free before it has looked.
+/// A page that could not be read is released, while another CPU checks whether it may hold it: the
+/// frame is not freed before that check.
 #[test]
 fn a_failed_page_and_who_wants_to_hold_it() {
     explore(|| {
@@ -119,7 +122,7 @@ fn a_failed_page_and_who_wants_to_hold_it() {
         let its = word.clone();
         let other = thread::spawn(move || {
             if its.step(PageStep::Busy).is_ok() {
-                its.step(PageStep::Unbusy).expect("nobody else lets it go");
+                its.step(PageStep::Unbusy).expect("only this thread has it busy");
             }
         });
         assert!(word.release());

@@ -1,5 +1,5 @@
-//! Two programs with private pages and pages of a file, and a page daemon, which also ends transfers that come late. Each program knows what
-//! its pages hold, wherever they are.
+//! Two programs with private pages and pages of a file, and a page daemon, which also ends late
+//! transfers. Each program knows the contents of its pages.
 
 use super::{BOTH, FRAMES, TestCpu, TestSpace, boot_with, has_tables_of_each_cpu, pages, run};
 use crate::address::{Rights, VirtualPage};
@@ -24,7 +24,7 @@ const PART: u64 = 3;
 const STEPS: usize = 25;
 const SCHEDULES: usize = 100;
 
-/// A store of pages of one byte. Some transfers come late. Its steps are not interleaved with others.
+/// A store of one-byte pages. Some transfers come late. Its steps are not interleaved with others.
 #[derive(Debug)]
 pub(super) struct Store {
     bytes: FrameBytes,
@@ -130,7 +130,7 @@ impl Program {
         }
     }
 
-    /// A child writes a page: of the file for its parent too.
+    /// A child writes a page; a write to a file page also reaches its parent.
     fn child(&mut self, cpu: &TestCpu, page: u64, new: u8) {
         let child = cpu.fork(&self.space).unwrap();
         cpu.activate(&child).unwrap();

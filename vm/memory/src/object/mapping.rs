@@ -1,37 +1,54 @@
-//! Where pages of an object are mapped: the mappings of an object, and their index by the object's pages.
+//! Mappings of an object, their index by the object's pages, and their lists.
 //!
-//! A mapping is what one call has mapped. It belongs to a family, because children have what their parents had; each slot that is a part
-//! of it owns it. The index is a treap with the end of the last range in each part of it, so those who map one page are found in a time
-//! that goes with their number, and no page has an entry for each mapping. There is nothing to allocate: links are in the mappings.
+//! A mapping covers the range of one map call. It belongs to a family, because children inherit
+//! mappings; each slot that is a part of it owns it. The index is a treap with the last end in each
+//! subtree, so finding the mappings of a page takes time proportional to their number, and no page
+//! has an entry per mapping. Links are in the mappings, so nothing is allocated.
+//!
+//! Objects that every process maps, such as libc's text, are mapped and unmapped by all CPUs all
+//! the time. With one list, its lock and the object's owner count move from CPU to CPU each time. A
+//! *spread* object has a list per CPU with its own count, so each CPU writes only its own lines.
+//! This costs 64 bytes per CPU and object, and a visit looks at all lists.
+//!
+//! A spread count cannot tell when it becomes 0. So it is gathered when only mappings keep the
+//! object: each list is *closed*, its mappings become owners of the object's own count, which
+//! decides from then on.
 
 use crate::counted::{Counted, Inner};
+use crate::error::NoMemory;
 use crate::family::Family;
 use crate::object::Object;
+use crate::primitive::{AtomicBool, Spin, try_slice};
+use alloc::boxed::Box;
 use core::cell::Cell;
 use core::mem::ManuallyDrop;
 use core::ptr;
+use core::sync::atomic::Ordering::Relaxed;
+use faultline_numbers::CpuNumber;
 
 type Link = *const Inner<Mapping>;
 
-/// A mapping. Fields: \[I] immutable, on a line that faults read and nobody writes; \[o] by the lock of the object's index.
+/// A mapping. Fields: \[I] immutable, on a line that faults read and no CPU writes; \[o] protected
+/// by the lock of the object's index.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Mapping {
-    /// \[I] An owner's reference, but for mappings in open lists, which are owners by their list: see `mappings`.
+    /// \[I] An owner's reference, except for mappings in open lists, which are owners by their
+    /// list: see `mappings`.
     pub(crate) object: ManuallyDrop<Counted<Object>>,
-    /// \[I] The list of the object's mappings that has it.
+    /// \[I] The list of the object's mappings that contains it.
     pub(crate) list: u32,
-    /// \[I] Whose spaces may have it. No owner's reference: the mapping's owners are slots of these spaces, or calls with one of them, and each
-    /// space keeps its family.
+    /// \[I] The family whose spaces may have it. Not an owner's reference: the mapping's owners are
+    /// slots of these spaces, or calls with one of them, and each space keeps its family.
     pub(crate) family: ManuallyDrop<Counted<Family>>,
-    /// \[I] What to add to the number of a virtual page, modulo 2⁶⁴, to get the page's index in the object.
+    /// \[I] Added to a virtual page's number, modulo 2⁶⁴, gives the page's index in the object.
     pub(crate) shift: u64,
-    /// \[I] Its first page in the object, and one past its last.
+    /// \[I] First page in the object, and one past the last.
     range: [u64; 2],
     _rest_of_the_line: [u64; 2],
     /// \[o] Mappings whose ranges begin earlier, and later.
     below: [Cell<Link>; 2],
-    /// \[o] The greatest end of a range of this and all below.
+    /// \[o] The last end of a range in this subtree.
     last_end: Cell<u64>,
 }
 
@@ -44,7 +61,7 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// Of `pages` pages from `first` of the object on, at the virtual page `begin`.
+    /// A mapping of `pages` pages from `first` of the object on, at the virtual page `begin`.
     pub(crate) fn new(
         object: ManuallyDrop<Counted<Object>>,
         list: u32,
@@ -65,18 +82,20 @@ impl Mapping {
         }
     }
 
-    /// Where ranges with the same begin stand: anywhere, but always the same.
+    /// Sort key: ties between ranges with one begin are broken by address.
     fn key(link: Link) -> (u64, usize) {
         (Self::at(link).range[0], link.addr())
     }
 
-    /// As random as an address that is multiplied: so the tree is about as deep as the logarithm of its size.
+    /// Pseudo-random: a hash of the address, so the tree's depth is about the logarithm of its
+    /// size.
     fn rank(link: Link) -> u64 {
         (link.addr() as u64 >> 6).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 
     fn at<'a>(link: Link) -> &'a Self {
-        // SAFETY: links point to mappings that are in the index, or are being added; the lock is held.
+        // SAFETY: links point to mappings that are in the index, or are being added; the lock is
+        // held.
         unsafe { (*link).value() }
     }
 }
@@ -101,18 +120,18 @@ impl MappingIndex {
         self.0 = added(self.0, mapping);
     }
 
-    /// Takes a mapping out.
+    /// Removes a mapping.
     pub(crate) fn remove(&mut self, mapping: Link) {
         self.0 = without(self.0, mapping);
     }
 
-    /// Calls `act` with each mapping of a page, until it returns something.
+    /// Calls `act` with each mapping of a page, until it returns `Some`.
     pub(crate) fn of_page<R>(&self, index: u64, act: &mut impl FnMut(&Mapping, Link) -> Option<R>) -> Option<R> {
         of_page(self.0, index, act)
     }
 }
 
-/// `top` with another last end, after what is below has changed.
+/// `top`, with its last end recomputed.
 fn updated(top: Link) -> Link {
     let mapping = Mapping::at(top);
     let ends = mapping.below.iter().map(Cell::get).filter(|below| !below.is_null());
@@ -133,7 +152,7 @@ fn added(top: Link, new: Link) -> Link {
     updated(top)
 }
 
-/// Those before a key, and those after it.
+/// The parts before and after a key.
 fn split(top: Link, key: (u64, usize)) -> (Link, Link) {
     if top.is_null() {
         return (ptr::null(), ptr::null());
@@ -163,7 +182,7 @@ fn without(top: Link, old: Link) -> Link {
     updated(top)
 }
 
-/// All of both, of which the first stand before the others.
+/// The union of two trees, the first of which comes before the second.
 fn merged(earlier: Link, later: Link) -> Link {
     if earlier.is_null() || later.is_null() {
         return if earlier.is_null() { later } else { earlier };
@@ -198,6 +217,114 @@ fn of_page<R>(top: Link, index: u64, act: &mut impl FnMut(&Mapping, Link) -> Opt
     of_page(mapping.below[1].get(), index, act)
 }
 
+/// A list. Its lock is `[o]`.
+#[derive(Debug)]
+#[repr(align(64))]
+struct List(Spin<Listed>);
+
+#[derive(Debug)]
+struct Listed {
+    index: MappingIndex,
+    /// Number of mappings in it that the object's count does not include.
+    uncounted: usize,
+    /// True if the object's count includes each mapping.
+    is_closed: bool,
+}
+
+impl List {
+    fn new(is_closed: bool) -> Self {
+        Self(Spin::new(Listed { index: MappingIndex::new(), uncounted: 0, is_closed }))
+    }
+}
+
+/// The mappings of an object.
+#[derive(Debug)]
+pub(crate) struct Mappings {
+    /// One, or one per CPU.
+    lists: Lists,
+    /// True if lists are closed or being closed. Relaxed: each list's lock decides its state.
+    is_closed: AtomicBool,
+}
+
+#[derive(Debug)]
+enum Lists {
+    One(List),
+    Spread(Box<[List]>),
+}
+
+impl Mappings {
+    pub(crate) fn new() -> Self {
+        Self { lists: Lists::One(List::new(true)), is_closed: AtomicBool::new(true) }
+    }
+
+    /// Mappings with a list per CPU. The object's count must have one more owner, for the lists:
+    /// see [`close`](Self::close).
+    pub(crate) fn try_spread(cpus: usize) -> Result<Self, NoMemory> {
+        let lists = Lists::Spread(try_slice(cpus, || List::new(false))?);
+        Ok(Self { lists, is_closed: AtomicBool::new(false) })
+    }
+
+    fn lists(&self) -> &[List] {
+        match &self.lists {
+            Lists::One(list) => core::slice::from_ref(list),
+            Lists::Spread(lists) => lists,
+        }
+    }
+
+    /// The list that a CPU's mappings go to.
+    pub(crate) fn list_of(&self, cpu: CpuNumber) -> u32 {
+        cpu.0 % self.lists().len() as u32
+    }
+
+    /// Adds a mapping to its list. True if it must be an owner in the object's count.
+    ///
+    /// # Safety
+    /// It stays until it is removed, and is in no index.
+    pub(crate) unsafe fn add(&self, mapping: *const Inner<Mapping>, list: u32) -> bool {
+        let mut listed = self.lists()[list as usize].0.lock();
+        // SAFETY: as the caller promises.
+        unsafe { listed.index.add(mapping) };
+        listed.uncounted += usize::from(!listed.is_closed);
+        listed.is_closed
+    }
+
+    /// Removes a mapping. True if it was an owner in the object's count.
+    pub(crate) fn remove(&self, mapping: *const Inner<Mapping>, list: u32) -> bool {
+        let mut listed = self.lists()[list as usize].0.lock();
+        listed.index.remove(mapping);
+        listed.uncounted -= usize::from(!listed.is_closed);
+        listed.is_closed
+    }
+
+    /// Makes all mappings owners in the object's count, which `count` raises. True for one caller;
+    /// it then releases the owner that the object had for the lists.
+    pub(crate) fn close(&self, mut count: impl FnMut(usize)) -> bool {
+        if self.is_closed.swap(true, Relaxed) {
+            return false;
+        }
+        for list in self.lists() {
+            let mut listed = list.0.lock();
+            count(core::mem::take(&mut listed.uncounted));
+            listed.is_closed = true;
+        }
+        true
+    }
+
+    /// True if the lists are not closed yet.
+    pub(crate) fn are_open(&self) -> bool {
+        !self.is_closed.load(Relaxed)
+    }
+
+    /// Calls `act` with each mapping of a page, until it returns `Some`.
+    pub(crate) fn of_page<R>(
+        &self,
+        index: u64,
+        mut act: impl FnMut(&Mapping, *const Inner<Mapping>) -> Option<R>,
+    ) -> Option<R> {
+        self.lists().iter().find_map(|list| list.0.lock().index.of_page(index, &mut act))
+    }
+}
+
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
@@ -205,7 +332,7 @@ mod tests {
     use rand::{Rng, SeedableRng};
     use std::vec::Vec;
 
-    /// Random ranges come and go; those of a page are always the ones that a list has.
+    /// Compares the index with a list while random ranges are added and removed.
     #[test]
     fn the_mappings_of_a_page_are_those_of_a_plain_list() {
         let mut random = SmallRng::seed_from_u64(7);

@@ -1,4 +1,4 @@
-//! Where contents go and come from: pagers, and the transfers that they make.
+//! Pagers and transfers: moving contents in and out.
 
 use crate::counted::Counted;
 use crate::family::Family;
@@ -9,45 +9,47 @@ use faultline_numbers::FrameNumber;
 /// Maximum number of pages of a transfer.
 pub const CLUSTER: usize = 16;
 
-/// A store of pages: a file, a block device, a swap area. A failed transfer is reported by who ends it, so a pager has no error of its own.
+/// A store of pages: a file, a block device, a swap area. A failed transfer is reported when it
+/// ends, so a pager has no error type.
 ///
-/// Its calls come from faults and from the page daemon, with no slot locked and no CPU pinned. They must not take frames from the
-/// memory that they serve.
+/// Calls come from faults and from the page daemon, with no slot locked and no CPU pinned. A pager
+/// must not take frames from the memory that it serves.
 pub trait Pager: Debug + Send + Sync {
-    /// Begins to read pages from `first` on, one into each frame. What lies beyond the store's end reads as zeroes.
+    /// Starts reading pages from `first` on, one into each frame. Pages beyond the store's end read
+    /// as zeroes.
     fn read(&self, first: u64, frames: &[FrameNumber], transfer: Transfer) -> Started;
 
-    /// Begins to write pages from `first` on, one from each frame.
+    /// Starts writing pages from `first` on, one from each frame.
     fn write(&self, first: u64, frames: &[FrameNumber], transfer: Transfer) -> Started;
 }
 
-/// What a pager has begun.
+/// State of a transfer that a pager has started.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "there may be no memory for a box, and it is handed on at once")]
 pub enum Started {
-    /// It is over already; so many pages, from the first on, were transferred. Those after them failed.
+    /// Already over: this many pages, from the first on, were transferred; the others failed.
     Done(Transfer, usize),
-    /// The pager keeps the transfer, and whoever learns of its end calls [`Cpu::finish`](crate::Cpu::finish).
+    /// In progress: the pager keeps the transfer. When it ends, call
+    /// [`Cpu::finish`](crate::Cpu::finish).
     Later,
 }
 
-/// What becomes of a page that was written.
+/// Fate of a page after it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Then {
-    /// It stays.
     Keep,
-    /// Its frame goes back.
+    /// Its frame is freed.
     Reclaim,
 }
 
-/// Whose page it is that somebody has busy: an owner of it.
+/// An owner of a busy page.
 #[derive(Debug)]
 pub(crate) enum HeldHome {
     Object(Counted<Object>),
     Family(Counted<Family>),
 }
 
-/// A page that somebody has busy, and owns.
+/// A busy page, and an owner of it.
 #[derive(Debug)]
 pub(crate) struct Hold {
     pub(crate) page: u32,
@@ -60,19 +62,21 @@ pub(crate) struct Hold {
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "as for `Started`")]
 pub(crate) enum Pages {
-    /// Pages that are read, and how many. Whose they are does not matter to the end: if nobody owns one any more, its frame goes back.
+    /// Pages being read, and their number. Ownership does not matter at the end: the frame of a
+    /// page without an owner is freed.
     Read([u32; CLUSTER], usize),
-    /// Pages that are written: those from the front, without a gap.
+    /// Pages being written: from the front, without a gap.
     Written([Option<Hold>; CLUSTER], Then),
 }
 
-/// A transfer that a pager has begun. It must end by [`Cpu::finish`](crate::Cpu::finish): dropped, its pages stay busy for ever.
+/// A transfer that a pager has started. Must end by [`Cpu::finish`](crate::Cpu::finish): if
+/// dropped, its pages stay busy for ever.
 #[derive(Debug)]
 #[must_use]
 pub struct Transfer {
     pub(crate) pages: Pages,
-    /// The first slot of the swap area, if that is where they go.
+    /// The first slot of the swap area, if the pages go there.
     pub(crate) swap: Option<u32>,
-    /// Of which memory they are.
+    /// The memory of the pages.
     pub(crate) memory: usize,
 }

@@ -1,20 +1,21 @@
-//! A slot of a space's tree: what a page, or an aligned range of pages, is mapped to; and the lock of that range.
+//! A slot of a space's tree: the mapping of a page or of an aligned range of pages, and the lock of
+//! that range.
 //!
-//! | state | what it says | who changes it |
+//! | state | meaning | changed by |
 //! |---|---|---|
-//! | hole | nothing is mapped | who has the lock |
-//! | mapped | rights, kind; in a leaf also the private page, or where in the swap area it is, and which CPUs may have a translation | who has the lock |
-//! | node | the range is divided: look there | who has the locks of all slots below |
-//! | stray | the node was taken out of its tree: begin at the root again | nobody |
+//! | hole | unmapped | lock holder |
+//! | mapped | rights, kind; in a leaf also private page or swap slot, users | lock holder |
+//! | node | divided: continue there | holder of the locks of all slots below |
+//! | stray | taken out of its tree: restart at the root | – |
 //!
 //! The lock is a bit of the same word, for holes and mapped slots.
 
 use crate::address::Rights;
 use crate::counted::Inner;
+use crate::cpu_set::Users;
 use crate::object::mapping::Mapping;
 use crate::primitive::{AtomicPtr, relax};
 use crate::tree::Node;
-use crate::users::Users;
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -39,47 +40,47 @@ const NUMBER_SHIFT: u32 = 32;
 
 const _: () = assert!(USERS_SHIFT + Users::BITS <= NUMBER_SHIFT);
 
-/// What else is said of the pages of a slot: a set of marks.
+/// A set of marks of a slot's pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Marks(u8);
 
 impl Marks {
     pub(crate) const NONE: Self = Self(0);
-    /// No access is allowed, whatever the rights are.
+    /// No access is allowed, regardless of rights.
     pub(crate) const GUARD: Self = Self(1);
-    /// A fault below them maps more of the same.
+    /// A fault below maps more of the same.
     pub(crate) const GROWS: Self = Self(1 << 1);
-    /// They are wired as soon as they are there.
+    /// Pages are wired as soon as they are resident.
     pub(crate) const LOCKED: Self = Self(1 << 2);
     /// The slot has its private page wired.
     pub(crate) const WIRED: Self = Self(1 << 3);
-    /// The contents of the private page may be taken without being kept: it was given up, and not written since. No translation of it allows
-    /// writing.
+    /// The private page was given up and not written since: its contents may be dropped. No
+    /// translation of it allows writing.
     pub(crate) const GIVEN_UP: Self = Self(1 << 4);
 
-    /// Whether all of `other` is in it.
+    /// True if all marks of `other` are in this set.
     #[inline]
     pub(crate) const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// With those of `other`.
+    /// The union of both sets.
     pub(crate) const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Those that are in `other` too.
+    /// The intersection of both sets.
     pub(crate) const fn only(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// Without those of `other`.
+    /// This set without the marks of `other`.
     pub(crate) const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 }
 
-/// The private contents of a page. Only in leaves is there any.
+/// Private contents of a page. Only in leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Content {
     /// None: zeroes, or the object's page.
@@ -88,31 +89,30 @@ pub(crate) enum Content {
     Page(u32),
     /// A slot of the swap area.
     Swapped(u32),
-    /// None, but the object's page, which the slot has wired and owns.
+    /// None, but the slot has wired and owns the object's page.
     Kept(u32),
 }
 
-/// What a mapped slot says.
+/// Contents of a mapped slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mapped {
-    /// What the mapping allows.
     pub(crate) rights: Rights,
-    /// The CPUs whose page tables may have an entry for the page, or TLBs a translation that was just taken away. Only in leaves.
+    /// The CPUs whose page tables may have an entry for the page, or TLBs a translation that was
+    /// just removed. Only in leaves.
     pub(crate) users: Users,
-    /// Whether the page-table entry may be a part of a large one, which is divided before this page's translation changes. Only with users.
+    /// True if the page-table entry may be part of a large one, which is divided before this page's
+    /// translation changes. Only with users.
     pub(crate) large: bool,
-    /// Whether a fork has shared the private page, so that others may own it.
+    /// True if a fork has shared the private page, so that others may own it.
     pub(crate) shared: bool,
-    /// Whether writes to pages of the mapping's object go to private copies.
+    /// True if writes to pages of the mapping's object go to private copies.
     pub(crate) copies: bool,
-    /// What else is said of it.
     pub(crate) marks: Marks,
-    /// The private contents.
     pub(crate) content: Content,
 }
 
 impl Mapped {
-    /// With rights, and nothing there yet.
+    /// A mapped slot without contents.
     pub(crate) fn untouched(rights: Rights) -> Self {
         Self {
             rights,
@@ -125,30 +125,30 @@ impl Mapped {
         }
     }
 
-    /// Whether an access is allowed.
+    /// True if the access is allowed.
     pub(crate) fn allows(self, access: Rights) -> bool {
         self.rights.allows(access) && !self.marks.has(Marks::GUARD)
     }
 
-    /// The same without contents and translation.
+    /// This slot without contents and translation.
     pub(crate) fn emptied(self) -> Self {
         let marks = self.marks.without(Marks::WIRED.with(Marks::GIVEN_UP));
         Self { shared: false, marks, content: Content::Nothing, ..self.untranslated() }
     }
 
-    /// The same without translation.
+    /// This slot without translation.
     pub(crate) fn untranslated(self) -> Self {
         Self { users: Users::NONE, large: false, ..self }
     }
 
-    /// Whether a CPU may have a translation.
+    /// True if a CPU may have a translation.
     #[inline]
     pub(crate) fn is_entered(self) -> bool {
         !self.users.is_none()
     }
 }
 
-/// What a slot says.
+/// A slot's decoded contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum View {
     Hole,
@@ -186,7 +186,7 @@ impl SlotWord {
         }
     }
 
-    /// Whether it says that an access is allowed. Quicker than to decode all that it says.
+    /// True if an access is allowed. Faster than decoding the word.
     #[inline]
     pub(crate) fn allows(self, access: Rights) -> bool {
         const REFUSED: usize = (Marks::GUARD.0 as usize) << MARKS_SHIFT;
@@ -194,7 +194,7 @@ impl SlotWord {
         self.0.addr() & (asked | TAG | REFUSED) == asked
     }
 
-    /// The same of a slot that is not locked.
+    /// The word with the lock bit cleared.
     #[inline]
     pub(crate) fn unlocked(self) -> Self {
         Self(self.0.map_addr(|bits| bits & !LOCK))
@@ -232,13 +232,13 @@ impl SlotWord {
     }
 }
 
-/// A slot. Fields: \[l] changed by who has the lock, which is a bit of the word.
+/// A slot. Fields: \[l] changed by the holder of the lock, which is a bit of the word.
 #[derive(Debug)]
 pub(crate) struct Slot {
-    /// \[l] Read by all.
+    /// \[l] Read by all CPUs.
     word: AtomicPtr<Node>,
-    /// \[l] The mapping of an object, of which this slot is an owner; null for private memory. Orderings: all relaxed; the
-    /// word's orderings hand it over.
+    /// \[l] The mapping of an object, of which this slot is an owner; null for private memory.
+    /// Orderings: all relaxed; the word's orderings hand it over.
     mapping: AtomicPtr<Inner<Mapping>>,
 }
 
@@ -249,19 +249,20 @@ impl Slot {
 
     #[inline]
     pub(crate) fn load(&self) -> SlotWord {
-        // Acquire: pairs with the release in `set` and `unlock`: the slots of the node that it points to.
+        // Acquire: pairs with the release in `set` and `unlock`: the slots of the node that it
+        // points to.
         SlotWord(self.word.load(Acquire))
     }
 
-    /// Locks a hole or mapped slot, if its word is still as it was seen.
+    /// Locks a hole or mapped slot, if its word is still as seen.
     #[inline]
     pub(crate) fn try_lock(&self, seen: SlotWord) -> bool {
         let locked = seen.0.map_addr(|bits| bits | LOCK);
-        // Acquire: pairs with the release in `unlock`: what the last holder of the lock did.
+        // Acquire: pairs with the release in `unlock`: the actions of the lock's last holder.
         self.word.compare_exchange(seen.0, locked, Acquire, Relaxed).is_ok()
     }
 
-    /// Locks a hole or mapped slot that stays one: waits for others, who have it for a moment.
+    /// Locks a hole or mapped slot that stays one: waits for others, which hold it briefly.
     pub(crate) fn lock(&self) {
         loop {
             let seen = self.load();
@@ -272,34 +273,35 @@ impl Slot {
         }
     }
 
-    /// For the holder of the lock: changes what the slot says, and keeps the lock.
+    /// Changes the contents, and keeps the lock. The caller holds the lock.
     #[inline]
     pub(crate) fn set(&self, view: View) {
-        // Release: pairs with `load`; nobody takes the lock meanwhile.
+        // Release: pairs with `load`; no other CPU takes the lock meanwhile.
         self.word.store(SlotWord::of(view).0.map_addr(|bits| bits | LOCK), Release);
     }
 
-    /// For the holder of the lock: changes what the slot says, and lets go of it.
+    /// Changes the contents and unlocks. The caller holds the lock.
     #[inline]
     pub(crate) fn unlock_as(&self, view: View) {
         // Release: pairs with `try_lock` and `load`.
         self.word.store(SlotWord::of(view).0, Release);
     }
 
-    /// For the holder of the lock: lets go of it.
+    /// Unlocks. The caller holds the lock.
     #[inline]
     pub(crate) fn unlock(&self) {
-        // Relaxed: nobody else changes the word of a locked slot. Release: as in `unlock_as`.
+        // Relaxed: no other CPU changes the word of a locked slot. Release: as in `unlock_as`.
         self.word.store(SlotWord(self.word.load(Relaxed)).unlocked().0, Release);
     }
 
-    /// For the holder of the lock: the mapping of an object, which the slot still owns. Null for private memory.
+    /// The mapping of an object, which the slot still owns. Null for private memory. The caller
+    /// holds the lock.
     #[inline]
     pub(crate) fn mapping(&self) -> *mut Inner<Mapping> {
         self.mapping.load(Relaxed)
     }
 
-    /// For the holder of the lock: changes which mapping the slot owns.
+    /// Changes the mapping that the slot owns. The caller holds the lock.
     #[inline]
     pub(crate) fn set_mapping(&self, mapping: *mut Inner<Mapping>) {
         self.mapping.store(mapping, Relaxed);

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::Mutex;
 
-/// How often, of 100 transfers.
+/// Rates per 100 transfers.
 #[derive(Debug, Clone, Copy)]
 pub struct Faults {
     pub fail: u32,
@@ -27,7 +27,7 @@ pub struct Faulty {
 #[derive(Debug)]
 struct State {
     random: SmallRng,
-    /// Transfers that are not over, with what is left to do.
+    /// Pending transfers, with their remaining work.
     late: Vec<Late>,
 }
 
@@ -49,13 +49,13 @@ impl Faulty {
     /// A page of the file.
     pub fn page(&self, index: u64) -> Vec<u8> {
         let mut page = vec![0; self.bytes.frame_bytes()];
-        // What was never written is not in the file.
+        // Pages never written are not in the file.
         let place = index * page.len() as u64;
         let _ = self.file.read_at(&mut page, place).unwrap();
         page
     }
 
-    /// Transfers one of those that are late, if there is any. For `Cpu::finish`.
+    /// Performs a pending transfer, if any, for `Cpu::finish`.
     pub fn next(&self) -> Option<(Transfer, usize)> {
         let mut state = self.state.lock().unwrap();
         let place =

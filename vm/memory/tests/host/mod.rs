@@ -11,12 +11,12 @@ pub const SWAP_PAGES: u32 = 1 << 15;
 
 pub type HostCpu<'m, 'f> = Cpu<'m, Hosted, Frames<'f, FixedCpu>>;
 
-/// What page tables a space has.
+/// Kind of page tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tables {
     /// One set for all CPUs.
     Shared,
-    /// One for each CPU.
+    /// One set per CPU.
     OfEachCpu,
 }
 
@@ -24,8 +24,8 @@ pub const BOTH_TABLES: [Tables; 2] = [Tables::Shared, Tables::OfEachCpu];
 
 const FIRST: FrameNumber = FrameNumber(0x200);
 
-/// Runs `run` with the CPUs of a machine, and the pager of its swap area. Checks at the end that all frames and all slots of the swap area are
-/// back, and no page has a state.
+/// Runs `run` with the CPUs of a machine, and the pager of its swap area. Afterwards checks that
+/// all frames and swap slots are free, and no page has a state.
 pub fn on_machine<R, P: Pager + 'static>(
     tables: Tables,
     cpus: u32,
@@ -48,7 +48,8 @@ pub fn on_machine<R, P: Pager + 'static>(
     let swap = swap(machine.bytes().clone());
     let memory =
         Memory::new(machine, cpus, allocator.index_count()).unwrap().with_swap(swap.clone(), SWAP_PAGES).unwrap();
-    // SAFETY: 1. Each number has one handle. 2. All frames come from one allocator, and the machine has as many.
+    // SAFETY: 1. Each number has one handle. 2. All frames come from one allocator, and the machine
+    // has as many.
     let handle = |number| unsafe { memory.cpu(CpuNumber(number), allocator.on(fixed(number))) }.unwrap();
     let handles: Vec<_> = (0..cpus).map(handle).collect();
     let result = run(handles, &swap);
@@ -59,7 +60,7 @@ pub fn on_machine<R, P: Pager + 'static>(
     result
 }
 
-/// A program's access: until it is made, or its fault cannot be resolved.
+/// A program's access: repeats until it succeeds or its fault cannot be resolved.
 pub fn access<'m>(
     cpu: &HostCpu<'m, '_>,
     memory: &Memory<Hosted>,

@@ -1,5 +1,6 @@
-//! Memory as POSIX describes it, in plain code: a table of pages for each space, and no frames, trees or locks. Where
-//! a mapping goes that may go anywhere is for the caller to say; a protection of a range with a hole changes nothing.
+//! A model of POSIX memory in plain code: a table of pages per space, without frames, trees or
+//! locks. The caller chooses addresses of mappings that may go anywhere; a protection of a range
+//! with a hole changes nothing.
 
 use faultline_memory::{FaultError, Rights, STACK_GAP, SpaceError};
 use std::collections::BTreeMap;
@@ -9,19 +10,19 @@ use std::rc::Rc;
 /// Bytes of a page here. The hosted machine's frames are as long.
 pub const BYTES: usize = 16;
 
-/// A page's contents; none: zeroes.
+/// A page's contents; `None`: zeroes.
 pub type Contents = Option<Rc<[u8; BYTES]>>;
 
-/// What a page is mapped to.
+/// Mapping of a page.
 #[derive(Debug, Clone, PartialEq)]
 enum Kind {
-    /// What the contents may be: several, if they were given up and nobody has looked since.
+    /// Possible contents: several if they were given up and not read since.
     Private(Vec<Contents>),
     Object {
         object: usize,
         index: u64,
     },
-    /// A private copy is made by the first write.
+    /// The first write makes a private copy.
     Copied {
         object: usize,
         index: u64,
@@ -34,7 +35,7 @@ struct Page {
     rights: Rights,
     is_guard: bool,
     is_stack: bool,
-    /// The contents may become zeroes at any time.
+    /// True if the contents may become zeroes at any time.
     is_given_up: bool,
     kind: Kind,
 }
@@ -44,7 +45,7 @@ impl Page {
         Self { rights, is_guard: false, is_stack: false, is_given_up: false, kind }
     }
 
-    /// Gives private contents up.
+    /// Discards private contents.
     fn empty(&mut self) {
         match &mut self.kind {
             Kind::Private(contents) => *contents = vec![None],
@@ -59,27 +60,27 @@ impl Page {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Space {
     pages: BTreeMap<u64, Page>,
-    /// Up to how many pages a stack grows.
+    /// Stack limit in pages.
     stack_limit: u64,
 }
 
-/// An object: its length, and what pages hold that were not written.
+/// An object: its length, and its original contents.
 #[derive(Debug, Clone)]
 struct Object {
     pages: u64,
     pattern: fn(u64) -> u8,
-    /// From this page on they hold zeroes.
+    /// From this page on, contents are zeroes.
     kept: u64,
 }
 
-/// Those of one object, of which nobody changes the pattern.
+/// Compares objects with one pattern, so ignores the pattern.
 impl PartialEq for Object {
     fn eq(&self, other: &Self) -> bool {
         (self.pages, self.kept) == (other.pages, other.kept)
     }
 }
 
-/// All objects, and what was written to them, by number and page.
+/// All objects and written pages, by number and page.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Objects {
     objects: BTreeMap<usize, Object>,
@@ -97,7 +98,7 @@ impl Objects {
         (object.pages, object.kept) = (pages, object.kept.min(pages));
     }
 
-    /// What a page holds. None beyond the end.
+    /// Contents of a page. `None` beyond the end.
     pub fn page(&self, object: usize, index: u64) -> Option<[u8; BYTES]> {
         let of = &self.objects[&object];
         let byte = if index < of.kept { (of.pattern)(index) } else { 0 };
@@ -171,7 +172,7 @@ impl Space {
         }
     }
 
-    /// What is locked changes no byte; only what cannot be brought is told.
+    /// Locking changes no byte; only missing pages can cause an error.
     pub fn lock(&mut self, range: Range<u64>, objects: &Objects) -> Result<(), SpaceError> {
         self.check_mapped(&range)?;
         let is_beyond = |page: &Page| match page.kind {
@@ -192,7 +193,7 @@ impl Space {
         self.pages.get(&page).is_some_and(|page| page.is_stack && !page.is_guard)
     }
 
-    /// Maps what is between a page and the stack above it.
+    /// Maps the pages between a page and the stack above it.
     pub fn grow(&mut self, page: u64) {
         let Some((bottom, lowest)) = self.pages.range(page..).next().map(|(at, page)| (*at, page.clone())) else {
             return;
@@ -204,13 +205,13 @@ impl Space {
         }
     }
 
-    /// Whether a mapping that may go anywhere may go there.
+    /// True if a mapping that may go anywhere may go there.
     pub fn is_room(&self, range: &Range<u64>) -> bool {
         let above = self.pages.range(range.end..range.end + STACK_GAP).next();
         self.pages.range(range.clone()).next().is_none() && above.is_none_or(|(page, _)| !self.is_stack(*page))
     }
 
-    /// More of what the last page of a range is mapped to, of the object's pages in each object.
+    /// A continuation of the last page's mapping of a range, with the object's pages.
     fn more(&self, last: u64, range: Range<u64>, length: u64) -> Result<Vec<(u64, Page)>, SpaceError> {
         let mut page = Page { is_guard: false, ..self.pages[&last].clone() };
         page.empty();
@@ -226,7 +227,7 @@ impl Space {
         range.map(&mut next).collect()
     }
 
-    /// `length`: that of all objects.
+    /// `length`: of all objects.
     pub fn resize(&mut self, range: Range<u64>, pages: u64, length: u64) -> Result<(), SpaceError> {
         let end = range.start + pages;
         self.check_mapped(&(range.start..end.min(range.end)))?;
@@ -242,7 +243,7 @@ impl Space {
         Ok(())
     }
 
-    /// `length`: that of all objects.
+    /// `length`: of all objects.
     pub fn move_to(&mut self, range: Range<u64>, to: Range<u64>, length: u64) -> Result<(), SpaceError> {
         if range.start < to.end && to.start < range.end {
             return Err(SpaceError::BadRange);
@@ -259,7 +260,7 @@ impl Space {
         Ok(())
     }
 
-    /// The byte before the access. `seen`: what was found, which is right if it is one of those that may be there.
+    /// The byte before the access. `seen`: the byte found, which is right if it is a possible one.
     pub fn access(
         &mut self,
         objects: &mut Objects,

@@ -20,7 +20,7 @@ fn what_will_be_needed_is_read_in_clusters_and_faults_read_ahead() {
         let reads = || (counted(cpu, Event::ReadCluster), counted(cpu, Event::PageIn), counted(cpu, Event::ReadAhead));
         assert_eq!((at(10, None), object.resident(), reads()), (Ok(11), 8, (1, 8, 7)));
         cpu.will_need(&space, pages(0, 40)).unwrap();
-        // 0 to 9 up to what is there, then 18 to 33 and 34 to 39.
+        // 0 to 9, up to the resident pages; then 18 to 33 and 34 to 39.
         assert_eq!((object.resident(), reads()), (40, (4, 40, 36)));
         assert!((0..40).all(|page| at(page, None) == Ok(page as u8 + 1)));
         assert_eq!(reads().0, 4);

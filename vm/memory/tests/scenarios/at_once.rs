@@ -1,5 +1,6 @@
-//! Threads that choose addresses, move, lock and give up their own ranges of one space, at the same time, beside a page daemon: each finds
-//! what it wrote, what is locked stays, and at the end all frames are back.
+//! Threads that concurrently choose addresses, move, lock and give up their own ranges of one
+//! space, beside a page daemon: each reads back its writes, locked pages stay, and all frames are
+//! free at the end.
 
 use crate::BOTH;
 use crate::host::{BOTH_TABLES, HostCpu, Tables, access, on_machine};
@@ -17,7 +18,7 @@ const WORKERS: usize = 3;
 const PAGES: u64 = 40;
 const STEPS: usize = if cfg!(miri) { 30 } else { 2_000 };
 
-/// A call that may have to wait for frames, which the daemon frees.
+/// Repeats a call that may have to wait for frames, which the daemon frees.
 fn until_done<T>(call: impl Fn() -> Result<T, SpaceError>) -> T {
     loop {
         match call() {
@@ -28,7 +29,7 @@ fn until_done<T>(call: impl Fn() -> Result<T, SpaceError>) -> T {
     }
 }
 
-/// The byte that was there before.
+/// Writes a byte, and returns the previous one.
 fn exchange(cpu: &HostCpu<'_, '_>, space: &Space<'_, Hosted>, page: u64, write: Option<u8>) -> u8 {
     loop {
         match access(cpu, cpu.memory(), space, page, 0, write) {
@@ -42,7 +43,7 @@ fn exchange(cpu: &HostCpu<'_, '_>, space: &Space<'_, Hosted>, page: u64, write: 
 struct Worker<'a, 'm, 'f> {
     cpu: &'a HostCpu<'m, 'f>,
     space: &'a Space<'m, Hosted>,
-    /// Its private memory, and its part of the object; and what each page holds.
+    /// Its private memory and its part of the object, with the contents of each page.
     ranges: [PageRange; 2],
     wrote: [[u8; PAGES as usize]; 2],
 }
@@ -65,7 +66,7 @@ impl Worker<'_, '_, '_> {
             3 => self.cpu.will_need(self.space, range).unwrap(),
             4 => {
                 self.cpu.give_up(self.space, part).unwrap();
-                // So that the daemon has a chance.
+                // Gives the daemon a chance.
                 std::thread::yield_now();
                 (place..place + 4).for_each(|place| self.write(which, place, random.random(), which == 0));
             }
@@ -73,7 +74,7 @@ impl Worker<'_, '_, '_> {
         }
     }
 
-    /// What is locked needs no fault, whatever the daemon does.
+    /// Locked pages need no fault, whatever the daemon does.
     fn check_locks(&self) {
         let faults = || self.cpu.memory().counters_of(self.cpu.number()).unwrap().of(Event::Fault);
         for range in self.ranges {
@@ -82,7 +83,7 @@ impl Worker<'_, '_, '_> {
             until_done(|| self.cpu.lock_pages(self.space, range));
             let before = faults();
             for _ in 0..20 {
-                // Its TLB forgets them.
+                // Makes the TLB forget them.
                 self.cpu.deactivate(self.space);
                 self.cpu.activate(self.space).unwrap();
                 (0..8).for_each(|page| drop(exchange(self.cpu, self.space, range.first().0 + page, None).to_string()));
@@ -104,7 +105,7 @@ impl Worker<'_, '_, '_> {
 fn work<'m>(cpu: &HostCpu<'m, '_>, space: &Space<'m, Hosted>, object: &MemoryObject<'m, Hosted>, number: u64) {
     let mut random = SmallRng::seed_from_u64(number);
     cpu.activate(space).unwrap();
-    // All look in the same window, so that they meet.
+    // A common window, so that threads meet.
     let window = Anywhere::new(PAGES).within(PageRange::new(VirtualPage(100), 600).unwrap());
     let private = until_done(|| cpu.map_anywhere(space, window, BOTH));
     let shared = until_done(|| cpu.map_object_anywhere(space, window, BOTH, object, number * PAGES));

@@ -1,4 +1,4 @@
-//! Guards: what they refuse, what they cost, and what ends them.
+//! Guards: refusals, costs, and their end.
 
 use crate::host::access;
 use crate::store::on_swapping_machine;

@@ -1,4 +1,4 @@
-//! Large pages: when they are made, and what divides them.
+//! Large pages: conditions for making and dividing them.
 
 use crate::host::{BOTH_TABLES, HostCpu, Tables, access, on_machine};
 use crate::store::{Store, on_swapping_machine_with};
@@ -12,7 +12,8 @@ use std::sync::{Arc, Barrier};
 const LARGE: u64 = 512;
 const FIRST: u64 = 3 * LARGE;
 
-/// Runs `run` with the CPUs of a machine, on which a space is active whose pages from `FIRST` on are mapped and have room for two large ones.
+/// Runs `run` with the CPUs of a machine, on which a space is active whose pages from `FIRST` on
+/// are mapped and have room for two large ones.
 fn on_mapped(cpus: u32, frames: u64, mut run: impl for<'m> FnMut(&[HostCpu<'m, '_>], &Space<'m, Hosted>)) {
     // With page tables of its own a second CPU that uses a large page divides it.
     let kinds = if cpus == 1 { &BOTH_TABLES[..] } else { &[Tables::Shared] };
@@ -36,7 +37,7 @@ fn at<'m>(cpu: &HostCpu<'m, '_>, space: &Space<'m, Hosted>, page: u64, write: Op
     access(cpu, cpu.memory(), space, page, 3, write)
 }
 
-/// Large pages made and divided.
+/// Number of large pages made and divided.
 fn large(cpu: &HostCpu<'_, '_>) -> (u64, u64) {
     (counted(cpu, Event::LargeFill), counted(cpu, Event::Divided))
 }
@@ -53,7 +54,7 @@ fn a_write_to_untouched_memory_makes_a_large_page() {
         assert_eq!((counted(cpu, Event::Fault), cpu.frames().free()), (1, 2048 - LARGE));
         let frame = |page| space.pmap(CpuNumber(0)).unwrap().query(VirtualPage(page)).unwrap().frame.0;
         assert!(frame(FIRST).is_multiple_of(LARGE) && frame(FIRST + 511) == frame(FIRST) + 511);
-        // Of the other range a page was read before.
+        // A page of the other range was read before.
         assert_eq!(at(cpu, space, FIRST + LARGE + 5, None), Ok(0));
         assert_eq!(at(cpu, space, FIRST + LARGE, Some(1)), Ok(0));
         assert_eq!((large(cpu), counted(cpu, Event::ZeroFill)), ((1, 0), LARGE + 2));
@@ -143,7 +144,7 @@ fn what_changes_all_of_a_large_page_leaves_it_whole() {
 #[test]
 fn what_changes_a_part_divides_it_and_the_rest_stays() {
     type Change = for<'m> fn(&HostCpu<'m, '_>, &Space<'m, Hosted>);
-    // Of the page `FIRST + 70`; whether its contents are gone afterwards.
+    // Changes of the page `FIRST + 70`; true if its contents are gone afterwards.
     let changes: [(&str, bool, Change); 6] = [
         ("protect", false, |cpu, space| cpu.protect(space, pages(FIRST + 70, 1), Rights::READ).unwrap()),
         ("unmap", true, |cpu, space| {
@@ -210,7 +211,7 @@ fn the_page_daemon_divides_it_and_each_page_has_its_second_chance() {
         };
         let frames: Vec<_> = (FIRST..FIRST + LARGE).map(index).collect();
         let state = |page: usize| cpu.memory().page_state(frames[page]).unwrap();
-        // One page of it goes, after it was found to be used, and later not to be.
+        // One page of it goes, after it was found used, and later unused.
         let swept = cpu.sweep(&mut Hand::new(frames[200]..frames[200] + 1), 1);
         assert_eq!((swept.reclaimed, swept.used, large(cpu)), (1, 1, (1, 1)));
         assert!((0..512).all(|page| state(page).is_referenced() == (page != 200)), "all were used, as far as is known");
@@ -224,8 +225,8 @@ fn the_page_daemon_divides_it_and_each_page_has_its_second_chance() {
     });
 }
 
-/// Threads write for the first time into one range, each to pages of its own; one gives pages of its own up, takes rights of them and locks
-/// them; and a page daemon works. No write is lost, and at the end all frames are back.
+/// Threads make first writes into one range, each to pages of its own; one discards, protects and
+/// locks its pages; and a page daemon runs. No write is lost, and all frames are free at the end.
 #[test]
 fn threads_begin_in_one_range_at_once() {
     const WRITERS: u64 = 3;

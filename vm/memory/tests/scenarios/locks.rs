@@ -1,4 +1,4 @@
-//! Pages that are locked in memory.
+//! Locked memory.
 
 use crate::host::{HostCpu, access};
 use crate::store::{Store, on_swapping_machine};
@@ -6,13 +6,13 @@ use crate::{BOTH, counted, pages};
 use faultline_memory::{Event, FaultError, Hand, Rights, SpaceError};
 use std::sync::Arc;
 
-/// All that may go goes.
+/// Sweeps all reclaimable pages.
 fn sweep_all(cpu: &HostCpu<'_, '_>) {
     let mut hand = Hand::new(0..cpu.frames().index_count());
     (0..5).for_each(|_| assert!(cpu.sweep(&mut hand, u64::MAX).scanned > 0));
 }
 
-/// How often frames are wired, all together.
+/// Total number of wires of all frames.
 fn wires(cpu: &HostCpu<'_, '_>) -> u64 {
     (0..cpu.frames().index_count()).map(|index| u64::from(cpu.memory().page_state(index).unwrap().wired())).sum()
 }
@@ -40,7 +40,7 @@ fn what_is_locked_is_brought_and_stays() {
             (10..20).all(|page| at(page, None) == Ok(9)) && (20..50).all(|page| at(page, None) == Ok(page as u8 - 19))
         );
         assert_eq!((counted(cpu, Event::Fault), cpu.frames().free()), (faults, 128 - 40), "all were there");
-        // Again, and in part from elsewhere: a page has a wire for each slot.
+        // Again, partly from another mapping: a page has a wire per slot.
         cpu.lock_pages(&space, pages(10, 40)).unwrap();
         cpu.map_object(&space, pages(100, 5), BOTH, &object, 0).unwrap();
         cpu.lock_pages(&space, pages(100, 5)).unwrap();
@@ -48,7 +48,7 @@ fn what_is_locked_is_brought_and_stays() {
         cpu.unlock_pages(&space, pages(0, 30)).unwrap();
         sweep_all(cpu);
         assert_eq!((wires(cpu), cpu.frames().free()), (25, 128 - 25), "five of the object's by the other mapping");
-        // What a write puts in the place of a locked page is locked.
+        // A copy that replaces a locked page is locked.
         cpu.protect(&space, pages(40, 10), BOTH).unwrap();
         assert_eq!((at(45, Some(1)), at(45, None), wires(cpu)), (Ok(26), Ok(1), 25));
         cpu.write_back(&object, 0, 40).unwrap();

@@ -1,4 +1,4 @@
-//! Single cases: what is counted, copied, written and read, and what is not; and which CPUs are asked.
+//! Single cases: counts of pages copied, written and read, and the CPUs that are asked.
 
 #[path = "../host/mod.rs"]
 mod host;

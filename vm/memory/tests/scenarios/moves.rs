@@ -1,4 +1,4 @@
-//! Ranges that move, become longer or shorter.
+//! Moving and resizing ranges.
 
 use crate::host::access;
 use crate::store::{Store, on_swapping_machine};
@@ -58,7 +58,7 @@ fn what_a_child_has_too_stays_there_and_a_copy_moves() {
             assert_eq!(access(cpu, memory, &child, page, 0, Some(99)), Ok(page as u8));
             assert_eq!(access(cpu, memory, &parent, 1000 + page, 0, None), Ok(page as u8));
         }
-        // What is in the swap area moves while a child has it.
+        // Swapped contents move while a child has them.
         let second = cpu.fork(&parent).unwrap();
         assert_eq!(cpu.sweep(&mut hand, 20).reclaimed, 20);
         cpu.move_to(&parent, pages(1000, 10), pages(300, 10)).unwrap();

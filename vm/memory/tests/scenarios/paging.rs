@@ -1,4 +1,4 @@
-//! Pagers, the page daemon and truncation: what is written, what is not, and what becomes of pages.
+//! Pagers, the page daemon and truncation: which pages are written, and their fate.
 
 use crate::host::{HostCpu, access};
 use crate::store::{Store, on_swapping_machine};
@@ -153,7 +153,7 @@ fn a_read_maps_resident_neighbours_and_a_write_does_not() {
         (0..40).for_each(|page| assert_eq!(at(page, None), Ok(page as u8 + 1)));
         let around = || counted(cpu, Event::MappedAround);
         let before = around();
-        // Mapped anew: 32..40 are a block's half, of which the object has eight pages.
+        // A new mapping: 32..40 are half a block, of which the object has eight pages.
         cpu.map_object(space, pages(200, 40), BOTH, object, 0).unwrap();
         let faults = counted(cpu, Event::Fault);
         assert_eq!(at(203, None), Ok(4));
@@ -170,7 +170,8 @@ fn a_read_maps_resident_neighbours_and_a_write_does_not() {
     });
 }
 
-/// An object that each CPU has a list for outlives its handle as others do, and is not spread once it is mapped.
+/// An object that each CPU has a list for outlives its handle as others do, and is not spread once
+/// it is mapped.
 #[test]
 fn a_spread_object_lives_as_long_as_a_mapping() {
     on_swapping_machine(3, 256, BYTES, |cpus| {
@@ -187,7 +188,8 @@ fn a_spread_object_lives_as_long_as_a_mapping() {
             .collect();
         assert_eq!(access(&cpus[0], memory, &spaces[0], 9, 0, Some(4)), Ok(0));
         assert_eq!((cpus[0].spread(&mut object), object.resident()), (Ok(false), 1));
-        // One is unmapped before the lists are closed, by another CPU than the one that mapped it, and others after that.
+        // One is unmapped before the lists are closed, by another CPU than the one that mapped it,
+        // and others after that.
         cpus[0].activate(&spaces[2]).unwrap();
         cpus[0].unmap(&spaces[2], pages(7, 10)).unwrap();
         cpus[2].drop_object(object);
@@ -209,7 +211,7 @@ fn a_spread_object_lives_as_long_as_a_mapping() {
 fn frames_of_a_device_are_mapped_as_they_are() {
     on_swapping_machine(1, 64, BYTES, |cpus| {
         let [cpu] = cpus else { unreachable!() };
-        // Frames that nobody takes, so they can stand for a device's.
+        // Unused frames stand for a device's.
         let device = cpu.frames().get().unwrap();
         let object = cpu.new_device_object(1, device).unwrap();
         let space = cpu.new_space().unwrap();

@@ -22,7 +22,7 @@ fn chosen_ranges_are_free_aligned_and_used_again() {
         assert_eq!(access(&cpus[0], cpus[0].memory(), &space, 613, 0, Some(4)), Ok(0));
         let copies = cpus[0].map_private_anywhere(&space, Anywhere::new(7), BOTH, &object, 1).unwrap();
         assert_eq!(access(&cpus[0], cpus[0].memory(), &space, copies.first().0, 0, Some(5)), Ok(4));
-        // What is unmapped is chosen again, so addresses do not run away.
+        // Unmapped addresses are chosen again, so they do not run away.
         for _ in 0..100 {
             cpus[0].unmap(&space, third).unwrap();
             assert_eq!(cpus[0].map_anywhere(&space, Anywhere::new(8), BOTH), Ok(third));
@@ -76,7 +76,7 @@ fn a_stack_grows_to_its_limit_and_keeps_its_gap() {
         assert_eq!((counted(cpu, Event::Grow), at(10_000, None)), (2, unmapped));
         assert_eq!((at(9_000, Some(3)), at(8_999, None)), (Ok(0), unmapped), "a thousand pages");
         assert_eq!((at(9_989, None), at(9_500, None), cpu.frames().free()), (Ok(1), Ok(0), 256 - 5));
-        // What is mapped below stops it, a gap before it comes there.
+        // A mapping below stops it; before that, the gap does.
         cpu.set_stack_limit(&space, 2000);
         cpu.map(&space, pages(8_000, 10), BOTH).unwrap();
         assert_eq!((at(8_010 + STACK_GAP - 1, None), at(8_010 + STACK_GAP, None)), (unmapped, Ok(0)));

@@ -41,7 +41,7 @@ fn a_thousand_forks_in_a_row_copy_and_lose_nothing() {
         for generation in 1..=forks {
             let child = cpu.fork(generations.last().unwrap()).unwrap();
             cpu.activate(&child).unwrap();
-            // Each writes a page of its own: the other page is still everybody's.
+            // Each writes a page of its own: the other page stays shared.
             assert_eq!(access(cpu, memory, &child, 0, 0, Some(generation as u8)), Ok((generation - 1) as u8));
             assert_eq!(access(cpu, memory, &child, 1, 0, None), Ok(77));
             generations.push(child);
@@ -109,7 +109,7 @@ fn only_cpus_that_used_a_page_are_shot_down() {
         assert_eq!(asked(), [3, 1, 1]);
         cpus[2].protect(&space, pages(101, 1), Rights::READ).unwrap();
         assert_eq!(asked(), [3, 2, 1 + 3], "CPUs 3, 5 and 11");
-        // One on which the space is active no longer has no TLB that knows it, but page tables.
+        // A CPU on which the space is no longer active has page tables of it, but no TLB entries.
         cpus[2].deactivate(&space);
         cpus[0].unmap(&space, pages(100, 1)).unwrap();
         assert_eq!(asked(), [4, 2, 4]);

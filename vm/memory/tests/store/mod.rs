@@ -1,4 +1,4 @@
-//! A store of pages in memory, for the hosted machine's pagers; and a machine that has one for its swap area.
+//! A store of pages in memory, for the hosted machine's pagers; and a machine that swaps to one.
 
 use crate::host::{BOTH_TABLES, HostCpu, Tables, on_machine};
 use faultline_memory::hosted::FrameBytes;
@@ -6,12 +6,13 @@ use faultline_memory::{FrameNumber, Pager, Started, Transfer};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-/// Runs `run` with the CPUs of a machine that has room for all in its swap area: once with page tables that all CPUs share, and once with some for each.
+/// Runs `run` with the CPUs of a machine whose swap area has room for everything: once with shared
+/// page tables, and once with page tables per CPU.
 pub fn on_swapping_machine(cpus: u32, frames: u64, frame_bytes: usize, mut run: impl FnMut(&[HostCpu<'_, '_>])) {
     BOTH_TABLES.into_iter().for_each(|tables| on_swapping_machine_with(tables, cpus, frames, frame_bytes, &mut run));
 }
 
-/// The same with one kind of page tables.
+/// Like `on_swapping_machine`, with one kind of page tables.
 pub fn on_swapping_machine_with(
     tables: Tables,
     cpus: u32,
@@ -22,7 +23,7 @@ pub fn on_swapping_machine_with(
     on_machine(tables, cpus, frames, frame_bytes, |bytes| Arc::new(Store::new(bytes, |_| 0)), |cpus, _| run(&cpus));
 }
 
-/// What a page holds that was never written.
+/// Contents of a page that was never written.
 pub type Pattern = fn(u64) -> u8;
 
 #[derive(Debug)]
@@ -35,7 +36,7 @@ pub struct Store {
 #[derive(Debug)]
 struct Contents {
     written: BTreeMap<u64, Vec<u8>>,
-    /// From this page on the pattern is zeroes: the store was cut off there once.
+    /// From this page on the pattern is zeroes: the store was truncated there once.
     kept: u64,
 }
 

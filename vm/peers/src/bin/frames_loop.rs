@@ -1,4 +1,5 @@
-//! The threads of our design and of LLFree for `faultline lens program`: `make bench-frames-lens-peers`.
+//! The loop for `faultline lens program` with our design and LLFree: `make
+//! bench-frames-lens-peers`.
 
 use faultline_frame_designs::frames_loop::{Loop, run};
 use faultline_frame_designs::{Ours, OursNearMarks};

@@ -6,14 +6,14 @@ use crate::files::{File, Files};
 use crate::gather::{Gather, missing};
 use crate::json::{self, Members};
 use crate::text::quoted;
-use faultline_model::dataset::{DataPoint, Dataset, Measured, Summed};
-use faultline_model::facts::Facts;
-use faultline_model::time::UnixMillis;
+use faultline_record::dataset::{DataPoint, Dataset, Measured, Summed};
+use faultline_record::facts::Facts;
+use faultline_record::time::UnixMillis;
 use serde::Deserialize;
 use serde_json::{Number, Value};
 use std::collections::{BTreeSet, HashMap};
 
-/// More combinations of a benchmark's parameters than this are not read, nor more bytes of their names together.
+/// Limits of a benchmark's parameter combinations, and of the total length of their names.
 const MOST_COMBINATIONS: usize = 100_000;
 const MOST_NAME_BYTES: usize = 64 << 20;
 
@@ -31,7 +31,7 @@ struct Results {
     results: Members<Option<Vec<Value>>>,
 }
 
-/// A file of results, with what tells it from others.
+/// A file of results, with its machine and environment.
 struct Measurements<'a> {
     file: &'a str,
     machine: String,
@@ -104,11 +104,11 @@ fn milliseconds(measurements: &Measurements<'_>) -> Option<UnixMillis> {
     Some(UnixMillis(date.as_i64().or_else(|| date.as_f64().map(|date| date as i64))?))
 }
 
-/// Units by benchmark, of all `benchmarks.json`.
+/// Units by benchmark, from all `benchmarks.json`.
 fn units(files: &Files) -> Result<HashMap<String, String>, ReadError> {
     let mut units = HashMap::new();
     for file in files.chosen(|path| files.is_directory() && last_part(path) == BENCHMARKS) {
-        // Besides benchmarks there is a version.
+        // The file also has a version.
         let benchmarks: Members<Value> = json::parse_with_nan(file?, "asv's benchmarks.json")?;
         for (name, benchmark) in benchmarks.0 {
             if let Some(unit) = benchmark.get("unit").and_then(Value::as_str) {
@@ -146,7 +146,7 @@ fn read_results(
     let results = &measurements.results;
     let columns: HashMap<&str, usize> = results.result_columns.iter().map(String::as_str).zip(0..).collect();
     for (name, row) in &results.results.0 {
-        let row = Row {
+        let row = ResultRow {
             file: measurements.file,
             benchmark: name,
             cells: row.as_deref().unwrap_or_default(),
@@ -170,30 +170,30 @@ fn read_results(
     Ok(())
 }
 
-/// What asv keeps of one benchmark at one commit.
-struct Row<'a> {
+/// The row of one benchmark at one commit.
+struct ResultRow<'a> {
     file: &'a str,
     benchmark: &'a str,
     cells: &'a [Value],
     columns: &'a HashMap<&'a str, usize>,
 }
 
-impl<'a> Row<'a> {
+impl<'a> ResultRow<'a> {
     fn error(&self, found: impl Into<String>, expected: &str) -> ReadError {
         ReadError::new(self.file, None, found, format!("{expected} of {}", quoted(self.benchmark)))
     }
 
-    /// A column; none where it is left out or null.
+    /// A column; `None` if missing or null.
     fn cell(&self, column: &str) -> Option<&'a Value> {
         self.cells.get(*self.columns.get(column)?).filter(|value| !value.is_null())
     }
 
-    /// The part of a column that is of one combination of parameters.
+    /// The part of a column for one combination of parameters.
     fn part(&self, column: &str, place: usize) -> Option<&'a Value> {
         self.cell(column)?.get(place).filter(|value| !value.is_null())
     }
 
-    /// The combinations of parameters, as they go into names: the last parameter changes fastest.
+    /// The combinations of parameters as in names; the last parameter changes fastest.
     fn names(&self) -> Result<Vec<String>, ReadError> {
         let lists = match self.cell(PARAMETERS) {
             None => Vec::new(),
@@ -237,7 +237,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// `(p1, p2)`; nothing without parameters.
+/// `(p1, p2)`; empty without parameters.
 fn combination(lists: &[Vec<String>], place: usize) -> String {
     let mut rest = place;
     let mut chosen: Vec<&str> = Vec::with_capacity(lists.len());

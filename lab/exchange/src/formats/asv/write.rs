@@ -1,21 +1,19 @@
-//! Writes asv's results: one machine, one environment, a file for each commit.
+//! Writes asv's results: one machine, one environment, a file per commit.
 
-use super::groups::Groups;
-use super::row::{row, with_nan};
 use super::*;
 use crate::error::WriteError;
+use crate::format::Written;
 use crate::json::{self, Members};
 use crate::reduction::Reduction;
 use crate::text::{on_one_line, with_only};
-use crate::written::Written;
-use faultline_model::dataset::{DataPoint, Series, Summed};
-use faultline_model::facts::{FactValue, Facts};
-use faultline_model::time::UnixMillis;
+use faultline_record::dataset::{DataPoint, Measured, Series, Summed};
+use faultline_record::facts::{FactValue, Facts};
+use faultline_record::time::UnixMillis;
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// A file of results, in asv's order.
+/// A file of results in asv's order.
 #[derive(Serialize)]
 struct Results<'a> {
     commit_hash: &'a str,
@@ -31,7 +29,7 @@ struct Results<'a> {
     version: u64,
 }
 
-/// A file's place in history.
+/// A file's position in the history.
 type Commit = (Option<UnixMillis>, Option<String>);
 
 fn commit(point: &DataPoint) -> Commit {
@@ -61,7 +59,7 @@ pub(super) fn write(whole: Reduction) -> Result<Written, WriteError> {
             "for runs that are not of a history, `hyperfine`, `bencher` or `faultline` can hold the values",
         ));
     }
-    // asv knows the interpreter of an environment, not one without it.
+    // asv has no interpreter without an environment.
     let environment = reduced.dataset.facts.get_text(ENVIRONMENT).is_some();
     let reduced = reduced
         .facts(|key, _| key != PYTHON || environment)
@@ -83,7 +81,7 @@ pub(super) fn write(whole: Reduction) -> Result<Written, WriteError> {
     Ok(Written { files, held: reduced.dataset, losses: reduced.losses })
 }
 
-/// When each benchmark was begun at each commit: asv has one such time for all combinations of parameters.
+/// Start times per benchmark and commit: asv has one for all combinations of parameters.
 fn started(groups: &Groups, series: &[Series]) -> HashMap<(String, Commit), Option<u64>> {
     let mut started = HashMap::new();
     for series in series {
@@ -105,7 +103,7 @@ fn start_together(groups: &Groups, started: &HashMap<(String, Commit), Option<u6
     changed
 }
 
-/// Puts benchmarks and runs into the order in which asv's files have them: by commit; there by benchmark.
+/// Sorts benchmarks and runs as in asv's files: by commit, then by benchmark.
 fn arrange(groups: &Groups, series: &mut [Series]) {
     for series in series.iter_mut() {
         series.points.sort_by_cached_key(commit);
@@ -162,7 +160,7 @@ fn files(groups: &Groups, series: &[Series], facts: &Facts) -> Vec<(String, Stri
     files
 }
 
-/// The rows of one commit, a benchmark's where its first run is.
+/// The rows of one commit, in the order of each benchmark's first run.
 fn results(groups: &Groups, runs: &[(&Series, &DataPoint)]) -> Members<Vec<Value>> {
     let mut places: HashMap<&str, usize> = HashMap::new();
     let mut benchmarks: Vec<(&str, Vec<_>)> = Vec::new();
@@ -177,7 +175,7 @@ fn results(groups: &Groups, runs: &[(&Series, &DataPoint)]) -> Members<Vec<Value
     Members(benchmarks.into_iter().map(|(name, runs)| (name.to_owned(), row(&runs))).collect())
 }
 
-/// A name that is one part of a path.
+/// A name that is a single path component.
 fn file_name(name: &str) -> String {
     let name = with_only(name, |c| c.is_alphanumeric() || "-_+=@. ".contains(c), '_');
     let name: String = name.chars().take(40).collect();
@@ -220,4 +218,117 @@ fn benchmarks(groups: &Groups, series: &[Series]) -> Members<Value> {
     let mut benchmarks: Vec<_> = parameters.into_iter().map(described).collect();
     benchmarks.push((VERSION_KEY.to_owned(), json!(VERSION)));
     Members(benchmarks)
+}
+
+/// Placeholder for asv's `NaN` of a skipped benchmark, which JSON cannot hold. It occurs nowhere
+/// else.
+const NOT_A_NUMBER: &str = "\u{1}NaN";
+const NOT_A_NUMBER_IN_JSON: &str = r#""\u0001NaN""#;
+
+/// Replaces the placeholders in JSON by asv's `NaN`.
+fn with_nan(json: &str) -> String {
+    json.replace(NOT_A_NUMBER_IN_JSON, "NaN")
+}
+
+/// The row of one benchmark's runs with their parameters, without null columns at its end, as in
+/// asv.
+fn row(runs: &[(Option<&str>, &DataPoint)]) -> Vec<Value> {
+    let parameters: Vec<&str> = runs.iter().filter_map(|(parameter, _)| *parameter).collect();
+    let mut row: Vec<Value> = COLUMNS
+        .iter()
+        .map(|column| match *column {
+            PARAMETERS if parameters.is_empty() => json!([]),
+            PARAMETERS => json!([parameters]),
+            STARTED => json!(runs[0].1.order),
+            column => {
+                let parts: Vec<Value> = runs.iter().map(|(_, point)| part(column, &point.measured)).collect();
+                if parts.iter().all(Value::is_null) { Value::Null } else { parts.into() }
+            }
+        })
+        .collect();
+    while row.last().is_some_and(Value::is_null) {
+        row.pop();
+    }
+    row
+}
+
+fn part(column: &str, measured: &Measured) -> Value {
+    match (column, measured) {
+        (RESULT, Measured::Missing(why)) if why == SKIPPED => json!(NOT_A_NUMBER),
+        (RESULT, Measured::Values(values)) => json!(values::median(values)),
+        (SAMPLES, Measured::Values(values)) if values.len() > 1 => json!(values),
+        (RESULT, Measured::Summary(summed)) => json!(summed.value),
+        (LOW, Measured::Summary(summed)) => json!(summed.low),
+        (HIGH, Measured::Summary(summed)) => json!(summed.high),
+        (REPEAT, Measured::Summary(summed)) => json!(summed.n),
+        _ => Value::Null,
+    }
+}
+
+/// Limit of combined series: asv shows all combinations on one page.
+const MOST: usize = 1000;
+
+/// The benchmarks with parameters: `name(p1)` and `name(p2)` are `name` in asv. Everything in the
+/// brackets is written as one parameter, so that reading it returns the same name.
+#[derive(Debug, Default)]
+struct Groups(HashSet<String>);
+
+impl Groups {
+    /// Finds these benchmarks. All series of one must have the same unit, and no series without
+    /// brackets its name.
+    fn of(series: &[Series]) -> Self {
+        let plain: HashSet<&str> =
+            series.iter().map(|series| series.name.as_str()).filter(|name| parts(name).is_none()).collect();
+        let mut members: HashMap<&str, Vec<&Series>> = HashMap::new();
+        for series in series {
+            if let Some((benchmark, _)) = parts(&series.name) {
+                members.entry(benchmark).or_default().push(series);
+            }
+        }
+        let together = |benchmark: &str, members: &[&Series]| {
+            benchmark != VERSION_KEY
+                && !plain.contains(benchmark)
+                && members.len() <= MOST
+                && members.iter().all(|series| series.unit == members[0].unit && series.name.len() <= MOST)
+        };
+        let kept = members.into_iter().filter(|(benchmark, members)| together(benchmark, members));
+        Groups(kept.map(|(benchmark, _)| benchmark.to_owned()).collect())
+    }
+
+    /// The benchmark of a series and its parameter.
+    fn split<'a>(&self, name: &'a str) -> (&'a str, Option<&'a str>) {
+        match parts(name) {
+            Some((benchmark, parameter)) if self.0.contains(benchmark) => (benchmark, Some(parameter)),
+            _ => (name, None),
+        }
+    }
+}
+
+fn parts(name: &str) -> Option<(&str, &str)> {
+    let (benchmark, rest) = name.split_once('(')?;
+    let parameter = rest.strip_suffix(')')?;
+    (!benchmark.is_empty()).then_some((benchmark, parameter))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(name: &str, unit: &str) -> Series {
+        let (name, unit) = (name.to_owned(), unit.to_owned());
+        Series { name, tasks: None, measure: None, unit, direction: None, points: vec![] }
+    }
+
+    #[test]
+    fn what_stands_in_brackets_is_the_parameter() {
+        let groups =
+            Groups::of(&["a(1, 'x')", "a(2, (3))", "b(1)", "b", "version(1)", "(1)"].map(|name| series(name, "s")));
+        assert_eq!(groups.split("a(1, 'x')"), ("a", Some("1, 'x'")));
+        assert_eq!(groups.split("a(2, (3))"), ("a", Some("2, (3)")));
+        for name in ["b(1)", "b", "version(1)", "(1)", "a"] {
+            assert_eq!(groups.split(name), (name, None));
+        }
+        let groups = Groups::of(&[series("a(1)", "s"), series("a(2)", "ms")]);
+        assert_eq!(groups.split("a(1)"), ("a(1)", None));
+    }
 }

@@ -1,35 +1,33 @@
-//! Reads one file of criterion that is given by itself: `sample.json`, `estimates.json`, or the `raw.csv` of the feature `csv_output`.
+//! Reads a single file of criterion: `sample.json`, `estimates.json`, or the `raw.csv` of the
+//! feature `csv_output`.
 //!
-//! `raw.csv` names its benchmark. The others do not, so the name comes from the path: what stands before `new/` or the name of another
-//! directory of results, after `criterion/` if that is in it.
+//! `raw.csv` names its benchmark. For the others the name comes from the path: the part before
+//! `new/` or another results directory, and after `criterion/` if present.
 
-use super::{Named, Sample, UNIT, estimated, values};
-use crate::csv_error;
-use crate::decimal;
-use crate::direction;
+use super::{Named, Sample, UNIT, estimated, iteration_times};
 use crate::error::ReadError;
 use crate::files::File;
 use crate::gather::{Gather, check_parts};
-use crate::json;
 use crate::recognition::Glance;
-use crate::text::quoted;
+use crate::text::{self, quoted};
+use crate::{json, values};
 use csv::{ReaderBuilder, StringRecord};
-use faultline_model::dataset::{DataPoint, Dataset, Measured};
+use faultline_record::dataset::{DataPoint, Dataset, Measured};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The header of `raw.csv`.
+/// Header of `raw.csv`.
 const RAW: &str = "group,function,value,throughput_num,throughput_type,sample_measured_value,unit,iteration_count";
-/// Its columns.
+/// Columns of `raw.csv`.
 const NAME: std::ops::Range<usize> = 0..3;
 const TIME: usize = 5;
 const TIME_UNIT: usize = 6;
 const ITERATIONS: usize = 7;
 
-/// What criterion calls the directory of the files of its benchmarks.
+/// Name of the directory with criterion's benchmarks.
 const ROOT: &str = "criterion";
 
-/// Whether the only file is one of criterion's.
+/// True if the only file is one of criterion's.
 pub(super) fn fits(glance: &Glance<'_>) -> bool {
     let sample = glance.json_has(&["iters", "times"]);
     let estimates = glance.json_has(&["mean", "std_dev", "confidence_interval"]);
@@ -37,14 +35,14 @@ pub(super) fn fits(glance: &Glance<'_>) -> bool {
     sample || estimates || description || glance.text_begins(|text| text.starts_with(RAW))
 }
 
-/// Reads the file as what it is by its content.
+/// Reads the file by the kind of its content.
 pub(super) fn read(file: File<'_>) -> Result<Dataset, ReadError> {
     if file.text.starts_with(RAW) {
         return read_raw(file);
     }
     let members: BTreeMap<String, Value> = json::parse(file, "criterion's JSON")?;
     let measured = if members.contains_key("iters") {
-        Measured::Values(values(json::parse::<Sample>(file, "criterion's sample.json")?, file.name)?)
+        Measured::Values(iteration_times(json::parse::<Sample>(file, "criterion's sample.json")?, file.name)?)
     } else if members.contains_key("full_id") {
         let Named { full_id } = json::parse(file, "criterion's benchmark.json")?;
         let found = format!("the description of {} without figures", quoted(&full_id));
@@ -57,7 +55,7 @@ pub(super) fn read(file: File<'_>) -> Result<Dataset, ReadError> {
     gather.dataset(file.name, "criterion's samples")
 }
 
-/// The benchmark whose file has this path.
+/// The benchmark of the file at a path.
 fn name(path: &str) -> String {
     let mut parts: Vec<&str> = path.split(['/', '\\']).filter(|part| !part.is_empty() && *part != ".").collect();
     let file = parts.pop().unwrap_or_default();
@@ -69,17 +67,18 @@ fn name(path: &str) -> String {
     }
 }
 
-/// A row of `raw.csv` is a sample: the time of some iterations. All samples of a benchmark are values of one run.
+/// Reads `raw.csv`: a row is a sample, the time of some iterations. All samples of a benchmark are
+/// values of one run.
 fn read_raw(file: File<'_>) -> Result<Dataset, ReadError> {
     check_parts(file)?;
     let mut reader = ReaderBuilder::new().from_reader(file.text.as_bytes());
     let mut gather = Gather::default();
     for row in reader.records() {
-        let row = row.map_err(|error| csv_error::in_words(file.name, &error))?;
+        let row = row.map_err(|error| text::csv_error(file.name, &error))?;
         let value = sample(file, &row)?;
         let name: Vec<&str> = NAME.map(|column| &row[column]).filter(|part| !part.is_empty()).collect();
         let series = gather.series(&name.join("/"), None, None, &row[TIME_UNIT]);
-        series.direction = direction::of_unit(&row[TIME_UNIT]);
+        series.direction = values::direction_of_unit(&row[TIME_UNIT]);
         match series.points.first_mut().map(|run| &mut run.measured) {
             Some(Measured::Values(values)) => values.push(value),
             _ => series.points.push(DataPoint::of(Measured::Values(vec![value]))),
@@ -90,8 +89,8 @@ fn read_raw(file: File<'_>) -> Result<Dataset, ReadError> {
 
 fn sample(file: File<'_>, row: &StringRecord) -> Result<f64, ReadError> {
     let line = row.position().map_or(1, csv::Position::line);
-    let time = decimal::finite(file.name, line, &row[TIME], "sample_measured_value")?;
-    let iterations = decimal::finite(file.name, line, &row[ITERATIONS], "iteration_count")?;
+    let time = text::finite(file.name, line, &row[TIME], "sample_measured_value")?;
+    let iterations = text::finite(file.name, line, &row[ITERATIONS], "iteration_count")?;
     Some(time / iterations).filter(|value| value.is_finite()).ok_or_else(|| {
         ReadError::new(file.name, line, quoted(&row[ITERATIONS]), "at least one iteration in each sample")
     })

@@ -1,31 +1,37 @@
-//! criterion's directory: `BENCHMARK/new/{benchmark,sample,estimates}.json`, in nanoseconds; or one of its files (`lone`).
+//! criterion's directory: `BENCHMARK/new/{benchmark,sample,estimates}.json` in nanoseconds; or one
+//! of its files (`lone`).
 //!
-//! A sample is the time of many iterations; a value is the time of one of them. All samples come from one process, so they are
-//! values of one run. If the samples are missing, the estimate is read: the
-//! slope, or the mean if there is none. We write samples of one iteration each, and those estimates that are known:
-//! standard errors are those of large samples from a normal distribution, and intervals extend 1.96 standard errors to both sides.
+//! A sample is the time of many iterations, a value the time of one of them. All samples come from
+//! one process, so they are values of one run. Without samples the estimate is read: the slope,
+//! otherwise the mean. Written samples have one iteration each. Written estimates have the standard
+//! errors of large samples from a normal distribution, and intervals of ±1.96 standard errors.
+//!
+//! Samples: criterion 0.8.2, Rust 1.95; `cargo bench`; of `target/criterion` the directories `new`,
+//! without `tukey.json`.
 
 mod lone;
 
 use crate::error::{ReadError, WriteError};
-use crate::figures;
 use crate::files::{File, Files};
-use crate::format::{Content, FormatDescriptor, Read};
+use crate::format::{Content, FormatDescriptor, Read, Written};
 use crate::gather::Gather;
-use crate::json;
-use crate::recognition::Evidence;
+use crate::recognition::FormatMatch;
 use crate::reduction::Reduction;
-use crate::written::Written;
-use faultline_model::dataset::{DataPoint, Dataset, Measured, Series, Summed};
-use faultline_model::direction::Direction;
+use crate::{json, values};
+use faultline_record::dataset::{DataPoint, Dataset, Measured, Series, Summed};
+use faultline_record::direction::Direction;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
     name: "criterion",
-    description: "criterion's directory: target/criterion/**/new/*.json; or one of its files",
+    description: "criterion's directory (target/criterion), or one of its sample.json, estimates.json, raw.csv",
+    reads: "the time of one iteration of each sample, as values of one run; otherwise the estimate",
+    writes: "samples of one iteration, estimates; only benchmarks in ns, of the last commit; not facts, boots, order, runs without a value",
     is_directory: true,
-    recognise: |glance| Evidence::Layout.when(fits(glance.files)).or_else(|| Evidence::Mark.when(lone::fits(glance))),
+    recognise: |glance| {
+        FormatMatch::Layout.when(fits(glance.files)).or_else(|| FormatMatch::Mark.when(lone::fits(glance)))
+    },
     content: Content::Values { read: Read::Files(read), write: Some(write) },
 };
 
@@ -33,7 +39,7 @@ const UNIT: &str = "ns";
 const BENCHMARK: &str = "benchmark.json";
 const SAMPLE: &str = "sample.json";
 const ESTIMATES: &str = "estimates.json";
-/// The quantile of the standard normal distribution for a 95 % interval.
+/// Quantile of the standard normal distribution for a 95 % interval.
 const NORMAL_95: f64 = 1.96;
 
 #[derive(Serialize, Deserialize)]
@@ -47,7 +53,7 @@ struct Benchmark {
     title: String,
 }
 
-/// The part of a benchmark's files that is read.
+/// The files of a benchmark that are read.
 #[derive(Deserialize)]
 struct Named {
     full_id: String,
@@ -88,7 +94,7 @@ struct Interval {
     upper_bound: f64,
 }
 
-/// The benchmark's directory that contains this file, with a `/` at its end unless it is the root.
+/// The benchmark directory of a file, with a final `/` unless it is the root.
 fn directory(path: &str) -> Option<&str> {
     [BENCHMARK, SAMPLE, ESTIMATES].iter().find_map(|name| {
         let directory = path.strip_suffix(name)?;
@@ -124,7 +130,7 @@ fn read(files: &Files) -> Result<Dataset, ReadError> {
 
 fn measured(sample: Option<File<'_>>, estimates: Option<File<'_>>) -> Result<Option<Measured>, ReadError> {
     if let Some(file) = sample {
-        let values = values(json::parse(file, "criterion's sample.json")?, file.name)?;
+        let values = iteration_times(json::parse(file, "criterion's sample.json")?, file.name)?;
         if !values.is_empty() {
             return Ok(Some(Measured::Values(values)));
         }
@@ -132,7 +138,7 @@ fn measured(sample: Option<File<'_>>, estimates: Option<File<'_>>) -> Result<Opt
     estimates.map(estimated).transpose()
 }
 
-/// The estimate of a file: the slope, or the mean where there is none.
+/// The estimate of a file: the slope, otherwise the mean.
 fn estimated(file: File<'_>) -> Result<Measured, ReadError> {
     let estimates: Estimates = json::parse(file, "criterion's estimates.json")?;
     let deviation = estimates.std_dev.map(|estimate| estimate.point_estimate);
@@ -142,8 +148,8 @@ fn estimated(file: File<'_>) -> Result<Measured, ReadError> {
     Ok(Measured::Summary(Summed { value, low, high, deviation, n: None }))
 }
 
-/// The times of one iteration. `file` is for the message.
-fn values(Sample { iters, times, .. }: Sample, file: &str) -> Result<Vec<f64>, ReadError> {
+/// Times per iteration. `file` goes into the message.
+fn iteration_times(Sample { iters, times, .. }: Sample, file: &str) -> Result<Vec<f64>, ReadError> {
     if iters.len() != times.len() {
         let found = format!("{} counts of iterations and {} times", iters.len(), times.len());
         return Err(ReadError::new(file, None, found, "as many of both"));
@@ -158,13 +164,14 @@ fn values(Sample { iters, times, .. }: Sample, file: &str) -> Result<Vec<f64>, R
     }
 }
 
-/// A unique path for each name: its parts, as far as file systems accept them, never leading upwards.
+/// A unique path for each name: its parts, reduced to what file systems accept, never leading
+/// upwards.
 fn paths(series: &[Series]) -> Vec<String> {
     let mut taken: HashMap<String, u32> = HashMap::new();
     let mut paths = Vec::with_capacity(series.len());
     for series in series {
         let mut path = path(&series.name);
-        // A number may produce a path that another name already has.
+        // The numbered path may already be taken.
         while let Some(times) = taken.get_mut(&path.to_lowercase()) {
             *times += 1;
             path = format!("{path}_{times}");
@@ -181,7 +188,7 @@ fn path(name: &str) -> String {
     let parts: Vec<String> = name.split('/').map(part).filter(|part| !part.trim().is_empty()).take(4).collect();
     match parts.join("/").trim() {
         "" => "unnamed".to_owned(),
-        // A part with this name would look like the directory of results.
+        // This name would look like the results directory.
         path => path.split('/').map(|part| if part == "new" { "new_" } else { part }).collect::<Vec<_>>().join("/"),
     }
 }
@@ -206,7 +213,7 @@ fn write(whole: Reduction) -> Result<Written, WriteError> {
         .directions(|_| Some(Direction::Lower))
         .arranged(|dataset| {
             let mut placed: Vec<_> = paths(&dataset.series).into_iter().zip(dataset.series.drain(..)).collect();
-            // Paths are compared like those of the files, which end in `/new/…`.
+            // Sorts like the file paths, which end in `/new/…`.
             placed.sort_by_cached_key(|(path, _)| format!("{path}/new/"));
             (located, dataset.series) = placed.into_iter().unzip();
         })
@@ -260,16 +267,17 @@ fn estimates(summed: &Summed) -> Estimates {
 
 fn estimates_of(values: &[f64]) -> Estimates {
     let n = values.len() as f64;
-    let median = figures::median(values);
+    let median = values::median(values);
     let distances: Vec<f64> = values.iter().map(|value| (value - median).abs()).collect();
-    let deviation = figures::deviation(values);
-    // Asymptotic standard errors for a normal distribution, in units of σ/√n: 1 of the mean, √(π/2) of the median, 1.1664 of the
-    // scaled median absolute deviation, 1/√2 of the standard deviation.
+    let deviation = values::deviation(values);
+    // Asymptotic standard errors for a normal distribution, in units of σ/√n: 1 of the mean, √(π/2)
+    // of the median, 1.1664 of the scaled median absolute deviation, 1/√2 of the standard
+    // deviation.
     let error = |factor: f64| deviation.map(|deviation| factor * deviation / n.sqrt());
     Estimates {
-        mean: estimate(figures::mean(values), error(1.0)),
+        mean: estimate(values::mean(values), error(1.0)),
         median: Some(estimate(median, error((std::f64::consts::PI / 2.0).sqrt()))),
-        median_abs_dev: Some(estimate(1.4826 * figures::median(&distances), error(1.1664))),
+        median_abs_dev: Some(estimate(1.4826 * values::median(&distances), error(1.1664))),
         slope: None,
         std_dev: Some(estimate(deviation.unwrap_or(0.0), error(0.5f64.sqrt()))),
     }

@@ -1,57 +1,53 @@
-//! `faultline history work`
+//! `faultline history work`: jobs that readers of the pages requested.
 
-use super::notify::notify;
-use super::{chosen, declared};
+use super::steps::notify;
+use super::{chosen, declared, limited};
 use crate::arguments::history::Work;
-use crate::commands::{measuring, present};
+use crate::commands::measuring::{self, places_to_measure};
+use crate::commands::result::no_page;
 use crate::failure::{self, Failure};
-use crate::places;
 use faultline_experiment::jobs::Worker;
 use faultline_experiment::{Error, Lab, Measured};
 use faultline_history::declared::{Declared, HistorySubject};
-use faultline_history::explain;
 use faultline_history::jobs::{meant, work as measure};
 use faultline_history::over::Over;
-use faultline_history::source;
-use faultline_model::commit::short_name;
-use faultline_model::job::{Job, JobWork};
-use faultline_model::record::RunId;
-use faultline_report::one_line::one_line;
+use faultline_history::{explain, source};
+use faultline_record::commit::short_name;
+use faultline_record::job::{Job, JobWork};
+use faultline_record::record::RunId;
+use faultline_report::escape::one_line;
 use faultline_stats::history::StepSettings;
 use std::path::Path;
 use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How often a worker that waits looks for jobs.
+/// Interval at which a waiting worker looks for jobs.
 const LOOK: Duration = Duration::from_secs(5);
-/// How often it looks whether it is to stop.
+/// Interval at which it checks for a stop request.
 const STOP_CHECK: Duration = Duration::from_millis(100);
 
 pub(crate) fn work(arguments: &Work, db: Option<&Path>) -> Result<ExitCode, Failure> {
     if arguments.conduct.output.is_some() {
-        return Err(present::no_page_of_commits());
+        return Err(no_page("a history of commits"));
     }
     let declared = declared(&arguments.subjects.config)?;
-    let limit_ms = arguments.conduct.limit_ms();
-    let subjects: Vec<HistorySubject> = chosen(&declared, &arguments.subjects)?
-        .into_iter()
-        .map(|subject| HistorySubject { limit_ms: limit_ms.or(subject.limit_ms), ..subject.clone() })
-        .collect();
-    let places = places::for_measuring(&arguments.conduct, db)?;
+    let chosen = chosen(&declared, &arguments.subjects)?;
+    let subjects: Vec<HistorySubject> = chosen.iter().map(|subject| limited(subject, &arguments.conduct)).collect();
+    let places = places_to_measure(&arguments.conduct, db)?;
     measuring::with_lab(&arguments.conduct, &places, |lab| {
         let worker = Worker::begin(lab.clock.now(), lab.places)?;
         AtWork { worker, declared: &declared, subjects: subjects.iter().collect(), arguments, failed: false }.run(lab)
     })
 }
 
-/// A worker with what it can do.
+/// A worker with its subjects.
 struct AtWork<'a> {
     worker: Worker,
     declared: &'a Declared,
     subjects: Vec<&'a HistorySubject>,
     arguments: &'a Work,
-    /// Whether a job failed.
+    /// True after a failed job.
     failed: bool,
 }
 
@@ -74,7 +70,8 @@ impl<'a> AtWork<'a> {
         }
     }
 
-    /// The oldest job that is ours; `None` if there is none, or if a worker that waits has to let a run end first.
+    /// Takes the oldest job for these subjects; `None` if there is none, or if a waiting worker
+    /// must let a run end first.
     fn take(&mut self, lab: &Lab<'_>) -> Result<Option<(Job, Over<'a>)>, Failure> {
         match self.worker.check_idle(lab.places) {
             Err(_) if self.arguments.wait => return Ok(None),
@@ -89,22 +86,22 @@ impl<'a> AtWork<'a> {
         Ok(job.zip(found))
     }
 
-    /// Does a job. False if it was stopped; then it waits again.
+    /// Does a job. Returns false if it was stopped; the job then waits again.
     fn one(&mut self, job: &Job, over: &Over<'_>, lab: &mut Lab<'_>) -> Result<bool, Failure> {
-        failure::warn(&words(job));
+        failure::warn(&description(job));
         let measured = measure(job, over, lab);
         if lab.stop.is_set() {
             self.worker.put_back(lab.clock.now())?;
             if let Ok(measured) = measured {
-                measuring::told(measured, &self.arguments.conduct)?;
+                measuring::conclude(measured, &self.arguments.conduct)?;
             }
             return Ok(false);
         }
         self.worker.end(job, run_of(&measured), lab.clock.now())?;
         match measured {
             Ok(measured) => {
-                measuring::told(measured, &self.arguments.conduct)?;
-                explain::steps::save(over, source::of_subject(over.subject, lab)?.as_ref(), lab)?;
+                measuring::conclude(measured, &self.arguments.conduct)?;
+                explain::save_steps(over, source::commits_of(&over.subject.line, lab)?.as_ref(), lab)?;
                 notify(self.declared, over, &StepSettings::default(), lab)?;
             }
             Err(error) => {
@@ -116,7 +113,7 @@ impl<'a> AtWork<'a> {
     }
 }
 
-/// The run that did a job, or why it failed.
+/// The run of a job, or the error.
 fn run_of(measured: &Result<Measured, Error>) -> Result<RunId, &Error> {
     measured.as_ref().map(|measured| match measured {
         Measured::Concluded(conclusion) => conclusion.run(),
@@ -124,7 +121,7 @@ fn run_of(measured: &Result<Measured, Error>) -> Result<RunId, &Error> {
     })
 }
 
-/// Waits until it is time to look for jobs again; false if it is to stop.
+/// Waits until the next look for jobs. Returns false for a stop request.
 fn waited(lab: &Lab<'_>) -> bool {
     let until = Instant::now() + LOOK;
     while Instant::now() < until {
@@ -136,12 +133,12 @@ fn waited(lab: &Lab<'_>) -> bool {
     true
 }
 
-/// What a job is, for people. Names come from outside.
-fn words(job: &Job) -> String {
+/// The job in one line. Names come from other people, so control characters are removed.
+fn description(job: &Job) -> String {
     let what = match &job.work {
-        JobWork::Measure { commit } => format!("measures commit {} again", short_name(commit)),
-        JobWork::Drill { place } => {
-            format!("searches the commits {} … {}", short_name(&place.earliest), short_name(&place.latest))
+        JobWork::Measure { commit } => format!("measure commit {} again", short_name(commit)),
+        JobWork::Bisect { place } => {
+            format!("search the commits {} … {}", short_name(&place.earliest), short_name(&place.latest))
         }
     };
     format!("job {} of {} for {}: {what}", job.id, one_line(&job.series.subject), one_line(&job.asked_by))

@@ -1,6 +1,7 @@
 /*
- * Counters that tasks share, that have lines of their own, or that lie side by side on one line; a word that one task writes once; and the
- * read side of RCU: each reader says in a line of its own that it reads, and follows a pointer that one task publishes once.
+ * Counters: shared by tasks, on separate lines, or adjacent on one line. Also a word that one task
+ * writes once, and the read side of RCU: each reader announces itself in its own line, and follows
+ * a pointer that one task publishes once.
  */
 #include "kinds.h"
 

@@ -1,4 +1,7 @@
-/* What tasks can do whose transfers can be derived on paper. Each kind has data of its own, in a variable of its name. */
+/*
+ * Kinds of work whose transfers can be derived on paper. The data of each are in a variable of the
+ * same name.
+ */
 #ifndef KINDS_H
 #define KINDS_H
 
@@ -13,13 +16,13 @@
 
 struct kind {
     const char *name;
-    /* What one task does; all begin at once. */
+    /* The work of one task. All tasks begin at once. */
     void (*work)(int task, int tasks, long turns);
-    /* Whether all have done it rightly; NULL if nobody can tell. */
+    /* Returns true if all tasks worked correctly; NULL if this cannot be checked. */
     bool (*is_right)(int tasks, long turns);
 };
 
-/* Each ends with a kind without a name. */
+/* Arrays terminated by a kind without a name. */
 extern const struct kind counters[];
 extern const struct kind locks[];
 extern const struct kind queues[];

@@ -1,7 +1,8 @@
 /*
- * Locks on which tasks spin: they acquire and release them, and do nothing else. The ticket and MCS locks are those of Mellor-Crummey and
- * Scott, "Algorithms for scalable synchronization on shared-memory multiprocessors", ACM TOCS 1991. `guarded` is a test-and-set lock with the
- * data that it protects, on one line.
+ * Spin locks, which tasks only acquire and release. The ticket and MCS locks are those of
+ * Mellor-Crummey and Scott, "Algorithms for scalable synchronization on shared-memory
+ * multiprocessors", ACM TOCS 1991. `guarded` is a test-and-set lock on one line with the data it
+ * protects.
  */
 #include "kinds.h"
 

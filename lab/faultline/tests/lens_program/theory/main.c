@@ -1,4 +1,7 @@
-/* theory TASKS TURNS KIND…: tasks do what each kind is, one kind after the other. Before each they meet, without sleeping. */
+/*
+ * theory TASKS TURNS KIND…: tasks run the given kinds of work in sequence. Before each, they
+ * synchronise without sleeping.
+ */
 #include "../crew.h"
 #include "kinds.h"
 

@@ -1,15 +1,17 @@
 /*
  * Queues.
  *
- * `ring`: one producer and one consumer, with a ring of eight slots, which are one line; further tasks do nothing. Head and tail have lines
- * of their own. Each end keeps a copy of the other's position and reads it again only when the ring seems full or empty. Both move eight
- * items at a time, so the line of slots moves as a whole. An item is a turn; their number is a multiple of 8.
+ * `ring`: one producer and one consumer, with a ring of eight slots, which are one line; further
+ * tasks do nothing. Head and tail have separate lines. Each end caches the other's position, and
+ * reads it again only when the ring seems full or empty. Both move eight items at a time, so the
+ * line of slots moves as a whole. An item is a turn; their number is a multiple of 8.
  *
- * `channel`: a bounded queue of many senders and receivers (Vyukov). Each cell is a line. Tasks of even number send, the others receive, if there are
- * equally many.
+ * `channel`: a bounded queue of many senders and receivers (Vyukov). Each cell is a line.
+ * Even-numbered tasks send, and the others receive, if both are equally many.
  *
- * `deque`: each task has a deque of its own for work that others may steal (Chase and Lev, "Dynamic circular work-stealing deque", SPAA 2005), and
- * pushes and pops. `stolen`: all tasks steal from one deque that was filled before.
+ * `deque`: each task pushes to and pops from its own deque, which others could steal from (Chase
+ * and Lev, "Dynamic circular work-stealing deque", SPAA 2005). `stolen`: all tasks steal from one
+ * deque that was filled before.
  */
 #include "kinds.h"
 

@@ -1,10 +1,10 @@
 /*
- * What tasks use to wait for each other while they sleep in the kernel, from the C library.
+ * Primitives of the C library with which tasks sleep in the kernel while they wait for each other.
  *
- * futex_mutex  each task takes one mutex, adds to a number, and gives the mutex back
- * condition    tasks 0 and 1 take turns by a condition variable and its mutex; further tasks do nothing
- * semaphores   the same by two semaphores
- * rwlock       all tasks take one lock to read, and give it back
+ * futex_mutex  each task locks one mutex, increments a number, and unlocks the mutex
+ * condition    tasks 0 and 1 take turns, using a condition variable and mutex; others do nothing
+ * semaphores   tasks 0 and 1 take turns, using two semaphores; others do nothing
+ * rwlock       all tasks acquire one lock for reading, and release it
  */
 #include "kinds.h"
 
@@ -63,7 +63,7 @@ static void pass(int task, int tasks, long turns)
             pthread_cond_wait(&condition.passed, &condition.lock);
         condition.turn++;
         pthread_mutex_unlock(&condition.lock);
-        /* Only now, so that the one that is woken never finds the lock held. */
+        /* Signal after unlocking, so that the woken task never finds the lock held. */
         pthread_cond_signal(&condition.passed);
     }
 }

@@ -1,25 +1,25 @@
-//! Keys of subjects that are kernels: what is booted, and which workloads run.
+//! Keys of subjects that are kernels: the image, and the workloads that run on it.
 
 use super::super::HistorySubject;
 use super::release::ReleaseEntry;
-use super::{Entry, Measure, Number};
-use crate::measure::MeasureRequest;
-use crate::releases::IMAGE;
+use super::{Entry, Number};
+use crate::request::{LineRequest, MeasureRequest};
+use crate::source::IMAGE;
 use faultline_experiment::hosts::Hosts;
 use faultline_experiment::lens::KernelsRequest;
-use faultline_model::artefact::{Artefact, BuiltKernel, Release};
-use faultline_model::count::Count;
-use faultline_model::recipe::Recipe;
+use faultline_record::artefact::{Artefact, BuiltKernel, Release};
+use faultline_record::quantity::Quantity;
+use faultline_record::recipe::Recipe;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 impl Entry {
-    /// Whether it is a kernel.
+    /// True for a kernel.
     pub(super) fn is_kernel(&self) -> bool {
         self.image.is_some() || self.release.iter().any(ReleaseEntry::is_kernel)
     }
 
-    /// The first key that belongs to kernels alone, if one is given.
+    /// The first given key that applies to kernels only.
     pub(super) fn key_of_kernels(&self) -> Option<&'static str> {
         let keys = [
             ("vmlinux", self.vmlinux.is_some()),
@@ -31,10 +31,13 @@ impl Entry {
         keys.into_iter().find_map(|(key, is_given)| is_given.then_some(key))
     }
 
-    /// The subjects of a kernel: one for each workload. Fails with the problem.
+    /// The subjects of a kernel: one per workload. Fails with the problem.
     pub(super) fn kernels(&self, name: &str, directory: &Path, hosts: &Hosts) -> Result<Vec<HistorySubject>, String> {
-        let on = self.installing_host(directory, hosts)?;
-        let is_timed = on.is_some() || matches!(self.measure, Some(Measure::Time));
+        let (on, release_file) = self.installing_host(directory, hosts)?;
+        let is_timed = on.is_some() || self.measure.is_some_and(|measure| !measure.is_counted());
+        if self.measure == Some(Quantity::PeakMemory) {
+            return Err("`measure = \"peak-memory\"` applies only to programs".to_owned());
+        }
         self.check_keys_of_kernels(on.is_some(), is_timed)?;
         let releases = self.releases(directory)?;
         let is_there = releases.first().is_some_and(Release::is_kernel);
@@ -51,33 +54,48 @@ impl Entry {
             return Err(format!("`workloads` takes NAME:VARIANT, each once, not '{}'", workload.escape_debug()));
         }
         let (measures, repeats) = match is_timed {
-            true => (self.times(&self.numbers_of_cpus()?)?, self.repeats()?),
+            true => (
+                self.costs(
+                    self.measure.filter(|measure| !measure.is_counted()).unwrap_or_default(),
+                    &self.numbers_of_tasks()?,
+                )?,
+                self.repeats()?,
+            ),
             false => (self.counts_on_kernels()?, self.number_of_seeds()?),
         };
         let recipe = self.recipe_of_kernel(is_there)?;
-        let which = self.which_of(releases)?;
+        let which = self.which_of(&releases)?;
+        let kernel = |workload: &String| {
+            Artefact::Kernel(Box::new(BuiltKernel {
+                image: self.image.clone().unwrap_or_else(|| IMAGE.to_owned()),
+                vmlinux: self.vmlinux.clone(),
+                workload: workload.clone(),
+                mode: self.mode,
+                accelerator: self.accel.unwrap_or_default(),
+            }))
+        };
         let subject = |workload: &String| HistorySubject {
             name: format!("{name}/{workload}"),
             table: name.to_owned(),
             which: which.clone(),
             measures: measures.clone(),
             repeats,
-            on: on.clone(),
-            recipe: recipe.clone(),
             seeds_by_ends: self.seeds.is_none() && !is_timed,
-            artefact: Artefact::Kernel(Box::new(BuiltKernel {
-                image: self.image.clone().unwrap_or_else(|| IMAGE.to_owned()),
-                vmlinux: self.vmlinux.clone(),
-                workload: workload.clone(),
-                mode: self.mode,
-                accelerator: self.accel.unwrap_or_default(),
-            })),
-            ..self.common(directory)
+            layouts: 0,
+            commit_layouts: 0,
+            quirks: Vec::new(),
+            line: LineRequest {
+                on: on.clone(),
+                release_file: release_file.clone(),
+                releases: releases.clone(),
+                ..self.line(recipe.clone(), kernel(workload), directory)
+            },
         };
         Ok(workloads.iter().map(subject).collect())
     }
 
-    /// Fails if a key is given that does not apply. `is_installed`: on a host; `is_timed`: time is measured, there or in guests.
+    /// Fails if a given key does not apply. `is_installed`: on a host; `is_timed`: time is
+    /// measured, there or in guests.
     fn check_keys_of_kernels(&self, is_installed: bool, is_timed: bool) -> Result<(), String> {
         let of_programs = [
             ("command", self.command.is_some()),
@@ -106,25 +124,22 @@ impl Entry {
         Ok(())
     }
 
-    /// What is counted, for each number of CPUs.
+    /// The count, for each number of CPUs.
     fn counts_on_kernels(&self) -> Result<Vec<MeasureRequest>, String> {
-        let what = match self.measure {
-            Some(Measure::Instructions) => Count::Instructions,
-            None | Some(Measure::Transfers | Measure::Time) => Count::Transfers,
-        };
+        let what = self.measure.filter(|measure| measure.is_counted()).unwrap_or(Quantity::Transfers);
         let operations = self.ops.map(u64::from);
         if operations == Some(0) {
             return Err("`ops` takes a number from 1".to_owned());
         }
         let request = |cpus| KernelsRequest { cpus, operations, ..KernelsRequest::default() };
-        let cpus = self.numbers_of_cpus()?;
-        Ok(cpus
+        let tasks = self.numbers_of_tasks()?;
+        Ok(tasks
             .into_iter()
             .map(|cpus| MeasureRequest::CountOnKernel { what, request: Box::new(request(cpus)) })
             .collect())
     }
 
-    /// What is kept of a build: at least what is booted. `is_there`: nothing is built.
+    /// The recipe, which keeps at least what boots. `is_there`: the kernel is already built.
     fn recipe_of_kernel(&self, is_there: bool) -> Result<Recipe, String> {
         let mut recipe = self.recipe()?;
         if !is_there {
@@ -137,7 +152,7 @@ impl Entry {
     }
 }
 
-/// Whether a text may name a variant of a workload. Which there are is known where guests are.
+/// True if a text can name a workload's variant. The guests decide whether it exists.
 fn is_workload(text: &str) -> bool {
     let is_word =
         |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));

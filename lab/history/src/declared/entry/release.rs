@@ -1,14 +1,14 @@
 //! Tables `[[subject.NAME.release]]`: releases instead of a repository.
 
 use super::Entry;
-use faultline_model::artefact::{Release, ReleaseFile};
+use faultline_record::artefact::{Release, ReleaseFile};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// The table.
+/// The keys of the table.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReleaseEntry {
@@ -20,12 +20,12 @@ pub(super) struct ReleaseEntry {
 }
 
 impl ReleaseEntry {
-    /// Whether it is a kernel that is there already.
+    /// True for a kernel that is already built.
     pub(super) fn is_kernel(&self) -> bool {
         self.kernel.is_some()
     }
 
-    /// The release. `directory`: where its path begins. Fails with the problem.
+    /// The release. `directory`: base of its path. Fails with the problem.
     fn release(&self, directory: &Path) -> Result<Release, String> {
         let name = self.name.escape_debug();
         if !Release::is_name(&self.name) {
@@ -36,7 +36,7 @@ impl ReleaseEntry {
         }
         let day = self.date.parse::<Date>().ok().and_then(|day| day.to_zoned(TimeZone::UTC).ok());
         let day =
-            day.ok_or_else(|| format!("release {name}: '{}' is no day like 2023-06-10", self.date.escape_debug()))?;
+            day.ok_or_else(|| format!("release {name}: '{}' is not a date like 2023-06-10", self.date.escape_debug()))?;
         let whole = |path: &String| {
             let path = std::path::absolute(directory.join(path)).map_err(|error| format!("release {name}: {error}"))?;
             path.into_os_string().into_string().map_err(|_| format!("release {name}: its path is not UTF-8"))
@@ -56,7 +56,8 @@ impl ReleaseEntry {
 }
 
 impl Entry {
-    /// The releases, in the order of the list; none if there is a repository. `directory`: where their paths begin. Fails with the problem.
+    /// The releases in the order of the list; none if there is a repository. `directory`: base of
+    /// their paths. Fails with the problem.
     pub(super) fn releases(&self, directory: &Path) -> Result<Vec<Release>, String> {
         let releases = self.release.iter().map(|entry| entry.release(directory)).collect::<Result<Vec<_>, _>>()?;
         let mut names = BTreeSet::new();
@@ -76,7 +77,7 @@ impl Entry {
         Ok(releases)
     }
 
-    /// Fails unless what `uname -r` prints is given of each kernel that is installed on a host, and of no other.
+    /// Fails unless `uname` is given for each kernel that is installed on a host, and for no other.
     fn check_uname(&self, releases: &[Release]) -> Result<(), String> {
         let wants = |release: &Release| self.on.is_some() && release.is_kernel();
         match releases.iter().find(|release| wants(release) != release.uname.is_some()) {
@@ -91,7 +92,7 @@ impl Entry {
         }
     }
 
-    /// Fails if a key is given that names or builds commits, and the releases have none.
+    /// Fails if a key is given that names or builds commits, but releases have none.
     fn check_keys_of_commits(&self, releases: &[Release]) -> Result<(), String> {
         let Some(first) = releases.first() else { return Ok(()) };
         let naming = [

@@ -1,6 +1,6 @@
 // A C program with a planted fault: counters of two threads on one cache line.
 
-/** Two threads, each of which adds to a counter of its own. `alignment`: what keeps the counters on lines of their own, or nothing. */
+/** Two threads with a counter each. `alignment`: an attribute for separate lines, or empty. */
 export const counters = (alignment) => `#include <pthread.h>
 #include <stdalign.h>
 struct counter {

@@ -1,4 +1,4 @@
-// A lab for tests of the pages in which nothing is made up: repositories, the command, and its server over what it measured.
+// Real measurements for tests of pages: repositories, the command, and its server.
 
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,7 +11,7 @@ import { openPage } from '../browser.mjs'
 
 const FAULTLINE = process.env.FAULTLINE_PROGRAM ?? fileURLToPath(new URL('../../../../../target/debug/faultline', import.meta.url))
 
-/** How long a command may take: a guest under the lens boots within a minute on a busy machine. */
+/** Limit of a command. A guest under the lens boots within a minute on a busy machine. */
 const LIMIT_MS = 600_000
 
 export class Lab {
@@ -19,7 +19,7 @@ export class Lab {
   #server
   #token
 
-  /** A repository whose commits are `[subject, { file: text }]`, the oldest first. Returns their names. */
+  /** A repository of commits `[subject, { file: text }]`, oldest first. Returns their names. */
   repository(name, commits) {
     const directory = join(this.place, name)
     mkdirSync(directory)
@@ -46,12 +46,12 @@ export class Lab {
     return { ...process.env, FAULTLINE_DB: join(this.place, 'db.sqlite') }
   }
 
-  /** Runs the command to its end, and returns what it prints. */
+  /** Runs the command and returns its output. */
   faultline(...words) {
     return execFileSync(FAULTLINE, words, { cwd: this.place, env: this.#environment(), encoding: 'utf8', timeout: LIMIT_MS, stdio: ['ignore', 'pipe', 'inherit'] })
   }
 
-  /** Starts the server; `asksForToken`: readers may set states and ask for work. */
+  /** Starts the server. `asksForToken`: readers may set states and request jobs. */
   async serve({ asksForToken = false } = {}) {
     if (asksForToken) this.#token = this.faultline('serve', '--new-token', 'tokens', '--name', 'B. Uilder').match(/\b[A-Za-z0-9_-]{30,}\b/)[0]
     const words = ['serve', '--listen', '127.0.0.1:0', ...(asksForToken ? ['--token-file', 'tokens'] : [])]
@@ -60,13 +60,13 @@ export class Lab {
     this.address = line.match(/http:\/\/[^/ ]+/)[0]
   }
 
-  /** What a path answers, as JSON. */
+  /** The JSON of a path. */
   async asked(path) {
     const answer = await fetch(this.address + path, this.#token ? { headers: { authorization: `Bearer ${this.#token}` } } : {})
     return answer.json()
   }
 
-  /** Opens a page. `problems` gathers console errors, exceptions, and requests for anything but the server. */
+  /** Opens a page. Requests to other hosts are problems. */
   open(path, options = {}) {
     const login = this.#token ? { username: 'B. Uilder', password: this.#token } : undefined
     return openPage(this.address + path, { ...options, login, offline: false, allowed: (url) => url.startsWith(`${this.address}/`) })

@@ -1,31 +1,21 @@
-//! What the comparison of a machine with itself says.
+//! Advice from the answers of a machine's comparison with itself.
 
+use crate::advice::{Advice, NamedWorkload};
+use crate::comparison::{ComparedWorkload, Comparison};
 use crate::thresholds::COARSE_DETECTABLE;
-use faultline_model::advice::{Advice, NamedWorkload};
-use faultline_model::comparison::{ComparedWorkload, Comparison};
-use faultline_model::failure::Failure;
-use faultline_model::workload_comparison::{Answer, CautionCode, Inconclusive, WorkloadComparison};
+use crate::workload_comparison::{Answer, CautionCode, Inconclusive, WorkloadComparison};
+use faultline_record::failure::Failure;
 
-/// Workloads that were compared, and have too few values for an answer.
+/// Compared workloads without an answer, because executions failed or are too few.
 pub(super) fn unanswered(compared: &Comparison) -> Vec<Advice> {
     let advice = |workload: &ComparedWorkload| match failed(workload) {
         Some((times, first)) => Advice::Unanswered { workload: named(workload), times, first },
         None => Advice::FewValues { workload: named(workload) },
     };
-    chosen(compared, has_too_few).map(advice).collect()
+    chosen(compared, has_no_answer).map(advice).collect()
 }
 
-/// Workloads that failed, but not so often that they have no answer.
-pub(super) fn failures(compared: &Comparison) -> Vec<Advice> {
-    let answered = chosen(compared, |workload| !has_too_few(workload));
-    let advice = |workload: &ComparedWorkload| {
-        let (times, first) = failed(workload)?;
-        Some(Advice::Failed { workload: named(workload), times, first })
-    };
-    answered.filter_map(advice).collect()
-}
-
-/// Workloads that differ where nothing does.
+/// Workloads that differ from themselves.
 pub(super) fn differences(compared: &Comparison) -> Vec<Advice> {
     let differing = chosen(compared, |workload| matches!(workload.answer, Answer::Faster | Answer::Slower));
     let advice = |workload: &ComparedWorkload| {
@@ -48,11 +38,11 @@ pub(super) fn shapes(compared: &Comparison) -> Vec<Advice> {
     bimodal.into_iter().chain(drift).collect()
 }
 
-/// The least that would have been seen, where that is much.
+/// The smallest detectable difference, if it is large.
 pub(super) fn blind(compared: &Comparison) -> Option<Advice> {
     let is_judged = |workload: &WorkloadComparison| match workload.answer {
         Answer::Equal => true,
-        Answer::Inconclusive => !has_too_few(workload),
+        Answer::Inconclusive => !has_no_answer(workload),
         Answer::Faster | Answer::Slower => false,
     };
     let judged = chosen(compared, is_judged);
@@ -63,7 +53,7 @@ pub(super) fn blind(compared: &Comparison) -> Option<Advice> {
         .then(|| Advice::Blind { workload: named(worst), smallest: ratio.is_finite().then_some(ratio - 1.0) })
 }
 
-/// How often a workload failed, and its first failure. None if it never did.
+/// Number of failures of a workload, and the first failure. `None` if it never failed.
 fn failed(workload: &ComparedWorkload) -> Option<(u32, Failure)> {
     let [a, b] = &workload.details.failures;
     let first = a.iter().chain(b).next()?;
@@ -74,11 +64,11 @@ fn named(workload: &ComparedWorkload) -> NamedWorkload {
     NamedWorkload { name: workload.comparison.name.clone(), tasks: workload.details.tasks }
 }
 
-fn has_too_few(workload: &WorkloadComparison) -> bool {
-    workload.inconclusive == Some(Inconclusive::FewValues)
+fn has_no_answer(workload: &WorkloadComparison) -> bool {
+    matches!(workload.inconclusive, Some(Inconclusive::FewValues | Inconclusive::Failures))
 }
 
-/// The workloads of which `is_chosen` holds.
+/// The workloads for which `is_chosen` is true.
 fn chosen(
     compared: &Comparison,
     is_chosen: impl Fn(&WorkloadComparison) -> bool,
@@ -90,10 +80,10 @@ fn chosen(
 mod tests {
     use super::*;
     use crate::comparison::{Settings, compare_datasets};
-    use faultline_model::dataset::{DataPoint, Dataset, Measured, Series};
-    use faultline_model::direction::Direction;
+    use faultline_record::dataset::{DataPoint, Dataset, Measured, Series};
+    use faultline_record::direction::Direction;
 
-    /// A workload whose sides have these values, measured in turns.
+    /// A workload whose sides have these values, measured alternately.
     fn of(a: &[f64], b: &[f64]) -> Comparison {
         let [a, b] = [(0, a), (1, b)].map(|(side, values)| {
             let point = |(order, &value): (usize, &f64)| DataPoint {

@@ -1,14 +1,15 @@
-//! Advice from the machine's facts: what may change its speed, or hide a change.
+//! Advice from the machine's facts: settings that change its speed or hide changes.
 
+use crate::advice::{Advice, BoostSwitch};
 use crate::warnings::Findings;
-use faultline_model::advice::{Advice, BoostSwitch};
-use faultline_model::facts::{FactValue, Facts};
-use faultline_model::warning::Virtualisation;
+use crate::warnings::Virtualisation;
+use faultline_record::facts::{FactValue, Facts};
 
 /// The governor that keeps the frequency constant, as Linux names it.
 const STEADY_GOVERNOR: &str = "performance";
 
-/// Clocks whose reading takes about a microsecond, or which have a coarse resolution, as Linux names them.
+/// Clock sources, as Linux names them, that take about a microsecond to read or have a coarse
+/// resolution.
 const SLOW_CLOCKS: [&str; 5] = ["hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies"];
 
 /// Advice from the facts at the start of the run.
@@ -66,7 +67,8 @@ fn numa_balancing(facts: &Facts) -> Option<Advice> {
     (several && facts.get_count("numa.balancing").is_some_and(|on| on != 0)).then_some(Advice::NumaBalancing)
 }
 
-/// Source: T. Mytkowicz, A. Diwan, M. Hauswirth, P. F. Sweeney, Producing Wrong Data Without Doing Anything Obviously Wrong!, ASPLOS 2009.
+/// Source: T. Mytkowicz, A. Diwan, M. Hauswirth, P. F. Sweeney, Producing Wrong Data Without Doing
+/// Anything Obviously Wrong!, ASPLOS 2009.
 fn fixed_addresses(facts: &Facts) -> Option<Advice> {
     (facts.get_count("aslr.randomize_va_space") == Some(0)).then_some(Advice::FixedAddresses)
 }
@@ -88,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_change_the_frequency_is_told_with_what_holds_it() {
+    fn causes_of_frequency_changes_are_reported_with_their_remedy() {
         assert_eq!(governor(&facts(|_| ())), None);
         let advice = |governor: &str| {
             Some(Advice::FrequencyScaling { governor: Some(governor.to_owned()), steady: STEADY_GOVERNOR.to_owned() })
@@ -106,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_of_machines_are_told_apart() {
+    fn kinds_of_machines_are_distinguished() {
         assert_eq!(virtualised(&facts(|_| ())), None);
         let of = |kind: &'static str, hypervisor: &'static str, accelerator: &'static str| {
             let advice = virtualised(&facts(|facts| {
@@ -123,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_of_the_kernel_are_told_when_they_bear_on_figures() {
+    fn settings_of_the_kernel_are_reported_when_they_bear_on_figures() {
         assert_eq!(clock(&facts(|facts| facts.text("clock.source", "tsc"))), None);
         let slow = clock(&facts(|facts| facts.text("clock.source", "hpet")));
         assert_eq!(slow, Some(Advice::SlowClock { name: "hpet".to_owned() }));

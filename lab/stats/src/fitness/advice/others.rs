@@ -1,14 +1,14 @@
-//! Who or what else was seen to take from the machine.
+//! Observed use of the machine by others.
 
+use crate::advice::Advice;
+use crate::warnings::Load;
 use crate::warnings::{Findings, busy_at_start, most_by_others, most_stolen};
-use faultline_model::advice::Advice;
-use faultline_model::record::Attempt;
-use faultline_model::warning::Load;
+use faultline_record::record::Attempt;
 
-/// Pages that went to swap or came from it, as Linux counts them.
+/// Counters of pages swapped in and out, as Linux names them.
 const SWAPPED: [&str; 2] = ["vmstat.pswpin", "vmstat.pswpout"];
 
-/// Others' work, time that a hypervisor or a control group took, and swapping.
+/// Other processes' work, time withheld by a hypervisor or a control group, and swapping.
 pub(super) fn others(findings: &Findings<'_>) -> Vec<Advice> {
     let all = [under_way(findings), at_start(findings), steal(findings), quota(findings), swap(findings)];
     all.into_iter().flatten().collect()
@@ -48,12 +48,12 @@ mod tests {
     use super::Advice;
     use crate::comparison::{Settings, compare_sides};
     use crate::example;
-    use faultline_model::record::RunRecord;
+    use faultline_record::record::RunRecord;
 
     const SECOND_NS: i64 = 1_000_000_000;
 
-    /// What is said of a machine against itself, whose record is changed so.
-    fn told(change: impl Fn(&mut RunRecord)) -> Vec<Advice> {
+    /// Advice for a machine compared with itself, after a change of the record.
+    fn advice_for(change: impl Fn(&mut RunRecord)) -> Vec<Advice> {
         let rate = |_, block| 1_000_003 + 1_000 * u64::from(block * 7 % 11);
         let other = |_, block| 1_000_033 + 1_000 * u64::from(block * 5 % 11);
         let mut record = example::Run::new(&["load"]).tasks(&[1]).repeats(11).rate(rate).against(other).record();
@@ -64,12 +64,12 @@ mod tests {
 
     #[test]
     fn a_quiet_machine_gives_no_cause_for_advice() {
-        assert_eq!(told(|_| ()), []);
+        assert_eq!(advice_for(|_| ()), []);
     }
 
     #[test]
     fn what_others_took_comes_first() {
-        let told = told(|record| {
+        let told = advice_for(|record| {
             record.head.sessions[0].facts[0].text("cpu.governor", "powersave");
             record.head.sessions[0].facts[0].real("load.one_minute", 2.0);
             record.head.sessions[0].facts[0].real("cgroup.cpu_quota_cpus", 1.5);

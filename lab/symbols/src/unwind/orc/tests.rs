@@ -1,15 +1,15 @@
-//! Chains of calls that are laid out on a stack by hand, or at random, and found again.
+//! Chains of calls on stacks built by hand or at random.
 
 use super::*;
 use crate::unwind::places;
 use crate::written_btf::Written;
-use faultline_model::lens::raw::{RawSample, Space, Stack};
+use faultline_lens_format::{RawSample, Space, Stack};
 use proptest::prelude::*;
 
-/// Where the kernel has its table of addresses.
+/// Address of the kernel's table of addresses.
 const AT: u64 = 0xffff_ffff_8200_0000;
 
-/// The first function; each one has 16 bytes.
+/// Address of the first function; each function has 16 bytes.
 const CODE: u64 = 0xffff_ffff_8100_0000;
 
 const STACK: u64 = 0xffff_c900_0000_1000;
@@ -32,7 +32,7 @@ fn form(is_new: bool) -> Form {
     let fields =
         [("sp_offset", short, 0, 0), ("bp_offset", short, 16, 0), ("sp_reg", int, 32, 4), ("bp_reg", int, 36, 4)];
     btf.bit_fields("orc_entry", 6, &[&fields[..], kind].concat());
-    Form::described(&Layouts::parse(&btf.bytes()).unwrap()).unwrap()
+    Form::described(&BtfTypes::parse(&btf.bytes()).unwrap()).unwrap()
 }
 
 /// An entry: stack base and offset, frame base and offset, kind.
@@ -58,7 +58,8 @@ fn within(function: usize) -> u64 {
     CODE + 16 * function as u64 + 8
 }
 
-/// What is found from an instruction of the first function on, as numbers of functions; and whether it is all.
+/// The functions found from an instruction of the first one, by number, and true if the chain is
+/// complete.
 fn found(orc: &Orc, frame_pointer: u64, words: &[u64]) -> (Vec<u64>, bool) {
     let mut registers = [0; 16];
     (registers[register::RSP], registers[register::RBP]) = (STACK, frame_pointer);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::Instant;
 
-/// Why there is no time.
+/// Reason why a time is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Failure {
     /// No thread can be bound to that CPU.
@@ -17,29 +17,34 @@ pub(super) enum Failure {
     Stopped,
 }
 
-/// To the other side and back. In each the one side takes the line to write, and the other one reads it.
+/// A round trip: to the other side and back. In each, one side takes the line to write, and the
+/// other side reads it.
 const HANDOVERS_PER_TRIP: u64 = 2;
 
 /// Failed attempts between two readings of the clock.
 const ATTEMPTS_PER_LOOK: u32 = 1 << 14;
 
-/// Aligned to its own line, and to no line that is fetched together with another: some CPUs fetch lines in pairs.
+/// Aligned to its own line, and to no line that is fetched together with another: some CPUs fetch
+/// lines in pairs.
 ///
-/// Relaxed throughout: the numbers carry no other data. Each number follows the one before because a side writes the next one
-/// only after it has read the one before, and the values of one variable have one order under any memory ordering.
+/// Relaxed throughout: the numbers carry no other data. Each number follows the one before because
+/// a side writes the next number only after it has read the previous one, and the values of one
+/// variable have one order under any memory ordering.
 #[repr(align(128))]
 struct Ball(AtomicU64);
 
-/// The state that both threads share.
+/// State that both threads share.
 struct Game<'a> {
     ball: Ball,
-    /// One side has given up. Relaxed, like the ball: the other side must see it soon, but in no particular order.
+    /// A side has given up. Relaxed, like the ball: the other side must see it soon, but in no
+    /// particular order.
     is_over: AtomicBool,
     deadline: Instant,
     stop: &'a StopFlag,
 }
 
-/// Times of a line from one of `cpus` to the other, in nanoseconds, one per sample. Fails if a CPU cannot be used, at the deadline, and on a stop.
+/// Times of a line from one of `cpus` to the other, in nanoseconds, one per sample. Fails if a CPU
+/// cannot be used, at the deadline, and on a stop.
 pub(super) fn measure(cpus: [u32; 2], rounds: Rounds, deadline: Instant, stop: &StopFlag) -> Result<Vec<f64>, Failure> {
     let game = Game { ball: Ball(AtomicU64::new(0)), is_over: AtomicBool::new(false), deadline, stop };
     let [one, other] = cpus;
@@ -48,7 +53,7 @@ pub(super) fn measure(cpus: [u32; 2], rounds: Rounds, deadline: Instant, stop: &
         let one = scope.spawn(|| game.play(one, |game| game.serve(cpus, rounds)));
         (join(one), join(other))
     });
-    // A thread that gives up because the other did has no reason of its own.
+    // A thread that gives up because the other one did has no reason of its own.
     match (times, answer) {
         (Ok(Some(times)), Ok(Some(()))) => Ok(times),
         (Err(failure), _) | (_, Err(failure)) => Err(failure),
@@ -70,8 +75,8 @@ impl Game<'_> {
         result
     }
 
-    /// The side that starts and has the clock. One additional sample comes first and is left out, because the other thread may
-    /// not be running yet.
+    /// The side that starts and has the clock. The first sample is discarded, because the other
+    /// thread may not be running yet.
     fn serve(&self, cpus: [u32; 2], rounds: Rounds) -> Result<Option<Vec<f64>>, Failure> {
         let round_trips = u64::from(rounds.round_trips.max(1));
         let mut times = Vec::new();
@@ -98,7 +103,8 @@ impl Game<'_> {
         Ok(Some(()))
     }
 
-    /// Waits until the ball has `number`, and sends it on with the next number. `false` if the other side has given up.
+    /// Waits until the ball has `number`, and sends it on with the next number. False if the other
+    /// side has given up.
     fn hand_over(&self, number: u64, cpus: [u32; 2]) -> Result<bool, Failure> {
         let mut attempts = 0u32;
         // Relaxed: see `Ball`.
@@ -110,7 +116,7 @@ impl Game<'_> {
             }
         }
         self.ball.0.store(number + 1, Relaxed);
-        // Even a game without problems may take longer than allowed.
+        // A game without problems may also exceed the limit.
         if number.is_multiple_of(ATTEMPTS_PER_LOOK.into()) { self.may_go_on(cpus) } else { Ok(true) }
     }
 
@@ -125,7 +131,7 @@ impl Game<'_> {
     }
 }
 
-/// Binds this thread to a CPU. Returns whether that succeeded.
+/// Binds this thread to a CPU. True on success.
 #[cfg(target_os = "linux")]
 pub(super) fn tie_to(cpu: u32) -> bool {
     use rustix::thread::{CpuSet, sched_setaffinity};

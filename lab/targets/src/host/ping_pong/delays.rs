@@ -1,31 +1,34 @@
-//! What takes time besides instructions and transfers: atomic operations, alone and contended; waking a thread; interrupting a CPU; a call of the kernel.
+//! Times other than those of instructions and transfers: atomic operations, uncontended and
+//! contended; waking a thread; interrupting a CPU; a system call.
 
 use super::bounce::{Failure, tie_to};
 use super::quartiles;
 use crate::StopFlag;
-use faultline_model::lens::calibration::{Delays, Time};
+use faultline_record::lens::calibration::{Delays, Time};
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
+use std::hint::black_box;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// Samples of each time.
 const SAMPLES: u32 = 31;
 
-/// Short enough that most samples are not interrupted.
+/// Sample length, short enough that most samples are not interrupted.
 const ATOMICS: u32 = 20_000;
 const TURNS: u32 = 20;
 const CALLS: u32 = 2000;
 const PROTECTIONS: u32 = 50;
 
-/// Bytes of a page, or a multiple of it.
+/// Size of a page in bytes, or a multiple of it.
 const PAGE: usize = 1 << 16;
 
-/// A word with a line of its own.
+/// A word with a cache line of its own.
 #[repr(align(128))]
 struct Line(AtomicU64);
 
-/// Measures between two CPUs. Fails if one cannot be used, and on a stop.
+/// Measures between two CPUs. Fails if a CPU cannot be used, and on a stop.
 pub(super) fn measure(cpus: [u32; 2], stop: &StopFlag) -> Result<Delays, Failure> {
     Ok(Delays {
         atomic: time(stop, || alone(cpus[0]))?,
@@ -36,7 +39,7 @@ pub(super) fn measure(cpus: [u32; 2], stop: &StopFlag) -> Result<Delays, Failure
     })
 }
 
-/// By how much one time is longer than another, not below 0.
+/// Difference of two times, at least 0.
 fn beyond(one: Time, other: Time) -> Time {
     let ((low, high), (other_low, other_high)) = (one.quartiles_ns, other.quartiles_ns);
     let least_0 = |value: f64| value.max(0.0);
@@ -66,7 +69,7 @@ fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Nanoseconds of one of `operations`.
+/// Time of one of `operations`, in nanoseconds.
 fn each(elapsed: Duration, operations: u32) -> f64 {
     elapsed.as_nanos() as f64 / f64::from(operations)
 }
@@ -78,7 +81,7 @@ fn add_often(line: &Line) {
     }
 }
 
-/// An atomic addition to a line that the CPU has.
+/// Atomic addition to a line that the CPU owns.
 fn alone(cpu: u32) -> Result<f64, Failure> {
     let line = Line(AtomicU64::new(0));
     thread::scope(|scope| {
@@ -91,7 +94,7 @@ fn alone(cpu: u32) -> Result<f64, Failure> {
     })
 }
 
-/// The same by two CPUs at once; of all additions.
+/// Atomic additions by two CPUs at once; the time per addition.
 fn contended(cpus: [u32; 2]) -> Result<f64, Failure> {
     let (line, ready) = (Line(AtomicU64::new(0)), Line(AtomicU64::new(0)));
     let add = |cpu| {
@@ -113,7 +116,8 @@ fn contended(cpus: [u32; 2]) -> Result<f64, Failure> {
     Ok(each(one_ended.max(other_ended) - one_began.min(other_began), 2 * ATOMICS))
 }
 
-/// From a thread that wakes another one to that one's first instruction, on an idle CPU: the two wake each other in turn.
+/// Time from a thread that wakes another one to the woken thread's first instruction, on an idle
+/// CPU. The two wake each other alternately.
 fn woken(cpus: [u32; 2]) -> Result<f64, Failure> {
     thread::scope(|scope| {
         join(scope.spawn(|| {
@@ -123,7 +127,7 @@ fn woken(cpus: [u32; 2]) -> Result<f64, Failure> {
     })
 }
 
-/// The same, between this thread and one on another CPU.
+/// Wake-ups between this thread and one on another CPU.
 fn wake_in_turn(cpu: u32) -> Result<f64, Failure> {
     let turn = Line(AtomicU64::new(0));
     let wait_for = |number| {
@@ -155,7 +159,8 @@ fn wake_in_turn(cpu: u32) -> Result<f64, Failure> {
     })
 }
 
-/// A page is protected and made writable again. If another thread of the process runs on another CPU (`is_shared`), the kernel interrupts that CPU.
+/// Time of protecting a page and making it writable again. If another thread of the process runs on
+/// another CPU (`is_shared`), the kernel interrupts that CPU.
 fn protected(cpus: [u32; 2], is_shared: bool) -> Result<f64, Failure> {
     let (is_over, is_running) = (AtomicBool::new(false), AtomicBool::new(false));
     thread::scope(|scope| {
@@ -183,7 +188,8 @@ fn protected(cpus: [u32; 2], is_shared: bool) -> Result<f64, Failure> {
     })
 }
 
-/// Nanoseconds of protecting a page and making it writable again; NaN if the system has no memory for it.
+/// Time of protecting a page and making it writable again, in nanoseconds; NaN if the system has no
+/// memory for it.
 fn protect() -> f64 {
     // SAFETY: a mapping of its own, at an address that the kernel chooses.
     let Ok(page) =
@@ -193,7 +199,8 @@ fn protect() -> f64 {
     };
     let begin = Instant::now();
     for _ in 0..PROTECTIONS {
-        // SAFETY: 1. the page was mapped above, and nobody else knows it; 2. it is written only while it is writable.
+        // SAFETY: 1. the page was mapped above, and no other code knows it; 2. it is written only
+        // while it is writable.
         unsafe {
             page.cast::<u8>().write_volatile(1);
             let _ = mprotect(page, PAGE, MprotectFlags::READ);
@@ -201,12 +208,12 @@ fn protect() -> f64 {
         }
     }
     let elapsed = begin.elapsed();
-    // SAFETY: as above; nobody uses it any more.
+    // SAFETY: as above; the page is no longer used.
     let _ = unsafe { munmap(page, PAGE) };
     each(elapsed, PROTECTIONS)
 }
 
-/// A call of the kernel that does next to nothing.
+/// A trivial system call.
 fn called(cpu: u32) -> Result<f64, Failure> {
     thread::scope(|scope| {
         join(scope.spawn(|| {
@@ -218,4 +225,28 @@ fn called(cpu: u32) -> Result<f64, Failure> {
             Ok(each(begin.elapsed(), CALLS))
         }))
     })
+}
+
+const INSTRUCTION_SAMPLES: usize = 15;
+const STEPS: u32 = 200_000;
+
+/// Shifts and exclusive-ors of a step, each of which depends on the previous one.
+const OPERATIONS: u32 = 6;
+
+/// Time of one operation in a dependent chain, in picoseconds. The chain is Marsaglia's xorshift
+/// ("Xorshift RNGs", Journal of Statistical Software 8 (14), 2003), which no compiler can shorten.
+pub(super) fn samples_ps() -> Vec<f64> {
+    (0..INSTRUCTION_SAMPLES).map(|_| sample_ps()).collect()
+}
+
+fn sample_ps() -> f64 {
+    let mut state: u64 = black_box(88_172_645_463_325_252);
+    let begin = Instant::now();
+    for _ in 0..STEPS {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+    }
+    black_box(state);
+    begin.elapsed().as_nanos() as f64 * 1000.0 / f64::from(STEPS * OPERATIONS)
 }

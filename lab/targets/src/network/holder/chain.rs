@@ -1,6 +1,7 @@
-//! Makes the namespaces of a chain: one for each thread, links between neighbours, addresses, routes, and forwarding in the middle.
+//! Makes the namespaces of a chain: one per thread, links between neighbours, addresses, routes,
+//! and forwarding in the middle.
 
-use super::super::addresses::{IPV4_PREFIX, IPV6_PREFIX, LinkAddress, Side};
+use super::super::{IPV4_PREFIX, IPV6_PREFIX, LinkAddress, Side};
 use super::{Line, NO_IP, NOT_ALLOWED};
 use crate::search_path::program_file;
 use rustix::io::Errno;
@@ -16,25 +17,25 @@ use std::time::{Duration, Instant};
 const BACK: &str = "back";
 const ON: &str = "on";
 
-/// Where `ip` is if it is not in `PATH`: users often lack these directories.
+/// Directories of `ip` that users often lack in `PATH`.
 const FURTHER: [&str; 2] = ["/usr/sbin/ip", "/sbin/ip"];
 
-/// The addresses of the calling thread's namespace; missing without IPv6.
+/// Addresses of the calling thread's namespace; missing without IPv6.
 const IPV6_ADDRESSES: &str = "/proc/thread-self/net/if_inet6";
 
-/// The flag of an address that is not used yet (`IFA_F_TENTATIVE`).
+/// Flag of an address that is not usable yet (`IFA_F_TENTATIVE`).
 const TENTATIVE: u32 = 0x40;
 
-/// How long that may take.
+/// Time limit until addresses are usable.
 const ADDRESS_LIMIT: Duration = Duration::from_secs(10);
 
-/// The namespaces, as long as the process lives.
+/// The namespaces, for the life of the process.
 pub(super) struct Chain {
     ends: Vec<End>,
     has_ipv6: bool,
 }
 
-/// One end: a thread in a namespace of its own, which does what it is told.
+/// One end: a thread in a namespace of its own, which executes commands.
 struct End {
     thread: i32,
     jobs: Sender<Job>,
@@ -52,7 +53,7 @@ impl End {
             let entered = enter_new_namespace();
             let is_in = entered.is_ok();
             let _ = began.send(entered.map(|()| gettid().as_raw_nonzero().get()));
-            // The thread stays, and with it the namespace: the sender is never dropped.
+            // The sender is never dropped, so the thread and the namespace stay.
             while is_in && let Ok(job) = to_do.recv() {
                 let _ = says.send(job());
             }
@@ -67,11 +68,11 @@ impl End {
         self.done.recv().map_err(|_| gone())?
     }
 
-    /// Runs `ip` there.
+    /// Runs `ip` in the namespace.
     fn ip(&self, program: &Path, words: &str) -> Result<(), String> {
         let (program, words) = (program.to_owned(), words.to_owned());
         self.run(move || {
-            // A child has the namespace of the thread that starts it.
+            // A child process has the namespace of the thread that starts it.
             let output = Command::new(program).args(words.split(' ')).stdin(Stdio::null()).output();
             let output = output.map_err(|error| format!("ip {words}: {error}"))?;
             if output.status.success() {
@@ -89,7 +90,8 @@ impl End {
 
 fn enter_new_namespace() -> Result<(), String> {
     // SAFETY:
-    // 1. The flag gives this thread another network namespace, and takes nothing that threads share and that Rust relies on, as descriptors would be.
+    // 1. The flag gives this thread another network namespace, and takes nothing that threads share
+    //    and that Rust relies on, as descriptors would be.
     // 2. Sockets that exist keep the namespace in which they were made.
     match unsafe { unshare_unsafe(UnshareFlags::NEWNET) } {
         Ok(()) => Ok(()),
@@ -104,7 +106,7 @@ fn ip_program() -> Result<PathBuf, String> {
     found.or(further).ok_or_else(|| NO_IP.to_owned())
 }
 
-/// Makes a chain of that many ends. Fails in words.
+/// Makes a chain of that many ends. Fails with a text.
 pub(super) fn make(ends: usize) -> Result<Chain, String> {
     let first = End::new()?;
     let program = ip_program()?;
@@ -116,14 +118,16 @@ pub(super) fn make(ends: usize) -> Result<Chain, String> {
     for end in &all {
         end.ip(&program, "link set lo up")?;
         if has_ipv6 {
-            // Nobody else is on these links. The search for duplicate addresses would lose the packets of the first seconds.
+            // These links have no other hosts. The search for duplicate addresses would lose the
+            // packets of the first seconds.
             end.set("/proc/sys/net/ipv6/conf/default/accept_dad", "0")?;
             end.set("/proc/sys/net/ipv6/conf/default/dad_transmits", "0")?;
         }
     }
     for (link, pair) in all.windows(2).enumerate() {
         let [near, far] = pair else { continue };
-        // If both devices had the same number, the kernel would take a second to notice that the link is up.
+        // If both devices had the same number, the kernel would take a second to notice that the
+        // link is up.
         let (near_number, far_number) = (100 + link, 300 + link);
         let peer = format!("peer name {BACK} index {far_number} netns {}", far.thread);
         near.ip(&program, &format!("link add {ON} index {near_number} type veth {peer}"))?;
@@ -138,7 +142,8 @@ pub(super) fn make(ends: usize) -> Result<Chain, String> {
     Ok(chain)
 }
 
-/// Waits until the kernel uses all addresses of IPv6: it does so some time after it has noticed that the links are up.
+/// Waits until the kernel uses all IPv6 addresses, some time after it has noticed that the links
+/// are up.
 fn await_addresses() -> Result<(), String> {
     let until = Instant::now() + ADDRESS_LIMIT;
     while std::fs::read_to_string(IPV6_ADDRESSES).is_ok_and(|text| text.lines().any(is_tentative)) {
@@ -150,7 +155,7 @@ fn await_addresses() -> Result<(), String> {
     Ok(())
 }
 
-/// The fields of a line: address, number of the device, length of the prefix, scope, flags, name.
+/// Fields of a line: address, number of the device, length of the prefix, scope, flags, name.
 fn is_tentative(line: &str) -> bool {
     let flags = line.split_whitespace().nth(4).and_then(|field| u32::from_str_radix(field, 16).ok());
     flags.is_some_and(|flags| flags & TENTATIVE != 0)
@@ -177,12 +182,12 @@ impl Chain {
         Ok(())
     }
 
-    /// Every end reaches all others: what is not on its own links goes on in that direction.
+    /// Every end reaches all others: packets for links of other ends are sent in their direction.
     fn route(&self, program: &Path) -> Result<(), String> {
         let links = self.ends.len() - 1;
         for (number, end) in self.ends.iter().enumerate() {
             for link in 0..links {
-                // Its own links are number - 1 and number.
+                // The end's own links are number - 1 and number.
                 let next = if link > number {
                     LinkAddress::of(number, Side::Far)
                 } else if link + 1 < number {
@@ -210,7 +215,7 @@ impl Chain {
     }
 }
 
-/// The first address of the block of a link, which `ip` wants in a route.
+/// First address of a link's block, which `ip` expects in a route.
 fn network_of(ipv4: &str) -> String {
     ipv4.rsplit_once('.').map_or_else(|| ipv4.to_owned(), |(block, _)| format!("{block}.0"))
 }

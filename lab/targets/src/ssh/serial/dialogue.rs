@@ -1,76 +1,81 @@
-//! What is typed at a serial console, as a function of what it prints: a name and a password if they are asked for, and the command that starts the agent. No
-//! I/O: whoever uses it reads, types, and says for how long it has been quiet.
+//! The dialogue at a serial console, a function from output to input: a name and a password at the
+//! prompts, then the command that starts the agent. No I/O: callers read, type, and measure how
+//! long the console has been quiet.
 //!
-//! Nothing announces what a console prints next, and messages of the kernel come in between. So an answer is looked for only once the console is quiet. If it
-//! stays quiet, something is typed again.
+//! A console's output is unpredictable, and kernel messages interrupt it. So the module looks for a
+//! prompt only once the console is quiet. If it stays quiet, the module types again.
 
 use crate::TargetError;
 use std::time::Duration;
 
-/// What a person's Enter key sends.
+/// The byte of the Enter key.
 const ENTER: &str = "\r";
 
-/// A line that ends in these words asks for a name or a password.
+/// Last words of a line that asks for a name or a password.
 const ASKS_FOR_NAME: &str = "login:";
 const ASKS_FOR_PASSWORD: &str = "assword:";
 
-/// What a shell prints that executes the command below. The echo of what is typed differs from it.
+/// Output of a shell that executes the command below. The echo of the typed command differs from
+/// it.
 const SHELL: &str = "faultline-shell";
 const ASK_FOR_SHELL: &str = "echo faultline-''shell";
 
-/// What the command prints when the agent has its channel, and when it has ended.
+/// Output of the command when the agent has its channel, and when it has ended.
 const STARTED: &str = "faultline-started";
 const ENDED: &str = "faultline-ended";
 
-/// Begins what it says of a failure.
+/// Beginning of the command's error message.
 const TROUBLE: &str = "faultline: ";
 
-/// Finds the second disk by the name with which it begins, and runs the script that is its first file (`programs_disk`). All systems' names are tried: Linux,
-/// FreeBSD, DragonFly, NetBSD, OpenBSD. A shell of any kind reads it alike, and it is short enough for a terminal that takes 255 bytes at once.
+/// Finds the second disk by its first bytes, a file name, and runs the script that is its first
+/// file (`programs_disk`). It tries the names of all systems: Linux, FreeBSD, DragonFly, NetBSD,
+/// OpenBSD. Every kind of shell interprets it in the same way, and it is short enough for a
+/// terminal that takes 255 bytes at once.
 const START: &str = "/bin/sh -c 'for d in vdb sdb vtbd1 ada1 vbd1 ad1 rld1d rwd1d rsd1c rwd1c; do r() { dd if=/dev/$d bs=512 $1 2>/dev/null; }; \
     r count=1 | grep -q ^faultline.sh && r skip=1 | sh -s $d; done'; echo faultline-''ended";
 
-/// A console that is quiet for so long waits for somebody, if its last line asks for something.
+/// After this quiet time, a last line that asks for something is a prompt.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// After so long, something that looks like the prompt of a shell is one.
+/// After this quiet time, a line that looks like a shell's prompt is one.
 const PROMPT: Duration = Duration::from_secs(1);
 
-/// After so long, whatever was typed last may be typed again.
+/// After this quiet time, the last input may be typed again.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// After so long, Enter is typed: a system that boots is often silent for some seconds, and its loader takes Enter for an answer.
+/// After this quiet time, Enter is typed: a booting system is often silent for some seconds, and
+/// its loader takes Enter for an answer.
 const SILENCE: Duration = Duration::from_secs(15);
 
-/// How long the command may take. Then the channel decides whether it has started.
+/// Time limit for the command. Then the channel decides whether it has started.
 const START_LIMIT: Duration = Duration::from_secs(60);
 
 /// Number of times that a name is typed.
 const MOST_NAMES: u32 = 3;
 
-/// How much is kept of what the console prints.
+/// Number of bytes of the console's output that are kept.
 const KEPT_BYTES: usize = 8192;
 
-/// Who logs in.
+/// Inputs of a login.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Who<'a> {
-    /// The system's name, for people.
+    /// The system's name for messages.
     pub(super) system: &'a str,
     pub(super) user: &'a str,
     pub(super) password: Option<&'a str>,
 }
 
-/// A login, as far as it has come.
+/// Progress of a login.
 #[derive(Debug)]
 pub(super) struct Dialogue<'a> {
     who: Who<'a>,
     stage: Stage,
-    /// What the console has printed since something was typed.
+    /// Output of the console since the last input.
     heard: String,
     names: u32,
 }
 
-/// What was done last.
+/// The last action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// Nothing.
@@ -79,30 +84,30 @@ enum Stage {
     Knocked,
     Name,
     Password,
-    /// A shell was asked for.
+    /// A shell was requested.
     Shell,
     /// The agent is being started.
     Starting,
 }
 
-/// What to do next.
+/// The next action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Turn {
     Listen,
     Type(String),
     /// The agent has been started.
     Started,
-    /// It will not be.
+    /// The login failed.
     Refused(TargetError),
 }
 
 impl<'a> Dialogue<'a> {
-    /// With a system that was switched on.
+    /// The dialogue with a system that was switched on.
     pub(super) fn new(who: Who<'a>) -> Self {
         Dialogue { who, stage: Stage::Listening, heard: String::new(), names: 0 }
     }
 
-    /// Takes what the console has printed.
+    /// Records output of the console.
     pub(super) fn hear(&mut self, bytes: &[u8]) {
         let text = String::from_utf8_lossy(bytes);
         self.heard.extend(text.chars().filter(|&c| c == '\n' || !c.is_control()));
@@ -113,7 +118,7 @@ impl<'a> Dialogue<'a> {
         }
     }
 
-    /// What to do now. `quiet`: how long ago something was printed or typed.
+    /// The action now. `quiet`: time since the last output or input.
     pub(super) fn turn(&mut self, quiet: Duration) -> Turn {
         if self.stage == Stage::Starting {
             return self.starting(quiet);
@@ -151,7 +156,7 @@ impl<'a> Dialogue<'a> {
                 "`password=FILE` names a file whose first line is the password",
             ),
             (Stage::Password, _) => self.not_let_in(),
-            // For a name that was not meant to be one.
+            // After a wrong name.
             _ => self.enter(Stage::Knocked, ""),
         }
     }
@@ -170,13 +175,13 @@ impl<'a> Dialogue<'a> {
         Turn::Refused(TargetError { problem: format!("{} {what}", self.who.system), hint: hint.to_owned() })
     }
 
-    /// Nothing is asked for.
+    /// No prompt.
     fn unasked(&mut self, quiet: Duration) -> Turn {
         let last = self.heard.lines().last().unwrap_or_default().trim_end();
         let is_prompt = last.ends_with(['#', '$', '%', '>']);
         let waits_for_name = self.heard.contains(ASKS_FOR_NAME);
         match self.stage {
-            // Something was printed after the prompt for a name.
+            // Output followed the prompt for a name.
             Stage::Listening if waits_for_name && quiet >= AGAIN => self.enter(Stage::Knocked, ""),
             Stage::Listening | Stage::Shell if quiet >= SILENCE => self.enter(Stage::Knocked, ""),
             Stage::Knocked | Stage::Name | Stage::Password if is_prompt && quiet >= PROMPT => self.ask_for_shell(),
@@ -223,7 +228,7 @@ mod tests {
         Turn::Type(format!("{words}\r"))
     }
 
-    /// What is done after this was printed, once the console is quiet for so long.
+    /// The action after this output, once the console is quiet for that time.
     fn after(dialogue: &mut Dialogue<'_>, printed: &str, quiet: Duration) -> Turn {
         dialogue.hear(printed.as_bytes());
         assert_eq!(dialogue.turn(Duration::ZERO), Turn::Listen, "it may go on after: {printed}");
@@ -234,7 +239,7 @@ mod tests {
         after(dialogue, printed, PAUSE)
     }
 
-    /// The error, if it is refused.
+    /// The error, if the login is refused.
     fn refused(turn: Turn) -> TargetError {
         match turn {
             Turn::Refused(error) => error,
@@ -254,7 +259,7 @@ mod tests {
         let mut dialogue = logged_in();
         assert_eq!(soon(&mut dialogue, "\r\nLast login:"), Turn::Listen);
         assert_eq!(after(&mut dialogue, " Fri Nov 27 on ttyS0\r\n~ # ", PROMPT), typed(ASK_FOR_SHELL));
-        // Its echo is no answer.
+        // The echo is no answer.
         assert_eq!(soon(&mut dialogue, "echo faultline-''shell\r\n"), Turn::Listen);
         dialogue.hear(b"[    9.1] random: crng init done\r\nfaultline-shell\r\n");
         assert_eq!(dialogue.turn(Duration::ZERO), typed(START));
@@ -296,7 +301,7 @@ mod tests {
         assert_eq!(after(&mut dialogue, "[    1.0] Run /sbin/init\r\n", AGAIN), Turn::Listen);
         assert_eq!(dialogue.turn(SILENCE), typed(""));
         assert_eq!(soon(&mut dialogue, "\r\n\r\nsmall login: "), typed("root"));
-        // A message of the kernel after the prompt hides it.
+        // A kernel message after the prompt hides it.
         let mut hidden = Dialogue::new(NO_PASSWORD);
         assert_eq!(after(&mut hidden, "small login: [    2.0] random: crng init done\r\n", AGAIN), typed(""));
         assert_eq!(soon(&mut hidden, "small login: "), typed("root"));
@@ -318,7 +323,7 @@ mod tests {
         assert_eq!(after(&mut dialogue, "starting services\r\n", AGAIN), typed(ASK_FOR_SHELL));
         assert_eq!(soon(&mut dialogue, "small login: echo faultline-''shell\r\nPassword: "), typed(""));
         assert_eq!(soon(&mut dialogue, "\r\nLogin incorrect\r\nsmall login: "), typed("root"));
-        // Nobody answers the question for a shell.
+        // The question for a shell stays unanswered.
         let mut silent = Dialogue::new(ROOT);
         assert_eq!(silent.turn(SILENCE), typed(""));
         assert_eq!(silent.turn(SILENCE), typed(ASK_FOR_SHELL));

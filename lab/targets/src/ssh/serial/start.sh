@@ -1,10 +1,11 @@
-# Starts the agent on the second serial port. It is the first file of the second disk, and runs from the shell at the serial console; the rest of the disk is the agents
-# and the programs, in a directory for each system.
+# Starts the agent on the second serial port. It is the first file of the second disk, and runs
+# from the shell at the serial console. The rest of the disk has the agents and the programs, in a
+# directory for each system.
 #
 #   sh -s DISK
 #
-# What it prints at the console: faultline-started, or a line that begins with "faultline: ". All else goes over the port, where a line with the directory for
-# scratch files is read, which may be empty.
+# Output at the console: faultline-started, or a line that begins with "faultline: ". All else goes
+# over the port. The first line read from it is the directory for scratch files; it may be empty.
 LC_ALL=C
 umask 077
 disk=/dev/$1

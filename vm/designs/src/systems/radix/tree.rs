@@ -1,9 +1,10 @@
-//! The radix tree of a space: 512 slots to a node, four levels. A slot is the lock of its range. One far above the leaves says what a large range
-//! is mapped to, until a part of it is used or changed: then it gets a node below it.
+//! The radix tree of a space: 512 slots per node, four levels. A slot is the lock of its range. A
+//! slot far above the leaves has the mapping of a large range, until a part of it is used or
+//! changed: then it gets a node below it.
 //!
 //! Fields: \[1] written once; \[l] locked by the slot.
 
-use super::object::Mapping;
+use crate::systems::radix::Mapping;
 use faultline_memory::Rights;
 use spin::{Mutex, MutexGuard};
 use std::sync::{Arc, OnceLock};
@@ -12,21 +13,21 @@ const BITS: u32 = 9;
 const FAN_OUT: u64 = 1 << BITS;
 const ROOT_LEVEL: u32 = 3;
 
-/// What a slot above the leaves says of all its pages.
+/// Contents of a slot above the leaves, for all its pages.
 #[derive(Debug, Clone)]
 pub(super) struct Folded {
     pub(super) rights: Rights,
-    /// None: private memory.
+    /// `None`: private memory.
     pub(super) mapping: Option<Arc<Mapping>>,
 }
 
-/// What a leaf's slot says of its page.
+/// Contents of a leaf's slot.
 #[derive(Debug)]
 pub(super) struct Said {
     pub(super) mapped: Folded,
     /// The frame's index, of a private page.
     pub(super) page: Option<u32>,
-    /// Whether other spaces may own the page.
+    /// True if other spaces may own the page.
     pub(super) is_shared: bool,
     /// The CPUs whose page tables have the page.
     pub(super) cpus: [u64; 4],
@@ -41,7 +42,7 @@ impl Said {
 /// A slot above the leaves.
 #[derive(Debug, Default)]
 struct Inner {
-    /// \[1] While the slot is locked. What the slot says is void then.
+    /// \[1] While the slot is locked. The slot's own contents are void then.
     below: OnceLock<Box<Node>>,
     /// \[l]
     folded: Mutex<Option<Folded>>,
@@ -55,9 +56,9 @@ enum Node {
 
 /// A locked slot, and its first page.
 pub(super) enum Held<'t> {
-    /// It says the same of `1 << bits` pages.
+    /// A slot for `1 << bits` pages.
     Inner { slot: MutexGuard<'t, Option<Folded>>, begin: u64, bits: u32 },
-    /// It says something of one page.
+    /// A slot for one page.
     Leaf { slot: MutexGuard<'t, Option<Said>>, page: u64 },
 }
 
@@ -81,20 +82,20 @@ impl Node {
 }
 
 impl Inner {
-    /// The node below, or the slot, locked, if there is none.
+    /// The node below, or otherwise the locked slot.
     fn node_or_lock(&self) -> Result<&Node, MutexGuard<'_, Option<Folded>>> {
         if let Some(below) = self.below.get() {
             return Ok(below);
         }
         let folded = self.folded.lock();
-        // It may have got one while we waited.
+        // Another thread may have made one while this one waited.
         match self.below.get() {
             Some(below) => Ok(below),
             None => Err(folded),
         }
     }
 
-    /// Makes a node of `level` below this slot, whose slots say what it said.
+    /// Makes a node of `level` below this slot, whose slots have its contents.
     fn split(&self, mut folded: MutexGuard<'_, Option<Folded>>, level: u32) -> &Node {
         let said = folded.take();
         self.below.get_or_init(|| Box::new(Node::new(level, said.as_ref())))
@@ -106,7 +107,7 @@ impl Tree {
         Tree(Node::new(ROOT_LEVEL, None))
     }
 
-    /// Locks a page's slot. None: the page is a hole.
+    /// Locks a page's slot. `None`: the page is a hole.
     pub(super) fn lock_page(&self, page: u64) -> Option<MutexGuard<'_, Option<Said>>> {
         let (mut node, mut level) = (&self.0, ROOT_LEVEL);
         loop {
@@ -128,7 +129,7 @@ impl Tree {
         }
     }
 
-    /// Locks all slots of a range, in the order of addresses, so that no two threads wait for each other.
+    /// Locks all slots of a range in address order, so that threads never deadlock.
     pub(super) fn lock(&self, begin: u64, end: u64) -> Vec<Held<'_>> {
         let mut held = Vec::new();
         Self::lock_below(&self.0, ROOT_LEVEL, 0, (begin, end), &mut held);
@@ -160,7 +161,7 @@ impl Tree {
         }
     }
 
-    /// The leaf's slot of a page, for a tree that only the caller has.
+    /// The leaf slot of a page. The caller has exclusive access to the tree.
     pub(super) fn leaf_mut(&mut self, page: u64) -> &mut Option<Said> {
         let (mut node, mut level) = (&mut self.0, ROOT_LEVEL);
         loop {
@@ -175,7 +176,7 @@ impl Tree {
         }
     }
 
-    /// The slot of a range above the leaves, for a tree that only the caller has.
+    /// The slot of a range above the leaves. The caller has exclusive access to the tree.
     pub(super) fn inner_mut(&mut self, begin: u64, bits: u32) -> &mut Option<Folded> {
         let (mut node, mut level) = (&mut self.0, ROOT_LEVEL);
         loop {

@@ -1,0 +1,151 @@
+//! The command's arguments. Help, completions and man pages come from these definitions.
+
+pub(crate) mod bisect;
+pub(crate) mod compare;
+pub(crate) mod history;
+pub(crate) mod lens;
+pub(crate) mod measure;
+pub(crate) mod share;
+pub(crate) mod stored;
+pub(crate) mod values;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand};
+use faultline_record::machine::Machine;
+use faultline_report::Format;
+use std::path::PathBuf;
+use std::time::Duration;
+use values::positive_duration;
+
+/// Measures scaling over CPUs: does it scale, why not, and since which commit?
+#[derive(Debug, Parser)]
+#[command(name = "faultline", version, max_term_width = 100)]
+pub(crate) struct Arguments {
+    /// Database: a file, or a PostgreSQL server's postgres://USER@HOST/DATABASE [default:
+    /// faultline/faultline.sqlite in the user's data directory]
+    #[arg(
+        long,
+        global = true,
+        display_order = 997,
+        value_name = "FILE|URL",
+        env = "FAULTLINE_DB",
+        hide_env_values = true
+    )]
+    pub(crate) db: Option<PathBuf>,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Measure workloads over numbers of tasks
+    Run(Box<measure::Run>),
+    /// Check whether this machine is fit to measure on; show its facts
+    Check(Box<measure::Check>),
+    /// Count cache-line transfers between CPUs: why does it not scale?
+    #[command(subcommand)]
+    Lens(lens::Lens),
+    /// Resume a run that was stopped or killed
+    Resume(measure::Resume),
+    /// List the runs
+    List(stored::List),
+    /// Show a run as a table, or write it as a page
+    Show(stored::Show),
+    /// Compare two runs, files, commands or variants
+    Compare(Box<compare::Compare>),
+    /// Find steps in series of results over commits
+    Changes(compare::Changes),
+    /// Find the commits that changed a program's or kernel's results
+    Bisect(Box<bisect::Bisect>),
+    /// Compare a program with and without patches
+    Try(Box<bisect::Try>),
+    /// Measure a program over the commits of its repository
+    #[command(subcommand)]
+    History(history::History),
+    /// Serve pages of runs and histories, or write them as files
+    Serve(share::Serve),
+    /// Import other tools' results, or list the imports
+    Import(share::Import),
+    /// Write results in another tool's format
+    Export(share::Export),
+    /// Copy a database, or delete runs from it
+    #[command(subcommand)]
+    Store(stored::Store),
+    /// Print a shell's completion script
+    Completions(stored::Completions),
+    /// Write man pages
+    Man(stored::Man),
+}
+
+/// The format of a table.
+#[derive(Debug, Args)]
+pub(crate) struct FormatArgument {
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = format_parser())]
+    pub(crate) format: Format,
+}
+
+fn format_parser() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::ALL.map(Format::name)).try_map(|name| name.parse::<Format>())
+}
+
+/// Locations of programs.
+#[derive(Debug, Args)]
+pub(crate) struct WorkloadsPlace {
+    /// Directory of the workload programs [default: beside the command]
+    #[arg(long, value_name = "DIR", hide_short_help = true, env = "FAULTLINE_WORKLOADS", hide_env_values = true)]
+    pub(crate) workloads: Option<PathBuf>,
+
+    /// Directory of the guest's agent and statically linked workloads [default: beside the command]
+    #[arg(long, value_name = "DIR", hide_short_help = true, env = "FAULTLINE_GUEST", hide_env_values = true)]
+    pub(crate) guest: Option<PathBuf>,
+
+    /// QEMU program for guests, qemu-system-x86_64 [default: beside the command, otherwise in PATH]
+    #[arg(long, value_name = "FILE", hide_short_help = true, env = "FAULTLINE_QEMU", hide_env_values = true)]
+    pub(crate) qemu: Option<PathBuf>,
+}
+
+/// The machine to measure on.
+#[derive(Debug, Args)]
+pub(crate) struct OnMachine {
+    // The texts come from the kinds of machines.
+    #[arg(long, value_name = "MACHINE", value_parser = str::parse::<Machine>, help = Machine::help(), long_help = Machine::long_help())]
+    pub(crate) on: Option<Machine>,
+}
+
+/// Output and limits of commands that measure.
+#[derive(Debug, Args)]
+pub(crate) struct Conduct {
+    #[command(flatten)]
+    pub(crate) place: WorkloadsPlace,
+
+    /// Directory for scratch files [default: the system's temporary directory]
+    #[arg(long, value_name = "DIR", hide_short_help = true, help_heading = "Output")]
+    pub(crate) scratch: Option<PathBuf>,
+
+    /// Time limit of each execution [default: three times its planned time plus 30 s; 30 min for
+    /// builds]
+    #[arg(long, value_name = "DURATION", value_parser = positive_duration, allow_hyphen_values = true, help_heading = None::<&str>)]
+    pub(crate) limit: Option<Duration>,
+
+    /// Show no progress, only the result
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) quiet: bool,
+
+    /// Also write the result to this file, in the format of its extension: .html, .md, .csv or
+    /// .json
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = format_parser(), help_heading = "Output")]
+    pub(crate) format: Format,
+}
+
+impl Conduct {
+    /// The time limit in milliseconds.
+    pub(crate) fn limit_ms(&self) -> Option<u64> {
+        self.limit.map(|limit| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX))
+    }
+}

@@ -1,0 +1,152 @@
+//! Arguments of `faultline list`, `show`, `store`, `completions` and `man`.
+
+use super::FormatArgument;
+use super::values::run_candidates;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand, ValueEnum};
+use faultline_report::Format;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  faultline list
+  faultline list --format csv")]
+pub(crate) struct List {
+    #[command(flatten)]
+    pub(crate) format: FormatArgument,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  faultline show                     the newest run
+  faultline show 3 -o run3.html      a page that opens offline, with plots and all data
+  faultline show 3 --format csv      raw numbers of run 3
+  faultline show nightly             the newest run with that label
+  faultline show 7 --format folded   callers in a lens run, for flame graphs")]
+pub(crate) struct Show {
+    /// Run, by number, label or commit [default: the newest]
+    #[arg(value_name = "RUN", add = run_candidates())]
+    pub(crate) run: Option<String>,
+
+    /// Output format; folded: stack traces of a lens run, one per line [default: table, or by the
+    /// extension of --output]
+    #[arg(long, value_name = "FORMAT", value_parser = shown_parser())]
+    pub(crate) format: Option<Shown>,
+
+    /// File to write: .html, .md, .csv, .json or .txt
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// A form of a run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Shown {
+    Table(Format),
+    Folded,
+    Page,
+}
+
+impl Shown {
+    /// The form that a file's extension names; a page for no extension, and for standard output
+    /// (`-`). `None` for an unknown extension.
+    pub(crate) fn of_file(path: &Path) -> Option<Self> {
+        let Some(extension) = path.extension() else { return Some(Shown::Page) };
+        Some(match extension.to_str()? {
+            "html" | "htm" => Shown::Page,
+            "md" => Shown::Table(Format::Markdown),
+            "csv" => Shown::Table(Format::Csv),
+            "json" => Shown::Table(Format::Json),
+            "txt" => Shown::Table(Format::Table),
+            "folded" => Shown::Folded,
+            _ => return None,
+        })
+    }
+}
+
+const FOLDED: &str = "folded";
+const HTML: &str = "html";
+
+fn shown_parser() -> impl TypedValueParser<Value = Shown> {
+    let words = Format::ALL.map(Format::name).into_iter().chain([FOLDED, HTML]);
+    PossibleValuesParser::new(words).try_map(|name| match name.as_str() {
+        FOLDED => Ok(Shown::Folded),
+        HTML => Ok(Shown::Page),
+        name => name.parse::<Format>().map(Shown::Table),
+    })
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Store {
+    /// Copy a database with all runs and imports into an empty one
+    Copy(StoreCopy),
+    /// Delete runs
+    Delete(StoreDelete),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  faultline store copy runs.sqlite postgres://ada@db.example/faultline   a file to the team's server
+  faultline store copy postgres://ada@db.example/faultline backup.sqlite
+The copy has the same runs with the same numbers. A copy that fails leaves nothing behind. --db is not used.
+Put a password into PGPASSWORD or ~/.pgpass, because others can read command lines.")]
+pub(crate) struct StoreCopy {
+    /// Database to copy: a file, or a PostgreSQL server's postgres://USER@HOST/DATABASE
+    #[arg(value_name = "FROM")]
+    pub(crate) from: PathBuf,
+
+    /// Database to copy to: a new file, or a server's database without runs and imports
+    #[arg(value_name = "TO")]
+    pub(crate) to: PathBuf,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  faultline store delete 3 4           show both runs, then ask
+  faultline store delete trial --yes   the run with that label, without asking
+Deletes the runs with all their samples. Numbers are not reused. The file keeps its size; new runs use the space.")]
+pub(crate) struct StoreDelete {
+    /// Runs, by number, label or commit
+    #[arg(value_name = "RUN", required = true, add = run_candidates())]
+    pub(crate) runs: Vec<String>,
+
+    /// Do not ask
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Shell {
+    Bash,
+    Elvish,
+    Fish,
+    Powershell,
+    Zsh,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  source <(faultline completions bash)                                      in ~/.bashrc
+  faultline completions zsh > ~/.zfunc/_faultline                           a directory of fpath
+  faultline completions fish > ~/.config/fish/completions/faultline.fish
+`make install` installs them for bash, zsh and fish. They also complete workloads, runs and labels, from the locations in
+FAULTLINE_WORKLOADS and FAULTLINE_DB.")]
+pub(crate) struct Completions {
+    /// Shell
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  faultline man ~/.local/share/man/man1")]
+pub(crate) struct Man {
+    /// Directory for the pages
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+}

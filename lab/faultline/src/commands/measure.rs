@@ -1,0 +1,119 @@
+//! `faultline run`, `check` and `resume`: measurements of one subject.
+
+use super::measuring::{self, places, places_to_measure, places_with_programs};
+use crate::arguments::measure::{Check, Resume, Run};
+use crate::failure::{self, Failure};
+use crate::output;
+use faultline_experiment::stored::{self, SubjectFacts};
+use faultline_experiment::{
+    CheckRequest, InstallRequest, LocalMachines, ResumeRequest, RunRequest, TreeRequest, find_run,
+};
+use faultline_record::machine::Machine;
+use faultline_record::role::Role;
+use faultline_runner::Request;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::ExitCode;
+
+pub(crate) fn run(arguments: &Run, db: Option<&Path>) -> Result<ExitCode, Failure> {
+    if arguments.list {
+        return list(arguments);
+    }
+    let conduct = &arguments.conduct;
+    let request = RunRequest {
+        request: Request {
+            workloads: arguments.workloads_chosen.clone(),
+            ..measuring::request(&arguments.measuring, conduct)?
+        },
+        tree: tree(arguments),
+        machine: arguments.machine.on.clone().unwrap_or_default(),
+        install: arguments
+            .install
+            .clone()
+            .map(|artefact| InstallRequest { artefact, release: arguments.release.clone() }),
+        partners: partners(arguments)?,
+        seed: arguments.measuring.seed,
+        label: arguments.label.clone(),
+        commit: arguments.commit.clone(),
+    };
+    let places = places_to_measure(conduct, db)?;
+    let concluded = measuring::conduct(conduct, &places, |lab| faultline_experiment::run(&request, lab))?;
+    Ok(measuring::status(concluded.as_ref()))
+}
+
+/// Lists the workloads of a machine.
+fn list(arguments: &Run) -> Result<ExitCode, Failure> {
+    let places = places_with_programs(&arguments.conduct.place, None)?;
+    let machine = arguments.machine.on.clone().unwrap_or_default();
+    let infos = faultline_experiment::workloads(&machine, &LocalMachines, &places)?;
+    output::print(&faultline_report::workloads(&infos, arguments.conduct.format, &output::style()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn partners(arguments: &Run) -> Result<BTreeMap<Role, Machine>, Failure> {
+    let mut partners = BTreeMap::new();
+    for (role, machine) in &arguments.partners {
+        if partners.insert(role.clone(), machine.clone()).is_some() {
+            return Err(Failure::usage(format!("'--partner {role}=…' is given twice"), "a role has one partner"));
+        }
+    }
+    Ok(partners)
+}
+
+fn tree(arguments: &Run) -> Option<TreeRequest> {
+    Some(TreeRequest { directory: arguments.tree.clone()?, command: arguments.command.clone()? })
+}
+
+pub(crate) fn check(arguments: &Check, db: Option<&Path>) -> Result<ExitCode, Failure> {
+    let conduct = &arguments.conduct;
+    if let Some(run) = &arguments.facts {
+        return facts(run.as_deref(), arguments, db);
+    }
+    let request = CheckRequest {
+        workloads: arguments.workloads_chosen.clone(),
+        time: arguments.time,
+        limit_ms: conduct.limit_ms(),
+        machine: arguments.machine.on.clone().unwrap_or_default(),
+        seed: None,
+    };
+    let places = places_to_measure(conduct, db)?;
+    let concluded = measuring::conduct(conduct, &places, |lab| faultline_experiment::check(&request, lab))?;
+    Ok(measuring::status(concluded.as_ref()))
+}
+
+/// Shows the facts saved with a run, or those of a machine.
+fn facts(run: Option<&str>, arguments: &Check, db: Option<&Path>) -> Result<ExitCode, Failure> {
+    let conduct = &arguments.conduct;
+    let facts = match (run, &arguments.machine.on) {
+        (None, on) => {
+            let places = places_with_programs(&conduct.place, db)?;
+            faultline_experiment::facts(&on.clone().unwrap_or_default(), &LocalMachines, &places)?
+        }
+        (Some(_), Some(_)) => {
+            return Err(Failure::usage(
+                "`--facts RUN` shows saved facts, so `--on` does not apply",
+                "`--facts` without a run shows the facts of a machine",
+            ));
+        }
+        (Some(run), None) => {
+            let SubjectFacts { run, facts, others } = stored::facts(run, &places(db)?)?;
+            for other in others {
+                failure::warn(&format!(
+                    "these are the facts of side A; `faultline check --facts {run}@{other}` shows those of side {other}"
+                ));
+            }
+            facts
+        }
+    };
+    output::print(&faultline_report::facts(&facts, conduct.format, &output::style()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(crate) fn resume(arguments: &Resume, db: Option<&Path>) -> Result<ExitCode, Failure> {
+    let conduct = &arguments.conduct;
+    let places = places_to_measure(conduct, db)?;
+    let run = arguments.run.as_deref().map(|run| find_run(run, &places)).transpose()?;
+    let request = ResumeRequest { run, limit_ms: conduct.limit_ms(), jobs: arguments.jobs };
+    let concluded = measuring::conduct(conduct, &places, |lab| faultline_history::resume(&request, lab))?;
+    Ok(measuring::status(concluded.as_ref()))
+}

@@ -1,0 +1,153 @@
+//! Commands of the user: how they run, the tools of a build, and failures of the lab.
+//!
+//! A build with other tools is another build. Its name covers the tools listed here, those named by
+//! `CC` and similar variables, variables with their options, and the file of the build command. It
+//! does not cover the system's libraries and headers, nor a toolchain that a file of the commit
+//! names by channel (`nightly`), because its version is known only within the checkout.
+
+use faultline_experiment::{Error, Lab};
+use faultline_record::recipe::{BuildTools, Recipe};
+use faultline_targets::host::command::{CommandRunner, Errors, HostCommand};
+use faultline_targets::{Ending, search_path};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::ops::ControlFlow;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::Duration;
+
+/// Compilers and linkers, with the argument that prints their version.
+const TOOLS: [(&str, &str); 11] = [
+    ("cc", "--version"),
+    ("c++", "--version"),
+    ("gcc", "--version"),
+    ("g++", "--version"),
+    ("clang", "--version"),
+    ("clang++", "--version"),
+    ("as", "--version"),
+    ("ld", "--version"),
+    ("rustc", "--version"),
+    ("cargo", "--version"),
+    ("go", "version"),
+];
+
+/// Variables that name a tool, optionally with options.
+const TOOL_VARIABLES: [&str; 6] = ["CC", "CXX", "AS", "LD", "RUSTC", "RUSTC_WRAPPER"];
+
+/// Variables with options for tools.
+const OPTION_VARIABLES: [&str; 8] =
+    ["CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "RUSTFLAGS", "RUSTUP_TOOLCHAIN", "GOFLAGS", "GOTOOLCHAIN"];
+
+/// Time limit for printing a version. A tool that does not answer counts as changed.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The tools of a recipe as of now. `directory`: where tools run to print their versions; it must
+/// not contain a file that selects a toolchain. Fails on a stop.
+pub(crate) fn tools(recipe: &Recipe, directory: &Path, lab: &Lab<'_>) -> Result<BuildTools, Error> {
+    let (mut words, mut versions) = (Words::default(), BTreeMap::new());
+    recipe.command.iter().for_each(|text| words.add(text.as_bytes()));
+    for (name, value) in &recipe.environment {
+        [b"environment", name.as_bytes(), value.as_bytes()].into_iter().for_each(|text| words.add(text));
+    }
+    // Without a command no tool runs.
+    if let Some(program) = recipe.command.first() {
+        add_file(&mut words, program);
+        add_variables(&mut words);
+        for asked in questions(recipe) {
+            let Some(printed) = version(&asked, recipe, directory, lab)? else { continue };
+            asked.iter().for_each(|word| words.add(word.as_bytes()));
+            printed.iter().for_each(|line| words.add(line));
+            let first = printed.first().map_or_else(String::new, |line| String::from_utf8_lossy(line).into_owned());
+            versions.insert(asked.join(" "), first);
+        }
+    }
+    Ok(BuildTools { digest: words.digest(), versions })
+}
+
+/// A digest of a sequence of words.
+#[derive(Default)]
+pub(crate) struct Words(Sha256);
+
+impl Words {
+    pub(crate) fn add(&mut self, text: &[u8]) {
+        self.0.update((text.len() as u64).to_le_bytes());
+        self.0.update(text);
+    }
+
+    /// The digest in hexadecimal digits.
+    pub(crate) fn digest(self) -> String {
+        self.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// Adds path, size and modification time of the build command's file, unless it is part of the
+/// commit.
+fn add_file(words: &mut Words, program: &str) {
+    let is_of_the_commit = program.contains('/') && !program.starts_with('/');
+    if is_of_the_commit {
+        return;
+    }
+    let found = search_path::program_file(program, Path::new("/"), None).ok();
+    let Some(file) = found.and_then(|file| file.canonicalize().ok()) else { return };
+    if let Ok(metadata) = file.metadata() {
+        words.add(file.as_os_str().as_bytes());
+        let numbers = [metadata.size() as i64, metadata.mtime(), metadata.mtime_nsec()];
+        numbers.iter().for_each(|number| words.add(&number.to_le_bytes()));
+    }
+}
+
+/// Adds the variables that select tools or their options.
+fn add_variables(words: &mut Words) {
+    for name in OPTION_VARIABLES.iter().chain(&TOOL_VARIABLES) {
+        if let Some(value) = std::env::var_os(name) {
+            words.add(name.as_bytes());
+            words.add(value.as_bytes());
+        }
+    }
+}
+
+/// Commands that print versions: of the default tools and of those named by variables.
+fn questions(recipe: &Recipe) -> Vec<Vec<String>> {
+    let usual = TOOLS.iter().map(|&(tool, argument)| vec![tool.to_owned(), argument.to_owned()]);
+    let named = TOOL_VARIABLES.iter().filter_map(|&name| {
+        let own = recipe.environment.iter().rev().find(|(set, _)| set == name).map(|(_, value)| value.clone());
+        let value = own.or_else(|| std::env::var(name).ok())?;
+        Some(value.split_whitespace().chain(["--version"]).map(str::to_owned).collect())
+    });
+    usual.chain(named).collect()
+}
+
+/// The version lines that a tool prints; `None` if it is missing or fails. Fails on a stop.
+fn version(asked: &[String], recipe: &Recipe, directory: &Path, lab: &Lab<'_>) -> Result<Option<Vec<Vec<u8>>>, Error> {
+    let argv: Vec<OsString> = asked.iter().map(OsString::from).collect();
+    let environment = &recipe.environment;
+    let command = HostCommand { argv: &argv, directory, environment, limit: LIMIT, errors: Errors::Apart, input: None };
+    let mut printed = Vec::new();
+    let mut sink = |line: &[u8]| {
+        printed.push(line.to_owned());
+        ControlFlow::Continue(())
+    };
+    match runner(lab)?.run(&command, &mut sink, lab.stop) {
+        Ending::Stopped => Err(Error::stopped()),
+        Ending::Exited { status: 0, .. } => Ok(Some(printed)),
+        Ending::LabFailed { text } => {
+            Err(lab_failed(format!("`{}` could not be asked for its version: {text}", asked.join(" "))))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The error for a failure of the lab, which says nothing about a commit. `how`: what failed, and
+/// the cause.
+pub(crate) fn lab_failed(how: impl Into<String>) -> Error {
+    Error::failed(how, "remove the cause, for example free space; `faultline resume` then continues")
+}
+
+/// Runs commands on this host. Fails if there is no scratch directory.
+pub(crate) fn runner(lab: &Lab<'_>) -> Result<CommandRunner, Error> {
+    CommandRunner::new(&lab.places.keeper, &lab.places.usable_scratch()?).map_err(|error| {
+        Error::failed(format!("cannot determine the working directory: {error}"), "change to an existing directory")
+    })
+}

@@ -1,0 +1,182 @@
+//! Tests of builds, and of the workshop that keeps them.
+
+use crate::{Checkouts, Deaf, build, built, named_tests, recipe};
+use faultline_experiment::{Error, Lab};
+use faultline_history::{Build, Commits};
+use faultline_record::recipe::Recipe;
+use faultline_targets::StopFlag;
+use libtest_mimic::Trial;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+pub(crate) fn tests() -> Vec<Trial> {
+    named_tests![
+        a_build_is_made_once_for_each_tree,
+        a_build_that_fails_is_a_result,
+        objects_of_the_last_build_are_used_again,
+        another_compiler_makes_another_build,
+        a_failure_of_the_lab_is_no_result_of_a_commit,
+        a_build_that_was_cut_leaves_nothing_for_the_next,
+        worktrees_of_a_repository_share_its_builds,
+        another_repository_at_the_same_path_has_its_own_builds,
+        commands_take_turns_at_builds_alone,
+    ]
+}
+
+fn a_build_is_made_once_for_each_tree() {
+    let place = Checkouts::new();
+    place.commit("a", "1", "one");
+    place.commit("a", "2", "two");
+    place.commit("a", "1", "one again");
+    let first = recipe("cp a b; mkdir -p c; ln -sf ../b c/link; echo x >> ../count");
+    let (old, was_there) = built(&place, "HEAD~2", &first);
+    assert!(!was_there);
+    assert_eq!(fs::read_to_string(old.join("c/link")).unwrap(), "1");
+    assert!(fs::symlink_metadata(old.join("c/link")).unwrap().is_symlink());
+    let (two, _) = built(&place, "HEAD~1", &first);
+    assert_eq!(fs::read_to_string(two.join("b")).unwrap(), "2");
+    assert_eq!(built(&place, "HEAD", &first), (old.clone(), true), "the same files are built once");
+    assert_eq!(old.as_os_str().len(), two.as_os_str().len());
+    let part = Recipe { kept: vec!["c/link".to_owned(), "b".to_owned()], ..first };
+    let (kept, _) = built(&place, "HEAD", &part);
+    assert!(kept.join("b").is_file() && !kept.join("a").exists());
+    assert!(place.git(&["status", "--porcelain"]).is_empty(), "the user's checkout is not touched");
+}
+
+fn a_build_that_fails_is_a_result() {
+    let place = Checkouts::new();
+    place.commit("a", "1", "one");
+    let failed = |recipe: &Recipe| match build(&place, "HEAD", recipe) {
+        Build::Failed { how, output } => (how, output),
+        built => panic!("{built:?}"),
+    };
+    let (how, output) = failed(&recipe("echo first; echo '\u{1b}[1mlast' >&2; exit 3"));
+    assert_eq!((how.as_str(), output.as_str()), ("it exited with status 3", "first\n\u{1b}[1mlast"));
+    assert_eq!(failed(&recipe("kill -9 $$")).0, "signal 9 ended it");
+    let slow = Recipe { limit_s: 1, ..recipe("sleep 60") };
+    assert_eq!(failed(&slow).0, "it did not end within 1 s");
+    let missing = Recipe { command: vec!["./no-such-program".to_owned()], ..recipe("") };
+    assert_eq!(failed(&missing).0, "it exited with status 127");
+    let nothing = Recipe { kept: vec!["b".to_owned()], ..recipe("true") };
+    assert_eq!(failed(&nothing).0, "it leaves no b");
+}
+
+fn objects_of_the_last_build_are_used_again() {
+    let place = Checkouts::new();
+    place.commit("a", "1", "one");
+    place.commit("b", "1", "two");
+    let script = "[ -e object ] || { echo made; cp a object; }; echo done > result";
+    let (first, _) = built(&place, "HEAD~1", &recipe(script));
+    let written = |directory: &Path| fs::metadata(directory.join("object")).unwrap().modified().unwrap();
+    let (second, _) = built(&place, "HEAD", &recipe(script));
+    assert_eq!(written(&first), written(&second));
+    let clean = Recipe { is_clean: true, ..recipe(script) };
+    let (third, _) = built(&place, "HEAD", &clean);
+    assert_ne!(written(&second), written(&third));
+}
+
+fn another_compiler_makes_another_build() {
+    let place = Checkouts::new();
+    place.commit("a", "1", "one");
+    let compiler = place.root.path().join("compiler");
+    let release = |version: &str| {
+        fs::write(&compiler, format!("#!/bin/sh\necho {version}\n")).unwrap();
+        fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    let environment = vec![("CC".to_owned(), compiler.to_str().unwrap().to_owned())];
+    let recipe = Recipe { environment, ..recipe("[ -e object ] || $CC > object") };
+    release("first");
+    let (first, _) = built(&place, "HEAD", &recipe);
+    assert_eq!(built(&place, "HEAD", &recipe), (first.clone(), true));
+    release("second");
+    let (second, was_there) = built(&place, "HEAD", &recipe);
+    assert!(!was_there);
+    let object = |directory: &Path| fs::read_to_string(directory.join("object")).unwrap();
+    assert_eq!((object(&first).as_str(), object(&second).as_str()), ("first\n", "second\n"), "no old object is used");
+    release("first");
+    assert_eq!(built(&place, "HEAD", &recipe), (first, true), "both are kept");
+}
+
+fn a_failure_of_the_lab_is_no_result_of_a_commit() {
+    let place = Checkouts::new();
+    place.commit("a", "1", "one");
+    let fails = |recipe: &Recipe, why: &str| {
+        let error = place.with(|workshop, lab| {
+            let commit = workshop.repository.commit("HEAD", lab).unwrap();
+            workshop.build(&commit, recipe, &workshop.tools(recipe, lab).unwrap(), lab).unwrap_err()
+        });
+        assert!(error.problem.ends_with(&format!(" could not be built: {why}")), "{}", error.problem);
+        assert!(error.hint.unwrap().contains("`faultline resume`"));
+    };
+    let full = recipe("echo half > object; echo 'cc1: x.o: No space left on device'; seq 9; exit 1");
+    fails(&full, "the disk is full: cc1: x.o: No space left on device");
+    let missing = Recipe { command: vec!["no-such-program".to_owned()], ..recipe("") };
+    fails(&missing, "there is no program 'no-such-program' in PATH");
+    let (directory, _) = built(&place, "HEAD", &recipe("[ ! -e object ]"));
+    assert!(directory.join("a").is_file());
+}
+
+fn a_build_that_was_cut_leaves_nothing_for_the_next() {
+    let place = Checkouts::new();
+    place.commit("a", "1", "one");
+    let recipe = Recipe {
+        limit_s: 2,
+        ..recipe("if [ -e ../again ]; then [ ! -e object ]; else echo half > object; touch ../again; sleep 60; fi")
+    };
+    let failed = build(&place, "HEAD", &recipe);
+    assert!(matches!(&failed, Build::Failed { how, .. } if how == "it did not end within 2 s"), "{failed:?}");
+    built(&place, "HEAD", &recipe);
+}
+
+fn worktrees_of_a_repository_share_its_builds() {
+    let place = Checkouts::new();
+    place.commit("a", "1", "one");
+    let (old, _) = built(&place, "HEAD", &recipe("true"));
+    let other = place.root.path().join("other");
+    place.git(&["worktree", "add", "--quiet", "--detach", other.to_str().unwrap()]);
+    fs::write(other.join("a"), "2").unwrap();
+    let own = Checkouts { root: place.root, at: "other" };
+    own.git(&["commit", "--quiet", "--all", "--message", "two"]);
+    assert_eq!(built(&own, "HEAD~1", &recipe("true")), (old.clone(), true));
+    let (new, _) = built(&own, "HEAD", &recipe("true"));
+    assert_eq!(fs::read_to_string(new.join("a")).unwrap(), "2", "HEAD is that of the worktree");
+    assert_eq!(new.parent(), old.parent());
+}
+
+fn another_repository_at_the_same_path_has_its_own_builds() {
+    let place = Checkouts::new();
+    place.commit("a", "1", "one");
+    let (old, _) = built(&place, "HEAD", &recipe("true"));
+    // The first one stays elsewhere, because its inode number could be used again at once.
+    fs::rename(place.theirs(), place.root.path().join("elsewhere")).unwrap();
+    fs::create_dir(place.theirs()).unwrap();
+    place.git(&["init", "--quiet", "--initial-branch=main"]);
+    place.commit("a", "1", "one");
+    let (new, was_there) = built(&place, "HEAD", &recipe("true"));
+    assert!(!was_there && new.parent() != old.parent(), "{} {}", new.display(), old.display());
+}
+
+fn commands_take_turns_at_builds_alone() {
+    let place = Checkouts::new();
+    place.commit("a", "1", "one");
+    place.with(|first, _| {
+        let lock = first.builds.log().parent().unwrap().with_file_name("lock");
+        let other = fs::File::create(lock).unwrap();
+        other.lock().unwrap();
+        place.opened(|second, lab| {
+            let second = second.unwrap();
+            let (recipe, commit) = (recipe("true"), second.repository.commit("HEAD", lab).unwrap());
+            let tools = second.tools(&recipe, lab).unwrap();
+            assert!(second.building_elsewhere().is_some());
+            // A stop ends the wait.
+            let stop = StopFlag::default();
+            stop.set();
+            let stopped = second.build(&commit, &recipe, &tools, &Lab { stop: &stop, observer: &mut Deaf, ..*lab });
+            assert_eq!(stopped.unwrap_err(), Error::stopped());
+            other.unlock().unwrap();
+            assert!(second.building_elsewhere().is_none());
+            assert!(matches!(second.build(&commit, &recipe, &tools, lab), Ok(Build::Built { .. })));
+        });
+    });
+}

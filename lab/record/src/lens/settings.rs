@@ -1,0 +1,127 @@
+//! Settings of a lens run. The numbers of CPUs are among the run's other settings.
+
+use crate::lens::budget::Budget;
+use faultline_lens_format::{Caches, CostTimes, DelayTimes};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Settings of a lens run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LensSettings {
+    /// Number of sockets of the machine.
+    pub sockets: u32,
+    /// Number of CPUs that share a cache; `None` for all of a socket.
+    pub cpus_per_cache: Option<u32>,
+    /// Name of the table of costs.
+    pub costs: String,
+    /// Number of operations of each task, if given.
+    pub operations_per_task: Option<u64>,
+    /// Maximum lead of a CPU after a transfer, in clocks, if given.
+    pub quantum: Option<u64>,
+    /// Maximum lead of a CPU long after its last transfer, in clocks, if given.
+    pub private_quantum: Option<u64>,
+    /// Budgets of the run.
+    pub budgets: Vec<Budget>,
+    /// Data that a resume needs to count on an identical machine.
+    pub again: Box<LensAgain>,
+}
+
+/// The counted subject and the files of the count. A resume finds these files and detects changes
+/// in them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LensAgain {
+    /// The program, or the kernel's image; `None` if there are many programs, built from commits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject: Option<SavedFile>,
+    /// The lens's plugin.
+    pub plugin: SavedFile,
+    /// The kernel as an ELF file with debugging information, if given.
+    pub vmlinux: Option<SavedFile>,
+    /// Working directory of a program, because its arguments may depend on it; `None` for a kernel.
+    pub directory: Option<String>,
+    /// True if a program's whole run is counted, including the code outside marks.
+    pub whole: bool,
+    /// Memory of each machine in MiB, if given.
+    pub memory_mib: Option<u64>,
+    /// The costs at the start of the run; a measured table may have changed since.
+    pub times: CostTimes,
+    /// The delays, if rates are predicted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delays: Option<DelaySettings>,
+    /// Size of each CPU's own cache; `None` if unbounded.
+    pub cache: Option<Caches>,
+    /// The run used as baseline.
+    pub baseline: Option<i64>,
+    /// Settings of a program in a guest; `None` for kernels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guest: Option<ProgramGuest>,
+    /// Further files of a system that the emulator starts by itself; `None` for everything else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineFiles>,
+}
+
+impl LensAgain {
+    /// Settings with this plugin and these costs, and nothing optional.
+    pub fn new(plugin: SavedFile, times: CostTimes) -> Self {
+        LensAgain {
+            subject: None,
+            plugin,
+            vmlinux: None,
+            directory: None,
+            whole: false,
+            memory_mib: None,
+            times,
+            delays: None,
+            cache: None,
+            baseline: None,
+            guest: None,
+            machine: None,
+        }
+    }
+}
+
+/// Files of a system that the emulator starts by itself, besides its kernel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MachineFiles {
+    /// Modules for the kernel: each file with its arguments.
+    pub modules: Vec<(SavedFile, String)>,
+    /// ELF files with the names of code and data.
+    pub symbols: Vec<SavedFile>,
+}
+
+/// Settings of a program in a guest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramGuest {
+    /// The kernel's image.
+    pub kernel: SavedFile,
+    /// Further files: their paths on the host, and in the guest if those differ.
+    pub with: Vec<(String, Option<String>)>,
+    /// The program's environment.
+    pub environment: Vec<(String, String)>,
+    /// True if the kernel is counted too.
+    pub kernel_too: bool,
+    /// Host directories with debug files, besides the system's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub debug_directories: Vec<String>,
+    /// SHA-256 of all files, in hexadecimal; `None` if there are many programs, built from commits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files_sha256: Option<String>,
+}
+
+/// A file, and the hash of its contents.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SavedFile {
+    /// The file's absolute path.
+    pub path: String,
+    /// SHA-256 of the file's bytes, in hexadecimal.
+    pub sha256: String,
+}
+
+/// Times that only predictions need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DelaySettings {
+    /// True if the times belong to the table of costs. Otherwise they are orders of magnitude.
+    pub is_measured: bool,
+    /// The times.
+    pub times: DelayTimes,
+}

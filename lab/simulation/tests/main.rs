@@ -1,0 +1,4 @@
+//! Experiments simulated from seeds.
+
+mod rows_read;
+mod seeds;

@@ -1,0 +1,96 @@
+//! Reads of the database, off the threads that serve connections: a bounded number at once, each
+//! with a time limit.
+
+use crate::problem::Problem;
+use faultline_experiment::{Error, ErrorKind, Places};
+use faultline_record::time::UnixMillis;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::sync::Semaphore;
+use tokio::task::{JoinError, JoinHandle, spawn_blocking};
+use tokio::time::timeout;
+
+/// Maximum number of reads at once. More would compete with runs for the disk and the CPUs.
+const AT_ONCE: usize = 4;
+
+/// Longest wait of a request for its turn.
+const QUEUE: Duration = Duration::from_secs(10);
+
+/// Time limit of a read. A longer one continues without its request, and keeps its turn.
+pub(crate) const READ: Duration = Duration::from_secs(30);
+
+/// Receives a line about each internal failure.
+pub(crate) type Log = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Reads the database for requests.
+#[derive(Clone)]
+pub(crate) struct Reader {
+    places: Arc<Places>,
+    turns: Arc<Semaphore>,
+    /// Receives failures.
+    pub(crate) log: Log,
+}
+
+impl Reader {
+    pub(crate) fn new(places: Places, log: Log) -> Self {
+        Reader { places: Arc::new(places), turns: Arc::new(Semaphore::new(AT_ONCE)), log }
+    }
+
+    /// Runs `work` on the database in its turn. Fails if `work` fails, if too many requests wait,
+    /// or after the time limit.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Places) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let reading = self.begin(work).await?;
+        match timeout(READ, reading).await {
+            Err(_) => Err(Problem::too_slow()),
+            Ok(read) => self.ended(read),
+        }
+    }
+
+    /// Like [`Reader::read`], without a time limit.
+    pub(crate) async fn read_to_the_end<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Places) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let reading = self.begin(work).await?;
+        self.ended(reading.await)
+    }
+
+    /// Waits for a turn, and starts `work`.
+    async fn begin<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Places) -> Result<T, Error> + Send + 'static,
+    ) -> Result<JoinHandle<Result<T, Error>>, Problem> {
+        let turn = timeout(QUEUE, Arc::clone(&self.turns).acquire_owned()).await;
+        let turn = turn.map_err(|_| Problem::busy())?.map_err(|_| Problem::internal())?;
+        let places = Arc::clone(&self.places);
+        Ok(spawn_blocking(move || {
+            let read = work(&places);
+            drop(turn);
+            read
+        }))
+    }
+
+    fn ended<T>(&self, read: Result<Result<T, Error>, JoinError>) -> Result<T, Problem> {
+        // The runtime reports a panic on standard error.
+        read.map_err(|_| Problem::internal())?.map_err(|error| {
+            if error.kind != ErrorKind::Usage {
+                (self.log)(&error.problem);
+            }
+            Problem::of(error, &self.database())
+        })
+    }
+
+    /// Name of the database in messages, without a password.
+    pub(crate) fn database(&self) -> String {
+        self.places.database_name()
+    }
+}
+
+/// The system's time; 1970 if the clock is set to an earlier date.
+pub(crate) fn now() -> UnixMillis {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    UnixMillis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
