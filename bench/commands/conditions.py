@@ -1,5 +1,5 @@
-"""Machine conditions (without added load, or with intermittent load), and a command with a known
-amount of work.
+"""Machine conditions (without added load, or with intermittent or steady load), and a command with
+a known amount of work.
 """
 
 import subprocess
@@ -11,14 +11,14 @@ HERE = Path(__file__).parent
 
 
 @contextmanager
-def load(processes, seed):
-    """Runs the body beside this number of processes, each of which is busy and idle alternately; 0
-    adds no load.
+def load(processes, seed, *when):
+    """Runs the body beside this number of processes, each of which is busy and idle alternately, or
+    "always" busy; 0 adds no load.
     """
     if processes == 0:
         yield
         return
-    loading = subprocess.Popen([sys.executable, HERE / "load.py", str(processes), str(seed)], stdin=subprocess.PIPE)
+    loading = subprocess.Popen([sys.executable, HERE / "load.py", str(processes), str(seed), *when], stdin=subprocess.PIPE)
     try:
         yield
     finally:
