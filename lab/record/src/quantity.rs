@@ -87,6 +87,11 @@ impl Quantity {
         matches!(self, Quantity::Instructions | Quantity::Transfers)
     }
 
+    /// True for CPU times.
+    pub fn is_cpu_time(self) -> bool {
+        matches!(self, Quantity::CpuTime | Quantity::UserTime | Quantity::SystemTime)
+    }
+
     /// The unit of the values.
     pub fn unit(self) -> &'static str {
         match self {

@@ -354,6 +354,7 @@ mod tests {
         let result = match value {
             Some(value) => PointResult::Measured {
                 estimate: Estimate { median: value, low: value, high: value, coverage: 1.0, n: 1 },
+                least: None,
                 same_as: None,
             },
             None => PointResult::Unusable(NotMeasured { why: Unusable::Build, build: None, execution: None }),

@@ -235,7 +235,11 @@ mod tests {
     fn point(at: usize, is_measured: bool) -> HistoryPoint {
         let estimate = Estimate { median: 1.0, low: 1.0, high: 1.0, coverage: 1.0, n: 1 };
         let commit = CommitInfo { id: at.to_string(), ..CommitInfo::default() };
-        let result = if is_measured { PointResult::Measured { estimate, same_as: None } } else { PointResult::None };
+        let result = if is_measured {
+            PointResult::Measured { estimate, least: None, same_as: None }
+        } else {
+            PointResult::None
+        };
         HistoryPoint { commit, result, run: None, environment: 0 }
     }
 

@@ -40,7 +40,7 @@ fn estimate(median: f64) -> Estimate {
 }
 
 fn measured(median: f64) -> PointResult {
-    PointResult::Measured { estimate: estimate(median), same_as: None }
+    PointResult::Measured { estimate: estimate(median), least: None, same_as: None }
 }
 
 fn series() -> HistorySeries {

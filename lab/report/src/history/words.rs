@@ -166,6 +166,11 @@ fn of_values(series: &HistorySeries) -> Vec<String> {
     let mut said = vec![counts(series)];
     said.extend(coverage(series));
     said.push(steps(series));
+    if series.quantity.is_cpu_time() {
+        said.push(
+            "Steps compare the least of each commit's executions: other programs only lengthen CPU times.".to_owned(),
+        );
+    }
     said.extend(series.by_cpu_time.as_ref().map(|by| by_cpu_time(series, by)));
     said.extend(series.choice.and_then(QuantityChoiceWords::reason));
     said.extend(series.load.as_ref().map(load));

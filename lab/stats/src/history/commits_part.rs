@@ -210,6 +210,7 @@ mod tests {
             environment,
             result: PointResult::Measured {
                 estimate: estimate(f64::from(position + 1)),
+                least: None,
                 same_as: same_as.map(|position| example::commit(position).id),
             },
         };

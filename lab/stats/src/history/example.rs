@@ -45,7 +45,7 @@ pub(super) fn exact_series(values: &[f64]) -> HistorySeries {
         commit: commit(position),
         run: Some(RunId(1)),
         environment: 0,
-        result: PointResult::Measured { estimate: estimate(value), same_as: None },
+        result: PointResult::Measured { estimate: estimate(value), least: None, same_as: None },
     };
     let points: Vec<HistoryPoint> = (0..).zip(values).map(point).collect();
     let counts: Vec<Vec<f64>> = values.iter().map(|value| vec![*value]).collect();

@@ -1,11 +1,11 @@
 //! The next work and the results of a run that measures commits, from its record.
 
 use super::executions::{Boots, Execution, RandomLayouts, by_subject, finite, indexed, value};
+use super::series::least;
 use crate::bisect::{TrialResult, are_same};
 use crate::commit_runs::{self, LineNext};
 use crate::history::{CommitOutcome, CommitResult, FailedBuild, HistoryResults, NotMeasured};
 use crate::mean_load::mean_load;
-use crate::median::median;
 use crate::progress::Standing;
 use crate::thresholds::CHANGE_LEAST;
 use faultline_record::bisect::Unusable;
@@ -186,7 +186,7 @@ pub fn results_of_record(record: &RunRecord) -> Option<HistoryResults> {
     Some(HistoryResults { commits, cpu_times, load: mean_load(record) })
 }
 
-/// The median CPU time of each measured commit; none unless the run compares time.
+/// The least CPU time of each measured commit; none unless the run compares time.
 fn cpu_times(
     record: &RunRecord,
     history: &HistorySettings,
@@ -202,8 +202,9 @@ fn cpu_times(
     for (index, executions) in own {
         let is_own = record.subject(*index).is_some_and(|subject| subject.build == Some(BuildResult::Built));
         let values: Vec<f64> = executions.iter().filter_map(|one| finite(record, &history, one)).collect();
-        if let (true, Some(id), Some(median)) = (is_own, id(record, *index), median(&values)) {
-            of_executed.insert(id, median);
+        let least = least(&values, record.settings.repeats);
+        if let (true, Some(id), Some(least)) = (is_own, id(record, *index), least) {
+            of_executed.insert(id, least);
         }
     }
     let of_commit = |result: &CommitResult| match &result.outcome {

@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 pub struct HistoryResults {
     /// The commits with a result.
     pub commits: Vec<CommitResult>,
-    /// The median CPU time of each commit's executions; empty unless their time is the value.
+    /// The least CPU time of each commit's executions; empty unless their time is the value.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cpu_times: BTreeMap<String, f64>,
     /// Use of the machine by other programs meanwhile; `None` if unknown, and for counts.
@@ -228,10 +228,10 @@ pub struct HistoryPoint {
 }
 
 impl HistoryPoint {
-    /// Its value, if measured.
+    /// The value by which steps are searched, if measured.
     pub fn value(&self) -> Option<f64> {
         match &self.result {
-            PointResult::Measured { estimate, .. } => Some(estimate.median),
+            PointResult::Measured { estimate, least, .. } => Some(least.unwrap_or(estimate.median)),
             PointResult::Unusable(_) | PointResult::None => None,
         }
     }
@@ -245,6 +245,9 @@ pub enum PointResult {
     Measured {
         /// The median of its executions; one suffices for an exact value.
         estimate: Estimate,
+        /// The least of its executions, for CPU times only: other programs only lengthen them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        least: Option<f64>,
         /// The commit with the same build, executed for both.
         #[serde(skip_serializing_if = "Option::is_none")]
         same_as: Option<String>,

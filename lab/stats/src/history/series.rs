@@ -11,7 +11,7 @@ use crate::history::{CommitOutcome, HistoryPoint, HistorySeries, HistorySteps, O
 use crate::mean_load::MeanLoad;
 use faultline_record::artefact::Release;
 use faultline_record::commit::{CommitInfo, CommitLine};
-use faultline_record::plan::{HistorySettings, MeasuredLine, RunKind};
+use faultline_record::plan::{HistorySettings, MeasuredLine, RunKind, Settings};
 use faultline_record::quirk::DeclaredQuirk;
 use faultline_record::record::RunId;
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ pub fn series(
     }
     let groups = groups(&same, declared);
     let of_commits = newest_of(&same);
-    let points = points(history, &of_commits, &groups);
+    let points = points((&newest.head.settings, history), &of_commits, &groups);
     let (quirks, unplaced_quirks) = quirks(&groups, declared, &points);
     let mut series = HistorySeries {
         format: HistorySeries::FORMAT.to_owned(),
@@ -104,15 +104,16 @@ pub fn series_of_run(run: &HistoryRun<'_>) -> Option<HistorySeries> {
 
 /// The commits of the line, with their results. `groups`: the runs by environment.
 fn points(
-    history: &HistorySettings,
+    (settings, history): (&Settings, &HistorySettings),
     newest: &Newest<'_>,
     groups: &[(Difference, Vec<HistoryRun<'_>>)],
 ) -> Vec<HistoryPoint> {
     let numbered = (0..).zip(groups).flat_map(|(number, (_, runs))| runs.iter().map(move |run| (run.head.id, number)));
     let environments: BTreeMap<RunId, u32> = numbered.collect();
+    let least_of = history.measure.quantity().is_cpu_time().then_some(settings.repeats);
     let point = |commit: &CommitInfo| {
         let found = newest.get(commit.id.as_str());
-        let result = found.map_or(PointResult::None, |(_, outcome)| result(outcome));
+        let result = found.map_or(PointResult::None, |(_, outcome)| result(outcome, least_of));
         let run = found.map(|(run, _)| *run);
         let environment = run.and_then(|run| environments.get(&run).copied()).unwrap_or(0);
         HistoryPoint { commit: commit.clone(), run, environment, result }
@@ -120,20 +121,32 @@ fn points(
     history.line.commits.iter().map(point).collect()
 }
 
-fn result(outcome: &CommitOutcome) -> PointResult {
+/// The result of a commit. `least_of`: the number of executions of which the least value counts, for
+/// CPU times only.
+fn result(outcome: &CommitOutcome, least_of: Option<u32>) -> PointResult {
     match outcome {
         CommitOutcome::Measured { values, same_as, .. } => match estimate(values) {
-            Some(estimate) => PointResult::Measured { estimate, same_as: same_as.clone() },
+            Some(estimate) => {
+                let least = least_of.and_then(|repeats| least(values, repeats));
+                PointResult::Measured { estimate, least, same_as: same_as.clone() }
+            }
             None => PointResult::None,
         },
         CommitOutcome::Unusable(not_measured) => PointResult::Unusable(not_measured.clone()),
     }
 }
 
+/// The least of the first `repeats` values: of more values, the least would be less.
+pub(super) fn least(values: &[f64], repeats: u32) -> Option<f64> {
+    values.iter().take(repeats as usize).copied().reduce(f64::min)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::history::{Differing, HistoryResults, example, results_of_record};
+    use faultline_record::plan::LineMeasure;
+    use faultline_record::quantity::Quantity;
     use faultline_record::record::RunRecord;
 
     /// A run that measured these commits, each five times near these values.
@@ -177,6 +190,28 @@ mod tests {
         let [step] = by.steps[..] else { panic!("{by:?}") };
         assert_eq!((step.after, step.by), (19, 20));
         assert!((step.to / step.from - 1.1).abs() < 0.01 && by.detectable.unwrap() < 0.02, "{by:?}");
+    }
+
+    /// Three of five executions of each commit are slowed down, by up to two thirds.
+    #[test]
+    fn a_step_of_the_cpu_time_is_found_although_other_programs_lengthen_most_executions() {
+        let values: Vec<(u32, f64)> = (0..40).map(|at| (at, 1.0)).collect();
+        let mut record = run(1, &values);
+        let RunKind::History(history) = &mut record.head.settings.kind else { panic!("not a history") };
+        let LineMeasure::Timed { quantity, .. } = &mut history.measured.measure else { panic!("not timed") };
+        *quantity = Quantity::CpuTime;
+        for attempt in &mut record.attempts {
+            let (subject, block) = (attempt.ordinal % 40, attempt.ordinal / 40);
+            let code = if subject < 20 { 1.0 } else { 1.05 };
+            let lengthened = if (block + subject) % 5 < 3 { f64::from(attempt.ordinal * 37 % 67) / 100.0 } else { 0.0 };
+            let cpu_time = code * (1.0 + lengthened) + 0.001 * f64::from(attempt.ordinal * 7 % 11);
+            attempt.usage = Some(crate::example::usage((cpu_time * 1e9) as u64, 0));
+        }
+        let series = of(&[&record]);
+        let [step] = &series.steps.steps[..] else { panic!("{:?}", series.steps) };
+        assert_eq!((step.after, step.by), (19, 20));
+        assert!((step.to / step.from - 1.05).abs() < 0.01, "{step:?}");
+        assert_eq!(least(&[3.0, 2.0, 1.0], 2), Some(2.0), "the planned executions");
     }
 
     #[test]

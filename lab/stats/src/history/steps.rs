@@ -318,6 +318,7 @@ mod tests {
             environment: 0,
             result: value.map_or(PointResult::None, |value| PointResult::Measured {
                 estimate: Estimate { median: value, low: value, high: value, coverage: 0.0, n: 1 },
+                least: None,
                 same_as: None,
             }),
         };
