@@ -143,10 +143,12 @@ pub(crate) fn change_caution(caution: &ChangeCaution, series: &[String]) -> Stri
             "Part of the noise moves slowly in {names}: it looks like small steps, and the stated rate may not hold."
         ),
         ChangeCaution::Restless { .. } => {
-            format!("The level changes too often in {names}, more than once in 20 points: no steps are listed.")
+            format!("The level changes again and again in a stretch of {names}: its steps are provisional.")
         }
         ChangeCaution::UnlikeAnyNoise { .. } => {
-            format!("The values in {names} look like neither steps nor any known noise: no steps are listed.")
+            format!(
+                "The values in {names} look like neither steps nor any known noise: no rate holds, and all steps are provisional."
+            )
         }
     }
 }

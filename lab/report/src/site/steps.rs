@@ -9,7 +9,6 @@ use crate::style::UNICODE;
 use faultline_record::change_event::ChangeState;
 use faultline_record::commit::{CommitInfo, short_name};
 use faultline_record::direction::Effect;
-use faultline_stats::changes::ChangeCaution;
 use faultline_stats::history::{Certainty, HistorySeries, HistoryStep, StepBasis};
 use maud::{Markup, html as markup};
 use std::cmp::Reverse;
@@ -85,9 +84,6 @@ pub(crate) fn state_with_log(series: &HistorySeries, step: &HistoryStep, place: 
 pub(crate) fn without_step(series: &HistorySeries) -> (&'static str, &'static str) {
     match &series.steps.basis {
         StepBasis::TooShort { .. } => ("too few commits", "Not searched: too few commits have results."),
-        StepBasis::Noisy { cautions, .. } if cautions.iter().any(ChangeCaution::withholds) => {
-            ("inconclusive: the noise hides steps", "Inconclusive: no step is reported in noise of this kind.")
-        }
         StepBasis::Noisy { .. } | StepBasis::Exact | StepBasis::Seeds { .. } => ("no step", "No step was found."),
     }
 }

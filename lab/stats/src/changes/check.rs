@@ -1,12 +1,12 @@
-//! Checks of steps: significance compared with the neighbouring segments, and reasons to report no
-//! steps for a series.
+//! Checks of steps: significance compared with the neighbouring segments, and stretches in which the
+//! rates do not hold.
 
 use super::likelihood::{left, neighbours};
 use super::prune::Selected;
 use super::series::Series;
-use crate::changes::ChangeCaution;
 use crate::median::median;
 use crate::two_sample::welch::difference;
+use std::ops::Range;
 
 /// A step is dropped if the p-value of the difference between its neighbouring segments, each with
 /// its own variance, is above this.
@@ -16,10 +16,10 @@ const BESIDE_LEVEL: f64 = 0.002;
 /// few outliers move only means.
 const MEDIAN_SHARE: f64 = 0.5;
 
-/// With fewer points per step than this, a series is restless: its level changes all the time.
+/// Steps that are at most this many points apart belong to one stretch.
 const RESTLESS_POINTS: usize = 20;
 
-/// Number of steps that are allowed in any series.
+/// With more steps than this, a stretch is restless: its level changes all the time.
 const FEW_STEPS: usize = 5;
 
 /// If neighbouring innovations are correlated by more than this, no kind of noise describes the
@@ -55,14 +55,24 @@ fn beside(series: &Series, a: (usize, usize), b: (usize, usize)) -> f64 {
     if difference.mean == 0.0 || medians / difference.mean < MEDIAN_SHARE { 1.0 } else { difference.chance() }
 }
 
-/// Reason to report no steps for a series, if any.
-pub(crate) fn untellable(series: &Series, selected: &Selected) -> Option<ChangeCaution> {
-    let (points, steps) = (series.scaled.len(), selected.cuts.len());
-    if steps > FEW_STEPS.max(points / RESTLESS_POINTS) {
-        return Some(ChangeCaution::Restless { steps: steps as u32 });
+/// The restless stretches among steps at these points, as ranges of steps.
+pub(crate) fn restless(cuts: &[usize]) -> Vec<Range<usize>> {
+    let mut stretches = Vec::new();
+    let mut from = 0;
+    for together in cuts.chunk_by(|a, b| b - a <= RESTLESS_POINTS) {
+        let to = from + together.len();
+        if together.len() > FEW_STEPS {
+            stretches.push(from..to);
+        }
+        from = to;
     }
+    stretches
+}
+
+/// The correlation of neighbouring residuals, if it is too large for any kind of noise.
+pub(crate) fn unlike_any_noise(series: &Series, selected: &Selected) -> Option<f64> {
     let likeness = likeness(series, selected);
-    (steps > 0 && likeness > UNLIKE_ANY).then_some(ChangeCaution::UnlikeAnyNoise { likeness })
+    (!selected.cuts.is_empty() && likeness > UNLIKE_ANY).then_some(likeness)
 }
 
 /// Correlation of neighbouring innovations, over all segments.
@@ -76,4 +86,19 @@ fn likeness(series: &Series, selected: &Selected) -> f64 {
     let sums = segments(&selected.cuts, series.scaled.len()).map(of);
     let (products, squares) = sums.fold((0.0, 0.0), |sums, one| (sums.0 + one.0, sums.1 + one.1));
     if squares > 0.0 { products / squares } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stretch_with_many_steps_is_restless_and_other_steps_are_not() {
+        let flapping: Vec<usize> = (0..8).map(|i| 10 + 7 * i).collect();
+        let clean = [120, 150];
+        assert_eq!(restless(&[&flapping[..], &clean].concat()), vec![0..8]);
+        assert_eq!(restless(&flapping[..5]), Vec::<Range<usize>>::new());
+        assert_eq!(restless(&(1..30).map(|i| 25 * i).collect::<Vec<_>>()), Vec::<Range<usize>>::new());
+        assert_eq!(restless(&[]), Vec::<Range<usize>>::new());
+    }
 }

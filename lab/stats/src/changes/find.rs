@@ -1,7 +1,7 @@
 //! Finds the steps of a series: grows a tree of candidate places, keeps those that no noise
 //! explains better, then checks and places each of them.
 
-use super::check::{keep_what_holds, segments, untellable};
+use super::check::{keep_what_holds, restless, segments, unlike_any_noise};
 use super::noise::{NoiseKind, kinds};
 use super::prune::{CALIBRATED, Fitted, Selected, penalty};
 use super::series::{Observation, SHORTEST, Series, SeriesError, series};
@@ -72,17 +72,12 @@ pub fn changes(observations: &[Observation], settings: &Settings) -> Result<Chan
     let nodes = grown(&series, LOOKED_AT);
     let fitted = Fitted::new(&series, &nodes, kinds_of(&series, settings.false_alarms));
     let told = |rate| passing(&series, fitted.selected(penalty(points, rate)), penalty(points, rate));
-    let ((mut selected, refused), (sure, _)) = (told(settings.false_alarms), told(rare));
+    let (selected, sure) = (told(settings.false_alarms), told(rare));
     let mut cuts = placed(&series, &selected, &sure);
     let smaller = leave_out_small(&series, &mut cuts, settings.least_change);
-    selected.cuts = cuts.iter().map(|cut| cut.at).collect();
+    let cautions = cautions(&series, &selected, &mut cuts);
     let segments = described(&series, &cuts);
-    // Withheld steps may be of any size.
-    let detectable = match refused {
-        Some(_) => None,
-        None => detectable(&series, &segments, penalty(points, settings.false_alarms)),
-    };
-    let detectable = detectable.map(|least| least.max(settings.least_change));
+    let detectable = detectable(&series, &segments, penalty(points, settings.false_alarms)).map(|least| least.max(settings.least_change));
     let steps =
         cuts.iter().zip(segments.windows(2)).map(|(cut, beside)| step(&series, cut, beside, settings.direction));
     Ok(Changes {
@@ -92,7 +87,7 @@ pub fn changes(observations: &[Observation], settings: &Settings) -> Result<Chan
         least_change: settings.least_change,
         smaller,
         detectable,
-        cautions: cautions(points, &selected, refused),
+        cautions,
         steps: steps.collect(),
         segments,
     })
@@ -118,22 +113,32 @@ fn kinds_of(series: &Series, false_alarms: f64) -> Vec<NoiseKind> {
     vec![kinds[0].clone(), kinds[best].clone()]
 }
 
-/// The selected steps that pass the checks; none, with the reason, if steps cannot be reported.
-fn passing(series: &Series, mut selected: Selected, penalty: f64) -> (Selected, Option<ChangeCaution>) {
+/// The selected steps that pass the checks.
+fn passing(series: &Series, mut selected: Selected, penalty: f64) -> Selected {
     selected.merge(series, penalty);
     keep_what_holds(series, &mut selected);
-    let refused = untellable(series, &selected);
-    if refused.is_some() {
-        selected.cuts.clear();
-    }
-    (selected, refused)
+    selected
 }
 
-fn cautions(points: usize, selected: &Selected, refused: Option<ChangeCaution>) -> Vec<ChangeCaution> {
-    let found = !selected.cuts.is_empty();
-    let short = (found && points < CHANGE_SHORT_POINTS).then_some(ChangeCaution::Short { points: points as u32 });
-    let wanders = selected.kind.wander().map(|share| ChangeCaution::Wanders { share });
-    refused.into_iter().chain(short).chain(wanders).collect()
+/// The cautions of a series. Steps for which the stricter rate does not hold lose their certainty.
+fn cautions(series: &Series, selected: &Selected, cuts: &mut [Cut]) -> Vec<ChangeCaution> {
+    let points = series.values.len();
+    let mut cautions = Vec::new();
+    for stretch in restless(&cuts.iter().map(|cut| cut.at).collect::<Vec<_>>()) {
+        let steps = &mut cuts[stretch];
+        steps.iter_mut().for_each(|step| step.sure = false);
+        let [first, last] = [steps[0].at - 1, steps[steps.len() - 1].at].map(|at| series.positions[at]);
+        cautions.push(ChangeCaution::Restless { steps: steps.len() as u32, first, last });
+    }
+    if let Some(likeness) = unlike_any_noise(series, selected) {
+        cuts.iter_mut().for_each(|step| step.sure = false);
+        cautions.push(ChangeCaution::UnlikeAnyNoise { likeness });
+    }
+    if !cuts.is_empty() && points < CHANGE_SHORT_POINTS {
+        cautions.push(ChangeCaution::Short { points: points as u32 });
+    }
+    cautions.extend(selected.kind.wander().map(|share| ChangeCaution::Wanders { share }));
+    cautions
 }
 
 /// A step, by indices of points of the series.
@@ -145,7 +150,7 @@ struct Cut {
     gain: f64,
     /// True for a neighbouring segment that drifts, as fitted between the adjacent steps.
     drift: [bool; 2],
-    /// True if it is also found at the stricter rate.
+    /// True if it is also found at the stricter rate, and no caution is against it.
     sure: bool,
 }
 
@@ -466,15 +471,32 @@ mod tests {
     }
 
     #[test]
-    fn what_jumps_all_the_time_is_restless() {
-        let series = observed((0..200).map(|i| 100.0 + wobble(i) + if i / 9 % 2 == 0 { 0.0 } else { 30.0 }));
-        let found = changes(&series, &Settings::new(Direction::Higher)).unwrap();
-        assert!(
-            found.steps.is_empty()
-                && matches!(found.cautions[..], [ChangeCaution::Restless { steps }, ..] if steps > 10),
-            "{:?}",
-            found.cautions
-        );
+    fn what_jumps_all_the_time_is_restless_and_hides_no_clean_step() {
+        let level = |i: usize| match i {
+            0..90 => 30.0 * (i / 9 % 2) as f64,
+            90..150 => 0.0,
+            _ => 50.0,
+        };
+        let found = changes(&observed((0..200).map(|i| 100.0 + wobble(i) + level(i))), &Settings::new(Direction::Lower));
+        let found = found.unwrap();
+        let (last, others) = found.steps.split_last().unwrap();
+        assert_eq!((last.by, last.status, last.effect), (150, Status::Firm, Effect::Worse));
+        assert!(others.len() == 10 && others.iter().all(|step| step.status == Status::Provisional), "{others:?}");
+        assert_eq!(found.cautions, [ChangeCaution::Restless { steps: 10, first: 8, last: 90 }]);
+    }
+
+    /// Values on a bent trend with a clean step: no kind of noise describes the trend, and the step is
+    /// still reported.
+    #[test]
+    fn a_step_that_no_noise_describes_is_provisional_not_hidden() {
+        let series = observed((0..104).map(|i| {
+            let year = i as f64;
+            300.0 + 0.01 * year * year + 6.0 * (year / 9.0).sin() + if i < 60 { 0.0 } else { 900.0 }
+        }));
+        let found = changes(&series, &Settings::new(Direction::Lower)).unwrap();
+        assert!(found.cautions.iter().any(|one| matches!(one, ChangeCaution::UnlikeAnyNoise { .. })), "{found:?}");
+        assert!(found.steps.iter().any(|step| step.by == 60 && step.to > 2.0 * step.from), "{found:?}");
+        assert!(found.steps.iter().all(|step| step.status == Status::Provisional), "{found:?}");
     }
 
     #[test]

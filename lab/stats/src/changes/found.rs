@@ -74,23 +74,21 @@ pub enum ChangeCaution {
         /// Its share of the noise's variance.
         share: f64,
     },
-    /// The level changes all the time, so no step is reported.
+    /// A stretch in which the level changes all the time. Its steps are provisional.
     Restless {
-        /// Number of steps that were found and not reported.
+        /// Number of its steps.
         steps: u32,
+        /// The last position before its first step.
+        first: u64,
+        /// The first position after its last step.
+        last: u64,
     },
-    /// No kind of noise describes the residuals, so no step is reported.
+    /// No kind of noise describes the residuals, so the rates do not hold. All steps are
+    /// provisional.
     UnlikeAnyNoise {
         /// Correlation of neighbouring residuals; it should be near 0.
         likeness: f64,
     },
-}
-
-impl ChangeCaution {
-    /// True if no step is reported.
-    pub fn withholds(&self) -> bool {
-        matches!(self, ChangeCaution::Restless { .. } | ChangeCaution::UnlikeAnyNoise { .. })
-    }
 }
 
 /// A series with its steps. `format` is [`Changes::FORMAT`].
@@ -110,7 +108,7 @@ pub struct Changes {
     /// the method, wherever it has enough points on both sides. `None` if a level is 0.
     #[serde(default)]
     pub detectable: Option<f64>,
-    /// Reasons why the rate may not hold, or why no step is reported.
+    /// Reasons why the rate may not hold.
     pub cautions: Vec<ChangeCaution>,
     /// Segments, one more than steps.
     pub segments: Vec<Segment>,
