@@ -21,7 +21,7 @@ def turing(directory):
 
 
 @cache
-def asv_results(directory):
+def asv_results(directory, archive):
     """{name: [(commit, value)]} of every benchmark, parameter, machine and environment, by commit
     date.
     """
@@ -39,7 +39,7 @@ def asv_results(directory):
                     version = result[2] if isinstance(result, list) and len(result) > 2 else ""
                     for i, value in enumerate(values if isinstance(values, list) else [values]):
                         if isinstance(value, (int, float)) and value == value:
-                            points[f"numpy/{machine.name}/{name}[{i}]"].append((version, run["commit_hash"], value))
+                            points[f"{archive}/{machine.name}/{name}[{i}]"].append((version, run["commit_hash"], value))
             for name, found in points.items():
                 usual = Counter(version for version, *_ in found).most_common(1)[0][0]
                 series.setdefault(name, []).append([point[1:] for point in found if point[0] == usual])
@@ -47,7 +47,7 @@ def asv_results(directory):
 
 
 @cache
-def jmh_results(directory):
+def jmh_results(directory, archive):
     """{name: [(commit, value)]} of every benchmark, by commit time."""
     points = defaultdict(list)
     for path in (directory / "cache").glob("*.json"):
@@ -55,18 +55,18 @@ def jmh_results(directory):
         if run.get("bench_run", {}).get("event") in ("schedule", "push"):
             commit = run["bench_run"]["head_commit"]
             for name, value in run["label_score_dict"].items():
-                name = "enso/" + name.replace("org.enso.benchmarks.generated.", "")
+                name = f"{archive}/" + name.replace("org.enso.benchmarks.generated.", "")
                 points[name].append((commit["timestamp"], commit["id"], value))
     return {name: [[point[1:] for point in sorted(found)]] for name, found in points.items()}
 
 
-READERS = {"numpy": asv_results, "enso": jmh_results}
+READERS = {"numpy": asv_results, "scipy": asv_results, "enso": jmh_results}
 
 
 def marked(archive, part, directory):
     """The windows of an archive's series with annotations in marks.json."""
     marks = json.loads((Path(__file__).parent / "marks.json").read_text())
-    series = READERS[archive](directory)
+    series = READERS[archive](directory, archive)
     for one in (one for one in marks if (one["archive"], one["part"]) == (archive, part)):
         windows = [found[one["start"] : one["start"] + one["points"]] for found in series.get(one["series"], [])]
         window = next((w for w in windows if len(w) == one["points"] and w[0][0] == one["first_commit"]), None)

@@ -1,8 +1,10 @@
-"""Other step finders with their defaults. A finder takes values and returns the first points of new
-levels.
+"""Other step finders, with their defaults and with settings to choose from. A finder takes values and
+returns the first points of new levels.
 """
 
 import warnings
+from functools import partial
+from statistics import median
 
 import numpy
 import ruptures
@@ -13,29 +15,36 @@ from otava.series import AnalysisOptions
 warnings.filterwarnings("ignore")
 
 
-def otava(values):
+OTAVA = AnalysisOptions()
+
+
+def otava(values, window=OTAVA.window_len, p=OTAVA.max_pvalue, least=OTAVA.min_magnitude):
     """Apache Otava on one series, with its command line's defaults."""
-    options = AnalysisOptions()
-    points, _ = compute_change_points(
-        values, window_len=options.window_len, max_pvalue=options.max_pvalue, min_magnitude=options.min_magnitude
-    )
+    points, _ = compute_change_points(values, window_len=window, max_pvalue=p, min_magnitude=least)
     return {int(point.index) for point in points}
 
 
-def asv(values):
-    """Steps as found by `asv publish`: those of asv.step_detect."""
-    return {int(step[0]) for step in step_detect.detect_steps(values) if step[0] > 0}
+def asv(values, cost=1):
+    """Steps as found by `asv publish`: those of asv.step_detect. `cost`: of a step, in units of asv's
+    own.
+    """
+    if len(values) < 2:
+        return set()
+    beta = cost * 4 * numpy.log(len(values)) / len(values)
+    right, *_ = step_detect.solve_potts_autogamma(values, w=[1] * len(values), beta=beta)
+    return {int(end) for end in right[:-1]}
 
 
-def pelt(values):
-    """PELT for changes of the mean with BIC's penalty, 3 ln n; the noise is estimated from the
-    median of neighbours' differences.
+def pelt(values, cost=3, size=5, scale="differences"):
+    """PELT for changes of the mean with the penalty `cost` · ln n; 3 is BIC's. The noise is estimated
+    from the median of neighbours' differences, or as the standard deviation of all values.
     """
     values = numpy.array(values)
     differences = numpy.diff(values)
     noise = 1.4826 * numpy.median(numpy.abs(differences - numpy.median(differences))) / 2**0.5
-    scaled = values / (noise if noise > 0 else values.std() or 1)
-    return set(ruptures.Pelt(model="l2", min_size=5, jump=1).fit(scaled).predict(pen=3 * numpy.log(len(values)))[:-1])
+    noise = values.std() if scale == "values" or noise == 0 else noise
+    scaled = values / (noise or 1)
+    return set(ruptures.Pelt(model="l2", min_size=size, jump=1).fit(scaled).predict(pen=cost * numpy.log(len(values)))[:-1])
 
 
 # Perfherder's rules: t above 7 between up to 24 points before (at least 12, back to the last
@@ -44,18 +53,18 @@ def pelt(values):
 BACK, MOST_BACK, FORE, T, LEAST = 12, 24, 12, 7, 0.02
 
 
-def perfherder(values):
+def perfherder(values, t=T):
     """Perfherder's t-test, reimplemented after its source."""
     scores, since = [0.0], 0
     for i in range(1, len(values)):
         back = values[max(0, i - min(max(since, BACK), MOST_BACK)) : i][::-1]
         scores.append(weighted_t(back, values[i : i + FORE]))
-        since = 0 if scores[-1] > T else since + 1
+        since = 0 if scores[-1] > t else since + 1
     scores.append(0.0)
 
     def changed(i):
         before, after = mean_of(values[max(0, i - BACK) : i][::-1]), mean_of(values[i : i + FORE])
-        return scores[i] > T and scores[i] >= max(scores[i - 1], scores[i + 1]) and abs(after - before) >= LEAST * abs(before)
+        return scores[i] > t and scores[i] >= max(scores[i - 1], scores[i + 1]) and abs(after - before) >= LEAST * abs(before)
 
     return {i for i in range(BACK, len(values) - FORE + 1) if changed(i)}
 
@@ -75,3 +84,30 @@ def weighted_t(back, fore):
 
 
 PEERS = {"perfherder": perfherder, "asv": asv, "otava": otava, "pelt": pelt}
+
+
+def large(values, steps, least):
+    """The steps without those below `least`, as a share of the level: as Faultline leaves them out."""
+    steps = sorted(steps)
+    while steps:
+        ends = [0, *steps, len(values)]
+        levels = [median(values[a:b]) for a, b in zip(ends, ends[1:])]
+        sizes = [abs(b - a) / abs(a) if a else float("inf") for a, b in zip(levels, levels[1:])]
+        if min(sizes) >= least:
+            break
+        del steps[sizes.index(min(sizes))]
+    return set(steps)
+
+
+# The settings of each that are tried on the tuning parts: the best of them are its best.
+TRIED = {
+    "perfherder": [partial(perfherder, t=t) for t in (3, 4, 5, 6, 7, 9)],
+    "asv": [partial(asv, cost=cost) for cost in (0.3, 0.5, 0.7, 1, 1.5, 2)],
+    "otava": [partial(otava, window=window, p=p) for window in (30, 50) for p in (1e-3, 1e-5, 1e-8)],
+    "pelt": [
+        partial(pelt, cost=cost, size=size, scale=scale)
+        for scale, costs in (("differences", (3, 6, 10, 15, 25, 40, 60)), ("values", (0.5, 1, 2, 3, 4, 6)))
+        for cost in costs
+        for size in (2, 5)
+    ],
+}
