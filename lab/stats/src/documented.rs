@@ -44,6 +44,7 @@ fn every_limit_stands_in_the_document_with_its_value() {
         ("BIMODAL_SHARE", limits::BIMODAL_SHARE),
         ("MISFIT_LEVEL", limits::MISFIT_LEVEL),
         ("CHANGE_FALSE_ALARMS", limits::CHANGE_FALSE_ALARMS),
+        ("CHANGE_WATCHED", limits::CHANGE_WATCHED),
         ("CHANGE_LEAST", limits::CHANGE_LEAST),
         ("CHANGE_SHORT_POINTS", limits::CHANGE_SHORT_POINTS as f64),
         ("CHANGE_UNDONE_SHARE", limits::CHANGE_UNDONE_SHARE),

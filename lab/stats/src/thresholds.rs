@@ -119,6 +119,10 @@ pub const CHANGE_FALSE_ALARMS: f64 = 0.10;
 /// As above, for firm steps.
 pub const CHANGE_CONFIRMED: f64 = 0.01;
 
+/// Share of quiet histories, watched over 180 points with a search after each, in which a firm step
+/// ever appears.
+pub const CHANGE_WATCHED: f64 = 0.10;
+
 /// Smallest reported change of a level, as a share of the level.
 pub const CHANGE_LEAST: f64 = 0.01;
 

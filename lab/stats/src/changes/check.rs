@@ -5,12 +5,16 @@ use super::likelihood::{left, neighbours};
 use super::prune::Selected;
 use super::series::Series;
 use crate::median::median;
-use crate::two_sample::welch::difference;
+use crate::two_sample::welch::moderated;
 use std::ops::Range;
 
-/// A step is dropped if the p-value of the difference between its neighbouring segments, each with
-/// its own variance, is above this.
-const BESIDE_LEVEL: f64 = 0.002;
+/// A step is dropped if the p-value of the difference between its neighbouring segments is above
+/// this. Chosen with the tuning parts of the marked series in view, together with the weight below.
+const BESIDE_LEVEL: f64 = 0.0005;
+
+/// The weight of the common variance in that of each segment, in points: with its own alone, a step
+/// with five points after it would need five standard deviations; with more, bursts become steps.
+const WEIGHT_OF_ALL: f64 = 2.0;
 
 /// The difference of the medians must reach this share of the difference of the means, because a
 /// few outliers move only means.
@@ -50,7 +54,7 @@ pub(crate) fn segments(cuts: &[usize], points: usize) -> impl Iterator<Item = (u
 /// direction.
 fn beside(series: &Series, a: (usize, usize), b: (usize, usize)) -> f64 {
     let (a, b) = (&series.scaled[a.0..a.1], &series.scaled[b.0..b.1]);
-    let difference = difference(a, b);
+    let difference = moderated(a, b, WEIGHT_OF_ALL);
     let medians = median(a).zip(median(b)).map_or(0.0, |(a, b)| b - a);
     if difference.mean == 0.0 || medians / difference.mean < MEDIAN_SHARE { 1.0 } else { difference.chance() }
 }

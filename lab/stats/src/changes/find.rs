@@ -2,10 +2,11 @@
 //! explains better, then checks and places each of them.
 
 use super::check::{keep_what_holds, restless, segments, unlike_any_noise};
+use super::newest::newest_step;
 use super::noise::{NoiseKind, kinds};
 use super::prune::{CALIBRATED, Fitted, Selected, penalty};
 use super::series::{Observation, SHORTEST, Series, SeriesError, series};
-use super::split::{SEGMENT_POINTS, split};
+use super::split::split;
 use super::sums::Sums;
 use super::tree::grown;
 use crate::changes::{ChangeCaution, Changes, Segment, Status, Step};
@@ -25,6 +26,12 @@ const LONG: usize = 16_384;
 /// Number of these parts, and of their points.
 const PARTS: usize = 8;
 const PART_POINTS: usize = 2048;
+
+/// Steps at two rates are one step if they are less than this many points apart.
+const SAME_STEP: usize = 5;
+
+/// Number of points that a step of the smallest detectable size needs on either side.
+pub(crate) const SEARCHED_POINTS: usize = 5;
 
 /// Settings of the search.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -74,12 +81,14 @@ pub fn changes(observations: &[Observation], settings: &Settings) -> Result<Chan
     let told = |rate| passing(&series, fitted.selected(penalty(points, rate)), penalty(points, rate));
     let (selected, sure) = (told(settings.false_alarms), told(rare));
     let mut cuts = placed(&series, &selected, &sure);
+    let last = cuts.last().map_or(0, |cut| cut.at);
+    cuts.extend(newest_step(&series, last, settings.false_alarms).map(Cut::newest));
     let smaller = leave_out_small(&series, &mut cuts, settings.least_change);
     let cautions = cautions(&series, &selected, &mut cuts);
     let segments = described(&series, &cuts);
-    let detectable = detectable(&series, &segments, penalty(points, settings.false_alarms)).map(|least| least.max(settings.least_change));
-    let steps =
-        cuts.iter().zip(segments.windows(2)).map(|(cut, beside)| step(&series, cut, beside, settings.direction));
+    let detectable = detectable(&series, &segments, penalty(points, settings.false_alarms))
+        .map(|least| least.max(settings.least_change));
+    let steps = cuts.iter().enumerate().map(|(i, cut)| step(&series, cut, &segments, i, settings.direction));
     Ok(Changes {
         format: Changes::FORMAT.to_owned(),
         false_alarms: settings.false_alarms,
@@ -154,6 +163,13 @@ struct Cut {
     sure: bool,
 }
 
+impl Cut {
+    /// A step among the newest points, which no search has confirmed.
+    fn newest(at: usize) -> Cut {
+        Cut { at, range: (at, at), gain: 0.0, drift: [false; 2], sure: false }
+    }
+}
+
 /// Every step at its best place between its neighbours, with its range.
 fn placed(series: &Series, selected: &Selected, sure: &Selected) -> Vec<Cut> {
     let mut bounds: Vec<usize> = segments(&selected.cuts, series.values.len()).map(|(from, _)| from).collect();
@@ -165,7 +181,7 @@ fn placed(series: &Series, selected: &Selected, sure: &Selected) -> Vec<Cut> {
         sums.take(&series.positions[from..to], &series.scaled[from..to]);
         let best = split(&sums, to - from).expect("a step has a segment on either side");
         let (first, last) = best.places_within(&sums, to - from, margin());
-        let near = |other: &usize| other.abs_diff(bounds[i]) < SEGMENT_POINTS;
+        let near = |other: &usize| other.abs_diff(bounds[i]) < SAME_STEP;
         cuts.push(Cut {
             at: from + best.at,
             range: (from + first, from + last),
@@ -217,7 +233,7 @@ const COMPETITION: f64 = 1.4;
 const MOST_LIKENESS: f64 = 0.9;
 
 /// The smallest step, as a share of the level, found with the probability `POWER` if
-/// [`SEGMENT_POINTS`] points are on one side. `penalty`: the cost of a step. A step of d standard
+/// [`SEARCHED_POINTS`] points are on one side. `penalty`: the cost of a step. A step of d standard
 /// deviations with m and n points beside it gains d²·mn/(m + n). The noise is that of the
 /// residuals, with the correlation of neighbours.
 fn detectable(series: &Series, segments: &[Segment], penalty: f64) -> Option<f64> {
@@ -233,7 +249,7 @@ fn detectable(series: &Series, segments: &[Segment], penalty: f64) -> Option<f64
         residuals.extend((from..to).map(|at| (series.values[at] - fitted(at)) / segment.level));
         from = to;
     }
-    let (points, beside) = (residuals.len() as f64, SEGMENT_POINTS as f64);
+    let (points, beside) = (residuals.len() as f64, SEARCHED_POINTS as f64);
     let squares: f64 = residuals.iter().map(|residual| residual * residual).sum();
     let products: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
     let likeness = if squares > 0.0 { (products / squares).clamp(0.0, MOST_LIKENESS) } else { 0.0 };
@@ -275,13 +291,21 @@ fn ends(before: &Segment, after: &Segment) -> (f64, f64) {
     (before.level + half(before), after.level - half(after))
 }
 
-fn step(series: &Series, cut: &Cut, beside: &[Segment], direction: Direction) -> Step {
-    let (before, after) = (&beside[0], &beside[1]);
+/// True if the `i`-th segment is short and ends with a step back towards the level before it: a burst.
+fn is_burst(segments: &[Segment], i: usize) -> bool {
+    let Some(before) = i.checked_sub(1) else { return false };
+    let [before, burst, after] = [&segments[before], &segments[i], &segments[i + 1]];
+    (burst.points as usize) < CHANGE_POINTS_AFTER && (before.level < burst.level) != (burst.level < after.level)
+}
+
+/// The step between the `i`-th segment and the next.
+fn step(series: &Series, cut: &Cut, segments: &[Segment], i: usize, direction: Direction) -> Step {
+    let (before, after) = (&segments[i], &segments[i + 1]);
     let (from, to) = ends(before, after);
     // If a drift begins or ends at the step, both ends may be equal. Then the levels decide the
     // direction.
     let rises = if before.drift.is_some() || after.drift.is_some() { after.level > before.level } else { to > from };
-    let sure = cut.sure && after.points as usize >= CHANGE_POINTS_AFTER.max(SEGMENT_POINTS);
+    let sure = cut.sure && after.points as usize >= CHANGE_POINTS_AFTER && !is_burst(segments, i);
     Step {
         after: series.positions[cut.at - 1],
         by: series.positions[cut.at],
@@ -354,6 +378,38 @@ mod tests {
     fn a_step_at_the_end_is_provisional() {
         let steps = found(&observed((0..60).map(|i| wobble(i) + if i < 54 { 0.0 } else { 8.0 })));
         assert_eq!(steps.iter().map(|step| step.status).collect::<Vec<_>>(), [Status::Provisional]);
+    }
+
+    /// A step of 10 % at noise of 0.5 % is found after two points, and stays provisional until ten
+    /// follow.
+    #[test]
+    fn a_step_far_above_the_noise_is_found_after_two_points() {
+        let of = |seed: usize, after: usize| {
+            let level = |i: usize| if i < 40 { 100.0 } else { 110.0 };
+            found(&observed((0..40 + after).map(|i| level(i) + 0.5 * wobble(i + 100 * seed))))
+        };
+        for after in [2, 3, 4, 5, 9, 10] {
+            let places = (0..50).filter(|&seed| matches!(&of(seed, after)[..], [step] if step.by == 40)).count();
+            assert!(places >= 48, "{after} points after the step: found in {places} of 50");
+            let firm = (0..50).filter(|&seed| of(seed, after).iter().any(|step| step.status == Status::Firm)).count();
+            assert!(
+                if after < 10 { firm == 0 } else { firm >= 45 },
+                "{after} points after the step: {firm} of 50 firm"
+            );
+        }
+        assert_eq!(of(0, 1), []);
+    }
+
+    #[test]
+    fn a_stretch_of_three_points_far_above_the_noise_is_a_segment() {
+        let of = |seed: usize| {
+            let level = |i: usize| if (40..43).contains(&i) { 110.0 } else { 100.0 };
+            found(&observed((0..80).map(|i| level(i) + 0.5 * wobble(i + 100 * seed))))
+        };
+        let right = |seed: &usize| of(*seed).iter().map(|step| step.by).collect::<Vec<_>>() == [40, 43];
+        let right = (0..50).filter(right).count();
+        assert!(right >= 20, "{right} of 50");
+        assert!((0..50).all(|seed| of(seed).iter().all(|step| step.status == Status::Provisional)), "it is a burst");
     }
 
     #[test]
@@ -477,7 +533,8 @@ mod tests {
             90..150 => 0.0,
             _ => 50.0,
         };
-        let found = changes(&observed((0..200).map(|i| 100.0 + wobble(i) + level(i))), &Settings::new(Direction::Lower));
+        let found =
+            changes(&observed((0..200).map(|i| 100.0 + wobble(i) + level(i))), &Settings::new(Direction::Lower));
         let found = found.unwrap();
         let (last, others) = found.steps.split_last().unwrap();
         assert_eq!((last.by, last.status, last.effect), (150, Status::Firm, Effect::Worse));

@@ -8,6 +8,7 @@ mod dataset;
 mod find;
 mod found;
 mod likelihood;
+mod newest;
 mod noise;
 mod positions;
 mod prune;
@@ -17,8 +18,8 @@ mod sums;
 mod tree;
 
 pub use dataset::changes_found;
+pub(crate) use find::SEARCHED_POINTS;
 pub use find::{Settings, changes};
 pub use found::*;
 pub(crate) use series::SHORTEST;
 pub use series::{Observation, SeriesError};
-pub(crate) use split::SEGMENT_POINTS;

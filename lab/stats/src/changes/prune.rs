@@ -193,7 +193,7 @@ const LEAST: f64 = 8.0;
 
 /// The rate for which the constants above were chosen.
 const USUAL_RATE: f64 = 0.1;
-const PER_RATE: f64 = 2.5;
+const PER_RATE: f64 = 4.0;
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,5 @@
 //! The series that is searched: one point for each position, in order, with outliers cut off.
 
-use super::split::SEGMENT_POINTS;
 use super::sums::about_middle;
 use crate::median::median;
 
@@ -46,8 +45,8 @@ fn percent(share: f64) -> String {
     format!("{percent} %")
 }
 
-/// The minimum number of points: two segments, and two more points to estimate the noise.
-pub(crate) const SHORTEST: usize = 2 * SEGMENT_POINTS + 2;
+/// The minimum number of points: fewer show neither the noise nor a level.
+pub(crate) const SHORTEST: usize = 12;
 
 /// Points in order.
 #[derive(Debug, Clone, PartialEq)]
@@ -121,9 +120,7 @@ fn scaled(values: &[f64]) -> Vec<f64> {
     }
     let near: Vec<f64> = (0..values.len()).map(|i| neighbours_median(values, i)).collect();
     let mut distances: Vec<f64> = values.iter().zip(&near).map(|(value, near)| (value - near).abs()).collect();
-    let usual = ((USUAL * distances.len() as f64) as usize).min(distances.len() - 1);
-    let (_, &mut usual, _) = distances.select_nth_unstable_by(usual, f64::total_cmp);
-    let extreme = EXTREME * usual / USUAL_DEVIATIONS;
+    let extreme = EXTREME * spread(&mut distances);
     let centre = near[0];
     let mut tamed: Vec<f64> =
         values.iter().zip(near).map(|(value, near)| value.clamp(near - extreme, near + extreme) - centre).collect();
@@ -132,6 +129,14 @@ fn scaled(values: &[f64]) -> Vec<f64> {
         tamed.iter_mut().for_each(|value| *value /= greatest);
     }
     tamed
+}
+
+/// The standard deviation that a normal distribution with the usual of these distances from its
+/// middle would have. At least one distance; changes their order.
+pub(crate) fn spread(distances: &mut [f64]) -> f64 {
+    let usual = ((USUAL * distances.len() as f64) as usize).min(distances.len() - 1);
+    let (_, &mut usual, _) = distances.select_nth_unstable_by(usual, f64::total_cmp);
+    usual / USUAL_DEVIATIONS
 }
 
 /// The median of the [`NEIGHBOURS`] values around the `i`-th, with equally many on both sides if

@@ -11,8 +11,9 @@
 
 use super::sums::{Fit, Sums};
 
-/// Minimum number of points in a segment: fewer could be a single disturbance.
-pub(crate) const SEGMENT_POINTS: usize = 5;
+/// Minimum number of points in a segment. The check beside its neighbours keeps segments of three or
+/// four points only if they are far above the noise.
+pub(crate) const SEGMENT_POINTS: usize = 3;
 
 /// The variance that a line must explain in addition to a level, divided by the noise's variance.
 const LINE_PENALTY: f64 = 10.5;
@@ -137,6 +138,6 @@ mod tests {
 
     #[test]
     fn too_few_points_are_not_split() {
-        assert_eq!(split_of(&[1.0; 9]), None);
+        assert_eq!(split_of(&[1.0; 5]), None);
     }
 }

@@ -5,7 +5,7 @@ use super::layout_part::step_layouts;
 use super::quirks::cause;
 use super::scatter::{FoundBy, SeriesEvidence, Sides, step_boots};
 use crate::bisect::{DETECTABLE_DEVIATIONS, Point, SampleLevel, are_same, for_zero, sample_levels, step_chances};
-use crate::changes::{Changes, Observation, SEGMENT_POINTS, SHORTEST, SeriesError, Settings, Status, Step, changes};
+use crate::changes::{Changes, Observation, SEARCHED_POINTS, SHORTEST, SeriesError, Settings, Status, Step, changes};
 use crate::history::runs::HistoryRun;
 use crate::history::{
     CpuTimeStep, CpuTimeSteps, HistoryPoint, HistorySeries, HistoryStep, HistorySteps, PointResult, StepBasis,
@@ -292,7 +292,7 @@ fn noisy(measured_by: &[Vec<u32>], found: Changes, observations: usize) -> Histo
             detectable: found.detectable,
             cautions: found.cautions,
         },
-        unjudged: observations.min(SEGMENT_POINTS - 1) as u32,
+        unjudged: observations.min(SEARCHED_POINTS - 1) as u32,
         unplaced: 0,
     }
 }
