@@ -6,6 +6,7 @@
 
 mod answer;
 mod bootstrap;
+mod brunner_munzel;
 mod cautions;
 mod holm;
 mod interleaving;
