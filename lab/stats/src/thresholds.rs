@@ -12,7 +12,7 @@ pub const SCALES_EFFICIENCY: f64 = 0.90;
 pub const LOST_GAIN: f64 = 0.50;
 
 /// Fewest paired repeats for a verdict.
-pub const VERDICT_REPEATS: u32 = 3;
+pub const VERDICT_REPEATS: u32 = 5;
 
 /// If an efficiency's whole interval lies further above 1 than this, the base is assumed to have
 /// been slowed down.
