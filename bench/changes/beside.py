@@ -1,5 +1,5 @@
-"""The change finder beside Perfherder's t-test, asv, Apache Otava and PELT, with their defaults and at
-their best: false-positive rates by noise and length, power, and scores on real annotated series.
+"""The change finder beside Perfherder's t-test, asv, Apache Otava and PELT, with their defaults and
+at their best: false-positive rates by noise and length, power, and scores on real annotated series.
 
 Usage: beside.py STEPS
 

@@ -1,5 +1,5 @@
-"""Other step finders, with their defaults and with settings to choose from. A finder takes values and
-returns the first points of new levels.
+"""Other step finders, with their defaults and with settings to choose from. A finder takes values
+and returns the first points of new levels.
 """
 
 import warnings
@@ -25,8 +25,8 @@ def otava(values, window=OTAVA.window_len, p=OTAVA.max_pvalue, least=OTAVA.min_m
 
 
 def asv(values, cost=1):
-    """Steps as found by `asv publish`: those of asv.step_detect. `cost`: of a step, in units of asv's
-    own.
+    """Steps as found by `asv publish`: those of asv.step_detect. `cost`: of a step, in units of
+    asv's own.
     """
     if len(values) < 2:
         return set()
@@ -36,8 +36,9 @@ def asv(values, cost=1):
 
 
 def pelt(values, cost=3, size=5, scale="differences"):
-    """PELT for changes of the mean with the penalty `cost` · ln n; 3 is BIC's. The noise is estimated
-    from the median of neighbours' differences, or as the standard deviation of all values.
+    """PELT for changes of the mean with the penalty `cost` · ln n; 3 is BIC's. The noise is
+    estimated from the median of neighbours' differences, or as the standard deviation of all
+    values.
     """
     values = numpy.array(values)
     differences = numpy.diff(values)
@@ -87,7 +88,7 @@ PEERS = {"perfherder": perfherder, "asv": asv, "otava": otava, "pelt": pelt}
 
 
 def large(values, steps, least):
-    """The steps without those below `least`, as a share of the level: as Faultline leaves them out."""
+    """The steps without those below `least`, a share of the level: as Faultline leaves them out."""
     steps = sorted(steps)
     while steps:
         ends = [0, *steps, len(values)]

@@ -88,8 +88,8 @@ fn the_stated_rate_is_kept_over_many_series() {
     }
 }
 
-/// Shares of `trials` histories of 180 points without a step in which any step, and a firm one, ever
-/// appears, if they are searched after each point.
+/// Shares of `trials` histories of 180 points without a step in which any step, and a firm one,
+/// ever appears, if they are searched after each point.
 fn watched(kind: Kind, trials: u32) -> [f64; 2] {
     let mut random = Noise::new(17);
     let mut counts = [0; 2];

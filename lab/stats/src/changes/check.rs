@@ -1,5 +1,5 @@
-//! Checks of steps: significance compared with the neighbouring segments, and stretches in which the
-//! rates do not hold.
+//! Checks of steps: significance compared with the neighbouring segments, and stretches in which
+//! the rates do not hold.
 
 use super::likelihood::{left, neighbours};
 use super::prune::Selected;

@@ -291,7 +291,8 @@ fn ends(before: &Segment, after: &Segment) -> (f64, f64) {
     (before.level + half(before), after.level - half(after))
 }
 
-/// True if the `i`-th segment is short and ends with a step back towards the level before it: a burst.
+/// True if the `i`-th segment is short and ends with a step back towards the level before it: a
+/// burst.
 fn is_burst(segments: &[Segment], i: usize) -> bool {
     let Some(before) = i.checked_sub(1) else { return false };
     let [before, burst, after] = [&segments[before], &segments[i], &segments[i + 1]];
@@ -542,8 +543,8 @@ mod tests {
         assert_eq!(found.cautions, [ChangeCaution::Restless { steps: 10, first: 8, last: 90 }]);
     }
 
-    /// Values on a bent trend with a clean step: no kind of noise describes the trend, and the step is
-    /// still reported.
+    /// Values on a bent trend with a clean step: no kind of noise describes the trend, and the step
+    /// is still reported.
     #[test]
     fn a_step_that_no_noise_describes_is_provisional_not_hidden() {
         let series = observed((0..104).map(|i| {

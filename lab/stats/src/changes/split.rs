@@ -11,8 +11,8 @@
 
 use super::sums::{Fit, Sums};
 
-/// Minimum number of points in a segment. The check beside its neighbours keeps segments of three or
-/// four points only if they are far above the noise.
+/// Minimum number of points in a segment. The check beside its neighbours keeps segments of three
+/// or four points only if they are far above the noise.
 pub(crate) const SEGMENT_POINTS: usize = 3;
 
 /// The variance that a line must explain in addition to a level, divided by the noise's variance.

@@ -1,4 +1,4 @@
-//! The Brunner-Munzel test: the rank test without the assumption that both sides vary alike.
+//! The Brunner-Munzel test: the rank test without the assumption of equal spreads.
 //!
 //! The rank test takes all assignments to the sides as equally likely. If the smaller side varies
 //! more, that is not so, and the test's interval is too narrow. Here each side's ranks have their

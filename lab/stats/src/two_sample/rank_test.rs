@@ -3,9 +3,9 @@
 //! If both sides are equal and the order of runs was random, all assignments of the values to the
 //! sides are equally likely, for every kind of noise. So the p-value comes from the permutations,
 //! including ties. If the sides vary differently, that does not hold for a shift: a difference is
-//! only reported if the Brunner-Munzel test agrees. Sources: F. Wilcoxon, Individual Comparisons by Ranking Methods, Biometrics
-//! Bulletin 1, 1945; for the interval J. L. Hodges and E. L. Lehmann, Estimates of Location Based
-//! on Rank Tests, Annals of Mathematical Statistics 34, 1963.
+//! only reported if the Brunner-Munzel test agrees. Sources: F. Wilcoxon, Individual Comparisons by
+//! Ranking Methods, Biometrics Bulletin 1, 1945; for the interval J. L. Hodges and E. L. Lehmann,
+//! Estimates of Location Based on Rank Tests, Annals of Mathematical Statistics 34, 1963.
 
 use super::u_distribution::{EXACT_VALUES, at_most, by_normal, critical};
 use super::{brunner_munzel, pairwise};
