@@ -10,6 +10,7 @@ use faultline_record::facts::Facts;
 use faultline_record::machine::{ControlledHost, HostControl, Machine};
 use faultline_record::outcome::GuestFailure;
 use faultline_record::plan::PlanItem;
+use faultline_record::recipe::Recipe;
 use faultline_record::record::RunHead;
 use faultline_record::subject::{Subject, SubjectIndex};
 use faultline_runner::lens::Naming;
@@ -156,9 +157,10 @@ pub(crate) struct ProgramBench {
 
 impl ProgramBench {
     /// Connects to the host. Fails if it cannot be reached.
-    pub(crate) fn open(on: Option<&ControlledHost>, lab: &Lab<'_>) -> Result<Self, Error> {
+    pub(crate) fn open(on: Option<&ControlledHost>, recipe: &Recipe, lab: &Lab<'_>) -> Result<Self, Error> {
         let machine = on.map_or(Machine::Host, ControlledHost::machine);
-        Ok(ProgramBench { ready: lab.machines.ready(&machine, lab.places, lab.stop)?, on: on.cloned() })
+        let places = lab.places.for_programs_of(recipe);
+        Ok(ProgramBench { ready: lab.machines.ready(&machine, &places, lab.stop)?, on: on.cloned() })
     }
 }
 

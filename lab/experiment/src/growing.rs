@@ -68,12 +68,20 @@ fn timed_bench(line: &MeasuredLine, tasks: u32, lab: &Lab<'_>) -> Result<Box<dyn
     Ok(match (line.artefact.kernel(), &line.on, &line.release_file) {
         (Some(kernel), None, _) => Box::new(BootedKernels::open(kernel, tasks, lab)?),
         (Some(kernel), Some(on), Some(file)) => Box::new(InstallingHost::open((on, file), kernel, tasks, lab)?),
-        (_, on, _) => Box::new(ProgramBench::open(on.as_ref(), lab)?),
+        (_, on, _) => Box::new(ProgramBench::open(on.as_ref(), &line.recipe, lab)?),
     })
 }
 
 fn measured_line(settings: &Settings) -> Result<&MeasuredLine, Error> {
     settings.measured_line().ok_or_else(|| Error::usage("the run builds no commits", "`faultline list` shows the runs"))
+}
+
+/// Reports a missing sandbox if something of the commits is executed on this host.
+fn note_sandbox(line: &MeasuredLine, lab: &mut Lab<'_>) {
+    let runs_here = line.measure.counted().is_none() && line.artefact.kernel().is_none() && line.on.is_none();
+    if runs_here || !line.recipe.command.is_empty() {
+        lab.note_sandbox(&line.recipe);
+    }
 }
 
 fn budget(settings: &Settings) -> Option<Duration> {
@@ -105,6 +113,7 @@ impl GrowingRun {
     pub fn begin(settings: &Settings, label: Option<&str>, lab: &mut Lab<'_>) -> Result<Self, Error> {
         lab.put_back_leftovers()?;
         check_seeds(settings)?;
+        note_sandbox(measured_line(settings)?, lab);
         let bench = begin_bench(settings, lab)?;
         let workloads = bench.workloads()?;
         let mut database = MeasuringStore::open_or_create(lab.places)?;
@@ -123,6 +132,7 @@ impl GrowingRun {
         lab.put_back_leftovers()?;
         let mut database = MeasuringStore::open_existing(lab.places)?;
         let head = database.store.load_head(run)?;
+        note_sandbox(measured_line(&head.settings)?, lab);
         let bench = resume_bench(&head, lab)?;
         database.store.resume_run(run, &session(bench.as_ref(), lab.clock))?;
         let (record, missing) = (database.store.load_run(run)?, database.store.missing_items(run)?);

@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::places::Places;
 use crate::target::Machines;
+use faultline_record::recipe::Recipe;
 use faultline_record::record::{RunHead, RunId};
 use faultline_runner::Clock;
 use faultline_targets::{SettingsGuard, StopFlag};
@@ -28,6 +29,16 @@ impl Lab<'_> {
     pub(crate) fn put_back_leftovers(&mut self) -> Result<(), Error> {
         self.tell_put_back(SettingsGuard::put_back_leftovers()?);
         Ok(())
+    }
+
+    /// Reports, once, that builds or programs of a recipe run without a sandbox because this system
+    /// has none.
+    pub fn note_sandbox(&mut self, recipe: &Recipe) {
+        let sandboxing = &self.places.sandboxing;
+        let lack = self.places.lack_of_sandbox().filter(|_| sandboxing.is_wanted_for(recipe));
+        if let Some(why) = lack.filter(|_| sandboxing.is_unreported()) {
+            self.observer.notice(&Notice::NoSandbox { why: why.to_owned() });
+        }
     }
 
     /// Reports the settings that were restored after a kill.
@@ -111,6 +122,11 @@ pub enum Notice {
     FinishedAlready {
         /// The run.
         run: RunId,
+    },
+    /// Builds and programs of commits run without a sandbox, because this system has none.
+    NoSandbox {
+        /// The reason.
+        why: String,
     },
     /// Addresses of a program are shown instead of names.
     NoSymbols {

@@ -26,6 +26,7 @@ mod places;
 pub mod published;
 mod resume;
 mod run;
+mod sandbox;
 pub mod settings_file;
 mod sides;
 pub mod stored;
@@ -47,6 +48,7 @@ pub use operand::{ImportRequest, Imported, import};
 pub use places::Places;
 pub use resume::{ResumeRequest, resume, run_to_resume};
 pub use run::{RunRequest, TreeRequest, run};
+pub use sandbox::Sandboxing;
 pub use stored::{Mark, mark, place_of};
 pub use stored_comparison::{
     CommitComparisons, MeasuredCommit, StoredComparisonRequest, compare_commits, compare_stored, compare_stored_runs,

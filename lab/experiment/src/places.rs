@@ -1,10 +1,16 @@
 //! Paths: our own program, the workloads' programs, guests' parts, the database, scratch space.
 
 use crate::error::Error;
+use crate::sandbox::Sandboxing;
 use crate::whole_file::unnamed;
 use etcetera::BaseStrategy;
+use faultline_record::recipe::Recipe;
+use faultline_store::directory_beside;
+use faultline_targets::StopFlag;
+use faultline_targets::host::command::CommandRunner;
 use faultline_targets::host::{Host, HostPaths};
 use faultline_targets::qemu::{EMULATOR_PROGRAM, GuestPaths};
+use faultline_targets::sandbox::Sandbox;
 use faultline_targets::ssh::SshPaths;
 use std::path::{Path, PathBuf};
 
@@ -38,6 +44,8 @@ pub struct Places {
     pub settings: Option<PathBuf>,
     /// The database: the path of a file, or the URL of a PostgreSQL server's database.
     pub database: Option<PathBuf>,
+    /// The choice of a sandbox for builds and programs of commits.
+    pub sandboxing: Sandboxing,
 }
 
 impl Places {
@@ -62,8 +70,50 @@ impl Places {
             database: data.as_ref().map(|data| data.join("faultline.sqlite")),
             data,
             settings: None,
+            sandboxing: Sandboxing::wanted(true),
             keeper,
         })
+    }
+
+    /// The sandbox of a build by a recipe. `None` if it is turned off, or if this system has none.
+    pub fn sandbox_of_builds(&self, recipe: &Recipe) -> Option<Sandbox> {
+        self.sandbox_of_programs(recipe).map(|sandbox| Sandbox { has_network: recipe.network, ..sandbox })
+    }
+
+    /// The sandbox of the programs that a recipe builds. `None` like [`Places::sandbox_of_builds`].
+    fn sandbox_of_programs(&self, recipe: &Recipe) -> Option<Sandbox> {
+        let is_on = self.sandboxing.is_wanted_for(recipe) && self.lack_of_sandbox().is_none();
+        is_on.then(|| self.usual_sandbox())
+    }
+
+    /// The reason why this system has no sandbox; `None` if it has one.
+    pub(crate) fn lack_of_sandbox(&self) -> Option<&str> {
+        self.sandboxing.lack(|| {
+            let scratch = match self.usable_scratch() {
+                Ok(scratch) => scratch,
+                Err(error) => return Some(error.problem),
+            };
+            match CommandRunner::new(&self.keeper, &scratch) {
+                Ok(runner) => runner.probe(&self.usual_sandbox(), &StopFlag::default()).err(),
+                Err(error) => Some(error.to_string()),
+            }
+        })
+    }
+
+    /// A sandbox that hides the database.
+    fn usual_sandbox(&self) -> Sandbox {
+        let beside = self.database.as_deref().and_then(directory_beside);
+        let database = beside.and_then(|directory| match directory.as_os_str().is_empty() {
+            true => std::env::current_dir().ok(),
+            false => std::path::absolute(directory).ok(),
+        });
+        Sandbox { visible: vec![self.keeper.clone()], hidden: database.into_iter().collect(), ..Sandbox::default() }
+    }
+
+    /// These paths, for running the programs that a recipe builds.
+    pub(crate) fn for_programs_of(&self, recipe: &Recipe) -> Self {
+        let sandboxing = self.sandboxing.with_programs_in(self.sandbox_of_programs(recipe));
+        Places { sandboxing, ..self.clone() }
     }
 
     /// The database's path or URL. Fails if there is none.
@@ -128,7 +178,7 @@ impl Places {
     /// This host, for its facts only.
     pub(crate) fn bare_host(&self) -> Host {
         let keeper = self.keeper.clone();
-        Host::new(HostPaths { workloads: PathBuf::new(), scratch: self.scratch.clone(), keeper })
+        Host::new(HostPaths { workloads: PathBuf::new(), scratch: self.scratch.clone(), keeper, sandbox: None })
     }
 
     /// The paths of a guest's parts on this host. Fails if they are missing.
@@ -152,7 +202,8 @@ impl Places {
     }
 
     fn host_paths(&self, workloads: PathBuf) -> Result<HostPaths, Error> {
-        Ok(HostPaths { workloads, scratch: self.usable_scratch()?, keeper: self.keeper.clone() })
+        let (scratch, keeper) = (self.usable_scratch()?, self.keeper.clone());
+        Ok(HostPaths { workloads, scratch, keeper, sandbox: self.sandboxing.of_programs().cloned() })
     }
 }
 
@@ -209,6 +260,17 @@ mod tests {
     }
 
     #[test]
+    fn the_database_s_directory_is_hidden_and_a_server_has_none() {
+        let hidden = |database: &str| {
+            let places = Places { database: Some(database.into()), ..Places::find().unwrap() };
+            places.usual_sandbox().hidden
+        };
+        assert_eq!(hidden("/a/b/f.sqlite"), [Path::new("/a/b")]);
+        assert_eq!(hidden("f.sqlite"), [std::env::current_dir().unwrap()]);
+        assert_eq!(hidden("postgres://a@b/c"), [Path::new(""); 0]);
+    }
+
+    #[test]
     fn what_is_missing_is_an_error_for_whoever_needs_it_alone() {
         let places = Places {
             keeper: "/faultline".into(),
@@ -223,6 +285,7 @@ mod tests {
             data: None,
             settings: None,
             database: None,
+            sandboxing: Sandboxing::wanted(false),
         };
         assert!(places.paths_for_facts().is_ok());
         assert_eq!(

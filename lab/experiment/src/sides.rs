@@ -7,6 +7,7 @@ use crate::partners::{Partners, check_joined};
 use crate::target::ReadyTarget;
 use crate::whole_file::unnamed;
 use faultline_record::machine::{Joined, Machine};
+use faultline_record::recipe::Recipe;
 use faultline_record::setup::Setup;
 use faultline_record::subject::Subject;
 use faultline_runner::SubjectTargets;
@@ -89,6 +90,7 @@ fn places_alike(a: &Subject, b: &Subject) -> bool {
         && a.setup.programs == b.setup.programs
         && a.setup.compiler == b.setup.compiler
         && a.setup.sources == b.setup.sources
+        && a.build.is_some() == b.build.is_some()
 }
 
 fn host_settings(sides: &[Subject; 2]) -> Vec<String> {
@@ -105,7 +107,11 @@ fn checked_machine(side: &mut Subject) -> Result<(), Error> {
 
 fn ready(side: &mut Subject, lab: &mut Lab<'_>, built: &mut Vec<TempDir>) -> Result<ReadyTarget, Error> {
     let is_elsewhere = !side.machine.is_here();
-    let mut places = lab.places.clone();
+    // Programs of commits are not the user's own.
+    let mut places = match side.build {
+        Some(_) => lab.places.for_programs_of(&Recipe::default()),
+        None => lab.places.clone(),
+    };
     if let Some(directory) = &mut side.setup.directory {
         *directory = absolute(Path::new(directory), "the command's directory")?.to_string_lossy().into_owned();
     }

@@ -388,6 +388,9 @@ fn notice_words(notice: &Notice) -> String {
                 directory.display()
             )
         }
+        Notice::NoSandbox { why } => {
+            format!("builds and programs of commits run without a sandbox, because {why}")
+        }
         Notice::BuildingSide { side } => format!("building {side}"),
         Notice::FinishedAlready { run } => format!("run {run} is already finished"),
         Notice::NoSymbols { program } => {

@@ -48,6 +48,7 @@ mod namespaces;
 mod partners;
 mod published;
 mod repositories;
+mod sandbox;
 mod servers;
 mod ssh;
 mod ssh_bsd;

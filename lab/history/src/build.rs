@@ -16,6 +16,7 @@ use faultline_record::recipe::{BuildTools, Recipe};
 use faultline_record::relink::{LinkLayout, RelinkResult};
 use faultline_targets::host::build::without_outer_make;
 use faultline_targets::host::command::{Errors, HostCommand};
+use faultline_targets::sandbox::{Sandbox, lacks_network};
 use faultline_targets::{Ending, lack};
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -29,6 +30,9 @@ use std::{fs, io};
 /// Digits in the name of a kept build. All names have the same length, because the length of a path
 /// moves a program's stack.
 const NAME_DIGITS: usize = 16;
+
+/// Directory of the linker wrapper.
+const LINKER: &str = "linker";
 
 /// Number of last output lines that a failure cites.
 const CITED_LINES: usize = 5;
@@ -208,6 +212,10 @@ fn name(commit: &CommitInfo, recipe: &Recipe, tools: &BuildTools, layout: &str) 
     words.digest()[..NAME_DIGITS].to_owned()
 }
 
+/// Remark on a failed build that wanted a network.
+const CLOSED: &str =
+    "; builds have no network in the sandbox: `--build-network` (in faultline.toml: `network = true`) gives them one";
+
 /// A failed build command.
 struct Failed {
     /// The failure in words.
@@ -233,6 +241,11 @@ fn run(
     }
     let argv: Vec<OsString> = recipe.command.iter().map(OsString::from).collect();
     let environment = [without_outer_make(), recipe.environment.clone(), variables.to_vec()].concat();
+    let sandbox = lab.places.sandbox_of_builds(recipe).map(|sandbox| {
+        let linker = checkout.directory().with_file_name(LINKER);
+        let linker = Some(linker).filter(|linker| !variables.is_empty() && linker.is_dir());
+        Sandbox { writable: std::iter::once(checkout.directory().to_owned()).chain(linker).collect(), ..sandbox }
+    });
     let command = HostCommand {
         argv: &argv,
         directory: checkout.directory(),
@@ -240,6 +253,7 @@ fn run(
         limit: Duration::from_secs(recipe.limit_s),
         errors: Errors::Among,
         input: None,
+        sandbox: sandbox.as_ref(),
     };
     let mut output = Output::create(log).map_err(|error| unwritable(log, &error))?;
     let ending = runner(lab)?.run(&command, &mut |line| output.line(line), lab.stop);
@@ -262,7 +276,11 @@ fn run(
     };
     match &output.said_full {
         Some(said) => Err(not_built(said)),
-        None => Ok(Some(Failed { how, output: output.last_lines(), was_cut })),
+        None => {
+            let is_closed = sandbox.is_some_and(|sandbox| !sandbox.has_network);
+            let remark = if is_closed && output.lacks_network { CLOSED } else { "" };
+            Ok(Some(Failed { how: how + remark, output: output.last_lines(), was_cut }))
+        }
     }
 }
 
@@ -272,6 +290,8 @@ struct Output {
     last: VecDeque<String>,
     /// The first message about a full disk.
     said_full: Option<String>,
+    /// True if a line says that there is no network.
+    lacks_network: bool,
     /// Error of writing the file.
     broken: Option<io::Error>,
 }
@@ -279,7 +299,7 @@ struct Output {
 impl Output {
     fn create(path: &Path) -> io::Result<Self> {
         let file = io::BufWriter::new(fs::File::create(path)?);
-        Ok(Output { file, last: VecDeque::new(), said_full: None, broken: None })
+        Ok(Output { file, last: VecDeque::new(), said_full: None, lacks_network: false, broken: None })
     }
 
     fn line(&mut self, line: &[u8]) -> ControlFlow<()> {
@@ -294,6 +314,7 @@ impl Output {
         if self.said_full.is_none() {
             self.said_full = lack::said_in(&line);
         }
+        self.lacks_network |= lacks_network(&line);
         self.last.push_back(line);
         ControlFlow::Continue(())
     }
@@ -312,7 +333,15 @@ impl Output {
 fn copy(from: &Path, to: &Path, directory: &Path, lab: &Lab<'_>) -> Result<Result<(), String>, Error> {
     let argv = ["cp".into(), "-RPp".into(), "--".into(), from.as_os_str().to_owned(), to.as_os_str().to_owned()];
     let limit = Duration::from_secs(30 * 60);
-    let command = HostCommand { argv: &argv, directory, environment: &[], limit, errors: Errors::Apart, input: None };
+    let command = HostCommand {
+        argv: &argv,
+        directory,
+        environment: &[],
+        limit,
+        errors: Errors::Apart,
+        input: None,
+        sandbox: None,
+    };
     match runner(lab)?.run(&command, &mut |_| ControlFlow::Continue(()), lab.stop) {
         Ending::Exited { status: 0, .. } => Ok(Ok(())),
         Ending::Stopped => Err(Error::stopped()),
@@ -377,7 +406,7 @@ impl Builds {
         if is_whole(&directory) {
             return Ok(Build::Built { directory, is_old: true });
         }
-        let linker = self.beside("linker");
+        let linker = self.beside(LINKER);
         let wrapper = LinkerWrapper::create(&linker, &lab.places.keeper, asked.layout)
             .map_err(|error| unwritable(&linker, &error))?;
         let variables = wrapper.variables(&recipe.environment);

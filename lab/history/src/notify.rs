@@ -101,8 +101,15 @@ fn run(
     file.write_all(text).map_err(unwritable)?;
     let input = std::path::absolute(file.path()).map_err(unwritable)?;
     let argv: Vec<OsString> = words.iter().map(OsString::from).collect();
-    let command =
-        HostCommand { argv: &argv, directory, environment: &[], limit, errors: Errors::Apart, input: Some(&input) };
+    let command = HostCommand {
+        argv: &argv,
+        directory,
+        environment: &[],
+        limit,
+        errors: Errors::Apart,
+        input: Some(&input),
+        sandbox: None,
+    };
     let how = match runner(lab)?.run(&command, &mut |_| ControlFlow::Continue(()), lab.stop) {
         Ending::Exited { status: 0, .. } => return Ok(None),
         Ending::Stopped => return Err(Error::stopped()),

@@ -69,7 +69,10 @@ impl LineRequest {
             work: self.work.as_deref().map(absolute).transpose()?,
             line,
             releases: self.releases.clone(),
-            recipe: self.recipe.clone(),
+            recipe: Recipe {
+                outside_sandbox: self.recipe.outside_sandbox || !lab.places.sandboxing.is_wanted(),
+                ..self.recipe.clone()
+            },
             tools,
             artefact: self.artefact.clone(),
             on: self.on.clone(),

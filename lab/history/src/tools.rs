@@ -40,6 +40,11 @@ const TOOL_VARIABLES: [&str; 6] = ["CC", "CXX", "AS", "LD", "RUSTC", "RUSTC_WRAP
 const OPTION_VARIABLES: [&str; 8] =
     ["CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "RUSTFLAGS", "RUSTUP_TOOLCHAIN", "GOFLAGS", "GOTOOLCHAIN"];
 
+/// The sandbox among the tools. It decides what a build finds: a build outside is another one.
+const SANDBOX: &str = "sandbox";
+const WITH_NETWORK: &str = "with the network";
+const WITHOUT_NETWORK: &str = "without a network";
+
 /// Time limit for printing a version. A tool that does not answer counts as changed.
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -53,6 +58,11 @@ pub(crate) fn tools(recipe: &Recipe, directory: &Path, lab: &Lab<'_>) -> Result<
     }
     // Without a command no tool runs.
     if let Some(program) = recipe.command.first() {
+        if let Some(sandbox) = lab.places.sandbox_of_builds(recipe) {
+            let kind = if sandbox.has_network { WITH_NETWORK } else { WITHOUT_NETWORK };
+            [SANDBOX, kind].into_iter().for_each(|text| words.add(text.as_bytes()));
+            versions.insert(SANDBOX.to_owned(), kind.to_owned());
+        }
         add_file(&mut words, program);
         add_variables(&mut words);
         for asked in questions(recipe) {
@@ -123,7 +133,15 @@ fn questions(recipe: &Recipe) -> Vec<Vec<String>> {
 fn version(asked: &[String], recipe: &Recipe, directory: &Path, lab: &Lab<'_>) -> Result<Option<Vec<Vec<u8>>>, Error> {
     let argv: Vec<OsString> = asked.iter().map(OsString::from).collect();
     let environment = &recipe.environment;
-    let command = HostCommand { argv: &argv, directory, environment, limit: LIMIT, errors: Errors::Apart, input: None };
+    let command = HostCommand {
+        argv: &argv,
+        directory,
+        environment,
+        limit: LIMIT,
+        errors: Errors::Apart,
+        input: None,
+        sandbox: None,
+    };
     let mut printed = Vec::new();
     let mut sink = |line: &[u8]| {
         printed.push(line.to_owned());

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The recipe for building a commit, and the files of the build to keep.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Recipe {
     /// Words of the command, which runs at the top of the checkout. Empty if nothing has to be
     /// built.
@@ -20,6 +20,12 @@ pub struct Recipe {
     pub kept: Vec<String>,
     /// True if each build starts in an empty directory, without the objects of the previous one.
     pub is_clean: bool,
+    /// True if builds may use the network, also in the sandbox.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub network: bool,
+    /// True if builds and their programs run outside the sandbox.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub outside_sandbox: bool,
 }
 
 /// Inputs of a recipe's builds besides the commits' files, at one time.

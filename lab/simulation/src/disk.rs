@@ -4,7 +4,7 @@
 //! are not opened again. A kill in the middle of a write leaves only the start of its addition to
 //! the write-ahead log. A trigger makes the database refuse writes, like one on a full disk.
 
-use faultline_experiment::Places;
+use faultline_experiment::{Places, Sandboxing};
 use faultline_store::Store;
 use rand::Rng;
 use rand::seq::IndexedRandom;
@@ -128,6 +128,7 @@ pub(crate) fn places(database: &Path) -> Places {
         data: None,
         database: Some(database.to_owned()),
         settings: None,
+        sandboxing: Sandboxing::wanted(false),
     }
 }
 

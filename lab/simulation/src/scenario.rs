@@ -286,7 +286,14 @@ impl Scenario {
 }
 
 fn recipe() -> Recipe {
-    Recipe { command: vec!["make".to_owned()], environment: Vec::new(), limit_s: 60, kept: Vec::new(), is_clean: false }
+    Recipe {
+        command: vec!["make".to_owned()],
+        environment: Vec::new(),
+        limit_s: 60,
+        kept: Vec::new(),
+        is_clean: false,
+        ..Recipe::default()
+    }
 }
 
 impl Compared {

@@ -12,6 +12,7 @@ pub(crate) use topology::pinning_order;
 use crate::execution::LineSink;
 use crate::keep::{Grace, Kept, Output, Program};
 use crate::network::Attachment;
+use crate::sandbox::Sandbox;
 use crate::{Ending, Execution, StopFlag, Target, TargetError, lack, search_path};
 use faultline_record::describe::{self, WorkloadInfo};
 use faultline_record::facts::Facts;
@@ -31,6 +32,8 @@ pub struct HostPaths {
     /// A program that runs [`crate::keeper::run`] if its first argument is
     /// [`crate::keeper::ARGUMENT`].
     pub keeper: PathBuf,
+    /// Sandbox of the programs that workloads run; none if `None`.
+    pub sandbox: Option<Sandbox>,
 }
 
 /// This host.
@@ -82,6 +85,8 @@ fn execute_workload(paths: &HostPaths, execution: &Execution, sink: &mut LineSin
         arguments.extend(execution.arguments.iter().map(OsString::from));
         arguments
     };
+    let sandbox =
+        paths.sandbox.as_ref().map(|sandbox| sandbox.around(&paths.workloads, execution.directory.as_deref()));
     let program = Program {
         keeper: &paths.keeper,
         scratch: &paths.scratch,
@@ -99,6 +104,7 @@ fn execute_workload(paths: &HostPaths, execution: &Execution, sink: &mut LineSin
             Attachment::Wires(_) => return Ending::NotStarted { text: "wires join guests, not this host".to_owned() },
             Attachment::Namespace(file) => Some(file),
         },
+        sandbox: sandbox.as_ref(),
     };
     let kept = match Kept::start(&program) {
         Ok(kept) => kept,

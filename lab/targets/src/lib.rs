@@ -17,6 +17,7 @@ mod linux_facts;
 pub mod network;
 pub mod program_files;
 pub mod qemu;
+pub mod sandbox;
 pub mod search_path;
 mod settings_guard;
 mod socket_path;

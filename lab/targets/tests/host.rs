@@ -111,7 +111,7 @@ impl TestHost {
 
     fn host(&self) -> Host {
         let keeper = std::env::current_exe().unwrap();
-        Host::new(HostPaths { workloads: self.path("workloads"), scratch: self.path("scratch"), keeper })
+        Host::new(HostPaths { workloads: self.path("workloads"), scratch: self.path("scratch"), keeper, sandbox: None })
     }
 
     /// Its ending and its output.
@@ -330,8 +330,12 @@ fn workloads_are_built_with_any_compiler() {
     fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).unwrap();
     let compiler = format!("{} -O1", compiler.display());
     build(&place, Path::new(SOURCES), &compiler, &StopFlag::default()).unwrap();
-    let host =
-        Host::new(HostPaths { workloads: place.path("built"), scratch: place.path("scratch"), keeper: PathBuf::new() });
+    let host = Host::new(HostPaths {
+        workloads: place.path("built"),
+        scratch: place.path("scratch"),
+        keeper: PathBuf::new(),
+        sandbox: None,
+    });
     let names: Vec<String> = host.workloads().unwrap().into_iter().map(|info| info.name).collect();
     assert!(names.contains(&"zero_fill".to_owned()) && names.contains(&"program".to_owned()), "{names:?}");
     let calls = place.text("calls").lines().count();

@@ -1,11 +1,11 @@
 //! Arguments of `faultline bisect` and `try`.
 
-use super::Conduct;
 use super::compare::{Certainty, Gate, Steps};
 use super::history::Config;
 use super::lens::{Model, variable, with};
 use super::measure::{Mode, Pin};
 use super::values::{count, duration, executed_quantity, label, level, margin, positive_duration, quantity, seed};
+use super::{Conduct, NoSandbox};
 use clap::{Args, ValueEnum};
 use faultline_experiment::lens::With;
 use faultline_history::request::FEWEST_SEEDS;
@@ -43,6 +43,13 @@ pub(crate) struct Building {
     /// Time limit of each build
     #[arg(long, value_name = "DURATION", default_value = "30m", hide_short_help = true, value_parser = positive_duration, allow_hyphen_values = true)]
     pub(crate) build_limit: Duration,
+
+    /// Let builds use the network, also in the sandbox [default: no network]
+    #[arg(long, hide_short_help = true)]
+    pub(crate) build_network: bool,
+
+    #[command(flatten)]
+    pub(crate) sandbox: NoSandbox,
 }
 
 #[derive(Debug, Args)]

@@ -2,7 +2,7 @@
 
 use super::compare::{Gate, Steps};
 use super::values::{count, point};
-use super::{Conduct, FormatArgument};
+use super::{Conduct, FormatArgument, NoSandbox};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand, ValueEnum};
 use faultline_record::change_event::ChangeState;
@@ -73,6 +73,9 @@ pub(crate) struct Run {
     /// Retry commits that could not be measured
     #[arg(long)]
     pub(crate) retry: bool,
+
+    #[command(flatten)]
+    pub(crate) sandbox: NoSandbox,
 
     #[command(flatten)]
     pub(crate) conduct: Conduct,
@@ -179,6 +182,9 @@ pub(crate) struct Work {
     /// Wait for more jobs until Ctrl-C
     #[arg(long)]
     pub(crate) wait: bool,
+
+    #[command(flatten)]
+    pub(crate) sandbox: NoSandbox,
 
     #[command(flatten)]
     pub(crate) conduct: Conduct,

@@ -4,7 +4,7 @@ use super::values::{
     Tasks, commit, duration, jobs, label, partner, positive_duration, run_candidates, seed, size, tasks,
     workload_candidates,
 };
-use super::{Conduct, OnMachine};
+use super::{Conduct, NoSandbox, OnMachine};
 use clap::{Args, ValueEnum};
 use faultline_record::cell::TaskMode;
 use faultline_record::machine::Machine;
@@ -234,6 +234,9 @@ pub(crate) struct Resume {
     /// Guests that run at the same time, for a lens run [default: as CPUs and memory allow]
     #[arg(long, value_name = "N", value_parser = jobs)]
     pub(crate) jobs: Option<NonZeroUsize>,
+
+    #[command(flatten)]
+    pub(crate) sandbox: NoSandbox,
 
     #[command(flatten)]
     pub(crate) conduct: Conduct,

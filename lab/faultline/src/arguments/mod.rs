@@ -11,6 +11,7 @@ pub(crate) mod values;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
+use faultline_experiment::Sandboxing;
 use faultline_record::machine::Machine;
 use faultline_report::Format;
 use std::path::PathBuf;
@@ -104,6 +105,25 @@ pub(crate) struct WorkloadsPlace {
     /// QEMU program for guests, qemu-system-x86_64 [default: beside the command, otherwise in PATH]
     #[arg(long, value_name = "FILE", hide_short_help = true, env = "FAULTLINE_QEMU", hide_env_values = true)]
     pub(crate) qemu: Option<PathBuf>,
+}
+
+/// The sandbox of commits.
+#[derive(Debug, Args)]
+pub(crate) struct NoSandbox {
+    /// Run builds and programs of commits without a sandbox [default: in one, where the system has
+    /// namespaces]
+    ///
+    /// In the sandbox they have no network, no home directory, no database and no secrets of the
+    /// environment. docs/UNTRUSTED-CODE.md describes its limits.
+    #[arg(long, hide_short_help = true, help_heading = "Builds")]
+    no_sandbox: bool,
+}
+
+impl NoSandbox {
+    /// The choice.
+    pub(crate) fn choice(&self) -> Sandboxing {
+        Sandboxing::wanted(!self.no_sandbox)
+    }
 }
 
 /// The machine to measure on.

@@ -34,7 +34,8 @@ pub(crate) fn bisect(arguments: &Bisect, db: Option<&Path>) -> Result<ExitCode, 
         return Err(result::no_page("a search along a line of commits"));
     }
     let Some(new) = &arguments.new else { return of_subject(arguments, db) };
-    let places = places_to_count(conduct, &arguments.model, db)?;
+    let sandboxing = arguments.building.sandbox.choice();
+    let places = Places { sandboxing, ..places_to_count(conduct, &arguments.model, db)? };
     let mut request = request(arguments, new)?;
     request.line.on = host(arguments, &places)?;
     let concluded = measuring::conduct(conduct, &places, |lab| faultline_history::bisect::bisect(&request, lab))?;
@@ -85,6 +86,8 @@ fn recipe(building: &Building) -> Result<Recipe, Failure> {
         limit_s: building.build_limit.as_secs().max(1),
         kept: building.keep.clone(),
         is_clean: building.clean,
+        network: building.build_network,
+        outside_sandbox: false,
     })
 }
 
@@ -247,7 +250,8 @@ fn of_subject(arguments: &Bisect, db: Option<&Path>) -> Result<ExitCode, Failure
     let subject = declared.one(&arguments.old)?;
     let mut subject = limited(subject, conduct);
     subject.line.seed = arguments.seed.or(subject.line.seed);
-    let places = places_to_measure(conduct, db)?;
+    let sandboxing = arguments.building.sandbox.choice();
+    let places = Places { sandboxing, ..places_to_measure(conduct, db)? };
     let mut found = with_steps(&subject, arguments.tasks, &of.steps, &places)?;
     let (over, series) = if of.step.is_some() { only(found)? } else { found.swap_remove(0) };
     let Bisect { level, least, thorough, revert, .. } = *arguments;
@@ -293,6 +297,7 @@ fn refuse_options_of_commits(arguments: &Bisect) -> Result<(), Failure> {
         ("--work", building.work.is_some()),
         ("--keep", !building.keep.is_empty()),
         ("--clean", building.clean),
+        ("--build-network", building.build_network),
         ("--repeats", arguments.repeats.is_some()),
         ("--seeds", arguments.seeds.is_some()),
         ("--pin", arguments.pin.is_some()),
@@ -316,7 +321,8 @@ fn refuse_options_of_commits(arguments: &Bisect) -> Result<(), Failure> {
 
 pub(crate) fn try_patches(arguments: &Try, db: Option<&Path>) -> Result<ExitCode, Failure> {
     let request = try_request(arguments)?;
-    let places = places_to_measure(&arguments.conduct, db)?;
+    let sandboxing = arguments.building.sandbox.choice();
+    let places = Places { sandboxing, ..places_to_measure(&arguments.conduct, db)? };
     let concluded = measuring::conduct(&arguments.conduct, &places, |lab| {
         faultline_history::try_patches::try_patches(&request, lab)
     })?;

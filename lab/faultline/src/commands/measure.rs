@@ -6,7 +6,7 @@ use crate::failure::{self, Failure};
 use crate::output;
 use faultline_experiment::stored::{self, SubjectFacts};
 use faultline_experiment::{
-    CheckRequest, InstallRequest, LocalMachines, ResumeRequest, RunRequest, TreeRequest, find_run,
+    CheckRequest, InstallRequest, LocalMachines, Places, ResumeRequest, RunRequest, TreeRequest, find_run,
 };
 use faultline_record::machine::Machine;
 use faultline_record::role::Role;
@@ -111,7 +111,7 @@ fn facts(run: Option<&str>, arguments: &Check, db: Option<&Path>) -> Result<Exit
 
 pub(crate) fn resume(arguments: &Resume, db: Option<&Path>) -> Result<ExitCode, Failure> {
     let conduct = &arguments.conduct;
-    let places = places_to_measure(conduct, db)?;
+    let places = Places { sandboxing: arguments.sandbox.choice(), ..places_to_measure(conduct, db)? };
     let run = arguments.run.as_deref().map(|run| find_run(run, &places)).transpose()?;
     let request = ResumeRequest { run, limit_ms: conduct.limit_ms(), jobs: arguments.jobs };
     let concluded = measuring::conduct(conduct, &places, |lab| faultline_history::resume(&request, lab))?;

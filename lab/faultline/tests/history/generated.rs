@@ -83,8 +83,14 @@ fn settings(repository: &Path, commits: u32, command: &str, tasks: u32) -> Setti
         subject: format!("commit {position}"),
         ..CommitInfo::default()
     };
-    let recipe =
-        Recipe { command: Vec::new(), environment: Vec::new(), limit_s: 1800, kept: Vec::new(), is_clean: false };
+    let recipe = Recipe {
+        command: Vec::new(),
+        environment: Vec::new(),
+        limit_s: 1800,
+        kept: Vec::new(),
+        is_clean: false,
+        ..Recipe::default()
+    };
     let measured = MeasuredLine {
         measure: LineMeasure::Timed {
             quantity: faultline_record::quantity::Quantity::Time,

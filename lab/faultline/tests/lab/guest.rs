@@ -46,7 +46,12 @@ pub fn kernel() -> KernelImage {
 
 /// A machine of two CPUs, set up as for the lens, with the guest's parts in `guest`.
 pub fn machine(lab: &Lab, guest: PathBuf) -> QemuMachine {
-    let host = HostPaths { workloads: PathBuf::new(), scratch: lab.path("scratch"), keeper: program().to_owned() };
+    let host = HostPaths {
+        workloads: PathBuf::new(),
+        scratch: lab.path("scratch"),
+        keeper: program().to_owned(),
+        sandbox: None,
+    };
     let paths = GuestPaths { guest, host, cache: Some(lab.path("cache")) };
     let request = MachineRequest {
         shape: MachineShape::new(2, 1, None).unwrap(),

@@ -60,6 +60,9 @@ pub(super) struct Entry {
     keep: Vec<String>,
     #[serde(default)]
     clean: bool,
+    #[serde(default)]
+    network: bool,
+    sandbox: Option<bool>,
     build_limit: Option<Length>,
     command: Option<Words>,
     image: Option<String>,
@@ -274,6 +277,8 @@ impl Entry {
             limit_s: self.build_limit.as_ref().map_or(USUAL_BUILD_LIMIT_S, |limit| limit.0.as_secs().max(1)),
             kept: self.keep.clone(),
             is_clean: self.clean,
+            network: self.network,
+            outside_sandbox: self.sandbox == Some(false),
         })
     }
 

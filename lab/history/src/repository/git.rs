@@ -165,6 +165,7 @@ impl Git {
             limit: LIMIT,
             errors: Errors::Apart,
             input,
+            sandbox: None,
         };
         let mut lines = Vec::new();
         let mut is_cut = false;

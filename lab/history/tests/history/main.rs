@@ -121,6 +121,7 @@ fn recipe(script: &str) -> Recipe {
         limit_s: 60,
         kept: Vec::new(),
         is_clean: false,
+        ..Recipe::default()
     }
 }
 

@@ -200,6 +200,7 @@ pub(crate) mod tests {
                 limit_s: 1,
                 kept: Vec::new(),
                 is_clean: false,
+                ..Recipe::default()
             },
             tools: BuildTools { digest: "1".to_owned(), versions: BTreeMap::new() },
             layout_kind: LayoutKind::default(),

@@ -84,7 +84,14 @@ pub(super) fn begun(wanted: &[u32], repeats: u32) -> RunRecord {
         repository: "/repository".to_owned(),
         work: None,
         line: CommitLine { commits: (0..COMMITS).map(commit).collect() },
-        recipe: Recipe { command: Vec::new(), environment: Vec::new(), limit_s: 1, kept: Vec::new(), is_clean: false },
+        recipe: Recipe {
+            command: Vec::new(),
+            environment: Vec::new(),
+            limit_s: 1,
+            kept: Vec::new(),
+            is_clean: false,
+            ..Recipe::default()
+        },
         tools: BuildTools { digest: "1".to_owned(), versions: BTreeMap::new() },
         layout_kind: LayoutKind::default(),
         on: None,

@@ -57,6 +57,7 @@ pub fn build_workloads(request: &BuildRequest<'_>, stop: &StopFlag) -> Result<()
         environment: &without_outer_make(),
         system_settings: &[],
         namespace: None,
+        sandbox: None,
     };
     let kept = Kept::start(&program).map_err(|text| refused(&text))?;
     // Errors are on standard error. The list of compiled files is not needed.

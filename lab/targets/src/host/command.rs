@@ -3,9 +3,11 @@
 
 use crate::execution::LineSink;
 use crate::keep::{Grace, Kept, Output, Program};
+use crate::sandbox::{self, Sandbox};
 use crate::{Ending, StopFlag, search_path};
 use std::ffi::OsString;
 use std::io;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,6 +16,9 @@ pub const LONGEST_LINE_BYTES: usize = 65_536;
 
 /// Number of bytes at the end of standard error that are kept.
 const STDERR_KEPT_BYTES: usize = 16_384;
+
+/// Time limit of the probe of a sandbox.
+const PROBE_LIMIT: Duration = Duration::from_secs(60);
 
 /// A shell script that redirects and then becomes the command. The command is in the arguments, so
 /// the shell interprets no word of it; `$0` is the file of standard input.
@@ -34,6 +39,8 @@ pub struct HostCommand<'a> {
     pub errors: Errors,
     /// File for standard input; none if `None`.
     pub input: Option<&'a Path>,
+    /// The sandbox, for untrusted commands; none if `None`.
+    pub sandbox: Option<&'a Sandbox>,
 }
 
 impl HostCommand<'_> {
@@ -75,6 +82,27 @@ impl CommandRunner {
         Ok(CommandRunner { keeper: std::path::absolute(keeper)?, scratch: std::path::absolute(scratch)? })
     }
 
+    /// Runs a program that does nothing in a sandbox. Fails, with the reason, if this system or
+    /// this user cannot have one.
+    pub fn probe(&self, sandbox: &Sandbox, stop: &StopFlag) -> Result<(), String> {
+        let command = HostCommand {
+            argv: &["true".into()],
+            directory: Path::new("/"),
+            environment: &[],
+            limit: PROBE_LIMIT,
+            errors: Errors::Apart,
+            input: None,
+            sandbox: Some(sandbox),
+        };
+        match self.run(&command, &mut |_| ControlFlow::Continue(()), stop) {
+            Ending::Exited { status: 0, .. } => Ok(()),
+            Ending::LabFailed { text } | Ending::NotStarted { text } => {
+                Err(text.strip_prefix(sandbox::NOT_MADE).unwrap_or(&text).to_owned())
+            }
+            other => Err(format!("`true` ends with {other:?}")),
+        }
+    }
+
     /// Runs a command until it ends. All its processes have ended on return.
     pub fn run(&self, command: &HostCommand<'_>, sink: &mut LineSink<'_>, stop: &StopFlag) -> Ending {
         let Some((program, arguments)) = command.argv.split_first() else {
@@ -100,6 +128,7 @@ impl CommandRunner {
             environment: command.environment,
             system_settings: &[],
             namespace: None,
+            sandbox: command.sandbox,
         });
         match kept {
             Ok(kept) => kept.follow(command.limit, &mut |line, _| sink(line), stop).or_said().into(),

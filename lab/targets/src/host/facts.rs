@@ -36,6 +36,9 @@ pub(super) fn read(paths: &HostPaths, usable_cpus: &[u32]) -> Facts {
     system::read(&mut facts, &paths.scratch);
     virtualisation(&mut facts);
     software(&mut facts, &paths.workloads);
+    if paths.sandbox.is_some() {
+        facts.text("sandbox", "namespaces");
+    }
     facts
 }
 

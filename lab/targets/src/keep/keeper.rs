@@ -21,6 +21,7 @@
 //! and restore the settings.
 
 use crate::lack;
+use crate::sandbox::{self, Sandbox};
 use crate::system_settings::{self, Before};
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
@@ -164,6 +165,7 @@ struct Request {
     settings: Vec<(String, String)>,
     /// File of the network namespace of the execution.
     namespace: Option<PathBuf>,
+    sandbox: Option<Sandbox>,
     program: OsString,
     arguments: Vec<OsString>,
 }
@@ -189,7 +191,7 @@ fn variables_of_program(
 }
 
 /// Words in the keeper's arguments: two words of a setting follow, the file of a network namespace
-/// follows, or the program and its arguments follow.
+/// follows, or the program and its arguments follow. [`sandbox::WORD`] is another one.
 pub(super) const SETTING: &str = "setting";
 pub(super) const NAMESPACE: &str = "namespace";
 pub(super) const PROGRAM: &str = "program";
@@ -197,19 +199,23 @@ pub(super) const PROGRAM: &str = "program";
 impl Request {
     fn read(mut words: impl Iterator<Item = OsString>) -> Option<Self> {
         let (scratch, callers) = (words.next()?.into(), words.next()?);
-        let (mut settings, mut namespace) = (Vec::new(), None);
+        let (mut settings, mut namespace, mut sandbox) = (Vec::new(), None, None::<Sandbox>);
         loop {
             let kind = words.next()?;
             if kind == OsStr::new(PROGRAM) {
                 let program = words.next()?;
                 let arguments = words.collect();
-                return Some(Request { scratch, callers, settings, namespace, program, arguments });
+                return Some(Request { scratch, callers, settings, namespace, sandbox, program, arguments });
             }
             if kind == OsStr::new(NAMESPACE) {
                 namespace = Some(words.next()?.into());
                 continue;
             }
             let (name, value) = (words.next()?, words.next()?);
+            if kind == OsStr::new(sandbox::WORD) {
+                sandbox.get_or_insert_default().add(&name, value)?;
+                continue;
+            }
             match kind.to_str()? {
                 SETTING => settings.push((name.into_string().ok()?, value.into_string().ok()?)),
                 _ => return None,
@@ -220,6 +226,9 @@ impl Request {
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments);
+        if let Some(sandbox) = &self.sandbox {
+            command.env_clear().envs(sandbox::variables(std::env::vars_os(), sandbox.has_network));
+        }
         for (name, own, value) in variables_of_program(std::env::vars_os()) {
             command.env_remove(name).env(own, value);
         }
@@ -232,8 +241,9 @@ impl Request {
 }
 
 /// Runs the keeper. `arguments`: the scratch directory to create; the caller's directory, or an
-/// empty word; any number of `setting PATH VALUE` and `namespace FILE`; `program`, the program, its
-/// arguments. The program's own variables are in the environment ([`of_program`]).
+/// empty word; any number of `setting PATH VALUE`, `namespace FILE` and `sandbox KIND VALUE`;
+/// `program`, the program, its arguments. The program's own variables are in the environment
+/// ([`of_program`]).
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     run_below(arguments, &system_settings::ROOTS.map(Path::new))
 }
@@ -252,7 +262,7 @@ pub fn run_below(arguments: impl Iterator<Item = OsString>, roots: &[&Path]) -> 
         Ok(()) => {
             let entered = request.namespace.as_deref().map_or(Ok(()), enter);
             match entered.and_then(|()| set(&request.settings, roots, &mut socket, &mut before)) {
-                Ok(()) => keep(&events, &mut request.command()),
+                Ok(()) => keep(&events, &request),
                 Err(text) => (Told::NotStarted(text), None),
             }
         }
@@ -267,7 +277,7 @@ pub fn run_below(arguments: impl Iterator<Item = OsString>, roots: &[&Path]) -> 
     }
     let left = system_settings::put_back_all(&before);
     // Errors are ignored: no process of the workload is left that could use the directory.
-    let _ = std::fs::remove_dir_all(scratch);
+    let _ = sandbox::remove_scratch(scratch);
     let left: String = left.iter().map(|text| format!("left {text}\n")).collect();
     let lack = lack.map_or_else(String::new, |text| format!("lack {}\n", text.replace('\n', " ")));
     let is_heard = socket.write_all((left + &lack + &told.line()).as_bytes()).is_ok();
@@ -343,12 +353,27 @@ fn close_output() {
 }
 
 /// Runs the program until it ends. Also returns the lack of this host that kept it from starting.
-fn keep(events: &Events, command: &mut Command) -> (Told, Option<String>) {
+fn keep(events: &Events, request: &Request) -> (Told, Option<String>) {
+    let mut command = request.command();
     command.stdin(Stdio::null());
-    die_with_parent(command);
-    let child = match command.spawn() {
+    let not_made = |why: &str| {
+        let text = format!("{}{why}", sandbox::NOT_MADE);
+        (Told::NotStarted(text.clone()), Some(text))
+    };
+    let entered = match enter_sandbox(request, &mut command) {
+        Ok(entered) => entered,
+        Err(why) => return not_made(&why),
+    };
+    // Afterwards: a new user namespace resets it.
+    die_with_parent(&mut command);
+    let spawned = command.spawn();
+    drop(command);
+    let child = match spawned {
         Ok(child) => child,
         Err(error) => {
+            if let Some(step) = entered.and_then(sandbox::Failed::step) {
+                return not_made(&format!("{step}: {error}"));
+            }
             let lack = lack::is_error(&error).then(|| format!("cannot start a program: {error}"));
             return (Told::NotStarted(error.to_string()), lack);
         }
@@ -358,6 +383,22 @@ fn keep(events: &Events, command: &mut Command) -> (Told, Option<String>) {
     let told = wait_for_end(events, process);
     kill_the_rest();
     (told, None)
+}
+
+/// Makes the command enter the sandbox of the request, if it has one. Fails with a text.
+#[cfg(target_os = "linux")]
+fn enter_sandbox(request: &Request, command: &mut Command) -> Result<Option<sandbox::Failed>, String> {
+    let Some(wanted) = &request.sandbox else { return Ok(None) };
+    let variables = variables_of_program(std::env::vars_os());
+    let values = variables.iter().map(|(_, _, value)| value);
+    let words = [&request.program].into_iter().chain(&request.arguments).chain(values).map(OsString::as_os_str);
+    let entrance = sandbox::Entrance::prepare(wanted, words.collect(), &request.scratch)?;
+    entrance.enter_with(command).map(Some).map_err(|error| error.to_string())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn enter_sandbox(request: &Request, _command: &mut Command) -> Result<Option<sandbox::Failed>, String> {
+    request.sandbox.as_ref().map_or(Ok(None), |_| Err("this system has no namespaces".to_owned()))
 }
 
 /// An event for the keeper.

@@ -5,6 +5,7 @@
 use super::Deadline;
 use super::deadline::Withheld;
 use super::keeper::{self, Account, Mark, Told};
+use crate::sandbox::{self, Sandbox};
 use crate::{StopFlag, lack, system_settings};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::{OsStr, OsString};
@@ -61,6 +62,8 @@ pub(crate) struct Program<'a> {
     pub(crate) system_settings: &'a [(String, String)],
     /// File of its network namespace; ours if `None`.
     pub(crate) namespace: Option<&'a Path>,
+    /// Its sandbox; none if `None`.
+    pub(crate) sandbox: Option<&'a Sandbox>,
 }
 
 impl Program<'_> {
@@ -69,7 +72,8 @@ impl Program<'_> {
         let settings = self.system_settings.iter();
         let namespace = self.namespace.into_iter().flat_map(|file| [OsStr::new(keeper::NAMESPACE), file.as_os_str()]);
         let words = settings.flat_map(|(name, value)| [keeper::SETTING, name, value]);
-        words.map(OsStr::new).chain(namespace).chain([OsStr::new(keeper::PROGRAM)]).collect()
+        let sandbox = self.sandbox.into_iter().flat_map(Sandbox::words);
+        words.map(OsStr::new).chain(namespace).chain(sandbox).chain([OsStr::new(keeper::PROGRAM)]).collect()
     }
 }
 
@@ -444,7 +448,7 @@ impl Kept {
         let _ = kill_process_group(Pid::from_child(&self.keeper), Signal::KILL);
         self.mark.kill_processes();
         // Fails if the keeper has removed it.
-        let _ = std::fs::remove_dir_all(&self.scratch);
+        let _ = sandbox::remove_scratch(&self.scratch);
     }
 }
 

@@ -64,6 +64,7 @@ fn start(paths: &HostPaths, ends: usize, stop: &StopFlag) -> Result<(Vec<Network
         environment: &[],
         system_settings: &[],
         namespace: None,
+        sandbox: None,
     })?;
     let over = stop.below();
     let (sender, said) = channel();

@@ -85,6 +85,7 @@ impl BareMachine {
             environment: &kernel_image::environment(ours.unwrap_or(&self.paths.scratch)),
             system_settings: &[],
             namespace: None,
+            sandbox: None,
         };
         let repeats_exactly = command_line.repeats_exactly();
         match Kept::start(&program) {

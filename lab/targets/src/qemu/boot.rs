@@ -145,6 +145,7 @@ impl Boot<'_> {
             environment: &[],
             system_settings: &[],
             namespace: None,
+            sandbox: None,
         };
         let mut watch = Watch::new(self.limit, sink);
         let kept = match Kept::start(&program) {

@@ -179,6 +179,7 @@ impl DiskMachine {
             arguments: &|_| arguments.clone(),
             directory: None,
             namespace: None,
+            sandbox: None,
             output: Output { longest_line: LONGEST_LINE_BYTES, stderr_bytes: console::KEPT_BYTES },
             waiting_is_free: false,
             grace: Grace::NONE,

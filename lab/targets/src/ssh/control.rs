@@ -253,6 +253,7 @@ impl Acts for Real<'_> {
             limit: POWER_LIMIT,
             errors: Errors::Apart,
             input: None,
+            sandbox: None,
         };
         let run = |runner: CommandRunner| runner.run(&command, &mut |_| ControlFlow::Continue(()), self.stop);
         let ended = CommandRunner::new(&host.keeper, &host.scratch).map(run);

@@ -123,6 +123,7 @@ impl Session {
             environment: &[("LC_ALL".to_owned(), "C".to_owned()), of_own_files(&own)],
             system_settings: &[],
             namespace: None,
+            sandbox: None,
         })?;
         let (sender, lines) = sync_channel(WAITING_LINES);
         let give_up = StopFlag::default();

@@ -463,6 +463,7 @@ pub fn measured(subject: &str, commits: Vec<CommitInfo>) -> HistorySettings {
                 limit_s: 1,
                 kept: Vec::new(),
                 is_clean: false,
+                ..Recipe::default()
             },
             tools: BuildTools { digest: "1".to_owned(), versions: BTreeMap::new() },
             layout_kind: Default::default(),

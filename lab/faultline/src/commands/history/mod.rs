@@ -104,7 +104,7 @@ fn run(arguments: &Run, db: Option<&Path>) -> Result<ExitCode, Failure> {
     let declared = declared(&arguments.subjects.config)?;
     let chosen = chosen(&declared, &arguments.subjects)?;
     let subjects: Vec<HistorySubject> = chosen.iter().map(|subject| limited(subject, conduct)).collect();
-    let places = places_to_measure(conduct, db)?;
+    let places = Places { sandboxing: arguments.sandbox.choice(), ..places_to_measure(conduct, db)? };
     measuring::with_lab(conduct, &places, |lab| {
         for subject in &subjects {
             let commits = source::commits_of(&subject.line, lab)?;

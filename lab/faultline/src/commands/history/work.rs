@@ -7,7 +7,7 @@ use crate::commands::measuring::{self, places_to_measure};
 use crate::commands::result::no_page;
 use crate::failure::{self, Failure};
 use faultline_experiment::jobs::Worker;
-use faultline_experiment::{Error, Lab, Measured};
+use faultline_experiment::{Error, Lab, Measured, Places};
 use faultline_history::declared::{Declared, HistorySubject};
 use faultline_history::jobs::{meant, work as measure};
 use faultline_history::over::Over;
@@ -34,7 +34,7 @@ pub(crate) fn work(arguments: &Work, db: Option<&Path>) -> Result<ExitCode, Fail
     let declared = declared(&arguments.subjects.config)?;
     let chosen = chosen(&declared, &arguments.subjects)?;
     let subjects: Vec<HistorySubject> = chosen.iter().map(|subject| limited(subject, &arguments.conduct)).collect();
-    let places = places_to_measure(&arguments.conduct, db)?;
+    let places = Places { sandboxing: arguments.sandbox.choice(), ..places_to_measure(&arguments.conduct, db)? };
     measuring::with_lab(&arguments.conduct, &places, |lab| {
         let worker = Worker::begin(lab.clock.now(), lab.places)?;
         AtWork { worker, declared: &declared, subjects: subjects.iter().collect(), arguments, failed: false }.run(lab)
