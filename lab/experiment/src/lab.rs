@@ -35,8 +35,10 @@ impl Lab<'_> {
     /// has none.
     pub fn note_sandbox(&mut self, recipe: &Recipe) {
         let sandboxing = &self.places.sandboxing;
-        let lack = self.places.lack_of_sandbox().filter(|_| sandboxing.is_wanted_for(recipe));
-        if let Some(why) = lack.filter(|_| sandboxing.is_unreported()) {
+        if sandboxing.is_wanted_for(recipe)
+            && let Some(why) = self.places.lack_of_sandbox()
+            && sandboxing.is_unreported()
+        {
             self.observer.notice(&Notice::NoSandbox { why: why.to_owned() });
         }
     }

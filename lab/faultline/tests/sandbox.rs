@@ -246,7 +246,7 @@ fn a_subject_and_a_patch_are_in_the_sandbox_too() {
         return;
     }
     place.assert_nothing_found();
-    let patch = "--- a/other\n+++ b/other\n@@ -0,0 +1 @@\n+other\n";
+    let patch = "diff --git a/other b/other\nnew file mode 100644\n--- /dev/null\n+++ b/other\n@@ -0,0 +1 @@\n+other\n";
     fs::write(place.repository.lab.path("change.diff"), patch).unwrap();
     let measured = ["--build", "./build", "--repeats", "2", "--", "./prog"];
     let attempt = ["try", "change.diff", "--repository", "repository"];
@@ -256,6 +256,7 @@ fn a_subject_and_a_patch_are_in_the_sandbox_too() {
     place.assert_nothing_found();
     declare("sandbox = false\n");
     fs::remove_dir_all(place.repository.lab.path("work")).unwrap();
+    fs::create_dir(place.repository.lab.path("other")).unwrap();
     succeeded(place.command(&[
         "history",
         "run",

@@ -87,6 +87,7 @@ impl Failed {
 pub(crate) const NOT_MADE: &str = "the sandbox cannot be made: ";
 
 /// Directory for the sandbox in an execution's scratch directory.
+#[cfg(target_os = "linux")]
 const OWN: &str = "sandbox";
 
 /// Removes a scratch directory with the sandbox's files. Fails if a file cannot be removed.

@@ -204,8 +204,10 @@ pub(super) fn unlock(own: &Path) {
     }
 }
 
+/// The home directory: of the environment, or of the list of users.
 fn home(around: &Around<'_>) -> Option<PathBuf> {
-    (around.environment)("HOME").map(PathBuf::from).filter(|home| home.is_absolute())
+    let named = (around.environment)("HOME").map(PathBuf::from);
+    named.or_else(std::env::home_dir).filter(|home| home.is_absolute())
 }
 
 /// False for a directory that contains the system's.
