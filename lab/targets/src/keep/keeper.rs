@@ -391,8 +391,9 @@ fn enter_sandbox(request: &Request, command: &mut Command) -> Result<Option<sand
     let Some(wanted) = &request.sandbox else { return Ok(None) };
     let variables = variables_of_program(std::env::vars_os());
     let values = variables.iter().map(|(_, _, value)| value);
+    let environment = |name: &str| std::env::var_os(of_program(name)).or_else(|| std::env::var_os(name));
     let words = [&request.program].into_iter().chain(&request.arguments).chain(values).map(OsString::as_os_str);
-    let entrance = sandbox::Entrance::prepare(wanted, words.collect(), &request.scratch)?;
+    let entrance = sandbox::Entrance::prepare(wanted, words.collect(), &environment, &request.scratch)?;
     entrance.enter_with(command).map(Some).map_err(|error| error.to_string())
 }
 

@@ -20,7 +20,7 @@ use rustix::thread::{
     CapabilitySet, UnshareFlags, capabilities, clear_ambient_capability_set, remove_capability_from_bounding_set,
     set_capabilities, set_no_new_privs, unshare_unsafe,
 };
-use std::ffi::{CStr, CString, OsStr};
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::io::{self, PipeReader, PipeWriter, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
@@ -128,8 +128,14 @@ impl Failed {
 
 impl Entrance {
     /// Prepares the entry of a program. `words`: the program, its arguments, and the values of its
-    /// own variables. Makes directories in `scratch`. Fails with a text.
-    pub(crate) fn prepare(sandbox: &Sandbox, words: Vec<&OsStr>, scratch: &Path) -> Result<Self, String> {
+    /// own variables. `environment`: of the program before it is cleared. Makes directories in
+    /// `scratch`. Fails with a text.
+    pub(crate) fn prepare(
+        sandbox: &Sandbox,
+        words: Vec<&OsStr>,
+        environment: &dyn Fn(&str) -> Option<OsString>,
+        scratch: &Path,
+    ) -> Result<Self, String> {
         let in_words = |error: io::Error| error.to_string();
         let directory = std::env::current_dir().map_err(in_words)?;
         let mountinfo =
@@ -142,8 +148,7 @@ impl Entrance {
             return Err("mounts in a chroot are shared with the host".to_owned());
         }
         let is_root = geteuid().is_root();
-        let environment = |name: &str| std::env::var_os(name);
-        let around = Around { words, scratch, directory: &directory, environment: &environment, is_root };
+        let around = Around { words, scratch, directory: &directory, environment, is_root };
         let view = View::new(sandbox, &around).map_err(in_words)?;
         Self::of_view(view, existing, is_root, sandbox.has_network, is_in_chroot, &directory)
             .ok_or_else(|| "a path has a NUL character".to_owned())

@@ -118,7 +118,7 @@ pub(super) struct Around<'a> {
     pub(super) scratch: &'a Path,
     /// Working directory.
     pub(super) directory: &'a Path,
-    /// The environment of the host.
+    /// The environment of the program before it is cleared.
     pub(super) environment: &'a dyn Fn(&str) -> Option<OsString>,
     /// True if the program runs as root.
     pub(super) is_root: bool,
@@ -159,12 +159,18 @@ impl View {
             hidden.iter().any(|hidden| hidden.starts_with(&path))
         };
         let (written, read) = tools(home.as_deref(), &is_hiding, around.environment);
-        let tools_named = NAMING.iter().filter_map(|name| (around.environment)(name));
-        let words = around.words.iter().map(|word| OsString::from(*word)).chain(tools_named);
-        let named = words.flat_map(|word| paths_of(&word)).filter(|path| !is_hiding(path));
+        let named = NAMING.iter().filter_map(|name| (around.environment)(name)).flat_map(|value| paths_of(&value));
+        // A compiler reads files beside its own.
+        let beside = |file: PathBuf| match file.parent().filter(|parent| !is_hiding(parent)) {
+            Some(parent) => with_libraries(parent.to_owned(), home.as_deref(), &is_hiding),
+            None => vec![file],
+        };
+        let compilers: Vec<PathBuf> = named.flat_map(beside).collect();
+        let named = around.words.iter().flat_map(|word| paths_of(word)).filter(|path| !is_hiding(path));
         let resolver = sandbox.has_network.then(|| PathBuf::from("/etc/resolv.conf"));
         let directory = around.directory.to_owned();
-        let visible = written.iter().chain(&read).chain(&sandbox.visible).cloned().chain(named).chain(resolver);
+        let visible =
+            written.iter().chain(&read).chain(&compilers).chain(&sandbox.visible).cloned().chain(named).chain(resolver);
         for path in visible.chain([directory]) {
             for at in places(&path) {
                 want(at.clone(), What::Visible(at.canonicalize().unwrap_or(at)));
