@@ -1,5 +1,5 @@
-"""Live comparisons by CPU time: a command of 25 ms with itself, and with one that does 5 % more work,
-beside 0, 8 and 20 busy processes.
+"""Live comparisons by CPU time: a command of 25 ms with itself, and with one that does 5 % more
+work, beside 0, 8 and 20 busy processes.
 
 Usage: cpu_time.py FAULTLINE [PAIRS]
 

@@ -137,7 +137,7 @@ class Bed:
         return json.loads(done.stdout)
 
     def history(self, database):
-        """(steps as (first position, last position, change), measure, executions) after measuring."""
+        """Steps as (first position, last position, change), and the series, after measuring."""
         self.call(database, "history", "run", "--quiet")
         [series] = self.call(database, "history", "show")
         found = [(step["earliest"], step["latest"], step["to"] / step["from"] - 1) for step in series["steps"]["steps"]]

@@ -121,8 +121,8 @@ fn points(
     history.line.commits.iter().map(point).collect()
 }
 
-/// The result of a commit. `least_of`: the number of executions of which the least value counts, for
-/// CPU times only.
+/// The result of a commit. `least_of`: for CPU times, the number of executions of which the least
+/// value counts.
 fn result(outcome: &CommitOutcome, least_of: Option<u32>) -> PointResult {
     match outcome {
         CommitOutcome::Measured { values, same_as, .. } => match estimate(values) {
