@@ -7,7 +7,7 @@ use faultline_record::record::RunId;
 use faultline_store::{MachineLock, Store, StoreErrorKind};
 use std::path::Path;
 
-pub use faultline_store::{Copied, CopyProgress};
+pub use faultline_store::{Checked, Copied, CopyProgress};
 
 /// The existing database, for reading. Fails if it does not exist or cannot be read.
 pub(crate) fn existing(places: &Places) -> Result<Store, Error> {
@@ -30,6 +30,12 @@ pub fn check_writable(places: &Places) -> Result<(), Error> {
 /// source does not exist or cannot be read.
 pub fn copy_database(from: &Path, to: &Path, progress: &mut dyn FnMut(CopyProgress)) -> Result<Copied, Error> {
     Ok(faultline_store::copy(from, to, progress)?)
+}
+
+/// Compares all saved executions with their checksums. Fails if the database does not exist or
+/// cannot be read.
+pub fn check_database(places: &Places) -> Result<Checked, Error> {
+    Ok(existing(places)?.check_executions()?)
 }
 
 /// A database into which no other process of this machine is measuring.

@@ -38,7 +38,9 @@ pub mod whole_file;
 pub use command_words::{ResultsOrCommands, command_words, results_or_commands};
 pub use comparison::{CheckRequest, LiveComparisonRequest, USUAL_LEVEL, check, compare};
 pub use conclusion::{AppliedGate, Concluded, Conclusion, Measured};
-pub use database::{Copied, CopyProgress, check_writable, copy_database, delete, find_run, find_the_run};
+pub use database::{
+    Checked, Copied, CopyProgress, check_database, check_writable, copy_database, delete, find_run, find_the_run,
+};
 pub use error::{Because, Error, ErrorKind};
 pub use growing::{Gone, GrowingRun, MeasuringMachine, measuring_machine};
 pub use installed::{InstallRequest, await_host};

@@ -31,7 +31,11 @@ fn meant(request: &ResumeRequest, store: &Store) -> Result<RunHead, Error> {
         || Error::failed("every run is finished", "`faultline run` begins another; `faultline list` shows them");
     let run = match request.run {
         Some(run) => run,
-        None => store.newest_open_run()?.ok_or_else(every_run_is_finished)?,
+        None => match store.newest_open_run()? {
+            Some(run) => run,
+            // Held by another session, perhaps a lost one: resuming it says which.
+            None => store.newest_unfinished_run()?.ok_or_else(every_run_is_finished)?,
+        },
     };
     Ok(store.load_head(run)?)
 }

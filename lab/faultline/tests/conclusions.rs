@@ -1,7 +1,7 @@
 //! Saved conclusions of finished runs. They are shown without loading the samples, and computed
 //! again if another version of the method saved them.
 
-use crate::lab::Lab;
+use crate::lab::{Lab, stderr, stdout};
 
 /// A run of two repeats, either finished or stopped after the first.
 fn measured(arguments: &[&str]) -> Lab {
@@ -33,8 +33,23 @@ fn a_finished_run_is_shown_without_its_samples() {
     sql(&lab, "DELETE FROM sample");
     assert_eq!(shown(&lab), before);
     assert!(lab.run(&["show", "-o", "-"]).status.success());
-    sql(&lab, "DELETE FROM conclusion");
-    assert_ne!(shown(&lab), before, "made again, of what is left");
+    assert_eq!(lab.run(&["store", "check"]).status.code(), Some(1));
+}
+
+#[test]
+fn a_damaged_sample_is_no_figure() {
+    let lab = measured(&[]);
+    let whole = lab.run(&["store", "check"]);
+    assert!(whole.status.success() && stderr(&whole).contains("damaged: 0"), "{}", stderr(&whole));
+    sql(&lab, "UPDATE sample SET to_ns = to_ns + 1 WHERE attempt_id = 2 AND number = 0; DELETE FROM conclusion");
+    let refused = lab.run(&["show", "1"]);
+    assert!(!refused.status.success() && stdout(&refused).is_empty(), "{}", stdout(&refused));
+    let told = stderr(&refused);
+    assert!(told.contains("execution 2 of run 1 does not match its checksum"), "{told}");
+    assert!(told.contains("`faultline store check` lists all"), "{told}");
+    let checked = lab.run(&["store", "check"]);
+    assert_eq!(checked.status.code(), Some(1));
+    assert_eq!(stdout(&checked), "run 1: execution 2 does not match its checksum\n");
 }
 
 #[test]

@@ -6,6 +6,7 @@
 
 pub mod artefact;
 pub mod bisect;
+pub mod bounds;
 pub mod cell;
 pub mod change_event;
 pub mod commit;

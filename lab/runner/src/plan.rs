@@ -6,6 +6,7 @@
 
 use crate::suite::{GIVEN_COMMAND, Suite, SuiteTiming};
 use crate::{Request, RequestError, request, select};
+use faultline_record::bounds::MOST_TASKS;
 use faultline_record::cell::{Case, Cell, TaskMode};
 use faultline_record::describe::{Style, WorkloadInfo};
 use faultline_record::plan::{PinPolicy, PlanItem, RunKind, Settings, TimedSettings, Timing};
@@ -13,9 +14,6 @@ use faultline_record::subject::SubjectIndex;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
-
-/// Maximum number of tasks, which the workloads can count.
-const MOST_TASKS: u32 = 4096;
 
 /// Longest window or warm-up that the workloads accept.
 const LONGEST_PHASE_MS: u64 = 86_400_000;

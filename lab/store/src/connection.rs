@@ -9,8 +9,10 @@ mod sqlite;
 mod value;
 
 pub(crate) use postgres::Session;
-pub(crate) use value::{Row, Value, from_json, from_word, json};
+pub(crate) use value::{Row, Value, from_bounded_json, from_json, from_word, json};
 
+use faultline_record::journal::AttemptId;
+use faultline_record::record::RunId;
 use std::fmt::Display;
 
 /// The values of a statement's parameters, in the order of their numbers.
@@ -204,6 +206,14 @@ pub(crate) enum Failure {
         column: usize,
         /// The fault of its value.
         problem: String,
+    },
+    /// An execution that does not match its checksum.
+    #[error("execution {0} of run {run} does not match its checksum", .execution.0)]
+    Damaged {
+        /// Its run.
+        run: RunId,
+        /// The execution.
+        execution: AttemptId,
     },
     /// No row from a query that always returns one.
     #[error("a row is missing")]

@@ -8,6 +8,7 @@ use postgres::error::SqlState;
 use rusqlite::ErrorCode;
 use std::error::Error as _;
 use std::fmt::Display;
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// A failed request to a database.
@@ -103,8 +104,25 @@ impl StoreError {
         Self::of_code("write", path, rusqlite::ffi::SQLITE_READONLY)
     }
 
-    pub(crate) fn no_new_file(path: &Path) -> Self {
-        Self::of_code("open", path, rusqlite::ffi::SQLITE_CANTOPEN)
+    /// The file at `path` cannot be created.
+    pub(crate) fn no_new_file(path: &Path, error: &std::io::Error) -> Self {
+        let hint = match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "free space there; `--db FILE` names another database",
+            ErrorKind::ReadOnlyFilesystem => "the file system is mounted read-only; `--db FILE` names another database",
+            _ => return Self::of_code("open", path, rusqlite::ffi::SQLITE_CANTOPEN),
+        };
+        Self::unusable(format!("cannot create the database {}: {error}", path.display()), hint)
+    }
+
+    /// The newest part of an existing database cannot be read where nothing can be written.
+    pub(crate) fn no_log(path: &Path) -> Self {
+        let name = path.display();
+        Self::unusable(
+            format!(
+                "cannot read the database {name}: its newest data are in {name}-wal, and the directory cannot be written"
+            ),
+            "copy both files to another directory, and name the copy with `--db FILE`",
+        )
     }
 
     /// The error that SQLite would return.
@@ -124,6 +142,11 @@ impl StoreError {
         match failure {
             Failure::Sqlite(error) => Self::from_sqlite(action, place, &error),
             Failure::Postgres(error) => failed_on_server(action, place, &error),
+            Failure::Damaged { .. } => Self::new(
+                StoreErrorKind::Unreadable,
+                format!("the database {place} is damaged: {failure}"),
+                "nothing was changed; `faultline store check` lists all damaged executions; restore a copy, or delete the run",
+            ),
             Failure::Unreadable { .. } | Failure::NoRow => Self::new(
                 StoreErrorKind::Unreadable,
                 format!("cannot {action} the database {place}: {failure}"),
@@ -141,9 +164,7 @@ impl StoreError {
             _ => Failed,
         };
         let (reason, hint) = match code {
-            Some(ErrorCode::DiskFull) => {
-                ("the disk is full".to_owned(), "free space there; `faultline resume` then continues")
-            }
+            Some(ErrorCode::DiskFull) => ("the disk is full".to_owned(), after_full_disk(action)),
             Some(ErrorCode::ReadOnly) => ("it cannot be written".to_owned(), "`--db FILE` names another database"),
             Some(ErrorCode::CannotOpen) => (
                 "the file or its directory does not exist, or you may not access it".to_owned(),
@@ -161,7 +182,7 @@ impl StoreError {
                 ("another process keeps it locked".to_owned(), "wait until that process ends, or stop it")
             }
             Some(ErrorCode::SystemIoFailure) => {
-                ("reading or writing failed".to_owned(), "check the disk and its free space, then `faultline resume`")
+                ("reading or writing failed".to_owned(), "check the disk and its free space, then repeat the command")
             }
             _ => (error.to_string(), "`--db FILE` names another database"),
         };
@@ -178,7 +199,7 @@ impl From<StoreError> for JournalError {
 /// Failure to connect to a PostgreSQL server.
 pub(crate) fn not_connected(place: impl Display, error: &postgres::Error) -> StoreError {
     let (reason, hint) = match error.code() {
-        Some(code) => refusal(code, error).unwrap_or_else(|| (message(error), "check the URL of `--db`")),
+        Some(code) => refusal("connect to", code, error).unwrap_or_else(|| (message(error), "check the URL of `--db`")),
         None if message(error).contains("password missing") => ("the server asks for a password".to_owned(), PASSWORD),
         None if message(error).contains("invalid peer certificate") => (message(error), CERTIFICATE),
         None if message(error).contains("server does not support TLS") => {
@@ -195,7 +216,7 @@ fn failed_on_server(action: &str, place: impl Display, error: &postgres::Error) 
     const LOST: &str = "everything acknowledged is saved; `faultline resume` continues once the server can be reached";
     let lost = error.is_closed()
         || error.code().is_none() && error.source().is_some_and(|source| source.is::<std::io::Error>());
-    let refused = error.code().and_then(|code| refusal(code, error));
+    let refused = error.code().and_then(|code| refusal(action, code, error));
     let kind = match error.code() {
         Some(
             &SqlState::INSUFFICIENT_PRIVILEGE | &SqlState::READ_ONLY_SQL_TRANSACTION | &SqlState::INVALID_SCHEMA_NAME,
@@ -217,8 +238,17 @@ const NO_TLS: &str = "turn on `ssl` on the server, or use an SSH tunnel (docs/ST
 
 const PASSWORD: &str = "set the user's password in PGPASSWORD, in ~/.pgpass, or in the URL (docs/STORE.md)";
 
-/// Reason and hint for a server's usual refusals.
-fn refusal(code: &SqlState, error: &postgres::Error) -> Option<(String, &'static str)> {
+/// Hint for `action` after a full disk: only a run is continued.
+fn after_full_disk(action: &str) -> &'static str {
+    let is_of_run = ["save a sample", "save the run", "save the session"].iter().any(|part| action.starts_with(part));
+    match is_of_run {
+        true => "free space there; `faultline resume` then continues",
+        false => "nothing was saved; free space there and repeat the command, or name another database",
+    }
+}
+
+/// Reason and hint for a server's usual refusals of `action`.
+fn refusal(action: &str, code: &SqlState, error: &postgres::Error) -> Option<(String, &'static str)> {
     Some(match *code {
         SqlState::INVALID_PASSWORD => ("the user or the password is wrong".to_owned(), PASSWORD),
         SqlState::INVALID_AUTHORIZATION_SPECIFICATION => {
@@ -240,9 +270,7 @@ fn refusal(code: &SqlState, error: &postgres::Error) -> Option<(String, &'static
         SqlState::TOO_MANY_CONNECTIONS => {
             (message(error), "try again when other sessions have ended, or raise `max_connections` on the server")
         }
-        SqlState::DISK_FULL => {
-            ("the server's disk is full".to_owned(), "free space there; `faultline resume` then continues")
-        }
+        SqlState::DISK_FULL => ("the server's disk is full".to_owned(), after_full_disk(action)),
         SqlState::LOCK_NOT_AVAILABLE => {
             ("another session keeps it locked".to_owned(), "wait until that session ends, or stop it")
         }

@@ -2,7 +2,7 @@
 
 use crate::connection::{Connection, Purpose, Result, Row, Value, from_json, params};
 use crate::load::{item, read_measure};
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, checksum};
 use faultline_record::execution::{ExecutionLine, SampleRange, Samples};
 use faultline_record::journal::AttemptId;
 use faultline_record::plan::PlanItem;
@@ -36,8 +36,8 @@ impl Store {
         self.connection.rows(&query, &those, line).map_err(self.failed("read a run from"))
     }
 
-    /// A range of the samples of an execution; `None` if the run has no such execution. Reads no
-    /// other samples. Fails if the database cannot be read.
+    /// A range of the samples of an execution; `None` if the run has no such execution. Fails if
+    /// the execution does not match its checksum, or if the database cannot be read.
     pub fn load_samples(
         &self,
         run: RunId,
@@ -67,6 +67,19 @@ impl Store {
                      )
                      ORDER BY ordinal";
         self.connection.rows(query, params![run.0], item).map_err(self.failed("read a run from"))
+    }
+
+    /// Time of a run's executions so far, in milliseconds, in all sessions. An attempt that was
+    /// killed with its session counts nothing, because its end is unknown. Fails if the database
+    /// cannot be read.
+    pub fn executed_ms(&self, run: RunId) -> Result<u64, StoreError> {
+        let query = "SELECT coalesce(CAST(sum(ended_ms - started_ms) AS BIGINT), 0) FROM attempt
+                     WHERE run_id = ?1 AND ended_ms > started_ms AND NOT EXISTS (
+                         SELECT 1 FROM session WHERE session.run_id = attempt.run_id
+                         AND session.number = attempt.session + 1 AND session.started_ms = attempt.ended_ms
+                     )";
+        let sum = self.connection.row(query, params![run.0], |row| row.get::<i64>(0));
+        sum.map(i64::unsigned_abs).map_err(self.failed("read a run from"))
     }
 
     /// Number of a run's failed attempts, without unsupported and interrupted ones. Fails if the
@@ -105,6 +118,8 @@ fn read_samples(
         if snapshot.optional_row(there, params![execution.0, run.0], |_| Ok(()))?.is_none() {
             return Ok(None);
         }
+        // Its checksum needs all samples.
+        checksum::check(snapshot, run, ("a.run_id = ?1 AND a.id = ?2", params![run.0, execution.0]))?;
         let phase = range.phase.word();
         let count = "SELECT count(*) FROM sample WHERE attempt_id = ?1 AND phase = ?2";
         let total = snapshot.row(count, params![execution.0, phase], |row| row.get(0))?;

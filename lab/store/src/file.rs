@@ -2,7 +2,7 @@
 
 use crate::schema;
 use crate::{BUSY_TIMEOUT, StoreError};
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 use rustix::fs::{Access, access};
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
@@ -58,7 +58,11 @@ pub(crate) fn open_or_create(path: &Path) -> Result<(Connection, DatabaseFile), 
         std::fs::create_dir_all(directory).map_err(|error| StoreError::no_directory(directory, &error))?;
     }
     // An empty file is a new database. SQLite reports what is wrong with any other.
-    let _ = OpenOptions::new().write(true).create_new(true).mode(MODE).open(path);
+    if !path.exists() {
+        // Without `create_new`, which fails on a link to a file that does not exist.
+        let created = OpenOptions::new().write(true).create(true).truncate(false).mode(MODE).open(path);
+        created.map_err(|error| StoreError::no_new_file(path, &error))?;
+    }
     open(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
 }
 
@@ -123,7 +127,7 @@ fn check_creatable(file: &Path, path: &Path) -> Result<(), StoreError> {
         false => Err(ErrorKind::NotADirectory.into()),
     };
     writable.map_err(|error| match there == directory && there.is_dir() {
-        true => StoreError::no_new_file(path),
+        true => StoreError::no_new_file(path, &error),
         false => StoreError::no_directory(directory, &error),
     })
 }
@@ -137,8 +141,15 @@ fn open_read_only(file: &Path, path: &Path) -> Result<Connection, StoreError> {
     let failed = |error| StoreError::from_sqlite("read", path.display(), &error);
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     // A non-empty log is part of the database: without it the newest runs would be missing.
-    let immutable = if has_log(file) { "" } else { "?immutable=1" };
+    let has_log = has_log(file);
+    let immutable = if has_log { "" } else { "?immutable=1" };
     let connection = Connection::open_with_flags(format!("{}{immutable}", uri(file)), flags).map_err(failed)?;
+    let unreadable = |error: &rusqlite::Error| error.sqlite_error_code() == Some(ErrorCode::CannotOpen);
+    if has_log
+        && connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).is_err_and(|e| unreadable(&e))
+    {
+        return Err(StoreError::no_log(path));
+    }
     schema::check_file(&connection, path)?;
     Ok(connection)
 }

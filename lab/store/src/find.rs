@@ -1,6 +1,6 @@
 //! The list of runs, and runs found by label, commit or history, without loading any run.
 
-use crate::connection::{Connection, Failure, Purpose, Result, Row, Value, from_json, params};
+use crate::connection::{Connection, Failure, Purpose, Result, Row, Value, from_bounded_json, from_json, params};
 use crate::load::state;
 use crate::{Store, StoreError, server};
 use faultline_record::facts::SessionFacts;
@@ -59,7 +59,7 @@ impl Store {
     pub fn open_search_of(&self, change: &NamedChange) -> Result<Option<RunId>, StoreError> {
         let query = "SELECT id, settings FROM run WHERE kind = 'bisect' AND finished = 0 ORDER BY id DESC";
         let runs = self.found(query, params![], |row| {
-            let settings: Settings = from_json(row, 1)?;
+            let settings: Settings = from_bounded_json(row, 1)?;
             let is_it = settings.bisect().is_some_and(|search| search.of.as_ref() == Some(change));
             Ok(is_it.then_some(RunId(row.get(0)?)))
         })?;
@@ -78,12 +78,19 @@ impl Store {
     /// be read.
     pub fn newest_open_run(&self) -> Result<Option<RunId>, StoreError> {
         let query = match self.connection {
-            Connection::Sqlite(_) => "SELECT id FROM run WHERE finished = 0 ORDER BY id DESC LIMIT 1".to_owned(),
+            Connection::Sqlite(_) => return self.newest_unfinished_run(),
             Connection::Postgres(_) => {
                 format!("SELECT id FROM run WHERE finished = 0 AND {} ORDER BY id DESC LIMIT 1", server::is_free())
             }
         };
         Ok(self.runs(&query, params![])?.first().copied())
+    }
+
+    /// The newest unfinished run, even if another machine is measuring it, or a lost session still
+    /// holds it. Fails if the database cannot be read.
+    pub fn newest_unfinished_run(&self) -> Result<Option<RunId>, StoreError> {
+        let query = "SELECT id FROM run WHERE finished = 0 ORDER BY id DESC LIMIT 1";
+        Ok(self.runs(query, params![])?.first().copied())
     }
 
     /// The runs with this label, newest first. Fails if the database cannot be read.

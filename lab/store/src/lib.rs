@@ -9,6 +9,7 @@
 //! A path, or a URL that begins with `postgres://` or `postgresql://`, names a database. Calls
 //! block.
 
+mod checksum;
 mod connection;
 mod copy;
 mod error;
@@ -24,6 +25,7 @@ mod runs;
 mod schema;
 mod server;
 
+pub use checksum::{Checked, DamagedExecution};
 pub use copy::{Copied, CopyProgress, copy};
 pub use error::{StoreError, StoreErrorKind};
 pub use find::CommitRun;

@@ -1,7 +1,10 @@
 //! Loaded runs: complete, without attempts, or updated with later additions.
 
-use crate::connection::{Connection, Purpose, Result, Row, Value, from_json, from_word, params};
-use crate::{Store, StoreError};
+use crate::connection::{
+    Connection, Failure, Purpose, Result, Row, Value, from_bounded_json, from_json, from_word, params,
+};
+use crate::{Store, StoreError, checksum};
+use faultline_record::bounds::Bounded;
 use faultline_record::cell::{Case, Cell, TaskMode};
 use faultline_record::direction::Direction;
 use faultline_record::explained::StepExplained;
@@ -44,7 +47,7 @@ impl Store {
     /// The settings of a run. Fails if there is no such run, or if the database cannot be read.
     pub fn load_settings(&self, run: RunId) -> Result<Settings, StoreError> {
         let query = "SELECT settings FROM run WHERE id = ?1 AND kind <> 'deleted'";
-        let settings = self.connection.optional_row(query, params![run.0], |row| from_json(row, 0));
+        let settings = self.connection.optional_row(query, params![run.0], |row| from_bounded_json(row, 0));
         settings.map_err(self.failed("read a run from"))?.ok_or_else(|| StoreError::no_run(run, &self.location))
     }
 
@@ -196,7 +199,7 @@ fn empty_head(snapshot: &Connection, run: RunId) -> Result<Option<RunHead>> {
         Ok(RunHead {
             id: run,
             label: row.get(0)?,
-            settings: from_json(row, 1)?,
+            settings: from_bounded_json(row, 1)?,
             subjects: Vec::new(),
             workloads: from_json(row, 2)?,
             state: state(row.get(3)?),
@@ -272,7 +275,12 @@ pub(crate) fn item(row: &Row<'_>) -> Result<PlanItem> {
     };
     let cell = Cell { case, tasks: row.get(5)? };
     let seed = row.get::<Option<i64>>(10)?.map(|seed| seed as u64);
-    Ok(PlanItem { ordinal: row.get(0)?, block: row.get(1)?, subject: SubjectIndex(row.get(9)?), cell, timing, seed })
+    let subject = SubjectIndex(row.get(9)?);
+    let item = PlanItem { ordinal: row.get(0)?, block: row.get(1)?, subject, cell, timing, seed };
+    match item.out_of_bounds() {
+        Some(number) => Err(Failure::unreadable(5, number)),
+        None => Ok(item),
+    }
 }
 
 /// A selection of a run's attempts.
@@ -326,6 +334,8 @@ fn read_attempts(connection: &Connection, run: RunId, those: &Those, intervals: 
         Ok((attempt.id.0, attempt))
     })?;
     let mut attempts = Attempts { connection, run, those, by_id: attempts.into_iter().collect() };
+    // First, because a damaged value may not be readable.
+    checksum::check(connection, run, (those.condition(), those.parameters(run).as_slice()))?;
     add_samples(&mut attempts, intervals)?;
     add_figures(&mut attempts)?;
     add_readings(&mut attempts)?;
@@ -391,7 +401,7 @@ fn add_figures(attempts: &mut Attempts<'_>) -> Result<()> {
 fn add_readings(attempts: &mut Attempts<'_>) -> Result<()> {
     let read = |row: &Row<'_>| {
         from_word(row, 1, |format| (format == Reading::FORMAT).then_some(()))?;
-        from_json::<Reading>(row, 2)
+        from_bounded_json::<Reading>(row, 2)
     };
     add(attempts, ("t.format, t.json", "reading", "1"), read, |attempt, reading| {
         attempt.reading = Some(Box::new(reading));

@@ -1,6 +1,7 @@
 //! The journal of a run: each interval is saved at once, the rest of an attempt with its outcome.
 
 use crate::Store;
+use crate::checksum;
 use crate::connection::{Purpose, Result, Value, json, params};
 use crate::runs::kind_of;
 use faultline_record::journal::{AttemptId, Journal, JournalError};
@@ -143,13 +144,15 @@ impl Journal for RunJournal<'_> {
     }
 
     fn end_attempt(&mut self, attempt: AttemptId, outcome: &Outcome, ended: UnixMillis) -> Result<(), JournalError> {
+        if !self.store.connection.is_in_transaction() {
+            self.saved(self.store.connection.begin(Purpose::Write))?;
+        }
         self.save(
             "UPDATE attempt SET outcome = ?2, outcome_kind = ?3, final = ?4, ended_ms = ?5 WHERE id = ?1",
             params![attempt.0, json(outcome), kind_of(outcome), outcome.is_final(), ended.0],
         )?;
-        if self.store.connection.is_in_transaction() {
-            self.saved(self.store.connection.commit())?;
-        }
+        self.saved(checksum::save(&self.store.connection, attempt))?;
+        self.saved(self.store.connection.commit())?;
         Ok(self.store.check_still_there()?)
     }
 }

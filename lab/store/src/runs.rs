@@ -1,5 +1,6 @@
 //! Start, growth, resume, end and deletion of runs, and their conclusions.
 
+use crate::checksum;
 use crate::connection::{Connection, Purpose, Result, json, params};
 use crate::lock::{hold_run, hold_run_in};
 use crate::server::Held;
@@ -7,6 +8,7 @@ use crate::{Store, StoreError};
 use faultline_record::describe::WorkloadInfo;
 use faultline_record::explained::StepExplained;
 use faultline_record::facts::{FactValue, Facts};
+use faultline_record::journal::AttemptId;
 use faultline_record::outcome::Outcome;
 use faultline_record::plan::{PlanItem, Settings};
 use faultline_record::record::{Conclusion, RunId, Session};
@@ -90,10 +92,14 @@ impl Store {
         // Another machine may have deleted it before it was held.
         self.load_head(run)?;
         self.write("save the session in", |transaction| {
-            transaction.execute(
-                "UPDATE attempt SET outcome = ?2, outcome_kind = ?3, ended_ms = ?4 WHERE run_id = ?1 AND outcome IS NULL",
-                params![run.0, json(&Outcome::Interrupted), kind_of(&Outcome::Interrupted), session.started.0],
-            )?;
+            let open = "SELECT id FROM attempt WHERE run_id = ?1 AND outcome IS NULL";
+            for attempt in transaction.rows(open, params![run.0], |row| Ok(AttemptId(row.get(0)?)))? {
+                transaction.execute(
+                    "UPDATE attempt SET outcome = ?2, outcome_kind = ?3, ended_ms = ?4 WHERE id = ?1",
+                    params![attempt.0, json(&Outcome::Interrupted), kind_of(&Outcome::Interrupted), session.started.0],
+                )?;
+                checksum::save(transaction, attempt)?;
+            }
             insert_session(transaction, run, session)
         })
     }

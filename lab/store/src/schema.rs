@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Number of the schema, saved in each database. A change of the tables raises it.
-const SCHEMA: i64 = 1;
+const SCHEMA: i64 = 2;
 
 /// Identifies a file of SQLite as Faultline's, for `file` and `sqlite3`: "FLTL".
 const APPLICATION_ID: i64 = 0x464C_544C;

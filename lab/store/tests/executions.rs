@@ -1,5 +1,6 @@
 //! Executions without their run: pages of lines, and ranges of samples.
 
+use crate::place::each;
 use faultline_record::cell::{Case, Cell, TaskMode};
 use faultline_record::execution::{Phase, SampleRange};
 use faultline_record::facts::Facts;
@@ -11,7 +12,7 @@ use faultline_record::protocol::parse;
 use faultline_record::record::{RunId, Session};
 use faultline_record::subject::{Subject, SubjectIndex};
 use faultline_record::time::UnixMillis;
-use faultline_store::{NewRun, Store};
+use faultline_store::{DamagedExecution, NewRun, Store, StoreErrorKind};
 
 fn item(ordinal: u32) -> PlanItem {
     let case = Case { workload: "zero_fill".into(), variant: "base".into(), mode: TaskMode::Process };
@@ -103,4 +104,68 @@ fn what_two_subjects_did_is_a_part_of_the_whole_run() {
     assert_eq!(of([0, 7]), whole);
     let none = of([7, 8]);
     assert_eq!((none.head, none.plan.len(), none.attempts.len()), (whole.head, 0, 0));
+}
+
+#[test]
+fn a_damaged_value_is_reported_with_its_execution_and_never_shown() {
+    let damages = [
+        "UPDATE sample SET operations = replace(operations, '7', '6') WHERE attempt_id = 2",
+        "UPDATE sample SET operations = 'no JSON' WHERE attempt_id = 2 AND number = 0",
+        "UPDATE sample SET to_ns = to_ns + 1 WHERE attempt_id = 2 AND number = 1 AND phase = 'window'",
+        "DELETE FROM sample WHERE attempt_id = 2 AND number = 2",
+        "UPDATE measure SET value = 1.25 WHERE attempt_id = 2",
+        "UPDATE attempt SET outcome = '{\"kind\":\"done\"}' WHERE id = 2",
+        "UPDATE attempt SET checksum = NULL WHERE id = 2",
+        "UPDATE item SET tasks = 4 WHERE ordinal = 1",
+    ];
+    for damage in damages {
+        each(|place| {
+            let mut store = place.store();
+            let (run, attempts) = run(&mut store);
+            let whole = store.check_executions().unwrap();
+            assert_eq!((whole.runs, whole.executions, whole.damaged.len()), (1, 2, 0));
+            place.sql(damage);
+            let refused = store.load_run(run).unwrap_err();
+            assert_eq!(refused.kind, StoreErrorKind::Unreadable, "{damage}: {refused}");
+            let named = format!("execution 2 of run {run} does not match its checksum");
+            assert!(refused.problem.ends_with(&named), "{damage}: {refused}");
+            assert!(store.load_run_without_samples(run).is_err(), "{damage}");
+            let range = SampleRange { phase: Phase::Window, from: 0, most: 1 };
+            assert!(store.load_samples(run, attempts[1], &range).is_err(), "{damage}");
+            assert!(store.load_samples(run, attempts[0], &range).is_ok(), "{damage}");
+            let damaged = DamagedExecution { run, execution: attempts[1] };
+            assert_eq!(store.check_executions().unwrap().damaged, [damaged], "{damage}");
+        });
+    }
+}
+
+#[test]
+fn the_time_of_executions_is_that_of_all_sessions() {
+    each(|place| {
+        let mut store = place.store();
+        let (run, _) = run(&mut store);
+        place.sql("UPDATE attempt SET started_ms = 100, ended_ms = 150 WHERE id = 1");
+        place.sql("UPDATE attempt SET started_ms = 200, ended_ms = 230 WHERE id = 2");
+        assert_eq!(store.executed_ms(run).unwrap(), 80, "the third is under way");
+        // It was killed at an unknown time.
+        store.resume_run(run, &Session { started: UnixMillis(9_000), facts: vec![Facts::default()] }).unwrap();
+        assert_eq!(store.executed_ms(run).unwrap(), 80);
+    });
+}
+
+#[test]
+fn numbers_that_would_size_memory_are_refused_when_read() {
+    each(|place| {
+        let mut store = place.store();
+        let (run, _) = run(&mut store);
+        place.sql("UPDATE item SET tasks = 2147483648 WHERE ordinal = 2");
+        let refused = store.load_run(run).unwrap_err();
+        assert!(refused.problem.contains("2147483648 tasks; at most 4096"), "{refused}");
+        assert!(store.missing_items(run).is_err());
+        place.sql("UPDATE item SET tasks = 2 WHERE ordinal = 2");
+        assert!(store.load_run(run).is_ok());
+        place.sql("UPDATE run SET settings = replace(settings, '\"repeats\":3', '\"repeats\":4294967295')");
+        let refused = store.load_head(run).unwrap_err();
+        assert!(refused.problem.contains("4294967295 repeats"), "{refused}");
+    });
 }

@@ -117,6 +117,7 @@ fn a_run_is_measured_by_one_process_at_a_time() {
     refused(other.resume_run(run, &session()).unwrap_err());
     refused(other.delete_runs(&[run]).unwrap_err());
     assert_eq!(other.newest_open_run().unwrap(), None, "`resume` without a number takes no run of another machine");
+    assert_eq!(other.newest_unfinished_run().unwrap(), Some(run), "but there is one, so not every run is finished");
     drop(one);
     other.resume_run(run, &session()).unwrap();
     assert_eq!(other.load_run(run).unwrap().sessions.len(), 2);
@@ -259,7 +260,7 @@ fn other_tables_and_other_versions_are_left_alone() {
         let place = TestDatabase::schema();
         place.store();
         place.sql(&format!("UPDATE faultline_schema SET version = {schema}"));
-        let problem = format!("has schema {schema}; this version of Faultline uses schema 1");
+        let problem = format!("has schema {schema}; this version of Faultline uses schema 2");
         assert_unusable(place.db.to_str().unwrap(), &problem);
     }
 

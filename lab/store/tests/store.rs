@@ -429,7 +429,7 @@ fn what_is_not_our_database_is_left_alone_and_named() {
         let other = directory.path().join(format!("schema-{schema}"));
         drop(Store::open_or_create(&other).unwrap());
         rusqlite::Connection::open(&other).unwrap().pragma_update(None, "user_version", schema).unwrap();
-        let problem = format!("has schema {schema}; this version of Faultline uses schema 1");
+        let problem = format!("has schema {schema}; this version of Faultline uses schema 2");
         assert!(open_error(&other).ends_with(&problem), "{}", open_error(&other));
         let refused = Store::open_to_read(&other).unwrap_err();
         assert!(refused.problem.ends_with(&problem) && refused.kind == StoreErrorKind::Unusable, "{refused}");
@@ -571,4 +571,66 @@ fn long_texts_and_the_greatest_numbers_read_back() {
         assert_eq!(attempt.counters, BTreeMap::from([(key, i64::MIN)]));
         assert_eq!(attempt.reading.as_deref(), Some(&big));
     });
+}
+
+#[test]
+fn a_new_database_behind_a_link_is_for_its_owner_only() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = tempfile::tempdir().unwrap();
+    let (link, file) = (directory.path().join("link"), directory.path().join("db.sqlite"));
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    drop(Store::open_or_create(&link).unwrap());
+    assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+/// A small file system, unmounted with its value; `None`, with a line, if it cannot be mounted.
+struct SmallDisk(tempfile::TempDir);
+
+impl SmallDisk {
+    fn mount(size: &str) -> Option<Self> {
+        let directory = tempfile::tempdir().unwrap();
+        let options = format!("size={size}");
+        let mut mount = std::process::Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", &options, "tmpfs"]).arg(directory.path());
+        if !mount.output().is_ok_and(|output| output.status.success()) {
+            println!("skipped: only root may mount");
+            return None;
+        }
+        Some(SmallDisk(directory))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg(self.0.path()).status();
+    }
+}
+
+#[test]
+fn a_copy_onto_a_full_disk_does_not_suggest_a_resume() {
+    let Some(disk) = SmallDisk::mount("256k") else { return };
+    let place = TestDatabase::file();
+    let mut store = place.store();
+    let run = begin(&mut store);
+    let mut journal = store.journal(run);
+    let attempt = journal.begin_attempt(0, UnixMillis(2)).unwrap();
+    journal.record(attempt, &Event::Note("big".to_owned(), "x".repeat(1 << 20))).unwrap();
+    let refused = faultline_store::copy(&place.db, &disk.0.path().join("copy"), &mut |_| {}).unwrap_err();
+    assert!(refused.problem.ends_with("the disk is full"), "{refused}");
+    let hint = refused.hint.unwrap();
+    assert!(hint.contains("repeat the command") && !hint.contains("resume"), "{hint}");
+}
+
+#[test]
+fn a_read_only_file_system_is_named() {
+    let Some(disk) = SmallDisk::mount("4m") else { return };
+    let remount = std::process::Command::new("mount").args(["-o", "remount,ro"]).arg(disk.0.path()).status();
+    assert!(remount.unwrap().success());
+    for refused in [
+        Store::open_or_create(&disk.0.path().join("db.sqlite")).unwrap_err(),
+        Store::check_writable(&disk.0.path().join("db.sqlite")).unwrap_err(),
+    ] {
+        assert!(refused.problem.contains("Read-only file system"), "{refused}");
+        assert!(!refused.problem.contains("does not exist"), "{refused}");
+    }
 }

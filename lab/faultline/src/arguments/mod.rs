@@ -70,7 +70,7 @@ pub(crate) enum Command {
     Import(share::Import),
     /// Write results in another tool's format
     Export(share::Export),
-    /// Copy a database, or delete runs from it
+    /// Copy or check a database, or delete runs from it
     #[command(subcommand)]
     Store(stored::Store),
     /// Print a shell's completion script

@@ -81,9 +81,19 @@ fn shown_parser() -> impl TypedValueParser<Value = Shown> {
 pub(crate) enum Store {
     /// Copy a database with all runs and imports into an empty one
     Copy(StoreCopy),
+    /// Compare all saved executions with their checksums
+    Check(StoreCheck),
     /// Delete runs
     Delete(StoreDelete),
 }
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  faultline store check
+  faultline --db backup.sqlite store check
+Lists the executions whose saved data changed since they ended, with their runs. Exit status 1 if there are any.")]
+pub(crate) struct StoreCheck {}
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -5,7 +5,9 @@ use super::result::{form_of_file, text, write};
 use crate::arguments::stored::{List, Show, Shown, Store, StoreCopy, StoreDelete};
 use crate::failure::{self, Failure};
 use crate::output;
-use faultline_experiment::{Conclusion, CopyProgress, Places, copy_database, find_run, find_the_run, stored};
+use faultline_experiment::{
+    Conclusion, CopyProgress, Places, check_database, copy_database, find_run, find_the_run, stored,
+};
 use faultline_record::record::RunId;
 use faultline_report::Format;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -46,8 +48,20 @@ fn conclusion(run: Option<&str>, places: &Places) -> Result<Conclusion, Failure>
 pub(crate) fn store(command: &Store, db: Option<&Path>) -> Result<ExitCode, Failure> {
     match command {
         Store::Copy(arguments) => copy(arguments),
+        Store::Check(_) => check(db),
         Store::Delete(arguments) => delete(arguments, db),
     }
+}
+
+fn check(db: Option<&Path>) -> Result<ExitCode, Failure> {
+    let checked = check_database(&places(db)?)?;
+    for damaged in &checked.damaged {
+        let (run, execution) = (damaged.run, damaged.execution.0);
+        output::print(&format!("run {run}: execution {execution} does not match its checksum\n"))?;
+    }
+    let (runs, executions, damaged) = (checked.runs, checked.executions, checked.damaged.len());
+    failure::warn(&format!("checked: {executions} executions of {runs} runs; damaged: {damaged}"));
+    Ok(if checked.damaged.is_empty() { ExitCode::SUCCESS } else { failure::some_failed() })
 }
 
 fn copy(arguments: &StoreCopy) -> Result<ExitCode, Failure> {

@@ -8,6 +8,7 @@ use faultline_experiment::command_words;
 use faultline_experiment::hosts::{Hosts, with_absolute_paths};
 use faultline_experiment::lens::BuildsRequest;
 use faultline_record::artefact::{Artefact, Release};
+use faultline_record::bounds::MOST_TASKS;
 use faultline_record::cell::TaskMode;
 use faultline_record::machine::{Accelerator, ControlledHost, Machine};
 use faultline_record::plan::PinPolicy;
@@ -31,9 +32,6 @@ const USUAL_SEEDS: u32 = 6;
 
 /// Maximum number of executions of a commit.
 const MOST_REPEATS: u32 = 10_000;
-
-/// Maximum number of CPUs.
-const MOST_CPUS: u32 = 4096;
 
 /// Default time limit of a build.
 const USUAL_BUILD_LIMIT_S: u64 = 30 * 60;
@@ -333,11 +331,11 @@ impl Entry {
         let tasks = if self.tasks.is_none() { vec![1] } else { tasks };
         let is_right = !tasks.is_empty()
             && tasks.is_sorted_by(|a, b| a < b)
-            && tasks.iter().all(|tasks| (1..=MOST_CPUS).contains(tasks));
+            && tasks.iter().all(|tasks| (1..=MOST_TASKS).contains(tasks));
         if is_right {
             Ok(tasks)
         } else {
-            Err(format!("`tasks` takes ascending numbers from 1 to {MOST_CPUS}, at least one"))
+            Err(format!("`tasks` takes ascending numbers from 1 to {MOST_TASKS}, at least one"))
         }
     }
 

@@ -8,6 +8,7 @@ use crate::lens::{callers, layout, points, types, words};
 use crate::names;
 use crate::style::UNICODE;
 use crate::table::{Column, ResultTable};
+use faultline_record::bounds::MOST_TASKS;
 use faultline_record::lens::callers::CallersFigures;
 use faultline_stats::lens::summary::{LensCurve, LensPoint, LensSummary, LensVerdict, LineFigures, Reach};
 use faultline_stats::lens::types::TypesFigures;
@@ -205,7 +206,7 @@ fn by_type(name: &str, operation: &str, figures: &TypesFigures, cpus: u32) -> Ma
 fn map_table(name: &str, point: &LensPoint) -> Markup {
     type Row<'a> = &'a LineFigures;
     let mut columns = vec![Column::<Row<'_>>::left("line", |line, _| line.name.clone()).row_heading()];
-    columns.extend((0..point.cpus).map(|cpu| {
+    columns.extend((0..point.cpus.min(MOST_TASKS)).map(|cpu| {
         Column::page_right(format!("CPU {cpu}"), move |line: &Row<'_>| {
             let count = line.by_cpu.iter().find(|part| part.cpu == cpu).map_or(0, |part| part.transfers);
             markup! { data value=(count) { (count) } }

@@ -160,12 +160,15 @@ struct Whole<'a> {
     path: &'a str,
 }
 
-/// The cache lines of a type.
+/// Maximum number of lines shown of a type: 1 MiB. Larger types are long arrays.
+const MOST_LINES: u64 = 16_384;
+
+/// The first cache lines of a type.
 pub(crate) fn lines(reading: &Reading, view: &TypeView) -> Vec<LayoutLine> {
     let rows = Rows::of(view).flat;
     let begin = view.begins.first().map_or(0, |begin| begin.at % LINE_BYTES);
     let end = rows.iter().map(|row| row.offset + row.size).max().unwrap_or(0).max(view.layout.size);
-    let numbers = 0..(end + begin).div_ceil(LINE_BYTES);
+    let numbers = 0..(end + begin).div_ceil(LINE_BYTES).min(MOST_LINES);
     numbers.map(|number| line(reading, &rows, Span { number, begin })).collect()
 }
 

@@ -1,6 +1,7 @@
 //! Values of parameters and columns, and rows of results.
 
 use super::{Failure, Result};
+use faultline_record::bounds::Bounded;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
@@ -178,6 +179,16 @@ pub(crate) fn from_json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Re
     match row.value(column)? {
         Value::Text(text) => serde_json::from_str(&text).map_err(|error| Failure::unreadable(column, error)),
         _ => Err(Failure::unreadable(column, "no text")),
+    }
+}
+
+/// Reads a JSON column whose numbers size what is computed from them. Fails like [`from_json`], and
+/// if a number is out of bounds.
+pub(crate) fn from_bounded_json<T: DeserializeOwned + Bounded>(row: &Row<'_>, column: usize) -> Result<T> {
+    let value: T = from_json(row, column)?;
+    match value.out_of_bounds() {
+        Some(number) => Err(Failure::unreadable(column, number)),
+        None => Ok(value),
     }
 }
 

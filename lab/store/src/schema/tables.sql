@@ -82,6 +82,7 @@ CREATE TABLE attempt (
     bytes_per_operation INTEGER,
     outcome_kind        TEXT,              -- `kind` of the outcome
     session             INTEGER NOT NULL,  -- number of the session in which it began; clocks may be set back
+    checksum            TEXT,              -- of its rows and its item; NULL while the outcome is
     FOREIGN KEY (run_id, ordinal) REFERENCES item (run_id, ordinal)
 ) STRICT;
 -- Each item ends once.
