@@ -70,8 +70,26 @@ pub fn resolve(text: &str, from: Option<Foreign>, places: &Places) -> Result<Ope
 /// A run of ours by its number alone, which never names a file. Fails if it does not exist, or has
 /// figures of many commits.
 pub(crate) fn stored_run(run: RunId, places: &Places) -> Result<Operand, Error> {
-    let found = Found::Run(run_with_figures(run, places)?);
-    Ok(Operand { name: format!("run {run}"), source: found.load(places)? })
+    run_with_figures(run, places)?;
+    let record = database::existing(places)?.load_run_without_samples(run)?;
+    Ok(Operand { name: format!("run {run}"), source: Source::Run(Box::new(record)) })
+}
+
+/// The runs that two names mean, for a comparison with each other: the totals of each execution
+/// decide it, so the samples are not loaded. `None` if a name means something else.
+pub(crate) fn totals_of_runs(names: [&str; 2], places: &Places) -> Result<Option<[Operand; 2]>, Error> {
+    let mut runs = Vec::new();
+    for name in names {
+        let Some(head) = run(name, places)? else { return Ok(None) };
+        let name = if head.id.to_string() == name { format!("run {name}") } else { name.to_owned() };
+        runs.push((head.id, name));
+    }
+    let store = database::existing(places)?;
+    let loaded = runs.into_iter().map(|(run, name)| {
+        let source = Source::Run(Box::new(store.load_run_without_samples(run)?));
+        Ok(Operand { name, source })
+    });
+    Ok(loaded.collect::<Result<Vec<_>, Error>>()?.try_into().ok())
 }
 
 /// True if `text` names figures. A run's number counts even if the run does not exist.

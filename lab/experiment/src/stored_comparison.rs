@@ -48,7 +48,10 @@ pub struct StoredComparisonRequest {
 pub fn compare_stored(request: &StoredComparisonRequest, places: &Places) -> Result<Comparison, Error> {
     match request.what.as_slice() {
         [one] => again(one, request, places),
-        [a, b] => of_two(&operand::resolve(a, None, places)?, &operand::resolve(b, None, places)?, request),
+        [a, b] => match operand::totals_of_runs([a, b], places)? {
+            Some([a, b]) => of_two(&a, &b, request),
+            None => of_two(&operand::resolve(a, None, places)?, &operand::resolve(b, None, places)?, request),
+        },
         what => Err(Error::usage(
             format!("a comparison takes two runs, files or commands, not {}", what.len()),
             "name two runs or files, or give `--a` and `--b` to measure two variants",

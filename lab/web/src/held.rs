@@ -10,7 +10,7 @@ use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 
 /// Maximum size of all unread answers in KiB.
 const ALL_KIB: usize = 256 * 1024;
@@ -38,7 +38,7 @@ impl Room {
         let taken = Arc::clone(&self.0).try_acquire_many_owned(bytes.div_ceil(1024) as u32);
         match taken {
             Err(_) => Problem::no_room().into_response(),
-            Ok(room) => answer.map(|body| Body::new(Held { body, _room: room })),
+            Ok(room) => answer.map(|body| with(body, room)),
         }
     }
 }
@@ -50,13 +50,18 @@ pub(crate) async fn held(State(room): State<Room>, request: Request, next: Next)
     if is_shared { answer } else { room.hold(answer) }
 }
 
-/// A body with the room that it takes.
-struct Held {
-    body: Body,
-    _room: OwnedSemaphorePermit,
+/// A body that keeps `held` until it is sent or dropped.
+pub(crate) fn with(body: Body, held: impl Send + Unpin + 'static) -> Body {
+    Body::new(Held { body, _held: held })
 }
 
-impl HttpBody for Held {
+/// A body with a value that lives as long.
+struct Held<T> {
+    body: Body,
+    _held: T,
+}
+
+impl<T: Unpin> HttpBody for Held<T> {
     type Data = Bytes;
     type Error = axum::Error;
 

@@ -6,6 +6,7 @@
 //!
 //! Requests are bounded in connections, headers, rows of answers, concurrent reads, and time.
 
+mod connections;
 mod database;
 mod export;
 mod guard;

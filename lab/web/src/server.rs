@@ -1,8 +1,9 @@
 //! The server: a bounded number of connections, each with time limits, until it is stopped.
 
+use crate::connections::{Connections, Member};
 use crate::database::Log;
 use crate::guard::{Guard, Hosts, guard};
-use crate::held::{Room, held};
+use crate::held::{Room, held, with};
 use crate::histories::DeclaredQuirks;
 use crate::page::{other_method, unchanged, unknown, unreadable};
 use crate::problem::Problem;
@@ -13,26 +14,28 @@ use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::IntoResponse;
 use faultline_experiment::{Error, Places, stored};
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
+use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::{sleep, timeout};
 use tokio_io_timeout::TimeoutStream;
+use tower::ServiceExt;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 
 /// Threads that serve connections. They only wait and copy; reads have separate threads.
 const THREADS: usize = 2;
-/// Maximum number of connections. Other clients wait in the system's queue.
-const MOST_CONNECTIONS: usize = 1024;
 /// Time limit for the head of a request, and between two requests.
-const HEAD: Duration = Duration::from_secs(30);
+const HEAD: Duration = Duration::from_secs(10);
 /// Time limit of a connection.
 const CONNECTION: Duration = Duration::from_secs(600);
 /// Time after which a client that reads nothing is disconnected. Unread answers stay in memory
@@ -143,32 +146,74 @@ fn router(state: State, by: Guard) -> Router {
 }
 
 async fn accept(listener: &tokio::net::TcpListener, routes: &Router, is_stopped: impl Fn() -> bool) {
-    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let connections = Connections::new();
     let graceful = GracefulShutdown::new();
     while !is_stopped() {
-        let Ok(Ok(place)) = timeout(STOP_CHECK, Arc::clone(&places).acquire_owned()).await else { continue };
         match timeout(STOP_CHECK, listener.accept()).await {
-            Ok(Ok((stream, _))) => serve(stream, place, routes.clone(), &graceful),
-            Ok(Err(_)) => sleep(ACCEPT_AGAIN).await,
+            Ok(Ok((stream, _))) => {
+                if let Some(place) = place(&connections, &is_stopped).await {
+                    serve(stream, (place, &connections), routes.clone(), &graceful);
+                }
+            }
+            Ok(Err(_)) => {
+                connections.close_longest_waiting();
+                sleep(ACCEPT_AGAIN).await;
+            }
             Err(_) => {}
         }
     }
     let _ = timeout(FAREWELL, graceful.shutdown()).await;
 }
 
+/// A place for a connection. If all connections have requests, it waits for one to end, and further
+/// clients in the system's queue. `None` if the server is stopped.
+async fn place(connections: &Connections, is_stopped: &impl Fn() -> bool) -> Option<OwnedSemaphorePermit> {
+    if let Some(place) = connections.free_place() {
+        return Some(place);
+    }
+    while !is_stopped() {
+        connections.close_longest_waiting();
+        if let Ok(place) = timeout(STOP_CHECK, connections.place()).await {
+            return place;
+        }
+    }
+    None
+}
+
 /// Serves a connection on a separate task.
-fn serve(stream: TcpStream, place: OwnedSemaphorePermit, routes: Router, graceful: &GracefulShutdown) {
+fn serve(
+    stream: TcpStream,
+    (place, connections): (OwnedSemaphorePermit, &Connections),
+    routes: Router,
+    graceful: &GracefulShutdown,
+) {
+    let member = Member::new(connections);
+    let of_service = member.clone();
+    let service = service_fn(move |request: Request<Incoming>| {
+        let (busy, routes) = (of_service.busy(), routes.clone());
+        async move {
+            let answer = routes.oneshot(request).await?;
+            Ok::<_, Infallible>(answer.map(|body| with(body, busy)))
+        }
+    });
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(STALLED));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD)
         .max_buf_size(HEAD_BYTES)
-        .serve_connection(TokioIo::new(Box::pin(stream)), TowerToHyperService::new(routes));
+        .serve_connection(TokioIo::new(Box::pin(stream)), service);
     let connection = graceful.watch(connection);
-    tokio::spawn(async move {
+    let (begin, begun) = oneshot::channel();
+    let of_task = member.clone();
+    let task = tokio::spawn(async move {
+        // The connection is among the waiting ones before its first request is read.
+        let _ = begun.await;
         // Errors of clients, such as disconnects, are not reported.
         let _ = timeout(CONNECTION, connection).await;
+        of_task.end();
         drop(place);
     });
+    member.wait(task.abort_handle());
+    let _ = begin.send(());
 }

@@ -224,3 +224,32 @@ fn beyond_this_machine_it_listens_only_with_a_token() {
     let nothing = Server::bind(request("127.0.0.1:0", None), places("/nowhere/db.sqlite".into())).err().unwrap();
     assert!(nothing.problem.contains("/nowhere/db.sqlite"), "{nothing:?}");
 }
+
+#[test]
+fn clients_that_send_no_request_keep_no_others_out() {
+    const SILENT: usize = 1_100;
+    // Both ends of each connection are files of this process.
+    let files = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let enough = rustix::process::Rlimit { current: files.maximum, ..files };
+    rustix::process::setrlimit(rustix::process::Resource::Nofile, enough).unwrap();
+    if files.maximum.is_some_and(|most| most < 4 * SILENT as u64) {
+        println!("skipped: the process may open too few files");
+        return;
+    }
+    let served = Served::new(false);
+    let silent: Vec<TcpStream> = (0..SILENT)
+        .map(|_| {
+            let mut stream = TcpStream::connect(served.address).unwrap();
+            stream.write_all(b"GET / HTTP/1.1\r\nHost: ").unwrap();
+            stream
+        })
+        .collect();
+    let asked = std::time::Instant::now();
+    assert_eq!(served.get("/api/v1/health").status, 200);
+    // Far longer than an answer takes, and shorter than the time limit for the head of a request.
+    assert!(asked.elapsed() < Duration::from_secs(8), "{:?}", asked.elapsed());
+    let mut oldest = &silent[0];
+    oldest.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    // Closed: the end of the stream, or a reset.
+    assert_eq!(oldest.read(&mut [0; 1]).unwrap_or(0), 0);
+}

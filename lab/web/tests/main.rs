@@ -9,6 +9,7 @@ mod guard;
 mod histories;
 mod jobs;
 mod load;
+mod memory;
 mod outage;
 #[expect(dead_code, reason = "only the store's own tests use the rest")]
 #[path = "../../store/tests/place/server.rs"]

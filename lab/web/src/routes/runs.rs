@@ -109,7 +109,7 @@ pub(super) async fn one(
     let rows = ONE.query(query.as_deref())?.rows(USUAL_ROWS)?;
     let run = RunId(number(&run, "run")?);
     let read = move |places: &_| Ok(json(stored::conclusion(Some(run), places)?, rows));
-    let (text, next) = state.reader.read(read).await?;
+    let (text, next) = state.reader.read_whole_runs(read).await?;
     let link = next.map(|from| format!("</api/v1/runs/{run}?from={from}&limit={}>; rel=\"next\"", rows.limit));
     Ok((AppendHeaders(link.map(|link| (LINK, link))), json_text(text)).into_response())
 }
@@ -154,7 +154,7 @@ pub(super) async fn page(
     let run = RunId(number(&run, "run")?);
     let now = state.histories.now().await?;
     let shown = move |places: &_| Ok(shown(&stored::conclusion(Some(run), places)?, rows, &now, &Site::served()));
-    Ok(Page(state.reader.read(shown).await?))
+    Ok(Page(state.reader.read_whole_runs(shown).await?))
 }
 
 /// The page of a conclusion, with some rows if it is a history's.
