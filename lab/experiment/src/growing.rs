@@ -14,6 +14,7 @@ use faultline_record::artefact::{Artefact, BuiltKernel};
 use faultline_record::explained::StepExplained;
 use faultline_record::facts::Facts;
 use faultline_record::machine::{ControlledHost, Machine};
+use faultline_record::outcome::Outcome;
 use faultline_record::plan::{LineMeasure, MeasuredLine, PlanItem, RunKind, Settings};
 use faultline_record::record::{RunHead, RunId, RunRecord, Session};
 use faultline_record::subject::{BuildResult, Subject, SubjectIndex};
@@ -32,7 +33,7 @@ pub struct GrowingRun {
     /// Planned items that have not ended.
     missing: Vec<PlanItem>,
     limit_ms: Option<u64>,
-    /// Time left for executions of this session; `None` for unlimited time.
+    /// Time left for executions; `None` for unlimited time.
     budget: Option<Duration>,
     bench: Box<dyn Bench>,
 }
@@ -136,7 +137,9 @@ impl GrowingRun {
         let bench = resume_bench(&head, lab)?;
         database.store.resume_run(run, &session(bench.as_ref(), lab.clock))?;
         let (record, missing) = (database.store.load_run(run)?, database.store.missing_items(run)?);
-        let (limit_ms, budget) = (limit_ms.or(head.settings.limit_ms), budget(&head.settings));
+        let limit_ms = limit_ms.or(head.settings.limit_ms);
+        let used = Duration::from_millis(database.store.executed_ms(run)?);
+        let budget = budget(&head.settings).map(|budget| budget.saturating_sub(used));
         Ok(GrowingRun { database, record, missing, limit_ms, budget, bench })
     }
 
@@ -236,7 +239,19 @@ impl GrowingRun {
                 Sink { store: &mut self.database.store, head: &self.record.head, limit_ms: self.limit_ms, deadline };
             let gone = self.bench.measure(&self.missing, &mut into, lab)?;
             let before = self.missing.len();
+            let newest = self.record.attempts.last().map(|attempt| attempt.id);
             self.database.store.load_further(&mut self.record)?;
+            if self.record.attempts.last().map(|attempt| attempt.id) != newest
+                && let Some(text) = untranslated_twice(&self.record)
+            {
+                return Err(Error::failed(
+                    format!("two commits in a row cannot be counted: {text}"),
+                    format!(
+                        "start a new run with other flags in the build; `faultline resume {}` continues with other commits",
+                        self.record.id
+                    ),
+                ));
+            }
             let lost = match gone {
                 Stretched::ToTheEnd => {
                     self.missing.clear();
@@ -281,6 +296,19 @@ impl GrowingRun {
         store.load_further(&mut self.record)?;
         Measured::of_record(&Ended::ToTheEnd, store, &self.record)
     }
+}
+
+/// The text of the newest attempt, if the emulator did not translate an instruction of its commit,
+/// nor of the commit that was executed before it.
+fn untranslated_twice(record: &RunRecord) -> Option<&str> {
+    let ended = record.attempts.iter().rev().filter_map(|attempt| {
+        let item = record.plan.iter().rev().find(|item| item.ordinal == attempt.ordinal)?;
+        Some((item.subject, attempt.outcome.as_ref()?))
+    });
+    let mut ended = ended.filter(|(_, outcome)| **outcome != Outcome::Interrupted);
+    let (newest, Outcome::NotTranslated { text }) = ended.next()? else { return None };
+    let (_, before) = ended.find(|(subject, _)| *subject != newest)?;
+    matches!(before, Outcome::NotTranslated { .. }).then_some(text.as_str())
 }
 
 /// Fails if a seed of the run does not fit what every reader of JSON and SQL can hold. Confirming
@@ -346,4 +374,49 @@ fn guests(kernel: &BuiltKernel, lab: &Lab<'_>) -> Result<MeasuringMachine, Error
 /// Name and CPU model of a host.
 fn host_and_cpus(facts: &Facts) -> Vec<String> {
     ["host.name", "cpu.model"].into_iter().filter_map(|key| facts.get_text(key).map(str::to_owned)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use faultline_record::cell::{Case, Cell, TaskMode};
+    use faultline_record::journal::AttemptId;
+    use faultline_record::plan::{PinPolicy, TimedSettings};
+    use faultline_record::record::{Attempt, RunState};
+    use faultline_record::time::UnixMillis;
+
+    /// A record in which one execution of each subject ended like this.
+    fn record(ended: &[(u32, Outcome)]) -> RunRecord {
+        let kind = RunKind::Timed(TimedSettings::pinned(PinPolicy::Each));
+        let settings = Settings { cpus: vec![1], repeats: 1, seed: 1, limit_ms: None, size: None, kind };
+        let head = RunHead {
+            id: RunId(1),
+            label: None,
+            settings,
+            subjects: Vec::new(),
+            workloads: Vec::new(),
+            state: RunState::Open,
+            sessions: Vec::new(),
+        };
+        let case = Case { workload: "w".into(), variant: "base".into(), mode: TaskMode::Thread };
+        let mut record = RunRecord { head, plan: vec![], skipped: vec![], attempts: vec![], explained: vec![] };
+        for (ordinal, (subject, outcome)) in (0..).zip(ended) {
+            let cell = Cell { case: case.clone(), tasks: 1 };
+            let subject = SubjectIndex(*subject);
+            record.plan.push(PlanItem { ordinal, block: ordinal, subject, cell, timing: None, seed: None });
+            let mut attempt = Attempt::begun(AttemptId(ordinal.into()), ordinal, 0, UnixMillis(1));
+            attempt.outcome = Some(outcome.clone());
+            record.attempts.push(attempt);
+        }
+        record
+    }
+
+    #[test]
+    fn two_commits_in_a_row_that_are_not_translated_end_the_run() {
+        let not = || Outcome::NotTranslated { text: "x".to_owned() };
+        assert_eq!(untranslated_twice(&record(&[(0, Outcome::Done), (1, not())])), None);
+        assert_eq!(untranslated_twice(&record(&[(0, not()), (0, not())])), None, "one commit, twice");
+        assert_eq!(untranslated_twice(&record(&[(0, not()), (1, Outcome::Done), (2, not())])), None);
+        assert_eq!(untranslated_twice(&record(&[(0, not()), (1, not()), (1, Outcome::Interrupted)])), Some("x"));
+    }
 }

@@ -73,7 +73,7 @@ pub(crate) fn stretch(
 /// Fails if this host lacks something after a failed boot, which is then not the kernel's.
 pub(crate) fn check_lack(watch: &lack::Watch, lab: &Lab<'_>) -> Result<(), Error> {
     match watch.lack(&[&lab.places.scratch]) {
-        Some(text) => Err(Error::failed(text, "remove the cause; `faultline resume` then continues")),
+        Some(lack) => Err(Error::failed(lack.text, "remove the cause; `faultline resume` then continues")),
         None => Ok(()),
     }
 }

@@ -73,20 +73,26 @@ impl Builds {
         checkout: &Checkout,
         lab: &Lab<'_>,
     ) -> Result<Build, Error> {
-        let directory = self.path(commit, recipe, tools, "");
+        let environment = BuildEnvironment { tools: &tools.digest, layout: "" };
+        let directory = self.path(commit, recipe, environment, &[]);
         if directory.is_dir() {
             return Ok(Build::Built { directory, is_old: true });
         }
         if recipe.is_clean {
             checkout.clear()?;
         }
-        let environment = BuildEnvironment { tools: &tools.digest, layout: "" };
-        self.make(commit, recipe, (environment, &[]), (repository, checkout), &directory, lab)
+        self.make(commit, recipe, (environment, &[]), (repository, checkout), lab)
     }
 
-    /// Directory of a commit's build. `layout`: the linker's layout, empty for the default.
-    pub(crate) fn path(&self, commit: &CommitInfo, recipe: &Recipe, tools: &BuildTools, layout: &str) -> PathBuf {
-        self.directory.join(name(commit, recipe, tools, layout))
+    /// Directory of a commit's build. `missing`: the submodules that were not there.
+    fn path(
+        &self,
+        commit: &CommitInfo,
+        recipe: &Recipe,
+        environment: BuildEnvironment<'_>,
+        missing: &[String],
+    ) -> PathBuf {
+        self.directory.join(name(commit, recipe, environment, missing))
     }
 
     /// A directory of ours next to the builds.
@@ -94,31 +100,49 @@ impl Builds {
         self.directory.with_file_name(name)
     }
 
-    /// Builds a commit on top of the checkout and keeps the build in `directory`. `variables`:
-    /// environment of the command in addition to the recipe's. Fails like [`Builds::build`].
+    /// Builds a commit on top of the checkout and keeps the build. A kept build without the same
+    /// submodules counts, except in a layout. `variables`: environment of the command in addition
+    /// to the recipe's. Fails like [`Builds::build`].
     pub(crate) fn make(
         &self,
         commit: &CommitInfo,
         recipe: &Recipe,
         (environment, variables): (BuildEnvironment<'_>, &[(String, String)]),
         (repository, checkout): (&Repository, &Checkout),
-        directory: &Path,
         lab: &Lab<'_>,
     ) -> Result<Build, Error> {
         checkout.begin_build(environment)?;
         let missing = match checkout.switch(repository, commit, lab)? {
             Ok(missing) => missing,
-            Err(said) => {
-                return Ok(Build::Failed { how: format!("git cannot check it out: {said}"), output: String::new() });
+            Err(said) => return Ok(not_checked_out(&said)),
+        };
+        let directory = self.path(commit, recipe, environment, &missing);
+        if environment.layout.is_empty() && directory.is_dir() {
+            checkout.end_build(environment)?;
+            return Ok(Build::Built { directory, is_old: true });
+        }
+        let run = || run(commit, recipe, variables, checkout, &self.log(), lab);
+        let failed = match run()? {
+            Ran::Ended(failed) => failed,
+            // This host has room. If the build fails like this again, it is the cause.
+            Ran::AfterLack(..) => {
+                // Of what the build could not write, a part may be there.
+                checkout.clear()?;
+                if let Err(said) = checkout.switch(repository, commit, lab)? {
+                    return Ok(not_checked_out(&said));
+                }
+                match run()? {
+                    Ran::Ended(failed) => failed,
+                    Ran::AfterLack(own) => Some(own),
+                }
             }
         };
-        let failed = run(commit, recipe, variables, checkout, &self.log(), lab)?;
         if !failed.as_ref().is_some_and(|failed| failed.was_cut) {
             checkout.end_build(environment)?;
         }
         match failed {
             Some(Failed { how, output, .. }) => Ok(Build::Failed { how: how + &without(&missing), output }),
-            None => self.keep(recipe, checkout, directory, lab),
+            None => self.keep(recipe, checkout, &directory, lab),
         }
     }
 
@@ -140,6 +164,7 @@ impl Builds {
                 return Ok(Build::Failed { how: format!("{path} cannot be copied: {said}"), output: String::new() });
             }
         }
+        remove(directory)?;
         fs::rename(&fresh, directory).map_err(|error| unwritable(directory, &error))?;
         // A whole tree contains its commit's files, so no other build is the same.
         if !recipe.kept.is_empty() {
@@ -174,6 +199,10 @@ impl Builds {
     }
 }
 
+fn not_checked_out(said: &str) -> Build {
+    Build::Failed { how: format!("git cannot check it out: {said}"), output: String::new() }
+}
+
 /// Remark on a failed build whose submodules are missing.
 fn without(missing: &[String]) -> String {
     match missing {
@@ -193,11 +222,13 @@ fn link(to: &Path, at: &Path) -> io::Result<()> {
     }
 }
 
-/// Name of a build, made from tree, recipe without time limit, tools and layout.
-fn name(commit: &CommitInfo, recipe: &Recipe, tools: &BuildTools, layout: &str) -> String {
+/// Name of a build, made from tree, recipe without time limit, tools, layout and absent
+/// submodules.
+fn name(commit: &CommitInfo, recipe: &Recipe, environment: BuildEnvironment<'_>, missing: &[String]) -> String {
+    let BuildEnvironment { tools, layout } = environment;
     let mut words = Words::default();
     words.add(commit.tree.as_bytes());
-    words.add(tools.digest.as_bytes());
+    words.add(tools.as_bytes());
     for path in &recipe.kept {
         words.add(b"kept");
         words.add(path.as_bytes());
@@ -208,6 +239,10 @@ fn name(commit: &CommitInfo, recipe: &Recipe, tools: &BuildTools, layout: &str) 
     if !layout.is_empty() {
         words.add(b"layout");
         words.add(layout.as_bytes());
+    }
+    for path in missing {
+        words.add(b"missing");
+        words.add(path.as_bytes());
     }
     words.digest()[..NAME_DIGITS].to_owned()
 }
@@ -226,8 +261,15 @@ struct Failed {
     was_cut: bool,
 }
 
-/// Runs the build command with its output in a file. Returns its failure. Fails on a stop, or if
-/// the lab failed.
+/// Result of a build command.
+enum Ran {
+    /// Its failure, if it failed.
+    Ended(Option<Failed>),
+    /// Its failure after this host lacked something, or after output about a full disk.
+    AfterLack(Failed),
+}
+
+/// Runs the build command with its output in a file. Fails on a stop, or if the lab failed.
 fn run(
     commit: &CommitInfo,
     recipe: &Recipe,
@@ -235,9 +277,9 @@ fn run(
     checkout: &Checkout,
     log: &Path,
     lab: &Lab<'_>,
-) -> Result<Option<Failed>, Error> {
+) -> Result<Ran, Error> {
     if recipe.command.is_empty() {
-        return Ok(None);
+        return Ok(Ran::Ended(None));
     }
     let argv: Vec<OsString> = recipe.command.iter().map(OsString::from).collect();
     let environment = [without_outer_make(), recipe.environment.clone(), variables.to_vec()].concat();
@@ -256,16 +298,19 @@ fn run(
         sandbox: sandbox.as_ref(),
     };
     let mut output = Output::create(log).map_err(|error| unwritable(log, &error))?;
-    let ending = runner(lab)?.run(&command, &mut |line| output.line(line), lab.stop);
+    let (ending, is_after_lack) = match runner(lab)?.run(&command, &mut |line| output.line(line), lab.stop) {
+        Ending::AfterLack { own, .. } => (*own, true),
+        ending => (ending, false),
+    };
     let was_cut = !matches!(ending, Ending::Exited { .. });
     let not_built = |why: &str| tools::lab_failed(format!("{} could not be built: {why}", commit.id));
     let how = match ending {
-        Ending::Exited { status: 0, .. } => return Ok(None),
+        Ending::Exited { status: 0, .. } => return Ok(Ran::Ended(None)),
         Ending::Exited { status, .. } => format!("it exited with status {status}"),
         Ending::Signalled { signal, .. } => format!("signal {signal} ended it"),
         Ending::TimedOut => format!("it did not end within {} s", recipe.limit_s),
         Ending::Stopped => return Err(Error::stopped()),
-        Ending::LabFailed { text } => return Err(not_built(&text)),
+        Ending::LabFailed { text } | Ending::AfterLack { text, .. } => return Err(not_built(&text)),
         // A path is the commit's, and a name is a program of this host.
         Ending::NotStarted { text } if !recipe.command[0].contains('/') => return Err(not_built(&text)),
         Ending::NotStarted { text } | Ending::LeftChanged { text } => text,
@@ -274,14 +319,23 @@ fn run(
             return Err(not_built(&output.failure()));
         }
     };
-    match &output.said_full {
-        Some(said) => Err(not_built(said)),
-        None => {
-            let is_closed = sandbox.is_some_and(|sandbox| !sandbox.has_network);
-            let remark = if is_closed && output.lacks_network { CLOSED } else { "" };
-            Ok(Some(Failed { how: how + remark, output: output.last_lines(), was_cut }))
-        }
+    let is_closed = sandbox.is_some_and(|sandbox| !sandbox.has_network);
+    let remark = if is_closed && output.lacks_network { CLOSED } else { "" };
+    let said_full = output.said_full.take();
+    let is_after_lack = is_after_lack || said_full.is_some();
+    // Files that could not be written may be incomplete.
+    let failed = Failed { how: how + remark, output: output.last_lines(), was_cut: was_cut || is_after_lack };
+    match said_full {
+        Some(said) if !has_room(checkout, log) => Err(not_built(&said)),
+        _ if is_after_lack => Ok(Ran::AfterLack(failed)),
+        _ => Ok(Ran::Ended(Some(failed))),
     }
+}
+
+/// True if there is room where builds write.
+fn has_room(checkout: &Checkout, log: &Path) -> bool {
+    let builds = log.parent().unwrap_or(Path::new("/"));
+    lack::has_room(&[checkout.directory(), builds, &std::env::temp_dir()])
 }
 
 /// Output of a build: a file with all of it, and its last lines.
@@ -400,7 +454,8 @@ impl Builds {
         lab: &Lab<'_>,
     ) -> Result<Build, Error> {
         let words = words(asked.layout);
-        let directory = self.path(asked.commit, recipe, tools, &words);
+        let environment = BuildEnvironment { tools: &tools.digest, layout: &words };
+        let directory = self.path(asked.commit, recipe, environment, &[]);
         let is_whole =
             |directory: &Path| Places::of_build(directory, asked.artefact).is_ok_and(|places| places.has_all_of(own));
         if is_whole(&directory) {
@@ -410,12 +465,11 @@ impl Builds {
         let wrapper = LinkerWrapper::create(&linker, &lab.places.keeper, asked.layout)
             .map_err(|error| unwritable(&linker, &error))?;
         let variables = wrapper.variables(&recipe.environment);
-        let environment = BuildEnvironment { tools: &tools.digest, layout: &words };
-        let make = || {
-            remove(&directory)?;
-            self.make(asked.commit, recipe, (environment, &variables), place, &directory, lab)
-        };
-        if !recipe.is_clean && matches!(make()?, Build::Built { .. }) && is_whole(&directory) {
+        let make = || self.make(asked.commit, recipe, (environment, &variables), place, lab);
+        if !recipe.is_clean
+            && let Build::Built { directory, .. } = make()?
+            && is_whole(&directory)
+        {
             return Ok(Build::Built { directory, is_old: false });
         }
         let (_, checkout) = place;
@@ -429,7 +483,7 @@ fn words(layout: LinkLayout) -> String {
     format!("{} {} {}", layout.kind.order.word(), layout.kind.spacing.word(), layout.seed)
 }
 
-/// Removes an incomplete build.
+/// Removes an incomplete build, if there is one.
 fn remove(directory: &Path) -> Result<(), Error> {
     match fs::remove_dir_all(directory) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unwritable(directory, &error)),

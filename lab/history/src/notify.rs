@@ -119,7 +119,10 @@ fn run(
         }
         Ending::Signalled { signal, .. } => format!("signal {signal} ended it"),
         Ending::TimedOut => format!("it did not end within {} s", limit.as_secs_f64()),
-        Ending::NotStarted { text } | Ending::LabFailed { text } | Ending::LeftChanged { text } => text,
+        Ending::NotStarted { text }
+        | Ending::LabFailed { text }
+        | Ending::AfterLack { text, .. }
+        | Ending::LeftChanged { text } => text,
         Ending::Refused | Ending::ConnectionLost { .. } | Ending::GuestFailed { .. } => "it was cut off".to_owned(),
     };
     Ok(Some(format!("`{}`: {how}", words.join(" "))))

@@ -150,7 +150,7 @@ fn version(asked: &[String], recipe: &Recipe, directory: &Path, lab: &Lab<'_>) -
     match runner(lab)?.run(&command, &mut sink, lab.stop) {
         Ending::Stopped => Err(Error::stopped()),
         Ending::Exited { status: 0, .. } => Ok(Some(printed)),
-        Ending::LabFailed { text } => {
+        Ending::LabFailed { text } | Ending::AfterLack { text, .. } => {
             Err(lab_failed(format!("`{}` could not be asked for its version: {text}", asked.join(" "))))
         }
         _ => Ok(None),

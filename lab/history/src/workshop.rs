@@ -11,6 +11,7 @@ use faultline_record::explained::FilesChanged;
 use faultline_record::recipe::{BuildTools, Recipe};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File, TryLockError};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -137,7 +138,9 @@ impl Turn {
     /// it cannot be written.
     pub(crate) fn at(ours: &Path, name: &str) -> Result<Self, Error> {
         let turn = Turn { directory: ours.to_owned(), lock: ours.join(name) };
-        fs::create_dir_all(ours).map_err(|error| turn.unwritable(&error))?;
+        // It holds copies of the user's files.
+        let created = fs::DirBuilder::new().recursive(true).mode(0o700).create(ours);
+        created.map_err(|error| turn.unwritable(&error))?;
         turn.file().map(drop)?;
         Ok(turn)
     }

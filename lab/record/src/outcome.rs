@@ -92,6 +92,11 @@ pub enum Outcome {
         #[serde(flatten)]
         why: Uncounted,
     },
+    /// The emulator does not translate an instruction of a commit's program, which ended it.
+    NotTranslated {
+        /// The instruction and a remedy, in words.
+        text: String,
+    },
     /// A partner failed before the measured execution ended. The measured execution was then
     /// stopped, or never started.
     PartnerFailed {

@@ -280,7 +280,7 @@ pub struct LineSearch {
     /// Effect of an inconclusive search on the gate that the search has to pass; `None` without a
     /// gate.
     pub gate: Option<WhenInconclusive>,
-    /// Total time of a session's executions in milliseconds, after which the search ends. `None`:
+    /// Total time of the run's executions in milliseconds, after which the search ends. `None`:
     /// unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_ms: Option<u64>,

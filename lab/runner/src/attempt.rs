@@ -59,8 +59,8 @@ pub(crate) fn execute(
     let mut partners = partners(run, item, &execution);
     let network = match network(run, item, &partners, stop) {
         Ok(network) => network,
-        Err(_) if stop.is_set() => return Ok(Attempted { outcome: Outcome::Interrupted, value: None }),
-        Err(text) => return Ok(Attempted { outcome: Outcome::LabFailed { text }, value: None }),
+        Err(_) if stop.is_set() => return Ok(Attempted::without_value(Outcome::Interrupted)),
+        Err(text) => return Ok(Attempted::without_value(Outcome::LabFailed { text })),
     };
     if let Some(network) = &network {
         attach(&mut execution, &mut partners, network);
@@ -74,7 +74,7 @@ pub(crate) fn execute(
         && target.writes_here()
         && lack::is_disk_full(*errno)
     {
-        attempted.outcome = Outcome::LabFailed { text: format!("the disk is full: {step}: {text}") };
+        attempted = Attempted::without_value(Outcome::LabFailed { text: format!("the disk is full: {step}: {text}") });
     }
     save_console(ended.measured.console.as_deref(), &attempted.outcome, attempt, journal)?;
     ended.said.iter().try_for_each(|event| journal.record(attempt, event))?;
@@ -83,7 +83,7 @@ pub(crate) fn execute(
         (None, _) | (_, Outcome::LabFailed { .. } | Outcome::LeftChanged { .. } | Outcome::ConnectionLost { .. }) => {
             attempted
         }
-        (Some(failure), _) => Attempted { outcome: failure.into(), value: None },
+        (Some(failure), _) => Attempted::without_value(failure.into()),
     })
 }
 
@@ -378,6 +378,10 @@ impl<'a> Reader<'a> {
             return Err(error);
         }
         let value = self.value();
+        let (ending, lack) = match ending {
+            Ending::AfterLack { text, own } => (*own, Some(text)),
+            ending => (ending, None),
+        };
         let outcome = match (self.rubbish, self.transcript, ending) {
             (_, _, Ending::Stopped) => Outcome::Interrupted,
             (_, _, Ending::LabFailed { text }) => Outcome::LabFailed { text },
@@ -391,7 +395,10 @@ impl<'a> Reader<'a> {
             (None, _, ending) => outcome_of(ending, limit),
         };
         let value = value.filter(|_| outcome == Outcome::Done);
-        Ok(Attempted { outcome, value })
+        match lack {
+            Some(text) => Ok(Attempted::after_lack(text, outcome)),
+            None => Ok(Attempted { outcome, value, own: None }),
+        }
     }
 
     fn value(&self) -> Option<f64> {

@@ -62,7 +62,7 @@ fn save_reading(
         Ok(report) => Ok(report),
         Err(problem) => Err(Uncounted::NoReport { problem }),
     };
-    let without = |outcome| Ok(Attempted { outcome, value: None });
+    let without = |outcome| Ok(Attempted::without_value(outcome));
     let named = |report: CountedReport, operations| {
         let (names, untyped) = naming.names(&report, end);
         Reading { seed, untyped, ..name_reading(report, names.as_ref(), operations) }
@@ -71,7 +71,8 @@ fn save_reading(
         (Ok(report), Some(operations), Outcome::Done) => {
             let reading = named(report, operations);
             journal.record_reading(attempt, &reading)?;
-            Ok(Attempted { outcome: Outcome::Done, value: Some(transfers_per_operation(&reading)) })
+            let value = Some(transfers_per_operation(&reading));
+            Ok(Attempted { outcome: Outcome::Done, value, own: None })
         }
         (Ok(_), None, Outcome::Done) => without(Outcome::NotCounted { why: Uncounted::NoOperation }),
         (Err(why), _, Outcome::Done) => without(Outcome::NotCounted { why }),

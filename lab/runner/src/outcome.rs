@@ -11,6 +11,29 @@ pub(crate) struct Attempted {
     pub(crate) outcome: Outcome,
     /// Rate over the window, or the first measure.
     pub(crate) value: Option<f64>,
+    /// The outcome of a failure of the lab that may be the program's own: it is, if the same
+    /// execution fails like this twice.
+    pub(crate) own: Option<Outcome>,
+}
+
+impl Attempted {
+    /// An attempt without a value.
+    pub(crate) fn without_value(outcome: Outcome) -> Self {
+        Attempted { outcome, value: None, own: None }
+    }
+
+    /// A failure of the lab that may be the program's own.
+    pub(crate) fn after_lack(text: String, own: Outcome) -> Self {
+        Attempted { own: Some(own), ..Self::without_value(Outcome::LabFailed { text }) }
+    }
+
+    /// The second attempt at an execution whose first was [`Attempted::after_lack`].
+    pub(crate) fn second(self) -> Self {
+        match self.own {
+            Some(own) => Self::without_value(own),
+            None => self,
+        }
+    }
 }
 
 /// The outcome of an ending alone, without the output.
@@ -21,7 +44,7 @@ pub(crate) fn outcome_of(ending: Ending, limit: Duration) -> Outcome {
         Ending::Signalled { signal, stderr } => Outcome::Crashed { signal, stderr },
         Ending::TimedOut => Outcome::TimedOut { limit_ms: limit.as_millis() as u64 },
         Ending::NotStarted { text } => Outcome::NotStarted { text },
-        Ending::LabFailed { text } => Outcome::LabFailed { text },
+        Ending::LabFailed { text } | Ending::AfterLack { text, .. } => Outcome::LabFailed { text },
         Ending::LeftChanged { text } => Outcome::LeftChanged { text },
         Ending::ConnectionLost { text } => Outcome::ConnectionLost { text },
         Ending::Refused => Outcome::Rubbish { line: 0, problem: "its output was refused".to_owned() },

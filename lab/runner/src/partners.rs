@@ -13,7 +13,7 @@ use faultline_record::outcome::Outcome;
 use faultline_record::protocol::Event;
 use faultline_record::role::Role;
 use faultline_record::transcript::Transcript;
-use faultline_targets::{Ending, Executed, Execution, StopFlag, Target};
+use faultline_targets::{Ending, Executed, Execution, StopFlag, Target, lack};
 use std::ops::ControlFlow;
 use std::panic::resume_unwind;
 use std::sync::OnceLock;
@@ -57,7 +57,15 @@ pub(crate) struct PartnerFailure {
 
 impl From<PartnerFailure> for Outcome {
     fn from(failure: PartnerFailure) -> Self {
+        let of_lab = |text| Outcome::LabFailed { text };
         match failure.outcome {
+            // A partner runs the lab's own program, so these say nothing about what is measured.
+            Outcome::Failed { step, errno, text } if lack::is_disk_full(errno) => {
+                of_lab(format!("the disk of the {} is full: {step}: {text}", failure.role))
+            }
+            Outcome::TimedOut { limit_ms } => {
+                of_lab(format!("the {} was not ready, or did not end, within {limit_ms} ms", failure.role))
+            }
             // Not supported between these machines, as one end reported.
             Outcome::Unsupported { step, text } => {
                 Outcome::Unsupported { step, text: format!("{text} (the {})", failure.role) }

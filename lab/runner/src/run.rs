@@ -33,8 +33,14 @@ pub fn run(
         let began = pace.begins();
         observer.item_begins(item, &pace.progress());
         let id = journal.begin_attempt(item.ordinal, clock.now())?;
-        let attempted = attempt::execute(run, item, id, journal, observer, stop)?;
+        let mut attempted = attempt::execute(run, item, id, journal, observer, stop)?;
         journal.end_attempt(id, &attempted.outcome, clock.now())?;
+        // The host has room again. If the execution fails like this again, it is the cause.
+        if attempted.own.is_some() && !stop.is_set() {
+            let id = journal.begin_attempt(item.ordinal, clock.now())?;
+            attempted = attempt::execute(run, item, id, journal, observer, stop)?.second();
+            journal.end_attempt(id, &attempted.outcome, clock.now())?;
+        }
         if let Some(completion) = Completion::after(&attempted.outcome) {
             return Ok(completion);
         }
@@ -150,6 +156,28 @@ mod tests {
         completion.change_to(left());
         completion.change_to(Completion::Stopped);
         assert_eq!(completion, left());
+    }
+
+    #[test]
+    fn a_failure_after_a_lack_is_tried_again_and_then_the_programs_own() {
+        let number = Cell::new(0);
+        let after_lack = || {
+            let own = Box::new(Ending::Exited { status: 3, stderr: "No space left on device".to_owned() });
+            Ending::AfterLack { text: "the disk is full".to_owned(), own }
+        };
+        let machine = Scripted(|| {
+            number.set(number.get() + 1);
+            match number.get() {
+                1 | 2 | 4 => after_lack().into(),
+                _ => Ending::Exited { status: 4, stderr: String::new() }.into(),
+            }
+        });
+        let (completion, notes) = five_repeats(&machine);
+        assert_eq!((completion, number.get()), (Completion::Finished, 7));
+        let is_final: Vec<bool> = notes.0.iter().map(Outcome::is_final).collect();
+        assert_eq!(is_final, [false, true, true, false, true, true, true]);
+        assert!(matches!(notes.0[1], Outcome::Exited { status: 3, .. }), "the second failure counts");
+        assert!(matches!(notes.0[4], Outcome::Exited { status: 4, .. }), "another result does, too");
     }
 
     #[test]

@@ -273,8 +273,20 @@ fn a_partner_that_never_becomes_ready_ends_at_its_limit() {
     let receiver = Machinery(|call: Call<'_, '_>| call.wait());
     let limit = Duration::from_millis(100);
     let (completion, outcomes) = sent(&measured, &receiver, &Machinery(serve), Some(limit), &StopFlag::default());
-    let hung = failed("receiver", Outcome::TimedOut { limit_ms: 100 });
-    assert_eq!((completion, outcomes), (Completion::Finished, vec![hung; 2]));
+    let text = "the receiver was not ready, or did not end, within 100 ms".to_owned();
+    assert_eq!((completion, outcomes), (Completion::LabFailed(text.clone()), vec![Outcome::LabFailed { text }]));
+}
+
+#[test]
+fn a_partners_full_disk_is_a_failure_of_the_lab() {
+    let measured = Machinery(|_: Call<'_, '_>| panic!("it was measured without its receiver"));
+    let receiver = Machinery(|mut call: Call<'_, '_>| {
+        let _ = call.say("faultline-workload 1 send\nfailure os write 28 No space left on device");
+        exited(71)
+    });
+    let (completion, outcomes) = sent(&measured, &receiver, &Machinery(serve), None, &StopFlag::default());
+    let text = "the disk of the receiver is full: write: No space left on device".to_owned();
+    assert_eq!((completion, outcomes), (Completion::LabFailed(text.clone()), vec![Outcome::LabFailed { text }]));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! One execution of a program on a target: inputs and ending.
 
 use crate::keep::{End, Ended};
+use crate::lack::Lack;
 use crate::network::Attachment;
 use crate::system_settings;
 use faultline_record::outcome::GuestFailure;
@@ -94,6 +95,14 @@ pub enum Ending {
         /// The cause.
         text: String,
     },
+    /// The program failed, and this host lacked something that it has again: the host may be the
+    /// cause, or the program. A second such ending of the same execution is the program's own.
+    AfterLack {
+        /// The lack.
+        text: String,
+        /// The ending without regard to the lack.
+        own: Box<Ending>,
+    },
     /// A system setting could not be restored. The program may have ended in any way.
     LeftChanged {
         /// The setting and the reason.
@@ -127,10 +136,10 @@ impl From<Ended> for Ending {
         if !ended.left.is_empty() {
             return Ending::LeftChanged { text: left_changed(&ended.end, &ended.left) };
         }
-        if let Some(text) = ended.lack {
+        if let Some(Lack { text, is_over: false }) = ended.lack {
             return Ending::LabFailed { text };
         }
-        match ended.end {
+        let own = match ended.end {
             End::Exited(status) => Ending::Exited { status, stderr },
             End::Signalled(signal) => Ending::Signalled { signal, stderr },
             End::KeeperKilled => Ending::Signalled { signal: SIGKILL, stderr: KEEPER_KILLED.to_owned() },
@@ -138,6 +147,10 @@ impl From<Ended> for Ending {
             End::TimedOut => Ending::TimedOut,
             End::Refused => Ending::Refused,
             End::Stopped => Ending::Stopped,
+        };
+        match ended.lack {
+            Some(Lack { text, .. }) => Ending::AfterLack { text, own: Box::new(own) },
+            None => own,
         }
     }
 }
@@ -186,10 +199,31 @@ mod tests {
     }
 
     #[test]
+    fn a_lack_that_is_over_keeps_the_programs_own_ending() {
+        let ended = |lack| Ended {
+            end: End::Exited(3),
+            stderr: "x".to_owned(),
+            left: Vec::new(),
+            lack: Some(lack),
+            has_room: true,
+        };
+        let text = "the disk is full".to_owned();
+        assert_eq!(Ending::from(ended(Lack::present(text.clone()))), Ending::LabFailed { text: text.clone() });
+        let own = Box::new(Ending::Exited { status: 3, stderr: "x".to_owned() });
+        assert_eq!(Ending::from(ended(Lack::over(text.clone()))), Ending::AfterLack { text, own });
+    }
+
+    #[test]
     fn settings_left_changed_are_reported_for_every_end() {
         let left = vec!["/proc/sys/x can't be set to '1': no".to_owned()];
         for end in [End::Exited(0), End::TimedOut, End::Stopped, End::NotStarted("no keeper".to_owned())] {
-            let ended = Ended { end, stderr: String::new(), left: left.clone(), lack: Some("space".to_owned()) };
+            let ended = Ended {
+                end,
+                stderr: String::new(),
+                left: left.clone(),
+                lack: Some(Lack::present("space".to_owned())),
+                has_room: true,
+            };
             let Ending::LeftChanged { text } = ended.into() else { panic!() };
             assert!(text.contains("system settings were not restored") && text.contains(&left[0]), "{text}");
         }

@@ -3,12 +3,15 @@
 
 use rustix::fs::{Access, StatVfsMountFlags, access, statvfs};
 use rustix::io::Errno;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 /// Free space below which a disk counts as full. Programs remove incomplete files, so some space
 /// may be free again.
 const LEAST_BYTES: u64 = 1 << 20;
+
+/// Free space with which a disk has room for what a program is expected to write.
+const ROOM_BYTES: u64 = 256 << 20;
 
 /// Available memory below which it counts as exhausted.
 const LEAST_MEMORY_BYTES: u64 = 8 << 20;
@@ -29,6 +32,28 @@ pub fn is_disk_full(errno: i64) -> bool {
     [Errno::NOSPC, Errno::DQUOT].iter().any(|full| i64::from(full.raw_os_error()) == errno)
 }
 
+/// A lack of this host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lack {
+    /// The lack, in words.
+    pub text: String,
+    /// True if it is over, so the program itself may be the cause: a process was killed, or the
+    /// program printed an error of a full disk, and the host has room again.
+    pub is_over: bool,
+}
+
+impl Lack {
+    /// A lack that persists.
+    pub fn present(text: String) -> Self {
+        Lack { text, is_over: false }
+    }
+
+    /// A lack that is over.
+    pub fn over(text: String) -> Self {
+        Lack { text, is_over: true }
+    }
+}
+
 /// The first line of a program's output that says that a disk is full.
 pub fn said_in(output: &str) -> Option<String> {
     output.lines().find(|line| DISK_FULL.iter().any(|said| line.contains(said))).map(said)
@@ -39,8 +64,10 @@ fn said(line: &str) -> String {
 }
 
 /// This host's state before a program starts.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Watch {
+    /// Directory with `proc` and `sys`: the root, except in tests.
+    root: PathBuf,
     /// Number of processes that the system had killed for lack of memory; `None` if unknown.
     killed: Option<u64>,
 }
@@ -48,27 +75,42 @@ pub struct Watch {
 impl Watch {
     /// The state now.
     pub fn begin() -> Self {
-        Watch { killed: killed() }
+        Self::below(Path::new("/"))
     }
 
-    /// The lack of this host now that the program has failed, in words; `None` if there is none.
+    fn below(root: &Path) -> Self {
+        Watch { root: root.to_owned(), killed: killed(root) }
+    }
+
+    /// The lack of this host now that the program has failed; `None` if there is none.
     /// `directories`: those to which it may have written.
-    pub fn lack(&self, directories: &[&Path]) -> Option<String> {
-        directories.iter().find_map(|directory| full(directory)).or_else(|| self.memory())
+    pub fn lack(&self, directories: &[&Path]) -> Option<Lack> {
+        let full = directories.iter().find_map(|directory| full(directory)).map(Lack::present);
+        full.or_else(|| self.memory())
     }
 
-    fn memory(&self) -> Option<String> {
-        if self.killed.zip(killed()).is_some_and(|(before, now)| now > before) {
-            return Some("the memory ran out, and the system killed a process".to_owned());
+    fn memory(&self) -> Option<Lack> {
+        let bytes = fs::read_to_string(self.root.join(MEMINFO)).ok().and_then(|text| available_in(&text));
+        if let Some(bytes) = bytes.filter(|bytes| *bytes < LEAST_MEMORY_BYTES) {
+            return Some(Lack::present(format!("the memory ran out: {} KiB are available", bytes >> 10)));
         }
-        let bytes = available_bytes()?;
-        (bytes < LEAST_MEMORY_BYTES).then(|| format!("the memory ran out: {} KiB are available", bytes >> 10))
+        let was_killed = self.killed.zip(killed(&self.root)).is_some_and(|(before, now)| now > before);
+        was_killed.then(|| Lack::over("the memory ran out, and the system killed a process".to_owned()))
     }
+}
+
+/// True if there is room in all directories that we may write.
+pub fn has_room(directories: &[&Path]) -> bool {
+    directories.iter().all(|directory| full_below(directory, ROOM_BYTES).is_none())
+}
+
+fn full(directory: &Path) -> Option<String> {
+    full_below(directory, LEAST_BYTES)
 }
 
 /// The lack of space or files in a directory that we may write; `None` if there is none, or if it
 /// cannot be read.
-fn full(directory: &Path) -> Option<String> {
+fn full_below(directory: &Path, least_bytes: u64) -> Option<String> {
     let found = statvfs(directory).ok()?;
     // A read-only file system has no free space, and one without files, such as /proc, no blocks.
     let is_written = !found.f_flag.contains(StatVfsMountFlags::RDONLY) && found.f_blocks > 0;
@@ -77,7 +119,7 @@ fn full(directory: &Path) -> Option<String> {
     }
     let bytes = found.f_bavail.saturating_mul(found.f_frsize);
     let lacking = match () {
-        () if bytes < LEAST_BYTES => "space",
+        () if bytes < least_bytes => "space",
         // Some file systems have no limit on files and report 0.
         () if found.f_files > 0 && found.f_favail == 0 => "inodes",
         () => return None,
@@ -86,19 +128,31 @@ fn full(directory: &Path) -> Option<String> {
     Some(format!("the disk is full: no {lacking} left in {}", shown.display()))
 }
 
-/// Number of processes killed for lack of memory: those of our control group, or of the system.
-fn killed() -> Option<u64> {
-    let group = fs::read_to_string("/proc/self/cgroup").ok().and_then(|text| {
-        let path = text.lines().find_map(|line| line.strip_prefix("0::"))?.to_owned();
-        fs::read_to_string(format!("/sys/fs/cgroup{path}/memory.events")).ok()
+/// Number of processes killed for lack of memory: those of our control group, in either version, or
+/// else those of the system.
+fn killed(root: &Path) -> Option<u64> {
+    let read = |path: &str| fs::read_to_string(root.join(path)).ok();
+    let groups = read("proc/self/cgroup").unwrap_or_default();
+    let of_group = groups.lines().find_map(|line| {
+        let (number, rest) = line.split_once(':')?;
+        match rest.split_once(':')? {
+            ("", path) if number == "0" => read(&format!("sys/fs/cgroup{path}/memory.events")),
+            (kinds, path) if kinds.split(',').any(|kind| kind == "memory") => {
+                read(&format!("sys/fs/cgroup/memory{path}/memory.oom_control"))
+            }
+            _ => None,
+        }
     });
-    let text = group.or_else(|| fs::read_to_string("/proc/vmstat").ok())?;
-    text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
+    let count = |text: String| text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok());
+    of_group.and_then(count).or_else(|| read("proc/vmstat").and_then(count))
 }
+
+/// File with the state of the memory, below the root.
+const MEMINFO: &str = "proc/meminfo";
 
 /// Memory that can be used without swapping; `None` if the system does not report it.
 pub(crate) fn available_bytes() -> Option<u64> {
-    available_in(&fs::read_to_string("/proc/meminfo").ok()?)
+    available_in(&fs::read_to_string(Path::new("/").join(MEMINFO)).ok()?)
 }
 
 /// Parses the lines of `/proc/meminfo`.
@@ -127,16 +181,51 @@ mod tests {
     #[test]
     fn a_host_with_room_lacks_nothing() {
         let temporary = std::env::temp_dir();
-        let directories = [&temporary, Path::new("/no/such/directory"), Path::new("/proc"), Path::new("/")];
-        assert_eq!(Watch::begin().lack(&directories), None);
+        let directories = [temporary.as_path(), Path::new("/no/such/directory"), Path::new("/proc"), Path::new("/")];
+        assert_eq!(directories.iter().find_map(|directory| full(directory)), None);
+    }
+
+    /// A root with these files.
+    fn root(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        write(root.path(), files);
+        root
+    }
+
+    fn write(root: &Path, files: &[(&str, &str)]) {
+        for (path, text) in files {
+            fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+            fs::write(root.join(path), text).unwrap();
+        }
     }
 
     #[test]
     fn a_process_that_the_system_killed_is_evidence() {
-        let Some(killed) = killed() else { return };
-        assert!(Watch { killed: Some(killed) }.memory().is_none());
-        if killed > 0 {
-            assert!(Watch { killed: Some(killed - 1) }.memory().is_some());
+        let root = root(&[("proc/vmstat", "pgfault 7\noom_kill 3\n"), (MEMINFO, "MemAvailable: 900000 kB\n")]);
+        let watch = Watch::below(root.path());
+        assert_eq!(watch.lack(&[]), None);
+        write(root.path(), &[("proc/vmstat", "pgfault 9\noom_kill 4\n")]);
+        assert!(watch.lack(&[]).unwrap().is_over, "there is memory again");
+        write(root.path(), &[(MEMINFO, "MemAvailable: 5 kB\n")]);
+        assert_eq!(watch.lack(&[]), Some(Lack::present("the memory ran out: 5 KiB are available".to_owned())));
+    }
+
+    #[test]
+    fn a_process_killed_in_another_control_group_is_no_evidence() {
+        let version_2 = [("proc/self/cgroup", "0::/us\n"), ("sys/fs/cgroup/us/memory.events", "oom 0\noom_kill 1\n")];
+        let version_1 = [
+            ("proc/self/cgroup", "12:pids:/us\n4:memory,x:/us\n0::/\n"),
+            ("sys/fs/cgroup/memory/us/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n"),
+        ];
+        for group in [version_2, version_1] {
+            let root = root(&group);
+            write(root.path(), &[("proc/vmstat", "oom_kill 3\n")]);
+            let watch = Watch::below(root.path());
+            write(root.path(), &[("proc/vmstat", "oom_kill 4\n")]);
+            assert_eq!(watch.lack(&[]), None);
+            let (counts, text) = group[1];
+            write(root.path(), &[(counts, text.replace("oom_kill 1", "oom_kill 2").as_str())]);
+            assert!(watch.lack(&[]).is_some());
         }
     }
 

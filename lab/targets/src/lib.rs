@@ -18,6 +18,7 @@ pub mod network;
 pub mod program_files;
 pub mod qemu;
 pub mod sandbox;
+mod scratch_directory;
 pub mod search_path;
 mod settings_guard;
 mod socket_path;

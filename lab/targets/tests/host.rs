@@ -41,7 +41,7 @@ fn main() -> ExitCode {
 }
 
 fn tests() -> Vec<Trial> {
-    let all: [(&str, fn()); 13] = [
+    let all: [(&str, fn()); 14] = [
         ("the_environment_is_the_workloads_alone", the_environment_is_the_workloads_alone),
         ("settings_are_put_back_however_it_ends", settings_are_put_back_however_it_ends),
         ("a_setting_that_does_not_take_starts_nothing", a_setting_that_does_not_take_starts_nothing),
@@ -49,6 +49,7 @@ fn tests() -> Vec<Trial> {
         ("settings_last_until_the_last_descendant_is_gone", settings_last_until_the_last_descendant_is_gone),
         ("settings_are_put_back_when_we_are_killed", settings_are_put_back_when_we_are_killed),
         ("settings_are_put_back_when_the_keeper_is_killed", settings_are_put_back_when_the_keeper_is_killed),
+        ("nothing_survives_when_we_and_the_keeper_are_killed", nothing_survives_when_we_and_the_keeper_are_killed),
         ("the_last_of_two_values_of_a_setting_counts", the_last_of_two_values_of_a_setting_counts),
         ("files_elsewhere_are_no_settings", files_elsewhere_are_no_settings),
         ("a_setting_of_this_system", a_setting_of_this_system),
@@ -256,6 +257,27 @@ fn settings_are_put_back_when_the_keeper_is_killed() {
         assert!(matches!(ending, Ending::Signalled { signal: 9, .. }), "{ending:?}");
     });
     assert_eq!((place.text("setting"), place.text("other")), ("1\n".to_owned(), "1\n".to_owned()));
+}
+
+fn nothing_survives_when_we_and_the_keeper_are_killed() {
+    let body = "setsid sleep 1000 & echo $! > \"$place/grandchild\"; echo $PPID > \"$place/keeper\"; wait";
+    let (_directory, place) = TestHost::new(body);
+    let mut parent = Command::new(std::env::current_exe().unwrap());
+    parent.arg(PARENT).arg(&place.directory).stdin(Stdio::null());
+    let mut parent = parent.spawn().unwrap();
+    await_that("the keeper's number", || place.text("keeper").ends_with('\n'));
+    let process = |name: &str| Pid::from_raw(place.text(name).trim().parse().unwrap()).unwrap();
+    let (keeper, grandchild) = (process("keeper"), process("grandchild"));
+    // Stopped first, so that neither can react to the other's end.
+    for signal in [Signal::STOP, Signal::KILL] {
+        [Pid::from_child(&parent), keeper].iter().for_each(|one| kill_process(*one, signal).unwrap());
+    }
+    parent.wait().unwrap();
+    let there = Path::new("/proc").join(grandchild.as_raw_nonzero().to_string());
+    // A dead process that is not reaped has no environment.
+    let is_gone = || fs::read(there.join("environ")).map_or(true, |environment| environment.is_empty());
+    await_that("the end of the grandchild", is_gone);
+    await_that("its scratch space removed", || fs::read_dir(place.path("scratch")).unwrap().next().is_none());
 }
 
 fn the_last_of_two_values_of_a_setting_counts() {

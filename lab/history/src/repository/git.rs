@@ -182,7 +182,7 @@ impl Git {
             Ending::Exited { stderr, .. } => Err(Failure::Exited(first_line(&stderr))),
             Ending::Stopped => Err(Failure::Stopped),
             Ending::TimedOut => Err(Failure::Broken(format!("it takes longer than {} minutes", LIMIT.as_secs() / 60))),
-            Ending::LabFailed { text } => Err(Failure::Lab(text)),
+            Ending::LabFailed { text } | Ending::AfterLack { text, .. } => Err(Failure::Lab(text)),
             Ending::NotStarted { text } => Err(Failure::Broken(text)),
             other => Err(Failure::Broken(format!("{other:?}"))),
         }

@@ -17,6 +17,8 @@ pub(crate) fn tests() -> Vec<Trial> {
         objects_of_the_last_build_are_used_again,
         another_compiler_makes_another_build,
         a_failure_of_the_lab_is_no_result_of_a_commit,
+        a_full_disk_that_has_room_is_tried_again_and_then_the_commits_own,
+        a_build_without_a_submodule_is_made_again_with_it,
         a_build_that_was_cut_leaves_nothing_for_the_next,
         worktrees_of_a_repository_share_its_builds,
         another_repository_at_the_same_path_has_its_own_builds,
@@ -110,12 +112,65 @@ fn a_failure_of_the_lab_is_no_result_of_a_commit() {
         assert!(error.problem.ends_with(&format!(" could not be built: {why}")), "{}", error.problem);
         assert!(error.hint.unwrap().contains("`faultline resume`"));
     };
-    let full = recipe("echo half > object; echo 'cc1: x.o: No space left on device'; seq 9; exit 1");
-    fails(&full, "the disk is full: cc1: x.o: No space left on device");
     let missing = Recipe { command: vec!["no-such-program".to_owned()], ..recipe("") };
     fails(&missing, "there is no program 'no-such-program' in PATH");
-    let (directory, _) = built(&place, "HEAD", &recipe("[ ! -e object ]"));
+}
+
+fn a_full_disk_that_has_room_is_tried_again_and_then_the_commits_own() {
+    let place = Checkouts::new();
+    place.commit("a", "1", "one");
+    let full = "[ ! -e object ] || exit 7; echo half > object; echo x >> ../tries; \
+                echo 'cc1: x.o: No space left on device'; seq 3; exit 1";
+    let failed = build(&place, "HEAD", &recipe(full));
+    let Build::Failed { how, output } = failed else { panic!("{failed:?}") };
+    assert_eq!(how, "it exited with status 1");
+    assert!(output.contains("No space left on device"), "{output}");
+    let tries = |number: usize| {
+        let mut found = Vec::new();
+        files_called(&place.root.path().join("cache"), "tries", &mut found);
+        assert_eq!(fs::read_to_string(&found[0]).unwrap().lines().count(), number);
+    };
+    tries(2);
+    // A disk that was full for a moment costs one more try.
+    let once = "[ ! -e object ] || exit 7; echo x >> ../tries; [ $(wc -l < ../tries) -gt 3 ] && exit 0; \
+                echo half > object; echo 'No space left on device'; exit 1";
+    let (directory, _) = built(&place, "HEAD", &recipe(once));
     assert!(directory.join("a").is_file());
+    tries(4);
+}
+
+fn files_called(directory: &Path, name: &str, found: &mut Vec<std::path::PathBuf>) {
+    for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
+        match entry.file_type().unwrap().is_dir() {
+            true => files_called(&entry.path(), name, found),
+            false if entry.file_name() == name => found.push(entry.path()),
+            false => {}
+        }
+    }
+}
+
+fn a_build_without_a_submodule_is_made_again_with_it() {
+    let place = Checkouts::new();
+    let library = place.root.path().join("library");
+    fs::create_dir(&library).unwrap();
+    let in_library = Checkouts { root: place.root, at: "library" };
+    in_library.git(&["init", "--quiet", "--initial-branch=main"]);
+    in_library.commit("body", "1", "library");
+    let place = Checkouts { root: in_library.root, at: "theirs" };
+    let allowed = ["-c", "protocol.file.allow=always"];
+    let add = ["submodule", "--quiet", "add", library.to_str().unwrap(), "lib"];
+    place.git(&[&allowed[..], &add].concat());
+    place.commit("a", "1", "one");
+    let (modules, away) = (place.theirs().join(".git/modules"), place.root.path().join("away"));
+    fs::rename(&modules, &away).unwrap();
+    let recipe = recipe("ls lib > listed");
+    let (without, is_old) = built(&place, "HEAD", &recipe);
+    assert!(!is_old && fs::read_to_string(without.join("listed")).unwrap().is_empty());
+    assert_eq!(built(&place, "HEAD", &recipe), (without.clone(), true), "kept while it is missing");
+    fs::rename(&away, &modules).unwrap();
+    let (with, is_old) = built(&place, "HEAD", &recipe);
+    assert!(!is_old && with != without);
+    assert_eq!(fs::read_to_string(with.join("listed")).unwrap(), "body\n");
 }
 
 fn a_build_that_was_cut_leaves_nothing_for_the_next() {

@@ -140,7 +140,7 @@ export type Outcome = { "kind": "done" } | { "kind": "failed", step: string, err
   string, } | { "kind": "rubbish", line: number, problem: string, } | { "kind": "not_started", text: string, } | { "kind": "lab_failed", text: string, } | {
   "kind": "left_changed", text: string, } | { "kind": "connection_lost", text: string, } | { "kind": "guest_failed", how: GuestFailure, text: string, console:
   string, } | { "kind": "not_counted", } & ({ "why": "no-operation" } | { "why": "no-mark" } | { "why": "no-report", problem: string, }) | { "kind":
-  "partner_failed", role: Role, outcome: Outcome, } | { "kind": "interrupted" };
+  "not_translated", text: string, } | { "kind": "partner_failed", role: Role, outcome: Outcome, } | { "kind": "interrupted" };
 export type Pair = { one: number, other: number, nearness: Nearness, hand_over: Time, };
 export type ParameterChange = { a: number, b: number, difference: Bounded, p: number, change: Move, };
 export type PlacedBucket = { from: number, to: number, bucket: Bucket, };

@@ -25,9 +25,10 @@ pub fn outcome(outcome: &Outcome) -> String {
         Outcome::Rubbish { line, problem } => format!("unreadable output, line {line}: {problem}"),
         Outcome::NotStarted { text } => format!("could not be started: {text}"),
         Outcome::LabFailed { text } => format!("the lab failed: {text}"),
-        Outcome::LeftChanged { text } | Outcome::ConnectionLost { text } | Outcome::GuestFailed { text, .. } => {
-            text.clone()
-        }
+        Outcome::LeftChanged { text }
+        | Outcome::ConnectionLost { text }
+        | Outcome::GuestFailed { text, .. }
+        | Outcome::NotTranslated { text } => text.clone(),
         Outcome::NotCounted { why } => format!("not counted: {}", uncounted(why)),
         Outcome::PartnerFailed { role, outcome: partner } => {
             format!("partner {role} failed: {}", self::outcome(partner))

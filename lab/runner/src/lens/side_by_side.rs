@@ -22,7 +22,7 @@ use faultline_record::protocol::Event;
 use faultline_record::time::UnixMillis;
 use faultline_targets::counting::{Counted, Counting};
 use faultline_targets::{Execution, StopFlag};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -81,6 +81,11 @@ struct Caller<'scope, 'a, 'b> {
     under_way: BTreeMap<u32, UnderWay<'scope, 'a>>,
     /// Completion of the run, as far as it is known.
     completion: Completion,
+    /// Items whose executions failed when the host lacked something that it has again. If one
+    /// fails like this twice, it is the cause.
+    tried: BTreeSet<u32>,
+    /// Those to execute again.
+    again: Vec<&'a PlanItem>,
 }
 
 /// Runs the items, at most [`PlannedRun::jobs`] at the same time. Fails if the journal cannot save;
@@ -98,7 +103,9 @@ pub(crate) fn run(
         let _stops_machines = SetAtEnd(&over);
         let pace = Pace::new(run.items, run.targets, run.jobs, run.budget, clock);
         let (completion, under_way) = (Completion::Finished, BTreeMap::new());
-        let caller = Caller { run, naming, clock, journal, observer, over: &over, pace, under_way, completion };
+        let (tried, again) = (BTreeSet::new(), Vec::new());
+        let caller =
+            Caller { run, naming, clock, journal, observer, over: &over, pace, under_way, completion, tried, again };
         caller.run(scope, stop)
     })
 }
@@ -112,7 +119,7 @@ where
         let mut waiting = self.run.items.iter();
         loop {
             while self.completion == Completion::Finished && self.under_way.len() < self.run.jobs.get() {
-                let Some(item) = waiting.next() else { break };
+                let Some(item) = self.again.pop().or_else(|| waiting.next()) else { break };
                 if stop.is_set() {
                     self.completion.change_to(Completion::Stopped);
                 } else {
@@ -182,15 +189,23 @@ where
         let UnderWay { item, attempt, reader, tail, limit, began, thread, .. } = ended;
         let (counted, end) = thread.join().unwrap_or_else(|panic| resume_unwind(panic));
         let operations = program_operations(self.run, item).unwrap_or(reader.operations());
-        let outcome = reader.conclude(counted.ending, limit)?.outcome;
+        let mut ended = reader.conclude(counted.ending, limit)?;
+        let is_tried_again = ended.own.is_some() && self.tried.insert(item.ordinal);
+        if !is_tried_again {
+            ended = ended.second();
+        }
+        let outcome = ended.outcome;
         let mappings = counted.report.as_ref().map_or(&[][..], |report| &report.agent.mappings);
-        let outcome = untranslated::judged(outcome, counted.console.as_deref(), mappings, self.naming);
+        let is_of_commit = self.run.subjects.get(item.subject.at()).is_some_and(|subject| subject.build.is_some());
+        let by = (self.naming, is_of_commit);
+        let outcome = untranslated::judged(outcome, counted.console.as_deref(), mappings, by);
         tail.record(attempt, self.journal)?;
         save_console(counted.console.as_deref(), &outcome, attempt, self.journal)?;
         let (report, outcome) = ((counted.report, counted.seed), (outcome, operations));
         let attempted = save_reading((self.naming, end), report, outcome, attempt, self.journal)?;
         self.journal.end_attempt(attempt, &attempted.outcome, self.clock.now())?;
         match Completion::after(&attempted.outcome) {
+            Some(_) if is_tried_again => self.again.push(item),
             Some(completion) => self.completion.change_to(completion),
             None => {
                 self.pace.ended(item, began);

@@ -1,5 +1,6 @@
 //! The instruction at which a program in a guest died because the emulator does not translate it.
-//! This says nothing about the program: the CPU of the lens is to blame.
+//! For a commit's build this is a result, because other commits may do without the instruction. A
+//! program that is counted alone needs another build first.
 
 use super::naming::Naming;
 use faultline_record::lens::counted::Mapping;
@@ -17,10 +18,16 @@ const SHOWN: usize = 8;
 /// Prefixes that may precede an operation.
 const PREFIXES: [u8; 11] = [0x66, 0xf2, 0xf3, 0xf0, 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65, 0x67];
 
-/// The outcome of an execution. It is a failure of the lab if the program died of an instruction of
-/// a vector extension that the emulator does not translate. `console`: the guest's; `mappings`: the
-/// code of the program's processes.
-pub(super) fn judged(outcome: Outcome, console: Option<&str>, mappings: &[Mapping], naming: &Naming) -> Outcome {
+/// The outcome of an execution. A program that died of an instruction of a vector extension that
+/// the emulator does not translate is a result of its commit, or else a failure of the lab.
+/// `console`: the guest's; `mappings`: the code of the program's processes; `is_of_commit`: true
+/// for a commit's build.
+pub(super) fn judged(
+    outcome: Outcome,
+    console: Option<&str>,
+    mappings: &[Mapping],
+    (naming, is_of_commit): (&Naming, bool),
+) -> Outcome {
     if !matches!(outcome, Outcome::Crashed { signal: SIGILL, .. }) {
         return outcome;
     }
@@ -28,7 +35,11 @@ pub(super) fn judged(outcome: Outcome, console: Option<&str>, mappings: &[Mappin
         let (function, bytes) = naming.instruction(address, mappings)?;
         Some(text(extension(&bytes)?, address, &function, &bytes))
     });
-    found.map_or(outcome, |text| Outcome::LabFailed { text })
+    found.map_or(outcome, |text| outcome_of(text, is_of_commit))
+}
+
+fn outcome_of(text: String, is_of_commit: bool) -> Outcome {
+    if is_of_commit { Outcome::NotTranslated { text } } else { Outcome::LabFailed { text } }
 }
 
 fn text(extension: &str, address: u64, function: &str, bytes: &[u8]) -> String {
@@ -74,6 +85,12 @@ mod tests {
         assert_eq!(extension(&[0x66, 0xc4, 0xe2]), Some("the vector"));
         // `ud2`, `ud1`, and nothing.
         assert_eq!([&[0x0f, 0x0b][..], &[0x0f, 0xb9], &[]].map(extension), [None; 3]);
+    }
+
+    #[test]
+    fn an_untranslated_instruction_is_a_commits_result() {
+        assert!(outcome_of("x".to_owned(), true).is_final());
+        assert!(!outcome_of("x".to_owned(), false).is_final());
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! The lens: its plugin, the modelled machine, and the memory that a machine under it takes.
 
 use super::MachineModel;
+use crate::lack::{self, Lack};
 use crate::qemu::QemuMachine;
-use crate::{Ending, Plugin, lack};
+use crate::{Ending, Plugin, scratch_directory};
 use faultline_lens_format::RawReport;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -73,7 +74,7 @@ impl ReportFile {
         let failed = |error: std::io::Error| {
             format!("cannot create the lens's report in {}: {}", scratch.display(), error.kind())
         };
-        let directory = tempfile::Builder::new().prefix(PREFIX).tempdir_in(scratch).map_err(failed)?;
+        let directory = scratch_directory::create(PREFIX, scratch).map_err(failed)?;
         let lock = File::open(directory.path()).map_err(failed)?;
         // Without locks, as on some network file systems, the directory counts as used for a
         // minute.
@@ -108,7 +109,7 @@ impl ReportFile {
     pub(super) fn judged<T>(&self, ending: Ending, report: &Result<T, String>) -> Ending {
         let is_missing = report.is_err() && matches!(ending, Ending::Exited { status: 0, .. });
         match is_missing.then(|| self.watch.lack(&[self.directory.path()])).flatten() {
-            Some(text) => Ending::LabFailed { text },
+            Some(Lack { text, .. }) => Ending::LabFailed { text },
             None => ending,
         }
     }

@@ -18,11 +18,13 @@
 //! their group. On other systems it finally kills its own process group, which contains the
 //! workload. If the keeper itself is killed, the kernel kills the workload (Linux). We then kill
 //! the group, and every other process that carries the execution's identifier in its environment,
-//! and restore the settings.
+//! and restore the settings. If we are killed too, the keeper's guard kills those processes
+//! (Linux), and the next command restores the settings.
 
-use crate::lack;
+use crate::lack::{self, Lack};
 use crate::sandbox::{self, Sandbox};
 use crate::system_settings::{self, Before};
+use guard::{GUARD, Guard};
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -37,6 +39,8 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
+
+mod guard;
 
 /// The first argument that makes a program the keeper.
 pub const ARGUMENT: &str = "__keep";
@@ -91,8 +95,8 @@ pub(super) struct Account {
     pub(super) before: Vec<Before>,
     /// Settings that could not be restored, as texts.
     pub(super) left: Vec<String>,
-    /// The lack of this host that explains a failure, in words.
-    pub(super) lack: Option<String>,
+    /// The lack of this host that may explain a failure.
+    pub(super) lack: Option<Lack>,
     /// Ending of the program. This is the last line: the settings have been restored before it.
     pub(super) told: Option<Told>,
 }
@@ -106,12 +110,17 @@ impl Account {
             match kind {
                 "was" => account.before.extend(read_before(rest)),
                 "left" => account.left.push(rest.to_owned()),
-                "lack" => account.lack = Some(rest.to_owned()),
+                "lack" => account.lack = Some(Lack::present(rest.to_owned())),
+                "lacked" => account.lack = Some(Lack::over(rest.to_owned())),
                 _ => account.told = Told::read(kind, rest),
             }
         }
         account
     }
+}
+
+fn lack_line(Lack { text, is_over }: &Lack) -> String {
+    format!("{} {}\n", if *is_over { "lacked" } else { "lack" }, text.replace('\n', " "))
 }
 
 /// A resolved path and a one-line value contain no NUL character.
@@ -137,21 +146,37 @@ impl Mark {
         Mark(format!("faultline-{}-{:x}-{count}", std::process::id(), since.as_nanos()))
     }
 
+    /// The identifier with this name.
+    pub(super) fn named(name: &str) -> Self {
+        Mark(name.to_owned())
+    }
+
     pub(super) fn name(&self) -> &str {
         &self.0
     }
 
+    /// Kills until no process carries the identifier, or until the time limit.
+    pub(super) fn kill_all(&self) {
+        let until = Instant::now() + KILL_LIMIT;
+        while self.kill_processes() && Instant::now() < until {
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+
     /// Kills every process that carries the identifier, according to `/proc`; none if there is no
-    /// `/proc`.
-    pub(super) fn kill_processes(&self) {
+    /// `/proc`. True if there was one.
+    pub(super) fn kill_processes(&self) -> bool {
+        let mut is_found = false;
         let wanted = format!("{MARK_VARIABLE}={}", self.0);
         for (process, _) in processes() {
             let environment = std::fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
             if environment.split(|&byte| byte == 0).any(|variable| variable == wanted.as_bytes()) {
+                is_found = true;
                 // Fails if the process is already gone, as intended.
                 let _ = kill_process(process, Signal::KILL);
             }
         }
+        is_found
     }
 }
 
@@ -251,24 +276,29 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 /// [`run`] with settings below other directories, for tests without privileges.
 #[doc(hidden)]
 pub fn run_below(arguments: impl Iterator<Item = OsString>, roots: &[&Path]) -> ExitCode {
+    let mut arguments = arguments.peekable();
+    if arguments.next_if(|first| first == GUARD).is_some() {
+        return guard::run(arguments);
+    }
     let Some(request) = Request::read(arguments) else { return ExitCode::from(2) };
     let Ok(mut socket) = take_socket() else { return ExitCode::from(2) };
     adopt_orphans();
     let scratch = &request.scratch;
     let mut before = Vec::new();
+    let guard = Guard::start(scratch, &request.callers);
     let events = watch_socket(&socket);
     let watch = lack::Watch::begin();
     let (told, mut lack) = match std::fs::DirBuilder::new().mode(0o700).create(scratch) {
         Ok(()) => {
             let entered = request.namespace.as_deref().map_or(Ok(()), enter);
             match entered.and_then(|()| set(&request.settings, roots, &mut socket, &mut before)) {
-                Ok(()) => keep(&events, &request),
+                Ok(()) => keep(&events, &request, guard.as_ref()),
                 Err(text) => (Told::NotStarted(text), None),
             }
         }
         Err(error) => {
             let text = format!("no scratch directory {}: {error}", scratch.display());
-            (Told::NotStarted(text.clone()), Some(text))
+            (Told::NotStarted(text.clone()), Some(Lack::present(text)))
         }
     };
     // Before the scratch directory is removed, which may make room.
@@ -279,11 +309,14 @@ pub fn run_below(arguments: impl Iterator<Item = OsString>, roots: &[&Path]) -> 
     // Errors are ignored: no process of the workload is left that could use the directory.
     let _ = sandbox::remove_scratch(scratch);
     let left: String = left.iter().map(|text| format!("left {text}\n")).collect();
-    let lack = lack.map_or_else(String::new, |text| format!("lack {}\n", text.replace('\n', " ")));
+    let lack = lack.as_ref().map_or_else(String::new, lack_line);
     let is_heard = socket.write_all((left + &lack + &told.line()).as_bytes()).is_ok();
     let is_kept = request.callers.is_empty() || (is_heard && is_acknowledged(&mut socket, &events));
     if !is_kept {
         let _ = std::fs::remove_dir_all(&request.callers);
+    }
+    if let Some(guard) = guard {
+        guard.end();
     }
     kill_own_group();
     ExitCode::SUCCESS
@@ -353,12 +386,12 @@ fn close_output() {
 }
 
 /// Runs the program until it ends. Also returns the lack of this host that kept it from starting.
-fn keep(events: &Events, request: &Request) -> (Told, Option<String>) {
+fn keep(events: &Events, request: &Request, guard: Option<&Guard>) -> (Told, Option<Lack>) {
     let mut command = request.command();
     command.stdin(Stdio::null());
     let not_made = |why: &str| {
         let text = format!("{}{why}", sandbox::NOT_MADE);
-        (Told::NotStarted(text.clone()), Some(text))
+        (Told::NotStarted(text.clone()), Some(Lack::present(text)))
     };
     let entered = match enter_sandbox(request, &mut command) {
         Ok(entered) => entered,
@@ -374,14 +407,15 @@ fn keep(events: &Events, request: &Request) -> (Told, Option<String>) {
             if let Some(step) = entered.and_then(sandbox::Failed::step) {
                 return not_made(&format!("{step}: {error}"));
             }
-            let lack = lack::is_error(&error).then(|| format!("cannot start a program: {error}"));
+            let lack = lack::is_error(&error).then(|| Lack::present(format!("cannot start a program: {error}")));
             return (Told::NotStarted(error.to_string()), lack);
         }
     };
     let process = Pid::from_child(&child);
     watch_child(child, events.sender.clone());
-    let told = wait_for_end(events, process);
-    kill_the_rest();
+    let guard = guard.map(Guard::process);
+    let told = wait_for_end(events, process, guard);
+    kill_the_rest(guard);
     (told, None)
 }
 
@@ -444,7 +478,7 @@ fn watch_socket(socket: &UnixStream) -> Events {
 }
 
 /// `process`: the workload's own process.
-fn wait_for_end(Events { sender, receiver }: &Events, process: Pid) -> Told {
+fn wait_for_end(Events { sender, receiver }: &Events, process: Pid, guard: Option<Pid>) -> Told {
     loop {
         match receiver.recv() {
             Ok(Woken::Ended(status)) => return end_report(status),
@@ -454,7 +488,7 @@ fn wait_for_end(Events { sender, receiver }: &Events, process: Pid) -> Told {
             Ok(Woken::Abandoned) | Err(_) => break,
         }
     }
-    kill_descendants();
+    kill_descendants(guard);
     let ended = receiver.recv_timeout(KILL_LIMIT);
     // For the acknowledgement, which will not come. Sending never fails: the receiver is here.
     let _ = sender.send(Woken::Abandoned);
@@ -473,12 +507,14 @@ fn end_report(status: ExitStatus) -> Told {
 }
 
 /// Kills and reaps until no process of the workload is left.
-fn kill_the_rest() {
+fn kill_the_rest(guard: Option<Pid>) {
     let until = Instant::now() + KILL_LIMIT;
     while Instant::now() < until {
-        kill_descendants();
+        let is_last = !kill_descendants(guard);
         match wait(WaitOptions::NOHANG) {
             Ok(Some(_)) => {}
+            // Only the guard is left.
+            Ok(None) if is_last => return,
             Ok(None) => thread::sleep(Duration::from_millis(2)),
             // No child is left, including adopted ones.
             Err(_) => return,
@@ -486,11 +522,15 @@ fn kill_the_rest() {
     }
 }
 
-fn kill_descendants() {
-    for process in descendants() {
+/// Kills all descendants except the guard. True if there were any, dead ones included.
+fn kill_descendants(guard: Option<Pid>) -> bool {
+    let mut is_found = false;
+    for process in descendants().into_iter().filter(|process| Some(*process) != guard) {
+        is_found = true;
         // Fails if the process is already gone, as intended.
         let _ = kill_process(process, Signal::KILL);
     }
+    is_found
 }
 
 /// The keeper's last action on systems without a list of descendants: kills its own group.
@@ -574,9 +614,11 @@ mod tests {
         let before = vec![Before { file: "/proc/sys/a b".into(), value: "1\t2".into() }];
         let left = vec!["it can't be".to_owned()];
         for told in [Told::Status(71), Told::Signal(9), Told::NotStarted("No such file or directory".into())] {
-            let heard = format!("{}left it can't be\nlack no space\n{}", before_line(&before[0]), told.line());
-            let (before, left, lack) = (before.clone(), left.clone(), Some("no space".to_owned()));
-            assert_eq!(Account::read(&heard), Account { before, left, lack, told: Some(told) });
+            for lack in [Lack::present("no space".to_owned()), Lack::over("no memory".to_owned())] {
+                let heard = format!("{}left it can't be\n{}{}", before_line(&before[0]), lack_line(&lack), told.line());
+                let (before, left, told) = (before.clone(), left.clone(), Some(told.clone()));
+                assert_eq!(Account::read(&heard), Account { before, left, lack: Some(lack), told });
+            }
         }
         assert_eq!(Account::read("nonsense"), Account::default());
     }

@@ -5,6 +5,7 @@
 use super::Deadline;
 use super::deadline::Withheld;
 use super::keeper::{self, Account, Mark, Told};
+use crate::lack::Lack;
 use crate::sandbox::{self, Sandbox};
 use crate::{StopFlag, lack, system_settings};
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -128,8 +129,10 @@ pub(crate) struct Ended {
     pub(crate) stderr: String,
     /// System settings that could not be restored, as texts.
     pub(crate) left: Vec<String>,
-    /// The lack of this host that explains a failure, in words.
-    pub(crate) lack: Option<String>,
+    /// The lack of this host that may explain a failure.
+    pub(crate) lack: Option<Lack>,
+    /// The disks on which the program may have written have room now.
+    pub(crate) has_room: bool,
 }
 
 impl Ended {
@@ -138,7 +141,10 @@ impl Ended {
     pub(crate) fn or_said(self) -> Self {
         match self.end {
             End::Exited(0) | End::TimedOut | End::Refused | End::Stopped => self,
-            _ => Ended { lack: self.lack.or_else(|| lack::said_in(&self.stderr)), ..self },
+            _ => {
+                let said = || lack::said_in(&self.stderr).map(|text| Lack { text, is_over: self.has_room });
+                Ended { lack: self.lack.clone().or_else(said), ..self }
+            }
         }
     }
 }
@@ -157,6 +163,8 @@ pub(crate) struct Kept {
     stderr_bytes: Arc<AtomicU64>,
     mark: Mark,
     scratch: PathBuf,
+    /// The program's working directory.
+    directory: PathBuf,
     /// This host's state before the start.
     watch: lack::Watch,
     grace: Grace,
@@ -238,6 +246,7 @@ impl Kept {
             stderr_bytes: said,
             mark,
             scratch,
+            directory: program.directory.unwrap_or(Path::new(".")).to_owned(),
             watch,
             grace,
             withheld,
@@ -268,7 +277,9 @@ impl Kept {
             End::KeeperKilled => self.watch.lack(&[]),
             End::TimedOut | End::Refused | End::Stopped => None,
         };
-        Ended { end, stderr, left, lack }
+        let below = self.scratch.parent().unwrap_or(Path::new("/"));
+        let has_room = lack::has_room(&[below, &self.directory, &std::env::temp_dir()]);
+        Ended { end, stderr, left, lack, has_room }
     }
 
     fn take_lines(&mut self, deadline: &mut Deadline, sink: &mut KeptSink<'_>, stop: &StopFlag) -> Followed {

@@ -6,7 +6,7 @@
 
 use super::{Attachment, Connection, Made, Network, NetworkEnd, Partner, made};
 use super::{LinkAddress, Side};
-use crate::{StopFlag, socket_path};
+use crate::{StopFlag, scratch_directory, socket_path};
 use std::path::{Path, PathBuf};
 
 /// Makes wires.
@@ -37,7 +37,7 @@ pub(crate) struct Wire {
 
 impl Network for Wires {
     fn make(&self, _: Option<Connection>, partners: &[Partner<'_>], _: &StopFlag) -> Result<Made, String> {
-        let directory = tempfile::Builder::new().prefix("faultline-wires-").tempdir_in(&self.scratch);
+        let directory = scratch_directory::create("faultline-wires-", &self.scratch);
         let directory =
             directory.map_err(|error| format!("no directory for wires in {}: {error}", self.scratch.display()))?;
         let ends = 1 + partners.len();

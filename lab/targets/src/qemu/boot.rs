@@ -10,6 +10,7 @@ use crate::agent::{GuestProgram, Plan};
 use crate::counting::AtEnd;
 use crate::counting::model;
 use crate::keep::{Deadline, End, Ended, Grace, Kept, Output, Program};
+use crate::lack::Lack;
 use crate::network::WiredEnd;
 use crate::program_files::tree::Tree;
 use crate::{Plugin, StopFlag};
@@ -26,6 +27,9 @@ use std::time::{Duration, Instant};
 /// Time limit for a guest whose plan is complete to switch itself off, and for a plugin to write
 /// its counts.
 const POWER_OFF_LIMIT: Duration = Duration::from_secs(120);
+
+/// Signal with which a system kills a process for lack of memory.
+const SIGKILL: i32 = 9;
 
 /// Maximum number of boots until one is in time. Under emulation with many CPUs a boot sometimes
 /// stalls: the kernel patches its own code, and CPUs continue with the translation of the old code
@@ -85,6 +89,8 @@ pub(super) enum BootEnd {
     Failed(GuestFailure, String),
     /// This host failed, not the guest; the cause.
     LabFailed(String),
+    /// The emulator was killed when this host lacked memory that it has again; the cause.
+    AfterLack(String),
     /// The sink returned `Break`.
     Refused,
     /// A stop was requested.
@@ -290,8 +296,11 @@ impl<'a, 'b> Watch<'a, 'b> {
         if self.done {
             return BootEnd::Done;
         }
-        if let Some(lack) = lack {
-            return BootEnd::LabFailed(lack.to_owned());
+        match lack {
+            Some(Lack { text, is_over: false }) => return BootEnd::LabFailed(text.clone()),
+            // A kill of another process says nothing about the guest.
+            Some(Lack { text, .. }) if *end == End::Signalled(SIGKILL) => return BootEnd::AfterLack(text.clone()),
+            Some(_) | None => {}
         }
         if let Some(panic) = console::panic(console) {
             return BootEnd::Failed(GuestFailure::Panicked, format!("the guest's kernel panicked: {panic}"));
@@ -356,8 +365,23 @@ mod tests {
                 break;
             }
         }
-        watch
-            .conclude(&Ended { end, stderr: console.to_owned(), left: Vec::new(), lack: None }, Duration::from_secs(60))
+        watch.conclude(
+            &Ended { end, stderr: console.to_owned(), left: Vec::new(), lack: None, has_room: true },
+            Duration::from_secs(60),
+        )
+    }
+
+    #[test]
+    fn a_process_killed_for_memory_explains_only_the_death_of_the_emulator() {
+        let ended = |end| {
+            let lack = Some(Lack::over("no memory".to_owned()));
+            let mut sink = |_: &Frame<'_>| ControlFlow::Continue(());
+            let watch = Watch::new(Duration::from_secs(5), &mut sink);
+            let ended = Ended { end, stderr: String::new(), left: Vec::new(), lack, has_room: true };
+            watch.conclude(&ended, Duration::from_secs(60)).end
+        };
+        assert_eq!(ended(End::Signalled(SIGKILL)), BootEnd::AfterLack("no memory".to_owned()));
+        assert!(matches!(ended(End::Exited(1)), BootEnd::Failed(GuestFailure::NotBooted, _)));
     }
 
     fn failed(booted: Booted) -> (GuestFailure, String) {

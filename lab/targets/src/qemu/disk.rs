@@ -7,7 +7,7 @@ use super::kernel_image::{VIRTIO_DISK, drive, environment, first_sector};
 use super::{Emulator, console};
 use crate::host::HostPaths;
 use crate::keep::{Deadline, End, Ended, Grace, Kept, Output, Program};
-use crate::{StopFlag, TargetError, socket_path};
+use crate::{StopFlag, TargetError, scratch_directory, socket_path};
 use faultline_record::machine::{DiskImage, ImageDevices};
 use std::ffi::OsString;
 use std::io;
@@ -274,7 +274,7 @@ impl Console {
 /// A new directory for the machine's writes. An emulator that is killed may leave a file, so the
 /// directory is removed with it.
 fn directory_of_writes(scratch: &Path) -> Result<TempDir, String> {
-    let made = tempfile::Builder::new().prefix("faultline-disk-").tempdir_in(scratch);
+    let made = scratch_directory::create("faultline-disk-", scratch);
     made.map_err(|error| format!("no directory in {}: {}", scratch.display(), error.kind()))
 }
 

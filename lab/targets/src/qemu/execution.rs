@@ -201,6 +201,10 @@ impl Heard {
                 failed(GuestFailure::Lost, "the guest's agent did not say how the workload ended".to_owned())
             }
             (BootEnd::LabFailed(text), _) => Ending::LabFailed { text },
+            (BootEnd::AfterLack(text), _) => {
+                let own = Box::new(failed(GuestFailure::Lost, text.clone()));
+                Ending::AfterLack { text, own }
+            }
             (BootEnd::Failed(failure, text), _) => failed(failure, text),
         };
         GuestExecuted {

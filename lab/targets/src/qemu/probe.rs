@@ -163,7 +163,9 @@ pub(super) fn run(boot: &Boot<'_>, named: Named, stop: &StopFlag) -> Result<Prob
     let booted = boot.run(sink, stop);
     let (text, hint) = match booted.end {
         BootEnd::Done => (None, String::new()),
-        BootEnd::LabFailed(text) => (Some(text), "remove the cause, and begin again".to_owned()),
+        BootEnd::LabFailed(text) | BootEnd::AfterLack(text) => {
+            (Some(text), "remove the cause, and begin again".to_owned())
+        }
         BootEnd::Failed(failure, text) => (Some(text), hint(failure, &booted.console, named)),
         BootEnd::Refused | BootEnd::Stopped => (Some("the boot was stopped".to_owned()), String::new()),
     };

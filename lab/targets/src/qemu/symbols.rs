@@ -41,7 +41,7 @@ pub(super) fn reported(boot: &Boot<'_>, stop: &StopFlag) -> Result<Vec<KernelSym
             "its kernel hides their addresses, or has none (CONFIG_KALLSYMS)".to_owned()
         }
         BootEnd::Done => return Ok(symbols),
-        BootEnd::Failed(_, text) | BootEnd::LabFailed(text) => text,
+        BootEnd::Failed(_, text) | BootEnd::LabFailed(text) | BootEnd::AfterLack(text) => text,
         BootEnd::Refused | BootEnd::Stopped => "it was stopped".to_owned(),
     };
     Err(TargetError {

@@ -15,7 +15,7 @@ const MOST_BYTES: u64 = 250 << 20;
 const UNPACK_LIMIT: Duration = Duration::from_secs(300);
 
 /// The remote shell's script with the directory and the packed file.
-const UNPACK: &str = "mkdir \"$1\" && tar -xf \"$2\" -C \"$1\" && rm \"$2\"";
+const UNPACK: &str = "mkdir -m 700 \"$1\" && tar -xf \"$2\" -C \"$1\" && rm \"$2\"";
 
 /// Fails if a directory has too many bytes to be sent, or cannot be read.
 pub fn check_size(directory: &Path) -> Result<(), TargetError> {

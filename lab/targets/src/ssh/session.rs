@@ -2,8 +2,8 @@
 //! line of a machine in the emulator. The client does not outlive us, and the remote command's
 //! input ends when the client does. A serial line ends with its machine.
 
-use crate::StopFlag;
 use crate::keep::{Deadline, Ended, Grace, Kept, Output, Program, read_lines};
+use crate::{StopFlag, scratch_directory};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use std::ffi::OsString;
 use std::fs::File;
@@ -99,10 +99,8 @@ impl Session {
     /// Starts the client. Fails, with a text, if it cannot be started.
     pub(super) fn start(start: &Start<'_>) -> Result<Self, String> {
         let no_pipe = |error: &dyn std::fmt::Display| format!("no pipe in {}: {error}", start.scratch.display());
-        let directory = tempfile::Builder::new()
-            .prefix("faultline-ssh-")
-            .tempdir_in(start.scratch)
-            .map_err(|error| no_pipe(&error.kind()))?;
+        let directory =
+            scratch_directory::create("faultline-ssh-", start.scratch).map_err(|error| no_pipe(&error.kind()))?;
         let (pipe, own) = (directory.path().join("input"), directory.path().join("own"));
         std::fs::create_dir(&own).map_err(|error| no_pipe(&error.kind()))?;
         rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).map_err(|error| no_pipe(&error))?;
