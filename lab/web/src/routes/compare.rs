@@ -81,7 +81,12 @@ async fn compared(state: &State, query: &Query) -> Result<Compared, Problem> {
         true => Ok(Compared::Counted(Box::new(lens::compare_runs(runs, places)?))),
         false => Ok(Compared::Measured(Box::new(compare_stored_runs(runs, places)?))),
     };
-    state.reader.read_whole_runs(read).await.map_err(Problem::unprocessable)
+    // Totals of executions, which decide a comparison of values, need little memory.
+    let compared = match are_counted {
+        true => state.reader.read_whole_runs(read).await,
+        false => state.reader.read(read).await,
+    };
+    compared.map_err(Problem::unprocessable)
 }
 
 pub(super) async fn page(Shared(state): Shared<State>, RawQuery(query): RawQuery) -> Result<Response, PageProblem> {
