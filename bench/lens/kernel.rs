@@ -56,7 +56,12 @@ fn main() -> ExitCode {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace().join("target"), PathBuf::from);
     let scratch = tempfile::tempdir().expect("a scratch directory");
     let own = std::env::current_exe().expect("our own program");
-    let host = HostPaths { workloads: target.join("workloads"), scratch: scratch.path().to_owned(), keeper: own };
+    let host = HostPaths {
+        workloads: target.join("workloads"),
+        scratch: scratch.path().to_owned(),
+        keeper: own,
+        sandbox: None,
+    };
     let paths = GuestPaths { guest: workspace().join("target/guest"), host, cache: Some(scratch.path().join("cache")) };
     let unpacked_kernel = target.join("kernels/bookworm/vmlinuz");
     let request = MachineRequest {
