@@ -240,10 +240,10 @@ install: workloads
 	install -d $(DESTDIR)$(PREFIX)/bin $(LIBEXEC) $(SHARE)/man/man1 $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
 	install $(INSTALLED) $(DESTDIR)$(PREFIX)/bin/
 	packages/install-parts.sh target $(LIBEXEC)
-	$(INSTALLED) man $(SHARE)/man/man1
-	$(INSTALLED) completions bash > $(SHARE)/bash-completion/completions/faultline
-	$(INSTALLED) completions zsh > $(SHARE)/zsh/site-functions/_faultline
-	$(INSTALLED) completions fish > $(SHARE)/fish/vendor_completions.d/faultline.fish
+	$(INSTALLED) generate man $(SHARE)/man/man1
+	$(INSTALLED) generate bash > $(SHARE)/bash-completion/completions/faultline
+	$(INSTALLED) generate zsh > $(SHARE)/zsh/site-functions/_faultline
+	$(INSTALLED) generate fish > $(SHARE)/fish/vendor_completions.d/faultline.fish
 
 clean:
 	rm -rf target $(PAGE)/node_modules

@@ -38,7 +38,8 @@ mkdir -p "$place"
 } >"$place/faultline.toml"
 
 FAULTLINE_DB=$place/runs.sqlite
-export FAULTLINE_DB
+FAULTLINE_TRUST=1
+export FAULTLINE_DB FAULTLINE_TRUST
 "$faultline" history run --quiet --config "$place/faultline.toml"
 "$faultline" history changes --config "$place/faultline.toml"
 "$faultline" history changes --config "$place/faultline.toml" --format json >"$place/changes.json"

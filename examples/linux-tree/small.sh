@@ -70,7 +70,8 @@ seeds = 1
 TOML
 
 FAULTLINE_DB=$place/runs.sqlite
-export FAULTLINE_DB
+FAULTLINE_TRUST=1
+export FAULTLINE_DB FAULTLINE_TRUST
 history() { "$faultline" history "$@" --config "$place/faultline.toml"; }
 history run --quiet
 history show linux --format json >"$place/history.json"

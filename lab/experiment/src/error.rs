@@ -9,6 +9,7 @@ use faultline_runner::{NoTarget, RequestError};
 use faultline_stats::unmatched::Unmatched;
 use faultline_store::{StoreError, StoreErrorKind};
 use faultline_targets::TargetError;
+use std::path::PathBuf;
 
 /// The reason why a request cannot be met.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -41,7 +42,7 @@ pub enum Because {
 }
 
 /// The kind of failure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ErrorKind {
     /// The request is invalid.
     Usage,
@@ -49,6 +50,11 @@ pub enum ErrorKind {
     Unusable,
     /// The saved data give no answer: damaged, saved by another version, or not comparable.
     Unanswerable,
+    /// The user has not consented to this `faultline.toml`, or it has changed since.
+    Untrusted {
+        /// The file.
+        file: PathBuf,
+    },
     /// Something failed.
     Failed,
     /// The user stopped it before there was anything to save.

@@ -3,8 +3,8 @@
 
 use crate::error::Error;
 use crate::places::Places;
-use crate::settings_file::{self, SettingsTable, USUAL_FILE};
-use faultline_record::machine::{ControlledHost, HostControl, SshHost};
+use crate::settings_file::{self, SettingsTable};
+use faultline_record::machine::{ControlledHost, HostControl, Machine, SshHost};
 use faultline_targets::ssh;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -41,19 +41,6 @@ struct Entry {
 pub struct Hosts(BTreeMap<String, ControlledHost>);
 
 impl Hosts {
-    /// Reads the file of the places, or `faultline.toml` if it exists. Fails if it cannot be read,
-    /// or if a declaration is impossible.
-    pub fn read(places: &Places) -> Result<Self, Error> {
-        let file = places.settings.as_deref().unwrap_or(Path::new(USUAL_FILE));
-        match settings_file::read(file) {
-            Ok(text) => Self::of_text(&text, file),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound && places.settings.is_none() => {
-                Ok(Self::default())
-            }
-            Err(error) => Err(Error::usage(format!("cannot read {}: {error}", file.display()), HINT)),
-        }
-    }
-
     /// The hosts that the text of a file declares. Fails if a declaration is impossible.
     pub fn of_text(text: &str, file: &Path) -> Result<Self, Error> {
         let written: Option<BTreeMap<String, toml::Spanned<Entry>>> =
@@ -82,6 +69,23 @@ impl Hosts {
     }
 }
 
+/// The declaration of a host in the file of the places; `None` if the machine is not a declared
+/// name. Fails if the file cannot be read, if a declaration is impossible, or if the user has not
+/// consented to the file.
+pub fn declared(host: &SshHost, places: &Places) -> Result<Option<ControlledHost>, Error> {
+    let Some(file) = places.settings.as_deref().filter(|_| host.is_bare_name()) else { return Ok(None) };
+    let text = settings_file::read(file)
+        .map_err(|error| Error::usage(format!("cannot read {}: {error}", file.display()), HINT))?;
+    let declared = Hosts::of_text(&text, file)?.named(host).cloned();
+    declared.is_some().then(|| places.consent.check(file, &text)).transpose()?;
+    Ok(declared)
+}
+
+/// Fails like [`declared`] for one of these machines, before any of them is used.
+pub fn check<'a>(machines: impl IntoIterator<Item = &'a Machine>, places: &Places) -> Result<(), Error> {
+    machines.into_iter().filter_map(Machine::ssh_host).try_for_each(|host| declared(host, places).map(drop))
+}
+
 /// An undeclared host, which can only reboot.
 fn undeclared(host: SshHost) -> ControlledHost {
     let control = HostControl {
@@ -105,14 +109,10 @@ pub fn with_absolute_paths(on: ControlledHost, directory: &Path) -> std::io::Res
     Ok(ControlledHost { host, control })
 }
 
-/// The host that measures a search, as declared in `faultline.toml`, otherwise undeclared. Fails if
-/// the file cannot be read, or if a declaration is impossible.
+/// The host that measures a search, as declared in `faultline.toml`, otherwise undeclared. Fails
+/// like [`declared`].
 pub fn of_search(named: &SshHost, places: &Places) -> Result<ControlledHost, Error> {
-    let declared = match named.is_bare_name() {
-        true => Hosts::read(places)?.named(named).cloned(),
-        false => None,
-    };
-    let host = declared.unwrap_or_else(|| undeclared(named.clone()));
+    let host = declared(named, places)?.unwrap_or_else(|| undeclared(named.clone()));
     with_absolute_paths(host, Path::new(".")).map_err(|error| {
         Error::failed(format!("cannot determine the working directory: {error}"), "change to an existing directory")
     })
@@ -164,10 +164,7 @@ impl Entry {
 
 /// The machine behind a declared name, or the machine itself.
 pub(crate) fn resolved(host: &SshHost, places: &Places) -> Result<SshHost, Error> {
-    if !host.is_bare_name() {
-        return Ok(host.clone());
-    }
-    Ok(Hosts::read(places)?.named(host).map_or_else(|| host.clone(), |declared| declared.host.clone()))
+    Ok(declared(host, places)?.map_or_else(|| host.clone(), |declared| declared.host))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 
 use crate::bench::{Bench, BlockPlace, FailingTarget, Sink, Stretched};
 use crate::error::Error;
-use crate::hosts::Hosts;
+use crate::hosts;
 use crate::lab::{Lab, Notice};
 use crate::measure;
 use faultline_record::artefact::{Artefact, BuiltKernel};
@@ -333,19 +333,18 @@ pub fn install(request: &InstallRequest, machine: &Machine, lab: &mut Lab<'_>) -
             "a host over SSH does: `--on ssh:NAME`, where faultline.toml declares `[host.NAME]`",
         ));
     };
-    let hosts = Hosts::read(lab.places)?;
-    let declared = hosts.named(named).ok_or_else(|| {
+    let declared = hosts::declared(named, lab.places)?.ok_or_else(|| {
         let hint = format!("`[host.{}]` in faultline.toml, with `ssh` and `install`, declares one", named.host());
         Error::usage(format!("no `install` command is declared for {}", named.destination()), hint)
     })?;
-    let ControlledHost { host, control } = declared;
+    let ControlledHost { host, control } = &declared;
     if control.install.is_empty() {
         return Err(Error::usage(
             format!("`[host.{}]` does not say how to install", named.host()),
             format!("for example `install = [\"dpkg\", \"-i\", \"{}\"]`", ssh::ARTEFACT),
         ));
     }
-    bring_up(declared, request, lab)?.map_err(|not_up| not_up_error(&not_up, host))
+    bring_up(&declared, request, lab)?.map_err(|not_up| not_up_error(&not_up, host))
 }
 
 /// Installs a file on a declared host. Fails if that is impossible here, or on a stop. Inner error:

@@ -12,6 +12,7 @@ mod command_words;
 mod comparison;
 mod conclusion;
 mod database;
+mod effects;
 mod error;
 mod growing;
 pub mod hosts;
@@ -32,6 +33,7 @@ mod sides;
 pub mod stored;
 mod stored_comparison;
 mod target;
+mod trust;
 pub mod variants;
 pub mod whole_file;
 
@@ -41,6 +43,7 @@ pub use conclusion::{AppliedGate, Concluded, Conclusion, Measured};
 pub use database::{
     Checked, Copied, CopyProgress, check_database, check_writable, copy_database, delete, find_run, find_the_run,
 };
+pub use effects::{DeclaredEffect, declared_effects};
 pub use error::{Because, Error, ErrorKind};
 pub use growing::{Gone, GrowingRun, MeasuringMachine, measuring_machine};
 pub use installed::{InstallRequest, await_host};
@@ -56,3 +59,4 @@ pub use stored_comparison::{
     CommitComparisons, MeasuredCommit, StoredComparisonRequest, compare_commits, compare_stored, compare_stored_runs,
 };
 pub use target::{GuestRuns, LocalMachines, Machines, ReadyTarget, facts, workloads};
+pub use trust::Consent;

@@ -2,6 +2,8 @@
 
 use crate::error::Error;
 use crate::sandbox::Sandboxing;
+use crate::settings_file::USUAL_FILE;
+use crate::trust::Consent;
 use crate::whole_file::unnamed;
 use etcetera::BaseStrategy;
 use faultline_record::recipe::Recipe;
@@ -39,9 +41,10 @@ pub struct Places {
     pub cache: Option<PathBuf>,
     /// Directory for data measured once on this machine.
     pub data: Option<PathBuf>,
-    /// The file that declares hosts. `None`: `faultline.toml` in the current directory, if it
-    /// exists.
+    /// The file that declares hosts and variants, if one is used.
     pub settings: Option<PathBuf>,
+    /// The user's consent to that file.
+    pub consent: Consent,
     /// The database: the path of a file, or the URL of a PostgreSQL server's database.
     pub database: Option<PathBuf>,
     /// The choice of a sandbox for builds and programs of commits.
@@ -50,14 +53,15 @@ pub struct Places {
 
 impl Places {
     /// The default paths: next to this program (`../workloads` in a build tree,
-    /// `../libexec/faultline/workloads` if installed), and in the user's directories. Fails if this
-    /// program's path is unknown.
+    /// `../libexec/faultline/workloads` if installed), in the user's directories, and
+    /// `faultline.toml` here. Fails if this program's path is unknown.
     pub fn find() -> Result<Self, Error> {
         let keeper = std::env::current_exe().map_err(|error| {
             Error::failed(format!("cannot find the path of this program: {error}"), "call it by its full path")
         })?;
         let strategy = etcetera::choose_base_strategy().ok();
         let data = strategy.as_ref().map(|strategy| strategy.data_dir().join("faultline"));
+        let state = strategy.as_ref().and_then(|strategy| strategy.state_dir());
         Ok(Places {
             workloads: beside(&keeper, "workloads"),
             sources: sources_above(&keeper),
@@ -69,7 +73,8 @@ impl Places {
             cache: strategy.map(|strategy| strategy.cache_dir().join("faultline")),
             database: data.as_ref().map(|data| data.join("faultline.sqlite")),
             data,
-            settings: None,
+            settings: Path::new(USUAL_FILE).is_file().then(|| USUAL_FILE.into()),
+            consent: Consent { is_given: false, list: state.map(|state| state.join("faultline/trusted")) },
             sandboxing: Sandboxing::wanted(true),
             keeper,
         })
@@ -284,6 +289,7 @@ mod tests {
             cache: None,
             data: None,
             settings: None,
+            consent: Consent::default(),
             database: None,
             sandboxing: Sandboxing::wanted(false),
         };

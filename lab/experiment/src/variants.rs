@@ -4,6 +4,7 @@
 use crate::command_words::{command_words, words};
 use crate::error::Error;
 use crate::hosts::Hosts;
+use crate::places::Places;
 use crate::settings_file::{self, SettingsTable, USUAL_FILE};
 use faultline_record::machine::Machine;
 use faultline_record::role::Role;
@@ -25,31 +26,33 @@ pub struct Variants {
     declared: BTreeMap<String, Setup>,
     /// The path where they were searched for.
     file: PathBuf,
+    /// An error unless the user has consented to the file.
+    consent: Option<Error>,
 }
 
 impl Variants {
-    /// Reads the named file, or `faultline.toml` if it exists. Fails if it cannot be read, or if a
-    /// declaration is impossible.
-    pub fn read(named: Option<&Path>) -> Result<Self, Error> {
-        let file = named.unwrap_or(Path::new(USUAL_FILE));
-        let text = match settings_file::read(file) {
-            Ok(text) => text,
-            Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => String::new(),
-            Err(error) => {
-                return Err(Error::usage(
-                    format!("cannot read {}: {error}", file.display()),
-                    "`--config FILE` takes a file that declares variants",
-                ));
-            }
+    /// Reads the file of the places; none are declared without one. Fails if it cannot be read, or
+    /// if a declaration is impossible.
+    pub fn read(places: &Places) -> Result<Self, Error> {
+        let Some(file) = places.settings.as_deref() else {
+            return Ok(Variants { file: USUAL_FILE.into(), ..Variants::default() });
         };
+        let text = settings_file::read(file).map_err(|error| {
+            Error::usage(
+                format!("cannot read {}: {error}", file.display()),
+                "`--config FILE` takes a file that declares variants",
+            )
+        })?;
         let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         // Sides may be on declared hosts.
         Hosts::of_text(&text, file)?;
-        Ok(Variants { declared: parse(&text, file, directory)?, file: file.to_owned() })
+        let declared = parse(&text, file, directory)?;
+        Ok(Variants { declared, file: file.to_owned(), consent: places.consent.check(file, &text).err() })
     }
 
     /// The subject of `text`, on a machine to be determined: a command, or declared names and
-    /// `KEY=VALUE` words, of which later ones override earlier ones. Fails for other words.
+    /// `KEY=VALUE` words, of which later ones override earlier ones. Fails for other words,
+    /// and for a declared name without the user's consent.
     pub fn setup(&self, text: &str) -> Result<Subject, Error> {
         let words = words("the variant", text)?;
         let mut setup = Setup::default();
@@ -90,6 +93,7 @@ impl Variants {
     fn take(&self, word: &str, setup: &mut Setup) -> Result<(), Error> {
         let Some((key, value)) = word.split_once('=') else {
             let declared = self.declared.get(word).ok_or_else(|| self.unknown(word))?;
+            self.consent.clone().map_or(Ok(()), Err)?;
             merge(setup, declared);
             return Ok(());
         };
@@ -212,7 +216,7 @@ partners = { receiver = "host", forwarder = "host" }
 
     fn variants() -> Variants {
         let declared = parse(FILE, Path::new("here/faultline.toml"), Path::new("here")).unwrap();
-        Variants { declared, file: "faultline.toml".into() }
+        Variants { declared, file: "faultline.toml".into(), consent: None }
     }
 
     fn text_of(error: Error) -> String {
@@ -253,7 +257,7 @@ partners = { receiver = "host", forwarder = "host" }
             "there is no variant 'stabel', and no program of that name in PATH; faultline.toml declares overcommit, sent, stable"
         );
         let declared = [("sh".to_owned(), Setup::default())].into();
-        let both = Variants { declared, file: "faultline.toml".into() };
+        let both = Variants { declared, ..variants() };
         assert_eq!(both.setup("sh").unwrap().setup, Setup::default(), "what is declared goes first");
         assert_eq!(
             text_of(both.setup("sh -c true").unwrap_err()),

@@ -9,6 +9,7 @@ use faultline_report::escape::unsafe_replaced;
 use faultline_report::{outcome_words, unmatched_words};
 use std::fmt::Display;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Exit status when something failed.
@@ -24,22 +25,29 @@ pub(crate) struct Failure {
     problem: String,
     hint: Option<String>,
     status: u8,
+    /// The `faultline.toml` to which the user has not consented, if that is the reason.
+    untrusted: Option<PathBuf>,
 }
 
 impl Failure {
     /// Something failed.
     pub(crate) fn new(problem: impl Into<String>, hint: impl Into<String>) -> Self {
-        Failure { problem: problem.into(), hint: Some(hint.into()), status: FAILED }
+        Failure { problem: problem.into(), hint: Some(hint.into()), status: FAILED, untrusted: None }
     }
 
     /// The request is invalid.
     pub(crate) fn usage(problem: impl Into<String>, hint: impl Into<String>) -> Self {
-        Failure { problem: problem.into(), hint: Some(hint.into()), status: USAGE }
+        Failure { status: USAGE, ..Self::new(problem, hint) }
     }
 
     /// The reader of standard output has ended: nothing is left to do or report.
     pub(crate) fn reader_gone() -> Self {
-        Failure { problem: String::new(), hint: None, status: 0 }
+        Failure { problem: String::new(), hint: None, status: 0, untrusted: None }
+    }
+
+    /// The file that the user has not trusted, if that is the reason.
+    pub(crate) fn untrusted(&self) -> Option<&Path> {
+        self.untrusted.as_deref()
     }
 
     /// Prints it on standard error.
@@ -101,12 +109,12 @@ fn command_called() -> String {
     let mut words = std::env::args_os().skip(1);
     while let Some(word) = words.next() {
         let word = word.to_string_lossy();
-        // `--db` is the only option that may precede a command.
+        // Options that may precede a command.
         if word == "--db" {
             words.next();
             continue;
         }
-        if word.starts_with("--db=") {
+        if word == "--trust" || word.starts_with("--db=") {
             continue;
         }
         let Some(next) = command.find_subcommand(&*word).cloned() else { break };
@@ -131,13 +139,15 @@ fn tip(text: &str) -> Option<String> {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        let status = match error.kind {
-            experiment::ErrorKind::Usage | experiment::ErrorKind::Unusable => USAGE,
-            experiment::ErrorKind::Unanswerable | experiment::ErrorKind::Failed => FAILED,
-            experiment::ErrorKind::Stopped => STOPPED,
-        };
+        let (mut status, mut untrusted) = (USAGE, None);
+        match error.kind {
+            experiment::ErrorKind::Usage | experiment::ErrorKind::Unusable => {}
+            experiment::ErrorKind::Untrusted { file } => untrusted = Some(file),
+            experiment::ErrorKind::Unanswerable | experiment::ErrorKind::Failed => status = FAILED,
+            experiment::ErrorKind::Stopped => status = STOPPED,
+        }
         let because = error.because.iter().map(because).collect::<String>();
-        Failure { problem: error.problem + &because, hint: error.hint, status }
+        Failure { problem: error.problem + &because, hint: error.hint, status, untrusted }
     }
 }
 

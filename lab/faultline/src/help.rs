@@ -10,7 +10,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Measure", &["run", "check", "lens", "resume"]),
     ("Compare", &["list", "show", "compare", "changes"]),
     ("Commits", &["bisect", "try", "history"]),
-    ("Share", &["serve", "import", "export", "store", "completions", "man"]),
+    ("Share", &["serve", "import", "export", "store", "trust", "generate"]),
 ];
 
 const EXAMPLES: &str = "\
@@ -24,6 +24,7 @@ Examples:
 const OPTIONS: &str = "\
 Options:
   --db FILE|URL  Database: a file, or postgres://USER@HOST/DATABASE
+  --trust        Use the faultline.toml of the command without asking
   -V, --version  Print version
   -h, --help     Print help; `faultline COMMAND --help-all` has all options
 ";

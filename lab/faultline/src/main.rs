@@ -9,7 +9,7 @@ mod output;
 mod progress;
 
 use arguments::{Arguments, Command};
-use commands::{bisect, compare, completions, history, lens, measure, share, stored};
+use commands::{bisect, compare, generate, history, lens, measure, share, stored, trust};
 use failure::Failure;
 use faultline_history::linker;
 use faultline_targets::keeper;
@@ -24,32 +24,44 @@ fn main() -> ExitCode {
         Some(first) if first == linker::ARGUMENT => return linker::run(words),
         _ => {}
     }
-    completions::answer();
+    generate::answer();
     match help::parse() {
-        Ok(arguments) => dispatch(&arguments).unwrap_or_else(|failure| failure.tell()),
+        Ok(arguments) => trusting(&arguments).unwrap_or_else(|failure| failure.tell()),
         Err(error) => failure::usage(&error),
     }
 }
 
+/// Executes the command. If it needs a file that the user has not trusted, asks on the terminal and
+/// starts again.
+fn trusting(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    loop {
+        let ended = dispatch(arguments);
+        let Some(file) = ended.as_ref().err().and_then(Failure::untrusted) else { return ended };
+        if !trust::is_accepted(file, &arguments.global)? {
+            return ended;
+        }
+    }
+}
+
 fn dispatch(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let db = arguments.db.as_deref();
+    let global = &arguments.global;
     match &arguments.command {
-        Command::Run(arguments) => measure::run(arguments, db),
-        Command::Check(arguments) => measure::check(arguments, db),
-        Command::Lens(command) => lens::lens(command, db),
-        Command::Resume(arguments) => measure::resume(arguments, db),
-        Command::List(arguments) => stored::list(arguments, db),
-        Command::Show(arguments) => stored::show(arguments, db),
-        Command::Compare(arguments) => compare::compare(arguments, db),
-        Command::Changes(arguments) => compare::changes(arguments, db),
-        Command::Bisect(arguments) => bisect::bisect(arguments, db),
-        Command::Try(arguments) => bisect::try_patches(arguments, db),
-        Command::History(command) => history::history(command, db),
-        Command::Serve(arguments) => share::serve(arguments, db),
-        Command::Import(arguments) => share::import(arguments, db),
-        Command::Export(arguments) => share::export(arguments, db),
-        Command::Store(command) => stored::store(command, db),
-        Command::Completions(arguments) => completions::completions(arguments),
-        Command::Man(arguments) => completions::man(arguments),
+        Command::Run(arguments) => measure::run(arguments, global),
+        Command::Check(arguments) => measure::check(arguments, global),
+        Command::Lens(command) => lens::lens(command, global),
+        Command::Resume(arguments) => measure::resume(arguments, global),
+        Command::List(arguments) => stored::list(arguments, global),
+        Command::Show(arguments) => stored::show(arguments, global),
+        Command::Compare(arguments) => compare::compare(arguments, global),
+        Command::Changes(arguments) => compare::changes(arguments, global),
+        Command::Bisect(arguments) => bisect::bisect(arguments, global),
+        Command::Try(arguments) => bisect::try_patches(arguments, global),
+        Command::History(command) => history::history(command, global),
+        Command::Serve(arguments) => share::serve(arguments, global),
+        Command::Import(arguments) => share::import(arguments, global),
+        Command::Export(arguments) => share::export(arguments, global),
+        Command::Store(command) => stored::store(command, global),
+        Command::Trust(arguments) => trust::trust(arguments, global),
+        Command::Generate(arguments) => generate::generate(arguments),
     }
 }

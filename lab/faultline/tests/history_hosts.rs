@@ -77,7 +77,7 @@ const PROGRAM: Declared<'_> =
 #[test]
 fn programs_of_commits_are_sent_to_a_host_and_measured_there() {
     let repository = programs(&[30, 30, 90]);
-    let server = Server::start(&repository.lab);
+    let mut server = Server::start(&repository.lab);
     declare(&repository, &server, &PROGRAM);
     assert_ends(&run(&repository, &["history", "run", "--quiet"]), 0);
     repository.lab.assert_nothing_left();
@@ -94,6 +94,12 @@ fn programs_of_commits_are_sent_to_a_host_and_measured_there() {
     let again = run(&repository, &["history", "run"]);
     assert_ends(&again, 0);
     assert!(repository.lab.attempts() == Some(18), "{}", stdout(&again));
+
+    // A list does not: it compares with the host of the newest run.
+    server.stop();
+    let listed = run(&repository, &["history", "commits"]);
+    assert_ends(&listed, 0);
+    assert!(stdout(&listed).contains("0 of 3 would be measured"), "{}", stdout(&listed));
 }
 
 #[test]

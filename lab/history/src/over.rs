@@ -6,11 +6,13 @@ use crate::declared::HistorySubject;
 use crate::pick::{Known, next_adaptive, picked};
 use crate::request::MeasureRequest;
 use faultline_experiment::stored::{self, StoredHistory};
-use faultline_experiment::{Error, Lab, Places, measuring_machine};
+use faultline_experiment::{Error, Lab, MeasuringMachine, Places, measuring_machine};
 use faultline_record::commit::{CommitInfo, CommitLine};
 use faultline_record::facts::Facts;
-use faultline_record::plan::{HistorySettings, RunKind, Settings};
+use faultline_record::machine::ControlledHost;
+use faultline_record::plan::{HistorySettings, MeasuredLine, RunKind, Settings};
 use faultline_record::quantity::QuantityChoice;
+use faultline_record::recipe::BuildTools;
 use faultline_record::time::UnixMillis;
 use faultline_stats::changes::SeriesError;
 use faultline_stats::history::{
@@ -128,14 +130,39 @@ impl<'a> Over<'a> {
     /// Present settings of a run, without commits, and its environment. Fails if a tool or a
     /// machine is missing.
     pub(crate) fn now(&self, commits: &dyn Commits, lab: &Lab<'_>) -> Result<Now, Error> {
-        let subject = self.subject;
-        let tools = commits.tools(&subject.line.recipe, lab)?;
-        let mut measured = subject.line.saved(self.measure, CommitLine { commits: Vec::new() }, tools, lab)?;
-        // A series keeps its quantity.
-        if let Some(choice) = self.chosen(&self.stored(lab.places)?) {
+        let tools = commits.tools(&self.subject.line.recipe, lab)?;
+        let measured = self.measured(tools, &self.stored(lab.places)?, lab)?;
+        let machine = measuring_machine(&measured, lab)?;
+        Ok(self.request(measured, machine, lab))
+    }
+
+    /// As [`Over::now`], but executes nothing that the file names: build tools, and the host that
+    /// `on` names, are those of the newest run.
+    fn as_recorded(&self, lab: &Lab<'_>) -> Result<Now, Error> {
+        let stored = self.stored(lab.places)?;
+        let newest = stored.first().and_then(|run| run.head.settings.history());
+        let tools = newest.map_or_else(BuildTools::default, |history| history.measured.tools.clone());
+        let measured = self.measured(tools, &stored, lab)?;
+        let machine = match &measured.on {
+            None => measuring_machine(&measured, lab)?,
+            Some(on) => recorded_machine(on, &stored),
+        };
+        Ok(self.request(measured, machine, lab))
+    }
+
+    /// The line without commits. `stored`: earlier runs; a series keeps its quantity.
+    fn measured(&self, tools: BuildTools, stored: &[StoredHistory], lab: &Lab<'_>) -> Result<MeasuredLine, Error> {
+        let line = CommitLine { commits: Vec::new() };
+        let mut measured = self.subject.line.saved(self.measure, line, tools, lab)?;
+        if let Some(choice) = self.chosen(stored) {
             measured.choose(choice);
         }
-        let machine = measuring_machine(&measured, lab)?;
+        Ok(measured)
+    }
+
+    /// The request for a run on a machine.
+    fn request(&self, measured: MeasuredLine, machine: MeasuringMachine, lab: &Lab<'_>) -> Now {
+        let subject = self.subject;
         let history = HistorySettings {
             measured,
             subject: subject.name.clone(),
@@ -153,7 +180,7 @@ impl<'a> Over<'a> {
             size: None,
             kind: RunKind::History(Box::new(history)),
         };
-        Ok(Now { settings, facts: machine.facts, at: lab.clock.now() })
+        Now { settings, facts: machine.facts, at: lab.clock.now() }
     }
 
     /// Comparable runs in any environment, newest first. Fails if the database cannot be read.
@@ -167,11 +194,12 @@ impl<'a> Over<'a> {
         Ok(stored)
     }
 
-    /// The picked commits and those with results, in their order. `retry`: commits that could not
-    /// be measured are wanted again. Fails if the repository cannot be read, or if a named commit
-    /// is unknown.
+    /// The picked commits and those with results, in their order. Executes nothing that the file
+    /// names, so changed tools, or a changed host over SSH, are not noticed. `retry`: commits that
+    /// could not be measured are wanted again. Fails if the repository cannot be read, or if a
+    /// named commit is unknown.
     pub fn planned(&self, commits: &dyn Commits, retry: bool, lab: &Lab<'_>) -> Result<Vec<PlannedCommit>, Error> {
-        let now = self.now(commits, lab)?;
+        let now = self.as_recorded(lab)?;
         let known = self.comparable(&now.settings, lab.places)?;
         Ok(self.plan(&commits.walk(&self.subject.which, lab)?, known, &now, Asked::Missing { retry, measured: 0 }))
     }
@@ -260,6 +288,18 @@ impl<'a> Over<'a> {
         let again: BTreeSet<usize> = picked.iter().flat_map(neighbours).collect();
         (picked, again.into_iter().collect())
     }
+}
+
+/// The machine of the newest run on a host; without such a run, a machine with which nothing is
+/// comparable. `stored`: newest first.
+fn recorded_machine(on: &ControlledHost, stored: &[StoredHistory]) -> MeasuringMachine {
+    let of_run = |run: &StoredHistory| {
+        let history = run.head.settings.history()?;
+        history.measured.on.as_ref().filter(|other| other.host == on.host)?;
+        let facts = run.head.sessions.first().and_then(|session| session.facts.first()).cloned();
+        Some(MeasuringMachine { name: history.machine.clone(), facts })
+    };
+    stored.iter().find_map(of_run).unwrap_or(MeasuringMachine { name: String::new(), facts: None })
 }
 
 /// True if a run measured its commits in at least the requested random layouts, drawn the same way.

@@ -4,7 +4,7 @@
 //! are not opened again. A kill in the middle of a write leaves only the start of its addition to
 //! the write-ahead log. A trigger makes the database refuse writes, like one on a full disk.
 
-use faultline_experiment::{Places, Sandboxing};
+use faultline_experiment::{Consent, Places, Sandboxing};
 use faultline_store::Store;
 use rand::Rng;
 use rand::seq::IndexedRandom;
@@ -129,6 +129,7 @@ pub(crate) fn places(database: &Path) -> Places {
         database: Some(database.to_owned()),
         settings: None,
         sandboxing: Sandboxing::wanted(false),
+        consent: Consent::default(),
     }
 }
 

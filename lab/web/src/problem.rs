@@ -137,7 +137,7 @@ impl Problem {
             ErrorKind::Usage => StatusCode::NOT_FOUND,
             ErrorKind::Unanswerable => StatusCode::UNPROCESSABLE_ENTITY,
             ErrorKind::Unusable | ErrorKind::Failed => return Self::unreachable(),
-            ErrorKind::Stopped => return Self::internal(),
+            ErrorKind::Stopped | ErrorKind::Untrusted { .. } => return Self::internal(),
         };
         let problem = match database {
             "" => error.problem,

@@ -9,8 +9,8 @@ pub(crate) mod share;
 pub(crate) mod stored;
 pub(crate) mod values;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand};
+use clap::builder::{BoolishValueParser, PossibleValuesParser, TypedValueParser};
+use clap::{ArgAction, Args, Parser, Subcommand};
 use faultline_experiment::Sandboxing;
 use faultline_record::machine::Machine;
 use faultline_report::Format;
@@ -22,6 +22,16 @@ use values::positive_duration;
 #[derive(Debug, Parser)]
 #[command(name = "faultline", version, max_term_width = 100)]
 pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) global: Global,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Options of every command.
+#[derive(Debug, Args)]
+pub(crate) struct Global {
     /// Database: a file, or a PostgreSQL server's postgres://USER@HOST/DATABASE [default:
     /// faultline/faultline.sqlite in the user's data directory]
     #[arg(
@@ -34,8 +44,18 @@ pub(crate) struct Arguments {
     )]
     pub(crate) db: Option<PathBuf>,
 
-    #[command(subcommand)]
-    pub(crate) command: Command,
+    /// Use the command's faultline.toml without asking: run its builds, commands and hosts
+    #[arg(
+        long,
+        global = true,
+        display_order = 996,
+        hide_short_help = true,
+        env = "FAULTLINE_TRUST",
+        hide_env_values = true,
+        action = ArgAction::SetTrue,
+        value_parser = BoolishValueParser::new()
+    )]
+    pub(crate) trust: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -73,10 +93,10 @@ pub(crate) enum Command {
     /// Copy or check a database, or delete runs from it
     #[command(subcommand)]
     Store(stored::Store),
-    /// Print a shell's completion script
-    Completions(stored::Completions),
-    /// Write man pages
-    Man(stored::Man),
+    /// Trust a faultline.toml: show what it would execute, then ask
+    Trust(stored::Trust),
+    /// Generate man pages, or a shell's completion script
+    Generate(stored::Generate),
 }
 
 /// The format of a table.

@@ -1,4 +1,4 @@
-//! Arguments of `faultline list`, `show`, `store`, `completions` and `man`.
+//! Arguments of `faultline list`, `show`, `store`, `trust` and `generate`.
 
 use super::FormatArgument;
 use super::values::run_candidates;
@@ -128,8 +128,30 @@ pub(crate) struct StoreDelete {
     pub(crate) yes: bool,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Shell {
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  faultline trust                       the nearest faultline.toml: show its effects, then ask
+  faultline trust lab/history.toml      a file for `--config`
+  faultline trust --yes                 without asking
+A file is trusted at its path until its content changes. Files that it names, such as scripts, may change. The list is
+faultline/trusted in the user's state directory; delete a line to withdraw trust. In CI, `--trust` or FAULTLINE_TRUST=1 trusts
+the files of one command.")]
+pub(crate) struct Trust {
+    /// File [default: faultline.toml in this directory or the nearest above it within the
+    /// repository]
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+
+    /// Do not ask
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+}
+
+/// Files that are generated from the definitions of the arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Generated {
+    Man,
     Bash,
     Elvish,
     Fish,
@@ -140,23 +162,18 @@ pub(crate) enum Shell {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  source <(faultline completions bash)                                      in ~/.bashrc
-  faultline completions zsh > ~/.zfunc/_faultline                           a directory of fpath
-  faultline completions fish > ~/.config/fish/completions/faultline.fish
+  faultline generate man ~/.local/share/man/man1
+  source <(faultline generate bash)                                         in ~/.bashrc
+  faultline generate zsh > ~/.zfunc/_faultline                              a directory of fpath
+  faultline generate fish > ~/.config/fish/completions/faultline.fish
 `make install` installs them for bash, zsh and fish. They also complete workloads, runs and labels, from the locations in
 FAULTLINE_WORKLOADS and FAULTLINE_DB.")]
-pub(crate) struct Completions {
-    /// Shell
-    #[arg(value_enum)]
-    pub(crate) shell: Shell,
-}
+pub(crate) struct Generate {
+    /// man, for man pages, or the shell of a completion script
+    #[arg(value_enum, value_name = "WHAT")]
+    pub(crate) what: Generated,
 
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  faultline man ~/.local/share/man/man1")]
-pub(crate) struct Man {
-    /// Directory for the pages
-    #[arg(value_name = "DIR")]
-    pub(crate) directory: PathBuf,
+    /// Directory for the man pages
+    #[arg(value_name = "DIR", required_if_eq("what", "man"))]
+    pub(crate) directory: Option<PathBuf>,
 }

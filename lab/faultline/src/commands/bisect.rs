@@ -1,10 +1,11 @@
 //! `faultline bisect` and `try`: builds of commits, compared.
 
 use super::history::steps::{notify, numbered, only, with_steps};
-use super::history::{declared, limited, settings};
+use super::history::{limited, settings, trusted};
 use super::lens::modelled;
 use super::measuring::{self, places_to_count, places_to_measure};
 use super::{compare, result};
+use crate::arguments::Global;
 use crate::arguments::bisect::{Bisect, Building, Guest, Try};
 use crate::arguments::measure::Measuring;
 use crate::arguments::values::Tasks;
@@ -28,14 +29,14 @@ use std::process::ExitCode;
 /// Default number of tasks of a kernel.
 const USUAL_TASKS: u32 = 1;
 
-pub(crate) fn bisect(arguments: &Bisect, db: Option<&Path>) -> Result<ExitCode, Failure> {
+pub(crate) fn bisect(arguments: &Bisect, global: &Global) -> Result<ExitCode, Failure> {
     let conduct = &arguments.conduct;
     if conduct.output.is_some() {
         return Err(result::no_page("a search along a line of commits"));
     }
-    let Some(new) = &arguments.new else { return of_subject(arguments, db) };
+    let Some(new) = &arguments.new else { return of_subject(arguments, global) };
     let sandboxing = arguments.building.sandbox.choice();
-    let places = Places { sandboxing, ..places_to_count(conduct, &arguments.model, db)? };
+    let places = Places { sandboxing, ..places_to_count(conduct, &arguments.model, global)? };
     let mut request = request(arguments, new)?;
     request.line.on = host(arguments, &places)?;
     let concluded = measuring::conduct(conduct, &places, |lab| faultline_history::bisect::bisect(&request, lab))?;
@@ -242,16 +243,16 @@ fn count_on_kernel(arguments: &Bisect) -> Result<MeasureRequest, Failure> {
 }
 
 /// Searches the commits of a step in a declared history.
-fn of_subject(arguments: &Bisect, db: Option<&Path>) -> Result<ExitCode, Failure> {
+fn of_subject(arguments: &Bisect, global: &Global) -> Result<ExitCode, Failure> {
     refuse_options_of_commits(arguments)?;
     let conduct = &arguments.conduct;
     let of = &arguments.subject;
-    let declared = declared(&of.config)?;
+    let sandboxing = arguments.building.sandbox.choice();
+    let places = Places { sandboxing, ..places_to_measure(conduct, global)? };
+    let declared = trusted(&of.config, &places)?;
     let subject = declared.one(&arguments.old)?;
     let mut subject = limited(subject, conduct);
     subject.line.seed = arguments.seed.or(subject.line.seed);
-    let sandboxing = arguments.building.sandbox.choice();
-    let places = Places { sandboxing, ..places_to_measure(conduct, db)? };
     let mut found = with_steps(&subject, arguments.tasks, &of.steps, &places)?;
     let (over, series) = if of.step.is_some() { only(found)? } else { found.swap_remove(0) };
     let Bisect { level, least, thorough, revert, .. } = *arguments;
@@ -319,10 +320,10 @@ fn refuse_options_of_commits(arguments: &Bisect) -> Result<(), Failure> {
     }
 }
 
-pub(crate) fn try_patches(arguments: &Try, db: Option<&Path>) -> Result<ExitCode, Failure> {
+pub(crate) fn try_patches(arguments: &Try, global: &Global) -> Result<ExitCode, Failure> {
     let request = try_request(arguments)?;
     let sandboxing = arguments.building.sandbox.choice();
-    let places = Places { sandboxing, ..places_to_measure(&arguments.conduct, db)? };
+    let places = Places { sandboxing, ..places_to_measure(&arguments.conduct, global)? };
     let concluded = measuring::conduct(&arguments.conduct, &places, |lab| {
         faultline_history::try_patches::try_patches(&request, lab)
     })?;

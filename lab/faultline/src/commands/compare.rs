@@ -2,6 +2,7 @@
 
 use super::measuring::{self, places, places_to_measure};
 use super::result::{form_of_file, write_text};
+use crate::arguments::Global;
 use crate::arguments::compare::{self, Changes, Compare};
 use crate::arguments::stored::Shown;
 use crate::failure::{self, Failure};
@@ -9,8 +10,8 @@ use crate::output;
 use faultline_exchange::{Format as Foreign, write_changes};
 use faultline_experiment::variants::Variants;
 use faultline_experiment::{
-    LiveComparisonRequest, Places, ResultsOrCommands, StoredComparisonRequest, USUAL_LEVEL, compare_stored, operand,
-    published, results_or_commands,
+    LiveComparisonRequest, Places, ResultsOrCommands, StoredComparisonRequest, USUAL_LEVEL, compare_stored, hosts,
+    operand, published, results_or_commands,
 };
 use faultline_record::dataset::Dataset;
 use faultline_record::plan::{ComparisonPurpose, USUAL_MARGIN};
@@ -20,19 +21,22 @@ use faultline_runner::{ComparisonRequest, Request};
 use faultline_stats::changes::{ChangesFound, changes_found};
 use faultline_stats::comparison::Comparison;
 use faultline_stats::gate::Gate;
-use std::path::Path;
 use std::process::ExitCode;
 
-pub(crate) fn compare(arguments: &Compare, db: Option<&Path>) -> Result<ExitCode, Failure> {
+pub(crate) fn compare(arguments: &Compare, global: &Global) -> Result<ExitCode, Failure> {
     if matches!(&arguments.what[..], [only] if only == published::CLAIMS) {
         let claims = published::claims();
         output::print(&faultline_report::claims(&claims, arguments.conduct.format, &output::style()))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let found = Places { settings: arguments.config.clone(), ..places_to_measure(&arguments.conduct, db)? };
-    let places = Places { sources: arguments.sources.clone().or(found.sources), ..found };
+    let found = places_to_measure(&arguments.conduct, global)?;
+    let places = Places {
+        settings: arguments.config.clone().or(found.settings),
+        sources: arguments.sources.clone().or(found.sources),
+        ..found
+    };
     if arguments.a.is_some() || arguments.b.is_some() {
-        return live(sides(arguments)?, &arguments.what, arguments, &places);
+        return live(sides(arguments, &places)?, &arguments.what, arguments, &places);
     }
     match results_or_commands(&arguments.what, &places)? {
         ResultsOrCommands::Results => stored(arguments, &places),
@@ -42,6 +46,8 @@ pub(crate) fn compare(arguments: &Compare, db: Option<&Path>) -> Result<ExitCode
 
 fn live(sides: [Subject; 2], workloads: &[String], arguments: &Compare, places: &Places) -> Result<ExitCode, Failure> {
     let conduct = &arguments.conduct;
+    let of_sides = sides.iter().flat_map(|side| side.setup.on.iter().chain(side.setup.partners.values()));
+    hosts::check(arguments.machine.on.iter().chain(of_sides), places)?;
     let comparison = ComparisonRequest {
         sides,
         quantity: arguments.measure.unwrap_or_default(),
@@ -67,8 +73,8 @@ pub(super) fn purpose(gate: &compare::Gate) -> ComparisonPurpose {
 }
 
 /// The sides that the arguments name.
-fn sides(arguments: &Compare) -> Result<[Subject; 2], Failure> {
-    let variants = Variants::read(arguments.config.as_deref())?;
+fn sides(arguments: &Compare, places: &Places) -> Result<[Subject; 2], Failure> {
+    let variants = Variants::read(places)?;
     let side = |text: &Option<String>| variants.setup(text.as_deref().unwrap_or_default());
     Ok([side(&arguments.a)?, side(&arguments.b)?])
 }
@@ -110,8 +116,8 @@ fn is_refused(comparison: &Comparison, arguments: &Compare) -> bool {
     !gate.is_open()
 }
 
-pub(crate) fn changes(arguments: &Changes, db: Option<&Path>) -> Result<ExitCode, Failure> {
-    let dataset = operand::resolve(&arguments.what, arguments.from.from, &places(db)?)?.dataset();
+pub(crate) fn changes(arguments: &Changes, global: &Global) -> Result<ExitCode, Failure> {
+    let dataset = operand::resolve(&arguments.what, arguments.from.from, &places(global)?)?.dataset();
     let (rate, least) = (arguments.steps.false_alarms, arguments.steps.min_change);
     let found = changes_found(&dataset, rate, least, arguments.better.map(Into::into))
         .map_err(|error| Failure::usage(error.to_string(), "for example `--false-alarms 5% --min-change 2%`"))?;

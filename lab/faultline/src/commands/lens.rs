@@ -1,6 +1,7 @@
 //! `faultline lens`: counts of cache-line transfers.
 
 use super::measuring::{self, places, places_to_count};
+use crate::arguments::Global;
 use crate::arguments::lens::{
     Calibrate, Compare, Kernel, Lens, Machine, Model, Program, Types, UnderLens as Arguments,
 };
@@ -11,17 +12,16 @@ use faultline_experiment::lens::{
     UnderLens,
 };
 use faultline_experiment::{Places, find_run};
-use std::path::Path;
 use std::process::ExitCode;
 
-pub(crate) fn lens(command: &Lens, db: Option<&Path>) -> Result<ExitCode, Failure> {
+pub(crate) fn lens(command: &Lens, global: &Global) -> Result<ExitCode, Failure> {
     match command {
-        Lens::Program(arguments) => program(arguments, db),
-        Lens::Kernel(arguments) => kernel(arguments, db),
-        Lens::Machine(arguments) => machine(arguments, db),
-        Lens::Compare(arguments) => compare(arguments, db),
-        Lens::Types(arguments) => types(arguments, db),
-        Lens::Calibrate(arguments) => calibrate(arguments, db),
+        Lens::Program(arguments) => program(arguments, global),
+        Lens::Kernel(arguments) => kernel(arguments, global),
+        Lens::Machine(arguments) => machine(arguments, global),
+        Lens::Compare(arguments) => compare(arguments, global),
+        Lens::Types(arguments) => types(arguments, global),
+        Lens::Calibrate(arguments) => calibrate(arguments, global),
     }
 }
 
@@ -56,9 +56,9 @@ pub(super) fn modelled(model: &Model) -> ModelRequest {
     }
 }
 
-fn program(arguments: &Program, db: Option<&Path>) -> Result<ExitCode, Failure> {
+fn program(arguments: &Program, global: &Global) -> Result<ExitCode, Failure> {
     let Arguments { conduct, model, .. } = &arguments.under;
-    let places = places_to_count(conduct, model, db)?;
+    let places = places_to_count(conduct, model, global)?;
     let guest = &arguments.guest;
     let request = LensProgramRequest {
         argv: arguments.argv.clone(),
@@ -79,9 +79,9 @@ fn program(arguments: &Program, db: Option<&Path>) -> Result<ExitCode, Failure> 
     Ok(measuring::status(concluded.as_ref()))
 }
 
-fn kernel(arguments: &Kernel, db: Option<&Path>) -> Result<ExitCode, Failure> {
+fn kernel(arguments: &Kernel, global: &Global) -> Result<ExitCode, Failure> {
     let Arguments { conduct, model, .. } = &arguments.under;
-    let places = places_to_count(conduct, model, db)?;
+    let places = places_to_count(conduct, model, global)?;
     let request = LensKernelRequest {
         workloads: arguments.workloads_chosen.clone(),
         cpus: arguments.tasks.clone(),
@@ -97,9 +97,9 @@ fn kernel(arguments: &Kernel, db: Option<&Path>) -> Result<ExitCode, Failure> {
     Ok(measuring::status(concluded.as_ref()))
 }
 
-fn machine(arguments: &Machine, db: Option<&Path>) -> Result<ExitCode, Failure> {
+fn machine(arguments: &Machine, global: &Global) -> Result<ExitCode, Failure> {
     let Arguments { conduct, model, .. } = &arguments.under;
-    let places = places_to_count(conduct, model, db)?;
+    let places = places_to_count(conduct, model, global)?;
     let request = LensMachineRequest {
         kernel: arguments.kernel.clone(),
         modules: arguments.module.clone(),
@@ -113,21 +113,21 @@ fn machine(arguments: &Machine, db: Option<&Path>) -> Result<ExitCode, Failure> 
     Ok(measuring::status(concluded.as_ref()))
 }
 
-fn compare(arguments: &Compare, db: Option<&Path>) -> Result<ExitCode, Failure> {
-    let comparison = lens::compare(&arguments.a, &arguments.b, &places(db)?)?;
+fn compare(arguments: &Compare, global: &Global) -> Result<ExitCode, Failure> {
+    let comparison = lens::compare(&arguments.a, &arguments.b, &places(global)?)?;
     output::print(&faultline_report::lens_compare_table(&comparison, arguments.format.format, &output::style()))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn types(arguments: &Types, db: Option<&Path>) -> Result<ExitCode, Failure> {
-    let places = places(db)?;
+fn types(arguments: &Types, global: &Global) -> Result<ExitCode, Failure> {
+    let places = places(global)?;
     let types = lens::types(find_run(&arguments.run, &places)?, &arguments.types, arguments.tasks, &places)?;
     output::print(&faultline_report::lens_types_table(&types, arguments.format.format, &output::style()))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn calibrate(arguments: &Calibrate, db: Option<&Path>) -> Result<ExitCode, Failure> {
-    let places = places(db)?;
+fn calibrate(arguments: &Calibrate, global: &Global) -> Result<ExitCode, Failure> {
+    let places = places(global)?;
     let stop = output::stop_flag()?;
     let calibration = lens::calibrate(&places, &stop)?;
     output::print(&faultline_report::lens_calibration(&calibration, arguments.format.format, &output::style()))?;

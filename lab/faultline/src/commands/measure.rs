@@ -1,23 +1,23 @@
 //! `faultline run`, `check` and `resume`: measurements of one subject.
 
 use super::measuring::{self, places, places_to_measure, places_with_programs};
+use crate::arguments::Global;
 use crate::arguments::measure::{Check, Resume, Run};
 use crate::failure::{self, Failure};
 use crate::output;
 use faultline_experiment::stored::{self, SubjectFacts};
 use faultline_experiment::{
-    CheckRequest, InstallRequest, LocalMachines, Places, ResumeRequest, RunRequest, TreeRequest, find_run,
+    CheckRequest, InstallRequest, LocalMachines, Places, ResumeRequest, RunRequest, TreeRequest, find_run, hosts,
 };
 use faultline_record::machine::Machine;
 use faultline_record::role::Role;
 use faultline_runner::Request;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::process::ExitCode;
 
-pub(crate) fn run(arguments: &Run, db: Option<&Path>) -> Result<ExitCode, Failure> {
+pub(crate) fn run(arguments: &Run, global: &Global) -> Result<ExitCode, Failure> {
     if arguments.list {
-        return list(arguments);
+        return list(arguments, global);
     }
     let conduct = &arguments.conduct;
     let request = RunRequest {
@@ -36,14 +36,15 @@ pub(crate) fn run(arguments: &Run, db: Option<&Path>) -> Result<ExitCode, Failur
         label: arguments.label.clone(),
         commit: arguments.commit.clone(),
     };
-    let places = places_to_measure(conduct, db)?;
+    let places = places_to_measure(conduct, global)?;
+    hosts::check(request.partners.values().chain([&request.machine]), &places)?;
     let concluded = measuring::conduct(conduct, &places, |lab| faultline_experiment::run(&request, lab))?;
     Ok(measuring::status(concluded.as_ref()))
 }
 
 /// Lists the workloads of a machine.
-fn list(arguments: &Run) -> Result<ExitCode, Failure> {
-    let places = places_with_programs(&arguments.conduct.place, None)?;
+fn list(arguments: &Run, global: &Global) -> Result<ExitCode, Failure> {
+    let places = places_with_programs(&arguments.conduct.place, global)?;
     let machine = arguments.machine.on.clone().unwrap_or_default();
     let infos = faultline_experiment::workloads(&machine, &LocalMachines, &places)?;
     output::print(&faultline_report::workloads(&infos, arguments.conduct.format, &output::style()))?;
@@ -64,10 +65,10 @@ fn tree(arguments: &Run) -> Option<TreeRequest> {
     Some(TreeRequest { directory: arguments.tree.clone()?, command: arguments.command.clone()? })
 }
 
-pub(crate) fn check(arguments: &Check, db: Option<&Path>) -> Result<ExitCode, Failure> {
+pub(crate) fn check(arguments: &Check, global: &Global) -> Result<ExitCode, Failure> {
     let conduct = &arguments.conduct;
     if let Some(run) = &arguments.facts {
-        return facts(run.as_deref(), arguments, db);
+        return facts(run.as_deref(), arguments, global);
     }
     let request = CheckRequest {
         workloads: arguments.workloads_chosen.clone(),
@@ -76,17 +77,18 @@ pub(crate) fn check(arguments: &Check, db: Option<&Path>) -> Result<ExitCode, Fa
         machine: arguments.machine.on.clone().unwrap_or_default(),
         seed: None,
     };
-    let places = places_to_measure(conduct, db)?;
+    let places = places_to_measure(conduct, global)?;
+    hosts::check([&request.machine], &places)?;
     let concluded = measuring::conduct(conduct, &places, |lab| faultline_experiment::check(&request, lab))?;
     Ok(measuring::status(concluded.as_ref()))
 }
 
 /// Shows the facts saved with a run, or those of a machine.
-fn facts(run: Option<&str>, arguments: &Check, db: Option<&Path>) -> Result<ExitCode, Failure> {
+fn facts(run: Option<&str>, arguments: &Check, global: &Global) -> Result<ExitCode, Failure> {
     let conduct = &arguments.conduct;
     let facts = match (run, &arguments.machine.on) {
         (None, on) => {
-            let places = places_with_programs(&conduct.place, db)?;
+            let places = places_with_programs(&conduct.place, global)?;
             faultline_experiment::facts(&on.clone().unwrap_or_default(), &LocalMachines, &places)?
         }
         (Some(_), Some(_)) => {
@@ -96,7 +98,7 @@ fn facts(run: Option<&str>, arguments: &Check, db: Option<&Path>) -> Result<Exit
             ));
         }
         (Some(run), None) => {
-            let SubjectFacts { run, facts, others } = stored::facts(run, &places(db)?)?;
+            let SubjectFacts { run, facts, others } = stored::facts(run, &places(global)?)?;
             for other in others {
                 failure::warn(&format!(
                     "these are the facts of side A; `faultline check --facts {run}@{other}` shows those of side {other}"
@@ -109,9 +111,11 @@ fn facts(run: Option<&str>, arguments: &Check, db: Option<&Path>) -> Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-pub(crate) fn resume(arguments: &Resume, db: Option<&Path>) -> Result<ExitCode, Failure> {
+pub(crate) fn resume(arguments: &Resume, global: &Global) -> Result<ExitCode, Failure> {
     let conduct = &arguments.conduct;
-    let places = Places { sandboxing: arguments.sandbox.choice(), ..places_to_measure(conduct, db)? };
+    // A run continues as it was saved, whatever `faultline.toml` declares by now.
+    let sandboxing = arguments.sandbox.choice();
+    let places = Places { settings: None, sandboxing, ..places_to_measure(conduct, global)? };
     let run = arguments.run.as_deref().map(|run| find_run(run, &places)).transpose()?;
     let request = ResumeRequest { run, limit_ms: conduct.limit_ms(), jobs: arguments.jobs };
     let concluded = measuring::conduct(conduct, &places, |lab| faultline_history::resume(&request, lab))?;

@@ -3,26 +3,27 @@
 use super::result;
 use crate::arguments::lens::Model;
 use crate::arguments::measure::Measuring;
-use crate::arguments::{Conduct, WorkloadsPlace};
+use crate::arguments::{Conduct, Global, WorkloadsPlace};
 use crate::failure::{self, Failure};
 use crate::output;
 use crate::progress::Shown;
-use faultline_experiment::{AppliedGate, Conclusion, Error, Lab, LocalMachines, Measured, Places};
+use faultline_experiment::{AppliedGate, Conclusion, Consent, Error, Lab, LocalMachines, Measured, Places};
 use faultline_report::Format;
 use faultline_runner::{Request, SystemClock};
-use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// The default paths with the given database. Fails if a default path cannot be determined.
-pub(super) fn places(db: Option<&Path>) -> Result<Places, Failure> {
+/// The default paths with the given database and consent. Fails if a default path cannot be
+/// determined.
+pub(super) fn places(global: &Global) -> Result<Places, Failure> {
     let places = Places::find()?;
-    Ok(Places { database: db.map(Path::to_owned).or(places.database), ..places })
+    let consent = Consent { is_given: global.trust, ..places.consent };
+    Ok(Places { database: global.db.clone().or(places.database), consent, ..places })
 }
 
 /// As [`places`], with the given programs.
-pub(super) fn places_with_programs(place: &WorkloadsPlace, db: Option<&Path>) -> Result<Places, Failure> {
-    let places = places(db)?;
+pub(super) fn places_with_programs(place: &WorkloadsPlace, global: &Global) -> Result<Places, Failure> {
+    let places = places(global)?;
     Ok(Places {
         workloads: place.workloads.clone().or(places.workloads),
         guest: place.guest.clone().or(places.guest),
@@ -32,14 +33,14 @@ pub(super) fn places_with_programs(place: &WorkloadsPlace, db: Option<&Path>) ->
 }
 
 /// As [`places`], for measuring.
-pub(super) fn places_to_measure(conduct: &Conduct, db: Option<&Path>) -> Result<Places, Failure> {
-    let places = places_with_programs(&conduct.place, db)?;
+pub(super) fn places_to_measure(conduct: &Conduct, global: &Global) -> Result<Places, Failure> {
+    let places = places_with_programs(&conduct.place, global)?;
     Ok(Places { scratch: conduct.scratch.clone().unwrap_or(places.scratch), ..places })
 }
 
 /// As [`places`], for counting under the lens.
-pub(super) fn places_to_count(conduct: &Conduct, model: &Model, db: Option<&Path>) -> Result<Places, Failure> {
-    let places = places_to_measure(conduct, db)?;
+pub(super) fn places_to_count(conduct: &Conduct, model: &Model, global: &Global) -> Result<Places, Failure> {
+    let places = places_to_measure(conduct, global)?;
     Ok(Places { plugin: model.plugin.clone().or(places.plugin), ..places })
 }
 

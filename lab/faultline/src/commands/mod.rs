@@ -2,12 +2,13 @@
 
 pub(crate) mod bisect;
 pub(crate) mod compare;
-pub(crate) mod completions;
+pub(crate) mod generate;
 pub(crate) mod history;
 pub(crate) mod lens;
 pub(crate) mod measure;
 pub(crate) mod share;
 pub(crate) mod stored;
+pub(crate) mod trust;
 
 mod measuring;
 mod result;

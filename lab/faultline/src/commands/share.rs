@@ -1,6 +1,7 @@
 //! `faultline serve`, `import` and `export`: results for browsers and other tools.
 
 use super::measuring::places;
+use crate::arguments::Global;
 use crate::arguments::share::{Export, Import, Serve, Site};
 use crate::failure::{self, Failure};
 use crate::output;
@@ -14,13 +15,13 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-pub(crate) fn import(arguments: &Import, db: Option<&Path>) -> Result<ExitCode, Failure> {
+pub(crate) fn import(arguments: &Import, global: &Global) -> Result<ExitCode, Failure> {
     if arguments.formats {
         let formats: Vec<ImportFormat> = FORMATS.iter().copied().map(described).collect();
         output::print(&faultline_report::import_formats(&formats, arguments.format.format, &output::style()))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let places = places(db)?;
+    let places = places(global)?;
     let Some(file) = arguments.file.clone() else { return list(arguments, &places) };
     let request = ImportRequest { file, from: arguments.from.from, name: arguments.name.clone() };
     let Imported { name, format, series, points } =
@@ -42,8 +43,8 @@ fn described(format: Format) -> ImportFormat {
     ImportFormat { name: format.name(), files: format.description(), read: format.reads(), written: format.writes() }
 }
 
-pub(crate) fn export(arguments: &Export, db: Option<&Path>) -> Result<ExitCode, Failure> {
-    let operand = operand::resolve(&arguments.what, arguments.from.from, &places(db)?)?;
+pub(crate) fn export(arguments: &Export, global: &Global) -> Result<ExitCode, Failure> {
+    let operand = operand::resolve(&arguments.what, arguments.from.from, &places(global)?)?;
     let written = faultline_exchange::write(&faultline_report::worded_dataset(operand.dataset()), arguments.to)
         .map_err(|error| Failure::usage(format!("{}: {}", operand.name, error), error.hint))?;
     put(&written, arguments.output.as_deref())?;
@@ -80,7 +81,7 @@ fn put(written: &Written, output: Option<&Path>) -> Result<(), Failure> {
     }
 }
 
-pub(crate) fn serve(arguments: &Serve, db: Option<&Path>) -> Result<ExitCode, Failure> {
+pub(crate) fn serve(arguments: &Serve, global: &Global) -> Result<ExitCode, Failure> {
     if let Some(file) = &arguments.new_token {
         let made = NewToken::add_named_to(file, arguments.name.as_deref().unwrap_or_default()).map_err(refused)?;
         output::print(&format!("{}\n", made.token))?;
@@ -89,7 +90,7 @@ pub(crate) fn serve(arguments: &Serve, db: Option<&Path>) -> Result<ExitCode, Fa
     }
     let quirks = declared_quirks(arguments.config.as_deref())?;
     if let Some(directory) = &arguments.site.export {
-        return export_site(directory, &arguments.site, &quirks, &places(db)?);
+        return export_site(directory, &arguments.site, &quirks, &places(global)?);
     }
     let tokens = arguments.token_file.as_deref().map(Tokens::read).transpose().map_err(refused)?;
     let request = ServeRequest {
@@ -100,7 +101,7 @@ pub(crate) fn serve(arguments: &Serve, db: Option<&Path>) -> Result<ExitCode, Fa
         log: Arc::new(|line: &str| failure::warn(&format!("faultline: {line}"))),
     };
     let stop = output::stop_flag()?;
-    let server = Server::bind(request, places(db)?)?;
+    let server = Server::bind(request, places(global)?)?;
     output::print(&format!("http://{}/\n", server.address()))?;
     if !arguments.listen.ip().is_loopback() {
         failure::warn(

@@ -2,6 +2,7 @@
 
 use super::measuring::places;
 use super::result::{form_of_file, text, write};
+use crate::arguments::Global;
 use crate::arguments::stored::{List, Show, Shown, Store, StoreCopy, StoreDelete};
 use crate::failure::{self, Failure};
 use crate::output;
@@ -12,22 +13,21 @@ use faultline_record::record::RunId;
 use faultline_report::Format;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{BufRead, IsTerminal, Write};
-use std::path::Path;
 use std::process::ExitCode;
 
-pub(crate) fn list(arguments: &List, db: Option<&Path>) -> Result<ExitCode, Failure> {
-    let places = places(db)?;
+pub(crate) fn list(arguments: &List, global: &Global) -> Result<ExitCode, Failure> {
+    let places = places(global)?;
     let lines = stored::described_runs(&[], &stored::progress_of_histories(&places)?, &places)?;
     output::print(&faultline_report::runs(&lines, arguments.format.format, &output::style()))?;
     Ok(ExitCode::SUCCESS)
 }
 
-pub(crate) fn show(arguments: &Show, db: Option<&Path>) -> Result<ExitCode, Failure> {
+pub(crate) fn show(arguments: &Show, global: &Global) -> Result<ExitCode, Failure> {
     if let Some(path) = &arguments.output {
         arguments.format.map_or_else(|| form_of_file(path), Ok)?;
         output::check_file(path)?;
     }
-    let conclusion = conclusion(arguments.run.as_deref(), &places(db)?)?;
+    let conclusion = conclusion(arguments.run.as_deref(), &places(global)?)?;
     match &arguments.output {
         Some(path) => write(&conclusion, path, arguments.format)?,
         None => output::print(&text(
@@ -45,16 +45,16 @@ fn conclusion(run: Option<&str>, places: &Places) -> Result<Conclusion, Failure>
     Ok(stored::conclusion(run, places)?)
 }
 
-pub(crate) fn store(command: &Store, db: Option<&Path>) -> Result<ExitCode, Failure> {
+pub(crate) fn store(command: &Store, global: &Global) -> Result<ExitCode, Failure> {
     match command {
         Store::Copy(arguments) => copy(arguments),
-        Store::Check(_) => check(db),
-        Store::Delete(arguments) => delete(arguments, db),
+        Store::Check(_) => check(global),
+        Store::Delete(arguments) => delete(arguments, global),
     }
 }
 
-fn check(db: Option<&Path>) -> Result<ExitCode, Failure> {
-    let checked = check_database(&places(db)?)?;
+fn check(global: &Global) -> Result<ExitCode, Failure> {
+    let checked = check_database(&places(global)?)?;
     for damaged in &checked.damaged {
         let (run, execution) = (damaged.run, damaged.execution.0);
         output::print(&format!("run {run}: execution {execution} does not match its checksum\n"))?;
@@ -82,8 +82,8 @@ fn copy(arguments: &StoreCopy) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn delete(arguments: &StoreDelete, db: Option<&Path>) -> Result<ExitCode, Failure> {
-    let places = places(db)?;
+fn delete(arguments: &StoreDelete, global: &Global) -> Result<ExitCode, Failure> {
+    let places = places(global)?;
     let runs: Vec<RunId> = arguments.runs.iter().map(|run| find_the_run(run, &places)).collect::<Result<_, _>>()?;
     if !arguments.yes {
         let mut lines = stored::runs(&places)?;

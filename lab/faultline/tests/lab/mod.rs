@@ -54,6 +54,9 @@ impl Lab {
             .args(arguments)
             .env("FAULTLINE_DB", self.db())
             .env("TMPDIR", self.path("scratch"))
+            .env("XDG_STATE_HOME", self.path("state"))
+            // Tests write the files that they use; `trust.rs` tests the question.
+            .env("FAULTLINE_TRUST", "1")
             .env(MARK, &self.mark)
             .env_remove("FAULTLINE_WORKLOADS")
             .stdin(Stdio::null());

@@ -10,7 +10,7 @@ use crate::workshop::absolute;
 use entry::Entry;
 use faultline_experiment::hosts::Hosts;
 use faultline_experiment::settings_file::{self, SettingsTable, USUAL_FILE};
-use faultline_experiment::{Error, variants};
+use faultline_experiment::{Consent, Error, variants};
 use faultline_record::quirk::DeclaredQuirk;
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -62,6 +62,8 @@ impl HistorySubject {
 pub struct Declared {
     /// The file.
     pub file: PathBuf,
+    /// Its text.
+    text: String,
     /// The subjects by name.
     pub subjects: BTreeMap<String, HistorySubject>,
     /// Recipient of notifications about confirmed changes.
@@ -140,7 +142,21 @@ impl Declared {
             entry.into_inner().notify(directory).map_err(refused)
         });
         let notify = notify.transpose()?;
-        Ok(Declared { file: file.to_owned(), subjects, notify })
+        Ok(Declared { file: file.to_owned(), text: text.to_owned(), subjects, notify })
+    }
+
+    /// Fails unless the user has consented to the file: its builds, commands and hosts may be used.
+    pub fn check(&self, consent: &Consent) -> Result<(), Error> {
+        consent.check(&self.file, &self.text)
+    }
+
+    /// The declarations for a command that only looks. Without the user's consent, it does not
+    /// write to the directories that the file names, but to the user's cache.
+    pub fn to_look_at(mut self, consent: &Consent) -> Self {
+        if !consent.includes(&self.file, &self.text) {
+            self.subjects.values_mut().for_each(|subject| subject.line.work = None);
+        }
+        self
     }
 
     /// The subjects with these names, or all. Fails if a name is unknown.
@@ -279,6 +295,18 @@ mod tests {
                 .starts_with("here/f.toml:3: unknown variant `speed`")
         );
         assert!(wrong("[variant.a]\n").starts_with("here/f.toml declares no subject"));
+    }
+
+    #[test]
+    fn a_command_that_looks_uses_the_work_directory_of_a_trusted_file_only() {
+        let work = |consent: &Consent| {
+            let declared = parse("[subject.a]\ncommand = 'x'\nwork = 'w'\n").unwrap().to_look_at(consent);
+            declared.subjects["a"].line.work.clone()
+        };
+        assert_eq!(work(&Consent::default()), None);
+        assert_eq!(work(&Consent { is_given: true, list: None }), Some(PathBuf::from("here/w")));
+        let refused = parse("[subject.a]\ncommand = 'x'\n").unwrap().check(&Consent::default()).unwrap_err();
+        assert_eq!(refused.problem, "here/f.toml has not been trusted, or has changed since");
     }
 
     #[test]

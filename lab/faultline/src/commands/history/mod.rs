@@ -5,9 +5,9 @@ mod work;
 
 use super::measuring::{self, places, places_to_measure};
 use super::result::no_page;
-use crate::arguments::Conduct;
 use crate::arguments::compare::Steps;
 use crate::arguments::history::{Changes, Commits, Config, History, Init, Run, Show, Subjects};
+use crate::arguments::{Conduct, Global};
 use crate::failure::{self, Failure};
 use crate::output;
 use faultline_experiment::{Error, Lab, Places};
@@ -20,19 +20,18 @@ use faultline_record::plan::WhenInconclusive;
 use faultline_stats::changes::SeriesError;
 use faultline_stats::gate::Gate;
 use faultline_stats::history::{HistorySeries, HistoryStep, StepSettings};
-use std::path::Path;
 use std::process::ExitCode;
 use steps::notify;
 
-pub(crate) fn history(arguments: &History, db: Option<&Path>) -> Result<ExitCode, Failure> {
+pub(crate) fn history(arguments: &History, global: &Global) -> Result<ExitCode, Failure> {
     match arguments {
         History::Init(arguments) => init(arguments),
-        History::Run(arguments) => run(arguments, db),
-        History::Show(arguments) => show(arguments, db),
-        History::Commits(arguments) => commits(arguments, db),
-        History::Changes(arguments) => changes(arguments, db),
-        History::Mark(arguments) => steps::mark(arguments, db),
-        History::Work(arguments) => work::work(arguments, db),
+        History::Run(arguments) => run(arguments, global),
+        History::Show(arguments) => show(arguments, global),
+        History::Commits(arguments) => commits(arguments, global),
+        History::Changes(arguments) => changes(arguments, global),
+        History::Mark(arguments) => steps::mark(arguments, global),
+        History::Work(arguments) => work::work(arguments, global),
     }
 }
 
@@ -46,6 +45,14 @@ fn init(arguments: &Init) -> Result<ExitCode, Failure> {
 /// The file's subjects. Fails if it cannot be read or is invalid.
 pub(super) fn declared(config: &Config) -> Result<Declared, Failure> {
     Ok(Declared::read(config.config.as_deref())?)
+}
+
+/// The file's subjects, to build and execute them. Fails like [`declared`], or without the user's
+/// consent.
+pub(super) fn trusted(config: &Config, places: &Places) -> Result<Declared, Failure> {
+    let declared = declared(config)?;
+    declared.check(&places.consent)?;
+    Ok(declared)
 }
 
 /// A subject with the command's time limit, if the command has one.
@@ -96,15 +103,15 @@ fn out_of_range(error: SeriesError) -> Failure {
     Failure::usage(error.to_string(), "for example `--false-alarms 5% --min-change 2%`")
 }
 
-fn run(arguments: &Run, db: Option<&Path>) -> Result<ExitCode, Failure> {
+fn run(arguments: &Run, global: &Global) -> Result<ExitCode, Failure> {
     let conduct = &arguments.conduct;
     if conduct.output.is_some() {
         return Err(no_page("a history of commits"));
     }
-    let declared = declared(&arguments.subjects.config)?;
+    let places = Places { sandboxing: arguments.sandbox.choice(), ..places_to_measure(conduct, global)? };
+    let declared = trusted(&arguments.subjects.config, &places)?;
     let chosen = chosen(&declared, &arguments.subjects)?;
     let subjects: Vec<HistorySubject> = chosen.iter().map(|subject| limited(subject, conduct)).collect();
-    let places = Places { sandboxing: arguments.sandbox.choice(), ..places_to_measure(conduct, db)? };
     measuring::with_lab(conduct, &places, |lab| {
         for subject in &subjects {
             let commits = source::commits_of(&subject.line, lab)?;
@@ -153,18 +160,18 @@ fn run_series(over: &Over<'_>, arguments: &Run, commits: &dyn Line, lab: &mut La
     }
 }
 
-fn show(arguments: &Show, db: Option<&Path>) -> Result<ExitCode, Failure> {
+fn show(arguments: &Show, global: &Global) -> Result<ExitCode, Failure> {
     let declared = declared(&arguments.subjects.config)?;
     let subjects = chosen(&declared, &arguments.subjects)?;
-    let all = stored(&subjects, &arguments.steps, &places(db)?)?;
+    let all = stored(&subjects, &arguments.steps, &places(global)?)?;
     output::print(&faultline_report::history(&all, arguments.format.format, &output::style()))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn commits(arguments: &Commits, db: Option<&Path>) -> Result<ExitCode, Failure> {
-    let declared = declared(&arguments.subjects.config)?;
+fn commits(arguments: &Commits, global: &Global) -> Result<ExitCode, Failure> {
+    let places = places(global)?;
+    let declared = declared(&arguments.subjects.config)?.to_look_at(&places.consent);
     let subjects = chosen(&declared, &arguments.subjects)?;
-    let places = places(db)?;
     measuring::looking(&places, |lab| {
         let mut all = Vec::new();
         for subject in subjects {
@@ -178,10 +185,10 @@ fn commits(arguments: &Commits, db: Option<&Path>) -> Result<ExitCode, Failure> 
     })
 }
 
-fn changes(arguments: &Changes, db: Option<&Path>) -> Result<ExitCode, Failure> {
-    let declared = declared(&arguments.subjects.config)?;
+fn changes(arguments: &Changes, global: &Global) -> Result<ExitCode, Failure> {
+    let places = places(global)?;
+    let declared = declared(&arguments.subjects.config)?.to_look_at(&places.consent);
     let subjects = chosen(&declared, &arguments.subjects)?;
-    let places = places(db)?;
     let mut all = stored(&subjects, &arguments.steps, &places)?;
     let since = measuring::looking(&places, |lab| {
         for series in all.iter_mut().filter(|series| !series.steps.steps.is_empty()) {

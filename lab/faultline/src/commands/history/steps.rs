@@ -1,6 +1,7 @@
 //! Steps of a history: selection by number or commit, states, notifications.
 
 use super::{declared, out_of_range, series, settings};
+use crate::arguments::Global;
 use crate::arguments::compare::Steps;
 use crate::arguments::history::{Mark, Which};
 use crate::commands::measuring::{self, places};
@@ -12,15 +13,18 @@ use faultline_history::notify::notify as send;
 use faultline_history::over::Over;
 use faultline_record::subject::Commit;
 use faultline_stats::history::{HistorySeries, HistoryStep, StepSettings};
-use std::path::Path;
 use std::process::ExitCode;
 
 /// `faultline history mark`.
-pub(super) fn mark(arguments: &Mark, db: Option<&Path>) -> Result<ExitCode, Failure> {
+pub(super) fn mark(arguments: &Mark, global: &Global) -> Result<ExitCode, Failure> {
     let said = Said::new(arguments.state.into(), person(), arguments.reason.as_deref())?;
     let declared = declared(&arguments.of.config)?;
     let subject = declared.one(&arguments.of.subject)?;
-    let places = places(db)?;
+    let places = places(global)?;
+    // Others change the database only.
+    if declared.notify.is_some() {
+        declared.check(&places.consent)?;
+    }
     let (over, series) =
         chosen(with_steps(subject, arguments.of.tasks, &arguments.of.steps, &places)?, &arguments.which)?;
     let step = match (&arguments.which.at, arguments.which.step) {

@@ -1,7 +1,8 @@
 //! `faultline history work`: jobs that readers of the pages requested.
 
 use super::steps::notify;
-use super::{chosen, declared, limited};
+use super::{chosen, limited, trusted};
+use crate::arguments::Global;
 use crate::arguments::history::Work;
 use crate::commands::measuring::{self, places_to_measure};
 use crate::commands::result::no_page;
@@ -17,7 +18,6 @@ use faultline_record::job::{Job, JobWork};
 use faultline_record::record::RunId;
 use faultline_report::escape::one_line;
 use faultline_stats::history::StepSettings;
-use std::path::Path;
 use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -27,14 +27,14 @@ const LOOK: Duration = Duration::from_secs(5);
 /// Interval at which it checks for a stop request.
 const STOP_CHECK: Duration = Duration::from_millis(100);
 
-pub(crate) fn work(arguments: &Work, db: Option<&Path>) -> Result<ExitCode, Failure> {
+pub(crate) fn work(arguments: &Work, global: &Global) -> Result<ExitCode, Failure> {
     if arguments.conduct.output.is_some() {
         return Err(no_page("a history of commits"));
     }
-    let declared = declared(&arguments.subjects.config)?;
+    let places = Places { sandboxing: arguments.sandbox.choice(), ..places_to_measure(&arguments.conduct, global)? };
+    let declared = trusted(&arguments.subjects.config, &places)?;
     let chosen = chosen(&declared, &arguments.subjects)?;
     let subjects: Vec<HistorySubject> = chosen.iter().map(|subject| limited(subject, &arguments.conduct)).collect();
-    let places = Places { sandboxing: arguments.sandbox.choice(), ..places_to_measure(&arguments.conduct, db)? };
     measuring::with_lab(&arguments.conduct, &places, |lab| {
         let worker = Worker::begin(lab.clock.now(), lab.places)?;
         AtWork { worker, declared: &declared, subjects: subjects.iter().collect(), arguments, failed: false }.run(lab)

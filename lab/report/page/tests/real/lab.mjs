@@ -43,7 +43,7 @@ export class Lab {
   }
 
   #environment() {
-    return { ...process.env, FAULTLINE_DB: join(this.place, 'db.sqlite') }
+    return { ...process.env, FAULTLINE_DB: join(this.place, 'db.sqlite'), FAULTLINE_TRUST: '1' }
   }
 
   /** Runs the command and returns its output. */

@@ -9,7 +9,7 @@ use std::process::Command;
 /// three.
 fn offered(lab: &Lab, words: &[&str]) -> Vec<String> {
     let directory = crate::lab::program().parent().unwrap();
-    let script = "source <(faultline completions bash)
+    let script = "source <(faultline generate bash)
         COMP_WORDS=(\"$@\") COMP_CWORD=$(($# - 1))
         _faultline faultline \"${COMP_WORDS[-1]}\" \"${COMP_WORDS[-2]}\"
         printf '%s\\n' \"${COMPREPLY[@]}\"";
@@ -68,7 +68,7 @@ fn bash_completes_commands_options_workloads_runs_and_labels() {
 fn every_shell_asks_the_command() {
     let lab = Lab::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let script = stdout(&lab.run(&["completions", shell]));
+        let script = stdout(&lab.run(&["generate", shell]));
         assert!(script.contains("FAULTLINE_COMPLETE") && !script.contains("target/"), "{shell}: {script}");
     }
     for (shell, words) in [("fish", &["faultline", "che"][..]), ("zsh", &["faultline", "che"])] {
@@ -81,7 +81,7 @@ fn every_shell_asks_the_command() {
 /// The text lines of a man page, with their formatting commands.
 fn page(lab: &Lab, name: &str) -> String {
     let directory = lab.path("man");
-    assert!(lab.run(&["man", directory.to_str().unwrap()]).status.success());
+    assert!(lab.run(&["generate", "man", directory.to_str().unwrap()]).status.success());
     fs::read_to_string(directory.join(name))
         .unwrap()
         .replace("\\-", "-")

@@ -1,7 +1,7 @@
-//! `faultline completions` and `man`: scripts for shells, and man pages, from the definitions of
-//! the arguments.
+//! `faultline generate`: man pages, and completion scripts for shells, from the definitions of the
+//! arguments.
 
-use crate::arguments::stored::{Completions, Man, Shell};
+use crate::arguments::stored::{Generate, Generated};
 use crate::failure::Failure;
 use crate::{help, output};
 use clap::{Arg, ArgAction, Command};
@@ -39,19 +39,23 @@ pub(crate) fn answer() {
     CompleteEnv::with_factory(help::command).var(VARIABLE).complete();
 }
 
-pub(crate) fn completions(arguments: &Completions) -> Result<ExitCode, Failure> {
-    output::print(&script(arguments.shell))?;
+pub(crate) fn generate(arguments: &Generate) -> Result<ExitCode, Failure> {
+    let script = match arguments.what {
+        Generated::Man => return man(arguments.directory.as_deref().unwrap_or(Path::new("."))),
+        Generated::Bash => BASH.replace("VARIABLE", VARIABLE),
+        Generated::Elvish => script(&Elvish),
+        Generated::Fish => script(&Fish),
+        Generated::Powershell => script(&Powershell),
+        Generated::Zsh => script(&Zsh),
+    };
+    if arguments.directory.is_some() {
+        return Err(Failure::usage("only man pages have a directory", "a script is printed: redirect it to a file"));
+    }
+    output::print(&script)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn script(shell: Shell) -> String {
-    let completer: &dyn EnvCompleter = match shell {
-        Shell::Bash => return BASH.replace("VARIABLE", VARIABLE),
-        Shell::Elvish => &Elvish,
-        Shell::Fish => &Fish,
-        Shell::Powershell => &Powershell,
-        Shell::Zsh => &Zsh,
-    };
+fn script(completer: &dyn EnvCompleter) -> String {
     let mut script = Vec::new();
     completer
         .write_registration(VARIABLE, "faultline", "faultline", "faultline", &mut script)
@@ -59,8 +63,7 @@ fn script(shell: Shell) -> String {
     String::from_utf8_lossy(&script).into_owned()
 }
 
-pub(crate) fn man(arguments: &Man) -> Result<ExitCode, Failure> {
-    let directory = &arguments.directory;
+fn man(directory: &Path) -> Result<ExitCode, Failure> {
     let failed = |error: std::io::Error| {
         Failure::usage(
             format!("cannot write man pages to {}: {error}", directory.display()),
