@@ -91,7 +91,7 @@ fn overview(command: &Command) -> String {
         text.push_str(&format!("\n{group}:\n"));
         for below in names.iter().filter_map(|name| command.find_subcommand(name)) {
             let about = below.get_about().map(ToString::to_string).unwrap_or_default();
-            text.push_str(&format!("  {:<11}  {about}\n", below.get_name()));
+            text.push_str(&format!("  {:<8}  {about}\n", below.get_name()));
         }
     }
     format!("{text}\n{OPTIONS}")
