@@ -60,7 +60,7 @@ const HARMLESS: [(&str, &[&str]); 3] = [
 ];
 
 /// Effects by table and key.
-const EFFECTS: [(&str, &str, &str); 32] = [
+const EFFECTS: [(&str, &str, &str); 34] = [
     ("host", "config", "OpenSSH configuration; its ProxyCommand and Match exec run on this machine"),
     ("host", "identity", "private key of the login"),
     ("host", "install", "runs on the host, which reboots then"),
@@ -76,9 +76,11 @@ const EFFECTS: [(&str, &str, &str); 32] = [
     ("subject", "environment", "variables of the build and its tools"),
     ("subject", "image", "kernel that boots"),
     ("subject", "kernel", "kernel of the guests"),
+    ("subject", "network", "lets builds use the network"),
     ("subject", "on", "host that executes the builds"),
     ("subject", "release", "releases that are built or booted"),
     ("subject", "repository", "repository whose commits are built"),
+    ("subject", "sandbox", "with false, builds and programs run outside of the sandbox"),
     ("subject", "vmlinux", "the same kernel as ELF"),
     ("subject", "work", "directory for checkouts and builds, which are replaced"),
     ("variant", "command", "program that is executed and measured"),

@@ -272,7 +272,7 @@ mod tests {
         };
         assert_eq!(hidden("/a/b/f.sqlite"), [Path::new("/a/b")]);
         assert_eq!(hidden("f.sqlite"), [std::env::current_dir().unwrap()]);
-        assert_eq!(hidden("postgres://a@b/c"), [Path::new(""); 0]);
+        assert_eq!(hidden("postgres://a@b/c"), Vec::<PathBuf>::new());
     }
 
     #[test]

@@ -11,7 +11,8 @@ use std::process::{Command, Output, Stdio};
 
 const UNTRUSTED: &str = "faultline.toml has not been trusted, or has changed since";
 
-/// Two commits of a program whose build leaves the file `executed` in the lab.
+/// Two commits of a program whose build, outside of the sandbox, leaves the file `executed` in the
+/// lab.
 fn repository(keys: &str) -> Repository {
     let mut repository = Repository::new();
     for number in 0..2 {
@@ -19,7 +20,7 @@ fn repository(keys: &str) -> Repository {
         repository.commit_all(&format!("commit {number}"));
     }
     let executed = repository.lab.path("executed").display().to_string();
-    repository.declare_app(&format!("build = [\"touch\", \"{executed}\"]\n{keys}"));
+    repository.declare_app(&format!("build = [\"touch\", \"{executed}\"]\nsandbox = false\n{keys}"));
     repository
 }
 
@@ -132,7 +133,7 @@ fn every_command_that_would_execute_a_declaration_asks_and_others_do_not() {
 #[test]
 fn the_list_shows_what_runs_and_its_text_cannot_hide_any_of_it() {
     let lab = Lab::new();
-    let text = "[subject.app]\nbuild = \"make\u{202e} \\u001b[2K\"\ncommand = './prog'\nrepeats = 9\n\
+    let text = "[subject.app]\nbuild = \"make\u{202e} \\u001b[2K\"\ncommand = './prog'\nrepeats = 9\nsandbox = false\n\
         [host.lab]\nssh = \"lab.example\"\nconfig = \"ssh_config\"\npower_cycle = [\"./plug\"]\n\
         [notify]\nwebhook = \"https://example.org/secret\"\n[variant.v]\nsysctl = { \"vm.x\" = 1 }\n";
     fs::write(lab.path("faultline.toml"), text).unwrap();
@@ -147,6 +148,7 @@ fn the_list_shows_what_runs_and_its_text_cannot_hide_any_of_it() {
         \x20 notify.webhook = \"https://example.org/…\"    # gets confirmed changes\n\
         \x20 subject.app.build = \"make\u{fffd} \\u001b[2K\"    # builds each commit, on this machine\n\
         \x20 subject.app.command = \"./prog\"    # program that is executed and measured\n\
+        \x20 subject.app.sandbox = false    # with false, builds and programs run outside of the sandbox\n\
         \x20 variant.v.sysctl = {\"vm.x\":1}    # system settings that are written\n"
     );
     fs::write(lab.path("broken.toml"), "[subject.app\n").unwrap();

@@ -119,9 +119,11 @@ fn a_failure_of_the_lab_is_no_result_of_a_commit() {
 fn a_full_disk_that_has_room_is_tried_again_and_then_the_commits_own() {
     let place = Checkouts::new();
     place.commit("a", "1", "one");
+    // They count their tries beside the checkout.
+    let outside = |script: &str| Recipe { outside_sandbox: true, ..recipe(script) };
     let full = "[ ! -e object ] || exit 7; echo half > object; echo x >> ../tries; \
                 echo 'cc1: x.o: No space left on device'; seq 3; exit 1";
-    let failed = build(&place, "HEAD", &recipe(full));
+    let failed = build(&place, "HEAD", &outside(full));
     let Build::Failed { how, output } = failed else { panic!("{failed:?}") };
     assert_eq!(how, "it exited with status 1");
     assert!(output.contains("No space left on device"), "{output}");
@@ -134,7 +136,7 @@ fn a_full_disk_that_has_room_is_tried_again_and_then_the_commits_own() {
     // A disk that was full for a moment costs one more try.
     let once = "[ ! -e object ] || exit 7; echo x >> ../tries; [ $(wc -l < ../tries) -gt 3 ] && exit 0; \
                 echo half > object; echo 'No space left on device'; exit 1";
-    let (directory, _) = built(&place, "HEAD", &recipe(once));
+    let (directory, _) = built(&place, "HEAD", &outside(once));
     assert!(directory.join("a").is_file());
     tries(4);
 }
