@@ -78,7 +78,7 @@ fn entries(list: &str) -> impl Iterator<Item = (&str, &str)> {
 fn try_add(list: &Path, file: &Path, text: &str) -> io::Result<()> {
     let digest = digest(file, text)?;
     // One line, whatever the path has.
-    let path = file.canonicalize()?.to_string_lossy().escape_debug().to_string();
+    let path = whole_path(file)?.to_string_lossy().escape_debug().to_string();
     let before = match fs::read_to_string(list) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         read => read?,
@@ -95,9 +95,17 @@ fn try_add(list: &Path, file: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Digest of a file's whole path and its text. Fails if the file is gone.
+/// The path of a file below its directory's canonical path, from which its relative paths start. A
+/// link elsewhere to a trusted file is therefore another file. Fails if the directory is gone.
+fn whole_path(file: &Path) -> io::Result<PathBuf> {
+    let whole = std::path::absolute(file)?;
+    let (Some(directory), Some(name)) = (whole.parent(), whole.file_name()) else { return whole.canonicalize() };
+    Ok(directory.canonicalize()?.join(name))
+}
+
+/// Digest of a file's whole path and its text. Fails if its directory is gone.
 fn digest(file: &Path, text: &str) -> io::Result<String> {
-    let path = file.canonicalize()?;
+    let path = whole_path(file)?;
     let path = path.as_os_str().as_bytes();
     let mut sha256 = Sha256::new_with_prefix((path.len() as u64).to_le_bytes());
     sha256.update(path);
@@ -123,6 +131,11 @@ mod tests {
         consent.add(&file, "one").unwrap();
         assert!(consent.check(&file, "one").is_ok() && !consent.includes(&file, "two"));
         assert!(!consent.includes(&other, "one"), "the same content at another path");
+        // Its relative paths would start elsewhere.
+        let linked = place.path().join("elsewhere");
+        fs::create_dir(&linked).unwrap();
+        std::os::unix::fs::symlink(&file, linked.join("faultline.toml")).unwrap();
+        assert!(!consent.includes(&linked.join("faultline.toml"), "one"), "a link to the trusted file");
         let error = consent.check(&other, "one").unwrap_err();
         assert_eq!(error.kind, ErrorKind::Untrusted { file: other.clone() });
         assert!(error.problem.ends_with("other.toml has not been trusted, or has changed since"), "{error}");

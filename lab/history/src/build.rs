@@ -154,9 +154,14 @@ impl Builds {
         let whole = [".".to_owned()];
         let paths = if recipe.kept.is_empty() { &whole[..] } else { &recipe.kept };
         for path in paths {
-            let (from, to) = (checkout.directory().join(path), fresh.join(path));
+            // Without a slash at its end, after which a link would be followed.
+            let within: PathBuf = Path::new(path).components().collect();
+            let (from, to) = (checkout.directory().join(&within), fresh.join(&within));
             if !from.exists() {
                 return Ok(Build::Failed { how: format!("it leaves no {path}"), output: String::new() });
+            }
+            if leads_out(&from, checkout.directory()) {
+                return Ok(Build::Failed { how: format!("{path} leads out of the build"), output: String::new() });
             }
             let parent = to.parent().unwrap_or(&fresh);
             fs::create_dir_all(parent).map_err(|error| unwritable(parent, &error))?;
@@ -201,6 +206,14 @@ impl Builds {
 
 fn not_checked_out(said: &str) -> Build {
     Build::Failed { how: format!("git cannot check it out: {said}"), output: String::new() }
+}
+
+/// True if a link in the path, except its last part, leads out of the directory: it could lead to
+/// files that the build itself cannot read.
+fn leads_out(path: &Path, directory: &Path) -> bool {
+    let whole = |path: &Path| path.canonicalize().ok();
+    let above = if path == directory { Some(path) } else { path.parent() };
+    !above.and_then(whole).zip(whole(directory)).is_some_and(|(above, directory)| above.starts_with(directory))
 }
 
 /// Remark on a failed build whose submodules are missing.

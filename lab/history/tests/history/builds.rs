@@ -17,6 +17,7 @@ pub(crate) fn tests() -> Vec<Trial> {
         objects_of_the_last_build_are_used_again,
         another_compiler_makes_another_build,
         a_failure_of_the_lab_is_no_result_of_a_commit,
+        what_a_link_leads_to_outside_of_the_build_is_not_kept,
         a_full_disk_that_has_room_is_tried_again_and_then_the_commits_own,
         a_build_without_a_submodule_is_made_again_with_it,
         a_build_that_was_cut_leaves_nothing_for_the_next,
@@ -114,6 +115,20 @@ fn a_failure_of_the_lab_is_no_result_of_a_commit() {
     };
     let missing = Recipe { command: vec!["no-such-program".to_owned()], ..recipe("") };
     fails(&missing, "there is no program 'no-such-program' in PATH");
+}
+
+fn what_a_link_leads_to_outside_of_the_build_is_not_kept() {
+    let place = Checkouts::new();
+    place.commit("a", "1", "one");
+    fs::create_dir(place.root.path().join("secrets")).unwrap();
+    fs::write(place.root.path().join("secrets/key"), "secret").unwrap();
+    let link = format!("ln -sfn {} out", place.root.path().join("secrets").display());
+    let keeping = |path: &str| Recipe { kept: vec![path.to_owned()], ..recipe(&link) };
+    let failed = build(&place, "HEAD", &keeping("out/key"));
+    let Build::Failed { how, .. } = failed else { panic!("{failed:?}") };
+    assert_eq!(how, "out/key leads out of the build");
+    let (directory, _) = built(&place, "HEAD", &keeping("out/"));
+    assert!(directory.join("out").is_symlink(), "a link stays one");
 }
 
 fn a_full_disk_that_has_room_is_tried_again_and_then_the_commits_own() {

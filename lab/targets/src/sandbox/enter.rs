@@ -27,13 +27,12 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-/// Capabilities that root keeps: for its own files, identities and limits.
+/// Capabilities that root keeps: for its own files and limits. As another user it could reach that
+/// user's processes outside of the sandbox, and their files.
 const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)
     .union(CapabilitySet::FSETID)
-    .union(CapabilitySet::SETGID)
-    .union(CapabilitySet::SETUID)
     .union(CapabilitySet::SETPCAP)
     .union(CapabilitySet::SETFCAP)
     .union(CapabilitySet::IPC_LOCK)
@@ -148,7 +147,7 @@ impl Entrance {
             return Err("mounts in a chroot are shared with the host".to_owned());
         }
         let is_root = geteuid().is_root();
-        let around = Around { words, scratch, directory: &directory, environment, is_root };
+        let around = Around { words, scratch, directory: &directory, environment };
         let view = View::new(sandbox, &around).map_err(in_words)?;
         Self::of_view(view, existing, is_root, sandbox.has_network, is_in_chroot, &directory)
             .ok_or_else(|| "a path has a NUL character".to_owned())

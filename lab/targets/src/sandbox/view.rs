@@ -18,6 +18,9 @@ const HIDDEN_BY: [&str; 6] =
 /// Directories for temporary files.
 const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 
+/// Beginning of the names of directories for overlays.
+const WRITTEN: &str = "written";
+
 /// Directory of shared memory.
 const SHARED_MEMORY: &str = "/dev/shm";
 
@@ -44,17 +47,16 @@ const SECRETS: [&str; 2] = ["credentials", "credentials.toml"];
 const LOCAL: &str = ".local";
 const OF_LOCAL: [&str; 2] = ["bin", "lib"];
 
-/// Devices of a program that runs as root. All others could be disks.
-const DEVICES: [&str; 8] =
-    ["/dev/full", "/dev/kvm", "/dev/null", "/dev/pts", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero"];
+/// Devices of a program. Others could be disks, cameras, or the terminal of the user, into which a
+/// program could type.
+const DEVICES: [&str; 6] = ["/dev/full", "/dev/kvm", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero"];
 
 /// Symbolic links beside these devices.
-const LINKS: [(&str, &str); 5] = [
+const LINKS: [(&str, &str); 4] = [
     ("/proc/self/fd", "/dev/fd"),
     ("/proc/self/fd/0", "/dev/stdin"),
     ("/proc/self/fd/1", "/dev/stdout"),
     ("/proc/self/fd/2", "/dev/stderr"),
-    ("pts/ptmx", "/dev/ptmx"),
 ];
 
 /// A change at a path.
@@ -120,8 +122,6 @@ pub(super) struct Around<'a> {
     pub(super) directory: &'a Path,
     /// The environment of the program before it is cleared.
     pub(super) environment: &'a dyn Fn(&str) -> Option<OsString>,
-    /// True if the program runs as root.
-    pub(super) is_root: bool,
 }
 
 impl View {
@@ -131,8 +131,10 @@ impl View {
         let mut wanted = Vec::new();
         let mut want = |at: PathBuf, what: What| wanted.push((at, what));
         let home = home(around).and_then(|home| home.canonicalize().ok()).filter(|home| may_hide(home));
+        // The variables of a recipe replace the user's, whose directories are hidden too.
+        let of_user = HIDDEN_BY.iter().filter_map(std::env::var_os).map(PathBuf::from).chain(std::env::home_dir());
         let named = HIDDEN_BY.iter().filter_map(|name| (around.environment)(name)).map(PathBuf::from);
-        let hidden = HIDDEN.iter().map(PathBuf::from).chain(named).chain(sandbox.hidden.iter().cloned());
+        let hidden = HIDDEN.iter().map(PathBuf::from).chain(named).chain(of_user).chain(sandbox.hidden.iter().cloned());
         let hidden: Vec<PathBuf> =
             hidden.filter_map(|path| path.canonicalize().ok()).filter(|path| path.is_dir() && may_hide(path)).collect();
         hidden.iter().for_each(|path| want(path.clone(), What::Hidden));
@@ -145,7 +147,7 @@ impl View {
         if Path::new(SHARED_MEMORY).is_dir() {
             want(SHARED_MEMORY.into(), What::Memory);
         }
-        if around.is_root && Path::new("/dev").is_dir() {
+        if Path::new("/dev").is_dir() {
             want("/dev".into(), What::Hidden);
             let there = DEVICES.iter().map(PathBuf::from).filter(|device| device.exists());
             there.for_each(|device| want(device.clone(), What::Visible(device)));
@@ -179,7 +181,7 @@ impl View {
         let mut overlays = Vec::new();
         let mut emptied = Vec::new();
         for at in written.iter().filter_map(|path| path.canonicalize().ok()).filter(|path| path.is_dir()) {
-            let place = own.join(format!("written{}", overlays.len()));
+            let place = own.join(format!("{WRITTEN}{}", overlays.len()));
             let (upper, work) = (made(&place.join("upper"), 0o755)?, made(&place.join("work"), 0o755)?);
             emptied.extend(SECRETS.iter().map(|name| at.join(name)).filter(|file| file.is_file()));
             overlays.push(Overlay { at, upper, work });
@@ -187,8 +189,7 @@ impl View {
         // An overlay in another one is a part of it.
         overlays.sort_by(|a, b| a.at.cmp(&b.at));
         overlays.dedup_by(|inner, outer| inner.at.starts_with(&outer.at));
-        let links = if around.is_root { LINKS.to_vec() } else { Vec::new() };
-        Ok(View { changes: in_order(wanted), overlays, emptied, links })
+        Ok(View { changes: in_order(wanted), overlays, emptied, links: LINKS.to_vec() })
     }
 }
 
@@ -200,13 +201,18 @@ fn made(path: &Path, mode: u32) -> io::Result<PathBuf> {
     path.canonicalize()
 }
 
-/// Lets everybody who may remove the directory read what an overlay has left in it.
+/// Lets everyone who may remove the directory read what an overlay has left in it.
 pub(super) fn unlock(own: &Path) {
     let Ok(entries) = fs::read_dir(own) else { return };
     for entry in entries.flatten() {
-        let work = entry.path().join("work/work");
-        // Fails if there was no overlay.
-        let _ = fs::set_permissions(work, fs::Permissions::from_mode(0o700));
+        let work = entry.path().join("work");
+        // A program may have put links here, and links are followed when a mode is set.
+        let is_directory = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_dir());
+        let is_of_overlay = entry.file_name().as_bytes().starts_with(WRITTEN.as_bytes());
+        let left = work.join("work");
+        if is_of_overlay && [&entry.path(), &work, &left].into_iter().all(|path| is_directory(path)) {
+            let _ = fs::set_permissions(left, fs::Permissions::from_mode(0o700));
+        }
     }
 }
 
@@ -421,6 +427,29 @@ mod tests {
         for word in ["usr", "/", "/no/such", "./usr", ""] {
             assert_eq!(paths(word), Vec::<PathBuf>::new(), "{word}");
         }
+    }
+
+    #[test]
+    fn only_what_an_overlay_left_is_unlocked() {
+        let place = tempfile::tempdir().unwrap();
+        let [own, other] = ["sandbox", "other"].map(|name| place.path().join(name));
+        let left = own.join("written0/work/work");
+        for directory in
+            [&left, &own.join("2/work"), &own.join("written1/work"), &own.join("written2"), &other.join("work")]
+        {
+            fs::create_dir_all(directory).unwrap();
+        }
+        let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        mode(&left, 0);
+        mode(&other.join("work"), 0o751);
+        mode(&other, 0o751);
+        // A program writes in its home, and in an overlay.
+        for (to, link) in [(&other, "2/work/work"), (&other, "written1/work/work"), (&other, "written2/work")] {
+            std::os::unix::fs::symlink(to, own.join(link)).unwrap();
+        }
+        unlock(&own);
+        let found = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!((found(&left), found(&other), found(&other.join("work"))), (0o700, 0o751, 0o751));
     }
 
     #[test]
