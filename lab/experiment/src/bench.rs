@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::lab::Lab;
+use crate::lens::jobs;
 use crate::measure::{self, Stretch};
 use crate::target::ReadyTarget;
 use faultline_record::artefact::Artefact;
@@ -114,7 +115,8 @@ impl<'a> Sink<'a> {
             budget: self.deadline.map(|deadline| deadline.saturating_sub(lab.clock.monotonic())),
             limit: measure::limit(self.limit_ms, self.head),
             naming,
-            jobs: NonZeroUsize::MIN,
+            // Counts do not depend on other executions.
+            jobs: naming.map_or(NonZeroUsize::MIN, |_| jobs(target, None)),
         };
         Ok(match measure::stretch(self.store, self.head, &planned, lab)? {
             Stretch::Whole => Stretched::ToTheEnd,
@@ -159,7 +161,7 @@ impl ProgramBench {
     /// Connects to the host. Fails if it cannot be reached.
     pub(crate) fn open(on: Option<&ControlledHost>, recipe: &Recipe, lab: &Lab<'_>) -> Result<Self, Error> {
         let machine = on.map_or(Machine::Host, ControlledHost::machine);
-        let places = lab.places.for_programs_of(recipe);
+        let places = lab.places.for_programs_of(recipe)?;
         Ok(ProgramBench { ready: lab.machines.ready(&machine, &places, lab.stop)?, on: on.cloned() })
     }
 }

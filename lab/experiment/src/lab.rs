@@ -33,14 +33,15 @@ impl Lab<'_> {
 
     /// Reports, once, that builds or programs of a recipe run without a sandbox because this system
     /// has none.
-    pub fn note_sandbox(&mut self, recipe: &Recipe) {
+    pub fn note_sandbox(&mut self, recipe: &Recipe) -> Result<(), Error> {
         let sandboxing = &self.places.sandboxing;
         if sandboxing.is_wanted_for(recipe)
-            && let Some(why) = self.places.lack_of_sandbox()
+            && let Some(why) = self.places.lack_of_sandbox()?
             && sandboxing.is_unreported()
         {
             self.observer.notice(&Notice::NoSandbox { why: why.to_owned() });
         }
+        Ok(())
     }
 
     /// Reports the settings that were restored after a kill.

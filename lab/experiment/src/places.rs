@@ -80,45 +80,56 @@ impl Places {
         })
     }
 
-    /// The sandbox of a build by a recipe. `None` if it is turned off, or if this system has none.
-    pub fn sandbox_of_builds(&self, recipe: &Recipe) -> Option<Sandbox> {
-        self.sandbox_of_programs(recipe).map(|sandbox| Sandbox { has_network: recipe.network, ..sandbox })
+    /// The sandbox of a build by a recipe. `None` if it is turned off, or if this system gives
+    /// none. Fails if it could not be tried.
+    pub fn sandbox_of_builds(&self, recipe: &Recipe) -> Result<Option<Sandbox>, Error> {
+        let sandbox = self.sandbox_of_programs(recipe)?;
+        Ok(sandbox.map(|sandbox| Sandbox { has_network: recipe.network, ..sandbox }))
     }
 
-    /// The sandbox of the programs that a recipe builds. `None` like [`Places::sandbox_of_builds`].
-    fn sandbox_of_programs(&self, recipe: &Recipe) -> Option<Sandbox> {
-        let is_on = self.sandboxing.is_wanted_for(recipe) && self.lack_of_sandbox().is_none();
-        is_on.then(|| self.usual_sandbox())
+    /// The sandbox of the programs that a recipe builds. `None`, and fails, like
+    /// [`Places::sandbox_of_builds`].
+    fn sandbox_of_programs(&self, recipe: &Recipe) -> Result<Option<Sandbox>, Error> {
+        let is_on = self.sandboxing.is_wanted_for(recipe) && self.lack_of_sandbox()?.is_none();
+        Ok(is_on.then(|| self.usual_sandbox()))
     }
 
-    /// The reason why this system has no sandbox; `None` if it has one.
-    pub(crate) fn lack_of_sandbox(&self) -> Option<&str> {
+    /// The reason why this system gives no sandbox; `None` if it gives one. Fails if it could not
+    /// be tried.
+    pub(crate) fn lack_of_sandbox(&self) -> Result<Option<&str>, Error> {
         self.sandboxing.lack(|| {
-            let scratch = match self.usable_scratch() {
-                Ok(scratch) => scratch,
-                Err(error) => return Some(error.problem),
-            };
-            match CommandRunner::new(&self.keeper, &scratch) {
-                Ok(runner) => runner.probe(&self.usual_sandbox(), &StopFlag::default()).err(),
-                Err(error) => Some(error.to_string()),
-            }
+            let not_tried = |why: String| Error::failed(why, "`--no-sandbox` runs code of commits without a sandbox");
+            let runner = CommandRunner::new(&self.keeper, &self.usable_scratch()?)
+                .map_err(|error| not_tried(format!("the working directory: {error}")))?;
+            runner.probe(&self.usual_sandbox(), &StopFlag::default()).map_err(not_tried)
         })
     }
 
-    /// A sandbox that hides the database.
+    /// A sandbox that hides the database: its directory, or where that is not possible, its files.
     fn usual_sandbox(&self) -> Sandbox {
-        let beside = self.database.as_deref().and_then(directory_beside);
-        let database = beside.and_then(|directory| match directory.as_os_str().is_empty() {
-            true => std::env::current_dir().ok(),
-            false => std::path::absolute(directory).ok(),
-        });
-        Sandbox { visible: vec![self.keeper.clone()], hidden: database.into_iter().collect(), ..Sandbox::default() }
+        let file = self.database.as_deref().filter(|file| directory_beside(file).is_some());
+        let file = file.and_then(|file| std::path::absolute(file).ok());
+        let of_file = |file: PathBuf| {
+            let named = |end: &str| {
+                let mut name = file.clone().into_os_string();
+                name.push(end);
+                PathBuf::from(name)
+            };
+            let files = ["", "-wal", "-shm", "-journal"].map(named);
+            file.parent().map(Path::to_owned).into_iter().chain(files).collect()
+        };
+        Sandbox {
+            visible: vec![self.keeper.clone()],
+            hidden: file.map_or_else(Vec::new, of_file),
+            ..Sandbox::default()
+        }
     }
 
-    /// These paths, for running the programs that a recipe builds.
-    pub(crate) fn for_programs_of(&self, recipe: &Recipe) -> Self {
-        let sandboxing = self.sandboxing.with_programs_in(self.sandbox_of_programs(recipe));
-        Places { sandboxing, ..self.clone() }
+    /// These paths, for running the programs that a recipe builds. Fails like
+    /// [`Places::sandbox_of_builds`].
+    pub(crate) fn for_programs_of(&self, recipe: &Recipe) -> Result<Self, Error> {
+        let sandboxing = self.sandboxing.with_programs_in(self.sandbox_of_programs(recipe)?);
+        Ok(Places { sandboxing, ..self.clone() })
     }
 
     /// The database's path or URL. Fails if there is none.
@@ -270,8 +281,9 @@ mod tests {
             let places = Places { database: Some(database.into()), ..Places::find().unwrap() };
             places.usual_sandbox().hidden
         };
-        assert_eq!(hidden("/a/b/f.sqlite"), [Path::new("/a/b")]);
-        assert_eq!(hidden("f.sqlite"), [std::env::current_dir().unwrap()]);
+        assert_eq!(hidden("/a/b/f.sqlite")[..2], [Path::new("/a/b"), Path::new("/a/b/f.sqlite")]);
+        assert_eq!(hidden("/f.sqlite")[..3], ["/", "/f.sqlite", "/f.sqlite-wal"].map(Path::new));
+        assert_eq!(hidden("f.sqlite")[0], std::env::current_dir().unwrap());
         assert_eq!(hidden("postgres://a@b/c"), Vec::<PathBuf>::new());
     }
 

@@ -1,6 +1,7 @@
 //! The choice of a sandbox for builds and programs of commits: on unless it is turned off, where
 //! this system has namespaces.
 
+use crate::error::Error;
 use faultline_record::recipe::Recipe;
 use faultline_targets::sandbox::Sandbox;
 use std::sync::{Arc, OnceLock};
@@ -33,9 +34,14 @@ impl Sandboxing {
         self.is_wanted && !recipe.outside_sandbox
     }
 
-    /// The reason why this system has no sandbox; `None` if it has one. `attempt` finds it, once.
-    pub(crate) fn lack(&self, attempt: impl FnOnce() -> Option<String>) -> Option<&str> {
-        self.lack.get_or_init(attempt).as_deref()
+    /// The reason why this system gives no sandbox; `None` if it gives one. `attempt` finds it, and
+    /// is not repeated after it has succeeded. Fails if it does.
+    pub(crate) fn lack(&self, attempt: impl FnOnce() -> Result<Option<String>, Error>) -> Result<Option<&str>, Error> {
+        if self.lack.get().is_none() {
+            let found = attempt()?;
+            return Ok(self.lack.get_or_init(|| found).as_deref());
+        }
+        Ok(self.lack.get().and_then(Option::as_deref))
     }
 
     /// True for the first call.
@@ -70,8 +76,9 @@ mod tests {
     fn one_attempt_decides_and_one_report_follows() {
         let sandboxing = Sandboxing::wanted(true);
         let clone = sandboxing.clone();
-        assert_eq!(sandboxing.lack(|| Some("why".to_owned())), Some("why"));
-        assert_eq!(clone.lack(|| unreachable!("it is known")), Some("why"));
+        assert!(clone.lack(|| Err(Error::failed("out of memory", "try again"))).is_err());
+        assert_eq!(sandboxing.lack(|| Ok(Some("why".to_owned()))), Ok(Some("why")));
+        assert_eq!(clone.lack(|| unreachable!("it is known")), Ok(Some("why")));
         assert!(clone.is_unreported() && !sandboxing.is_unreported());
     }
 }

@@ -109,7 +109,7 @@ fn ready(side: &mut Subject, lab: &mut Lab<'_>, built: &mut Vec<TempDir>) -> Res
     let is_elsewhere = !side.machine.is_here();
     // Programs of commits are not the user's own.
     let mut places = match side.build {
-        Some(_) => lab.places.for_programs_of(&Recipe::default()),
+        Some(_) => lab.places.for_programs_of(&Recipe::default())?,
         None => lab.places.clone(),
     };
     if let Some(directory) = &mut side.setup.directory {

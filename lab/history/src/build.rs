@@ -296,7 +296,7 @@ fn run(
     }
     let argv: Vec<OsString> = recipe.command.iter().map(OsString::from).collect();
     let environment = [without_outer_make(), recipe.environment.clone(), variables.to_vec()].concat();
-    let sandbox = lab.places.sandbox_of_builds(recipe).map(|sandbox| {
+    let sandbox = lab.places.sandbox_of_builds(recipe)?.map(|sandbox| {
         let linker = checkout.directory().with_file_name(LINKER);
         let linker = Some(linker).filter(|linker| !variables.is_empty() && linker.is_dir());
         Sandbox { writable: std::iter::once(checkout.directory().to_owned()).chain(linker).collect(), ..sandbox }

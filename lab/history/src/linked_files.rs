@@ -22,7 +22,7 @@ pub(crate) fn linked_files(directory: &Path) -> io::Result<Vec<LinkedFile>> {
     paths(directory)?.into_iter().filter_map(|path| read(directory, &path).transpose()).collect()
 }
 
-/// Paths of files that begin like ELF files.
+/// Paths of files that begin like ELF files and are not too large to read.
 pub(crate) fn paths(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let (mut found, mut below) = (Vec::new(), vec![directory.to_owned()]);
     while let Some(directory) = below.pop() {
@@ -31,7 +31,7 @@ pub(crate) fn paths(directory: &Path) -> io::Result<Vec<PathBuf>> {
             let kind = entry.file_type()?;
             if kind.is_dir() {
                 below.push(entry.path());
-            } else if kind.is_file() && begins_like_one(&entry.path())? {
+            } else if kind.is_file() && entry.metadata()?.len() <= MOST_BYTES && begins_like_one(&entry.path())? {
                 found.push(entry.path());
             }
         }
@@ -124,9 +124,6 @@ fn below(directory: &Path, path: &Path) -> String {
 
 /// Sizes of a linked file; `None` for other files.
 fn read(directory: &Path, path: &Path) -> io::Result<Option<LinkedFile>> {
-    if path.metadata()?.len() > MOST_BYTES {
-        return Ok(None);
-    }
     let content = fs::read(path)?;
     Ok(Artefact::parse(&content).map(|artefact| {
         let mut words = Words::default();
@@ -163,8 +160,24 @@ fn add(directory: &Path, top: &Path, words: &mut Words) -> io::Result<()> {
         if kind.is_dir() {
             add(&path, top, words)?;
         } else if kind.is_file() {
-            words.add(&without_stamps(fs::read(&path)?));
+            add_file(&path, words)?;
         }
+    }
+    Ok(())
+}
+
+fn add_file(path: &Path, words: &mut Words) -> io::Result<()> {
+    let mut file = File::open(path)?;
+    let mut content = Vec::new();
+    file.by_ref().take(MOST_BYTES).read_to_end(&mut content)?;
+    if (content.len() as u64) < MOST_BYTES {
+        words.add(&without_stamps(content));
+        return Ok(());
+    }
+    while !content.is_empty() {
+        words.add(&content);
+        content.clear();
+        file.by_ref().take(MOST_BYTES).read_to_end(&mut content)?;
     }
     Ok(())
 }

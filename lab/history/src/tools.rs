@@ -58,7 +58,7 @@ pub(crate) fn tools(recipe: &Recipe, directory: &Path, lab: &Lab<'_>) -> Result<
     }
     // Without a command no tool runs.
     if let Some(program) = recipe.command.first() {
-        if let Some(sandbox) = lab.places.sandbox_of_builds(recipe) {
+        if let Some(sandbox) = lab.places.sandbox_of_builds(recipe)? {
             let kind = if sandbox.has_network { WITH_NETWORK } else { WITHOUT_NETWORK };
             [SANDBOX, kind].into_iter().for_each(|text| words.add(text.as_bytes()));
             versions.insert(SANDBOX.to_owned(), kind.to_owned());

@@ -53,7 +53,7 @@ pub struct TryRequest {
 /// comparison.
 pub fn try_patches(request: &TryRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let workshop = Workshop::open(&request.repository, request.work.as_deref(), lab)?;
-    lab.note_sandbox(&request.recipe);
+    lab.note_sandbox(&request.recipe)?;
     let base = workshop.repository.commit(&request.on, lab)?;
     let patched = workshop.repository.with_patches(&base, &request.patches, lab)?;
     let id = short_name(&base.id);

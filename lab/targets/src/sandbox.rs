@@ -27,7 +27,7 @@ pub struct Sandbox {
     pub writable: Vec<PathBuf>,
     /// Files and directories that the program may read although they are in a hidden directory.
     pub visible: Vec<PathBuf>,
-    /// Hidden directories in addition to the usual ones.
+    /// Hidden directories in addition to the usual ones, and files that look empty.
     pub hidden: Vec<PathBuf>,
 }
 
@@ -78,24 +78,67 @@ pub(crate) enum Failed {}
 
 #[cfg(not(target_os = "linux"))]
 impl Failed {
-    pub(crate) fn step(self) -> Option<&'static str> {
+    pub(crate) fn not_made(self, _: &std::io::Error) -> Option<NotMade> {
         match self {}
     }
 }
 
-/// Beginning of the message about a sandbox that cannot be made.
-pub(crate) const NOT_MADE: &str = "the sandbox cannot be made: ";
+/// Beginning of the message about a system or user that cannot have a sandbox.
+pub(crate) const NOT_GIVEN: &str = "this system gives no sandbox: ";
 
-/// Directory for the sandbox in an execution's scratch directory.
+/// A sandbox that was not made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NotMade {
+    /// The reason, in words.
+    pub(crate) why: String,
+    /// True if this system or this user cannot have a sandbox at all.
+    pub(crate) is_refused: bool,
+}
+
+impl NotMade {
+    /// The system gives none.
+    pub(crate) fn refused(why: impl Into<String>) -> Self {
+        NotMade { why: why.into(), is_refused: true }
+    }
+
+    /// A failure of an attempt.
+    pub(crate) fn failed(why: impl ToString) -> Self {
+        NotMade { why: why.to_string(), is_refused: false }
+    }
+
+    /// The message of the keeper.
+    pub(crate) fn text(&self) -> String {
+        let beginning = if self.is_refused { NOT_GIVEN } else { "the sandbox cannot be made: " };
+        format!("{beginning}{}", self.why)
+    }
+}
+
+/// True for the error of a system call that this system, or this user, is not given. Others, such
+/// as a lack of memory or of free namespaces, may be absent from the next attempt.
 #[cfg(target_os = "linux")]
-const OWN: &str = "sandbox";
+pub(crate) fn is_refusal(error: &std::io::Error) -> bool {
+    use rustix::io::Errno;
+    const REFUSALS: [Errno; 5] = [Errno::PERM, Errno::ACCESS, Errno::NOSYS, Errno::INVAL, Errno::OPNOTSUPP];
+    const AT_A_LIMIT: [Errno; 2] = [Errno::NOSPC, Errno::USERS];
+    let is_in = |errors: &[Errno]| errors.iter().any(|own| Some(own.raw_os_error()) == error.raw_os_error());
+    let has_none = || {
+        let limit = std::fs::read_to_string("/proc/sys/user/max_user_namespaces");
+        limit.is_ok_and(|limit| limit.trim() == "0")
+    };
+    is_in(&REFUSALS) || (is_in(&AT_A_LIMIT) && has_none())
+}
 
 /// Removes a scratch directory with the sandbox's files. Fails if a file cannot be removed.
 pub(crate) fn remove_scratch(scratch: &Path) -> std::io::Result<()> {
-    // An overlay leaves an empty directory that only root can read.
-    #[cfg(target_os = "linux")]
-    view::unlock(&scratch.join(OWN));
-    std::fs::remove_dir_all(scratch)
+    match std::fs::remove_dir_all(scratch) {
+        // An overlay leaves a directory that only root can read, and programs can make others.
+        #[cfg(target_os = "linux")]
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            view::open_directories(scratch);
+            std::fs::remove_dir_all(scratch)
+        }
+        removed => removed,
+    }
 }
 
 /// Phrases of programs that cannot reach a network. Not translated, as these programs print them.

@@ -28,3 +28,4 @@ pub use request::{
     UnderLens,
 };
 pub(crate) use resume::{go_on, hold_again};
+pub(crate) use run::jobs;

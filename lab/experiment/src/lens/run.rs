@@ -101,7 +101,7 @@ impl ToTheGates<'_> {
     /// Executes the missing items of a run, concludes it, and applies its gates: budgets and a
     /// baseline. Fails if the database cannot be written.
     pub(super) fn run(&self, store: &mut Store, run: RunId, lab: &mut Lab<'_>) -> Result<Measured, Error> {
-        let lens = measure::UnderLens { naming: self.naming, jobs: self.jobs() };
+        let lens = measure::UnderLens { naming: self.naming, jobs: jobs(self.target, self.jobs) };
         match measure::to_the_end(store, run, &SubjectTargets::alone(self.target), self.limit_ms, Some(lens), lab)? {
             Ended::Stopped => Ok(Measured::Stopped { run }),
             Ended::ToTheEnd => {
@@ -112,11 +112,13 @@ impl ToTheGates<'_> {
             }
         }
     }
+}
 
-    fn jobs(&self) -> NonZeroUsize {
-        match self.target.counting().and_then(Counting::room_bytes) {
-            Some(bytes_each) => self.jobs.unwrap_or_else(|| machines_at_once(bytes_each)),
-            None => NonZeroUsize::MIN,
-        }
+/// Number of executions that a target counts at the same time: as requested, or as many as fit on
+/// this host.
+pub(crate) fn jobs(target: &dyn Target, asked: Option<NonZeroUsize>) -> NonZeroUsize {
+    match target.counting().and_then(Counting::room_bytes) {
+        Some(bytes_each) => asked.unwrap_or_else(|| machines_at_once(bytes_each)),
+        None => NonZeroUsize::MIN,
     }
 }

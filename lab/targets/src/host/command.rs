@@ -82,9 +82,10 @@ impl CommandRunner {
         Ok(CommandRunner { keeper: std::path::absolute(keeper)?, scratch: std::path::absolute(scratch)? })
     }
 
-    /// Runs a program that does nothing in a sandbox. Fails, with the reason, if this system or
-    /// this user cannot have one.
-    pub fn probe(&self, sandbox: &Sandbox, stop: &StopFlag) -> Result<(), String> {
+    /// Runs a program that does nothing in a sandbox. The reason in words if this system or this
+    /// user cannot have one; `None` if it can. Fails, in words, if the attempt fails for another
+    /// reason.
+    pub fn probe(&self, sandbox: &Sandbox, stop: &StopFlag) -> Result<Option<String>, String> {
         let command = HostCommand {
             argv: &["true".into()],
             directory: Path::new("/"),
@@ -95,10 +96,11 @@ impl CommandRunner {
             sandbox: Some(sandbox),
         };
         match self.run(&command, &mut |_| ControlFlow::Continue(()), stop) {
-            Ending::Exited { status: 0, .. } => Ok(()),
-            Ending::LabFailed { text } | Ending::NotStarted { text } => {
-                Err(text.strip_prefix(sandbox::NOT_MADE).unwrap_or(&text).to_owned())
-            }
+            Ending::Exited { status: 0, .. } => Ok(None),
+            Ending::LabFailed { text } | Ending::NotStarted { text } => match text.strip_prefix(sandbox::NOT_GIVEN) {
+                Some(why) => Ok(Some(why.to_owned())),
+                None => Err(text),
+            },
             other => Err(format!("`true` ends with {other:?}")),
         }
     }

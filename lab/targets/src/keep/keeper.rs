@@ -22,8 +22,10 @@
 //! (Linux), and the next command restores the settings.
 
 use crate::lack::{self, Lack};
-use crate::sandbox::{self, Sandbox};
+use crate::sandbox::{self, NotMade, Sandbox};
 use crate::system_settings::{self, Before};
+pub(super) use account::{Account, Told};
+use account::{before_line, lack_line};
 use guard::{GUARD, Guard};
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
@@ -40,6 +42,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
 
+mod account;
 mod guard;
 
 /// The first argument that makes a program the keeper.
@@ -54,84 +57,12 @@ pub(super) const ASK_TO_END: &[u8] = b"e";
 /// Our acknowledgement of the keeper's report.
 pub(super) const HEARD: &[u8] = b"h";
 
+/// The lack of a host on which a killed process does not end.
+pub(super) const SURVIVES: &str = "a process of the program survives being killed";
+
 /// Time limit for killed processes to disappear. A process in an uninterruptible wait can take
 /// longer.
 const KILL_LIMIT: Duration = Duration::from_secs(5);
-
-/// Ending of the kept program, as the keeper reports it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Told {
-    /// With an exit status.
-    Status(i32),
-    /// By a signal.
-    Signal(i32),
-    /// The program could not be started; the reason.
-    NotStarted(String),
-}
-
-impl Told {
-    fn read(kind: &str, rest: &str) -> Option<Self> {
-        match kind {
-            "status" => rest.parse().ok().map(Told::Status),
-            "signal" => rest.parse().ok().map(Told::Signal),
-            "not-started" => Some(Told::NotStarted(rest.to_owned())),
-            _ => None,
-        }
-    }
-
-    fn line(&self) -> String {
-        match self {
-            Told::Status(status) => format!("status {status}\n"),
-            Told::Signal(signal) => format!("signal {signal}\n"),
-            Told::NotStarted(text) => format!("not-started {text}\n"),
-        }
-    }
-}
-
-/// Everything that a keeper reports, in this order.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Account {
-    /// Previous values of settings; each is reported before the setting is written.
-    pub(super) before: Vec<Before>,
-    /// Settings that could not be restored, as texts.
-    pub(super) left: Vec<String>,
-    /// The lack of this host that may explain a failure.
-    pub(super) lack: Option<Lack>,
-    /// Ending of the program. This is the last line: the settings have been restored before it.
-    pub(super) told: Option<Told>,
-}
-
-impl Account {
-    /// Parses the keeper's lines. An incomplete line is ignored.
-    pub(super) fn read(heard: &str) -> Self {
-        let mut account = Account::default();
-        for line in heard.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
-            let Some((kind, rest)) = line.split_once(' ') else { continue };
-            match kind {
-                "was" => account.before.extend(read_before(rest)),
-                "left" => account.left.push(rest.to_owned()),
-                "lack" => account.lack = Some(Lack::present(rest.to_owned())),
-                "lacked" => account.lack = Some(Lack::over(rest.to_owned())),
-                _ => account.told = Told::read(kind, rest),
-            }
-        }
-        account
-    }
-}
-
-fn lack_line(Lack { text, is_over }: &Lack) -> String {
-    format!("{} {}\n", if *is_over { "lacked" } else { "lack" }, text.replace('\n', " "))
-}
-
-/// A resolved path and a one-line value contain no NUL character.
-fn before_line(before: &Before) -> String {
-    format!("was {}\0{}\n", before.file.display(), before.value)
-}
-
-fn read_before(text: &str) -> Option<Before> {
-    let (file, value) = text.split_once('\0')?;
-    Some(Before { file: PathBuf::from(file), value: value.to_owned() })
-}
 
 /// The identifier of one execution, unique on this machine.
 #[derive(Debug)]
@@ -389,13 +320,13 @@ fn close_output() {
 fn keep(events: &Events, request: &Request, guard: Option<&Guard>) -> (Told, Option<Lack>) {
     let mut command = request.command();
     command.stdin(Stdio::null());
-    let not_made = |why: &str| {
-        let text = format!("{}{why}", sandbox::NOT_MADE);
+    let not_made = |how: &NotMade| {
+        let text = how.text();
         (Told::NotStarted(text.clone()), Some(Lack::present(text)))
     };
     let entered = match enter_sandbox(request, &mut command) {
         Ok(entered) => entered,
-        Err(why) => return not_made(&why),
+        Err(how) => return not_made(&how),
     };
     // Afterwards: a new user namespace resets it.
     die_with_parent(&mut command);
@@ -404,8 +335,8 @@ fn keep(events: &Events, request: &Request, guard: Option<&Guard>) -> (Told, Opt
     let child = match spawned {
         Ok(child) => child,
         Err(error) => {
-            if let Some(step) = entered.and_then(sandbox::Failed::step) {
-                return not_made(&format!("{step}: {error}"));
+            if let Some(how) = entered.and_then(|entered| entered.not_made(&error)) {
+                return not_made(&how);
             }
             let lack = lack::is_error(&error).then(|| Lack::present(format!("cannot start a program: {error}")));
             return (Told::NotStarted(error.to_string()), lack);
@@ -415,25 +346,25 @@ fn keep(events: &Events, request: &Request, guard: Option<&Guard>) -> (Told, Opt
     watch_child(child, events.sender.clone());
     let guard = guard.map(Guard::process);
     let told = wait_for_end(events, process, guard);
-    kill_the_rest(guard);
-    (told, None)
+    let lack = (!kill_the_rest(guard)).then(|| Lack::present(SURVIVES.to_owned()));
+    (told, lack)
 }
 
-/// Makes the command enter the sandbox of the request, if it has one. Fails with a text.
+/// Makes the command enter the sandbox of the request, if it has one.
 #[cfg(target_os = "linux")]
-fn enter_sandbox(request: &Request, command: &mut Command) -> Result<Option<sandbox::Failed>, String> {
+fn enter_sandbox(request: &Request, command: &mut Command) -> Result<Option<sandbox::Failed>, NotMade> {
     let Some(wanted) = &request.sandbox else { return Ok(None) };
     let variables = variables_of_program(std::env::vars_os());
     let values = variables.iter().map(|(_, _, value)| value);
     let environment = |name: &str| std::env::var_os(of_program(name)).or_else(|| std::env::var_os(name));
     let words = [&request.program].into_iter().chain(&request.arguments).chain(values).map(OsString::as_os_str);
     let entrance = sandbox::Entrance::prepare(wanted, words.collect(), &environment, &request.scratch)?;
-    entrance.enter_with(command).map(Some).map_err(|error| error.to_string())
+    entrance.enter_with(command).map(Some).map_err(NotMade::failed)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn enter_sandbox(request: &Request, _command: &mut Command) -> Result<Option<sandbox::Failed>, String> {
-    request.sandbox.as_ref().map_or(Ok(None), |_| Err("this system has no namespaces".to_owned()))
+fn enter_sandbox(request: &Request, _command: &mut Command) -> Result<Option<sandbox::Failed>, NotMade> {
+    request.sandbox.as_ref().map_or(Ok(None), |_| Err(NotMade::refused("it has no namespaces")))
 }
 
 /// An event for the keeper.
@@ -506,20 +437,22 @@ fn end_report(status: ExitStatus) -> Told {
     }
 }
 
-/// Kills and reaps until no process of the workload is left.
-fn kill_the_rest(guard: Option<Pid>) {
+/// Kills and reaps until no process of the workload is left, or until the time limit. True if none
+/// is left.
+fn kill_the_rest(guard: Option<Pid>) -> bool {
     let until = Instant::now() + KILL_LIMIT;
     while Instant::now() < until {
         let is_last = !kill_descendants(guard);
         match wait(WaitOptions::NOHANG) {
             Ok(Some(_)) => {}
             // Only the guard is left.
-            Ok(None) if is_last => return,
+            Ok(None) if is_last => return true,
             Ok(None) => thread::sleep(Duration::from_millis(2)),
             // No child is left, including adopted ones.
-            Err(_) => return,
+            Err(_) => return true,
         }
     }
+    false
 }
 
 /// Kills all descendants except the guard. True if there were any, dead ones included.
@@ -608,26 +541,6 @@ fn parent_of(process: i32) -> Option<Pid> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn reports_read_back() {
-        let before = vec![Before { file: "/proc/sys/a b".into(), value: "1\t2".into() }];
-        let left = vec!["it can't be".to_owned()];
-        for told in [Told::Status(71), Told::Signal(9), Told::NotStarted("No such file or directory".into())] {
-            for lack in [Lack::present("no space".to_owned()), Lack::over("no memory".to_owned())] {
-                let heard = format!("{}left it can't be\n{}{}", before_line(&before[0]), lack_line(&lack), told.line());
-                let (before, left, told) = (before.clone(), left.clone(), Some(told.clone()));
-                assert_eq!(Account::read(&heard), Account { before, left, lack: Some(lack), told });
-            }
-        }
-        assert_eq!(Account::read("nonsense"), Account::default());
-    }
-
-    #[test]
-    fn what_is_cut_off_is_not_believed() {
-        assert_eq!(Account::read("status 7"), Account::default());
-        assert_eq!(Account::read("was /proc/sys/x\x005").before, []);
-    }
 
     #[test]
     fn requests_are_read_up_to_the_program() {

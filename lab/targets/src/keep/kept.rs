@@ -4,7 +4,7 @@
 
 use super::Deadline;
 use super::deadline::Withheld;
-use super::keeper::{self, Account, Mark, Told};
+use super::keeper::{self, Account, Mark, SURVIVES, Told};
 use crate::lack::Lack;
 use crate::sandbox::{self, Sandbox};
 use crate::{StopFlag, lack, system_settings};
@@ -275,7 +275,9 @@ impl Kept {
         let lack = match end {
             End::Exited(_) | End::Signalled(_) | End::NotStarted(_) => self.account().lack,
             End::KeeperKilled => self.watch.lack(&[]),
-            End::TimedOut | End::Refused | End::Stopped => None,
+            // A program killed at its limit may lack anything. A survivor is the host's failure.
+            End::TimedOut | End::Refused => self.account().lack.filter(|lack| lack.text == SURVIVES),
+            End::Stopped => None,
         };
         let below = self.scratch.parent().unwrap_or(Path::new("/"));
         let has_room = lack::has_room(&[below, &self.directory, &std::env::temp_dir()]);

@@ -5,8 +5,8 @@
 //! capability after exec. Root gets none, because a chroot allows none, and loses the capabilities
 //! that could undo the sandbox.
 
-use super::Sandbox;
 use super::view::{Around, Mount, View, What, mounts};
+use super::{NotMade, Sandbox, is_refusal};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::{Errno, FdFlags};
@@ -117,40 +117,41 @@ pub(crate) struct Entrance {
 pub(crate) struct Failed(PipeReader);
 
 impl Failed {
-    /// The step in words; `None` if the entry did not fail.
-    pub(crate) fn step(mut self) -> Option<&'static str> {
+    /// The failure; `None` if the entry did not fail. `error`: of the start.
+    pub(crate) fn not_made(mut self, error: &io::Error) -> Option<NotMade> {
         let mut number = [0; 1];
         self.0.read_exact(&mut number).ok()?;
-        STEPS.iter().find(|(step, _)| *step as u8 == number[0]).map(|(_, words)| *words)
+        let (_, step) = STEPS.iter().find(|(step, _)| *step as u8 == number[0])?;
+        let why = format!("{step}: {error}");
+        Some(if is_refusal(error) { NotMade::refused(why) } else { NotMade::failed(why) })
     }
 }
 
 impl Entrance {
     /// Prepares the entry of a program. `words`: the program, its arguments, and the values of its
     /// own variables. `environment`: of the program before it is cleared. Makes directories in
-    /// `scratch`. Fails with a text.
+    /// `scratch`.
     pub(crate) fn prepare(
         sandbox: &Sandbox,
         words: Vec<&OsStr>,
         environment: &dyn Fn(&str) -> Option<OsString>,
         scratch: &Path,
-    ) -> Result<Self, String> {
-        let in_words = |error: io::Error| error.to_string();
-        let directory = std::env::current_dir().map_err(in_words)?;
-        let mountinfo =
-            std::fs::read("/proc/self/mountinfo").map_err(|error| format!("/proc/self/mountinfo: {error}"))?;
+    ) -> Result<Self, NotMade> {
+        let directory = std::env::current_dir().map_err(NotMade::failed)?;
+        let mountinfo = std::fs::read("/proc/self/mountinfo")
+            .map_err(|error| NotMade::failed(format!("/proc/self/mountinfo: {error}")))?;
         let existing = mounts(&mountinfo);
         let is_in_chroot = !existing.iter().any(|mount| mount.at == Path::new("/"));
         if is_in_chroot
             && (is_shared(&mountinfo) || std::fs::read("/proc/1/mountinfo").is_ok_and(|text| is_shared(&text)))
         {
-            return Err("mounts in a chroot are shared with the host".to_owned());
+            return Err(NotMade::refused("mounts in a chroot are shared with the host"));
         }
         let is_root = geteuid().is_root();
         let around = Around { words, scratch, directory: &directory, environment };
-        let view = View::new(sandbox, &around).map_err(in_words)?;
+        let view = View::new(sandbox, &around).map_err(NotMade::failed)?;
         Self::of_view(view, existing, is_root, sandbox.has_network, is_in_chroot, &directory)
-            .ok_or_else(|| "a path has a NUL character".to_owned())
+            .ok_or_else(|| NotMade::failed("a path has a NUL character"))
     }
 
     fn of_view(

@@ -1,12 +1,15 @@
 //! The file system as a program in the sandbox sees it: a list of changes to this one, made before
 //! the program starts.
 
-use super::{OWN, Sandbox};
+use super::Sandbox;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
+
+/// Directory for the sandbox in an execution's scratch directory.
+const OWN: &str = "sandbox";
 
 /// Directories that are hidden if they exist: homes, sockets of services, databases of servers.
 const HIDDEN: [&str; 6] = ["/root", "/home", "/run", "/var/run", "/var/lib/postgresql", "/var/lib/mysql"];
@@ -138,6 +141,10 @@ impl View {
         let hidden: Vec<PathBuf> =
             hidden.filter_map(|path| path.canonicalize().ok()).filter(|path| path.is_dir() && may_hide(path)).collect();
         hidden.iter().for_each(|path| want(path.clone(), What::Hidden));
+        // A file beside the system's directories, which cannot be hidden, looks empty.
+        let is_hidden = |file: &PathBuf| hidden.iter().any(|directory| file.starts_with(directory));
+        let files = sandbox.hidden.iter().filter_map(|path| path.canonicalize().ok()).filter(|path| path.is_file());
+        let mut emptied: Vec<PathBuf> = files.filter(|file| !is_hidden(file)).collect();
         for (name, at) in TEMPORARY.iter().map(PathBuf::from).chain(home.clone()).enumerate() {
             if let Ok(at) = at.canonicalize() {
                 let mode = if Some(&at) == home.as_ref() { 0o700 } else { 0o1777 };
@@ -179,7 +186,6 @@ impl View {
             }
         }
         let mut overlays = Vec::new();
-        let mut emptied = Vec::new();
         for at in written.iter().filter_map(|path| path.canonicalize().ok()).filter(|path| path.is_dir()) {
             let place = own.join(format!("{WRITTEN}{}", overlays.len()));
             let (upper, work) = (made(&place.join("upper"), 0o755)?, made(&place.join("work"), 0o755)?);
@@ -201,19 +207,12 @@ fn made(path: &Path, mode: u32) -> io::Result<PathBuf> {
     path.canonicalize()
 }
 
-/// Lets everyone who may remove the directory read what an overlay has left in it.
-pub(super) fn unlock(own: &Path) {
-    let Ok(entries) = fs::read_dir(own) else { return };
-    for entry in entries.flatten() {
-        let work = entry.path().join("work");
-        // A program may have put links here, and links are followed when a mode is set.
-        let is_directory = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_dir());
-        let is_of_overlay = entry.file_name().as_bytes().starts_with(WRITTEN.as_bytes());
-        let left = work.join("work");
-        if is_of_overlay && [&entry.path(), &work, &left].into_iter().all(|path| is_directory(path)) {
-            let _ = fs::set_permissions(left, fs::Permissions::from_mode(0o700));
-        }
-    }
+/// Lets the owner list and change all directories below one, and it. Follows no link.
+pub(super) fn open_directories(directory: &Path) {
+    let _ = fs::set_permissions(directory, fs::Permissions::from_mode(0o700));
+    let Ok(entries) = fs::read_dir(directory) else { return };
+    let is_directory = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+    entries.flatten().filter(is_directory).for_each(|entry| open_directories(&entry.path()));
 }
 
 /// The home directory: of the environment, or of the list of users.
@@ -430,26 +429,20 @@ mod tests {
     }
 
     #[test]
-    fn only_what_an_overlay_left_is_unlocked() {
+    fn directories_are_opened_and_links_are_not_followed() {
         let place = tempfile::tempdir().unwrap();
-        let [own, other] = ["sandbox", "other"].map(|name| place.path().join(name));
-        let left = own.join("written0/work/work");
-        for directory in
-            [&left, &own.join("2/work"), &own.join("written1/work"), &own.join("written2"), &other.join("work")]
-        {
-            fs::create_dir_all(directory).unwrap();
-        }
+        let [own, other] = ["own", "other"].map(|name| place.path().join(name));
+        let closed = own.join("a/b");
+        fs::create_dir_all(&closed).unwrap();
+        fs::create_dir(&other).unwrap();
+        std::os::unix::fs::symlink(&other, own.join("link")).unwrap();
         let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-        mode(&left, 0);
-        mode(&other.join("work"), 0o751);
-        mode(&other, 0o751);
-        // A program writes in its home, and in an overlay.
-        for (to, link) in [(&other, "2/work/work"), (&other, "written1/work/work"), (&other, "written2/work")] {
-            std::os::unix::fs::symlink(to, own.join(link)).unwrap();
+        for (path, bits) in [(&closed, 0), (&own.join("a"), 0), (&other, 0o751)] {
+            mode(path, bits);
         }
-        unlock(&own);
+        open_directories(&own);
         let found = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
-        assert_eq!((found(&left), found(&other), found(&other.join("work"))), (0o700, 0o751, 0o751));
+        assert_eq!((found(&own.join("a")), found(&closed), found(&other)), (0o700, 0o700, 0o751));
     }
 
     #[test]
