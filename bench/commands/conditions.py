@@ -11,14 +11,16 @@ HERE = Path(__file__).parent
 
 
 @contextmanager
-def load(processes, seed, *when):
+def load(processes, seed, *when, is_elsewhere=False):
     """Runs the body beside this number of processes, each of which is busy and idle alternately, or
-    "always" busy; 0 adds no load.
+    "always" busy; 0 adds no load. Elsewhere: in a session of their own, as if started in another
+    terminal, to which Linux gives CPU time as to one group.
     """
     if processes == 0:
         yield
         return
-    loading = subprocess.Popen([sys.executable, HERE / "load.py", str(processes), str(seed), *when], stdin=subprocess.PIPE)
+    command = [sys.executable, HERE / "load.py", str(processes), str(seed), *when]
+    loading = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=is_elsewhere)
     try:
         yield
     finally:

@@ -111,6 +111,11 @@ pub enum Notice {
         /// The run.
         run: RunId,
     },
+    /// A change at the newest commits of a history is suspected; these commits are measured now.
+    StepSuspected {
+        /// Number of commits.
+        commits: usize,
+    },
     /// Another command builds in the same directory; the next build waits for it.
     AwaitingBuild {
         /// The directory.

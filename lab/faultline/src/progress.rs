@@ -13,8 +13,10 @@ use faultline_report::figure;
 use faultline_report::style::UNICODE;
 use faultline_runner::{Observer, RunProgress, Stage};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use std::cell::Cell;
 use std::io::IsTerminal;
-use std::time::Duration;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
 use terminal_size::terminal_size_of;
 
 use crate::failure::warn;
@@ -24,12 +26,14 @@ pub(crate) struct Shown {
     quiet: bool,
     /// The display of the current run.
     run: Option<Box<dyn Observer>>,
+    /// The time of the last line of progress, shared with the display.
+    last_line: Rc<Cell<Option<Instant>>>,
 }
 
 impl Shown {
     /// No experiment yet. `quiet`: notices only.
     pub(crate) fn new(quiet: bool) -> Self {
-        Shown { quiet, run: None }
+        Shown { quiet, run: None, last_line: Rc::default() }
     }
 }
 
@@ -45,7 +49,7 @@ impl faultline_experiment::Observer for Shown {
         } else if std::io::stderr().is_terminal() && !is_dumb() {
             Some(Box::new(Bar::new(words)))
         } else {
-            Some(Box::new(Lines { words }))
+            Some(Box::new(Lines { words, last: self.last_line.clone() }))
         };
     }
 
@@ -236,9 +240,13 @@ impl Words {
     }
 }
 
-/// One line per ended item.
+/// Shortest time between two lines of progress.
+const BETWEEN_LINES: Duration = Duration::from_secs(60);
+
+/// Lines of items that have ended: at most one a minute, and each failure.
 struct Lines {
     words: Words,
+    last: Rc<Cell<Option<Instant>>>,
 }
 
 impl Observer for Lines {
@@ -247,6 +255,11 @@ impl Observer for Lines {
     fn interval(&mut self, _: &PlanItem, _: f64) {}
 
     fn item_ends(&mut self, item: &PlanItem, outcome: &Outcome, value: Option<f64>, progress: &RunProgress) {
+        let is_due = self.last.get().is_none_or(|last| last.elapsed() >= BETWEEN_LINES);
+        if !is_due && *outcome == Outcome::Done {
+            return;
+        }
+        self.last.set(Some(Instant::now()));
         let result = value.map_or_else(|| plain(outcome), |value| self.words.figure(item, value));
         warn(&self.words.ended(item, result, progress));
     }
@@ -380,6 +393,9 @@ fn notice_words(notice: &Notice) -> String {
         }
         Notice::LinkingCommit { commit, layout, most } => {
             format!("linking commit {} with layout {} of at most {most}", short_name(commit), layout + 1)
+        }
+        Notice::StepSuspected { commits } => {
+            format!("a change at the newest commits is suspected; commits measured to find out: {commits}")
         }
         Notice::ContinuingHistory { run } => format!("run {run} is unfinished; it continues first"),
         Notice::AwaitingBuild { directory } => {

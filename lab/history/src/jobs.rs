@@ -55,7 +55,7 @@ pub fn work(job: &Job, over: &Over<'_>, lab: &mut Lab<'_>) -> Result<Measured, E
 /// Measures a commit again. A continued run that measures it counts.
 fn measure_again(commit: &str, over: &Over<'_>, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     loop {
-        match run(over, Asked::Again { commit }, commits, lab)? {
+        match run(over, Asked::These { commits: &[commit.to_owned()] }, commits, lab)? {
             Ran::Continued(Measured::Concluded(conclusion)) if !has_measured(&conclusion.head, commit) => {}
             Ran::Continued(measured) | Ran::Measured { measured, .. } => return Ok(measured),
             Ran::Nothing { .. } => {

@@ -17,7 +17,7 @@ use faultline_record::time::UnixMillis;
 use faultline_stats::changes::SeriesError;
 use faultline_stats::history::{
     CommitOutcome, Environment, HistoryPoint, HistoryRun, HistorySeries, PlannedCommit, PointResult, StepSettings,
-    bridging, differing, series, states,
+    bridging, differing, series, states, suspected, suspicion,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,10 +40,10 @@ pub enum Asked<'a> {
         /// Commits measured since the call began, which count for adaptive picking.
         measured: u32,
     },
-    /// One commit, even if it has a result.
-    Again {
-        /// Its full name.
-        commit: &'a str,
+    /// These commits, also those with a result.
+    These {
+        /// Their full names.
+        commits: &'a [String],
     },
 }
 
@@ -224,7 +224,7 @@ impl<'a> Over<'a> {
         let (newest, of_any_tools) = (newest(counting.iter().copied()), newest(&known));
         let (retry, measured) = match asked {
             Asked::Missing { retry, measured } => (retry, measured),
-            Asked::Again { .. } => (false, 0),
+            Asked::These { .. } => (false, 0),
         };
         let (picked, again) = match self.subject.which.adaptive() {
             None => (picked(walked, &self.subject.which), Vec::new()),
@@ -240,7 +240,7 @@ impl<'a> Over<'a> {
                 || again.binary_search(&position).is_ok();
             let is_wanted = match asked {
                 Asked::Missing { .. } => is_missing,
-                Asked::Again { commit: again } => commit.id == again,
+                Asked::These { commits } => commits.contains(&commit.id),
             };
             let planned = PlannedCommit {
                 subject: self.subject.name.clone(),
@@ -250,13 +250,43 @@ impl<'a> Over<'a> {
                 is_wanted,
                 is_measured: if is_wanted { is_measured } else { is_measured.or(before) },
             };
-            (is_picked || before.is_some()).then_some(planned)
+            (is_picked || is_wanted || before.is_some()).then_some(planned)
         };
         let mut all: Vec<PlannedCommit> = walked.commits.iter().enumerate().filter_map(planned).collect();
         if all.iter().any(|one| one.is_wanted) {
             self.bridge(&mut all, &known, now);
         }
         all
+    }
+
+    /// The commits that show whether a change at the newest commits, which is only suspected, is a
+    /// step: those around it, if they were measured once, and the one in the middle of its range.
+    /// Empty without a suspicion, and for counts. Fails if the repository or the database cannot be
+    /// read.
+    pub fn suspected(&self, commits: &dyn Commits, lab: &Lab<'_>) -> Result<Vec<String>, Error> {
+        if self.measure.quantity().is_counted() {
+            return Ok(Vec::new());
+        }
+        let usual = StepSettings::default();
+        let of = |settings| self.series(&settings, lab.places);
+        let (Ok(Some(found)), Ok(Some(loose))) = (of(usual)?, of(suspicion(&usual))?) else { return Ok(Vec::new()) };
+        let around = suspected(&found, &loose.steps);
+        if around.is_empty() {
+            return Ok(Vec::new());
+        }
+        let stored = self.stored(lab.places)?;
+        let own = self.of_it(&stored);
+        let is_of = |id: &str, run: &&HistoryRun<'_>| run.results.commits.iter().any(|result| result.commit == id);
+        let results = |id: &str| own.iter().filter(|run| is_of(id, run)).count();
+        let walked = commits.walk(&self.subject.which, lab)?;
+        let place = |id: &str| walked.commits.iter().position(|commit| commit.id == id);
+        let between = around.between.iter().filter_map(|[before, after]| {
+            let (before, after) = (place(before)?, place(after)?);
+            let middle = usize::midpoint(before, after);
+            let id = &walked.commits[middle].id;
+            (middle > before && results(id) == 0).then(|| id.clone())
+        });
+        Ok(around.commits.iter().filter(|id| results(id) == 1).cloned().chain(between).collect())
     }
 
     /// Wants a commit again that was measured before the environment changed, unless one bridges it

@@ -3,6 +3,7 @@
 
 use crate::bisect::TrialResult;
 use crate::gather::about;
+use crate::history::{FailedBuild, NotMeasured};
 use crate::progress::Standing;
 use crate::repeat::Repeat;
 use crate::side_figures::cost;
@@ -90,6 +91,24 @@ pub(crate) fn result<'a>(subject: &Subject, mut own: impl Iterator<Item = &'a St
         Some(why) if !succeeded => TrialResult::Unusable { why },
         _ => TrialResult::Usable,
     }
+}
+
+/// The reason why a commit has no value: its failed build, or its first failed execution. `None` if
+/// there is neither.
+pub(crate) fn not_measured<'a>(
+    subject: &Subject,
+    mut own: impl Iterator<Item = &'a Standing<'a>>,
+) -> Option<NotMeasured> {
+    if let Some(BuildResult::Failed { how, output }) = &subject.build {
+        let build = Some(FailedBuild { how: how.clone(), output: output.clone() });
+        return Some(NotMeasured { why: Unusable::Build, build, execution: None });
+    }
+    own.find_map(|standing| match standing {
+        Standing::Failed(attempt) => {
+            Some(NotMeasured { why: why(attempt), build: None, execution: attempt.outcome.clone() })
+        }
+        Standing::Done(_) | Standing::Skipped | Standing::Left => None,
+    })
 }
 
 /// The reason why a commit has no value, taken from a failed execution.

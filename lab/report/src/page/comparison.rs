@@ -137,7 +137,7 @@ fn looks(sequential: &Sequential) -> Markup {
         Column::<Row<'_>>::right("look", |(number, ..), _| number.to_string()).row_heading(),
         Column::right("blocks before it", |(_, look, _): &Row<'_>, _| look.blocks.to_string())
             .exact(|(_, look, _)| Some(look.blocks.into())),
-        Column::right("error it may spend", |(_, look, _): &Row<'_>, _| format!("{:.3} %", look.alpha * 100.0))
+        Column::right("level of its test", |(_, look, _): &Row<'_>, _| format!("{:.3} %", look.alpha * 100.0))
             .exact(|(_, look, _)| Some(look.alpha)),
         Column::left("taken", |(number, _, sequential): &Row<'_>, _| {
             if *number <= sequential.taken as usize { "yes" } else { "no" }.to_owned()

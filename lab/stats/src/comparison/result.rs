@@ -183,7 +183,7 @@ pub struct Sequential {
 pub struct Look {
     /// Number of blocks measured before it.
     pub blocks: u32,
-    /// Share of the error that it may spend.
+    /// Level of its test: the probability of a wrong answer at this look alone.
     pub alpha: f64,
 }
 

@@ -20,6 +20,7 @@ mod scatter;
 mod series;
 mod states;
 mod steps;
+mod suspected;
 
 #[cfg(test)]
 mod example;
@@ -36,3 +37,4 @@ pub use scatter::{SeriesEvidence, evidence};
 pub use series::{series, series_of_run};
 pub use states::{mark_of_search, states};
 pub use steps::{StepSettings, steps_by};
+pub use suspected::{Suspected, suspected, suspicion};

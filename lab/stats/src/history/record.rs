@@ -4,11 +4,10 @@ use super::executions::{Boots, Execution, RandomLayouts, by_subject, finite, ind
 use super::series::least;
 use crate::bisect::{TrialResult, are_same};
 use crate::commit_runs::{self, LineNext};
-use crate::history::{CommitOutcome, CommitResult, FailedBuild, HistoryResults, NotMeasured};
+use crate::history::{CommitOutcome, CommitResult, HistoryResults};
 use crate::mean_load::mean_load;
-use crate::progress::Standing;
+use crate::median::{median, sorted};
 use crate::thresholds::CHANGE_LEAST;
-use faultline_record::bisect::Unusable;
 use faultline_record::plan::{HistorySettings, LineMeasure, PlanItem};
 use faultline_record::quantity::Quantity;
 use faultline_record::record::RunRecord;
@@ -61,8 +60,44 @@ fn next_blocks(record: &RunRecord, history: &HistorySettings) -> LineNext {
         };
         subjects.iter().copied().chain(layouts.iter().filter_map(of_block)).collect()
     };
-    let blocks: Vec<Vec<SubjectIndex>> = (planned..record.settings.repeats.max(most + 1)).map(block).collect();
+    let wanted = record.settings.repeats.max(most + 1);
+    let wanted = if has_unsettled_cpu_times(record, history, &subjects, planned) {
+        wanted.max(planned + record.settings.repeats.max(1))
+    } else {
+        wanted
+    };
+    let blocks: Vec<Vec<SubjectIndex>> = (planned..wanted).map(block).collect();
     if blocks.is_empty() { LineNext::Nothing } else { LineNext::execute(blocks) }
+}
+
+/// Maximum number of executions of a commit on a busy host, as a multiple of the requested number.
+const MOST_OFTEN: u32 = 8;
+
+/// Typical distance between the two least CPU times of a commit, as a share of the least, above
+/// which more executions are expected to lower the least.
+const UNSETTLED: f64 = 0.01;
+
+/// True if the run compares CPU times, of which the least counts, and more executions would lower
+/// it: on a host whose other programs, or other virtual machines, slow this one down.
+fn has_unsettled_cpu_times(
+    record: &RunRecord,
+    history: &HistorySettings,
+    subjects: &[SubjectIndex],
+    planned: u32,
+) -> bool {
+    let repeats = record.settings.repeats;
+    if !history.measure.quantity().is_cpu_time() || planned < repeats.max(2) || planned >= MOST_OFTEN * repeats {
+        return false;
+    }
+    let own = by_subject(record);
+    let distance = |subject: &SubjectIndex| {
+        let values: Vec<f64> = own.get(subject)?.iter().filter_map(|one| finite(record, history, one)).collect();
+        let sorted = sorted(&values);
+        let [least, next, ..] = sorted[..] else { return None };
+        (least > 0.0).then(|| next / least - 1.0)
+    };
+    let distances: Vec<f64> = subjects.iter().filter_map(distance).collect();
+    median(&distances).is_some_and(|typical| typical > UNSETTLED)
 }
 
 /// The next counts: each commit with the first seed; the ends with a second one, if these decide;
@@ -202,7 +237,7 @@ fn cpu_times(
     for (index, executions) in own {
         let is_own = record.subject(*index).is_some_and(|subject| subject.build == Some(BuildResult::Built));
         let values: Vec<f64> = executions.iter().filter_map(|one| finite(record, &history, one)).collect();
-        let least = least(&values, record.settings.repeats);
+        let least = least(&values);
         if let (true, Some(id), Some(least)) = (is_own, id(record, *index), least) {
             of_executed.insert(id, least);
         }
@@ -224,21 +259,12 @@ fn outcome(
     subject: &Subject,
     executions: &[Execution<'_>],
 ) -> Option<CommitOutcome> {
-    if let Some(BuildResult::Failed { how, output }) = &subject.build {
-        let build = Some(FailedBuild { how: how.clone(), output: output.clone() });
-        return Some(CommitOutcome::Unusable(NotMeasured { why: Unusable::Build, build, execution: None }));
-    }
     let values: Vec<f64> = executions.iter().filter_map(|execution| finite(record, history, execution)).collect();
     if !values.is_empty() {
         return Some(CommitOutcome::Measured { values, same_as: None, boots: Vec::new(), layouts: None });
     }
-    executions.iter().find_map(|(_, standing)| match standing {
-        Standing::Failed(attempt) => {
-            let (why, execution) = (commit_runs::why(attempt), attempt.outcome.clone());
-            Some(CommitOutcome::Unusable(NotMeasured { why, build: None, execution }))
-        }
-        Standing::Done(_) | Standing::Skipped | Standing::Left => None,
-    })
+    let standings = executions.iter().map(|(_, standing)| standing);
+    commit_runs::not_measured(subject, standings).map(CommitOutcome::Unusable)
 }
 
 /// The first subject with each build.
@@ -267,6 +293,7 @@ mod tests {
     use crate::history::causes::{LayoutResults, LayoutSample};
     use crate::history::example::{self, build};
     use crate::lens;
+    use faultline_record::bisect::Unusable;
     use faultline_record::outcome::Outcome;
     use faultline_record::plan::{CountedSettings, RunKind};
     use faultline_record::quantity::Quantity;

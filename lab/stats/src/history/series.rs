@@ -11,7 +11,7 @@ use crate::history::{CommitOutcome, HistoryPoint, HistorySeries, HistorySteps, O
 use crate::mean_load::MeanLoad;
 use faultline_record::artefact::Release;
 use faultline_record::commit::{CommitInfo, CommitLine};
-use faultline_record::plan::{HistorySettings, MeasuredLine, RunKind, Settings};
+use faultline_record::plan::{HistorySettings, MeasuredLine, RunKind};
 use faultline_record::quirk::DeclaredQuirk;
 use faultline_record::record::RunId;
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ pub fn series(
     }
     let groups = groups(&same, declared);
     let of_commits = newest_of(&same);
-    let points = points((&newest.head.settings, history), &of_commits, &groups);
+    let points = points(history, &of_commits, &groups);
     let (quirks, unplaced_quirks) = quirks(&groups, declared, &points);
     let mut series = HistorySeries {
         format: HistorySeries::FORMAT.to_owned(),
@@ -104,16 +104,16 @@ pub fn series_of_run(run: &HistoryRun<'_>) -> Option<HistorySeries> {
 
 /// The commits of the line, with their results. `groups`: the runs by environment.
 fn points(
-    (settings, history): (&Settings, &HistorySettings),
+    history: &HistorySettings,
     newest: &Newest<'_>,
     groups: &[(Difference, Vec<HistoryRun<'_>>)],
 ) -> Vec<HistoryPoint> {
     let numbered = (0..).zip(groups).flat_map(|(number, (_, runs))| runs.iter().map(move |run| (run.head.id, number)));
     let environments: BTreeMap<RunId, u32> = numbered.collect();
-    let least_of = history.measure.quantity().is_cpu_time().then_some(settings.repeats);
+    let has_least = history.measure.quantity().is_cpu_time();
     let point = |commit: &CommitInfo| {
         let found = newest.get(commit.id.as_str());
-        let result = found.map_or(PointResult::None, |(_, outcome)| result(outcome, least_of));
+        let result = found.map_or(PointResult::None, |(_, outcome)| result(outcome, has_least));
         let run = found.map(|(run, _)| *run);
         let environment = run.and_then(|run| environments.get(&run).copied()).unwrap_or(0);
         HistoryPoint { commit: commit.clone(), run, environment, result }
@@ -121,13 +121,12 @@ fn points(
     history.line.commits.iter().map(point).collect()
 }
 
-/// The result of a commit. `least_of`: for CPU times, the number of executions of which the least
-/// value counts.
-fn result(outcome: &CommitOutcome, least_of: Option<u32>) -> PointResult {
+/// The result of a commit. `has_least`: for CPU times, of which the least value counts.
+fn result(outcome: &CommitOutcome, has_least: bool) -> PointResult {
     match outcome {
         CommitOutcome::Measured { values, same_as, .. } => match estimate(values) {
             Some(estimate) => {
-                let least = least_of.and_then(|repeats| least(values, repeats));
+                let least = has_least.then(|| least(values)).flatten();
                 PointResult::Measured { estimate, least, same_as: same_as.clone() }
             }
             None => PointResult::None,
@@ -136,9 +135,9 @@ fn result(outcome: &CommitOutcome, least_of: Option<u32>) -> PointResult {
     }
 }
 
-/// The least of the first `repeats` values: of more values, the least would be less.
-pub(super) fn least(values: &[f64], repeats: u32) -> Option<f64> {
-    values.iter().take(repeats as usize).copied().reduce(f64::min)
+/// The least value. All commits of a run have the same number of executions.
+pub(super) fn least(values: &[f64]) -> Option<f64> {
+    values.iter().copied().reduce(f64::min)
 }
 
 #[cfg(test)]
@@ -211,7 +210,7 @@ mod tests {
         let [step] = &series.steps.steps[..] else { panic!("{:?}", series.steps) };
         assert_eq!((step.after, step.by), (19, 20));
         assert!((step.to / step.from - 1.05).abs() < 0.01, "{step:?}");
-        assert_eq!(least(&[3.0, 2.0, 1.0], 2), Some(2.0), "the planned executions");
+        assert_eq!(least(&[3.0, 2.0, 2.5]), Some(2.0));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! docs/METHODOLOGY.md, §16, describes the methods.
 
 mod answers;
+mod boundaries;
 mod concluded;
 mod course;
 mod looks;

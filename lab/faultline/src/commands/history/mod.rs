@@ -10,7 +10,7 @@ use crate::arguments::history::{Changes, Commits, Config, History, Init, Run, Sh
 use crate::arguments::{Conduct, Global};
 use crate::failure::{self, Failure};
 use crate::output;
-use faultline_experiment::{Error, Lab, Places};
+use faultline_experiment::{Error, Lab, Notice, Places};
 use faultline_history::declared::{Declared, HistorySubject};
 use faultline_history::history_run::{Ran, run as measure};
 use faultline_history::over::{Asked, Over};
@@ -128,7 +128,7 @@ fn run(arguments: &Run, global: &Global) -> Result<ExitCode, Failure> {
 }
 
 /// Measures one series and shows its results; with adaptive selection, until no commit remains.
-/// Returns false if it was stopped.
+/// Then measures, once, the commits around a suspected change. Returns false if it was stopped.
 fn run_series(over: &Over<'_>, arguments: &Run, commits: &dyn Line, lab: &mut Lab<'_>) -> Result<bool, Failure> {
     let (mut retry, mut measured_before) = (arguments.retry, 0);
     loop {
@@ -151,11 +151,27 @@ fn run_series(over: &Over<'_>, arguments: &Run, commits: &dyn Line, lab: &mut La
                     return Ok(false);
                 }
                 if !over.subject.which.is_adaptive() || new == 0 {
-                    return Ok(true);
+                    return follow_suspicion(over, arguments, commits, lab);
                 }
                 retry = false;
                 measured_before += new;
             }
+        }
+    }
+}
+
+/// Measures the commits around a change at the newest commits that is only suspected. Returns false
+/// if it was stopped.
+fn follow_suspicion(over: &Over<'_>, arguments: &Run, commits: &dyn Line, lab: &mut Lab<'_>) -> Result<bool, Failure> {
+    let suspected = over.suspected(commits, lab)?;
+    if suspected.is_empty() {
+        return Ok(true);
+    }
+    lab.observer.notice(&Notice::StepSuspected { commits: suspected.len() });
+    match measure(over, Asked::These { commits: &suspected }, commits, lab)? {
+        Ran::Nothing { .. } => Ok(true),
+        Ran::Continued(measured) | Ran::Measured { measured, .. } => {
+            Ok(measuring::conclude(measured, &arguments.conduct)?.is_some())
         }
     }
 }
