@@ -1,6 +1,7 @@
 //! Failures of the command: one line with the problem, one with a hint, and an exit status.
 //!
-//! Statuses: 1 something failed, 2 the request is invalid, 130 stopped by the user.
+//! Statuses: 1 something failed, or the answer of a gate is no; 2 the request is invalid, or a gate
+//! cannot answer; 130 stopped by the user.
 
 use crate::help;
 use clap::error::ErrorKind;
@@ -14,7 +15,7 @@ use std::process::ExitCode;
 
 /// Exit status when something failed.
 const FAILED: u8 = 1;
-/// Exit status when the request is invalid.
+/// Exit status when the request is invalid, or when a gate cannot answer.
 const USAGE: u8 = 2;
 /// Exit status when the user stopped it: 128 + SIGINT.
 const STOPPED: u8 = 130;
@@ -50,6 +51,11 @@ impl Failure {
         self.untrusted.as_deref()
     }
 
+    /// This failure with the status of a gate that cannot answer, unless the user stopped it.
+    pub(crate) fn unmeasured(self) -> Self {
+        Failure { status: if self.status == FAILED { USAGE } else { self.status }, ..self }
+    }
+
     /// Prints it on standard error.
     pub(crate) fn tell(&self) -> ExitCode {
         if !self.problem.is_empty() {
@@ -70,6 +76,11 @@ fn one_line(text: &str) -> String {
 /// Part of the work failed, and this was recorded.
 pub(crate) fn some_failed() -> ExitCode {
     ExitCode::from(FAILED)
+}
+
+/// A gate cannot answer, because something could not be measured.
+pub(crate) fn unmeasured() -> ExitCode {
+    ExitCode::from(USAGE)
 }
 
 /// The user stopped it.

@@ -9,7 +9,7 @@ mod output;
 mod progress;
 
 use arguments::{Arguments, Command};
-use commands::{bisect, compare, generate, history, lens, measure, share, stored, trust};
+use commands::{bisect, ci, compare, generate, history, lens, measure, share, stored, trust};
 use failure::Failure;
 use faultline_history::linker;
 use faultline_targets::keeper;
@@ -55,6 +55,7 @@ fn dispatch(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Command::Compare(arguments) => compare::compare(arguments, global),
         Command::Changes(arguments) => compare::changes(arguments, global),
         Command::Bisect(arguments) => bisect::bisect(arguments, global),
+        Command::Ci(arguments) => ci::ci(arguments, global),
         Command::Try(arguments) => bisect::try_patches(arguments, global),
         Command::History(command) => history::history(command, global),
         Command::Serve(arguments) => share::serve(arguments, global),

@@ -15,6 +15,7 @@ mod bisect;
 mod bisect_counted;
 mod bisect_explained;
 mod bisect_layouts;
+mod ci;
 mod clock_source;
 mod command_lines;
 mod compare;

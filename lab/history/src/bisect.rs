@@ -12,6 +12,7 @@ use faultline_record::bisect::{BisectSettings, Noise};
 use faultline_record::commit::{CommitInfo, CommitLine};
 use faultline_record::named_change::NamedChange;
 use faultline_record::plan::{KnownCommit, KnownResult, LineSearch, RunKind, Settings, WhenInconclusive};
+use faultline_record::quantity::Quantity;
 use faultline_stats::history::{CommitOutcome, HistorySeries, HistoryStep, StepBasis};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -30,6 +31,8 @@ pub struct BisectRequest {
     pub new: String,
     /// Settings of the search.
     pub search: BisectSettings,
+    /// Further counts to answer from the same executions.
+    pub also: Vec<Quantity>,
     /// Time for executions; `None` for the default: half an hour for executions at full speed,
     /// unlimited for counts.
     pub time: Option<Duration>,
@@ -56,6 +59,16 @@ pub fn bisect_in(request: &BisectRequest, commits: &dyn Commits, lab: &mut Lab<'
     search(request, line, Known { newest, ..Known::default() }, commits, lab)
 }
 
+/// As [`bisect`], of these commits alone, in this order.
+pub(crate) fn bisect_these(
+    request: &BisectRequest,
+    line: Vec<CommitInfo>,
+    commits: &dyn Commits,
+    lab: &mut Lab<'_>,
+) -> Result<Measured, Error> {
+    search(request, CommitLine { commits: line }, Known::default(), commits, lab)
+}
+
 /// Results of a history that a search uses.
 #[derive(Default)]
 struct Known {
@@ -78,6 +91,7 @@ fn search(
     let search = LineSearch {
         measured: request.line.saved(&request.measure, line, tools, lab)?,
         search: request.search,
+        also: request.also.clone(),
         budget_ms: budget_ms(request),
         gate: request.gate,
         revert: known.newest.filter(|_| request.revert),
@@ -141,6 +155,7 @@ pub fn bisect_step_in(step: &StepSearch<'_>, commits: &dyn Commits, lab: &mut La
         old: place.earliest.clone(),
         new: place.latest.clone(),
         search: over.measure.search(step.wanted, executions(series)),
+        also: Vec::new(),
         time: step.time,
         revert: step.revert,
         gate: step.gate,

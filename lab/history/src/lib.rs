@@ -6,6 +6,7 @@
 mod archive;
 pub mod bisect;
 pub mod build;
+pub mod ci;
 mod commits;
 pub mod declared;
 pub mod explain;

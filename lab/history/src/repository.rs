@@ -145,6 +145,19 @@ impl Repository {
         found.pop().ok_or_else(|| self.no_commit(name))
     }
 
+    /// The newest common ancestor of two commits. Fails if there is none.
+    pub fn merge_base(&self, a: &CommitInfo, b: &CommitInfo, lab: &Lab<'_>) -> Result<CommitInfo, Error> {
+        let none = || {
+            Error::usage(
+                format!("{} and {} have no common ancestor", short_name(&a.id), short_name(&b.id)),
+                "a shallow clone lacks older commits: `git fetch --unshallow` completes it",
+            )
+        };
+        let lines = self.git.lines(&["merge-base", &a.id, &b.id], lab);
+        let lines = lines.map_err(|failure| failure.or_exited(none, "find a common ancestor"))?;
+        self.commit(lines.first().ok_or_else(none)?, lab)
+    }
+
     fn resolve(&self, name: &str, lab: &Lab<'_>) -> Result<String, Error> {
         let wanted = format!("{name}^{{commit}}");
         let lines = self

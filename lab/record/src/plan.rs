@@ -277,6 +277,10 @@ pub struct LineSearch {
     pub measured: MeasuredLine,
     /// Settings of the search itself.
     pub search: BisectSettings,
+    /// Further counts to answer from the same executions, if the measure is one. Then no step is
+    /// confirmed in executions of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<Quantity>,
     /// Effect of an inconclusive search on the gate that the search has to pass; `None` without a
     /// gate.
     pub gate: Option<WhenInconclusive>,

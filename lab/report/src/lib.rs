@@ -7,6 +7,7 @@
 
 mod bisect;
 mod changes;
+mod ci;
 mod claims;
 mod comparison;
 pub mod escape;
@@ -31,6 +32,7 @@ mod table;
 
 pub use bisect::{bisect, bisect_gate};
 pub use changes::changes;
+pub use ci::{ci, ci_junit};
 pub use claims::claims;
 pub use comparison::{comparison, comparison_gate, fitness};
 pub use facts::facts;

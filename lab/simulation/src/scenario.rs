@@ -227,6 +227,7 @@ impl Scenario {
             old: "old".to_owned(),
             new: "new".to_owned(),
             search: history.settings,
+            also: Vec::new(),
             measure: MeasureRequest::Executions { quantity: Some(Quantity::Time), pin: PinPolicy::None, tasks: 1 },
             label: Some(format!("seed {}", self.seed)),
             gate: history.gate,

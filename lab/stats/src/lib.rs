@@ -8,6 +8,7 @@
 pub mod advice;
 pub mod bisect;
 pub mod changes;
+pub mod ci;
 pub mod claims;
 pub mod commit_runs;
 pub mod comparison;

@@ -1,6 +1,7 @@
 //! The command's arguments. Help, completions and man pages come from these definitions.
 
 pub(crate) mod bisect;
+pub(crate) mod ci;
 pub(crate) mod compare;
 pub(crate) mod history;
 pub(crate) mod lens;
@@ -79,6 +80,8 @@ pub(crate) enum Command {
     Changes(compare::Changes),
     /// Find the commits that changed a program's or kernel's results
     Bisect(Box<bisect::Bisect>),
+    /// Gate a change by counts that do not depend on the host
+    Ci(Box<ci::Ci>),
     /// Compare a program with and without patches
     Try(Box<bisect::Try>),
     /// Measure a program over the commits of its repository

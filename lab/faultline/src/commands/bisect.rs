@@ -70,6 +70,7 @@ fn request(arguments: &Bisect, new: &str) -> Result<BisectRequest, Failure> {
         old: arguments.old.clone(),
         new: new.to_owned(),
         search: measure.search(wanted, arguments.repeats.or(arguments.seeds)),
+        also: Vec::new(),
         measure,
         label: arguments.label.clone(),
         time: arguments.time,
@@ -79,7 +80,7 @@ fn request(arguments: &Bisect, new: &str) -> Result<BisectRequest, Failure> {
 }
 
 /// The recipe of builds. Fails if the command is empty or cannot be split into words.
-fn recipe(building: &Building) -> Result<Recipe, Failure> {
+pub(super) fn recipe(building: &Building) -> Result<Recipe, Failure> {
     let words = |command: &str| command_words(command, "leave out `--build` if nothing has to be built");
     Ok(Recipe {
         command: building.build.as_deref().map_or(Ok(Vec::new()), words)?,

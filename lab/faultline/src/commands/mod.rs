@@ -1,6 +1,7 @@
 //! The commands: each turns its arguments into a request, and shows the result.
 
 pub(crate) mod bisect;
+pub(crate) mod ci;
 pub(crate) mod compare;
 pub(crate) mod generate;
 pub(crate) mod history;

@@ -32,5 +32,5 @@ pub(crate) use record::tests::timed as timed_search;
 
 pub use concluded::concluded;
 pub use next::next;
-pub use record::{conclude_record, next_of_record};
+pub use record::{conclude_by, conclude_record, counts_at, has_one_build, has_threads, next_of_record};
 pub use result::*;

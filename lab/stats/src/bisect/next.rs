@@ -27,6 +27,19 @@ const STRETCHES: u32 = 16;
 
 /// The next work, given the record.
 pub fn next(evidence: &LineEvidence, settings: &BisectSettings) -> Next {
+    next_by(evidence, settings, for_rest)
+}
+
+/// The next work, given the record, of a search that confirms no step alone.
+pub(super) fn next_unconfirmed(evidence: &LineEvidence, settings: &BisectSettings) -> Next {
+    next_by(evidence, settings, |line, known, settings| for_search(line, known, settings).unwrap_or(Next::Nothing))
+}
+
+fn next_by(
+    evidence: &LineEvidence,
+    settings: &BisectSettings,
+    rest: impl FnOnce(&Line, &Known, &BisectSettings) -> Next,
+) -> Next {
     let line = Line::new(evidence, settings);
     if let Some(next) = for_ends(&line) {
         return next;
@@ -35,7 +48,7 @@ pub fn next(evidence: &LineEvidence, settings: &BisectSettings) -> Next {
         Err(next) => next,
         Ok(settings) => {
             let line = Line::new(evidence, &settings);
-            for_rest(&line, &Known::new(&line, &settings), &settings)
+            rest(&line, &Known::new(&line, &settings), &settings)
         }
     }
 }
@@ -51,16 +64,19 @@ pub(super) fn for_ends(line: &Line) -> Option<Next> {
 
 /// The next work on the rest of the line.
 pub(super) fn for_rest(line: &Line, known: &Known, settings: &BisectSettings) -> Next {
-    let narrowed = known.gaps.iter().find_map(|gap| narrowing(line, known, gap));
-    narrowed
-        .map(|position| to_try(line, position))
-        .or_else(|| match settings.noise {
-            Noise::None | Noise::Any => blocks_for_search(line, known, settings),
-            Noise::Seeds | Noise::FromEnds => seeds_for_search(line, known, settings),
-        })
+    for_search(line, known, settings)
         .or_else(|| for_sides(line, known, settings))
         .or_else(|| if settings.thorough { unseen(line, known, settings) } else { None })
         .unwrap_or(Next::Nothing)
+}
+
+/// The next work that finds steps; `None` if all gaps are decided.
+fn for_search(line: &Line, known: &Known, settings: &BisectSettings) -> Option<Next> {
+    let narrowed = known.gaps.iter().find_map(|gap| narrowing(line, known, gap));
+    narrowed.map(|position| to_try(line, position)).or_else(|| match settings.noise {
+        Noise::None | Noise::Any => blocks_for_search(line, known, settings),
+        Noise::Seeds | Noise::FromEnds => seeds_for_search(line, known, settings),
+    })
 }
 
 fn to_try(line: &Line, position: u32) -> Next {

@@ -3,8 +3,9 @@
 //! kernel's counters of workloads. They are associations, not causes.
 
 use crate::bisect::concluded::{by_cpu_time, concluded_of_record, evidence};
+use crate::bisect::next::next_unconfirmed;
 use crate::bisect::reverts::{next_revert, reverted};
-use crate::bisect::{BisectResult, Build, ByCpuTime, FoundStep, Next, next};
+use crate::bisect::{BisectResult, Build, ByCpuTime, FoundStep, Next, Trial, TrialResult, concluded, next};
 use crate::commit_runs::{LineNext, RelinkNext};
 use crate::comparison::{CounterDifference, Settings, compare_subjects};
 use crate::lens::compare;
@@ -26,6 +27,7 @@ use faultline_record::subject::{BuildResult, Commit, Subject, SubjectIndex};
 pub fn conclude_record(record: &RunRecord) -> Option<BisectResult> {
     let search = record.settings.bisect()?;
     let mut found = concluded_of_record(record)?;
+    found.finished |= has_one_build(record) || (!search.also.is_empty() && next_by(record, search).is_none());
     let reverted = reverted(record, &found);
     for (step, reverted) in found.steps.iter_mut().zip(reverted) {
         let is_it = |explained: &&StepExplained| (explained.before, explained.after) == (step.before, step.after);
@@ -69,11 +71,82 @@ fn of_cpu_time(record: &RunRecord, search: &LineSearch) -> Option<ByCpuTime> {
     by_cpu_time(&evidence(record, &search), &search.search)
 }
 
+/// The conclusions about the line by another count of the same executions; `None` for a run without
+/// a line, and unless it counts.
+pub fn conclude_by(record: &RunRecord, what: Quantity) -> Option<BisectResult> {
+    let search = by_count(record.settings.bisect()?, what)?;
+    Some(concluded(&evidence(record, &search), &search.search))
+}
+
+/// The values of a commit's executions by a count, in the order of the plan; `None` like
+/// [`conclude_by`]. A commit with the same build as an earlier one has that one's values.
+pub fn counts_at(record: &RunRecord, position: u32, what: Quantity) -> Option<Vec<f64>> {
+    let search = by_count(record.settings.bisect()?, what)?;
+    let evidence = evidence(record, &search);
+    let trial = evidence.trials.iter().find(|trial| trial.position == position)?;
+    let executed = match trial.result {
+        TrialResult::SameAs { position } => position,
+        TrialResult::Usable | TrialResult::Unusable { .. } => position,
+    };
+    let of_it = evidence.measured.iter().filter(|measured| measured.build == Build::plain(executed, 0));
+    Some(of_it.filter_map(|measured| measured.value).collect())
+}
+
+/// True for a line of two commits with one build, which was executed: no more can be learned.
+pub fn has_one_build(record: &RunRecord) -> bool {
+    record.settings.bisect().is_some_and(|search| {
+        let evidence = evidence(record, search);
+        let is_same =
+            |trial: &Trial| trial.position == 1 && matches!(trial.result, TrialResult::SameAs { position: 0 });
+        let is_executed = evidence.measured.iter().any(|measured| measured.value.is_some());
+        evidence.last == 1 && is_executed && evidence.trials.iter().any(is_same)
+    })
+}
+
+/// Transfers per million instructions below which a program has one thread: its few transfers come
+/// from its start, and move with the scheduler.
+const FEWEST_TRANSFERS: f64 = 20.0;
+
+/// True if the first or the last commit of the line has the transfers of a program with threads.
+pub fn has_threads(record: &RunRecord) -> bool {
+    let last = record.settings.bisect().map_or(0, |search| search.line.last());
+    [0, last].into_iter().any(|position| {
+        let first = |what| counts_at(record, position, what).and_then(|counts| counts.first().copied());
+        let counts = first(Quantity::Transfers).zip(first(Quantity::Instructions));
+        counts.is_some_and(|(moved, executed)| moved * 1e6 > FEWEST_TRANSFERS * executed)
+    })
+}
+
+/// The search by another count; `None` unless it counts.
+fn by_count(search: &LineSearch, what: Quantity) -> Option<LineSearch> {
+    let mut search = search.clone();
+    match &mut search.measured.measure {
+        LineMeasure::Counted(counted) => counted.what = what,
+        LineMeasure::Timed { .. } => return None,
+    }
+    Some(search)
+}
+
 /// The next work of a search; `None` for a run without a line.
 pub fn next_of_record(record: &RunRecord) -> Option<LineNext> {
     let search = record.settings.bisect()?;
+    if has_one_build(record) {
+        return Some(next_revert(record));
+    }
+    // Once counts exist; that of one thread is no question.
+    let is_open = |what: &&Quantity| **what != Quantity::Transfers || has_threads(record);
+    let mut further = search.also.iter().filter(is_open).filter_map(|what| by_count(search, *what));
+    let next = next_by(record, search).or_else(|| further.find_map(|search| next_by(record, &search)));
+    Some(next.unwrap_or_else(|| next_revert(record)))
+}
+
+/// The next work by one measure; `None` if its conclusions are final.
+fn next_by(record: &RunRecord, search: &LineSearch) -> Option<LineNext> {
     let subjects = |builds: &[Build]| builds.iter().filter_map(|build| subject_of(record, search, build)).collect();
-    Some(match next(&evidence(record, search), &search.search) {
+    let evidence = evidence(record, search);
+    // The answer to several questions at once is no search for culprits.
+    let next = if search.also.is_empty() { next } else { next_unconfirmed };
+    Some(match next(&evidence, &search.search) {
         Next::Try { position, .. } => LineNext::Build { position, execute: true },
         Next::Relink { builds } => {
             LineNext::Relink { layouts: builds.iter().map(|build| relink(record, search, build)).collect() }
@@ -82,7 +155,7 @@ pub fn next_of_record(record: &RunRecord) -> Option<LineNext> {
         Next::Count { seeds } => {
             LineNext::Execute { blocks: seeds.iter().map(|(seed, builds)| (*seed, subjects(builds))).collect() }
         }
-        Next::Nothing => next_revert(record),
+        Next::Nothing => return None,
     })
 }
 
@@ -220,6 +293,7 @@ pub(crate) mod tests {
         record.head.settings.kind = RunKind::Bisect(Box::new(LineSearch {
             measured,
             search,
+            also: Vec::new(),
             gate: None,
             budget_ms: None,
             revert: None,
@@ -319,6 +393,21 @@ pub(crate) mod tests {
         assert!((range.ratio - 1.5).abs() < 0.05 && range.probability > 0.95, "{range:?}");
         let begun = conclude_record(&RunRecord { attempts: Vec::new(), ..record }).unwrap();
         assert_eq!(begun.remaining.len(), 1, "nothing is known about the line");
+    }
+
+    #[test]
+    fn two_commits_with_one_build_need_one_execution() {
+        let mut record = timed(&[0, 1], 1, |_, _| [1.0, 1.0]);
+        let RunKind::Bisect(search) = &mut record.head.settings.kind else { panic!() };
+        search.measured.line.commits.truncate(2);
+        let is_open = |record: &RunRecord| next_of_record(record) != Some(LineNext::Nothing);
+        assert!(is_open(&record) && !has_one_build(&record), "two builds");
+        record.head.subjects.iter_mut().for_each(|subject| subject.setup.directory = Some("/build".to_owned()));
+        assert!(!is_open(&record) && has_one_build(&record));
+        let found = conclude_record(&record).unwrap();
+        assert!(found.finished && found.steps.is_empty(), "{found:?}");
+        record.attempts.clear();
+        assert!(!has_one_build(&record), "it may not run");
     }
 
     #[test]

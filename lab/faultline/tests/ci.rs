@@ -1,0 +1,120 @@
+//! `faultline ci` under the real lens, in a repository made by the tests. Needs the same parts as
+//! the tests of `lens_program`.
+
+use crate::lab::lens::assert_status;
+use crate::lab::repository::Repository;
+use crate::lab::{lens, stderr, stdout};
+use std::fs;
+use std::process::Output;
+
+/// Two threads, each with its own counter.
+const PROGRAM: &str = r"
+#include <pthread.h>
+#include <stdalign.h>
+struct counter {
+    @ALIGNED@ volatile long value;
+};
+static struct counter counters[2];
+static void *work(void *argument)
+{
+    struct counter *own = argument;
+    for (int i = 0; i < 20000; i++)
+        own->value++;
+    return 0;
+}
+int main(void)
+{
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], 0, work, &counters[i]);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], 0);
+    return 0;
+}
+";
+
+const MAKEFILE: &str = "counters: counters.c\n\tcc -O1 -pthread -o counters counters.c\n";
+
+/// A program with one thread and this number of steps.
+const SERIAL: &str = "int main(void) { for (volatile int i = 0; i < @STEPS@; i++); return 0; }\n";
+
+/// Commits: a program with one thread, and with 2 % more work.
+fn serial() -> Repository {
+    let mut repository = Repository::new();
+    for steps in ["400000", "408000"] {
+        repository.write(&[("counters.c", &SERIAL.replace("@STEPS@", steps)), ("Makefile", MAKEFILE)]);
+        repository.commit_all(steps);
+    }
+    repository
+}
+
+/// Commits: counters apart, a file that no build has, counters on one line, a broken program.
+fn repository() -> Repository {
+    let mut repository = Repository::new();
+    let apart = PROGRAM.replace("@ALIGNED@", "alignas(64)");
+    let together = PROGRAM.replace("@ALIGNED@", "");
+    for (number, text) in [&apart, &apart, &together, &together.replace("int main", "int main int")].iter().enumerate()
+    {
+        repository.write(&[("counters.c", text), ("Makefile", MAKEFILE), ("NEWS", &format!("version {number}\n"))]);
+        repository.commit_all(&format!("commit {number}"));
+    }
+    repository
+}
+
+fn ci(repository: &Repository, range: &str, options: &[&str]) -> Output {
+    let builds = ["ci", range, "--build", "make", "--keep", "counters", "--tasks", "2", "--time", "0", "--quiet"];
+    let mut command = lens::command(&repository.lab, &[&builds[..], options, &["--", "./counters"]].concat());
+    command.current_dir(repository.path()).env("XDG_CACHE_HOME", repository.lab.path("cache"));
+    command.output().unwrap()
+}
+
+#[test]
+fn a_change_that_executes_more_is_worse() {
+    let repository = serial();
+    let report = repository.lab.path("report");
+    let output = ci(&repository, "HEAD~1..HEAD", &["--report", report.to_str().unwrap()]);
+    assert_status(&output, 1);
+    let text = stdout(&output);
+    assert!(text.lines().next().unwrap().contains(" is worse than "), "{text}");
+    assert!(text.lines().any(|line| line.contains("  instructions  ") && line.ends_with("worse")), "{text}");
+    assert!(!text.contains("  transfers  "), "it has one thread: {text}");
+    let written = |name: &str| fs::read_to_string(report.join(name)).unwrap();
+    assert!(written("ci.md").contains("| instructions"), "{}", written("ci.md"));
+    assert!(written("ci.json").contains("\"state\": \"worse\""), "{}", written("ci.json"));
+    assert!(written("junit.xml").contains("failures=\"1\""), "{}", written("junit.xml"));
+}
+
+#[test]
+fn a_change_that_makes_threads_share_a_line_is_worse() {
+    let output = ci(&repository(), "HEAD~2..HEAD~1", &[]);
+    assert_status(&output, 1);
+    let text = stdout(&output);
+    let transfers = text.lines().find(|line| line.contains("  transfers  ")).expect(&text);
+    assert!(transfers.ends_with("worse"), "{text}");
+    assert!(text.lines().any(|line| line.contains("  instructions  ") && !line.ends_with("worse")), "{text}");
+}
+
+#[test]
+fn equal_builds_pass_and_a_broken_one_cannot_be_measured() {
+    let repository = repository();
+    let same = ci(&repository, "HEAD~3..HEAD~2", &[]);
+    assert_status(&same, 0);
+    assert!(stdout(&same).contains(" have the same builds."), "{}", stdout(&same));
+    let broken = ci(&repository, "HEAD~1..HEAD", &[]);
+    assert_status(&broken, 2);
+    assert!(stdout(&broken).contains(" does not build: "), "{}", stdout(&broken));
+}
+
+#[test]
+fn a_wrong_request_is_refused_before_anything_is_built() {
+    let repository = repository();
+    for (range, problem) in [
+        ("HEAD", "'HEAD' is no range of commits"),
+        ("HEAD..HEAD", "are the same commit"),
+        ("HEAD~1..nowhere", "no commit 'nowhere'"),
+    ] {
+        let output = ci(&repository, range, &[]);
+        assert_eq!(output.status.code(), Some(2), "{range}");
+        assert!(stderr(&output).contains(problem), "{range}: {}", stderr(&output));
+    }
+}
