@@ -19,7 +19,6 @@
 #   test-fresh  README's commands in a bare root of Debian 12 (SUITE=trixie: 13), the suite from
 #               three directories of different lengths; as root; three times `test`
 #
-# Parts that others need: guest, guest-bsd, emulator, kernel, kernels, lens, workloads
 # Benchmarks: bench, or bench-TARGET of bench/README.md, which says what each shows.
 
 .DEFAULT_GOAL := build
@@ -36,7 +35,7 @@ FUZZ_SECONDS := 60
 API_SECONDS := 60
 SUITE := bookworm
 
-.PHONY: build run check test test-rust test-lens test-repeats test-vm test-page test-newcomer test-workloads test-all test-fresh test-guest \
+.PHONY: build run check test test-rust test-lens test-repeats test-vm test-page test-newcomer test-workloads test-all test-fresh test-slow test-guest \
 	test-examples test-releases test-real-pages test-bed test-simulated test-api test-loom test-newest-emulator fuzz bench install clean guest guest-bsd \
 	emulator kernel kernels lens workloads needs-rust needs-build needs-test needs-lens
 
@@ -159,13 +158,16 @@ test-workloads: workloads needs-test
 
 # --- Nightly, or before a release ---
 
-test-all: test guest-bsd test-guest test-examples test-releases test-real-pages test-bed test-simulated test-api test-loom test-newest-emulator fuzz
+test-all: test guest-bsd test-slow test-guest test-examples test-releases test-real-pages test-bed test-simulated test-api test-loom test-newest-emulator fuzz
 	$(MAKE) --no-print-directory -C vm test-all
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads CROSS_TARGETS='x86_64-linux-musl x86_64-linux-gnu' sanitize cross
 	checks/fresh/run.sh trixie
 
 test-fresh:
 	checks/fresh/run.sh $(SUITE)
+
+test-slow: workloads guest lens needs-test $(RUNNER) # the lab's tests that take more than a minute each; 10 minutes
+	$(NEXTEST) --workspace --profile slow
 
 # Guests and disk images in full emulation (GNU Mach, two kernels to install: 75 MB, once); 30 min.
 test-guest: needs-lens guest lens $(RUNNER)
@@ -216,8 +218,7 @@ test-api: build needs-test
 test-loom: needs-build
 	RUSTFLAGS="--cfg loom -C debug-assertions" $(CARGO) test --release --locked -p faultline-coherence --lib --target-dir target/loom interleavings
 
-# A kernel under the lens in the distribution's newest QEMU (50 MB, once).
-test-newest-emulator: needs-lens guest lens $(RUNNER)
+test-newest-emulator: needs-lens guest lens $(RUNNER) # a kernel in the distribution's newest QEMU (50 MB, once)
 	qemu=$$(packages/newest-emulator.sh) && FAULTLINE_QEMU=$$qemu $(NEXTEST) -p faultline --run-ignored all -E 'test(lens_kernel::) & test(transfers_of_shared_faults)'
 
 # The parser of workloads' output, with broken lines; a minute (FUZZ_SECONDS).
