@@ -43,6 +43,7 @@ class Bed:
         if self.directory.exists():
             sys.exit(f"{self.directory} exists already; hint: remove it, or name another directory")
         make.make(self.directory, asked.commits, asked.seed)
+        (self.directory / "database").mkdir()
         planted = json.loads((self.directory / "planted.json").read_text())
         self.commits = planted.pop("commits")
         self.number = {name: at for at, name in enumerate(self.commits)}
@@ -53,7 +54,8 @@ class Bed:
 
     def call(self, *arguments):
         """The JSON that a command prints."""
-        database = ("--db", str(self.directory / "bed.sqlite"))
+        # The sandbox hides its directory.
+        database = ("--db", str(self.directory / "database" / "bed.sqlite"))
         environment = dict(os.environ, XDG_CACHE_HOME=str(self.directory / "cache"), FAULTLINE_TRUST="1")
         command = [self.faultline, *arguments]
         at = command.index("--") if "--" in command else len(command)
