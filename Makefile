@@ -8,14 +8,13 @@
 # Parts of `test`:
 #   test-rust       the lab: unit, property and golden tests, the command end to end, small guests
 #   test-lens       the emulator's plugin
-#   test-repeats    machines under the lens repeat themselves exactly, also on a busy host
-#   test-vm         the memory system (vm/Makefile), with its transfer budgets in guests
+#   test-vm         the memory system (vm/Makefile)
 #   test-page       pages in a browser, without a database
 #   test-newcomer   from a repository to an answer in a browser
 #   test-workloads  each workload as a black box, also under sanitizers
 #
 # Nightly, or before a release (other targets are described below, with their times):
-#   test-all    everything below, and `test`
+#   test-all    everything below, and `test`; transfer budgets of the memory system in guests
 #   test-fresh  README's commands in a bare root of Debian 12 (SUITE=trixie: 13), the suite from
 #               three directories of different lengths; as root; three times `test`
 #
@@ -119,7 +118,7 @@ $(PACKAGES): $(PAGE)/package-lock.json
 run: build
 	@$(FAULTLINE) run --suite quick --output faultline-report.html
 
-test: needs-test check test-rust test-lens test-repeats test-vm test-page test-newcomer test-workloads
+test: needs-test check test-rust test-lens test-vm test-page test-newcomer test-workloads
 
 check: needs-test
 	$(CARGO) fmt --all --check
@@ -141,11 +140,8 @@ test-rust: workloads guest lens needs-test $(RUNNER)
 test-lens: needs-lens emulator
 	cd lens/plugin && $(CARGO) fmt --check && $(CARGO) clippy --all-targets --locked -- -D warnings && $(CARGO) test --locked
 
-test-repeats: needs-lens guest lens $(RUNNER)
-	$(NEXTEST) -p faultline --run-ignored all -E 'test(lens_repeats::) & test(small)'
-
-test-vm: needs-test build guest lens
-	$(MAKE) --no-print-directory -C vm test test-lens
+test-vm: needs-test
+	$(MAKE) --no-print-directory -C vm test
 
 test-page: build needs-test $(PACKAGES)
 	cd $(PAGE) && npm test
@@ -158,7 +154,7 @@ test-workloads: workloads needs-test
 
 # --- Nightly, or before a release ---
 
-test-all: test guest-bsd test-slow test-guest test-examples test-releases test-real-pages test-bed test-simulated test-api test-loom test-newest-emulator fuzz
+test-all: test guest-bsd guest lens test-slow test-repeats test-guest test-examples test-releases test-real-pages test-bed test-simulated test-api test-loom test-newest-emulator fuzz
 	$(MAKE) --no-print-directory -C vm test-all
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads CROSS_TARGETS='x86_64-linux-musl x86_64-linux-gnu' sanitize cross
 	checks/fresh/run.sh trixie
@@ -168,6 +164,9 @@ test-fresh:
 
 test-slow: workloads guest lens needs-test $(RUNNER) # the lab's tests that take more than a minute each; 10 minutes
 	$(NEXTEST) --workspace --profile slow
+
+test-repeats: needs-lens guest lens $(RUNNER) # machines under the lens repeat themselves exactly; 3 minutes
+	$(NEXTEST) -p faultline --run-ignored all -E 'test(lens_repeats::) & test(small)'
 
 # Guests and disk images in full emulation (GNU Mach, two kernels to install: 75 MB, once); 30 min.
 test-guest: needs-lens guest lens $(RUNNER)
