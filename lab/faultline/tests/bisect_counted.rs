@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::process::{Command, Output, Stdio};
 
 /// Two threads, each incrementing its own counter.
-const PROGRAM: &str = r"
+pub const PROGRAM: &str = r"
 #include <pthread.h>
 #include <stdalign.h>
 struct counter {
@@ -34,7 +34,7 @@ int main(void)
 }
 ";
 
-const MAKEFILE: &str = "counters: counters.c\n\tcc -O1 -g -pthread -o counters counters.c\n";
+pub const MAKEFILE: &str = "counters: counters.c\n\tcc -O1 -g -pthread -o counters counters.c\n";
 
 /// Four threads contending for one lock. Each commit sets the number of cache lines that the lock
 /// guards. Each commit also lengthens the wait between acquisitions, which shifts when threads

@@ -1,39 +1,12 @@
 //! `faultline ci` under the real lens, in a repository made by the tests. Needs the same parts as
 //! the tests of `lens_program`.
 
+use crate::bisect_counted::{MAKEFILE, PROGRAM};
 use crate::lab::lens::assert_status;
 use crate::lab::repository::Repository;
 use crate::lab::{lens, stderr, stdout};
 use std::fs;
 use std::process::Output;
-
-/// Two threads, each with its own counter.
-const PROGRAM: &str = r"
-#include <pthread.h>
-#include <stdalign.h>
-struct counter {
-    @ALIGNED@ volatile long value;
-};
-static struct counter counters[2];
-static void *work(void *argument)
-{
-    struct counter *own = argument;
-    for (int i = 0; i < 20000; i++)
-        own->value++;
-    return 0;
-}
-int main(void)
-{
-    pthread_t threads[2];
-    for (int i = 0; i < 2; i++)
-        pthread_create(&threads[i], 0, work, &counters[i]);
-    for (int i = 0; i < 2; i++)
-        pthread_join(threads[i], 0);
-    return 0;
-}
-";
-
-const MAKEFILE: &str = "counters: counters.c\n\tcc -O1 -pthread -o counters counters.c\n";
 
 /// A program with one thread and this number of steps.
 const SERIAL: &str = "int main(void) { for (volatile int i = 0; i < @STEPS@; i++); return 0; }\n";
@@ -51,8 +24,9 @@ fn serial() -> Repository {
 /// Commits: counters apart, a file that no build has, counters on one line, a broken program.
 fn repository() -> Repository {
     let mut repository = Repository::new();
-    let apart = PROGRAM.replace("@ALIGNED@", "alignas(64)");
-    let together = PROGRAM.replace("@ALIGNED@", "");
+    let program = PROGRAM.replace("@TIMES@", "20000");
+    let apart = program.replace("@ALIGNED@", "alignas(64)");
+    let together = program.replace("@ALIGNED@", "");
     for (number, text) in [&apart, &apart, &together, &together.replace("int main", "int main int")].iter().enumerate()
     {
         repository.write(&[("counters.c", text), ("Makefile", MAKEFILE), ("NEWS", &format!("version {number}\n"))]);
@@ -117,4 +91,8 @@ fn a_wrong_request_is_refused_before_anything_is_built() {
         assert_eq!(output.status.code(), Some(2), "{range}");
         assert!(stderr(&output).contains(problem), "{range}: {}", stderr(&output));
     }
+    let mut without = lens::command(&repository.lab, &["ci", "HEAD~1..HEAD", "--build", "make"]);
+    let output = without.current_dir(repository.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("--build belongs to a command, and there is none"), "{}", stderr(&output));
 }

@@ -190,7 +190,8 @@ fn columns<'a>() -> Vec<Column<'a>> {
         Column::right("change", |(_, row), _| changed(row)).number("change", |(_, row)| row.change),
         Column::right("interval", |(_, row), signs| match row.interval {
             Some([low, high]) => format!("{:+.1} {} {:+.1} %", 100.0 * low, signs.to, 100.0 * high),
-            None => "exact".to_owned(),
+            None if row.executions.is_none() => "exact".to_owned(),
+            None => signs.none.to_owned(),
         })
         .on(Form::ALL_BUT_NARROW)
         .csv_as_shown("interval"),

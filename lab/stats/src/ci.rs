@@ -11,7 +11,7 @@ use crate::history::NotMeasured;
 use crate::median::median;
 use crate::progress::standings;
 use crate::sequential;
-use crate::workload_comparison::{Answer, WorkloadComparison};
+use crate::workload_comparison::{Answer, Inconclusive, WorkloadComparison};
 use faultline_record::bisect::Noise;
 use faultline_record::commit::CommitInfo;
 use faultline_record::plan::RunKind;
@@ -250,10 +250,13 @@ pub fn unusable(record: &RunRecord) -> Option<CiUnusable> {
 }
 
 /// The row of a cost of executions, from a live comparison whose margin is the budget. `None` for
-/// another run, and without values of both sides.
+/// another run, without values of both sides, and if an execution failed.
 pub fn executed(record: &RunRecord, what: Quantity, decides: bool) -> Option<CiRow> {
     let compared = compared_by(record, what).ok()?;
     let workload = &compared.workloads.first()?.comparison;
+    if workload.inconclusive == Some(Inconclusive::Failures) {
+        return None;
+    }
     let change = |ratio: f64| ratio - 1.0;
     let detectable = workload.detectable.map(change);
     Some(CiRow {

@@ -10,7 +10,7 @@ use crate::arguments::bisect::{Bisect, Building, Guest, Try};
 use crate::arguments::measure::Measuring;
 use crate::arguments::values::Tasks;
 use crate::failure::Failure;
-use faultline_experiment::lens::{BuildsRequest, KernelsRequest};
+use faultline_experiment::lens::{BuildsRequest, KernelsRequest, ModelRequest};
 use faultline_experiment::{Places, USUAL_LEVEL, command_words, hosts};
 use faultline_history::bisect::{BisectRequest, StepSearch, bisect_step};
 use faultline_history::request::{LineRequest, MeasureRequest, Wanted};
@@ -130,7 +130,7 @@ fn layout_kind(arguments: &Bisect) -> Result<LayoutKind, Failure> {
 
 /// The measure of a command. Fails for options that do not apply to it.
 fn measure(arguments: &Bisect) -> Result<MeasureRequest, Failure> {
-    let builds = builds(arguments);
+    let builds = builds(&arguments.guest, arguments.tasks, modelled(&arguments.model));
     let what = arguments.measure.unwrap_or_default();
     let word = what.word();
     if !what.is_counted() {
@@ -163,17 +163,17 @@ fn measure(arguments: &Bisect) -> Result<MeasureRequest, Failure> {
     }
 }
 
-fn builds(arguments: &Bisect) -> BuildsRequest {
-    let guest = &arguments.guest;
+/// The settings of the lens for programs of commits.
+pub(super) fn builds(guest: &Guest, threads: Option<u32>, model: ModelRequest) -> BuildsRequest {
     BuildsRequest {
-        threads: arguments.tasks,
+        threads,
         whole: guest.whole,
         with: guest.with.clone(),
         environment: guest.env.clone(),
         kernel_too: guest.kernel_too,
         kernel: guest.kernel.clone(),
         memory_mib: guest.memory,
-        model: modelled(&arguments.model),
+        model,
     }
 }
 
@@ -290,35 +290,42 @@ fn step(series: &HistorySeries, number: Option<u32>) -> Result<&HistoryStep, Fai
 
 /// Fails if an option is given that faultline.toml decides for a subject.
 fn refuse_options_of_commits(arguments: &Bisect) -> Result<(), Failure> {
-    let Bisect { building, kernel, guest, .. } = arguments;
-    let Guest { whole, kernel_too, with, env, kernel: image, memory } = guest;
     let options = [
         ("--measure", arguments.measure.is_some()),
         ("--on", arguments.on.is_some()),
+        ("--repeats", arguments.repeats.is_some()),
+        ("--seeds", arguments.seeds.is_some()),
+        ("--pin", arguments.pin.is_some()),
+        ("--mode", arguments.kernel.mode.is_some()),
+        ("--ops", arguments.kernel.ops.is_some()),
+    ];
+    let of_builds = given_of_builds(&arguments.building, &arguments.guest);
+    match options.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option).or(of_builds) {
+        None => Ok(()),
+        Some(option) => Err(Failure::usage(
+            format!("{option} does not apply to the subject '{}'", arguments.old),
+            "faultline.toml describes how a subject is built and measured; two commits take options: `faultline bisect OLD NEW`",
+        )),
+    }
+}
+
+/// The first given option about builds and guests, which faultline.toml decides for a subject.
+pub(super) fn given_of_builds(building: &Building, guest: &Guest) -> Option<&'static str> {
+    let Guest { whole, kernel_too, with, env, kernel, memory } = guest;
+    let options = [
         ("--build", building.build.is_some()),
         ("--work", building.work.is_some()),
         ("--keep", !building.keep.is_empty()),
         ("--clean", building.clean),
         ("--build-network", building.build_network),
-        ("--repeats", arguments.repeats.is_some()),
-        ("--seeds", arguments.seeds.is_some()),
-        ("--pin", arguments.pin.is_some()),
-        ("--mode", kernel.mode.is_some()),
-        ("--ops", kernel.ops.is_some()),
         ("--whole", *whole),
         ("--kernel-too", *kernel_too),
         ("--with", !with.is_empty()),
         ("--env", !env.is_empty()),
-        ("--kernel", image.is_some()),
+        ("--kernel", kernel.is_some()),
         ("--memory", memory.is_some()),
     ];
-    match options.into_iter().find(|(_, is_given)| *is_given) {
-        None => Ok(()),
-        Some((option, _)) => Err(Failure::usage(
-            format!("{option} does not apply to the subject '{}'", arguments.old),
-            "faultline.toml describes how a subject is built and measured; two commits take options: `faultline bisect OLD NEW`",
-        )),
-    }
+    options.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
 }
 
 pub(crate) fn try_patches(arguments: &Try, global: &Global) -> Result<ExitCode, Failure> {

@@ -1,8 +1,8 @@
 //! `faultline ci`: the gate between two commits.
 
-use super::bisect::recipe;
+use super::bisect::{builds, given_of_builds, recipe};
 use super::history::trusted;
-use super::measuring::{self, places_with_programs};
+use super::measuring::{self, places_to_measure};
 use super::result::{form_of_file, no_page, write_text};
 use crate::arguments::Global;
 use crate::arguments::ci::Ci;
@@ -10,7 +10,7 @@ use crate::arguments::stored::Shown;
 use crate::failure::{self, Failure};
 use crate::output;
 use faultline_experiment::Places;
-use faultline_experiment::lens::BuildsRequest;
+use faultline_experiment::lens::{BuildsRequest, ModelRequest};
 use faultline_history::ci::{CiProgramRequest, CiRequest, ci as compare};
 use faultline_history::declared::HistorySubject;
 use faultline_history::request::{LineRequest, MeasureRequest};
@@ -35,9 +35,8 @@ fn gate(arguments: &Ci, global: &Global) -> Result<ExitCode, Failure> {
     if let Some(Shown::Page | Shown::Folded) = file.map(form_of_file).transpose()? {
         return Err(no_page("a gate between two commits"));
     }
-    let places = places_with_programs(&conduct.place, global)?;
-    let scratch = conduct.scratch.clone().unwrap_or(places.scratch);
-    let places = Places { sandboxing: arguments.building.sandbox.choice(), scratch, ..places };
+    let sandboxing = arguments.building.sandbox.choice();
+    let places = Places { sandboxing, ..places_to_measure(conduct, global)? };
     let request = request(arguments, &places)?;
     let directory = arguments.report.as_deref().map(directory).transpose()?;
     let result = measuring::with_lab(conduct, &places, |lab| Ok(compare(&request, lab)?))?;
@@ -133,17 +132,7 @@ fn of_command(arguments: &Ci, command: &[String]) -> Result<CiProgramRequest, Fa
 }
 
 fn counts(arguments: &Ci) -> BuildsRequest {
-    let guest = &arguments.guest;
-    BuildsRequest {
-        threads: Some(arguments.tasks.unwrap_or(USUAL_TASKS)),
-        whole: guest.whole,
-        with: guest.with.clone(),
-        environment: guest.env.clone(),
-        kernel_too: guest.kernel_too,
-        kernel: guest.kernel.clone(),
-        memory_mib: guest.memory,
-        ..BuildsRequest::default()
-    }
+    builds(&arguments.guest, Some(arguments.tasks.unwrap_or(USUAL_TASKS)), ModelRequest::default())
 }
 
 /// The settings of the lens that a subject declares for its counts, if it has any.
@@ -161,6 +150,12 @@ fn of_subject(arguments: &Ci, subject: &HistorySubject) -> BuildsRequest {
 /// The programs that faultline.toml declares. Fails if there is none, without consent, or if a
 /// named subject does not exist or is no program here.
 fn declared(arguments: &Ci, places: &Places) -> Result<Vec<CiProgramRequest>, Failure> {
+    if let Some(option) = given_of_builds(&arguments.building, &arguments.guest) {
+        return Err(Failure::usage(
+            format!("{option} belongs to a command, and there is none"),
+            "name it after `--`; faultline.toml describes how its subjects are built",
+        ));
+    }
     let declared = trusted(&arguments.config, places)?;
     let is_program = |subject: &&HistorySubject| {
         matches!(subject.line.artefact, Artefact::Command(_))
