@@ -125,6 +125,7 @@ check: needs-test
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	python3 -m unittest discover -q -s checks
 	python3 -m unittest discover -q -s packages
+	python3 -m unittest discover -q -s action
 	checks/arrows.py
 	checks/circles.py
 	checks/licences.py
