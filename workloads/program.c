@@ -7,10 +7,13 @@
  * all processes that the copies started and that have ended by then. The largest process is the one
  * with the highest memory use among them; this is never less than the coordinator's memory when it
  * forked. The caller must limit the time of the command.
+ *
+ * `--prepare WORD`, once per word, gives another command. It runs once before the copies, in the
+ * same directory and on any CPU, and is not measured. Its failure is that of the execution.
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <sys/resource.h>
+#include <stddef.h>
 
 #include "harness/copies.h"
 #include "harness/options.h"
@@ -18,17 +21,23 @@
 #include "harness/protocol.h"
 #include "harness/workload.h"
 
-#if defined(__APPLE__)
-#define MAXRSS_BYTES UINT64_C(1)
-#else
-#define MAXRSS_BYTES UINT64_C(1024)
-#endif
+enum { PREPARE_WORDS_MAX = 1024 };
 
 static unsigned copies = 1;
+static char *prepare_words[PREPARE_WORDS_MAX + 1];
+static size_t prepare_word_count;
 
 static const char *set_copies(const char *value)
 {
     return copies_read(value, &copies);
+}
+
+static const char *add_prepare_word(const char *value)
+{
+    if (prepare_word_count == PREPARE_WORDS_MAX)
+        return "more than 1024 words";
+    prepare_words[prepare_word_count++] = (char *)value; /* a word of argv, which exec takes */
+    return NULL;
 }
 
 static const char *refuse(const struct plan *plan)
@@ -48,8 +57,20 @@ static const char *enter(const struct plan *plan, unsigned copy)
     return errno == 0 ? NULL : "pin";
 }
 
+static const char *enter_anywhere(const struct plan *plan, unsigned copy)
+{
+    (void)plan;
+    (void)copy;
+    return NULL;
+}
+
 static void prepare(const struct plan *plan)
 {
+    static struct copies preparation = {.command = prepare_words, .step = "prepare", .count = 1, .enter = enter_anywhere};
+    if (prepare_word_count > 0) {
+        copies_prepare(plan, &preparation);
+        copies_run();
+    }
     static struct copies all;
     all = (struct copies){.command = plan->command, .count = plan->tasks * copies, .enter = enter};
     protocol_line("note copies %u", copies);
@@ -66,13 +87,12 @@ static void conclude(const struct plan *plan, const struct region *region)
 {
     (void)plan;
     copies_print_times(region);
-    struct rusage resources;
-    getrusage(RUSAGE_CHILDREN, &resources); /* cannot fail: `who` is a constant and the pointer is valid */
-    protocol_line("measure largest_process_bytes byte lower %" PRIu64, (uint64_t)resources.ru_maxrss * MAXRSS_BYTES);
+    protocol_line("measure largest_process_bytes byte lower %" PRIu64, copies_largest_bytes());
 }
 
 static const struct workload_option options[] = {
     {"--copies", "K", "how many copies for each task (1)", set_copies},
+    {"--prepare", "WORD", "a word of a command to run before, unmeasured; repeatable", add_prepare_word},
 };
 
 static const struct variant variants[] = {

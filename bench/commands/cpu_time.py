@@ -32,7 +32,7 @@ def at_load(processes, faultline, pairs, directory):
     with conditions.load(processes, 1, "always"):
         for number, slow_down in enumerate(kinds, 1):
             sides = [f"{spin} {steps}", f"{spin} {round(steps * (1 + slow_down))}"]
-            answer = answers.faultline(faultline, str(Path(directory) / "live.sqlite"), sides, ["--measure", "cpu-time"])
+            answer = answers.faultline(faultline, str(Path(directory) / "live.sqlite"), sides, ["--by", "cpu-time"])
             found.append((slow_down, answer))
             print(
                 f"load {processes}, {number} of {len(kinds)}, {slow_down:+.0%}: {answer.said} {answer.ratio - 1:+.1%} "

@@ -17,6 +17,7 @@ pub fn serve(database: &Path) {
     let places = Places { database: Some(database.to_owned()), ..Places::find().expect("this program has a path") };
     let request = ServeRequest {
         listen: "127.0.0.1:0".parse().expect("an address"),
+        name: None,
         tokens: None,
         quirks: DeclaredQuirks::default(),
         hosts: Vec::new(),

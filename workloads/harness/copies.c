@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,10 +18,17 @@
 #include "protocol.h"
 #include "signals.h"
 
+#if defined(__APPLE__)
+#define MAXRSS_BYTES UINT64_C(1)
+#else
+#define MAXRSS_BYTES UINT64_C(1024)
+#endif
+
 enum { PATH_BYTES = 4096, STEP_BYTES = 32, WORDS_BYTES = 2000, COPIES_MAX = 1024 };
 
 static const struct copies *copies;
 static uint64_t real_ns;
+static uint64_t largest_bytes;
 static int ready_pipe[2]; /* each child writes a byte when it begins to wait; end of file when no child is left */
 static int start_pipe[2]; /* each child reads a byte; end of file when the coordinator is dead */
 
@@ -147,6 +155,8 @@ static void wait_until_ready(void)
 void copies_prepare(const struct plan *plan, const struct copies *wanted)
 {
     copies = wanted;
+    largest_bytes = 0;
+    free(all);
     all = calloc(copies->count, sizeof *all);
     if (all == NULL)
         failure_os("calloc", errno);
@@ -164,6 +174,8 @@ static void let_go(void)
     static const char bytes[TASKS_MAX];
     if (write(start_pipe[1], bytes, copies->count) != (ssize_t)copies->count)
         failure_os("write", errno);
+    close(start_pipe[0]);
+    close(start_pipe[1]);
 }
 
 /* Shows the last lines of a copy's output. Returns the last one, empty if there is none. */
@@ -192,9 +204,10 @@ static _Noreturn void fail(const char *command, unsigned copy, int status)
 {
     const char *words = show_last_words(copy);
     const char *colon = words[0] != '\0' ? ": " : "";
+    const char *step = copies->step != NULL ? copies->step : "command";
     if (WIFSIGNALED(status))
-        failure_os_text("command", ECHILD, "%s was ended by signal %d%s%s", command, WTERMSIG(status), colon, words);
-    failure_os_text("command", WEXITSTATUS(status), "%s ended with status %d%s%s", command, WEXITSTATUS(status), colon, words);
+        failure_os_text(step, ECHILD, "%s was ended by signal %d%s%s", command, WTERMSIG(status), colon, words);
+    failure_os_text(step, WEXITSTATUS(status), "%s ended with status %d%s%s", command, WEXITSTATUS(status), colon, words);
 }
 
 static void check(const struct copy *ended, unsigned copy, int status)
@@ -203,7 +216,7 @@ static void check(const struct copy *ended, unsigned copy, int status)
     ssize_t n = read(ended->error_pipe, &refusal, sizeof refusal);
     close(ended->error_pipe);
     if (n == (ssize_t)sizeof refusal && strcmp(refusal.step, "exec") == 0)
-        failure_os_text("exec", refusal.error, "cannot start %s: %s", copies->command[0], strerror(refusal.error));
+        failure_os_text(copies->step != NULL ? copies->step : "exec", refusal.error, "cannot start %s: %s", copies->command[0], strerror(refusal.error));
     if (n == (ssize_t)sizeof refusal)
         failure_os(refusal.step, refusal.error);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
@@ -221,7 +234,10 @@ static unsigned reap(void)
     unsigned ended = 0;
     pid_t pid;
     int status;
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+    struct rusage resources;
+    while ((pid = wait4(-1, &status, WNOHANG, &resources)) > 0) {
+        uint64_t bytes = (uint64_t)resources.ru_maxrss * MAXRSS_BYTES;
+        largest_bytes = bytes > largest_bytes ? bytes : largest_bytes;
         for (unsigned copy = 0; copy < copies->count; copy++) {
             if (all[copy].ended || all[copy].pid != pid)
                 continue;
@@ -240,6 +256,11 @@ void copies_run(void)
     for (unsigned ended = reap(); ended < copies->count; ended += reap())
         signals_wait(clock_now_ns() + NS_PER_S, -1); /* SIGCHLD ends the wait at once */
     real_ns = clock_now_ns() - begin_ns;
+}
+
+uint64_t copies_largest_bytes(void)
+{
+    return largest_bytes;
 }
 
 void copies_print_times(const struct region *region)

@@ -10,12 +10,14 @@
 #define FAULTLINE_COPIES_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "coordinator.h"
 #include "workload.h"
 
 struct copies {
     char *const *command;         /* words, NULL-terminated */
+    const char *step;             /* named by the failure of a copy; NULL: `command` */
     unsigned count;
     bool keeps_output;            /* keeps standard output too; otherwise that is /dev/null */
     /* In the child, before the region: returns NULL, or the step that failed, with errno set. */
@@ -35,7 +37,8 @@ const char *copies_read(const char *value, unsigned *count);
 
 /*
  * At the end of STYLE_ONCE's `prepare`: forks the future copies. Returns when all of them wait for
- * the region to begin. `copies` must live as long as the execution.
+ * the region to begin. `copies` must live as long as they do. After copies_run(), other copies may
+ * follow.
  */
 void copies_prepare(const struct plan *plan, const struct copies *copies);
 
@@ -44,6 +47,12 @@ void copies_prepare(const struct plan *plan, const struct copies *copies);
  * otherwise exits by failure_*().
  */
 void copies_run(void);
+
+/*
+ * The most memory of one process among the copies, their descendants and the processes that ended
+ * beside them, in bytes. At least the coordinator's memory when it forked the copies.
+ */
+uint64_t copies_largest_bytes(void);
 
 /*
  * Prints `real_s`, the time from the release of all processes to the end of the last one, and

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "protocol.h"
@@ -134,7 +135,8 @@ _Noreturn void describe_help(const struct workload *workload)
              "  FAULTLINE_TOKEN=HEX   (environment) the same 32 hexadecimal digits at all ends; required beyond the loopback device");
     puts("  --scratch DIR         existing directory for files ($TMPDIR or /tmp)");
     for (size_t i = 0; i < workload->option_count; i++)
-        printf("  %s %-*s %s\n", workload->options[i].name, 12, workload->options[i].value, workload->options[i].text);
+        printf("  %s %-*s %s\n", workload->options[i].name, 20 - (int)strlen(workload->options[i].name),
+               workload->options[i].value, workload->options[i].text);
     puts("  --describe            description for programs\n"
          "  --help                print this help\n\n"
          "examples:");

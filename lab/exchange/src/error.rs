@@ -22,6 +22,14 @@ pub enum ReadError {
         /// Format name, if the format was recognised rather than given.
         recognised: Option<&'static str>,
     },
+    /// The columns of a table do not show what they hold.
+    #[error("{file}: {problem}")]
+    Columns {
+        /// File name as given.
+        file: String,
+        /// One sentence that names the columns.
+        problem: String,
+    },
     /// A directory was given for a format of one file.
     #[error("{given}: found a directory of {files}, expected one file in the format {format}")]
     Directory {
@@ -129,6 +137,9 @@ impl ReadError {
         match self {
             ReadError::Malformed { .. } => {
                 "check that the file is complete and unchanged, or write it again; `--from FORMAT` names another format"
+            }
+            ReadError::Columns { .. } => {
+                "in the first line, name the columns `time`, `commit`, `benchmark` and, for each value, as you like; remove other columns"
             }
             ReadError::Directory { .. } => "give the file that holds the results",
             ReadError::Unrecognised { .. } => {

@@ -45,15 +45,20 @@ impl Gather {
     }
 }
 
-/// Limit of comma-separated parts: each becomes a point of a hundred bytes or more.
+/// Limit of separated parts: each becomes a point of a hundred bytes or more.
 const MOST_PARTS: usize = 10_000_000;
 
 /// Fails if a file has too many comma-separated parts.
 pub(crate) fn check_parts(file: File<'_>) -> Result<(), ReadError> {
-    let commas = file.text.bytes().filter(|byte| *byte == b',').count();
-    if commas > MOST_PARTS {
+    check_separators(file, b',', "commas")
+}
+
+/// Fails if a file has too many parts between these separators.
+pub(crate) fn check_separators(file: File<'_>, separator: u8, plural: &str) -> Result<(), ReadError> {
+    let count = file.text.bytes().filter(|byte| *byte == separator).count();
+    if count > MOST_PARTS {
         let expected = format!("at most {MOST_PARTS} parts");
-        return Err(ReadError::new(file.name, None, format!("{commas} commas"), expected));
+        return Err(ReadError::new(file.name, None, format!("{count} {plural}"), expected));
     }
     Ok(())
 }

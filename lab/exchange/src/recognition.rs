@@ -8,6 +8,8 @@ use std::borrow::Cow;
 /// matches, the format that can read the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum FormatMatch {
+    /// A table with a header, of no particular tool.
+    Table,
     /// The form of lines, or brackets and names that other formats may have too.
     Shape,
     /// A header or name in the place that the format prescribes.
@@ -88,6 +90,7 @@ mod tests {
     #[test]
     fn a_layout_beats_a_mark_and_a_mark_beats_a_shape() {
         assert!(FormatMatch::Layout > FormatMatch::Mark && FormatMatch::Mark > FormatMatch::Shape);
+        assert!(FormatMatch::Shape > FormatMatch::Table);
         assert_eq!(FormatMatch::Shape.when(false), None);
     }
 

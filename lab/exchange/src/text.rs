@@ -77,7 +77,8 @@ pub(crate) fn csv_error(name: &str, error: &csv::Error) -> ReadError {
 }
 
 /// Parses a time: ISO 8601 and similar forms, also with dots or slashes in the date, in UTC without
-/// a zone; or a number of seconds since 1970, or of milliseconds if it has more than eleven digits.
+/// a zone, and `31.01.2026`; or a number of seconds since 1970, or of milliseconds if it has more
+/// than eleven digits.
 pub(crate) fn parse_time(text: &str) -> Option<UnixMillis> {
     let text = text.trim();
     if let Ok(number) = text.parse::<i64>() {
@@ -98,6 +99,11 @@ pub(crate) fn iso_time(at: UnixMillis) -> Option<String> {
 fn with_dashes(text: &str) -> String {
     let date = text.find([' ', 'T']).unwrap_or(text.len());
     let (date, rest) = text.split_at(date);
+    if let [day, month, year] = date.split('.').collect::<Vec<_>>()[..]
+        && year.len() == 4
+    {
+        return format!("{year}-{month:0>2}-{day:0>2}{rest}");
+    }
     format!("{}{rest}", date.replace(['.', '/'], "-"))
 }
 
@@ -138,6 +144,7 @@ mod tests {
             "2023.11.14 23:13:20 +0100",
             "2023-11-14 22:13:20",
             "2023/11/14 22:13:20",
+            "14.11.2023 22:13:20",
             "2023-11-14T23:13:20+0100",
             "1700000000",
             "1700000000000",

@@ -1,6 +1,7 @@
 //! A live comparison: interleaves both sides in random order, with interim looks, until each
 //! workload has its answer or the time is used up. A check compares this machine with itself.
 
+use crate::around::before_the_first;
 use crate::conclusion::{Ended, Measured};
 use crate::database::MeasuringStore;
 use crate::error::Error;
@@ -77,6 +78,9 @@ pub fn compare(request: &LiveComparisonRequest, lab: &mut Lab<'_>) -> Result<Mea
     };
     let targets = &sides.with_partners(&partners);
     let (ended, record) = with_settings(&sides, lab, |lab| {
+        let by_subject = Targets::by_subject(targets, &plan.items)?;
+        let first = PlannedRun::timed(by_subject, &plan.settings, &comparison.sides, &workloads_a, &plan.items);
+        before_the_first(&first, lab)?;
         let run = store.begin_run(&new)?;
         follow(store, run, targets, None, lab)
     })?;
@@ -107,6 +111,9 @@ pub(crate) fn go_on(
     let partners = partners(&mut subjects, planned, lab)?;
     let targets = &sides.with_partners(&partners);
     let (ended, record) = with_settings(&sides, lab, |lab| {
+        let by_subject = Targets::by_subject(targets, &missing)?;
+        let first = PlannedRun::timed(by_subject, &head.settings, &head.subjects, &head.workloads, &missing);
+        before_the_first(&PlannedRun { limit: measure::limit(limit_ms, head), ..first }, lab)?;
         store.resume_run(head.id, &measure::session(&sides.targets(), lab.clock))?;
         follow(store, head.id, targets, limit_ms, lab)
     })?;

@@ -39,6 +39,11 @@ pub enum Because {
         /// Its outcome.
         outcome: Outcome,
     },
+    /// The end of a set-up command.
+    SetUp {
+        /// Its outcome.
+        outcome: Outcome,
+    },
 }
 
 /// The kind of failure.
@@ -46,7 +51,8 @@ pub enum Because {
 pub enum ErrorKind {
     /// The request is invalid.
     Usage,
-    /// The database does not exist, cannot be reached or opened, or is not ours.
+    /// The database does not exist, cannot be reached or opened, is not ours, or another process
+    /// measures into it.
     Unusable,
     /// The saved data give no answer: damaged, saved by another version, or not comparable.
     Unanswerable,

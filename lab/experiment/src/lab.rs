@@ -6,6 +6,7 @@ use crate::target::Machines;
 use faultline_record::recipe::Recipe;
 use faultline_record::record::{RunHead, RunId};
 use faultline_runner::Clock;
+use faultline_stats::history::Prospect;
 use faultline_targets::{SettingsGuard, StopFlag};
 use std::path::PathBuf;
 
@@ -66,7 +67,7 @@ pub trait Observer: faultline_runner::Observer {
 }
 
 /// A notice for the user. The front end writes its text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Notice {
     /// A system setting was restored that a killed comparison had left changed.
     SettingPutBack {
@@ -77,6 +78,16 @@ pub enum Notice {
     BuildingWorkloads {
         /// The compiler.
         compiler: String,
+    },
+    /// A set-up command runs.
+    SettingUp {
+        /// The command.
+        command: String,
+    },
+    /// Commands are executed to warm up.
+    WarmingUp {
+        /// Number of executions of each.
+        executions: u32,
     },
     /// A file is being installed on a host, which reboots then.
     InstallingOnHost {
@@ -111,6 +122,17 @@ pub enum Notice {
         /// The run.
         run: RunId,
     },
+    /// The conclusions that a history allows after its commits are measured.
+    HistoryProspect {
+        /// The subject.
+        subject: String,
+        /// Number of tasks.
+        tasks: u32,
+        /// The conclusions.
+        prospect: Prospect,
+        /// Number of commits from which some are picked.
+        available: u32,
+    },
     /// A change at the newest commits of a history is suspected; these commits are measured now.
     StepSuspected {
         /// Number of commits.
@@ -125,6 +147,15 @@ pub enum Notice {
     BuildingSide {
         /// The side.
         side: String,
+    },
+    /// The working tree of a repository is compared.
+    WorkingTree {
+        /// The commit of its `HEAD`.
+        commit: String,
+        /// Number of files that differ from it.
+        changed: usize,
+        /// Those that the commit does not have.
+        new: Vec<String>,
     },
     /// The run to resume is already finished.
     FinishedAlready {

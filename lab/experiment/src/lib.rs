@@ -6,8 +6,10 @@
 //! back one conclusion ([`Measured`], [`Conclusion`]) and shows it. Nothing here prints, handles
 //! signals, or knows a terminal; notices and errors are data ([`Notice`], [`Error`]).
 
+mod around;
 mod bench;
 mod booted;
+mod capabilities;
 mod command_words;
 mod comparison;
 mod conclusion;
@@ -37,6 +39,8 @@ mod trust;
 pub mod variants;
 pub mod whole_file;
 
+pub use around::Around;
+pub use capabilities::capabilities;
 pub use command_words::{ResultsOrCommands, command_words, results_or_commands};
 pub use comparison::{CheckRequest, LiveComparisonRequest, USUAL_LEVEL, check, compare};
 pub use conclusion::{AppliedGate, Concluded, Conclusion, Measured};

@@ -8,7 +8,7 @@ use faultline_record::plan::PlanItem;
 use faultline_record::record::{RunHead, RunId, Session};
 use faultline_record::subject::{Subject, SubjectIndex, SubjectKind};
 use faultline_runner::lens::Naming;
-use faultline_runner::{Clock, Completion, PlannedRun, SubjectTargets, Targets};
+use faultline_runner::{Clock, Completion, PlannedRun, SubjectTargets, Targets, further_blocks};
 use faultline_store::Store;
 use faultline_targets::{Target, lack};
 use std::num::NonZeroUsize;
@@ -112,26 +112,49 @@ pub(crate) fn to_the_end(
     lab: &mut Lab<'_>,
 ) -> Result<Ended, Error> {
     let head = store.load_head(run)?;
-    let items = store.missing_items(run)?;
-    let planned = PlannedRun {
-        targets: Targets::by_subject(std::slice::from_ref(targets), &items)?,
-        settings: &head.settings,
-        subjects: &head.subjects,
-        workloads: &head.workloads,
-        items: &items,
-        budget: head.settings.timed().and_then(|timed| timed.budget_ms).map(Duration::from_millis),
-        limit: limit(limit_ms, &head),
-        naming: lens.map(|lens| lens.naming),
-        jobs: lens.map_or(NonZeroUsize::MIN, |lens| lens.jobs),
-    };
-    match stretch(store, &head, &planned, lab)? {
-        Stretch::Stopped => return Ok(Ended::Stopped),
-        Stretch::ConnectionLost(error) => return Err(error),
-        Stretch::BudgetUsed(left) => store.skip_items(run, &left)?,
-        Stretch::Whole => {}
+    let budget = head.settings.timed().and_then(|timed| timed.budget_ms).map(Duration::from_millis);
+    let began = lab.clock.monotonic();
+    let mut items = store.missing_items(run)?;
+    loop {
+        let planned = PlannedRun {
+            targets: Targets::by_subject(std::slice::from_ref(targets), &items)?,
+            settings: &head.settings,
+            subjects: &head.subjects,
+            workloads: &head.workloads,
+            items: &items,
+            budget: budget.map(|budget| budget.saturating_sub(lab.clock.monotonic() - began)),
+            limit: limit(limit_ms, &head),
+            naming: lens.map(|lens| lens.naming),
+            jobs: lens.map_or(NonZeroUsize::MIN, |lens| lens.jobs),
+        };
+        match stretch(store, &head, &planned, lab)? {
+            Stretch::Stopped => return Ok(Ended::Stopped),
+            Stretch::ConnectionLost(error) => return Err(error),
+            Stretch::BudgetUsed(left) => {
+                store.skip_items(run, &left)?;
+                break;
+            }
+            Stretch::Whole => items = grown(store, &head)?,
+        }
+        if items.is_empty() {
+            break;
+        }
     }
     store.finish_run(run)?;
     Ok(Ended::ToTheEnd)
+}
+
+/// The items by which the plan of a run grew, because its executions took less time than it must
+/// spend. None for other runs, and after a failure, which more executions would only repeat.
+fn grown(store: &mut Store, head: &RunHead) -> Result<Vec<PlanItem>, Error> {
+    let Some(least_ms) = head.settings.timed().and_then(|timed| timed.least_ms) else { return Ok(Vec::new()) };
+    if store.failed_attempts(head.id)? > 0 {
+        return Ok(Vec::new());
+    }
+    let plan = store.load_run(head.id)?.plan;
+    let items = further_blocks(&plan, store.executed_ms(head.id)?, least_ms, head.settings.seed);
+    store.extend_run(head.id, &[], &items)?;
+    Ok(items)
 }
 
 /// A subject of the run. Fails if it is not saved with the run.

@@ -28,7 +28,7 @@ pub fn run_to_resume(request: &ResumeRequest, places: &Places) -> Result<RunHead
 
 fn meant(request: &ResumeRequest, store: &Store) -> Result<RunHead, Error> {
     let every_run_is_finished =
-        || Error::failed("every run is finished", "`faultline run` begins another; `faultline list` shows them");
+        || Error::usage("every run is finished", "`faultline run` begins another; `faultline list` shows them");
     let run = match request.run {
         Some(run) => run,
         None => match store.newest_open_run()? {

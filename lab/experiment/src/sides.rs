@@ -56,6 +56,7 @@ pub(crate) fn prepare(sides: &mut [Subject; 2], lab: &mut Lab<'_>) -> Result<Sid
     // Impossible sides are detected before anything is booted or built.
     for side in &mut *sides {
         checked_machine(side)?;
+        keep_directory(&mut side.setup)?;
         check_joined(&side.machine, side.setup.partners.values(), lab)?;
     }
     let alike = places_alike(&sides[0], &sides[1]);
@@ -105,6 +106,17 @@ fn checked_machine(side: &mut Subject) -> Result<(), Error> {
     check(&side.setup, &side.machine)
 }
 
+/// Completes the directory of a command: the present one by default, also after a resume from
+/// another one.
+fn keep_directory(setup: &mut Setup) -> Result<(), Error> {
+    if !setup.command.is_empty() {
+        let directory = Path::new(setup.directory.as_deref().unwrap_or("."));
+        let directory = absolute(directory, "the command's directory")?;
+        setup.directory = Some(directory.to_string_lossy().into_owned());
+    }
+    Ok(())
+}
+
 fn ready(side: &mut Subject, lab: &mut Lab<'_>, built: &mut Vec<TempDir>) -> Result<ReadyTarget, Error> {
     let is_elsewhere = !side.machine.is_here();
     // Programs of commits are not the user's own.
@@ -112,9 +124,6 @@ fn ready(side: &mut Subject, lab: &mut Lab<'_>, built: &mut Vec<TempDir>) -> Res
         Some(_) => lab.places.for_programs_of(&Recipe::default())?,
         None => lab.places.clone(),
     };
-    if let Some(directory) = &mut side.setup.directory {
-        *directory = absolute(Path::new(directory), "the command's directory")?.to_string_lossy().into_owned();
-    }
     if let Some(programs) = &mut side.setup.programs {
         let directory = absolute(Path::new(programs), "programs")?;
         *programs = directory.to_string_lossy().into_owned();
@@ -154,7 +163,7 @@ fn check_environment(setup: &Setup) -> Result<(), Error> {
 }
 
 /// Refuses combinations that are impossible.
-fn check(setup: &Setup, machine: &Machine) -> Result<(), Error> {
+pub(crate) fn check(setup: &Setup, machine: &Machine) -> Result<(), Error> {
     let is_elsewhere = !machine.is_here();
     if setup.compiler.is_some() && setup.programs.is_some() {
         return Err(Error::usage("a side has both `programs` and `compiler`", "give it one of the two"));
@@ -171,10 +180,21 @@ fn check(setup: &Setup, machine: &Machine) -> Result<(), Error> {
     }
     if !is_elsewhere {
         check_settings(setup)?;
-        check_program(setup)?;
+        // A set-up command may build the program.
+        if setup.set_up.is_empty() {
+            check_program(setup)?;
+        }
     }
     if setup.workload.is_some() && !setup.command.is_empty() {
         return Err(Error::usage("a side has both a workload and a command", "give it one of the two"));
+    }
+    let around =
+        [("prepare", !setup.prepare.is_empty()), ("setup", !setup.set_up.is_empty()), ("warmup", setup.warmup > 0)];
+    if let Some((what, _)) = around.iter().find(|(_, is_given)| *is_given && setup.command.is_empty()) {
+        return Err(Error::usage(
+            format!("a side has `{what}` and no command"),
+            "it belongs to a command; workloads set up and warm up by themselves",
+        ));
     }
     if setup.directory.is_some() && setup.command.is_empty() {
         return Err(Error::usage(
@@ -185,7 +205,7 @@ fn check(setup: &Setup, machine: &Machine) -> Result<(), Error> {
     if is_elsewhere && !setup.command.is_empty() {
         return Err(Error::usage(
             "a command of this host cannot run on another machine",
-            "compare commands on this host, without `on`",
+            "run commands on this host, without `on`",
         ));
     }
     Ok(())
@@ -227,7 +247,7 @@ fn check_settings(setup: &Setup) -> Result<(), Error> {
 }
 
 /// Refuses a command whose program is missing or not executable in its directory.
-fn check_program(setup: &Setup) -> Result<(), Error> {
+pub(crate) fn check_program(setup: &Setup) -> Result<(), Error> {
     let Some(word) = setup.command.first() else { return Ok(()) };
     let path = setup.environment.get("PATH").map(AsRef::as_ref);
     let directory = Path::new(setup.directory.as_deref().unwrap_or("."));
@@ -240,7 +260,7 @@ fn check_program(setup: &Setup) -> Result<(), Error> {
     program_file(word, directory, path).map(drop).map_err(Error::target_as_usage)
 }
 
-fn absolute(path: &Path, what: &str) -> Result<PathBuf, Error> {
+pub(crate) fn absolute(path: &Path, what: &str) -> Result<PathBuf, Error> {
     path.canonicalize().map_err(|error| {
         Error::usage(format!("cannot use {} for {what}: {error}", path.display()), "name an existing path")
     })

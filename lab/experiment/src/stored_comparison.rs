@@ -92,7 +92,7 @@ fn again(name: &str, request: &StoredComparisonRequest, places: &Places) -> Resu
     if request.measure.is_some_and(|measure| head.settings.comparison().map(|own| own.quantity) != Some(measure)) {
         return Err(Error::usage(
             format!("the measure of {name} is fixed"),
-            "measure again with `--measure`: it decides when a live comparison ends",
+            "measure again with `--by`: it decides when a live comparison ends",
         ));
     }
     match stored::conclusion(Some(head.id), places)?.what {
@@ -124,7 +124,7 @@ fn of_two(a: &Operand, b: &Operand, request: &StoredComparisonRequest) -> Result
         (Source::Run(a), Source::Run(b)) => compare_runs(a, b, &settings),
         _ if settings.quantity != Quantity::Time => {
             return Err(Error::usage(
-                "--measure applies to runs, not to files, imports or published figures",
+                "--by applies to runs, not to files, imports or published figures",
                 "leave it out: each figure of a file is compared under its own name",
             ));
         }

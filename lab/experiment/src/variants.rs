@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The keys that words on the command line may set.
-const KEYS: &str = "env.NAME, sysctl.NAME, /sys/FILE, programs, compiler, sources, on, kernel, workload, command, directory or partner.ROLE";
+const KEYS: &str = "env.NAME, sysctl.NAME, /sys/FILE, programs, compiler, sources, on, kernel, workload, command, prepare, setup, warmup, directory or partner.ROLE";
 
 /// The name of a side that changes nothing.
 const BASELINE: &str = "baseline";
@@ -110,6 +110,9 @@ impl Variants {
             ("kernel", "") => setup.kernel = Some(value),
             ("workload", "") => setup.workload = Some(value),
             ("command", "") => setup.command = command_words(&value, "for example `--a \"command='sleep 1'\"`")?,
+            ("prepare", "") => setup.prepare = command_words(&value, "for example `prepare='rm -rf cache'`")?,
+            ("setup", "") => setup.set_up = command_words(&value, "for example `setup=make`")?,
+            ("warmup", "") => setup.warmup = warmup(&value)?,
             ("directory", "") => setup.directory = Some(value),
             ("partner", role) if !role.is_empty() => {
                 let (role, machine) = partner(role, &value)?;
@@ -145,6 +148,11 @@ fn partner(role: &str, machine: &str) -> Result<(Role, Machine), Error> {
     Ok((role.parse().map_err(refused)?, machine.parse().map_err(refused)?))
 }
 
+fn warmup(text: &str) -> Result<u32, Error> {
+    text.parse()
+        .map_err(|_| Error::usage(format!("warmup={text}: not a number of executions"), "for example `warmup=3`"))
+}
+
 fn machine(text: &str) -> Result<Machine, Error> {
     text.parse().map_err(|problem| {
         Error::usage(format!("on={text}: {problem}"), "for example `on=qemu:cpus=2,append=mitigations=off`")
@@ -173,8 +181,16 @@ fn merge(setup: &mut Setup, over: &Setup) {
     single(&mut setup.kernel, &over.kernel);
     single(&mut setup.workload, &over.workload);
     single(&mut setup.directory, &over.directory);
-    if !over.command.is_empty() {
-        setup.command.clone_from(&over.command);
+    let several = |own: &mut Vec<String>, over: &Vec<String>| {
+        if !over.is_empty() {
+            own.clone_from(over);
+        }
+    };
+    several(&mut setup.command, &over.command);
+    several(&mut setup.prepare, &over.prepare);
+    several(&mut setup.set_up, &over.set_up);
+    if over.warmup > 0 {
+        setup.warmup = over.warmup;
     }
     setup.partners.extend(over.partners.iter().map(|(role, machine)| (role.clone(), machine.clone())));
 }
@@ -186,7 +202,7 @@ pub fn check(text: &str, file: &Path) -> Result<(), Error> {
 
 /// Parses a file's text. Paths in it are relative to its own directory.
 fn parse(text: &str, file: &Path, directory: &Path) -> Result<BTreeMap<String, Setup>, Error> {
-    let hint = "a variant is a table: `[variant.NAME]` with environment, sysctl, sysfs, programs, compiler, sources, on, kernel, workload, command, directory or partners";
+    let hint = "a variant is a table: `[variant.NAME]` with environment, sysctl, sysfs, programs, compiler, sources, on, kernel, workload, command, prepare, setup, warmup, directory or partners";
     let written: Option<BTreeMap<String, Setup>> = settings_file::table(text, file, SettingsTable::Variant, hint)?;
     let mut declared = written.unwrap_or_default();
     for setup in declared.values_mut() {

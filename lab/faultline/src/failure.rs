@@ -166,6 +166,7 @@ impl From<Error> for Failure {
 fn because(because: &Because) -> String {
     match because {
         Because::Unmatched(unmatched) => format!(": {}", unmatched_words(unmatched)),
+        Because::SetUp { outcome } => format!(": {}", outcome_words(outcome)),
         Because::Ended { cell, side, outcome } => format!("; {cell} on side {side}: {}", outcome_words(outcome)),
     }
 }

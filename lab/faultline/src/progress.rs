@@ -12,10 +12,12 @@ use faultline_report::escape::one_line;
 use faultline_report::figure;
 use faultline_report::style::UNICODE;
 use faultline_runner::{Observer, RunProgress, Stage};
+use faultline_stats::history::Prospect;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::cell::Cell;
 use std::io::IsTerminal;
 use std::rc::Rc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use terminal_size::terminal_size_of;
 
@@ -28,17 +30,43 @@ pub(crate) struct Shown {
     run: Option<Box<dyn Observer>>,
     /// The time of the last line of progress, shared with the display.
     last_line: Rc<Cell<Option<Instant>>>,
+    /// Dropped with the first event.
+    silence: Option<Silence>,
 }
 
 impl Shown {
     /// No experiment yet. `quiet`: notices only.
     pub(crate) fn new(quiet: bool) -> Self {
-        Shown { quiet, run: None, last_line: Rc::default() }
+        Shown { quiet, run: None, last_line: Rc::default(), silence: (!quiet).then(Silence::begin) }
+    }
+
+    /// For commands that measure nothing: notices only, with those that `quiet` leaves out.
+    pub(crate) fn of_looking() -> Self {
+        Shown { quiet: false, ..Shown::new(true) }
+    }
+}
+
+/// Longest time until the first line.
+const LONGEST_SILENCE: Duration = Duration::from_secs(3);
+
+/// The time until the first event: a line names the reason if it is long.
+struct Silence(#[expect(dead_code, reason = "its drop ends the wait")] Sender<()>);
+
+impl Silence {
+    fn begin() -> Self {
+        let (ended, wait) = channel();
+        std::thread::spawn(move || {
+            if wait.recv_timeout(LONGEST_SILENCE) == Err(RecvTimeoutError::Timeout) {
+                warn(&"preparing the measurement");
+            }
+        });
+        Silence(ended)
     }
 }
 
 impl faultline_experiment::Observer for Shown {
     fn measuring_begins(&mut self, run: &RunHead) {
+        self.silence = None;
         let words = Words {
             workloads: run.workloads.clone(),
             under_lens: run.settings.counting().is_some(),
@@ -58,9 +86,15 @@ impl faultline_experiment::Observer for Shown {
     }
 
     fn notice(&mut self, notice: &Notice) {
+        self.silence = None;
         let is_progress = matches!(
             notice,
-            Notice::BuildingCommit { .. } | Notice::BuildingSide { .. } | Notice::LinkingCommit { .. }
+            Notice::BuildingCommit { .. }
+                | Notice::BuildingSide { .. }
+                | Notice::LinkingCommit { .. }
+                | Notice::HistoryProspect { .. }
+                | Notice::SettingUp { .. }
+                | Notice::WarmingUp { .. }
         );
         if !(self.quiet && is_progress) {
             warn(&notice_words(notice));
@@ -234,10 +268,25 @@ impl Words {
         Some(format!("{about}{} {until}", length(progress.left)))
     }
 
-    /// The line for an item that has ended.
-    fn ended(&self, item: &PlanItem, result: String, progress: &RunProgress) -> String {
+    /// The line for an item that begins or has ended.
+    fn line(&self, item: &PlanItem, result: String, progress: &RunProgress) -> String {
         joined([Some(self.place(item, progress)), Some(self.what(item)), Some(result), self.left(progress)])
     }
+}
+
+/// The differences of a working tree from its commit, with new files, which are not always wanted.
+fn working_tree(commit: &str, changed: usize, new: &[String]) -> String {
+    const NAMED: usize = 3;
+    let files = if changed == 1 { "file" } else { "files" };
+    let mut text = format!("the working tree differs from {commit} in {changed} {files}");
+    if !new.is_empty() {
+        let named: Vec<String> = new.iter().take(NAMED).map(|name| one_line(name)).collect();
+        text.push_str(&format!("; new and not ignored: {}", named.join(", ")));
+    }
+    if new.len() > NAMED {
+        text.push_str(&format!(" and {} more", new.len() - NAMED));
+    }
+    text
 }
 
 /// Shortest time between two lines of progress.
@@ -250,7 +299,12 @@ struct Lines {
 }
 
 impl Observer for Lines {
-    fn item_begins(&mut self, _: &PlanItem, _: &RunProgress) {}
+    fn item_begins(&mut self, item: &PlanItem, progress: &RunProgress) {
+        if self.last.get().is_none() {
+            self.last.set(Some(Instant::now()));
+            warn(&self.words.line(item, "begins".to_owned(), progress));
+        }
+    }
 
     fn interval(&mut self, _: &PlanItem, _: f64) {}
 
@@ -261,7 +315,7 @@ impl Observer for Lines {
         }
         self.last.set(Some(Instant::now()));
         let result = value.map_or_else(|| plain(outcome), |value| self.words.figure(item, value));
-        warn(&self.words.ended(item, result, progress));
+        warn(&self.words.line(item, result, progress));
     }
 }
 
@@ -384,6 +438,9 @@ fn notice_words(notice: &Notice) -> String {
         Notice::InstallingOnHost { host, artefact } => {
             format!("installing {} on {host}, which reboots then", artefact.display())
         }
+        Notice::SettingUp { command } => format!("setup: {}", one_line(command)),
+        Notice::WarmingUp { executions: 1 } => "warm-up: 1 execution of each command".to_owned(),
+        Notice::WarmingUp { executions } => format!("warm-up: {executions} executions of each command"),
         Notice::BuildingWorkloads { compiler } => format!("building the workloads with {compiler}"),
         Notice::BuildingCommit { commit, number, of, tried: Some(tried) } => {
             format!("building commit {} ({number} of {of} from the old end; {tried} tried so far)", short_name(commit))
@@ -393,6 +450,9 @@ fn notice_words(notice: &Notice) -> String {
         }
         Notice::LinkingCommit { commit, layout, most } => {
             format!("linking commit {} with layout {} of at most {most}", short_name(commit), layout + 1)
+        }
+        Notice::HistoryProspect { subject, tasks, prospect, available } => {
+            format!("{subject} at {tasks}: {}", prospect_words(prospect, *available))
         }
         Notice::StepSuspected { commits } => {
             format!("a change at the newest commits is suspected; commits measured to find out: {commits}")
@@ -408,6 +468,7 @@ fn notice_words(notice: &Notice) -> String {
             format!("builds and programs of commits run without a sandbox, because {why}")
         }
         Notice::BuildingSide { side } => format!("building {side}"),
+        Notice::WorkingTree { commit, changed, new } => working_tree(commit, *changed, new),
         Notice::FinishedAlready { run } => format!("run {run} is already finished"),
         Notice::NoSymbols { program } => {
             format!(
@@ -422,12 +483,58 @@ fn notice_words(notice: &Notice) -> String {
     }
 }
 
+/// The steps that a history can show. `available`: number of commits from which some are picked.
+fn prospect_words(prospect: &Prospect, available: u32) -> String {
+    match prospect {
+        Prospect::TooFew { commits, needed } => {
+            let remedy = match available >= *needed {
+                true => format!("`pick = \"all\"` in faultline.toml picks {available}"),
+                false => {
+                    "measure counts (`measure = \"instructions\"`), or compare two commits with `faultline bisect`"
+                        .to_owned()
+                }
+            };
+            format!(
+                "no step can be found yet: that needs {needed} measured commits, and after this run there are {commits}; {remedy}"
+            )
+        }
+        Prospect::Noisy { commits, needed, deviations, detectable } => {
+            let size = match detectable {
+                Some(share) => format!("about {:.1} %, by the noise of earlier runs", 100.0 * share),
+                None => format!("about {deviations:.1} times the noise between commits"),
+            };
+            format!(
+                "steps can be found: {commits} commits ({needed} are required); smallest detectable step with 5 or more commits on each \
+                 side (80 % power): {size}"
+            )
+        }
+        Prospect::Counted { commits, least } => format!(
+            "steps can be found: {commits} commits, of 2 needed; smallest step between neighbours: {:.1} %",
+            100.0 * least
+        ),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use faultline_record::cell::{Case, Cell, TaskMode};
     use faultline_record::describe;
     use faultline_record::subject::SubjectIndex;
+
+    #[test]
+    fn a_history_says_what_it_will_show() {
+        let too_few = Prospect::TooFew { commits: 3, needed: 12 };
+        let words = |available| prospect_words(&too_few, available);
+        assert!(words(20).ends_with("there are 3; `pick = \"all\"` in faultline.toml picks 20"), "{}", words(20));
+        assert!(words(5).contains("`measure = \"instructions\"`"));
+        let noisy = |detectable| Prospect::Noisy { commits: 20, needed: 12, deviations: 3.12, detectable };
+        assert!(prospect_words(&noisy(None), 20).contains("20 commits (12 are required)"));
+        assert!(prospect_words(&noisy(None), 20).ends_with("about 3.1 times the noise between commits"));
+        assert!(prospect_words(&noisy(Some(0.024)), 20).ends_with("about 2.4 %, by the noise of earlier runs"));
+        let counted = Prospect::Counted { commits: 2, least: 0.01 };
+        assert!(prospect_words(&counted, 2).ends_with("smallest step between neighbours: 1.0 %"));
+    }
 
     fn words(extent: Extent) -> Words {
         let map_churn = "faultline-describe 1 map_churn\nsummary maps\noperation map\nunit map/s\ndirection higher\nstyle loop\n\
@@ -472,12 +579,12 @@ mod tests {
         let progress = RunProgress { ended: 4, total: 4, left: Duration::ZERO };
         let item = PlanItem { ordinal: 12, ..item() };
         assert_eq!(
-            words.ended(&item, "1.2 s".to_owned(), &progress),
+            words.line(&item, "1.2 s".to_owned(), &progress),
             "execution 13, 2 commits tried · bbbbbbbbbbbb · 1.2 s"
         );
         let of_layout = PlanItem { subject: SubjectIndex(2), ..item };
         assert_eq!(
-            words.ended(&of_layout, "1.2 s".to_owned(), &progress),
+            words.line(&of_layout, "1.2 s".to_owned(), &progress),
             "execution 13, 2 commits tried · bbbbbbbbbbbb, layout 1 · 1.2 s"
         );
     }
@@ -486,7 +593,7 @@ mod tests {
     fn a_line_fits_eighty_columns() {
         let words = words(Extent::NextLook);
         let progress = RunProgress { ended: 1000, total: 1000, left: Duration::from_secs(3599) };
-        let line = words.ended(&item(), words.figure(&item(), 323_580.0), &progress);
+        let line = words.line(&item(), words.figure(&item(), 323_580.0), &progress);
         assert!(line.chars().count() <= 80, "{line}");
     }
 }

@@ -63,9 +63,9 @@ fn each_measure_finds_the_commit_that_raised_it() {
         repository.commit_all(&format!("commit {number}"));
     }
     // The pages of the last step cost CPU time too.
-    for (measure, last, by) in [("cpu-time", 5, 4), ("peak-memory", 7, 6)] {
+    for (measure, last, by) in [("cpu-time", 5, 4), ("memory", 7, 6)] {
         let [first, last] = [&repository.commits[0], &repository.commits[last]].map(String::as_str);
-        let options = ["--measure", measure, "--least", "30%", "--format", "json", "--gate", first, last];
+        let options = ["--by", measure, "--least", "30%", "--format", "json", "--gate", first, last];
         let output = repository.bisect_built_by("true", &options).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{measure}: {}", output_text(&output));
         let found = repository.json(&output);
@@ -83,6 +83,7 @@ fn the_commit_that_made_it_slower_is_named_and_broken_ones_are_skipped() {
         let builds = ![7, 8, 12].contains(&number);
         repository.commit(sleep_ms, builds, &format!("commit {number} <b>\u{1b}[31m$(touch harm)"));
     }
+    git(&repository.path(), &["remote", "add", "origin", "https://user:secret@github.com/owner/name.git"]);
     let [first, last] = [&repository.commits[0], &repository.commits[15]].map(String::as_str);
     let output = repository.bisect(&["--format", "json", "--gate", first, last]).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "the gate is closed: {}", output_text(&output));
@@ -115,8 +116,13 @@ fn the_commit_that_made_it_slower_is_named_and_broken_ones_are_skipped() {
     let compared = repository.lab.run(&["compare", first, &repository.commits[11]]);
     assert!(compared.status.success(), "{}", output_text(&compared));
     assert!(!output_text(&compared).contains("differ in"), "both ran on this machine: {}", output_text(&compared));
-    let refused = repository.lab.run(&["show", "-o", repository.lab.path("x.html").to_str().unwrap()]);
-    assert_eq!(refused.status.code(), Some(2), "{}", output_text(&refused));
+    let page = crate::lab::stdout(&repository.lab.run(&["show", "-o", "-"]));
+    let name = format!("bisect {}..{}", &first[..12], &last[..12]);
+    assert!(page.contains(&format!("<h1>{name}</h1>")) && page.contains("<figure class=\"search\""), "{page}");
+    assert!(page.contains("class=\"answer bad\"") && page.contains("&lt;b&gt;"), "{page}");
+    let of_commit = format!("href=\"https://github.com/owner/name/commit/{}\"", repository.commits[11]);
+    assert!(page.contains(&of_commit) && !page.contains("secret"), "{page}");
+    assert!(output_text(&repository.lab.run(&["list"])).contains(&name));
     repository.lab.assert_nothing_left();
 }
 
@@ -136,6 +142,46 @@ fn a_search_ends_with_its_time_and_names_what_remains_possible() {
     let shown = output_text(&repository.lab.run(&["show"])).split_whitespace().collect::<Vec<_>>().join(" ");
     let ended = "The time budget of 1.0 s for executions was used up: a step remains possible";
     assert!(shown.contains(ended), "{shown}");
+}
+
+/// A repository of three commits without a program, only its source.
+#[test]
+fn first_mistakes_get_hints() {
+    let lab = Lab::new();
+    let path = lab.path("repository");
+    crate::lab::repository::create(&path);
+    for number in 0..3 {
+        fs::write(path.join("source"), format!("#!/bin/sh\n# {number}\nsleep 0.01\n")).unwrap();
+        fs::write(path.join("Makefile"), "prog: source\n\tcp source prog\n\tchmod +x prog\nnothing:\n\ttrue\n")
+            .unwrap();
+        crate::lab::repository::commit(&path, &format!("commit {number}"));
+    }
+    let search = |options: &[&str], program: &str| {
+        let words =
+            [&["bisect", "HEAD~2", "HEAD", "--quiet", "--repository", path.to_str().unwrap()], options].concat();
+        let mut command = lab.command(&[&words[..], &["--", program]].concat());
+        command.env("XDG_CACHE_HOME", lab.path("cache")).output().unwrap()
+    };
+    for (options, program, reason) in [
+        (&[][..], "./prog", "no build command makes it: give one with `--build COMMAND`"),
+        (&["--build", "make nothing"], "./prog", "the build command `make nothing` leaves no ./prog"),
+        (&["--build", "make"], "./progg", "the build command `make` leaves no ./progg"),
+        (&["--build", "make", "--keep", "source"], "./prog", "(source): `--keep PATH` adds it"),
+        (&[], "./source", "cannot run ./source: it is not executable"),
+    ] {
+        let output = search(options, program);
+        assert_eq!(output.status.code(), Some(1), "{}", crate::lab::output_text(&output));
+        // The table is wrapped.
+        let words: Vec<String> = crate::lab::stdout(&output).split_whitespace().map(str::to_owned).collect();
+        assert!(words.join(" ").contains(reason), "{reason}: {}", words.join(" "));
+    }
+    let unknown = search(&["--build", "no-such-build-program all"], "./prog");
+    crate::lab::assert_refused(
+        &unknown,
+        2,
+        "the build command cannot run: there is no program 'no-such-build-program' in PATH",
+    );
+    assert!(crate::lab::stderr(&unknown).contains("correct `--build COMMAND`"));
 }
 
 /// A commit that changes none of the kept files cannot have made the program slower.
@@ -260,7 +306,6 @@ fn requests_that_cannot_be_met_are_refused_before_anything_is_built() {
     refused(&["nonsense", "HEAD"], "the repository has no commit 'nonsense'");
     let unquoted = repository.bisect_built_by("'", &["HEAD~1", "HEAD"]).output().unwrap();
     assert_refused(&unquoted, 2, "cannot split the command");
-    refused(&["HEAD~1", "HEAD", "--output", "x.html"], "has no page");
     assert!(!repository.lab.db().exists());
     assert!(!repository.lab.path("cache/faultline/history").join("builds").exists());
 }

@@ -1,4 +1,4 @@
-//! `faultline bisect --measure` under the real lens, in a repository made by the tests: one commit
+//! `faultline bisect --by` under the real lens, in a repository made by the tests: one commit
 //! puts a C program's counters on one cache line, another doubles its work. Needs the same parts as
 //! the tests of `lens_program`.
 
@@ -114,7 +114,7 @@ impl CountedCommits for Repository {
 
     fn bisect(&self, measure: &str, more: &[&str]) -> Command {
         let threads = ["--tasks", "2", "--seeds", "1"];
-        let command = ["bisect", "HEAD~9", "HEAD", "--build", "make", "--measure", measure, "--quiet"];
+        let command = ["bisect", "HEAD~9", "HEAD", "--build", "make", "--by", measure, "--quiet"];
         self.command(&[&command[..], &threads, more, &["--", "./counters"]].concat())
     }
 
@@ -202,8 +202,7 @@ fn the_commit_that_widened_a_lock_is_named_though_each_commit_shifts_the_schedul
         repository.commit_all(&format!("commit {number}"));
     }
     let bisect = |more: &[&str]| {
-        let words =
-            ["bisect", "HEAD~5", "HEAD", "--build", "make", "--measure", "transfers", "--tasks", "4", "--quiet"];
+        let words = ["bisect", "HEAD~5", "HEAD", "--build", "make", "--by", "transfers", "--tasks", "4", "--quiet"];
         let output = repository
             .command(&[&words[..], more, &["--format", "json", "--", "./counters"]].concat())
             .output()
@@ -242,14 +241,11 @@ fn options_that_do_not_apply_are_refused() {
     };
     refused(&["--whole"], "options of guests and of the modelled machine do not apply to time");
     refused(&["--sockets", "2"], "options of guests and of the modelled machine do not apply to time");
-    refused(&["--measure", "transfers", "--repeats", "9"], "--repeats does not apply to transfers");
-    refused(&["--measure", "instructions", "--pin", "none"], "--pin does not apply to instructions");
+    refused(&["--by", "transfers", "--repeats", "9"], "--repeats does not apply to transfers");
+    refused(&["--by", "instructions", "--pin", "none"], "--pin does not apply to instructions");
     refused(&["--seeds", "9"], "--seeds does not apply to time");
     refused(&["--image", "bzImage", "--workload", "zero_fill:base"], "cannot be used with");
-    refused(&["--measure", "transfers", "--seeds", "3"], "1, or 8 to 1000");
-    refused(
-        &["--measure", "transfers", "--seed", "9223372036854775807"],
-        "there are no 24 seeds from 9223372036854775807",
-    );
+    refused(&["--by", "transfers", "--seeds", "3"], "it must be 1, or a whole number from 8 to 1000");
+    refused(&["--by", "transfers", "--seed", "9223372036854775807"], "there are no 24 seeds from 9223372036854775807");
     assert!(!lab.db().exists());
 }

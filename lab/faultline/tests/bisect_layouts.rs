@@ -279,7 +279,7 @@ fn transfers_of_two_variables_that_came_to_share_a_line_are_of_the_layout() {
         repository.commit_with(COUNTING, between);
     }
     let mut command = lens::command(&repository.lab, &["bisect", "HEAD~1", "HEAD", "--build", "make", "--quiet"]);
-    let counted = ["--measure", "transfers", "--tasks", "2", "--seeds", "1"];
+    let counted = ["--by", "transfers", "--tasks", "2", "--seeds", "1"];
     command.args(counted).args(["--layouts", "8", "--keep", "prog", "--format", "json"]);
     command.args(["--repository", repository.path().to_str().unwrap(), "--", "./prog"]);
     let found = json(&command.env("XDG_CACHE_HOME", repository.lab.path("cache")).output().unwrap());

@@ -237,7 +237,10 @@ fn equal_files_of_hyperfine_pass_a_gate() {
         lab.path(name).to_str().unwrap().to_owned()
     };
     let (old, same, slow) = (file("old.json", 1000, 0.7), file("same.json", 1001, 0.8), file("slow.json", 1900, 0.9));
-    let compared = |b: &str| lab.run(&["compare", &old, b, "--gate", "--assume-quiet"]);
+    let compared = |b: &str| lab.run(&["compare", &old, b, "--gate", "--assume-quiet", "--verbose"]);
+    let brief = crate::lab::stdout(&lab.run(&["compare", &old, &same, "--assume-quiet"]));
+    assert!(brief.lines().next().unwrap().contains("are equal within ±2 %: "), "{brief}");
+    assert!(brief.lines().count() <= 10 && brief.contains("`--verbose` shows both sides"), "{brief}");
     let passed = compared(&same);
     assert_eq!(passed.status.code(), Some(0), "{}", crate::lab::stderr(&passed));
     let table = crate::lab::stdout(&passed);
@@ -480,6 +483,28 @@ fn steps_of_a_series_are_shown_and_written_as_otava_has_them() {
     let refused = lab.run(&["changes", &file, "--to", "bencher"]);
     crate::lab::assert_refused(&refused, 2, "otava-json");
     assert!(!crate::lab::stderr(&refused).contains("hyperfine"), "{}", crate::lab::stderr(&refused));
+}
+
+#[test]
+fn any_csv_with_a_header_is_searched() {
+    let lab = Lab::new();
+    for (name, series, steps) in [
+        ("dates.csv", "Requests per second", 1),
+        ("commits.csv", "build_ms", 1),
+        ("spreadsheet.csv", "Laufzeit", 1),
+        ("versions.tsv", "fork", 1),
+        ("benchmarks.csv", "sort, large ns", 1),
+        ("nightly.txt", "latency", 1),
+    ] {
+        let found = json(&lab.run(&["changes", &sample(&format!("csv/{name}")), "--format", "json"]));
+        let of_it = found["series"].as_array().unwrap().iter().find(|one| one["name"] == series).unwrap();
+        assert_eq!(of_it["changes"]["steps"].as_array().unwrap().len(), steps, "{name}: {of_it:#}");
+    }
+    let file = lab.path("two.csv");
+    std::fs::write(&file, "date,when,x\n2026-01-01,2026-01-02,1\n").unwrap();
+    let refused = lab.run(&["changes", file.to_str().unwrap()]);
+    crate::lab::assert_refused(&refused, 2, "the columns 'date' ('2026-01-01'…) and 'when' ('2026-01-02'…)");
+    assert!(crate::lab::stderr(&refused).contains("name the columns `time`, `commit`, `benchmark`"));
 }
 
 /// Writes a file of commits with these times, and a step of 20 % after the 30th.

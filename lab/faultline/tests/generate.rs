@@ -111,12 +111,15 @@ fn pages_have_values_in_their_synopsis_examples_as_they_are_and_options_in_order
     let compare = page(&lab, "faultline-compare.1");
     let synopsis = compare.split(".SH ").find(|section| section.starts_with("SYNOPSIS")).unwrap();
     assert!(synopsis.contains("faultline compare [--a VARIANT] [--b VARIANT] [--config FILE]"), "{synopsis}");
-    assert!(synopsis.contains("[--gate]") && synopsis.lines().any(|line| line.ends_with("[WHAT]...")), "{synopsis}");
+    assert!(
+        synopsis.contains("[--gate]") && synopsis.lines().any(|line| line.ends_with("[WHAT]... [-- COMMAND]...")),
+        "{synopsis}"
+    );
     let program = page(&lab, "faultline-lens-program.1");
     assert!(program.contains("[--budget BUDGET]...") && program.contains("-- PROGRAM..."), "{program}");
 
     let examples = compare.split(".SH EXAMPLES").nth(1).unwrap();
-    let line = "  faultline compare 3 4                                two runs";
+    let line = "  faultline compare 3 4 --verbose                      two runs, with cautions and counters";
     assert!(examples.lines().any(|one| one == line), "{examples}");
     assert!(examples.contains(".nf\n") && examples.contains(".fi\n"));
 

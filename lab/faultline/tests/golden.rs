@@ -224,9 +224,9 @@ fn help_leads_to_everything() {
 #[test]
 fn rare_options_have_help_too() {
     let said = crate::lab::stdout(&Lab::new().run(&["run", "--help-all"]));
-    assert!(said.contains("--warmup <DURATION>") && said.contains("A disk image, image:FILE"), "{said}");
+    assert!(said.contains("--interval <DURATION>") && said.contains("A disk image, image:FILE"), "{said}");
     let short = crate::lab::stdout(&Lab::new().run(&["run", "--help"]));
-    assert!(!short.contains("--warmup") && short.contains("--help-all"), "{short}");
+    assert!(!short.contains("--interval") && short.contains("--help-all"), "{short}");
 }
 
 #[test]

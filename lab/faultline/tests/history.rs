@@ -118,7 +118,7 @@ fn an_example_is_written_once_and_is_right() {
     commits.current_dir(repository.path()).env("XDG_CACHE_HOME", repository.lab.path("cache"));
     let shown = commits.output().unwrap();
     assert_eq!(shown.status.code(), Some(0), "{}", output_text(&shown));
-    assert!(words(&shown).contains("2 of 2 would be measured by `faultline history run`."), "{}", output_text(&shown));
+    assert!(words(&shown).contains("3 of 3 would be measured by `faultline history run`."), "{}", output_text(&shown));
     assert!(words(&shown).contains(&repository.commits[2][..12]), "{}", output_text(&shown));
     let text = fs::read_to_string(repository.path().join("faultline.toml")).unwrap();
     assert_refused(&init(&repository.lab), 2, "faultline.toml exists already, and was not changed");
@@ -381,6 +381,26 @@ fn a_history_that_is_killed_goes_on_where_it_was() {
     assert_eq!((names.len(), record.plan.len()), (6, 18));
     assert_eq!(repository.results(), ["measured"; 6]);
     repository.lab.assert_nothing_left();
+}
+
+#[test]
+fn what_a_run_can_conclude_is_said_before_it_measures() {
+    let mut repository = Repository::on_branch();
+    (0..14).for_each(|_| repository.commit(10, true));
+    repository.declare_repeated(1, "pick = \"every 10\"");
+    let progress = |arguments: &[&str]| String::from_utf8_lossy(&repository.run(arguments).stderr).into_owned();
+    let too_few = "app at 1: no step can be found yet: that needs 12 measured commits, and after this run there are 3; \
+        `pick = \"all\"` in faultline.toml picks 14";
+    let listed = progress(&["commits"]);
+    assert!(listed.contains(too_few), "{listed}");
+    let first = progress(&["run"]);
+    assert!(first.find(too_few) < first.find("building commit") && first.contains(too_few), "{first}");
+    repository.declare_repeated(1, "pick = \"adaptive\"");
+    let all = progress(&["run"]);
+    let enough = "app at 1: steps can be found: 14 commits (12 are required); smallest detectable step";
+    assert!(all.contains(enough) && all.contains("times the noise between commits"), "{all}");
+    assert_eq!(repository.results(), ["measured"; 14]);
+    assert!(!progress(&["run"]).contains("steps can be found"), "there is nothing left to measure");
 }
 
 #[test]

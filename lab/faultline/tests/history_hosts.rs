@@ -130,7 +130,7 @@ fn a_search_between_two_commits_measures_on_a_named_host() {
     };
     assert_refused(&bisect(&["--on", "qemu"]), 2, "--on takes a host over SSH");
     assert_refused(
-        &bisect(&["--on", "ssh:lab", "--measure", "transfers"]),
+        &bisect(&["--on", "ssh:lab", "--by", "transfers"]),
         2,
         "--on applies only to executions of programs",
     );

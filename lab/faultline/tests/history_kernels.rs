@@ -185,7 +185,7 @@ fn a_search_skips_kernels_that_do_not_build_or_boot() {
     fs::write(kernels.path("longer"), longer).unwrap();
     let (broken, longer) = (kernels.path("broken"), kernels.path("longer"));
     let repository = of_kernels(&[&image, &longer, Path::new("/nowhere"), &broken, &image]);
-    let of_kernel = ["--image", "boot/bzImage", "--workload", WORKLOAD, "--measure", "transfers", "--seeds", "1"];
+    let of_kernel = ["--image", "boot/bzImage", "--workload", WORKLOAD, "--by", "transfers", "--seeds", "1"];
     let found = bisect(&repository, &[&of_kernel[..], &OPTIONS, &["--thorough", "--format", "json"]].concat());
     assert_status(&found, 0);
     let found: serde_json::Value = serde_json::from_slice(&found.stdout).unwrap();
@@ -198,7 +198,7 @@ fn a_search_skips_kernels_that_do_not_build_or_boot() {
     let repository = of_kernels(&[&image, &broken]);
     let told = bisect(&repository, &[&of_kernel[..], &OPTIONS].concat());
     assert_status(&told, 1);
-    assert!(stdout(&told).contains("Not searched: 1 commits after"), "{}", stdout(&told));
+    assert!(stdout(&told).contains("Not searched: 1 commit after"), "{}", stdout(&told));
     repository.lab.assert_nothing_left();
 }
 
@@ -213,9 +213,9 @@ fn a_search_of_kernels_says_what_does_not_apply() {
     let with = |options: &[&'static str]| [&workload[..], options].concat();
     refused(&[], "--workload");
     refused(&workload, "the time of kernels is not measured here");
-    refused(&with(&["--measure", "transfers", "--whole"]), "--whole does not apply to kernels");
-    refused(&with(&["--measure", "transfers", "--vmlinux", "../x"]), "'../x' is not a path below the top of a build");
-    refused(&with(&["--measure", "transfers", "--", "./x"]), "cannot be used with");
+    refused(&with(&["--by", "transfers", "--whole"]), "--whole does not apply to kernels");
+    refused(&with(&["--by", "transfers", "--vmlinux", "../x"]), "'../x' is not a path below the top of a build");
+    refused(&with(&["--by", "transfers", "--", "./x"]), "cannot be used with");
     assert!(!lab.db().exists());
 }
 

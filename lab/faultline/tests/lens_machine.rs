@@ -115,6 +115,6 @@ fn files_that_are_missing_are_refused_before_anything_starts() {
     refused(&["--symbols", kernel], "not an ELF file");
     let task = task(&lab);
     refused(&["--symbols", &task, "--budget", "nosuch<=1@1"], "nor a type in the files with symbols: nosuch");
-    refused(&["--tasks", "0"], "impossible machine: 0 CPUs");
+    refused(&["--tasks", "0"], "it must be a whole number from 1 to 4096");
     refused(&["--quantum", "5"], "too short for a kernel");
 }

@@ -138,7 +138,7 @@ fn what_can_not_run_in_a_guest_is_refused_before_a_boot() {
         (&["--memory", "200"], own.clone(), "200 MiB of memory are too few for the program's files"),
         (&["--with", "x=y"], own.clone(), "absolute path in the guest"),
         (&["--env", "NAME"], own.clone(), "write it NAME=VALUE"),
-        (&["--tasks", "5000"], own, "CPUs"),
+        (&["--tasks", "4096"], own, "CPUs"),
     ] {
         assert_refused(&lens::program(&lab, options, &[&program]).output().unwrap(), 2, problem);
     }

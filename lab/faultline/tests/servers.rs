@@ -135,7 +135,7 @@ fn two_runs_measure_at_once_only_on_two_machines() {
     await_that("a saved plan", || {
         Store::open_existing(Path::new(&url)).and_then(|store| store.list_runs()).is_ok_and(|runs| runs.len() == 1)
     });
-    assert_refused(&run(&lab, &url, "second"), 1, &format!("another run (process {} on ", child.id()));
+    assert_refused(&run(&lab, &url, "second"), 2, &format!("another run (process {} on ", child.id()));
     let first = child.wait_with_output().unwrap();
     assert!(first.status.success(), "{}", stderr(&first));
     assert!(run(&lab, &url, "third").status.success(), "the lock is gone with its process");

@@ -168,7 +168,7 @@ fn two_runs_on_one_database_at_once() {
         Store::open_existing(&lab.db()).and_then(|store| store.list_runs()).is_ok_and(|runs| runs.len() == 1)
     });
     let second = lab.faked(&with(&["run", "good"], SHORT)).output().unwrap();
-    assert_refused(&second, 1, "is measuring into");
+    assert_refused(&second, 2, "is measuring into");
     assert!(lab.faked(&["list"]).output().unwrap().status.success(), "reading is always possible");
     assert!(lab.faked(&["show", "1"]).output().unwrap().status.success(), "reading is always possible");
     let first = first.wait_with_output().unwrap();
@@ -327,7 +327,7 @@ fn a_symbolic_link_to_a_database_is_the_same_database() {
     });
     let linked = lab.path("link.sqlite");
     let second = lab.faked(&with(&["run", "good", "--db", linked.to_str().unwrap()], SHORT)).output().unwrap();
-    assert_refused(&second, 1, "is measuring into");
+    assert_refused(&second, 2, "is measuring into");
     assert!(first.wait().unwrap().success());
 }
 

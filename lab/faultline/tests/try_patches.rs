@@ -71,8 +71,13 @@ fn a_patch_is_compared_with_what_it_changes_and_the_answer_is_markdown() {
     let output = repository.attempt("cp source prog", &["--repeats", "10", "--gate", &patch]);
     let (answer, said) = (stdout(&output), stderr(&output));
     assert_eq!(output.status.code(), Some(1), "the gate is closed: {answer}{said}");
-    assert!(answer.starts_with("**") && answer.contains("\n- A: ") && answer.contains("\n| "), "{answer}");
-    assert!(answer.contains(" by A. Uthor") && answer.contains("wait \\<b>longer"), "{answer}");
+    assert!(answer.starts_with("The patched build is slower than its base: +"), "{answer}");
+    assert!(answer.contains("\n- command: ./prog\n") && answer.contains("\n- time: "), "{answer}");
+    let one_line = answer.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(one_line.contains(" by A. Uthor") && one_line.contains("wait \\<b>longer"), "{answer}");
+    assert!(one_line.contains("Local changes of the checkout are not included"), "{answer}");
+    assert!(answer.lines().all(|line| line.chars().count() <= 78), "{answer}");
+    assert!(!answer.contains(repository.lab.path("cache").to_str().unwrap()), "no paths of caches: {answer}");
     assert!(!answer.contains('\u{1b}'), "{answer}");
     assert!(said.contains("gate: closed"), "{said}");
     // A busy host makes each side slower, but never faster than its sleep.
@@ -91,6 +96,17 @@ fn a_patch_is_compared_with_what_it_changes_and_the_answer_is_markdown() {
     assert_eq!(subjects[0].commit.as_ref().map(|commit| commit.id.as_str()), Some(head.trim()));
     assert_eq!(subjects[1].commit, None);
     repository.lab.assert_nothing_left();
+}
+
+#[test]
+fn a_patch_may_come_from_standard_input() {
+    let repository = Repository::of_sleeper();
+    let patch = fs::File::open(repository.patch(31, "a little longer")).unwrap();
+    let mut command = repository.lab.command(&["try", "-", "--build", "cp source prog", "--quiet", "--repeats", "4"]);
+    command.arg("--repository").arg(repository.path()).args(["--", "./prog"]).stdin(patch);
+    let output = command.env("XDG_CACHE_HOME", repository.lab.path("cache")).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stdout(&output).contains("a little longer"), "{}", stdout(&output));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use faultline_experiment::{Error, Lab, Measured, place_of};
 use faultline_record::bisect::{BisectSettings, Noise};
 use faultline_record::commit::{CommitInfo, CommitLine};
 use faultline_record::named_change::NamedChange;
-use faultline_record::plan::{KnownCommit, KnownResult, LineSearch, RunKind, Settings, WhenInconclusive};
+use faultline_record::plan::{KnownCommit, KnownResult, LineSearch, MeasuredLine, RunKind, Settings, WhenInconclusive};
 use faultline_record::quantity::Quantity;
 use faultline_stats::history::{CommitOutcome, HistorySeries, HistoryStep, StepBasis};
 use std::collections::BTreeMap;
@@ -88,14 +88,16 @@ fn search(
     lab: &mut Lab<'_>,
 ) -> Result<Measured, Error> {
     let tools = commits.tools(&request.line.recipe, lab)?;
+    let measured = request.line.saved(&request.measure, line, tools, lab)?;
     let search = LineSearch {
-        measured: request.line.saved(&request.measure, line, tools, lab)?,
+        measured: MeasuredLine { forge: commits.forge(), ..measured },
         search: request.search,
         also: request.also.clone(),
         budget_ms: budget_ms(request),
         gate: request.gate,
         revert: known.newest.filter(|_| request.revert),
         known: known.results,
+        asked: known.of.is_none().then(|| [request.old.clone(), request.new.clone()]),
         of: known.of,
     };
     let settings = Settings {

@@ -35,6 +35,17 @@ pub trait Commits {
     fn relink(&self, asked: &Relink<'_>, recipe: &Recipe, tools: &BuildTools, lab: &Lab<'_>)
     -> Result<Relinked, Error>;
 
+    /// The reason why a build lacks the program to measure, with a remedy; `None` if it has it.
+    /// `is_here`: this host runs it.
+    fn lacking(&self, _artefact: &Artefact, _recipe: &Recipe, _directory: &Path, _is_here: bool) -> Option<String> {
+        None
+    }
+
+    /// The repository's page on its forge, if there is one.
+    fn forge(&self) -> Option<String> {
+        None
+    }
+
     /// The directory in which another command builds now, so that the next build waits for it.
     fn building_elsewhere(&self) -> Option<&Path> {
         None

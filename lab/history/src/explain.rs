@@ -12,6 +12,7 @@ use faultline_experiment::{Error, ErrorKind, Lab, MeasuredCommit, compare_commit
 use faultline_record::commit::CommitLine;
 use faultline_record::explained::{CommitChanges, LinkedChanges, StepExplained};
 use faultline_record::plan::LineSearch;
+use faultline_record::quantity::Quantity;
 use faultline_record::record::{RunId, RunRecord};
 use faultline_record::subject::BuildResult;
 use faultline_stats::bisect::{FoundStep, conclude_record};
@@ -155,7 +156,13 @@ fn build_of_point<'a>(point: &HistoryPoint, runs: &'a [StoredHistory]) -> Option
 /// workloads. Programs record only their time. Skips a step if the record of a side is gone. Fails
 /// if the database cannot be read.
 fn moved(series: &HistorySeries, lab: &Lab<'_>) -> Result<Vec<StepMoved>, Error> {
-    if !series.quantity.is_counted() && series.workload.is_none() {
+    let is_explained = match series.quantity {
+        Quantity::Transfers => true,
+        // Transfers do not explain instructions.
+        Quantity::Instructions => false,
+        _ => series.workload.is_some(),
+    };
+    if !is_explained {
         return Ok(Vec::new());
     }
     let mut all = Vec::new();

@@ -53,6 +53,9 @@ pub fn run(over: &Over<'_>, ask: Asked<'_>, commits: &dyn Commits, lab: &mut Lab
     if wanted.is_empty() {
         return Ok(Ran::Nothing { picked: planned.iter().filter(|one| one.is_picked).count() });
     }
+    if matches!(ask, Asked::Missing { measured: 0, .. }) {
+        over.note_prospect(&planned, &walked, lab)?;
+    }
     let files = |parent: &_, commit: &_| commits.files(parent, commit, lab);
     name_files(&mut planned, &walked, &mut named, &files)?;
     history.wanted = wanted;

@@ -134,6 +134,7 @@ fn read(directory: &Path, path: &Path) -> io::Result<Option<LinkedFile>> {
             digest: words.digest(),
             sections: artefact.sections(),
             functions: artefact.functions(),
+            code: artefact.code(),
         }
     }))
 }

@@ -6,7 +6,7 @@ use crate::declared::HistorySubject;
 use crate::pick::{Known, next_adaptive, picked};
 use crate::request::MeasureRequest;
 use faultline_experiment::stored::{self, StoredHistory};
-use faultline_experiment::{Error, Lab, MeasuringMachine, Places, measuring_machine};
+use faultline_experiment::{Error, Lab, MeasuringMachine, Notice, Places, measuring_machine};
 use faultline_record::commit::{CommitInfo, CommitLine};
 use faultline_record::facts::Facts;
 use faultline_record::machine::ControlledHost;
@@ -16,8 +16,8 @@ use faultline_record::recipe::BuildTools;
 use faultline_record::time::UnixMillis;
 use faultline_stats::changes::SeriesError;
 use faultline_stats::history::{
-    CommitOutcome, Environment, HistoryPoint, HistoryRun, HistorySeries, PlannedCommit, PointResult, StepSettings,
-    bridging, differing, series, states, suspected, suspicion,
+    CommitOutcome, Environment, HistoryPoint, HistoryRun, HistorySeries, PlannedCommit, PointResult, Prospect,
+    StepSettings, bridging, differing, series, states, suspected, suspicion,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -132,6 +132,7 @@ impl<'a> Over<'a> {
     pub(crate) fn now(&self, commits: &dyn Commits, lab: &Lab<'_>) -> Result<Now, Error> {
         let tools = commits.tools(&self.subject.line.recipe, lab)?;
         let measured = self.measured(tools, &self.stored(lab.places)?, lab)?;
+        let measured = MeasuredLine { forge: commits.forge(), ..measured };
         let machine = measuring_machine(&measured, lab)?;
         Ok(self.request(measured, machine, lab))
     }
@@ -194,14 +195,48 @@ impl<'a> Over<'a> {
         Ok(stored)
     }
 
+    /// Reports the conclusions that the series allows after its planned commits are measured, if
+    /// any are. Fails if the database cannot be read.
+    pub(crate) fn note_prospect(
+        &self,
+        planned: &[PlannedCommit],
+        walked: &Walked,
+        lab: &mut Lab<'_>,
+    ) -> Result<(), Error> {
+        if !planned.iter().any(|one| one.is_wanted) {
+            return Ok(());
+        }
+        let walked = walked.commits.len();
+        let count = |wanted: bool| {
+            planned.iter().filter(|one| one.is_measured == Some(true) || (wanted && one.is_wanted)).count()
+        };
+        let commits = match self.subject.which.adaptive() {
+            Some(most) => walked.min(count(false) + most as usize).max(count(true)),
+            None => count(true),
+        };
+        let settings = StepSettings::default();
+        let earlier = self.series(&settings, lab.places)?.ok().flatten();
+        let is_counted = self.measure.quantity().is_counted();
+        lab.observer.notice(&Notice::HistoryProspect {
+            subject: self.subject.name.clone(),
+            tasks: self.measure.tasks(),
+            prospect: Prospect::of(commits as u32, is_counted, earlier.as_ref(), &settings),
+            available: walked as u32,
+        });
+        Ok(())
+    }
+
     /// The picked commits and those with results, in their order. Executes nothing that the file
     /// names, so changed tools, or a changed host over SSH, are not noticed. `retry`: commits that
     /// could not be measured are wanted again. Fails if the repository cannot be read, or if a
     /// named commit is unknown.
-    pub fn planned(&self, commits: &dyn Commits, retry: bool, lab: &Lab<'_>) -> Result<Vec<PlannedCommit>, Error> {
+    pub fn planned(&self, commits: &dyn Commits, retry: bool, lab: &mut Lab<'_>) -> Result<Vec<PlannedCommit>, Error> {
         let now = self.as_recorded(lab)?;
         let known = self.comparable(&now.settings, lab.places)?;
-        Ok(self.plan(&commits.walk(&self.subject.which, lab)?, known, &now, Asked::Missing { retry, measured: 0 }))
+        let walked = commits.walk(&self.subject.which, lab)?;
+        let planned = self.plan(&walked, known, &now, Asked::Missing { retry, measured: 0 });
+        self.note_prospect(&planned, &walked, lab)?;
+        Ok(planned)
     }
 
     /// As [`Over::planned`], given the comparable runs. Adaptive picking compares neighbours, so it

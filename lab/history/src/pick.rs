@@ -99,6 +99,8 @@ pub(crate) fn next_adaptive(known: &[Known], least: f64, most: usize) -> Vec<usi
     let ends = [0, last].into_iter().filter(|end| known.get(*end) == Some(&Known::Nothing));
     let mut wanted: Vec<usize> = match known.iter().any(|one| matches!(one, Known::Value { .. })) {
         true => ends.chain(halves(gaps(known, least))).collect(),
+        // All of them fit.
+        false if known.len() <= most => (0..known.len()).collect(),
         false => (0..FIRST).map(|number| number * last / (FIRST - 1)).chain(first_unknown(known)).collect(),
     };
     wanted.retain(|position| known.get(*position) == Some(&Known::Nothing));
@@ -216,6 +218,12 @@ mod tests {
 
     fn number(known: &[Known]) -> usize {
         known.iter().filter(|one| **one != Known::Nothing).count()
+    }
+
+    #[test]
+    fn all_commits_of_a_short_history_are_measured_at_once() {
+        assert_eq!(next_adaptive(&[Known::Nothing; 20], 0.01, 32), (0..20).collect::<Vec<_>>());
+        assert_eq!(next_adaptive(&[Known::Nothing; 20], 0.01, 19).len(), FIRST);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::repository::patches::Bench;
 use faultline_experiment::{Error, Lab};
 use faultline_record::commit::{CommitInfo, CommitLine, short_name};
 use faultline_record::explained::{FileChange, FilesChanged, LinesChanged};
+use faultline_record::forge::page_of_remote;
 use faultline_stats::history::{Author, Between};
 use git::Git;
 use std::cmp::Reverse;
@@ -26,10 +27,12 @@ mod git;
 mod import;
 mod patches;
 mod submodules;
+mod working_tree;
 
 pub(crate) use checkout::BuildEnvironment;
 pub use checkout::Checkout;
 pub use patches::{Patch, Patched};
+pub use working_tree::WorkingTree;
 
 /// Reference with a copy of the user's `HEAD`.
 const THEIR_HEAD: &str = "refs/faultline/head";
@@ -42,6 +45,8 @@ pub struct Repository {
     modules: Vec<PathBuf>,
     /// The user's file with the commits at which a shallow clone ends.
     theirs_shallow: PathBuf,
+    /// Its page on a forge, by the user's remote.
+    pub(crate) forge: Option<String>,
 }
 
 impl Repository {
@@ -51,7 +56,9 @@ impl Repository {
         let own = Path::new(&theirs.repository);
         let git = Git::below(ours, lab)?.trusting(&[own, own.parent().unwrap_or(own), &theirs.shared])?;
         let modules = [own, &theirs.shared].map(|directory| directory.join("modules"));
-        let repository = Repository { git, modules: modules.to_vec(), theirs_shallow: theirs.shared.join("shallow") };
+        let forge = forge(&git, &theirs.shared.join("config"), lab);
+        let theirs_shallow = theirs.shared.join("shallow");
+        let repository = Repository { git, modules: modules.to_vec(), theirs_shallow, forge };
         repository.borrow(&theirs.objects, lab)?;
         repository.copy_references(theirs, lab)?;
         Ok(repository)
@@ -258,6 +265,13 @@ impl Theirs {
             )
         })
     }
+}
+
+/// The page of a repository on a forge, by the remote `origin` in its configuration, of which only
+/// this value is read.
+fn forge(git: &Git, configuration: &Path, lab: &Lab<'_>) -> Option<String> {
+    let ask = ["config", "--file", &configuration.to_string_lossy(), "--get", "remote.origin.url"];
+    page_of_remote(git.lines(&ask, lab).ok()?.first()?)
 }
 
 /// Fields of a commit, separated by NUL, which no field can contain: name, tree, parents, time,

@@ -66,6 +66,7 @@ impl LineRequest {
             measure: measure.settings(lab)?,
             choice: measure.choice().filter(|_| self.artefact.kernel().is_none()),
             repository: absolute(&self.repository)?,
+            forge: None,
             work: self.work.as_deref().map(absolute).transpose()?,
             line,
             releases: self.releases.clone(),

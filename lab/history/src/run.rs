@@ -203,14 +203,22 @@ impl Work<'_> {
         }
     }
 
-    /// The subject of a build. Fails if no machine can hold its files.
+    /// The subject of a build. A build without the measured program has failed. Fails if no machine
+    /// can hold its files.
     fn subject(&self, commit: &CommitInfo, build: Build, lab: &mut Lab<'_>) -> Result<Subject, Error> {
+        let failed = |how, output| (None, Machine::Host, BuildResult::Failed { how, output });
+        let (artefact, is_here) = (&self.line.artefact, self.line.on.is_none());
         let (directory, machine, result) = match build {
-            Build::Failed { how, output } => (None, Machine::Host, BuildResult::Failed { how, output }),
-            Build::Built { directory, .. } => match self.run.machine(&self.line.artefact, &directory, lab)? {
-                Ok(machine) => (Some(directory.to_string_lossy().into_owned()), machine, BuildResult::Built),
-                Err(how) => (None, Machine::Host, BuildResult::Failed { how, output: String::new() }),
-            },
+            Build::Failed { how, output } => failed(how, output),
+            Build::Built { directory, .. } => {
+                match self.commits.lacking(artefact, &self.line.recipe, &directory, is_here) {
+                    Some(how) => failed(how, String::new()),
+                    None => match self.run.machine(artefact, &directory, lab)? {
+                        Ok(machine) => (Some(directory.to_string_lossy().into_owned()), machine, BuildResult::Built),
+                        Err(how) => failed(how, String::new()),
+                    },
+                }
+            }
         };
         Ok(self.described(commit, (directory, machine), result))
     }

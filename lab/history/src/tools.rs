@@ -11,7 +11,7 @@ use faultline_targets::host::command::{CommandRunner, Errors, HostCommand};
 use faultline_targets::{Ending, search_path};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -58,6 +58,7 @@ pub(crate) fn tools(recipe: &Recipe, directory: &Path, lab: &Lab<'_>) -> Result<
     }
     // Without a command no tool runs.
     if let Some(program) = recipe.command.first() {
+        check_program(program, recipe)?;
         if let Some(sandbox) = lab.places.sandbox_of_builds(recipe)? {
             let kind = if sandbox.has_network { WITH_NETWORK } else { WITHOUT_NETWORK };
             [SANDBOX, kind].into_iter().for_each(|text| words.add(text.as_bytes()));
@@ -74,6 +75,18 @@ pub(crate) fn tools(recipe: &Recipe, directory: &Path, lab: &Lab<'_>) -> Result<
         }
     }
     Ok(BuildTools { digest: words.digest(), versions })
+}
+
+/// Fails if the build command names no program of this host. A path is the commit's.
+fn check_program(program: &str, recipe: &Recipe) -> Result<(), Error> {
+    let path = recipe.environment.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| OsStr::new(value));
+    match search_path::program_file(program, Path::new("/"), path) {
+        Err(missing) if !program.contains('/') => Err(Error::usage(
+            format!("the build command cannot run: {}", missing.problem),
+            "install it, or correct `--build COMMAND` (in faultline.toml: `build`); a program of the commit has a path, such as ./build",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// A digest of a sequence of words.

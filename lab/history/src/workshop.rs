@@ -3,9 +3,10 @@
 
 use crate::build::Builds;
 use crate::commits::{Build, Commits, Relink, Relinked, Revert, Reverted, Walked, Which};
+use crate::lacking::lacking;
 use crate::repository::{Checkout, Repository, Theirs};
 use faultline_experiment::{Error, Lab};
-use faultline_record::artefact::Release;
+use faultline_record::artefact::{Artefact, Release};
 use faultline_record::commit::{CommitInfo, CommitLine};
 use faultline_record::explained::FilesChanged;
 use faultline_record::recipe::{BuildTools, Recipe};
@@ -101,6 +102,14 @@ impl Commits for Workshop {
     ) -> Result<Relinked, Error> {
         let _turn = self.turn.take(lab)?;
         self.builds.relink(asked, (recipe, tools), (&self.repository, &self.checkout), lab)
+    }
+
+    fn lacking(&self, artefact: &Artefact, recipe: &Recipe, directory: &Path, is_here: bool) -> Option<String> {
+        lacking(artefact, recipe, directory, is_here)
+    }
+
+    fn forge(&self) -> Option<String> {
+        self.repository.forge.clone()
     }
 
     fn building_elsewhere(&self) -> Option<&Path> {

@@ -100,6 +100,9 @@ pub struct LinkedFile {
     /// Sizes of the functions; functions with equal names are added up. Empty if the file has no
     /// symbols.
     pub functions: Sizes,
+    /// A hash of each function's code without addresses, for comparison within this process. Empty
+    /// if it is not known.
+    pub code: BTreeMap<String, u64>,
 }
 
 /// Differences between the linked files of two builds.
@@ -138,7 +141,7 @@ pub struct LinkedChange {
     pub functions: Option<FunctionChanges>,
 }
 
-/// Differences in the sizes of functions. Changed functions of unchanged size are not included.
+/// Functions whose code differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FunctionChanges {
     /// Number of added functions.
@@ -149,6 +152,10 @@ pub struct FunctionChanges {
     pub grew: u32,
     /// Number of functions that shrank.
     pub shrank: u32,
+    /// Number of functions of unchanged size whose code differs, apart from addresses. 0 if that is
+    /// not known.
+    #[serde(default)]
+    pub changed: u32,
     /// Functions with the largest differences, at most [`FunctionChanges::MOST`].
     pub most: Vec<SizeChange>,
 }

@@ -7,6 +7,7 @@
 pub mod artefact;
 pub mod bisect;
 pub mod bounds;
+pub mod capability;
 pub mod cell;
 pub mod change_event;
 pub mod commit;
@@ -17,6 +18,7 @@ pub mod execution;
 pub mod explained;
 pub mod facts;
 pub mod failure;
+pub mod forge;
 pub mod job;
 pub mod journal;
 pub mod lens;

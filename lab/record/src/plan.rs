@@ -200,6 +200,9 @@ pub struct TimedSettings {
     pub oversubscribe: bool,
     /// Time budget in milliseconds, if given: no item starts after it.
     pub budget_ms: Option<u64>,
+    /// Time in milliseconds that executions take at least: the plan grows by blocks until then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least_ms: Option<u64>,
     /// Number of concurrent copies that `tree_build` builds.
     pub copies: u32,
     /// A real tree to build.
@@ -209,7 +212,7 @@ pub struct TimedSettings {
 impl TimedSettings {
     /// Settings with pinning only: no suite, no budget, one copy, no tree.
     pub fn pinned(pin: PinPolicy) -> Self {
-        TimedSettings { suite: None, pin, oversubscribe: false, budget_ms: None, copies: 1, tree: None }
+        TimedSettings { suite: None, pin, oversubscribe: false, budget_ms: None, least_ms: None, copies: 1, tree: None }
     }
 }
 
@@ -225,6 +228,9 @@ pub struct MeasuredLine {
     pub choice: Option<QuantityChoice>,
     /// The directory of the repository; for releases, of the file that declares them.
     pub repository: String,
+    /// The repository's page on its forge ([`crate::forge`]), if its remote has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forge: Option<String>,
     /// The directory for checkouts and builds, if given.
     pub work: Option<String>,
     /// The commits. A release counts as one.
@@ -294,6 +300,9 @@ pub struct LineSearch {
     /// Results of earlier runs for its commits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub known: Vec<KnownCommit>,
+    /// The old and the new commit as the user named them; `None` for the step of a history.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<[String; 2]>,
     /// The change of a history that the search should confirm, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<NamedChange>,

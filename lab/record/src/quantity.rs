@@ -19,6 +19,7 @@ pub enum Quantity {
     /// CPU time in the kernel.
     SystemTime,
     /// Largest resident set of a process of the program.
+    #[serde(rename = "memory", alias = "peak-memory")]
     PeakMemory,
     /// Instructions executed, counted by the lens.
     Instructions,
@@ -75,7 +76,7 @@ impl Quantity {
             Quantity::CpuTime => "cpu-time",
             Quantity::UserTime => "user-time",
             Quantity::SystemTime => "system-time",
-            Quantity::PeakMemory => "peak-memory",
+            Quantity::PeakMemory => "memory",
             Quantity::Instructions => "instructions",
             Quantity::Transfers => "transfers",
         }

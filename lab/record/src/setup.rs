@@ -41,7 +41,16 @@ pub struct Setup {
     /// Words of a command that is run and timed instead of a workload.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
-    /// Working directory of the command; the user's if `None`.
+    /// Words of a command that runs before each execution of `command` and is not measured.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub prepare: Vec<String>,
+    /// Words of a command that runs once, before the first execution of each session.
+    #[serde(rename = "setup", skip_serializing_if = "Vec::is_empty")]
+    pub set_up: Vec<String>,
+    /// Number of executions of `command` before the first one that counts, in each session.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub warmup: u32,
+    /// Working directory of the commands; the user's if `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
     /// Machines of the workload's partners. Nothing else of the setup applies to them.
@@ -84,9 +93,17 @@ impl Setup {
         if !self.command.is_empty() {
             words.push(format!("command {}", self.command.join(" ")));
         }
+        for (what, command) in [("prepare", &self.prepare), ("setup", &self.set_up)] {
+            words.extend((!command.is_empty()).then(|| format!("{what} {}", command.join(" "))));
+        }
+        words.extend((self.warmup > 0).then(|| format!("warmup {}", self.warmup)));
         words.extend(self.partners.iter().map(|(role, machine)| format!("{role} on {machine}")));
         words
     }
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// Reads numbers and texts as texts: `64` needs no quotes in a user's file.
@@ -116,6 +133,8 @@ mod tests {
             sysctl: [("vm.overcommit_memory".to_owned(), "1".to_owned())].into(),
             on: Some("qemu:cpus=2".parse().unwrap()),
             command: vec!["./x".to_owned(), "1".to_owned()],
+            set_up: vec!["make".to_owned()],
+            warmup: 3,
             partners: [("receiver".parse().unwrap(), Machine::Host)].into(),
             ..Setup::default()
         };
@@ -123,6 +142,8 @@ mod tests {
             "sysctl vm.overcommit_memory = 1",
             "machine qemu:cpus=2,sockets=1,memory=1024M,boot_limit=42s,accel=tcg",
             "command ./x 1",
+            "setup make",
+            "warmup 3",
             "receiver on host",
         ];
         assert_eq!(setup.words(), words);

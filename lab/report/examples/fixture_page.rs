@@ -6,9 +6,10 @@
 mod fixtures;
 
 use faultline_record::plan::RunKind;
+use faultline_report::site::bisect_html;
 use faultline_report::{Format, Style, comparison, comparison_html, html, run_table};
 use faultline_stats::summary::RunSummary;
-use fixtures::{comparisons, lens, runs};
+use fixtures::{comparisons, lens, runs, search};
 use std::path::Path;
 use std::{env, fs, io};
 
@@ -49,5 +50,6 @@ fn main() -> io::Result<()> {
         fs::write(directory.join(format!("{name}.html")), comparison_html(&one))?;
         fs::write(directory.join(format!("{name}.json")), comparison(&one, Format::Json, &Style::PLAIN))?;
     }
-    Ok(())
+    let searched = bisect_html(&search::found(), &search::head(Some("https://github.com/owner/name")));
+    fs::write(directory.join("search.html"), searched)
 }

@@ -6,7 +6,7 @@
 use crate::comparison::counter_words;
 use crate::escape::{escape_markdown, one_line};
 use crate::lens::difference_words;
-use crate::names::{commit_at, short_commit};
+use crate::names::{commit_at, counted, short_commit};
 use crate::style::{Signs, Style, UNICODE};
 use faultline_record::commit::CommitLine;
 use faultline_record::explained::{
@@ -64,7 +64,7 @@ impl Item {
 
 /// Files that differ.
 pub(crate) fn files(files: &FilesChanged, signs: &Signs) -> Vec<Item> {
-    let number = counted(files.number.into(), "file");
+    let number = counted(files.number, "file");
     let lines = format!("+{} {}{} lines", files.added, signs.minus, files.removed);
     let mut items = vec![Item::new(
         0,
@@ -96,9 +96,7 @@ pub(crate) fn linked(changes: &LinkedChanges, [before, after]: &[String; 2], sig
             let differ = format!("{} {verb}, {same} have the same bytes", counted(number, "linked file"));
             let mut items = vec![Item::new(0, format!("{between}: {differ}."))];
             items.extend(different.iter().flat_map(|change| of_linked(change, signs)));
-            items.extend(
-                (*left_out > 0).then(|| Item::new(1, format!("and {}", counted((*left_out).into(), "further file")))),
-            );
+            items.extend((*left_out > 0).then(|| Item::new(1, format!("and {}", counted(*left_out, "further file")))));
             items
         }
     }
@@ -126,7 +124,7 @@ type Kind = (&'static str, u32, fn(&SizeChange) -> bool);
 
 fn functions(changes: Option<&FunctionChanges>, signs: &Signs) -> String {
     let Some(changes) = changes else { return "functions: unknown, because the file has no symbols".to_owned() };
-    let kinds: [Kind; 4] = [
+    let kinds: [Kind; 5] = [
         ("added", changes.came, |change| change.before.is_none()),
         ("removed", changes.went, |change| change.after.is_none()),
         ("grew", changes.grew, |change| matches!((change.before, change.after), (Some(old), Some(new)) if new > old)),
@@ -135,6 +133,7 @@ fn functions(changes: Option<&FunctionChanges>, signs: &Signs) -> String {
             changes.shrank,
             |change| matches!((change.before, change.after), (Some(old), Some(new)) if new < old),
         ),
+        ("changed", changes.changed, |change| change.before == change.after),
     ];
     let shown = kinds.iter().filter(|(_, number, _)| *number > 0).map(|(word, number, is_such)| {
         let those =
@@ -142,11 +141,7 @@ fn functions(changes: Option<&FunctionChanges>, signs: &Signs) -> String {
         format!("{number} {word} ({})", listed(those.collect(), *number as usize))
     });
     let shown: Vec<String> = shown.collect();
-    if shown.is_empty() {
-        "no function has another size".to_owned()
-    } else {
-        format!("functions: {}", shown.join("; "))
-    }
+    if shown.is_empty() { "no function differs".to_owned() } else { format!("functions: {}", shown.join("; ")) }
 }
 
 /// A name with the sizes before and after.
@@ -170,10 +165,6 @@ fn listed(mut shown: Vec<String>, all: usize) -> String {
     } else {
         shown.join(", ")
     }
-}
-
-fn counted(number: u64, word: &str) -> String {
-    format!("{number} {word}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Knowledge about the steps of a bisection, as indented text.
@@ -345,7 +336,7 @@ mod tests {
         let prog = LinkedChange {
             file: sized("prog", Some(16000), Some(16200)),
             sections: vec![sized(".text", Some(410), Some(578))],
-            functions: Some(FunctionChanges { came: 1, went: 1, grew: 1, shrank: 2, most }),
+            functions: Some(FunctionChanges { came: 1, went: 1, grew: 1, shrank: 2, changed: 0, most }),
         };
         let lib = LinkedChange { file: sized("lib.so", None, Some(9000)), sections: Vec::new(), functions: None };
         StepExplained {

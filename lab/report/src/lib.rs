@@ -6,6 +6,7 @@
 //! Other crates that show figures use the public modules, too.
 
 mod bisect;
+mod capabilities;
 mod changes;
 mod ci;
 mod claims;
@@ -31,15 +32,17 @@ pub mod style;
 mod table;
 
 pub use bisect::{bisect, bisect_gate};
+pub use capabilities::capabilities;
 pub use changes::changes;
 pub use ci::{ci, ci_junit};
 pub use claims::claims;
-pub use comparison::{comparison, comparison_gate, fitness};
+pub use comparison::{comparison, comparison_brief, comparison_gate, comparison_mail, fitness};
 pub use facts::facts;
 pub use format::{Format, UnknownFormat};
 pub use history::{history, history_changes, history_commits, history_gate, history_marked, history_part};
 pub use inventory::{ImportFormat, import_formats, imported, workloads};
 pub use lens::{budget_table, folded, lens_calibration, lens_compare_table, lens_types_table};
+pub use names::counted;
 pub use page::{comparison_html, html};
 pub use run::run_table;
 pub use runs::runs;

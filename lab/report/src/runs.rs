@@ -3,7 +3,7 @@
 use crate::escape::one_line;
 use crate::figure;
 use crate::format::Format;
-use crate::names::state;
+use crate::names::{bisect_of, list, state};
 use crate::page::delivery::Site;
 use crate::page::element;
 use crate::quantity::QuantityWords;
@@ -56,7 +56,8 @@ fn columns<'a>(is_live: bool) -> Vec<Column<'a>> {
             .html(|row| markup! { (state(row.line.state)) (progress(row.line)) }),
         Column::left("what", |row, signs| what(row.line, signs))
             .csv("suite", |row| row.line.suite.clone().unwrap_or_default())
-            .leading(1),
+            .leading(1)
+            .class("name"),
         Column::csv_only("workloads", |row| row.line.workloads.join(";")),
         Column::left("tasks", |row, _| counts(&row.line.cpus, ","))
             .csv("tasks", |row| counts(&row.line.cpus, ";"))
@@ -69,8 +70,14 @@ fn columns<'a>(is_live: bool) -> Vec<Column<'a>> {
         Column::right("skipped", |row, _| row.line.skipped.to_string())
             .on(&[Form::Wide, Form::Medium, Form::Markdown])
             .csv_as_shown("skipped"),
-        Column::left("machine", |row, _| row.line.machine.clone()).on(Form::ROOMY).csv_as_shown("machine"),
-        Column::left("label", |row, _| row.line.label.clone().unwrap_or_default()).csv_as_shown("label").leading(3),
+        Column::left("machine", |row, _| row.line.machine.clone())
+            .on(Form::ROOMY)
+            .csv_as_shown("machine")
+            .class("name"),
+        Column::left("label", |row, _| row.line.label.clone().unwrap_or_default())
+            .csv_as_shown("label")
+            .leading(3)
+            .class("name"),
         Column::csv_only("sides", |row| row.line.sides.join("; ")),
         Column::csv_only("lens", |row| under_lens(row.line).unwrap_or_default().to_owned()),
         Column::csv_only("kind", |row| row.line.kind.word().to_owned()),
@@ -109,15 +116,12 @@ fn of_history(line: &RunLine, text: impl Fn(&RunOfHistory) -> &str) -> String {
     line.history.as_ref().map_or_else(String::new, |history| text(history).to_owned())
 }
 
-/// Workloads named; the others are counted.
-const NAMED: usize = 2;
-
 /// The kind of run: suite or workloads, subject under the lens, sides of a comparison, or history.
 fn what(line: &RunLine, signs: &Signs) -> String {
     match line.kind {
         KindOfRun::Comparison => format!("comparison: {}", line.sides.join(" | ")),
         KindOfRun::Lens => format!("lens, {}", under_lens(line).unwrap_or(signs.none)),
-        KindOfRun::Bisect => "bisection of commits".to_owned(),
+        KindOfRun::Bisect => bisect_of(&line.sides),
         KindOfRun::History => line.history.as_ref().map_or_else(|| "history of commits".to_owned(), measured),
         KindOfRun::Timed => line.suite.clone().unwrap_or_else(|| chosen(&line.workloads, signs)),
     }
@@ -162,10 +166,9 @@ fn under_lens(line: &RunLine) -> Option<&'static str> {
 }
 
 fn chosen(workloads: &[String], signs: &Signs) -> String {
-    match workloads.len() {
-        0 => signs.none.to_owned(),
-        1..=NAMED => workloads.join(", "),
-        more => format!("{} and {} more", workloads[..NAMED].join(", "), more - NAMED),
+    match workloads {
+        [] => signs.none.to_owned(),
+        _ => list(&workloads.iter().map(String::as_str).collect::<Vec<_>>()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::fixtures::comparisons::{checked, empty, hostile, imported, in_sequence, scaled, stored, typical};
 use faultline_record::plan::WhenInconclusive;
-use faultline_report::{Format, Style, comparison, comparison_gate, comparison_html, fitness};
+use faultline_report::{Format, Style, comparison, comparison_brief, comparison_gate, comparison_html, fitness};
 use faultline_stats::comparison::{ComparedWorkload, Comparison, Fit, Fitness};
 use faultline_stats::gate::Gate;
 use insta::assert_snapshot;
@@ -23,6 +23,34 @@ fn a_comparison_in_every_format() {
     fewer.scaling.truncate(1);
     assert_snapshot!("compared_medium", comparison(&fewer, Format::Table, &MEDIUM));
     assert_snapshot!("compared_narrow_ascii", comparison(&fewer, Format::Table, &NARROW));
+}
+
+#[test]
+fn the_brief_answer_has_ten_lines_and_the_sentence_first() {
+    let one = typical();
+    let text = comparison_brief(&one, &WIDE);
+    assert!(text.lines().count() <= 10, "{text}");
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.starts_with("huge pages against base pages, 6 workloads: 2 faster, 1 slower, "), "{text}");
+    assert!(text.contains("; most: tree_build:generated at 4 tasks −11.5 %."), "{text}");
+    assert!(text.contains("1 workload not listed: 1 equal.") && text.contains("3 executions failed."), "{text}");
+    assert!(text.contains("1 workload not compared.") && text.contains("Cautions: one-boot, load, bimodal."), "{text}");
+    let mut single = typical();
+    single.workloads.truncate(1);
+    let text = comparison_brief(&single, &WIDE);
+    assert!(
+        text.starts_with("huge pages is faster than base pages: −11.1 % (−11.8 … −10.4 %), p < 0.0001.\n"),
+        "{text}"
+    );
+    assert!(comparison_brief(&empty(), &WIDE).starts_with("The sides have nothing in common.\n"));
+    for width in [60, 80, 100] {
+        let style = Style { width: Some(width), ..WIDE };
+        for one in [typical(), hostile(), imported()] {
+            let text = comparison_brief(&one, &style);
+            assert!(text.lines().all(|line| textwrap::core::display_width(line) <= width), "{text}");
+            assert!(!text.contains('\u{1b}'), "{text}");
+        }
+    }
 }
 
 #[test]

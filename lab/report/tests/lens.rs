@@ -106,11 +106,25 @@ fn a_calibration_in_every_format() {
 fn the_types_of_a_run_in_every_format() {
     let types = type_fixture::run(&[]);
     for format in [Format::Table, Format::Csv, Format::Markdown] {
-        assert_snapshot!(format!("lens_types_{format}"), lens_types_table(&types, format, &WIDE));
+        assert_snapshot!(format!("lens_types_{format}"), lens_types_table(&types, false, format, &WIDE));
     }
-    assert_eq!(serde_json::from_str::<LensTypes>(&lens_types_table(&types, Format::Json, &WIDE)).unwrap(), types);
+    assert_eq!(
+        serde_json::from_str::<LensTypes>(&lens_types_table(&types, false, Format::Json, &WIDE)).unwrap(),
+        types
+    );
     let asked = type_fixture::run(&["mm_struct", "list_lru_node"]);
-    assert_snapshot!("lens_types_narrow", lens_types_table(&asked, Format::Table, &NARROW));
+    assert_snapshot!("lens_types_narrow", lens_types_table(&asked, false, Format::Table, &NARROW));
+}
+
+#[test]
+fn many_types_fit_a_hundred_lines_unless_all_are_requested() {
+    let mut types = type_fixture::run(&[]);
+    let cells = std::mem::take(&mut types.cells);
+    types.cells = cells.iter().cycle().take(4).cloned().collect();
+    let lines = |is_whole| lens_types_table(&types, is_whole, Format::Table, &WIDE).lines().count();
+    assert!(lines(false) <= 100 && lines(true) > 100, "{} {}", lines(false), lines(true));
+    let text = lens_types_table(&types, false, Format::Table, &WIDE);
+    assert!(text.contains("`--all` shows more types"), "{text}");
 }
 
 #[test]
@@ -124,6 +138,21 @@ fn long_names_are_whole_on_the_page() {
     ] {
         assert!(tables.contains(name), "{name}");
     }
+}
+
+#[test]
+fn the_page_opens_with_what_moves_and_a_fix() {
+    let run = lens_fixture::typical();
+    let page = html(&run, &head(&run));
+    let answer = page.split_once("id=\"answer\"").unwrap().1.split_once("</p>").unwrap().0;
+    for part in [
+        "fault_existing:shared has the most transfers of 4 cases: ",
+        "Transfers per fault grow from 4.800 at 2 CPUs to 9.700 at 32 CPUs; 45.0 % of them move zone.lock, ",
+        "moved by do_anonymous_page memory.c:4071: keep it per CPU, or write it less often.",
+    ] {
+        assert!(answer.contains(part), "{part}: {answer}");
+    }
+    assert!(page.contains("<h1>lens kernel"), "pages are named after what was asked");
 }
 
 #[test]

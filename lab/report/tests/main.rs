@@ -7,4 +7,5 @@ mod json_shape;
 mod lens;
 mod page;
 mod runs;
+mod search;
 mod width;

@@ -4,8 +4,11 @@ use crate::fixtures::{lists, runs as fixture};
 use faultline_record::cell::TaskMode;
 use faultline_record::describe::WorkloadInfo;
 use faultline_record::facts::Facts;
+use faultline_record::quantity::Quantity;
 use faultline_record::record::RunLine;
 use faultline_report::{Format, Style, facts, html, run_table, runs, workloads};
+use faultline_stats::command_figures::{CommandFigure, CommandFigures};
+use faultline_stats::estimate::Estimate;
 use faultline_stats::summary::RunSummary;
 use faultline_stats::verdict::VerdictBasis;
 use insta::assert_snapshot;
@@ -49,6 +52,32 @@ fn a_withheld_verdict_is_shown_with_its_reason() {
     let told = &json["curves"][4]["verdict_reason"];
     assert_eq!((told["reason"].as_str(), told["text"].as_str()), (Some("disturbed"), Some(reason)));
     assert!(run_table(&run, Format::Csv, &WIDE).contains(",inconclusive,disturbed\n"));
+}
+
+#[test]
+fn a_command_has_a_row_for_each_figure_and_nothing_of_curves() {
+    let figure = |quantity: Quantity, median: f64| CommandFigure {
+        quantity,
+        unit: quantity.unit().to_owned(),
+        estimate: Estimate { median, low: 0.9 * median, high: 1.1 * median, coverage: 0.97, n: 10 },
+        smallest: 0.5 * median,
+        largest: 2.0 * median,
+    };
+    let figures = vec![figure(Quantity::Time, 0.25), figure(Quantity::PeakMemory, 8e6)];
+    let run =
+        RunSummary { command: Some(CommandFigures { command: "./prog 1".to_owned(), figures }), ..fixture::small() };
+    let text = run_table(&run, Format::Table, &WIDE);
+    let rows = text.lines().skip_while(|line| *line != "./prog 1").take(4);
+    let words: Vec<String> = rows.map(|row| row.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    let expected = [
+        "./prog 1",
+        "figure median interval range n",
+        "time 250.0 ms 225.0 … 275.0 ms 125.0 … 500.0 ms 10",
+        "peak memory 8.000 MB 7.200 … 8.800 MB 4.000 … 16.000 MB 10",
+    ];
+    assert_eq!(words, expected, "{text}");
+    assert!(!text.contains("efficiency") && text.contains("smallest and largest value"), "{text}");
+    assert!(run_table(&run, Format::Markdown, &WIDE).contains("**./prog 1**"));
 }
 
 #[test]

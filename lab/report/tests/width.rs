@@ -23,7 +23,7 @@ const TABLES: &[(&str, Shown)] = &[
     ("workloads", |style| workloads(&lists::workloads(), Format::Table, style)),
     ("facts", |style| facts(&known(), Format::Table, style)),
     ("lens", |style| run_table(&lens::typical(), Format::Table, style)),
-    ("types of a lens run", |style| lens_types_table(&types::run(&[]), Format::Table, style)),
+    ("types of a lens run", |style| lens_types_table(&types::run(&[]), false, Format::Table, style)),
     ("lens with long names", |style| run_table(&lens::long_names(), Format::Table, style)),
     ("lens of nothing", |style| run_table(&lens::empty(), Format::Table, style)),
     ("lens compare", |style| lens_compare_table(&lens_comparisons::comparison(), Format::Table, style)),

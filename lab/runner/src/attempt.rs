@@ -233,6 +233,7 @@ fn workload_arguments(
         arguments.extend(tree.command.iter().cloned());
     }
     if !setup.command.is_empty() {
+        arguments.extend(setup.prepare.iter().flat_map(|word| ["--prepare".to_owned(), word.clone()]));
         arguments.push("--".to_owned());
         arguments.extend(setup.command.iter().cloned());
     }

@@ -6,7 +6,7 @@
 use crate::plan::{
     Plan, cells, check_budget, check_repeats, check_size, most, order, repeats, settings, task_counts, timed,
 };
-use crate::suite::GIVEN_COMMAND;
+use crate::suite::given_command;
 use crate::{Request, RequestError, request, select};
 use faultline_record::cell::Case;
 use faultline_record::describe::WorkloadInfo;
@@ -97,7 +97,7 @@ fn with_usual_tasks(request: &Request, comparison: &ComparisonRequest) -> Reques
 fn request_of(request: &Request, side: &Subject) -> Request {
     let setup = &side.setup;
     let own = match &setup.workload {
-        _ if !setup.command.is_empty() => Some(format!("{}:{}", GIVEN_COMMAND.0, GIVEN_COMMAND.1)),
+        _ if !setup.command.is_empty() => Some(given_command()),
         own => own.clone(),
     };
     let workloads = own.map_or_else(|| request.workloads.clone(), |own| vec![own]);

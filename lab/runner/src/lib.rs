@@ -20,11 +20,13 @@ mod run;
 mod scripted_target;
 mod select;
 mod suite;
+mod unsaved;
 
 pub use clock::{Clock, SystemClock};
 pub use comparison::{ComparisonRequest, SideMachine, plan_comparison};
-pub use plan::{Plan, block_of_cell, block_of_commands, plan, timing_of_case};
+pub use plan::{Plan, block_of_cell, block_of_commands, further_blocks, plan, timing_of_case};
 pub use planned::{Completion, NoTarget, Observer, PlannedRun, RunProgress, Stage, SubjectTargets, Targets};
 pub use request::{Request, RequestError};
 pub use run::run;
-pub use suite::Suite;
+pub use suite::{Suite, given_command};
+pub use unsaved::{set_up, warm_up};

@@ -29,6 +29,14 @@ const OVERHEAD_MS: u64 = 70;
 /// Assumed time of a workload that runs once, before it has run.
 const ONCE_MS: u64 = 3000;
 
+/// Default number of executions of a command at each number of tasks, and their least time. More
+/// are added until that time is over. Both are hyperfine's defaults.
+const COMMAND_REPEATS: u32 = 10;
+const COMMAND_MS: u64 = 3000;
+
+/// Maximum number of blocks of a grown plan.
+const MOST_GROWN_BLOCKS: u32 = 1000;
+
 /// A plan and its settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
@@ -46,6 +54,7 @@ pub(crate) fn expected_ms(item: &PlanItem, boot_ms: u64) -> u64 {
 /// Plans a run on a machine with `usable_cpus` CPUs. Fails if the request names an unknown
 /// workload, variant or suite, or if a number, size or time is impossible on this machine.
 pub fn plan(request: &Request, workloads: &[WorkloadInfo], usable_cpus: u32, seed: u64) -> Result<Plan, RequestError> {
+    let (request, least_ms) = &amount(request);
     let cases = select::cases(request, workloads)?;
     let cpus = task_counts(request, usable_cpus)?;
     request::check_size(request, &cases, most(&cpus), request.memory_bytes, workloads)?;
@@ -53,8 +62,50 @@ pub fn plan(request: &Request, workloads: &[WorkloadInfo], usable_cpus: u32, see
     let repeats = repeats(request, &cells)?;
     check_budget(request, &cells)?;
     check_size(cells.len(), repeats)?;
-    let settings = settings(request, RunKind::Timed(timed(request)), cpus, repeats, seed);
+    let kind = RunKind::Timed(TimedSettings { least_ms: *least_ms, ..timed(request) });
+    let settings = settings(request, kind, cpus, repeats, seed);
     Ok(Plan { settings, items: order(&cells, repeats, seed) })
+}
+
+/// The request with the default amount for a command, whose duration is unknown, and the time of
+/// executions until which the plan grows. Other requests are not changed.
+fn amount(request: &Request) -> (Request, Option<u64>) {
+    if !request.command_given {
+        return (request.clone(), None);
+    }
+    let cpus = request.cpus.clone().unwrap_or_else(|| vec![1]);
+    let counts = cpus.len() as u64;
+    let request = Request { cpus: Some(cpus), ..request.clone() };
+    match (request.repeats, request.budget_ms) {
+        (Some(_), _) | (None, Some(0)) => (request, None),
+        (None, Some(budget_ms)) => (Request { repeats: Some(1), ..request }, Some(budget_ms)),
+        (None, None) => (Request { repeats: Some(COMMAND_REPEATS), ..request }, Some(COMMAND_MS * counts)),
+    }
+}
+
+/// The blocks by which a plan grows after its items took `spent_ms`: as many as fit into the time
+/// up to `least_ms`, each with all items of the first block. None if no block fits, or if the plan
+/// has its maximum size.
+pub fn further_blocks(plan: &[PlanItem], spent_ms: u64, least_ms: u64, seed: u64) -> Vec<PlanItem> {
+    let blocks = plan.iter().map(|item| item.block + 1).max().unwrap_or(0);
+    if blocks == 0 {
+        return Vec::new();
+    }
+    let block_ms = (spent_ms / u64::from(blocks)).max(1);
+    let more = u32::try_from(least_ms.saturating_sub(spent_ms) / block_ms).unwrap_or(u32::MAX);
+    let first: Vec<&PlanItem> = plan.iter().filter(|item| item.block == 0).collect();
+    let mut items = Vec::new();
+    for block in blocks..blocks.saturating_add(more).min(MOST_GROWN_BLOCKS) {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        random.set_stream(u64::from(block));
+        let mut order = first.clone();
+        order.shuffle(&mut random);
+        items.extend(order.into_iter().map(|item| PlanItem { block, ..item.clone() }));
+    }
+    for (ordinal, item) in (plan.len() as u32..).zip(&mut items) {
+        item.ordinal = ordinal;
+    }
+    items
 }
 
 /// The largest number of tasks.
@@ -102,6 +153,7 @@ pub(crate) fn timed(request: &Request) -> TimedSettings {
         pin: request.pin.unwrap_or(PinPolicy::Each),
         oversubscribe: request.oversubscribe,
         budget_ms: request.budget_ms,
+        least_ms: None,
         copies: request.copies.max(1),
         tree: request.tree.clone(),
     }
@@ -338,6 +390,49 @@ pub(crate) mod tests {
         assert_eq!(counts(1), [1]);
         assert_eq!(counts(2), [1, 2]);
         assert_eq!(counts(6), [1, 2, 4, 6]);
+    }
+
+    /// A workload that runs a command, and a request for it.
+    fn of_command() -> (Vec<WorkloadInfo>, Request) {
+        let text = "faultline-describe 1 program\nsummary s\noperation run\nunit s\ndirection lower\nstyle once\nwindow_ms 1\n\
+            variant given process g\nend\n";
+        let workloads = vec![describe::parse(text).unwrap()];
+        let workload = crate::given_command();
+        (workloads, Request { workloads: vec![workload], command_given: true, ..Request::default() })
+    }
+
+    #[test]
+    fn a_command_runs_ten_times_as_one_task_and_then_until_its_time_is_over() {
+        let (workloads, request) = of_command();
+        let amount = |request: &Request| {
+            let plan = plan(request, &workloads, 2, 1).unwrap();
+            let timed = plan.settings.timed().unwrap();
+            (plan.settings.cpus.clone(), plan.settings.repeats, timed.budget_ms, timed.least_ms)
+        };
+        assert_eq!(amount(&request), (vec![1], 10, None, Some(3000)));
+        assert_eq!(amount(&Request { cpus: Some(vec![1, 2]), ..request.clone() }), (vec![1, 2], 10, None, Some(6000)));
+        let timed = Request { budget_ms: Some(60_000), ..request.clone() };
+        assert_eq!(amount(&timed), (vec![1], 1, Some(60_000), Some(60_000)));
+        assert_eq!(amount(&Request { repeats: Some(5), ..request }), (vec![1], 5, None, None));
+    }
+
+    #[test]
+    fn a_plan_grows_by_the_blocks_that_fit() {
+        let (workloads, request) = of_command();
+        let plan = plan(&Request { cpus: Some(vec![1, 2]), ..request }, &workloads, 2, 1).unwrap().items;
+        // Ten blocks of two items took 100 ms each.
+        let grown = further_blocks(&plan, 1000, 1450, 1);
+        let places: Vec<_> = grown.iter().map(|item| (item.ordinal, item.block)).collect();
+        assert_eq!(places, [(20, 10), (21, 10), (22, 11), (23, 11), (24, 12), (25, 12), (26, 13), (27, 13)]);
+        for block in 10..14 {
+            let mut tasks: Vec<u32> =
+                grown.iter().filter(|item| item.block == block).map(|item| item.cell.tasks).collect();
+            tasks.sort_unstable();
+            assert_eq!(tasks, [1, 2]);
+        }
+        assert_eq!(further_blocks(&plan, 1000, 1099, 1), []);
+        assert_eq!(further_blocks(&plan, 2000, 1000, 1), []);
+        assert_eq!(further_blocks(&plan, 1, 3_600_000, 1).len(), 2 * 990);
     }
 
     #[test]

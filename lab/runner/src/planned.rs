@@ -125,6 +125,21 @@ pub struct PlannedRun<'a> {
     pub jobs: NonZeroUsize,
 }
 
+impl<'a> PlannedRun<'a> {
+    /// Items of a run that measures time, with the time limit of its settings.
+    pub fn timed(
+        targets: Targets<'a>,
+        settings: &'a Settings,
+        subjects: &'a [Subject],
+        workloads: &'a [WorkloadInfo],
+        items: &'a [PlanItem],
+    ) -> Self {
+        let limit = settings.limit_ms.map(Duration::from_millis);
+        let jobs = NonZeroUsize::MIN;
+        PlannedRun { targets, settings, subjects, workloads, items, budget: None, limit, naming: None, jobs }
+    }
+}
+
 /// Path and arguments of the program, if it is not a workload. A machine that starts by itself has
 /// none.
 pub(crate) fn program<'a>(run: &PlannedRun<'a>, item: &PlanItem) -> Option<&'a [String]> {
@@ -157,7 +172,7 @@ pub enum Completion {
 
 impl Completion {
     /// The end of a run after an attempt that is no result; `None` if the run continues.
-    pub(crate) fn after(outcome: &Outcome) -> Option<Self> {
+    pub fn after(outcome: &Outcome) -> Option<Self> {
         match outcome {
             Outcome::Interrupted => Some(Completion::Stopped),
             Outcome::LabFailed { text } => Some(Completion::LabFailed(text.clone())),

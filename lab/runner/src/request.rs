@@ -36,7 +36,7 @@ pub struct Request {
     pub size: Option<u64>,
     /// Number of copies that `tree_build` builds at once; 0 means one.
     pub copies: u32,
-    /// The sides of a comparison provide a command to run.
+    /// The subjects provide a command to run.
     pub command_given: bool,
     /// A real tree to build.
     pub tree: Option<GivenTree>,

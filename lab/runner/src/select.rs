@@ -23,7 +23,7 @@ pub(crate) fn cases(request: &Request, workloads: &[WorkloadInfo]) -> Result<Vec
     if !request.command_given && cases.iter().any(|case| case.workload == GIVEN_COMMAND.0) {
         return Err(RequestError::new(
             format!("'{}' needs a command to run", GIVEN_COMMAND.0),
-            "compare two commands with `faultline compare './old' './new'`",
+            "`faultline run -- ./prog` measures a command, `faultline compare './old' './new'` compares two",
         ));
     }
     if request.tree.is_some() && request.workloads.is_empty() {

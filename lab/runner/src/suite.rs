@@ -28,6 +28,11 @@ pub(crate) const GIVEN_TREE: (&str, &str) = ("tree_build", "given");
 /// Needs a command from the user; in no suite.
 pub(crate) const GIVEN_COMMAND: (&str, &str) = ("program", "given");
 
+/// The name of the workload that runs a command of the user.
+pub fn given_command() -> String {
+    format!("{}:{}", GIVEN_COMMAND.0, GIVEN_COMMAND.1)
+}
+
 impl Suite {
     /// The suite's name.
     pub fn name(self) -> &'static str {

@@ -10,6 +10,7 @@ pub mod bisect;
 pub mod changes;
 pub mod ci;
 pub mod claims;
+pub mod command_figures;
 pub mod commit_runs;
 pub mod comparison;
 mod counters;

@@ -39,7 +39,7 @@ fn change(path: &str, before: Option<&LinkedFile>, after: Option<&LinkedFile>) -
     LinkedChange {
         file,
         sections: sizes(&before.sections, &after.sections),
-        functions: are_known.then(|| functions(&before.functions, &after.functions)),
+        functions: are_known.then(|| functions(before, after)),
     }
 }
 
@@ -62,8 +62,15 @@ fn sizes(before: &Sizes, after: &Sizes) -> Vec<SizeChange> {
     changes
 }
 
-fn functions(before: &Sizes, after: &Sizes) -> FunctionChanges {
-    let mut most = sizes(before, after);
+fn functions(before: &LinkedFile, after: &LinkedFile) -> FunctionChanges {
+    let mut most = sizes(&before.functions, &after.functions);
+    let has_other_code = |name: &&String| {
+        let of = |file: &LinkedFile| Some((*file.functions.get(*name)?, *file.code.get(*name)?));
+        of(before).zip(of(after)).is_some_and(|(before, after)| before.0 == after.0 && before.1 != after.1)
+    };
+    let size = |name: &String| before.functions.get(name).copied();
+    let changed: Vec<&String> = before.code.keys().filter(has_other_code).collect();
+    let number_changed = changed.len() as u32;
     let number = |is_such: fn(u64, u64) -> bool| {
         let both = most.iter().filter_map(|change| Some((change.before?, change.after?)));
         both.filter(|(before, after)| is_such(*before, *after)).count() as u32
@@ -71,8 +78,13 @@ fn functions(before: &Sizes, after: &Sizes) -> FunctionChanges {
     let (grew, shrank) = (number(|before, after| after > before), number(|before, after| after < before));
     let came = most.iter().filter(|change| change.before.is_none()).count() as u32;
     let went = most.iter().filter(|change| change.after.is_none()).count() as u32;
+    most.extend(changed.into_iter().map(|name| SizeChange {
+        name: name.clone(),
+        before: size(name),
+        after: size(name),
+    }));
     most.truncate(FunctionChanges::MOST);
-    FunctionChanges { came, went, grew, shrank, most }
+    FunctionChanges { came, went, grew, shrank, changed: number_changed, most }
 }
 
 #[cfg(test)]
@@ -88,7 +100,23 @@ mod tests {
             digest: digest.to_owned(),
             sections: [(".text".to_owned(), text), (".data".to_owned(), 16)].into(),
             functions,
+            code: BTreeMap::new(),
         }
+    }
+
+    #[test]
+    fn a_function_of_equal_size_has_changed_if_its_code_differs() {
+        let with_code = |digest: &str, code: u64| LinkedFile {
+            code: [("f".to_owned(), code), ("g".to_owned(), 7)].into(),
+            ..file("prog", digest, &[("f", 8), ("g", 8)])
+        };
+        let LinkedChanges::Compared { different, .. } = linked_changes(&[with_code("a", 1)], &[with_code("b", 2)])
+        else {
+            panic!("compared")
+        };
+        let functions = different[0].functions.as_ref().unwrap();
+        assert_eq!((functions.changed, functions.grew, functions.most.len()), (1, 0, 1));
+        assert_eq!(functions.most[0], SizeChange { name: "f".to_owned(), before: Some(8), after: Some(8) });
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Computes a run's summary from its record: gathers, estimates, judges and warns.
 
+use crate::command_figures::command_figures;
 use crate::curve::curve;
 use crate::figures::Curve;
 use crate::gather::gather;
@@ -32,6 +33,7 @@ pub fn summarise(record: &RunRecord) -> RunSummary {
         progress: progress(&standings),
         curves,
         warnings: warnings.into_iter().map(Said::from).collect(),
+        command: command_figures(record, &cases),
         lens: lens::summary(record, &standings),
     }
 }

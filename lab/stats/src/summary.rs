@@ -1,5 +1,6 @@
 //! Summary of a run: its figures, progress and warnings. Computed by `stats`, shown by `report`.
 
+use crate::command_figures::CommandFigures;
 pub use crate::figures::{Curve, Point, Progress, SideFigure, TimeShares};
 use crate::lens::summary::LensSummary;
 use crate::said::Said;
@@ -31,6 +32,10 @@ pub struct RunSummary {
     pub curves: Vec<Curve>,
     /// Warnings about misleading figures.
     pub warnings: Vec<Said<Warning>>,
+    /// The command that was measured instead of workloads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub command: Option<CommandFigures>,
     /// Figures of a lens run, which has no curves of time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]

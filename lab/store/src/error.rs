@@ -28,7 +28,8 @@ pub struct StoreError {
 pub enum StoreErrorKind {
     /// The named run does not exist, or its name is ambiguous.
     NoSuchRun,
-    /// The database does not exist, may not be used, or has another schema.
+    /// The database does not exist, may not be used, has another schema, or another process
+    /// measures into it.
     Unusable,
     /// Saved data cannot be read: it is damaged, or another version of Faultline saved it.
     Unreadable,
@@ -73,7 +74,7 @@ impl StoreError {
     }
 
     pub(crate) fn run_is_measured(run: RunId, who: &str) -> Self {
-        Self::failed(
+        Self::unusable(
             format!("another process is measuring run {run}: {who}"),
             "wait until it ends, or stop it; `faultline list` shows all runs",
         )
@@ -97,6 +98,13 @@ impl StoreError {
         Self::unusable(
             format!("there is no database at {place}"),
             "`faultline run` creates one; `--db FILE` names another",
+        )
+    }
+
+    pub(crate) fn no_file(path: &Path) -> Self {
+        Self::unusable(
+            format!("{} is no regular file, so it cannot be a database", path.display()),
+            "`--db FILE` takes the name of a file",
         )
     }
 

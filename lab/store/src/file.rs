@@ -97,6 +97,7 @@ pub(crate) fn check_writable(path: &Path) -> Result<(), StoreError> {
 fn open(path: &Path, flags: OpenFlags) -> Result<(Connection, DatabaseFile), StoreError> {
     let failed = |error| StoreError::from_sqlite("open", path.display(), &error);
     let file = absolute(path)?;
+    check_kind(&file, path)?;
     let mut connection = Connection::open_with_flags(&file, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(failed)?;
     connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
@@ -107,6 +108,14 @@ fn open(path: &Path, flags: OpenFlags) -> Result<(Connection, DatabaseFile), Sto
 /// The absolute path, because `:memory:` and `file:…` have a special meaning in SQLite.
 fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
     std::path::absolute(path).map_err(|error| StoreError::no_name(path, &error))
+}
+
+/// Fails for a device, a pipe or a socket. SQLite refuses a directory.
+fn check_kind(file: &Path, path: &Path) -> Result<(), StoreError> {
+    match file.metadata() {
+        Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => Err(StoreError::no_file(path)),
+        _ => Ok(()),
+    }
 }
 
 /// True if we may write the file, and create files in its directory.
@@ -138,6 +147,7 @@ fn check_creatable(file: &Path, path: &Path) -> Result<(), StoreError> {
 /// Readers of a write-ahead log write to a file beside the database. If the log is empty, the
 /// database is opened as immutable, which needs no such file.
 fn open_read_only(file: &Path, path: &Path) -> Result<Connection, StoreError> {
+    check_kind(file, path)?;
     let failed = |error| StoreError::from_sqlite("read", path.display(), &error);
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     // A non-empty log is part of the database: without it the newest runs would be missing.

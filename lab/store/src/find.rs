@@ -157,6 +157,7 @@ struct SearchSettings {
 
 #[derive(Debug, Deserialize)]
 struct SearchLine {
+    asked: Option<[String; 2]>,
     of: Option<SearchedSeries>,
 }
 
@@ -186,13 +187,14 @@ fn is_layout(row: &Row<'_>, column: usize) -> Result<bool> {
 }
 
 impl Store {
-    /// All runs, newest first, without the subjects of histories, which only the settings name.
+    /// All runs, newest first, without the subjects of histories.
     /// Fails if the database cannot be read.
     pub fn list_runs(&self) -> Result<Vec<RunLine>, StoreError> {
         let lines = self.connection.transaction(Purpose::Read, |snapshot| {
             let mut lines = read_lines(snapshot)?;
             let mut workloads = texts_by_run(snapshot, WORKLOADS)?;
             let mut sides = texts_by_run(snapshot, SIDES)?;
+            sides.extend(searched(snapshot)?);
             for line in &mut lines {
                 line.workloads = workloads.remove(&line.id.0).unwrap_or_default();
                 line.sides = sides.remove(&line.id.0).unwrap_or_default();
@@ -272,6 +274,18 @@ fn texts_by_run(connection: &Connection, query: &str) -> Result<HashMap<i64, Vec
         by_run.entry(run).or_default().push(text);
     }
     Ok(by_run)
+}
+
+/// The ends of each search as the user named them, or the subject of the searched history. A search
+/// with unreadable settings has none.
+fn searched(connection: &Connection) -> Result<Vec<(i64, Vec<String>)>> {
+    let query = "SELECT id, settings FROM run WHERE kind = 'bisect'";
+    connection.rows(query, params![], |row| {
+        let ends = from_json::<SearchSettings>(row, 1).ok().map(|SearchSettings { kind }| {
+            kind.asked.map(Vec::from).or(kind.of.map(|of| vec![of.subject])).unwrap_or_default()
+        });
+        Ok((row.get(0)?, ends.unwrap_or_default()))
+    })
 }
 
 /// The lines of all runs, without workloads and sides.

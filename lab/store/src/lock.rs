@@ -52,11 +52,11 @@ impl Alone {
     /// Refusal because another process holds the lock.
     fn held_by(self, who: &str, place: impl std::fmt::Display) -> StoreError {
         match self {
-            Alone::Measure => StoreError::failed(
+            Alone::Measure => StoreError::unusable(
                 format!("another run{who} is measuring into {place}"),
                 "wait until it ends: two runs at the same time disturb each other",
             ),
-            Alone::DoJobs => StoreError::failed(
+            Alone::DoJobs => StoreError::unusable(
                 format!("another worker{who} does the jobs of {place} on this machine"),
                 "one worker at a time measures: leave the jobs to it, or stop it",
             ),

@@ -73,6 +73,7 @@ fn summary(run: RunId) -> RunSummary {
         progress: Progress { planned: 2, done: 1, ..Progress::default() },
         curves: Vec::new(),
         warnings: Vec::new(),
+        command: None,
         lens: None,
     }
 }

@@ -103,6 +103,7 @@ fn summary(run: RunId) -> RunSummary {
         progress: Progress::default(),
         curves: Vec::new(),
         warnings: Vec::new(),
+        command: None,
         lens: None,
     }
 }

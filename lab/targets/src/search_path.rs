@@ -102,7 +102,7 @@ fn read_in_background(stdout: ChildStdout) -> Receiver<Vec<u8>> {
 }
 
 /// First line of a program's output; `None` if the program does not exist or fails.
-pub(crate) fn first_line(program: &str, arguments: &[&str]) -> Option<String> {
+pub fn first_line(program: &str, arguments: &[&str]) -> Option<String> {
     let text = read(program.as_ref(), arguments, USUAL_LIMIT).ok()?;
     text.lines().next().map(str::to_owned)
 }

@@ -35,6 +35,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let token = if asks_for_token { NewToken::add_to(&file)?.token } else { String::new() };
     let request = ServeRequest {
         listen: "127.0.0.1:0".parse()?,
+        name: None,
         tokens: asks_for_token.then(|| Tokens::read(&file)).transpose()?,
         hosts: Vec::new(),
         quirks: DeclaredQuirks::default(),

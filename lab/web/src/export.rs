@@ -249,6 +249,7 @@ mod tests {
             format: String::new(),
             subject: String::new(),
             repository: String::new(),
+            forge: None,
             command: Vec::new(),
             workload: None,
             has_releases: false,

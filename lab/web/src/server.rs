@@ -54,6 +54,8 @@ const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
 pub struct ServeRequest {
     /// Address to listen at; port 0 for any free port.
     pub listen: SocketAddr,
+    /// Name that the user gave for this address; the server answers to it.
+    pub name: Option<String>,
     /// Accepted tokens; `None` lets every client read, which is allowed on loopback only.
     pub tokens: Option<Tokens>,
     /// Names of a proxy in front, besides `localhost` and numeric addresses.
@@ -98,8 +100,8 @@ impl Server {
         let address = listener.local_addr().map_err(taken)?;
         listener.set_nonblocking(true).map_err(taken)?;
         let state = State::new(places, request.log, request.quirks, request.tokens.is_some());
-        let guard =
-            Guard { hosts: Arc::new(Hosts::new(request.listen, &request.hosts)), tokens: request.tokens.map(Arc::new) };
+        let names: Vec<String> = request.hosts.into_iter().chain(request.name).collect();
+        let guard = Guard { hosts: Arc::new(Hosts::new(request.listen, &names)), tokens: request.tokens.map(Arc::new) };
         Ok(Server { listener, address, routes: router(state, guard) })
     }
 

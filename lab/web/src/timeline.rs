@@ -217,6 +217,7 @@ pub(crate) fn commits_of(whole: &HistorySeries, range: &Range<usize>) -> History
         format: whole.format.clone(),
         subject: whole.subject.clone(),
         repository: whole.repository.clone(),
+        forge: whole.forge.clone(),
         command: whole.command.clone(),
         workload: whole.workload.clone(),
         has_releases: whole.has_releases,

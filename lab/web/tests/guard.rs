@@ -15,7 +15,7 @@ fn foreign_names_are_refused_before_anything_is_read() {
     let file = directory.path().join("tokens");
     let by_token = format!("Authorization: Bearer {}", NewToken::add_to(&file).unwrap().token);
     let served = Served::with(false, Some(Tokens::read(&file).unwrap()), &["lab.example"]);
-    for host in ["127.0.0.1", "localhost:80", "lab.example", "LAB.example:443"] {
+    for host in ["127.0.0.1", "localhost:80", "lab.example", "LAB.example:443", "lab-pc:8710"] {
         assert_eq!(served.ask("GET", "/api/v1/health", &[&format!("Host: {host}"), &by_token]).status, 200, "{host}");
     }
     for host in ["evil.example", "127.0.0.1.evil.example", "192.0.2.1", "", "localhost@evil.example"] {
@@ -204,6 +204,7 @@ fn beyond_this_machine_it_listens_only_with_a_token() {
     filled::fill(&database, false);
     let request = |listen: &str, tokens| ServeRequest {
         listen: listen.parse().unwrap(),
+        name: None,
         tokens,
         hosts: Vec::new(),
         quirks: DeclaredQuirks::default(),

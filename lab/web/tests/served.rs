@@ -86,6 +86,7 @@ impl Served {
         let says = Arc::clone(&said);
         let request = ServeRequest {
             listen: "127.0.0.1:0".parse().unwrap(),
+            name: Some("Lab-PC".to_owned()),
             tokens,
             quirks,
             hosts: hosts.iter().map(|&host| host.to_owned()).collect(),

@@ -8,6 +8,7 @@
 //!
 //! Samples: by a script: 60 days of two metrics with one step each; read by Otava for the next.
 
+use super::csv::{is_time, names_benchmarks};
 use crate::error::{ReadError, WriteError};
 use crate::files::File;
 use crate::format::{Content, FormatDescriptor, Read, Written};
@@ -38,9 +39,15 @@ const ATTRIBUTES: [&str; 4] = ["branch", "run", "version", "test"];
 /// The key of a row: time, commit, and the index among a metric's runs with both.
 type RowKey = (UnixMillis, Option<String>, usize);
 
+/// True for a header with `time` and no column of names, if the first row has a time there. Other
+/// tables are read as `csv`.
 fn begins(text: &str) -> bool {
-    let header = text.lines().next().unwrap_or_default();
-    header.contains(',') && header.split(',').any(|column| column.trim().trim_matches('"') == TIME)
+    let mut records =
+        ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes()).into_records();
+    let Some(Ok(header)) = records.next() else { return false };
+    let Some(time) = header.iter().position(|column| column.trim() == TIME) else { return false };
+    let has_time = |row: StringRecord| row.get(time).is_none_or(|cell| is_time(cell.trim()));
+    header.len() > 1 && !header.iter().any(names_benchmarks) && records.next().is_none_or(|row| row.is_ok_and(has_time))
 }
 
 /// The columns of the header by kind.
@@ -124,7 +131,7 @@ fn line(row: &StringRecord) -> u64 {
 fn metric(name: &str) -> String {
     match name {
         "" => "unnamed".to_owned(),
-        _ if name.trim() == TIME || name.trim() == COMMIT || ATTRIBUTES.contains(&name) => {
+        _ if name.trim() == TIME || name.trim() == COMMIT || ATTRIBUTES.contains(&name) || names_benchmarks(name) => {
             format!("{name}_")
         }
         _ => name.to_owned(),

@@ -7,3 +7,4 @@ mod round_trips;
 mod rubbish;
 mod samples;
 mod size;
+mod tables;

@@ -63,7 +63,7 @@ const INTERFACE: &[u8] = b"faultline_lens_interface_1\0";
 
 /// The plugin's file. Fails if it is missing, is not a plugin, or belongs to another version of
 /// Faultline.
-pub(super) fn find_plugin(places: &Places) -> Result<PathBuf, Error> {
+pub(crate) fn find_plugin(places: &Places) -> Result<PathBuf, Error> {
     let file = places.plugin.as_ref().ok_or_else(|| {
         Error::usage("the lens's plugin is not beside the command", "`make lens` builds it; `--plugin FILE` names it")
     })?;

@@ -17,6 +17,7 @@ pub(crate) use builds::LensOfBuilds;
 pub use builds::{BuildsRequest, settings_of_builds};
 pub use costs::{MEASURED, calibrate, keep_costs};
 pub use faultline_targets::program_files::With;
+pub(crate) use files::find_plugin;
 pub use gates::{compare, compare_runs, types};
 pub use kernel::kernel;
 pub use kernels::{KernelsRequest, settings_of_kernels};

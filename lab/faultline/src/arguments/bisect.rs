@@ -1,11 +1,15 @@
 //! Arguments of `faultline bisect` and `try`.
 
+use super::Conduct;
+use super::building::Building;
 use super::compare::{Certainty, Gate, Steps};
 use super::history::Config;
 use super::lens::{Model, variable, with};
 use super::measure::{Mode, Pin};
-use super::values::{count, duration, executed_quantity, label, level, margin, positive_duration, quantity, seed};
-use super::{Conduct, NoSandbox};
+use super::values::{
+    MOST_OPERATIONS, MOST_STEPS, duration, executed_quantity, from_to, label, level, margin, positive_duration,
+    quantity, repeats, seed, task_count,
+};
 use clap::{Args, ValueEnum};
 use faultline_experiment::lens::With;
 use faultline_history::request::FEWEST_SEEDS;
@@ -14,43 +18,6 @@ use faultline_record::quantity::Quantity;
 use faultline_record::relink::{SectionOrder, SectionSpacing};
 use std::path::PathBuf;
 use std::time::Duration;
-
-/// A repository, and the recipe of its builds.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Builds")]
-pub(crate) struct Building {
-    /// Command that builds a commit, at the top of its checkout. Split into words, run without a
-    /// shell [default: no build]
-    #[arg(long, value_name = "COMMAND")]
-    pub(crate) build: Option<String>,
-
-    /// Directory of the repository
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(crate) repository: PathBuf,
-
-    /// Directory for checkouts and builds [default: in the user's cache directory]
-    #[arg(long, value_name = "DIR", hide_short_help = true)]
-    pub(crate) work: Option<PathBuf>,
-
-    /// File or directory of a build to keep; repeatable [default: the whole tree]
-    #[arg(long, value_name = "PATH")]
-    pub(crate) keep: Vec<String>,
-
-    /// Build each commit in an empty directory, without objects of the previous one
-    #[arg(long, hide_short_help = true)]
-    pub(crate) clean: bool,
-
-    /// Time limit of each build
-    #[arg(long, value_name = "DURATION", default_value = "30m", hide_short_help = true, value_parser = positive_duration, allow_hyphen_values = true)]
-    pub(crate) build_limit: Duration,
-
-    /// Let builds use the network, also in the sandbox [default: no network]
-    #[arg(long, hide_short_help = true)]
-    pub(crate) build_network: bool,
-
-    #[command(flatten)]
-    pub(crate) sandbox: NoSandbox,
-}
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -62,9 +29,9 @@ Examples:
   faultline bisect v1.4 HEAD --layouts 12 --build make -- ./prog   code, or only its layout?
   faultline bisect v1.4 HEAD --on ssh:lab --build make -- ./prog   on another host
   faultline bisect v1.4 HEAD --revert --build make -- ./prog       effect of a revert today
-  faultline bisect v1.4 HEAD --measure transfers --tasks 4 --build make -- ./prog {tasks}
+  faultline bisect v1.4 HEAD --by transfers --tasks 4 --build make -- ./prog {tasks}
   faultline bisect v6.11 v6.12 --build 'sh build.sh' --image arch/x86/boot/bzImage \\
-      --workload zero_fill:base --tasks 8 --measure transfers      a kernel's page faults
+      --workload zero_fill:base --tasks 8 --by transfers           a kernel's page faults
   faultline bisect app                                             newest step of a history
   faultline bisect app --step 2                                    step 2 of `history changes app`
 Commits are checked out and built in a separate directory; the repository and its checkout are only read. Commits that do
@@ -101,14 +68,14 @@ pub(crate) struct Bisect {
     /// Without it, the first executions decide: CPU time if other programs use the machine, and if
     /// the command has one thread that waits for nothing. The choice is saved with the run.
     #[arg(long, value_name = "MEASURE", value_parser = quantity())]
-    pub(crate) measure: Option<Quantity>,
+    pub(crate) by: Option<Quantity>,
 
     /// Number of tasks [default: 1; 8 under the lens]
     ///
     /// Copies of the command for time, its threads under the lens, tasks of a kernel's workload
     /// with a CPU for each. For a subject: selects the series with this number of tasks [default:
     /// the first that has steps].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    #[arg(long, value_name = "N", value_parser = task_count)]
     pub(crate) tasks: Option<u32>,
 
     /// Host for measuring time: ssh:NAME from faultline.toml, or ssh:USER@HOST. Builds are made
@@ -118,7 +85,7 @@ pub(crate) struct Bisect {
 
     /// Maximum number of executions of a commit in the search; as many again confirm a step. Only
     /// for time [default: 60]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..=10_000))]
+    #[arg(long, value_name = "N", value_parser = from_to(4_u32, 10_000))]
     pub(crate) repeats: Option<u32>,
 
     /// Time for executions: nothing begins after it, and the answer names what remains possible.
@@ -168,7 +135,7 @@ pub(crate) struct Bisect {
 
     /// Random layouts to link around each step, to separate changes of code from changes of layout.
     /// Needs GNU ld [default: none]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(8..=1000), help_heading = "Decision")]
+    #[arg(long, value_name = "N", value_parser = from_to(8_u32, 1000), help_heading = "Decision")]
     pub(crate) layouts: Option<u32>,
 
     /// Order of sections of code and data in these layouts
@@ -219,7 +186,7 @@ fn seeds(text: &str) -> Result<u32, String> {
     let most = 1000;
     match text.parse() {
         Ok(number) if number == 1 || (FEWEST_SEEDS..=most).contains(&number) => Ok(number),
-        _ => Err(format!("1, or {FEWEST_SEEDS} to {most}")),
+        _ => Err(format!("it must be 1, or a whole number from {FEWEST_SEEDS} to {most}")),
     }
 }
 
@@ -271,7 +238,7 @@ impl From<Spacing> for SectionSpacing {
 pub(crate) struct OfSubject {
     /// Number of the step in the list of `faultline history changes` [default: the newest for the
     /// worse, otherwise the newest]
-    #[arg(long, value_name = "N", conflicts_with = "new", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", conflicts_with = "new", value_parser = from_to(1, MOST_STEPS))]
     pub(crate) step: Option<u32>,
 
     #[command(flatten)]
@@ -303,7 +270,7 @@ pub(crate) struct Kernel {
     pub(crate) mode: Option<Mode>,
 
     /// Operations of each task [default: the workload's]
-    #[arg(long, value_name = "N", requires = "image", hide_short_help = true, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", requires = "image", hide_short_help = true, value_parser = from_to(1, MOST_OPERATIONS))]
     pub(crate) ops: Option<u64>,
 }
 
@@ -343,13 +310,15 @@ Examples:
   faultline try 0001-faster.patch --build 'make -j2' -- ./prog 1000   HEAD with and without it
   faultline try series.mbox --on v1.4 --build make -- ./prog > answer.md
   faultline try fix.diff --build make --gate -- ./prog                exit status 1 if it is slower
-Patches are applied in a separate directory; the repository and its checkout are only read. Both sides are built, then
-executed in random order until the answer is clear. The answer is Markdown, for a mail. Ctrl-C ends cleanly; `faultline
-resume` continues.")]
+  git diff | faultline try - --build make -- ./prog                   local changes
+Patches are applied in a separate directory; the repository and its checkout are only read, so local changes are included
+only as a patch. Both sides are built, then executed in random order until the answer is clear. The answer is Markdown
+of 78 columns, for a mail. Ctrl-C ends cleanly; `faultline resume` continues.")]
 #[command(mut_arg("format", |format| format.default_value("markdown")))]
 #[command(mut_arg("gate", |arg| arg.help("Exit with status 1 if the patches make it slower by more than the margin, or if that is inconclusive")))]
 pub(crate) struct Try {
-    /// Files with patches in order: mails of `git format-patch`, mailboxes, or diffs
+    /// Files with patches in order: mails of `git format-patch`, mailboxes, or diffs; - is standard
+    /// input
     #[arg(value_name = "PATCH", required = true)]
     pub(crate) patches: Vec<PathBuf>,
 
@@ -359,18 +328,18 @@ pub(crate) struct Try {
 
     /// Quantity to compare
     #[arg(long, value_name = "MEASURE", default_value = "time", value_parser = executed_quantity())]
-    pub(crate) measure: Quantity,
+    pub(crate) by: Quantity,
 
     /// Commit to apply the patches to
     #[arg(long, value_name = "COMMIT", default_value = "HEAD")]
     pub(crate) on: String,
 
     /// Copies of the command that run at once
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = count)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = task_count)]
     pub(crate) tasks: u32,
 
     /// Maximum number of executions of each side [default: 60]
-    #[arg(long, value_name = "N", value_parser = count)]
+    #[arg(long, value_name = "N", value_parser = repeats)]
     pub(crate) repeats: Option<u32>,
 
     /// Total time for measuring; start nothing after it

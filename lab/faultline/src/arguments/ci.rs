@@ -1,9 +1,10 @@
 //! Arguments of `faultline ci`.
 
 use super::Conduct;
-use super::bisect::{Building, Guest};
+use super::bisect::Guest;
+use super::building::Building;
 use super::history::Config;
-use super::values::{duration, margin, quantity};
+use super::values::{duration, margin, quantity, task_count};
 use clap::Args;
 use faultline_record::quantity::Quantity;
 use std::path::PathBuf;
@@ -16,7 +17,7 @@ Examples:
   faultline ci v1.4..HEAD --build 'cargo build --release' --keep target -- target/release/prog
   faultline ci origin/main...HEAD                                all subjects of faultline.toml
   faultline ci HEAD~1..HEAD app --report ci                      one subject; files in ci/
-  faultline ci HEAD~1..HEAD --by peak-memory,instructions --budget 5% --build make -- ./prog
+  faultline ci HEAD~1..HEAD --by memory,instructions --budget 5% --build make -- ./prog
 Both commits are built in a separate directory; the repository and its checkout are only read. Instructions and, of programs
 with threads, transfers of cache lines are counted under the lens. They are exact or tested over seeds, so a busy host does
 not change them, and they decide by default. CPU time and peak memory are shown beside them. Time decides only with `--by
@@ -54,7 +55,7 @@ pub(crate) struct Ci {
 
     /// Number of tasks, each with a CPU of the guest [default: those of a subject's counts,
     /// otherwise 4]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    #[arg(long, value_name = "N", value_parser = task_count)]
     pub(crate) tasks: Option<u32>,
 
     /// Time for executions of each program outside of guests; 0 for none

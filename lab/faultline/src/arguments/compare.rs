@@ -1,5 +1,7 @@
 //! Arguments of `faultline compare` and `changes`.
 
+use super::around::Around;
+use super::building::Building;
 use super::measure::Measuring;
 use super::share::From;
 use super::values::{all_candidates, executed_quantity, label, level, margin, share};
@@ -16,12 +18,15 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   faultline compare './old 1000' './new 1000'          two commands, by their time
-  faultline compare './old' './new' --measure cpu-time  on a busy machine
+  faultline compare './old' './new' --by cpu-time      on a busy machine
+  faultline compare './old' './new' --prepare 'rm -rf cache' --warmup 3
+  faultline compare HEAD . --build make -- ./prog      the last commit and the working tree
+  faultline compare v1.2 HEAD --build make -- ./prog   two commits
   faultline compare zero_fill --a '' --b 'sysctl.vm.overcommit_memory=2'   a setting
   faultline compare --a workload=zero_fill:base --b workload=zero_fill:huge
   faultline compare fault_existing --a 'on=qemu:cpus=2' --b 'on=qemu:cpus=2,append=mitigations=off'
   faultline compare quick --a stable --b patched       variants that faultline.toml declares
-  faultline compare 3 4                                two runs
+  faultline compare 3 4 --verbose                      two runs, with cautions and counters
   faultline compare 1f3a9c2 80d2f11                    the newest runs of two commits
   faultline compare old.json new.json                  files of hyperfine, Go, criterion, asv, …
   faultline compare results.csv@1f3a9c results.csv@80d2   two commits of one file
@@ -30,21 +35,34 @@ Examples:
   faultline compare published:dragonfly-5.6 3          the same beside run 3
   faultline compare published:claims                   the authors' claims, recomputed and tested
 Live comparisons interleave both sides in random order until the answer is clear.
-An argument that names no run, file or import is a command if its first word is a program.
+An argument that names no run, file or import is a command if its first word is a program. With a command after `--`, the
+arguments are commits; both are built in a separate directory, and the repository is only read. `.` is the working tree,
+with untracked files that are not ignored.
 A variant is a name that faultline.toml declares, a command, or KEY=VALUE words. KEY is env.NAME, sysctl.NAME, /sys/FILE,
-programs (a directory), compiler, on (a machine), kernel (an image), workload, command or directory. An empty variant is
-the unchanged machine.")]
+programs (a directory), compiler, on (a machine), kernel (an image), workload, command, prepare, setup, warmup or
+directory. An empty variant is the unchanged machine.")]
 #[command(mut_arg("gate", |arg| arg.help("Exit with status 1 if a workload is slower by more than the margin, was not compared, or is inconclusive")))]
+#[command(mut_arg("build", |arg| arg.requires("command")))]
+#[command(mut_arg("keep", |arg| arg.requires("command").hide_short_help(true)))]
+#[command(mut_arg("repository", |arg| arg.hide_short_help(true)))]
+#[command(mut_arg("better", |arg| arg.hide_short_help(true)))]
+#[command(mut_arg("shell", |arg| arg.conflicts_with_all(["a", "b"])))]
 #[command(mut_arg("suite", |arg| arg.hide_short_help(true)))]
+#[command(mut_arg("seed", |arg| arg.hide_short_help(true)))]
+#[command(mut_arg("window", |arg| arg.hide_short_help(true)))]
 #[command(mut_arg("pin", |arg| arg.hide_short_help(true)))]
 #[command(mut_arg("mode", |arg| arg.hide_short_help(true)))]
 #[command(mut_arg("oversubscribe", |arg| arg.hide_short_help(true)))]
 #[command(mut_arg("size", |arg| arg.hide_short_help(true)))]
 pub(crate) struct Compare {
     /// Two runs (number, label or commit), files, directories or commands. FILE@COMMIT: one commit,
-    /// FILE:BENCHMARK: one benchmark. With --a or --b: workloads
+    /// FILE:BENCHMARK: one benchmark. With --a or --b: workloads. With COMMAND: commits
     #[arg(value_name = "WHAT", add = all_candidates())]
     pub(crate) what: Vec<String>,
+
+    /// Command to measure, at the top of the builds of two commits
+    #[arg(value_name = "COMMAND", last = true, conflicts_with_all = ["a", "b", "on", "better", "assume_quiet"])]
+    pub(crate) command: Vec<String>,
 
     /// Side A of a live comparison, the old one
     #[arg(long, value_name = "VARIANT")]
@@ -65,7 +83,7 @@ pub(crate) struct Compare {
 
     /// Quantity to compare [default: time]
     #[arg(long, value_name = "MEASURE", value_parser = executed_quantity())]
-    pub(crate) measure: Option<Quantity>,
+    pub(crate) by: Option<Quantity>,
 
     /// Better direction, for files that do not state it
     #[arg(long, value_enum, value_name = "DIRECTION")]
@@ -73,15 +91,25 @@ pub(crate) struct Compare {
 
     /// Compare results that were measured one after the other. Only valid if nothing else ran on
     /// the machine
-    #[arg(long, conflicts_with_all = ["a", "b"])]
+    #[arg(long, hide_short_help = true, conflicts_with_all = ["a", "b"])]
     pub(crate) assume_quiet: bool,
 
     /// Label for the run
     #[arg(long, value_name = "TEXT", value_parser = label)]
     pub(crate) label: Option<String>,
 
+    /// Show both sides, reasons, cautions and further figures below the answer
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) verbose: bool,
+
     #[command(flatten)]
     pub(crate) machine: OnMachine,
+
+    #[command(flatten)]
+    pub(crate) around: Around,
+
+    #[command(flatten)]
+    pub(crate) building: Building,
 
     #[command(flatten)]
     pub(crate) gate: Gate,
@@ -172,7 +200,7 @@ impl std::convert::From<WhenInconclusive> for plan::WhenInconclusive {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  faultline changes nightly.csv                    steps of every series in a file
+  faultline changes nightly.csv                    steps of all series; any CSV with a header
   faultline changes results/ --from asv --false-alarms 1%
   faultline changes nightly.csv --min-change 0%    with the smallest steps
   faultline changes nightly.csv --to otava-json    the steps as Otava writes them")]

@@ -1,7 +1,7 @@
 //! Arguments of `faultline history`.
 
 use super::compare::{Gate, Steps};
-use super::values::{count, point};
+use super::values::{MOST_STEPS, from_to, point, task_count};
 use super::{Conduct, FormatArgument, NoSandbox};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand, ValueEnum};
@@ -199,7 +199,7 @@ pub(crate) struct SeriesWithSteps {
 
     /// Number of tasks of the series. Required if several series have the step [default: the first
     /// that has steps]
-    #[arg(long, value_name = "N", value_parser = count)]
+    #[arg(long, value_name = "N", value_parser = task_count)]
     pub(crate) tasks: Option<u32>,
 
     #[command(flatten)]
@@ -218,7 +218,7 @@ pub(crate) struct Which {
     pub(crate) at: Option<String>,
 
     /// Number of the step in the list of `faultline history changes`
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = from_to(1, MOST_STEPS))]
     pub(crate) step: Option<u32>,
 }
 

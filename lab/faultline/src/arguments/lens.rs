@@ -1,10 +1,12 @@
 //! Arguments of `faultline lens`.
 
 use super::measure::Mode;
-use super::values::{commit, count, jobs, label, run_candidates, seed, size, workload_candidates};
+use super::values::{
+    MOST_OPERATIONS, commit, from_to, jobs, label, repeats, run_candidates, seed, size, task_count, workload_candidates,
+};
 use super::{Conduct, FormatArgument};
 use clap::{Args, Subcommand};
-use faultline_coherence::Caches;
+use faultline_coherence::{Caches, Topology};
 use faultline_experiment::lens::{Module, USUAL_SEED, With};
 use faultline_record::lens::budget::{Budget, BudgetError};
 use faultline_record::subject::Commit;
@@ -40,16 +42,22 @@ pub(crate) enum Lens {
     Calibrate(Calibrate),
 }
 
+/// Maximum lead of a CPU.
+const MOST_QUANTUM: u64 = 1 << 40;
+
+/// Maximum memory of a machine: 4 TiB.
+const MOST_MEMORY_MIB: u64 = 1 << 22;
+
 /// The modelled machine, except for its number of CPUs.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Modelled machine")]
 pub(crate) struct Model {
     /// Number of sockets; CPUs are divided evenly among them
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = from_to(1, Topology::MOST_SOCKETS))]
     pub(crate) sockets: u32,
 
     /// CPUs that share a last-level cache [default: all of a socket]
-    #[arg(long, value_name = "N", hide_short_help = true)]
+    #[arg(long, value_name = "N", hide_short_help = true, value_parser = task_count)]
     pub(crate) cpus_per_cache: Option<u32>,
 
     /// Cost table of transfers, or `measured` after `faultline lens calibrate`
@@ -69,11 +77,11 @@ pub(crate) struct Model {
 
     /// Maximum lead of a CPU over the slowest after a transfer, in instructions; smaller is finer
     /// and slower [default: 5 for a program, 1000 for a kernel]
-    #[arg(long, value_name = "N", hide_short_help = true)]
+    #[arg(long, value_name = "N", hide_short_help = true, value_parser = from_to(1, MOST_QUANTUM))]
     pub(crate) quantum: Option<u64>,
 
     /// Maximum lead of a thread without a recent transfer; only for programs [default: 200]
-    #[arg(long, value_name = "N", hide_short_help = true)]
+    #[arg(long, value_name = "N", hide_short_help = true, value_parser = from_to(1, MOST_QUANTUM))]
     pub(crate) private_quantum: Option<u64>,
 
     /// Lens plugin for QEMU [default: beside the command]
@@ -118,7 +126,7 @@ pub(crate) struct Gates {
 #[command(next_help_heading = "Measurement")]
 pub(crate) struct Counting {
     /// Repeats of each case at each number of tasks
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = repeats, allow_negative_numbers = true)]
     pub(crate) repeats: u32,
 
     /// Seed of the first repeat's guests, and of the order; further repeats use the next numbers
@@ -177,11 +185,11 @@ pub(crate) struct Program {
 
     /// Numbers of tasks (threads or processes of the program) [default: 1,2,4,8 with {tasks} in the
     /// arguments, otherwise up to 8]
-    #[arg(long, value_name = "N,N,…", value_delimiter = ',', value_parser = count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N,N,…", value_delimiter = ',', value_parser = task_count, allow_negative_numbers = true)]
     pub(crate) tasks: Option<Vec<u32>>,
 
     /// Operations of each task; figures are per operation [default: the whole run is one operation]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = from_to(1, MOST_OPERATIONS))]
     pub(crate) ops: Option<u64>,
 
     /// Count the whole run and ignore region marks
@@ -226,7 +234,7 @@ pub(crate) struct ProgramGuest {
     pub(crate) append: Vec<String>,
 
     /// Memory of each machine in MiB [default: by number of CPUs and size of files]
-    #[arg(long, value_name = "MIB", hide_short_help = true)]
+    #[arg(long, value_name = "MIB", hide_short_help = true, value_parser = from_to(1, MOST_MEMORY_MIB))]
     pub(crate) memory: Option<u64>,
 }
 
@@ -249,7 +257,7 @@ pub(crate) struct Kernel {
     pub(crate) workloads_chosen: Vec<String>,
 
     /// Numbers of tasks, each on a machine with a CPU for each task
-    #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_value = "1,2,4,8", value_parser = count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_value = "1,2,4,8", value_parser = task_count, allow_negative_numbers = true)]
     pub(crate) tasks: Vec<u32>,
 
     /// Kernel image [default: FAULTLINE_KERNEL, otherwise the newest in /boot, otherwise from `make
@@ -266,11 +274,11 @@ pub(crate) struct Kernel {
     pub(crate) append: Vec<String>,
 
     /// Memory of each machine in MiB [default: by number of CPUs]
-    #[arg(long, value_name = "MIB", hide_short_help = true)]
+    #[arg(long, value_name = "MIB", hide_short_help = true, value_parser = from_to(1, MOST_MEMORY_MIB))]
     pub(crate) memory: Option<u64>,
 
     /// Operations of each task [default: the workload's; about ten to twenty million instructions]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = from_to(1, MOST_OPERATIONS))]
     pub(crate) ops: Option<u64>,
 
     /// Kind of task, for workloads that support both
@@ -313,15 +321,15 @@ pub(crate) struct Machine {
     pub(crate) symbols: Vec<PathBuf>,
 
     /// Numbers of tasks, one on each CPU: each number is a machine with so many CPUs
-    #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_value = "1", value_parser = count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_value = "1", value_parser = task_count, allow_negative_numbers = true)]
     pub(crate) tasks: Vec<u32>,
 
     /// Memory of each machine in MiB [default: by number of CPUs]
-    #[arg(long, value_name = "MIB", hide_short_help = true)]
+    #[arg(long, value_name = "MIB", hide_short_help = true, value_parser = from_to(1, MOST_MEMORY_MIB))]
     pub(crate) memory: Option<u64>,
 
     /// Operations of each CPU in the region; figures are per operation
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = from_to(1, MOST_OPERATIONS))]
     pub(crate) ops: u64,
 
     #[command(flatten)]
@@ -351,7 +359,8 @@ pub(crate) struct Compare {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  faultline lens types 7                     all types, and the layouts of the hottest three
+  faultline lens types 7                     the hottest types, in at most 100 lines
+  faultline lens types 7 --all               more types, and the layouts of the hottest three
   faultline lens types 7 mm_struct zone      the layouts of these types
   faultline lens types 7 --tasks 2 --format json
 Layouts are those of pahole: members with offsets, boundaries of cache lines, holes and padding. Types within others are found
@@ -366,8 +375,12 @@ pub(crate) struct Types {
     pub(crate) types: Vec<String>,
 
     /// Number of tasks [default: the greatest that has figures]
-    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = task_count, allow_negative_numbers = true)]
     pub(crate) tasks: Option<u32>,
+
+    /// Show all details, however long
+    #[arg(long)]
+    pub(crate) all: bool,
 
     #[command(flatten)]
     pub(crate) format: FormatArgument,

@@ -1,8 +1,9 @@
 //! Arguments of `faultline run`, `check` and `resume`.
 
+use super::around::{Around, ExportJson};
 use super::values::{
-    Tasks, commit, duration, jobs, label, partner, positive_duration, run_candidates, seed, size, tasks,
-    workload_candidates,
+    Tasks, Warmup, commit, duration, jobs, label, partner, positive_duration, repeats, run_candidates, seed, size,
+    tasks, warmup, workload_candidates,
 };
 use super::{Conduct, NoSandbox, OnMachine};
 use clap::{Args, ValueEnum};
@@ -25,24 +26,25 @@ pub(crate) struct Measuring {
     pub(crate) suite: Option<SuiteName>,
 
     /// Numbers of tasks that run at once, each on its own CPU [default: powers of two up to all
-    /// CPUs]
+    /// CPUs; 1 for a command]
     ///
     /// KxN builds K copies of a tree at once with N tasks each: `--tasks 2x1,2x4`.
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', value_parser = tasks, allow_negative_numbers = true)]
     pub(crate) tasks: Option<Vec<Tasks>>,
 
-    /// Repeats of each workload at each number of tasks [default: 6 for quick, 10 for full, up to
-    /// 60 in a comparison]
-    #[arg(long, value_name = "N", value_parser = super::values::count, allow_negative_numbers = true)]
+    /// Repeats of each workload at each number of tasks [default: 6 for quick, 10 for full, for a
+    /// command 10 and at least 3 s, up to 60 in a comparison]
+    #[arg(long, value_name = "N", value_parser = repeats, allow_negative_numbers = true)]
     pub(crate) repeats: Option<u32>,
 
     /// Total time: run as many repeats as fit; start nothing after it
     #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
     pub(crate) time: Option<Duration>,
 
-    /// Warm-up before each window [default: 100 ms for quick, 500 ms for full]
-    #[arg(long, value_name = "DURATION", hide_short_help = true, value_parser = duration, allow_hyphen_values = true)]
-    pub(crate) warmup: Option<Duration>,
+    /// Warm-up: executions of a command before those that count, or time before each window
+    /// [default: none for commands, 100 ms for quick, 500 ms for full]
+    #[arg(long, value_name = "N|DURATION", hide_short_help = true, value_parser = warmup, allow_hyphen_values = true)]
+    pub(crate) warmup: Option<Warmup>,
 
     /// Window for counting a rate [default: 300 ms for quick, 2 s for full; longer for slow
     /// operations]
@@ -57,7 +59,8 @@ pub(crate) struct Measuring {
     #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
 
-    /// Binding of tasks to CPUs [default: each, where the system can]
+    /// Binding of tasks to CPUs [default: each, where the system can; none for a command run
+    /// alone]
     #[arg(long, value_enum, value_name = "POLICY")]
     pub(crate) pin: Option<Pin>,
 
@@ -126,11 +129,18 @@ impl From<Mode> for TaskMode {
 }
 
 #[derive(Debug, Args)]
+#[command(mut_arg("warmup", |arg| arg.hide_short_help(false)))]
+#[command(mut_arg("seed", |arg| arg.hide_short_help(true)))]
+#[command(mut_arg("mode", |arg| arg.hide_short_help(true)))]
+#[command(mut_arg("oversubscribe", |arg| arg.hide_short_help(true)))]
 #[command(after_help = "\
 Examples:
   faultline run                                   quick suite, powers of two up to all CPUs
   faultline run --suite full --time 1h            every variant, as many repeats as fit in an hour
   faultline run zero_fill --tasks 1,2 --repeats 20
+  faultline run -- ./prog 1000                    a command: its time, CPU time and memory
+  faultline run --warmup 3 --prepare 'rm -rf cache' -- './prog 1000'
+  faultline run --tasks 1,2,4 -- ./prog 1000      copies of a command at once
   faultline run fault_existing:shared --mode thread --window 2s
   faultline run tree_build --tree ~/src/app --command 'make -j{tasks}' --tasks 2x1,2x4
   faultline run zero_fill --on qemu:cpus=8        an emulated machine with this system's kernel
@@ -144,6 +154,10 @@ pub(crate) struct Run {
     #[arg(value_name = "WORKLOAD", add = workload_candidates())]
     pub(crate) workloads_chosen: Vec<String>,
 
+    /// Command to measure instead: one text, or its words
+    #[arg(value_name = "COMMAND", last = true, conflicts_with_all = ["workloads_chosen", "list", "suite", "tree", "partners"])]
+    pub(crate) program: Vec<String>,
+
     /// List the workloads and their variants instead
     #[arg(long, conflicts_with = "workloads_chosen")]
     pub(crate) list: bool,
@@ -154,7 +168,7 @@ pub(crate) struct Run {
 
     /// Commit that the measured system was built from, at least 7 digits; `compare` finds the run
     /// by it
-    #[arg(long, value_name = "COMMIT", value_parser = commit)]
+    #[arg(long, value_name = "COMMIT", value_parser = commit, hide_short_help = true)]
     pub(crate) commit: Option<Commit>,
 
     #[command(flatten)]
@@ -184,6 +198,12 @@ pub(crate) struct Run {
     pub(crate) command: Option<String>,
 
     #[command(flatten)]
+    pub(crate) around: Around,
+
+    #[command(flatten)]
+    pub(crate) export: ExportJson,
+
+    #[command(flatten)]
     pub(crate) measuring: Measuring,
 
     #[command(flatten)]
@@ -193,10 +213,10 @@ pub(crate) struct Run {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  faultline check                    compare this machine with itself for five minutes
+  faultline check                    compare this machine with itself (5 min); what works
   faultline check --time 1m          shorter: detects only larger differences
   faultline check --on qemu:cpus=2   an emulated machine
-  faultline check --facts            facts about this machine, without a measurement
+  faultline check --facts            facts, and what works; measures nothing
   faultline check --facts 3@b        facts saved with side B of run 3
 The exit status is 1 if the machine is not fit to measure on.")]
 pub(crate) struct Check {

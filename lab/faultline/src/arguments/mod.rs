@@ -1,6 +1,8 @@
 //! The command's arguments. Help, completions and man pages come from these definitions.
 
+pub(crate) mod around;
 pub(crate) mod bisect;
+pub(crate) mod building;
 pub(crate) mod ci;
 pub(crate) mod compare;
 pub(crate) mod history;
@@ -61,9 +63,9 @@ pub(crate) struct Global {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Measure workloads over numbers of tasks
+    /// Measure workloads, or a command, over numbers of tasks
     Run(Box<measure::Run>),
-    /// Check whether this machine is fit to measure on; show its facts
+    /// Show what works on this machine, and whether it is fit to measure
     Check(Box<measure::Check>),
     /// Count cache-line transfers between CPUs: why does it not scale?
     #[command(subcommand)]

@@ -1,7 +1,7 @@
 //! Arguments of `faultline import`, `export` and `serve`.
 
 use super::FormatArgument;
-use super::values::all_candidates;
+use super::values::{all_candidates, from_to};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use faultline_exchange::{FORMATS, Format as Foreign};
@@ -83,16 +83,16 @@ pub(crate) struct Export {
 #[command(after_help = "\
 Examples:
   faultline serve                                     http://127.0.0.1:8710, for this machine only
-  faultline serve --listen 127.0.0.1:0                any free port
+  faultline serve --listen localhost:0                any free port
   faultline serve --export site                       write the pages to a directory
   faultline serve --new-token tokens --name 'A. Uthor'   make a token; the file gets its hash
   faultline serve --listen 0.0.0.0:8710 --token-file tokens --host lab.example
 The server is read-only, except that readers with a token can set the states of changes. Other machines need a token.
 Traffic is not encrypted: put a proxy with TLS in front (docs/SERVE.md). Ctrl-C ends the server.")]
 pub(crate) struct Serve {
-    /// Address and port to listen on. Port 0: any free port
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8710")]
-    pub(crate) listen: SocketAddr,
+    /// Address or host name, and port, to listen on. Port 0: any free port
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8710", value_parser = listen)]
+    pub(crate) listen: Listen,
 
     /// File with the hashes of tokens. Reading then requires a token
     #[arg(long, value_name = "FILE")]
@@ -129,12 +129,33 @@ pub(crate) struct Site {
 
     /// Maximum number of comparisons of commits per history: steps first, then neighbours, then the
     /// newest
-    #[arg(long, value_name = "N", default_value_t = 200, requires = "export")]
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = from_to(0usize, 1_000_000), requires = "export")]
     pub(crate) comparisons: usize,
 
     /// Maximum number of executions per run with raw samples and consoles: the first ones
-    #[arg(long, value_name = "N", default_value_t = 1000, requires = "export")]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = from_to(0u32, 1_000_000), requires = "export")]
     pub(crate) executions: u32,
+}
+
+/// The place to listen on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Listen {
+    /// The name of a host; `None` for an address.
+    pub(crate) name: Option<String>,
+    /// Name or address, and port.
+    pub(crate) place: String,
+}
+
+fn listen(text: &str) -> Result<Listen, String> {
+    let place = text.to_owned();
+    if text.parse::<SocketAddr>().is_ok() {
+        return Ok(Listen { name: None, place });
+    }
+    let (name, port) =
+        text.rsplit_once(':').ok_or("a port is missing; write it like 127.0.0.1:8710 or localhost:8710")?;
+    from_to(0, u16::MAX)(port).map_err(|range| format!("the port '{port}' is wrong: {range}"))?;
+    let name = host(name).map_err(|_| "not an address or host name; write it like 127.0.0.1:8710 or localhost:8710")?;
+    Ok(Listen { name: Some(name), place })
 }
 
 /// A host name without a port.
@@ -152,5 +173,23 @@ fn person(text: &str) -> Result<String, String> {
     match !name.is_empty() && name.chars().count() <= 64 && !name.chars().any(char::is_control) {
         true => Ok(name.to_owned()),
         false => Err("not a name of 1 to 64 letters in one line".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_listens_on_addresses_and_names() {
+        let name = |text: &str| listen(text).map(|listen| listen.name);
+        assert_eq!((name("127.0.0.1:0"), name("[::1]:8710")), (Ok(None), Ok(None)));
+        assert_eq!(name("localhost:8080"), Ok(Some("localhost".to_owned())));
+        assert!(name("localhost").unwrap_err().contains("a port is missing"));
+        assert_eq!(
+            name("localhost:99999").unwrap_err(),
+            "the port '99999' is wrong: it must be a whole number from 0 to 65535"
+        );
+        assert!(name("a b:1").is_err() && name("::1:8710").is_err() && name(":80").is_err());
     }
 }

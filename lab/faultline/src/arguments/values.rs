@@ -5,6 +5,7 @@ use clap_complete::engine::{
     ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
 use faultline_experiment::{LocalMachines, Places, published, stored};
+use faultline_record::bounds::{MOST_REPEATS, MOST_TASKS};
 use faultline_record::machine::Machine;
 use faultline_record::quantity::Quantity;
 use faultline_record::record::RunLine;
@@ -12,9 +13,20 @@ use faultline_record::role::Role;
 use faultline_record::subject::Commit;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::fmt::Display;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
+
+/// Maximum number of a step in a list.
+pub(crate) const MOST_STEPS: u32 = 1_000_000;
+
+/// Maximum number of operations of a task.
+pub(crate) const MOST_OPERATIONS: u64 = i64::MAX as u64;
+
+/// Maximum number of copies of a tree that are built at once.
+const MOST_COPIES: u32 = 1024;
 
 /// Longest accepted duration.
 const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
@@ -37,13 +49,29 @@ fn word_of(quantities: &[Quantity]) -> impl TypedValueParser<Value = Quantity> +
     })
 }
 
-pub(crate) fn count(text: &str) -> Result<u32, String> {
-    text.trim().parse().map_err(|_| "not a number; write it like 4".to_owned())
+/// The parser of a whole number within bounds, which it names in its error.
+pub(crate) fn from_to<N>(least: N, most: N) -> impl Fn(&str) -> Result<N, String> + Clone + Send + Sync + 'static
+where
+    N: FromStr + PartialOrd + Display + Copy + Send + Sync + 'static,
+{
+    move |text| match text.trim().parse() {
+        Ok(number) if least <= number && number <= most => Ok(number),
+        _ => Err(format!("it must be a whole number from {least} to {most}")),
+    }
+}
+
+/// A number of tasks.
+pub(crate) fn task_count(text: &str) -> Result<u32, String> {
+    from_to(1, MOST_TASKS)(text)
+}
+
+pub(crate) fn repeats(text: &str) -> Result<u32, String> {
+    from_to(1, MOST_REPEATS)(text)
 }
 
 /// A number of guests that run at the same time.
 pub(crate) fn jobs(text: &str) -> Result<NonZeroUsize, String> {
-    text.trim().parse().map_err(|_| "not a number from 1; write it like 4".to_owned())
+    from_to(1, MOST_TASKS as usize)(text).map(|number| NonZeroUsize::new(number).unwrap_or(NonZeroUsize::MIN))
 }
 
 /// The name of a commit: all or the first of its digits.
@@ -79,17 +107,33 @@ pub(crate) fn label(text: &str) -> Result<String, String> {
 
 /// A seed below 2^63, so that JSON and SQL can hold it.
 pub(crate) fn seed(text: &str) -> Result<u64, String> {
-    match text.parse() {
-        Ok(seed) if seed <= i64::MAX as u64 => Ok(seed),
-        _ => Err("not a number below 2^63".to_owned()),
-    }
+    from_to(0, i64::MAX as u64)(text)
 }
 
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     match humantime::parse_duration(text) {
         Ok(length) if length <= LONGEST => Ok(length),
-        Ok(_) => Err("longer than 366 days".to_owned()),
+        Ok(_) => Err("it must be at most 366 days".to_owned()),
         Err(_) => Err("not a duration; write it like 90s, 2m or 300ms".to_owned()),
+    }
+}
+
+/// Amount of warm-up: executions of a command, or time of a workload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Warmup {
+    /// Number of executions.
+    Executions(u32),
+    /// Time before each window.
+    Time(Duration),
+}
+
+pub(crate) fn warmup(text: &str) -> Result<Warmup, String> {
+    match from_to(0, MOST_REPEATS)(text) {
+        Ok(executions) => Ok(Warmup::Executions(executions)),
+        Err(_) => duration(text).map(Warmup::Time).map_err(|_| {
+            "neither a number of executions nor a duration; write it like 3 for commands, 100ms for workloads"
+                .to_owned()
+        }),
     }
 }
 
@@ -135,10 +179,12 @@ pub(crate) struct Tasks {
 
 pub(crate) fn tasks(text: &str) -> Result<Tasks, String> {
     match text.trim().split_once('x') {
-        None => Ok(Tasks { copies: None, tasks: count(text)? }),
-        Some((copies, tasks)) => match count(copies) {
-            Ok(copies @ 1..=1024) => Ok(Tasks { copies: Some(copies), tasks: count(tasks)? }),
-            _ => Err("write it like 4, or like 2x4 for two copies of a tree with 4 tasks each".to_owned()),
+        None => Ok(Tasks { copies: None, tasks: task_count(text)? }),
+        Some((copies, tasks)) => match (from_to(1, MOST_COPIES)(copies), task_count(tasks)) {
+            (Ok(copies), Ok(tasks)) => Ok(Tasks { copies: Some(copies), tasks }),
+            _ => Err(format!(
+                "KxN is K copies of a tree, from 1 to {MOST_COPIES}, with N tasks each, from 1 to {MOST_TASKS}: 2x4"
+            )),
         },
     }
 }
@@ -217,6 +263,26 @@ mod tests {
         assert_eq!(margin("0.5 %"), Ok(0.005));
         assert!(level("5%").is_err() && level("100%").is_err() && level("NaN").is_err());
         assert!(margin("0").is_err() && margin("100%").is_err() && margin("NaN").is_err() && margin("some").is_err());
+    }
+
+    #[test]
+    fn a_warm_up_is_a_number_or_a_time() {
+        assert_eq!(warmup("3"), Ok(Warmup::Executions(3)));
+        assert_eq!(warmup("200ms"), Ok(Warmup::Time(Duration::from_millis(200))));
+        assert!(warmup("some").is_err() && warmup("-1").is_err());
+    }
+
+    #[test]
+    fn numbers_out_of_range_are_refused_with_the_range() {
+        let range = |most: &str| Err(format!("it must be a whole number from 1 to {most}"));
+        for text in ["0", "-1", "1000001", "many", "1.5", ""] {
+            assert_eq!(repeats(text), range("1000000"), "{text}");
+        }
+        assert_eq!((task_count("4096"), task_count("4097")), (Ok(4096), range("4096")));
+        assert_eq!(tasks("0").unwrap_err(), "it must be a whole number from 1 to 4096");
+        assert_eq!((seed("0"), seed("9223372036854775807")), (Ok(0), Ok(i64::MAX as u64)));
+        assert_eq!(seed("-1").unwrap_err(), "it must be a whole number from 0 to 9223372036854775807");
+        assert!(jobs("0").is_err() && jobs("2").is_ok());
     }
 
     #[test]

@@ -1,20 +1,22 @@
 //! `faultline bisect` and `try`: builds of commits, compared.
 
+use super::building::{given_of_builds, recipe};
+use super::compare;
 use super::history::steps::{notify, numbered, only, with_steps};
 use super::history::{limited, settings, trusted};
 use super::lens::modelled;
 use super::measuring::{self, places_to_count, places_to_measure};
-use super::{compare, result};
 use crate::arguments::Global;
-use crate::arguments::bisect::{Bisect, Building, Guest, Try};
+use crate::arguments::bisect::{Bisect, Guest, Try};
 use crate::arguments::measure::Measuring;
 use crate::arguments::values::Tasks;
 use crate::failure::Failure;
 use faultline_experiment::lens::{BuildsRequest, KernelsRequest, ModelRequest};
-use faultline_experiment::{Places, USUAL_LEVEL, command_words, hosts};
+use faultline_experiment::{Places, USUAL_LEVEL, hosts};
 use faultline_history::bisect::{BisectRequest, StepSearch, bisect_step};
 use faultline_history::request::{LineRequest, MeasureRequest, Wanted};
 use faultline_history::try_patches::TryRequest;
+use faultline_history::two_builds::TwoBuilds;
 use faultline_record::artefact::{Artefact, BuiltKernel};
 use faultline_record::direction::Effect;
 use faultline_record::machine::{Accelerator, ControlledHost};
@@ -22,8 +24,9 @@ use faultline_record::plan::{PinPolicy, USUAL_MARGIN};
 use faultline_record::quantity::Quantity;
 use faultline_record::recipe::Recipe;
 use faultline_record::relink::LayoutKind;
+use faultline_record::setup::Setup;
 use faultline_stats::history::{HistorySeries, HistoryStep};
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
 
 /// Default number of tasks of a kernel.
@@ -31,9 +34,6 @@ const USUAL_TASKS: u32 = 1;
 
 pub(crate) fn bisect(arguments: &Bisect, global: &Global) -> Result<ExitCode, Failure> {
     let conduct = &arguments.conduct;
-    if conduct.output.is_some() {
-        return Err(result::no_page("a search along a line of commits"));
-    }
     let Some(new) = &arguments.new else { return of_subject(arguments, global) };
     let sandboxing = arguments.building.sandbox.choice();
     let places = Places { sandboxing, ..places_to_count(conduct, &arguments.model, global)? };
@@ -79,20 +79,6 @@ fn request(arguments: &Bisect, new: &str) -> Result<BisectRequest, Failure> {
     })
 }
 
-/// The recipe of builds. Fails if the command is empty or cannot be split into words.
-pub(super) fn recipe(building: &Building) -> Result<Recipe, Failure> {
-    let words = |command: &str| command_words(command, "leave out `--build` if nothing has to be built");
-    Ok(Recipe {
-        command: building.build.as_deref().map_or(Ok(Vec::new()), words)?,
-        environment: Vec::new(),
-        limit_s: building.build_limit.as_secs().max(1),
-        kept: building.keep.clone(),
-        is_clean: building.clean,
-        network: building.build_network,
-        outside_sandbox: false,
-    })
-}
-
 /// The SSH host for measuring time, if one is given. Fails for other machines, for other measures
 /// than the time of a program, or for an invalid faultline.toml.
 fn host(arguments: &Bisect, places: &Places) -> Result<Option<ControlledHost>, Failure> {
@@ -100,10 +86,10 @@ fn host(arguments: &Bisect, places: &Places) -> Result<Option<ControlledHost>, F
     let named = on.ssh_host().ok_or_else(|| {
         Failure::usage(
             "--on takes a host over SSH, for example `ssh:lab`",
-            "`--measure transfers` and `--measure instructions` count in guests; a kernel is `--image`",
+            "`--by transfers` and `--by instructions` count in guests; a kernel is `--image`",
         )
     })?;
-    if arguments.measure.is_some_and(Quantity::is_counted) || arguments.kernel.image.is_some() {
+    if arguments.by.is_some_and(Quantity::is_counted) || arguments.kernel.image.is_some() {
         return Err(Failure::usage(
             "--on applies only to executions of programs",
             "the lens counts in guests on this machine; kernels are installed on a host by `faultline history`",
@@ -131,13 +117,13 @@ fn layout_kind(arguments: &Bisect) -> Result<LayoutKind, Failure> {
 /// The measure of a command. Fails for options that do not apply to it.
 fn measure(arguments: &Bisect) -> Result<MeasureRequest, Failure> {
     let builds = builds(&arguments.guest, arguments.tasks, modelled(&arguments.model));
-    let what = arguments.measure.unwrap_or_default();
+    let what = arguments.by.unwrap_or_default();
     let word = what.word();
     if !what.is_counted() {
         if (BuildsRequest { threads: None, ..builds.clone() }) != BuildsRequest::default() {
             return Err(Failure::usage(
                 format!("options of guests and of the modelled machine do not apply to {word}"),
-                "`--measure transfers` or `--measure instructions` counts in guests",
+                "`--by transfers` or `--by instructions` counts in guests",
             ));
         }
         if arguments.seeds.is_some() {
@@ -147,11 +133,7 @@ fn measure(arguments: &Bisect) -> Result<MeasureRequest, Failure> {
             ));
         }
         let pin = arguments.pin.map_or(PinPolicy::Each, Into::into);
-        return Ok(MeasureRequest::Executions {
-            quantity: arguments.measure,
-            pin,
-            tasks: arguments.tasks.unwrap_or(1),
-        });
+        return Ok(MeasureRequest::Executions { quantity: arguments.by, pin, tasks: arguments.tasks.unwrap_or(1) });
     }
     let only_for_time = [
         ("--repeats", arguments.repeats.is_some(), "`--seeds` takes the number of executions, each with another seed"),
@@ -211,11 +193,11 @@ fn kept(recipe: Recipe, artefact: &Artefact) -> Recipe {
 
 /// The measure of a kernel. Fails for options of programs.
 fn count_on_kernel(arguments: &Bisect) -> Result<MeasureRequest, Failure> {
-    let what = arguments.measure.unwrap_or_default();
+    let what = arguments.by.unwrap_or_default();
     if !what.is_counted() {
         return Err(Failure::usage(
             "the time of kernels is not measured here",
-            "add `--measure transfers` or `--measure instructions`; a subject of faultline.toml with `measure = \"time\"` boots them and measures time",
+            "add `--by transfers` or `--by instructions`; a subject of faultline.toml with `measure = \"time\"` boots them and measures time",
         ));
     }
     let guest = &arguments.guest;
@@ -291,7 +273,7 @@ fn step(series: &HistorySeries, number: Option<u32>) -> Result<&HistoryStep, Fai
 /// Fails if an option is given that faultline.toml decides for a subject.
 fn refuse_options_of_commits(arguments: &Bisect) -> Result<(), Failure> {
     let options = [
-        ("--measure", arguments.measure.is_some()),
+        ("--by", arguments.by.is_some()),
         ("--on", arguments.on.is_some()),
         ("--repeats", arguments.repeats.is_some()),
         ("--seeds", arguments.seeds.is_some()),
@@ -309,25 +291,6 @@ fn refuse_options_of_commits(arguments: &Bisect) -> Result<(), Failure> {
     }
 }
 
-/// The first given option about builds and guests, which faultline.toml decides for a subject.
-pub(super) fn given_of_builds(building: &Building, guest: &Guest) -> Option<&'static str> {
-    let Guest { whole, kernel_too, with, env, kernel, memory } = guest;
-    let options = [
-        ("--build", building.build.is_some()),
-        ("--work", building.work.is_some()),
-        ("--keep", !building.keep.is_empty()),
-        ("--clean", building.clean),
-        ("--build-network", building.build_network),
-        ("--whole", *whole),
-        ("--kernel-too", *kernel_too),
-        ("--with", !with.is_empty()),
-        ("--env", !env.is_empty()),
-        ("--kernel", kernel.is_some()),
-        ("--memory", memory.is_some()),
-    ];
-    options.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
-}
-
 pub(crate) fn try_patches(arguments: &Try, global: &Global) -> Result<ExitCode, Failure> {
     let request = try_request(arguments)?;
     let sandboxing = arguments.building.sandbox.choice();
@@ -338,6 +301,11 @@ pub(crate) fn try_patches(arguments: &Try, global: &Global) -> Result<ExitCode, 
     Ok(measuring::status(concluded.as_ref()))
 }
 
+/// The file of a patch; standard input for `-`.
+fn file_of(patch: &Path) -> PathBuf {
+    if patch == Path::new("-") { PathBuf::from("/dev/stdin") } else { patch.to_owned() }
+}
+
 fn try_request(arguments: &Try) -> Result<TryRequest, Failure> {
     let measuring = Measuring {
         tasks: Some(vec![Tasks { copies: None, tasks: arguments.tasks }]),
@@ -346,14 +314,12 @@ fn try_request(arguments: &Try) -> Result<TryRequest, Failure> {
         pin: arguments.pin,
         ..Measuring::default()
     };
-    Ok(TryRequest {
+    let builds = TwoBuilds {
         repository: arguments.building.repository.clone(),
         work: arguments.building.work.clone(),
-        on: arguments.on.clone(),
-        patches: arguments.patches.clone(),
         recipe: recipe(&arguments.building)?,
-        command: arguments.command.clone(),
-        quantity: arguments.measure,
+        setup: Setup { command: arguments.command.clone(), ..Setup::default() },
+        quantity: arguments.by,
         level: arguments.certainty.level.unwrap_or(USUAL_LEVEL),
         margin: arguments.certainty.margin.unwrap_or(USUAL_MARGIN),
         once: arguments.certainty.once,
@@ -361,5 +327,10 @@ fn try_request(arguments: &Try) -> Result<TryRequest, Failure> {
         measuring: measuring::request(&measuring, &arguments.conduct)?,
         seed: arguments.seed,
         label: arguments.label.clone(),
+    };
+    Ok(TryRequest {
+        builds,
+        on: arguments.on.clone(),
+        patches: arguments.patches.iter().map(|file| file_of(file)).collect(),
     })
 }

@@ -1,6 +1,7 @@
 //! `faultline ci`: the gate between two commits.
 
-use super::bisect::{builds, given_of_builds, recipe};
+use super::bisect::builds;
+use super::building::{given_of_builds, recipe};
 use super::history::trusted;
 use super::measuring::{self, places_to_measure};
 use super::result::{form_of_file, no_page, write_text};

@@ -122,7 +122,12 @@ fn compare(arguments: &Compare, global: &Global) -> Result<ExitCode, Failure> {
 fn types(arguments: &Types, global: &Global) -> Result<ExitCode, Failure> {
     let places = places(global)?;
     let types = lens::types(find_run(&arguments.run, &places)?, &arguments.types, arguments.tasks, &places)?;
-    output::print(&faultline_report::lens_types_table(&types, arguments.format.format, &output::style()))?;
+    output::print(&faultline_report::lens_types_table(
+        &types,
+        arguments.all,
+        arguments.format.format,
+        &output::style(),
+    ))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,6 +1,7 @@
 //! `faultline run`, `check` and `resume`: measurements of one subject.
 
 use super::measuring::{self, places, places_to_measure, places_with_programs};
+use super::result::write_text;
 use crate::arguments::Global;
 use crate::arguments::measure::{Check, Resume, Run};
 use crate::failure::{self, Failure};
@@ -8,9 +9,13 @@ use crate::output;
 use faultline_experiment::stored::{self, SubjectFacts};
 use faultline_experiment::{
     CheckRequest, InstallRequest, LocalMachines, Places, ResumeRequest, RunRequest, TreeRequest, find_run, hosts,
+    operand,
 };
 use faultline_record::machine::Machine;
+use faultline_record::record::RunId;
 use faultline_record::role::Role;
+use faultline_record::subject::Subject;
+use faultline_report::Format;
 use faultline_runner::Request;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -21,6 +26,7 @@ pub(crate) fn run(arguments: &Run, global: &Global) -> Result<ExitCode, Failure>
     }
     let conduct = &arguments.conduct;
     let request = RunRequest {
+        command: command(arguments)?,
         request: Request {
             workloads: arguments.workloads_chosen.clone(),
             ..measuring::request(&arguments.measuring, conduct)?
@@ -38,8 +44,32 @@ pub(crate) fn run(arguments: &Run, global: &Global) -> Result<ExitCode, Failure>
     };
     let places = places_to_measure(conduct, global)?;
     hosts::check(request.partners.values().chain([&request.machine]), &places)?;
+    let json = arguments.export.export_json.as_deref();
+    json.map_or(Ok(()), output::check_file)?;
     let concluded = measuring::conduct(conduct, &places, |lab| faultline_experiment::run(&request, lab))?;
+    if let Some((path, concluded)) = json.zip(concluded.as_ref()) {
+        write_text(&exported(concluded.run(), &places)?, path)?;
+    }
     Ok(measuring::status(concluded.as_ref()))
+}
+
+/// The command to measure, with what runs around it; `None` for workloads.
+fn command(arguments: &Run) -> Result<Option<Subject>, Failure> {
+    let Run { program, around, measuring, .. } = arguments;
+    if program.is_empty() {
+        measuring::refuse_around(around, measuring)?;
+        return Ok(None);
+    }
+    Ok(Some(measuring::around(around, measuring)?.command(program)?))
+}
+
+/// The executions of a run as hyperfine's JSON.
+fn exported(run: RunId, places: &Places) -> Result<String, Failure> {
+    let format = "hyperfine".parse().expect("it is a format");
+    let operand = operand::resolve(&run.to_string(), None, places)?;
+    let written = faultline_exchange::write(&operand.dataset(), format)
+        .map_err(|error| Failure::new(format!("{}: {error}", operand.name), error.hint))?;
+    Ok(written.files.into_iter().map(|(_, text)| text).collect())
 }
 
 /// Lists the workloads of a machine.
@@ -80,7 +110,17 @@ pub(crate) fn check(arguments: &Check, global: &Global) -> Result<ExitCode, Fail
     let places = places_to_measure(conduct, global)?;
     hosts::check([&request.machine], &places)?;
     let concluded = measuring::conduct(conduct, &places, |lab| faultline_experiment::check(&request, lab))?;
+    show_capabilities(conduct.format, &places)?;
     Ok(measuring::status(concluded.as_ref()))
+}
+
+/// Shows what works on this machine, below a table.
+fn show_capabilities(format: Format, places: &Places) -> Result<(), Failure> {
+    if format != Format::Table {
+        return Ok(());
+    }
+    let capabilities = faultline_experiment::capabilities(places);
+    output::print(&format!("\n{}", faultline_report::capabilities(&capabilities, &output::style())))
 }
 
 /// Shows the facts saved with a run, or those of a machine.
@@ -108,6 +148,9 @@ fn facts(run: Option<&str>, arguments: &Check, global: &Global) -> Result<ExitCo
         }
     };
     output::print(&faultline_report::facts(&facts, conduct.format, &output::style()))?;
+    if run.is_none() && arguments.machine.on.is_none() {
+        show_capabilities(conduct.format, &places_with_programs(&conduct.place, global)?)?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 

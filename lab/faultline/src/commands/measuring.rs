@@ -1,13 +1,15 @@
 //! Shared parts of commands that measure: paths, requests, progress, and the conclusion.
 
-use super::result;
+use super::result::{self, Detail};
+use crate::arguments::around::Around as AroundArguments;
 use crate::arguments::lens::Model;
 use crate::arguments::measure::Measuring;
+use crate::arguments::values::Warmup;
 use crate::arguments::{Conduct, Global, WorkloadsPlace};
 use crate::failure::{self, Failure};
 use crate::output;
 use crate::progress::Shown;
-use faultline_experiment::{AppliedGate, Conclusion, Consent, Error, Lab, LocalMachines, Measured, Places};
+use faultline_experiment::{AppliedGate, Around, Conclusion, Consent, Error, Lab, LocalMachines, Measured, Places};
 use faultline_report::Format;
 use faultline_runner::{Request, SystemClock};
 use std::process::ExitCode;
@@ -60,7 +62,10 @@ pub(super) fn request(measuring: &Measuring, conduct: &Conduct) -> Result<Reques
         repeats: measuring.repeats,
         budget_ms: measuring.time.map(millis),
         limit_ms: conduct.limit_ms(),
-        warmup_ms: measuring.warmup.map(millis),
+        warmup_ms: measuring.warmup.and_then(|warmup| match warmup {
+            Warmup::Time(length) => Some(millis(length)),
+            Warmup::Executions(_) => None,
+        }),
         window_ms: measuring.window.map(millis),
         interval_ms: measuring.interval.map(millis),
         pin: measuring.pin.map(Into::into),
@@ -70,6 +75,40 @@ pub(super) fn request(measuring: &Measuring, conduct: &Conduct) -> Result<Reques
         copies: copies.unwrap_or(1),
         ..Request::default()
     })
+}
+
+/// Set-up, preparation and warm-up of commands. Fails for the warm-up of a workload.
+pub(super) fn around(arguments: &AroundArguments, measuring: &Measuring) -> Result<Around, Failure> {
+    let warmup = match measuring.warmup {
+        None => 0,
+        Some(Warmup::Executions(executions)) => executions,
+        Some(Warmup::Time(_)) => {
+            return Err(Failure::usage(
+                "the warm-up of a command is a number of executions",
+                "for example `--warmup 3`",
+            ));
+        }
+    };
+    let AroundArguments { shell, prepare, setup } = arguments;
+    Ok(Around { shell: *shell, prepare: prepare.clone(), set_up: setup.clone(), warmup })
+}
+
+/// Fails for options of commands, because workloads are measured.
+pub(super) fn refuse_around(arguments: &AroundArguments, measuring: &Measuring) -> Result<(), Failure> {
+    if let Some(Warmup::Executions(number)) = measuring.warmup {
+        return Err(Failure::usage(
+            format!("the warm-up of a workload is a time, and {number} has no unit"),
+            "for example `--warmup 100ms`",
+        ));
+    }
+    let time_only = Measuring { warmup: None, ..Measuring::default() };
+    match around(arguments, &time_only)?.given() {
+        None => Ok(()),
+        Some(option) => Err(Failure::usage(
+            format!("{option} belongs to a command, and workloads are measured"),
+            "name a command: `faultline run -- ./prog`, or `faultline compare './old' './new'`",
+        )),
+    }
 }
 
 fn millis(length: Duration) -> u64 {
@@ -99,21 +138,20 @@ pub(super) fn with_lab<T>(
         output::check_file(path)?;
     }
     faultline_experiment::check_writable(places)?;
-    observed(conduct.quiet, places, body)
+    observed(Shown::new(conduct.quiet), places, body)
 }
 
 /// Runs `body`, which measures nothing and may be stopped. Fails if `body` does.
 pub(super) fn looking<T>(places: &Places, body: impl FnOnce(&mut Lab<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
-    observed(true, places, body)
+    observed(Shown::of_looking(), places, body)
 }
 
 fn observed<T>(
-    is_quiet: bool,
+    mut shown: Shown,
     places: &Places,
     body: impl FnOnce(&mut Lab<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let stop = output::stop_flag()?;
-    let mut shown = Shown::new(is_quiet);
     let clock = SystemClock::default();
     let mut lab = Lab { places, machines: &LocalMachines, clock: &clock, stop: &stop, observer: &mut shown };
     body(&mut lab)
@@ -122,9 +160,18 @@ fn observed<T>(
 /// Shows the conclusion of an experiment; `None` if it was stopped, which is reported. Fails if the
 /// output cannot be written.
 pub(super) fn conclude(measured: Measured, conduct: &Conduct) -> Result<Option<Conclusion>, Failure> {
+    conclude_in(Detail::Whole, measured, conduct)
+}
+
+/// As [`conclude`], with this detail.
+pub(super) fn conclude_in(
+    detail: Detail,
+    measured: Measured,
+    conduct: &Conduct,
+) -> Result<Option<Conclusion>, Failure> {
     match measured {
         Measured::Concluded(conclusion) => {
-            show(&conclusion, conduct)?;
+            show(&conclusion, detail, conduct)?;
             Ok(Some(*conclusion))
         }
         Measured::Stopped { run } => {
@@ -136,11 +183,11 @@ pub(super) fn conclude(measured: Measured, conduct: &Conduct) -> Result<Option<C
 }
 
 /// Shows the result, its place in the database, and the gates.
-fn show(conclusion: &Conclusion, conduct: &Conduct) -> Result<(), Failure> {
+fn show(conclusion: &Conclusion, detail: Detail, conduct: &Conduct) -> Result<(), Failure> {
     // The file comes first, and its failure last: a full standard output must not prevent the file,
     // nor the reverse.
     let file = conduct.output.as_deref().map_or(Ok(()), |path| result::write(conclusion, path, None));
-    output::print(&result::table(conclusion, conduct.format, &output::style()))?;
+    output::print(&result::detailed(conclusion, conduct.format, detail, &output::style()))?;
     if !conduct.quiet {
         failure::warn(&format!("saved as run {} in {}", conclusion.run(), conclusion.database));
     }

@@ -11,5 +11,6 @@ pub(crate) mod share;
 pub(crate) mod stored;
 pub(crate) mod trust;
 
+mod building;
 mod measuring;
 mod result;

@@ -8,6 +8,15 @@ use faultline_report::{Format, Style};
 use faultline_stats::history::{HistoryRun, series_of_run};
 use std::path::Path;
 
+/// Amount of detail of a table on standard output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Detail {
+    /// Everything.
+    Whole,
+    /// The answer of a comparison in a few lines.
+    Brief,
+}
+
 /// The form that a file's extension stands for. Fails for other extensions.
 pub(super) fn form_of_file(path: &Path) -> Result<Shown, Failure> {
     Shown::of_file(path).ok_or_else(|| {
@@ -48,13 +57,28 @@ pub(super) fn text(conclusion: &Conclusion, form: Shown, style: &Style) -> Resul
 pub(super) fn table(conclusion: &Conclusion, format: Format, style: &Style) -> String {
     match &conclusion.what {
         Concluded::Figures(summary) => faultline_report::run_table(summary, format, style),
-        Concluded::Comparison(comparison) => faultline_report::comparison(comparison, format, style),
+        Concluded::Comparison(comparison) => {
+            let mail = (format == Format::Markdown)
+                .then(|| faultline_report::comparison_mail(comparison, &conclusion.head))
+                .flatten();
+            mail.unwrap_or_else(|| faultline_report::comparison(comparison, format, style))
+        }
         Concluded::Fitness(fitness) => faultline_report::fitness(fitness, format, style),
         Concluded::Bisect(found) => faultline_report::bisect(found, &conclusion.head, format, style),
         Concluded::History(results) => {
             let series = series_of_run(&HistoryRun { head: &conclusion.head, results });
             faultline_report::history(series.as_slice(), format, style)
         }
+    }
+}
+
+/// The table of a conclusion on standard output.
+pub(super) fn detailed(conclusion: &Conclusion, format: Format, detail: Detail, style: &Style) -> String {
+    match (&conclusion.what, format, detail) {
+        (Concluded::Comparison(comparison), Format::Table, Detail::Brief) => {
+            faultline_report::comparison_brief(comparison, style)
+        }
+        _ => table(conclusion, format, style),
     }
 }
 
@@ -74,7 +98,7 @@ fn page(conclusion: &Conclusion) -> Result<String, Failure> {
         Concluded::Figures(summary) => Ok(faultline_report::html(summary, &conclusion.head)),
         Concluded::Comparison(comparison) => Ok(faultline_report::comparison_html(comparison)),
         Concluded::Fitness(fitness) => Ok(faultline_report::comparison_html(&fitness.compared)),
-        Concluded::Bisect(_) => Err(no_page("a search along a line of commits")),
+        Concluded::Bisect(found) => Ok(faultline_report::site::bisect_html(found, &conclusion.head)),
         Concluded::History(_) => Err(no_page("a history of commits")),
     }
 }

@@ -2,15 +2,17 @@
 
 use super::measuring::places;
 use crate::arguments::Global;
-use crate::arguments::share::{Export, Import, Serve, Site};
+use crate::arguments::share::{Export, Import, Listen, Serve, Site};
 use crate::failure::{self, Failure};
 use crate::output;
 use faultline_exchange::{FORMATS, Format, Written};
 use faultline_experiment::{ImportRequest, Imported, Places, operand, stored};
 use faultline_history::declared::Declared;
-use faultline_report::ImportFormat;
+use faultline_report::{ImportFormat, counted};
 use faultline_runner::SystemClock;
 use faultline_web::{DeclaredQuirks, ExportRequest, NewToken, ServeRequest, Server, Tokens, TokensError};
+use std::fmt::Display;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -93,8 +95,10 @@ pub(crate) fn serve(arguments: &Serve, global: &Global) -> Result<ExitCode, Fail
         return export_site(directory, &arguments.site, &quirks, &places(global)?);
     }
     let tokens = arguments.token_file.as_deref().map(Tokens::read).transpose().map_err(refused)?;
+    let listen = address(&arguments.listen)?;
     let request = ServeRequest {
-        listen: arguments.listen,
+        listen,
+        name: arguments.listen.name.clone(),
         tokens,
         hosts: arguments.hosts.clone(),
         quirks,
@@ -103,7 +107,7 @@ pub(crate) fn serve(arguments: &Serve, global: &Global) -> Result<ExitCode, Fail
     let stop = output::stop_flag()?;
     let server = Server::bind(request, places(global)?)?;
     output::print(&format!("http://{}/\n", server.address()))?;
-    if !arguments.listen.ip().is_loopback() {
+    if !listen.ip().is_loopback() {
         failure::warn(
             &"other machines can read the traffic of this server, including the token; a proxy with TLS in front prevents that",
         );
@@ -112,16 +116,28 @@ pub(crate) fn serve(arguments: &Serve, global: &Global) -> Result<ExitCode, Fail
     Ok(ExitCode::SUCCESS)
 }
 
+/// The address to listen on: of a name's addresses the first, those of IPv4 before others.
+fn address(listen: &Listen) -> Result<SocketAddr, Failure> {
+    let unknown = |why: &dyn Display| {
+        Failure::usage(
+            format!("cannot find the address of '{}': {why}", listen.place),
+            "`--listen` takes a name that this machine can resolve, or an address such as 127.0.0.1:8710",
+        )
+    };
+    let found = listen.place.to_socket_addrs().map_err(|error| unknown(&error))?;
+    found.min_by_key(|address| !address.is_ipv4()).ok_or_else(|| unknown(&"it has none"))
+}
+
 /// Writes the pages as files.
 fn export_site(directory: &Path, site: &Site, quirks: &DeclaredQuirks, places: &Places) -> Result<ExitCode, Failure> {
     let request = ExportRequest { directory, quirks, comparisons: site.comparisons, executions: site.executions };
     let exported = faultline_web::export_site(&request, places)?;
     failure::warn(&format!(
-        "pages of {} runs, {} histories, {} comparisons of commits and {} executions: {}",
-        exported.runs,
-        exported.histories,
-        exported.comparisons,
-        exported.executions,
+        "pages of {}, {}, {} and {}: {}",
+        counted(exported.runs as u64, "run"),
+        counted(exported.histories as u64, "history"),
+        counted(exported.comparisons as u64, "comparison"),
+        counted(exported.executions as u64, "execution"),
         directory.join("index.html").display()
     ));
     for left_out in &exported.left_out {

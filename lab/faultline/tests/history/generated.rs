@@ -99,6 +99,7 @@ fn settings(repository: &Path, commits: u32, command: &str, tasks: u32) -> Setti
         choice: None,
         // As in real runs: the directory of faultline.toml, and the path written in it.
         repository: repository.to_str().unwrap().to_owned(),
+        forge: None,
         work: None,
         line: CommitLine { commits: (0..commits).map(commit).collect() },
         recipe,

@@ -31,8 +31,12 @@ impl Repository {
     /// The repository in `ours` with the releases of a list, oldest first. Created if missing.
     /// Fails if an archive cannot be read, or if the directory cannot be written.
     pub(crate) fn of_archives(releases: &[Release], ours: &Path, lab: &Lab<'_>) -> Result<Self, Error> {
-        let repository =
-            Repository { git: Git::below(ours, lab)?, modules: Vec::new(), theirs_shallow: PathBuf::new() };
+        let repository = Repository {
+            git: Git::below(ours, lab)?,
+            modules: Vec::new(),
+            theirs_shallow: PathBuf::new(),
+            forge: None,
+        };
         repository.create(lab)?;
         let mut commits = Vec::new();
         for release in releases {

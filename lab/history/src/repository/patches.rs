@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// Git's modes of a symbolic link and of a submodule's commit.
 const LINK: &str = "120000";
-const SUBMODULE: &str = "160000";
+pub(super) const SUBMODULE: &str = "160000";
 
 /// An applied patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,19 +87,22 @@ impl Repository {
 
 /// A line of `git diff-tree`: a file that differs.
 #[derive(Debug, PartialEq, Eq)]
-struct Changed<'a> {
-    mode: &'a str,
+pub(super) struct Changed<'a> {
+    pub(super) mode: &'a str,
     object: &'a str,
-    path: &'a str,
+    /// Quoted by git if it has unusual characters.
+    pub(super) path: &'a str,
+    /// True if the first side does not have the file.
+    pub(super) is_new: bool,
 }
 
 impl<'a> Changed<'a> {
     /// Parses `:100644 120000 OLD NEW T<TAB>PATH`.
-    fn read(line: &'a str) -> Option<Self> {
+    pub(super) fn read(line: &'a str) -> Option<Self> {
         let (words, path) = line.strip_prefix(':')?.split_once('\t')?;
         let words: Vec<&str> = words.split(' ').collect();
-        let [_, mode, _, object, _] = words[..] else { return None };
-        Some(Changed { mode, object, path })
+        let [_, mode, _, object, status] = words[..] else { return None };
+        Some(Changed { mode, object, path, is_new: status == "A" })
     }
 }
 
@@ -250,7 +253,10 @@ mod tests {
     #[test]
     fn a_line_of_git_is_a_change() {
         let line = ":000000 120000 0000 1f3a A\t\"d/a\\tb\"";
-        assert_eq!(Changed::read(line), Some(Changed { mode: LINK, object: "1f3a", path: "\"d/a\\tb\"" }));
+        assert_eq!(
+            Changed::read(line),
+            Some(Changed { mode: LINK, object: "1f3a", path: "\"d/a\\tb\"", is_new: true })
+        );
         assert_eq!(Changed::read("1f3a"), None);
     }
 

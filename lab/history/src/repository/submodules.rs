@@ -100,6 +100,7 @@ impl Checkout {
             git: Git::below(&ours, lab)?,
             modules: vec![theirs.join("modules")],
             theirs_shallow: theirs.join("shallow"),
+            forge: None,
         };
         repository.borrow(&theirs.join("objects"), lab)?;
         let commit = format!("{}^{{commit}}", submodule.commit);

@@ -1,7 +1,7 @@
 //! Tests of builds, and of the workshop that keeps them.
 
 use crate::{Checkouts, Deaf, build, built, named_tests, recipe};
-use faultline_experiment::{Error, Lab};
+use faultline_experiment::{Error, ErrorKind, Lab};
 use faultline_history::{Build, Commits};
 use faultline_record::recipe::Recipe;
 use faultline_targets::StopFlag;
@@ -16,7 +16,7 @@ pub(crate) fn tests() -> Vec<Trial> {
         a_build_that_fails_is_a_result,
         objects_of_the_last_build_are_used_again,
         another_compiler_makes_another_build,
-        a_failure_of_the_lab_is_no_result_of_a_commit,
+        a_missing_build_program_is_refused_and_is_no_result_of_a_commit,
         what_a_link_leads_to_outside_of_the_build_is_not_kept,
         a_full_disk_that_has_room_is_tried_again_and_then_the_commits_own,
         a_build_without_a_submodule_is_made_again_with_it,
@@ -102,19 +102,13 @@ fn another_compiler_makes_another_build() {
     assert_eq!(built(&place, "HEAD", &recipe), (first, true), "both are kept");
 }
 
-fn a_failure_of_the_lab_is_no_result_of_a_commit() {
+fn a_missing_build_program_is_refused_and_is_no_result_of_a_commit() {
     let place = Checkouts::new();
     place.commit("a", "1", "one");
-    let fails = |recipe: &Recipe, why: &str| {
-        let error = place.with(|workshop, lab| {
-            let commit = workshop.repository.commit("HEAD", lab).unwrap();
-            workshop.build(&commit, recipe, &workshop.tools(recipe, lab).unwrap(), lab).unwrap_err()
-        });
-        assert!(error.problem.ends_with(&format!(" could not be built: {why}")), "{}", error.problem);
-        assert!(error.hint.unwrap().contains("`faultline resume`"));
-    };
     let missing = Recipe { command: vec!["no-such-program".to_owned()], ..recipe("") };
-    fails(&missing, "there is no program 'no-such-program' in PATH");
+    let error = place.with(|workshop, lab| workshop.tools(&missing, lab).unwrap_err());
+    assert_eq!(error.problem, "the build command cannot run: there is no program 'no-such-program' in PATH");
+    assert_eq!(error.kind, ErrorKind::Usage);
 }
 
 fn what_a_link_leads_to_outside_of_the_build_is_not_kept() {

@@ -51,7 +51,7 @@ export interface Comparing {
 }
 
 function ofCommit(timeline: Timeline, mark: CommitMark, runs: RunPages, compare: Comparing): Description {
-  const rows: Description['rows'] = [...about(mark), ...valueOf(timeline, mark)]
+  const rows: Description['rows'] = [...about(mark), ...onForge(mark, runs), ...valueOf(timeline, mark)]
   if (mark.value) {
     const change = changeAt(timeline, mark)
     if (change) rows.push(['Δ to the previous', change])
@@ -83,6 +83,14 @@ export interface RunPages {
   before: string
   after: string
   executions: string
+  /** The address before a commit's name on the repository's forge; empty without one. */
+  forge: string
+}
+
+/** A link to the commit on the repository's forge. */
+function onForge({ commit }: CommitMark, { forge }: RunPages): Description['rows'] {
+  if (!forge || !/^([0-9a-f]{40}|[0-9a-f]{64})$/.test(commit)) return []
+  return [['commit', { text: new URL(forge).host, href: forge + commit }]]
 }
 
 /** The run with its executions, and the host. */

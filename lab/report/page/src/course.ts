@@ -73,7 +73,7 @@ const LONGEST_NAME = 200
 const LEAST = 5
 
 /** Parts of the page with the same content as the plot. */
-const PARTS = ['steps', 'quirks', 'reading']
+const PARTS = ['answer', 'steps', 'quirks', 'reading']
 
 export function showCourse(timeline: Timeline): void {
   const figure = document.querySelector<HTMLElement>('figure.timeline')
@@ -110,7 +110,7 @@ class Course {
     private whole: Timeline,
   ) {
     this.shown = whole
-    this.runs = { before: figure.dataset.runBefore ?? '', after: figure.dataset.runAfter ?? '', executions: figure.dataset.executions ?? '' }
+    this.runs = { before: figure.dataset.runBefore ?? '', after: figure.dataset.runAfter ?? '', executions: figure.dataset.executions ?? '', forge: figure.dataset.forge ?? '' }
     this.answers = answersOf(figure)
     this.comparisons = comparisonsOf(figure)
     this.across = acrossOf(figure)

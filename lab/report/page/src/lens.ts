@@ -30,8 +30,9 @@ export function exploreLens(lens: LensSummary): void {
 }
 
 function exploreMap(curve: LensCurve, map: HTMLElement): void {
-  const point = curve.points.find((point) => point.cpus === Number(map.dataset.cpus))
-  if (!point) return
+  const whole = curve.points.find((point) => point.cpus === Number(map.dataset.cpus))
+  if (!whole) return
+  const point = { ...whole, lines: whole.lines.slice(0, Number(map.closest<HTMLElement>('figure')?.dataset.lines)) }
   const fields = fieldsOf(point)
   new Explorer(map, {
     draw: (width) => drawMap(point, fields, width),

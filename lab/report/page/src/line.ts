@@ -42,21 +42,26 @@ export function drawCourse(timeline: Timeline, others: BesideSeries[], asked: As
   if (levels.length === 0) return null
   const executions = base ? own.flatMap((spot) => executionsOf(spot, base)) : []
   const inLayouts = base ? own.flatMap((spot) => inLayoutsOf(spot, base)) : []
-  const values = [...levels.flatMap(({ level }) => [level!.low, level!.high]), ...[...executions, ...inLayouts].map(({ value }) => value)].filter((value) => !asked.log || value > 0)
+  const range = reachOfValues(levels, [...executions, ...inLayouts].map(({ value }) => value), asked.log)
+  const axis = yAxis(range, timeline, asked)
+  const [lowest, highest] = axis.domain as [number, number]
+  const isWithin = ({ value }: { value: number }) => value >= lowest && value <= highest
   const plot = silent(Plot.plot({
     width,
     height: HEIGHT,
     ...MARGINS,
     style: STYLE,
     x: xAxis(spots, asked, width),
-    y: yAxis(values, timeline, asked),
+    y: axis,
     marks: [
       ...(own.length > 0 ? stepMarks(timeline, own, asked, reachOf(spots, asked), width) : []),
       ...(own.length > 0 ? [quirkBars(timeline, own, asked)] : []),
-      tinyDots(executions.filter(({ isOfOther }) => !isOfOther), 'round'),
-      tinyDots(executions.filter(({ isOfOther }) => isOfOther), 'square'),
-      ...(inLayouts.length > 0 ? [tinyPluses(inLayouts)] : []),
+      tinyDots(executions.filter((one) => isWithin(one) && !one.isOfOther), 'round'),
+      tinyDots(executions.filter((one) => isWithin(one) && one.isOfOther), 'square'),
+      ...(inLayouts.length > 0 ? [tinyPluses(inLayouts.filter(isWithin))] : []),
       ...courses.toReversed().flatMap((course) => lineMarks(course, courses.length > 1)),
+      beyond('▲', 'top', [...levels.filter(({ level }) => level!.high > highest), ...executions.filter(({ value }) => value > highest)]),
+      beyond('▼', 'bottom', [...levels.filter(({ level }) => level!.low < lowest), ...executions.filter(({ value }) => value < lowest)]),
       Plot.text(spots.filter(isUnusable), { x: 'x', frameAnchor: 'bottom', text: () => '✕', fill: 'var(--bad)', dy: -4 }),
     ],
   }))
@@ -85,8 +90,36 @@ function xAxis(spots: Spot[], asked: Asked, width: number): Plot.ScaleOptions {
   return { ...common, type: 'utc', label: 'committed (UTC)', ticks, domain: domain.map((end) => new Date(end)) }
 }
 
-function yAxis(values: number[], timeline: Timeline, { log, relative }: Asked): Plot.ScaleOptions {
-  const [least, most] = [values.reduce((a, b) => Math.min(a, b), Infinity), values.reduce((a, b) => Math.max(a, b), -Infinity)]
+/** Intervals and executions widen the plot by at most this part of the levels' range. */
+const BEYOND_RANGE = 0.5
+/** Or by this multiple of the median width of an interval. */
+const BEYOND_WIDTH = 2
+
+/**
+ * The range of the plot: all levels, and the intervals and executions near them. A few wide
+ * intervals would flatten the line; they are clipped and marked.
+ */
+export function reachOfValues(levels: Spot[], executions: number[], log: boolean): [number, number] {
+  const [to, back] = log ? [Math.log, Math.exp] : [(value: number) => value, (value: number) => value]
+  const isShown = (value: number) => !log || value > 0
+  const ends = (values: number[]) => [values.reduce((a, b) => Math.min(a, b), Infinity), values.reduce((a, b) => Math.max(a, b), -Infinity)] as const
+  // The ends of a bucket are commits.
+  const certain = levels.flatMap(({ level, bucket }) => (bucket ? [level!.low, level!.high] : [level!.median])).filter(isShown).map(to)
+  const intervals = levels.filter(({ bucket }) => !bucket).map(({ level }) => [level!.low, level!.high].filter(isShown).map(to))
+  const [least, most] = ends(certain)
+  const widths = intervals.map((ends) => (ends.length === 2 ? ends[1] - ends[0] : 0)).sort((a, b) => a - b)
+  const room = Math.max((most - least) * BEYOND_RANGE, (widths[widths.length >> 1] ?? 0) * BEYOND_WIDTH)
+  const near = [...intervals.flat(), ...executions.filter(isShown).map(to)].filter((value) => value >= least - room && value <= most + room)
+  const [low, high] = ends([...certain, ...near])
+  return [back(low), back(high)]
+}
+
+/** Marks at the border for intervals and executions beyond it. */
+function beyond(sign: string, edge: 'top' | 'bottom', beyond: { x: number }[]): Plot.Markish {
+  return Plot.text(beyond, { x: 'x', frameAnchor: edge, dy: edge === 'top' ? 5 : -5, text: () => sign, fill: 'var(--muted)', fontSize: 9, className: 'beyond' })
+}
+
+function yAxis([least, most]: [number, number], timeline: Timeline, { log, relative }: Asked): Plot.ScaleOptions {
   const room = (most - least || Math.abs(most) || 1) * 0.08
   // Space below the values for the bars of quirks.
   const below = 1 + timeline.quirks.length
@@ -240,8 +273,8 @@ export function lineMarks({ look, levels, cells }: Course, isAmongOthers: boolea
   const colour = look.colour
   const dots = { x: 'x', y: median, r: isAmongOthers ? 4 : 3, fill: colour, stroke: 'var(--paper)', strokeWidth: 1 }
   return [
-    Plot.areaY(solid, { x: xOf, y1: lowOf, y2: highOf, z: 'piece', fill: colour, fillOpacity: isAmongOthers ? 0.12 : 0.2 }),
-    Plot.ruleX(alone, { x: 'x', y1: low, y2: high, stroke: colour, strokeOpacity: 0.35, strokeWidth: 4 }),
+    Plot.areaY(solid, { x: xOf, y1: lowOf, y2: highOf, z: 'piece', fill: colour, fillOpacity: isAmongOthers ? 0.12 : 0.2, clip: true }),
+    Plot.ruleX(alone, { x: 'x', y1: low, y2: high, stroke: colour, strokeOpacity: 0.35, strokeWidth: 4, clip: true }),
     Plot.lineY(dotted, { x: xOf, y: medianOf, z: 'piece', stroke: colour, strokeWidth: 1.2, strokeDasharray: '1 4', strokeOpacity: 0.8 }),
     Plot.lineY(solid, { x: xOf, y: medianOf, z: 'piece', stroke: colour, strokeWidth: 1.5 }),
     Plot.dot(marked(levels, isAmongOthers), isAmongOthers ? { ...dots, symbol: look.symbol } : dots),

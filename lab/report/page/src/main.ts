@@ -12,7 +12,7 @@ import { showRun } from './run'
 import { isTimeline } from './timeline'
 
 /** Parts of lists that change during a run. */
-const LISTS = ['histories', 'open', 'recent', 'machines', 'runs', 'jobs']
+const LISTS = ['answer', 'histories', 'open', 'recent', 'machines', 'runs', 'jobs']
 
 const data = readData<RunSummary | Comparison | Timeline>()
 document.documentElement.classList.add('live')

@@ -41,6 +41,8 @@ export type Check = { of?: string | null, case: string, cpus: number, metric: Me
   differences: Array<Difference>, };
 export type CodePlace = { function: string, source: string | null, inlined_into: string | null, };
 export type CodeSite = { name: string, inlined_into: string | null, between: Array<string>, transfers: number, share: number, false_share: number | null, };
+export type CommandFigure = { quantity: Quantity, unit: string, estimate: Estimate, smallest: number, largest: number, };
+export type CommandFigures = { command: string, figures: Array<CommandFigure>, };
 export type CommitMark = { position: number, commit: string, committed_s: number, author: string, subject: string, run: RunId | null, value: Estimate | null,
   values: Array<number>, boots: Array<number>, layout_values: Array<number>, layouts: Array<number>, executions: number, files: FilesNamed | null, why: string,
   message: string, executed_as: SubjectIndex | null, };
@@ -150,7 +152,7 @@ export type Point = { tasks: number, value: Estimate | null, speedup: Estimate |
 export type Probe = { instruction_ps: number, pairs: Array<Pair>, delays: Delays, };
 export type Problem = { "kind": "no_mark" } | { "kind": "left_processes" } | { "kind": "no_mappings", reason: string, };
 export type Progress = { planned: number, done: number, failed: number, unsupported: number, skipped: number, };
-export type Quantity = "time" | "cpu-time" | "user-time" | "system-time" | "peak-memory" | "instructions" | "transfers";
+export type Quantity = "time" | "cpu-time" | "user-time" | "system-time" | "memory" | "instructions" | "transfers";
 export type QuirkMark = { letter: string, what: string, ranges: Array<[number, number]>, };
 export type Reach = { from_cpus: number, from: number, to_cpus: number, to: number, per_doubling: number, };
 export type RelatedHistory = { id: string, name: string, unit: string, };
@@ -163,7 +165,7 @@ export type RunLine = { id: RunId, label: string | null, started: UnixMillis, st
 export type RunOfHistory = { subject: string, measured: string, quantity: Quantity, commits: number, stage: HistoryStage | null, };
 export type RunState = "open" | "finished";
 export type RunSummary = { format: string, run: RunId, label: string | null, started: UnixMillis, state: RunState, machine: string, progress: Progress, curves:
-  Array<Curve>, warnings: Array<Said<Warning>>, lens?: LensSummary, };
+  Array<Curve>, warnings: Array<Said<Warning>>, command?: CommandFigures, lens?: LensSummary, };
 export type Said<T> = { text?: string, } & T;
 export type ScaledCase = { name: string, unit: string, comparison: ScalingComparison, };
 export type ScalingComparison = { law: Law, one_cpu: ParameterChange, serial: ParameterChange, coherence: ParameterChange | null, };

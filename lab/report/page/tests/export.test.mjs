@@ -27,7 +27,7 @@ test('files lead from the overview to a step, its run and an execution', async (
   await page.locator('#steps tbody tr').getByRole('link').first().click()
   await page.locator('.tip.locked').filter({ hasText: 'worse' }).waitFor()
   await page.locator('.tip.locked').getByRole('link', { name: 'run 3' }).click()
-  assert.match(await page.locator('h1').innerText(), /Run 3/)
+  assert.match(await page.locator('h1').innerText(), /^history of app$/)
   await page.getByRole('link', { name: 'Executions' }).click()
   await page.locator('tbody th a').first().click()
   assert.match(await page.locator('#measures').innerText(), /real_s/)

@@ -12,7 +12,8 @@ for (const name of FIXTURES) {
   for (const scheme of SCHEMES) {
     test(`${name} opens offline without a complaint, ${scheme}`, async () => {
       const { page } = await open(name, { scheme })
-      assert.match(await page.title(), /^Run 12/)
+      assert.match(await page.title(), /^(run quick|lens kernel|lens program)/)
+      assert.notEqual((await page.locator('#answer').innerText()).trim(), '')
     })
   }
 }

@@ -110,6 +110,39 @@ test('a narrow overview shows subject, step and change of each history', async (
   assert.match(await row.locator('td').nth(1).innerText(), /^\+30\.\d %$/)
 })
 
+/** True if a part of the page is visible without scrolling sideways. */
+async function isInSight(page, part) {
+  const box = await part.boundingBox()
+  return box !== null && box.x >= 0 && box.x + box.width <= page.viewportSize().width
+}
+
+test('narrow lists of steps show the state of each step', async () => {
+  for (const [address, list] of [['/', '#histories'], ['/changes#state=all', '#changes'], [`/histories/${await historyCalled('app')}`, '#steps']]) {
+    const { page, close } = await openOf(address, { width: 400 })
+    const state = page.locator(`${list} tbody tr`).filter({ hasText: 'worse' }).first().locator('.only-narrow .badge').last()
+    assert.match(await state.innerText(), /found/, address)
+    assert.ok(await isInSight(page, state), address)
+    await close()
+  }
+})
+
+test('no column of a list is hidden on a wide screen', async () => {
+  for (const [address, list] of [['/runs', '#runs'], ['/changes#state=all', '#changes'], [`/histories/${await historyCalled('app')}`, '#steps'], ['/', '#histories']]) {
+    const { page, close } = await openOf(address, { width: 1400 })
+    const hidden = await page.locator(`${list} .scroll`).evaluateAll((all) => all.map((one) => one.querySelector('table').offsetWidth - one.clientWidth))
+    assert.deepEqual(hidden.filter((width) => width > 0), [], address)
+    await close()
+  }
+})
+
+test('each page opens with its answer', async () => {
+  for (const [address, answer] of [['/', /became worse: app/], [`/histories/${await historyCalled('app')}`, /^1 step in 118 measured commits; the newest: \+30\.\d %, worse.* at [0-9a-f]{12} \(.*\)\.$/], ['/changes', /open changes? in this list/], ['/runs/1', /\.$/]]) {
+    const { page, close } = await openOf(address)
+    assert.match(await page.locator('.masthead #answer').innerText(), answer, address)
+    await close()
+  }
+})
+
 const STEP = 70
 
 async function marks(id) {

@@ -19,6 +19,22 @@ function rangeOf(page) {
   return [query.get('from'), query.get('to')].map((text) => (text === null ? null : Number(text)))
 }
 
+test('a wide interval is clipped at the border and marked, and does not flatten the line', async () => {
+  const id = await historyCalled('app')
+  const { page } = await openOf(`/histories/${id}`)
+  assert.equal(await page.locator('.timeline .beyond text').count(), 0)
+  await page.route((url) => url.pathname === `/histories/${id}`, async (route) => {
+    const answer = await route.fetch({ headers: { ...route.request().headers(), 'if-none-match': '' } })
+    const body = (await answer.text()).replace(/("position":20,.*?"high":)[0-9.e-]+/, (_, before) => `${before}50`)
+    await route.fulfill({ response: answer, headers: { ...answer.headers(), etag: 'W/"newer"' }, body })
+  })
+  await page.reload()
+  await page.locator('.timeline .beyond text').first().waitFor()
+  assert.deepEqual(await page.locator('.timeline .beyond text').allTextContents(), ['▲'])
+  const heights = await page.locator('.timeline .chart svg g[aria-label="line"]').evaluateAll((all) => all.map((one) => one.getBBox().height))
+  assert.ok(Math.max(...heights) > 100, `${heights}`)
+})
+
 test('line, band, executions, step and commits that cannot be measured are drawn', async () => {
   const { page } = await opened('app')
   const svg = page.locator('.timeline .chart svg')

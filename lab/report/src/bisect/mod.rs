@@ -9,18 +9,20 @@ use crate::escape::{cut, one_line};
 use crate::explained;
 use crate::format::Format;
 use crate::names::commit_at;
+use crate::page::element;
 use crate::quantity::QuantityWords;
 use crate::sheet::{Sheet, in_format};
 use crate::style::Style;
 use crate::table::{self, Form, ResultTable};
 use faultline_record::bisect::Noise;
-use faultline_record::commit::{CommitInfo, CommitLine};
+use faultline_record::commit::CommitInfo;
 use faultline_record::plan::LineSearch;
 use faultline_record::quantity::Quantity;
 use faultline_record::record::RunHead;
 use faultline_record::subject::{BuildResult, Subject};
 use faultline_stats::bisect::{BisectResult, FoundStep};
 use faultline_stats::bisect::{RevertOutcome, Share};
+use maud::html as markup;
 use serde::Serialize;
 
 /// Letters of a commit's subject in a table.
@@ -60,15 +62,16 @@ pub(crate) fn known_of_steps(found: &BisectResult, head: &RunHead, style: &Style
     (sentences.collect(), explained::text(found, search, style))
 }
 
-/// A step and the line of commits.
-type Row<'a> = (&'a FoundStep, &'a CommitLine);
+/// A step and its search.
+type Row<'a> = (&'a FoundStep, &'a LineSearch);
 
 type Column<'a> = table::Column<Row<'a>>;
 
-fn table<'a>(found: &'a BisectResult, search: &'a LineSearch) -> ResultTable<Row<'a>> {
+/// The table of the steps.
+pub(crate) fn table<'a>(found: &'a BisectResult, search: &'a LineSearch) -> ResultTable<Row<'a>> {
     ResultTable::new(
         columns(search.measure.quantity(), !is_exact(found, search), search.search.layouts > 0),
-        found.steps.iter().map(|step| (step, &search.line)),
+        found.steps.iter().map(|step| (step, search)),
     )
 }
 
@@ -80,9 +83,19 @@ pub(super) fn is_exact(found: &BisectResult, search: &LineSearch) -> bool {
 /// Steps of exact counts are certain, so only the CSV has the columns about certainty.
 fn columns<'a>(quantity: Quantity, is_noisy: bool, has_layouts: bool) -> Vec<Column<'a>> {
     vec![
-        Column::left("commit", |(step, line), _| words::commit_words(step, line))
-            .csv("commit", |row| after(row, |commit| commit.id.clone())),
-        Column::csv_option("after_commit", |(step, line)| commit_at(line, step.before).map(|commit| commit.id.clone())),
+        Column::left("commit", |(step, search), _| words::commit_words(step, &search.line))
+            .csv("commit", |row| after(row, |commit| commit.id.clone()))
+            .html(|row| {
+                let (step, search) = row;
+                let id = after(row, |commit| commit.id.clone());
+                markup! {
+                    code { (words::commit_words(step, &search.line)) }
+                    (element::on_forge(search.forge.as_deref(), &id))
+                }
+            }),
+        Column::csv_option("after_commit", |(step, search)| {
+            commit_at(&search.line, step.before).map(|commit| commit.id.clone())
+        }),
         Column::csv_only("candidates", |(step, _)| step.candidates.len().to_string()),
         Column::right(quantity.change(), |(step, _), _| words::step_change(step)),
         Column::csv_option("before", |(step, _)| step.values.map(|[before, _]| before)),
@@ -115,8 +128,8 @@ fn columns<'a>(quantity: Quantity, is_noisy: bool, has_layouts: bool) -> Vec<Col
 }
 
 /// A text about the first commit with the new level.
-fn after((step, line): &Row<'_>, text: impl Fn(&CommitInfo) -> String) -> String {
-    commit_at(line, step.after).map(text).unwrap_or_default()
+fn after((step, search): &Row<'_>, text: impl Fn(&CommitInfo) -> String) -> String {
+    commit_at(&search.line, step.after).map(text).unwrap_or_default()
 }
 
 /// The share of a step that the revert of its commit undoes.

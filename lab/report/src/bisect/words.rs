@@ -8,7 +8,7 @@ pub(crate) use remains::load;
 use super::is_exact;
 use crate::escape::{cut, one_line};
 use crate::figure;
-use crate::names::{commit_at, short_commit};
+use crate::names::{commit_at, counted, short_commit};
 use crate::quantity::{QuantityChoiceWords, QuantityWords};
 use crate::sheet::gate_result;
 use crate::style::{Style, Tone};
@@ -23,8 +23,44 @@ use faultline_stats::bisect::{BisectResult, Change, FoundStep, LayoutsTried, Ste
 use faultline_stats::bisect::{RevertOutcome, Share};
 use faultline_stats::gate::Gate;
 
+/// The answer in one sentence: the steps with their commits, or the smallest detectable step.
+pub(crate) fn answer(found: &BisectResult, head: &RunHead, search: &LineSearch) -> (Tone, String) {
+    if let Some(end) = found.unusable_end {
+        return (Tone::Middling, not_searched(end, head, search) + ".");
+    }
+    let quantity = search.measure.quantity().name();
+    let so_far = if found.finished { "" } else { "So far: " };
+    let of_step = |step: &FoundStep| {
+        let verb = if step.found { "changed" } else { "probably changed" };
+        let change = step_change(step);
+        let change = if change.is_empty() { change } else { format!(": {change}") };
+        format!("{} {verb} {quantity}{change}", step_words(step, &search.line))
+    };
+    match found.steps.as_slice() {
+        [] => {
+            let least = found.detectable.map_or_else(String::new, |least| format!(" by {} or more", percent(least)));
+            let commits = counted(search.line.last(), "commit");
+            (Tone::Quiet, format!("{so_far}No single commit of {commits} is known to have changed {quantity}{least}."))
+        }
+        steps => {
+            let all: Vec<String> = steps.iter().map(of_step).collect();
+            (tone(steps), format!("{so_far}{}.", all.join("; ")))
+        }
+    }
+}
+
+/// Bad if a step is for the worse. Every quantity is a cost.
+fn tone(steps: &[FoundStep]) -> Tone {
+    let ratio = |step: &FoundStep| match (step.change, step.values) {
+        (Some(change), _) => change.ratio,
+        (None, Some([before, after])) if after < before => 0.0,
+        (None, _) => f64::INFINITY,
+    };
+    if steps.iter().any(|step| ratio(step) > 1.0) { Tone::Bad } else { Tone::Good }
+}
+
 /// The sentences below the table of steps.
-pub(super) fn sentences(found: &BisectResult, head: &RunHead, search: &LineSearch) -> Vec<String> {
+pub(crate) fn sentences(found: &BisectResult, head: &RunHead, search: &LineSearch) -> Vec<String> {
     let (line, quantity) = (&search.line, search.measure.quantity());
     let mut sentences = vec![match found.unusable_end {
         Some(end) => not_searched(end, head, search),
@@ -130,14 +166,14 @@ fn summary(found: &BisectResult, search: &LineSearch) -> String {
     };
     let of_them = if found.known == 0 { " of them" } else { "" };
     format!(
-        "{steps}{suspected}{unfinished} in {} commits after {} up to {}: {} of `{}`. {tried}, {}{of_them} cannot be measured; {} executions.{known}",
-        line.last(),
+        "{steps}{suspected}{unfinished} in {} after {} up to {}: {} of `{}`. {tried}, {}{of_them} cannot be measured; {}.{known}",
+        counted(line.last(), "commit"),
         short_commit(line, 0),
         short_commit(line, line.last()),
         search.measure.quantity().name(),
         one_line(&search.artefact.words()),
         found.unusable,
-        found.executions,
+        counted(found.executions, "execution"),
     )
 }
 
@@ -153,8 +189,12 @@ fn candidates(step: &FoundStep, line: &CommitLine) -> String {
 /// The reason for a bisection without a search: an end of the line cannot be measured.
 fn not_searched(end: u32, head: &RunHead, search: &LineSearch) -> String {
     let line = &search.line;
-    let commits =
-        format!("{} commits after {} up to {}", line.last(), short_commit(line, 0), short_commit(line, line.last()));
+    let commits = format!(
+        "{} after {} up to {}",
+        counted(line.last(), "commit"),
+        short_commit(line, 0),
+        short_commit(line, line.last())
+    );
     let which = if end == 0 { "first" } else { "last" };
     let why = match subject_at(head, search, end).and_then(|subject| subject.build.as_ref()) {
         Some(BuildResult::Failed { how, output }) => {
@@ -209,7 +249,7 @@ fn count(value: f64) -> String {
 }
 
 /// The change of the value with its interval.
-fn change_words(change: &Change) -> String {
+pub(crate) fn change_words(change: &Change) -> String {
     let percent = |ratio: f64| 100.0 * (ratio - 1.0);
     format!("{:+.1} % ({:+.1} … {:+.1})", percent(change.ratio), percent(change.low), percent(change.high))
 }

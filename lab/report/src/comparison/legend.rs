@@ -50,7 +50,7 @@ pub(crate) fn sentences(compared: &Comparison, form: Form, signs: &Signs) -> Vec
         let level = compared.sequential.as_ref().map_or(compared.level, |sequential| sequential.level);
         sentences.push(format!(
             "by CPU time: of the same executions, tested as a suite of its own with a familywise false-positive rate of at most {}. \
-             It changes no answer and no gate; `--measure cpu-time` decides by it.",
+             It changes no answer and no gate; `--by cpu-time` decides by it.",
             percent(1.0 - level)
         ));
     }

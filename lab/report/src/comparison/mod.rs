@@ -1,14 +1,18 @@
 //! A comparison in text, Markdown, CSV and JSON: sides, answers, and what else differs.
 
+mod brief;
 pub(crate) mod change;
 pub(crate) mod columns;
 mod fitness;
 pub(crate) mod legend;
+mod mail;
 pub(crate) mod scaling;
 pub(crate) mod words;
 
+pub use brief::comparison_brief;
 pub(crate) use columns::counter_words;
 pub use fitness::fitness;
+pub use mail::comparison_mail;
 pub use words::comparison_gate;
 
 use crate::escape::one_line;

@@ -1,7 +1,7 @@
 //! Words about a comparison, equal in text, Markdown and on pages, and the result of its gate.
 
 use super::change::{Change, chance, level, percent};
-use crate::escape::one_line;
+use crate::escape::{cut, one_line};
 use crate::figure::Scale;
 use crate::run::words::counted;
 use crate::sheet::gate_result;
@@ -19,6 +19,53 @@ const NAMED: usize = 4;
 /// The title of a comparison: `before → after`.
 pub(crate) fn title(compared: &Comparison, signs: &Signs) -> String {
     format!("{} {} {}", one_line(&compared.a.name), signs.arrow, one_line(&compared.b.name))
+}
+
+/// Letters of a side's name in a sentence.
+const SIDE_LETTERS: usize = 40;
+
+/// The answer in one sentence.
+pub(crate) fn sentence(compared: &Comparison, signs: &Signs) -> (Tone, String) {
+    let [a, b] = [&compared.a, &compared.b].map(|side| cut(&one_line(&side.name), SIDE_LETTERS));
+    let all = &compared.workloads;
+    let has = |answer: Answer| all.iter().any(|workload| workload.comparison.answer == answer);
+    let tone = match [Answer::Slower, Answer::Faster, Answer::Inconclusive].into_iter().find(|answer| has(*answer)) {
+        Some(answer) => answer_tone(answer),
+        None => Tone::Quiet,
+    };
+    let sentence = match all.as_slice() {
+        [] => "The sides have nothing in common".to_owned(),
+        [one] => {
+            let comparison = &one.comparison;
+            match comparison.answer {
+                Answer::Faster | Answer::Slower => {
+                    let word = answer_word(comparison.answer);
+                    format!("{b} is {word} than {a}: {}", basis(comparison, signs))
+                }
+                Answer::Equal => {
+                    let margin = margin(comparison, signs);
+                    format!("{b} and {a} are equal within {margin}: {}", basis(comparison, signs))
+                }
+                Answer::Inconclusive => format!("{b} against {a}: {}", answer_of(one, signs)),
+            }
+        }
+        _ => {
+            let greatest = greatest(compared, signs).map_or_else(String::new, |greatest| format!("; most: {greatest}"));
+            format!("{b} against {a}, {} workloads: {}{greatest}", all.len(), tally(compared, signs))
+        }
+    };
+    (tone, sentence.trim_end_matches('.').to_owned() + ".")
+}
+
+/// The workload with the greatest change among those that differ: `zero_fill:base at 4 tasks
+/// −11.1 %`.
+fn greatest(compared: &Comparison, signs: &Signs) -> Option<String> {
+    let differs = |workload: &&ComparedWorkload| matches!(workload.comparison.answer, Answer::Faster | Answer::Slower);
+    let changes = compared.workloads.iter().filter(differs).filter_map(|workload| {
+        Some((workload, Change::of(&workload.comparison).filter(|change| change.value.is_finite())?))
+    });
+    let (workload, change) = changes.max_by(|(_, a), (_, b)| a.value.abs().total_cmp(&b.value.abs()))?;
+    Some(format!("{} {}", name(workload), change.words(signs)))
 }
 
 /// The set-up of a side; `None` if unknown, as for results of other tools.

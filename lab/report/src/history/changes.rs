@@ -137,7 +137,12 @@ fn columns<'a>() -> Vec<Column<'a>> {
         Column::csv_only("history", |row| row.series.subject.clone()),
         Column::csv_only("tasks", |row| row.series.tasks.to_string()),
         Column::page("first commit", |row: &Row<'_>| {
-            row.commit().map_or(markup! {}, |commit| element::commit(&pinned("", &commit.id), &commit.id))
+            row.commit().map_or(markup! {}, |commit| {
+                markup! {
+                    (element::commit(&pinned("", &commit.id), &commit.id))
+                    (element::on_forge(row.series.forge.as_deref(), &commit.id))
+                }
+            })
         })
         .leading(0)
         .row_heading(),
@@ -147,7 +152,7 @@ fn columns<'a>() -> Vec<Column<'a>> {
         Column::left("by", |row, _| ends(row.series, row.step)[1].clone())
             .on(TEXT)
             .csv("by", |row| id(row.series, row.step.by)),
-        Column::left("date", |row, _| row.commit().map_or_else(String::new, element::day)).leading(1),
+        Column::left("date", |row, _| row.commit().map_or_else(String::new, element::day)).leading(4),
         Column::csv_only("earliest", |row| id(row.series, row.step.earliest)),
         Column::csv_only("latest", |row| id(row.series, row.step.latest)),
         Column::right("commits", |row, signs: &Signs| {
@@ -160,19 +165,20 @@ fn columns<'a>() -> Vec<Column<'a>> {
         Column::right("to", |row, signs| words::quantity(row.series, row.step.to, signs))
             .number("to", |row| Some(row.step.to)),
         Column::csv_only("unit", |row| row.series.unit.clone()),
-        Column::right("change", |row, signs| words::change(row.step, signs)).leading(2),
+        Column::right("change", |row, signs| words::change(row.step, signs)).leading(1),
         Column::left("what", |row, _| words::kind(row.step))
             .csv_as_shown("what")
-            .leading(3)
-            .html(|row| steps::kind(row.step)),
+            .leading(2)
+            .html(|row| steps::kind_and_state(row.step)),
         Column::csv_only("cause", |row| cause_word(row.step).to_owned()),
         Column::csv_only("layouts", |row| layout_word(row.step).to_owned()),
         Column::left("state", |row, _| row.step.state.now.word().to_owned())
             .csv_as_shown("state")
-            .leading(4)
+            .leading(3)
             .html(|row| row.place.map_or(markup! {}, |place| steps::state_with_log(row.series, row.step, place))),
         Column::left("95 % range", |row, signs| range(row.series, row.step, signs))
             .on(Form::ROOMY)
+            .class("range")
             .html(|row| steps::range(row.series, row.step)),
         Column::page("commits between", |row: &Row<'_>| {
             markup! {
@@ -182,7 +188,8 @@ fn columns<'a>() -> Vec<Column<'a>> {
         }),
         Column::page("commit's subject", |row: &Row<'_>| {
             row.commit().map_or(markup! {}, |commit| markup! { (cut(&one_line(&commit.subject), LETTERS)) })
-        }),
+        })
+        .class("name"),
     ]
 }
 

@@ -86,6 +86,7 @@ fn series() -> HistorySeries {
         format: HistorySeries::FORMAT.to_owned(),
         subject: "app".to_owned(),
         repository: "/r".to_owned(),
+        forge: None,
         workload: None,
         has_releases: false,
         moved: Vec::new(),

@@ -41,6 +41,28 @@ pub(crate) fn totals(cell: &CellComparison, signs: &Signs) -> String {
     format!("{transfers} transfers ({change}), {instructions} instructions{of_instructions}, per operation")
 }
 
+/// Share of the transfers below which a change is none worth a colour.
+const LITTLE: f64 = 0.005;
+
+/// The answer of several cells: that with the greatest change of transfers.
+pub(crate) fn answer(cells: &[CellComparison], signs: &Signs) -> (Tone, String) {
+    let change = |cell: &CellComparison| (cell.transfers.1.median - cell.transfers.0.median).abs();
+    let Some(most) = cells.iter().max_by(|a, b| change(a).total_cmp(&change(b))) else {
+        return (Tone::Quiet, NOTHING.to_owned());
+    };
+    (tone(most), format!("{}: {}.", cell_name(most), totals(most, signs)))
+}
+
+/// The tone of a cell: bad with more transfers.
+pub(crate) fn tone(cell: &CellComparison) -> Tone {
+    let (a, b) = (cell.transfers.0.median, cell.transfers.1.median);
+    match (b - a).abs() <= LITTLE * a.abs().max(b.abs()) {
+        true => Tone::Quiet,
+        false if b > a => Tone::Bad,
+        false => Tone::Good,
+    }
+}
+
 /// A median, with the range of several repeats.
 pub(crate) fn side(spread: &Spread, signs: &Signs) -> String {
     let median = shown(spread.median);

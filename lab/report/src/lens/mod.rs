@@ -1,6 +1,7 @@
 //! Lens runs in text, Markdown, CSV and JSON: transfers per case and number of CPUs, top lines,
 //! types, callers and code.
 
+pub(crate) mod answer;
 mod calibration;
 pub(crate) mod callers;
 pub(crate) mod compare;

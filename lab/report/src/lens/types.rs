@@ -12,30 +12,62 @@ use crate::{figure, names, sentences};
 use faultline_record::lens::by_type::Untypeable;
 use faultline_stats::lens::types::{CellTypes, LensTypes, Moved, TypeFigures, TypesFigures};
 
-/// Types in the table of `lens types`.
-const LISTED: usize = 30;
+/// Maximum lines of text unless everything is requested.
+const MOST_LINES: usize = 100;
 
-/// Layouts shown unless types are requested.
-const LAYOUTS: usize = 3;
+/// Types in the table of `lens types`, and layouts below it: the first pair with few enough lines.
+const DETAILS: [Detail; 5] = [
+    Detail { listed: 30, layouts: 3 },
+    Detail { listed: 20, layouts: 1 },
+    Detail { listed: 12, layouts: 0 },
+    Detail { listed: 5, layouts: 0 },
+    Detail { listed: 1, layouts: 0 },
+];
+
+/// Numbers of types and layouts shown for a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Detail {
+    listed: usize,
+    layouts: usize,
+}
 
 /// Kinds of untyped data shown.
 const UNTYPED: usize = 5;
 
-/// The types of a run. CSV has a record per member.
-pub fn lens_types_table(types: &LensTypes, format: Format, style: &Style) -> String {
-    in_format(format, style, |sheet| body(sheet, types), || types, || layout::records(types).csv())
+/// The types of a run. Text has at most 100 lines unless `is_whole`, or if types were requested.
+/// CSV has a record per member.
+pub fn lens_types_table(types: &LensTypes, is_whole: bool, format: Format, style: &Style) -> String {
+    let text = |sheet: Sheet<'_>| match is_whole || sheet.is_markdown() || !types.asked.is_empty() {
+        true => body(sheet, types, DETAILS[0], None),
+        false => short(types, style),
+    };
+    in_format(format, style, text, || types, || layout::records(types).csv())
 }
 
-fn body(mut sheet: Sheet<'_>, types: &LensTypes) -> String {
+/// The text with the most details that has few enough lines, and how to see the rest.
+fn short(types: &LensTypes, style: &Style) -> String {
+    let in_detail = |detail: &Detail| {
+        let hint = (*detail != DETAILS[0]).then_some(
+            "`--all` shows more types with the layouts of the first three; `faultline lens types RUN TYPE` shows the layout of \
+             a type.",
+        );
+        body(Sheet::new(style), types, *detail, hint)
+    };
+    let fits = |text: &String| text.lines().count() <= MOST_LINES;
+    let least = DETAILS[DETAILS.len() - 1];
+    DETAILS.iter().map(in_detail).find(fits).unwrap_or_else(|| in_detail(&least))
+}
+
+fn body(mut sheet: Sheet<'_>, types: &LensTypes, detail: Detail, hint: Option<&str>) -> String {
     let form = points::form(sheet.style);
     for cell in &types.cells {
         sheet.space();
         sheet.titled(&title(cell), &about(cell));
         let figures = &cell.types;
         if types.asked.is_empty() {
-            sheet.subtable(&heading(figures, cell.cpus), &table(rows(figures, LISTED)), form);
+            sheet.subtable(&heading(figures, cell.cpus), &table(rows(figures, detail.listed)), form);
         }
-        for of in shown(types, figures) {
+        for of in shown(types, figures, detail.layouts) {
             sheet.subtable(&layout::heading(of, &cell.operation), &layout(of), form);
             for note in layout::notes(of) {
                 sheet.paragraph(Some(Tone::Quiet), "    ", &note);
@@ -45,12 +77,16 @@ fn body(mut sheet: Sheet<'_>, types: &LensTypes) -> String {
             sheet.paragraph(Some(Tone::Bad), "  ", &note);
         }
     }
+    if let Some(hint) = hint {
+        sheet.space();
+        sheet.paragraph(None, "", hint);
+    }
     sheet.legend(layout::LEGEND);
     sheet.text
 }
 
-fn shown<'a>(types: &LensTypes, figures: &'a TypesFigures) -> &'a [TypeFigures] {
-    let number = if types.asked.is_empty() { LAYOUTS } else { figures.types.len() };
+fn shown<'a>(types: &LensTypes, figures: &'a TypesFigures, layouts: usize) -> &'a [TypeFigures] {
+    let number = if types.asked.is_empty() { layouts } else { figures.types.len() };
     &figures.types[..number.min(figures.types.len())]
 }
 

@@ -65,6 +65,7 @@ fn masthead(compared: &Comparison, title: &str, delivery: &Delivery<'_>) -> Mark
         header.masthead {
             (delivery.brand())
             h1 { (title) }
+            (element::answer(words::sentence(compared, &UNICODE)))
             div.sides {
                 (side("A", &compared.a))
                 (side("B", &compared.b))

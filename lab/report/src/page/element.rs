@@ -10,6 +10,7 @@ use crate::style::{Tone, UNICODE};
 use faultline_record::cell::Case;
 use faultline_record::commit::{CommitInfo, short_name};
 use faultline_record::facts::FactValue;
+use faultline_record::forge::commit_page;
 use faultline_record::time::UnixMillis;
 use faultline_stats::comparison::ComparedWorkload;
 use faultline_stats::estimate::Estimate;
@@ -111,6 +112,18 @@ pub(crate) fn commit(address: &str, id: &str) -> Markup {
     markup! { a href=(address) { code { (short_name(id)) } } }
 }
 
+/// A link to a commit on its repository's forge, named by the forge's host; nothing without one.
+/// `page`: of the repository.
+pub(crate) fn on_forge(page: Option<&str>, id: &str) -> Markup {
+    let address = page.and_then(|page| commit_page(page, id));
+    let host = address.as_deref().and_then(|address| address.split('/').nth(2));
+    markup! {
+        @if let (Some(address), Some(host)) = (&address, host) {
+            " " a.forge href=(address) rel="noreferrer" aria-label={ (short_name(id)) " on " (host) } { (host) }
+        }
+    }
+}
+
 /// A fact's name with its key.
 pub(crate) fn fact_name(key: &str) -> Markup {
     markup! { (facts::name(key)) br; small { code { (one_line(key)) } } }
@@ -119,6 +132,11 @@ pub(crate) fn fact_name(key: &str) -> Markup {
 /// A fact's value.
 pub(crate) fn fact(key: &str, value: Option<&FactValue>) -> Markup {
     value.map_or_else(none, |value| markup! { (facts::value(key, value, &UNICODE)) })
+}
+
+/// The answer of a page in one sentence.
+pub(crate) fn answer((tone, sentence): (Tone, String)) -> Markup {
+    markup! { p #answer.answer.(tone_class(tone)) { (one_line(&sentence)) } }
 }
 
 /// A badge. Its sign carries the meaning without colour. `class`: `good`, `bad`, `partly` or

@@ -29,7 +29,7 @@ pub(crate) fn facts(head: &RunHead) -> Markup {
         @match head.facts() {
             None => p.nothing { "Nothing is known of the machine." },
             Some(facts) => {
-                @if sessions > 1 { p.hint { "At the start of the run; it was resumed " (sessions - 1) " times." } }
+                @if sessions > 1 { p.hint { "At the start of the run; it was resumed " (names::counted(sessions as u64 - 1, "time")) "." } }
                 (fact_list(facts))
             }
         }
@@ -83,7 +83,11 @@ fn rows(head: &RunHead) -> Vec<(&'static str, String)> {
     let settings = &head.settings;
     let tasks: Vec<String> = settings.cpus.iter().map(u32::to_string).collect();
     let tasks = tasks.join(", ");
-    let timed = settings.timed().map(|timed| timed_rows(settings, timed, &tasks));
+    let timed = settings.timed().map(|timed| {
+        let given = head.subject(SubjectIndex::A).filter(|subject| !subject.setup.command.is_empty());
+        let command = given.map(|subject| ("measured", subject.setup.words().join(", ")));
+        command.into_iter().chain(timed_rows(settings, timed, &tasks)).collect()
+    });
     let counted = || settings.counting().map(|lens| lens_rows(head, lens, &tasks));
     timed.or_else(counted).unwrap_or_default()
 }

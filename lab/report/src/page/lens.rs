@@ -4,8 +4,9 @@
 use super::document::{chart, chart_keys, reading, section};
 use super::element::{self, badge, none, tone_class};
 use crate::escape::one_line;
+use crate::lens::answer::matter;
 use crate::lens::{callers, layout, points, types, words};
-use crate::names;
+use crate::names::{self, counted};
 use crate::style::UNICODE;
 use crate::table::{Column, ResultTable};
 use faultline_record::bounds::MOST_TASKS;
@@ -25,14 +26,20 @@ pub(crate) fn overview(lens: &LensSummary) -> Markup {
         @if lens.curves.is_empty() {
             p.nothing { "There are no figures yet." }
         } @else {
-            (ResultTable::new(overview_columns(), &lens.curves).sortable().html_below_heading("Overview of all cases"))
+            (ResultTable::new(overview_columns(lens), &lens.curves).sortable().html_below_heading("Overview of all cases"))
         }
     };
     section("overview", "Do transfers grow with CPUs?", content)
 }
 
-fn overview_columns<'a>() -> Vec<Column<&'a LensCurve>> {
+/// Columns of growth only if a case has several numbers of CPUs.
+fn overview_columns<'a>(lens: &LensSummary) -> Vec<Column<&'a LensCurve>> {
     type Row<'a> = &'a LensCurve;
+    let has_reach = lens.curves.iter().any(|curve| curve.verdict.reach().is_some());
+    fn last(curve: &LensCurve) -> Option<(u32, f64)> {
+        let last = || curve.points.iter().rev().find_map(|point| Some((point.cpus, point.transfers?.median)));
+        curve.verdict.reach().map(|reach| (reach.to_cpus, reach.to)).or_else(last)
+    }
     fn reach(curve: &LensCurve, figure: impl Fn(&Reach) -> Markup) -> Markup {
         curve.verdict.reach().map_or_else(none, figure)
     }
@@ -47,11 +54,18 @@ fn overview_columns<'a>() -> Vec<Column<&'a LensCurve>> {
         Column::page("verdict", |curve: &Row<'_>| verdict(curve)),
         Column::page_right("each doubling adds", |curve: &Row<'_>| {
             reach(curve, |reach| element::transfers(reach.per_doubling))
+        })
+        .when(has_reach),
+        Column::page_right("CPUs from", |curve: &Row<'_>| reach(curve, |reach| element::count(reach.from_cpus)))
+            .when(has_reach),
+        Column::page_right("transfers", |curve: &Row<'_>| reach(curve, |reach| element::transfers(reach.from)))
+            .when(has_reach),
+        Column::page_right(if has_reach { "CPUs to" } else { "CPUs" }, |curve: &Row<'_>| {
+            last(curve).map_or_else(none, |(cpus, _)| element::count(cpus))
         }),
-        Column::page_right("CPUs from", |curve: &Row<'_>| reach(curve, |reach| element::count(reach.from_cpus))),
-        Column::page_right("transfers", |curve: &Row<'_>| reach(curve, |reach| element::transfers(reach.from))),
-        Column::page_right("CPUs to", |curve: &Row<'_>| reach(curve, |reach| element::count(reach.to_cpus))),
-        Column::page_right("transfers", |curve: &Row<'_>| reach(curve, |reach| element::transfers(reach.to))),
+        Column::page_right("transfers", |curve: &Row<'_>| {
+            last(curve).map_or_else(none, |(_, transfers)| element::transfers(transfers))
+        }),
         Column::page_right("rate lost there", |curve: &Row<'_>| {
             curve.against_one.map_or_else(none, |against| element::plain_share(against.lost.max(0.0)))
         }),
@@ -145,9 +159,10 @@ fn growth(name: &str, curve: &LensCurve) -> Markup {
 
 fn map(name: &str, point: &LensPoint) -> Markup {
     let at = words::cpus(point.cpus);
-    let label = format!("Map of {name} at {at}: transfers of the top {} lines to each CPU", point.lines.len());
+    let lines = matter(&point.lines, |line| line.share).len();
+    let label = format!("Map of {name} at {at}: transfers of the top {} to each CPU", counted(lines as u64, "line"));
     markup! {
-        figure.heat {
+        figure.heat data-lines=(lines) {
             (chart("map", Some(point.cpus), &label))
             figcaption {
                 "Top lines at " (at) ". A field shows how often one CPU fetched one line; its colour strength follows \
@@ -176,13 +191,15 @@ fn flame(name: &str, figures: &CallersFigures, cpus: u32) -> Markup {
 
 fn lines(name: &str, point: &LensPoint) -> Markup {
     let at = words::cpus(point.cpus);
-    let caption = format!("{name}: top lines at {at}, per operation; {} lines moved", point.lines_moved);
-    points::lines(&point.lines, usize::MAX).html(&caption)
+    let shown = matter(&point.lines, |line| line.share);
+    let more = point.lines_moved.saturating_sub(shown.len() as u64);
+    let more = if more == 0 { String::new() } else { format!("; {more} more moved") };
+    points::lines(shown, usize::MAX).html(&format!("{name}: top lines at {at}, per operation{more}"))
 }
 
 fn code(name: &str, point: &LensPoint) -> Markup {
     let caption = format!("{name}: top code at {}, per operation", words::cpus(point.cpus));
-    points::code(&point.code, usize::MAX).html(&caption)
+    points::code(matter(&point.code, |place| place.share), usize::MAX).html(&caption)
 }
 
 /// The table of types, and the layout of each type by cache line.
@@ -213,7 +230,7 @@ fn map_table(name: &str, point: &LensPoint) -> Markup {
         })
     }));
     let caption = format!("{name}: total transfers of the top lines to each CPU at {}", words::cpus(point.cpus));
-    ResultTable::new(columns, &point.lines).html(&caption)
+    ResultTable::new(columns, matter(&point.lines, |line| line.share)).html(&caption)
 }
 
 /// The explanation of the page.

@@ -20,9 +20,10 @@ use self::delivery::Delivery;
 use self::document::{chart_keys, reading, section};
 use self::element::none;
 use crate::escape::one_line;
+use crate::lens::answer::answer as lens_answer;
 use crate::run;
 use crate::sentences::worded_run;
-use crate::style::UNICODE;
+use crate::style::{Tone, UNICODE};
 use crate::table::{Column, ResultTable};
 use crate::{figure, names};
 use faultline_record::record::RunHead;
@@ -40,7 +41,7 @@ pub fn html(summary: &RunSummary, head: &RunHead) -> String {
 
 /// The page of a run, alone or in a site.
 pub(crate) fn run_page(summary: &RunSummary, head: &RunHead, delivery: &Delivery<'_>) -> String {
-    let title = names::title(summary, &UNICODE);
+    let title = title(summary, head);
     let parts = markup! {
         @match &summary.lens {
             Some(lens) => {
@@ -64,13 +65,24 @@ pub(crate) fn run_page(summary: &RunSummary, head: &RunHead, delivery: &Delivery
     document::document(delivery, &title, ("#curves", skip), masthead, parts, Some(&worded_run(summary)))
 }
 
+/// The title: what was asked, and the label.
+fn title(summary: &RunSummary, head: &RunHead) -> String {
+    let asked = names::asked(head, &UNICODE);
+    let (open, close) = UNICODE.quotes;
+    summary.label.as_ref().map_or_else(|| asked.clone(), |label| format!("{asked} {open}{}{close}", one_line(label)))
+}
+
 fn masthead(summary: &RunSummary, title: &str, delivery: &Delivery<'_>) -> Markup {
     markup! {
         header.masthead {
             (delivery.brand())
             h1 { (title) }
+            (element::answer(answer(summary)))
             p.machine { (one_line(&summary.machine)) }
-            p.standing { time datetime=(figure::iso_time(summary.started)) { (names::standing(summary, &UNICODE)) } }
+            p.standing {
+                "run " (summary.run) " " (UNICODE.dot) " "
+                time datetime=(figure::iso_time(summary.started)) { (names::standing(summary, &UNICODE)) }
+            }
             nav aria-label="Sections of this page" {
                 a href="#overview" { "Overview" }
                 @if !summary.warnings.is_empty() { a href="#warnings" { "Warnings (" (summary.warnings.len()) ")" } }
@@ -83,6 +95,11 @@ fn masthead(summary: &RunSummary, title: &str, delivery: &Delivery<'_>) -> Marku
             }
         }
     }
+}
+
+/// The answer in one sentence.
+fn answer(summary: &RunSummary) -> (Tone, String) {
+    summary.lens.as_ref().map_or_else(|| run::words::answer(summary), lens_answer)
 }
 
 /// The verdicts: how many curves have each, and a row per curve.

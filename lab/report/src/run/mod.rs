@@ -1,7 +1,8 @@
 //! A run in text, Markdown, CSV and JSON: a row per curve and number of tasks, warnings, and a
-//! legend.
+//! legend. A command at one number of tasks has a table of its own.
 
 pub(crate) mod columns;
+mod command;
 pub(crate) mod words;
 
 use crate::escape::one_line;
@@ -38,7 +39,14 @@ pub fn run_table(summary: &RunSummary, format: Format, style: &Style) -> String 
 fn body(mut sheet: Sheet<'_>, summary: &RunSummary) -> String {
     words::head(&mut sheet, summary);
     sheet.space();
-    if summary.curves.is_empty() {
+    let alone = summary.command.as_ref().filter(|command| !command.figures.is_empty());
+    if let (None, Some(several)) = (alone, &summary.command) {
+        command::name(&mut sheet, several);
+        sheet.space();
+    }
+    if let Some(command) = alone {
+        command::figures(&mut sheet, summary, command);
+    } else if summary.curves.is_empty() {
         sheet.line("No workload has been run.");
     } else if sheet.is_markdown() {
         sheet.table(&columns::table(summary, |_| true));
@@ -49,7 +57,9 @@ fn body(mut sheet: Sheet<'_>, summary: &RunSummary) -> String {
         sheet.heading("Warnings");
         words::warnings(&mut sheet, summary);
     }
-    if !summary.curves.is_empty() {
+    if alone.is_some() {
+        sheet.legend(command::legend(summary));
+    } else if !summary.curves.is_empty() {
         sheet.legend(legend(summary));
     }
     sheet.text

@@ -2,7 +2,7 @@
 
 use crate::escape::one_line;
 use crate::sheet::Sheet;
-use crate::style::{Signs, Tone};
+use crate::style::{Signs, Tone, UNICODE};
 use crate::{figure, names, sentences};
 use faultline_record::failure::Failure;
 use faultline_stats::estimate::Estimate;
@@ -22,6 +22,55 @@ pub(crate) fn head(sheet: &mut Sheet<'_>, summary: &RunSummary) {
     let title = format!("{} {} {}", names::title(summary, signs), signs.dash, one_line(&summary.machine));
     sheet.paragraph(Some(Tone::Title), "", &title);
     sheet.paragraph(None, "", &names::standing(summary, signs));
+}
+
+/// The answer of a run in one sentence: the curve with the lowest efficiency, and how many scale.
+pub(crate) fn answer(summary: &RunSummary) -> (Tone, String) {
+    let judged = |curve: &&Curve| !matches!(curve.verdict.verdict, Verdict::Inconclusive | Verdict::NotMeasured);
+    let efficiency = |curve: &Curve| curve.verdict.rests_on.map_or(f64::INFINITY, |basis| basis.efficiency.median);
+    let all = summary.curves.len();
+    let judged: Vec<&Curve> = summary.curves.iter().filter(judged).collect();
+    let Some(worst) = judged.iter().min_by(|a, b| efficiency(a).total_cmp(&efficiency(b))) else {
+        return (Tone::Quiet, without_verdict(summary));
+    };
+    let of = |curve: &Curve| {
+        let at = curve.verdict.rests_on.map_or_else(String::new, |basis| {
+            format!(" reaches {} of the ideal rate at {} tasks", figure::percent(basis.efficiency.median), basis.tasks)
+        });
+        format!("{} ({}){at}", curve.case, names::tasks_are(curve.case.mode))
+    };
+    let scale = judged.iter().filter(|curve| curve.verdict.verdict == Verdict::Scales).count();
+    let sentence = match (all, scale) {
+        (1, 1) => format!("It scales: {}.", of(worst)),
+        (1, _) => format!("It {}: {}.", worst.verdict.verdict.words(), of(worst)),
+        (_, _) if scale == all => format!("All {all} curves scale; the worst, {}.", of(worst)),
+        _ => format!(
+            "{scale} of {all} curves {}; the worst, {}.",
+            if scale == 1 { "scales" } else { "scale" },
+            of(worst)
+        ),
+    };
+    (verdict_tone(worst.verdict.verdict), one_line(&sentence))
+}
+
+/// The sentence for a run without a verdict.
+fn without_verdict(summary: &RunSummary) -> String {
+    let measured: Vec<(&Curve, &Point, Estimate)> = summary
+        .curves
+        .iter()
+        .filter_map(|curve| curve.points.iter().rev().find_map(|point| Some((curve, point, point.value?))))
+        .collect();
+    match (measured.as_slice(), summary.curves.len()) {
+        ([], 0) => "There are no figures yet.".to_owned(),
+        ([], _) => "No execution gave a figure.".to_owned(),
+        ([(curve, point, value)], 1) => format!(
+            "{}: {} at {}.",
+            one_line(&curve.case.to_string()),
+            with_interval(value, &curve.unit, &UNICODE),
+            names::counted(point.tasks, "task")
+        ),
+        (_, all) => format!("The figures decide about none of {all} curves."),
+    }
 }
 
 /// The warnings of a run.
@@ -129,7 +178,6 @@ pub(crate) fn counted(failures: &[Said<Failure>], signs: &Signs) -> Vec<String> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::style::UNICODE;
 
     #[test]
     fn figures_of_ends_have_intervals_if_there_are_several_values() {

@@ -6,13 +6,15 @@ use super::{further_link, page};
 use crate::escape::one_line;
 use crate::figure;
 use crate::history::words;
+use crate::names::counted;
 use crate::page::delivery::{Site, pinned};
 use crate::page::document::reading;
 use crate::page::element;
 use crate::quantity::QuantityWords;
-use crate::style::UNICODE;
+use crate::style::{Tone, UNICODE};
 use crate::table::{Attributes, Column, ResultTable};
 use faultline_record::commit::{CommitInfo, short_name};
+use faultline_record::direction::Effect;
 use faultline_record::time::UnixMillis;
 use faultline_stats::history::{HistorySeries, HistoryStep};
 use maud::html as markup;
@@ -50,7 +52,12 @@ pub struct ChangesPage<'a> {
 
 /// The page of changes.
 pub fn changes_page(shown: &ChangesPage<'_>, site: &Site) -> String {
+    let open = shown.changes.iter().filter(|change| !change.step.is_settled());
+    let worse = open.clone().filter(|change| change.step.effect == Effect::Worse).count();
+    let open = counted(open.count() as u64, "open change");
+    let tone = if worse == 0 { Tone::Good } else { Tone::Bad };
     let about = markup! {
+        (element::answer((tone, format!("{open} in this list, {worse} of them for the worse."))))
         p.standing {
             "The steps of all histories, newest first. " a href=(site.feed()) { "Atom feed" }
             @if site.is_live() { " · " a href=(site.jobs()) { "Jobs" } }
@@ -100,6 +107,7 @@ fn columns<'a>() -> Vec<Column<Row<'a>>> {
             markup! {
                 (words::change(step, &UNICODE))
                 div.about { (level(step.from)) " → " (level(step.to)) }
+                div.only-narrow { (steps::kind(step)) " " (steps::state(step)) }
             }
         }),
         Column::page("certainty", |(ChangeRow { series, step, .. }, _): &Row<'_>| {
@@ -112,6 +120,7 @@ fn columns<'a>() -> Vec<Column<Row<'a>>> {
         Column::page("first commit", |(change, place): &Row<'_>| match change.commit() {
             Some(commit) => markup! {
                 (element::commit(&pinned(&place.site.history(change.id), &commit.id), &commit.id))
+                (element::on_forge(change.series.forge.as_deref(), &commit.id))
                 div.about { (subject_and_author(commit)) }
             },
             None => markup! {},

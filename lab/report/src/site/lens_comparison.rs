@@ -2,12 +2,13 @@
 
 use super::page;
 use crate::lens::compare::{
-    DID_NOT_REPEAT, NOTHING, cell_name, did_not_repeat, differences, differing, nothing_differs, of_all,
+    DID_NOT_REPEAT, NOTHING, answer, cell_name, did_not_repeat, differences, differing, nothing_differs, of_all,
     unmatched_words,
 };
 use crate::lens::{seeds, totals};
 use crate::page::delivery::Site;
 use crate::page::document::{listed, reading, section};
+use crate::page::element;
 use crate::style::UNICODE;
 use faultline_record::record::RunId;
 use faultline_stats::lens::comparison::{CellComparison, Difference, LensComparison};
@@ -17,6 +18,7 @@ use maud::{Markup, html as markup};
 pub fn lens_comparison_page(compared: &LensComparison, site: &Site) -> String {
     let link = |run: RunId| markup! { a href=(site.run(run)) { "run " (run) } };
     let about = markup! {
+        (element::answer(answer(&compared.cells, &UNICODE)))
         p.standing { "Counts under the lens: " (link(compared.a)) " before, " (link(compared.b)) " after." }
     };
     let unmatched: Vec<String> = compared.unmatched.iter().map(unmatched_words).collect();

@@ -1,5 +1,6 @@
 //! Pages of a database, from a server or as files. They share components with the page of a run.
 
+mod bisect;
 mod changes;
 mod jobs;
 mod lens_comparison;
@@ -12,6 +13,7 @@ pub(crate) mod steps;
 mod timeline;
 
 pub use crate::page::delivery::{Site, pinned};
+pub use bisect::{bisect_html, bisect_page};
 pub use changes::{ChangeRow, ChangesPage, FeedEntry, changes_feed, changes_page};
 pub use jobs::{JobRow, JobsPage, jobs_page};
 pub use lens_comparison::lens_comparison_page;
@@ -23,9 +25,11 @@ pub use runs::{Further, SamplesPage, execution_page, executions_page, runs_page}
 pub use steps::{REMARK_LETTERS, TimelineFiles};
 pub use timeline::{OFFERED_THRESHOLDS, TimelinePage, timeline_page};
 
+use crate::names::{asked, state};
 use crate::page::delivery::Delivery;
 use crate::page::document::{document, embedded_json, preformatted};
-use crate::page::{comparison_page, delivery as assets, run_page};
+use crate::page::{comparison_page, delivery as assets, element, run_page};
+use crate::style::UNICODE;
 use faultline_record::record::RunHead;
 use faultline_stats::comparison::Comparison;
 use faultline_stats::summary::RunSummary;
@@ -66,18 +70,25 @@ pub fn comparison_of_site(compared: &Comparison, site: &Site) -> String {
     comparison_page(compared, &Delivery::Site(site))
 }
 
-/// The page of a run without figures of its own: a bisection, or one run of a history.
+/// The page of one run of a history.
 ///
 /// `history`: identifier of the run's history. `further`: address of the next commits, if any.
 pub fn text_page(head: &RunHead, text: &str, history: Option<&str>, further: Option<&str>, site: &Site) -> String {
     let about = markup! {
+        p.standing { (run_words(head)) }
         nav aria-label="Related pages" {
             @if let Some(id) = history { a href=(site.history(id)) { "The whole history" } }
             a href=(site.executions(head.id)) { "Executions" }
         }
     };
     let parts = markup! { section { (preformatted("Results", text)) (further_link(further, "Further commits")) } };
-    page(site, &format!("Run {}", head.id), about, parts)
+    page(site, &asked(head, &UNICODE), about, parts)
+}
+
+/// Number, state and start of a run.
+fn run_words(head: &RunHead) -> Markup {
+    let dot = UNICODE.dot;
+    markup! { "run " (head.id) " " (dot) " " (state(head.state)) " " (dot) " began " (element::time(head.started())) }
 }
 
 /// The page for a request that failed: one line with the problem, and a hint.
@@ -110,7 +121,17 @@ fn page(site: &Site, title: &str, about: Markup, parts: Markup) -> String {
 
 /// A page. `about`: the content below its title. `data`: input of the script.
 fn page_with<T: Serialize>(site: &Site, title: &str, about: Markup, parts: Markup, data: Option<&T>) -> String {
-    let delivery = Delivery::Site(site);
+    page_in(&Delivery::Site(site), title, about, parts, data)
+}
+
+/// As [`page_with`], of a site or alone.
+fn page_in<T: Serialize>(
+    delivery: &Delivery<'_>,
+    title: &str,
+    about: Markup,
+    parts: Markup,
+    data: Option<&T>,
+) -> String {
     let masthead = markup! {
         header.masthead {
             (delivery.brand())
@@ -119,7 +140,7 @@ fn page_with<T: Serialize>(site: &Site, title: &str, about: Markup, parts: Marku
         }
     };
     let parts = markup! { div #content tabindex="-1" { (parts) } };
-    document(&delivery, title, ("#content", "Skip to the content"), masthead, parts, data)
+    document(delivery, title, ("#content", "Skip to the content"), masthead, parts, data)
 }
 
 /// The status line of a page that updates itself; nothing on pages stored as files.

@@ -4,12 +4,13 @@
 use super::{further_link, live_line, machines, page, steps};
 use crate::facts;
 use crate::history::words;
+use crate::names::{counted, list};
 use crate::page::delivery::{Site, pinned};
 use crate::page::document::section;
 use crate::page::element::{self, badge, none};
 use crate::quantity::QuantityWords;
 use crate::runs::page_table;
-use crate::style::UNICODE;
+use crate::style::{Tone, UNICODE};
 use crate::table::{Attributes, Column, ResultTable};
 use faultline_record::direction::Effect;
 use faultline_record::record::{RunId, RunLine, RunState};
@@ -72,7 +73,7 @@ pub fn overview_page(overview: &Overview<'_>, site: &Site) -> String {
             p.nothing { "No history was measured yet: " code { "faultline history run" } " measures one." }
         } @else { (table.html("Histories, each with its last step")) }
         @if overview.histories.len() < overview.total {
-            p.hint { (overview.histories.len()) " of " (overview.total) " histories." }
+            p.hint { (overview.histories.len()) " of " (counted(overview.total as u64, "history")) "." }
         }
         (further_link(overview.further.as_deref(), "Further histories"))
         @if !named.is_empty() {
@@ -90,7 +91,23 @@ pub fn overview_page(overview: &Overview<'_>, site: &Site) -> String {
         (known_machines(overview.machines, site))
         (runs("recent", "Newest runs", in_state(RunState::Finished), site))
     };
-    page(site, "Histories and runs", markup! {}, parts)
+    let about = markup! { @if !overview.histories.is_empty() { (element::answer(answer(&overview.histories))) } };
+    page(site, "Histories and runs", about, parts)
+}
+
+/// The answer in one sentence: histories whose last step is for the worse, and open.
+fn answer(histories: &[HistoryRow<'_>]) -> (Tone, String) {
+    let is_open = |step: &&HistoryStep| step.effect == Effect::Worse && !step.is_settled();
+    let last = |history: &HistoryRow<'_>| history.series.steps.steps.last().filter(is_open).is_some();
+    let worse = histories.iter().filter(|history| last(history));
+    let (number, mut names): (usize, Vec<&str>) =
+        (worse.clone().count(), worse.map(|history| history.series.subject.as_str()).collect());
+    names.dedup();
+    let all = counted(histories.len() as u64, "history");
+    match number {
+        0 => (Tone::Good, format!("No open change for the worse in {all}.")),
+        _ => (Tone::Bad, format!("{number} of {all} became worse: {}.", list(&names))),
+    }
 }
 
 /// A list of runs. An empty one is hidden: the script fills it when a run begins.
@@ -161,7 +178,9 @@ fn history_columns<'a>() -> Vec<Column<Row<'a>>> {
             }
         })
         .row_heading(),
-        Column::page("last step", |row: &Row<'_>| last_step(row).map_or_else(|| no_step(row.0.series), steps::kind)),
+        Column::page("last step", |row: &Row<'_>| {
+            last_step(row).map_or_else(|| no_step(row.0.series), steps::kind_and_state)
+        }),
         Column::left("change", |row: &Row<'_>, signs| {
             last_step(row).map_or_else(|| signs.none.to_owned(), |step| words::change(step, signs))
         }),

@@ -4,16 +4,18 @@
 use super::steps::{self, ask_form, commits_between, log, range};
 use super::{page, page_with};
 use crate::bisect::known_of_steps;
+use crate::comparison::words::sentence;
 use crate::escape::{cut, one_line};
 use crate::explained::{Item, Per, differences, step_text};
 use crate::history::words;
+use crate::lens::compare::tone;
 use crate::lens::totals;
 use crate::page::comparison_parts;
 use crate::page::delivery::{Site, pinned};
 use crate::page::document::{preformatted, section};
 use crate::page::element::{self, none};
 use crate::sentences::{outcome, worded_comparison};
-use crate::style::{Style, UNICODE};
+use crate::style::{Style, Tone, UNICODE};
 use crate::table::{Column, ResultTable};
 use faultline_record::change_event::Source;
 use faultline_record::commit::{CommitLine, short_name};
@@ -110,7 +112,15 @@ pub fn points_page(shown: &PointsPage<'_>, site: &Site) -> String {
         _ => one_line(&a.series.subject),
     };
     let title = format!("{subject}: {} → {}", a.name(), b.name());
+    let answer = match &shown.compared {
+        Err(why) => (Tone::Middling, format!("Not compared: {why}.")),
+        Ok(ComparedCommits { values: ComparedValues::Timed(compared), .. }) => sentence(compared, &UNICODE),
+        Ok(ComparedCommits { values: ComparedValues::Counted(counts), .. }) => {
+            (tone(counts), totals(counts, &UNICODE) + ".")
+        }
+    };
     let about = markup! {
+        (element::answer(answer))
         @match shown.history() {
             Some(series) => {
                 p.machine { code { (words::subject(series)) } ": " (words::measured(series)) }
@@ -185,7 +195,10 @@ fn side_columns<'a>(are_two: bool) -> Vec<Column<SideRow<'a>>> {
         Column::<Row<'_>>::left("side", |row, _| row.letter.to_owned()).row_heading(),
         Column::page("commit", |row: &Row<'_>| {
             let id = &row.point.commit.id;
-            element::commit(&pinned(&row.site.history(row.side.id), id), id)
+            markup! {
+                (element::commit(&pinned(&row.site.history(row.side.id), id), id))
+                (element::on_forge(row.side.series.forge.as_deref(), id))
+            }
         }),
         Column::page("history", |row: &Row<'_>| {
             markup! { a href=(row.site.history(row.side.id)) { (words::measured(row.side.series)) } }
@@ -275,7 +288,7 @@ fn step_item(shown: &PointsPage<'_>, series: &HistorySeries, step: &HistoryStep,
     let found: Vec<(RunId, Vec<String>, String)> = searches(step).into_iter().map(|run| found(run, shown)).collect();
     let saved = shown.differences.iter().find(|one| one.by == step.by);
     markup! {
-        (element::commit(&pinned(history, id), id)) " " (words::change(step, &UNICODE)) " " (steps::kind(step)) " "
+        (element::commit(&pinned(history, id), id)) (element::on_forge(series.forge.as_deref(), id)) " " (words::change(step, &UNICODE)) " " (steps::kind(step)) " "
         (steps::state(step)) " 95 % range: " (range(series, step))
         (log(series, step))
         @for (run, sentences, explained) in &found {

@@ -3,6 +3,7 @@
 
 use crate::escape::{cut, one_line};
 use crate::history::words;
+use crate::names;
 use crate::page::delivery::{Site, pinned};
 use crate::page::element::{self, badge};
 use crate::style::UNICODE;
@@ -70,6 +71,11 @@ pub(crate) fn state(step: &HistoryStep) -> Markup {
     badge(class, sign, step.state.now.word())
 }
 
+/// Direction, certainty and, where its column is out of sight, state of a step.
+pub(crate) fn kind_and_state(step: &HistoryStep) -> Markup {
+    markup! { (kind(step)) div.only-narrow { (state(step)) } }
+}
+
 /// The state of a step, its log, and the forms that change the state.
 pub(crate) fn state_with_log(series: &HistorySeries, step: &HistoryStep, place: &StepPlace<'_>) -> Markup {
     markup! {
@@ -95,7 +101,7 @@ pub(crate) fn between(series: &HistorySeries, step: &HistoryStep, history: &str)
     markup! {
         details.between {
             summary { (counted(&commits)) }
-            (listed(&commits, LISTED, history))
+            (listed(series, &commits, LISTED, history))
         }
     }
 }
@@ -105,7 +111,7 @@ pub(crate) fn commits_between(series: &HistorySeries, positions: [u32; 2], most:
     let commits = commits(series, positions);
     markup! {
         p { (counted(&commits)) }
-        (listed(&commits, most, history))
+        (listed(series, &commits, most, history))
     }
 }
 
@@ -114,16 +120,18 @@ fn commits(series: &HistorySeries, [after, by]: [u32; 2]) -> Vec<&CommitInfo> {
 }
 
 fn counted(commits: &[&CommitInfo]) -> String {
-    let noun = if commits.len() == 1 { "commit" } else { "commits" };
-    format!("{} {noun} of the history by {}", commits.len(), authors(commits))
+    format!("{} of the history by {}", names::counted(commits.len() as u64, "commit"), authors(commits))
 }
 
-fn listed(commits: &[&CommitInfo], most: usize, history: &str) -> Markup {
+fn listed(series: &HistorySeries, commits: &[&CommitInfo], most: usize, history: &str) -> Markup {
     let more = commits.len().saturating_sub(most);
     markup! {
         ul {
             @for commit in commits.iter().take(most) {
-                li { (element::commit(&pinned(history, &commit.id), &commit.id)) " " (subject_and_author(commit)) }
+                li {
+                    (element::commit(&pinned(history, &commit.id), &commit.id)) " " (subject_and_author(commit))
+                    (element::on_forge(series.forge.as_deref(), &commit.id))
+                }
             }
             @if more > 0 { li { "and " (more) " more" } }
         }

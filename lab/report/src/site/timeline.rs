@@ -2,17 +2,26 @@
 
 use super::steps::{StepPlace, TimelineFiles};
 use super::{live_line, page_with, steps};
-use crate::escape::one_line;
+use crate::escape::{cut, one_line};
 use crate::history::{self, words};
+use crate::names::counted;
 use crate::page::delivery::Site;
 use crate::page::document::{chart, reading, section};
-use faultline_stats::history::HistorySeries;
+use crate::page::element;
+use crate::style::{Tone, UNICODE};
+use faultline_record::commit::short_name;
+use faultline_record::direction::Effect;
+use faultline_record::forge::commits_of_page;
+use faultline_stats::history::{Certainty, HistorySeries};
 use faultline_stats::timeline::Timeline;
 use maud::{Markup, html as markup};
 
 /// Rows of the table of commits. The script shows the rows of the plot's range, with the same
 /// limit.
 const ROWS: usize = 200;
+
+/// Letters of a commit's subject in the answer.
+const SUBJECT_LETTERS: usize = 72;
 
 /// The smallest steps that a page offers, in percent.
 pub const OFFERED_THRESHOLDS: [f64; 9] = [0.0, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0];
@@ -39,6 +48,7 @@ pub struct TimelinePage<'a> {
 pub fn timeline_page(shown: &TimelinePage<'_>, site: &Site) -> String {
     let (series, timeline) = (shown.series, shown.timeline);
     let about = markup! {
+        (element::answer(answer(series)))
         p.machine { code { (words::subject(series)) } ": " (words::measured(series)) }
         @if shown.siblings.len() > 1 {
             nav aria-label="Numbers of tasks" {
@@ -66,6 +76,27 @@ pub fn timeline_page(shown: &TimelinePage<'_>, site: &Site) -> String {
     page_with(site, &one_line(&series.subject), about, parts, Some(timeline))
 }
 
+/// The answer in one sentence: the newest step with its commit.
+fn answer(series: &HistorySeries) -> (Tone, String) {
+    let measured = series.points.iter().filter(|point| point.value().is_some()).count();
+    let commits = counted(measured as u64, "measured commit");
+    let steps = &series.steps.steps;
+    let Some(newest) = steps.last() else {
+        let (_, sentence) = steps::without_step(series);
+        return (Tone::Quiet, format!("{sentence} There are {commits}."));
+    };
+    let tone = match (newest.certainty(), newest.effect) {
+        (Certainty::Certain, Effect::Worse) => Tone::Bad,
+        (Certainty::Certain, Effect::Better) => Tone::Good,
+        _ => Tone::Middling,
+    };
+    let at = series.commit(newest.by).map_or_else(String::new, |commit| {
+        format!(" at {} ({})", short_name(&commit.id), cut(&commit.subject, SUBJECT_LETTERS))
+    });
+    let steps = counted(steps.len() as u64, "step");
+    (tone, format!("{steps} in {commits}; the newest: {}{at}.", words::step(newest, &UNICODE)))
+}
+
 fn explanation(series: &HistorySeries, timeline: &Timeline) -> Vec<String> {
     let has_boots = timeline.marks.iter().any(|mark| !mark.boots.is_empty());
     let has_layouts = timeline.marks.iter().any(|mark| !mark.layouts.is_empty())
@@ -76,6 +107,7 @@ fn explanation(series: &HistorySeries, timeline: &Timeline) -> Vec<String> {
             "Plot: the line joins the medians of neighbouring commits; the band is their interval; faint dots are single \
              executions; crosses at the bottom are commits that cannot be measured.",
         ),
+        (true, "Triangles at the border: an interval or an execution reaches beyond the plot."),
         (has_boots, "Executions in every second boot of the machine are squares, to the right of the others."),
         (
             has_layouts,
@@ -121,7 +153,8 @@ fn course(shown: &TimelinePage<'_>, site: &Site) -> Markup {
     let chunk = shown.files.map(|files| files.chunk);
     let pairs =
         shown.files.map(|files| files.pairs.iter().map(|[a, b]| format!("{a}-{b}")).collect::<Vec<_>>().join(" "));
-    let label = format!("Course of {} commits, {} steps", timeline.commits, timeline.steps.len());
+    let commits = counted(timeline.commits, "commit");
+    let label = format!("Course of {commits}, {}", counted(timeline.steps.len() as u64, "step"));
     markup! {
         @if timeline.commits == 0 { p.nothing { "It has no commits yet." } } @else {
             div #toolbar.toolbar role="group" aria-label="Display" hidden {}
@@ -134,7 +167,7 @@ fn course(shown: &TimelinePage<'_>, site: &Site) -> Markup {
             p #left-out.hint role="status" hidden {}
             figure.timeline data-answers=(site.answers(&timeline.id)) data-chunk=[chunk] data-thresholds=(thresholds)
                 data-compare=(site.comparisons(&timeline.id)) data-across=[site.comparison_across()] data-pairs=[pairs]
-                data-history-before=(history_before) data-history-after=(history_after) data-run-before=(before)
+                data-forge=[shown.series.forge.as_deref().and_then(commits_of_page)] data-history-before=(history_before) data-history-after=(history_after) data-run-before=(before)
                 data-run-after=(after) data-executions=(site.executions_part()) {
                 div.strip {}
                 ul #series.series hidden {}

@@ -5,8 +5,8 @@ use crate::bisect::line::{Line, State};
 use crate::bisect::next::{for_ends, for_rest, is_narrow, settled, settled_or_samples};
 use crate::bisect::sides::Sides;
 use crate::bisect::{
-    BisectResult, Build, ByCpuTime, FoundStep, LayoutResult, LayoutTrial, LineEvidence, Measured, Next, Slope,
-    SuspectedRange, Trial, TrialResult,
+    BisectResult, Build, ByCpuTime, Change, FoundStep, LayoutResult, LayoutTrial, LineEvidence, Measured, Next, Slope,
+    SuspectedRange, Trial, TrialResult, TriedCommit,
 };
 use crate::commit_runs;
 use crate::progress::{Standing, standings};
@@ -48,6 +48,7 @@ pub fn concluded(evidence: &LineEvidence, settings: &BisectSettings) -> BisectRe
         by_cpu_time: None,
         load: None,
         slopes: known.slopes(least_log(settings)).map(slope).collect(),
+        course: course(&line, &known),
         probability_by_position: by_position(&known, evidence.last),
         detectable: detectable(&known, settings),
         undetected: undetected(&line, &known),
@@ -117,6 +118,25 @@ pub(super) fn by_cpu_time(evidence: &LineEvidence, settings: &BisectSettings) ->
     let is_sure = |gap: &&Gap| gap.verdict == Verdict::Differs && gap.probability >= settings.level;
     let steps = known.gaps.iter().filter(is_sure).map(suspected).collect();
     Some(ByCpuTime { level: settings.level, steps, detectable: Some(detectable) })
+}
+
+/// Standard deviations of a level on either side of a 95 % interval.
+const DEVIATIONS_OF_95: f64 = 1.96;
+
+/// The commits with a level, relative to the first, and those that cannot be measured.
+fn course(line: &Line, known: &Known) -> Vec<TriedCommit> {
+    let Some(first) = known.places.first().filter(|first| first.level.is_finite()) else { return Vec::new() };
+    let level = |place: &Levelled| {
+        let (log, half) = (place.level - first.level, DEVIATIONS_OF_95 * place.variance.sqrt());
+        let units = line.executions(place.build).len() as u32;
+        Change { ratio: log.exp(), low: (log - half).exp(), high: (log + half).exp(), units }
+    };
+    let of_place = |place: &Levelled| TriedCommit { position: place.position, level: Some(level(place)) };
+    let broken = line.positions().filter(|position| line.state(*position) == State::Broken);
+    let mut course: Vec<TriedCommit> = known.places.iter().map(of_place).collect();
+    course.extend(broken.map(|position| TriedCommit { position, level: None }));
+    course.sort_by_key(|tried| tried.position);
+    course
 }
 
 /// Each gap's probability, divided equally among its commits.

@@ -116,6 +116,7 @@ mod tests {
             load: None,
             steps: Vec::new(),
             slopes: Vec::new(),
+            course: Vec::new(),
             probability_by_position: vec![0.01; 3],
             detectable: Some(0.02),
             undetected: 0.03,

@@ -187,9 +187,12 @@ fn relink(record: &RunRecord, search: &LineSearch, build: &Build) -> RelinkNext 
     }
 }
 
-/// Counts that differ between the sides of a step. `None` for times, and if this run did not
-/// execute both builds.
+/// Transfers that differ between the sides of a step. `None` for other quantities, whose steps they
+/// do not explain, and if this run did not execute both builds.
 pub(super) fn moved(record: &RunRecord, search: &LineSearch, step: &FoundStep) -> Option<CellComparison> {
+    if search.measure.quantity() != Quantity::Transfers {
+        return None;
+    }
     let [before, after] = sides(record, search, step)?.map(|side| readings(record, side));
     let cell = before.first()?.0;
     let [before, after] =
@@ -265,6 +268,7 @@ pub(crate) mod tests {
             measure: LineMeasure::Counted(Box::new(CountedSettings { what, lens })),
             choice: None,
             repository: "/repository".to_owned(),
+            forge: None,
             work: None,
             line: CommitLine { commits: (0..5).map(commit).collect() },
             recipe: Recipe {
@@ -298,6 +302,7 @@ pub(crate) mod tests {
             budget_ms: None,
             revert: None,
             known: Vec::new(),
+            asked: None,
             of: None,
         }));
         let subject = record.head.subjects[0].clone();

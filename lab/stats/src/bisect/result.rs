@@ -286,6 +286,16 @@ pub struct SuspectedRange {
     pub ratio: f64,
 }
 
+/// A commit that the search tried.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TriedCommit {
+    /// Its position.
+    pub position: u32,
+    /// Its level relative to that of the first measured commit, with a 95 % interval; `None` if it
+    /// cannot be measured.
+    pub level: Option<Change>,
+}
+
 /// The steps by the CPU time of the same executions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ByCpuTime {
@@ -326,6 +336,10 @@ pub struct BisectResult {
     pub load: Option<MeanLoad>,
     /// Stretches with a change but no step.
     pub slopes: Vec<Slope>,
+    /// The commits with a level and those that cannot be measured, in the order of the line; empty
+    /// without levels, or if the first value is 0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub course: Vec<TriedCommit>,
     /// For each position from 1 on, the probability of a step between it and the position before.
     pub probability_by_position: Vec<f64>,
     /// The smallest step, as a share, found with the probability `POWER` of the method between the

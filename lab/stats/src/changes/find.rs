@@ -245,10 +245,24 @@ const COMPETITION: f64 = 1.4;
 /// Greatest correlation of neighbours that is taken into account.
 const MOST_LIKENESS: f64 = 0.9;
 
-/// The smallest step, as a share of the level, found with the probability `POWER` if
-/// [`SEARCHED_POINTS`] points are on one side. `penalty`: the cost of a step. A step of d standard
-/// deviations with m and n points beside it gains d²·mn/(m + n). The noise is that of the
-/// residuals, with the correlation of neighbours.
+/// The smallest step, in standard deviations of independent noise, found with the probability
+/// `POWER` if [`SEARCHED_POINTS`] of `points` points are on one side. `penalty`: the cost of a
+/// step. A step of d standard deviations with m and n points beside it gains d²·mn/(m + n).
+fn detectable_deviations(points: f64, penalty: f64) -> f64 {
+    let beside = SEARCHED_POINTS as f64;
+    let sides = 1.0 / beside + 1.0 / (points - beside).max(beside);
+    COMPETITION * (penalty.sqrt() + POWER_DEVIATIONS) * sides.sqrt()
+}
+
+/// The smallest step that a search of so many points finds, in standard deviations of their noise;
+/// `None` if it takes more points.
+pub(crate) fn detectable_of(points: u32, settings: &Settings) -> Option<f64> {
+    let points = points as usize;
+    (points >= SHORTEST).then(|| detectable_deviations(points as f64, penalty(points, settings.false_alarms)))
+}
+
+/// The smallest detectable step as a share of the level. The noise is that of the residuals, with
+/// the correlation of neighbours.
 fn detectable(series: &Series, segments: &[Segment], penalty: f64) -> Option<f64> {
     let mut residuals = Vec::new();
     let mut from = 0;
@@ -262,13 +276,12 @@ fn detectable(series: &Series, segments: &[Segment], penalty: f64) -> Option<f64
         residuals.extend((from..to).map(|at| (series.values[at] - fitted(at)) / segment.level));
         from = to;
     }
-    let (points, beside) = (residuals.len() as f64, SEARCHED_POINTS as f64);
+    let points = residuals.len() as f64;
     let squares: f64 = residuals.iter().map(|residual| residual * residual).sum();
     let products: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
     let likeness = if squares > 0.0 { (products / squares).clamp(0.0, MOST_LIKENESS) } else { 0.0 };
     let variance = squares / (points - segments.len() as f64).max(1.0) * (1.0 + likeness) / (1.0 - likeness);
-    let sides = 1.0 / beside + 1.0 / (points - beside).max(beside);
-    Some(COMPETITION * (penalty.sqrt() + POWER_DEVIATIONS) * (variance * sides).sqrt())
+    Some(detectable_deviations(points, penalty) * variance.sqrt())
 }
 
 fn described(series: &Series, cuts: &[Cut]) -> Vec<Segment> {

@@ -18,8 +18,9 @@ mod sums;
 mod tree;
 
 pub use dataset::changes_found;
-pub(crate) use find::SEARCHED_POINTS;
+pub(crate) use find::{SEARCHED_POINTS, detectable_of};
 pub use find::{Settings, changes};
 pub use found::*;
+pub(crate) use prune::CALIBRATED;
 pub(crate) use series::SHORTEST;
 pub use series::{Observation, SeriesError};

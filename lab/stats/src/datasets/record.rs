@@ -1,6 +1,7 @@
 //! Values of a record, by cell and run.
 
 use super::conditions::SharedConditions;
+use crate::command_figures::given_command;
 use crate::gather::{CaseCells, CellRepeats, gather};
 use crate::granule::granule;
 use crate::progress::standings;
@@ -31,7 +32,26 @@ pub fn dataset(record: &RunRecord) -> Dataset {
 pub fn of_subject(record: &RunRecord, subject: SubjectIndex) -> Dataset {
     let chosen = Chosen::all(record, subject, Quantity::Time);
     let cases = chosen.cases();
-    measurement(chosen, &cases, &Coarse::of(cases.iter())).dataset
+    let values = |quantity| measurement(Chosen { quantity, ..chosen }, &cases, &Coarse::of(cases.iter())).dataset;
+    let mut dataset = values(Quantity::Time);
+    if let Some(command) = given_command(record, subject) {
+        dataset.series = named_like_hyperfine(&command.name, dataset.series, values);
+    }
+    dataset
+}
+
+/// The series of a command with its name and hyperfine's measures, so that they compare with
+/// results of hyperfine.
+fn named_like_hyperfine(command: &str, times: Vec<Series>, values: impl Fn(Quantity) -> Dataset) -> Vec<Series> {
+    let further = [(Quantity::UserTime, "user"), (Quantity::SystemTime, "system"), (Quantity::PeakMemory, "memory")];
+    let further = further.into_iter().flat_map(|(quantity, measure)| {
+        let has_values = |series: &Series| series.points.iter().any(|point| !point.measured.values().is_empty());
+        let series = values(quantity).series.into_iter().filter(has_values);
+        series.map(move |series| Series { measure: Some(measure.to_owned()), ..series }).collect::<Vec<_>>()
+    });
+    let named =
+        |series: Series| Series { name: command.to_owned(), tasks: series.tasks.filter(|tasks| *tasks > 1), ..series };
+    times.into_iter().chain(further).map(named).collect()
 }
 
 /// True if the run has several subjects in each block.

@@ -13,7 +13,7 @@ use faultline_record::journal::AttemptId;
 use faultline_record::machine::Machine;
 use faultline_record::outcome::Outcome;
 use faultline_record::plan::{CommitOrder, HistorySettings, LineMeasure, MeasuredLine, PlanItem, RunKind};
-use faultline_record::protocol::Measure;
+use faultline_record::protocol::{Measure, Usage, UsageScope};
 use faultline_record::quantity::Quantity;
 use faultline_record::recipe::{BuildTools, Recipe};
 use faultline_record::record::{Attempt, RunId, RunRecord};
@@ -53,6 +53,7 @@ pub(super) fn exact_series(values: &[f64]) -> HistorySeries {
         format: HistorySeries::FORMAT.to_owned(),
         subject: "app".to_owned(),
         repository: "/repository".to_owned(),
+        forge: None,
         command: Vec::new(),
         workload: None,
         has_releases: false,
@@ -82,6 +83,7 @@ pub(super) fn begun(wanted: &[u32], repeats: u32) -> RunRecord {
         measure: LineMeasure::Timed { quantity: Quantity::Time, settings: timed },
         choice: None,
         repository: "/repository".to_owned(),
+        forge: None,
         work: None,
         line: CommitLine { commits: (0..COMMITS).map(commit).collect() },
         recipe: Recipe {
@@ -147,8 +149,19 @@ fn add(record: &mut RunRecord, block: u32, subject: u32, ended: Result<f64, Outc
     let cell = Cell { case, tasks: 1 };
     record.plan.push(PlanItem { ordinal, block, subject: SubjectIndex(subject), cell, timing: None, seed: None });
     let measure = |value| Measure { name: "real_s".into(), unit: "s".into(), direction: Direction::Lower, value };
+    // One busy process: its CPU time is its time.
+    let usage = |seconds: f64| Usage {
+        scope: UsageScope::Life,
+        user_ns: (seconds * 1e9) as u64,
+        system_ns: 0,
+        minor_faults: 0,
+        major_faults: 0,
+        voluntary_switches: 0,
+        involuntary_switches: 0,
+    };
     record.attempts.push(Attempt {
         measures: ended.iter().copied().map(measure).collect(),
+        usage: ended.as_ref().ok().copied().map(usage),
         outcome: Some(ended.err().unwrap_or(Outcome::Done)),
         ..Attempt::begun(AttemptId(i64::from(ordinal)), ordinal, 0, UnixMillis(i64::from(ordinal)))
     });

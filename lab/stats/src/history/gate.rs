@@ -135,6 +135,7 @@ mod tests {
             format: HistorySeries::FORMAT.to_owned(),
             subject: "app".to_owned(),
             repository: String::new(),
+            forge: None,
             command: Vec::new(),
             workload: None,
             has_releases: false,

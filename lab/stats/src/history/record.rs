@@ -334,6 +334,28 @@ mod tests {
     }
 
     #[test]
+    fn unsettled_cpu_times_are_measured_again_up_to_a_multiple() {
+        const REPEATS: u32 = 3;
+        let blocks_until_the_end = |quantity: Quantity, distance: f64| {
+            let mut record = example::begun(&[0, 1], REPEATS);
+            let RunKind::History(history) = &mut record.head.settings.kind else { panic!("it is a history") };
+            let LineMeasure::Timed { quantity: saved, .. } = &mut history.measured.measure else { panic!("timed") };
+            *saved = quantity;
+            ["/a", "/b"].into_iter().for_each(|directory| build(&mut record, Some(directory)));
+            for number in 0..1000 {
+                let Some(LineNext::Execute { blocks }) = next_of_record(&record) else { return number };
+                // Each execution is a little faster than all before it, so the least never settles.
+                let value = 2.0 * (1.0 + distance).powi(-(number as i32));
+                blocks.iter().take(1).for_each(|_| example::block(&mut record, &[(0, Ok(value)), (1, Ok(value))]));
+            }
+            panic!("it does not end")
+        };
+        assert_eq!(blocks_until_the_end(Quantity::CpuTime, 0.001), REPEATS, "the least is settled");
+        assert_eq!(blocks_until_the_end(Quantity::CpuTime, 0.05), MOST_OFTEN * REPEATS);
+        assert_eq!(blocks_until_the_end(Quantity::Time, 0.05), REPEATS, "a median does not settle");
+    }
+
+    #[test]
     fn executions_in_several_boots_are_distinguished_by_numbers() {
         let mut record = example::begun(&[0], 4);
         build(&mut record, Some("/a"));

@@ -103,6 +103,9 @@ pub struct HistorySeries {
     pub subject: String,
     /// The directory of the repository; for releases, that of the file that declares them.
     pub repository: String,
+    /// The repository's page on its forge, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forge: Option<String>,
     /// Words of the command; none for kernels.
     pub command: Vec<String>,
     /// The workload of kernels, as `name:variant`, with values per operation; `None` for programs.

@@ -47,6 +47,7 @@ pub fn series(
         format: HistorySeries::FORMAT.to_owned(),
         subject: history.subject.clone(),
         repository: history.repository.clone(),
+        forge: same.iter().find_map(|run| run.head.settings.history()?.forge.clone()),
         command: history.artefact.command().to_vec(),
         workload: history.artefact.kernel().map(|kernel| kernel.workload.clone()),
         has_releases: history.releases.iter().any(Release::is_kernel),

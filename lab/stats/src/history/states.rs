@@ -307,6 +307,7 @@ mod tests {
             load: None,
             steps,
             slopes: Vec::new(),
+            course: Vec::new(),
             probability_by_position: Vec::new(),
             detectable: Some(detectable),
             undetected: 0.01,

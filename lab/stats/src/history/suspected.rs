@@ -1,13 +1,14 @@
 //! Changes at the newest commits of a series that may be steps, and the commits that would show it.
 
 use super::steps::StepSettings;
+use crate::changes::CALIBRATED;
 use crate::history::{HistorySeries, HistoryStep, HistorySteps};
 
 /// Factor of the false-positive rate at which a step is suspected.
 const LOOSER: f64 = 3.0;
 
-/// Highest such rate.
-const LOOSEST: f64 = 0.5;
+/// Highest such rate: a search refuses a higher one, for which it is not calibrated.
+const LOOSEST: f64 = *CALIBRATED.end();
 
 /// Maximum number of measured commits from a suspected step on.
 const RECENT: usize = 6;
@@ -64,7 +65,9 @@ pub fn suspected(found: &HistorySeries, loose: &HistorySteps) -> Suspected {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::changes::{Observation, Settings, changes};
     use crate::history::example::exact_series;
+    use faultline_record::direction::Direction;
 
     /// For values with these suspected steps: the numbers of commits, and of changes. `is_found`:
     /// the series has the steps itself.
@@ -90,8 +93,12 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_is_looser_and_below_one() {
+    fn the_rate_is_looser_and_no_search_refuses_it() {
         let loose = |false_alarms| suspicion(&StepSettings { false_alarms, ..StepSettings::default() }).false_alarms;
-        assert!((loose(0.1) - 0.3).abs() < 1e-12 && loose(0.4) == LOOSEST);
+        assert!((loose(0.05) - 0.15).abs() < 1e-12 && loose(0.1) == LOOSEST);
+        let settings = suspicion(&StepSettings::default());
+        let points: Vec<Observation> = (0..40).map(|at| Observation { position: at, value: 1.0 }).collect();
+        let settings = Settings { false_alarms: settings.false_alarms, ..Settings::new(Direction::Lower) };
+        assert_eq!(changes(&points, &settings).map(|found| found.steps), Ok(Vec::new()));
     }
 }

@@ -51,7 +51,7 @@ struct Line {
     id: String,
     subject: String,
     repository: String,
-    /// The quantity, as `--measure` names it: `time`, `cpu-time`, `transfers` and so on.
+    /// The quantity, as `--by` names it: `time`, `cpu-time`, `transfers` and so on.
     measure: &'static str,
     unit: String,
     tasks: u32,

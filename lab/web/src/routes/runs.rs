@@ -15,7 +15,7 @@ use axum::http::header::LINK;
 use axum::response::{AppendHeaders, IntoResponse, Response};
 use faultline_experiment::{Concluded, Conclusion, stored};
 use faultline_record::record::{RunId, RunLine};
-use faultline_report::site::{Site, comparison_of_site, run_of_site, runs_page, text_page};
+use faultline_report::site::{Site, bisect_page, comparison_of_site, run_of_site, runs_page, text_page};
 use faultline_report::{Format, Style};
 use faultline_stats::bisect::BisectResult;
 use faultline_stats::comparison::{Comparison, Fitness};
@@ -165,9 +165,7 @@ pub(crate) fn shown(conclusion: &Conclusion, rows: Rows, now: &Snapshot, site: &
         Concluded::Figures(summary) => run_of_site(summary, head, site),
         Concluded::Comparison(comparison) => comparison_of_site(comparison, site),
         Concluded::Fitness(fitness) => comparison_of_site(&fitness.compared, site),
-        Concluded::Bisect(found) => {
-            text_page(head, &faultline_report::bisect(found, head, Format::Table, style), None, None, site)
-        }
+        Concluded::Bisect(found) => bisect_page(found, head, site),
         Concluded::History(results) => {
             let series = series_of_run(&HistoryRun { head, results });
             let (range, next) = rows.among(series.as_ref().map_or(0, |series| series.points.len()));

@@ -455,6 +455,7 @@ pub fn measured(subject: &str, commits: Vec<CommitInfo>) -> HistorySettings {
             measure: LineMeasure::Timed { quantity: Quantity::Time, settings: timed_settings() },
             choice: None,
             repository: "/repository".to_owned(),
+            forge: None,
             work: None,
             line: CommitLine { commits },
             recipe: Recipe {

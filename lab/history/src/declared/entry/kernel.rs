@@ -36,7 +36,7 @@ impl Entry {
         let (on, release_file) = self.installing_host(directory, hosts)?;
         let is_timed = on.is_some() || self.measure.is_some_and(|measure| !measure.is_counted());
         if self.measure == Some(Quantity::PeakMemory) {
-            return Err("`measure = \"peak-memory\"` applies only to programs".to_owned());
+            return Err("`measure = \"memory\"` applies only to programs".to_owned());
         }
         self.check_keys_of_kernels(on.is_some(), is_timed)?;
         let releases = self.releases(directory)?;

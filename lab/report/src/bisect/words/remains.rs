@@ -18,7 +18,7 @@ pub(super) fn by_cpu_time(by: &ByCpuTime, line: &CommitLine) -> String {
     };
     format!(
         "By the CPU time of the same executions: {steps}. Its false-positive rate is at most {}, apart from that of the time; \
-         `--measure cpu-time` searches by it.",
+         `--by cpu-time` searches by it.",
         percent(1.0 - by.level)
     )
 }

@@ -1,0 +1,157 @@
+//! The user's working tree as a tree of ours: its files are hashed into an index and a repository
+//! of ours, so nothing of the user's is written.
+
+use super::git::{Failure, Git};
+use super::patches::{Bench, Changed, SUBMODULE};
+use super::{Repository, unquoted, unwritable};
+use faultline_experiment::{Error, Lab};
+use faultline_record::commit::{CommitInfo, short_name};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The files of a working tree, with untracked ones that are not ignored. Submodules are those of
+/// the commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkingTree {
+    /// The result, named after its tree, because no commit is made.
+    pub commit: CommitInfo,
+    /// Number of files that differ from the commit.
+    pub changed: usize,
+    /// Those that the commit does not have.
+    pub new: Vec<String>,
+}
+
+impl Repository {
+    /// The working tree around `there`, whose `HEAD` is a commit. Fails if there is none, if it is
+    /// sparse, if a file cannot be read, or if a submodule has another commit.
+    pub fn working_tree(&self, head: &CommitInfo, there: &Path, lab: &Lab<'_>) -> Result<WorkingTree, Error> {
+        let theirs = Git::in_theirs(there, lab)?.with_users_configuration();
+        let top = top(&theirs, there, lab)?;
+        refuse_sparse(&theirs, lab)?;
+        let bench = Bench::new(self, head, lab)?;
+        self.copy_excludes()?;
+        let excludes =
+            setting(&theirs, "path", "core.excludesFile", lab)?.map(|file| format!("core.excludesFile={file}"));
+        let git = self.git.with(&[("GIT_INDEX_FILE", &bench.index), ("GIT_WORK_TREE", &top)]);
+        // In a submodule, `add` would run `git status` with the configuration of the submodule.
+        let submodules: Vec<String> =
+            initialised(&git, &top, lab)?.iter().map(|path| format!(":(top,exclude,literal){path}")).collect();
+        let mut add: Vec<&str> = excludes.iter().flat_map(|setting| ["-c", setting.as_str()]).collect();
+        // Our repository, where git starts, may lie within the working tree.
+        add.extend(["add", "--all", "--", ":/"]);
+        add.extend(submodules.iter().map(String::as_str));
+        git.run(&add, "read the working tree", lab)?;
+        let tree = bench.tree(lab)?;
+        let mut changed = 0;
+        let mut new = Vec::new();
+        let compare = ["diff-tree", "-r", "--no-renames", &head.tree, &tree];
+        for line in self.git.run(&compare, "list the changes of the working tree", lab)? {
+            let Some(file) = Changed::read(&line) else { continue };
+            if file.mode == SUBMODULE {
+                return Err(other_commit(file.path));
+            }
+            changed += 1;
+            new.extend(file.is_new.then(|| file.path.to_owned()));
+        }
+        let subject = format!("working tree on {}", short_name(&head.id));
+        let commit = CommitInfo {
+            files: None,
+            id: tree.clone(),
+            tree,
+            parents: vec![head.id.clone()],
+            committed_s: head.committed_s,
+            author: String::new(),
+            subject,
+        };
+        Ok(WorkingTree { commit, changed, new })
+    }
+
+    /// Copies the patterns of ignored files that belong to the user's repository alone.
+    fn copy_excludes(&self) -> Result<(), Error> {
+        let [from, to] = [&self.theirs_shallow, &self.git.directory().join("shallow")]
+            .map(|beside| beside.with_file_name("info").join("exclude"));
+        let patterns = fs::read(from).unwrap_or_default();
+        fs::create_dir_all(to.with_file_name(""))
+            .and_then(|()| fs::write(&to, patterns))
+            .map_err(|e| unwritable(&to, &e))
+    }
+}
+
+/// The top of a working tree. Fails for a bare repository.
+fn top(theirs: &Git, there: &Path, lab: &Lab<'_>) -> Result<PathBuf, Error> {
+    let lines = theirs.lines(&["rev-parse", "--show-toplevel"], lab);
+    let none = || {
+        Error::usage(
+            format!("{} is not in a working tree", there.display()),
+            "go to one, or name two commits instead of `.`",
+        )
+    };
+    let lines = lines.map_err(|failure| failure.or_exited(none, "find the working tree"))?;
+    lines.into_iter().next().map(PathBuf::from).ok_or_else(none)
+}
+
+/// Refuses a sparse checkout: its missing files would count as deleted.
+fn refuse_sparse(theirs: &Git, lab: &Lab<'_>) -> Result<(), Error> {
+    match setting(theirs, "bool", "core.sparseCheckout", lab)?.as_deref() {
+        Some("true") => Err(Error::usage(
+            "the working tree is a sparse checkout, and its missing files would count as deleted",
+            "`git sparse-checkout disable` brings them; or compare two commits",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The paths of the initialised submodules in an index. Fails if one has another commit.
+fn initialised(index: &Git, top: &Path, lab: &Lab<'_>) -> Result<Vec<String>, Error> {
+    let mut paths = Vec::new();
+    for line in index.run(&["-c", "core.quotePath=false", "ls-files", "--stage"], "list submodules", lab)? {
+        let Some((commit, path)) = read_entry(&line) else { continue };
+        let directory = top.join(&path);
+        let is_there = fs::symlink_metadata(&directory).is_ok_and(|found| found.is_dir());
+        if !is_there || fs::symlink_metadata(directory.join(".git")).is_err() {
+            continue;
+        }
+        let submodule = Git::in_theirs(&directory, lab)?.with_users_configuration();
+        // This reads a reference, and executes nothing that a configuration names.
+        let head = submodule.run(&["rev-parse", "--verify", "HEAD"], "read the commit of a submodule", lab)?;
+        if head.first().map(String::as_str) != Some(commit) {
+            return Err(other_commit(&path));
+        }
+        paths.push(path);
+    }
+    Ok(paths)
+}
+
+/// Parses a submodule's line of `git ls-files`, `160000 ID STAGE<TAB>PATH`: its commit and path.
+fn read_entry(line: &str) -> Option<(&str, String)> {
+    let (words, path) = line.strip_prefix(SUBMODULE)?.split_once('\t')?;
+    Some((words.split_whitespace().next()?, unquoted(path)))
+}
+
+fn other_commit(path: &str) -> Error {
+    Error::usage(
+        format!("the working tree has another commit of the submodule {}", path.escape_debug()),
+        "commit it, or leave out nested repositories by .gitignore; then compare the commits",
+    )
+}
+
+/// A setting of the user's configuration, if there is one. `kind`: its type for git.
+fn setting(theirs: &Git, kind: &str, name: &str, lab: &Lab<'_>) -> Result<Option<String>, Error> {
+    match theirs.lines(&["config", &format!("--type={kind}"), "--get", name], lab) {
+        Ok(lines) => Ok(lines.into_iter().next()),
+        Err(Failure::Exited(_)) => Ok(None),
+        Err(failure) => Err(super::git::must_succeed(failure, "read its configuration")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_submodules_are_read_from_an_index() {
+        assert_eq!(read_entry("160000 12ab 0\t\"l\\tb\""), Some(("12ab", "l\tb".to_owned())));
+        assert_eq!(read_entry("160000 12ab 0\tlib/a b"), Some(("12ab", "lib/a b".to_owned())));
+        assert_eq!(read_entry("100644 12ab 0\tx"), None);
+    }
+}
