@@ -36,7 +36,7 @@ SUITE := bookworm
 
 .PHONY: build run check test test-rust test-lens test-repeats test-vm test-page test-newcomer test-workloads test-all test-fresh test-slow test-guest \
 	test-examples test-releases test-real-pages test-bed test-simulated test-api test-loom test-newest-emulator fuzz bench install clean guest guest-bsd \
-	emulator kernel kernels lens workloads needs-rust needs-build needs-test needs-lens
+	release emulator kernel kernels lens workloads needs-rust needs-build needs-test needs-lens
 
 # --- Packages: COMMAND=PACKAGE. `test` names all missing ones at once. ---
 
@@ -232,7 +232,14 @@ bench-frame% bench-memory%:
 bench-%:
 	$(MAKE) --no-print-directory -C bench $*
 
-# --- Installation: includes guest parts, emulator, kernel and plugin if they are built ---
+# --- A release, and installation ---
+
+# A release of the tag at HEAD, in target/dist. VERSION=… tries one without a tag; ARCH=… one only.
+release: needs-build
+	@checks/need.sh python3-venv git=git readelf=binutils dpkg-deb=dpkg rpmbuild=rpm
+	packages/release/release.py $(if $(VERSION),--version '$(VERSION)') $(if $(ARCH),--arch $(ARCH))
+
+# Installation includes guest parts, emulator, kernel and plugin if they are built.
 
 SHARE = $(DESTDIR)$(PREFIX)/share
 LIBEXEC = $(DESTDIR)$(PREFIX)/libexec/faultline
