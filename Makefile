@@ -36,7 +36,7 @@ SUITE := bookworm
 
 .PHONY: build run check test test-rust test-lens test-repeats test-vm test-page test-newcomer test-workloads test-all test-fresh test-slow test-guest \
 	test-examples test-releases test-real-pages test-bed test-simulated test-api test-loom test-newest-emulator fuzz bench install clean guest guest-bsd \
-	release emulator kernel kernels lens workloads needs-rust needs-build needs-test needs-lens
+	release site emulator kernel kernels lens workloads needs-rust needs-build needs-test needs-lens
 
 # --- Packages: COMMAND=PACKAGE. `test` names all missing ones at once. ---
 
@@ -76,7 +76,6 @@ emulator:
 # The kernel in /boot, or else one unpacked under target (70 MB, once).
 kernel:
 	@[ -n "$$FAULTLINE_KERNEL" ] || ls /boot/vmlinuz-* >/dev/null 2>&1 || packages/kernels.sh bookworm >/dev/null
-
 kernels: # four, of different ages (400 MB, once)
 	@packages/kernels.sh
 
@@ -123,33 +122,23 @@ test: needs-test check test-rust test-lens test-vm test-page test-newcomer test-
 check: needs-test
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	python3 -m unittest discover -q -s checks
-	python3 -m unittest discover -q -s packages
-	python3 -m unittest discover -q -s action
-	checks/arrows.py
-	checks/circles.py
-	checks/licences.py
-	checks/links.py
-	checks/words.py
-	docs/pictures/memory.py --check
-	examples/linux-releases/draw.py --check
+	set -e; for part in checks packages action; do python3 -m unittest discover -q -s $$part; done
+	set -e; for check in arrows circles licences links words; do checks/$$check.py; done
+	set -e; for made in docs/pictures/memory.py examples/linux-releases/draw.py packages/site.py; do $$made --check; done
 
 # Continues after a failure, so one run names all failing tests.
 test-rust: workloads guest lens needs-test $(RUNNER)
 	$(NEXTEST) --workspace
+	checks/outputs.py $(FAULTLINE)
 
 test-lens: needs-lens emulator
 	cd lens/plugin && $(CARGO) fmt --check && $(CARGO) clippy --all-targets --locked -- -D warnings && $(CARGO) test --locked
-
 test-vm: needs-test
 	$(MAKE) --no-print-directory -C vm test
-
 test-page: build needs-test $(PACKAGES)
 	cd $(PAGE) && npm test
-
 test-newcomer: build needs-test guest lens $(PACKAGES)
 	cd $(PAGE) && FAULTLINE_PROGRAM="$(abspath $(FAULTLINE))" npm run test:newcomer
-
 test-workloads: workloads needs-test
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads test
 
@@ -232,12 +221,16 @@ bench-frame% bench-memory%:
 bench-%:
 	$(MAKE) --no-print-directory -C bench $*
 
-# --- A release, and installation ---
+# --- A release, the site, installation ---
 
 # A release of the tag at HEAD, in target/dist. VERSION=… tries one without a tag; ARCH=… one only.
 release: needs-build
 	@checks/need.sh python3-venv git=git readelf=binutils dpkg-deb=dpkg rpmbuild=rpm
 	packages/release/release.py $(if $(VERSION),--version '$(VERSION)') $(if $(ARCH),--arch $(ARCH))
+
+site: # the documentation: target/site/index.html; 2 s, once 3 minutes more for mdBook
+	@checks/need.sh python3=python3
+	@packages/site.py
 
 # Installation includes guest parts, emulator, kernel and plugin if they are built.
 

@@ -1,5 +1,6 @@
 """Each check must find its errors, and pass correct input."""
 
+import importlib.util
 import sys
 import tempfile
 import unittest
@@ -11,7 +12,13 @@ import circles
 import licences
 import links
 import mutants
+import outputs
 import words
+
+# Python has a module `site` of its own.
+SITE = importlib.util.spec_from_file_location("documentation_site", Path(__file__).parent.parent / "packages/site.py")
+site = importlib.util.module_from_spec(SITE)
+SITE.loader.exec_module(site)
 
 
 def package(name, *dependencies):
@@ -154,6 +161,65 @@ class Mutants(unittest.TestCase):
         self.assertFalse(verdict(f"thread 'room::a_test_2' (7) {aborted}"))
         for output in [None, "test room::a_test ... ok\n", "error[E0308]: mismatched types", "test room::a_test_2 ... FAILED", ""]:
             self.assertFalse(verdict(output), output)
+
+
+class Outputs(unittest.TestCase):
+    """With a program that has two commands and prints its arguments."""
+
+    HELP = """#!/bin/sh
+case "$*" in
+--help) printf 'Usage: faultline [OPTIONS] COMMAND\\n\\n  --db FILE|URL  Database\\n' ;;
+"run --help-all") printf 'Usage: faultline run [OPTIONS]\\n\\n  -q, --quiet\\n      --tasks <N>\\n' ;;
+"lens --help-all") printf 'Usage: faultline lens [OPTIONS] <COMMAND>\\n' ;;
+"lens types --help-all") printf 'Usage: faultline lens types <RUN>\\n' ;;
+"run "*) echo "$2  " ;;
+*) exit 2 ;;
+esac
+"""
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.program = Path(directory.name, "faultline")
+        self.program.write_text(self.HELP)
+        self.program.chmod(0o755)
+
+    def found(self, text):
+        return list(outputs.problems(self.program, "a.md", text, outputs.Help(self.program)))
+
+    def test_commands_and_options_that_exist_pass(self):
+        self.assertEqual(self.found("```\nfaultline run -q --tasks 1 2  # --none\nX=1 faultline --db f lens types 2 | sort --none\n```\n"), [])
+        self.assertEqual(self.found("`faultline run --tasks=1 -- ./prog --none`, `faultline COMMAND --help-all`, `faultline.toml`\n"), [])
+        self.assertEqual(self.found("```\n$ faultline run\nfaultline says --none\n```\n```c\nfaultline none;\n```\n"), [])
+
+    def test_what_does_not_exist_is_named_with_its_line(self):
+        self.assertEqual(self.found("A\n\n```\n$ faultline run \\\n    --taks 1\n```\n"), ["a.md:4: `faultline run` has no option --taks"])
+        self.assertEqual(self.found("A `faultline lens\nprog`"), ["a.md:1: there is no command `faultline lens prog`"])
+        self.assertEqual(len(self.found("```sh\nmake && faultline rnu; faultline run -x\n- run: faultline run 'a\n```\n")), 3)
+
+    def test_a_checked_output_is_compared(self):
+        self.assertEqual(self.found("```console checked\n$ faultline run one\none\n$ faultline run two >a\n$ cat a\ntwo\n```\n"), [])
+        self.assertEqual(self.found("```console checked\n$ faultline run one\ntwo\n```\n"), ["a.md:2: `faultline run one` prints something else"])
+
+
+class Site(unittest.TestCase):
+    def test_pages_keep_their_places_and_bring_the_files_that_they_link_to(self):
+        with tempfile.TemporaryDirectory() as place:
+            root, source = Path(place, "root"), Path(place, "source")
+            files = {"docs/SUMMARY.md": "[A](../A.md)\n\n- [B](b/B.md)\n", "docs/book.toml": "", "packages/site.css": "", "A.md": "[x](docs/b/B.md#b) [x](src/a.c)",
+                     "docs/b/B.md": "[x](../../C.md) [x](../../src) [x](https://example.org)", "C.md": "", "src/a.c": "", "docs/D.md": ""}
+            for name, text in files.items():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_text(text)
+            self.assertEqual([problem.partition(":")[0] for problem in site.gather(root, source)], ["docs/D.md", "docs/b/B.md", "docs/b/B.md"])
+            self.assertEqual((source / "src/SUMMARY.md").read_text(), "[A](A.md)\n\n- [B](docs/b/B.md)\n")
+            self.assertTrue((source / "src/src/a.c").is_file() and not (source / "src/C.md").exists())
+
+    def test_dead_links_of_built_pages_are_found(self):
+        with tempfile.TemporaryDirectory() as place:
+            Path(place, "a.html").write_text('<h1 id="x">x</h1><a href="#x">x</a><a href="b.html#y">y</a><img src="c.png"><a href="../d">d</a>')
+            Path(place, "b.html").write_text('<a href="a.html#x">x</a><a href="https://example.org/a">z</a>')
+            self.assertEqual(site.dead(Path(place)), ["a.html: b.html#y has no such heading", "a.html: c.png is not there", "a.html: ../d is not there"])
 
 
 class Words(unittest.TestCase):
