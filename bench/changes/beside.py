@@ -1,12 +1,13 @@
-"""The change finder beside Perfherder's t-test, asv, Apache Otava and PELT, with their defaults and
-at their best: false-positive rates by noise and length, power, and scores on real annotated series.
+"""The change finder beside Perfherder's t-test, asv, Apache Otava, PELT, robust FPOP, NOT and
+SMUCE, with their defaults and at their best: false-positive rates by noise and length, power, and
+scores on real annotated series.
 
 Usage: beside.py STEPS
 
-STEPS is the built example `steps` of faultline-stats. FAULTLINE_TCPD, FAULTLINE_NUMPY_BENCH and
-FAULTLINE_ENSO_BENCH name clones of the archives (MARKS.md); missing archives are reported and
-left out. Series are simulated with fixed seeds, around a level of 100 with a standard deviation
-of 5.
+STEPS is the built example `steps` of faultline-stats. FAULTLINE_TCPD, FAULTLINE_NUMPY_BENCH,
+FAULTLINE_SCIPY_BENCH and FAULTLINE_ENSO_BENCH name clones of the archives (MARKS.md); missing
+archives are reported and left out. Series are simulated with fixed seeds, around a level of 100
+with a standard deviation of 5.
 """
 
 import json
@@ -21,6 +22,9 @@ from statistics import mean
 import numpy
 
 import archives
+import fpop
+import narrowest
+import smuce
 from noises import NOISES, stepped
 from peers import PEERS, TRIED, large
 from scores import cover, f1, hits
@@ -51,7 +55,7 @@ def of_peer(find, all_values):
     return found, (time.process_time() - begun) / len(all_values)
 
 
-def row(name, cells, width=14):
+def row(name, cells, width=12):
     print(f"  {name:28}" + "".join(f"{cell:>{width}}" for cell in cells), flush=True)
 
 
@@ -124,13 +128,12 @@ def show_marked(title, program, series, best):
         if name in best:
             answers[name + " best"] = of_peer(best[name], values)
     answers["no step"] = ([set() for _ in series], 0.0)
-    steps = {name: [{there[i] for i in one} for one, there in zip(found, places)] for name, (found, _) in answers.items()}
     print(f"{title}, {len(series)} series")
-    row("", answers)
-    row("F1", [f"{mean(f1(one[2], found) for one, found in zip(series, of)):.3f}" for of in steps.values()])
-    row("cover", [f"{mean(cover(one[2], found, len(one[1])) for one, found in zip(series, of)):.3f}" for of in steps.values()])
-    row("steps", [sum(map(len, of)) for of in steps.values()])
-    row("CPU ms a series", [f"{1e3 * seconds:.2f}" for _, seconds in answers.values()])
+    row("", ["F1", "cover", "steps", "CPU ms"])
+    for name, (found, seconds) in answers.items():
+        steps = [{there[i] for i in one} for one, there in zip(found, places)]
+        scores = mean_f1(series, places, found), mean(cover(one[2], of, len(one[1])) for one, of in zip(series, steps))
+        row(name, [*(f"{score:.3f}" for score in scores), sum(map(len, found)), f"{1e3 * seconds:.2f}"])
 
 
 ARCHIVES = (
@@ -169,14 +172,16 @@ def show_quiet(program, series, best):
     if quiet:
         print(f"share of {len(quiet)} real stretches without a mark in which a step is found; stated: 10 %")
         finders = {name: find for peer in PEERS for name, find in ((peer, PEERS[peer]), (peer + " best", best.get(peer))) if find}
-        row("", ["faultline", *finders])
-        found = [ours(program, quiet)[0], *(of_peer(find, quiet)[0] for find in finders.values())]
-        row("", [f"{mean(map(bool, steps)):.1%}" for steps in found])
+        row("faultline", [f"{mean(map(bool, ours(program, quiet)[0])):.1%}"])
+        for name, find in finders.items():
+            row(name, [f"{mean(map(bool, of_peer(find, quiet)[0])):.1%}"])
 
 
 def main():
     if len(sys.argv) != 2:
         sys.exit("usage: beside.py STEPS")
+    for paper in (fpop, narrowest, smuce):
+        paper.check()
     show_archives(sys.argv[1])
     show_power(sys.argv[1])
     show_rates(sys.argv[1])

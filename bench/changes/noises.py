@@ -1,4 +1,6 @@
-"""Kinds of noise without a step, as in lab/stats/tests/battery, and white noise with one step."""
+"""Kinds of noise without a step, as in lab/stats/tests/battery, white noise with one step, and the
+estimate of a series' noise.
+"""
 
 import numpy
 
@@ -47,3 +49,17 @@ NOISES = {
 def stepped(rng, each, size):
     """White noise with a step after `each` points, followed by as many points."""
     return rng.standard_normal(2 * each) + size * (numpy.arange(2 * each) >= each)
+
+
+def noise_of(values, scale):
+    """The noise: from the median absolute deviation of neighbours' differences, or the standard
+    deviation of all values.
+    """
+    differences = numpy.diff(values)
+    noise = 1.4826 * numpy.median(numpy.abs(differences - numpy.median(differences))) / 2**0.5
+    return float((values.std() if scale == "values" or noise == 0 else noise) or 1)
+
+
+def in_noise(values, scale):
+    values = numpy.array(values, float)
+    return (values - numpy.median(values)) / noise_of(values, scale)

@@ -12,6 +12,11 @@ from asv import step_detect
 from otava.analysis import compute_change_points
 from otava.series import AnalysisOptions
 
+from fpop import fpop
+from narrowest import not_
+from noises import in_noise
+from smuce import smuce
+
 warnings.filterwarnings("ignore")
 
 
@@ -36,16 +41,8 @@ def asv(values, cost=1):
 
 
 def pelt(values, cost=3, size=5, scale="differences"):
-    """PELT for changes of the mean with the penalty `cost` · ln n; 3 is BIC's. The noise is
-    estimated from the median of neighbours' differences, or as the standard deviation of all
-    values.
-    """
-    values = numpy.array(values)
-    differences = numpy.diff(values)
-    noise = 1.4826 * numpy.median(numpy.abs(differences - numpy.median(differences))) / 2**0.5
-    noise = values.std() if scale == "values" or noise == 0 else noise
-    scaled = values / (noise or 1)
-    return set(ruptures.Pelt(model="l2", min_size=size, jump=1).fit(scaled).predict(pen=cost * numpy.log(len(values)))[:-1])
+    """PELT for changes of the mean with the penalty `cost` · ln n; 3 is BIC's."""
+    return set(ruptures.Pelt(model="l2", min_size=size, jump=1).fit(in_noise(values, scale)).predict(pen=cost * numpy.log(len(values)))[:-1])
 
 
 # Perfherder's rules: t above 7 between up to 24 points before (at least 12, back to the last
@@ -84,7 +81,7 @@ def weighted_t(back, fore):
     return difference / square**0.5 if square > 0 else (float("inf") if difference > 0 else 0.0)
 
 
-PEERS = {"perfherder": perfherder, "asv": asv, "otava": otava, "pelt": pelt}
+PEERS = {"perfherder": perfherder, "asv": asv, "otava": otava, "pelt": pelt, "fpop": fpop, "not": not_, "smuce": smuce}
 
 
 def large(values, steps, least):
@@ -110,5 +107,20 @@ TRIED = {
         for scale, costs in (("differences", (3, 6, 10, 15, 25, 40, 60)), ("values", (0.5, 1, 2, 3, 4, 6)))
         for cost in costs
         for size in (2, 5)
+    ],
+    "fpop": [
+        partial(fpop, cost=cost, bound=bound, scale=scale)
+        for scale, costs in (("differences", (2, 3, 5, 8, 12, 20)), ("values", (0.3, 0.5, 1, 2, 3)))
+        for cost in costs
+        for bound in (2, 3)
+    ],
+    "not": [
+        *(partial(not_, power=power) for power in (1.01, 1.2, 1.5, 1.8, 2.1)),
+        *(partial(not_, cost=cost) for cost in (1, 1.3, 1.7, 2.2, 3, 4)),
+        *(partial(not_, cost=cost, scale="values") for cost in (0.4, 0.6, 0.8, 1, 1.3)),
+    ],
+    "smuce": [
+        *(partial(smuce, alpha=alpha, cost=cost) for alpha in (0.5, 0.1, 0.01) for cost in (1, 1.5, 2, 3, 4)),
+        *(partial(smuce, alpha=0.1, cost=cost, scale="values") for cost in (0.2, 0.3, 0.5, 0.7, 1)),
     ],
 }
