@@ -2,6 +2,7 @@
 //! explains better, then checks and places each of them.
 
 use super::check::{keep_what_holds, restless, segments, unlike_any_noise};
+use super::detectable::detectable;
 use super::newest::newest_step;
 use super::noise::{NoiseKind, kinds};
 use super::prune::{CALIBRATED, Fitted, Selected, penalty};
@@ -29,9 +30,6 @@ const PART_POINTS: usize = 2048;
 
 /// Steps at two rates are one step if they are less than this many points apart.
 const SAME_STEP: usize = 5;
-
-/// Number of points that a step of the smallest detectable size needs on either side.
-pub(crate) const SEARCHED_POINTS: usize = 5;
 
 /// Settings of the search.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -232,56 +230,6 @@ fn leave_out_small(series: &Series, cuts: &mut Vec<Cut>, least: f64) -> u32 {
 /// 56, 1988: the probability that the true place loses more than 2x is about 1 − (1 − e⁻ˣ)².
 fn margin() -> f64 {
     -2.0 * (1.0 - COVERAGE.sqrt()).ln()
-}
-
-/// Standard deviations of a step's gain above its cost that give the probability `POWER`: its
-/// normal quantile.
-const POWER_DEVIATIONS: f64 = 0.84;
-
-/// Factor by which a step must be larger because noise with memory explains small steps too. It
-/// agrees with the power in docs/METHODOLOGY.md, §15, and was not calibrated by itself.
-const COMPETITION: f64 = 1.4;
-
-/// Greatest correlation of neighbours that is taken into account.
-const MOST_LIKENESS: f64 = 0.9;
-
-/// The smallest step, in standard deviations of independent noise, found with the probability
-/// `POWER` if [`SEARCHED_POINTS`] of `points` points are on one side. `penalty`: the cost of a
-/// step. A step of d standard deviations with m and n points beside it gains d²·mn/(m + n).
-fn detectable_deviations(points: f64, penalty: f64) -> f64 {
-    let beside = SEARCHED_POINTS as f64;
-    let sides = 1.0 / beside + 1.0 / (points - beside).max(beside);
-    COMPETITION * (penalty.sqrt() + POWER_DEVIATIONS) * sides.sqrt()
-}
-
-/// The smallest step that a search of so many points finds, in standard deviations of their noise;
-/// `None` if it takes more points.
-pub(crate) fn detectable_of(points: u32, settings: &Settings) -> Option<f64> {
-    let points = points as usize;
-    (points >= SHORTEST).then(|| detectable_deviations(points as f64, penalty(points, settings.false_alarms)))
-}
-
-/// The smallest detectable step as a share of the level. The noise is that of the residuals, with
-/// the correlation of neighbours.
-fn detectable(series: &Series, segments: &[Segment], penalty: f64) -> Option<f64> {
-    let mut residuals = Vec::new();
-    let mut from = 0;
-    for segment in segments {
-        let to = from + segment.points as usize;
-        if segment.level == 0.0 {
-            return None;
-        }
-        let middle = (segment.first as f64 + segment.last as f64) / 2.0;
-        let fitted = |at: usize| segment.level + segment.drift.unwrap_or(0.0) * (series.positions[at] as f64 - middle);
-        residuals.extend((from..to).map(|at| (series.values[at] - fitted(at)) / segment.level));
-        from = to;
-    }
-    let points = residuals.len() as f64;
-    let squares: f64 = residuals.iter().map(|residual| residual * residual).sum();
-    let products: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
-    let likeness = if squares > 0.0 { (products / squares).clamp(0.0, MOST_LIKENESS) } else { 0.0 };
-    let variance = squares / (points - segments.len() as f64).max(1.0) * (1.0 + likeness) / (1.0 - likeness);
-    Some(detectable_deviations(points, penalty) * variance.sqrt())
 }
 
 fn described(series: &Series, cuts: &[Cut]) -> Vec<Segment> {

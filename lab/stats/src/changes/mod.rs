@@ -5,6 +5,7 @@
 
 mod check;
 mod dataset;
+mod detectable;
 mod find;
 mod found;
 mod likelihood;
@@ -18,7 +19,7 @@ mod sums;
 mod tree;
 
 pub use dataset::changes_found;
-pub(crate) use find::{SEARCHED_POINTS, detectable_of};
+pub(crate) use detectable::{SEARCHED_POINTS, detectable_of};
 pub use find::{Settings, changes};
 pub use found::*;
 pub(crate) use prune::CALIBRATED;

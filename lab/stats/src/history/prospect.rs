@@ -1,6 +1,5 @@
 //! The conclusions that a history will allow, before its commits are measured.
 
-use super::steps::of_changes;
 use super::{HistorySeries, StepBasis, StepSettings};
 use crate::changes::{SHORTEST, detectable_of};
 
@@ -45,7 +44,7 @@ impl Prospect {
             };
         }
         let needed = SHORTEST as u32;
-        let of = |commits| detectable_of(commits, &of_changes(settings));
+        let of = |commits| detectable_of(commits, settings.false_alarms);
         let Some(deviations) = of(commits) else { return Prospect::TooFew { commits, needed } };
         let scaled = |series: &HistorySeries| {
             let StepBasis::Noisy { detectable: Some(detectable), .. } = series.steps.basis else { return None };

@@ -94,7 +94,7 @@ fn last_of_build(points: &[HistoryPoint], position: u32) -> u32 {
     later.take_while(|(_, point)| build(point) == build(first)).last().map_or(position, |(at, _)| at)
 }
 
-pub(super) fn of_changes(settings: &StepSettings) -> Settings {
+fn of_changes(settings: &StepSettings) -> Settings {
     Settings { direction: Direction::Lower, false_alarms: settings.false_alarms, least_change: settings.least_change }
 }
 
