@@ -390,7 +390,7 @@ class Archives(Job):
         self.assertIsNone(follow(secret, None, 302, "", {}, "https://example.net/b"))
 
     def test_the_release_of_the_action_s_repository(self):
-        place = "/home/runner/work/_actions/o/faultline/v0.1.0/action/gate.py"
+        place = "/w/_actions/o/faultline/v0.1.0/action/gate.py"
         with mock.patch.object(gate, "__file__", place):
             self.assertEqual(gate.GitHub(self.environ()).source(), "https://forge.example.org/o/faultline")
         self.refused("an action in a checkout has no release", ARCHIVE="")
