@@ -2,6 +2,7 @@
 
 use super::prune::penalty;
 use super::series::{SHORTEST, Series};
+use super::split::LIKENESS_LIMIT;
 use crate::changes::Segment;
 
 /// Number of points that a step of the smallest detectable size needs on either side.
@@ -14,9 +15,6 @@ const POWER_DEVIATIONS: f64 = 0.84;
 /// Factor by which a step must be larger because noise with memory explains small steps too. It
 /// agrees with the power in docs/METHODOLOGY.md, §15, and was not calibrated by itself.
 const COMPETITION: f64 = 1.4;
-
-/// Greatest correlation of neighbours that is taken into account.
-const MOST_LIKENESS: f64 = 0.9;
 
 /// The smallest step, in standard deviations of independent noise, found with the probability
 /// `POWER` if [`SEARCHED_POINTS`] of `points` points are on one side. `penalty`: the cost of a
@@ -52,7 +50,7 @@ pub(super) fn detectable(series: &Series, segments: &[Segment], penalty: f64) ->
     let points = residuals.len() as f64;
     let squares: f64 = residuals.iter().map(|residual| residual * residual).sum();
     let products: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
-    let likeness = if squares > 0.0 { (products / squares).clamp(0.0, MOST_LIKENESS) } else { 0.0 };
+    let likeness = if squares > 0.0 { (products / squares).clamp(0.0, LIKENESS_LIMIT) } else { 0.0 };
     let variance = squares / (points - segments.len() as f64).max(1.0) * (1.0 + likeness) / (1.0 - likeness);
     Some(detectable_deviations(points, penalty) * variance.sqrt())
 }

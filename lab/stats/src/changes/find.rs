@@ -76,7 +76,7 @@ pub fn changes(observations: &[Observation], settings: &Settings) -> Result<Chan
     let rare = CHANGE_CONFIRMED.min(settings.false_alarms);
     let nodes = grown(&series, LOOKED_AT);
     let fitted = Fitted::new(&series, &nodes, kinds_of(&series, settings.false_alarms));
-    let told = |rate| passing(&series, fitted.selected(penalty(points, rate)), penalty(points, rate));
+    let told = |rate| passing(&series, fitted.selected(penalty(points, rate)));
     let (mut selected, sure) = (told(settings.false_alarms), told(rare));
     let mut cuts = placed_with_gain(&series, &mut selected, &sure);
     let last = cuts.last().map_or(0, |cut| cut.at);
@@ -121,8 +121,8 @@ fn kinds_of(series: &Series, false_alarms: f64) -> Vec<NoiseKind> {
 }
 
 /// The selected steps that pass the checks.
-fn passing(series: &Series, mut selected: Selected, penalty: f64) -> Selected {
-    selected.merge(series, penalty);
+fn passing(series: &Series, mut selected: Selected) -> Selected {
+    selected.merge(series);
     keep_what_holds(series, &mut selected);
     selected
 }

@@ -21,12 +21,6 @@ const LINE_PENALTY: f64 = 8.0;
 /// Additional cost of a kind of noise that is not white, for its parameters.
 const KIND_PENALTY: f64 = 1.5;
 
-/// Share of the penalty that a step must be worth after all others are known.
-const KEPT_SHARE: f64 = 0.05;
-
-/// Number of rounds in which steps and variance are fitted to each other.
-const ROUNDS: usize = 6;
-
 /// The steps of a series for one kind of noise.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Selected {
@@ -40,13 +34,12 @@ pub(crate) struct Selected {
 }
 
 impl Selected {
-    /// Removes the steps that are worth little now that all others are known, the least valuable
+    /// Removes the steps that explain nothing now that all others are known, the least valuable
     /// first.
-    pub(crate) fn merge(&mut self, series: &Series, penalty: f64) {
-        let enough = KEPT_SHARE * penalty;
+    pub(crate) fn merge(&mut self, series: &Series) {
         let mut gains: Vec<f64> = (0..self.cuts.len()).map(|i| self.gain(series, i)).collect();
         while let Some((least, _)) =
-            gains.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1)).filter(|(_, gain)| **gain < enough)
+            gains.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1)).filter(|(_, gain)| **gain < 0.0)
         {
             self.cuts.remove(least);
             gains.remove(least);
@@ -99,19 +92,19 @@ impl<'a> Fitted<'a> {
     fn pruned(&self, left: &[Left], penalty: f64) -> Outcome {
         let leaves = self.nodes.iter().zip(left).filter(|(node, _)| node.division.is_none());
         let (sum, count) = leaves.fold((0.0, 0), |(sum, count), (_, left)| (sum + left.about_level, count + 1));
-        let freedom = (self.points as f64 - 1.5 * f64::from(count)).max(3.0);
+        let freedom = (self.points as f64 - f64::from(count)).max(3.0);
         let mut variance = (sum / freedom).max(LEAST_VARIANCE);
         let mut best = self.outcome(left, &vec![false; self.nodes.len()], penalty, variance);
-        for _ in 0..ROUNDS {
+        // Steps and variance are fitted to each other. It ends: the cost falls, and nodes are few.
+        loop {
             let kept = self.kept(left, penalty, variance);
             let outcome = self.outcome(left, &kept, penalty, variance);
-            variance = outcome.variance;
             if outcome.cost >= best.cost {
-                break;
+                return best;
             }
+            variance = outcome.variance;
             best = outcome;
         }
-        best
     }
 
     /// The nodes that stay divided, for a given variance.

@@ -19,7 +19,7 @@ pub(crate) const SEGMENT_POINTS: usize = 3;
 const LINE_PENALTY: f64 = 10.5;
 
 /// Greatest correlation of neighbours that is corrected for.
-const LIKENESS_LIMIT: f64 = 0.9;
+pub(crate) const LIKENESS_LIMIT: f64 = 0.9;
 
 /// The estimated correlation of residuals is too small by this number divided by the number of
 /// points, because fits follow the noise. From simulation.
