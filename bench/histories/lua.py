@@ -107,15 +107,15 @@ def cpu_s(command, directory):
 def calibrated(directory, lua):
     """Number of steps of the loop that takes `SHARE` of the whole CPU time."""
     tried = 20_000_000
-    times = []
-    for steps in (0, tried):
-        repository = directory / f"calibration-{steps}"
+    repositories = [directory / f"calibration-{steps}" for steps in (0, tried)]
+    for repository, steps in zip(repositories, (0, tried), strict=True):
         repository.mkdir(parents=True)
         git(repository, "init", "-q", "-b", "main")
         write_commit(repository, lua, NEWEST, "none", steps)
         subprocess.run(BUILD.split(), cwd=repository, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        times.append(min(cpu_s(["./lua", "bench.lua"], repository) for _ in range(15)))
-    script_s, with_loop_s = times
+    # By turns: a host whose speed changes changes both.
+    rounds = [[cpu_s(["./lua", "bench.lua"], repository) for repository in repositories] for _ in range(25)]
+    script_s, with_loop_s = map(min, zip(*rounds, strict=True))
     return round(script_s * SHARE / (1 - SHARE) / (with_loop_s - script_s) * tried)
 
 
