@@ -60,19 +60,19 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// copies and object pages keep their contents, as do locked pages until they are unlocked. The
     /// range may have holes.
     pub fn give_up(&self, space: &Space<'m, M>, range: PageRange) -> Result<(), SpaceError> {
-        let space = self.check_active(space)?;
-        let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
-        self.count(Event::GiveUp);
-        let mut batch = Batch::new(self, space);
-        lock.each(|slot, begin, _| {
-            let View::Mapped(mapped) = slot.load().view() else { return };
-            if slot.mapping().is_null() {
-                slot.set(View::Mapped(self.given_up(begin, mapped, range.end(), &mut batch)));
-            }
-        });
-        // From here on only a fault enables writes, and it records that in the slot.
-        batch.finish();
-        Ok(())
+        self.locked(space, range, |space, lock| {
+            self.count(Event::GiveUp);
+            let mut batch = Batch::new(self, space);
+            lock.each(|slot, begin, _| {
+                let View::Mapped(mapped) = slot.load().view() else { return };
+                if slot.mapping().is_null() {
+                    slot.set(View::Mapped(self.given_up(begin, mapped, range.end(), &mut batch)));
+                }
+            });
+            // From here on only a fault enables writes, and it records that in the slot.
+            batch.finish();
+            Ok(())
+        })
     }
 
     fn given_up(&self, page: u64, mapped: Mapped, end: u64, batch: &mut Batch<'_, 'm, M, F>) -> Mapped {

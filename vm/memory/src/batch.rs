@@ -2,8 +2,9 @@
 //! has forgotten them.
 //!
 //! Nothing is freed before the CPUs that may have a translation, and on which the space is active,
-//! have answered; for nodes, all CPUs on which it is active. Without a removed translation, table
-//! or node, no CPU is asked. Many pages share a shoot-down: up to [`MOST_PAGES`] private ones.
+//! have answered; for nodes, all CPUs on which it is active. Without a removed translation or
+//! table, no CPU is asked: nodes wait among the CPU's `Leftovers` until they are many, or all CPUs
+//! are asked anyway. Many pages share a shoot-down: up to [`MOST_PAGES`] private ones.
 
 use crate::address::{PageRange, Rights, VirtualPage};
 use crate::counted::{Counted, Inner};
@@ -15,7 +16,7 @@ use crate::object::mapping::Mapping;
 use crate::space::SpaceBody;
 use crate::tree::slot::Mapped;
 use crate::tree::{LEAF_PAGES, RetiredNodes};
-use core::ptr;
+use core::{mem, ptr};
 
 /// Maximum number of private pages in a batch; their numbers are on the stack.
 #[cfg(not(all(loom, test)))]
@@ -23,10 +24,6 @@ pub(crate) const MOST_PAGES: usize = 128;
 /// Small, so that tests see several shoot-downs per call.
 #[cfg(all(loom, test))]
 pub(crate) const MOST_PAGES: usize = 2;
-
-/// Number of leaves from which an unmap frees nodes even if it need not ask all CPUs: asking then
-/// costs little compared with the faults that used the leaves.
-const MANY_LEAVES: u64 = 8;
 
 /// A batch. Dropping it does nothing; see [`finish`](Self::finish).
 pub(crate) struct Batch<'a, 'm, M: Machine, F> {
@@ -151,18 +148,26 @@ impl<'a, 'm, M: Machine, F: FrameSource> Batch<'a, 'm, M, F> {
         self.losers = self.cpu.table_users(self.space);
     }
 
-    /// Takes nodes out of a locked range of holes, if CPUs must be asked anyway, and all or many
-    /// nodes may go. Every CPU that walks the tree must answer before a node is freed.
+    /// Takes out the nodes of a locked range of holes that lie in it.
     pub(crate) fn retire(&mut self, range: PageRange) {
-        if !self.is_due() || range.pages() < LEAF_PAGES {
-            return;
-        }
-        let others = CpuSet::ALL.except(&self.losers);
-        let are_all_asked = || self.space.active.others_than(self.cpu.number, &others).is_empty();
-        if range.pages() >= MANY_LEAVES * LEAF_PAGES || are_all_asked() {
+        if range.pages() >= LEAF_PAGES {
             // SAFETY: the range is locked, and all holes.
             unsafe { self.space.tree.retire(range, &mut self.nodes) };
         }
+    }
+
+    /// Decides which nodes are freed now: none, or those of this batch and all that were kept.
+    /// Every CPU that walks the tree must answer before.
+    fn choose_nodes(&mut self) {
+        let Some(left) = self.space.leftovers(self.cpu.number) else { return };
+        let nodes = mem::replace(&mut self.nodes, RetiredNodes::none());
+        self.nodes = if self.is_due() && self.losers == CpuSet::ALL {
+            left.take().followed_by(nodes)
+        } else if nodes.is_empty() {
+            nodes
+        } else {
+            left.keep(nodes)
+        };
     }
 
     /// True if CPUs must be asked.
@@ -199,21 +204,22 @@ impl<'a, 'm, M: Machine, F: FrameSource> Batch<'a, 'm, M, F> {
     /// Waits for CPUs if needed, then frees everything. The caller has no guard of `pin`, and the
     /// space's tables and nodes are in their final state.
     pub(crate) fn finish(&mut self) {
+        self.choose_nodes();
         if self.is_due() {
             self.ask();
         }
-        self.space.free_answered_tables(core::mem::take(&mut self.tables));
+        self.space.free_answered_tables(mem::take(&mut self.tables));
         // SAFETY: all CPUs have answered. Those not asked entered later and walk the tree without
         // these nodes.
         unsafe { self.nodes.free() };
-        for page in self.pages.iter().take(core::mem::take(&mut self.page_count)) {
+        for page in self.pages.iter().take(mem::take(&mut self.page_count)) {
             self.cpu.release_now(*page);
         }
-        let mapping = core::mem::replace(&mut self.mapping, ptr::null_mut());
+        let mapping = mem::replace(&mut self.mapping, ptr::null_mut());
         if !mapping.is_null() {
             // SAFETY: the owners that `release_mapping` was given.
             let mapping = unsafe { Counted::from_raw(mapping) };
-            self.cpu.release_mapping(mapping, core::mem::take(&mut self.mapping_owners));
+            self.cpu.release_mapping(mapping, mem::take(&mut self.mapping_owners));
         }
     }
 
@@ -224,7 +230,7 @@ impl<'a, 'm, M: Machine, F: FrameSource> Batch<'a, 'm, M, F> {
         let pages = PageRange::new(VirtualPage(begin), end - begin).unwrap_or(PageRange::ALL);
         let flush = Flush { space: self.space.id, pages };
         self.cpu.machine().flush(self.cpu.number, &flush);
-        let losers = core::mem::replace(&mut self.losers, CpuSet::NONE);
+        let losers = mem::replace(&mut self.losers, CpuSet::NONE);
         // Nodes are walked by all.
         let losers = if self.nodes.is_empty() { losers } else { CpuSet::ALL };
         let others = self.space.active.others_than(self.cpu.number, &losers);

@@ -51,10 +51,10 @@ pub(crate) fn check_mapped(lock: &RangeLock<'_>) -> Result<(), SpaceError> {
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// Maps private zero-fill memory. Atomically replaces existing mappings.
     pub fn map(&self, space: &Space<'m, M>, range: PageRange, rights: Rights) -> Result<(), SpaceError> {
-        let space = self.check_active(space)?;
-        let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
-        self.fill(space, &lock, Mapped::untouched(rights), None);
-        Ok(())
+        self.locked(space, range, |space, lock| {
+            self.fill(space, lock, Mapped::untouched(rights), None);
+            Ok(())
+        })
     }
 
     /// Maps an object from its page `first` on; writes go to the object. Atomically replaces
@@ -67,10 +67,10 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         object: &MemoryObject<'m, M>,
         first: u64,
     ) -> Result<(), SpaceError> {
-        let space = self.check_active(space)?;
         self.check_object(object, first, range.pages())?;
-        let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
-        self.fill_with(space, &lock, Mapped::untouched(rights), &object.object, first)
+        self.locked(space, range, |space, lock| {
+            self.fill_with(space, lock, Mapped::untouched(rights), &object.object, first)
+        })
     }
 
     /// Maps an object from its page `first` on, privately: the first write to a page copies it.
@@ -83,10 +83,10 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         object: &MemoryObject<'m, M>,
         first: u64,
     ) -> Result<(), SpaceError> {
-        let space = self.check_active(space)?;
         self.check_private(object, first, range.pages())?;
-        let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
-        self.fill_with(space, &lock, Mapped { copies: true, ..Mapped::untouched(rights) }, &object.object, first)
+        self.locked(space, range, |space, lock| {
+            self.fill_with(space, lock, Mapped { copies: true, ..Mapped::untouched(rights) }, &object.object, first)
+        })
     }
 
     /// Checks that pages of an object may be mapped.
@@ -163,40 +163,41 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
 
     /// Unmaps a range, which may have holes.
     pub fn unmap(&self, space: &Space<'m, M>, range: PageRange) -> Result<(), SpaceError> {
-        let space = self.check_active(space)?;
-        let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
-        self.count(Event::Unmap);
-        self.note_room(space, range);
-        self.clear(space, &lock, Left::Hole);
-        Ok(())
+        self.locked(space, range, |space, lock| {
+            self.count(Event::Unmap);
+            self.note_room(space, range);
+            self.clear(space, lock, Left::Hole);
+            lock.leaves_holes();
+            Ok(())
+        })
     }
 
     /// Discards the contents of private pages: they read as zeroes afterwards. Object pages keep
     /// theirs. The range may have holes.
     pub fn dont_need(&self, space: &Space<'m, M>, range: PageRange) -> Result<(), SpaceError> {
-        let space = self.check_active(space)?;
-        let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
-        self.count(Event::DontNeed);
-        self.clear(space, &lock, Left::Mapping);
-        Ok(())
+        self.locked(space, range, |space, lock| {
+            self.count(Event::DontNeed);
+            self.clear(space, lock, Left::Mapping);
+            Ok(())
+        })
     }
 
     /// Changes the rights of a range. Fails if it has a hole; then nothing changes.
     pub fn protect(&self, space: &Space<'m, M>, range: PageRange, rights: Rights) -> Result<(), SpaceError> {
-        let space = self.check_active(space)?;
-        let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
-        check_mapped(&lock)?;
-        self.count(Event::Protect);
-        let mut batch = Batch::new(self, space);
-        lock.each(|slot, begin, _| {
-            let View::Mapped(mapped) = slot.load().view() else { return };
-            slot.set(View::Mapped(Mapped { rights, ..mapped }));
-            if mapped.is_entered() {
-                batch.protect(begin, mapped, rights, range.end());
-            }
-        });
-        batch.finish();
-        Ok(())
+        self.locked(space, range, |space, lock| {
+            check_mapped(lock)?;
+            self.count(Event::Protect);
+            let mut batch = Batch::new(self, space);
+            lock.each(|slot, begin, _| {
+                let View::Mapped(mapped) = slot.load().view() else { return };
+                slot.set(View::Mapped(Mapped { rights, ..mapped }));
+                if mapped.is_entered() {
+                    batch.protect(begin, mapped, rights, range.end());
+                }
+            });
+            batch.finish();
+            Ok(())
+        })
     }
 
     /// Takes away pages and translations of a locked range.
@@ -282,25 +283,25 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     ///
     /// [`FaultError::Guarded`]: crate::FaultError::Guarded
     pub fn guard(&self, space: &Space<'m, M>, range: PageRange) -> Result<(), SpaceError> {
-        let space = self.check_active(space)?;
-        let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
-        check_mapped(&lock)?;
-        self.count(Event::Guard);
-        self.clear(space, &lock, Left::Guard);
-        Ok(())
+        self.locked(space, range, |space, lock| {
+            check_mapped(lock)?;
+            self.count(Event::Guard);
+            self.clear(space, lock, Left::Guard);
+            Ok(())
+        })
     }
 
     /// Removes guards: the range has its former mapping, without private contents. Holes and pages
     /// without guards stay unchanged.
     pub fn unguard(&self, space: &Space<'m, M>, range: PageRange) -> Result<(), SpaceError> {
-        let space = self.check_active(space)?;
-        let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
-        // Removes no translation, so no CPU is asked: a guard has none.
-        lock.each(|slot, _, _| {
-            if let View::Mapped(mapped) = slot.load().view() {
-                slot.set(View::Mapped(Mapped { marks: mapped.marks.without(Marks::GUARD), ..mapped }));
-            }
-        });
-        Ok(())
+        self.locked(space, range, |_, lock| {
+            // Removes no translation, so no CPU is asked: a guard has none.
+            lock.each(|slot, _, _| {
+                if let View::Mapped(mapped) = slot.load().view() {
+                    slot.set(View::Mapped(Mapped { marks: mapped.marks.without(Marks::GUARD), ..mapped }));
+                }
+            });
+            Ok(())
+        })
     }
 }

@@ -71,9 +71,10 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         rights: Rights,
     ) -> Result<PageRange, SpaceError> {
         let space = self.check_active(space)?;
-        let lock = self.choose(space, wanted)?;
-        self.fill(space, &lock, Mapped::untouched(rights), None);
-        Ok(lock.range())
+        self.choose(space, wanted, |lock| {
+            self.fill(space, lock, Mapped::untouched(rights), None);
+            Ok(())
+        })
     }
 
     /// Like [`map_object`](Self::map_object), at an unmapped range. Returns the range.
@@ -87,9 +88,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     ) -> Result<PageRange, SpaceError> {
         let space = self.check_active(space)?;
         self.check_object(object, first, wanted.pages)?;
-        let lock = self.choose(space, wanted)?;
-        self.fill_with(space, &lock, Mapped::untouched(rights), &object.object, first)?;
-        Ok(lock.range())
+        self.choose(space, wanted, |lock| self.fill_with(space, lock, Mapped::untouched(rights), &object.object, first))
     }
 
     /// Like [`map_private`](Self::map_private), at an unmapped range. Returns the range.
@@ -103,23 +102,28 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     ) -> Result<PageRange, SpaceError> {
         let space = self.check_active(space)?;
         self.check_private(object, first, wanted.pages)?;
-        let lock = self.choose(space, wanted)?;
         let mapped = Mapped { copies: true, ..Mapped::untouched(rights) };
-        self.fill_with(space, &lock, mapped, &object.object, first)?;
-        Ok(lock.range())
+        self.choose(space, wanted, |lock| self.fill_with(space, lock, mapped, &object.object, first))
     }
 
-    /// Locks an unmapped range.
-    fn choose<'a>(&self, space: &'a SpaceBody<'m, M>, wanted: Anywhere) -> Result<RangeLock<'a>, SpaceError> {
+    /// Calls `fill` with an unmapped range, locked. Returns the range.
+    fn choose(
+        &self,
+        space: &SpaceBody<'m, M>,
+        wanted: Anywhere,
+        fill: impl Fn(&RangeLock<'_>) -> Result<(), SpaceError>,
+    ) -> Result<PageRange, SpaceError> {
         loop {
             let range = self.find_room(space, wanted)?;
-            let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
-            if self.is_room(space, &lock) {
+            let lock = self.lock_alone(space, range).map_err(|error| self.no_memory(error))?;
+            let is_room = self.is_room(space, &lock);
+            let filled = if is_room { fill(&lock) } else { Ok(()) };
+            self.unlock(space, lock);
+            if is_room {
                 self.count(Event::Chosen);
-                return Ok(lock);
+                return filled.map(|()| range);
             }
             // Another CPU was faster.
-            drop(lock);
             self.count(Event::Wait);
             relax();
         }

@@ -27,7 +27,7 @@ struct Member<T> {
 
 /// A set of CPUs that each CPU enters and leaves itself. Each has a line of its own, so CPUs that
 /// enter, leave or check their own membership share no line; only a CPU that asks others reads
-/// theirs. Takes 64 bytes per CPU of the machine.
+/// theirs. With a part of up to 63 bytes, takes 64 bytes per CPU of the machine.
 ///
 /// The handshake with a shoot-down: a CPU first enters, then reads page tables and nodes. A CPU
 /// that changes them first writes, then reads the set ([`others_than`](Self::others_than)). Between
@@ -117,13 +117,6 @@ impl CpuSet {
         let mut set = Self::NONE;
         set.add(cpu);
         set
-    }
-
-    /// The CPUs that are not in `other`.
-    pub(crate) fn except(self, other: &Self) -> Self {
-        Self(core::array::from_fn(|index| {
-            self.0.get(index).copied().unwrap_or(0) & !other.0.get(index).copied().unwrap_or(0)
-        }))
     }
 
     /// All CPUs except one.

@@ -188,7 +188,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             return Ok(Found::Untouched);
         }
         // SAFETY: as above.
-        let step = unsafe { Tree::lock_at(place, page.0, page.0 + 1, &mut || self.count(Event::Split)) };
+        let step = unsafe { Tree::lock_at(place, page.0, page.0 + 1, &mut |_| self.count(Event::Split)) };
         Ok(match step? {
             LockStep::Locked(slot, _) => Found::Locked(slot),
             LockStep::Taken => Found::Taken,

@@ -25,6 +25,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// out; then only rights of page-table entries have changed, which faults restore.
     pub fn fork(&self, space: &Space<'m, M>) -> Result<Space<'m, M>, SpaceError> {
         let space = self.check_active(space)?;
+        // So that they are not copied.
+        self.tidy_all(space);
         // Locking the whole space needs no node.
         let lock = self.lock(space, PageRange::ALL).map_err(|error| self.no_memory(error))?;
         let child = self.space_of(&space.family).map_err(|error| self.no_memory(error))?;

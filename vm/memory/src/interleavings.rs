@@ -4,6 +4,7 @@
 //! `RUSTFLAGS="--cfg loom" cargo test --release -p faultline-memory --lib interleavings`
 
 mod large;
+mod nodes;
 mod own_tables;
 mod pages;
 mod pieces;

@@ -66,7 +66,11 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
         let Some(first) = self.frames.get_large(range.pages()) else { return false };
         let pages = self.claim_large(space, range, &first);
-        let made = self.lock(space, range).is_ok_and(|lock| self.enter_untouched(space, &lock, &pages));
+        let made = self.lock_alone(space, range).is_ok_and(|lock| {
+            let made = self.enter_untouched(space, &lock, &pages);
+            self.unlock(space, lock);
+            made
+        });
         if !made {
             pages.for_each(|page| self.release_now(page));
         }

@@ -7,7 +7,7 @@
 //!   to map), `remap` (move, resize), `stack`, `wire` (locked memory), `fault`, `large` (2
 //!   MiB at once), `fork`, `memory_object`;
 //! - `Batch`: removed pages, tables and nodes, until all CPUs have forgotten them; `RangeLock`: the
-//!   lock of a range;
+//!   lock of a range; `tidy`: empty nodes at its ends;
 //! - `sweep`, `write_back`, `truncate`: take pages away from all their places (`reverse`), and
 //!   write them to a [`Pager`];
 //! - [`Space`]: the `Tree` of `Slot`s, which is also the lock of each range; the page tables
@@ -73,6 +73,7 @@ mod fault;
 mod fork;
 pub mod hosted;
 mod large;
+mod leftovers;
 mod machine;
 mod memory;
 mod memory_object;
@@ -88,6 +89,7 @@ mod space;
 mod stack;
 mod swap;
 mod tables;
+mod tidy;
 mod transfer;
 mod tree;
 mod wire;

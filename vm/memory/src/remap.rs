@@ -72,7 +72,21 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         let space = self.check_active(space)?;
         let resized = PageRange::new(range.first(), pages)?;
         let longest = range.with(resized);
-        let Parts { common, rest } = self.lock_parts(space, longest, range.pages().min(pages))?;
+        let result = self.try_resize(space, range, resized, longest);
+        self.tidy_parts(space, longest, range.pages().min(pages));
+        result?;
+        self.populate_locked(space, resized);
+        Ok(())
+    }
+
+    fn try_resize(
+        &self,
+        space: &SpaceBody<'m, M>,
+        range: PageRange,
+        resized: PageRange,
+        longest: PageRange,
+    ) -> Result<(), SpaceError> {
+        let Parts { common, rest } = self.lock_parts(space, longest, range.pages().min(resized.pages()))?;
         check_mapped(&common)?;
         if let Some(rest) = &rest {
             if resized == longest {
@@ -87,9 +101,15 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             }
         }
         self.count(Event::Resize);
-        drop((common, rest));
-        self.populate_locked(space, resized);
         Ok(())
+    }
+
+    /// Like `tidy`, for a range that was locked in two parts.
+    fn tidy_parts(&self, space: &SpaceBody<'m, M>, range: PageRange, pages: u64) {
+        self.tidy(space, range);
+        if let Ok(rest) = PageRange::new(VirtualPage(range.begin() + pages), range.pages() - pages) {
+            self.tidy(space, rest);
+        }
     }
 
     /// Brings in and wires missing pages of a locked range that has moved or grown. A page that
@@ -136,7 +156,13 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         mut to: impl FnMut() -> Result<To, SpaceError>,
     ) -> Result<PageRange, SpaceError> {
         loop {
-            match self.try_move(space, range, to()?) {
+            let to = to()?;
+            let (To::At(to_range) | To::Free(to_range)) = to;
+            let pages = range.pages().min(to_range.pages());
+            let moved = self.try_move(space, range, to);
+            self.tidy_parts(space, range, pages);
+            self.tidy_parts(space, to_range, pages);
+            match moved {
                 Ok(to) => {
                     self.populate_locked(space, to);
                     return Ok(to);

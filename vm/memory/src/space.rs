@@ -7,12 +7,14 @@ use crate::counters::Event;
 use crate::cpu_set::ActiveCpus;
 use crate::error::{NoMemory, SpaceError};
 use crate::family::{Family, Member};
+use crate::leftovers::Leftovers;
 use crate::machine::{Flush, FrameSource, Machine, SpaceId};
 use crate::memory::{Cpu, Memory};
 use crate::primitive::{AtomicBool, AtomicPtr, Spin, relax, try_box_with};
 use crate::tree::slot::{Slot, View};
 use crate::tree::{LockStep, Tree};
 use alloc::boxed::Box;
+use core::cell::Cell;
 use core::mem::ManuallyDrop;
 use core::ptr;
 use core::ptr::NonNull;
@@ -41,8 +43,8 @@ pub(crate) struct SpaceBody<'m, M: Machine> {
     pub(crate) stack_limit: AtomicU64,
     /// \[a] True if faults make large pages. Relaxed: no other data depends on it.
     pub(crate) makes_large: AtomicBool,
-    /// \[a] With the page tables \[p] of each CPU, if each has its own.
-    pub(crate) active: ActiveCpus<OwnPlace<M::Pmap>>,
+    /// \[a] With the page tables \[p] of each CPU, if each has its own, and its leftovers \[c].
+    pub(crate) active: ActiveCpus<Part<M::Pmap>>,
     /// \[p] The page tables of all CPUs, if shared.
     pub(crate) shared: Option<M::Pmap>,
     /// \[l] On lines of its own.
@@ -58,6 +60,11 @@ impl<'m, M: Machine> SpaceBody<'m, M> {
         // SAFETY: 1. A member is the first field of a space, which is alive while it is a member.
         // 2. Families of a memory are of its spaces alone, whose machine has this type.
         unsafe { &*member.cast::<Self>() }
+    }
+
+    /// A CPU's leftovers: for the CPU itself.
+    pub(crate) fn leftovers(&self, cpu: CpuNumber) -> Option<&Leftovers> {
+        self.active.part(cpu).map(|part| &part.left)
     }
 }
 
@@ -180,6 +187,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
 pub(crate) struct RangeLock<'a> {
     tree: &'a Tree,
     range: PageRange,
+    /// True if nodes at its ends may be empty.
+    has_holes: Cell<bool>,
 }
 
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
@@ -187,10 +196,15 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// addresses, and no guard of `pin`. Fails if there is no memory for a node.
     pub(crate) fn lock<'a>(&self, space: &'a SpaceBody<'m, M>, range: PageRange) -> Result<RangeLock<'a>, NoMemory> {
         let mut next = range.begin();
+        let has_holes = Cell::new(false);
+        let mut on_split = |view| {
+            self.count(Event::Split);
+            has_holes.set(has_holes.get() || view == View::Hole);
+        };
         while next < range.end() {
             let pinned = self.pin();
             // SAFETY: the guard is held, and the space is active.
-            let step = unsafe { space.tree.lock_next(next, range.end(), &mut || self.count(Event::Split)) };
+            let step = unsafe { space.tree.lock_next(next, range.end(), &mut on_split) };
             let locked = step.map(|step| match step {
                 // SAFETY: 1. The slot of the page before `end` is locked, by the step above. 2. It
                 // is of one page, so in a leaf. 3. The guard is held.
@@ -209,18 +223,29 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                     relax();
                 }
                 Err(error) => {
-                    drop(range.before(next).map(|range| RangeLock { tree: &space.tree, range }));
+                    drop(range.before(next).map(|range| RangeLock { tree: &space.tree, range, has_holes }));
                     return Err(error);
                 }
             }
         }
-        Ok(RangeLock { tree: &space.tree, range })
+        Ok(RangeLock { tree: &space.tree, range, has_holes })
     }
 }
 
 impl RangeLock<'_> {
     pub(crate) fn range(&self) -> PageRange {
         self.range
+    }
+
+    /// True if nodes at its ends may be empty when it is unlocked: holes were divided to lock it,
+    /// or `leaves_holes` was called.
+    pub(crate) fn has_holes(&self) -> bool {
+        self.has_holes.get()
+    }
+
+    /// Records that its slots become holes.
+    pub(crate) fn leaves_holes(&self) {
+        self.has_holes.set(true);
     }
 
     /// Divides slots so that one begins at a page of the range.
@@ -271,6 +296,19 @@ pub(crate) struct Own<P> {
     pub(crate) lock: Spin<()>,
     /// \[p]
     pub(crate) pmap: P,
+}
+
+/// A CPU's part of a space, on the line of its membership.
+#[derive(Debug)]
+pub(crate) struct Part<P> {
+    pub(crate) own: OwnPlace<P>,
+    left: Leftovers,
+}
+
+impl<P> Default for Part<P> {
+    fn default() -> Self {
+        Self { own: OwnPlace::default(), left: Leftovers::default() }
+    }
 }
 
 /// Location of a CPU's own page tables. Fields: \[a] written once, by the CPU.

@@ -12,7 +12,7 @@ use crate::error::{NoMemory, SpaceError};
 use crate::machine::{FrameSource, Machine};
 use crate::memory::Cpu;
 use crate::primitive::relax;
-use crate::space::{Space, SpaceBody};
+use crate::space::{RangeLock, Space, SpaceBody};
 use crate::tree::slot::{Mapped, Marks, View};
 use crate::tree::{Kind, Run, is_stack};
 use core::sync::atomic::Ordering::Relaxed;
@@ -39,10 +39,10 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// the faulting page, with the rights of its lowest page. The fault is refused if the stack
     /// would exceed the space's limit, or end less than [`STACK_GAP`] pages above another mapping.
     pub fn map_stack(&self, space: &Space<'m, M>, range: PageRange, rights: Rights) -> Result<(), SpaceError> {
-        let space = self.check_active(space)?;
-        let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
-        self.fill(space, &lock, Mapped { marks: Marks::GROWS, ..Mapped::untouched(rights) }, None);
-        Ok(())
+        self.locked(space, range, |space, lock| {
+            self.fill(space, lock, Mapped { marks: Marks::GROWS, ..Mapped::untouched(rights) }, None);
+            Ok(())
+        })
     }
 
     /// Sets the stack limit of a space in pages; the default is 2048. Children inherit it.
@@ -94,7 +94,14 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     fn grow_to(&self, space: &SpaceBody<'m, M>, page: u64, bottom: u64) -> Result<Below, NoMemory> {
         let begin = page.saturating_sub(STACK_GAP);
         let Ok(range) = PageRange::new(VirtualPage(begin), bottom + 1 - begin) else { return Ok(Below::Blocked) };
-        let lock = self.lock(space, range)?;
+        let lock = self.lock_alone(space, range)?;
+        let grown = self.grow_locked(&lock, page, bottom);
+        self.unlock(space, lock);
+        grown
+    }
+
+    /// Like `grow_to`, in a locked range from the gap to the lowest page of the stack.
+    fn grow_locked(&self, lock: &RangeLock<'_>, page: u64, bottom: u64) -> Result<Below, NoMemory> {
         let mut grown = Mapped::untouched(Rights::NONE);
         let found = lock.visit(|slot, begin, _| match slot.load().view() {
             View::Mapped(mapped) if begin == bottom && is_stack(mapped) => {

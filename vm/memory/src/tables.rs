@@ -18,7 +18,7 @@ use crate::cpu_set::{CpuSet, Users};
 use crate::error::NoMemory;
 use crate::machine::{FrameSource, Machine, Pmap, Translation};
 use crate::memory::Cpu;
-use crate::space::{Own, OwnPlace, SpaceBody};
+use crate::space::{Own, SpaceBody};
 use faultline_numbers::{CpuNumber, FrameNumber};
 
 impl<'m, M: Machine> SpaceBody<'m, M> {
@@ -45,7 +45,7 @@ impl<'m, M: Machine> SpaceBody<'m, M> {
 
     #[inline]
     fn own(&self, cpu: CpuNumber) -> Option<&Own<M::Pmap>> {
-        self.active.part(cpu).and_then(OwnPlace::get)
+        self.active.part(cpu).and_then(|part| part.own.get())
     }
 }
 
@@ -58,7 +58,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// Makes this CPU's page tables, if it needs its own.
     pub(crate) fn make_tables(&self, space: &SpaceBody<'m, M>) -> Result<(), NoMemory> {
         match (&space.shared, space.active.part(self.number)) {
-            (None, Some(place)) => place.make(|| self.machine().new_pmap()),
+            (None, Some(part)) => part.own.make(|| self.machine().new_pmap()),
             _ => Ok(()),
         }
     }

@@ -6,19 +6,19 @@
 //! that cover it in address order, so CPUs never deadlock. CPUs that change ranges without a common
 //! slot write no common word. A walk from the root only reads.
 //!
-//! A node is *retired* when a range that contains all of it is unmapped. Its slots become stray, so
-//! a CPU that arrives by an old pointer restarts at the root. The node is freed when every CPU on
-//! which the space is active has answered a shoot-down: walks run within
-//! [`Machine::pin`](crate::Machine::pin).
+//! A node is *retired* when a range that contains all of it is unmapped, or when all its slots are
+//! found to be holes. They become stray, so a CPU that arrives by an old pointer restarts at the
+//! root. The node is freed when every CPU on which the space is active has answered a shoot-down:
+//! walks run within [`Machine::pin`](crate::Machine::pin).
 //!
 //! Slot locks and folded ranges are sv6's idea (RadixVM); stray nodes are Asterinas' (CortenMM).
 
 pub(crate) mod slot;
 
-use crate::address::{PageRange, SPACE_PAGES};
+use crate::address::{PageRange, SPACE_PAGES, VirtualPage};
 use crate::counted::Counted;
 use crate::error::NoMemory;
-use crate::primitive::{AtomicPtr, try_box};
+use crate::primitive::{AtomicPtr, Lifetime, try_box};
 use crate::tree::slot::{Mapped, Marks, Slot, SlotWord, View};
 use alloc::boxed::Box;
 use core::mem::ManuallyDrop;
@@ -36,6 +36,8 @@ const FAN_OUT: usize = 1 << BITS;
 /// Pages of a leaf.
 pub(crate) const LEAF_PAGES: u64 = FAN_OUT as u64;
 const LEVELS: u32 = SPACE_PAGES.trailing_zeros() / BITS;
+/// Levels of a tree.
+pub(crate) const MOST_LEVELS: u32 = LEVELS;
 
 const _: () = assert!(1 << (LEVELS * BITS) == SPACE_PAGES);
 
@@ -47,11 +49,28 @@ pub(crate) struct Node {
     slots: [Slot; FAN_OUT],
     /// \[r] Next node of the list of retired ones. Relaxed: used by one CPU only.
     next: AtomicPtr<Node>,
+    lifetime: Lifetime,
 }
 
 impl Node {
     fn new() -> Self {
-        Self { slots: core::array::from_fn(|_| Slot::new()), next: AtomicPtr::new(ptr::null_mut()) }
+        Self {
+            slots: core::array::from_fn(|_| Slot::new()),
+            next: AtomicPtr::new(ptr::null_mut()),
+            lifetime: Lifetime::new(),
+        }
+    }
+
+    /// The node that a slot points to.
+    ///
+    /// # Safety
+    /// The node is not freed while the result is used.
+    #[inline]
+    unsafe fn below<'a>(child: *mut Node) -> &'a Node {
+        // SAFETY: as the caller promises.
+        let node = unsafe { &*child };
+        node.lifetime.read();
+        node
     }
 }
 
@@ -60,23 +79,59 @@ const fn span(level: u32) -> u64 {
     1 << (BITS * level)
 }
 
-/// Nodes taken out of the tree, to be freed after a shoot-down.
+/// Nodes taken out of the tree, to be freed after a shoot-down. Dropped without `free`, they leak.
 #[derive(Debug)]
-pub(crate) struct RetiredNodes(*mut Node);
+pub(crate) struct RetiredNodes {
+    first: *mut Node,
+    count: u32,
+}
 
 impl RetiredNodes {
     pub(crate) fn none() -> Self {
-        Self(ptr::null_mut())
+        Self { first: ptr::null_mut(), count: 0 }
+    }
+
+    /// The list that `into_raw` took apart.
+    ///
+    /// # Safety
+    /// Once for each `into_raw`, or with a null pointer; with that list's count.
+    pub(crate) unsafe fn from_raw(first: *mut Node, count: u32) -> Self {
+        Self { first, count }
+    }
+
+    pub(crate) fn into_raw(self) -> *mut Node {
+        self.first
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_null()
+        self.first.is_null()
+    }
+
+    pub(crate) fn count(&self) -> u32 {
+        self.count
     }
 
     fn push(&mut self, node: *mut Node) {
         // SAFETY: it was just retired, so it is alive, and its list is ours.
-        unsafe { &*node }.next.store(self.0, Relaxed);
-        self.0 = node;
+        unsafe { &*node }.next.store(self.first, Relaxed);
+        self.first = node;
+        self.count = self.count.saturating_add(1);
+    }
+
+    /// Both lists. Takes a step for each node of this one.
+    pub(crate) fn followed_by(mut self, mut others: Self) -> Self {
+        while let Some(node) = self.pop() {
+            others.push(node);
+        }
+        others
+    }
+
+    fn pop(&mut self) -> Option<*mut Node> {
+        let node = self.first;
+        // SAFETY: null, or of our list, so alive.
+        self.first = unsafe { node.as_ref() }?.next.load(Relaxed);
+        self.count = self.count.saturating_sub(1);
+        Some(node)
     }
 
     /// Frees the nodes.
@@ -85,10 +140,9 @@ impl RetiredNodes {
     /// No CPU walks them any more: each on which the space is active has answered a shoot-down
     /// since.
     pub(crate) unsafe fn free(&mut self) {
-        while !self.0.is_null() {
+        while let Some(node) = self.pop() {
             // SAFETY: 1. Made by `try_box` in `split`. 2. In no tree, and no longer walked.
-            let node = unsafe { Box::from_raw(self.0) };
-            self.0 = node.next.load(Relaxed);
+            Lifetime::end(unsafe { Box::from_raw(node) }, |node| &node.lifetime);
         }
     }
 }
@@ -157,14 +211,14 @@ impl Tree {
             let View::Node(child) = word.view() else { return WalkEnd { slot, word, level } };
             // SAFETY: it was in the tree when it was read, and is not freed while the caller has
             // its guard.
-            node = unsafe { &*child };
+            node = unsafe { Node::below(child) };
         }
         let slot = Self::slot(node, page, 0);
         WalkEnd { slot, word: slot.load(), level: 0 }
     }
 
     /// Locks the largest slot that begins at `begin` and ends at `end` or before. Splits slots on
-    /// the way, and calls `on_split` for each. Fails if there is no memory for a node.
+    /// the way, and calls `on_split` with the view of each. Fails if there is no memory for a node.
     ///
     /// # Safety
     /// As for [`look`](Self::look), until it returns.
@@ -172,7 +226,7 @@ impl Tree {
         &self,
         begin: u64,
         end: u64,
-        on_split: &mut impl FnMut(),
+        on_split: &mut impl FnMut(View),
     ) -> Result<LockStep<'_>, NoMemory> {
         // SAFETY: as the caller promises.
         unsafe { Self::lock_at(self.look(begin), begin, end, on_split) }
@@ -188,7 +242,7 @@ impl Tree {
         mut place: WalkEnd<'a>,
         begin: u64,
         end: u64,
-        on_split: &mut impl FnMut(),
+        on_split: &mut impl FnMut(View),
     ) -> Result<LockStep<'a>, NoMemory> {
         loop {
             let WalkEnd { slot, word, level } = place;
@@ -202,7 +256,7 @@ impl Tree {
                 return Ok(LockStep::Locked(slot, slot_end));
             }
             let child = Self::split(slot).inspect_err(|_| slot.unlock())?;
-            on_split();
+            on_split(word.view());
             let slot = Self::slot(child, begin, level - 1);
             place = WalkEnd { slot, word: slot.load(), level: level - 1 };
         }
@@ -219,7 +273,7 @@ impl Tree {
         for level in (1..LEVELS).rev() {
             let View::Node(child) = Self::slot(node, page, level).load().view() else { return (&[], page) };
             // SAFETY: a node that has a slot which the caller has locked is not retired by others.
-            node = unsafe { &*child };
+            node = unsafe { Node::below(child) };
         }
         (&node.slots, page - page % FAN_OUT as u64)
     }
@@ -253,7 +307,7 @@ impl Tree {
             match word.view() {
                 View::Node(child) => {
                     // SAFETY: as in `look`.
-                    (node, level) = (unsafe { &*child }, level - 1);
+                    (node, level) = (unsafe { Node::below(child) }, level - 1);
                 }
                 View::Stray => return None,
                 View::Hole | View::Mapped(_) => return (!word.is_locked() && slot.try_lock(word)).then_some(slot),
@@ -294,7 +348,7 @@ impl Tree {
             match slot.load().view() {
                 // SAFETY: 1. A node that has a slot which the caller has locked is not retired by
                 // others. 2. It contains pages of the range.
-                View::Node(child) => unsafe { Self::visit_node(&*child, level - 1, begin, range, act)? },
+                View::Node(child) => unsafe { Self::visit_node(Node::below(child), level - 1, begin, range, act)? },
                 _ => act(slot, begin, span(level))?,
             }
         }
@@ -329,6 +383,22 @@ impl Tree {
                 retired.push(child);
             }
         }
+    }
+
+    /// The range of the lowest node on the way to a page, if all its slots were holes, and it is
+    /// not the root.
+    ///
+    /// # Safety
+    /// As for [`look`](Self::look), until it returns.
+    pub(crate) unsafe fn empty_node(&self, page: VirtualPage) -> Option<PageRange> {
+        let (mut node, mut level) = (&self.root, LEVELS - 1);
+        while let View::Node(child) = Self::slot(node, page.0, level).load().view() {
+            // SAFETY: as in `look`.
+            (node, level) = (unsafe { Node::below(child) }, level - 1);
+        }
+        // A locked hole too: its holder may have found nothing to change.
+        let is_empty = node.slots.iter().all(|slot| slot.load().view() == View::Hole);
+        (is_empty && level < LEVELS - 1).then(|| PageRange::large_with(page, span(level + 1)))
     }
 
     /// Copies the slots to another tree by `copy`. Fails if memory runs out or `copy` fails; then
@@ -433,7 +503,7 @@ impl Tree {
         let (mut node, mut level) = (&self.root, LEVELS - 1);
         while let View::Node(child) = Self::slot(node, page, level).load().view() {
             // SAFETY: as in `look`.
-            (node, level) = (unsafe { &*child }, level - 1);
+            (node, level) = (unsafe { Node::below(child) }, level - 1);
         }
         let first = (page >> (BITS * level)) as usize % FAN_OUT;
         let kind = Kind::of(node.slots[first].load());

@@ -32,19 +32,19 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// locked; a missing page is locked by the fault that brings it in. [`SpaceError::Wait`]: call
     /// again to continue.
     pub fn lock_pages(&self, space: &Space<'m, M>, range: PageRange) -> Result<(), SpaceError> {
-        let space = self.check_active(space)?;
-        let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
-        check_mapped(&lock)?;
-        self.count(Event::Lock);
-        lock.each(|slot, _, _| {
-            if let View::Mapped(mapped) = slot.load().view()
-                && !mapped.marks.has(Marks::GUARD)
-            {
-                slot.set(View::Mapped(Mapped { marks: mapped.marks.with(Marks::LOCKED), ..mapped }));
-            }
-        });
-        drop(lock);
-        self.populate(space, range)
+        self.locked(space, range, |_, lock| {
+            check_mapped(lock)?;
+            self.count(Event::Lock);
+            lock.each(|slot, _, _| {
+                if let View::Mapped(mapped) = slot.load().view()
+                    && !mapped.marks.has(Marks::GUARD)
+                {
+                    slot.set(View::Mapped(Mapped { marks: mapped.marks.with(Marks::LOCKED), ..mapped }));
+                }
+            });
+            Ok(())
+        })?;
+        self.populate(space.body(), range)
     }
 
     /// Brings in missing pages of a locked range.
@@ -76,16 +76,16 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
 
     /// Unlocks a range, which may have holes.
     pub fn unlock_pages(&self, space: &Space<'m, M>, range: PageRange) -> Result<(), SpaceError> {
-        let space = self.check_active(space)?;
-        let lock = self.lock(space, range).map_err(|error| self.no_memory(error))?;
-        self.count(Event::Unlock);
-        lock.each(|slot, _, _| {
-            if let View::Mapped(mut mapped) = slot.load().view() {
-                self.unwire(&mut mapped);
-                slot.set(View::Mapped(Mapped { marks: mapped.marks.without(Marks::LOCKED), ..mapped }));
-            }
-        });
-        Ok(())
+        self.locked(space, range, |_, lock| {
+            self.count(Event::Unlock);
+            lock.each(|slot, _, _| {
+                if let View::Mapped(mut mapped) = slot.load().view() {
+                    self.unwire(&mut mapped);
+                    slot.set(View::Mapped(Mapped { marks: mapped.marks.without(Marks::LOCKED), ..mapped }));
+                }
+            });
+            Ok(())
+        })
     }
 
     /// Wires a page of a locked range after its fault. The slot is locked, and contains `now`.

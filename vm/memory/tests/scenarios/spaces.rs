@@ -115,14 +115,18 @@ fn only_cpus_that_used_a_page_are_shot_down() {
         assert_eq!(asked(), [4, 2, 4]);
         cpus[2].activate(&space).unwrap();
         assert_eq!(access(&cpus[2], memory, &space, 100, 0, None), Err(FaultError::NotMapped));
-        // A whole leaf, whose node goes: that is walked by all.
+        // A whole leaf. Its node, which is walked by all, waits until there are many.
         cpus[0].map(&space, pages(64, 64), BOTH).unwrap();
         cpus[0].unmap(&space, pages(64, 64)).unwrap();
         assert_eq!(asked(), [4, 3, 4 + 3], "CPUs 3, 5 and 11 had pages");
         cpus[0].map(&space, pages(512, 512), BOTH).unwrap();
         assert_eq!(write(0, 600), 0);
         cpus[0].unmap(&space, pages(512, 512)).unwrap();
-        assert_eq!(asked(), [4, 4, 7 + 11], "all, for nodes of many pages");
+        assert_eq!(asked(), [5, 3, 7], "its node waits, too");
+        cpus[0].map(&space, pages(64 * 64, 64 * 64), BOTH).unwrap();
+        (64..128).for_each(|leaf| assert_eq!(write(0, 64 * leaf), 0));
+        cpus[0].unmap(&space, pages(64 * 64, 64 * 64)).unwrap();
+        assert_eq!(asked(), [5, 4, 7 + 11], "all, for many nodes");
         assert!(cpus.iter().filter_map(|cpu| space.pmap(cpu.number())).all(|pmap| pmap.tables() == 0));
         cpus.iter().for_each(|cpu| cpu.deactivate(&space));
         assert!(cpus[3].exit(space).is_ok());

@@ -1,0 +1,58 @@
+//! Nodes that become empty: taken out and freed while another CPU walks or fills them, running a
+//! CPU's whole code, in all orders with at most three preemptions. A CPU remembers one place here,
+//! and keeps one node.
+
+use super::pages::{Board, access, alone, boot_with, end};
+use super::{explore_up_to, pages};
+use crate::address::{Rights, VirtualPage};
+use crate::error::FaultError;
+use crate::test_frames::List;
+use loom::sync::Arc;
+use loom::thread;
+
+const BOTH: Rights = Rights::from_bits(3);
+
+/// A CPU takes out the empty leaf of a place that it forgets, while another maps a page in it.
+#[test]
+fn an_empty_leaf_and_a_mapping_in_it() {
+    explore_up_to(Some(3), || {
+        let Board { cpus: [mine, its], space, list, .. } = boot_with(List::of(2));
+        its.activate(&space).unwrap();
+        mine.map(&space, pages(0, 1), BOTH).unwrap();
+        mine.unmap(&space, pages(0, 1)).unwrap();
+        let space = Arc::new(space);
+        let its_space = space.clone();
+        let other = thread::spawn(move || {
+            its.map(&its_space, pages(1, 1), BOTH).unwrap();
+            assert_eq!(access(&its, &its_space, 1, Some(7)), Ok(0));
+            its.deactivate(&its_space);
+        });
+        mine.unmap(&space, pages(2, 1)).unwrap();
+        other.join().unwrap();
+        assert_eq!((access(&mine, &space, 1, None), list.free()), (Ok(7), 1));
+        end(&mine, [alone(space)], [], &list, 2);
+    });
+}
+
+/// A CPU takes out one leaf and then another, and frees both, while another CPU walks them.
+#[test]
+fn leaves_that_are_freed_and_a_walk() {
+    explore_up_to(Some(3), || {
+        let Board { cpus: [mine, its], space, list, .. } = boot_with(List::of(1));
+        its.activate(&space).unwrap();
+        mine.map(&space, pages(0, 1), BOTH).unwrap();
+        mine.map(&space, pages(2, 1), BOTH).unwrap();
+        let space = Arc::new(space);
+        let its_space = space.clone();
+        let other = thread::spawn(move || {
+            for page in [1, 3] {
+                assert_eq!(its.fault(&its_space, VirtualPage(page), Rights::READ), Err(FaultError::NotMapped));
+            }
+            its.deactivate(&its_space);
+        });
+        mine.unmap(&space, pages(0, 2)).unwrap();
+        mine.unmap(&space, pages(2, 2)).unwrap();
+        other.join().unwrap();
+        end(&mine, [alone(space)], [], &list, 1);
+    });
+}
