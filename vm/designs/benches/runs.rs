@@ -4,7 +4,7 @@
 //! `cargo bench -p faultline-frame-designs --bench runs`
 
 use faultline_frames::{
-    Config, CpuNumber, DomainId, FixedCpu, FrameNumber, Frames, MemoryArea, Order, RangeRequest, Urgency,
+    Config, CpuNumber, DomainId, FixedCpu, FrameNumber, Frames, HUGE_FRAMES, MemoryArea, Order, RangeRequest, Urgency,
 };
 use rustix::time::{ClockId, clock_gettime};
 use std::mem::MaybeUninit;
@@ -75,5 +75,13 @@ fn main() {
     show("a range of 8, by a search", 8, &|| cpu.get_range(&eight).expect("there are many"), &put);
     show("a huge frame", 512, &|| cpu.get_huge().expect("there are many").first(), &|first| {
         cpu.put_huge(first.huge()).expect("it is ours");
+    });
+    let split = || {
+        let huge = cpu.get_huge().expect("there are many");
+        cpu.split_huge(huge).expect("it is ours");
+        huge.first()
+    };
+    show("a huge frame, split, as a range", 512, &split, &|first| {
+        cpu.put_range(first, HUGE_FRAMES).expect("it is ours");
     });
 }

@@ -8,18 +8,24 @@
 //! |---|---|
 //! | 0–15 | home: number + 1 of the CPU that last reserved the block; 0: none yet |
 //! | 16–23 | domain; never changes |
+//! | 24 | opening: a CPU is making its words; other CPUs that need them wait for it |
+//! | 25 | split: taken as 512 frames; its words are closed or not made |
 //! | 26 | offline: no memory until it is put online; its words are closed or not made |
 //! | 27 | opened: its state words have been made; never cleared |
 //! | 28 | whole: free as a whole; its words are closed or not made |
-//! | 29 | partly in a hole, so never a huge frame; never changes |
+//! | 29 | partly in a hole, so never a huge frame; ends when the last missing frame has come |
 //! | 30 | reserved: its home parks its free frames; others take them only as a last resort |
 //! | 31 | huge: taken as one huge frame; its words are closed |
 //!
-//! At most one of offline, whole and huge is set. If none is, the state words decide. Taking a
-//! whole block as a huge frame and putting it back are one step each on this word. Frames of a
-//! whole block are given out singly only after it is opened: the CPU that clears the bit then frees
-//! the frames in the state words. A block becomes whole again when a CPU has closed all its words,
-//! each from all free.
+//! At most one of opening, split, offline, whole and huge is set. If none is, the state words
+//! decide. Taking a whole block as a huge frame and putting it back are one step each on this word.
+//! Frames of a whole block are given out singly only after it is opened: the CPU that clears the
+//! bit then frees the frames in the state words. A block becomes whole again when a CPU has closed
+//! all its words, each from all free.
+//!
+//! A huge frame that is split keeps its words closed until one of its frames is put by itself: the
+//! CPU that clears the bit then makes all its frames taken in the state words. So splitting it and
+//! putting or joining all of it are single steps, too.
 //!
 //! A block may be whole or huge and still reserved, if all its frames came back before its home
 //! left it. The home then finds no free frame and leaves the block.
@@ -30,6 +36,8 @@ use faultline_numbers::{CpuNumber, DomainId};
 
 const HOME: u32 = 0xffff;
 const DOMAIN_SHIFT: u32 = 16;
+const OPENING: u32 = 1 << 24;
+const SPLIT: u32 = 1 << 25;
 const OFFLINE: u32 = 1 << 26;
 const OPENED: u32 = 1 << 27;
 const WHOLE: u32 = 1 << 28;
@@ -53,6 +61,11 @@ impl BlockState {
     /// No memory yet.
     pub(crate) fn offline(domain: DomainId) -> Self {
         Self(u32::from(domain.0) << DOMAIN_SHIFT | OFFLINE)
+    }
+
+    /// No memory yet, and only some frames may come.
+    pub(crate) fn partly_offline(domain: DomainId) -> Self {
+        Self(Self::offline(domain).0 | HOLED)
     }
 
     /// Some frames exist; the state words have been made.
@@ -96,6 +109,17 @@ impl BlockState {
     #[inline]
     pub(crate) fn is_huge(self) -> bool {
         self.0 & HUGE != 0
+    }
+
+    /// True if all its frames are taken singly, and its words do not say so yet.
+    #[inline]
+    pub(crate) fn is_split(self) -> bool {
+        self.0 & (SPLIT | OPENING) != 0
+    }
+
+    #[inline]
+    pub(crate) fn is_opening(self) -> bool {
+        self.0 & OPENING != 0
     }
 }
 
@@ -147,7 +171,7 @@ impl BlockWord {
     /// block.
     pub(crate) fn reserve(&self, cpu: CpuNumber) -> Option<BlockState> {
         self.change(|old| {
-            let can_be = old & (RESERVED | HUGE | OFFLINE) == 0 && old & (OPENED | WHOLE) != 0;
+            let can_be = old & (RESERVED | HUGE | OFFLINE | SPLIT | OPENING) == 0 && old & (OPENED | WHOLE) != 0;
             can_be.then_some(old & !(HOME | WHOLE) | (cpu.0 + 1) | RESERVED)
         })
     }
@@ -168,9 +192,10 @@ impl BlockWord {
         self.0.fetch_and(!RESERVED, SeqCst);
     }
 
-    /// Sets the whole bit. The caller has closed all frames of the block, each from free.
+    /// Sets the whole bit. The caller has closed all frames of the block, each from free, so none
+    /// is missing.
     pub(crate) fn make_whole(&self) {
-        self.0.fetch_or(WHOLE, SeqCst);
+        self.change(|old| Some(old & !HOLED | WHOLE));
     }
 
     /// Whole → huge. Returns false if it is not whole.
@@ -186,25 +211,56 @@ impl BlockWord {
         self.change(|old| (old & HUGE != 0).then_some(old ^ (WHOLE | HUGE)))
     }
 
+    /// Huge or split → whole. Returns the state before, or none if it is neither.
+    pub(crate) fn put_all(&self) -> Option<BlockState> {
+        self.change(|old| (old & (HUGE | SPLIT) != 0).then_some(old & !(HUGE | SPLIT) | WHOLE))
+    }
+
     /// Huge → offline. Returns false if it is not huge.
     pub(crate) fn put_offline(&self) -> bool {
         self.change(|old| (old & HUGE != 0).then_some(old ^ (HUGE | OFFLINE))).is_some()
     }
 
-    /// Offline → whole. Returns the state before, or none if it is not offline.
+    /// Offline → whole. Returns the state before, or none if it is not offline, or only partly.
     pub(crate) fn put_online(&self) -> Option<BlockState> {
-        self.change(|old| (old & OFFLINE != 0).then_some(old ^ (OFFLINE | WHOLE)))
+        self.change(|old| (old & (OFFLINE | HOLED) == OFFLINE).then_some(old ^ (OFFLINE | WHOLE)))
     }
 
     /// Sets the huge bit. The caller has closed all frames of the block.
     pub(crate) fn make_huge(&self) {
-        self.0.fetch_or(HUGE, SeqCst);
+        self.change(|old| Some(old & !HOLED | HUGE));
     }
 
-    /// Clears the huge bit. Returns the state before, or none if it was not set. The caller then
-    /// opens the block's frames as taken.
-    pub(crate) fn end_huge(&self) -> Option<BlockState> {
-        self.change(|old| (old & HUGE != 0).then_some(old & !HUGE))
+    /// Huge → split. Returns false if it is not huge.
+    pub(crate) fn split(&self) -> bool {
+        self.change(|old| (old & HUGE != 0).then_some(old ^ (HUGE | SPLIT))).is_some()
+    }
+
+    /// Split → huge. Returns false if it is not split, or its words have been made.
+    pub(crate) fn join(&self) -> bool {
+        self.change(|old| (old & SPLIT != 0).then_some(old ^ (HUGE | SPLIT))).is_some()
+    }
+
+    /// Split → opening. Returns the state before, or none if it is not split. The caller makes all
+    /// frames taken, and then calls `end_opening`.
+    pub(crate) fn open_split(&self) -> Option<BlockState> {
+        self.change(|old| (old & SPLIT != 0).then_some(old ^ (SPLIT | OPENING)))
+    }
+
+    /// Offline → opening, partly in a hole. Returns the state before, or none if it is not offline.
+    /// The caller makes all frames closed, and then calls `end_opening`.
+    pub(crate) fn open_offline(&self) -> Option<BlockState> {
+        self.change(|old| (old & OFFLINE != 0).then_some(old & !OFFLINE | OPENING | HOLED))
+    }
+
+    /// Opening → opened.
+    pub(crate) fn end_opening(&self) {
+        self.change(|old| Some(old & !OPENING | OPENED));
+    }
+
+    /// Records that no frame is missing any more.
+    pub(crate) fn fill_hole(&self) {
+        self.0.fetch_and(!HOLED, SeqCst);
     }
 }
 
@@ -230,12 +286,23 @@ mod tests {
         assert!(word.put_offline() && !word.put_offline());
         assert!(word.load().is_offline() && word.reserve(CpuNumber(1)).is_none() && !word.take_whole());
         assert!(word.put_online().is_some() && word.put_online().is_none() && word.take_whole());
-        assert!(word.end_huge().is_some() && word.end_huge().is_none());
+        assert!(word.split() && !word.split() && word.join() && !word.join() && word.split());
+        assert!(word.load().is_split() && word.reserve(CpuNumber(1)).is_none());
+        assert!(word.open_split().is_some() && word.open_split().is_none() && word.put_all().is_none());
+        assert!(word.load().is_opening() && word.load().is_split() && word.reserve(CpuNumber(1)).is_none());
+        word.end_opening();
+        assert!(!word.load().is_split() && word.load().is_opened());
         word.make_whole();
+        assert!(word.take_whole() && word.split() && word.put_all().is_some() && word.put_all().is_none());
         assert!(word.reserve(CpuNumber(1)).is_some_and(BlockState::is_whole));
         assert_eq!(word.break_whole(), None);
         assert_eq!(word.glance().domain(), DomainId(31));
-        assert!(word.glance().is_holed() && !BlockState::whole(DomainId(31)).is_holed());
+        assert!(!word.glance().is_holed() && BlockState::partial(DomainId(31)).is_holed(), "it was whole");
+        assert!(!BlockState::whole(DomainId(31)).is_holed());
+        let partly = BlockWord::new(BlockState::partly_offline(DomainId(3)));
+        assert!(partly.put_online().is_none() && partly.open_offline().is_some() && partly.open_offline().is_none());
+        partly.end_opening();
+        assert!(partly.load().is_holed() && partly.load().is_opened() && !partly.load().is_offline());
         assert_eq!(BlockWord::new(BlockState::ABSENT).reserve(CpuNumber(0)), None);
     }
 }

@@ -1,7 +1,7 @@
 //! The caller's configuration: memory, CPUs, policy. Checked once, here.
 
 use crate::error::ConfigError;
-use faultline_numbers::{DomainId, FRAME_BYTES, FrameNumber, HUGE_FRAMES};
+use faultline_numbers::{DomainId, FRAME_BYTES, FrameNumber};
 
 /// Maximum number of CPUs: a CPU's number shares a word with a block's flags.
 pub const MOST_CPUS: usize = u16::MAX as usize - 1;
@@ -79,8 +79,9 @@ impl Watermarks {
 pub struct Config<'a> {
     /// Memory, in any order, without overlaps.
     pub memory: &'a [MemoryArea],
-    /// Memory that is not present at the start, in units of 2 MiB:
-    /// [`Frames::put_online`](crate::Frames::put_online) adds it.
+    /// Memory that is not present at the start: [`Frames::put_online`](crate::Frames::put_online)
+    /// adds it in units of 2 MiB, [`Frames::put_online_range`](crate::Frames::put_online_range) in
+    /// pieces of any size. A unit that has other memory, too, belongs to that memory's domain.
     pub offline: &'a [MemoryArea],
     /// Domain of each CPU that may ever run. The index is the CPU's number.
     pub cpus: &'a [DomainId],
@@ -154,10 +155,6 @@ impl<'a> Config<'a> {
         }
         if self.memory.is_empty() {
             return Err(ConfigError::NoMemory);
-        }
-        let is_whole = |area: &MemoryArea| (area.first.0 | area.frames).is_multiple_of(HUGE_FRAMES);
-        if !self.offline.iter().all(is_whole) {
-            return Err(ConfigError::Unaligned);
         }
         Ok(domains)
     }

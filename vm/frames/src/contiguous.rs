@@ -32,7 +32,7 @@ const BLOCKS_BEHIND: u64 = 64;
 
 /// The words that a range covers: for each, the first frame of the range in it, and the set of
 /// them.
-fn words_of(range: Range<u64>) -> impl Iterator<Item = (Offset, Lanes)> {
+pub(crate) fn words_of(range: Range<u64>) -> impl Iterator<Item = (Offset, Lanes)> {
     let per_word = u64::from(FRAMES_PER_WORD);
     (range.start / per_word..range.end.div_ceil(per_word)).map(move |word| {
         let first = word * per_word;
@@ -226,15 +226,27 @@ impl<'m> Layers<'m> {
         }
     }
 
-    /// Takes back the taken frames of a range: at most [`PIECE`] frames, all in one span or all in
-    /// none.
+    /// Takes back the taken frames of a range, also huge ones and parts of them: at most [`PIECE`]
+    /// frames, all in one span or all in none.
     pub(crate) fn put_range(&self, local: &Local<'m>, first: FrameNumber, frames: u64, refused: &mut Refused) {
         let Some(offset) = self.range.offset(first) else {
             return refused.add(frames, first, PutError::OutOfRange);
         };
+        let range = u64::from(offset)..u64::from(offset) + frames;
         let mut done = 0;
-        for (first, lanes) in words_of(u64::from(offset)..u64::from(offset) + frames) {
-            done += self.free_lanes(local, first, lanes, refused);
+        for block in blocks_of(&range) {
+            let part = part_of(block, &range);
+            if part.end - part.start == BLOCK_FRAMES && self.put_all(local, block) {
+                done += BLOCK_FRAMES;
+                continue;
+            }
+            // A part of a huge frame; the rest stays taken. Nothing, if it is none.
+            if let Some(word) = self.range.block(block) {
+                word.split();
+            }
+            for (first, lanes) in words_of(part) {
+                done += self.free_lanes(local, first, lanes, refused);
+            }
         }
         local.count(Event::RangePut, done);
     }
@@ -248,13 +260,13 @@ pub(crate) fn pieces_of(range: &Range<u64>) -> impl DoubleEndedIterator<Item = R
 }
 
 /// The blocks that a range touches.
-fn blocks_of(range: &Range<u64>) -> impl DoubleEndedIterator<Item = Block> + use<> {
+pub(crate) fn blocks_of(range: &Range<u64>) -> impl DoubleEndedIterator<Item = Block> + use<> {
     let per_block = u64::from(FRAMES_PER_BLOCK);
     ((range.start / per_block) as u32..range.end.div_ceil(per_block) as u32).map(Block)
 }
 
 /// The part of a range that lies in a block.
-fn part_of(block: Block, range: &Range<u64>) -> Range<u64> {
+pub(crate) fn part_of(block: Block, range: &Range<u64>) -> Range<u64> {
     let first = u64::from(block.first());
     range.start.max(first)..range.end.min(first + u64::from(FRAMES_PER_BLOCK))
 }
@@ -278,7 +290,11 @@ impl RangeLayer<'_> {
             let state = self.block(block).map(BlockWord::load)?;
             let words = self.words(block);
             *left = left.saturating_sub(1 + (part.end - part.start).div_ceil(u64::from(FRAMES_PER_WORD)) as u32);
-            if state.is_huge() || !state.is_opened() && !state.is_whole() || state.is_whole() && spares_whole {
+            if state.is_huge()
+                || state.is_split()
+                || !state.is_opened() && !state.is_whole()
+                || state.is_whole() && spares_whole
+            {
                 return Some(last);
             }
             if state.is_whole() {
@@ -399,8 +415,10 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
         }
     }
 
-    /// Takes a contiguous range back. The error counts the refused frames; all others are taken
-    /// back. Works in steps of 64 blocks.
+    /// Takes a contiguous range of taken frames back, whatever kind they were got as: singly, in
+    /// runs or ranges, or as huge frames. A huge frame that lies only partly in the range is split;
+    /// its other frames stay taken. The error counts the refused frames; all others are taken back.
+    /// Works in steps of 64 blocks.
     pub fn put_range(&self, first: FrameNumber, frames: u64) -> Result<(), BatchError> {
         let mut refused = Refused::default();
         let (mut first, mut left) = (first, frames);
@@ -421,7 +439,7 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
 
     /// Number of frames from `first` on that one step puts. Frames outside all spans are refused in
     /// one step.
-    fn put_step(&self, first: FrameNumber) -> u64 {
+    pub(crate) fn put_step(&self, first: FrameNumber) -> u64 {
         match self.layers.range.spans.at_or_after(first.0) {
             None => u64::MAX,
             Some(span) if first.0 < span.base => span.base - first.0,

@@ -116,8 +116,6 @@ pub enum ConfigError {
     /// Two memory areas share a frame; the index of the later one. Offline areas come behind the
     /// others.
     Overlap(usize),
-    /// An offline area does not begin or end at a multiple of 2 MiB.
-    Unaligned,
     /// A frame's address has more than 64 bits.
     NoAddress,
     /// More than 2³² - 1024 frames (16 TiB), including holes of up to 32 GiB, and a block for each
@@ -142,7 +140,6 @@ impl Display for ConfigError {
         match self {
             Self::NoMemory => f.write_str("no memory area, or one without frames"),
             Self::Overlap(index) => write!(f, "memory area {index} overlaps an earlier one"),
-            Self::Unaligned => f.write_str("an offline memory area is not aligned to 2 MiB"),
             Self::NoAddress => f.write_str("a frame's address has more than 64 bits"),
             Self::TooMuchMemory => f.write_str("more than 16 TiB of memory, including holes of up to 32 GiB"),
             Self::Cpus => f.write_str("no CPU, or too many"),

@@ -76,6 +76,8 @@ impl RangeLayer<'_> {
             let all = u64::from(FRAMES_PER_BLOCK);
             if state.is_huge() {
                 census.huge += all;
+            } else if state.is_split() {
+                census.taken += all;
             } else if state.is_whole() {
                 census.free += all;
                 census.whole_blocks += 1;

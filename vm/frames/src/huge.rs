@@ -13,7 +13,7 @@ use crate::primitive::order_for_loom;
 use crate::range_layer::RangeLayer;
 use crate::search::Scan;
 use crate::search::{Search, Step};
-use crate::state::{ALL_LANES, State, StateWord, Word, lane_of};
+use crate::state::{State, StateWord, lane_of};
 use faultline_numbers::{FrameNumber, HugeFrame};
 
 impl<'m> Layers<'m> {
@@ -47,14 +47,29 @@ impl<'m> Layers<'m> {
     /// Takes a huge frame back.
     pub(crate) fn put_huge(&self, local: &Local<'m>, frame: HugeFrame) -> Result<(), PutError> {
         let block = self.range.put_whole(frame)?;
+        self.note_whole(local, block);
+        local.count(Event::HugePut, 1);
+        Ok(())
+    }
+
+    /// Takes a whole block back, if it is taken as a huge frame, or as one that was split and of
+    /// which no frame was put yet.
+    pub(crate) fn put_all(&self, local: &Local<'m>, block: Block) -> bool {
+        let is_put = self.range.put_all(block);
+        if is_put {
+            self.note_whole(local, block);
+        }
+        is_put
+    }
+
+    /// Accounts for a block that was put as a whole.
+    fn note_whole(&self, local: &Local<'m>, block: Block) {
         if let Some(domain) = self.range.domain_of(block) {
             self.note_free(local, domain, i64::from(FRAMES_PER_BLOCK));
             if domain == local.cache.domain {
                 local.cache.set_huge_hint(block);
             }
         }
-        local.count(Event::HugePut, 1);
-        Ok(())
     }
 
     /// Adds an offline huge frame to memory.
@@ -93,7 +108,7 @@ impl RangeLayer<'_> {
     /// Takes a block whose frames are all free, whatever its other state. Returns false if a frame
     /// is not free.
     pub(crate) fn take_all_free(&self, block: Block) -> bool {
-        let Some(word) = self.block(block).filter(|word| !word.glance().is_holed()) else { return false };
+        let Some(word) = self.block(block) else { return false };
         if word.take_whole() {
             return true;
         }
@@ -124,6 +139,16 @@ impl RangeLayer<'_> {
         Ok(block)
     }
 
+    /// Puts a block that is taken as a whole. False if it is not.
+    fn put_all(&self, block: Block) -> bool {
+        let before = self.block(block).and_then(BlockWord::put_all);
+        order_for_loom();
+        before.is_some_and(|before| {
+            self.announce_whole(block, before);
+            true
+        })
+    }
+
     /// Takes a huge frame out of memory.
     pub(crate) fn put_offline(&self, frame: HugeFrame) -> Result<(), PutError> {
         let (offset, _, word) = self.huge(frame)?;
@@ -134,7 +159,11 @@ impl RangeLayer<'_> {
     pub(crate) fn put_online(&self, frame: HugeFrame) -> Result<Block, PutError> {
         let (offset, block, word) = self.huge(frame)?;
         let Some(before) = word.put_online() else {
-            let error = if word.load().is_huge() { PutError::WrongOrder } else { self.not_huge(offset) };
+            let error = if word.load().is_huge() || word.load().is_split() {
+                PutError::WrongOrder
+            } else {
+                self.not_huge(offset)
+            };
             return Err(error);
         };
         order_for_loom();
@@ -154,17 +183,16 @@ impl RangeLayer<'_> {
 
     /// Turns a huge frame into 512 taken ones.
     pub(crate) fn split(&self, frame: HugeFrame) -> Result<(), PutError> {
-        let (offset, block, word) = self.huge(frame)?;
-        let before = word.end_huge().ok_or_else(|| self.not_huge(offset))?;
-        // The bit may remain from a hint; it is useless, because no frame of the block is free.
-        self.whole.remove(block);
-        self.open_words(block, before, Word(ALL_LANES), StateWord::reopen_taken);
-        Ok(())
+        let (offset, _, word) = self.huge(frame)?;
+        if word.split() { Ok(()) } else { Err(self.not_huge(offset)) }
     }
 
     /// Turns 512 taken frames into a huge one.
     pub(crate) fn join(&self, frame: HugeFrame) -> Result<(), PutError> {
         let (_, block, word) = self.huge(frame)?;
+        if word.join() {
+            return Ok(());
+        }
         let words = self.words(block);
         let closed = words.iter().take_while(|word| word.close_taken()).count();
         if closed > 0 && closed == words.len() {
@@ -178,6 +206,9 @@ impl RangeLayer<'_> {
     /// The reason why a block can't be put as a huge frame.
     #[cold]
     fn not_huge(&self, offset: Offset) -> PutError {
+        if self.block(Block::of(offset)).is_some_and(|block| block.load().is_split()) {
+            return PutError::WrongOrder;
+        }
         match self.word(offset).map(|word| word.load().state(lane_of(offset))) {
             Some(State::Free | State::Parked) => PutError::AlreadyFree,
             Some(State::Taken) => PutError::WrongOrder,
@@ -252,6 +283,8 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
     }
 
     /// Splits a huge frame into 512 taken frames, to be put one by one, in batches or as a range.
+    /// As long as none is put by itself, putting the range of all of them is as fast as putting the
+    /// huge frame.
     pub fn split_huge(&self, frame: HugeFrame) -> Result<(), PutError> {
         self.layers.range.split(frame)
     }

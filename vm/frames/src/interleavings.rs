@@ -345,6 +345,37 @@ fn a_split_and_a_put_of_a_huge_frame() {
     });
 }
 
+/// Two CPUs put the first frames of a split block: one of them makes all its frames taken, before
+/// the other's is taken back.
+#[test]
+fn two_first_puts_into_a_split_block() {
+    explore(|| {
+        let mut cpus = boot(&[BLOCK_FRAMES], 2, 0);
+        let huge = cpus[0].get_huge().unwrap();
+        cpus[0].split_huge(huge).unwrap();
+        let [one, two] = [1, BLOCK_FRAMES - 1].map(|frame| FrameNumber(huge.first().0 + frame));
+        let (mine, its) = both(&mut cpus, move |cpu| cpu.put(two), |cpu| cpu.put(one));
+        assert_eq!([mine, its], [Ok(()); 2]);
+        all_found(&cpus, BLOCK_FRAMES - 2);
+    });
+}
+
+/// A split block is put as a range while another CPU puts a frame of it, by mistake: the frame is
+/// taken back once.
+#[test]
+fn a_put_of_all_and_of_one_of_a_split_block() {
+    explore(|| {
+        let mut cpus = boot(&[BLOCK_FRAMES], 2, 0);
+        let huge = cpus[0].get_huge().unwrap();
+        cpus[0].split_huge(huge).unwrap();
+        let first = huge.first();
+        let (all, one) = both(&mut cpus, move |cpu| cpu.put(first), |cpu| cpu.put_range(first, BLOCK_FRAMES));
+        assert!(all.is_ok() != one.is_ok(), "{all:?}, {one:?}");
+        assert!(all.map_or_else(|error| error.refused == 1, |()| true));
+        all_found(&cpus, 0);
+    });
+}
+
 /// A CPU takes a run of its reserved block and leaves the block, while another puts a frame of it.
 #[test]
 fn a_run_and_a_foreign_put() {

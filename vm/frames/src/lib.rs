@@ -13,7 +13,7 @@
 //! consist of bounded steps, between which the caller's CPU may do something else.
 //!
 //! Limits: the allocator never touches the contents of frames, never moves a frame, and adds only
-//! memory that was named at the start.
+//! memory near to that which was named at the start.
 //!
 //! Targets need atomics of 8, 32 and 64 bits. 32-bit targets with atomics of 32 bits only, such as
 //! `riscv32imac`, `thumbv7m` and `powerpc`, are refused at compile time: the states of 32 frames
@@ -65,10 +65,13 @@ mod frame;
 mod frames;
 mod huge;
 mod index;
+mod late;
 mod layers;
 mod metadata;
+mod pieces;
 mod primitive;
 mod range_layer;
+mod reserve;
 mod runs;
 mod search;
 mod single;
@@ -87,6 +90,7 @@ pub use faultline_numbers::{CpuNumber, DomainId, FRAME_BYTES, FrameNumber, HUGE_
 pub use figures::{Census, CounterTable};
 pub use frame::{RangeRequest, ZeroedFrame};
 pub use frames::Frames;
+pub use late::Late;
 pub use layers::{LowMemory, Urgency};
 pub use watched::{Mistake, MistakeKind, Record, Watch, Watched};
 

@@ -129,11 +129,11 @@ impl<'m> Carver<'m> {
     }
 }
 
-/// Number of existing frames in the block that starts at `first`, and its domain: that of the
+/// Number of frames of areas in the block that starts at `first`, and its domain: that of the
 /// lowest frame.
-fn content(config: &Config<'_>, first: FrameNumber) -> (u64, DomainId) {
+fn content(areas: &[MemoryArea], first: FrameNumber) -> (u64, DomainId) {
     let (first, end) = (first.0, first.0 + BLOCK_FRAMES);
-    let areas = config.memory.iter().filter(|area| area.first.0 < end && first < area.end());
+    let areas = areas.iter().filter(|area| area.first.0 < end && first < area.end());
     let frames = areas.clone().map(|area| area.end().min(end) - area.first.0.max(first)).sum();
     (frames, areas.min_by_key(|area| area.first).map_or(DomainId(0), |area| area.domain))
 }
@@ -177,22 +177,23 @@ impl FirstStates<'_> {
             (self.current, self.until) = (BlockState::ABSENT, block + 1);
             return;
         };
-        let (frames, domain) = content(self.config, FrameNumber(first));
+        let (frames, domain) = content(self.config.memory, FrameNumber(first));
+        let (later, its_domain) = content(self.config.offline, FrameNumber(first));
         let has_first = |area: &&MemoryArea| area.first.0 <= first && first < area.end();
-        let offline = self.config.offline.iter().find(has_first);
-        let areas = self.config.memory.iter();
+        let (areas, offline) = (self.config.memory.iter(), self.config.offline.iter());
         // The end of the area that contains the whole block, or the start of the next area.
-        let end = match (frames, offline) {
+        let end = match (frames, later) {
             (BLOCK_FRAMES, _) => areas.filter(has_first).map(MemoryArea::end).max(),
-            (_, Some(offline)) => Some(offline.end()),
-            (0, None) => areas.chain(self.config.offline).map(|area| area.first.0).filter(|begin| *begin > first).min(),
+            (0, BLOCK_FRAMES) => offline.filter(has_first).map(MemoryArea::end).max(),
+            (0, 0) => areas.chain(offline).map(|area| area.first.0).filter(|begin| *begin > first).min(),
             _ => None,
         };
         let blocks = end.map_or(0, |end| end.saturating_sub(first) / BLOCK_FRAMES);
         self.until = block + blocks.max(1);
-        self.current = match (frames, offline) {
-            (0, Some(offline)) => BlockState::offline(offline.domain),
-            (0, None) => BlockState::ABSENT,
+        self.current = match (frames, later) {
+            (0, 0) => BlockState::ABSENT,
+            (0, BLOCK_FRAMES) => BlockState::offline(its_domain),
+            (0, _) => BlockState::partly_offline(its_domain),
             (BLOCK_FRAMES, _) => BlockState::whole(domain),
             _ => BlockState::partial(domain),
         };
@@ -218,7 +219,7 @@ fn domain_of(config: &Config<'_>, spans: Spans<'_>, domain: usize) -> (Extent, u
         };
         for block in [Some(first), (last > first).then_some(last)].into_iter().flatten() {
             let Some(begin) = spans.number(Block(block).first()) else { continue };
-            let (count, owner) = content(config, begin);
+            let (count, owner) = content(config.memory, begin);
             // Areas may share a block: it is counted with the first of them.
             if id(owner) == domain && !config.memory.iter().take(index).any(|area| is_end(block, area)) {
                 extent.add(block);

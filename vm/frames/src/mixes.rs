@@ -78,6 +78,12 @@ fn step(cpu: &Frames<'_, FixedCpu>, users: &Users, random: &mut SmallRng) {
                 assert_eq!(cpu.put(FrameNumber(first.0 + 1)), Err(PutError::WrongOrder));
                 if random.random() {
                     assert_eq!(cpu.split_huge(first.huge()), Ok(()));
+                    if random.random() {
+                        // Both halves, put by other CPUs at any time.
+                        take(users, first, BLOCK_FRAMES / 2);
+                        take(users, FrameNumber(first.0 + BLOCK_FRAMES / 2), BLOCK_FRAMES / 2);
+                        return;
+                    }
                     assert_eq!(cpu.join_huge(first.huge()), Ok(()));
                 }
                 if random.random() {

@@ -11,6 +11,17 @@ pub(crate) use shuttle::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 #[cfg(not(all(any(loom, shuttle), test)))]
 pub(crate) use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
+/// Yields, in a loop that waits for another CPU's few stores.
+#[inline]
+pub(crate) fn relax() {
+    #[cfg(all(loom, test))]
+    loom::thread::yield_now();
+    #[cfg(all(shuttle, not(loom), test))]
+    shuttle::thread::yield_now();
+    #[cfg(not(all(any(loom, shuttle), test)))]
+    core::hint::spin_loop();
+}
+
 /// A fence for loom only, between a sequentially consistent write and a sequentially consistent
 /// read of another word.
 ///

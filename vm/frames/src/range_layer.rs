@@ -30,10 +30,10 @@ use crate::block::{BlockState, BlockWord};
 use crate::error::PutError;
 use crate::frame::{Block, FRAMES_PER_BLOCK, FRAMES_PER_WORD, Offset};
 use crate::index::Index;
-use crate::primitive::order_for_loom;
+use crate::primitive::{order_for_loom, relax};
 use crate::spans::Spans;
 use crate::state::Words;
-use crate::state::{Lanes, State, StateWord, Word, lane_of, word_of};
+use crate::state::{ALL_LANES, Lanes, State, StateWord, Word, lane_of, word_of};
 use faultline_numbers::{CpuNumber, DomainId, FrameNumber};
 
 /// Fields: all \[I] immutable references. All mutable data lies on lines of the metadata and is
@@ -139,6 +139,37 @@ impl<'m> RangeLayer<'m> {
         true
     }
 
+    /// Makes the frames of a split block taken in its words, or waits for another CPU that does:
+    /// for its 16 stores. For a caller that claims to have one of the frames.
+    #[cold]
+    pub(crate) fn open_split(&self, block: Block) {
+        let Some(word) = self.block(block) else { return };
+        if let Some(before) = word.open_split() {
+            // It may remain from a hint; it is useless, because no frame of the block is free.
+            self.whole.remove(block);
+            self.make_or_set(block, before, Word(ALL_LANES), StateWord::reopen_taken);
+            word.end_opening();
+        }
+        while word.load().is_opening() {
+            relax();
+        }
+    }
+
+    /// The word of a frame that the caller claims to have; none if its block was never opened.
+    #[inline]
+    fn word_of_user(&self, offset: Offset) -> Option<&'m StateWord> {
+        let block = Block::of(offset);
+        let state = self.block(block)?.load();
+        if state.is_split() {
+            self.open_split(block);
+        } else if !state.is_opened() {
+            return None;
+        }
+        // SAFETY: as in `words`; if it was split, `open_split` has made the words, or has read that
+        // another CPU has.
+        unsafe { self.words.word(offset) }
+    }
+
     /// Ends the reservation of a block. Its holder no longer refers to it.
     pub(crate) fn leave(&self, block: Block) {
         if let Some(word) = self.block(block) {
@@ -151,15 +182,21 @@ impl<'m> RangeLayer<'m> {
     /// Sets the words of a block. The caller has cleared the bit for whole or huge, and `before` is
     /// the block's state before that, so all words are closed or not made yet.
     pub(crate) fn open_words(&self, block: Block, before: BlockState, first: Word, again: fn(&StateWord)) {
+        self.make_or_set(block, before, first, again);
+        if let Some(word) = self.block(block).filter(|_| !before.is_opened()) {
+            word.note_opened();
+        }
+    }
+
+    /// Like `open_words`; the caller then notes that the block is opened.
+    pub(crate) fn make_or_set(&self, block: Block, before: BlockState, first: Word, again: fn(&StateWord)) {
         if before.is_opened() {
-            self.words(block).iter().for_each(again);
+            // SAFETY: as in `words`: the caller has read the bit.
+            unsafe { self.words.of(block) }.iter().for_each(again);
         } else {
             // SAFETY: 1. The block was never opened, and this CPU alone has cleared the bit. 2. No
             // CPU accesses the words before the block is noted as opened.
             unsafe { self.words.make(block, |_| first) };
-            if let Some(word) = self.block(block) {
-                word.note_opened();
-            }
         }
     }
 
@@ -197,7 +234,7 @@ impl<'m> RangeLayer<'m> {
     /// [`StateWord::free_taken`].
     #[inline]
     pub(crate) fn free_taken(&self, first: Offset, lanes: Lanes, is_near: bool) -> (Word, Lanes, Option<Freed>) {
-        let Some(word) = self.word(first) else { return (Word::CLOSED, 0, None) };
+        let Some(word) = self.word_of_user(first) else { return (Word::CLOSED, 0, None) };
         let (before, freed) = word.free_taken(lanes, is_near);
         if freed == 0 {
             return (before, 0, None);
@@ -208,7 +245,7 @@ impl<'m> RangeLayer<'m> {
     /// Sets the block's bit if needed, after frames of a word were freed. `after`: the word's state
     /// after that.
     #[inline]
-    fn freed(&self, first: Offset, after: Word, count: u32) -> Option<Freed> {
+    pub(crate) fn freed(&self, first: Offset, after: Word, count: u32) -> Option<Freed> {
         let block = Block::of(first);
         let word = self.block(block)?;
         order_for_loom();
@@ -231,13 +268,13 @@ impl<'m> RangeLayer<'m> {
         let Some(word) = self.block(block) else { return };
         loop {
             let state = word.load();
-            if state.is_reserved() || state.is_huge() {
+            if state.is_reserved() || state.is_huge() || state.is_split() {
                 return;
             }
             if state.is_whole() {
                 return self.whole.insert(block);
             }
-            let (mut any, mut all) = (false, !state.is_holed());
+            let (mut any, mut all) = (false, true);
             for word in self.words(block) {
                 let word = word.load();
                 any |= word.free() != 0;

@@ -131,7 +131,12 @@ impl<'m> Layers<'m> {
     pub(crate) fn put(&self, local: &Local<'m>, frame: FrameNumber) -> Result<(), PutError> {
         let offset = self.range.offset(frame).ok_or(PutError::OutOfRange)?;
         let block = self.range.block(Block::of(offset)).map(BlockWord::glance);
-        let is_home = block.ok_or(PutError::OutOfRange)?.is_home_of(local.number);
+        let block = block.ok_or(PutError::OutOfRange)?;
+        if block.is_split() {
+            // Relaxed is enough: who has the frame learnt of the split, or of a later state.
+            self.range.open_split(Block::of(offset));
+        }
+        let is_home = block.is_home_of(local.number);
         let is_full = !local.cache.has_room();
         if is_full && local.cache.may_make_room() && is_home {
             self.make_room(local);

@@ -251,6 +251,24 @@ impl StateWord {
         }
     }
 
+    /// closed → free, for those of `lanes` that are closed: frames that come to a hole. Returns the
+    /// previous word and the freed frames.
+    pub(crate) fn free_closed(&self, lanes: Lanes) -> (Word, Lanes) {
+        // Relaxed: a guess that the compare-and-swap checks.
+        let mut old = self.0.load(Relaxed);
+        loop {
+            let closed = Word(old).closed() & lanes;
+            if closed == 0 {
+                return (Word(old), 0);
+            }
+            // SeqCst: as in `free_taken`.
+            match self.0.compare_exchange_weak(old, old ^ closed << 1, SeqCst, Relaxed) {
+                Ok(_) => return (Word(old), closed),
+                Err(found) => old = found,
+            }
+        }
+    }
+
     /// parked → free. The caller holds them. Returns the word after the step.
     #[inline]
     pub(crate) fn free_parked(&self, lanes: Lanes) -> Word {

@@ -14,7 +14,7 @@ use core::fmt::{self, Display};
 use core::panic::Location;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
-use faultline_numbers::{FrameNumber, HugeFrame, Order};
+use faultline_numbers::{FrameNumber, HUGE_FRAMES, HugeFrame, Order};
 
 type CallSite = &'static Location<'static>;
 
@@ -238,7 +238,7 @@ impl<'a, 'm, C: CurrentCpu, W: Watch> Watched<'a, 'm, C, W> {
     pub fn get_huge_as(&self, urgency: Urgency) -> Result<HugeFrame, GetError> {
         let here = Location::caller();
         self.frames.get_huge_as(urgency).inspect(|frame| {
-            self.got(frame.first(), faultline_numbers::HUGE_FRAMES, HUGE, here);
+            self.got(frame.first(), HUGE_FRAMES, HUGE, here);
         })
     }
 
@@ -265,10 +265,47 @@ impl<'a, 'm, C: CurrentCpu, W: Watch> Watched<'a, 'm, C, W> {
         self.frames.get_range_as(request, urgency).inspect(|first| self.got(*first, request.frames, 0, here))
     }
 
-    /// See [`Frames::put_range`]. Puts the frames one by one.
+    /// See [`Frames::put_range`]. Puts the frames one by one, except whole huge frames.
     #[track_caller]
     pub fn put_range(&self, first: FrameNumber, frames: u64) -> Result<(), BatchError> {
-        self.put_all((first.0..first.0.saturating_add(frames)).map(FrameNumber), Location::caller())
+        let (here, end) = (Location::caller(), first.0.saturating_add(frames));
+        let mut refused = Refused::default();
+        let is_huge = |frame| self.record(frame).is_some_and(|record| record.last().has(HUGE));
+        let mut next = first;
+        while next.0 < end {
+            let huge = HugeFrame::beginning_at(next).filter(|_| end - next.0 >= HUGE_FRAMES);
+            if let Some(huge) = huge.filter(|huge| huge.frames().all(is_huge)) {
+                if let Err(error) = huge.frames().try_for_each(|frame| self.give_up(frame, HUGE, here)) {
+                    refused.add(HUGE_FRAMES, next, error);
+                } else if let Err(error) = self.frames.put_huge(huge) {
+                    refused.add(HUGE_FRAMES, next, error);
+                }
+                next = FrameNumber(next.0 + HUGE_FRAMES);
+                continue;
+            }
+            let flags = if is_huge(next) { HUGE } else { 0 };
+            let given_up = self.give_up(next, flags, here);
+            if given_up.is_ok() && flags == HUGE {
+                // The rest of it is put by itself, too.
+                next.huge().frames().for_each(|frame| self.split_record(frame));
+            }
+            match given_up.map(|()| self.frames.put_range(next, 1)) {
+                Err(error) => refused.add(1, next, error),
+                Ok(Err(error)) => refused.add(1, next, error.error),
+                Ok(Ok(())) => {}
+            }
+            next = FrameNumber(next.0 + 1);
+        }
+        refused.result()
+    }
+
+    /// Records that a frame is no longer part of a huge one.
+    fn split_record(&self, frame: FrameNumber) {
+        if let Some(record) = self.record(frame)
+            && let Some(place) = record.last().owner()
+        {
+            record.set(Last::of(place, 0));
+        }
     }
 
     /// See [`Frames::get_zeroed_as`].

@@ -11,11 +11,10 @@
 mod reach;
 
 use core::arch::asm;
-use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 use core::panic::PanicInfo;
 use faultline_frames::{
-    Config, CpuNumber, CurrentCpu, DomainId, FrameNumber, Frames, HugeFrame, MemoryArea, PinnedCpu, Watermarks,
+    Config, CpuNumber, CurrentCpu, DomainId, FrameNumber, Frames, HugeFrame, Late, MemoryArea, PinnedCpu, Watermarks,
 };
 
 /// The current CPU. The first 4 bytes of its own `gs` segment hold its number.
@@ -67,19 +66,11 @@ impl Drop for InterruptsOff {
 /// No frame.
 const NONE: u64 = u64::MAX;
 
-/// Written once, before other CPUs run.
-struct Boot(UnsafeCell<Option<Frames<'static, ThisCpu>>>);
-
-// SAFETY: 1. Only `frames_init` writes it, before any other call, as its contract says. 2. Its
-// content may be shared.
-unsafe impl Sync for Boot {}
-
-static FRAMES: Boot = Boot(UnsafeCell::new(None));
+static FRAMES: Late<ThisCpu> = Late::new();
 
 #[inline(always)]
 fn frames() -> Option<&'static Frames<'static, ThisCpu>> {
-    // SAFETY: never written again after `frames_init`.
-    unsafe { (*FRAMES.0.get()).as_ref() }
+    FRAMES.get()
 }
 
 /// Hands `frames` frames from `first` on to the allocator, for `cpus` CPUs of one domain (at most
@@ -87,7 +78,6 @@ fn frames() -> Option<&'static Frames<'static, ThisCpu>> {
 /// metadata takes, or `NONE` on failure.
 ///
 /// # Safety
-/// - Called once, before any other call here, and before other CPUs run.
 /// - The frames are unused, and mapped at `map` + their address.
 /// - Each CPU's `gs` segment begins with its number, below `cpus`.
 #[unsafe(no_mangle)]
@@ -113,9 +103,7 @@ pub unsafe extern "C" fn frames_init(first: u64, frames: u64, map: *mut u8, cpus
     let Ok(frames) = Frames::new(&Config::new(&memory, cpus).with_marks(marks), metadata, ThisCpu) else {
         return NONE;
     };
-    // SAFETY: not read yet.
-    unsafe { *FRAMES.0.get() = Some(frames) };
-    own
+    if FRAMES.set(frames).is_some() { own } else { NONE }
 }
 
 /// Returns a frame's number, or `NONE`.

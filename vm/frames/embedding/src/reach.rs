@@ -36,9 +36,10 @@ pub extern "C" fn frames_reach(frames: &Frames<'static, ThisCpu>, number: u64, r
         frames.try_get_range(range, Urgency::Normal).ok(),
         frames.get_zeroed().ok().map(|frame| frame.number),
     ];
+    let reserved = frames.reserve_range(frame, range.frames).is_ok() & frames.put_online_range(frame, number).is_ok();
     let tuned = frames.set_stock_most(CpuNumber(number as u32), number as u8).is_ok();
     let online = tuned & frames.put_offline(frame.huge()).is_ok() & frames.put_online(frame.huge()).is_ok();
-    let changed = online & frames.split_huge(frame.huge()).is_ok() & frames.join_huge(frame.huge()).is_ok();
+    let changed = reserved & online & frames.split_huge(frame.huge()).is_ok() & frames.join_huge(frame.huge()).is_ok();
     let mut batch = [frame; 4];
     let filled = frames.get_batch(Urgency::Normal, &mut batch).unwrap_or(0) as u64;
     // SAFETY: linked and never called.

@@ -90,11 +90,77 @@ fn mistakes_are_errors() {
 }
 
 #[test]
-fn what_may_come_is_whole_units_apart_from_the_rest() {
+fn what_may_come_lies_apart_from_the_rest() {
     let layout = |offline| Frames::layout(&Machine { offline, ..machine() }.config()).map(|_| ());
     assert_eq!(layout(vec![area(2048, 512, 9)]), Ok(()));
-    assert_eq!(layout(vec![area(2048, 513, 0)]), Err(ConfigError::Unaligned));
-    assert_eq!(layout(vec![area(2049, 512, 0)]), Err(ConfigError::Unaligned));
+    assert_eq!(layout(vec![area(2049, 7, 0)]), Ok(()));
     assert_eq!(layout(vec![area(512, 512, 0)]), Err(ConfigError::Overlap(1)));
     assert_eq!(layout(vec![area(2048, 0, 0)]), Err(ConfigError::NoMemory));
+}
+
+/// Memory of a block, pieces of it that come later, a block that comes in three pieces, and one of
+/// which a part comes.
+fn machine_of_pieces() -> Machine {
+    let offline = vec![area(700, 100, 1), area(1024, 512, 1), area(1600, 1000, 1)];
+    Machine { memory: vec![area(0, 700, 0)], offline, cpus: [0, 1].map(DomainId).to_vec(), ..Machine::flat(0, 1, 1) }
+}
+
+#[test]
+fn memory_comes_in_pieces() {
+    boot!(frames, machine_of_pieces());
+    let add = |first, count| frames[0].put_online_range(FrameNumber(first), count);
+    let figures = || (frames[0].free(), frames[0].free_in(DomainId(1)), frames[0].census().whole_blocks);
+    assert_eq!((figures(), add(700, 60)), ((700, 0, 1), Ok(())));
+    assert_eq!((figures(), add(760, 1)), ((760, 0, 1), Ok(())));
+    for (first, count) in [(1030, 500), (1024, 6)] {
+        assert_eq!(add(first, count), Ok(()));
+    }
+    assert_eq!((figures(), add(1530, 6)), ((1267, 506, 1), Ok(())));
+    assert_eq!(figures(), (1273, 512, 2), "the block is whole");
+    let huge: Vec<_> = std::iter::from_fn(|| frames[1].get_huge().ok()).collect();
+    assert_eq!(huge, [HugeFrame(2), HugeFrame(0)]);
+    huge.into_iter().for_each(|huge| frames[1].put_huge(huge).unwrap());
+    // Parts of two units, and all of one between them.
+    assert_eq!((add(1600, 1000), figures()), (Ok(()), (2273, 1512, 3)));
+    let census = frames[0].census();
+    // Mistakes: present, beyond memory, in a unit that was not named.
+    let mistakes = [(0, 512), (1024, 512), (690, 70), (1 << 20, 3), (3072, 512)];
+    let refused = mistakes.map(|(first, count)| add(first, count).map_err(|error| (error.refused, error.error)));
+    let absent = [Err((3, PutError::OutOfRange)), Err((512, PutError::OutOfRange))];
+    assert_eq!(refused[..2], [Err((512, PutError::AlreadyFree)), Err((512, PutError::AlreadyFree))]);
+    assert_eq!(refused[2], Err((70, PutError::AlreadyFree)));
+    assert_eq!(refused[3..], absent);
+    assert_eq!(frames[0].census(), census);
+    let all: Vec<_> = std::iter::from_fn(|| frames[1].get().ok()).collect();
+    assert_eq!((all.len(), frames[0].free()), (2273, 0));
+    assert_eq!(add(1600, 2).map_err(|error| error.error), Err(PutError::WrongOrder));
+    frames[0].put_batch(&all).unwrap();
+    frames[1].drain_own();
+    assert_eq!(figures(), (2273, 1512, 3));
+}
+
+#[test]
+fn a_reservation_takes_what_is_there() {
+    let memory = vec![area(0, 1024 + 300, 0), area(1400, 700, 0), area(4096, 1024, 0)];
+    boot!(frames, Machine { memory, ..Machine::flat(0, 1, 2) });
+    let reserve = |first, count| frames[0].reserve_range(FrameNumber(first), count);
+    let all = 1324 + 700 + 1024;
+    // From within a block over two holes into one that is taken as a whole.
+    assert_eq!(reserve(500, 4608 - 500), Ok(all - 500 - 512));
+    assert_eq!((frames[0].free(), frames[0].census().taken), (1012, all - 1012));
+    assert_eq!(reserve(0, 501), Err(GetError::Exhausted));
+    assert_eq!((frames[0].free(), frames[0].census().whole_blocks), (1012, 1), "nothing is taken");
+    assert_eq!(reserve(2200, 1000), Ok(0), "a hole");
+    assert_eq!(reserve(1 << 40, 1 << 20), Ok(0), "beyond memory");
+    let frame = frames[1].get().unwrap();
+    frames[1].put(frame).unwrap();
+    let around = reserve(frame.0 / 512 * 512, 100);
+    assert!(around.is_err() || around == Ok(100), "others' current magazines are out of reach: {around:?}");
+    around.into_iter().for_each(|_| frames[0].put_range(FrameNumber(frame.0 / 512 * 512), 100).unwrap());
+    // Reserved frames come back in any parts; the holes are refused.
+    let holes = 76 + 1996;
+    let back = frames[1].put_range(FrameNumber(500), 4608 - 500).unwrap_err();
+    assert_eq!((back.refused, back.error), (holes, PutError::Absent));
+    frames.iter().for_each(|frames| _ = frames.drain_own());
+    assert_eq!((frames[0].free(), frames[0].census().whole_blocks), (all, 5));
 }

@@ -370,8 +370,21 @@ impl Run<'_> {
                 }
             },
             Step::PutRange(first, frames) => {
+                let range = *first..first + frames;
+                // Also huge frames; of those that lie only partly in it, the rest stays taken.
+                for huge in std::mem::take(&mut self.huge) {
+                    let is_met = |frame: &FrameNumber| range.contains(&frame.0);
+                    if !huge.frames().any(|frame| is_met(&frame)) {
+                        self.huge.push(huge);
+                        continue;
+                    }
+                    for frame in huge.frames() {
+                        self.reference.owners[frame.0 as usize] = Owner::User;
+                        self.singles.push(frame);
+                    }
+                }
                 let mut refused = 0;
-                for frame in *first..first + frames {
+                for frame in range.clone() {
                     refused += u64::from(self.reference.put(FrameNumber(frame)).is_err());
                 }
                 let result = self.frames[cpu].put_range(FrameNumber(*first), *frames);
