@@ -10,7 +10,7 @@ use clap::Parser;
 use clap::builder::RangedU64ValueParser;
 use faultline_frame_designs::systems::{Backings, Cpu, OneToken, Ours, OursShared, Radix, Shape, System, on_machine};
 use faultline_frames::Policy;
-use faultline_memory::hosted::{Hosted, PageTable};
+use faultline_memory::hosted::{Hosted, PAGES as SPACE, PageTable};
 use faultline_memory::{FrameNumber, Memory, PageRange, Pmap, Rights, Space, VirtualPage};
 use std::alloc::{GlobalAlloc, Layout};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -96,7 +96,7 @@ fn end<'m, S: System>(system: &S, cpu: &Cpu<'m>, space: S::Space<'m>) {
 
 /// Bytes of page tables with these pages on the hosted machine, without their root.
 fn table_bytes(first: u64, pages: u64) -> u64 {
-    let table = PageTable::try_new().expect("there is memory");
+    let table = PageTable::try_new(SPACE).expect("there is memory");
     let mut retired = Default::default();
     let fill = || {
         for page in first..first + pages {
@@ -108,7 +108,7 @@ fn table_bytes(first: u64, pages: u64) -> u64 {
 
 /// Bytes of an empty page table.
 fn root_bytes() -> u64 {
-    bytes_of(PageTable::try_new).0
+    bytes_of(|| PageTable::try_new(SPACE)).0
 }
 
 fn per(bytes: u64, count: u64) -> String {

@@ -65,6 +65,9 @@ unsafe impl Machine for Small {
     type Pinned<'a> = ();
 
     fn pin(&self, _: CpuNumber) {}
+    fn pages(&self) -> PageRange {
+        PageRange::X86_64
+    }
     fn new_pmap(&self) -> Result<TranslationMap, NoMemory> {
         Ok(TranslationMap(Mutex::default()))
     }

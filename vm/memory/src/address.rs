@@ -4,9 +4,10 @@ use crate::error::SpaceError;
 use core::fmt::{self, Display};
 use core::ops::BitOr;
 
-/// Number of pages of a space: 2⁴⁸ bytes.
+/// Bound of the page numbers of all spaces: addresses have 57 bits. Each space has narrower limits
+/// of its own: [`Machine::pages`](crate::Machine::pages).
 #[cfg(not(all(loom, test)))]
-pub const SPACE_PAGES: u64 = 1 << 36;
+pub const SPACE_PAGES: u64 = 1 << 45;
 /// Small, so that loom can explore all interleavings.
 #[cfg(all(loom, test))]
 pub const SPACE_PAGES: u64 = 4;
@@ -46,6 +47,31 @@ impl PageRange {
     }
 
     pub(crate) const ALL: Self = Self { first: 0, end: SPACE_PAGES };
+
+    /// The user half of x86-64 with 4 levels of page tables, without its last page: a `syscall` at
+    /// its end would return to an address that is not canonical, which some CPUs fault on in kernel
+    /// mode.
+    #[cfg(not(all(loom, test)))]
+    pub const X86_64: Self = Self { first: 0, end: (1 << 35) - 1 };
+    /// The user half of x86-64 with 5 levels of page tables (LA57), without its last page.
+    #[cfg(not(all(loom, test)))]
+    pub const X86_64_LA57: Self = Self { first: 0, end: (1 << 44) - 1 };
+    /// The user half of RISC-V with 3 levels of page tables.
+    #[cfg(not(all(loom, test)))]
+    pub const SV39: Self = Self { first: 0, end: 1 << 26 };
+    /// The user half of RISC-V with 4 levels of page tables.
+    #[cfg(not(all(loom, test)))]
+    pub const SV48: Self = Self { first: 0, end: 1 << 35 };
+
+    /// All pages below `end`, which may be beyond those of all spaces.
+    pub(crate) const fn below(end: u64) -> Self {
+        Self { first: 0, end }
+    }
+
+    /// True if all pages of `other` are in this range.
+    pub const fn contains(self, other: Self) -> bool {
+        self.first <= other.first && other.end <= self.end
+    }
 
     /// The first page.
     pub const fn first(self) -> VirtualPage {

@@ -30,6 +30,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// that another CPU is changing.
     pub fn will_need(&self, space: &Space<'m, M>, range: PageRange) -> Result<(), SpaceError> {
         let space = self.check_active(space)?;
+        space.check(range)?;
         self.count(Event::WillNeed);
         for page in range.begin()..range.end() {
             let most = CLUSTER.min((range.end() - page) as usize);

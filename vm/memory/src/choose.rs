@@ -18,8 +18,10 @@ use crate::stack::STACK_GAP;
 use crate::tree::slot::Mapped;
 use crate::tree::{Kind, Run};
 
-/// Size of the part of a space where a CPU starts searching, in pages.
-const ARENA: u64 = SPACE_PAGES / MOST_CPUS as u64;
+/// Size of the part of a range where a CPU starts searching, in pages.
+fn arena_pages(begin: u64, end: u64) -> u64 {
+    end.saturating_sub(begin) / MOST_CPUS as u64
+}
 
 /// Lowest page chosen by default: null pointers with small offsets stay unmapped.
 const LOWEST: u64 = if SPACE_PAGES > 16 { 16 } else { 0 };
@@ -34,7 +36,7 @@ pub struct Anywhere {
 }
 
 impl Anywhere {
-    /// This many pages, anywhere in the space except its first 16 pages.
+    /// This many pages, anywhere within the limits of the space, except the first 16 pages.
     pub const fn new(pages: u64) -> Self {
         Self { pages, alignment: 1, begin: LOWEST, end: SPACE_PAGES }
     }
@@ -47,6 +49,11 @@ impl Anywhere {
     /// Within these bounds.
     pub const fn within(self, range: PageRange) -> Self {
         Self { begin: range.begin(), end: range.end(), ..self }
+    }
+
+    /// Within the limits of a space too.
+    fn limited(self, pages: PageRange) -> Self {
+        Self { begin: self.begin.max(pages.begin()), end: self.end.min(pages.end()), ..self }
     }
 
     /// Number of pages.
@@ -134,8 +141,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         if wanted.pages == 0 {
             return Err(SpaceError::BadRange);
         }
-        let arena =
-            wanted.begin.saturating_add((wanted.end - wanted.begin) / MOST_CPUS as u64 * u64::from(self.number.0));
+        let wanted = wanted.limited(space.pages);
+        let arena = wanted.begin + arena_pages(wanted.begin, wanted.end) * u64::from(self.number.0);
         let hint = self.hints().get(space.id).filter(|hint| (wanted.begin..wanted.end).contains(hint));
         let start = hint.unwrap_or(arena);
         let find = |takes_changing| {
@@ -185,7 +192,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// The end of the next stack above a page, if the page lies within its gap.
     fn stack_above(&self, space: &SpaceBody<'m, M>, end: u64) -> Option<u64> {
         let mut page = end;
-        while page < (end + STACK_GAP).min(SPACE_PAGES) {
+        while page < (end + STACK_GAP).min(space.pages.end()) {
             let run = self.run(space, page);
             match run.kind {
                 Kind::Free | Kind::Changing => page = run.end,
@@ -212,7 +219,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     pub(crate) fn note_room(&self, space: &SpaceBody<'m, M>, range: PageRange) {
         if let Some(next) = self.hints().get(space.id)
             && range.begin() < next
-            && next - range.begin() <= ARENA
+            && next - range.begin() <= arena_pages(space.pages.begin(), space.pages.end())
         {
             self.hints().set(space.id, range.begin());
         }

@@ -21,7 +21,7 @@ impl Error for NoMemory {}
 pub enum SpaceError {
     /// Out of memory for nodes of the tree.
     NoMemory,
-    /// The range is empty, ends before it begins, or ends beyond the last page.
+    /// The range is empty, or not within the limits of the space.
     BadRange,
     /// A page of the range is not mapped.
     NotMapped,
@@ -44,6 +44,8 @@ pub enum SpaceError {
     NotRead,
     /// A pager could not write contents. They are still in memory.
     Failed,
+    /// More than [`MOST_CPUS`](crate::MOST_CPUS) CPUs.
+    TooManyCpus,
 }
 
 impl From<NoMemory> for SpaceError {
@@ -56,7 +58,7 @@ impl Display for SpaceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NoMemory => "out of memory",
-            Self::BadRange => "the range of pages is empty or ends beyond the last page",
+            Self::BadRange => "the range of pages is empty, or not within the limits of the space",
             Self::NotMapped => "a page of the range is not mapped",
             Self::NoAddress => "there is no room for the range",
             Self::BeyondObject => "the range goes beyond the end of the object",
@@ -67,6 +69,7 @@ impl Display for SpaceError {
             Self::Wait(_) => "the contents of a page are being transferred",
             Self::NotRead => "the contents of a page could not be read",
             Self::Failed => "the contents of a page could not be written",
+            Self::TooManyCpus => "there are more CPUs than a memory can have",
         })
     }
 }

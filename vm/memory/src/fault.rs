@@ -64,6 +64,10 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     pub fn fault(&self, space: &Space<'m, M>, page: VirtualPage, access: Rights) -> Result<(), FaultError> {
         let space = self.check_active(space).map_err(|_| FaultError::NotActive)?;
         self.count(Event::Fault);
+        if !(space.pages.begin()..space.pages.end()).contains(&page.0) {
+            self.count(Event::Refused);
+            return Err(FaultError::NotMapped);
+        }
         let mut resolved = self.resolve(space, page, access);
         while resolved == Err(FaultError::NotMapped) {
             resolved = match self.grow_stack(space, page) {
@@ -81,13 +85,13 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         resolved
     }
 
+    /// Resolves a fault within the limits of the space.
     pub(crate) fn resolve(
         &self,
         space: &SpaceBody<'m, M>,
         page: VirtualPage,
         access: Rights,
     ) -> Result<(), FaultError> {
-        PageRange::new(page, 1).map_err(|_| FaultError::NotMapped)?;
         // A read says little about future use.
         let mut may_be_large = M::Pmap::LARGE_PAGES > 1 && access.allows(Rights::WRITE);
         loop {

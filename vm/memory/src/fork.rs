@@ -5,7 +5,7 @@
 //! private pages, and both lose the right to write them until one copies the page or is its last
 //! owner. Page tables are not copied: the child's faults fill them.
 
-use crate::address::{PageRange, Rights, SPACE_PAGES, VirtualPage};
+use crate::address::{Rights, VirtualPage};
 use crate::batch::Batch;
 use crate::counted::Counted;
 use crate::counters::Event;
@@ -28,8 +28,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         // So that they are not copied.
         self.tidy_all(space);
         // Locking the whole space needs no node.
-        let lock = self.lock(space, PageRange::ALL).map_err(|error| self.no_memory(error))?;
-        let child = self.space_of(&space.family).map_err(|error| self.no_memory(error))?;
+        let lock = self.lock(space, space.tree.pages()).map_err(|error| self.no_memory(error))?;
+        let child = self.space_of(&space.family, space.pages).map_err(|error| self.no_memory(error))?;
         child.body().stack_limit.store(space.stack_limit.load(Relaxed), Relaxed);
         child.body().makes_large.store(space.makes_large.load(Relaxed), Relaxed);
         let mut batch = Batch::new(self, space);
@@ -67,7 +67,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 shared = true;
                 from.set(View::Mapped(Mapped { shared, ..mapped }));
                 if mapped.is_entered() {
-                    batch.protect(begin, mapped, mapped.rights.without(Rights::WRITE), SPACE_PAGES);
+                    batch.protect(begin, mapped, mapped.rights.without(Rights::WRITE), u64::MAX);
                 }
             }
             // Each space reads a page of its own.
@@ -114,7 +114,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         };
         // SAFETY: no other CPU changes the tree: visitors of the family lock slots that are not
         // nodes, briefly.
-        let ended = unsafe { body.tree.visit(PageRange::ALL, &mut end_slot) };
+        let ended = unsafe { body.tree.visit(body.tree.pages(), &mut end_slot) };
         debug_assert!(ended.is_ok());
         space.leave();
         let body = space.into_body();

@@ -4,7 +4,7 @@
 
 mod page_table;
 
-use crate::address::{Rights, VirtualPage};
+use crate::address::{PageRange, Rights, SPACE_PAGES, VirtualPage};
 use crate::cpu_set::CpuSet;
 use crate::error::NoMemory;
 use crate::machine::{Flush, Machine, SpaceId};
@@ -32,7 +32,11 @@ pub struct Hosted {
     cpus: Box<[HostedCpu]>,
     bytes: FrameBytes,
     has_tables_of_each_cpu: bool,
+    pages: PageRange,
 }
+
+/// The default pages of a hosted machine's programs: addresses of 48 bits.
+pub const PAGES: PageRange = PageRange::below(if SPACE_PAGES > 1 << 36 { 1 << 36 } else { SPACE_PAGES });
 
 /// Contents of a hosted machine's frames. Clones share them, for pagers.
 ///
@@ -90,12 +94,19 @@ impl Hosted {
             cpus: try_slice(cpus as usize, || HostedCpu(Spin::new(Tlb::new())))?,
             bytes: FrameBytes { first, frame_bytes, bytes, begin },
             has_tables_of_each_cpu: false,
+            pages: PAGES,
         })
     }
 
     /// Gives each CPU its own page tables of each space; the default is shared tables.
     pub fn with_tables_of_each_cpu(self) -> Self {
         Self { has_tables_of_each_cpu: true, ..self }
+    }
+
+    /// Gives programs these pages, and page tables the levels that they need; the default is
+    /// [`PAGES`].
+    pub fn with_pages(self, pages: PageRange) -> Self {
+        Self { pages, ..self }
     }
 
     /// The contents of the frames.
@@ -172,8 +183,12 @@ unsafe impl Machine for Hosted {
         self.has_tables_of_each_cpu
     }
 
+    fn pages(&self) -> PageRange {
+        self.pages
+    }
+
     fn new_pmap(&self) -> Result<PageTable, NoMemory> {
-        PageTable::try_new()
+        PageTable::try_new(self.pages)
     }
 
     fn flush(&self, cpu: CpuNumber, flush: &Flush) {

@@ -133,7 +133,7 @@ fn an_activation_and_a_shoot_down() {
 #[test]
 fn an_entry_and_the_last_removal() {
     explore(|| {
-        let table = Arc::new(PageTable::try_new().unwrap());
+        let table = Arc::new(PageTable::try_new(crate::hosted::PAGES).unwrap());
         let mut retired = RetiredTables::default();
         table.enter(VirtualPage(0), FrameNumber(1), Rights::READ, &mut retired).unwrap();
         let its = table.clone();
@@ -155,7 +155,7 @@ fn an_entry_and_the_last_removal() {
 #[test]
 fn two_first_entries() {
     explore(|| {
-        let table = Arc::new(PageTable::try_new().unwrap());
+        let table = Arc::new(PageTable::try_new(crate::hosted::PAGES).unwrap());
         let enter = |page: u64, table: &PageTable| {
             let mut retired = RetiredTables::default();
             table.enter(VirtualPage(page), FrameNumber(page), Rights::READ, &mut retired).unwrap();

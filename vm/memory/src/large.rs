@@ -61,7 +61,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         let range = PageRange::large_with(page, M::Pmap::LARGE_PAGES);
         // Relaxed: no other data depends on it. Looks at everything without a lock first, to not
         // disturb neighbours' slots.
-        if !space.makes_large.load(Relaxed) || !self.seems_untouched(space, range) {
+        if !space.makes_large.load(Relaxed) || !space.pages.contains(range) || !self.seems_untouched(space, range) {
             return false;
         }
         let Some(first) = self.frames.get_large(range.pages()) else { return false };

@@ -50,6 +50,10 @@ pub unsafe trait Machine {
         false
     }
 
+    /// The pages that programs may use: the widest limits of a space. Its page tables translate all
+    /// of them. [`PageRange`] has those of some machines. Must be constant.
+    fn pages(&self) -> PageRange;
+
     /// Page tables without entries.
     fn new_pmap(&self) -> Result<Self::Pmap, NoMemory>;
 

@@ -1,7 +1,7 @@
 //! A machine's memory, shared by its CPUs, and a CPU's handle, through which all calls are made.
 
 use crate::counters::{Counters, CpuCounts, Event, Hints};
-use crate::error::NoMemory;
+use crate::error::{NoMemory, SpaceError};
 use crate::machine::{FrameSource, Machine};
 use crate::object::pager::Pager;
 use crate::page_record::{Home, PageRecord};
@@ -40,10 +40,14 @@ pub struct Memory<M> {
 }
 
 impl<M: Machine> Memory<M> {
-    /// For `cpus` CPUs, at most [`MOST_CPUS`](crate::MOST_CPUS), and frames whose indices are below
-    /// `frames`: see [`FrameSource::index_count`]. Takes 32 bytes for each frame.
-    pub fn new(machine: M, cpus: u32, frames: u32) -> Result<Self, NoMemory> {
-        let cpus = (cpus as usize).min(crate::cpu_set::MOST_CPUS);
+    /// For `cpus` CPUs, and frames whose indices are below `frames`: see
+    /// [`FrameSource::index_count`]. Takes 32 bytes for each frame. Fails with
+    /// [`SpaceError::TooManyCpus`] for more than [`MOST_CPUS`](crate::MOST_CPUS).
+    pub fn new(machine: M, cpus: u32, frames: u32) -> Result<Self, SpaceError> {
+        let cpus = cpus as usize;
+        if cpus > crate::cpu_set::MOST_CPUS {
+            return Err(SpaceError::TooManyCpus);
+        }
         Ok(Self {
             machine,
             pages: try_slice(frames as usize, PageRecord::new)?,

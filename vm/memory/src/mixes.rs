@@ -217,7 +217,7 @@ fn mix(seed: u64) {
         .collect();
     let cpus: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
     cpus[0].activate(&space).unwrap();
-    cpus[0].unmap(&space, pages(0, crate::SPACE_PAGES)).unwrap();
+    cpus[0].unmap(&space, space.pages()).unwrap();
     assert!(cpus.iter().filter_map(|cpu| space.pmap(cpu.number())).all(|pmap| pmap.tables() == 0));
     cpus[0].deactivate(&space);
     assert!(cpus[0].exit(Arc::into_inner(space).unwrap()).is_ok());

@@ -1,7 +1,6 @@
 //! Missing contents: finds, zero-fills or reads an object's page; reads a private page from the
 //! swap area. Pages that follow in both places are read along with it.
 
-use crate::address::SPACE_PAGES;
 use crate::counted::{Counted, Inner};
 use crate::counters::Event;
 use crate::error::{FaultError, NoMemory};
@@ -274,7 +273,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
 
     /// A page for private contents of a space's page, if they are in this slot of the swap area.
     fn swapped_behind(&self, space: &SpaceBody<'m, M>, page: u64, swapped: u32) -> Option<u32> {
-        if page >= SPACE_PAGES {
+        if page >= space.pages.end() {
             return None;
         }
         // SAFETY: the guard is held, and the space is active.

@@ -72,6 +72,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         let space = self.check_active(space)?;
         let resized = PageRange::new(range.first(), pages)?;
         let longest = range.with(resized);
+        space.check(longest)?;
         let result = self.try_resize(space, range, resized, longest);
         self.tidy_parts(space, longest, range.pages().min(pages));
         result?;
@@ -132,6 +133,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// changed, because contents are being transferred.
     pub fn move_to(&self, space: &Space<'m, M>, range: PageRange, to: PageRange) -> Result<(), SpaceError> {
         let space = self.check_active(space)?;
+        space.check(range)?;
+        space.check(to)?;
         if range.meets(to) {
             return Err(SpaceError::BadRange);
         }
@@ -146,6 +149,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         wanted: Anywhere,
     ) -> Result<PageRange, SpaceError> {
         let space = self.check_active(space)?;
+        space.check(range)?;
         self.try_moves(space, range, || self.find_room(space, wanted).map(To::Free))
     }
 

@@ -39,6 +39,8 @@ pub(crate) struct SpaceBody<'m, M: Machine> {
     pub(crate) memory: &'m Memory<M>,
     /// \[I]
     pub(crate) id: SpaceId,
+    /// \[I] Its limits: nothing outside is mapped.
+    pub(crate) pages: PageRange,
     /// \[a] Stack limit in pages. Relaxed: no other data depends on it.
     pub(crate) stack_limit: AtomicU64,
     /// \[a] True if faults make large pages. Relaxed: no other data depends on it.
@@ -86,6 +88,11 @@ impl<'m, M: Machine> Space<'m, M> {
         self.body().id
     }
 
+    /// Its limits: the pages that calls may name. A fork inherits them.
+    pub fn pages(&self) -> PageRange {
+        self.body().pages
+    }
+
     /// The page tables that a CPU translates with, for its hardware. `None` if each CPU has its
     /// own, and the space was never active on this one.
     #[inline]
@@ -127,16 +134,29 @@ impl<'m, M: Machine> Space<'m, M> {
 }
 
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
-    /// A space without mappings, active on no CPU.
+    /// A space without mappings, active on no CPU. Its limits are those of the machine.
     pub fn new_space(&self) -> Result<Space<'m, M>, NoMemory> {
+        self.new_family(self.machine().pages())
+    }
+
+    /// Like [`new_space`](Self::new_space), with narrower limits: without the lowest pages, so that
+    /// null pointers with large offsets fault, or for programs with addresses of 32 bits.
+    pub fn new_space_within(&self, pages: PageRange) -> Result<Space<'m, M>, SpaceError> {
+        if !self.machine().pages().contains(pages) {
+            return Err(SpaceError::BadRange);
+        }
+        Ok(self.new_family(pages)?)
+    }
+
+    fn new_family(&self, pages: PageRange) -> Result<Space<'m, M>, NoMemory> {
         let family = Counted::try_new(Family::new())?;
-        let space = self.space_of(&family).inspect(Space::join);
+        let space = self.space_of(&family, pages).inspect(Space::join);
         family.release(1);
         space
     }
 
     /// A space that has not joined its family yet.
-    pub(crate) fn space_of(&self, family: &Counted<Family>) -> Result<Space<'m, M>, NoMemory> {
+    pub(crate) fn space_of(&self, family: &Counted<Family>, pages: PageRange) -> Result<Space<'m, M>, NoMemory> {
         let shared = self.shared_tables()?;
         let active = ActiveCpus::try_new(self.memory.cpus())?;
         let body = try_box_with(|| SpaceBody {
@@ -144,11 +164,12 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             family: family.another(),
             memory: self.memory,
             id: SpaceId(self.next_space()),
+            pages,
             stack_limit: AtomicU64::new(STACK_LIMIT),
             makes_large: AtomicBool::new(true),
             active,
             shared,
-            tree: Tree::new(),
+            tree: Tree::new(pages.end()),
         })?;
         Ok(Space { body: NonNull::from(Box::leak(body)) })
     }
@@ -183,6 +204,13 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     }
 }
 
+impl<M: Machine> SpaceBody<'_, M> {
+    /// Checks that a range is within the limits.
+    pub(crate) fn check(&self, range: PageRange) -> Result<(), SpaceError> {
+        if self.pages.contains(range) { Ok(()) } else { Err(SpaceError::BadRange) }
+    }
+}
+
 /// A locked range. Dropping it unlocks the rest of it.
 pub(crate) struct RangeLock<'a> {
     tree: &'a Tree,
@@ -192,7 +220,7 @@ pub(crate) struct RangeLock<'a> {
 }
 
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
-    /// Locks a range of a space that is active here. The caller holds only locks of ranges at lower
+    /// Locks a range of a space that is active here, within its limits, or all of its tree. The caller holds only locks of ranges at lower
     /// addresses, and no guard of `pin`. Fails if there is no memory for a node.
     pub(crate) fn lock<'a>(&self, space: &'a SpaceBody<'m, M>, range: PageRange) -> Result<RangeLock<'a>, NoMemory> {
         let mut next = range.begin();

@@ -6,7 +6,7 @@
 //! two threads that fault below a stack one maps for both, and of a growth and a mapping in its way
 //! one finds the other.
 
-use crate::address::{PageRange, Rights, SPACE_PAGES, VirtualPage};
+use crate::address::{PageRange, Rights, VirtualPage};
 use crate::counters::Event;
 use crate::error::{NoMemory, SpaceError};
 use crate::machine::{FrameSource, Machine};
@@ -56,9 +56,6 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     #[cold]
     pub(crate) fn grow_stack(&self, space: &SpaceBody<'m, M>, page: VirtualPage) -> Result<bool, NoMemory> {
         let VirtualPage(page) = page;
-        if page >= SPACE_PAGES {
-            return Ok(false);
-        }
         loop {
             let Some(bottom) = self.bottom_above(space, page) else { return Ok(false) };
             if bottom <= page {
@@ -75,9 +72,9 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
 
     /// The lowest page of the stack above a page, if it may grow that far.
     fn bottom_above(&self, space: &SpaceBody<'m, M>, page: u64) -> Option<u64> {
-        let limit = page.saturating_add(space.stack_limit.load(Relaxed)).min(SPACE_PAGES);
+        let limit = page.saturating_add(space.stack_limit.load(Relaxed)).min(space.pages.end());
         let (mut end, mut bottom) = (page, None);
-        while end <= limit && end < SPACE_PAGES {
+        while end <= limit && end < space.pages.end() {
             let run @ Run { kind, .. } = self.run(space, end);
             match kind {
                 Kind::Free | Kind::Changing if bottom.is_none() => {}
@@ -92,7 +89,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
 
     /// Maps everything from `page` to the stack that begins at `bottom`.
     fn grow_to(&self, space: &SpaceBody<'m, M>, page: u64, bottom: u64) -> Result<Below, NoMemory> {
-        let begin = page.saturating_sub(STACK_GAP);
+        let begin = page.saturating_sub(STACK_GAP).max(space.pages.begin());
         let Ok(range) = PageRange::new(VirtualPage(begin), bottom + 1 - begin) else { return Ok(Below::Blocked) };
         let lock = self.lock_alone(space, range)?;
         let grown = self.grow_locked(&lock, page, bottom);

@@ -22,6 +22,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         act: impl FnOnce(&SpaceBody<'m, M>, &RangeLock<'_>) -> Result<R, SpaceError>,
     ) -> Result<R, SpaceError> {
         let space = self.check_active(space)?;
+        space.check(range)?;
         let lock = self.lock_alone(space, range).map_err(|error| self.no_memory(error))?;
         let result = act(space, &lock);
         self.unlock(space, lock);

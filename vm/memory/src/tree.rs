@@ -35,11 +35,8 @@ const BITS: u32 = 1;
 const FAN_OUT: usize = 1 << BITS;
 /// Pages of a leaf.
 pub(crate) const LEAF_PAGES: u64 = FAN_OUT as u64;
-const LEVELS: u32 = SPACE_PAGES.trailing_zeros() / BITS;
-/// Levels of a tree.
-pub(crate) const MOST_LEVELS: u32 = LEVELS;
-
-const _: () = assert!(1 << (LEVELS * BITS) == SPACE_PAGES);
+/// Levels of the highest tree.
+pub(crate) const MOST_LEVELS: u32 = SPACE_PAGES.trailing_zeros().div_ceil(BITS);
 
 /// A node. Fields: \[l] see [`Slot`]; \[r] written by the CPU that retired the node.
 #[derive(Debug)]
@@ -173,10 +170,12 @@ pub(crate) enum LockStep<'a> {
     Taken,
 }
 
-/// A space's tree. Fields: see [`Node`].
+/// A space's tree. Fields: \[I] immutable; see [`Node`].
 #[derive(Debug)]
 pub(crate) struct Tree {
     root: Node,
+    /// \[I] Level of the root: as low as the space's last page permits, for short walks.
+    top: u32,
 }
 
 // SAFETY: pointers in slots are to nodes that the tree owns and to mappings with counted owners;
@@ -186,9 +185,15 @@ unsafe impl Send for Tree {}
 unsafe impl Sync for Tree {}
 
 impl Tree {
-    /// A tree without mappings.
-    pub(crate) fn new() -> Self {
-        Self { root: Node::new() }
+    /// A tree without mappings, for pages below `end`.
+    pub(crate) fn new(end: u64) -> Self {
+        let top = (1..MOST_LEVELS).find(|top| end <= span(top + 1)).unwrap_or(MOST_LEVELS - 1);
+        Self { root: Node::new(), top }
+    }
+
+    /// All pages that it has slots for.
+    pub(crate) fn pages(&self) -> PageRange {
+        PageRange::below(span(self.top + 1))
     }
 
     #[inline]
@@ -204,8 +209,7 @@ impl Tree {
     #[inline]
     pub(crate) unsafe fn look(&self, page: u64) -> WalkEnd<'_> {
         let mut node = &self.root;
-        // A fixed number of steps, with shifts known at compile time.
-        for level in (1..LEVELS).rev() {
+        for level in (1..=self.top).rev() {
             let slot = Self::slot(node, page, level);
             let word = slot.load();
             let View::Node(child) = word.view() else { return WalkEnd { slot, word, level } };
@@ -270,7 +274,7 @@ impl Tree {
     /// locked.
     pub(crate) unsafe fn leaf_of(&self, page: u64) -> (&[Slot], u64) {
         let mut node = &self.root;
-        for level in (1..LEVELS).rev() {
+        for level in (1..=self.top).rev() {
             let View::Node(child) = Self::slot(node, page, level).load().view() else { return (&[], page) };
             // SAFETY: a node that has a slot which the caller has locked is not retired by others.
             node = unsafe { Node::below(child) };
@@ -300,7 +304,7 @@ impl Tree {
     /// # Safety
     /// As for [`look`](Self::look), until it returns.
     pub(crate) unsafe fn try_lock_covering(&self, page: u64) -> Option<&Slot> {
-        let (mut node, mut level) = (&self.root, LEVELS - 1);
+        let (mut node, mut level) = (&self.root, self.top);
         loop {
             let slot = Self::slot(node, page, level);
             let word = slot.load();
@@ -327,7 +331,7 @@ impl Tree {
         act: &mut impl FnMut(&Slot, u64, u64) -> Result<(), E>,
     ) -> Result<(), E> {
         // SAFETY: as the caller promises.
-        unsafe { Self::visit_node(&self.root, LEVELS - 1, 0, range, act) }
+        unsafe { Self::visit_node(&self.root, self.top, 0, range, act) }
     }
 
     /// # Safety
@@ -362,7 +366,7 @@ impl Tree {
     /// As for `visit`; all slots of the range are holes.
     pub(crate) unsafe fn retire(&self, range: PageRange, retired: &mut RetiredNodes) {
         // SAFETY: as the caller promises.
-        unsafe { Self::retire_below(&self.root, LEVELS - 1, 0, range, retired) };
+        unsafe { Self::retire_below(&self.root, self.top, 0, range, retired) };
     }
 
     /// # Safety
@@ -391,14 +395,14 @@ impl Tree {
     /// # Safety
     /// As for [`look`](Self::look), until it returns.
     pub(crate) unsafe fn empty_node(&self, page: VirtualPage) -> Option<PageRange> {
-        let (mut node, mut level) = (&self.root, LEVELS - 1);
+        let (mut node, mut level) = (&self.root, self.top);
         while let View::Node(child) = Self::slot(node, page.0, level).load().view() {
             // SAFETY: as in `look`.
             (node, level) = (unsafe { Node::below(child) }, level - 1);
         }
         // A locked hole too: its holder may have found nothing to change.
         let is_empty = node.slots.iter().all(|slot| slot.load().view() == View::Hole);
-        (is_empty && level < LEVELS - 1).then(|| PageRange::large_with(page, span(level + 1)))
+        (is_empty && level < self.top).then(|| PageRange::large_with(page, span(level + 1)))
     }
 
     /// Copies the slots to another tree by `copy`. Fails if memory runs out or `copy` fails; then
@@ -406,14 +410,14 @@ impl Tree {
     ///
     /// # Safety
     /// The caller has locked all slots of this tree, and has exclusive access to the other one,
-    /// which has no mapping.
+    /// which has no mapping. Both are for the same pages.
     pub(crate) unsafe fn copy_to<E: From<NoMemory>>(
         &self,
         other: &Tree,
         copy: &mut impl FnMut(&Slot, &Slot, u64) -> Result<(), E>,
     ) -> Result<(), E> {
         // SAFETY: as the caller promises.
-        unsafe { Self::copy_node(&self.root, &other.root, LEVELS - 1, 0, copy) }
+        unsafe { Self::copy_node(&self.root, &other.root, self.top, 0, copy) }
     }
 
     /// # Safety
@@ -500,7 +504,7 @@ impl Tree {
     /// # Safety
     /// As for [`look`](Self::look), until it returns.
     pub(crate) unsafe fn run(&self, page: u64) -> Run {
-        let (mut node, mut level) = (&self.root, LEVELS - 1);
+        let (mut node, mut level) = (&self.root, self.top);
         while let View::Node(child) = Self::slot(node, page, level).load().view() {
             // SAFETY: as in `look`.
             (node, level) = (unsafe { Node::below(child) }, level - 1);
@@ -549,7 +553,7 @@ impl Tree {
     /// As for [`visit`](Self::visit), for a range with this page.
     pub(crate) unsafe fn split_locked(&self, page: u64) -> Result<(), NoMemory> {
         let mut node = &self.root;
-        for level in (0..LEVELS).rev() {
+        for level in (0..=self.top).rev() {
             let slot = Self::slot(node, page, level);
             node = match slot.load().view() {
                 // SAFETY: as in `visit`.
@@ -568,7 +572,7 @@ impl Tree {
     /// As for [`visit`](Self::visit).
     pub(crate) unsafe fn split_to_leaves(&self, range: PageRange) -> Result<(), NoMemory> {
         // SAFETY: as the caller promises.
-        unsafe { Self::split_below(&self.root, LEVELS - 1, 0, range) }
+        unsafe { Self::split_below(&self.root, self.top, 0, range) }
     }
 
     /// # Safety

@@ -512,7 +512,7 @@ impl<'r, 'm, 'f> Run<'r, 'm, 'f> {
         // One space is unmapped first: its page tables go with its last page.
         let last = self.pairs.len() - 1;
         let ours = &self.pairs[last].ours;
-        handle.unmap(ours, PageRange::new(VirtualPage(0), faultline_memory::SPACE_PAGES).unwrap()).unwrap();
+        handle.unmap(ours, ours.pages()).unwrap();
         let tables = self.cpus.iter().filter_map(|cpu| ours.pmap(cpu.number()).map(PageTable::tables));
         assert_eq!(tables.sum::<u64>(), 0, "page tables without entries are freed");
         while let Some(pair) = self.pairs.pop() {

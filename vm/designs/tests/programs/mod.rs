@@ -5,7 +5,8 @@ use crate::posix::{BYTES, Objects, Space};
 use crate::{BOTH, access, pages};
 use faultline_frame_designs::systems::{Cpu, Shape, System, on_machine};
 use faultline_frames::Policy;
-use faultline_memory::{FaultError, PageRange, Rights, SPACE_PAGES, SpaceError, VirtualPage};
+use faultline_memory::hosted::PAGES;
+use faultline_memory::{FaultError, PageRange, Rights, SpaceError, VirtualPage};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -192,7 +193,7 @@ impl<'m, S: System> Run<'_, 'm, S> {
             }
         }
         // One space is unmapped as a whole, the others keep their mappings.
-        let all = PageRange::new(VirtualPage(0), SPACE_PAGES).unwrap();
+        let all = PAGES;
         self.system.unmap(cpu, &self.pairs[0].ours, all).unwrap();
         while !self.pairs.is_empty() {
             self.end(self.pairs.len() - 1, 0);

@@ -10,7 +10,7 @@
 //! while the large one exists. So dividing it needs no memory: the entries are written, and then
 //! the large one is cleared by one step that fails if a CPU has set a bit in it since.
 
-use crate::address::{Rights, SPACE_PAGES, VirtualPage};
+use crate::address::{PageRange, Rights, SPACE_PAGES, VirtualPage};
 use crate::error::NoMemory;
 use crate::machine::{Pmap, Translation};
 use crate::primitive::{AtomicPtr, AtomicU32, AtomicUsize, Lifetime, relax, try_box};
@@ -26,9 +26,10 @@ const BITS: u32 = 9;
 #[cfg(all(loom, test))]
 const BITS: u32 = 1;
 const FAN_OUT: usize = 1 << BITS;
-const LEVELS: usize = (SPACE_PAGES.trailing_zeros() / BITS) as usize;
+/// Levels for all pages of any space.
+const MOST_LEVELS: usize = (SPACE_PAGES.trailing_zeros() / BITS) as usize;
 
-const _: () = assert!(1 << (LEVELS * BITS as usize) == SPACE_PAGES);
+const _: () = assert!(1 << (MOST_LEVELS * BITS as usize) == SPACE_PAGES);
 
 const VALID: usize = 1;
 const RIGHTS_SHIFT: u32 = 1;
@@ -171,17 +172,19 @@ impl Default for RetiredTables {
 pub struct PageTable {
     /// Counted once for itself, so that it never dies.
     root: Box<Table>,
+    levels: usize,
 }
 
-/// The tables above an entry, from the leaf at index 0 to the root.
-type Way<'a> = [&'a Table; LEVELS];
+/// The tables above an entry, from the leaf at index 0 to the root, which is also behind it.
+type Way<'a> = [&'a Table; MOST_LEVELS];
 
 impl PageTable {
-    /// Without entries.
-    pub fn try_new() -> Result<Self, NoMemory> {
+    /// Without entries, for these pages.
+    pub fn try_new(pages: PageRange) -> Result<Self, NoMemory> {
         let root = try_box(Table::new(0))?;
         root.hold();
-        Ok(Self { root })
+        let levels = (2..MOST_LEVELS).find(|levels| pages.end() <= 1 << (BITS as usize * levels));
+        Ok(Self { root, levels: levels.unwrap_or(MOST_LEVELS) })
     }
 
     /// The tables above a page's entry, or `Err` with the lowest level reached, and null if there
@@ -190,8 +193,8 @@ impl PageTable {
     /// # Safety
     /// Tables that are taken out meanwhile are not freed.
     unsafe fn way(&self, page: VirtualPage) -> Result<Way<'_>, (usize, Way<'_>)> {
-        let mut way: Way<'_> = [&self.root; LEVELS];
-        for level in (1..LEVELS).rev() {
+        let mut way: Way<'_> = [&self.root; MOST_LEVELS];
+        for level in (1..self.levels).rev() {
             // Acquire: pairs with the release in `table_below`: the new table's contents.
             let below = way[level].entry(page, level).load(Acquire);
             // SAFETY: 1. Above the leaves an entry points to a table. 2. It is not freed meanwhile,
@@ -232,7 +235,7 @@ impl PageTable {
 
     /// Decreases the count of the table of `level`; takes it out if it is dead, and so on upwards.
     fn let_go(&self, mut count: u32, page: VirtualPage, level: usize, way: &Way<'_>, retired: &mut RetiredTables) {
-        for level in level..LEVELS {
+        for level in level..self.levels {
             if !way[level].let_go(count) {
                 return;
             }
@@ -297,7 +300,7 @@ impl PageTable {
             let of = |entry: &AtomicPtr<Table>| unsafe { entry.load(Acquire).as_ref() };
             table.entries.iter().filter_map(of).map(|table| 1 + below(table, level - 1)).sum()
         }
-        below(&self.root, LEVELS - 1)
+        below(&self.root, self.levels - 1)
     }
 }
 
@@ -454,7 +457,7 @@ impl Drop for PageTable {
                 }
             }
         }
-        free(&self.root, LEVELS - 1);
+        free(&self.root, self.levels - 1);
     }
 }
 
@@ -467,7 +470,7 @@ mod tests {
 
     #[test]
     fn an_entry_is_found_until_it_is_removed() {
-        let (table, mut retired) = (PageTable::try_new().unwrap(), RetiredTables::default());
+        let (table, mut retired) = (PageTable::try_new(crate::hosted::PAGES).unwrap(), RetiredTables::default());
         assert_eq!((table.query(PAGE), table.remove(PAGE, &mut retired), table.tables()), (None, None, 0));
         table.enter(PAGE, FrameNumber(77), Rights::READ, &mut retired).unwrap();
         table.enter(VirtualPage(PAGE.0 + 1), FrameNumber(78), BOTH(), &mut retired).unwrap();
@@ -487,7 +490,7 @@ mod tests {
 
     #[test]
     fn tables_without_entries_are_taken_out() {
-        let (table, mut retired) = (PageTable::try_new().unwrap(), RetiredTables::default());
+        let (table, mut retired) = (PageTable::try_new(crate::hosted::PAGES).unwrap(), RetiredTables::default());
         for page in [PAGE, VirtualPage(PAGE.0 + (1 << 9)), VirtualPage(0)] {
             table.enter(page, FrameNumber(1), BOTH(), &mut retired).unwrap();
         }
@@ -502,7 +505,7 @@ mod tests {
 
     #[test]
     fn a_large_entry_is_one_until_it_is_divided() {
-        let (table, mut retired) = (PageTable::try_new().unwrap(), RetiredTables::default());
+        let (table, mut retired) = (PageTable::try_new(crate::hosted::PAGES).unwrap(), RetiredTables::default());
         let (first, last) = (VirtualPage(512), VirtualPage(1023));
         table.enter_large(first, FrameNumber(1024), BOTH(), &mut retired).unwrap();
         assert_eq!(table.tables(), 3);

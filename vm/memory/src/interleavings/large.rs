@@ -17,7 +17,7 @@ const BOTH: Rights = Rights::from_bits(3);
 
 /// Tables with a large entry of the pages 2 and 3, to the frames 2 and 3.
 fn table() -> Arc<PageTable> {
-    let (table, mut retired) = (PageTable::try_new().unwrap(), RetiredTables::default());
+    let (table, mut retired) = (PageTable::try_new(crate::hosted::PAGES).unwrap(), RetiredTables::default());
     table.enter_large(VirtualPage(2), FrameNumber(2), BOTH, &mut retired).unwrap();
     Arc::new(table)
 }

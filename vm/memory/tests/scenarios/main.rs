@@ -9,6 +9,7 @@ mod advice;
 mod at_once;
 mod guards;
 mod large;
+mod limits;
 mod locks;
 mod moves;
 mod paging;

@@ -3,7 +3,7 @@
 use crate::host::access;
 use crate::store::on_swapping_machine;
 use crate::{BOTH, counted, pages};
-use faultline_memory::{Anywhere, Event, FaultError, Rights, SPACE_PAGES, STACK_GAP, SpaceError};
+use faultline_memory::{Anywhere, Event, FaultError, Rights, STACK_GAP, SpaceError};
 
 #[test]
 fn chosen_ranges_are_free_aligned_and_used_again() {
@@ -28,7 +28,7 @@ fn chosen_ranges_are_free_aligned_and_used_again() {
             assert_eq!(cpus[0].map_anywhere(&space, Anywhere::new(8), BOTH), Ok(third));
         }
         let other = cpus[1].map_anywhere(&space, Anywhere::new(10), BOTH).unwrap();
-        assert!(other.first().0 > SPACE_PAGES / 512, "another CPU looks elsewhere: {other:?}");
+        assert!(other.first().0 > space.pages().pages() / 512, "another CPU looks elsewhere: {other:?}");
         assert_eq!(counted(&cpus[0], Event::Chosen), 105);
         cpus[0].drop_object(object);
         cpus.iter().for_each(|cpu| cpu.deactivate(&space));

@@ -3,7 +3,7 @@
 use crate::host::{Tables, access};
 use crate::store::{on_swapping_machine, on_swapping_machine_with};
 use crate::{BOTH, counted, pages};
-use faultline_memory::{Event, FaultError, Queue, Rights, SPACE_PAGES, SpaceError, VirtualPage};
+use faultline_memory::{Event, FaultError, Queue, Rights, SpaceError, VirtualPage};
 
 #[test]
 fn the_last_owner_takes_a_page_over_without_a_copy() {
@@ -173,7 +173,7 @@ fn what_is_not_mapped_or_not_allowed_is_refused() {
         cpus[0].map(&space, pages(5, 2), Rights::READ).unwrap();
         assert_eq!(access(&cpus[0], memory, &space, 5, 0, Some(1)), Err(FaultError::NotAllowed));
         assert_eq!(access(&cpus[0], memory, &space, 7, 0, None), Err(FaultError::NotMapped));
-        assert_eq!(cpus[0].fault(&space, VirtualPage(SPACE_PAGES), Rights::READ), Err(FaultError::NotMapped));
+        assert_eq!(cpus[0].fault(&space, VirtualPage(space.pages().pages()), Rights::READ), Err(FaultError::NotMapped));
         assert_eq!(cpus[1].fault(&space, VirtualPage(5), Rights::READ), Err(FaultError::NotActive));
         assert_eq!(cpus[0].protect(&space, pages(5, 3), BOTH), Err(SpaceError::NotMapped));
         assert_eq!(access(&cpus[0], memory, &space, 5, 0, Some(1)), Err(FaultError::NotAllowed), "nothing was changed");
