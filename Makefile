@@ -35,7 +35,7 @@ API_SECONDS := 60
 SUITE := bookworm
 
 .PHONY: build run check test test-rust test-lens test-repeats test-vm test-page test-newcomer test-workloads test-all test-fresh test-slow test-guest \
-	test-examples test-releases test-real-pages test-bed test-simulated test-api test-loom test-newest-emulator fuzz bench install clean guest guest-bsd \
+	test-examples test-releases test-real-pages test-bed test-simulated test-api test-newest-emulator fuzz bench install clean guest guest-bsd \
 	release site emulator kernel kernels lens workloads needs-rust needs-build needs-test needs-lens
 
 # --- Packages: COMMAND=PACKAGE. `test` names all missing ones at once. ---
@@ -144,7 +144,7 @@ test-workloads: workloads needs-test
 
 # --- Nightly, or before a release ---
 
-test-all: test guest-bsd guest lens test-slow test-repeats test-guest test-examples test-releases test-real-pages test-bed test-simulated test-api test-loom test-newest-emulator fuzz
+test-all: test guest-bsd guest lens test-slow test-repeats test-guest test-examples test-releases test-real-pages test-bed test-simulated test-api test-newest-emulator fuzz
 	$(MAKE) --no-print-directory -C vm test-all
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads CROSS_TARGETS='x86_64-linux-musl x86_64-linux-gnu' sanitize cross
 	checks/fresh/run.sh trixie
@@ -202,10 +202,6 @@ test-api: build needs-test
 	python3 -m venv target/schemathesis
 	target/schemathesis/bin/pip install --quiet --disable-pip-version-check --require-hashes -r lab/web/tests/described/requirements.txt
 	lab/web/tests/described/run.py target/schemathesis/bin/schemathesis target/debug/examples/fixture_server $(API_SECONDS)
-
-# Every order in which two or three CPUs can access a line's word, with up to three preemptions.
-test-loom: needs-build
-	RUSTFLAGS="--cfg loom -C debug-assertions" $(CARGO) test --release --locked -p faultline-coherence --lib --target-dir target/loom interleavings
 
 test-newest-emulator: needs-lens guest lens $(RUNNER) # a kernel in the distribution's newest QEMU (50 MB, once)
 	qemu=$$(packages/newest-emulator.sh) && FAULTLINE_QEMU=$$qemu $(NEXTEST) -p faultline --run-ignored all -E 'test(lens_kernel::) & test(transfers_of_shared_faults)'

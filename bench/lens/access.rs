@@ -111,31 +111,31 @@ fn alternating(name: &'static str, first: Kind, second: Kind, lines: u64) -> Cas
     Case { name, sample: Box::new(sample) }
 }
 
-/// Two concurrent threads, each a CPU. `address` returns the address that a CPU touches in a step.
-fn at_once(name: &'static str, kind: Kind, address: fn(u64, u64) -> u64) -> Case {
-    let machine = machine(2);
-    let mut cpus = [machine.cpu(0), machine.cpu(1)];
-    let mut sample = move || {
-        let steps = 200_000;
-        per_access(steps, || {
-            std::thread::scope(|scope| {
-                for cpu in &mut cpus {
-                    scope.spawn(move || {
-                        for step in 0..steps as u64 {
-                            let address = address(cpu.id().into(), step);
-                            black_box(cpu.access(black_box(&access(address, kind))));
-                        }
-                    });
+/// Eight CPUs fill pages with zeros, a page in each turn, as a kernel does on page faults: first
+/// writes to all lines of a page, then one to a line that the CPU keeps. `reuse`: the CPUs take
+/// pages of each other after so many pages; otherwise each page is new.
+fn zero_fill(name: &'static str, reuse: Option<u64>) -> Case {
+    let machine = machine(8);
+    let mut cpus: Vec<Cpu<'static>> = (0..8).map(|id| machine.cpu(id)).collect();
+    let mut next = 0;
+    let sample = move || {
+        let turns = 400;
+        per_access(turns as usize * 64, || {
+            for _ in 0..turns {
+                let cpu = &mut cpus[next as usize % 8];
+                let page = reuse.map_or(next, |pages| next % pages);
+                for line in 0..64 {
+                    black_box(cpu.access(&access((page << 12) + (1 << 32) + line * 64, Kind::Write)));
                 }
-            });
+                black_box(cpu.access(&access((1 << 20) + next % 8 * PAGE, Kind::Write)));
+                next += 1;
+            }
         })
     };
-    sample();
     Case { name, sample: Box::new(sample) }
 }
 
 fn main() {
-    let private = |cpu: u64, step: u64| 0x10_0000 + cpu * 0x10_0000 + step % 256 * 64;
     let mut cases = vec![
         repeated("hit, read, 256 lines", lines(256, Kind::Read), 200),
         repeated("hit, write, 256 lines", lines(256, Kind::Write), 200),
@@ -147,8 +147,9 @@ fn main() {
         alternating("transfers: write, read; 1 line", Kind::Write, Kind::Read, 1),
         alternating("transfers: write, write; 1 line", Kind::Write, Kind::Write, 1),
         alternating("transfers: write, read; 100 lines", Kind::Write, Kind::Read, 100),
-        at_once("2 threads, hit, write, private lines", Kind::Write, private),
-        at_once("2 threads, one counter", Kind::Atomic, |_, _| 0x10_0000),
+        zero_fill("8 CPUs fill new pages", None),
+        // An odd number, so that another CPU takes a page the next time.
+        zero_fill("8 CPUs fill pages that others had", Some(8191)),
     ];
     let mut samples = vec![Vec::new(); cases.len()];
     for _ in 0..SAMPLES {

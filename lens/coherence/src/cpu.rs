@@ -1,9 +1,11 @@
 //! One CPU: the lines and versions that it holds, and the cost of its accesses.
 
 use crate::access::{Access, AccessPart, Kind, Work};
-use crate::held::{Copy, Entry, Grant, Held, Recent};
-use crate::line::Bytes;
-use crate::machine::{Cache, Machine};
+use crate::cache::Cache;
+use crate::held::{Copy, Grant, Held, Kept, Place};
+use crate::line::{Bytes, Line};
+use crate::lines::Group;
+use crate::machine::Machine;
 use crate::questions::Questions;
 use crate::tally::{Cause, Key, Tally};
 use crate::topology::{CpuId, Distance};
@@ -12,7 +14,6 @@ use crate::word::{Readers, Version, Word};
 /// A CPU of a [`Machine`].
 #[derive(Debug)]
 pub struct Cpu<'m> {
-    recent: Recent<'m>,
     held: Held<'m>,
     /// `None` if the cache is unbounded.
     cache: Option<Cache>,
@@ -52,7 +53,38 @@ impl Lines {
     }
 }
 
-/// A CPU without its record of lines: executes accesses on a line's entry, and counts.
+/// A line as an access finds it.
+struct Found<'a, 'm> {
+    number: u64,
+    group: &'m Group,
+    line: &'m Line,
+    kept: &'a mut Kept,
+    /// Bytes whose access proves that a transfer of the line is true sharing; until then it counts
+    /// as false sharing. 0 without an open [question](crate::questions::Questions).
+    foreign: Bytes,
+}
+
+impl Found<'_, '_> {
+    /// True if the CPU holds the version of the line in `word`.
+    fn is_held(&self, word: Word) -> bool {
+        self.kept.copy() == Copy::Held && self.kept.version() == word.version()
+    }
+
+    /// True if a line that the CPU did not hold, found in the state `word`, came from memory
+    /// because of a cache's bounds: the CPU itself had evicted it and no CPU has written it since,
+    /// or its last writer has evicted it.
+    fn is_from_memory(&self, before: Version, word: Word) -> bool {
+        let dropped_it = self.kept.copy() == Copy::Dropped && before == word.version();
+        dropped_it || word.owner().is_none() && word.version() > 0
+    }
+
+    /// Watches for accesses to `foreign`, the bytes that answer open questions about the line.
+    fn watch(&mut self, foreign: Bytes) {
+        self.kept.noted_read &= !foreign;
+    }
+}
+
+/// A CPU without its record of lines: executes accesses on a line, and counts.
 #[derive(Debug)]
 struct Core<'m> {
     machine: &'m Machine,
@@ -101,7 +133,6 @@ impl Machine {
     pub fn cpu(&self, id: CpuId) -> Cpu<'_> {
         assert!(id < self.topology().cpus(), "CPU {id} of {}", self.topology().cpus());
         Cpu {
-            recent: Recent::new(self.lines().nowhere()),
             held: Held::new(),
             cache: self.caches().map(Cache::new),
             evicted: Lines::default(),
@@ -124,13 +155,18 @@ impl<'m> Cpu<'m> {
     /// 0.
     #[inline]
     pub fn access(&mut self, access: &Access) -> u64 {
-        match access.only_part() {
-            Some(part) if self.recent.suffices(access, part) => {
-                self.disturbed = [None; 2];
-                0
-            }
-            _ => self.access_slowly(access),
-        }
+        self.evicted.number = 0;
+        self.moved.number = 0;
+        let (first, second) = match access.only_part() {
+            Some(part) => (part, None),
+            None => access.parts(),
+        };
+        let (cost, disturbance) = self.touch(access, first);
+        self.disturbed = [disturbance, None];
+        let Some(second) = second else { return cost };
+        let (second_cost, disturbance) = self.touch(access, second);
+        self.disturbed[1] = disturbance;
+        cost + second_cost
     }
 
     /// The accesses to a line that this CPU may make without a call of the model.
@@ -140,8 +176,17 @@ impl<'m> Cpu<'m> {
     /// [disturbs](Cpu::disturbed) them, or one of this CPU [evicts](Cpu::evicted) the line.
     /// Skipping is exact: hits do not change the order of eviction.
     pub fn grant(&self, line: u64) -> Grant<'m> {
-        let entry = self.recent.entry(line);
-        if entry.number == line { entry.grant() } else { Grant::NOTHING }
+        let Some((group, kept)) = self.held.seek(line) else { return Grant::NOTHING };
+        let (line, foreign) = (group.line(line), self.core.foreign(line, &kept));
+        let word = line.word();
+        if kept.copy() != Copy::Held || kept.version() != word.version() {
+            return Grant::NOTHING;
+        }
+        match word.is_exclusive_to(self.core.id) {
+            // Writes need only be recorded.
+            true => Grant::new(line, kept.noted_read, !foreign, line.written()),
+            false => Grant::new(line, kept.noted_read, 0, 0),
+        }
     }
 
     /// Effects of the last access on other CPUs, one for each of its parts.
@@ -149,13 +194,12 @@ impl<'m> Cpu<'m> {
         self.disturbed.iter().flatten()
     }
 
-    /// Lines that a bounded cache evicted for the last access that changed the model.
+    /// Lines that a bounded cache evicted for the last access.
     pub fn evicted(&self) -> &[u64] {
         self.evicted.all()
     }
 
-    /// Lines that moved to this CPU in the last access that changed the model. Accesses without a
-    /// cost move none.
+    /// Lines that moved to this CPU in the last access.
     pub fn moved(&self) -> &[u64] {
         self.moved.all()
     }
@@ -181,64 +225,46 @@ impl<'m> Cpu<'m> {
         self.core.id
     }
 
-    #[cold]
-    fn access_slowly(&mut self, access: &Access) -> u64 {
-        let (first, second) = access.parts();
-        self.evicted.number = 0;
-        self.moved.number = 0;
-        let (cost, disturbance) = self.touch(access, first);
-        self.disturbed = [disturbance, None];
-        let Some(second) = second else { return cost };
-        let (second_cost, disturbance) = self.touch(access, second);
-        self.disturbed[1] = disturbance;
-        cost + second_cost
-    }
-
     /// Returns the cost, and the effect on other CPUs.
     fn touch(&mut self, access: &Access, part: AccessPart) -> (u64, Option<Disturbance>) {
-        let entry = self.recent.place(part.line);
-        let mut copy = Copy::Held;
-        if entry.number != part.line {
-            if !entry.is_empty() && !entry.is_saved {
-                self.held.save(entry, Copy::Held);
-            }
-            (*entry, copy) = self.held.load(part.line, self.core.id, || self.core.machine.lines().group(part.line));
-            let asked = self.core.questions.foreign(part.line);
-            (entry.foreign, entry.is_asked) = (asked.unwrap_or(0), asked.is_some());
+        let number = part.line;
+        let place = self.held.place(number, || self.core.machine.lines().group(number));
+        let (group, kept) = self.held.at(place);
+        if access.contents {
+            group.mark_contents();
         }
-        if access.contents && !entry.is_contents {
-            entry.group.mark_contents();
-            entry.is_contents = true;
-        }
-        let Touched { cost, is_miss, is_transfer, disturbance } = self.core.touch(access, part, entry, copy);
+        let copy = kept.copy();
+        let foreign = self.core.foreign(number, kept);
+        let found = Found { number, group, line: group.line(number), kept, foreign };
+        let Touched { cost, is_miss, is_transfer, disturbance } = self.core.touch(access, part, found);
         if is_transfer {
-            self.moved.add(part.line);
+            self.moved.add(number);
         }
-        if is_miss {
-            self.make_room(part.line);
+        if is_miss && let Some(cache) = &mut self.cache {
+            match copy {
+                Copy::Held => cache.renew(number, place),
+                Copy::Never | Copy::Dropped => {
+                    if let Some(gone) = cache.put(number, place) {
+                        self.evict(gone);
+                    }
+                }
+            }
         }
         (cost, disturbance)
     }
 
-    /// Inserts a fetched line into the cache, and evicts another line if its set is full.
-    fn make_room(&mut self, line: u64) {
-        let Some(gone) = self.cache.as_mut().and_then(|cache| cache.put(line)) else { return };
-        let Core { machine, id, .. } = self.core;
-        let place = self.recent.place(gone);
-        let mut entry = match place.number == gone {
-            true => *place,
-            false => self.held.load(gone, id, || machine.lines().group(gone)).0,
-        };
-        if entry.line().drop_copy(id, entry.version()).is_some_and(|word| word.owner() == Some(id)) {
+    /// Evicts the line at a place.
+    fn evict(&mut self, place: Place) {
+        let (number, id) = (self.held.number(place), self.core.id);
+        let (group, kept) = self.held.at(place);
+        let dropped = group.line(number).drop_copy(id, kept.version());
+        if dropped.is_some_and(|word| word.owner() == Some(id)) {
             // The owner's reads were not recorded. If it fetches the line again, it is an ordinary
             // reader.
-            entry.noted_read = 0;
+            kept.noted_read = 0;
         }
-        self.held.save(&entry, Copy::Dropped);
-        if place.number == gone {
-            place.clear();
-        }
-        self.evicted.add(gone);
+        kept.set_copy(Copy::Dropped);
+        self.evicted.add(number);
     }
 }
 
@@ -257,21 +283,29 @@ impl<'m> Core<'m> {
         }
     }
 
-    /// Executes a part of an access on its line's entry.
-    fn touch(&mut self, access: &Access, part: AccessPart, entry: &mut Entry<'m>, copy: Copy) -> Touched {
+    /// Bytes of a line that answer an open question.
+    #[inline]
+    fn foreign(&self, line: u64, kept: &Kept) -> Bytes {
+        if kept.is_asked() { self.questions.foreign(line) } else { 0 }
+    }
+
+    /// Executes a part of an access on its line.
+    #[inline]
+    fn touch(&mut self, access: &Access, part: AccessPart, mut found: Found<'_, 'm>) -> Touched {
         let (got, is_miss, disturbance) = match access.kind {
-            Kind::Read => self.read(entry, copy, part.bytes),
-            Kind::Write | Kind::Atomic => self.write(entry, copy, part.bytes),
+            Kind::Read => self.read(&mut found, part.bytes),
+            Kind::Write | Kind::Atomic => self.write(&mut found, part.bytes),
         };
+        found.kept.set_copy(Copy::Held);
         let is_transfer = matches!(got, Got::Moved { .. });
-        if part.bytes & entry.foreign != 0 {
-            entry.foreign = self.questions.answer(part.line, part.bytes, is_transfer, &mut self.tally);
+        if part.bytes & found.foreign != 0 {
+            self.questions.answer(part.line, part.bytes, is_transfer, &mut self.tally);
         }
         let cost = match got {
             Got::Hit | Got::Cold => 0,
             Got::Refetched => self.count_capacity_miss(access),
             Got::Moved { distance, foreign, written } => {
-                self.classify(access, part, entry, distance, foreign, written);
+                self.classify(access, part, &mut found, distance, foreign, written);
                 self.count_transfer(access, distance)
             }
         };
@@ -279,75 +313,66 @@ impl<'m> Core<'m> {
     }
 
     /// Returns the outcome, true if the CPU did not hold the line, and the effect on other CPUs.
-    fn read(&mut self, entry: &mut Entry<'m>, copy: Copy, bytes: Bytes) -> (Got, bool, Option<Disturbance>) {
-        let before = entry.version();
-        let word = entry.line().fetch(self.id, (copy == Copy::Held).then_some(before));
-        if has(copy, entry, word) {
-            self.note_read(entry, word, bytes);
+    fn read(&mut self, found: &mut Found<'_, 'm>, bytes: Bytes) -> (Got, bool, Option<Disturbance>) {
+        let before = found.kept.version();
+        let word = found.line.fetch(self.id, (found.kept.copy() == Copy::Held).then_some(before));
+        if found.is_held(word) {
+            self.note_read(found, word, bytes);
             return (Got::Hit, false, None);
         }
         if before != word.version() {
-            entry.hold(word.version(), self.id);
+            found.kept.hold(word.version(), 0);
         }
-        entry.is_saved = false;
-        self.note_read(entry, word, bytes);
+        self.note_read(found, word, bytes);
         let got = match word.owner() {
-            _ if is_from_memory(copy, before, word) => Got::Refetched,
+            _ if found.is_from_memory(before, word) => Got::Refetched,
             None => Got::Cold,
             Some(owner) => {
                 let distance = Distance::between(self.machine.topology(), self.id, owner);
-                let stamped = entry.group.stamps(entry.number).map_or(0, |stamps| stamps.since(before));
-                let written = stamped | entry.line().written();
+                let written = found.group.stamped_since(found.number, before) | found.line.written();
                 Got::Moved { distance, foreign: written, written }
             }
         };
         // The owner's next write changes the model.
         let disturbance =
-            word.owner().map(|owner| Disturbance { line: entry.number, cpu: Some(owner), is_lost: false });
+            word.owner().map(|owner| Disturbance { line: found.number, cpu: Some(owner), is_lost: false });
         (got, true, disturbance)
     }
 
     /// Records a read. An owner's reads affect no other CPU; a reader's reads matter to the CPU
     /// that writes next.
-    fn note_read(&self, entry: &mut Entry<'m>, word: Word, bytes: Bytes) {
+    fn note_read(&self, found: &mut Found<'_, 'm>, word: Word, bytes: Bytes) {
         if word.owner() == Some(self.id) {
-            entry.noted_read = !entry.foreign;
+            found.kept.noted_read = !found.foreign;
             return;
         }
-        let new = bytes & !entry.noted_read;
+        let new = bytes & !found.kept.noted_read;
         if new != 0 {
-            entry.line().note_read(new);
-            entry.noted_read |= new;
-            entry.is_saved = false;
+            found.line.note_read(new);
+            found.kept.noted_read |= new;
         }
     }
 
     /// Returns the outcome, true if the CPU did not hold the line, and the effect on other CPUs.
-    fn write(&mut self, entry: &mut Entry<'m>, copy: Copy, bytes: Bytes) -> (Got, bool, Option<Disturbance>) {
-        let before = entry.version();
-        let word = entry.line().own(self.id);
+    fn write(&mut self, found: &mut Found<'_, 'm>, bytes: Bytes) -> (Got, bool, Option<Disturbance>) {
+        let before = found.kept.version();
+        let word = found.line.own(self.id);
         if word.is_exclusive_to(self.id) {
-            entry.line().note_written(bytes);
-            entry.noted_written |= bytes;
+            found.line.note_written(bytes);
             return (Got::Hit, false, None);
         }
-        let had = has(copy, entry, word);
+        let had = found.is_held(word);
+        let is_from_memory = found.is_from_memory(before, word);
         let was_reader = word.owner() != Some(self.id) && before == word.version();
-        let past = entry.line().begin_version(bytes, if was_reader { entry.noted_read } else { 0 });
+        let past = found.line.begin_version(bytes, if was_reader { found.kept.noted_read } else { 0 });
         if past.written != 0 {
-            entry.group.stamps_or_new(entry.number).set(past.written, word.version());
+            found.group.stamp(found.number, past.written, word.version());
         }
         let losers = self.losers(word, had);
-        if had && losers.is_none() {
-            entry.upgrade(word.version() + 1, self.id);
-        } else {
-            entry.hold(word.version() + 1, self.id);
-            entry.noted_read = !entry.foreign;
-        }
-        entry.noted_written = bytes;
+        found.kept.hold(word.version() + 1, !found.foreign);
         let got = match losers {
             Some(distance) => {
-                let stamped = entry.group.stamps(entry.number).map_or(0, |stamps| stamps.since(before));
+                let stamped = found.group.stamped_since(found.number, before);
                 // This CPU may have read what the owner wrote and now loses: the two share it
                 // nevertheless.
                 let is_anothers = word.owner().is_some_and(|owner| owner != self.id);
@@ -356,10 +381,10 @@ impl<'m> Core<'m> {
                 Got::Moved { distance, foreign: past.lost | written, written }
             }
             None if had => Got::Hit,
-            None if is_from_memory(copy, before, word) => Got::Refetched,
+            None if is_from_memory => Got::Refetched,
             None => Got::Cold,
         };
-        let disturbance = losers.map(|_| Disturbance { line: entry.number, cpu: self.only_loser(word), is_lost: true });
+        let disturbance = losers.map(|_| Disturbance { line: found.number, cpu: self.only_loser(word), is_lost: true });
         (got, !had, disturbance)
     }
 
@@ -403,7 +428,7 @@ impl<'m> Core<'m> {
         &mut self,
         access: &Access,
         part: AccessPart,
-        entry: &mut Entry<'m>,
+        found: &mut Found<'_, 'm>,
         distance: Distance,
         foreign: Bytes,
         written: Bytes,
@@ -421,10 +446,10 @@ impl<'m> Core<'m> {
         let is_true = part.bytes & foreign != 0;
         self.tally.add(key, is_true, foreign);
         if !is_true && foreign != 0 {
-            entry.is_asked = true;
-            entry.watch(self.questions.ask(&key, part.bytes, foreign, written));
-        } else if entry.is_asked {
-            entry.watch(self.questions.pass(part.line, written));
+            found.kept.set_asked();
+            found.watch(self.questions.ask(&key, part.bytes, foreign, written));
+        } else if found.kept.is_asked() {
+            found.watch(self.questions.pass(part.line, written));
         }
     }
 
@@ -432,17 +457,4 @@ impl<'m> Core<'m> {
         self.sums_of(access).capacity_misses += 1;
         self.machine.costs().memory
     }
-}
-
-/// True if the copy is of the line's version in `word`.
-fn has(copy: Copy, entry: &Entry<'_>, word: Word) -> bool {
-    copy == Copy::Held && entry.version() == word.version()
-}
-
-/// True if a line that a CPU did not hold, found in the state `word`, came from memory because of a
-/// cache's bounds: the CPU itself had evicted it and no CPU has written it since, or its last
-/// writer has evicted it.
-fn is_from_memory(copy: Copy, before: Version, word: Word) -> bool {
-    let dropped_it = copy == Copy::Dropped && before == word.version();
-    dropped_it || word.owner().is_none() && word.version() > 0
 }

@@ -1,11 +1,9 @@
-//! The lines that one CPU holds: a direct-mapped table of recently touched lines, where most
-//! accesses finish, and a record of every line that the CPU ever held.
+//! The lines that one CPU ever held, page after page: the version of its copy, and the bytes that
+//! it read in it.
 
-use crate::access::{Access, AccessPart, Kind};
 use crate::line::{Bytes, Line};
-use crate::lines::Group;
-use crate::topology::CpuId;
-use crate::word::{Version, Word};
+use crate::lines::{Group, LINES};
+use crate::word::Version;
 use rustc_hash::FxHashMap;
 
 /// The bytes of a line (bit *i* for byte *i*) that a CPU may read or write without a call of the
@@ -54,161 +52,7 @@ impl<'m> Grant<'m> {
     }
 }
 
-/// Number of entries. With half as many, the lines of a few dozen pages already evict each other;
-/// twice as many gain little.
-const ENTRIES: usize = 2048;
-
-/// Marks an empty entry. Line numbers are addresses divided by 64, so none is this large.
-const NOTHING: u64 = u64::MAX;
-
-/// A recently touched line, as this CPU holds it. Fits one cache line of the host.
-///
-/// No byte of `foreign` is in `noted_read` or `noted_written`, so that the first access to it is
-/// noticed.
-#[derive(Debug, Clone, Copy)]
-#[repr(align(64))]
-pub(crate) struct Entry<'m> {
-    /// Number of the line.
-    pub(crate) number: u64,
-    /// The group of the line.
-    pub(crate) group: &'m Group,
-    /// The line's word if this CPU is the exclusive owner of the version that it holds.
-    own: Word,
-    /// Bytes whose reads need no further record: the line has them recorded, or the CPU owns it.
-    pub(crate) noted_read: Bytes,
-    /// Bytes whose writes need no further record.
-    pub(crate) noted_written: Bytes,
-    /// Bytes whose access proves that a transfer of the line is true sharing; until then it counts
-    /// as false sharing. 0 without an open [question](crate::questions::Questions).
-    pub(crate) foreign: Bytes,
-    /// The line had such a question before.
-    pub(crate) is_asked: bool,
-    /// The page is already recorded as contents of user space.
-    pub(crate) is_contents: bool,
-    /// The persistent state of this entry is already in [`Held`].
-    pub(crate) is_saved: bool,
-}
-
-const _: () = assert!(size_of::<Entry<'_>>() == 64);
-
-impl<'m> Entry<'m> {
-    /// The entry of a line that the CPU last held in `version`, or never.
-    pub(crate) fn new(number: u64, group: &'m Group, cpu: CpuId, version: Version) -> Self {
-        Entry {
-            number,
-            group,
-            own: Word::exclusive(version, cpu),
-            noted_read: 0,
-            noted_written: 0,
-            foreign: 0,
-            is_asked: false,
-            is_contents: group.is_contents(),
-            is_saved: true,
-        }
-    }
-
-    /// True if the place has no line.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.number == NOTHING
-    }
-
-    /// Empties the place.
-    pub(crate) fn clear(&mut self) {
-        self.number = NOTHING;
-    }
-
-    /// The line.
-    #[inline]
-    pub(crate) fn line(&self) -> &'m Line {
-        self.group.line(self.number)
-    }
-
-    /// The version in which the CPU last held the line.
-    pub(crate) fn version(&self) -> Version {
-        self.own.version()
-    }
-
-    /// Records that the CPU holds another version, of which nothing is recorded yet.
-    pub(crate) fn hold(&mut self, version: Version, cpu: CpuId) {
-        self.own = Word::exclusive(version, cpu);
-        (self.noted_read, self.noted_written) = (0, 0);
-        self.is_saved = false;
-    }
-
-    /// Records that the CPU holds the version after its own, and that no other CPU was affected.
-    pub(crate) fn upgrade(&mut self, version: Version, cpu: CpuId) {
-        self.own = Word::exclusive(version, cpu);
-        (self.noted_read, self.noted_written) = (!self.foreign, 0);
-        self.is_saved = false;
-    }
-
-    /// Watches for accesses to `foreign`, the bytes that answer open questions about the line.
-    pub(crate) fn watch(&mut self, foreign: Bytes) {
-        self.foreign = foreign;
-        self.noted_read &= !foreign;
-        self.noted_written &= !foreign;
-    }
-
-    /// The accesses that the line's present state allows.
-    pub(crate) fn grant(&self) -> Grant<'m> {
-        let line = self.line();
-        let word = line.word();
-        let readable = if word.is_same_version(self.own) { self.noted_read } else { 0 };
-        match word == self.own {
-            // Writes need only be recorded.
-            true => Grant::new(line, readable, !self.foreign, self.noted_written),
-            false => Grant::new(line, readable, 0, 0),
-        }
-    }
-
-    /// True if the access changes nothing.
-    #[inline]
-    fn suffices(&self, access: &Access, part: AccessPart) -> bool {
-        let word = self.group.line(part.line).word();
-        let (is_held, noted) = match access.kind {
-            Kind::Read => (word.is_same_version(self.own), self.noted_read),
-            Kind::Write | Kind::Atomic => (word == self.own, self.noted_written),
-        };
-        self.number == part.line && is_held && part.bytes & !noted == 0 && (self.is_contents || !access.contents)
-    }
-}
-
-/// The recently touched lines of a CPU, in a direct-mapped table.
-#[derive(Debug)]
-pub(crate) struct Recent<'m>(Box<[Entry<'m>; ENTRIES]>);
-
-impl<'m> Recent<'m> {
-    /// An empty table.
-    pub(crate) fn new(nowhere: &'m Group) -> Self {
-        let entries: Box<[_]> = vec![Entry::new(NOTHING, nowhere, 0, 0); ENTRIES].into();
-        let Ok(entries) = entries.try_into() else { unreachable!("a slice of that length") };
-        Recent(entries)
-    }
-
-    /// True if the table shows that the access changes nothing.
-    #[inline]
-    pub(crate) fn suffices(&self, access: &Access, part: AccessPart) -> bool {
-        self.0[slot(part.line)].suffices(access, part)
-    }
-
-    /// The entry in the place of a line.
-    pub(crate) fn entry(&self, line: u64) -> &Entry<'m> {
-        &self.0[slot(line)]
-    }
-
-    /// The place of a line. Its entry may belong to that line, to another one, or to none.
-    pub(crate) fn place(&mut self, line: u64) -> &mut Entry<'m> {
-        &mut self.0[slot(line)]
-    }
-}
-
-/// The index of a line's place. Hashed, so that the first lines of pages do not collide.
-#[inline]
-fn slot(line: u64) -> usize {
-    (line ^ line >> ENTRIES.trailing_zeros()) as usize % ENTRIES
-}
-
-/// A CPU's copy of a line, possibly outdated.
+/// A CPU's copy of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Copy {
     /// The CPU never had a copy.
@@ -219,82 +63,166 @@ pub(crate) enum Copy {
     Held,
 }
 
-/// Lines per chunk: few enough for a page that is little used, and enough to make look-ups rare on
-/// a page that is fully used.
-const CHUNK_LINES: u64 = 16;
+/// The record of a line by one CPU.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Kept {
+    /// From the lowest bit on: the [`Copy`], in two bits; whether the line ever had a
+    /// [question](crate::questions::Questions); the version in which the CPU last held the line.
+    state: u64,
+    /// Bytes whose reads need no further record: the line has them recorded, or the CPU owns it.
+    pub(crate) noted_read: Bytes,
+}
 
-/// Number of remembered chunks. Fetched lines and the lines evicted for them are in different
-/// chunks.
-const LAST: usize = 8;
+const COPY: u64 = 3;
+const ASKED: u64 = 4;
+const VERSION_SHIFT: u32 = 3;
 
-/// Every line that a CPU ever held, in chunks of neighbours, with the state to keep while the line
-/// is not in the table of recent lines.
+impl Kept {
+    const NEVER: Kept = Kept { state: Copy::Never as u64, noted_read: 0 };
+
+    /// The copy.
+    #[inline]
+    pub(crate) fn copy(&self) -> Copy {
+        match self.state & COPY {
+            held if held == Copy::Held as u64 => Copy::Held,
+            dropped if dropped == Copy::Dropped as u64 => Copy::Dropped,
+            _ => Copy::Never,
+        }
+    }
+
+    /// Changes the copy. Its version stays.
+    #[inline]
+    pub(crate) fn set_copy(&mut self, copy: Copy) {
+        self.state = self.state & !COPY | copy as u64;
+    }
+
+    /// The version in which the CPU last held the line; 0 if it never did.
+    #[inline]
+    pub(crate) fn version(&self) -> Version {
+        self.state >> VERSION_SHIFT
+    }
+
+    /// Records that the CPU holds another version, in which `noted_read` needs no further record.
+    #[inline]
+    pub(crate) fn hold(&mut self, version: Version, noted_read: Bytes) {
+        *self = Kept { state: version << VERSION_SHIFT | self.state & (ASKED | COPY), noted_read };
+    }
+
+    /// True if the line ever had a question.
+    #[inline]
+    pub(crate) fn is_asked(&self) -> bool {
+        self.state & ASKED != 0
+    }
+
+    /// Records that the line has a question.
+    pub(crate) fn set_asked(&mut self) {
+        self.state |= ASKED;
+    }
+}
+
+/// Number of lines in a chunk: few enough for a page that is little used.
+const CHUNK_LINES: usize = 16;
+
+const CHUNKS: usize = LINES / CHUNK_LINES;
+
+/// The chunk of all chunks that have no line yet.
+const NO_CHUNK: u32 = 0;
+
+/// Number of remembered pages. The lines that a CPU fetches and those evicted for them are on
+/// different pages.
+const LAST: usize = 64;
+
+/// Every line that a CPU ever held. Only grows.
 #[derive(Debug)]
 pub(crate) struct Held<'m> {
-    /// The place of the chunk with a given number.
-    places: FxHashMap<u64, u32>,
-    chunks: Vec<Chunk<'m>>,
-    /// The last chunks by number and place: neighbours are often requested one after the other.
+    /// The index of the page with a given number.
+    indices: FxHashMap<u64, u32>,
+    pages: Vec<Page<'m>>,
+    chunks: Vec<[Kept; CHUNK_LINES]>,
+    /// The last pages by number and index: the lines of a page are often requested one after the
+    /// other.
     last: [(u64, u32); LAST],
 }
 
 #[derive(Debug)]
-struct Chunk<'m> {
+struct Page<'m> {
+    number: u64,
     group: &'m Group,
-    lines: [Kept; CHUNK_LINES as usize],
+    chunks: [u32; CHUNKS],
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Kept {
-    /// Version · 4 + the [`Copy`].
-    version_and_copy: u64,
-    /// As in [`Entry`].
-    noted_read: Bytes,
+/// A line in a [`Held`]: 64 times the index of its page, plus its index there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place(u32);
+
+impl Place {
+    /// No line. Pages of 256 GiB of memory fit before it.
+    pub(crate) const NOWHERE: Place = Place(u32::MAX);
+
+    fn page(self) -> usize {
+        self.0 as usize / LINES
+    }
+
+    fn line(self) -> usize {
+        self.0 as usize % LINES
+    }
 }
 
 impl<'m> Held<'m> {
     /// A CPU that never held a line.
     pub(crate) fn new() -> Self {
-        Held { places: FxHashMap::default(), chunks: Vec::new(), last: [(u64::MAX, 0); LAST] }
-    }
-
-    /// The entry of a line, and the CPU's copy. `find` returns the group of a new line.
-    pub(crate) fn load(&mut self, line: u64, cpu: CpuId, find: impl FnOnce() -> &'m Group) -> (Entry<'m>, Copy) {
-        let chunk = self.chunk(line, find);
-        let kept = chunk.lines[(line % CHUNK_LINES) as usize];
-        let mut entry = Entry::new(line, chunk.group, cpu, kept.version_and_copy >> 2);
-        entry.noted_read = kept.noted_read;
-        (entry, kept.copy())
-    }
-
-    /// Saves an entry that leaves the table of recent lines, and the state of the copy.
-    pub(crate) fn save(&mut self, entry: &Entry<'m>, copy: Copy) {
-        let chunk = self.chunk(entry.number, || entry.group);
-        chunk.lines[(entry.number % CHUNK_LINES) as usize] =
-            Kept { version_and_copy: entry.version() << 2 | copy as u64, noted_read: entry.noted_read };
-    }
-
-    fn chunk(&mut self, line: u64, find: impl FnOnce() -> &'m Group) -> &mut Chunk<'m> {
-        let number = line / CHUNK_LINES;
-        let last = &mut self.last[number as usize % LAST];
-        if last.0 != number {
-            let place = *self.places.entry(number).or_insert_with(|| {
-                let never = Kept { version_and_copy: Copy::Never as u64, noted_read: 0 };
-                self.chunks.push(Chunk { group: find(), lines: [never; CHUNK_LINES as usize] });
-                (self.chunks.len() - 1) as u32
-            });
-            *last = (number, place);
+        Held {
+            indices: FxHashMap::default(),
+            pages: Vec::new(),
+            chunks: vec![[Kept::NEVER; CHUNK_LINES]],
+            last: [(u64::MAX, 0); LAST],
         }
-        &mut self.chunks[last.1 as usize]
     }
-}
 
-impl Kept {
-    fn copy(self) -> Copy {
-        match self.version_and_copy & 3 {
-            held if held == Copy::Held as u64 => Copy::Held,
-            dropped if dropped == Copy::Dropped as u64 => Copy::Dropped,
-            _ => Copy::Never,
+    /// The place of a line. `find` returns the group of a new page.
+    #[inline]
+    pub(crate) fn place(&mut self, line: u64, find: impl FnOnce() -> &'m Group) -> Place {
+        let number = Group::number_of(line);
+        let last = self.last[number as usize % LAST];
+        let page = if last.0 == number { last.1 } else { self.find(number, find) };
+        Place(page * LINES as u32 + (line % LINES as u64) as u32)
+    }
+
+    #[cold]
+    fn find(&mut self, number: u64, find: impl FnOnce() -> &'m Group) -> u32 {
+        let pages = &mut self.pages;
+        let page = *self.indices.entry(number).or_insert_with(|| {
+            pages.push(Page { number, group: find(), chunks: [NO_CHUNK; CHUNKS] });
+            (pages.len() - 1) as u32
+        });
+        self.last[number as usize % LAST] = (number, page);
+        page
+    }
+
+    /// The number of the line at a place.
+    pub(crate) fn number(&self, place: Place) -> u64 {
+        self.pages[place.page()].number * LINES as u64 + place.line() as u64
+    }
+
+    /// The group of the line at a place, and the CPU's record of the line.
+    #[inline]
+    pub(crate) fn at(&mut self, place: Place) -> (&'m Group, &mut Kept) {
+        let page = &mut self.pages[place.page()];
+        let chunk = &mut page.chunks[place.line() / CHUNK_LINES];
+        if *chunk == NO_CHUNK {
+            *chunk = self.chunks.len() as u32;
+            self.chunks.push([Kept::NEVER; CHUNK_LINES]);
         }
+        (page.group, &mut self.chunks[*chunk as usize][place.line() % CHUNK_LINES])
+    }
+
+    /// As [`Held::at`], for a line that the CPU may never have held.
+    pub(crate) fn seek(&self, line: u64) -> Option<(&'m Group, Kept)> {
+        let number = Group::number_of(line);
+        let last = self.last[number as usize % LAST];
+        let index = if last.0 == number { Some(&last.1) } else { self.indices.get(&number) };
+        let page = &self.pages[*index? as usize];
+        let line = line as usize % LINES;
+        Some((page.group, self.chunks[page.chunks[line / CHUNK_LINES] as usize][line % CHUNK_LINES]))
     }
 }

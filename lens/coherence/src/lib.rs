@@ -16,8 +16,7 @@
 //!   has evicted it and no CPU has written it since;
 //! - free if no CPU has written the line.
 //!
-//! One thread drives each CPU through its own [`Cpu`]. The CPUs share the lines without locks. Most
-//! accesses finish after one entry of a small per-CPU table and one relaxed load.
+//! The CPUs of a machine take turns on one thread.
 //!
 //! ```
 //! use faultline_coherence::{Access, Context, Kind, Machine, Topology};
@@ -31,9 +30,9 @@
 //! ```
 
 #![forbid(unsafe_code)]
-#![allow(unexpected_cfgs, reason = "`--cfg loom` swaps a line's atomics for those that explore interleavings")]
 
 mod access;
+mod cache;
 mod costs;
 mod cpu;
 mod held;

@@ -1,65 +1,51 @@
-//! The lines that all CPUs share, found by number without a lock: a hash table of groups. A group
-//! has the 64 lines of a base page, because a CPU that touches one line soon touches its
-//! neighbours.
+//! The lines that all CPUs share, found by number. A group has the 64 lines of a base page, because
+//! a CPU that touches one line soon touches its neighbours. Groups are found by a table for each
+//! 2 MiB of memory, without a search: memory is touched page after page.
 
 use crate::line::{Bytes, Line};
 use crate::word::Version;
 use std::array;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::cell::{Cell, OnceCell, RefCell};
 
-/// Number of buckets. A guest of 4 GiB has 2²⁰ groups, so if all are touched, chains have 16
-/// groups. Only a CPU's first access to a line walks a chain.
-const BUCKETS: usize = 1 << 16;
+/// Number of buckets. A guest of 4 GiB has 2¹¹ regions, and few others.
+const BUCKETS: usize = 1 << 12;
 
-type Link = OnceLock<Box<Chained>>;
+/// Number of groups in a region.
+const REGION_GROUPS: usize = 512;
 
+type Link = OnceCell<Box<Region>>;
+
+/// The groups of 2 MiB of memory.
 #[derive(Debug)]
-struct Chained {
-    group: Group,
+struct Region {
+    number: u64,
+    groups: [OnceCell<Box<Group>>; REGION_GROUPS],
     next: Link,
 }
 
-/// All lines. Chains of groups only grow.
+/// All lines. Chains of regions only grow.
 #[derive(Debug)]
 pub(crate) struct LineTable {
     buckets: Box<[Link]>,
-    nowhere: Group,
 }
 
 impl LineTable {
     pub(crate) fn new() -> Self {
-        LineTable { buckets: (0..BUCKETS).map(|_| Link::new()).collect(), nowhere: Group::new(u64::MAX) }
+        LineTable { buckets: (0..BUCKETS).map(|_| Link::new()).collect() }
     }
 
     /// The group of the line with that number. Creates it if needed.
     pub(crate) fn group(&self, line: u64) -> &Group {
-        let number = Group::number_of(line);
+        let group = Group::number_of(line);
+        let (number, place) = (group / REGION_GROUPS as u64, group as usize % REGION_GROUPS);
         let mut link = &self.buckets[bucket(number)];
         loop {
-            // Another CPU may insert its group here first; then ours goes further down the chain.
-            let chained = link.get_or_init(|| Box::new(Chained { group: Group::new(number), next: Link::new() }));
-            if chained.group.number() == number {
-                return &chained.group;
+            let new = || Box::new(Region { number, groups: [const { OnceCell::new() }; _], next: Link::new() });
+            let region = link.get_or_init(new);
+            if region.number == number {
+                return region.groups[place].get_or_init(Box::default);
             }
-            link = &chained.next;
-        }
-    }
-
-    /// A group of lines that do not exist, for callers that need a group.
-    pub(crate) fn nowhere(&self) -> &Group {
-        &self.nowhere
-    }
-}
-
-/// Frees a chain link by link: recursive drops of a long chain would overflow the stack.
-impl Drop for LineTable {
-    fn drop(&mut self) {
-        for bucket in &mut self.buckets {
-            let mut rest = bucket.take();
-            while let Some(mut chained) = rest {
-                rest = chained.next.take();
-            }
+            link = &region.next;
         }
     }
 }
@@ -71,39 +57,29 @@ fn bucket(number: u64) -> usize {
 }
 
 /// Number of lines in a group.
-const LINES: usize = 64;
+pub(crate) const LINES: usize = 64;
 
 /// The lines of a page: created at the first touch, and never moved.
 #[derive(Debug)]
 pub(crate) struct Group {
-    number: u64,
     lines: [Line; LINES],
-    /// Created when one of the lines first changes its version; the stamps of each line likewise.
-    /// Most lines never need them.
-    stamps: OnceLock<Box<[OnceLock<Box<Stamps>>; LINES]>>,
+    /// Created when one of the lines first changes its version; most never need them.
+    stamps: OnceCell<Box<[Stamps; LINES]>>,
     /// The page was reached through a mapping of user space.
-    is_contents: AtomicBool,
+    is_contents: Cell<bool>,
+}
+
+/// Untouched lines.
+impl Default for Group {
+    fn default() -> Self {
+        Group { lines: array::from_fn(|_| Line::default()), stamps: OnceCell::new(), is_contents: Cell::new(false) }
+    }
 }
 
 impl Group {
-    /// A group of untouched lines.
-    pub(crate) fn new(number: u64) -> Self {
-        Group {
-            number,
-            lines: array::from_fn(|_| Line::default()),
-            stamps: OnceLock::new(),
-            is_contents: AtomicBool::new(false),
-        }
-    }
-
     /// The group number of a line.
     pub(crate) fn number_of(line: u64) -> u64 {
         line / LINES as u64
-    }
-
-    /// The group's number.
-    pub(crate) fn number(&self) -> u64 {
-        self.number
     }
 
     /// The line with that number, which must belong to this group.
@@ -112,59 +88,67 @@ impl Group {
         &self.lines[number as usize % LINES]
     }
 
-    /// The versions in which a line's bytes were written; `None` if its version never changed.
-    pub(crate) fn stamps(&self, number: u64) -> Option<&Stamps> {
-        self.stamps.get()?[number as usize % LINES].get().map(|stamps| &**stamps)
+    /// Records that bytes of a line were written in a version, which has ended.
+    pub(crate) fn stamp(&self, number: u64, bytes: Bytes, version: Version) {
+        let all = self.stamps.get_or_init(|| Box::new(array::from_fn(|_| Stamps::default())));
+        all[number as usize % LINES].set(bytes, version);
     }
 
-    /// As [`Group::stamps`], but creates them if needed.
-    pub(crate) fn stamps_or_new(&self, number: u64) -> &Stamps {
-        let all = self.stamps.get_or_init(|| Box::new([const { OnceLock::new() }; LINES]));
-        all[number as usize % LINES].get_or_init(|| Box::new(Stamps::new()))
+    /// Bytes of a line written after a version, without the current one.
+    pub(crate) fn stamped_since(&self, number: u64, version: Version) -> Bytes {
+        self.stamps.get().map_or(0, |all| all[number as usize % LINES].since(version))
     }
 
     /// Records that the page was reached through a mapping of user space.
     pub(crate) fn mark_contents(&self) {
-        // Relaxed: the flag is read at the end, and no other data depends on it.
-        self.is_contents.store(true, Relaxed);
+        self.is_contents.set(true);
     }
 
     /// True if the page was reached through a mapping of user space.
     pub(crate) fn is_contents(&self) -> bool {
-        // Relaxed: see `mark_contents`.
-        self.is_contents.load(Relaxed)
+        self.is_contents.get()
     }
 }
 
-/// For each byte of a line, the version in which it was last written, without the current version;
-/// 0 is never. Distinguishes true from false sharing.
-///
-/// Relaxed throughout: the owner of the line writes. A CPU that races with it misclassifies the
-/// sharing of one transfer at worst.
-#[derive(Debug)]
-pub(crate) struct Stamps([AtomicU64; 64]);
+/// Bytes of a line by the version in which they were last written, without the current version.
+/// Distinguishes true from false sharing. Each byte is in one entry at most.
+#[derive(Debug, Default)]
+struct Stamps {
+    /// The last entry. Most lines have no other, because their writers repeat themselves.
+    last: Cell<Stamp>,
+    /// The others, in the order of their versions.
+    before: RefCell<Vec<Stamp>>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Stamp {
+    version: Version,
+    bytes: Bytes,
+}
 
 impl Stamps {
-    /// Stamps of a line of which no byte was written.
-    pub(crate) fn new() -> Self {
-        Stamps(array::from_fn(|_| AtomicU64::new(0)))
-    }
-
-    /// Records that `bytes` were written in `version`.
-    pub(crate) fn set(&self, mut bytes: Bytes, version: Version) {
-        while bytes != 0 {
-            // Relaxed: see the struct.
-            self.0[bytes.trailing_zeros() as usize].store(version, Relaxed);
-            bytes &= bytes - 1;
+    /// Records that `bytes` were written in `version`, later than all before.
+    fn set(&self, bytes: Bytes, version: Version) {
+        let last = self.last.replace(Stamp { version, bytes });
+        let before = &mut *self.before.borrow_mut();
+        before.retain_mut(|older| {
+            older.bytes &= !bytes;
+            older.bytes != 0
+        });
+        if last.bytes & !bytes != 0 {
+            before.push(Stamp { bytes: last.bytes & !bytes, ..last });
         }
     }
 
     /// Bytes written after `version`.
-    pub(crate) fn since(&self, version: Version) -> Bytes {
-        self.0.iter().enumerate().fold(0, |bytes, (byte, stamp)| {
-            // Relaxed: see the struct.
-            bytes | u64::from(stamp.load(Relaxed) > version) << byte
-        })
+    fn since(&self, version: Version) -> Bytes {
+        let last = self.last.get();
+        if last.version <= version {
+            return 0;
+        }
+        let before = self.before.borrow();
+        let later = before.iter().rev().take_while(|older| older.version > version);
+        later.fold(last.bytes, |bytes, older| bytes | older.bytes)
     }
 }
 
@@ -176,9 +160,11 @@ mod tests {
     fn a_number_leads_to_the_same_line_and_others_elsewhere() {
         let table = LineTable::new();
         let line = |number| std::ptr::from_ref(table.group(number).line(number));
-        let lines: Vec<_> = (0..1_000_000).step_by(7).map(line).collect();
-        for (index, number) in (0..1_000_000).step_by(7).enumerate() {
-            assert!(std::ptr::eq(line(number), lines[index]));
+        // Within regions, in neighbouring ones, and in some that share a bucket.
+        let numbers: Vec<u64> = (0..1_000_000).step_by(7).chain((0..10_000).map(|far| far << 30 | 5)).collect();
+        let lines: Vec<_> = numbers.iter().map(|&number| line(number)).collect();
+        for (&number, &before) in numbers.iter().zip(&lines) {
+            assert!(std::ptr::eq(line(number), before));
         }
         let mut distinct = lines.clone();
         distinct.sort_unstable();
@@ -187,23 +173,13 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_race_for_a_group_get_the_same() {
-        for round in 0..200 {
-            let table = LineTable::new();
-            let found: Vec<usize> = std::thread::scope(|scope| {
-                let racers: Vec<_> =
-                    (0..4).map(|_| scope.spawn(|| std::ptr::from_ref(table.group(round)) as usize)).collect();
-                racers.into_iter().map(|racer| racer.join().unwrap()).collect()
-            });
-            assert!(found.iter().all(|&group| group == found[0]));
-        }
-    }
-
-    #[test]
     fn bytes_keep_the_version_of_their_last_writing() {
-        let stamps = Stamps::new();
+        let stamps = Stamps::default();
         stamps.set(0xFF << 56 | 1, 3);
         stamps.set(1, 5);
         assert_eq!((stamps.since(0), stamps.since(3), stamps.since(5)), (0xFF << 56 | 1, 1, 0));
+        (6..100).for_each(|version| stamps.set(1 << (version % 2), version));
+        assert_eq!((stamps.since(2), stamps.since(97), stamps.since(98)), (0xFF << 56 | 3, 3, 2));
+        assert_eq!(stamps.before.borrow().len(), 2, "as many as there are versions that bytes have");
     }
 }

@@ -76,15 +76,15 @@ struct Asked {
 pub(crate) struct Questions(FxHashMap<u64, Asked>);
 
 impl Questions {
-    /// Bytes of a line that answer an open question; `None` if the line never had a question.
-    pub(crate) fn foreign(&self, line: u64) -> Option<Bytes> {
-        self.0.get(&line).map(|asked| union(&asked.open))
+    /// Bytes of a line that answer an open question.
+    pub(crate) fn foreign(&self, line: u64) -> Bytes {
+        self.0.get(&line).map_or(0, |asked| union(&asked.open))
     }
 
     /// Answers questions about a line whose bytes the CPU touches, and corrects the tally. `moves`:
-    /// the line came by another transfer. Returns the bytes that answer the questions still open.
-    pub(crate) fn answer(&mut self, line: u64, bytes: Bytes, moves: bool, tally: &mut Tally) -> Bytes {
-        let Some(Asked { open, .. }) = self.0.get_mut(&line) else { return 0 };
+    /// the line came by another transfer.
+    pub(crate) fn answer(&mut self, line: u64, bytes: Bytes, moves: bool, tally: &mut Tally) {
+        let Some(Asked { open, .. }) = self.0.get_mut(&line) else { return };
         open.retain(|question| {
             let is_open = question.foreign & bytes == 0 || moves && question.reach == 0;
             if !is_open {
@@ -93,7 +93,6 @@ impl Questions {
             }
             is_open
         });
-        union(open)
     }
 
     /// Notes a transfer of a line that is true sharing. `written`: bytes that other CPUs wrote

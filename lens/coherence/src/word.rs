@@ -81,12 +81,6 @@ impl Word {
         self.owner() == Some(cpu) && self.readers() == Readers::Nobody
     }
 
-    /// True if both words have the same version.
-    #[inline]
-    pub(crate) fn is_same_version(self, other: Word) -> bool {
-        (self.0 ^ other.0) >> VERSION_SHIFT == 0
-    }
-
     /// The word after `cpu`, which did not hold the line, fetches it.
     pub(crate) fn read_by(self, cpu: CpuId) -> Self {
         self.with_readers(match self.readers() {
@@ -138,7 +132,6 @@ mod tests {
         assert_eq!((word.owner(), word.readers(), word.version()), (Some(LAST), Readers::Unnamed(2), 1));
         let word = word.dropped_by(LAST);
         assert_eq!((word.owner(), word.readers(), word.version()), (None, Readers::Unnamed(2), 1));
-        assert!(word.is_same_version(Word::exclusive(1, 0)) && !word.is_same_version(Word::exclusive(2, 0)));
     }
 
     #[test]

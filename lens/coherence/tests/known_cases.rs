@@ -171,33 +171,6 @@ fn a_ring_in_lockstep_costs_what_paper_says() {
 }
 
 #[test]
-fn threads_that_really_race_lose_no_transfer_of_a_counter() {
-    let cpus: u16 = 4;
-    let steps = 20_000u64;
-    let machine = Machine::new(Topology::new(cpus.into(), 1, cpus.into()).unwrap());
-    let tallies: Vec<_> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..cpus)
-            .map(|id| {
-                let mut cpu = machine.cpu(id);
-                scope.spawn(move || {
-                    let mut moved = 0;
-                    for _ in 0..steps {
-                        moved += cpu.access(&access(0x1000, Kind::Atomic));
-                    }
-                    (cpu.id(), moved, cpu.tally().clone())
-                })
-            })
-            .collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-    });
-    for (id, moved, tally) in &tallies {
-        assert_eq!(tally.total(), *moved, "CPU {id}");
-    }
-    let report = Report::new(&machine, tallies.iter().map(|(id, _, tally)| (*id, tally)));
-    assert!(report.count.total() >= u64::from(cpus) - 1 && report.count.total() < steps * u64::from(cpus));
-}
-
-#[test]
 fn a_transfer_costs_what_its_distance_does() {
     let costs = Costs { same_cache: 40, same_socket: 90, other_socket: 250, memory: 1 };
     let machine = Machine::with(Topology::new(8, 2, 2).unwrap(), costs, None).unwrap();

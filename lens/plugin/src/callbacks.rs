@@ -238,10 +238,11 @@ extern "C" fn on_exit(_: usize, _: usize) {
     let Some(lens) = LENS.get() else { return };
     lens.end();
     // SAFETY: this is the exit callback.
-    let (counters, samples, turns) = unsafe { (lens.counters(), lens.samples.lend(), lens.turns.lend()) };
+    let (counters, samples, turns, machine) =
+        unsafe { (lens.counters(), lens.samples.lend(), lens.turns.lend(), *lens.machine.lend()) };
     let report = report::report(&report::Facts {
         arguments: &lens.arguments,
-        machine: lens.machine,
+        machine,
         space: &lens.space,
         regions: lens.regions(),
         times: turns.overlap.times(),

@@ -97,15 +97,28 @@ impl Counter {
         match (site.is_atomic, is_store) {
             (false, false) => Some(Kind::Read),
             (false, true) => Some(Kind::Write),
+            (true, is_store) if self.completes(site, address, is_store) => None,
             (true, is_store) => {
-                let pair = Some((site, address));
-                if is_store && self.store_to_come.take() == pair {
-                    return None;
-                }
-                self.store_to_come = pair.filter(|_| !is_store);
+                self.begin_atomic(site, address, is_store);
                 Some(Kind::Atomic)
             }
         }
+    }
+
+    /// True if an atomic instruction's event is the second half of its access, which ends here.
+    #[inline]
+    pub(crate) fn completes(&mut self, site: Site, address: u64, is_store: bool) -> bool {
+        let completes = is_store && self.store_to_come == Some((site, address));
+        if completes {
+            self.store_to_come = None;
+        }
+        completes
+    }
+
+    /// Notes an atomic instruction's first event.
+    #[inline]
+    pub(crate) fn begin_atomic(&mut self, site: Site, address: u64, is_store: bool) {
+        self.store_to_come = (!is_store).then_some((site, address));
     }
 
     /// Executes an access in the cache model. Returns its cost in clocks: 0 if the CPU's own cache

@@ -15,7 +15,6 @@ use crate::samples::{Sample, Samples};
 use crate::scheduler::{Housekeeping, OneThread, Scheduler};
 use crate::turns::{Step, Turns};
 use faultline_coherence::{Access, Context, Kind, LINE_BYTES, Machine, Work};
-use std::cell::UnsafeCell;
 use std::collections::HashSet;
 use std::fmt::Display;
 use std::io::Write;
@@ -34,7 +33,7 @@ pub(crate) struct Lens {
     pub(crate) qemu: Qemu,
     pub(crate) id: PluginId,
     pub(crate) arguments: Arguments,
-    pub(crate) machine: &'static Machine,
+    pub(crate) machine: OneThread<&'static Machine>,
     /// The clocks of the CPUs, and whose turn it is.
     pub(crate) turns: OneThread<Turns>,
     /// Ends turns.
@@ -48,7 +47,7 @@ pub(crate) struct Lens {
     /// A sample of the transfers, each with the stack of its CPU.
     pub(crate) samples: OneThread<Samples>,
     event_words: EventWords,
-    counters: Box<[CounterCell]>,
+    counters: Box<[OneThread<Counter>]>,
     /// Accesses are counted at the moment.
     is_counting: AtomicBool,
     /// Callbacks for all accesses are needed: from the first begin mark on.
@@ -63,15 +62,6 @@ pub(crate) struct MachineParts {
     pub(crate) housekeeping: Housekeeping,
 }
 
-/// One CPU's counter, on cache lines of its own.
-#[repr(align(128))]
-struct CounterCell(UnsafeCell<Counter>);
-
-// SAFETY: 1. a counter is touched in the callbacks of its vCPU, which QEMU calls on the thread that
-// runs it, one at a time; they do not nest, because none calls back into the emulation; 2. for the
-// rest, see `OneThread`.
-unsafe impl Sync for CounterCell {}
-
 impl Lens {
     /// A lens that does not count yet.
     pub(crate) fn new(
@@ -83,8 +73,7 @@ impl Lens {
         machine_parts: MachineParts,
         registers: Registers,
     ) -> Self {
-        // Never freed: the CPUs borrow it, and threads may outlive any owner until the process
-        // ends.
+        // Never freed: the CPUs borrow it until the process ends.
         let machine: &'static Machine = Box::leak(Box::new(machine));
         let cpus = arguments.topology.cpus();
         Lens {
@@ -98,12 +87,12 @@ impl Lens {
             registers,
             handlers: OnceLock::new(),
             space: AddressSpace::new(arguments.addresses),
-            counters: (0..cpus).map(|cpu| CounterCell(UnsafeCell::new(Counter::new(machine.cpu(cpu))))).collect(),
+            counters: (0..cpus).map(|cpu| OneThread::new(Counter::new(machine.cpu(cpu)))).collect(),
             is_counting: AtomicBool::new(false),
             // The agent of a program in a machine begins its region with a mark.
             is_instrumenting: AtomicBool::new(arguments.whole && !arguments.selection.is_program()),
             regions: AtomicU32::new(0),
-            machine,
+            machine: OneThread::new(machine),
             arguments,
         }
     }
@@ -207,7 +196,7 @@ impl Lens {
     #[inline]
     #[must_use]
     pub(crate) fn begin_block(&self, cpu: u32, block: BlockStart) -> bool {
-        let Some(cell) = self.counting_cell(cpu) else { return true };
+        let Some(counter) = self.counting(cpu) else { return true };
         let instructions = u64::from(block.instructions);
         // SAFETY: this is a CPU's callback, and the loan ends at once.
         match unsafe { self.turns.lend() }.advance(cpu as usize, instructions) {
@@ -215,8 +204,8 @@ impl Lens {
             Step::Last => self.scheduler.end_turn(cpu),
             Step::Refused => return false,
         }
-        // SAFETY: this thread runs the CPU; see `CounterCell`.
-        let counter = unsafe { &mut *cell.0.get() };
+        // SAFETY: this is a CPU's callback, and the loan ends with it.
+        let counter = unsafe { counter.lend() };
         if counter.enters_kernel(block.is_user) {
             // SAFETY: as above.
             unsafe { self.turns.lend() }.pay_entry();
@@ -250,15 +239,15 @@ impl Lens {
 
     /// Changes the interrupts that a CPU is in.
     pub(crate) fn change_context(&self, cpu: u32, change: impl FnOnce(&mut Nest)) {
-        if let Some(cell) = self.counting_cell(cpu) {
-            // SAFETY: this thread runs the CPU; see `CounterCell`.
-            unsafe { (*cell.0.get()).change_context(change) };
+        if let Some(counter) = self.counting(cpu) {
+            // SAFETY: this is a CPU's callback, and the loan ends at once.
+            unsafe { counter.lend() }.change_context(change);
         }
     }
 
     /// Notes that a CPU is about to pause or to halt.
     pub(crate) fn wait(&self, cpu: u32, halts: bool) {
-        if self.counting_cell(cpu).is_some() {
+        if self.counting(cpu).is_some() {
             // SAFETY: this is a CPU's callback, and the loan ends at once.
             unsafe { self.turns.lend() }.wait(cpu as usize, halts);
         }
@@ -270,29 +259,34 @@ impl Lens {
     /// accesses are being counted.
     #[inline]
     pub(crate) fn access_in_turn(&self, cpu: u32, info: u32, address: u64, site: Site) {
-        if let Some(cell) = self.counters.get(cpu as usize)
-            // An atomic access may be the second half of one. A user address may lead elsewhere
-            // later; kernel addresses do not.
-            && self.space.is_fixed(address) && !site.is_atomic
+        if let Some(counter) = self.counters.get(cpu as usize)
+            // A user address may lead elsewhere later; kernel addresses do not.
+            && self.space.is_fixed(address)
             && let Some((size, is_store)) = self.event_words.known(info)
-            // SAFETY: this is a CPU's callback, and the loan ends with this line.
-            && unsafe { self.turns.lend() }.has_settled(cpu as usize, address, size, is_store)
         {
-            // SAFETY: this thread runs the CPU; see `CounterCell`.
-            unsafe { (*cell.0.get()).accesses += u64::from(self.arguments.selection.counts(site.address)) };
-            return;
+            // SAFETY: this is a CPU's callback, and the loans end with it.
+            let (counter, turns) = unsafe { (counter.lend(), self.turns.lend()) };
+            if site.is_atomic && counter.completes(site, address, is_store) {
+                return;
+            }
+            let writes = is_store || site.is_atomic;
+            if let Some(line) = turns.settled_line(cpu as usize, address, size, writes) {
+                counter.accesses += u64::from(self.arguments.selection.counts(site.address));
+                if site.is_atomic {
+                    counter.begin_atomic(site, address, is_store);
+                    turns.pay_atomic(line);
+                }
+                return;
+            }
         }
         self.access_in_turn_closely(cpu, info, address, site);
     }
 
-    #[cold]
     #[inline(never)]
     fn access_in_turn_closely(&self, cpu: u32, info: u32, address: u64, site: Site) {
-        let Some(cell) = self.counting_cell(cpu) else { return };
-        // SAFETY: this thread runs the CPU; see `CounterCell`.
-        let counter = unsafe { &mut *cell.0.get() };
-        // SAFETY: this is a CPU's callback, and the loan ends with it.
-        let turns = unsafe { self.turns.lend() };
+        let Some(counter) = self.counting(cpu) else { return };
+        // SAFETY: this is a CPU's callback, and the loans end with it.
+        let (counter, turns) = unsafe { (counter.lend(), self.turns.lend()) };
         // A string instruction may continue in a turn in which no translation block has begun.
         if turns.is_over(cpu as usize) && turns.advance(cpu as usize, 0) != Step::Runs {
             self.scheduler.end_turn(cpu);
@@ -307,7 +301,7 @@ impl Lens {
         if kind == Kind::Atomic {
             turns.pay_atomic(place.address / LINE_BYTES);
         }
-        if turns.has_settled(cpu as usize, name, size, kind != Kind::Read) {
+        if turns.settled_line(cpu as usize, name, size, kind != Kind::Read).is_some() {
             return;
         }
         let access = Access {
@@ -370,12 +364,12 @@ impl Lens {
     /// # Safety
     /// Call only in the exit callback.
     pub(crate) unsafe fn counters(&self) -> Vec<&Counter> {
-        // SAFETY: no other callback runs any more, as the caller promises; see `CounterCell`.
-        self.counters.iter().map(|cell| unsafe { &*cell.0.get() }).collect()
+        // SAFETY: no other callback runs any more, as the caller promises.
+        self.counters.iter().map(|counter| unsafe { &*counter.lend() }).collect()
     }
 
     #[inline]
-    fn counting_cell(&self, cpu: u32) -> Option<&CounterCell> {
+    fn counting(&self, cpu: u32) -> Option<&OneThread<Counter>> {
         // Relaxed: see the struct.
         if !self.is_counting.load(Relaxed) {
             return None;

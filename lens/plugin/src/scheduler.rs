@@ -196,10 +196,14 @@ pub(crate) struct OneThread<T>(UnsafeCell<T>);
 // them QEMU asks on that thread for the guest's time; 3. installation is over before QEMU creates
 // the thread; 4. the exit callback comes on that thread, if a device ends QEMU from within an
 // access, or on the main thread, which has paused all CPUs under QEMU's lock before it ends in
-// order (`vm_shutdown`); 5. so lent data move between threads, hence `Send`. Not covered: the main
-// thread may exit with an error in the middle of a run; the lens's machines have no device that
-// does this.
-unsafe impl<T: Send> Sync for OneThread<T> {}
+// order (`vm_shutdown`); 5. so lent data move between threads, one after the other, and so does all
+// that they share among each other (the cells of the model's lines), because it is in such values
+// only. Not covered: the main thread may exit with an error in the middle of a run; the lens's
+// machines have no device that does this.
+unsafe impl<T> Sync for OneThread<T> {}
+
+// SAFETY: as for `Sync`.
+unsafe impl<T> Send for OneThread<T> {}
 
 impl<T> OneThread<T> {
     pub(crate) fn new(value: T) -> Self {

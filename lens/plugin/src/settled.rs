@@ -44,18 +44,20 @@ impl Settled {
         Settled { entries: vec![Entry::EMPTY; cpus * ENTRIES].into() }
     }
 
-    /// True if an access of a CPU to `size` bytes (at least 1) at an address is settled. `address`
-    /// is the true address, or any other that always denotes the same byte of the same line.
+    /// The model's line of an access of a CPU to `size` bytes (at least 1) at an address, if it is
+    /// settled. `address` is the true address, or any other that always denotes the same byte of
+    /// the same line.
     #[inline]
-    pub(crate) fn has(&mut self, cpu: usize, address: u64, size: u8, writes: bool) -> bool {
+    pub(crate) fn line(&mut self, cpu: usize, address: u64, size: u8, writes: bool) -> Option<u64> {
         let (name, offset) = (address / LINE_BYTES, address % LINE_BYTES);
-        let Some(entry) = self.entries.get_mut(place(cpu, name)) else { return false };
+        let entry = self.entries.get_mut(place(cpu, name))?;
         // The access covers consecutive bytes from `offset` on, so its last byte shows if it
         // crosses the end of the line.
         let last = offset + u64::from(size) - 1;
-        entry.name == name
+        let is_settled = entry.name == name
             && last < LINE_BYTES
-            && entry.grant.allows(!0 << offset & !0 >> (LINE_BYTES - 1 - last), writes)
+            && entry.grant.allows(!0 << offset & !0 >> (LINE_BYTES - 1 - last), writes);
+        is_settled.then_some(entry.line)
     }
 
     /// Enters the accesses that a CPU may make to an address's line. `line`: its number in the
@@ -129,6 +131,12 @@ mod tests {
         (settled, cpu)
     }
 
+    fn has(settled: &mut Settled, cpu: usize, address: u64, size: u8, writes: bool) -> bool {
+        let found = settled.line(cpu, address, size, writes);
+        assert!(found.is_none_or(|line| line == LINE));
+        found.is_some()
+    }
+
     fn disturb(settled: &mut Settled, by: usize, cpu: Option<u16>, is_lost: bool) {
         settled.disturb(by, &Disturbance { line: LINE, cpu, is_lost });
     }
@@ -136,16 +144,16 @@ mod tests {
     #[test]
     fn only_an_owner_may_read_and_write_its_line() {
         let (mut settled, _) = settled();
-        assert!(settled.has(0, NAME + 4, 4, false) && settled.has(0, NAME, 64, true));
-        assert!(!settled.has(0, NAME + 64, 1, false) && !settled.has(1, NAME, 1, false));
+        assert!(has(&mut settled, 0, NAME + 4, 4, false) && has(&mut settled, 0, NAME, 64, true));
+        assert!(!has(&mut settled, 0, NAME + 64, 1, false) && !has(&mut settled, 1, NAME, 1, false));
     }
 
     #[test]
     fn what_reaches_beyond_the_line_is_not_settled() {
         let (mut settled, _) = settled();
-        assert!(settled.has(0, NAME + 0x38, 8, true) && !settled.has(0, NAME + 0x39, 8, true));
-        assert!(!settled.has(0, NAME, 128, false) && !settled.has(0, NAME + 8, 64, false));
-        assert!(!settled.has(0, NAME + 0x3f, 2, false));
+        assert!(has(&mut settled, 0, NAME + 0x38, 8, true) && !has(&mut settled, 0, NAME + 0x39, 8, true));
+        assert!(!has(&mut settled, 0, NAME, 128, false) && !has(&mut settled, 0, NAME + 8, 64, false));
+        assert!(!has(&mut settled, 0, NAME + 0x3f, 2, false));
     }
 
     #[test]
@@ -153,9 +161,9 @@ mod tests {
         let (mut settled, _) = settled();
         settled.forget(0, LINE + ENTRIES as u64);
         settled.forget(1, LINE);
-        assert!(settled.has(0, NAME, 1, true));
+        assert!(has(&mut settled, 0, NAME, 1, true));
         settled.forget(0, LINE);
-        assert!(!settled.has(0, NAME, 1, false));
+        assert!(!has(&mut settled, 0, NAME, 1, false));
     }
 
     #[test]
@@ -163,11 +171,11 @@ mod tests {
         for cpu in [Some(0), None] {
             let (mut settled, _) = settled();
             disturb(&mut settled, 0, cpu, true);
-            assert!(settled.has(0, NAME, 1, true), "by its own access");
+            assert!(has(&mut settled, 0, NAME, 1, true), "by its own access");
             disturb(&mut settled, 1, cpu, false);
-            assert!(settled.has(0, NAME, 1, false) && !settled.has(0, NAME, 1, true));
+            assert!(has(&mut settled, 0, NAME, 1, false) && !has(&mut settled, 0, NAME, 1, true));
             disturb(&mut settled, 1, cpu, true);
-            assert!(!settled.has(0, NAME, 1, false));
+            assert!(!has(&mut settled, 0, NAME, 1, false));
         }
     }
 
@@ -175,6 +183,6 @@ mod tests {
     fn a_line_whose_number_leads_elsewhere_than_its_address_is_never_settled() {
         let (mut settled, cpu) = settled();
         settled.put(0, 0x40, LINE, cpu.grant(LINE));
-        assert!(!settled.has(0, 0x40, 1, false));
+        assert!(!has(&mut settled, 0, 0x40, 1, false));
     }
 }

@@ -248,10 +248,10 @@ impl Turns {
         self.current != cpu
     }
 
-    /// True if it is the CPU's turn, and the access is settled.
+    /// The line of an access, if it is the CPU's turn and the access is settled.
     #[inline]
-    pub(crate) fn has_settled(&mut self, cpu: usize, address: u64, size: u8, writes: bool) -> bool {
-        self.current == cpu && self.settled.has(cpu, address, size, writes)
+    pub(crate) fn settled_line(&mut self, cpu: usize, address: u64, size: u8, writes: bool) -> Option<u64> {
+        if self.current == cpu { self.settled.line(cpu, address, size, writes) } else { None }
     }
 
     /// Adds the cost of an access of the current CPU: 0, or that of a transfer. `writes`: it got

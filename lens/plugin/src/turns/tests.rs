@@ -161,13 +161,13 @@ fn a_second_region_goes_on_where_the_first_ended() {
     let (kind, context) = (Kind::Write, Context::Kernel);
     cpu.access(&Access { address: 0x1000, size: 8, kind, site: 1, context, contents: false });
     turns.settled.put(1, 0x1000, 0x40, cpu.grant(0x40));
-    assert!(turns.has_settled(turns.current, 0x1000, 1, false) == (turns.current == 1));
+    assert!(turns.settled_line(turns.current, 0x1000, 1, false).is_some() == (turns.current == 1));
     turns.end();
-    assert!((0..2).all(|cpu| turns.is_over(cpu) && !turns.has_settled(cpu, 0x1000, 1, false)));
+    assert!((0..2).all(|cpu| turns.is_over(cpu) && turns.settled_line(cpu, 0x1000, 1, false).is_none()));
     turns.begin();
     rounds(&mut turns, 1, |cpu, _| (cpu == 1).then_some((10, true)));
     assert!(turns.clock(1) >= slowest && turns.clock(1) <= slowest + 330);
-    assert!(!turns.has_settled(1, 0x1000, 1, false));
+    assert!(turns.settled_line(1, 0x1000, 1, false).is_none());
 }
 
 const FINE: Grain = Grain::Fine(Quanta { contended: 5, private: 200 });
