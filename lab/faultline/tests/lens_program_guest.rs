@@ -33,14 +33,20 @@ fn scripts_bring_their_interpreters_and_further_files_come_along() {
     let script = lab.path("run.sh");
     fs::write(
         &script,
-        format!("#!/usr/bin/env sh\nread word < /srv/word\ntest \"$word$MODE\" = quickly || exit 9\n{counters} 2 50\n"),
+        format!(
+            "#!/usr/bin/env sh\nread word < /srv/word\ntest \"$word$MODE\" = quickly || exit 9\n\
+             read word < $1 && test $word = argued || exit 8\n{counters} 2 50\n"
+        ),
     )
     .unwrap();
     fs::set_permissions(&script, Permissions::from_mode(0o755)).unwrap();
     fs::write(lab.path("word"), "quick\n").unwrap();
+    let argument = lab.path("argument");
+    fs::write(&argument, "argued\n").unwrap();
     let word = format!("{}=/srv/word", lab.path("word").display());
     let options = ["--tasks", "2", "--whole", "--env", "MODE=ly", "--with", &word, "--with", &counters];
-    let [point] = &points(&lab, &options, &[script.to_str().unwrap()])[..] else { panic!() };
+    let words = [script.to_str().unwrap(), argument.to_str().unwrap()];
+    let [point] = &points(&lab, &options, &words)[..] else { panic!() };
     let code: Vec<&str> = point.code.iter().map(|place| place.name.as_str()).collect();
     assert!(code.iter().any(|name| name.contains("counters.c:")), "of the program that the script runs: {code:?}");
     assert!(point.instructions.as_ref().unwrap().median > 10_000.0, "{point:?}");
@@ -138,9 +144,11 @@ fn what_can_not_run_in_a_guest_is_refused_before_a_boot() {
         (&["--memory", "200"], own.clone(), "200 MiB of memory are too few for the program's files"),
         (&["--with", "x=y"], own.clone(), "absolute path in the guest"),
         (&["--env", "NAME"], own.clone(), "write it NAME=VALUE"),
-        (&["--tasks", "4096"], own, "CPUs"),
+        (&["--tasks", "4096"], own.clone(), "CPUs"),
     ] {
         assert_refused(&lens::program(&lab, options, &[&program]).output().unwrap(), 2, problem);
     }
+    let refused = lens::program(&lab, &[], &[&own, "--in=/nowhere/at/all"]).output().unwrap();
+    assert_refused(&refused, 2, "the argument '--in=/nowhere/at/all' names a file that does not exist");
     assert!(!lab.db().exists());
 }

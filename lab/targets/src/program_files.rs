@@ -1,12 +1,14 @@
-//! The files that a program needs in a guest: itself, its libraries, interpreters of scripts, and
-//! the user's further files.
+//! The files that a program needs in a guest: itself, its libraries, interpreters of scripts, the
+//! files among its arguments, and the user's further files.
 
+mod arguments;
 mod libraries;
 pub(crate) mod tree;
 
 use crate::TargetError;
 use crate::executable::{Architecture, Executable};
 use crate::search_path;
+use arguments::Arguments;
 use libraries::{Libraries, MissingLibrary};
 use sha2::{Digest, Sha256};
 use std::ffi::OsStr;
@@ -58,7 +60,7 @@ pub struct With {
 /// A guest's counts depend on the lengths of paths: they move the stack of the program and the
 /// kernel's allocations. So a host's path is in the guest only if a file that the program needs is
 /// there, or if the user names it. Otherwise the program is at `/program/NAME` and its working
-/// directory is `/home`.
+/// directory is `/home`. Files that arguments name by relative paths are then below `/home`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProgramFiles {
     /// The program's path on this host, absolute.
@@ -75,7 +77,8 @@ pub struct ProgramFiles {
 impl ProgramFiles {
     /// Collects the files of a command that runs in `directory` with that environment. A program's
     /// name without a slash is looked up in `PATH`: the environment's, otherwise ours. Fails if the
-    /// program, an interpreter, a library or an added file is missing, or if it is not for x86.
+    /// program, an interpreter, a library or an added file is missing, if it is not for x86, or if
+    /// a file among the arguments cannot be sent.
     pub fn find(
         command: &[String],
         directory: &Path,
@@ -99,6 +102,7 @@ impl ProgramFiles {
         }
         with.iter().try_for_each(|with| files.add_with(with, directory))?;
         let named = Named { arguments, environment, directory };
+        let arguments = Arguments { words: arguments, directory, with, path };
         let is_alone = !files.is_outside_needed(with);
         let place = if is_alone && is_outside(&program) && !named.has_program(&program) {
             let place = Path::new(PROGRAM).join(program.file_name().unwrap_or_default());
@@ -108,7 +112,8 @@ impl ProgramFiles {
             files.tree.add(&program).map_err(unreadable)?;
             program.clone()
         };
-        let directory = if is_alone && is_outside(directory) && !named.has(directory) {
+        let is_left = is_alone && !named.has(directory) && !arguments.lead_above();
+        let directory = if is_left && is_outside(directory) {
             files.tree.add_empty(Path::new(DIRECTORY));
             PathBuf::from(DIRECTORY)
         } else {
@@ -116,6 +121,7 @@ impl ProgramFiles {
             files.tree.add(directory).map_err(unreadable)?;
             directory.to_owned()
         };
+        arguments.add_to(&mut files, &directory)?;
         for (place, text) in SMALL_FILES {
             files.tree.add_text(Path::new(place), text);
         }

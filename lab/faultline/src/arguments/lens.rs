@@ -173,8 +173,8 @@ Examples:
   faultline lens program --tasks 8 --budget 'counters<=20@8' -- ./counters {tasks} 10000
   faultline lens program --with conf/ --env MODE=fast -- ./run-server-and-clients.sh
 The program runs in a guest, an emulated machine that boots the distribution's kernel, with a CPU for each task and one
-more for the thread that starts them. The guest has the program's libraries and interpreters, and what `--with` adds. The
-program runs in the same directory, may write everywhere, and has /tmp for scratch files.
+more for the thread that starts them. The guest has the program's libraries and interpreters, the files among its arguments,
+and what `--with` adds. The program may write everywhere, and has /tmp for scratch files.
 All its processes and threads are counted in user mode; `--kernel-too` also counts the kernel. Counts cover the region
 between the marks of workloads/harness/faultline_mark.h; without marks, the whole run. Build with `-g` for source lines.")]
 #[command(mut_arg("limit", |limit| limit.help(LIMIT)))]
@@ -188,7 +188,8 @@ pub(crate) struct Program {
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', value_parser = task_count, allow_negative_numbers = true)]
     pub(crate) tasks: Option<Vec<u32>>,
 
-    /// Operations of each task; figures are per operation [default: the whole run is one operation]
+    /// Operations of each task, by which counts are divided; not passed to the program [default:
+    /// the whole run is one operation]
     #[arg(long, value_name = "N", value_parser = from_to(1, MOST_OPERATIONS))]
     pub(crate) ops: Option<u64>,
 
