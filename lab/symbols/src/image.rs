@@ -299,11 +299,27 @@ fn symbols(file: &object::File<'_>) -> Vec<Symbol> {
             },
             _ => return None,
         };
+        // A label at the end of its section, such as the top of a stack, has no bytes.
+        let is_end = symbol.size() == 0 && symbol.address() >= section.address().saturating_add(section.size());
+        let kind = if is_end { Kind::Edge } else { kind };
         Some(Symbol { address: symbol.address(), size: symbol.size(), kind, name: demangle(name) })
     };
     let mut symbols: Vec<Symbol> = file.symbols().filter_map(of).collect();
     if symbols.is_empty() {
         symbols = file.dynamic_symbols().filter_map(of).collect();
     }
+    if !symbols.is_empty() {
+        symbols.extend(file.sections().filter_map(|section| end_of(&section)));
+    }
     symbols
+}
+
+/// The end of a section in memory, where symbols without a size end too.
+fn end_of(section: &object::Section<'_, '_>) -> Option<Symbol> {
+    let is_loaded = match section.kind() {
+        SectionKind::Data | SectionKind::ReadOnlyData | SectionKind::UninitializedData => true,
+        _ => is_code(section),
+    };
+    let address = section.address().checked_add(section.size()).filter(|_| is_loaded && section.address() > 0)?;
+    Some(Symbol { address, size: 0, kind: Kind::Edge, name: String::new() })
 }

@@ -17,11 +17,16 @@ pub(crate) enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Symbol {
     pub(crate) address: u64,
-    /// Size in bytes; 0 if the table has no size, so that the symbol extends to the next one.
+    /// Size in bytes; 0 if the table has no size, so that the symbol extends to the next one, but
+    /// not over [`MOST_WITHOUT_SIZE`] bytes.
     pub(crate) size: u64,
     pub(crate) kind: Kind,
     pub(crate) name: String,
 }
+
+/// Maximum length in bytes of a symbol without a size. A longer distance to the next symbol is a
+/// gap, such as that between low memory and a kernel's own addresses.
+const MOST_WITHOUT_SIZE: u64 = 1 << 24;
 
 /// Number of symbols before an address that are checked: small ones (labels, aliases) may be within
 /// a large one.
@@ -47,7 +52,7 @@ impl SymbolTable {
         let covers = |symbol: &&Symbol| match symbol.size {
             // A symbol without a size ends where the next one begins; the end of the last one is
             // not known.
-            0 => symbol.address == nearest && next.is_some(),
+            0 => symbol.address == nearest && next.is_some() && address - symbol.address < MOST_WITHOUT_SIZE,
             size => address - symbol.address < size,
         };
         let found = self.0[..after].iter().rev().take(LOOK_BACK).filter(|symbol| symbol.kind == kind).find(covers)?;
@@ -117,6 +122,18 @@ mod tests {
         assert_eq!(found(&table, 307, Kind::Data), Some(("lock", 7)));
         assert_eq!(found(&table, 307, Kind::Code), None);
         assert_eq!(found(&table, 308, Kind::Data), None, "nothing says where the last one ends");
+    }
+
+    #[test]
+    fn a_gap_in_memory_belongs_to_no_symbol() {
+        let kernel = 0xffff_ffff_8010_0000;
+        let table = SymbolTable::new(vec![
+            symbol(0x10_8000, 0, Kind::Data, "boot_stack_top"),
+            symbol(kernel, 64, Kind::Data, "counter"),
+        ]);
+        assert_eq!(found(&table, 0x10_8040, Kind::Data), Some(("boot_stack_top", 0x40)));
+        assert_eq!(found(&table, kernel - 8, Kind::Data), None);
+        assert_eq!(found(&table, 0x10_8000 + MOST_WITHOUT_SIZE, Kind::Data), None);
     }
 
     #[test]

@@ -26,3 +26,15 @@ fn addresses_are_those_of_the_files_and_the_first_file_comes_first() {
     let none = LinkedNames::new(Rc::from([]));
     assert_eq!((none.code(at), none.structure(located.of)), (None, None));
 }
+
+#[test]
+fn a_label_at_the_end_of_its_section_names_nothing_behind_it() {
+    let apart = ["-nostdlib", "-static", "-no-pie", "-Wl,--section-start=.low=0x600000,--section-start=.high=0x680000"];
+    let file = Compiled::new("cc", "stack.s", &apart);
+    let names = LinkedNames::new(Rc::from([Image::parse(&file.bytes).unwrap()]));
+    let name = |address| names.data(address, Space::Virtual, false).name();
+    assert_eq!((file.address_of("boot_stack_top"), file.address_of("later")), (0x60_1000, 0x68_0000));
+    assert_eq!(name(0x60_0008), Some("boot_stack".to_owned()));
+    assert_eq!((name(0x60_1000), name(0x60_1040), name(0x67_fff8)), (None, None, None));
+    assert_eq!(name(0x68_0008), Some("later".to_owned()));
+}
