@@ -9,7 +9,8 @@
  * forked. The caller must limit the time of the command.
  *
  * `--prepare WORD`, once per word, gives another command. It runs once before the copies, in the
- * same directory and on any CPU, and is not measured. Its failure is that of the execution.
+ * same directory and on any CPU, and is not measured, nor are processes that it leaves. Its failure
+ * is that of the execution.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -66,7 +67,7 @@ static const char *enter_anywhere(const struct plan *plan, unsigned copy)
 
 static void prepare(const struct plan *plan)
 {
-    static struct copies preparation = {.command = prepare_words, .step = "prepare", .count = 1, .enter = enter_anywhere};
+    static struct copies preparation = {.command = prepare_words, .step = "prepare", .count = 1, .apart = true, .enter = enter_anywhere};
     if (prepare_word_count > 0) {
         copies_prepare(plan, &preparation);
         copies_run();

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "failure.h"
 #include "lifetime.h"
 #include "options.h"
+#include "orphans.h"
 #include "protocol.h"
 #include "signals.h"
 
@@ -34,7 +36,8 @@ static int start_pipe[2]; /* each child reads a byte; end of file when the coord
 
 struct copy {
     pid_t pid;
-    int error_pipe; /* gives a refusal if the command could not be started */
+    int error_pipe;  /* gives a refusal if the command could not be started */
+    int status_pipe; /* gives the command's status if its parent lives on; -1: the status is that of the child */
     bool ended;
 };
 
@@ -90,6 +93,16 @@ static const char *wait_for_start(void)
     return n == 1 ? NULL : "read";
 }
 
+/* Tells the coordinator the step that failed, and `errno`. */
+static _Noreturn void refuse(int error_pipe, const char *step)
+{
+    struct refusal refusal = {.error = errno};
+    snprintf(refusal.step, sizeof refusal.step, "%s", step);
+    if (write(error_pipe, &refusal, sizeof refusal) < 0) /* a pipe writes so few bytes atomically */
+        _exit(126);
+    _exit(127);
+}
+
 static _Noreturn void become_command(const struct plan *plan, unsigned copy, int error_pipe)
 {
     close(ready_pipe[0]);
@@ -103,11 +116,35 @@ static _Noreturn void become_command(const struct plan *plan, unsigned copy, int
         execvp(copies->command[0], copies->command);
         step = "exec";
     }
-    struct refusal refusal = {.error = errno};
-    snprintf(refusal.step, sizeof refusal.step, "%s", step);
-    if (write(error_pipe, &refusal, sizeof refusal) < 0) /* a pipe writes so few bytes atomically */
+    refuse(error_pipe, step);
+}
+
+/*
+ * Becomes the parent of the command and of all descendants that it leaves, and lives until it is
+ * killed. So the coordinator never reaps them, and they count towards no later copies.
+ */
+static _Noreturn void stand_between(const struct plan *plan, unsigned copy, int error_pipe, int status_pipe)
+{
+    orphans_adopt();
+    signal(SIGCHLD, SIG_DFL); /* a caller that ignores it would take the status */
+    pid_t pid = fork();
+    if (pid == 0)
+        become_command(plan, copy, error_pipe);
+    if (pid < 0)
+        refuse(error_pipe, "fork");
+    close(error_pipe);
+    close(ready_pipe[0]);
+    close(ready_pipe[1]);
+    close(start_pipe[0]);
+    close(start_pipe[1]);
+    int status;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    signal(SIGCHLD, SIG_IGN); /* the system reaps the others */
+    if (write(status_pipe, &status, sizeof status) < 0) /* a pipe writes so few bytes atomically */
         _exit(126);
-    _exit(127);
+    for (;;)
+        pause();
 }
 
 /* ---- in the coordinator ---- */
@@ -123,15 +160,24 @@ static void make_pipe(int ends[2])
 
 static void fork_copy(const struct plan *plan, unsigned copy)
 {
-    int ends[2];
+    int ends[2], statuses[2] = {-1, -1};
     make_pipe(ends);
+    if (copies->apart)
+        make_pipe(statuses);
     all[copy].pid = lifetime_fork();
     if (all[copy].pid < 0)
         failure_os("fork", errno);
+    if (all[copy].pid == 0 && copies->apart)
+        stand_between(plan, copy, ends[1], statuses[1]);
     if (all[copy].pid == 0)
         become_command(plan, copy, ends[1]);
     close(ends[1]);
     all[copy].error_pipe = ends[0];
+    all[copy].status_pipe = statuses[0];
+    if (copies->apart) {
+        close(statuses[1]);
+        fcntl(statuses[0], F_SETFL, O_NONBLOCK);
+    }
 }
 
 /* A child that fails before this point closes its end, and is found dead in the region. */
@@ -225,13 +271,28 @@ static void check(const struct copy *ended, unsigned copy, int status)
         copies->check(copy);
 }
 
+static void end_copy(unsigned copy, int status)
+{
+    all[copy].ended = true;
+    check(&all[copy], copy, status);
+    if (all[copy].status_pipe >= 0)
+        close(all[copy].status_pipe);
+}
+
 /*
- * Reaps all children that have ended, including adopted ones. Returns the number of copies among
- * them.
+ * Reaps all children that have ended, including adopted ones. Returns the number of copies that
+ * have ended.
  */
 static unsigned reap(void)
 {
     unsigned ended = 0;
+    for (unsigned copy = 0; copy < copies->count; copy++) {
+        int status;
+        if (all[copy].ended || all[copy].status_pipe < 0 || read(all[copy].status_pipe, &status, sizeof status) != (ssize_t)sizeof status)
+            continue;
+        ended++;
+        end_copy(copy, status);
+    }
     pid_t pid;
     int status;
     struct rusage resources;
@@ -241,9 +302,8 @@ static unsigned reap(void)
         for (unsigned copy = 0; copy < copies->count; copy++) {
             if (all[copy].ended || all[copy].pid != pid)
                 continue;
-            all[copy].ended = true;
             ended++;
-            check(&all[copy], copy, status);
+            end_copy(copy, status);
         }
     }
     return ended;
@@ -254,7 +314,7 @@ void copies_run(void)
     uint64_t begin_ns = clock_now_ns();
     let_go();
     for (unsigned ended = reap(); ended < copies->count; ended += reap())
-        signals_wait(clock_now_ns() + NS_PER_S, -1); /* SIGCHLD ends the wait at once */
+        signals_wait(clock_now_ns() + NS_PER_S, all[0].status_pipe); /* SIGCHLD ends the wait at once */
     real_ns = clock_now_ns() - begin_ns;
 }
 

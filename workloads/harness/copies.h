@@ -19,6 +19,7 @@ struct copies {
     char *const *command;         /* words, NULL-terminated */
     const char *step;             /* named by the failure of a copy; NULL: `command` */
     unsigned count;
+    bool apart;                   /* only one: its descendants that outlive it count towards no later copies (Linux) */
     bool keeps_output;            /* keeps standard output too; otherwise that is /dev/null */
     /* In the child, before the region: returns NULL, or the step that failed, with errno set. */
     const char *(*enter)(const struct plan *plan, unsigned copy);

@@ -1,6 +1,7 @@
 """The command that `program` runs before the measured one."""
 
 import pathlib
+import sys
 import tempfile
 import time
 import unittest
@@ -37,6 +38,15 @@ class Preparation(unittest.TestCase):
         alone = self.run_in_directory("--", "sh", "-c", spend)
         beside = self.run_in_directory(*prepared("sh", "-c", spend), "--", "true")
         self.assertGreater(self.measure(alone, "largest_process_bytes"), 50e6)
+        self.assertLess(self.measure(beside, "largest_process_bytes"), 25e6)
+        self.assertLess(self.measure(beside, "user_s"), 0.5 * self.measure(alone, "user_s"))
+
+    @unittest.skipUnless(sys.platform == "linux", "other systems give such processes to the first one")
+    def test_processes_that_it_leaves_do_not_count(self):
+        spend = "x=$(head -c 50000000 /dev/zero | tr '\\0' x); i=0; while [ $i -lt 50000 ]; do i=$((i + 1)); done"
+        wait = "cat ended; sleep 0.5"
+        alone = self.run_in_directory("--", "sh", "-c", spend)
+        beside = self.run_in_directory(*prepared("sh", "-c", f"mkfifo ended; ({spend}; : > ended) &"), "--", "sh", "-c", wait)
         self.assertLess(self.measure(beside, "largest_process_bytes"), 25e6)
         self.assertLess(self.measure(beside, "user_s"), 0.5 * self.measure(alone, "user_s"))
 
