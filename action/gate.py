@@ -535,12 +535,14 @@ def read(path):
         return {}
 
 
+def parts(value, name):
+    """The objects in a list of an object."""
+    found = value.get(name)
+    return [part for part in found if isinstance(part, dict)] if isinstance(found, list) else []
+
+
 def deciding(result):
     """The rows that decide."""
-    def parts(value, name):
-        found = value.get(name)
-        return [part for part in found if isinstance(part, dict)] if isinstance(found, list) else []
-
     return [row for program in parts(result, "programs") for row in parts(program, "rows") if row.get("decides")]
 
 

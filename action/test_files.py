@@ -21,18 +21,19 @@ class Files(Job):
         for name in used:
             self.assertRegex(name, r"^[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$")
         for command in re.findall(r"^\s*(?:- )?run:(.*)$", text, re.MULTILINE):
-            self.assertRegex(command, r'^ python3 -I "\$GITHUB_ACTION_PATH/gate\.py" \w+$')
-        step = next(step for step in text.split("\n    - ") if "gate.py\" run" in step)
-        self.assertNotIn("TOKEN", step)
+            self.assertRegex(command, r'^ python3 -I "\$GITHUB_ACTION_PATH/(gate|annotate|history)\.py"( \w+)?$')
+        steps = [step for step in text.split("\n    - ") if "FAULTLINE_CI_TOKEN:" in step]
+        self.assertEqual(re.findall(r'\.py" (\w+)', "".join(steps)), ["comment", "fetch", "publish"], "these run no commit's code")
         self.assertNotIn("\t", text)
 
     def test_inputs_are_those_of_the_program(self):
-        read = set(re.findall(r'inputs(?:\(|\.get\()?"?([A-Z_]+)"', (HERE / "gate.py").read_text())) | {"BUDGET", "BY", "BUILD", "SUBJECTS"}
+        programs = "".join((HERE / name).read_text() for name in ("gate.py", "history.py"))
+        read = set(re.findall(r'inputs(?:\(|\.get\()?"?([A-Z_]+)"', programs)) - {"OLD"} | {"BUDGET", "BY", "BUILD", "SUBJECTS"}
         passed = set(re.findall(r"FAULTLINE_CI_(\w+): \$\{\{ inputs", (HERE / "action.yml").read_text()))
         declared = set(re.findall(r"^  ([a-z-]+):$", (HERE / "action.yml").read_text().partition("outputs:")[0], re.MULTILINE))
         self.assertEqual({name.lower().replace("_", "-") for name in passed}, declared)
         self.assertLessEqual(read, passed)
-        self.assertLessEqual(passed - {"TOKEN"}, set(re.findall(r"FAULTLINE_CI_(\w+):", (HERE / "gitlab.yml").read_text())))
+        self.assertLessEqual(passed - {"TOKEN", "HISTORY"}, set(re.findall(r"FAULTLINE_CI_(\w+):", (HERE / "gitlab.yml").read_text())))
 
     def test_the_template_runs_this_program_only(self):
         text = (HERE / "gitlab.yml").read_text()
