@@ -1,11 +1,14 @@
 """`faultline ci` on planted and empty changes of programs in C, Rust, Go and Python.
 
-Usage: planted.py FAULTLINE [--changes N] [--load N] [--languages c,rust,go,python]
+Usage: planted.py FAULTLINE [--pairs N] [--results FILE] [--load N] [--languages c,rust,go,python]
 
-For each language, CHANGES (5) commits add 2 to 6 % of the program's work, and as many change only a
-comment, in mixed order, beside LOAD (8) busy processes. Prints each answer with its seconds. Exits
-with 1 if a planted change is missed, or if an empty one does not pass. A language without its
-compiler is left out.
+Each language has five pairs: a commit that adds 2 to 6 % of the program's work, and one that changes
+only a comment, in mixed order, beside LOAD (8) busy processes. Prints each answer with its seconds,
+then totals. Exits with 1 if a planted change is missed, or if an empty one does not pass. A language
+without its compiler is left out.
+
+Each answer is saved in FILE at once, and another call continues after it: `--pairs 4` measures the
+next four pairs, one of each language. Delete FILE after a change of the program.
 """
 
 import argparse
@@ -24,6 +27,7 @@ sys.path.append(str(Path(__file__).parent.parent / "commands"))
 import conditions
 
 BUDGET = 0.01
+PAIRS = 5
 STEPS = 2_000_000
 
 C = """\
@@ -76,81 +80,135 @@ LANGUAGES = {
     "c": ("cc", "prog.c", C, STEPS, "cc -O1 -o prog prog.c", ["./prog"]),
     "rust": ("rustc", "prog.rs", RUST, STEPS, "rustc -O -o prog prog.rs", ["./prog"]),
     "go": ("go", "prog.go", GO, STEPS, "go build -buildvcs=false -o prog prog.go", ["./prog"]),
-    "python": ("/usr/bin/python3", "prog.py", PYTHON, STEPS // 20, "true", ["/usr/bin/python3", "prog.py"]),
+    "python": ("/usr/bin/python3", "prog.py", PYTHON, STEPS // 4, "true", ["/usr/bin/python3", "prog.py"]),
 }
 
 
 def git(repository, *arguments):
+    """Output of git, without the user's configuration."""
     environment = dict(os.environ, GIT_CONFIG_GLOBAL=os.devnull, GIT_CONFIG_NOSYSTEM="1")
     person = ("-c", "user.name=Bench", "-c", "user.email=bench@localhost")
-    subprocess.run(("git", "-C", repository, *person, *arguments), env=environment, check=True, stdout=subprocess.DEVNULL)
+    command = ("git", "-C", repository, *person, *arguments)
+    return subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
 
-def written(repository, language, steps, note):
-    _, file, text, *_ = LANGUAGES[language]
-    (repository / file).write_text(text % {"steps": steps, "note": note})
-    git(repository, "add", "-A")
-    git(repository, "commit", "-q", "-m", note)
+def commits(repository, language):
+    """A new repository. [(planted share of the loop, old commit, new commit)], the same for each
+    call except for the commits' names."""
+    _, file, text, steps, *_ = LANGUAGES[language]
+    draw = random.Random(language)
+    planted = [draw.uniform(0.02, 0.06) for _ in range(PAIRS)] + [0.0] * PAIRS
+    draw.shuffle(planted)
+    repository.mkdir()
+    git(repository, "init", "-q", "-b", "main")
+    names = []
+    for number, share in enumerate([0.0, *planted]):
+        steps = round(steps * (1 + share))
+        (repository / file).write_text(text % {"steps": steps, "note": f"change {number}"})
+        git(repository, "add", "-A")
+        git(repository, "commit", "-q", "-m", f"change {number}")
+        names.append(git(repository, "rev-parse", "HEAD"))
+    return list(zip(planted, names, names[1:]))
 
 
-def answer(faultline, directory, language):
-    """The state that `ci` reports for the newest commit, and its seconds."""
+def answer(faultline, directory, language, old, new):
+    """The answer of `ci`: state, change and seconds."""
     *_, build, command = LANGUAGES[language]
     environment = dict(os.environ, XDG_CACHE_HOME=str(directory / "cache"))
-    words = [faultline, "--db", str(directory / "ci.sqlite"), "ci", "HEAD~1..HEAD", "--quiet", "--format", "json"]
+    words = [faultline, "--db", str(directory / "ci.sqlite"), "ci", f"{old}..{new}", "--quiet", "--format", "json"]
     words += ["--build", build, "--build-network", "--budget", f"{BUDGET:.0%}", "--time", "5s", "--", *command]
     began_s = time.monotonic()
     done = subprocess.run(words, cwd=directory / "repository", env=environment, capture_output=True, text=True, timeout=1800)
-    took_s = time.monotonic() - began_s
+    seconds = round(time.monotonic() - began_s, 1)
     if done.returncode not in (0, 1):
-        return f"not measured: {done.stdout}{done.stderr}", None, took_s
+        return {"state": "not measured", "output": done.stdout + done.stderr, "change": None, "seconds": seconds}
     result = json.loads(done.stdout)
-    [row] = [row for row in result["programs"][0]["rows"] if row["quantity"] == "instructions"]
-    return result["state"], row["change"], took_s
+    [program] = result["programs"]
+    row = next(row for row in program["rows"] if row["quantity"] == "instructions")
+    return {"state": result["state"], "change": row["change"], "seeds": row.get("executions"), "overlap": program.get("overlap"),
+            "measures": [row["quantity"] for row in program["rows"] if row["decides"]], "seconds": seconds}
 
 
-def measured(faultline, language, changes, directory):
-    """[(planted share, state, seconds)]"""
-    steps = LANGUAGES[language][3]
-    repository = directory / "repository"
-    repository.mkdir()
-    git(repository, "init", "-q", "-b", "main")
-    draw = random.Random(language)
-    planted = [draw.uniform(0.02, 0.06) for _ in range(changes)] + [0.0] * changes
-    draw.shuffle(planted)
-    written(repository, language, steps, "first")
-    found = []
-    for number, share in enumerate(planted):
-        steps = round(steps * (1 + share))
-        written(repository, language, steps, f"change {number}")
-        state, change, took_s = answer(faultline, directory, language)
-        shown = "" if change is None else f" {change:+.2%}"
-        print(f"{language} {number}: planted {share:+.1%} of the loop: {state}{shown} in {took_s:.0f} s", flush=True)
-        found.append((share, state, took_s))
-    return found
+def is_right(case):
+    return case["state"] == "worse" if case["planted"] else case["state"] in ("within", "inconclusive")
+
+
+def shown(case):
+    change = "" if case["change"] is None else f" {case['change']:+.2%}"
+    seeds = f", {case['seeds']} seeds" if case.get("seeds") else ""
+    text = f"{case['language']} {case['number']}: planted {case['planted']:+.1%} of the loop: {case['state']}{change}{seeds} in {case['seconds']:.0f} s"
+    return text + ("" if is_right(case) else f"  WRONG {case.get('output', '')}")
+
+
+def next_cases(languages, saved, pairs):
+    """The cases of the next pairs that lack an answer: (language, number of the commit), one pair of
+    each language after the other."""
+    done = {(case["language"], case["number"]) for case in saved}
+    cases = []
+    with tempfile.TemporaryDirectory() as directory:
+        kinds = {language: [share > 0 for share, *_ in commits(Path(directory, language), language)] for language in languages}
+    for pair in range(PAIRS):
+        for language in languages:
+            of_kind = [[number for number, is_planted in enumerate(kinds[language]) if is_planted == kind] for kind in (True, False)]
+            lacking = [(language, numbers[pair]) for numbers in of_kind if (language, numbers[pair]) not in done]
+            if lacking and len(cases) < pairs:
+                cases.append(lacking)
+    return [case for lacking in cases for case in lacking]
+
+
+def measure(faultline, cases, load, results):
+    """Measures cases. Saves and prints each answer."""
+    with tempfile.TemporaryDirectory() as room, conditions.load(load, 1, "always", is_elsewhere=True):
+        changes = {}
+        for language, number in cases:
+            directory = Path(room, language)
+            if language not in changes:
+                directory.mkdir()
+                changes[language] = commits(directory / "repository", language)
+            planted, old, new = changes[language][number]
+            case = {"language": language, "number": number, "planted": planted, "load": load,
+                    **answer(faultline, directory, language, old, new)}
+            with open(results, "a") as file:
+                file.write(json.dumps(case) + "\n")
+            print(shown(case), flush=True)
+
+
+def total(name, cases):
+    """A line about answers."""
+    planted = [case for case in cases if case["planted"]]
+    empty = [case for case in cases if not case["planted"]]
+    found, false = sum(map(is_right, planted)), sum(not is_right(case) for case in empty)
+    seconds = sorted(case["seconds"] for case in cases)
+    return (f"{name}: {found} of {len(planted)} planted changes found, {false} of {len(empty)} empty ones not passed; "
+            f"median {statistics.median(seconds):.0f} s, at most {seconds[-1]:.0f} s, {sum(seconds) / 60:.1f} min in all")
 
 
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("faultline", type=Path)
-    arguments.add_argument("--changes", type=int, default=5)
+    arguments.add_argument("--pairs", type=int, default=PAIRS * len(LANGUAGES))
+    arguments.add_argument("--results", type=Path, default=Path("planted.jsonl"))
     arguments.add_argument("--load", type=int, default=8)
     arguments.add_argument("--languages", default=",".join(LANGUAGES))
     asked = arguments.parse_args()
-    faultline, rows, is_wrong = str(asked.faultline.resolve()), [], False
+    languages = []
     for language in asked.languages.split(","):
-        if not shutil.which(LANGUAGES[language][0]):
-            rows.append(f"{language}: left out, there is no {LANGUAGES[language][0]}")
-            continue
-        with tempfile.TemporaryDirectory() as directory, conditions.load(asked.load, 1, "always", is_elsewhere=True):
-            found = measured(faultline, language, asked.changes, Path(directory))
-        caught = sum(state == "worse" for share, state, _ in found if share)
-        blamed = sum(state not in ("within", "inconclusive") for share, state, _ in found if not share)
-        is_wrong |= caught < asked.changes or blamed > 0
-        took_s = statistics.median(took_s for *_, took_s in found)
-        rows.append(f"{language}: {caught} of {asked.changes} found, {blamed} of {asked.changes} empty ones not passed; {took_s:.0f} s (median)")
-    print("\n".join(rows))
-    sys.exit(is_wrong)
+        if shutil.which(LANGUAGES[language][0]):
+            languages.append(language)
+        else:
+            print(f"{language}: left out, there is no {LANGUAGES[language][0]}")
+
+    def saved():
+        return [json.loads(line) for line in asked.results.read_text().splitlines()] if asked.results.exists() else []
+
+    measure(str(asked.faultline.resolve()), next_cases(languages, saved(), asked.pairs), asked.load, asked.results)
+    cases = saved()
+    for language in languages:
+        own = [case for case in cases if case["language"] == language]
+        print(total(language, own) if own else f"{language}: not measured yet")
+    if cases:
+        print(total("all", cases))
+    sys.exit(not all(map(is_right, cases)))
 
 
 if __name__ == "__main__":
