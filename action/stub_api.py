@@ -1,5 +1,5 @@
-"""A stub of both forges' API: comments of a pull request, and of a merge request as notes. It records
-what is posted."""
+"""A stub of both forges' API: comments of a pull request, and of a merge request as notes. It
+records what is posted."""
 
 import contextlib
 import http.server

@@ -15,7 +15,8 @@ from pathlib import Path
 import gate
 from stub_api import Api
 
-# Does what the variable STUB says, and records its words and variables. A history grows by a letter.
+# Does what the variable STUB says, and records its words and variables. A history grows by a
+# letter.
 STUB = f"""#!{sys.executable}
 import json, os, sys
 stub = json.loads(os.environ["STUB"])

@@ -2,10 +2,10 @@
 
 Usage: planted.py FAULTLINE [--pairs N] [--results FILE] [--load N] [--languages c,rust,go,python]
 
-Each language has five pairs: a commit that adds 2 to 6 % of the program's work, and one that changes
-only a comment, in mixed order, beside LOAD (8) busy processes. Prints each answer with its seconds,
-then totals. Exits with 1 if a planted change is missed, or if an empty one does not pass. A language
-without its compiler is left out.
+Each language has five pairs: a commit that adds 2 to 6 % of the program's work, and one that
+changes only a comment, in mixed order, beside LOAD (8) busy processes. Prints each answer with its
+seconds, then totals. Exits with 1 if a planted change is missed, or if an empty one does not pass.
+A language without its compiler is left out.
 
 Each answer is saved in FILE at once, and another call continues after it: `--pairs 4` measures the
 next four pairs, one of each language. Delete FILE after a change of the program.
@@ -141,8 +141,8 @@ def shown(case):
 
 
 def next_cases(languages, saved, pairs):
-    """The cases of the next pairs that lack an answer: (language, number of the commit), one pair of
-    each language after the other."""
+    """The cases of the next pairs that lack an answer: (language, number of the commit), one pair
+    of each language after the other."""
     done = {(case["language"], case["number"]) for case in saved}
     cases = []
     with tempfile.TemporaryDirectory() as directory:
