@@ -45,7 +45,8 @@ const SANDBOX: &str = "sandbox";
 const WITH_NETWORK: &str = "with the network";
 const WITHOUT_NETWORK: &str = "without a network";
 
-/// Time limit for printing a version. A tool that does not answer counts as changed.
+/// Time limit for printing a version. A tool that does not answer is a failure of the lab: a busy
+/// or frozen host is no other compiler.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// The tools of a recipe as of now. `directory`: where tools run to print their versions; it must
@@ -160,12 +161,18 @@ fn version(asked: &[String], recipe: &Recipe, directory: &Path, lab: &Lab<'_>) -
         printed.push(line.to_owned());
         ControlFlow::Continue(())
     };
-    match runner(lab)?.run(&command, &mut sink, lab.stop) {
+    let ending = runner(lab)?.run(&command, &mut sink, lab.stop);
+    answered(asked, ending, printed)
+}
+
+/// What a tool said of its version, given how its process ended.
+fn answered(asked: &[String], ending: Ending, printed: Vec<Vec<u8>>) -> Result<Option<Vec<Vec<u8>>>, Error> {
+    let failed = |why: &str| lab_failed(format!("`{}` could not be asked for its version: {why}", asked.join(" ")));
+    match ending {
         Ending::Stopped => Err(Error::stopped()),
         Ending::Exited { status: 0, .. } => Ok(Some(printed)),
-        Ending::LabFailed { text } | Ending::AfterLack { text, .. } => {
-            Err(lab_failed(format!("`{}` could not be asked for its version: {text}", asked.join(" "))))
-        }
+        Ending::LabFailed { text } | Ending::AfterLack { text, .. } => Err(failed(&text)),
+        Ending::TimedOut => Err(failed(&format!("no answer within {} s", LIMIT.as_secs()))),
         _ => Ok(None),
     }
 }
@@ -181,4 +188,19 @@ pub(crate) fn runner(lab: &Lab<'_>) -> Result<CommandRunner, Error> {
     CommandRunner::new(&lab.places.keeper, &lab.places.usable_scratch()?).map_err(|error| {
         Error::failed(format!("cannot determine the working directory: {error}"), "change to an existing directory")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_that_does_not_answer_is_no_other_tool() {
+        let asked = ["rustc".to_owned(), "--version".to_owned()];
+        let of = |ending| answered(&asked, ending, vec![b"rustc 1.95.0".to_vec()]);
+        assert_eq!(of(Ending::Exited { status: 0, stderr: String::new() }).unwrap().unwrap().len(), 1);
+        assert_eq!(of(Ending::NotStarted { text: "no such file".to_owned() }).unwrap(), None);
+        let error = of(Ending::TimedOut).unwrap_err();
+        assert!(error.problem.contains("no answer within 60 s"), "{error:?}");
+    }
 }
