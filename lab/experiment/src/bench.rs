@@ -80,6 +80,9 @@ pub(crate) enum Stretched {
     ConnectionLost(Error),
 }
 
+/// Number of subjects whose guests are prepared at once, each with a copy of its program's files.
+const PREPARED_AT_ONCE: usize = 4;
+
 /// The database and run into which executions are saved.
 pub(crate) struct Sink<'a> {
     /// The database.
@@ -105,18 +108,29 @@ impl<'a> Sink<'a> {
         items: &[PlanItem],
         lab: &mut Lab<'_>,
     ) -> Result<Stretched, Error> {
-        let targets = SubjectTargets::alone(target);
+        let targets = SubjectTargets { naming, ..SubjectTargets::alone(target) };
+        // Counts do not depend on other executions.
+        let jobs = naming.map_or(NonZeroUsize::MIN, |_| jobs(target, None));
+        self.stretch_of(Targets::shared(&targets), jobs, items, lab)
+    }
+
+    /// Measures items on the targets of their subjects, at most `jobs` at the same time.
+    fn stretch_of(
+        &mut self,
+        targets: Targets<'_>,
+        jobs: NonZeroUsize,
+        items: &[PlanItem],
+        lab: &mut Lab<'_>,
+    ) -> Result<Stretched, Error> {
         let planned = PlannedRun {
-            targets: Targets::shared(&targets),
+            targets,
             settings: &self.head.settings,
             subjects: &self.head.subjects,
             workloads: &self.head.workloads,
             items,
             budget: self.deadline.map(|deadline| deadline.saturating_sub(lab.clock.monotonic())),
             limit: measure::limit(self.limit_ms, self.head),
-            naming,
-            // Counts do not depend on other executions.
-            jobs: naming.map_or(NonZeroUsize::MIN, |_| jobs(target, None)),
+            jobs,
         };
         Ok(match measure::stretch(self.store, self.head, &planned, lab)? {
             Stretch::Whole => Stretched::ToTheEnd,
@@ -127,7 +141,8 @@ impl<'a> Sink<'a> {
     }
 
     /// Counts items. `ready`: the counting target of a subject. A guest is prepared once for all
-    /// executions of a subject, because counts do not depend on the order.
+    /// executions of a subject, because counts do not depend on the order. Guests of several
+    /// subjects run at the same time.
     pub(crate) fn count(
         &mut self,
         items: &[PlanItem],
@@ -136,12 +151,26 @@ impl<'a> Sink<'a> {
     ) -> Result<Stretched, Error> {
         let mut by_subject = items.to_vec();
         by_subject.sort_by_key(|item| item.subject);
-        for items in by_subject.chunk_by(|x, y| x.subject == y.subject) {
-            let (target, naming) = match ready(self.subject(items[0].subject)?, self.head, lab) {
-                Err(error) if error == Error::stopped() => return Ok(Stretched::Stopped),
-                ready => ready?,
-            };
-            match self.stretch((target.as_ref(), Some(&naming)), items, lab)? {
+        let mut subjects: Vec<SubjectIndex> = by_subject.iter().map(|item| item.subject).collect();
+        subjects.dedup();
+        for subjects in subjects.chunks(PREPARED_AT_ONCE) {
+            let mut prepared = Vec::new();
+            for subject in subjects {
+                match ready(self.subject(*subject)?, self.head, lab) {
+                    Err(error) if error == Error::stopped() => return Ok(Stretched::Stopped),
+                    ready => prepared.push((*subject, ready?)),
+                }
+            }
+            let targets: Vec<(SubjectIndex, SubjectTargets<'_>)> = prepared
+                .iter()
+                .map(|(subject, (target, naming))| (*subject, SubjectTargets::counting(target.as_ref(), naming)))
+                .collect();
+            let items: Vec<PlanItem> =
+                by_subject.iter().filter(|item| subjects.contains(&item.subject)).cloned().collect();
+            // The guest that needs most room decides for all.
+            let jobs = prepared.iter().map(|(_, (target, _))| jobs(target.as_ref(), None)).min();
+            let jobs = jobs.unwrap_or(NonZeroUsize::MIN);
+            match self.stretch_of(Targets::of_some(&targets, &items)?, jobs, &items, lab)? {
                 Stretched::ToTheEnd => {}
                 ended => return Ok(ended),
             }

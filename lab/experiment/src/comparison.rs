@@ -181,7 +181,6 @@ fn follow(
             items: &items,
             budget: budget.map(|budget| budget.saturating_sub(lab.clock.monotonic() - began)),
             limit,
-            naming: None,
             jobs: NonZeroUsize::MIN,
         };
         let ended = measure::stretch(store, &record, &planned, lab)?;

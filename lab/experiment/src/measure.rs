@@ -113,18 +113,18 @@ pub(crate) fn to_the_end(
 ) -> Result<Ended, Error> {
     let head = store.load_head(run)?;
     let budget = head.settings.timed().and_then(|timed| timed.budget_ms).map(Duration::from_millis);
+    let targets = SubjectTargets { naming: lens.map(|lens| lens.naming), ..targets.clone() };
     let began = lab.clock.monotonic();
     let mut items = store.missing_items(run)?;
     loop {
         let planned = PlannedRun {
-            targets: Targets::by_subject(std::slice::from_ref(targets), &items)?,
+            targets: Targets::by_subject(std::slice::from_ref(&targets), &items)?,
             settings: &head.settings,
             subjects: &head.subjects,
             workloads: &head.workloads,
             items: &items,
             budget: budget.map(|budget| budget.saturating_sub(lab.clock.monotonic() - began)),
             limit: limit(limit_ms, &head),
-            naming: lens.map(|lens| lens.naming),
             jobs: lens.map_or(NonZeroUsize::MIN, |lens| lens.jobs),
         };
         match stretch(store, &head, &planned, lab)? {

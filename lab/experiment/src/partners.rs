@@ -24,7 +24,7 @@ impl Partners {
     /// The targets of the subject and its partners.
     pub(crate) fn beside<'a>(&'a self, measured: &'a dyn Target) -> SubjectTargets<'a> {
         let partners = self.by_role.iter().map(|(role, target)| (role.clone(), target.as_ref())).collect();
-        SubjectTargets { measured, partners, network: self.network.as_deref() }
+        SubjectTargets { partners, network: self.network.as_deref(), ..SubjectTargets::alone(measured) }
     }
 }
 

@@ -5,6 +5,7 @@ use crate::bisect_counted::{MAKEFILE, PROGRAM};
 use crate::lab::lens::assert_status;
 use crate::lab::repository::Repository;
 use crate::lab::{lens, stderr, stdout};
+use serde_json::{Value, json};
 use std::fs;
 use std::process::Output;
 
@@ -52,9 +53,17 @@ fn a_change_that_executes_more_is_worse() {
     assert!(text.lines().next().unwrap().contains(" is worse than "), "{text}");
     assert!(text.lines().any(|line| line.contains("  instructions  ") && line.ends_with("worse")), "{text}");
     assert!(!text.contains("  transfers  "), "it has one thread: {text}");
+    let sentences = text.replace('\n', " ");
+    assert!(sentences.contains("Transfers do not decide if CPUs work at the same time in less than 10 %"), "{text}");
+    assert!(sentences.contains("'./counters' has other code in main counters.c:1."), "{text}");
     let written = |name: &str| fs::read_to_string(report.join(name)).unwrap();
     assert!(written("ci.md").contains("| instructions"), "{}", written("ci.md"));
-    assert!(written("ci.json").contains("\"state\": \"worse\""), "{}", written("ci.json"));
+    let json: Value = serde_json::from_str(&written("ci.json")).unwrap();
+    assert_eq!(json["state"], "worse", "{json:#}");
+    let place = json!({"quantity": "instructions", "function": "main", "file": "counters.c", "line": 1});
+    assert_eq!(json["programs"][0]["lines"], json!([place]), "{json:#}");
+    let row = &json["programs"][0]["rows"][0];
+    assert!(row.get("interval").is_none() && row.get("executions").is_none(), "exact: {row:#}");
     assert!(written("junit.xml").contains("failures=\"1\""), "{}", written("junit.xml"));
 }
 
@@ -65,6 +74,8 @@ fn a_change_that_makes_threads_share_a_line_is_worse() {
     let text = stdout(&output);
     let transfers = text.lines().find(|line| line.contains("  transfers  ")).expect(&text);
     assert!(transfers.ends_with("worse"), "{text}");
+    let moved = text.replace('\n', " ");
+    assert!(moved.contains("transfers of './counters' change in ") && moved.contains(" counters.c:"), "{text}");
     assert!(text.lines().any(|line| line.contains("  instructions  ") && !line.ends_with("worse")), "{text}");
 }
 

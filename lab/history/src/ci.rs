@@ -2,7 +2,8 @@
 //! program by each measure.
 
 use crate::bisect::{BisectRequest, bisect_these};
-use crate::request::{FEWEST_SEEDS, LineRequest, MeasureRequest, Wanted};
+use crate::request::{LineRequest, MeasureRequest, Wanted};
+use crate::source_lines::source_lines;
 use crate::workshop::{Workshop, absolute};
 use faultline_experiment::lens::BuildsRequest;
 use faultline_experiment::{
@@ -18,8 +19,11 @@ use faultline_record::record::{RunId, RunRecord};
 use faultline_record::setup::Setup;
 use faultline_record::subject::{BuildResult, Commit, Subject};
 use faultline_runner::{ComparisonRequest, Request};
-use faultline_stats::ci::{CiProgram, CiResult, counted, executed, unusable};
+use faultline_stats::ci::{
+    CiProgram, CiResult, CiRow, CiVerdict, MOST_SEEDS, counted, executed, overlap_of, unusable,
+};
 use faultline_stats::comparison::Fit;
+use std::path::Path;
 use std::time::Duration;
 
 /// Word of a command that stands for the number of tasks.
@@ -137,7 +141,9 @@ struct One<'a> {
 
 impl One<'_> {
     fn compared(&self, lab: &mut Lab<'_>) -> Result<Option<CiProgram>, Error> {
-        let Some(count) = run(self.count(lab)?) else { return Ok(None) };
+        let line = &self.program.line;
+        let workshop = Workshop::open(&line.repository, line.work.as_deref(), lab)?;
+        let Some(count) = run(self.count(&workshop, lab)?) else { return Ok(None) };
         let counts = stored::load(count, lab.places)?;
         let directories = builds(&counts);
         let has_same_build = matches!(&directories[..], [base, head] if base == head);
@@ -150,9 +156,17 @@ impl One<'_> {
             rows: COUNTS.into_iter().filter(|_| unusable.is_none()).filter_map(row).collect(),
             unusable,
             not_executed: None,
+            overlap: overlap_of(&counts),
+            lines: Vec::new(),
         };
         let [base, head] = &directories[..] else { return Ok(Some(program)) };
-        if program.unusable.is_some() || has_same_build || self.request.time.is_zero() {
+        let places = [base, head].map(Path::new);
+        program.lines = match source_lines(&counts, &program.rows, places, (&workshop, self.ends[1]), lab) {
+            Err(error) if error == Error::stopped() => return Ok(None),
+            lines => lines?,
+        };
+        let is_needless = has_same_build || self.request.time.is_zero() || self.is_equal(&program.rows);
+        if program.unusable.is_some() || is_needless {
             return Ok(Some(program));
         }
         let execution = match self.execute([base, head], lab) {
@@ -175,20 +189,25 @@ impl One<'_> {
         Ok(Some(program))
     }
 
+    /// True if counts decide and are equal: executions would show noise.
+    fn is_equal(&self, rows: &[CiRow]) -> bool {
+        let are_equal = !rows.is_empty() && rows.iter().all(|row| row.verdict == CiVerdict::Equal);
+        are_equal && self.request.by.iter().all(|what| what.is_counted())
+    }
+
     fn decides(&self, what: Quantity) -> bool {
         self.request.by.contains(&what) && (what != Quantity::Time || self.may_time_decide)
     }
 
     /// Builds both commits and counts them.
-    fn count(&self, lab: &mut Lab<'_>) -> Result<Measured, Error> {
+    fn count(&self, workshop: &Workshop, lab: &mut Lab<'_>) -> Result<Measured, Error> {
         let line = &self.program.line;
-        let workshop = Workshop::open(&line.repository, line.work.as_deref(), lab)?;
         let [first, further @ ..] = COUNTS;
         let measure = MeasureRequest::Count { what: first, request: Box::new(self.program.counts.clone()) };
         let wanted = Wanted { level: USUAL_LEVEL, least: self.request.budget, thorough: false, layouts: 0 };
         let request = BisectRequest {
             line: line.clone(),
-            search: BisectSettings { most_blocks: FEWEST_SEEDS, ..measure.search(wanted, None) },
+            search: BisectSettings { most_blocks: MOST_SEEDS, ..measure.search(wanted, None) },
             measure,
             also: further.to_vec(),
             old: self.ends[0].id.clone(),
@@ -198,7 +217,7 @@ impl One<'_> {
             gate: None,
             label: Some(self.label()),
         };
-        bisect_these(&request, self.ends.map(CommitInfo::clone).to_vec(), &workshop, lab)
+        bisect_these(&request, self.ends.map(CommitInfo::clone).to_vec(), workshop, lab)
     }
 
     /// Executes both builds in random order.

@@ -23,6 +23,7 @@ pub mod repository;
 pub mod request;
 mod run;
 pub mod source;
+mod source_lines;
 mod tools;
 pub mod try_patches;
 pub mod two_builds;

@@ -447,6 +447,14 @@ impl Repository {
         let lines = self.git.run(&[&DIFF[..], &[&from.id, &to.id, "--"]].concat(), "compare two commits", lab)?;
         Ok(FilesChanged::of(lines.iter().filter_map(|line| read_file(line)).collect()))
     }
+
+    /// True if a commit has a file. Fails on a stop.
+    pub(crate) fn has_file(&self, commit: &CommitInfo, path: &str, lab: &Lab<'_>) -> Result<bool, Error> {
+        match self.git.lines(&["cat-file", "-e", &format!("{}:{path}", commit.id)], lab) {
+            Err(Failure::Stopped) => Err(Error::stopped()),
+            found => Ok(found.is_ok()),
+        }
+    }
 }
 
 /// Parses a line of git: lines added, lines removed, path. A binary file has `-` for both numbers.

@@ -13,7 +13,7 @@ use faultline_record::relink::RelinkResult;
 use faultline_record::setup::Setup;
 use faultline_record::subject::{BuildResult, Commit, RevertResult, Subject};
 use faultline_stats::commit_runs::{LineNext, RelinkNext, RevertNext};
-use faultline_stats::{bisect, history};
+use faultline_stats::{bisect, ci, history};
 use std::path::Path;
 
 /// Begins a run that builds commits, and measures it to its end. Fails if a machine is not
@@ -81,7 +81,8 @@ fn follow(run: GrowingRun, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<M
 }
 
 fn next(record: &RunRecord) -> Option<LineNext> {
-    bisect::next_of_record(record).or_else(|| history::next_of_record(record))
+    let next = ci::next_of_record(record).or_else(|| bisect::next_of_record(record));
+    next.or_else(|| history::next_of_record(record))
 }
 
 fn builds_no_commits(head: &RunHead) -> Error {

@@ -13,12 +13,16 @@ use faultline_record::bisect::Unusable;
 use faultline_record::commit::{CommitInfo, short_name};
 use faultline_record::quantity::Quantity;
 use faultline_record::record::RunId;
-use faultline_stats::ci::{CiProgram, CiResult, CiRow, CiState, CiUnusable, CiVerdict};
+use faultline_stats::ci::{CiLine, CiProgram, CiResult, CiRow, CiState, CiUnusable, CiVerdict};
+use faultline_stats::thresholds::CI_OVERLAP;
 use maud::{PreEscaped, html};
 use serde::Serialize;
 
 /// Letters of a program's name in a table.
 const NAME_LETTERS: usize = 40;
+
+/// Functions in a sentence about the code behind a changed count.
+const CODE_SHOWN: usize = 5;
 
 /// Letters of a failure's text in a sentence.
 const FAILURE_LETTERS: usize = 200;
@@ -78,7 +82,7 @@ fn answer(result: &CiResult) -> String {
         }
         CiState::Inconclusive => {
             let open = deciding().filter(|(_, row)| row.verdict == CiVerdict::Inconclusive);
-            let open: Vec<String> = open.map(|(program, row)| of_program(program, row)).collect();
+            let open: Vec<String> = open.map(|(program, row)| of_program(program, row.quantity)).collect();
             format!(
                 "No deciding measure of {head} is shown to be worse than {base} by the budget of {budget}; inconclusive: {}.",
                 open.join("; ")
@@ -93,8 +97,8 @@ fn lacking(program: &CiProgram, result: &CiResult) -> Option<String> {
     (!lacking.is_empty()).then(|| format!("{} of '{}'", lacking.join(", "), name(program)))
 }
 
-fn of_program(program: &CiProgram, row: &CiRow) -> String {
-    format!("{} of '{}'", row.quantity.heading(), name(program))
+fn of_program(program: &CiProgram, what: Quantity) -> String {
+    format!("{} of '{}'", what.heading(), name(program))
 }
 
 fn named(commit: &CommitInfo) -> String {
@@ -107,8 +111,8 @@ fn name(program: &CiProgram) -> String {
 
 fn risen(program: &CiProgram, row: &CiRow) -> String {
     match row.change {
-        Some(_) => format!("{} {}", of_program(program, row), changed(row)),
-        None => format!("{} from 0 to {}", of_program(program, row), row.head),
+        Some(_) => format!("{} {}", of_program(program, row.quantity), changed(row)),
+        None => format!("{} from 0 to {}", of_program(program, row.quantity), row.head),
     }
 }
 
@@ -120,7 +124,8 @@ fn changed(row: &CiRow) -> String {
     }
 }
 
-/// Sentences about sides that cannot be measured, and about what the values cannot show.
+/// Sentences about sides that cannot be measured, about measures that cannot decide, and about the
+/// code behind changed counts.
 fn notes(result: &CiResult) -> Vec<String> {
     let unusable = result
         .programs
@@ -142,7 +147,52 @@ fn notes(result: &CiResult) -> Vec<String> {
             .any(|row| row.quantity == Quantity::Time && !row.decides);
     let unfit = is_unfit
         .then(|| "Time does not decide, because this machine is not fit to measure on (`faultline check`).".to_owned());
-    unusable.chain(coarse).chain(failed).chain(unfit).collect()
+    let serial = result.by.contains(&Quantity::Transfers).then(|| serial(result)).flatten();
+    let code = result.programs.iter().flat_map(|program| {
+        [Quantity::Instructions, Quantity::Transfers].into_iter().filter_map(move |what| code(program, what))
+    });
+    unusable.chain(coarse).chain(failed).chain(unfit).chain(serial).chain(code).collect()
+}
+
+/// The sentence about programs whose transfers do not decide; `None` if there is none.
+fn serial(result: &CiResult) -> Option<String> {
+    let is_serial = |program: &&CiProgram| program.is_serial() && !program.rows.is_empty() && !program.has_same_build;
+    let of = |program: &CiProgram| format!("{} of '{}'", percent(program.overlap.unwrap_or_default()), name(program));
+    let shares: Vec<String> = result.programs.iter().filter(is_serial).map(of).collect();
+    let least = percent(CI_OVERLAP);
+    (!shares.is_empty()).then(|| {
+        format!(
+            "Transfers do not decide if CPUs work at the same time in less than {least} of the time: {}.",
+            shares.join(", ")
+        )
+    })
+}
+
+/// The sentence about the code behind a changed count; `None` if it is unknown.
+fn code(program: &CiProgram, what: Quantity) -> Option<String> {
+    let lines: Vec<&CiLine> = program.lines.iter().filter(|line| line.quantity == what).collect();
+    let more = lines.len().saturating_sub(CODE_SHOWN);
+    let shown: Vec<String> = lines.iter().take(CODE_SHOWN).map(|line| place(line)).collect();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let begin = match what {
+        Quantity::Instructions => format!("'{}' has other code in", name(program)),
+        _ => format!("{} change in", of_program(program, what)),
+    };
+    (!shown.is_empty()).then(|| format!("{begin} {}{more}.", shown.join(", ")))
+}
+
+/// Function, place and change of a line.
+fn place(line: &CiLine) -> String {
+    let mut text = cut(&one_line(&line.function), NAME_LETTERS);
+    match (&line.file, line.line) {
+        (Some(file), Some(line)) => text += &format!(" {}:{line}", one_line(file)),
+        (Some(file), None) => text += &format!(" {}", one_line(file)),
+        (None, _) => {}
+    }
+    match line.delta {
+        Some(delta) => format!("{text} ({delta:+.0})"),
+        None => text,
+    }
 }
 
 fn coarse(program: &CiProgram, row: &CiRow) -> String {
@@ -279,7 +329,9 @@ mod tests {
             has_same_build: false,
             unusable: None,
             not_executed: None,
+            overlap: Some(0.004),
             rows,
+            lines: Vec::new(),
         }
     }
 
@@ -318,6 +370,27 @@ mod tests {
         let begins = "Not measured for aaaaaaaaaaaa and bbbbbbbbbbbb: instructions, transfers of './prog 10'.";
         assert!(text.starts_with(begins), "{text}");
         assert!(text.contains("'./prog 10' of bbbbbbbbbbbb does not build: exit status 2: no <rule>."), "{text}");
+    }
+
+    #[test]
+    fn transfers_of_serial_programs_and_the_code_behind_changes_have_sentences() {
+        let text = |program| ci(&result(vec![program]), Format::Markdown, &Style::PLAIN).replace('\n', " ");
+        let rows = || vec![row(Quantity::Instructions, [1e6, 1.03e6], true, CiVerdict::Worse)];
+        let serial = "Transfers do not decide if CPUs work at the same time in less than 10 % of the time: 0.4 % of './prog 10'.";
+        assert!(text(program(rows())).contains(serial), "{}", text(program(rows())));
+        let line = |quantity, function: &str, line, delta| CiLine {
+            quantity,
+            function: function.to_owned(),
+            file: Some("src/a.c".to_owned()),
+            line,
+            delta,
+        };
+        let mut lines = vec![line(Quantity::Instructions, "main", Some(7), None)];
+        lines.extend((0..7).map(|n| line(Quantity::Transfers, "work", (n > 0).then_some(n), Some(20_000.0))));
+        let text = text(CiProgram { overlap: Some(0.5), lines, ..program(rows()) });
+        assert!(text.contains("'./prog 10' has other code in main src/a.c:7."), "{text}");
+        let moved = "transfers of './prog 10' change in work src/a.c (+20000), work src/a.c:1 (+20000), ";
+        assert!(text.contains(moved) && text.contains(" and 2 more.") && !text.contains("do not decide"), "{text}");
     }
 
     #[test]

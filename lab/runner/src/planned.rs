@@ -20,12 +20,19 @@ pub struct SubjectTargets<'a> {
     pub partners: Vec<(Role, &'a (dyn Target + Sync))>,
     /// The network between both; `None` if nothing has to be made for it.
     pub network: Option<&'a dyn Network>,
+    /// Names for the lens's counts; `None` for a run that measures time.
+    pub naming: Option<&'a Naming>,
 }
 
 impl<'a> SubjectTargets<'a> {
     /// A subject without partners.
     pub fn alone(measured: &'a dyn Target) -> Self {
-        SubjectTargets { measured, partners: Vec::new(), network: None }
+        SubjectTargets { measured, partners: Vec::new(), network: None, naming: None }
+    }
+
+    /// A subject on a target that counts, with names for what is counted.
+    pub fn counting(measured: &'a dyn Target, naming: &'a Naming) -> Self {
+        SubjectTargets { naming: Some(naming), ..SubjectTargets::alone(measured) }
     }
 
     /// Time of each execution in addition to the workload's own: partners boot at the same time,
@@ -56,6 +63,8 @@ enum Where<'a> {
     Shared(&'a SubjectTargets<'a>),
     /// Targets by subject; every item's subject is among them.
     BySubject(&'a [SubjectTargets<'a>]),
+    /// As above, of some subjects.
+    OfSome(&'a [(SubjectIndex, SubjectTargets<'a>)]),
 }
 
 impl<'a> Targets<'a> {
@@ -71,6 +80,20 @@ impl<'a> Targets<'a> {
             None => Ok(Targets(Where::BySubject(by_subject))),
             Some(item) => Err(NoTarget { ordinal: item.ordinal, subject: item.subject }),
         }
+    }
+
+    /// Targets of some subjects, for these items. Fails if the subject of an item is not among
+    /// them.
+    pub fn of_some(some: &'a [(SubjectIndex, SubjectTargets<'a>)], items: &[PlanItem]) -> Result<Self, NoTarget> {
+        match items.iter().find(|item| some.iter().all(|(subject, _)| *subject != item.subject)) {
+            None => Ok(Targets(Where::OfSome(some))),
+            Some(item) => Err(NoTarget { ordinal: item.ordinal, subject: item.subject }),
+        }
+    }
+
+    /// Names for the counts of the item's subject; `None` where time is measured.
+    pub(crate) fn naming(&self, item: &PlanItem) -> Option<&'a Naming> {
+        self.subject(item).naming
     }
 
     /// The target of the item's subject.
@@ -92,6 +115,10 @@ impl<'a> Targets<'a> {
         match self.0 {
             Where::Shared(targets) => targets,
             Where::BySubject(by_subject) => &by_subject[item.subject.at()],
+            Where::OfSome(some) => {
+                let of_item = some.iter().find(|(subject, _)| *subject == item.subject);
+                &of_item.expect("the subject of every item is among them").1
+            }
         }
     }
 
@@ -118,8 +145,6 @@ pub struct PlannedRun<'a> {
     pub budget: Option<Duration>,
     /// Time limit of each item, instead of the one that follows from its timing.
     pub limit: Option<Duration>,
-    /// Names for the lens's counts; `None` for a run that measures time.
-    pub naming: Option<&'a Naming>,
     /// Number of items that may run at the same time in a lens run. Where time is measured, each
     /// runs alone.
     pub jobs: NonZeroUsize,
@@ -136,7 +161,7 @@ impl<'a> PlannedRun<'a> {
     ) -> Self {
         let limit = settings.limit_ms.map(Duration::from_millis);
         let jobs = NonZeroUsize::MIN;
-        PlannedRun { targets, settings, subjects, workloads, items, budget: None, limit, naming: None, jobs }
+        PlannedRun { targets, settings, subjects, workloads, items, budget: None, limit, jobs }
     }
 }
 
@@ -251,6 +276,8 @@ mod tests {
         let target = Scripted(|| Ending::Stopped.into());
         let both = [SubjectTargets::alone(&target), SubjectTargets::alone(&target)];
         assert!(Targets::by_subject(&both, &[item(0), item(1)]).is_ok());
+        let second = [(SubjectIndex(1), SubjectTargets::alone(&target))];
+        assert!(Targets::of_some(&second, &[item(1)]).is_ok() && Targets::of_some(&second, &[item(0)]).is_err());
         let refused = Targets::by_subject(&both, &[item(0), item(2)]).err().unwrap();
         assert_eq!(refused.to_string(), "item 7 is of subject C, which is measured nowhere");
     }

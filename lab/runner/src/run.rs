@@ -19,8 +19,9 @@ pub fn run(
     observer: &mut dyn Observer,
     stop: &StopFlag,
 ) -> Result<Completion, JournalError> {
-    if let Some(naming) = run.naming {
-        return lens::run(run, naming, clock, journal, observer, stop);
+    let counts = |item| run.targets.naming(item).is_some();
+    if run.items.first().is_some_and(counts) {
+        return lens::run(run, clock, journal, observer, stop);
     }
     let mut pace = Pace::new(run.items, run.targets, NonZeroUsize::MIN, run.budget, clock);
     for (index, item) in run.items.iter().enumerate() {
@@ -139,7 +140,6 @@ mod tests {
             items: &plan.items,
             budget: None,
             limit: None,
-            naming: None,
             jobs: NonZeroUsize::MIN,
         };
         let mut notes = Notes::default();

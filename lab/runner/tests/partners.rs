@@ -162,7 +162,7 @@ fn sent(
     let request = Request { workloads: vec!["send".to_owned()], warmup_ms: Some(0), ..request };
     let plan = plan(&request, &workloads(), 1, 1).unwrap();
     let partners = vec![("receiver".parse().unwrap(), receiver), ("forwarder".parse().unwrap(), forwarder)];
-    let targets = SubjectTargets { measured, partners, network: None };
+    let targets = SubjectTargets { partners, ..SubjectTargets::alone(measured) };
     let planned = PlannedRun {
         targets: Targets::shared(&targets),
         settings: &plan.settings,
@@ -171,7 +171,6 @@ fn sent(
         items: &plan.items,
         budget: None,
         limit,
-        naming: None,
         jobs: NonZeroUsize::MIN,
     };
     let mut outcomes = Outcomes::default();

@@ -70,6 +70,10 @@ pub const LENS_FIT_ERROR: f64 = 0.15;
 /// Share of the busy time in which at least two CPUs must be busy.
 pub const LENS_OVERLAP: f64 = 0.50;
 
+/// Share of the time in which at least two CPUs must be busy for transfers to decide in `faultline
+/// ci`.
+pub const CI_OVERLAP: f64 = 0.10;
+
 /// Largest share of time of unknown cause with which a rate is predicted.
 pub const LENS_UNKNOWN: f64 = 0.25;
 

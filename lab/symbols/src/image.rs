@@ -148,6 +148,15 @@ impl Image {
         })
     }
 
+    /// File and line at which a function begins; `None` without a symbol of that name, or without
+    /// DWARF.
+    pub fn first_line(&self, function: &str) -> Option<(String, u32)> {
+        let address = self.table.address_of(function)?;
+        // Inlined functions begin elsewhere.
+        let Frame { file, line, .. } = self.frames(address).pop()?;
+        file.zip(line)
+    }
+
     /// All functions that contain an instruction, innermost first; empty without a symbol and
     /// DWARF.
     pub(crate) fn functions(&self, address: u64) -> Vec<callers::Frame> {

@@ -108,6 +108,16 @@ fn code_has_function_line_and_what_it_was_inlined_into() {
 }
 
 #[test]
+fn a_function_begins_at_its_line() {
+    let image = |options: &[&str]| Image::parse(&pie(options).bytes).unwrap();
+    let (file, line) = image(&["-g"]).first_line("worker").unwrap();
+    let declared = line_of("void worker(void)").unwrap();
+    assert!(file.ends_with("counters.c") && (declared..declared + 2).contains(&line), "{file}:{line}, not {declared}");
+    assert_eq!(image(&["-g"]).first_line("nothing"), None);
+    assert_eq!(image(&["-g0"]).first_line("worker"), None);
+}
+
+#[test]
 fn without_debug_information_symbols_remain() {
     let program = pie(&["-g0"]);
     let names = names(&program, LOAD_BASE);

@@ -171,7 +171,7 @@ impl Database {
         let mut store = self.open();
         let (head, items, naming) = (store.load_head(id).unwrap(), store.missing_items(id).unwrap(), naming());
         let target = OnlyCounts(kernel);
-        let targets = SubjectTargets::alone(&target);
+        let targets = SubjectTargets::counting(&target, &naming);
         let planned = PlannedRun {
             targets: Targets::shared(&targets),
             settings: &head.settings,
@@ -180,7 +180,6 @@ impl Database {
             items: &items,
             budget: None,
             limit: None,
-            naming: Some(&naming),
             jobs,
         };
         let clock = SystemClock::default();

@@ -19,10 +19,10 @@ Examples:
   faultline ci HEAD~1..HEAD app --report ci                      one subject; files in ci/
   faultline ci HEAD~1..HEAD --by memory,instructions --budget 5% --build make -- ./prog
 Both commits are built in a separate directory; the repository and its checkout are only read. Instructions and, of programs
-with threads, transfers of cache lines are counted under the lens. They are exact or tested over seeds, so a busy host does
-not change them, and they decide by default. CPU time and peak memory are shown beside them. Time decides only with `--by
-time`, on a machine that passes `faultline check`. Exit status 0: no deciding measure is worse by the budget or more; 1: one
-is; 2: a side could not be measured. Ctrl-C ends cleanly; the same command builds nothing twice.")]
+whose CPUs work at the same time, transfers of cache lines are counted under the lens. They are exact or tested over seeds,
+so a busy host does not change them, and they decide by default. CPU time and peak memory are shown beside them. Time decides
+only with `--by time`, on a machine that passes `faultline check`. Exit status 0: no deciding measure is worse by the budget or
+more; 1: one is; 2: a side could not be measured. Ctrl-C ends cleanly; the same command builds nothing twice.")]
 pub(crate) struct Ci {
     /// Commits to compare: OLD..NEW, or OLD...NEW to begin at their common ancestor. NEW defaults
     /// to HEAD

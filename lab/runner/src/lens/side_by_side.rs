@@ -1,5 +1,5 @@
 //! Execution of a lens run's items, several at the same time if requested: each on its own machine
-//! and thread.
+//! and thread, with the names of its own subject.
 //!
 //! Only the calling thread uses the journal, the observer and the clock. The machines' threads send
 //! it each line, and wait for its answer. A machine's counts do not depend on the others, because
@@ -71,7 +71,6 @@ struct UnderWay<'scope, 'a> {
 /// The calling thread's side.
 struct Caller<'scope, 'a, 'b> {
     run: &'a PlannedRun<'a>,
-    naming: &'a Naming,
     clock: &'b dyn Clock,
     journal: &'b mut dyn Journal,
     observer: &'b mut dyn Observer,
@@ -88,11 +87,11 @@ struct Caller<'scope, 'a, 'b> {
     again: Vec<&'a PlanItem>,
 }
 
-/// Runs the items, at most [`PlannedRun::jobs`] at the same time. Fails if the journal cannot save;
-/// all machines are stopped then. All processes of all machines have ended on return.
+/// Runs the items on targets that count, at most [`PlannedRun::jobs`] at the same time. Fails if
+/// the journal cannot save; all machines are stopped then. All processes of all machines have ended
+/// on return.
 pub(crate) fn run(
     run: &PlannedRun<'_>,
-    naming: &Naming,
     clock: &dyn Clock,
     journal: &mut dyn Journal,
     observer: &mut dyn Observer,
@@ -104,8 +103,7 @@ pub(crate) fn run(
         let pace = Pace::new(run.items, run.targets, run.jobs, run.budget, clock);
         let (completion, under_way) = (Completion::Finished, BTreeMap::new());
         let (tried, again) = (BTreeSet::new(), Vec::new());
-        let caller =
-            Caller { run, naming, clock, journal, observer, over: &over, pace, under_way, completion, tried, again };
+        let caller = Caller { run, clock, journal, observer, over: &over, pace, under_way, completion, tried, again };
         caller.run(scope, stop)
     })
 }
@@ -149,7 +147,7 @@ where
             counting: self.run.targets.of(item).counting(),
             execution,
             item,
-            end: self.naming.at_the_end(),
+            end: self.naming(item).at_the_end(),
             messages: messages.clone(),
             answered,
         };
@@ -159,6 +157,11 @@ where
         reader.stage().into_iter().for_each(|stage| self.observer.stage(item, stage));
         self.under_way.insert(item.ordinal, UnderWay { item, attempt, reader, tail, limit, began, answers, thread });
         Ok(())
+    }
+
+    /// Names for the counts of an item.
+    fn naming(&self, item: &PlanItem) -> &'a Naming {
+        self.run.targets.naming(item).expect("a target that counts has names")
     }
 
     /// Waits for a message, and handles it.
@@ -197,12 +200,13 @@ where
         let outcome = ended.outcome;
         let mappings = counted.report.as_ref().map_or(&[][..], |report| &report.agent.mappings);
         let is_of_commit = self.run.subjects.get(item.subject.at()).is_some_and(|subject| subject.build.is_some());
-        let by = (self.naming, is_of_commit);
+        let naming = self.naming(item);
+        let by = (naming, is_of_commit);
         let outcome = untranslated::judged(outcome, counted.console.as_deref(), mappings, by);
         tail.record(attempt, self.journal)?;
         save_console(counted.console.as_deref(), &outcome, attempt, self.journal)?;
         let (report, outcome) = ((counted.report, counted.seed), (outcome, operations));
-        let attempted = save_reading((self.naming, end), report, outcome, attempt, self.journal)?;
+        let attempted = save_reading((naming, end), report, outcome, attempt, self.journal)?;
         self.journal.end_attempt(attempt, &attempted.outcome, self.clock.now())?;
         match Completion::after(&attempted.outcome) {
             Some(_) if is_tried_again => self.again.push(item),

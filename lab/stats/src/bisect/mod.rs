@@ -28,9 +28,9 @@ pub(crate) use posterior::{Point, step_chances};
 pub(crate) use sides::{AgainstHalf, LABEL_ERROR, code_or_layout, sum_of_squares};
 
 #[cfg(test)]
-pub(crate) use record::tests::timed as timed_search;
+pub(crate) use record::tests::{searched as counted_search, timed as timed_search};
 
 pub use concluded::concluded;
 pub use next::next;
-pub use record::{conclude_by, conclude_record, counts_at, has_one_build, has_threads, next_of_record};
+pub use record::{conclude_record, next_of_record};
 pub use result::*;

@@ -27,19 +27,6 @@ const STRETCHES: u32 = 16;
 
 /// The next work, given the record.
 pub fn next(evidence: &LineEvidence, settings: &BisectSettings) -> Next {
-    next_by(evidence, settings, for_rest)
-}
-
-/// The next work, given the record, of a search that confirms no step alone.
-pub(super) fn next_unconfirmed(evidence: &LineEvidence, settings: &BisectSettings) -> Next {
-    next_by(evidence, settings, |line, known, settings| for_search(line, known, settings).unwrap_or(Next::Nothing))
-}
-
-fn next_by(
-    evidence: &LineEvidence,
-    settings: &BisectSettings,
-    rest: impl FnOnce(&Line, &Known, &BisectSettings) -> Next,
-) -> Next {
     let line = Line::new(evidence, settings);
     if let Some(next) = for_ends(&line) {
         return next;
@@ -48,7 +35,7 @@ fn next_by(
         Err(next) => next,
         Ok(settings) => {
             let line = Line::new(evidence, &settings);
-            rest(&line, &Known::new(&line, &settings), &settings)
+            for_rest(&line, &Known::new(&line, &settings), &settings)
         }
     }
 }

@@ -3,9 +3,8 @@
 //! kernel's counters of workloads. They are associations, not causes.
 
 use crate::bisect::concluded::{by_cpu_time, concluded_of_record, evidence};
-use crate::bisect::next::next_unconfirmed;
 use crate::bisect::reverts::{next_revert, reverted};
-use crate::bisect::{BisectResult, Build, ByCpuTime, FoundStep, Next, Trial, TrialResult, concluded, next};
+use crate::bisect::{BisectResult, Build, ByCpuTime, FoundStep, Next, Trial, TrialResult, next};
 use crate::commit_runs::{LineNext, RelinkNext};
 use crate::comparison::{CounterDifference, Settings, compare_subjects};
 use crate::lens::compare;
@@ -27,7 +26,9 @@ use faultline_record::subject::{BuildResult, Commit, Subject, SubjectIndex};
 pub fn conclude_record(record: &RunRecord) -> Option<BisectResult> {
     let search = record.settings.bisect()?;
     let mut found = concluded_of_record(record)?;
-    found.finished |= has_one_build(record) || (!search.also.is_empty() && next_by(record, search).is_none());
+    // The answer to several questions confirms no step.
+    let is_answered = !search.also.is_empty() && record.state == RunState::Finished;
+    found.finished |= has_one_build(record) || is_answered;
     let reverted = reverted(record, &found);
     for (step, reverted) in found.steps.iter_mut().zip(reverted) {
         let is_it = |explained: &&StepExplained| (explained.before, explained.after) == (step.before, step.after);
@@ -71,29 +72,8 @@ fn of_cpu_time(record: &RunRecord, search: &LineSearch) -> Option<ByCpuTime> {
     by_cpu_time(&evidence(record, &search), &search.search)
 }
 
-/// The conclusions about the line by another count of the same executions; `None` for a run without
-/// a line, and unless it counts.
-pub fn conclude_by(record: &RunRecord, what: Quantity) -> Option<BisectResult> {
-    let search = by_count(record.settings.bisect()?, what)?;
-    Some(concluded(&evidence(record, &search), &search.search))
-}
-
-/// The values of a commit's executions by a count, in the order of the plan; `None` like
-/// [`conclude_by`]. A commit with the same build as an earlier one has that one's values.
-pub fn counts_at(record: &RunRecord, position: u32, what: Quantity) -> Option<Vec<f64>> {
-    let search = by_count(record.settings.bisect()?, what)?;
-    let evidence = evidence(record, &search);
-    let trial = evidence.trials.iter().find(|trial| trial.position == position)?;
-    let executed = match trial.result {
-        TrialResult::SameAs { position } => position,
-        TrialResult::Usable | TrialResult::Unusable { .. } => position,
-    };
-    let of_it = evidence.measured.iter().filter(|measured| measured.build == Build::plain(executed, 0));
-    Some(of_it.filter_map(|measured| measured.value).collect())
-}
-
 /// True for a line of two commits with one build, which was executed: no more can be learned.
-pub fn has_one_build(record: &RunRecord) -> bool {
+fn has_one_build(record: &RunRecord) -> bool {
     record.settings.bisect().is_some_and(|search| {
         let evidence = evidence(record, search);
         let is_same =
@@ -103,49 +83,14 @@ pub fn has_one_build(record: &RunRecord) -> bool {
     })
 }
 
-/// Transfers per million instructions below which a program has one thread: its few transfers come
-/// from its start, and move with the scheduler.
-const FEWEST_TRANSFERS: f64 = 20.0;
-
-/// True if the first or the last commit of the line has the transfers of a program with threads.
-pub fn has_threads(record: &RunRecord) -> bool {
-    let last = record.settings.bisect().map_or(0, |search| search.line.last());
-    [0, last].into_iter().any(|position| {
-        let first = |what| counts_at(record, position, what).and_then(|counts| counts.first().copied());
-        let counts = first(Quantity::Transfers).zip(first(Quantity::Instructions));
-        counts.is_some_and(|(moved, executed)| moved * 1e6 > FEWEST_TRANSFERS * executed)
-    })
-}
-
-/// The search by another count; `None` unless it counts.
-fn by_count(search: &LineSearch, what: Quantity) -> Option<LineSearch> {
-    let mut search = search.clone();
-    match &mut search.measured.measure {
-        LineMeasure::Counted(counted) => counted.what = what,
-        LineMeasure::Timed { .. } => return None,
-    }
-    Some(search)
-}
-
 /// The next work of a search; `None` for a run without a line.
 pub fn next_of_record(record: &RunRecord) -> Option<LineNext> {
     let search = record.settings.bisect()?;
     if has_one_build(record) {
         return Some(next_revert(record));
     }
-    // Once counts exist; that of one thread is no question.
-    let is_open = |what: &&Quantity| **what != Quantity::Transfers || has_threads(record);
-    let mut further = search.also.iter().filter(is_open).filter_map(|what| by_count(search, *what));
-    let next = next_by(record, search).or_else(|| further.find_map(|search| next_by(record, &search)));
-    Some(next.unwrap_or_else(|| next_revert(record)))
-}
-
-/// The next work by one measure; `None` if its conclusions are final.
-fn next_by(record: &RunRecord, search: &LineSearch) -> Option<LineNext> {
     let subjects = |builds: &[Build]| builds.iter().filter_map(|build| subject_of(record, search, build)).collect();
     let evidence = evidence(record, search);
-    // The answer to several questions at once is no search for culprits.
-    let next = if search.also.is_empty() { next } else { next_unconfirmed };
     Some(match next(&evidence, &search.search) {
         Next::Try { position, .. } => LineNext::Build { position, execute: true },
         Next::Relink { builds } => {
@@ -155,7 +100,7 @@ fn next_by(record: &RunRecord, search: &LineSearch) -> Option<LineNext> {
         Next::Count { seeds } => {
             LineNext::Execute { blocks: seeds.iter().map(|(seed, builds)| (*seed, subjects(builds))).collect() }
         }
-        Next::Nothing => return None,
+        Next::Nothing => next_revert(record),
     })
 }
 
@@ -258,7 +203,7 @@ pub(crate) mod tests {
     use std::collections::BTreeMap;
 
     /// A line of five commits with tried positions in this order, and transfers per operation.
-    fn searched(what: Quantity, tried: &[(u32, f64)]) -> RunRecord {
+    pub(crate) fn searched(what: Quantity, tried: &[(u32, f64)]) -> RunRecord {
         let cells: Vec<(u32, f64)> = tried.iter().map(|&(_, transfers)| (2, transfers)).collect();
         let mut record = example::record(&cells);
         let id = |position: u32| format!("{position:040}");
