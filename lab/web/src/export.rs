@@ -15,8 +15,8 @@ use faultline_record::execution::{Phase, SampleRange};
 use faultline_record::record::RunId;
 use faultline_record::time::UnixMillis;
 use faultline_report::site::{
-    ASSETS, Further, OFFERED_THRESHOLDS, SamplesPage, Site, TimelineFiles, answer_script, execution_page,
-    executions_page, runs_page,
+    ASSETS, Further, OFFERED_THRESHOLDS, SamplesPage, Site, TimelineFiles, answer_script, executions_page,
+    file_of_execution, raw_executions_page, runs_page,
 };
 use faultline_stats::history::{HistorySeries, PointResult};
 use faultline_stats::timeline::Timeline;
@@ -167,8 +167,9 @@ fn answers(
     Ok(())
 }
 
-/// Writes the list of a run's first `most` executions, and a page of each with its first samples
-/// and its console. Returns their number. Fails if they cannot be read or written.
+/// Writes the list of a run's first `most` executions, and their outcomes and first samples, many
+/// in a file. Guests of a subject print nearly the same: only the first console is written.
+/// Returns their number. Fails if they cannot be read or written.
 fn executions(
     run: RunId,
     most: u32,
@@ -185,20 +186,28 @@ fn executions(
     let list = executions_page(run, &executions, further, &Site::of_files(2, made));
     directory.write(&format!("runs/{run}/executions.html"), &list)?;
     let below = Site::of_files(3, made);
-    for line in &executions {
+    let mut subjects = BTreeSet::new();
+    for lines in executions.chunk_by(|a, b| file_of_execution(a.id.0) == file_of_execution(b.id.0)) {
         let range = SampleRange { phase: Phase::Window, from: 0, most: MOST_SAMPLES };
-        let samples = stored.samples(run, line.id, &range)?;
-        let console = stored.console(run, line)?;
-        let page = SamplesPage {
-            run,
-            execution: line.id.0,
-            phase: range.phase,
-            outcome: line.outcome.as_ref(),
-            console: console.as_deref(),
-            samples: &samples,
-            further: None,
-        };
-        directory.write(&format!("runs/{run}/executions/{}.html", line.id.0), &execution_page(&page, &below))?;
+        let mut read = Vec::new();
+        for line in lines {
+            let console = stored.console(run, line)?.filter(|_| subjects.insert(line.subject));
+            read.push((line, stored.samples(run, line.id, &range)?, console));
+        }
+        let pages: Vec<SamplesPage<'_>> = read
+            .iter()
+            .map(|(line, samples, console)| SamplesPage {
+                run,
+                execution: line.id.0,
+                phase: range.phase,
+                outcome: line.outcome.as_ref(),
+                console: console.as_deref(),
+                samples,
+                further: None,
+            })
+            .collect();
+        let file = format!("runs/{run}/executions/{}.html", file_of_execution(lines[0].id.0));
+        directory.write(&file, &raw_executions_page(run, &pages, &below))?;
     }
     Ok(executions.len())
 }

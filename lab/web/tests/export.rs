@@ -41,7 +41,7 @@ fn every_link_of_a_page_leads_to_a_file() {
         "runs/1.html",
         "runs/3.html",
         "runs/1/executions.html",
-        "runs/1/executions/1.html",
+        "runs/1/executions/0.html",
     ]
     .into_iter()
     .map(str::to_owned)
@@ -143,16 +143,20 @@ fn executions_have_their_samples_and_consoles_and_say_if_there_are_more() {
     let directory = tempfile::tempdir().unwrap();
     let (database, site) = (directory.path().join("db.sqlite"), directory.path().join("site"));
     filled::fill(&database, false);
-    filled::add_console(&database, 2, "Linux version 6.1 <b>");
+    for execution in [1, 2] {
+        filled::add_console(&database, execution, "Linux version 6.1 <b>");
+    }
     let quirks = &DeclaredQuirks::default();
     let request = ExportRequest { directory: &site, quirks, comparisons: 0, executions: 2 };
     let exported = export_site(&request, &places(&database)).unwrap();
-    assert_eq!((exported.executions, files(&site.join("runs/1")).len()), (10, 3));
+    assert_eq!((exported.executions, files(&site.join("runs/1")).len()), (10, 2));
     let read = |name: &str| fs::read_to_string(site.join(name)).unwrap();
     assert!(read("runs/1/executions.html").contains("The first 2; the database has more."));
-    let second = read("runs/1/executions/2.html");
-    assert!(second.contains("3 of 3 samples") && second.contains("Linux version 6.1 &lt;b&gt;"), "{second}");
-    assert!(!read("runs/1/executions/1.html").contains("id=\"console\"") && !second.contains("?phase="));
+    let both = read("runs/1/executions/0.html");
+    let (first, second) = both.split_once("id=\"execution-2\"").unwrap();
+    assert!(second.contains("3 of 3 samples of the window\n"), "{second}");
+    assert!(first.contains("Linux version 6.1 &lt;b&gt;"), "{first}");
+    assert!(!second.contains("Console") && !both.contains("?phase="));
 }
 
 #[test]

@@ -30,7 +30,7 @@ test('files lead from the overview to a step, its run and an execution', async (
   assert.match(await page.locator('h1').innerText(), /^history of app$/)
   await page.getByRole('link', { name: 'Executions' }).click()
   await page.locator('tbody th a').first().click()
-  assert.match(await page.locator('#measures').innerText(), /real_s/)
+  assert.match(await page.locator('section:target').innerText(), /real_s/)
 })
 
 test('files have charts of runs and of long histories', async () => {
@@ -86,7 +86,7 @@ test('files have comparisons of commits, and missing pairs are stated', async ()
   await page.locator('#sides tbody tr').nth(1).getByRole('link', { name: 'raw executions' }).click()
   await page.waitForURL('**/runs/3/executions.html#subject-70')
   await page.locator('#subject-70 th a').click()
-  assert.match(await page.locator('#outcome').innerText(), /done|succeeded/i)
+  assert.match(await page.locator('section:target').innerText(), /done|succeeded/i)
   await page.goBack()
   await page.goBack()
   await page.getByRole('link', { name: 'The whole history' }).click()

@@ -66,6 +66,14 @@ pub fn pinned(history: &str, commit: &str) -> String {
     format!("{history}#{}", Serializer::new(String::new()).append_pair("at", commit).finish())
 }
 
+/// Numbers of executions that share a file.
+const EXECUTIONS_PER_FILE: i64 = 100;
+
+/// The number of the file that has an execution, among those of its run.
+pub fn file_of_execution(execution: i64) -> i64 {
+    execution / EXECUTIONS_PER_FILE
+}
+
 impl Site {
     /// Pages of a server.
     pub fn served() -> Self {
@@ -208,9 +216,15 @@ impl Site {
         self.page(&format!("runs/{run}/executions"))
     }
 
-    /// An execution.
+    /// An execution: a page of a server, or a part of a file.
     pub(crate) fn execution(&self, run: RunId, execution: i64) -> String {
-        self.page(&format!("runs/{run}/executions/{execution}"))
+        match self.is_live {
+            true => self.page(&format!("runs/{run}/executions/{execution}")),
+            false => {
+                let file = self.page(&format!("runs/{run}/executions/{}", file_of_execution(execution)));
+                format!("{file}#execution-{execution}")
+            }
+        }
     }
 
     /// The address below which the API, or files, answer questions about a history.

@@ -12,7 +12,7 @@ mod runs;
 pub(crate) mod steps;
 mod timeline;
 
-pub use crate::page::delivery::{Site, pinned};
+pub use crate::page::delivery::{Site, file_of_execution, pinned};
 pub use bisect::{bisect_html, bisect_page};
 pub use changes::{ChangeRow, ChangesPage, FeedEntry, changes_feed, changes_page};
 pub use jobs::{JobRow, JobsPage, jobs_page};
@@ -21,7 +21,7 @@ pub use machines::machines_page;
 pub use marks::{Executed, commit_mark, history_name, quirk_marks, step_mark};
 pub use overview::{HistoryRow, Overview, overview_page};
 pub use points::{PointSide, PointsPage, Searched, StepDiffers, points_page, searches};
-pub use runs::{Further, SamplesPage, execution_page, executions_page, runs_page};
+pub use runs::{Further, SamplesPage, execution_page, executions_page, raw_executions_page, runs_page};
 pub use steps::{REMARK_LETTERS, TimelineFiles};
 pub use timeline::{OFFERED_THRESHOLDS, TimelinePage, timeline_page};
 

@@ -114,40 +114,88 @@ pub struct SamplesPage<'a> {
     pub further: Option<String>,
 }
 
-/// The raw samples of an execution.
+/// The raw samples of an execution, on a server.
 pub fn execution_page(shown: &SamplesPage<'_>, site: &Site) -> String {
     let samples = shown.samples;
     let other = match shown.phase {
         Phase::Warmup => Phase::Window,
         Phase::Window => Phase::Warmup,
     };
-    let last_output = shown.outcome.and_then(Outcome::last_output);
-    let result = markup! {
-        p { (ended(shown.outcome)) }
-        @if let Some(output) = last_output { (preformatted("Last output", output)) }
-    };
     let list = markup! {
         @if samples.intervals.is_empty() { p.nothing { "There are none here, of " (samples.total) "." } }
         @else { (intervals(samples)) }
         (further_link(shown.further.as_deref(), "Further samples"))
-        @if site.is_live() { p { a href={ "?phase=" (other.word()) } { "Samples of the " (phase(other)) } } }
-        @else if samples.intervals.len() < samples.total as usize {
-            p.hint { "The database has more, and those of the " (phase(other)) "." }
-        }
+        p { a href={ "?phase=" (other.word()) } { "Samples of the " (phase(other)) } }
     };
     let parts = markup! {
-        (section("outcome", "Outcome", result))
-        // The outcome of a failed guest contains its console.
-        @if let Some(console) = shown.console.filter(|console| last_output != Some(*console)) {
-            (section("console", "Console", markup! {
-                p.hint { "The last lines printed by the machine's kernel and the emulator, at most 16 KiB." }
-                (preformatted("Console", console))
-            }))
-        }
+        (section("outcome", "Outcome", result(shown)))
+        @if let Some(console) = shown.separate_console() { (section("console", "Console", console_of(console))) }
         @if !samples.measures.is_empty() { (section("measures", "Figures", measures(samples))) }
         (section("samples", &format!("Samples of the {}", phase(shown.phase)), list))
     };
     page(site, &format!("Execution {} of run {}", shown.execution, shown.run), above(shown.run, true, site), parts)
+}
+
+/// The raw samples of several executions of a run, as a file.
+///
+/// Figures and samples are preformatted text. As tables on pages of their own they take six times
+/// as many bytes.
+pub fn raw_executions_page(run: RunId, executions: &[SamplesPage<'_>], site: &Site) -> String {
+    let parts = markup! {
+        @for shown in executions {
+            @let number = shown.execution;
+            (section(&format!("execution-{number}"), &format!("Execution {number}"), markup! {
+                (result(shown))
+                @if let Some(console) = shown.separate_console() { details { summary { "Console" } (console_of(console)) } }
+                (preformatted(&format!("Figures and samples of execution {number}"), &raw(shown)))
+                @if shown.samples.intervals.len() < shown.samples.total as usize {
+                    p.hint { "The database has more." }
+                }
+            }))
+        }
+    };
+    page(site, &format!("Raw executions of run {run}"), above(run, true, site), parts)
+}
+
+impl SamplesPage<'_> {
+    /// The console, unless the outcome contains it, as that of a failed guest does.
+    fn separate_console(&self) -> Option<&str> {
+        let last_output = self.outcome.and_then(Outcome::last_output);
+        self.console.filter(|console| last_output != Some(*console))
+    }
+}
+
+/// The outcome with its output.
+fn result(shown: &SamplesPage<'_>) -> Markup {
+    markup! {
+        p { (ended(shown.outcome)) }
+        @if let Some(output) = shown.outcome.and_then(Outcome::last_output) { (preformatted("Last output", output)) }
+    }
+}
+
+fn console_of(console: &str) -> Markup {
+    markup! {
+        p.hint { "The last lines printed by the machine's kernel and the emulator, at most 16 KiB." }
+        (preformatted("Console", console))
+    }
+}
+
+/// Figures other than rates, then each interval as saved, with tabs between columns.
+fn raw(shown: &SamplesPage<'_>) -> String {
+    let SamplesPage { samples, .. } = shown;
+    let mut text = String::new();
+    for Measure { name, value, unit, direction } in &samples.measures {
+        text += &format!("{name}\t{value} {unit}\t{} is better\n", direction.word());
+    }
+    text += &format!("{} of {} samples of the {}\n", samples.intervals.len(), samples.total, phase(shown.phase));
+    if !samples.intervals.is_empty() {
+        text += "from, ns\tto, ns\toperations of each task\n";
+    }
+    for interval in &samples.intervals {
+        let operations: Vec<String> = interval.operations.iter().map(u64::to_string).collect();
+        text += &format!("{}\t{}\t{}\n", interval.from_ns, interval.to_ns, operations.join(" "));
+    }
+    text
 }
 
 fn phase(phase: Phase) -> &'static str {

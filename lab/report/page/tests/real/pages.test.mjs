@@ -190,8 +190,10 @@ test('exported files have plots, several histories, a comparison and a console',
   await page.locator('.tip.locked').getByRole('link', { name: /^with the previous one/ }).click()
   await page.locator('.forest .chart svg').waitFor()
   assert.match(await page.locator('#overview tbody').innerText(), /slower/)
-  await page.goto(`${top}${(await addresses())['execution-in-a-guest']}.html`)
-  assert.ok((await page.locator('#console pre').innerText()).length > 20)
+  const guest = (await addresses())['execution-in-a-guest'].match(/^(\/runs\/\d+\/executions)\/(\d+)$/)
+  await page.goto(`${top}${guest[1]}.html`)
+  await page.getByRole('link', { name: guest[2], exact: true }).click()
+  assert.ok((await page.locator('section:target details pre').textContent()).length > 20)
 })
 
 test('counts of two commits are compared by data and code, with bisection and revert', async () => {
