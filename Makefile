@@ -10,7 +10,7 @@
 #   test-lens       the emulator's plugin
 #   test-vm         the memory system (vm/Makefile)
 #   test-page       pages in a browser, without a database
-#   test-newcomer   from a repository to an answer in a browser
+#   test-journeys   from a download, two builds and a nightly history to an answer
 #   test-workloads  each workload as a black box, also under sanitizers
 #
 # Nightly, or before a release (other targets are described below, with their times):
@@ -34,7 +34,7 @@ FUZZ_SECONDS := 60
 API_SECONDS := 60
 SUITE := bookworm
 
-.PHONY: build run check test test-rust test-lens test-repeats test-vm test-page test-newcomer test-workloads test-all test-fresh test-slow test-guest \
+.PHONY: build run check test test-rust test-lens test-repeats test-vm test-page test-journeys test-workloads test-all test-fresh test-slow test-guest \
 	test-examples test-releases test-real-pages test-bed test-simulated test-api test-newest-emulator fuzz bench install clean guest guest-bsd \
 	release site emulator kernel kernels lens workloads needs-rust needs-build needs-test needs-lens
 
@@ -117,7 +117,7 @@ $(PACKAGES): $(PAGE)/package-lock.json
 run: build
 	@$(FAULTLINE) run --suite quick --output faultline-report.html
 
-test: needs-test check test-rust test-lens test-vm test-page test-newcomer test-workloads
+test: needs-test check test-rust test-lens test-vm test-page test-journeys test-workloads
 
 check: needs-test
 	$(CARGO) fmt --all --check
@@ -137,8 +137,8 @@ test-vm: needs-test
 	$(MAKE) --no-print-directory -C vm test
 test-page: build needs-test $(PACKAGES)
 	cd $(PAGE) && npm test
-test-newcomer: build needs-test guest lens $(PACKAGES)
-	cd $(PAGE) && FAULTLINE_PROGRAM="$(abspath $(FAULTLINE))" npm run test:newcomer
+test-journeys: build needs-test guest lens $(PACKAGES)
+	FAULTLINE_PROGRAM="$(abspath $(FAULTLINE))" node --test --test-concurrency=1 --test-timeout=1800000 --test-force-exit checks/journeys/*.test.mjs
 test-workloads: workloads needs-test
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads test
 

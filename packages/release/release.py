@@ -3,18 +3,21 @@
 
     release.py                    of the tag at HEAD; the checkout must have no changes
     release.py --version 0.2.0-x  for trying: of the checkout as it is, without a tag
+    release.py --draft            for tests: only the archive, of what `make guest lens` built
 
 Two runs over the same programs write the same bytes (--built DIRECTORY packs what an earlier run
 built).
 """
 
 import argparse
+import gzip
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import tomllib
 from pathlib import Path
 
@@ -42,6 +45,11 @@ def output(*words, cwd=ROOT):
     return subprocess.run(words, cwd=cwd, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
 
+def declared_version(root):
+    """The version in Cargo.toml."""
+    return tomllib.loads((root / "Cargo.toml").read_text())["workspace"]["package"]["version"]
+
+
 def version_of(root, wanted):
     """The version to release and if it is tagged. Refuses a checkout that is not exactly a tag."""
     if wanted:
@@ -53,7 +61,7 @@ def version_of(root, wanted):
     tags = [tag for tag in output("git", "tag", "--points-at", "HEAD", cwd=root).split() if VERSION.fullmatch(tag.removeprefix("v"))]
     if len(tags) != 1 or not tags[0].startswith("v"):
         raise Refused("HEAD is not tagged with a version", "git tag v0.1.0; VERSION=… tries a release without a tag")
-    declared = tomllib.loads((root / "Cargo.toml").read_text())["workspace"]["package"]["version"]
+    declared = declared_version(root)
     if tags[0] != f"v{declared}":
         raise Refused(f"the tag is {tags[0]}, but Cargo.toml says {declared}", "change the version in Cargo.toml, commit, and tag that")
     return declared, True
@@ -83,7 +91,7 @@ def check_command(file):
 def make_of(arch, built, documented_by, of, out):
     """Writes archives, packages and the image of one architecture."""
     installed = out / f"tree-{arch}"
-    tree.lay_out(built, installed, documented_by)
+    tree.lay_out(built, built / "faultline", installed, documented_by)
     base = f"faultline-{of['version']}-{arch}-linux"
     (out / f"{base}.tar.gz").write_bytes(archive.compressed(archive.tar(installed, base, of["time"])))
     common = of["version"], arch, of["time"], of["repository"]
@@ -94,6 +102,20 @@ def make_of(arch, built, documented_by, of, out):
         print("left out: the RPM package; hint: Debian's package rpm has rpmbuild", file=sys.stderr)
     image.build(installed, *common, out)
     shutil.rmtree(installed)
+
+
+def make_draft(target, out):
+    """Writes an archive of programs that were built for tests below `target`, and its checksum.
+    Their command is linked dynamically, and large even without its debugging information."""
+    base = f"faultline-{declared_version(ROOT)}-draft-{os.uname().machine}-linux"
+    with tempfile.TemporaryDirectory(dir=out) as place:
+        command = Path(place, "faultline")
+        subprocess.run(["strip", "-o", command, target / "debug/faultline"], check=True)
+        installed = Path(place, base)
+        tree.lay_out(target, command, installed, command)
+        packed = gzip.compress(archive.tar(installed, base, 0), compresslevel=1)
+    (out / f"{base}.tar.gz").write_bytes(packed)
+    (out / "SHA256SUMS").write_text(f"{archive.digest(packed)}  {base}.tar.gz\n")
 
 
 def write_statements(out, of, debian):
@@ -125,6 +147,7 @@ def arguments():
     parser.add_argument("--version", default="", help="try a release of the checkout as it is, without a tag")
     parser.add_argument("--arch", action="append", choices=ARCHITECTURES, help="only these [default: both]")
     parser.add_argument("--built", type=Path, help="pack what an earlier run built in this directory")
+    parser.add_argument("--draft", action="store_true", help="only the archive, of the programs that `make guest lens` built")
     parser.add_argument("--out", type=Path, default=ROOT / "target/dist", help="the directory to write, which is emptied")
     return parser.parse_args()
 
@@ -132,6 +155,10 @@ def arguments():
 def main():
     given = arguments()
     try:
+        if given.draft:
+            given.out.mkdir(parents=True, exist_ok=True)
+            make_draft(ROOT / "target", given.out)
+            return 0
         version, tagged = version_of(ROOT, given.version)
         time = int(output("git", "log", "-1", "--format=%ct"))
         os.environ["SOURCE_DATE_EPOCH"] = str(time)

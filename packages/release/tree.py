@@ -24,11 +24,12 @@ COMPLETIONS = {
 LICENCES = ["LICENSE-MIT", "LICENSE-APACHE"]
 
 
-def lay_out(built, prefix, documented_by):
-    """Fills an empty prefix. `documented_by`: a command that runs here and prints its man pages."""
+def lay_out(built, command, prefix, documented_by):
+    """Fills an empty prefix with the command and the parts that were built beside it.
+    `documented_by`: a command that runs here and prints its man pages."""
     binary = prefix / "bin/faultline"
     binary.parent.mkdir(parents=True)
-    shutil.copyfile(built / "faultline", binary)
+    shutil.copyfile(command, binary)
     binary.chmod(0o755)
     subprocess.run([ROOT / "packages/install-parts.sh", built, prefix / "libexec/faultline"], check=True)
 

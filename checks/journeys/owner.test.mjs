@@ -1,11 +1,14 @@
-// From a repository to an answer: `faultline history` measures commits of a C program under the
-// lens, `faultline bisect` finds the commit of a step, and pages lead to it. Requires the lens.
+// The owner of a lab: from a nightly history to pages. `faultline history` measures commits of a C
+// program under the lens, `faultline bisect` finds the commit of a step, and pages of the server
+// and as files answer. Requires the lens.
 
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { useBrowser } from '../browser.mjs'
-import { counters as program } from './counters.mjs'
-import { Lab } from './lab.mjs'
+import { pathToFileURL } from 'node:url'
+import { openPage, useBrowser } from '../../lab/report/page/tests/browser.mjs'
+import { counters as program } from '../../lab/report/page/tests/real/counters.mjs'
+import { Lab } from '../../lab/report/page/tests/real/lab.mjs'
 
 const PLANTED_LINE = program('').split('\n').findIndex((line) => line.includes('the planted line')) + 1
 
@@ -40,12 +43,13 @@ before(async () => {
   lab.write('faultline.toml', DECLARED)
   lab.faultline('history', 'run', '--quiet')
   lab.faultline('bisect', 'counters', '--quiet')
+  lab.faultline('serve', '--export', 'site')
   await lab.serve()
-}, { timeout: 600_000 })
+}, { timeout: 1_800_000 })
 
 after(() => lab.close())
 
-test('three clicks from the overview lead to commit, line and certainty of a step', async () => {
+test('three clicks from the overview lead the owner to commit, line and certainty of a step', async (t) => {
   const { page } = await lab.open('/')
   const planted = ids[PLANTED].slice(0, 12)
   let clicks = 0
@@ -74,4 +78,11 @@ test('three clicks from the overview lead to commit, line and certainty of a ste
   const found = await page.locator('main').innerText()
   for (const words of [planted, SUBJECTS[PLANTED], 'counters.c']) assert.ok(found.includes(words), `${words}: ${found}`)
   assert.ok(clicks <= 3, String(clicks))
+  t.diagnostic(`owner of a lab, from a nightly history to a page: ${lab.effort()} and ${clicks} clicks`)
+})
+
+test('the files for a web server open with the answer', async () => {
+  const site = pathToFileURL(join(lab.place, 'site')).href
+  const { page } = await openPage(`${site}/index.html`, { offline: true, allowed: (url) => url.startsWith(`${site}/`) })
+  assert.match(await page.locator('.masthead #answer').innerText(), /became worse: counters/)
 })
