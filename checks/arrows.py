@@ -32,6 +32,7 @@ ALLOWED = {
     "faultline-frames": {"numbers"},
     "faultline-memory": {"frames", "numbers"},
     "faultline-frames-embedding": {"frames"},
+    "faultline-memory-embedding": {"frames", "memory"},
     "faultline-frame-designs": {"frames", "memory"},
 }
 

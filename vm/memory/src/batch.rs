@@ -180,8 +180,10 @@ impl<'a, 'm, M: Machine, F: FrameSource> Batch<'a, 'm, M, F> {
         if self.page_count == MOST_PAGES {
             self.finish();
         }
-        self.pages[self.page_count] = page;
-        self.page_count += 1;
+        if let Some(place) = self.pages.get_mut(self.page_count) {
+            *place = page;
+            self.page_count += 1;
+        }
     }
 
     /// Releases an owner of a mapping.

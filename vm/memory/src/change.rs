@@ -260,8 +260,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     pub(crate) fn note_use(&self, page: u32, said: &Translation) {
         for (is_set, step) in [(said.dirty, PageStep::Dirty), (said.accessed, PageStep::Referenced)] {
             if is_set {
-                let noted = self.word(page).step(step);
-                debug_assert!(noted.is_ok(), "a page that was mapped is valid: {noted:?}");
+                // A page that was mapped is valid.
+                self.expect_step(page, step);
             }
         }
     }

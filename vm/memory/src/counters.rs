@@ -118,6 +118,8 @@ events! {
     ShotCpu => "CPUs interrupted by TLB shoot-downs",
     /// Frames freed.
     FreedFrame => "frames given back",
+    /// Broken invariants: [`Machine::broken`](crate::Machine::broken).
+    Broken => "broken invariants",
 }
 
 const EVENTS: usize = Event::ALL.len();

@@ -364,8 +364,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
 
     /// Contents that could not be read stay in the swap area.
     pub(crate) fn put_back(&self, held: u32, now: &mut Mapped) {
-        let (Some(swapped), Some(area)) = (self.record(held).swap(), self.swap()) else { return };
-        area.share(swapped);
+        let Some(swapped) = self.record(held).swap() else { return };
+        self.share_swap(swapped);
         now.content = Content::Swapped(swapped);
         self.release_now(held);
     }

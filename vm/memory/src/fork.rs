@@ -16,6 +16,7 @@ use crate::memory::Cpu;
 use crate::page_word::PageStep;
 use crate::space::{Space, SpaceBody};
 use crate::tree::slot::{Content, Mapped, Marks, Slot, View};
+use core::convert::Infallible;
 use core::mem::ManuallyDrop;
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
@@ -71,7 +72,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 }
             }
             // Each space reads a page of its own.
-            Content::Swapped(slot) => self.swap().into_iter().for_each(|area| area.share(slot)),
+            Content::Swapped(slot) => self.share_swap(slot),
         }
         if !from.mapping().is_null() {
             // SAFETY: the slot is an owner; the reference does not release it.
@@ -103,7 +104,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     fn end(&self, space: Space<'m, M>) {
         let body = space.body();
         let mut tables = Default::default();
-        let mut end_slot = |slot: &Slot, begin: u64, _: u64| -> Result<(), NoMemory> {
+        let mut end_slot = |slot: &Slot, begin: u64, _: u64| -> Result<(), Infallible> {
             if slot.load().view() == View::Hole {
                 return Ok(());
             }
@@ -114,8 +115,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         };
         // SAFETY: no other CPU changes the tree: visitors of the family lock slots that are not
         // nodes, briefly.
-        let ended = unsafe { body.tree.visit(body.tree.pages(), &mut end_slot) };
-        debug_assert!(ended.is_ok());
+        let Ok(()) = unsafe { body.tree.visit(body.tree.pages(), &mut end_slot) };
         space.leave();
         let body = space.into_body();
         body.free_answered_tables(tables);

@@ -5,6 +5,7 @@
 mod page_table;
 
 use crate::address::{PageRange, Rights, SPACE_PAGES, VirtualPage};
+use crate::broken::Broken;
 use crate::cpu_set::CpuSet;
 use crate::error::NoMemory;
 use crate::machine::{Flush, Machine, SpaceId};
@@ -201,6 +202,10 @@ unsafe impl Machine for Hosted {
 
     fn zero(&self, frame: FrameNumber) {
         self.frame(frame).iter().for_each(|byte| byte.store(0, Relaxed));
+    }
+
+    fn broken(&self, broken: &Broken) {
+        panic!("{broken}");
     }
 
     fn copy(&self, from: FrameNumber, to: FrameNumber) {

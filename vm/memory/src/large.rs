@@ -9,6 +9,7 @@
 use crate::address::{PageRange, Rights, VirtualPage};
 use crate::counters::Event;
 use crate::cpu_set::Users;
+use crate::error::NoMemory;
 use crate::machine::{FrameSource, Machine, Pmap, Translation};
 use crate::memory::Cpu;
 use crate::page_record::Home;
@@ -65,7 +66,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             return false;
         }
         let Some(first) = self.frames.get_large(range.pages()) else { return false };
-        let pages = self.claim_large(space, range, &first);
+        let Ok(pages) = self.claim_large(space, range, &first) else { return false };
         let made = self.lock_alone(space, range).is_ok_and(|lock| {
             let made = self.enter_untouched(space, &lock, &pages);
             self.unlock(space, lock);
@@ -86,16 +87,24 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
 
     /// Zeroed pages in contiguous frames: busy, so that the page daemon leaves them until they are
     /// in their slots.
-    fn claim_large(&self, space: &SpaceBody<'m, M>, range: PageRange, first: &ZeroedFrame) -> Range<u32> {
-        let page = self.index(first.number);
-        let pages = page..page + range.pages() as u32;
+    fn claim_large(
+        &self,
+        space: &SpaceBody<'m, M>,
+        range: PageRange,
+        first: &ZeroedFrame,
+    ) -> Result<Range<u32>, NoMemory> {
+        let page = self.index(first.number)?;
+        let pages = page..page.saturating_add(range.pages() as u32);
         for (page, place) in pages.clone().zip(range.begin()..) {
-            self.claim_given(page, Home::Family(space.family.as_ptr()), place);
+            // After an error the frames before it go back, and the others are lost: the source is
+            // not to be trusted.
+            self.claim_given(page, Home::Family(space.family.as_ptr()), place)
+                .inspect_err(|_| (pages.start..page).for_each(|page| self.release_now(page)))?;
             if !first.zeroed {
                 self.machine().zero(self.frame(page));
             }
         }
-        pages
+        Ok(pages)
     }
 
     /// Puts pages into a locked range if it is untouched. False if it is not, or memory ran out;
@@ -153,7 +162,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         self.each_tables(space, users, |pmap, _| found = found.or_else(|| pmap.harvest_large(page)));
         let found = found?;
         if found.accessed {
-            let (own, pages) = (self.index(found.frame), M::Pmap::LARGE_PAGES as u32);
+            let (Ok(own), pages) = (self.index(found.frame), M::Pmap::LARGE_PAGES as u32) else { return Some(found) };
             let first = own - page.0 as u32 % pages;
             // Marking a page that has left the range meanwhile does no harm.
             for page in (first..first + pages).filter(|page| *page != own) {

@@ -1,6 +1,7 @@
 //! The embedder's interface: CPUs, page tables, contents of frames, and the source of frames.
 
 use crate::address::{PageRange, Rights, VirtualPage};
+use crate::broken::Broken;
 use crate::cpu_set::CpuSet;
 use crate::error::NoMemory;
 use faultline_frames::{CurrentCpu, Frames, Urgency, ZeroedFrame};
@@ -74,6 +75,14 @@ pub unsafe trait Machine {
     fn wake(&self, page: u32) {
         let _ = page;
     }
+
+    /// An invariant is broken. Called in every build, possibly with slots locked or the CPU pinned:
+    /// must not call this crate. A kernel prints a warning with a backtrace, or halts. Each is also
+    /// counted as [`Event::Broken`](crate::Event::Broken). Default: panics with debug assertions,
+    /// does nothing without.
+    fn broken(&self, broken: &Broken) {
+        debug_assert!(false, "{broken}");
+    }
 }
 
 /// A CPU's source of frames: [`Frames`], or a test's list.
@@ -87,8 +96,8 @@ pub unsafe trait FrameSource {
     /// Allocates a frame.
     fn get(&self) -> Result<ZeroedFrame, NoMemory>;
 
-    /// Frees frames.
-    fn put(&self, frames: &[FrameNumber]);
+    /// Frees frames. False if one was refused.
+    fn put(&self, frames: &[FrameNumber]) -> bool;
 
     /// A frame's index.
     fn index_of(&self, frame: FrameNumber) -> Option<u32>;
@@ -120,12 +129,9 @@ unsafe impl<C: CurrentCpu> FrameSource for Frames<'_, C> {
         self.get_zeroed_as(Urgency::Normal).map_err(|_| NoMemory)
     }
 
-    fn put(&self, frames: &[FrameNumber]) {
-        // One by one into the CPU's cache, where the next fault finds them. All were got, so none
-        // is refused.
-        for frame in frames {
-            let _ = Frames::put(self, *frame);
-        }
+    fn put(&self, frames: &[FrameNumber]) -> bool {
+        // One by one into the CPU's cache, where the next fault finds them.
+        frames.iter().fold(true, |all, frame| Frames::put(self, *frame).is_ok() && all)
     }
 
     fn index_of(&self, frame: FrameNumber) -> Option<u32> {
@@ -147,8 +153,8 @@ unsafe impl<C: CurrentCpu> FrameSource for Frames<'_, C> {
             return None;
         }
         let huge = self.try_get_huge(Urgency::Normal).ok()?;
-        let split = self.split_huge(huge);
-        debug_assert!(split.is_ok(), "it was just got: {split:?}");
+        // It was just got, so it is not refused.
+        self.split_huge(huge).ok()?;
         Some(ZeroedFrame { number: huge.first(), zeroed: false })
     }
 

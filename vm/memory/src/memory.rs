@@ -1,5 +1,6 @@
 //! A machine's memory, shared by its CPUs, and a CPU's handle, through which all calls are made.
 
+use crate::broken::Broken;
 use crate::counters::{Counters, CpuCounts, Event, Hints};
 use crate::error::{NoMemory, SpaceError};
 use crate::machine::{FrameSource, Machine};
@@ -33,6 +34,8 @@ pub struct Memory<M> {
     pub(crate) machine: M,
     /// \[a] \[b] The records of frames, by their indices.
     pages: Box<[PageRecord]>,
+    /// \[a] \[b] In place of the record of an index that has none.
+    no_page: PageRecord,
     /// \[I] Destination of anonymous memory when frames are short.
     swap: Option<SwapArea>,
     /// \[c]
@@ -51,6 +54,7 @@ impl<M: Machine> Memory<M> {
         Ok(Self {
             machine,
             pages: try_slice(frames as usize, PageRecord::new)?,
+            no_page: PageRecord::new(),
             swap: None,
             cpus: try_slice(cpus, || CpuPart {
                 counts: CpuCounts::new(),
@@ -112,6 +116,9 @@ impl<M: Machine> Memory<M> {
     }
 }
 
+/// The number of a frame that no machine has, in place of one that the source does not know.
+const NO_FRAME: FrameNumber = FrameNumber(u64::MAX >> 12);
+
 /// A CPU's handle. It can be sent to another thread, but not shared.
 #[derive(Debug)]
 pub struct Cpu<'m, M, F> {
@@ -169,7 +176,13 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     }
 
     pub(crate) fn record(&self, page: u32) -> &'m PageRecord {
-        &self.memory.pages[page as usize]
+        match self.memory.pages.get(page as usize) {
+            Some(record) => record,
+            None => {
+                self.broken(Broken::NoFrame(page));
+                &self.memory.no_page
+            }
+        }
     }
 
     pub(crate) fn word(&self, page: u32) -> &'m PageWord {
@@ -182,40 +195,73 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
 
     /// Releases a slot of the swap area.
     pub(crate) fn release_swap(&self, slot: u32) {
-        if let Some(area) = self.swap() {
-            area.release(slot);
+        if self.swap().is_none_or(|area| !area.release(slot)) {
+            self.broken(Broken::SwapSlot(slot));
         }
     }
 
+    /// Adds an owner to a slot of the swap area.
+    pub(crate) fn share_swap(&self, slot: u32) {
+        if self.swap().is_none_or(|area| !area.share(slot)) {
+            self.broken(Broken::SwapSlot(slot));
+        }
+    }
+
+    /// Counts and reports a broken invariant.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn broken(&self, broken: Broken) {
+        self.count(Event::Broken);
+        self.machine().broken(&broken);
+    }
+
+    #[inline]
     pub(crate) fn frame(&self, page: u32) -> FrameNumber {
-        self.frames.frame_at(page).expect("the index of a frame that the source gave")
+        match self.frames.frame_at(page) {
+            Some(frame) => frame,
+            None => {
+                self.broken(Broken::NoFrame(page));
+                NO_FRAME
+            }
+        }
     }
 
     /// A new page that is being filled: busy, with one owner. Also returns whether it is zeroed.
     pub(crate) fn claim(&self, home: Home, place: u64) -> Result<(u32, bool), NoMemory> {
         let frame = self.frames.get()?;
-        let page = self.index(frame.number);
-        self.claim_given(page, home, place);
+        let page = self.index(frame.number)?;
+        self.claim_given(page, home, place)?;
         Ok((page, frame.zeroed))
     }
 
-    /// Like `claim`, with a frame from the source.
-    pub(crate) fn claim_given(&self, page: u32, home: Home, place: u64) {
+    /// Like `claim`, with a frame from the source. Fails, and leaves the frame to its owners, if it
+    /// has any.
+    pub(crate) fn claim_given(&self, page: u32, home: Home, place: u64) -> Result<(), NoMemory> {
         let record = self.record(page);
-        let claimed = record.word.step(PageStep::Claim);
-        debug_assert!(claimed.is_ok(), "frame {page} was given out, but has owners: {claimed:?}");
+        if let Err(state) = record.word.step(PageStep::Claim) {
+            self.broken(Broken::GivenTwice { page, state });
+            return Err(NoMemory);
+        }
         record.set_home(home, place);
+        Ok(())
     }
 
-    pub(crate) fn index(&self, frame: FrameNumber) -> u32 {
-        self.frames.index_of(frame).expect("a frame that the source gave has an index")
+    /// The index of a frame from the source.
+    pub(crate) fn index(&self, frame: FrameNumber) -> Result<u32, NoMemory> {
+        let index = self.frames.index_of(frame).filter(|page| (*page as usize) < self.memory.pages.len());
+        if index.is_none() {
+            self.broken(Broken::NoIndex(frame));
+        }
+        index.ok_or(NoMemory)
     }
 
     /// Releases an owner of a page that no TLB translates to because of this owner. After the last
     /// owner its frame is free. The caller has no guard of `pin`.
     pub(crate) fn release_now(&self, page: u32) {
-        if self.word(page).release() {
-            self.free(page);
+        match self.word(page).release() {
+            Ok(true) => self.free(page),
+            Ok(false) => {}
+            Err(state) => self.broken(Broken::Step { page, step: PageStep::Release, state }),
         }
     }
 
@@ -228,20 +274,26 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             self.release_swap(slot);
         }
         self.count(Event::FreedFrame);
-        self.frames.put(&[self.frame(page)]);
+        let frame = self.frame(page);
+        if !self.frames.put(&[frame]) {
+            self.broken(Broken::Refused(frame));
+        }
     }
 
     /// Ends a busy page's exclusive use, by `Filled`, `Failed` or `Unbusy`.
     #[inline(always)]
     pub(crate) fn let_go(&self, page: u32, step: PageStep) {
-        if self.word(page).let_go(step) {
-            self.free(page);
+        match self.word(page).let_go(step) {
+            Ok(true) => self.free(page),
+            Ok(false) => {}
+            Err(state) => self.broken(Broken::Step { page, step, state }),
         }
     }
 
     /// Makes a step that the state allows.
     pub(crate) fn expect_step(&self, page: u32, step: PageStep) {
-        let made = self.word(page).step(step);
-        debug_assert!(made.is_ok(), "{step:?}: {made:?}");
+        if let Err(state) = self.word(page).step(step) {
+            self.broken(Broken::Step { page, step, state });
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Objects, as the caller's handles, and truncation.
 
+use crate::broken::Broken;
 use crate::counted::{Counted, Inner};
 use crate::error::{NoMemory, SpaceError};
 use crate::machine::{FrameSource, Machine};
@@ -105,7 +106,9 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         if object.get().mappings().close(add_owners) {
             let lists = object.alias();
             let is_last = ManuallyDrop::into_inner(lists).release(1).is_some();
-            debug_assert!(!is_last, "this owner is left");
+            if is_last {
+                return self.broken(Broken::ObjectOwner);
+            }
         }
         self.release_object(object);
     }
@@ -211,10 +214,11 @@ mod tests {
             Ok(ZeroedFrame { number: FrameNumber(number.into()), zeroed: false })
         }
 
-        fn put(&self, _: &[FrameNumber]) {
+        fn put(&self, _: &[FrameNumber]) -> bool {
             if let Some(act) = &*self.when_put.borrow() {
                 act();
             }
+            true
         }
 
         fn index_of(&self, frame: FrameNumber) -> Option<u32> {

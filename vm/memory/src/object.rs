@@ -259,8 +259,10 @@ impl Object {
     fn next_below(node: &Node, level: u32, base: u64, first: u64, end: u64) -> Option<(u64, Leaf)> {
         let span = 1_u64 << (BITS * level);
         let begin = first.saturating_sub(base) / span;
-        for index in begin..(end - base).div_ceil(span).min(FAN_OUT as u64) {
-            let (place, slot) = (base + index * span, &node.slots[index as usize]);
+        let behind = (end - base).div_ceil(span).min(FAN_OUT as u64);
+        let slots = node.slots.get(begin as usize..behind as usize).unwrap_or(&[]);
+        for (slot, index) in slots.iter().zip(begin..) {
+            let place = base + index * span;
             // Acquire: as in `look`.
             let held = slot.load(Acquire);
             let found = match level {

@@ -1,6 +1,7 @@
 //! Missing contents: finds, zero-fills or reads an object's page; reads a private page from the
 //! swap area. Pages that follow in both places are read along with it.
 
+use crate::broken::Broken;
 use crate::counted::{Counted, Inner};
 use crate::counters::Event;
 use crate::error::{FaultError, NoMemory};
@@ -156,7 +157,9 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         let published = object.publish(index, found, page);
         if !matches!(published, Ok(Ok(true))) {
             let withdrawn = published == Ok(Ok(false)) && object.replace(index, Leaf::Page(page), found) == Ok(Ok(()));
-            debug_assert!(withdrawn || published != Ok(Ok(false)), "a busy page stays in its place");
+            if !withdrawn && published == Ok(Ok(false)) {
+                self.broken(Broken::Place(page));
+            }
             self.let_go(page, PageStep::Failed);
             self.release_now(page);
             return match published {
@@ -221,12 +224,14 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         let (mut pages, mut frames, mut count) = ([0; CLUSTER], [FrameNumber(0); CLUSTER], 0);
         let mut next = Some(page_in.page);
         while let Some(page) = next {
-            (pages[count], frames[count]) = (page, self.frame(page));
-            count += 1;
+            if let (Some(place), Some(frame)) = (pages.get_mut(count), frames.get_mut(count)) {
+                (*place, *frame) = (page, self.frame(page));
+                count += 1;
+            }
             next = if count < most.min(CLUSTER) { self.page_behind(space, &page_in, count as u32) } else { None };
         }
         let transfer = |swap| Transfer { pages: Pages::Read(pages, count), swap, memory: self.memory.identity() };
-        let frames = &frames[..count];
+        let frames = frames.get(..count).unwrap_or(&[]);
         let started = match (&page_in.from, &page_in.place, self.swap()) {
             (From::Swap(slot), _, Some(area)) => area.pager.read((*slot).into(), frames, transfer(Some(*slot))),
             (From::Pager(pager), PageLocation::Object(_, index), _) => pager.read(*index, frames, transfer(None)),

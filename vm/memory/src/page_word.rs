@@ -246,27 +246,22 @@ impl PageWord {
     }
 
     /// Ends exclusive use of a busy page, by `Filled`, `Failed` or `Unbusy`. True if a transfer was
-    /// its last owner, so the frame is free.
+    /// its last owner, so the frame is free. The error is a state that refuses it.
     #[inline(always)]
-    pub(crate) fn let_go(&self, step: PageStep) -> bool {
-        match self.step(step) {
-            Ok(before) => before.is_transferred() && before.owners() == 1,
-            Err(state) => {
-                debug_assert!(false, "{step:?} by the holder of a busy page: {state:?}");
-                false
-            }
-        }
+    pub(crate) fn let_go(&self, step: PageStep) -> Result<bool, PageState> {
+        self.step(step).map(|before| before.is_transferred() && before.owners() == 1)
     }
 
     /// Releases an owner. True if it was the last one, so the frame is free. If another CPU has the
-    /// page busy and does not own it yet, waits briefly until it does or exclusive use ends.
-    pub(crate) fn release(&self) -> bool {
+    /// page busy and does not own it yet, waits briefly until it does or exclusive use ends. The
+    /// error is a state that refuses it for good.
+    pub(crate) fn release(&self) -> Result<bool, PageState> {
         loop {
             match self.step(PageStep::Release) {
-                Ok(before) => return before.owners() == 1,
-                Err(state) => debug_assert!(state.is_busy(), "an owner may give a page up: {state:?}"),
+                Ok(before) => return Ok(before.owners() == 1),
+                Err(state) if !state.is_busy() => return Err(state),
+                Err(_) => relax(),
             }
-            relax();
         }
     }
 }
@@ -445,6 +440,17 @@ mod tests {
             }
         }
         assert!(allowed > if cfg!(miri) { 1_000 } else { 100_000 }, "{allowed}");
+    }
+
+    #[test]
+    fn an_owner_that_there_is_not_is_an_error_and_no_endless_wait() {
+        let word = PageWord::new();
+        assert_eq!((word.release(), word.let_go(PageStep::Filled)), (Err(PageState::FREE), Err(PageState::FREE)));
+        assert!(word.step(PageStep::Claim).is_ok() && word.let_go(PageStep::Filled) == Ok(false));
+        word.step(PageStep::Wire).unwrap();
+        assert!(word.release().is_err_and(|state| state.wired() == 1));
+        word.step(PageStep::Unwire).unwrap();
+        assert_eq!(word.release(), Ok(true));
     }
 
     #[test]

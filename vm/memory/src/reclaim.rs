@@ -208,7 +208,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             };
             let mut written = Gathered::new();
             holds.by_ref().take(slots).for_each(|hold| written.add(hold));
-            (written.count..slots).for_each(|unused| area.release(first + unused as u32));
+            (written.count..slots).for_each(|unused| self.release_swap(first + unused as u32));
             load.swept.reclaimed += written.count as u64;
             self.add(Event::Reclaimed, written.count as u64);
             self.write(&*area.pager, first.into(), written.take(), Then::Reclaim, Some(first));

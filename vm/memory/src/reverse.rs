@@ -181,10 +181,9 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
 
     /// Puts a swap slot into all places of a held private page that is translated nowhere.
     pub(crate) fn swap_out(&self, hold: &Hold, swapped: u32) {
-        let Some(area) = self.swap() else { return };
         self.visit(&hold.home, hold.place, &mut |place| {
             if place.has(hold) {
-                area.share(swapped);
+                self.share_swap(swapped);
                 let content = Content::Swapped(swapped);
                 place.slot.set(View::Mapped(Mapped { content, ..place.mapped.untranslated() }));
                 // The holder is an owner too.
@@ -262,7 +261,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 0
             }
         };
-        let (_, others, range) = shots.spaces[place].get_or_insert((space.id, cpus, pages));
+        let Some(shot) = shots.spaces.get_mut(place) else { return };
+        let (_, others, range) = shot.get_or_insert((space.id, cpus, pages));
         (*others, *range) = (others.with(&cpus), range.with(pages));
     }
 

@@ -220,8 +220,9 @@ pub(crate) struct RangeLock<'a> {
 }
 
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
-    /// Locks a range of a space that is active here, within its limits, or all of its tree. The caller holds only locks of ranges at lower
-    /// addresses, and no guard of `pin`. Fails if there is no memory for a node.
+    /// Locks a range of a space that is active here: within its limits, or all of its tree. The
+    /// caller holds only locks of ranges at lower addresses, and no guard of `pin`. Fails if there
+    /// is no memory for a node.
     pub(crate) fn lock<'a>(&self, space: &'a SpaceBody<'m, M>, range: PageRange) -> Result<RangeLock<'a>, NoMemory> {
         let mut next = range.begin();
         let has_holes = Cell::new(false);

@@ -28,8 +28,8 @@ impl SwapArea {
         Ok(Self { pager, owners: try_slice(slots as usize, || AtomicU32::new(0))?, next: AtomicU32::new(0) })
     }
 
-    fn owners(&self, slot: u32) -> &AtomicU32 {
-        &self.owners[slot as usize]
+    fn owners(&self, slot: u32) -> Option<&AtomicU32> {
+        self.owners.get(slot as usize)
     }
 
     /// Takes up to `most` contiguous slots, each with one owner. Returns the first and their
@@ -48,20 +48,20 @@ impl SwapArea {
     fn take_one(&self, slot: u32) -> bool {
         // AcqRel: acquires the last owner's actions; pairs with `release`. The take itself hands
         // nothing over.
-        self.owners(slot).compare_exchange(0, 1, AcqRel, Relaxed).is_ok()
+        self.owners(slot).is_some_and(|owners| owners.compare_exchange(0, 1, AcqRel, Relaxed).is_ok())
     }
 
-    /// Adds an owner. Called by an owner.
-    pub(crate) fn share(&self, slot: u32) {
+    /// Adds an owner. Called by an owner. False if there is no such slot.
+    pub(crate) fn share(&self, slot: u32) -> bool {
         // Relaxed: as in `Counted::share`.
-        self.owners(slot).fetch_add(1, Relaxed);
+        self.owners(slot).is_some_and(|owners| owners.fetch_add(1, Relaxed) > 0)
     }
 
-    /// Removes an owner. After the last one the slot is free.
-    pub(crate) fn release(&self, slot: u32) {
+    /// Removes an owner. After the last one the slot is free. False if it had none.
+    pub(crate) fn release(&self, slot: u32) -> bool {
         // AcqRel: this owner's reads come before another's use of the slot.
-        let before = self.owners(slot).fetch_sub(1, AcqRel);
-        debug_assert!(before > 0, "swap slot {slot} has no owner");
+        let less = |owners: &AtomicU32| owners.fetch_update(AcqRel, Relaxed, |owners| owners.checked_sub(1));
+        self.owners(slot).is_some_and(|owners| less(owners).is_ok())
     }
 
     /// Number of used slots.
@@ -95,10 +95,10 @@ mod tests {
         let area = SwapArea::new(Arc::new(Nowhere), 10).unwrap();
         assert_eq!((area.take(4), area.take(4), area.take(4)), (Some((0, 4)), Some((4, 4)), Some((8, 2))));
         assert_eq!((area.take(1), area.taken()), (None, 10));
-        area.share(5);
-        [3, 5, 6].into_iter().for_each(|slot| area.release(slot));
+        assert!(area.share(5) && !area.share(10) && !area.release(10));
+        assert!([3, 5, 6].into_iter().all(|slot| area.release(slot)) && !area.release(3));
         assert_eq!((area.take(4), area.take(4), area.take(4)), (Some((3, 1)), Some((6, 1)), None));
-        area.release(5);
+        assert!(area.release(5) && !area.release(5));
         assert_eq!((area.take(2), area.taken()), (Some((5, 1)), 10));
         assert_eq!(SwapArea::new(Arc::new(Nowhere), 0).unwrap().take(1), None);
     }

@@ -55,7 +55,7 @@ unsafe impl FrameSource for List {
         Some(ZeroedFrame { number: FrameNumber(first.into()), zeroed: false })
     }
 
-    fn put(&self, frames: &[FrameNumber]) {
+    fn put(&self, frames: &[FrameNumber]) -> bool {
         if let Some(memory) = self.watched.get() {
             for frame in frames {
                 assert!(!memory.machine().is_translated(*frame), "{frame} is put, and a TLB translates to it");
@@ -66,6 +66,7 @@ unsafe impl FrameSource for List {
             assert!(!free.contains(&(frame.0 as u32)), "{frame} is put twice");
             free.push(frame.0 as u32);
         }
+        true
     }
 
     fn index_of(&self, frame: FrameNumber) -> Option<u32> {

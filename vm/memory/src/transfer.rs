@@ -1,6 +1,7 @@
 //! The end of a transfer: pages read become valid or failed; pages written become clean or stay
 //! dirty, and the page daemon's frames are freed.
 
+use crate::broken::Broken;
 use crate::counters::Event;
 use crate::machine::{FrameSource, Machine};
 use crate::memory::Cpu;
@@ -14,8 +15,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// CPU of its memory. A transfer of another memory is dropped and never ends.
     pub fn finish(&self, transfer: Transfer, pages: usize) {
         if transfer.memory != self.memory.identity() {
-            debug_assert!(false, "a transfer of another memory");
-            return;
+            return self.broken(Broken::OtherMemory);
         }
         match transfer.pages {
             Pages::Read(read, count) => {
@@ -97,8 +97,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         if object.replace(hold.place, Leaf::Page(hold.page), left) != Ok(Ok(())) {
             return;
         }
-        if let (Some(slot), Some(area)) = (slot, self.swap()) {
-            area.share(slot);
+        if let Some(slot) = slot {
+            self.share_swap(slot);
         }
         // The holder is an owner too.
         self.release_now(hold.page);

@@ -58,6 +58,15 @@ impl Node {
         }
     }
 
+    /// The slots of a range, of which this node of a level has pages from `base` on, each with its
+    /// first page.
+    fn slots_of(&self, level: u32, base: u64, range: PageRange) -> impl Iterator<Item = (&Slot, u64)> + use<'_> {
+        let first = range.begin().saturating_sub(base) / span(level);
+        let end = (range.end() - base).div_ceil(span(level)).min(FAN_OUT as u64);
+        let slots = self.slots.get(first as usize..end as usize).unwrap_or(&[]);
+        slots.iter().zip(first..).map(move |(slot, index)| (slot, base + index * span(level)))
+    }
+
     /// The node that a slot points to.
     ///
     /// # Safety
@@ -343,10 +352,7 @@ impl Tree {
         range: PageRange,
         act: &mut impl FnMut(&Slot, u64, u64) -> Result<(), E>,
     ) -> Result<(), E> {
-        let first = range.begin().saturating_sub(base) / span(level);
-        let end = (range.end() - base).div_ceil(span(level)).min(FAN_OUT as u64);
-        for index in first..end {
-            let (slot, begin) = (&node.slots[index as usize], base + index * span(level));
+        for (slot, begin) in node.slots_of(level, base, range) {
             // After the last slot of the range was unlocked, another CPU may retire this node: it
             // is not read again.
             match slot.load().view() {
@@ -372,10 +378,7 @@ impl Tree {
     /// # Safety
     /// As for `visit_node` and `retire`.
     unsafe fn retire_below(node: &Node, level: u32, base: u64, range: PageRange, retired: &mut RetiredNodes) {
-        let first = range.begin().saturating_sub(base) / span(level);
-        let end = (range.end() - base).div_ceil(span(level)).min(FAN_OUT as u64);
-        for index in first..end {
-            let (slot, begin) = (&node.slots[index as usize], base + index * span(level));
+        for (slot, begin) in node.slots_of(level, base, range) {
             let View::Node(child) = slot.load().view() else { continue };
             // SAFETY: as in `visit_node`.
             unsafe { Self::retire_below(&*child, level - 1, begin, range, retired) };
@@ -581,10 +584,7 @@ impl Tree {
         if level == 0 {
             return Ok(());
         }
-        let first = range.begin().saturating_sub(base) / span(level);
-        let end = (range.end() - base).div_ceil(span(level)).min(FAN_OUT as u64);
-        for index in first..end {
-            let (slot, begin) = (&node.slots[index as usize], base + index * span(level));
+        for (slot, begin) in node.slots_of(level, base, range) {
             let child = match slot.load().view() {
                 // SAFETY: as in `visit`.
                 View::Node(child) => unsafe { &*child },

@@ -3,6 +3,7 @@
 //! A page is written while it is translated nowhere, so its contents do not change; a CPU that
 //! needs it waits until it is written.
 
+use crate::broken::Broken;
 use crate::counted::Counted;
 use crate::counters::Event;
 use crate::error::SpaceError;
@@ -97,9 +98,18 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// Writes a held dirty page of an object with a pager, together with dirty pages that follow
     /// it.
     pub(crate) fn write_cluster(&self, first: Hold, shots: &mut Shots, then: Then) -> Cluster {
-        let (object, place) = match &first.home {
-            HeldHome::Object(object) => (object.another(), first.place),
-            HeldHome::Family(_) => unreachable!("a private page has no pager"),
+        let (page, place) = (first.page, first.place);
+        let pager = match &first.home {
+            HeldHome::Object(object) => match object.get().backing() {
+                Backing::Pager(pager) => Some((object.another(), pager.clone())),
+                Backing::Zeroes | Backing::Device(_) => None,
+            },
+            HeldHome::Family(_) => None,
+        };
+        let Some((object, pager)) = pager else {
+            self.broken(Broken::NoPager(page));
+            self.drop_hold(first);
+            return Cluster { count: 0, waits: None };
         };
         let mut holds = [const { None }; CLUSTER];
         self.take_translations(&first, shots);
@@ -110,17 +120,15 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             && let Ok(Some(hold)) = self.hold_dirty(&object, place + count as u64, page, then)
         {
             self.take_translations(&hold, shots);
-            holds[count] = Some(hold);
+            if let Some(place) = holds.get_mut(count) {
+                *place = Some(hold);
+            }
             count += 1;
         }
         self.fire(shots);
-        let page = holds[0].as_ref().map(|hold| hold.page);
-        let is_over = match object.get().backing() {
-            Backing::Pager(pager) => self.write(&**pager, place, holds, then, None),
-            Backing::Zeroes | Backing::Device(_) => unreachable!("only objects with a pager are written back"),
-        };
+        let is_over = self.write(&*pager, place, holds, then, None);
         self.release_object(object);
-        Cluster { count: count as u64, waits: page.filter(|_| !is_over) }
+        Cluster { count: count as u64, waits: (!is_over).then_some(page) }
     }
 
     /// Starts writing held pages. True if the write is already over.
@@ -134,14 +142,14 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     ) -> bool {
         let mut frames = [FrameNumber(0); CLUSTER];
         let mut count = 0;
-        for hold in holds.iter().flatten() {
-            frames[count] = self.frame(hold.page);
+        for (frame, hold) in frames.iter_mut().zip(holds.iter().flatten()) {
+            *frame = self.frame(hold.page);
             count += 1;
         }
         self.count(Event::WriteCluster);
         match pager.write(
             first,
-            &frames[..count],
+            frames.get(..count).unwrap_or(&[]),
             Transfer { pages: Pages::Written(holds, then), swap, memory: self.memory.identity() },
         ) {
             Started::Done(transfer, pages) => {

@@ -1,6 +1,6 @@
 //! An example of embedding the allocator in a kernel: metadata from memory found at boot, the CPU's
-//! number from a segment register, interrupts off while a CPU's cache is in use. `check.sh` checks
-//! that no call from here can panic.
+//! number from a segment register, interrupts off while a CPU's cache is in use. `no-panic.sh`
+//! checks that no call from here can panic.
 //!
 //! A C kernel links it as is. A kernel in Rust needs the same few pieces. The crate is empty on
 //! other targets.

@@ -1,4 +1,4 @@
-//! Calls that the example does not use, so that `check.sh` can link them, too. A kernel does not
+//! Calls that the example does not use, so that `no-panic.sh` can link them, too. A kernel does not
 //! need this file.
 
 use crate::ThisCpu;

@@ -1,6 +1,6 @@
 //! Nodes that become empty: taken out and freed while another CPU walks or fills them, running a
-//! CPU's whole code, in all orders with at most two or three preemptions. A CPU remembers one place here,
-//! and keeps one node.
+//! CPU's whole code, in all orders with at most two or three preemptions. Here a CPU remembers one
+//! place, and keeps one node.
 
 use super::pages::{Board, access, alone, boot_with, end};
 use super::{explore_up_to, pages};

@@ -52,7 +52,7 @@ fn a_hold_and_the_end_of_the_home() {
             let ended = home.release_after(1, |home| {
                 // SAFETY: it is freed after this.
                 unsafe { (*home).value() }.end();
-                is_free = word.release();
+                is_free = word.release().unwrap();
             });
             (ended.is_some(), is_free)
         };
@@ -70,7 +70,7 @@ fn a_hold_and_the_end_of_the_home() {
             its.step(PageStep::Transfer).unwrap();
             assert!(!held.get().is_ended(), "an owner keeps it");
             let is_free = its.let_go(PageStep::Unbusy);
-            assert!(!is_free, "the home owns it, too");
+            assert_eq!(is_free, Ok(false), "the home owns it, too");
             end(held, &its)
         });
         let (mine, its) = (end(home, &word), other.join().unwrap());
@@ -105,7 +105,7 @@ fn the_end_of_a_read_and_the_last_owner() {
             let its = word.clone();
             let other = thread::spawn(move || its.let_go(end));
             let mine = word.release();
-            assert!(mine != other.join().unwrap(), "the frame is free once");
+            assert!(mine.is_ok() && mine != other.join().unwrap(), "the frame is free once");
             assert_eq!(word.state(), crate::page_word::PageState::FREE);
         });
     }
@@ -125,7 +125,7 @@ fn a_failed_page_and_who_wants_to_hold_it() {
                 its.step(PageStep::Unbusy).expect("only this thread has it busy");
             }
         });
-        assert!(word.release());
+        assert_eq!(word.release(), Ok(true));
         // The frame is another page's.
         word.step(PageStep::Claim).unwrap();
         word.step(PageStep::Filled).unwrap();

@@ -273,7 +273,7 @@ impl Mappings {
 
     /// The list that a CPU's mappings go to.
     pub(crate) fn list_of(&self, cpu: CpuNumber) -> u32 {
-        cpu.0 % self.lists().len() as u32
+        cpu.0.checked_rem(self.lists().len() as u32).unwrap_or(0)
     }
 
     /// Adds a mapping to its list. True if it must be an owner in the object's count.
@@ -281,7 +281,9 @@ impl Mappings {
     /// # Safety
     /// It stays until it is removed, and is in no index.
     pub(crate) unsafe fn add(&self, mapping: *const Inner<Mapping>, list: u32) -> bool {
-        let mut listed = self.lists()[list as usize].0.lock();
+        // The caller's list is one of `list_of`.
+        let Some(list) = self.lists().get(list as usize) else { return false };
+        let mut listed = list.0.lock();
         // SAFETY: as the caller promises.
         unsafe { listed.index.add(mapping) };
         listed.uncounted += usize::from(!listed.is_closed);
@@ -290,7 +292,8 @@ impl Mappings {
 
     /// Removes a mapping. True if it was an owner in the object's count.
     pub(crate) fn remove(&self, mapping: *const Inner<Mapping>, list: u32) -> bool {
-        let mut listed = self.lists()[list as usize].0.lock();
+        let Some(list) = self.lists().get(list as usize) else { return false };
+        let mut listed = list.0.lock();
         listed.index.remove(mapping);
         listed.uncounted -= usize::from(!listed.is_closed);
         listed.is_closed
