@@ -156,7 +156,7 @@ test-slow: workloads guest lens needs-test $(RUNNER) # the lab's tests that take
 	$(NEXTEST) --workspace --profile slow
 
 test-repeats: needs-lens guest lens $(RUNNER) # machines under the lens repeat themselves exactly; 3 minutes
-	$(NEXTEST) -p faultline --run-ignored all -E 'test(lens_repeats::) & test(small)'
+	$(NEXTEST) -p faultline-cli --run-ignored all -E 'test(lens_repeats::) & test(small)'
 
 # Guests and disk images in full emulation (GNU Mach, two kernels to install: 75 MB, once); 30 min.
 test-guest: needs-lens guest lens $(RUNNER)
@@ -204,7 +204,7 @@ test-api: build needs-test
 	lab/web/tests/described/run.py target/schemathesis/bin/schemathesis target/debug/examples/fixture_server $(API_SECONDS)
 
 test-newest-emulator: needs-lens guest lens $(RUNNER) # a kernel in the distribution's newest QEMU (50 MB, once)
-	qemu=$$(packages/newest-emulator.sh) && FAULTLINE_QEMU=$$qemu $(NEXTEST) -p faultline --run-ignored all -E 'test(lens_kernel::) & test(transfers_of_shared_faults)'
+	qemu=$$(packages/newest-emulator.sh) && FAULTLINE_QEMU=$$qemu $(NEXTEST) -p faultline-cli --run-ignored all -E 'test(lens_kernel::) & test(transfers_of_shared_faults)'
 
 # The parser of workloads' output, with broken lines; a minute (FUZZ_SECONDS).
 fuzz: needs-test
@@ -233,7 +233,7 @@ site: # the documentation: target/site/index.html; 2 s, once 3 minutes more for 
 SHARE = $(DESTDIR)$(PREFIX)/share
 LIBEXEC = $(DESTDIR)$(PREFIX)/libexec/faultline
 install: workloads
-	$(CARGO) build --release --locked -p faultline
+	$(CARGO) build --release --locked -p faultline-cli
 	install -d $(DESTDIR)$(PREFIX)/bin $(LIBEXEC) $(SHARE)/man/man1 $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
 	install $(INSTALLED) $(DESTDIR)$(PREFIX)/bin/
 	packages/install-parts.sh target $(LIBEXEC)

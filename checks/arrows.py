@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 ALLOWED = {
-    "faultline": {"experiment", "history", "runner", "targets", "stats", "report", "exchange", "record", "coherence", "web"},
+    "faultline-cli": {"experiment", "history", "runner", "targets", "stats", "report", "exchange", "record", "coherence", "web"},
     "faultline-web": {"experiment", "stats", "report", "record"},
     "faultline-experiment": {"runner", "targets", "symbols", "stats", "store", "exchange", "record", "coherence"},
     "faultline-history": {"experiment", "runner", "targets", "symbols", "stats", "record"},
@@ -38,7 +38,7 @@ ALLOWED = {
 
 # Further crates that a crate's tests may use.
 ALLOWED_IN_TESTS = {
-    "faultline": {"store", "lens-format"},
+    "faultline-cli": {"store", "lens-format"},
     "faultline-web": {"store", "lens-format"},
     "faultline-store": {"stats", "lens-format"},
     "faultline-experiment": {"lens-format"},

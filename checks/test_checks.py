@@ -27,7 +27,7 @@ def package(name, *dependencies):
 
 class Arrows(unittest.TestCase):
     def test_arrows_that_point_down_pass(self):
-        metadata = {"packages": [package("faultline", "faultline-runner", "clap"), package("faultline-runner", "faultline-record"),
+        metadata = {"packages": [package("faultline-cli", "faultline-runner", "clap"), package("faultline-runner", "faultline-record"),
                                  package("faultline-record", "serde")]}
         self.assertEqual(arrows.crossings(metadata), [])
 
@@ -38,9 +38,9 @@ class Arrows(unittest.TestCase):
     def test_the_commands_tests_alone_look_into_the_database(self):
         def command(kind):
             dependency = {"name": "faultline-store", "kind": kind}
-            return {"packages": [{"name": "faultline", "dependencies": [dependency]}, package("faultline-store")]}
+            return {"packages": [{"name": "faultline-cli", "dependencies": [dependency]}, package("faultline-store")]}
         self.assertEqual(arrows.crossings(command("dev")), [])
-        self.assertEqual(arrows.crossings(command(None)), ["faultline → faultline-store: this dependency is not allowed"])
+        self.assertEqual(arrows.crossings(command(None)), ["faultline-cli → faultline-store: this dependency is not allowed"])
 
     def test_only_front_ends_know_arguments_and_terminals(self):
         self.assertEqual(len(arrows.crossings({"packages": [package("faultline-experiment", "clap")]})), 1)
@@ -53,7 +53,7 @@ class Arrows(unittest.TestCase):
         self.assertEqual(arrows.crossings(up), ["faultline-stats → faultline-report: this dependency is not allowed"])
 
     def test_nothing_links_to_the_plugin(self):
-        self.assertEqual(len(arrows.crossings({"packages": [package("faultline", "faultline-lens")]})), 1)
+        self.assertEqual(len(arrows.crossings({"packages": [package("faultline-cli", "faultline-lens")]})), 1)
 
     def test_the_plugin_uses_the_model_and_the_format_alone(self):
         others = [package("faultline-coherence", "faultline-lens-format"), package("faultline-lens-format"),

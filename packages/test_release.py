@@ -245,6 +245,45 @@ class PackageManagers(unittest.TestCase):
         self.assertIn("./packages/release/released.json", (ROOT / "flake.nix").read_text())
 
 
+class Crates(unittest.TestCase):
+    """Of crates.io."""
+
+    WORKSPACE = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]
+
+    def manifests(self):
+        """Manifests of the crates that are published."""
+        for member in ["lens/coherence", "lens/format", *(path.relative_to(ROOT).as_posix() for path in ROOT.glob("lab/*"))]:
+            manifest = tomllib.loads((ROOT / member / "Cargo.toml").read_text())
+            if manifest["package"].get("publish", True):
+                yield member, manifest
+
+    def test_crates_need_each_other_in_the_same_version(self):
+        exact = "=" + self.WORKSPACE["package"]["version"]
+        own = {name: entry for name, entry in self.WORKSPACE["dependencies"].items() if name.startswith("faultline")}
+        self.assertEqual({name for name, entry in own.items() if entry["version"] != exact}, set())
+        published = {manifest["package"]["name"] for _, manifest in self.manifests()}
+        self.assertLessEqual(set(own), published)
+
+    def test_files_are_included_from_within_the_package_alone(self):
+        """Other files are not in it; tests may include them."""
+        for member, _ in self.manifests():
+            for file in (ROOT / member / "src").rglob("*.rs"):
+                code = file.read_text().split("#[cfg(test)]")[0]
+                depth = len(file.relative_to(ROOT / member).parts) - 1
+                if file.name not in ("tests.rs", "documented.rs"):
+                    self.assertNotIn('include_str!("' + "../" * (depth + 1), code, file)
+
+    def test_the_command_has_its_own_name_and_binstall_finds_the_tarball(self):
+        _, manifest = next(found for found in self.manifests() if found[0] == "lab/faultline")
+        self.assertEqual([program["name"] for program in manifest["bin"]], ["faultline"])
+        binstall = manifest["package"]["metadata"]["binstall"]
+        made = {"repo": REPOSITORY, "version": "0.1.0", "target-arch": "x86_64", "bin": "faultline"}
+        for name, value in made.items():
+            binstall = {key: text.replace(f"{{ {name} }}", value) for key, text in binstall.items()}
+        url, _ = formula.tarballs("0.1.0", REPOSITORY, {"faultline-0.1.0-x86_64-linux.tar.gz": "0f" * 32})["x86_64"]
+        self.assertEqual((binstall["pkg-url"], binstall["bin-dir"]), (url, "faultline-0.1.0-x86_64-linux/bin/faultline"))
+
+
 class Emulator(Place):
     def test_libraries_are_followed_and_a_missing_one_is_an_error(self):
         for name in ("a.so", "b.so", "unused.so"):

@@ -1,5 +1,5 @@
 //! Build of the page's script and style with npm and esbuild, from `page/` into `OUT_DIR`. The
-//! source tree stays unchanged.
+//! source tree stays unchanged. A package for crates.io has the built files instead of the sources.
 
 use std::env;
 use std::fs;
@@ -9,9 +9,20 @@ use std::process::{Command, Stdio, exit};
 /// Sources of the bundle besides `src`.
 const FILES: [&str; 4] = ["package.json", "package-lock.json", ".npmrc", "build.mjs"];
 
+/// Files that `build.mjs` writes.
+const BUILT: [&str; 4] = ["page.js", "page.css", "page.sha256", "page.version"];
+
 fn main() {
     let source = Path::new(&variable("CARGO_MANIFEST_DIR")).join("page");
     let out = PathBuf::from(variable("OUT_DIR"));
+    if !source.join("src").exists() {
+        for file in BUILT {
+            let from = source.join("built").join(file);
+            println!("cargo::rerun-if-changed={}", from.display());
+            check(fs::copy(&from, out.join(file)), &from);
+        }
+        return;
+    }
     let work = out.join("page-build");
     for part in FILES.iter().copied().chain(["src"]) {
         println!("cargo::rerun-if-changed={}", source.join(part).display());

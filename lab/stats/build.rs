@@ -4,8 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// The directories of the sources, relative to the package, where cargo runs this program.
-const SOURCES: [&str; 2] = ["src", "../record/src"];
+/// The directories of the sources, relative to the package, where cargo runs this program. `record`
+/// is a link to the sources of `record`; a package for crates.io has a copy of them.
+const SOURCES: [&str; 2] = ["src", "record"];
 
 fn main() -> io::Result<()> {
     let mut files = Vec::new();

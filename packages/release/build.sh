@@ -41,7 +41,7 @@ variable=$(echo "$command" | tr - _)
 env "CC_$variable=$PWD/packages/release/musl-cc" "CFLAGS_$variable=$C_FLAGS" "AR_$variable=ar" \
     MUSL_CC_COMPILER="$compiler" MUSL_CC_ARCH="$arch" ZIG_GLOBAL_CACHE_DIR="$out/cross-cache" \
     CARGO_ENCODED_RUSTFLAGS="$remapped$unit-Clinker=rust-lld" \
-    cargo build --release --locked -p faultline --target "$command" --target-dir "$out/cargo"
+    cargo build --release --locked -p faultline-cli --target "$command" --target-dir "$out/cargo"
 install "$out/cargo/$command/release/faultline" "$out/faultline"
 
 CARGO_ENCODED_RUSTFLAGS="$remapped$unit-Clinker=$gcc" \

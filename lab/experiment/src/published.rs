@@ -15,18 +15,18 @@ pub const CLAIMS: &str = "published:claims";
 
 /// Names and texts of the data sets, in the order of publication.
 const SETS: [(&str, &str); 8] = [
-    ("dragonfly-2011-prepatch", include_str!("../../../published/dragonfly-2011-prepatch.csv")),
-    ("dragonfly-2011-postpatch", include_str!("../../../published/dragonfly-2011-postpatch.csv")),
-    ("dragonfly-4.8", include_str!("../../../published/dragonfly-4.8.csv")),
-    ("dragonfly-5.4", include_str!("../../../published/dragonfly-5.4.csv")),
-    ("dragonfly-5.6", include_str!("../../../published/dragonfly-5.6.csv")),
-    ("openbsd-2019", include_str!("../../../published/openbsd-2019.csv")),
-    ("openbsd-global-mutex", include_str!("../../../published/openbsd-global-mutex.csv")),
-    ("openbsd-percpu-cache-16", include_str!("../../../published/openbsd-percpu-cache-16.csv")),
+    ("dragonfly-2011-prepatch", include_str!("../published/dragonfly-2011-prepatch.csv")),
+    ("dragonfly-2011-postpatch", include_str!("../published/dragonfly-2011-postpatch.csv")),
+    ("dragonfly-4.8", include_str!("../published/dragonfly-4.8.csv")),
+    ("dragonfly-5.4", include_str!("../published/dragonfly-5.4.csv")),
+    ("dragonfly-5.6", include_str!("../published/dragonfly-5.6.csv")),
+    ("openbsd-2019", include_str!("../published/openbsd-2019.csv")),
+    ("openbsd-global-mutex", include_str!("../published/openbsd-global-mutex.csv")),
+    ("openbsd-percpu-cache-16", include_str!("../published/openbsd-percpu-cache-16.csv")),
 ];
 
 /// The authors' claims.
-const CLAIMS_CSV: &str = include_str!("../../../published/claims.csv");
+const CLAIMS_CSV: &str = include_str!("../published/claims.csv");
 
 /// The names of all data sets, with the prefix.
 pub fn names() -> impl Iterator<Item = String> {

@@ -1,6 +1,6 @@
 //! Approved texts of the command: refusals of bad arguments, help, and output generated from the
-//! argument definitions. After an intended change, run `INSTA_UPDATE=always cargo test -p faultline
-//! golden::` and read the difference.
+//! argument definitions. After an intended change, run
+//! `INSTA_UPDATE=always cargo test -p faultline-cli golden::` and read the difference.
 
 use crate::lab::Lab;
 use std::fmt::Write;
