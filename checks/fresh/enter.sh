@@ -1,12 +1,12 @@
 #!/bin/sh
-# Enters a bare root file system with only Rust and Node.js of this machine, and runs commands.sh
-# there. This is the first process of run.sh's mount and pid namespaces: when it ends, everything is
-# unmounted and killed.
+# Enters a bare root file system with only Rust and Node.js of this machine, and runs a script of
+# this directory there. This is the first process of run.sh's mount and pid namespaces: when it
+# ends, everything is unmounted and killed.
 #
-#   checks/fresh/enter.sh ROOT PACKAGES    PACKAGES: apt's downloads, kept between runs
+#   checks/fresh/enter.sh ROOT PACKAGES COMMANDS    PACKAGES: apt's downloads, kept between runs
 set -eu
 
-root=$1 packages=$2
+root=$1 packages=$2 commands=$3
 export LC_ALL=C.UTF-8
 
 mount --make-rprivate /
@@ -52,7 +52,7 @@ for name in $(env | sed -nE 's/^(SSL_CERT_(FILE|DIR)|NODE_EXTRA_CA_CERTS|PIP_(IN
 done
 
 status=0
-chroot "$root" env -i "$@" sh -eu /root/faultline/checks/fresh/commands.sh || status=$?
+chroot "$root" env -i "$@" sh -eu "/root/faultline/checks/fresh/$commands" || status=$?
 for process in "$root"/proc/[0-9]*; do
     [ "$process" = "$root/proc/1" ] || [ -z "$(tr -d '\0' 2>/dev/null <"$process/cmdline")" ] ||
         { echo "left behind: $(tr '\0' ' ' <"$process/cmdline")" >&2; status=1; }

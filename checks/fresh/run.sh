@@ -1,8 +1,10 @@
 #!/bin/sh
 # Runs the README's commands on a clone of HEAD in a bare root file system of a Debian suite.
 #
-#   checks/fresh/run.sh [SUITE]    default: bookworm; as root, with Rust from rustup and Node.js
+#   checks/fresh/run.sh [SUITE [COMMANDS]]    as root, with Rust from rustup and Node.js
 #
+# SUITE: bookworm by default. COMMANDS: a script of this directory, commands.sh by default.
+# cargo-install.sh tries `cargo install` instead.
 # DIRECTORIES lists the directories from which the suite runs; default: three of different lengths.
 #
 # All files are in target/fresh. Mounts and processes end with their namespaces. The root file
@@ -11,7 +13,7 @@
 set -eu
 
 cd "$(dirname "$0")/../.."
-suite=${1:-bookworm}
+suite=${1:-bookworm} commands=${2:-commands.sh}
 place=$PWD/target/fresh
 [ "$(id -u)" -eq 0 ] || {
     echo "a root file system is made and entered, which takes root; hint: sudo make test-fresh" >&2
@@ -40,9 +42,9 @@ chroot "$root" chown -R visitor:visitor /home/visitor
 echo "== $suite, $(git rev-parse --short HEAD)"
 # unshare ignores all other signals. It runs in the background, so a signal is handled at once. Even
 # SIGKILL of this script ends everything.
-setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child checks/fresh/enter.sh "$root" "$place/$suite-packages" &
+setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child checks/fresh/enter.sh "$root" "$place/$suite-packages" "$commands" &
 within=$!
 wait "$within"
 changed=$(git -C "$root/root/faultline" status --porcelain)
 [ -z "$changed" ] || { echo "the commands leave behind: $changed" >&2; exit 1; }
-[ "$suite" != bookworm ] || [ -n "$(git status --porcelain)" ] || checks/fresh/passed.sh
+[ "$suite $commands" != "bookworm commands.sh" ] || [ -n "$(git status --porcelain)" ] || checks/fresh/passed.sh
