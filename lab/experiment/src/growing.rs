@@ -77,11 +77,15 @@ fn measured_line(settings: &Settings) -> Result<&MeasuredLine, Error> {
     settings.measured_line().ok_or_else(|| Error::usage("the run builds no commits", "`faultline list` shows the runs"))
 }
 
-/// Reports a missing sandbox if something of the commits is executed on this host.
-fn note_sandbox(line: &MeasuredLine, lab: &mut Lab<'_>) -> Result<(), Error> {
+/// Reports a missing sandbox if something of the commits is executed on this host, and workloads
+/// that are built for that.
+fn note_conditions(line: &MeasuredLine, lab: &mut Lab<'_>) -> Result<(), Error> {
     let runs_here = line.measure.counted().is_none() && line.artefact.kernel().is_none() && line.on.is_none();
     if runs_here || !line.recipe.command.is_empty() {
         lab.note_sandbox(&line.recipe)?;
+    }
+    if runs_here {
+        lab.note_workloads(&Machine::Host, lab.places);
     }
     Ok(())
 }
@@ -115,7 +119,7 @@ impl GrowingRun {
     pub fn begin(settings: &Settings, label: Option<&str>, lab: &mut Lab<'_>) -> Result<Self, Error> {
         lab.put_back_leftovers()?;
         check_seeds(settings)?;
-        note_sandbox(measured_line(settings)?, lab)?;
+        note_conditions(measured_line(settings)?, lab)?;
         let bench = begin_bench(settings, lab)?;
         let workloads = bench.workloads()?;
         let mut database = MeasuringStore::open_or_create(lab.places)?;
@@ -134,7 +138,7 @@ impl GrowingRun {
         lab.put_back_leftovers()?;
         let mut database = MeasuringStore::open_existing(lab.places)?;
         let head = database.store.load_head(run)?;
-        note_sandbox(measured_line(&head.settings)?, lab)?;
+        note_conditions(measured_line(&head.settings)?, lab)?;
         let bench = resume_bench(&head, lab)?;
         database.store.resume_run(run, &session(bench.as_ref(), lab.clock))?;
         let (record, missing) = (database.store.load_run(run)?, database.store.missing_items(run)?);

@@ -1,8 +1,10 @@
 //! The environment of every experiment, and the events that it reports.
 
 use crate::error::Error;
+use crate::own_workloads;
 use crate::places::Places;
 use crate::target::Machines;
+use faultline_record::machine::Machine;
 use faultline_record::recipe::Recipe;
 use faultline_record::record::{RunHead, RunId};
 use faultline_runner::Clock;
@@ -45,6 +47,13 @@ impl Lab<'_> {
         Ok(())
     }
 
+    /// Reports that making a machine ready builds the command's own workloads first.
+    pub(crate) fn note_workloads(&mut self, machine: &Machine, places: &Places) {
+        if machine.is_here() && places.builds_workloads() {
+            self.observer.notice(&Notice::BuildingWorkloads { compiler: own_workloads::COMPILER.to_owned() });
+        }
+    }
+
     /// Reports the settings that were restored after a kill.
     pub(crate) fn tell_put_back(&mut self, settings: Vec<String>) {
         for setting in settings {
@@ -74,7 +83,7 @@ pub enum Notice {
         /// The setting, and its restored value.
         setting: String,
     },
-    /// The workloads are being built for a side.
+    /// The workloads are being built: for a side, or because none are beside the command.
     BuildingWorkloads {
         /// The compiler.
         compiler: String,

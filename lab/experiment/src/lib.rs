@@ -24,6 +24,7 @@ mod lab;
 pub mod lens;
 mod measure;
 pub mod operand;
+mod own_workloads;
 mod partners;
 mod places;
 pub mod published;

@@ -1,6 +1,7 @@
 //! Paths: our own program, the workloads' programs, guests' parts, the database, scratch space.
 
 use crate::error::Error;
+use crate::own_workloads::OwnWorkloads;
 use crate::sandbox::Sandboxing;
 use crate::settings_file::USUAL_FILE;
 use crate::trust::Consent;
@@ -144,9 +145,10 @@ impl Places {
         self.database.as_deref().map_or_else(String::new, faultline_store::shown)
     }
 
-    /// The workloads' sources. Fails if there are none.
-    pub(crate) fn sources(&self) -> Result<&Path, Error> {
-        self.sources.as_deref().ok_or_else(|| {
+    /// The workloads' sources: of a source tree, or those that the command's own workloads were
+    /// built from. Fails if there are none.
+    pub(crate) fn sources(&self) -> Result<PathBuf, Error> {
+        self.sources.clone().or_else(|| self.own_workloads()?.sources()).ok_or_else(|| {
             Error::usage(
                 "the workloads' sources are not beside the command",
                 "`--sources DIR` names the directory `workloads` of Faultline's sources",
@@ -174,15 +176,38 @@ impl Places {
         Ok(scratch.clone())
     }
 
-    /// This host with its workloads. Fails if the workloads or the scratch directory are missing.
-    pub(crate) fn host(&self) -> Result<Host, Error> {
-        let workloads = self.workloads.clone().ok_or_else(|| {
+    /// This host with its workloads; the command's own ones if there are none beside it, which are
+    /// built once. Fails if they cannot be built, if the scratch directory is missing, or on a
+    /// stop.
+    pub(crate) fn host(&self, stop: &StopFlag) -> Result<Host, Error> {
+        let workloads = match &self.workloads {
+            Some(workloads) => workloads.clone(),
+            None => self.built_workloads(stop)?,
+        };
+        Ok(Host::new(self.host_paths(workloads)?))
+    }
+
+    fn built_workloads(&self, stop: &StopFlag) -> Result<PathBuf, Error> {
+        let own = self.own_workloads().ok_or_else(|| {
             Error::usage(
-                "the workloads' programs are not beside the command",
-                "`make build` builds them; `--workloads DIR` names their directory",
+                "no workloads are beside the command, and no home directory to build them in is known",
+                "`--workloads DIR` names their directory; or set HOME, or XDG_CACHE_HOME",
             )
         })?;
-        Ok(Host::new(self.host_paths(workloads)?))
+        match own.programs() {
+            Some(programs) => Ok(programs),
+            None => own.build(&self.keeper, &self.usable_scratch()?, stop),
+        }
+    }
+
+    /// True if [`Places::host`] builds the workloads first.
+    pub(crate) fn builds_workloads(&self) -> bool {
+        self.workloads.is_none() && self.own_workloads().is_some_and(|own| own.programs().is_none())
+    }
+
+    /// The command's own workloads. `None` without a cache directory.
+    fn own_workloads(&self) -> Option<OwnWorkloads> {
+        self.cache.as_deref().map(OwnWorkloads::of)
     }
 
     /// This host for guests and for programs under the lens: facts, without the need of workloads.
@@ -306,10 +331,9 @@ mod tests {
             sandboxing: Sandboxing::wanted(false),
         };
         assert!(places.paths_for_facts().is_ok());
-        assert_eq!(
-            places.host().err().map(|error| error.problem),
-            Some("the workloads' programs are not beside the command".to_owned())
-        );
+        let refused = places.host(&StopFlag::default()).unwrap_err();
+        assert!(refused.problem.contains("no home directory to build them in is known"), "{refused:?}");
+        assert!(!places.builds_workloads());
         assert!(places.database().unwrap_err().hint.unwrap().contains("--db"));
     }
 }

@@ -134,6 +134,7 @@ fn ready(side: &mut Subject, lab: &mut Lab<'_>, built: &mut Vec<TempDir>) -> Res
         places.workloads = Some(directory.path().to_owned());
         built.push(directory);
     }
+    lab.note_workloads(&side.machine, &places);
     lab.machines.ready(&side.machine, &places, lab.stop)
 }
 
@@ -268,10 +269,10 @@ pub(crate) fn absolute(path: &Path, what: &str) -> Result<PathBuf, Error> {
 
 fn build(compiler: &str, setup: &mut Setup, lab: &mut Lab<'_>) -> Result<TempDir, Error> {
     let sources = match &setup.sources {
-        Some(sources) => Path::new(sources),
+        Some(sources) => PathBuf::from(sources),
         None => lab.places.sources()?,
     };
-    let sources = absolute(sources, "sources")?;
+    let sources = absolute(&sources, "sources")?;
     // A resume builds from the same sources.
     setup.sources = Some(sources.to_string_lossy().into_owned());
     let directory = tempfile::Builder::new().prefix("faultline-built-").tempdir().map_err(|error| {

@@ -225,7 +225,7 @@ impl Parts for PartsOfPlaces<'_> {
     type Error = Error;
 
     fn host(&self) -> Result<Host, Error> {
-        self.places.host()
+        self.places.host(self.stop)
     }
 
     fn guest_paths(&self) -> Result<GuestPaths, Error> {

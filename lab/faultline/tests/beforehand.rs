@@ -3,6 +3,7 @@
 use crate::lab::{Lab, assert_refused, stderr, stdout};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 
 const SHORT: [&str; 10] =
     ["--tasks", "1", "--repeats", "1", "--warmup", "0ms", "--window", "10ms", "--interval", "10ms"];
@@ -140,20 +141,51 @@ fn budgets_for_what_is_not_run_are_refused() {
     refused(&lab, &other, "the budget 'fz:base<=5@2' names neither a case of the run nor a type");
 }
 
-#[test]
-fn missing_parts_are_a_bad_request() {
-    let lab = Lab::new();
+/// The command without anything beside it, as `cargo install` leaves it.
+fn alone(lab: &Lab) -> PathBuf {
     let alone = lab.path("bin/faultline");
     fs::create_dir(lab.path("bin")).unwrap();
     fs::hard_link(crate::lab::program(), &alone)
         .or_else(|_| fs::copy(crate::lab::program(), &alone).map(drop))
         .unwrap();
+    alone
+}
+
+#[test]
+fn a_command_alone_builds_its_workloads_once() {
+    let lab = Lab::new();
+    let alone = alone(&lab);
+    let run = |path: Option<&str>, arguments: &[&str]| {
+        let mut command = std::process::Command::new(&alone);
+        command.env("FAULTLINE_DB", lab.db()).env("XDG_CACHE_HOME", lab.path("cache")).args(arguments);
+        command.env_remove("FAULTLINE_WORKLOADS").env("TMPDIR", lab.path("scratch"));
+        if let Some(path) = path {
+            command.env("PATH", path);
+        }
+        command.output().unwrap()
+    };
+    assert_refused(&run(Some("/nowhere"), &["run", "--list"]), 2, "there is no make here");
+    let measured = run(None, &["run", "--repeats", "2", "--", "/bin/true"]);
+    assert!(measured.status.success(), "{measured:?}");
+    assert!(stderr(&measured).contains("building the workloads with cc"), "{}", stderr(&measured));
+    // Built ones need no compiler.
+    let listed = run(Some("/nowhere"), &["run", "--list"]);
+    assert!(listed.status.success() && stdout(&listed).contains("fork_exit"), "{listed:?}");
+    let kept: Vec<_> = fs::read_dir(lab.path("cache/faultline")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    assert!(kept[0].join("sources/Makefile").is_file() && !kept[0].join("programs/objects").exists());
+    assert_eq!(lab.scratch_left(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn missing_parts_are_a_bad_request() {
+    let lab = Lab::new();
+    let alone = alone(&lab);
     let run = |arguments: &[&str]| {
         let mut command = std::process::Command::new(&alone);
         command.env("FAULTLINE_DB", lab.db()).env_remove("FAULTLINE_WORKLOADS").env_remove("FAULTLINE_LENS_PLUGIN");
         command.args(arguments).output().unwrap()
     };
-    assert_refused(&run(&["run"]), 2, "the workloads' programs are not beside the command");
     // The first missing part depends on the machine: emulator, kernel, guest or plugin.
     assert_refused(&run(&["run", "zero_fill", "--on", "qemu"]), 2, "");
     assert_refused(&run(&["lens", "kernel", "zero_fill", "--tasks", "2"]), 2, "");
