@@ -131,7 +131,8 @@ unsafe impl<C: CurrentCpu> FrameSource for Frames<'_, C> {
 
     fn put(&self, frames: &[FrameNumber]) -> bool {
         // One by one into the CPU's cache, where the next fault finds them.
-        frames.iter().fold(true, |all, frame| Frames::put(self, *frame).is_ok() && all)
+        // All of them, also after one is refused.
+        frames.iter().filter(|frame| Frames::put(self, **frame).is_err()).count() == 0
     }
 
     fn index_of(&self, frame: FrameNumber) -> Option<u32> {
