@@ -1,6 +1,6 @@
 //! Commands that a user gives to be measured, with set-up, preparation and warm-up.
 
-use crate::command_words::words;
+use crate::command_words::{SHELL_BY_OPTION, words_without_shell};
 use crate::error::{Because, Error};
 use crate::lab::{Lab, Notice};
 use crate::sides;
@@ -77,7 +77,8 @@ impl Around {
 
     /// The words of a command, at least one. `what`: its name in messages.
     fn words(&self, what: &str, text: &str) -> Result<Vec<String>, Error> {
-        let words = if self.shell { vec![text.trim().to_owned()] } else { words(what, text)? };
+        let words =
+            if self.shell { vec![text.trim().to_owned()] } else { words_without_shell(what, text, SHELL_BY_OPTION)? };
         match words.first().is_none_or(String::is_empty) {
             true => Err(Error::usage(format!("{what} is empty"), "for example `--prepare 'rm -rf cache'`")),
             false if self.shell => Ok(["/bin/sh", "-c", text.trim()].map(str::to_owned).to_vec()),
@@ -93,7 +94,7 @@ fn words_of_one(text: &str) -> Result<Vec<String>, Error> {
     match path.is_file() && is_executable(path) {
         true if text.contains('/') => Ok(vec![text.to_owned()]),
         true => Ok(vec![format!("./{text}")]),
-        false => words("the command", text),
+        false => words_without_shell("the command", text, SHELL_BY_OPTION),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Variants: setups of sides of live comparisons, from `faultline.toml` or the command line.
 //! Support by the machine is checked when a side is prepared.
 
-use crate::command_words::{command_words, words};
+use crate::command_words::{SHELL_BY_OPTION, command_words, words, words_without_shell};
 use crate::error::Error;
 use crate::hosts::Hosts;
 use crate::places::Places;
@@ -57,7 +57,7 @@ impl Variants {
         let words = words("the variant", text)?;
         let mut setup = Setup::default();
         if self.is_command(&words)? {
-            setup.command = words;
+            setup.command = words_without_shell("the command", text, SHELL_BY_OPTION)?;
         } else {
             for word in &words {
                 self.take(word, &mut setup)?;

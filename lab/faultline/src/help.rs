@@ -3,6 +3,7 @@
 
 use crate::arguments::Arguments;
 use clap::builder::{Resettable, StyledStr};
+use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, Command, CommandFactory, FromArgMatches};
 
 /// The groups of commands.
@@ -39,9 +40,15 @@ const TEMPLATE: &str = "\
 /// The first line of examples.
 pub(crate) const EXAMPLES_HEADING: &str = "Examples:";
 
-/// The arguments of this process. Fails for invalid arguments, and for requests of help.
+/// The arguments of this process. Fails for invalid arguments, and for requests of help. A `--` at
+/// the end is invalid: the command that was to follow, such as `$COMMAND`, is empty.
 pub(crate) fn parse() -> Result<Arguments, clap::Error> {
-    Arguments::from_arg_matches(&command().try_get_matches()?)
+    let arguments = Arguments::from_arg_matches(&command().try_get_matches()?)?;
+    let mut words = std::env::args_os().skip(1).skip_while(|word| word != "--");
+    match (words.next(), words.next()) {
+        (Some(_), None) => Err(clap::Error::raw(ErrorKind::MissingRequiredArgument, "there is no command after `--`")),
+        _ => Ok(arguments),
+    }
 }
 
 /// The definitions of all commands, with their help.

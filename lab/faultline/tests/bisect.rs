@@ -306,6 +306,8 @@ fn requests_that_cannot_be_met_are_refused_before_anything_is_built() {
     refused(&["nonsense", "HEAD"], "the repository has no commit 'nonsense'");
     let unquoted = repository.bisect_built_by("'", &["HEAD~1", "HEAD"]).output().unwrap();
     assert_refused(&unquoted, 2, "cannot split the command");
+    let shell = repository.bisect_built_by("./build && strip prog", &["HEAD~1", "HEAD"]).output().unwrap();
+    assert_refused(&shell, 2, "the command './build && strip prog' needs a shell for its '&'");
     assert!(!repository.lab.db().exists());
     assert!(!repository.lab.path("cache/faultline/history").join("builds").exists());
 }

@@ -78,6 +78,11 @@ fn an_argument_that_is_neither_is_refused_in_one_line() {
         "'./old 1' is a command, but 'figures.json' is a run, file or import",
     );
     assert_refused(&compare(&lab, &["first", "second"]), 2, "there is no file, run or import 'first'");
+    assert_refused(&compare(&lab, &["sleep 1"]), 2, "'sleep 1' is a command, and there is no second one");
+    let empty = "'' is neither a run, file or import nor a command: it is empty";
+    assert_refused(&compare(&lab, &["", "sleep 1"]), 2, empty);
+    let piped = "the command 'sleep 1 | cat' needs a shell for its '|', and runs without one";
+    assert_refused(&compare(&lab, &["sleep 1 | cat", "sleep 1"]), 2, piped);
     assert!(!lab.db().exists());
 }
 

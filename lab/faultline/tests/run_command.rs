@@ -118,6 +118,16 @@ fn options_of_commands_and_of_workloads_are_told_apart() {
     refused(&["zero_fill", "--warmup", "3"], "the warm-up of a workload is a time, and 3 has no unit");
     refused(&["--warmup", "1s", "--", "true"], "the warm-up of a command is a number of executions");
     refused(&["--", "./nowhere", "1"], "./nowhere");
+    refused(&["--"], "there is no command after `--`");
+    refused(
+        &["zero_fill", "--export-json", "out.json"],
+        "--export-json belongs to a command, and workloads are measured",
+    );
+    refused(
+        &["--", "sort words | wc"],
+        "the command 'sort words | wc' needs a shell for its '|', and runs without one",
+    );
+    refused(&["--prepare", "rm -f cache/*", "--", "true"], "--prepare 'rm -f cache/*' needs a shell for its '*'");
     refused(&["--on", "qemu", "--", "true"], "a command of this host cannot run on another machine");
 }
 

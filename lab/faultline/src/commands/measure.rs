@@ -58,6 +58,9 @@ fn command(arguments: &Run) -> Result<Option<Subject>, Failure> {
     let Run { program, around, measuring, .. } = arguments;
     if program.is_empty() {
         measuring::refuse_around(around, measuring)?;
+        if arguments.export.export_json.is_some() {
+            return Err(measuring::only_for_commands("--export-json"));
+        }
         return Ok(None);
     }
     Ok(Some(measuring::around(around, measuring)?.command(program)?))

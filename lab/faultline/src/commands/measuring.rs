@@ -104,11 +104,16 @@ pub(super) fn refuse_around(arguments: &AroundArguments, measuring: &Measuring) 
     let time_only = Measuring { warmup: None, ..Measuring::default() };
     match around(arguments, &time_only)?.given() {
         None => Ok(()),
-        Some(option) => Err(Failure::usage(
-            format!("{option} belongs to a command, and workloads are measured"),
-            "name a command: `faultline run -- ./prog`, or `faultline compare './old' './new'`",
-        )),
+        Some(option) => Err(only_for_commands(option)),
     }
+}
+
+/// Refuses an option of commands for workloads.
+pub(super) fn only_for_commands(option: &str) -> Failure {
+    Failure::usage(
+        format!("{option} belongs to a command, and workloads are measured"),
+        "name a command: `faultline run -- ./prog`, or `faultline compare './old' './new'`",
+    )
 }
 
 fn millis(length: Duration) -> u64 {
