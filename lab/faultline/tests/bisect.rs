@@ -162,12 +162,14 @@ fn first_mistakes_get_hints() {
         let mut command = lab.command(&[&words[..], &["--", program]].concat());
         command.env("XDG_CACHE_HOME", lab.path("cache")).output().unwrap()
     };
+    let own = path.canonicalize().unwrap().join("prog");
     for (options, program, reason) in [
         (&[][..], "./prog", "no build command makes it: give one with `--build COMMAND`"),
         (&["--build", "make nothing"], "./prog", "the build command `make nothing` leaves no ./prog"),
         (&["--build", "make"], "./progg", "the build command `make` leaves no ./progg"),
         (&["--build", "make", "--keep", "source"], "./prog", "(source): `--keep PATH` adds it"),
         (&[], "./source", "cannot run ./source: it is not executable"),
+        (&["--build", "make"], own.to_str().unwrap(), "is in your checkout, not in the build: write ./prog"),
     ] {
         let output = search(options, program);
         assert_eq!(output.status.code(), Some(1), "{}", crate::lab::output_text(&output));
@@ -246,6 +248,11 @@ fn an_unmeasurable_end_is_reported() {
     assert_eq!(output.status.code(), Some(1));
     let words = output_text(&output).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("it exited with status 3: it cannot build"), "{words}");
+    repository.write_programs(&[("prog", "#!/bin/sh\necho no room >&2\nexit 3\n"), ("build", "#!/bin/sh\n")]);
+    repository.commit_all("fails");
+    let output = repository.bisect(&["HEAD~2..HEAD"]).output().unwrap();
+    let words = output_text(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("the last commit, does not run: command: ./prog ended with status 3: no room"), "{words}");
 }
 
 /// Users may call the command from make, as `make run` does. Under an inherited `-n`, make would
@@ -302,6 +309,8 @@ fn requests_that_cannot_be_met_are_refused_before_anything_is_built() {
         assert_refused(&repository.bisect(arguments).output().unwrap(), 2, problem);
     };
     refused(&["HEAD", "HEAD"], "are the same commit");
+    refused(&["HEAD..HEAD"], "are the same commit");
+    refused(&["HEAD"], "a search needs an old and a new commit");
     refused(&["HEAD", "HEAD~1"], "is older than");
     refused(&["nonsense", "HEAD"], "the repository has no commit 'nonsense'");
     let unquoted = repository.bisect_built_by("'", &["HEAD~1", "HEAD"]).output().unwrap();

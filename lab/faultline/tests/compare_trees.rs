@@ -140,6 +140,9 @@ fn sides_without_a_difference_or_a_command_are_refused() {
     let mut plain = repository.lab.command(&["compare", "HEAD", "."]);
     let output = plain.current_dir(repository.path()).output().unwrap();
     assert_refused(&output, 2, "'.' is the working tree of a repository, and there is no command to measure");
+    fs::write(repository.path().join("new"), "").unwrap();
+    let own = repository.path().canonicalize().unwrap().join("prog");
+    refused(&["HEAD", "."], &["--", own.to_str().unwrap()], "is in your checkout, not in the build: write ./prog");
 }
 
 #[test]

@@ -6,12 +6,19 @@ use faultline_targets::search_path::{is_executable, program_file};
 use std::path::Path;
 
 /// The reason why a build in `directory` lacks the program of its command, with a remedy; `None` if
-/// it has it, or if the program has an absolute path. `is_here`: this host runs it, so its `PATH`
-/// counts.
-pub(crate) fn lacking(artefact: &Artefact, recipe: &Recipe, directory: &Path, is_here: bool) -> Option<String> {
+/// it has it, or if the program is elsewhere on this host. `checkout`: of the user, whose program
+/// would be the same for all commits. `is_here`: this host runs it, so its `PATH` counts.
+pub(crate) fn lacking(
+    artefact: &Artefact,
+    recipe: &Recipe,
+    directory: &Path,
+    checkout: Option<&Path>,
+    is_here: bool,
+) -> Option<String> {
     let word = artefact.command().first()?;
     if word.starts_with('/') {
-        return None;
+        let within = Path::new(word).strip_prefix(checkout?).ok()?;
+        return Some(format!("{word} is in your checkout, not in the build: write ./{}", within.display()));
     }
     if !word.contains('/') {
         let is_built = is_here && is_executable(&directory.join(word));
@@ -55,7 +62,8 @@ mod tests {
         }
         let words = |all: &[&str]| all.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         let recipe = Recipe { command: words(build), kept: words(kept), ..Recipe::default() };
-        lacking(&Artefact::Command(words(&[word])), &recipe, directory.path(), is_here)
+        let checkout = Some(Path::new("/home/a/checkout"));
+        lacking(&Artefact::Command(words(&[word])), &recipe, directory.path(), checkout, is_here)
     }
 
     #[test]
@@ -68,6 +76,8 @@ mod tests {
         assert_eq!(kept, "./prog is not among the kept files of the build (a, b): `--keep PATH` adds it");
         assert_eq!(reason("./text", &[], &[]), "cannot run ./text: it is not executable");
         let name = reason("no-such-program-in-path", &["make"], &[]);
+        let elsewhere = reason("/home/a/checkout/bin/prog", &["make"], &[]);
+        assert!(elsewhere.ends_with(" is in your checkout, not in the build: write ./bin/prog"), "{elsewhere}");
         assert!(name.ends_with("in PATH; the build leaves ./no-such-program-in-path"), "{name}");
     }
 

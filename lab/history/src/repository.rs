@@ -64,6 +64,12 @@ impl Repository {
         Ok(repository)
     }
 
+    /// The user's checkout around the repository; `None` if it is elsewhere, or there is none.
+    pub(crate) fn checkout(&self) -> Option<&Path> {
+        let git = self.theirs_shallow.parent()?;
+        git.parent().filter(|_| git.file_name().is_some_and(|name| name == ".git"))
+    }
+
     /// Creates the repository if it is missing, and borrows the objects in a directory.
     fn borrow(&self, objects: &Path, lab: &Lab<'_>) -> Result<(), Error> {
         self.create(lab)?;
@@ -98,11 +104,15 @@ impl Repository {
         let fetch = [&fetch[..], &["+refs/*:refs/*", &head]].concat();
         // The user's may have become complete; `fetch` writes it again if not.
         let _ = fs::remove_file(self.git.directory().join("shallow"));
-        let incomplete = |said: &str| {
-            Error::failed(
+        let incomplete = |said: &str| match said.ends_with("remote ref HEAD") {
+            true => Error::usage(
+                "the repository's HEAD has no commit yet",
+                "commit first, or check out a branch with commits",
+            ),
+            false => Error::failed(
                 format!("git cannot read the repository: {said}"),
                 "`git fsck` checks it, and `git fetch` may bring what it lacks",
-            )
+            ),
         };
         if self.git.run(&fetch, "read the repository", lab).is_err() {
             if lab.stop.is_set() {

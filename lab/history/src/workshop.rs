@@ -105,7 +105,7 @@ impl Commits for Workshop {
     }
 
     fn lacking(&self, artefact: &Artefact, recipe: &Recipe, directory: &Path, is_here: bool) -> Option<String> {
-        lacking(artefact, recipe, directory, is_here)
+        lacking(artefact, recipe, directory, self.repository.checkout(), is_here)
     }
 
     fn forge(&self) -> Option<String> {

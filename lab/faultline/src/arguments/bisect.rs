@@ -49,7 +49,7 @@ has the kept files of a build and the program's libraries. Ctrl-C ends cleanly; 
 #[command(mut_arg("sockets", |arg| arg.hide_short_help(true)))]
 pub(crate) struct Bisect {
     /// Subject of faultline.toml whose history has a step; with NEW, the old commit: a branch, tag
-    /// or name, as git takes it
+    /// or name, as git takes it. OLD..NEW names both
     #[arg(value_name = "SUBJECT|OLD", allow_hyphen_values = false)]
     pub(crate) old: String,
 
@@ -59,7 +59,7 @@ pub(crate) struct Bisect {
 
     /// Command to measure, at the top of a build; runs without a shell. Under the lens, {tasks}
     /// stands for the number of tasks
-    #[arg(value_name = "COMMAND", last = true, group = "measured", requires = "new")]
+    #[arg(value_name = "COMMAND", last = true, group = "measured")]
     pub(crate) command: Vec<String>,
 
     /// Quantity to compare [default: time; on a busy machine, CPU time of programs that only
@@ -254,7 +254,7 @@ pub(crate) struct OfSubject {
 pub(crate) struct Kernel {
     /// Kernel to measure instead of a command: a bzImage of each build. Commits whose kernel does
     /// not boot are skipped
-    #[arg(long, value_name = "PATH", group = "measured", requires_all = ["new", "workload"])]
+    #[arg(long, value_name = "PATH", group = "measured", requires = "workload")]
     pub(crate) image: Option<String>,
 
     /// ELF file of the same kernel in each build, for names

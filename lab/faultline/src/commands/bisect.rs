@@ -34,16 +34,32 @@ const USUAL_TASKS: u32 = 1;
 
 pub(crate) fn bisect(arguments: &Bisect, global: &Global) -> Result<ExitCode, Failure> {
     let conduct = &arguments.conduct;
-    let Some(new) = &arguments.new else { return of_subject(arguments, global) };
+    let Some((old, new)) = ends(arguments)? else { return of_subject(arguments, global) };
     let sandboxing = arguments.building.sandbox.choice();
     let places = Places { sandboxing, ..places_to_count(conduct, &arguments.model, global)? };
-    let mut request = request(arguments, new)?;
+    let mut request = request(arguments, old, new)?;
     request.line.on = host(arguments, &places)?;
     let concluded = measuring::conduct(conduct, &places, |lab| faultline_history::bisect::bisect(&request, lab))?;
     Ok(measuring::status(concluded.as_ref()))
 }
 
-fn request(arguments: &Bisect, new: &str) -> Result<BisectRequest, Failure> {
+/// The old and the new commit; `None` for a subject. Fails for one commit, and for a range without
+/// anything to measure.
+fn ends(arguments: &Bisect) -> Result<Option<(&str, &str)>, Failure> {
+    let old = arguments.old.as_str();
+    let is_measured = !arguments.command.is_empty() || arguments.kernel.image.is_some();
+    let range = old.split_once("..").filter(|(from, to)| !from.is_empty() && !to.starts_with('.'));
+    let hint = "for example `faultline bisect v1.4 HEAD --build make -- ./prog`";
+    match (&arguments.new, range) {
+        (Some(new), _) => Ok(Some((old, new.as_str()))),
+        (None, Some((from, to))) if is_measured => Ok(Some((from, if to.is_empty() { "HEAD" } else { to }))),
+        (None, Some(_)) => Err(Failure::usage("there is no command to measure", hint)),
+        (None, None) if is_measured => Err(Failure::usage("a search needs an old and a new commit", hint)),
+        (None, None) => Ok(None),
+    }
+}
+
+fn request(arguments: &Bisect, old: &str, new: &str) -> Result<BisectRequest, Failure> {
     let (artefact, measure) = match kernel(arguments)? {
         Some(kernel) => (kernel, count_on_kernel(arguments)?),
         None => (Artefact::Command(arguments.command.clone()), measure(arguments)?),
@@ -67,7 +83,7 @@ fn request(arguments: &Bisect, new: &str) -> Result<BisectRequest, Failure> {
             limit_ms: arguments.conduct.limit_ms(),
             seed: arguments.seed,
         },
-        old: arguments.old.clone(),
+        old: old.to_owned(),
         new: new.to_owned(),
         search: measure.search(wanted, arguments.repeats.or(arguments.seeds)),
         also: Vec::new(),

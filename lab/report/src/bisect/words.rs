@@ -26,7 +26,7 @@ use faultline_stats::gate::Gate;
 /// The answer in one sentence: the steps with their commits, or the smallest detectable step.
 pub(crate) fn answer(found: &BisectResult, head: &RunHead, search: &LineSearch) -> (Tone, String) {
     if let Some(end) = found.unusable_end {
-        return (Tone::Middling, not_searched(end, head, search) + ".");
+        return (Tone::Middling, not_searched(end, found, head, search) + ".");
     }
     let quantity = search.measure.quantity().name();
     let so_far = if found.finished { "" } else { "So far: " };
@@ -63,7 +63,7 @@ fn tone(steps: &[FoundStep]) -> Tone {
 pub(crate) fn sentences(found: &BisectResult, head: &RunHead, search: &LineSearch) -> Vec<String> {
     let (line, quantity) = (&search.line, search.measure.quantity());
     let mut sentences = vec![match found.unusable_end {
-        Some(end) => not_searched(end, head, search),
+        Some(end) => not_searched(end, found, head, search),
         None => summary(found, search),
     }];
     sentences.extend(found.steps.iter().filter(|step| step.candidates.len() > 1).map(|step| candidates(step, line)));
@@ -187,7 +187,7 @@ fn candidates(step: &FoundStep, line: &CommitLine) -> String {
 }
 
 /// The reason for a bisection without a search: an end of the line cannot be measured.
-fn not_searched(end: u32, head: &RunHead, search: &LineSearch) -> String {
+fn not_searched(end: u32, found: &BisectResult, head: &RunHead, search: &LineSearch) -> String {
     let line = &search.line;
     let commits = format!(
         "{} after {} up to {}",
@@ -202,7 +202,10 @@ fn not_searched(end: u32, head: &RunHead, search: &LineSearch) -> String {
             let cited = if output.is_empty() { String::new() } else { format!(": {output}") };
             format!("cannot be built or started: {}{cited}", one_line(how))
         }
-        _ => "does not run".to_owned(),
+        _ => match &found.unusable_because {
+            Some(outcome) => format!("does not run: {}", one_line(&crate::outcome_words(outcome))),
+            None => "does not run".to_owned(),
+        },
     };
     format!("Not searched: {commits}. {}, the {which} commit, {why}", short_commit(line, end))
 }

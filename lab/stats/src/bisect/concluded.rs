@@ -43,6 +43,7 @@ pub fn concluded(evidence: &LineEvidence, settings: &BisectSettings) -> BisectRe
         budget_used: false,
         ends_show: is_told_by_ends.then_some(settings.noise),
         unusable_end: [0, evidence.last].into_iter().find(|end| line.state(*end) == State::Broken),
+        unusable_because: None,
         steps: narrow.map(|gap| step(&line, settings, gap)).collect(),
         remaining: if finished { Vec::new() } else { remaining(&line, &known, settings) },
         by_cpu_time: None,

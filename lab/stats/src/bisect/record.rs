@@ -16,6 +16,7 @@ use faultline_record::bisect::BisectSettings;
 use faultline_record::cell::Cell;
 use faultline_record::explained::StepExplained;
 use faultline_record::lens::reading::Reading;
+use faultline_record::outcome::Outcome;
 use faultline_record::plan::{KnownResult, LineMeasure, LineSearch};
 use faultline_record::quantity::Quantity;
 use faultline_record::record::{RunRecord, RunState};
@@ -45,11 +46,26 @@ pub fn conclude_record(record: &RunRecord) -> Option<BisectResult> {
     if is_inconclusive(&found, &search.search) {
         found.by_cpu_time = of_cpu_time(record, search);
     }
+    found.unusable_because = found.unusable_end.and_then(|end| first_failure(record, search, end));
     found.load = mean_load(record);
     let values = search.known.iter().filter(|known| matches!(known.result, KnownResult::Value { .. })).count() as u32;
     let known = search.known.len() as u32;
     // Work of the search itself.
     Some(BisectResult { trials: found.trials - known, executions: found.executions - values, known, ..found })
+}
+
+/// The first failure of a commit's executions.
+fn first_failure(record: &RunRecord, search: &LineSearch, position: u32) -> Option<Outcome> {
+    let id = &search.line.commits.get(position as usize)?.id;
+    let is_its = |ordinal: u32| {
+        let item = record.plan.iter().find(|item| item.ordinal == ordinal);
+        let subject = item.and_then(|item| record.subject(item.subject));
+        subject.and_then(|subject| subject.commit.as_ref()).is_some_and(|commit| commit.id == *id)
+    };
+    let attempts = record.attempts.iter().filter(|attempt| is_its(attempt.ordinal));
+    attempts
+        .filter_map(|attempt| attempt.outcome.clone())
+        .find(|outcome| outcome.is_final() && *outcome != Outcome::Done)
 }
 
 /// True if the search shows neither a step of its level nor that there is none.

@@ -5,6 +5,7 @@ use crate::lens::comparison::CellComparison;
 use crate::mean_load::MeanLoad;
 use faultline_record::bisect::{Noise, Unusable};
 use faultline_record::explained::StepExplained;
+use faultline_record::outcome::Outcome;
 use faultline_record::record::Conclusion;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -320,6 +321,9 @@ pub struct BisectResult {
     pub ends_show: Option<Noise>,
     /// An end of the line that cannot be measured: then there are no conclusions.
     pub unusable_end: Option<u32>,
+    /// The first failure of its executions, if it was built.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unusable_because: Option<Outcome>,
     /// True if the search ended because its time budget was used up.
     #[serde(default, skip_serializing_if = "is_false")]
     pub budget_used: bool,

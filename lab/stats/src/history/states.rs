@@ -301,6 +301,7 @@ mod tests {
             finished: true,
             ends_show: None,
             unusable_end: None,
+            unusable_because: None,
             budget_used: false,
             remaining: Vec::new(),
             by_cpu_time: None,
