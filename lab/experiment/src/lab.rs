@@ -165,6 +165,8 @@ pub enum Notice {
         changed: usize,
         /// Those that the commit does not have.
         new: Vec<String>,
+        /// Submodules whose own changes are left out.
+        edited: Vec<String>,
     },
     /// The run to resume is already finished.
     FinishedAlready {

@@ -9,8 +9,8 @@ use faultline_record::plan::PlanItem;
 use faultline_record::record::RunHead;
 use faultline_record::subject::{BuildResult, Subject};
 use faultline_report::escape::one_line;
-use faultline_report::figure;
 use faultline_report::style::UNICODE;
+use faultline_report::{counted, figure, outcome_words};
 use faultline_runner::{Observer, RunProgress, Stage};
 use faultline_stats::history::Prospect;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
@@ -135,7 +135,7 @@ fn is_dumb() -> bool {
 
 /// An outcome without unsafe characters, which may come from the workload.
 fn plain(outcome: &Outcome) -> String {
-    one_line(&faultline_report::outcome_words(outcome))
+    one_line(&outcome_words(outcome))
 }
 
 /// A duration at the precision of an estimate: `45 s`, `2 min 10 s`, `1 h 5 min`.
@@ -274,17 +274,17 @@ impl Words {
     }
 }
 
-/// The differences of a working tree from its commit, with new files, which are not always wanted.
-fn working_tree(commit: &str, changed: usize, new: &[String]) -> String {
-    const NAMED: usize = 3;
-    let files = if changed == 1 { "file" } else { "files" };
-    let mut text = format!("the working tree differs from {commit} in {changed} {files}");
-    if !new.is_empty() {
-        let named: Vec<String> = new.iter().take(NAMED).map(|name| one_line(name)).collect();
-        text.push_str(&format!("; new and not ignored: {}", named.join(", ")));
-    }
-    if new.len() > NAMED {
-        text.push_str(&format!(" and {} more", new.len() - NAMED));
+/// The differences of a working tree from its commit: also unwanted new files, and left out ones.
+fn working_tree(commit: &str, changed: usize, new: &[String], edited: &[String]) -> String {
+    let mut text = format!("the working tree differs from {commit} in {}", counted(changed as u64, "file"));
+    for (what, names) in [("new and not ignored", new), ("left out, changes in submodules", edited)] {
+        let (first, others) = names.split_at(names.len().min(3));
+        let first = first.iter().map(|name| one_line(name)).collect::<Vec<_>>().join(", ");
+        text.push_str(&match others.len() {
+            0 if first.is_empty() => String::new(),
+            0 => format!("; {what}: {first}"),
+            more => format!("; {what}: {first} and {more} more"),
+        });
     }
     text
 }
@@ -468,7 +468,7 @@ fn notice_words(notice: &Notice) -> String {
             format!("builds and programs of commits run without a sandbox, because {why}")
         }
         Notice::BuildingSide { side } => format!("building {side}"),
-        Notice::WorkingTree { commit, changed, new } => working_tree(commit, *changed, new),
+        Notice::WorkingTree { commit, changed, new, edited } => working_tree(commit, *changed, new, edited),
         Notice::FinishedAlready { run } => format!("run {run} is already finished"),
         Notice::NoSymbols { program } => {
             format!(

@@ -163,6 +163,29 @@ fn a_changed_submodule_is_refused() {
 }
 
 #[test]
+fn changes_inside_a_submodule_are_named_as_left_out() {
+    let mut repository = sleeper();
+    let lib = add_submodule(&mut repository);
+    repository.write(&[("added", "new")]);
+    let notice = || stderr(&compare(&repository, &["HEAD", "."], &["--", "./prog"]));
+    assert!(!notice().contains("left out"), "{}", notice());
+    fs::write(lib.join("file"), "changed").unwrap();
+    let expected = "in 1 file; new and not ignored: added; left out, changes in submodules: lib\n";
+    assert!(notice().contains(expected), "{}", notice());
+    assert!(!lib.join("spied").exists() && !repository.path().join("spied").exists());
+}
+
+#[test]
+fn a_repository_without_commits_is_refused() {
+    let repository = Repository::new();
+    let empty = repository.lab.path("empty");
+    create(&empty);
+    let words = ["compare", "HEAD", ".", "--repository", empty.to_str().unwrap(), "--", "./prog"];
+    let output = repository.lab.command(&words).env("XDG_CACHE_HOME", repository.lab.path("cache")).output().unwrap();
+    assert_refused(&output, 2, "the repository's HEAD has no commit yet");
+}
+
+#[test]
 fn a_sparse_checkout_is_refused() {
     let repository = sleeper();
     git(&repository.path(), &["config", "core.sparseCheckout", "yes"]);

@@ -44,7 +44,12 @@ fn side(name: &str, builds: &TwoBuilds, workshop: &Workshop, lab: &mut Lab<'_>) 
     let tree = workshop.repository.working_tree(&head, &builds.repository, lab)?;
     let id = short_name(&head.id).to_owned();
     let name = format!("working tree on {id}");
-    lab.observer.notice(&Notice::WorkingTree { commit: id, changed: tree.changed, new: tree.new });
+    lab.observer.notice(&Notice::WorkingTree {
+        commit: id,
+        changed: tree.changed,
+        new: tree.new,
+        edited: tree.edited_submodules,
+    });
     // The commit of its files, which is in our repository only.
     let saved = Some(builds.saved(&tree.commit)?);
     Ok(Side { commit: tree.commit, build: "the working tree".to_owned(), name, saved })

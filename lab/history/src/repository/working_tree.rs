@@ -19,6 +19,19 @@ pub struct WorkingTree {
     pub changed: usize,
     /// Those that the commit does not have.
     pub new: Vec<String>,
+    /// The submodules with changes of their own, which are left out.
+    pub edited_submodules: Vec<String>,
+}
+
+/// An initialised submodule of a working tree, at the commit that the index names.
+struct Initialised {
+    /// Its path below the top, as git prints it.
+    path: String,
+    commit: String,
+    /// Its files.
+    directory: PathBuf,
+    /// Objects of its repository.
+    objects: PathBuf,
 }
 
 impl Repository {
@@ -34,12 +47,14 @@ impl Repository {
             setting(&theirs, "path", "core.excludesFile", lab)?.map(|file| format!("core.excludesFile={file}"));
         let git = self.git.with(&[("GIT_INDEX_FILE", &bench.index), ("GIT_WORK_TREE", &top)]);
         // In a submodule, `add` would run `git status` with the configuration of the submodule.
-        let submodules: Vec<String> =
-            initialised(&git, &top, lab)?.iter().map(|path| format!(":(top,exclude,literal){path}")).collect();
-        let mut add: Vec<&str> = excludes.iter().flat_map(|setting| ["-c", setting.as_str()]).collect();
+        let submodules = initialised(&git, &top, lab)?;
+        let without: Vec<String> =
+            submodules.iter().map(|submodule| format!(":(top,exclude,literal){}", submodule.path)).collect();
+        let excludes: Vec<&str> = excludes.iter().flat_map(|setting| ["-c", setting.as_str()]).collect();
+        let mut add = excludes.clone();
         // Our repository, where git starts, may lie within the working tree.
         add.extend(["add", "--all", "--", ":/"]);
-        add.extend(submodules.iter().map(String::as_str));
+        add.extend(without.iter().map(String::as_str));
         git.run(&add, "read the working tree", lab)?;
         let tree = bench.tree(lab)?;
         let mut changed = 0;
@@ -53,6 +68,12 @@ impl Repository {
             changed += 1;
             new.extend(file.is_new.then(|| file.path.to_owned()));
         }
+        let mut edited_submodules = Vec::new();
+        for submodule in submodules {
+            if self.is_edited(&submodule, &bench, &excludes, lab)? {
+                edited_submodules.push(submodule.path);
+            }
+        }
         let subject = format!("working tree on {}", short_name(&head.id));
         let commit = CommitInfo {
             files: None,
@@ -63,7 +84,29 @@ impl Repository {
             author: String::new(),
             subject,
         };
-        Ok(WorkingTree { commit, changed, new })
+        Ok(WorkingTree { commit, changed, new, edited_submodules })
+    }
+
+    /// True if a submodule has files that its commit has not, or differently. Neither its
+    /// configuration nor its index is used, because both can name programs.
+    fn is_edited(
+        &self,
+        submodule: &Initialised,
+        bench: &Bench<'_>,
+        excludes: &[&str],
+        lab: &Lab<'_>,
+    ) -> Result<bool, Error> {
+        let index = bench.directory.join("submodule");
+        let _ = fs::remove_file(&index);
+        let git = self.git.with(&[
+            ("GIT_INDEX_FILE", &index),
+            ("GIT_WORK_TREE", &submodule.directory),
+            ("GIT_ALTERNATE_OBJECT_DIRECTORIES", &submodule.objects),
+        ]);
+        git.run(&["read-tree", &submodule.commit], "read the commit of a submodule", lab)?;
+        let mut list = excludes.to_vec();
+        list.extend(["ls-files", "--modified", "--deleted", "--others", "--exclude-standard", "--", ":/"]);
+        Ok(!git.run(&list, "list the changes of a submodule", lab)?.is_empty())
     }
 
     /// Copies the patterns of ignored files that belong to the user's repository alone.
@@ -101,9 +144,9 @@ fn refuse_sparse(theirs: &Git, lab: &Lab<'_>) -> Result<(), Error> {
     }
 }
 
-/// The paths of the initialised submodules in an index. Fails if one has another commit.
-fn initialised(index: &Git, top: &Path, lab: &Lab<'_>) -> Result<Vec<String>, Error> {
-    let mut paths = Vec::new();
+/// The initialised submodules in an index. Fails if one has another commit.
+fn initialised(index: &Git, top: &Path, lab: &Lab<'_>) -> Result<Vec<Initialised>, Error> {
+    let mut found = Vec::new();
     for line in index.run(&["-c", "core.quotePath=false", "ls-files", "--stage"], "list submodules", lab)? {
         let Some((commit, path)) = read_entry(&line) else { continue };
         let directory = top.join(&path);
@@ -112,14 +155,17 @@ fn initialised(index: &Git, top: &Path, lab: &Lab<'_>) -> Result<Vec<String>, Er
             continue;
         }
         let submodule = Git::in_theirs(&directory, lab)?.with_users_configuration();
-        // This reads a reference, and executes nothing that a configuration names.
-        let head = submodule.run(&["rev-parse", "--verify", "HEAD"], "read the commit of a submodule", lab)?;
-        if head.first().map(String::as_str) != Some(commit) {
-            return Err(other_commit(&path));
+        // This reads a reference and a path, and executes nothing that a configuration names.
+        let read = ["rev-parse", "HEAD", "--path-format=absolute", "--git-path", "objects"];
+        let lines = submodule.run(&read, "read the commit of a submodule", lab)?;
+        match &lines[..] {
+            [head, objects] if head == commit => {
+                found.push(Initialised { path, commit: head.clone(), directory, objects: objects.into() });
+            }
+            _ => return Err(other_commit(&path)),
         }
-        paths.push(path);
     }
-    Ok(paths)
+    Ok(found)
 }
 
 /// Parses a submodule's line of `git ls-files`, `160000 ID STAGE<TAB>PATH`: its commit and path.
