@@ -143,7 +143,7 @@ impl ReadError {
             }
             ReadError::Directory { .. } => "give the file that holds the results",
             ReadError::Unrecognised { .. } => {
-                "`faultline import --formats` lists the formats, `--from FORMAT` names one; if the tool writes a directory, give the directory; convert other results to `csv`"
+                "`faultline import --formats` lists the formats, `--from FORMAT` names one; if the tool writes a directory, give the directory; convert other results to `csv`, whose first line names the columns"
             }
             ReadError::Ambiguous { .. } => "name the format with `--from FORMAT`",
             ReadError::Empty { .. } => "check that the tool succeeded",

@@ -144,8 +144,16 @@ fn cautions(series: &Series, selected: &Selected, cuts: &mut [Cut]) -> Vec<Chang
     if !cuts.is_empty() && points < CHANGE_SHORT_POINTS {
         cautions.push(ChangeCaution::Short { points: points as u32 });
     }
-    cautions.extend(selected.kind.wander().map(|share| ChangeCaution::Wanders { share }));
+    let wander = selected.kind.wander().filter(|_| has_noise(series, cuts));
+    cautions.extend(wander.map(|share| ChangeCaution::Wanders { share }));
     cautions
+}
+
+/// True if the values between two steps differ anywhere. Exact counts have no noise of any kind.
+fn has_noise(series: &Series, cuts: &[Cut]) -> bool {
+    let cuts: Vec<usize> = cuts.iter().map(|cut| cut.at).collect();
+    segments(&cuts, series.values.len())
+        .any(|(from, to)| series.values[from..to].windows(2).any(|two| two[0] != two[1]))
 }
 
 /// A step, by indices of points of the series.
@@ -485,6 +493,17 @@ mod tests {
             changes(&series, &Settings { least_change: -1.0, ..Settings::new(Direction::Higher) }),
             Err(SeriesError::LeastChange(-1.0))
         );
+    }
+
+    #[test]
+    fn exact_counts_have_no_slow_noise() {
+        for (points, step) in [(40, 40), (40, 20), (150, 150), (150, 60)] {
+            let series = observed((0..points).map(|i| if i < step { 1_000_000.0 } else { 1_100_000.0 }));
+            let found = changes(&series, &Settings::new(Direction::Lower)).unwrap();
+            assert_eq!(found.steps.len(), usize::from(step < points), "{points} {step}");
+            let wanders = |one: &ChangeCaution| matches!(one, ChangeCaution::Wanders { .. });
+            assert!(!found.cautions.iter().any(wanders), "{points} {step}: {:?}", found.cautions);
+        }
     }
 
     #[test]

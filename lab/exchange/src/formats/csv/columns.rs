@@ -24,6 +24,8 @@ pub(super) struct Profile {
     is_clock: bool,
     /// True if all cells so far are numbers that rise.
     is_rising: bool,
+    /// True if each cell so far is one more than the cell before.
+    is_counting: bool,
     latest: Option<f64>,
     /// The first cell that is not blank.
     first: String,
@@ -38,7 +40,7 @@ pub(super) struct Profile {
 
 impl Profile {
     pub(super) fn new(header: &str) -> Self {
-        Profile { header: header.to_owned(), is_clock: true, is_rising: true, ..Profile::default() }
+        Profile { header: header.to_owned(), is_clock: true, is_rising: true, is_counting: true, ..Profile::default() }
     }
 
     /// Adds a cell. `comma`: the decimal mark may be a comma.
@@ -63,6 +65,7 @@ impl Profile {
         self.versions += usize::from(is_version(cell));
         self.is_clock &= clock.is_some_and(|clock| self.last.is_none_or(|last| last <= clock));
         self.is_rising &= number.is_some_and(|number| self.latest.is_none_or(|latest| latest < number));
+        self.is_counting &= number.is_some_and(|number| self.latest.is_none_or(|latest| latest + 1.0 == number));
         (self.last, self.latest) = (clock, number);
         for (mark, place) in [',', '.'].into_iter().zip(&mut self.marks) {
             if place.is_none() && number.is_some() && cell.contains(mark) {
@@ -73,6 +76,11 @@ impl Profile {
 
     fn all(&self, count: usize) -> bool {
         self.filled > 0 && count == self.filled
+    }
+
+    /// True for numbers of rows, whatever their header.
+    fn is_row_number(&self) -> bool {
+        self.is_counting && self.filled > 2 && self.word() != VALUE && !self.has_unit()
     }
 
     fn is_text(&self) -> bool {
@@ -147,7 +155,7 @@ impl Columns {
         [roles.unit, roles.better, roles.tasks, roles.boot] =
             [named(&["unit", "units"])?, named(&["better"])?, named(TASKS)?, named(&["boot"])?];
         for (place, column) in columns.iter().enumerate() {
-            if roles.has(place) || column.is_named(SKIPPED) || column.is_named(VERSIONS) {
+            if roles.has(place) || column.is_named(SKIPPED) || column.is_named(VERSIONS) || column.is_row_number() {
                 continue;
             }
             if column.word() == VALUE || (column.filled > 0 && !column.is_text()) {
@@ -360,6 +368,19 @@ mod tests {
         }
         let equal = columns(&["x", "y"], &[&["1200000000", "1"], &["1200000000", "1"], &["1200000100", "2"]]);
         assert_eq!(equal.unwrap_err(), "the column 'x' ('1200000000'…) may hold times or values");
+    }
+
+    #[test]
+    fn numbers_of_rows_are_no_values() {
+        let values = |header, rows: &[&[&str]]| {
+            let found = columns(&[header, "x"], rows).unwrap();
+            found.values.iter().map(|value| value.column).collect::<Vec<_>>()
+        };
+        let counted: [&[&str]; 3] = [&["0", "5"], &["1", "4"], &["2", "5"]];
+        assert_eq!(values("n", &counted), [1]);
+        assert_eq!(values("latency_ms", &counted), [0, 1], "a measure by its unit");
+        assert_eq!(values("n", &counted[..2]), [0, 1], "two rows are no count");
+        assert_eq!(values("n", &[&["0", "5"], &["1", "4"], &["3", "5"]]), [0, 1]);
     }
 
     #[test]

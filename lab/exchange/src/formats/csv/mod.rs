@@ -2,9 +2,9 @@
 //!
 //! A column of times, one of commits or versions and one of benchmarks are recognised by their
 //! names, otherwise by their contents; a table may lack each. Other columns of numbers are values,
-//! a series each. A line is a run; a cell without a number is a run without a value. Rows without
-//! times are read as ordered, the oldest first. A table that can be understood in two ways is
-//! refused.
+//! a series each, except numbers of rows. A line is a run; a cell without a number is a run without
+//! a value. Rows without times are read as ordered, the oldest first. A table that can be
+//! understood in two ways is refused.
 //!
 //! Samples: **by hand**; all but `values.csv` are tables as scripts and spreadsheets write them.
 
