@@ -225,10 +225,12 @@ fn says_no_commits(run: RunId) -> Error {
 /// The comparison of a run with two sides. Fails if nothing can be compared.
 fn compared(record: &RunRecord) -> Result<Comparison, Error> {
     concluded(record, &Settings::default()).map_err(|error| {
-        let left_out = first_unmatched(&error);
-        let problem = format!("run {} can't be compared: {error}", record.id);
-        Error::unanswerable(problem, "give each side what it needs here, and compare again")
-            .because(left_out.into_iter().chain(failed_first(record)))
+        let (why, because) = match failed_first(record) {
+            Some(failure) => ("a side has no value".to_owned(), Some(failure)),
+            None => (error.to_string(), first_unmatched(&error)),
+        };
+        let problem = format!("run {} can't be compared: {why}", record.id);
+        Error::unanswerable(problem, "give each side what it needs here, and compare again").because(because)
     })
 }
 

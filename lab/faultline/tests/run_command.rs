@@ -111,6 +111,22 @@ fn a_failed_preparation_is_the_outcome_of_the_execution() {
 }
 
 #[test]
+fn a_command_that_always_fails_says_so_once_without_the_columns_of_a_curve() {
+    let lab = Lab::new();
+    let failed = run_there(&lab, &["--repeats", "3", "--", "sh", "-c", "echo no room >&2; exit 3"]);
+    let text = stdout(&failed);
+    assert_eq!(failed.status.code(), Some(1), "{}", stderr(&failed));
+    assert!(text.contains("  no figure: command: sh ended with status 3: no room (3×)\n"), "{text}");
+    assert!(!text.contains("speed-up") && !text.contains("efficiency"), "{text}");
+    let listed = stdout(&lab.run(&["list"]));
+    assert!(listed.contains("  sh -c echo no room >&2; exit 3  "), "{listed}");
+    let compared = lab.run(&["compare", "-q", "--repeats", "6", "false", "true"]);
+    let reason =
+        "run 2 can't be compared: a side has no value; program:given×1 on side A: command: false ended with status 1\n";
+    assert!(stderr(&compared).contains(reason), "{}", stderr(&compared));
+}
+
+#[test]
 fn options_of_commands_and_of_workloads_are_told_apart() {
     let lab = Lab::new();
     let refused = |words: &[&str], problem: &str| assert_refused(&run_there(&lab, words), 2, problem);

@@ -196,8 +196,8 @@ pub struct RunLine {
     pub suite: Option<String>,
     /// Names of the planned workloads in their order, without repetition.
     pub workloads: Vec<String>,
-    /// Names of the two sides of a comparison; the ends of a search as its user named them, or the
-    /// subject of its history; otherwise empty.
+    /// Names of the two sides of a comparison; the measured command of the user; the ends of a
+    /// search as its user named them, or the subject of its history; otherwise empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sides: Vec<String>,
     /// Kind of the first subject; `None` while a search has not built its first commit.

@@ -60,6 +60,7 @@ fn columns<'a>(is_live: bool) -> Vec<Column<'a>> {
             .class("name"),
         Column::csv_only("workloads", |row| row.line.workloads.join(";")),
         Column::left("tasks", |row, _| counts(&row.line.cpus, ","))
+            .on(&[Form::Wide, Form::Medium, Form::Markdown])
             .csv("tasks", |row| counts(&row.line.cpus, ";"))
             .leading(2),
         Column::csv_only("planned", |row| row.line.planned.to_string()),
@@ -116,14 +117,18 @@ fn of_history(line: &RunLine, text: impl Fn(&RunOfHistory) -> &str) -> String {
     line.history.as_ref().map_or_else(String::new, |history| text(history).to_owned())
 }
 
-/// The kind of run: suite or workloads, subject under the lens, sides of a comparison, or history.
+/// The kind of run: command, suite or workloads, subject under the lens, sides of a comparison, or
+/// history.
 fn what(line: &RunLine, signs: &Signs) -> String {
     match line.kind {
         KindOfRun::Comparison => format!("comparison: {}", line.sides.join(" | ")),
         KindOfRun::Lens => format!("lens, {}", under_lens(line).unwrap_or(signs.none)),
         KindOfRun::Bisect => bisect_of(&line.sides),
         KindOfRun::History => line.history.as_ref().map_or_else(|| "history of commits".to_owned(), measured),
-        KindOfRun::Timed => line.suite.clone().unwrap_or_else(|| chosen(&line.workloads, signs)),
+        KindOfRun::Timed => match &line.sides[..] {
+            [command] => one_line(command),
+            _ => line.suite.clone().unwrap_or_else(|| chosen(&line.workloads, signs)),
+        },
     }
 }
 

@@ -263,9 +263,10 @@ fn progress_query() -> String {
 /// Workloads of each run, in the order of their first items.
 const WORKLOADS: &str = "SELECT run_id, workload FROM item GROUP BY run_id, workload ORDER BY run_id, min(ordinal)";
 
-/// Names of the sides of each comparison.
+/// Names of the sides of each comparison, and of each measured command.
 const SIDES: &str = "SELECT subject.run_id, subject.name FROM subject JOIN run ON run.id = subject.run_id
-                     WHERE run.kind = 'comparison' ORDER BY subject.run_id, subject.number";
+                     WHERE run.kind = 'comparison' OR (run.kind = 'timed' AND subject.kind = 'program')
+                     ORDER BY subject.run_id, subject.number";
 
 /// The texts of a query's rows by run. Each row has a run and a text.
 fn texts_by_run(connection: &Connection, query: &str) -> Result<HashMap<i64, Vec<String>>> {

@@ -348,6 +348,7 @@ fn moved(figure: &WorkloadComparison) -> &'static str {
 fn figure_name(name: &str) -> String {
     match name {
         "cpu_s" => "CPU time".to_owned(),
+        "real_s" => "time".to_owned(),
         "user_s" => "user time".to_owned(),
         "system_s" => "system time".to_owned(),
         "largest_process_bytes" => "memory of the largest process".to_owned(),

@@ -10,10 +10,12 @@ use crate::table::{self, Form, ResultTable};
 use faultline_stats::command_figures::{CommandFigure, CommandFigures};
 use faultline_stats::summary::RunSummary;
 
-/// Name, figures and failures of the command.
+/// Name, figures and failures of the command. Without a success there are no figures.
 pub(super) fn figures(sheet: &mut Sheet<'_>, summary: &RunSummary, command: &CommandFigures) {
     name(sheet, command);
-    sheet.table(&ResultTable::new(columns(), command.figures.iter()));
+    if !command.figures.is_empty() {
+        sheet.table(&ResultTable::new(columns(), command.figures.iter()));
+    }
     for point in summary.curves.iter().flat_map(|curve| &curve.points) {
         if let Some(failures) = words::shortfall(point, sheet.style.signs()) {
             sheet.paragraph(Some(Tone::Bad), "  ", &failures);
@@ -36,6 +38,14 @@ pub(super) fn legend(summary: &RunSummary) -> Vec<String> {
     sentences
 }
 
+/// The interval of the median. A single value has none.
+fn interval(row: &CommandFigure, scale: Scale<'_>, signs: &Signs) -> String {
+    match row.estimate.n {
+        1 => signs.none.to_owned(),
+        _ => scale.span(row.estimate.low, row.estimate.high, signs),
+    }
+}
+
 type Column<'a> = table::Column<&'a CommandFigure>;
 
 fn columns<'a>() -> Vec<Column<'a>> {
@@ -45,8 +55,7 @@ fn columns<'a>() -> Vec<Column<'a>> {
     vec![
         Column::left("figure", |row, _| row.quantity.heading().to_owned()).indented(2),
         Column::right("median", scaled(|row, scale, _| scale.quantity(row.estimate.median))),
-        Column::left("interval", scaled(|row, scale, signs| scale.span(row.estimate.low, row.estimate.high, signs)))
-            .on(Form::ALL_BUT_NARROW),
+        Column::left("interval", scaled(interval)).on(Form::ALL_BUT_NARROW),
         Column::left("range", scaled(|row, scale, signs| scale.span(row.smallest, row.largest, signs))),
         Column::right("n", |row, _| row.estimate.n.to_string()),
     ]

@@ -39,7 +39,8 @@ pub fn run_table(summary: &RunSummary, format: Format, style: &Style) -> String 
 fn body(mut sheet: Sheet<'_>, summary: &RunSummary) -> String {
     words::head(&mut sheet, summary);
     sheet.space();
-    let alone = summary.command.as_ref().filter(|command| !command.figures.is_empty());
+    let points = summary.curves.iter().map(|curve| curve.points.len()).sum::<usize>();
+    let alone = summary.command.as_ref().filter(|_| points == 1);
     if let (None, Some(several)) = (alone, &summary.command) {
         command::name(&mut sheet, several);
         sheet.space();
@@ -57,8 +58,10 @@ fn body(mut sheet: Sheet<'_>, summary: &RunSummary) -> String {
         sheet.heading("Warnings");
         words::warnings(&mut sheet, summary);
     }
-    if alone.is_some() {
-        sheet.legend(command::legend(summary));
+    if let Some(command) = alone {
+        if !command.figures.is_empty() {
+            sheet.legend(command::legend(summary));
+        }
     } else if !summary.curves.is_empty() {
         sheet.legend(legend(summary));
     }

@@ -157,20 +157,22 @@ fn attempts(count: usize) -> String {
     if count == 1 { "1 attempt".to_owned() } else { format!("{count} attempts") }
 }
 
-/// Failures in order of first occurrence, equal ones once with their count.
+/// Failures in order of first occurrence; those of one cause once, with their count instead of
+/// their repeats.
 pub(crate) fn counted(failures: &[Said<Failure>], signs: &Signs) -> Vec<String> {
-    let mut counted: Vec<(String, usize)> = Vec::new();
-    for failure in failures.iter().map(|failure| sentences::failure(failure)) {
-        match counted.iter_mut().find(|(text, _)| *text == failure) {
-            Some((_, count)) => *count += 1,
-            None => counted.push((failure, 1)),
+    let mut counted: Vec<(String, &Failure, usize)> = Vec::new();
+    for failure in failures.iter().map(|failure| &**failure) {
+        let cause = sentences::cause(&failure.cause);
+        match counted.iter_mut().find(|(known, ..)| *known == cause) {
+            Some((.., count)) => *count += 1,
+            None => counted.push((cause, failure, 1)),
         }
     }
     counted
         .into_iter()
-        .map(|(text, count)| match count {
-            1 => one_line(&text),
-            _ => format!("{} ({count}{})", one_line(&text), signs.times),
+        .map(|(cause, first, count)| match count {
+            1 => one_line(&sentences::failure(first)),
+            _ => format!("{} ({count}{})", one_line(&cause), signs.times),
         })
         .collect()
 }
@@ -178,6 +180,18 @@ pub(crate) fn counted(failures: &[Said<Failure>], signs: &Signs) -> Vec<String> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use faultline_record::failure::FailureCause;
+    use faultline_record::outcome::Outcome;
+
+    #[test]
+    fn failures_of_one_cause_are_counted_and_a_single_one_has_its_repeat() {
+        let exited = |block, status| {
+            let outcome = Outcome::Exited { status, stderr: String::new() };
+            Said::from(Failure { block: Some(block), cause: FailureCause::Ended { outcome } })
+        };
+        let failures = [exited(0, 3), exited(1, 4), exited(4, 3)];
+        assert_eq!(counted(&failures, &UNICODE), ["exit status 3 (2×)", "repeat 2: exit status 4"]);
+    }
 
     #[test]
     fn figures_of_ends_have_intervals_if_there_are_several_values() {

@@ -2,6 +2,7 @@
 
 use super::{failure, first_few, named};
 use crate::escape::one_line;
+use crate::names::counted;
 use faultline_stats::changes::{ChangeCaution, SeriesLeftOut, WhyLeftOut};
 use faultline_stats::unmatched::{Unmatched, UnmatchedReason};
 use faultline_stats::workload_comparison::{Caution, Drift, FewUnits, Groups, NotQuiet, OneBoot, Unit};
@@ -200,7 +201,8 @@ pub(crate) fn series_left_out(series: &SeriesLeftOut) -> String {
             format!("the value at position {position} is {value}, which is not finite")
         }
         WhyLeftOut::TooShort { points, needed } => {
-            format!("{points} points are too few: a search needs {needed}")
+            let are = if points == 1 { "is" } else { "are" };
+            format!("{} {are} too few: a search needs {needed}", counted(points, "point"))
         }
     };
     format!("{}: {why}", series.name)

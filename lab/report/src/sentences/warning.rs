@@ -49,10 +49,11 @@ pub(crate) fn warning(warning: &Warning) -> String {
             if *change < 0.0 { "slower" } else { "faster" },
         ),
         WarningKind::FewRepeats { fewest, coverage, enough, wanted } => format!(
-            "{} {} fewer than {enough} repeats; the interval of {fewest} repeats has a coverage of only {}. Use {enough} repeats \
+            "{} {} fewer than {enough} repeats; the interval of {} has a coverage of only {}. Use {enough} repeats \
              or more for {}.",
             number(cells, "point"),
             if cells == 1 { "has" } else { "have" },
+            number(*fewest as usize, "repeat"),
             percent(*coverage),
             percent(*wanted)
         ),
