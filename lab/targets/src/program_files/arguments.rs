@@ -130,7 +130,7 @@ impl Arguments<'_> {
 fn is_of_every_guest(place: &Path) -> bool {
     let is_whole = |top: &&str| place == Path::new(top);
     place == Path::new("/")
-        || OF_THE_SYSTEM.iter().chain([&SCRATCH]).any(|top| is_whole(top))
+        || OF_THE_SYSTEM.iter().chain([&SCRATCH]).any(is_whole)
         || OF_THE_KERNEL.iter().any(|top| place.starts_with(top))
 }
 
