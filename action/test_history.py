@@ -81,8 +81,10 @@ class History(Job):
 
     def test_two_pushes_at_once(self):
         def other():
+            # Equal files within a second would make the same commit.
             self.badge.write_text("{1}")
             self.pushed(self.job())
+            self.badge.write_text("{}")
 
         text = self.pushed(self.job(), between=other)
         self.assertRegex(text, "warning.*no history: `git push` failed")
