@@ -75,7 +75,7 @@ fn a_change_that_makes_threads_share_a_line_is_worse() {
     let transfers = text.lines().find(|line| line.contains("  transfers  ")).expect(&text);
     assert!(transfers.ends_with("worse"), "{text}");
     let moved = text.replace('\n', " ");
-    assert!(moved.contains("transfers of './counters' change in ") && moved.contains(" counters.c:"), "{text}");
+    assert!(moved.contains("Transfers of './counters' change in ") && moved.contains(" counters.c:"), "{text}");
     assert!(text.lines().any(|line| line.contains("  instructions  ") && !line.ends_with("worse")), "{text}");
 }
 

@@ -176,7 +176,7 @@ fn code(program: &CiProgram, what: Quantity) -> Option<String> {
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let begin = match what {
         Quantity::Instructions => format!("'{}' has other code in", name(program)),
-        _ => format!("{} change in", of_program(program, what)),
+        _ => format!("Transfers of '{}' change in", name(program)),
     };
     (!shown.is_empty()).then(|| format!("{begin} {}{more}.", shown.join(", ")))
 }
@@ -389,7 +389,7 @@ mod tests {
         lines.extend((0..7).map(|n| line(Quantity::Transfers, "work", (n > 0).then_some(n), Some(20_000.0))));
         let text = text(CiProgram { overlap: Some(0.5), lines, ..program(rows()) });
         assert!(text.contains("'./prog 10' has other code in main src/a.c:7."), "{text}");
-        let moved = "transfers of './prog 10' change in work src/a.c (+20000), work src/a.c:1 (+20000), ";
+        let moved = "Transfers of './prog 10' change in work src/a.c (+20000), work src/a.c:1 (+20000), ";
         assert!(text.contains(moved) && text.contains(" and 2 more.") && !text.contains("do not decide"), "{text}");
     }
 
