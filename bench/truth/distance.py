@@ -32,14 +32,14 @@ class Distance:
         return statistics.median(times) if times else None
 
     def calibrate(self, measure):
-        """Calls `measure` until the distance is equal before and after, and returns its result.
-        Fails if it never is.
+        """Calls `measure` until it returns a result, with an equal distance before and after, and
+        returns the result. Fails if it never does. `measure` returns None on a disturbed machine.
         """
         for _ in range(CALIBRATIONS):
             before = self.now_ns()
             result = measure()
             after = self.now_ns()
-            if are_same(before, after):
+            if result is not None and are_same(before, after):
                 self.hand_over_ns = statistics.mean((before, after))
                 return result
         raise RuntimeError("the distance between the CPUs changed during each calibration, or other work interrupted it")

@@ -41,11 +41,13 @@ def raw_curves(call, options, command):
 
 
 def points(curve):
-    """By number of tasks: the predicted speed-up, or the reason why there is none."""
+    """By number of tasks: the predicted speed-up and its range, or the reason why there is none."""
     result = {}
     for point in curve["points"]:
         why = (point.get("withheld") or {}).get("kind", "no rate for one CPU") if point["speedup"] is None else None
-        result[point["cpus"]] = {"speedup": point["speedup"], "transfers": (point["transfers"] or {}).get("median"), "withheld": why}
+        span = point.get("speedup_range")
+        span = [span["low"], span["high"]] if span else None
+        result[point["cpus"]] = {"speedup": point["speedup"], "range": span, "transfers": (point["transfers"] or {}).get("median"), "withheld": why}
     return result
 
 

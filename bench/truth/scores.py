@@ -40,17 +40,20 @@ def is_on_wrong_side(measured, predicted):
 
 
 def scores(rows):
-    """`rows`: for each case with several tasks, the measured and the predicted speed-up; the latter
-    is None if it was withheld.
+    """`rows`: for each case with several tasks, the measured and the predicted speed-up, and the
+    range of the latter. A prediction is None if it was withheld.
     """
     given = [(row["measured"], row["predicted"]) for row in rows if row["predicted"] is not None]
     near = sum(ratio(*pair) <= NEAR for pair in given)
+    ranges = [(row["measured"], row["range"]) for row in rows if row.get("range")]
     return {
         "cases": len(rows),
         "withheld": len(rows) - len(given),
         "spearman": spearman(given),
         "wrong_side": sum(is_on_wrong_side(*pair) for pair in given),
         "near": near,
+        "ranges": len(ranges),
+        "within": sum(low <= measured <= high for measured, (low, high) in ranges),
         "near_share": near / len(given) if given else math.nan,
     }
 

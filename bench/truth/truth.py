@@ -53,6 +53,15 @@ def said(text):
     print(text, file=sys.stderr, flush=True)
 
 
+def calibrated(call):
+    """The table of a calibration; None if the command refused to save it."""
+    try:
+        return call(["lens", "calibrate"])
+    except RuntimeError as refused:
+        said(refused)
+        return None
+
+
 def measure(call, program, chosen, workloads, numbers, rows):
     """Adds a row for each case without one."""
     todo = [(hardware.of_program, program, kind) for kind in chosen] + [(hardware.of_workload, call, case) for case in workloads]
@@ -61,7 +70,7 @@ def measure(call, program, chosen, workloads, numbers, rows):
         return
     apart = distance.Distance(lambda kind, tasks, turns: hardware.once(program, kind, tasks, turns))
     if rows.hand_over_ns is None:
-        print(apart.calibrate(lambda: call(["lens", "calibrate"])), end="")
+        print(apart.calibrate(lambda: calibrated(call)), end="")
         rows.set_hand_over(apart.hand_over_ns)
     apart.hand_over_ns = rows.hand_over_ns
     said(f"hand-overs take {apart.hand_over_ns:.3g} ns")
@@ -100,7 +109,7 @@ def compared(rows, costs):
             predicted = row["predicted"][costs].get(tasks)
             if tasks > 1 and times["speedup"] is not None and predicted is not None:
                 point = {"name": row["name"], "tasks": tasks, "measured": times["speedup"], "times": times}
-                result.append({**point, "predicted": predicted["speedup"], "withheld": predicted["withheld"], "transfers": predicted["transfers"]})
+                result.append({**point, "predicted": predicted["speedup"], "withheld": predicted["withheld"], "transfers": predicted["transfers"], "range": predicted.get("range")})
     return sorted(result, key=lambda row: (row["tasks"], row["measured"]))
 
 
@@ -114,6 +123,8 @@ def show(costs, table):
         predicted, remark = "–", f"withheld: {row['withheld']}"
         if row["predicted"] is not None:
             predicted, remark = f"{row['predicted']:.3g}", ""
+            if row["range"]:
+                predicted += f" ({row['range'][0]:.3g} … {row['range'][1]:.3g})"
             if scores.ratio(row["measured"], row["predicted"]) > scores.NEAR:
                 remark = "not within 2×"
             if scores.is_on_wrong_side(row["measured"], row["predicted"]):
@@ -127,7 +138,8 @@ def concluded(costs, table, unmeasured):
     missed = scores.misses(score)
     given = score["cases"] - score["withheld"]
     print(f"\ncosts {costs}: {given} of {score['cases']} predicted, {score['withheld']} withheld; Spearman {score['spearman']:.2f}; ", end="")
-    print(f"{score['wrong_side']} on the wrong side of 1 by more than 20 %; {score['near']} of {given} within 2×")
+    print(f"{score['wrong_side']} on the wrong side of 1 by more than 20 %; {score['near']} of {given} within 2×; ", end="")
+    print(f"{score['within']} of {score['ranges']} within the predicted interval")
     for words in missed:
         print(f"  missed: {words}")
     return {**score, "missed": missed}

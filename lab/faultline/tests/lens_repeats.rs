@@ -180,7 +180,8 @@ fn hash(memory: &dyn PhysicalMemory) -> u64 {
 /// had before would move, and the report of all workloads would have hundreds of megabytes.
 fn plugin(cpus: u32, report: &Path) -> Plugin {
     let (costs, caches) = (CostTable::default(), Some(Caches::DEFAULT));
-    let model = MachineModel { sockets: 1, cpus_per_cache: None, costs, caches, quanta: Quanta::default() };
+    let model =
+        MachineModel { sockets: 1, cpus_per_cache: None, costs, precision: None, caches, quanta: Quanta::default() };
     model.plugin(&crate::lab::lens::plugin(), cpus, report.to_str().unwrap(), false)
 }
 

@@ -53,6 +53,16 @@ fn a_run_in_every_format() {
 }
 
 #[test]
+fn one_larger_number_of_cpus_has_a_verdict_too() {
+    assert_snapshot!("lens_one_number", run_table(&lens_fixture::one_number(false), Format::Table, &WIDE));
+    let contended = run_table(&lens_fixture::one_number(true), Format::Table, &WIDE);
+    let words = contended.split_whitespace().collect::<Vec<_>>().join(" ");
+    let verdict = "contended: 1.000 transfers per operation at 4 CPUs, 0 at 1; each operation moves zone.lock 0.4500 times, one \
+                   move after another: it cannot scale beyond 3.200 CPUs; predicted: 4 CPUs do";
+    assert!(words.contains(verdict), "{contended}");
+}
+
+#[test]
 fn a_calibration_in_every_format() {
     let time = |median_ns: f64| Time { median_ns, quartiles_ns: (median_ns * 0.9, median_ns * 1.25) };
     let pair = |one, other, nearness, ns| Pair { one, other, nearness, hand_over: time(ns) };
@@ -96,8 +106,7 @@ fn a_calibration_in_every_format() {
     let pairs = calibration.measured.pairs.iter().map(moved).collect();
     let moved = Calibration { measured: Probe { pairs, ..calibration.measured.clone() }, ..calibration };
     let table = lens_calibration(&moved, Format::Table, &WIDE);
-    let note =
-        "The hand-overs between CPUs 0 and 1 took 25.0 … 220.0 ns, and those of 2 more: a hypervisor moved the CPUs";
+    let note = "Half of the times of a hand-over between CPUs 0 and 1 were 25.0 … 220.0 ns, and 2 more times varied as much: a hypervisor moved the CPUs";
     assert!(table.split_whitespace().collect::<Vec<_>>().join(" ").contains(note), "{table}");
     assert!(lens_calibration(&moved, Format::Markdown, &WIDE).contains("a hypervisor moved the CPUs"));
 }

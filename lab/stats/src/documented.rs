@@ -30,6 +30,7 @@ fn every_limit_stands_in_the_document_with_its_value() {
         ("LENS_FIT_ERROR", limits::LENS_FIT_ERROR),
         ("LENS_OVERLAP", limits::LENS_OVERLAP),
         ("CI_OVERLAP", limits::CI_OVERLAP),
+        ("LENS_OVERLAP_WARNED", limits::LENS_OVERLAP_WARNED),
         ("LENS_UNKNOWN", limits::LENS_UNKNOWN),
         ("LENS_CHANGE_TRANSFERS", limits::LENS_CHANGE_TRANSFERS),
         ("LENS_CHANGE_SHARE", limits::LENS_CHANGE_SHARE),

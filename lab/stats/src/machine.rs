@@ -72,6 +72,16 @@ impl Cpus {
 
 /// One line with CPU model, number of CPUs, kernel and host. Unknown parts are left out.
 pub(crate) fn line(facts: Option<&Facts>) -> String {
+    described(facts, true)
+}
+
+/// The line of a lens run. Its machines have the numbers of CPUs of its cases; the facts are those
+/// of the smallest.
+pub(crate) fn line_of_lens(facts: Option<&Facts>) -> String {
+    described(facts, false)
+}
+
+fn described(facts: Option<&Facts>, with_cpus: bool) -> String {
     let Some(facts) = facts else {
         return "unknown machine".to_owned();
     };
@@ -80,6 +90,7 @@ pub(crate) fn line(facts: Option<&Facts>) -> String {
         (!words.is_empty()).then(|| words.join(" "))
     };
     let cpus = facts.get_count("cpu.logical").map(|n| if n == 1 { "1 CPU".to_owned() } else { format!("{n} CPUs") });
+    let cpus = cpus.filter(|_| with_cpus);
     let parts = [words(&["cpu.model"]), cpus, words(&["kernel.name", "kernel.release"]), words(&["host.name"])];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     if parts.is_empty() { "unknown machine".to_owned() } else { parts.join(", ") }
@@ -112,6 +123,7 @@ mod tests {
         facts.text("kernel.name", "Linux");
         facts.text("host.name", "bench");
         assert_eq!(line(Some(&facts)), "Made-up CPU, 2 CPUs, Linux 6.1.0, bench");
+        assert_eq!(line_of_lens(Some(&facts)), "Made-up CPU, Linux 6.1.0, bench");
     }
 
     #[test]

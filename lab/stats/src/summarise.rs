@@ -29,7 +29,10 @@ pub fn summarise(record: &RunRecord) -> RunSummary {
         label: record.label.clone(),
         started: record.started(),
         state: record.state,
-        machine: machine::line(record.facts()),
+        machine: match record.settings.lens() {
+            Some(_) => machine::line_of_lens(record.facts()),
+            None => machine::line(record.facts()),
+        },
         progress: progress(&standings),
         curves,
         warnings: warnings.into_iter().map(Said::from).collect(),

@@ -67,12 +67,15 @@ pub const LENS_FIT_POINTS: usize = 3;
 /// Largest root mean square of the relative residuals with which a growth law fits.
 pub const LENS_FIT_ERROR: f64 = 0.15;
 
-/// Share of the busy time in which at least two CPUs must be busy.
+/// Share of the busy time in which at least two CPUs must be busy for a prediction.
 pub const LENS_OVERLAP: f64 = 0.50;
 
 /// Share of the time in which at least two CPUs must be busy for transfers to decide in `faultline
 /// ci`.
 pub const CI_OVERLAP: f64 = 0.10;
+
+/// Share of the busy time below which a warning says that few CPUs worked at the same time.
+pub const LENS_OVERLAP_WARNED: f64 = 0.80;
 
 /// Largest share of time of unknown cause with which a rate is predicted.
 pub const LENS_UNKNOWN: f64 = 0.25;

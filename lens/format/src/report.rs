@@ -146,6 +146,9 @@ pub struct Spent {
     pub transfers: u64,
     /// Waiting for a line that another CPU still uses.
     pub holds: u64,
+    /// Waiting in loops with `pause`.
+    #[serde(default)]
+    pub waits: u64,
     /// Atomic read-modify-writes.
     pub atomics: u64,
     /// Waking up.

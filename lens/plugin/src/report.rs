@@ -72,8 +72,9 @@ pub(crate) fn report(facts: &Facts<'_>) -> RawReport {
 }
 
 fn spent(spent: turns::Spent, busiest_line: u64) -> Spent {
-    let turns::Spent { transfers, holds, atomics, wakes, interrupts, entries, times_woken, times_interrupted } = spent;
-    Spent { transfers, holds, atomics, wakes, interrupts, entries, times_woken, times_interrupted, busiest_line }
+    let turns::Spent { transfers, holds, waits, atomics, wakes, interrupts, entries, times_woken, times_interrupted } =
+        spent;
+    Spent { transfers, holds, waits, atomics, wakes, interrupts, entries, times_woken, times_interrupted, busiest_line }
 }
 
 /// The counts of each CPU. `tallies`: of counted code, by CPU.

@@ -115,6 +115,8 @@ pub(crate) struct Spent {
     pub(crate) transfers: u64,
     /// Waiting for a line that another CPU still uses.
     pub(crate) holds: u64,
+    /// Waiting in loops that pause.
+    pub(crate) waits: u64,
     /// Atomic operations.
     pub(crate) atomics: u64,
     /// Waking halted CPUs.
@@ -379,7 +381,9 @@ impl Turns {
         } else if before.waits {
             self.waited_from = Some(before.clock).filter(|_| !before.is_halted);
             let least_at_work = others.filter(|other| !other.waits).map(|other| other.clock).min();
-            self.clock = self.clock.max(least_at_work.unwrap_or(0));
+            let waited = least_at_work.unwrap_or(0).saturating_sub(self.clock);
+            self.clock += waited;
+            self.spent.waits += if before.is_halted { 0 } else { waited };
         }
         if std::mem::take(&mut self.cpus[cpu].is_halted) {
             self.clock += self.delays.wake;

@@ -6,12 +6,14 @@ use crate::places::Places;
 use crate::target::or_stopped;
 use crate::whole_file;
 use faultline_coherence::{CostTable, CostTimes, DelayTimes};
-use faultline_record::lens::calibration::{Calibration, Delays, Nearness, Probe};
+use faultline_record::lens::calibration::{Calibration, Delays, Nearness, Probe, Time};
+use faultline_record::lens::settings::{Precision, Quartiles};
 use faultline_store::directory_beside;
 use faultline_targets::host::ping_pong::{Rounds, hand_over_ns, probe};
 use faultline_targets::{StopFlag, Target};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Name of the measured table.
 pub const MEASURED: &str = "measured";
@@ -30,6 +32,9 @@ struct Kept {
     source: String,
     times: CostTimes,
     delays: DelayTimes,
+    /// `None` in files of versions that did not save it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    precision: Option<Precision>,
 }
 
 /// The file of the measured table. Fails without a database file and a home directory.
@@ -53,8 +58,9 @@ fn file_to_read(places: &Places) -> Result<PathBuf, Error> {
     }
 }
 
-/// The measured table. Fails if there is none, or if it cannot be read.
-pub(super) fn read(places: &Places) -> Result<CostTable, Error> {
+/// The measured table, with its precision if known. Fails if there is none, or if it cannot be
+/// read.
+pub(super) fn read(places: &Places) -> Result<(CostTable, Option<Precision>), Error> {
     let path = file_to_read(places)?;
     let text = std::fs::read_to_string(&path).map_err(|_| {
         Error::usage("the costs of this machine have not been measured", "`faultline lens calibrate` measures them")
@@ -68,14 +74,28 @@ pub(super) fn read(places: &Places) -> Result<CostTable, Error> {
                 "`faultline lens calibrate` writes a new one",
             )
         })?;
-    let Kept { source, times, delays, .. } = kept;
-    Ok(CostTable { name: MEASURED.into(), source: source.into(), times, delays: Some(delays) })
+    let Kept { source, times, delays, precision, .. } = kept;
+    Ok((CostTable { name: MEASURED.into(), source: source.into(), times, delays: Some(delays) }, precision))
 }
 
-/// Saves the costs of a calibration for runs with [`MEASURED`] costs; returns the file. Fails if it
-/// cannot be written.
+/// Saves the costs of a calibration for runs with [`MEASURED`] costs; returns the file. Fails if
+/// the machine was disturbed, or if the file cannot be written; an earlier file is then kept.
 pub fn keep_costs(calibration: &Calibration, places: &Places) -> Result<PathBuf, Error> {
     let path = file(places)?;
+    if let Some((of, time)) = calibration.measured.unsteady().next() {
+        let (low, high) = time.quartiles_ns;
+        let shown = |ns: f64| Duration::try_from_secs_f64(ns / 1e9).unwrap_or_default();
+        let hint = "stop other programs, and calibrate again on an idle machine; on a virtual one, at another time";
+        let earlier = if path.exists() { "; earlier costs are kept" } else { "" };
+        return Err(Error::usage(
+            format!(
+                "the machine was disturbed: the quartiles of the time of {of} are {:?} and {:?}, so no costs were saved{earlier}",
+                shown(low),
+                shown(high)
+            ),
+            hint,
+        ));
+    }
     let text = serde_json::to_string_pretty(&Kept::new(calibration)).unwrap_or_default();
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
         std::fs::create_dir_all(directory).map_err(|error| {
@@ -97,15 +117,26 @@ impl Kept {
             source: format!("measured on {}", calibration.machine),
             times: calibration.costs,
             delays: calibration.delays,
+            precision: Some(precision(&calibration.measured)),
         }
     }
 }
 
-/// Measures every pair of this machine's CPUs. Fails with fewer than two usable CPUs, at the time
-/// limit, or on a stop.
+/// Number of probes of a machine that other work disturbs.
+const MOST_PROBES: usize = 5;
+
+/// Measures every pair of this machine's CPUs; again if other work disturbed it. Fails with fewer
+/// than two usable CPUs, at the time limit, or on a stop.
 pub fn calibrate(places: &Places, stop: &StopFlag) -> Result<Calibration, Error> {
     let host = places.bare_host();
-    let measured = probe(host.cpus(), Rounds::default(), stop).map_err(|error| or_stopped(error, stop))?;
+    let once = || probe(host.cpus(), Rounds::default(), stop).map_err(|error| or_stopped(error, stop));
+    let mut measured = once()?;
+    for _ in 1..MOST_PROBES {
+        if measured.unsteady().next().is_none() {
+            break;
+        }
+        measured = once()?;
+    }
     let machine = host.facts().0.get("host.name").map_or_else(String::new, ToString::to_string);
     let delays = delays(&measured.delays, measured.instruction_ps);
     Ok(Calibration { machine, costs: costs(&measured), delays, measured })
@@ -151,6 +182,31 @@ fn request_share(measured: &Delays) -> f64 {
     together / (2.0 * together - alone)
 }
 
+/// The precision of a probe's times.
+fn precision(probe: &Probe) -> Precision {
+    let Delays { atomic, contended, wake, interrupt, call } = &probe.delays;
+    let has = |nearness| probe.pairs.iter().any(|pair| pair.nearness == nearness);
+    let transfers = probe.pairs.iter().map(|pair| &pair.hand_over).chain([contended]).map(quartiles);
+    let widest =
+        |one: Quartiles, other: Quartiles| Quartiles { low: one.low.min(other.low), high: one.high.max(other.high) };
+    Precision {
+        transfers: transfers.reduce(widest).unwrap_or(Quartiles { low: 1000, high: 1000 }),
+        atomics: quartiles(atomic),
+        wakes: quartiles(wake),
+        interrupts: quartiles(interrupt),
+        entries: quartiles(call),
+        has_same_socket: has(Nearness::SameSocket),
+        has_other_socket: has(Nearness::OtherSocket),
+    }
+}
+
+/// Relative to the median.
+fn quartiles(time: &Time) -> Quartiles {
+    let (low, high) = time.quartiles_ns;
+    let permille = |value: f64| (value / time.median_ns * 1000.0).round().clamp(0.0, 1e6) as u32;
+    Quartiles { low: permille(low).min(1000), high: permille(high).max(1000) }
+}
+
 fn delays(measured: &Delays, instruction_ps: f64) -> DelayTimes {
     let Delays { atomic, wake, interrupt, call, .. } = measured;
     let whole = |value: f64| value.round().clamp(0.0, 1e9) as u32;
@@ -192,10 +248,10 @@ mod tests {
         let without = places(&usual.join("faultline.sqlite"), &usual);
         assert!(read(&with_db).unwrap_err().problem.contains("have not been measured"));
         keep(&without, 71);
-        assert_eq!(read(&with_db).unwrap().times.same_cache_ns, 71);
+        let kept = |places: &Places| read(places).unwrap().0.times.same_cache_ns;
+        assert_eq!(kept(&with_db), 71);
         keep(&with_db, 72);
-        assert_eq!(read(&with_db).unwrap().times.same_cache_ns, 72);
-        assert_eq!(read(&without).unwrap().times.same_cache_ns, 71);
+        assert_eq!((kept(&with_db), kept(&without)), (72, 71));
         assert_eq!(file(&places(Path::new("db.sqlite"), &usual)).unwrap(), Path::new("costs.json"));
     }
 
@@ -229,5 +285,33 @@ mod tests {
         let probe = Probe { instruction_ps: 250.0, pairs: vec![pair], delays: measured(5.0, 7.5) };
         let costs = costs(&probe);
         assert_eq!((costs.same_cache_ns, costs.same_socket_ns, costs.other_socket_ns), (20, 20, 20));
+    }
+
+    #[test]
+    fn a_disturbed_machine_keeps_its_earlier_costs() {
+        let root = tempfile::tempdir().unwrap();
+        let places = places(&root.path().join("db.sqlite"), root.path());
+        let calibration = |wake: Time| {
+            let probe =
+                Probe { instruction_ps: 250.0, pairs: Vec::new(), delays: Delays { wake, ..measured(5.0, 7.5) } };
+            let delays = delays(&probe.delays, probe.instruction_ps);
+            Calibration { machine: "here".to_owned(), costs: costs(&probe), delays, measured: probe }
+        };
+        let disturbed = calibration(Time { median_ns: 420e3, quartiles_ns: (50.0, 24e6) });
+        let refused = keep_costs(&disturbed, &places).unwrap_err();
+        assert_eq!(refused.kind, crate::error::ErrorKind::Usage);
+        assert_eq!(
+            refused.problem,
+            "the machine was disturbed: the quartiles of the time of waking a thread are 50ns and 24ms, so no costs were \
+             saved"
+        );
+        assert!(read(&places).is_err());
+        keep_costs(&calibration(Time { median_ns: 20e3, quartiles_ns: (18e3, 25e3) }), &places).unwrap();
+        assert!(keep_costs(&disturbed, &places).unwrap_err().problem.ends_with("; earlier costs are kept"));
+        let (table, precision) = read(&places).unwrap();
+        assert_eq!(table.delays.unwrap().wake_ns, 20_000);
+        let Precision { wakes, atomics, has_other_socket, .. } = precision.unwrap();
+        assert_eq!((wakes, atomics), (Quartiles { low: 900, high: 1250 }, Quartiles { low: 1000, high: 1000 }));
+        assert!(!has_other_socket);
     }
 }

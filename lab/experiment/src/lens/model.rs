@@ -6,7 +6,7 @@ use crate::lens::request::{Gates, ModelRequest, UnderLens};
 use crate::lens::{costs, gates};
 use crate::places::Places;
 use faultline_coherence::{CostTable, Costs, DelayTimes, Machine, Topology};
-use faultline_record::lens::settings::{DelaySettings, LensAgain, LensSettings, SavedFile};
+use faultline_record::lens::settings::{DelaySettings, LensAgain, LensSettings, Precision, SavedFile};
 use faultline_record::machine::{Accelerator, Guest, MachineShape, usual_boot_limit};
 use faultline_symbols::SymbolError;
 use faultline_targets::counting::{MachineModel, Quanta};
@@ -22,7 +22,7 @@ const LEAST_QUANTUM_OF_TURNS: u64 = 500;
 
 /// The machine, except for its number of CPUs. Fails if it is impossible.
 pub(super) fn machine(model: &ModelRequest, places: &Places) -> Result<MachineModel, Error> {
-    let costs = costs(&model.costs, places)?;
+    let (costs, precision) = costs(&model.costs, places)?;
     let delays = model.predicts.then(|| costs.delays.unwrap_or(DelayTimes::USUAL));
     let costs = CostTable { delays, ..costs };
     if let Some(caches) = model.caches {
@@ -52,18 +52,19 @@ pub(super) fn machine(model: &ModelRequest, places: &Places) -> Result<MachineMo
         sockets: model.sockets,
         cpus_per_cache: model.cpus_per_cache,
         costs,
+        precision,
         caches: model.caches,
         quanta,
     })
 }
 
-/// The table of costs with that name. Fails if it does not exist, or if the measured one cannot be
-/// read.
-fn costs(name: &str, places: &Places) -> Result<CostTable, Error> {
+/// The table of costs with that name; for the measured one its precision, if known. Fails if it
+/// does not exist, or if the measured one cannot be read.
+fn costs(name: &str, places: &Places) -> Result<(CostTable, Option<Precision>), Error> {
     if name == MEASURED {
         return costs::read(places);
     }
-    CostTable::by_name(name).cloned().ok_or_else(|| {
+    CostTable::by_name(name).cloned().map(|table| (table, None)).ok_or_else(|| {
         let names: Vec<&str> = CostTable::presets().iter().map(|table| table.name.as_ref()).collect();
         Error::usage(
             format!("there is no cost table '{name}'"),
@@ -99,7 +100,7 @@ pub(super) fn to_count_again(
 ) -> LensAgain {
     LensAgain {
         subject,
-        delays: model.costs.delays.map(|times| delay_settings(times, &model.costs.name)),
+        delays: model.costs.delays.map(|times| delay_settings(times, model)),
         cache: model.caches,
         baseline: gates.baseline.map(|run| run.0),
         ..LensAgain::new(plugin, model.costs.times)
@@ -117,14 +118,16 @@ pub(super) fn again(settings: &LensSettings, again: &LensAgain) -> MachineModel 
             times: again.times,
             delays: again.delays.map(|delays| delays.times),
         },
+        precision: again.delays.and_then(|delays| delays.precision),
         caches: again.cache,
         quanta: Quanta { contended: settings.quantum, private: settings.private_quantum },
     }
 }
 
-/// Settings for a table's times. Times not measured here are orders of magnitude.
-fn delay_settings(times: DelayTimes, table: &str) -> DelaySettings {
-    DelaySettings { is_measured: table == MEASURED && times != DelayTimes::USUAL, times }
+/// Settings for a model's times. Times not measured here are orders of magnitude.
+fn delay_settings(times: DelayTimes, model: &MachineModel) -> DelaySettings {
+    let is_measured = model.costs.name == MEASURED && times != DelayTimes::USUAL;
+    DelaySettings { is_measured, times, precision: model.precision }
 }
 
 /// The saved settings of a request. `operations`: those of each task, if given.

@@ -3,6 +3,7 @@
 use faultline_lens_format::{CostTimes, DelayTimes};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::fmt;
 
 /// Closest resource that two CPUs share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema, ts_rs::TS)]
@@ -56,15 +57,50 @@ pub struct Pair {
     pub hand_over: Time,
 }
 
-impl Pair {
-    /// Maximum ratio of the quartiles of a steady pair.
-    const STEADY: f64 = 2.0;
+/// A kind of measured time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeOf {
+    /// Hand-overs between two CPUs.
+    HandOver {
+        /// Number of one CPU.
+        one: u32,
+        /// Number of the other CPU.
+        other: u32,
+    },
+    /// [`Delays::atomic`].
+    Atomic,
+    /// [`Delays::contended`].
+    Contended,
+    /// [`Delays::wake`].
+    Wake,
+    /// [`Delays::interrupt`].
+    Interrupt,
+    /// [`Delays::call`].
+    Call,
+}
 
-    /// True if all hand-overs of the pair take about as long. If false, a hypervisor may have moved
-    /// the CPUs meanwhile, or other work delayed them.
-    pub fn is_steady(&self) -> bool {
-        let (low, high) = self.hand_over.quartiles_ns;
-        high <= Self::STEADY * low
+impl TimeOf {
+    /// Maximum ratio of the quartiles of a steady time. The kernel's part of a wake-up or an
+    /// interrupt varies more than a line's way.
+    fn most_ratio(self) -> f64 {
+        match self {
+            TimeOf::Wake | TimeOf::Interrupt => 3.0,
+            TimeOf::HandOver { .. } | TimeOf::Atomic | TimeOf::Contended | TimeOf::Call => 2.0,
+        }
+    }
+}
+
+/// The subject of a sentence: `a hand-over between CPUs 0 and 1`.
+impl fmt::Display for TimeOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TimeOf::HandOver { one, other } => write!(f, "a hand-over between CPUs {one} and {other}"),
+            TimeOf::Atomic => f.write_str("an atomic operation"),
+            TimeOf::Contended => f.write_str("a contended atomic operation"),
+            TimeOf::Wake => f.write_str("waking a thread"),
+            TimeOf::Interrupt => f.write_str("an inter-processor interrupt"),
+            TimeOf::Call => f.write_str("a system call"),
+        }
     }
 }
 
@@ -96,6 +132,29 @@ pub struct Probe {
     pub delays: Delays,
 }
 
+impl Probe {
+    /// Times whose quartiles are too far apart to derive a cost from. A hypervisor moved the CPUs
+    /// meanwhile, or other work delayed them.
+    pub fn unsteady(&self) -> impl Iterator<Item = (TimeOf, Time)> {
+        let Delays { atomic, contended, wake, interrupt, call } = self.delays;
+        let pairs =
+            self.pairs.iter().map(|pair| (TimeOf::HandOver { one: pair.one, other: pair.other }, pair.hand_over));
+        let delays = [
+            (TimeOf::Atomic, atomic),
+            (TimeOf::Contended, contended),
+            (TimeOf::Wake, wake),
+            (TimeOf::Interrupt, interrupt),
+            (TimeOf::Call, call),
+        ];
+        let is_unsteady = |(of, time): &(TimeOf, Time)| {
+            let (low, high) = time.quartiles_ns;
+            let is_steady = high <= of.most_ratio() * low;
+            !is_steady
+        };
+        pairs.chain(delays).filter(is_unsteady)
+    }
+}
+
 /// A machine's calibration.
 #[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct Calibration {
@@ -107,4 +166,29 @@ pub struct Calibration {
     pub costs: CostTimes,
     /// Delays for the model, derived from the measurements.
     pub delays: DelayTimes,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn time(low: f64, median_ns: f64, high: f64) -> Time {
+        Time { median_ns, quartiles_ns: (low, high) }
+    }
+
+    #[test]
+    fn times_with_distant_quartiles_are_unsteady() {
+        let steady = time(15.0, 20.0, 30.0);
+        let delays = Delays { atomic: steady, contended: steady, wake: steady, interrupt: steady, call: steady };
+        let pair = |one, hand_over| Pair { one, other: 3, nearness: Nearness::Unknown, hand_over };
+        let pairs = vec![pair(0, steady), pair(1, time(10.0, 15.0, 20.1))];
+        let probe = Probe { instruction_ps: 250.0, pairs, delays };
+        let unsteady = |probe: &Probe| probe.unsteady().map(|(of, _)| of.to_string()).collect::<Vec<_>>();
+        assert_eq!(unsteady(&probe), ["a hand-over between CPUs 1 and 3"]);
+        // A wake-up of 420 µs, whose quartiles are 50 ns and 24 ms; a time of nothing.
+        let delays = Delays { wake: time(50.0, 420e3, 24e6), call: time(f64::NAN, f64::NAN, f64::NAN), ..delays };
+        assert_eq!(unsteady(&Probe { pairs: vec![], delays, ..probe.clone() }), ["waking a thread", "a system call"]);
+        let delays = Delays { wake: time(10.0, 20.0, 30.0), interrupt: time(10.0, 20.0, 31.0), ..probe.delays };
+        assert_eq!(unsteady(&Probe { pairs: vec![], delays, ..probe }), ["an inter-processor interrupt"]);
+    }
 }

@@ -124,4 +124,35 @@ pub struct DelaySettings {
     pub is_measured: bool,
     /// The times.
     pub times: DelayTimes,
+    /// Precision of measured times, also of the costs; `None` if it was not saved with them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<Precision>,
+}
+
+/// Quartiles of a measured time, in thousandths of its median.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Quartiles {
+    /// First quartile: at most 1000.
+    pub low: u32,
+    /// Third quartile: at least 1000.
+    pub high: u32,
+}
+
+/// Precision and range of a calibration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Precision {
+    /// Transfers: the widest of all distances, and of contended atomic operations.
+    pub transfers: Quartiles,
+    /// Atomic operations.
+    pub atomics: Quartiles,
+    /// Waking a CPU.
+    pub wakes: Quartiles,
+    /// Interrupts.
+    pub interrupts: Quartiles,
+    /// Entries into the kernel.
+    pub entries: Quartiles,
+    /// True if transfers between caches of a socket were measured.
+    pub has_same_socket: bool,
+    /// True if transfers between sockets were measured.
+    pub has_other_socket: bool,
 }

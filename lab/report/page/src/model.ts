@@ -112,18 +112,20 @@ export type LensComparison = { format: string, a: RunId, b: RunId, differing: Ar
 export type LensCurve = { operation: string, text: string, points: Array<LensPoint>, verdict: LensVerdict, against_one: AgainstOne | null, workload: string,
   variant: string, mode: TaskMode, };
 export type LensPoint = { cpus: number, transfers: Estimate | null, false_share: number | null, instructions: Estimate | null, capacity_misses: Estimate | null,
-  interrupts: InterruptFigures | null, faults: number | null, overlap: number | null, rate: Estimate | null, speedup: number | null, withheld?: Said<Withheld> |
-  null, repeats: Array<number>, seeds: Array<number | null>, operations: number | null, by_distance: ByDistance | null, lines_moved: number, lines:
-  Array<LineFigures>, code: Array<CodeSite>, types: TypesFigures | null, callers: CallersFigures | null, problems: Array<Said<Problem>>, untyped?: Untyped |
-  null, failures: Array<Said<Failure>>, cut_short: Array<CutShort>, };
+  interrupts: InterruptFigures | null, faults: number | null, overlap: number | null, rate: Estimate | null, rate_range?: Span | null, speedup: number | null,
+  speedup_range?: Span | null, withheld?: Said<Withheld> | null, repeats: Array<number>, seeds: Array<number | null>, operations: number | null, by_distance:
+  ByDistance | null, lines_moved: number, lines: Array<LineFigures>, code: Array<CodeSite>, types: TypesFigures | null, callers: CallersFigures | null,
+  problems: Array<Said<Problem>>, untyped?: Untyped | null, failures: Array<Said<Failure>>, cut_short: Array<CutShort>, };
 export type LensSummary = { subject: unknown, settings: unknown, seeds: Array<number>, curves: Array<LensCurve>, };
 export type LensTypes = { format: string, run: RunId, asked: Array<string>, cells: Array<CellTypes>, };
-export type LensVerdict = { "kind": "free", reach: Reach, } | { "kind": "flat", reach: Reach, } | { "kind": "grows", reach: Reach, growth: Growth, } | { "kind":
-  "falls", reach: Reach, } | { "kind": "uneven", reach: Reach, } | { "kind": "too-few-points" };
+export type LensVerdict = { "kind": "free", reach: Reach, } | { "kind": "flat", reach: Reach, } | { "kind": "contended", reach: Reach, limit: LineLimit, } | {
+  "kind": "costs", reach: Reach, } | { "kind": "grows", reach: Reach, growth: Growth, } | { "kind": "falls", reach: Reach, } | { "kind": "uneven", reach: Reach,
+  } | { "kind": "too-few-points" };
 export type Letter = "a" | "b";
 export type LineCallers = { name: string, address: string, samples: number, chains: Array<ChainFigures>, };
 export type LineFigures = { name: string, address: string, transfers: number, share: number, false_share: number, held: Array<Held>, by_cpu:
   Array<CpuTransfers>, code: Array<CodeSite>, };
+export type LineLimit = { transfers: number, cpus: number, };
 export type Look = { blocks: number, alpha: number, };
 export type Loss = "little" | "part" | "most";
 export type Method = "signed-ranks" | "ranks" | "welch" | "none";
@@ -175,6 +177,7 @@ export type Side = { boots: number, runs: number, intervals: number, units: numb
 export type SideFigure = { name: string, unit: string, direction: Direction | null, estimate: Estimate, };
 export type SizeMemory = "once" | "each";
 export type SizeRange = { variant: string, least: number, most: number, memory?: SizeMemory | null, };
+export type Span = { low: number, high: number, };
 export type Spread = { median: number, low: number, high: number, n: number, };
 export type Standing = { "kind": "kept", value: number, } | { "kind": "exceeded", value: number, lines: Array<LineFigures>, code: Array<CodeSite>, of?:
   TypeFigures | null, } | { "kind": "no_figure" } & Said<NoFigure>;
@@ -223,8 +226,9 @@ export type Virtualisation = { "how": "emulated" } | { "how": "container" } | { 
 export type Warning = { code: string, cells: Array<Cell>, };
 export type WhyUnmatched = { "reason": "no-counts", missing_in: RunId, } | { "reason": "other-operation", a: string, b: string, } | { "reason":
   "interrupts-apart", only_in: RunId, };
-export type Withheld = { "kind": "not-modelled", share: number, } | { "kind": "not-measured", share: number, } | { "kind": "little-overlap", share: number, } |
-  { "kind": "few-delays", share: number, };
+export type Withheld = { "kind": "not-modelled", share: number, } | { "kind": "not-measured", share: number, } | { "kind": "spinning", share: number, } | {
+  "kind": "retries", share: number, } | { "kind": "queues", share: number, } | { "kind": "other-distance", share: number, } | { "kind": "little-overlap", share:
+  number, } | { "kind": "few-delays", share: number, };
 export type WorkloadComparison = { name: string, unit: string, direction: Direction, a: Side, b: Side, independent: Unit, method: Method, answer: Answer,
   inconclusive: Inconclusive | null, margin: number, within_margin: boolean, p: number | null, p_corrected: number | null, ratio: Bounded | null, shift: Bounded
   | null, ratio_of_medians: Bounded | null, detectable: number | null, cautions: Array<Said<Caution>>, };

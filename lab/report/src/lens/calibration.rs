@@ -27,20 +27,20 @@ fn table(calibration: &Calibration) -> ResultTable<Row> {
     ResultTable::new(columns(), rows(calibration))
 }
 
-/// The pairs of CPUs whose times changed during the measurement, so that they have no distance.
+/// The first time that varied too much during the measurement, and the number of others.
 fn unsteady(calibration: &Calibration, signs: &Signs) -> Option<String> {
-    let mut pairs = calibration.measured.pairs.iter().filter(|pair| !pair.is_steady());
-    let first = pairs.next()?;
-    let (low, high) = first.hand_over.quartiles_ns;
+    let mut unsteady = calibration.measured.unsteady();
+    let (of, time) = unsteady.next()?;
+    let (low, high) = time.quartiles_ns;
     let span = Scale::of(high / 1e9, "s", signs).span(low / 1e9, high / 1e9, signs);
-    let others = match pairs.count() {
+    let others = match unsteady.count() {
         0 => String::new(),
-        others => format!(", and those of {others} more"),
+        1 => ", and 1 more time varied as much".to_owned(),
+        others => format!(", and {others} more times varied as much"),
     };
     Some(format!(
-        "The hand-overs between CPUs {} and {} took {span}{others}: a hypervisor moved the CPUs, or other work delayed them. Costs from such times are unreliable; \
-         calibrate again.",
-        first.one, first.other
+        "Half of the times of {of} were {span}{others}: a hypervisor moved the CPUs, or other work delayed them. \
+         Such times give no costs."
     ))
 }
 

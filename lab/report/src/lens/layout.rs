@@ -133,7 +133,8 @@ pub(crate) fn notes(of: &TypeFigures) -> Vec<String> {
 
 /// The main code behind transfers: `down_write 50 %, up_write 31 %`.
 pub(crate) fn movers(code: &[CodeSite]) -> String {
-    let names = code.iter().take(MOVERS).map(|code| format!("{} {:.0} %", words::place(code), code.share * 100.0));
+    let code = words::above_zero_rounded(code).take(MOVERS);
+    let names = code.map(|code| format!("{} {:.0} %", words::place(code), code.share * 100.0));
     names.collect::<Vec<_>>().join(", ")
 }
 

@@ -74,6 +74,9 @@ fn body(mut sheet: Sheet<'_>, summary: &RunSummary, lens: &LensSummary) -> Strin
                 write_point(&mut sheet, point, row.as_deref());
             }
         }
+        for words in words::withheld(curve) {
+            sheet.paragraph(Some(Tone::Quiet), BELOW, &words);
+        }
         if let Some(point) = words::shown_point(curve) {
             top(&mut sheet, &curve.operation, point);
         }

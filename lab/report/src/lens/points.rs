@@ -9,7 +9,7 @@ use crate::table::{self, Attributes, Form, ResultTable, number};
 use crate::{figure, sentences};
 use faultline_stats::estimate::Estimate;
 use faultline_stats::lens::code_site::CodeSite;
-use faultline_stats::lens::summary::{InterruptFigures, LensCurve, LensPoint, LineFigures};
+use faultline_stats::lens::summary::{InterruptFigures, LensCurve, LensPoint, LineFigures, Span};
 use faultline_stats::summary::RunSummary;
 use maud::{Markup, html as markup};
 
@@ -28,19 +28,27 @@ pub(super) fn table<'a>(
 ) -> ResultTable<Row<'a>> {
     let points = curves.iter().flat_map(|curve| curve.points.iter().map(move |point| (curve, point)));
     let rows = points.filter(|(_, point)| wanted(point)).map(|(curve, point)| Row { summary, curve, point });
-    ResultTable::new(columns(false), rows)
+    ResultTable::new(columns(false, curves.iter().any(has_ranges)), rows)
 }
 
 /// The table of one case, for its card on the page.
 pub(crate) fn curve_table<'a>(summary: &'a RunSummary, curve: &'a LensCurve) -> ResultTable<Row<'a>> {
     let has_seeds = curve.points.iter().any(|point| point.seeds.iter().any(Option::is_some));
-    ResultTable::new(columns(has_seeds), curve.points.iter().map(|point| Row { summary, curve, point }))
-        .row_attributes(|row| Attributes::default().with("data-cpus", row.point.cpus))
+    ResultTable::new(
+        columns(has_seeds, has_ranges(curve)),
+        curve.points.iter().map(|point| Row { summary, curve, point }),
+    )
+    .row_attributes(|row| Attributes::default().with("data-cpus", row.point.cpus))
+}
+
+fn has_ranges(curve: &LensCurve) -> bool {
+    curve.points.iter().any(|point| point.speedup_range.is_some())
 }
 
 type Column<'a> = table::Column<Row<'a>>;
 
-fn columns<'a>(has_seeds: bool) -> Vec<Column<'a>> {
+/// `has_seeds`, `has_ranges`: whether a row has seeds, or the range of a predicted speed-up.
+fn columns<'a>(has_seeds: bool, has_ranges: bool) -> Vec<Column<'a>> {
     vec![
         Column::csv_only("run", |row| row.summary.run.to_string()),
         Column::csv_only("label", |row| row.summary.label.clone().unwrap_or_default()),
@@ -76,7 +84,12 @@ fn columns<'a>(has_seeds: bool) -> Vec<Column<'a>> {
         })
         .csv("capacity_misses_per_operation_median", |row| median(row.point.capacity_misses)),
         Column::csv_option("faults_per_operation_median", |row| row.point.faults),
-        Column::csv_option("overlap_ratio", |row| row.point.overlap),
+        Column::right("overlap", |row, signs| {
+            let several = row.point.overlap.filter(|_| row.point.cpus > 1);
+            row.part(several, figure::percent, signs)
+        })
+        .on(Form::ROOMY)
+        .number("overlap_ratio", |row| row.point.overlap),
         Column::right("instructions", |row, signs| {
             row.part(row.point.instructions, |count| figure::quantity(count.median, "", signs), signs)
         })
@@ -88,6 +101,13 @@ fn columns<'a>(has_seeds: bool) -> Vec<Column<'a>> {
         .number("predicted_operations_per_s_median", |row| row.point.rate.map(|rate| rate.median)),
         Column::right("speed-up", |row, signs| row.part(row.point.speedup, figure::plain, signs))
             .number("predicted_speedup_ratio", |row| row.point.speedup),
+        Column::left("interval", |row, signs| row.part(row.point.speedup_range, |range| span(range, signs), signs))
+            .on(Form::ROOMY)
+            .when(has_ranges),
+        Column::csv_option("predicted_operations_per_s_low", |row| row.point.rate_range.map(|range| range.low)),
+        Column::csv_option("predicted_operations_per_s_high", |row| row.point.rate_range.map(|range| range.high)),
+        Column::csv_option("predicted_speedup_low", |row| row.point.speedup_range.map(|range| range.low)),
+        Column::csv_option("predicted_speedup_high", |row| row.point.speedup_range.map(|range| range.high)),
         Column::page_right("lines moved", |row: &Row<'_>| markup! { (row.point.lines_moved) })
             .csv("lines_moved", |row| row.point.lines_moved.to_string()),
         Column::csv_only("top_line", |row| row.point.lines.first().map_or_else(String::new, |line| line.name.clone())),
@@ -147,6 +167,10 @@ fn interval(transfers: Estimate, signs: &Signs) -> String {
     [transfers.low, transfers.high].map(figure::transfers).join(&format!(" {} ", signs.to))
 }
 
+fn span(range: Span, signs: &Signs) -> String {
+    [range.low, range.high].map(figure::plain).join(&format!(" {} ", signs.to))
+}
+
 fn median(estimate: Option<Estimate>) -> String {
     number(estimate.map(|estimate| estimate.median))
 }
@@ -162,9 +186,9 @@ pub(crate) fn form(style: &Style) -> Form {
     if style.width.is_some_and(|width| width < WIDE) { Form::Narrow } else { Form::Wide }
 }
 
-/// The first `shown` lines, most transfers first.
+/// The first `shown` lines, most transfers first, without those of 0.0 %.
 pub(crate) fn lines(lines: &[LineFigures], shown: usize) -> ResultTable<&LineFigures> {
-    ResultTable::new(line_columns(), lines.iter().take(shown))
+    ResultTable::new(line_columns(), words::above_zero(lines, |line| line.share).take(shown))
         .sortable()
         .row_attributes(|line| Attributes::default().with("data-line", &line.address))
 }
@@ -196,15 +220,15 @@ fn line_columns<'a>() -> Vec<LineColumn<'a>> {
 /// All code that moves a line or member, with shares, on the page.
 pub(super) fn moved_by(code: &[CodeSite]) -> Markup {
     markup! {
-        @for place in code {
+        @for place in words::above_zero_rounded(code) {
             (words::place(place)) " " span.mode { (format!("{:.0}\u{a0}%", place.share * 100.0)) } br;
         }
     }
 }
 
-/// The first `shown` places in code, most transfers first.
+/// The first `shown` places in code, most transfers first, without those of 0.0 %.
 pub(crate) fn code(places: &[CodeSite], shown: usize) -> ResultTable<&CodeSite> {
-    ResultTable::new(code_columns(), places.iter().take(shown)).sortable()
+    ResultTable::new(code_columns(), words::above_zero(places, |place| place.share).take(shown)).sortable()
 }
 
 type CodeColumn<'a> = table::Column<&'a CodeSite>;

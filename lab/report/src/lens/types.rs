@@ -124,11 +124,17 @@ impl TypeRow<'_> {
     }
 }
 
-/// The first types, the others together, then untyped data. Their sum is all transfers.
-pub(crate) fn rows(figures: &TypesFigures, most: usize) -> Vec<TypeRow<'_>> {
-    let listed = &figures.types[..most.min(figures.types.len())];
-    let of_type = |of| TypeRow { name: one_line(&type_name(of)), moved: of.moved, share: of.share, of: Some(of) };
-    let mut rows: Vec<TypeRow<'_>> = listed.iter().map(of_type).collect();
+/// The first types, the others together, then untyped data; without rows of 0.0 %. Their sum is all
+/// transfers.
+pub(crate) fn rows<'a>(figures: &'a TypesFigures, most: usize) -> Vec<TypeRow<'a>> {
+    let listed: Vec<&TypeFigures> = words::above_zero(&figures.types, |of| of.share).take(most).collect();
+    let of_type = |of: &'a TypeFigures| TypeRow {
+        name: one_line(&type_name(of)),
+        moved: of.moved,
+        share: of.share,
+        of: Some(of),
+    };
+    let mut rows: Vec<TypeRow<'_>> = listed.iter().copied().map(of_type).collect();
     let others = figures.number.saturating_sub(listed.len() as u64);
     if others > 0 {
         let share = (figures.typed_share - listed.iter().map(|of| of.share).sum::<f64>()).max(0.0);
@@ -144,6 +150,7 @@ pub(crate) fn rows(figures: &TypesFigures, most: usize) -> Vec<TypeRow<'_>> {
     if !last.is_empty() {
         rows.push(rest("other data without a type".to_owned(), last.iter().map(|of| of.share).sum(), figures));
     }
+    rows.retain(|row| words::is_above_zero(row.share));
     rows
 }
 

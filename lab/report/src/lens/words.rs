@@ -7,8 +7,10 @@ use crate::{figure, sentences};
 use faultline_record::subject::SubjectKind;
 use faultline_stats::lens::code_site::CodeSite;
 use faultline_stats::lens::summary::{
-    AgainstOne, CutShort, Growth, InterruptFigures, LensCurve, LensPoint, LensSummary, LensVerdict, LineFigures, Loss,
+    AgainstOne, CutShort, Growth, InterruptFigures, LensCurve, LensPoint, LensSummary, LensVerdict, LineFigures,
+    LineLimit, Loss, Reach, Withheld,
 };
+use faultline_stats::said::Said;
 
 /// Lines and places in code named in a sentence.
 const NAMED: usize = 3;
@@ -38,6 +40,8 @@ pub(crate) fn verdict(curve: &LensCurve) -> String {
         LensVerdict::Grows { .. } | LensVerdict::Falls { .. } => format!("{words} {basis}"),
         LensVerdict::Free { .. }
         | LensVerdict::Flat { .. }
+        | LensVerdict::Contended { .. }
+        | LensVerdict::Costs { .. }
         | LensVerdict::Uneven { .. }
         | LensVerdict::TooFewPoints => format!("{words}: {basis}"),
     }
@@ -47,18 +51,9 @@ pub(crate) fn verdict(curve: &LensCurve) -> String {
 /// …`.
 pub(crate) fn verdict_basis(curve: &LensCurve) -> String {
     let Some(reach) = curve.verdict.reach() else {
-        return format!("fewer than two points with 2 or more CPUs have a figure; {}", against_one(curve));
+        return "no number of CPUs from 2 on has a figure".to_owned();
     };
-    let one =
-        curve.against_one.map_or_else(String::new, |against| format!(", {} at 1", figure::transfers(against.one)));
-    let ends = format!(
-        "{} transfers per {} at {} CPUs, {} at {}{one}",
-        figure::transfers(reach.from),
-        one_line(&curve.operation),
-        reach.from_cpus,
-        figure::transfers(reach.to),
-        reach.to_cpus
-    );
+    let ends = ends(curve, reach);
     let against = against_one(curve);
     match curve.verdict {
         LensVerdict::Grows { growth, .. } => {
@@ -72,11 +67,43 @@ pub(crate) fn verdict_basis(curve: &LensCurve) -> String {
             )
         }
         LensVerdict::Falls { .. } => format!("with CPUs: {ends}; {against}"),
+        LensVerdict::Contended { limit, .. } => format!("{ends}; {}; {against}", line_limit(curve, reach, &limit)),
+        LensVerdict::Costs { .. } => format!("{ends}; another number of CPUs shows whether it grows; {against}"),
         LensVerdict::Free { .. }
         | LensVerdict::Flat { .. }
         | LensVerdict::Uneven { .. }
         | LensVerdict::TooFewPoints => format!("{ends}; {against}"),
     }
+}
+
+/// The transfers at the smallest and the largest number of CPUs, and on one.
+fn ends(curve: &LensCurve, reach: &Reach) -> String {
+    let from = format!(
+        "{} transfers per {} at {} CPUs",
+        figure::transfers(reach.from),
+        one_line(&curve.operation),
+        reach.from_cpus
+    );
+    let to = match reach.to_cpus == reach.from_cpus {
+        true => String::new(),
+        false => format!(", {} at {}", figure::transfers(reach.to), reach.to_cpus),
+    };
+    let one = curve.points.iter().find(|point| point.cpus == 1).and_then(|point| point.transfers);
+    let one = one.map_or_else(String::new, |one| format!(", {} at 1", figure::transfers(one.median)));
+    from + &to + &one
+}
+
+/// The line that sets the limit, and the limit: `each operation moves counter 0.9998 times, one
+/// move after another: it cannot scale beyond one CPU`.
+fn line_limit(curve: &LensCurve, reach: &Reach, limit: &LineLimit) -> String {
+    let point = curve.points.iter().find(|point| point.cpus == reach.to_cpus);
+    let line = point.and_then(|point| point.lines.first()).map_or_else(|| "one line".to_owned(), data);
+    let cpus = match limit.cpus {
+        few if few <= 1.0 => "one CPU".to_owned(),
+        many => format!("{} CPUs", figure::plain(many)),
+    };
+    let (times, operation) = (figure::transfers(limit.transfers), one_line(&curve.operation));
+    format!("each {operation} moves {line} {times} times, one move after another: it cannot scale beyond {cpus}")
 }
 
 /// The loss of many CPUs compared with one.
@@ -100,25 +127,51 @@ pub(crate) fn tone(curve: &LensCurve) -> Tone {
     match (&curve.verdict, loss) {
         (_, Some(Loss::Most)) => Tone::Bad,
         (LensVerdict::TooFewPoints, None) => Tone::Quiet,
-        (LensVerdict::Grows { .. }, None | Some(Loss::Part)) => Tone::Bad,
+        (LensVerdict::Grows { .. } | LensVerdict::Contended { .. }, None | Some(Loss::Part)) => Tone::Bad,
         (LensVerdict::Free { .. }, None | Some(Loss::Little)) => Tone::Good,
-        (LensVerdict::Flat { .. } | LensVerdict::Falls { .. } | LensVerdict::TooFewPoints, Some(Loss::Little)) => {
-            Tone::Good
-        }
+        (
+            LensVerdict::Flat { .. }
+            | LensVerdict::Costs { .. }
+            | LensVerdict::Falls { .. }
+            | LensVerdict::TooFewPoints,
+            Some(Loss::Little),
+        ) => Tone::Good,
         (_, Some(Loss::Part | Loss::Little) | None) => Tone::Middling,
     }
 }
 
-/// Further words about a point: page faults, interrupts, and the reason for a missing rate.
+/// The reasons for missing rates, each with the numbers of CPUs to which it applies, and in the
+/// words for the last of these.
+pub(crate) fn withheld(curve: &LensCurve) -> Vec<String> {
+    let mut reasons: Vec<(Vec<u32>, &Said<Withheld>)> = Vec::new();
+    for (cpus, why) in curve.points.iter().filter_map(|point| Some((point.cpus, point.withheld.as_ref()?))) {
+        let is_alike = |other: &Withheld| std::mem::discriminant(other) == std::mem::discriminant(&**why);
+        match reasons.iter_mut().find(|(_, other)| is_alike(other)) {
+            Some((all, last)) => {
+                all.push(cpus);
+                *last = why;
+            }
+            None => reasons.push((vec![cpus], why)),
+        }
+    }
+    let at = |numbers: &[u32]| match numbers {
+        &[one] => cpus(one),
+        several => format!("{} CPUs", several.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")),
+    };
+    let words = |(numbers, why): &(Vec<u32>, &Said<Withheld>)| {
+        format!("no rate predicted at {}: {}", at(numbers), sentences::withheld(why))
+    };
+    reasons.iter().map(words).collect()
+}
+
+/// Further words about a point: page faults and interrupts.
 pub(crate) fn beside(operation: &str, point: &LensPoint) -> Vec<String> {
     let at = cpus(point.cpus);
     let operation = one_line(operation);
     let faults =
         point.faults.map(|faults| format!("page faults at {at}: {} per {operation}", figure::transfers(faults)));
     let interrupts = point.interrupts.as_ref().map(|figures| format!("interrupts at {at}: {}", interrupts(figures)));
-    let withheld =
-        point.withheld.as_ref().map(|why| format!("no rate predicted at {at}: {}", sentences::withheld(why)));
-    [faults, interrupts, withheld].into_iter().flatten().collect()
+    [faults, interrupts].into_iter().flatten().collect()
 }
 
 /// The effect of interrupts: `0.4000 transfers, 150 instructions; most by tick_sched_do_timer 64 %,
@@ -228,10 +281,31 @@ pub(crate) fn data(line: &LineFigures) -> String {
 
 /// A line's address, and what else is on the line.
 pub(crate) fn held(line: &LineFigures) -> String {
-    let others = line.held.iter().filter(|held| held.name != line.name);
+    let others = line.held.iter().filter(|held| held.name != line.name && held.share >= ZERO_ROUNDED);
     let others: Vec<String> = others.map(|held| format!("{} {:.0} %", held.name, held.share * 100.0)).collect();
     let others = if others.is_empty() { String::new() } else { format!(", with {}", others.join(", ")) };
     one_line(&format!("{}{others}", line.address))
+}
+
+/// Share below which a percentage with one decimal is 0.0 %.
+const ZERO: f64 = 0.0005;
+
+/// Share below which a percentage without decimals is 0 %.
+const ZERO_ROUNDED: f64 = 0.005;
+
+/// True for a share that is more than 0.0 % in text.
+pub(crate) fn is_above_zero(share: f64) -> bool {
+    share >= ZERO
+}
+
+/// The rows that are more than 0.0 %, and the first.
+pub(crate) fn above_zero<T>(rows: &[T], share: impl Fn(&T) -> f64) -> impl Iterator<Item = &T> {
+    rows.iter().enumerate().filter(move |(index, row)| *index == 0 || is_above_zero(share(row))).map(|(_, row)| row)
+}
+
+/// The code that is more than 0 % without decimals, and the first.
+pub(crate) fn above_zero_rounded(code: &[CodeSite]) -> impl Iterator<Item = &CodeSite> {
+    code.iter().enumerate().filter(|(index, place)| *index == 0 || place.share >= ZERO_ROUNDED).map(|(_, place)| place)
 }
 
 /// A place in code, with the functions into which it was inlined.
@@ -242,14 +316,20 @@ pub(crate) fn place(place: &CodeSite) -> String {
 
 /// The code that moves a line: `do_fault mm.c:12 61 %, unlock 38 %`.
 pub(crate) fn movers(line: &LineFigures, named: usize) -> String {
-    let names = line.code.iter().take(named).map(|code| format!("{} {:.0} %", place(code), code.share * 100.0));
+    let code = above_zero_rounded(&line.code).take(named);
+    let names = code.map(|code| format!("{} {:.0} %", place(code), code.share * 100.0));
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// The legend, with a sentence about seeds if the run has any.
+/// The legend, with sentences about ranges and seeds if the run has any.
 pub(crate) fn legend(lens: &LensSummary) -> impl Iterator<Item = &'static str> {
-    LEGEND.into_iter().chain((!lens.seeds.is_empty()).then_some(SEEDS))
+    let has_ranges = lens.curves.iter().flat_map(|curve| &curve.points).any(|point| point.speedup_range.is_some());
+    let ranges = has_ranges.then_some(RANGES);
+    LEGEND.into_iter().chain(ranges).chain((!lens.seeds.is_empty()).then_some(SEEDS))
 }
+
+const RANGES: &str =
+    "interval of a speed-up: by the quartiles of the calibrated times alone. Errors of the model are not in it.";
 
 const SEEDS: &str =
     "seed: source of the guest's random numbers. exact: a run with the same seed has the same counts on any host.";

@@ -35,13 +35,16 @@ pub(crate) fn overview(lens: &LensSummary) -> Markup {
 /// Columns of growth only if a case has several numbers of CPUs.
 fn overview_columns<'a>(lens: &LensSummary) -> Vec<Column<&'a LensCurve>> {
     type Row<'a> = &'a LensCurve;
-    let has_reach = lens.curves.iter().any(|curve| curve.verdict.reach().is_some());
+    fn several(curve: &LensCurve) -> Option<&Reach> {
+        curve.verdict.reach().filter(|reach| reach.from_cpus < reach.to_cpus)
+    }
+    let has_reach = lens.curves.iter().any(|curve| several(curve).is_some());
     fn last(curve: &LensCurve) -> Option<(u32, f64)> {
         let last = || curve.points.iter().rev().find_map(|point| Some((point.cpus, point.transfers?.median)));
         curve.verdict.reach().map(|reach| (reach.to_cpus, reach.to)).or_else(last)
     }
     fn reach(curve: &LensCurve, figure: impl Fn(&Reach) -> Markup) -> Markup {
-        curve.verdict.reach().map_or_else(none, figure)
+        several(curve).map_or_else(none, figure)
     }
     vec![
         Column::page("case", |curve: &Row<'_>| {
@@ -81,6 +84,8 @@ fn verdict(curve: &LensCurve) -> Markup {
     let sign = match curve.verdict {
         LensVerdict::Free { .. } => "✓",
         LensVerdict::Flat { .. } => "=",
+        LensVerdict::Contended { .. } => "✗",
+        LensVerdict::Costs { .. } => "+",
         LensVerdict::Grows { .. } => "▲",
         LensVerdict::Falls { .. } => "▼",
         LensVerdict::Uneven { .. } => "?",
@@ -125,6 +130,7 @@ fn case(summary: &RunSummary, curve: &LensCurve) -> Markup {
             @for point in &curve.points {
                 @for text in words::amiss(point) { p.shortfall { b { (words::cpus(point.cpus)) ": " } (text) } }
             }
+            @for text in words::withheld(curve) { p.about { (text) } }
             @if let Some(point) = shown {
                 @for text in words::beside(&curve.operation, point) { p.about { (text) } }
                 (lines(&name, point))
@@ -238,9 +244,10 @@ pub(crate) fn explanation(lens: &LensSummary) -> Markup {
     let has_types = lens.curves.iter().flat_map(|curve| &curve.points).any(|point| point.types.is_some());
     let verdicts = [
         "free: no more transfers than on one CPU. fixed price: more than on one CPU, and the same number on many CPUs \
-         as on two. grows: more with more CPUs. falls: fewer. uneven: equal at both ends, but not in between. The \
-         colour follows the predicted loss: the share of the rate that the CPUs would have if each worked as fast as \
-         one CPU alone.",
+         as on two. contended: not growing, but the moves of one line, one after another, take so long that the CPUs \
+         cannot all work. costs: more than on one CPU, with a figure of one larger number only. grows: more with more \
+         CPUs. falls: fewer. uneven: equal at both ends, but not in between. The colour follows the predicted loss: \
+         the share of the rate that the CPUs would have if each worked as fast as one CPU alone.",
     ];
     let memory = ["from memory: lines fetched again after the CPU's cache evicted them; these are not transfers."];
     let of_types = layout::LEGEND.into_iter().filter(|_| has_types);

@@ -120,14 +120,34 @@ pub(crate) fn withheld(why: &Withheld) -> String {
              those of this machine, for `--costs measured`",
             percent(*share)
         ),
+        Withheld::Spinning { share } => format!(
+            "threads wait by spinning in {} of the time; how often a waiting CPU checks, and which one goes on first, is not \
+             modelled",
+            percent(*share)
+        ),
+        Withheld::Retries { share } => format!(
+            "{} of the instructions are retries or waiting loops that one CPU does not execute; their number depends on timing \
+             that is not modelled",
+            percent(*share)
+        ),
+        Withheld::Queues { share } => format!(
+            "hand-overs outside of the calibrated range: more than two CPUs queue for a line in {} of the time, and \
+             `faultline lens calibrate` measures two",
+            percent(*share)
+        ),
+        Withheld::OtherDistance { share } => format!(
+            "hand-overs outside of the calibrated range: {} of the time are transfers over a distance that the calibrated \
+             machine does not have",
+            percent(*share)
+        ),
         Withheld::LittleOverlap { share } => {
             format!(
-                "at least two CPUs were busy in only {} of the time; more operations (`--ops`) may help",
+                "at least two CPUs were busy in only {} of the time; tasks that do more may overlap more",
                 percent(*share)
             )
         }
         Withheld::FewDelays { share } => format!(
-            "one more wake-up or interrupt would change the rate by {}; more operations (`--ops`) make it more precise",
+            "one more wake-up or interrupt would change the rate by {}; tasks that do more make it more precise",
             percent(*share)
         ),
     }
@@ -239,8 +259,12 @@ mod tests {
         let hints = [
             (Withheld::NotModelled { share }, "`--predict`"),
             (Withheld::NotMeasured { share }, "`faultline lens calibrate`"),
-            (Withheld::LittleOverlap { share }, "`--ops`"),
-            (Withheld::FewDelays { share }, "`--ops`"),
+            (Withheld::Spinning { share }, "spinning"),
+            (Withheld::Retries { share }, "retries"),
+            (Withheld::Queues { share }, "`faultline lens calibrate`"),
+            (Withheld::OtherDistance { share }, "outside of the calibrated range"),
+            (Withheld::LittleOverlap { share }, "tasks that do more"),
+            (Withheld::FewDelays { share }, "tasks that do more"),
         ];
         for (why, hint) in hints {
             let words = withheld(&why);

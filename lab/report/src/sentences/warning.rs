@@ -93,9 +93,9 @@ pub(crate) fn warning(warning: &Warning) -> String {
             format!("Of {planned} planned executions: {}. {advice}", parts.collect::<Vec<_>>().join("; "))
         }
         WarningKind::LittleOverlap { share, worst, limit } => format!(
-            "In {}, two or more CPUs were busy in less than {} of the time, at worst in {} ({worst}): the tasks ran one after \
-             another, so there are fewer transfers than if they run in parallel. Use more operations (`--ops`), unless the \
-             tasks wait for each other.",
+            "In {}, two or more CPUs were busy in less than {} of the time, at worst in {} ({worst}): in the rest of it the \
+             tasks ran one after another, so there are fewer transfers than if they run in parallel. Unless the tasks wait for \
+             each other, let each do more: a kernel's workloads by `--ops`, a program by its own arguments.",
             number(cells, "cell"),
             percent(*limit),
             percent(*share)

@@ -1,7 +1,7 @@
 //! Growth of transfers per operation with the number of CPUs: none, constant, or growing and by
 //! which law; and the loss of many CPUs compared with one.
 
-use crate::lens::summary::{AgainstOne, Growth, LensVerdict, Loss, Reach};
+use crate::lens::summary::{AgainstOne, Growth, LensVerdict, LineLimit, Loss, Reach};
 use crate::thresholds::{
     LENS_FIT_ERROR, LENS_FIT_POINTS, LENS_FLAT_SHARE, LENS_FLAT_TRANSFERS, LOST_GAIN, SCALES_EFFICIENCY,
 };
@@ -19,17 +19,17 @@ pub(crate) fn verdict(points: &[(u32, f64)]) -> LensVerdict {
     let (Some(&(from_cpus, from)), Some(&(to_cpus, to))) = (points.first(), points.last()) else {
         return LensVerdict::TooFewPoints;
     };
-    if points.len() < 2 {
-        return LensVerdict::TooFewPoints;
-    }
     let doublings = (f64::from(to_cpus) / f64::from(from_cpus)).log2();
-    let reach = Reach { from_cpus, from, to_cpus, to, per_doubling: (to - from) / doublings };
+    let per_doubling = if doublings > 0.0 { (to - from) / doublings } else { 0.0 };
+    let reach = Reach { from_cpus, from, to_cpus, to, per_doubling };
     let values = || points.iter().map(|&(_, value)| value);
     let mean = values().sum::<f64>() / points.len() as f64;
     let tolerance = LENS_FLAT_TRANSFERS.max(LENS_FLAT_SHARE * mean);
     let (least, most) = values().fold((from, from), |(least, most), value| (least.min(value), most.max(value)));
     if most - one <= LENS_FLAT_TRANSFERS {
         LensVerdict::Free { reach }
+    } else if points.len() == 1 {
+        LensVerdict::Costs { reach }
     } else if most - least <= tolerance {
         LensVerdict::Flat { reach }
     } else if to - from > tolerance {
@@ -38,6 +38,21 @@ pub(crate) fn verdict(points: &[(u32, f64)]) -> LensVerdict {
         LensVerdict::Falls { reach }
     } else {
         LensVerdict::Uneven { reach }
+    }
+}
+
+/// The verdict of a case whose busiest line sets this limit: *contended* instead of any verdict
+/// that sounds harmless, if the limit is below the largest number of CPUs.
+pub(crate) fn with_limit(verdict: LensVerdict, limit: Option<LineLimit>) -> LensVerdict {
+    match (verdict, limit) {
+        (
+            LensVerdict::Flat { reach }
+            | LensVerdict::Costs { reach }
+            | LensVerdict::Falls { reach }
+            | LensVerdict::Uneven { reach },
+            Some(limit),
+        ) if limit.cpus < f64::from(reach.to_cpus) => LensVerdict::Contended { reach, limit },
+        (verdict, _) => verdict,
     }
 }
 
@@ -163,8 +178,12 @@ mod tests {
     }
 
     #[test]
-    fn one_number_of_cpus_says_nothing() {
+    fn one_number_of_cpus_has_a_price_and_no_growth() {
         assert_eq!(verdict(&[]), LensVerdict::TooFewPoints);
-        assert_eq!(verdict(&[(1, 0.0), (8, 1.0)]), LensVerdict::TooFewPoints);
+        assert_eq!(verdict(&[(1, 0.0)]), LensVerdict::TooFewPoints);
+        let reach = Reach { from_cpus: 8, from: 1.0, to_cpus: 8, to: 1.0, per_doubling: 0.0 };
+        assert_eq!(verdict(&[(1, 0.0), (8, 1.0)]), LensVerdict::Costs { reach });
+        assert!(matches!(verdict(&[(1, 0.0), (8, 0.04)]), LensVerdict::Free { .. }));
+        assert!(matches!(verdict(&[(8, 1.0)]), LensVerdict::Costs { .. }));
     }
 }

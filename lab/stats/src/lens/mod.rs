@@ -19,6 +19,7 @@ pub mod gate;
 mod growth;
 pub mod key;
 mod layout_rows;
+mod limit;
 mod seeds;
 mod spread;
 mod summarise;

@@ -3,9 +3,10 @@
 use crate::estimate::estimate;
 use crate::lens::cells::{CaseReadings, CellReadings, capacity_misses, cases, instructions, overlap, transfers};
 use crate::lens::figures::{self, Counts, share};
-use crate::lens::growth::{against_one, verdict};
-use crate::lens::summary::{CpuClock, CutShort, InterruptFigures, LensCurve, LensPoint, LensSummary, Withheld};
-use crate::lens::trust::withheld;
+use crate::lens::growth::{against_one, verdict, with_limit};
+use crate::lens::limit::line_limit;
+use crate::lens::summary::{CpuClock, CutShort, InterruptFigures, LensCurve, LensPoint, LensSummary, Span, Withheld};
+use crate::lens::trust::{range, withheld};
 use crate::lens::{by_type, callers};
 use crate::median::median;
 use crate::progress::Standing;
@@ -39,15 +40,19 @@ fn delays(settings: &LensSettings) -> Option<&DelaySettings> {
 }
 
 fn curve(case: &CaseReadings<'_>, delays: Option<&DelaySettings>) -> LensCurve {
-    let mut points: Vec<LensPoint> = case.cells.iter().map(|cell| point(cell, delays)).collect();
+    let one = case.cells.iter().find(|cell| cell.cpus == 1).and_then(|cell| cell.typical());
+    let mut points: Vec<LensPoint> = case.cells.iter().map(|cell| point(cell, delays, one)).collect();
     // If the smallest number has no prediction, there is no relative rate.
     let first = points.iter().find(|point| point.transfers.is_some());
     let base = first.and_then(|point| point.rate).map(|rate| rate.median).filter(|&rate| rate > 0.0);
+    let base_range = first.and_then(|point| point.rate_range);
     // Types and callers are large, so only the last point keeps them.
     points.iter_mut().rev().filter(|point| point.callers.is_some()).skip(1).for_each(|point| point.callers = None);
     points.iter_mut().rev().filter(|point| point.types.is_some()).skip(1).for_each(|point| point.types = None);
     for point in &mut points {
         point.speedup = point.rate.zip(base).map(|(rate, base)| rate.median / base);
+        let both = point.rate_range.zip(base_range).filter(|_| point.cpus > 1 && point.speedup.is_some());
+        point.speedup_range = both.map(|(rate, base)| Span { low: rate.low / base.high, high: rate.high / base.low });
     }
     let figures: Vec<(u32, f64)> =
         points.iter().filter_map(|point| Some((point.cpus, point.transfers?.median))).collect();
@@ -56,20 +61,31 @@ fn curve(case: &CaseReadings<'_>, delays: Option<&DelaySettings>) -> LensCurve {
         case: case.case.clone(),
         operation: case.about.operation.clone(),
         text: case.about.text.clone(),
-        verdict: verdict(&figures),
+        verdict: with_limit(verdict(&figures), line_limit(case)),
         against_one: against_one(&figures, &rates),
         points,
     }
 }
 
-/// Reason why the cell's rate is not predicted, from its first reading that has one.
-fn untrusted(cell: &CellReadings<'_>, delays: Option<&DelaySettings>) -> Option<Withheld> {
-    cell.readings.iter().find_map(|reading| withheld(reading, cell.cpus, delays))
+/// Reason why the cell's rate is not predicted, from its first reading that has one. `one`: a
+/// reading of one CPU.
+fn untrusted(cell: &CellReadings<'_>, delays: Option<&DelaySettings>, one: Option<&Reading>) -> Option<Withheld> {
+    cell.readings.iter().find_map(|reading| withheld(reading, cell.cpus, delays, one))
 }
 
-fn point(cell: &CellReadings<'_>, delays: Option<&DelaySettings>) -> LensPoint {
+/// The range of a cell's rate by the precision of the calibrated times: that of all its readings.
+fn rate_range(cell: &CellReadings<'_>, delays: Option<&DelaySettings>) -> Option<Span> {
+    let precision = delays.filter(|delays| delays.is_measured)?.precision.as_ref()?;
+    let ranges = cell.readings.iter().filter_map(|reading| {
+        let (rate, range) = (reading.predicted_rate()?, range(reading, cell.cpus, precision));
+        Some(Span { low: rate * range.low, high: rate * range.high })
+    });
+    ranges.reduce(|one, other| Span { low: one.low.min(other.low), high: one.high.max(other.high) })
+}
+
+fn point(cell: &CellReadings<'_>, delays: Option<&DelaySettings>, one: Option<&Reading>) -> LensPoint {
     let typical = cell.typical();
-    let untrusted = untrusted(cell, delays);
+    let untrusted = untrusted(cell, delays, one);
     let rates: Vec<f64> = match untrusted {
         None => cell.readings.iter().filter_map(|reading| reading.predicted_rate()).collect(),
         Some(_) => Vec::new(),
@@ -84,7 +100,9 @@ fn point(cell: &CellReadings<'_>, delays: Option<&DelaySettings>) -> LensPoint {
         faults: median(&cell.faults.iter().copied().filter(|faults| faults.is_finite()).collect::<Vec<_>>()),
         overlap: median(&cell.readings.iter().filter_map(|reading| overlap(reading)).collect::<Vec<_>>()),
         rate: estimate(&rates),
+        rate_range: if untrusted.is_none() { rate_range(cell, delays) } else { None },
         speedup: None,
+        speedup_range: None,
         withheld: untrusted.map(Said::from),
         repeats: cell.values(transfers),
         seeds: cell.readings.iter().map(|reading| reading.seed).collect(),
@@ -145,10 +163,14 @@ pub(crate) fn problems(cell: &CellReadings<'_>) -> Vec<Problem> {
 #[cfg(test)]
 mod tests {
     use crate::lens::example;
-    use crate::lens::summary::{LensVerdict, Loss};
+    use crate::lens::summary::{LensVerdict, Loss, Span, Withheld};
     use crate::summarise;
+    use faultline_lens_format::{DelayTimes, Spent};
     use faultline_record::failure::FailureCause;
+    use faultline_record::lens::settings::{DelaySettings, Precision, Quartiles};
     use faultline_record::outcome::Outcome;
+    use faultline_record::plan::RunKind;
+    use faultline_record::record::RunRecord;
 
     #[test]
     fn many_cpus_are_compared_with_one() {
@@ -173,6 +195,42 @@ mod tests {
         assert_eq!((point.lines[0].share, point.code[0].share), (1.0, 1.0));
         assert_eq!(curve.points[0].speedup, Some(1.0));
         assert_eq!(point.speedup, Some(4.0), "in the example each operation takes as long as CPUs have half as much");
+    }
+
+    #[test]
+    fn a_calibrated_prediction_has_a_range_and_a_withheld_one_has_none() {
+        let mut record = example::record(&[(1, 0.0), (2, 1.0), (8, 1.0)]);
+        let RunKind::Lens(settings) = &mut record.head.settings.kind else { panic!() };
+        let exact = Quartiles { low: 1000, high: 1000 };
+        let precision = Precision {
+            transfers: Quartiles { low: 900, high: 1200 },
+            atomics: exact,
+            wakes: exact,
+            interrupts: exact,
+            entries: exact,
+            has_same_socket: false,
+            has_other_socket: false,
+        };
+        let of = |precision| DelaySettings { is_measured: true, times: DelayTimes::USUAL, precision };
+        settings.again.delays = Some(of(Some(precision)));
+        for (attempt, spent) in record.attempts.iter_mut().zip([
+            Spent::default(),
+            // All time of two CPUs, of 1000 s each: clocks of 0.5 ns.
+            Spent { transfers: 4_000_000_000_000, ..Spent::default() },
+            Spent { holds: 4_000_000_000_000, ..Spent::default() },
+        ]) {
+            attempt.reading.as_mut().unwrap().spent = spent;
+        }
+        let points = |record: &RunRecord| summarise(record).lens.unwrap().curves.remove(0).points;
+        let [one, two, eight] = &points(&record)[..] else { panic!() };
+        assert_eq!((one.rate_range, one.speedup_range), (Some(Span { low: 1.0, high: 1.0 }), None));
+        assert_eq!(two.rate_range, Some(Span { low: 1.0 / 1.2, high: 1.0 / 0.9 }));
+        assert_eq!(two.speedup_range, two.rate_range, "of a rate of one CPU that is certain");
+        assert_eq!((eight.rate, eight.rate_range, eight.speedup_range), (None, None, None));
+        assert!(matches!(eight.withheld.as_ref().map(|why| **why), Some(Withheld::Queues { .. })), "{eight:?}");
+        let RunKind::Lens(settings) = &mut record.head.settings.kind else { panic!() };
+        settings.again.delays = Some(of(None));
+        assert_eq!(points(&record)[1].rate_range, None, "of a calibration without its precision");
     }
 
     #[test]
@@ -240,7 +298,7 @@ mod tests {
         assert_eq!(points[2].failures[0].cause, FailureCause::NoReport);
         assert!(points.iter().all(|point| point.cut_short.is_empty()), "none of the readings is partial");
         assert!(points[1].transfers.is_none() && points[1].lines.is_empty());
-        assert_eq!(summary.lens.unwrap().curves[0].verdict, LensVerdict::TooFewPoints);
+        assert!(matches!(summary.lens.unwrap().curves[0].verdict, LensVerdict::Costs { .. }), "of 2 CPUs");
         assert_eq!(summary.warnings.len(), 1, "incomplete");
     }
 

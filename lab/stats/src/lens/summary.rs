@@ -115,8 +115,15 @@ pub struct LensPoint {
     /// Predicted operations per second of all CPUs together. `None` without a figure, or if it is
     /// withheld.
     pub rate: Option<Estimate>,
+    /// The rate by the quartiles of the calibrated times. `None` without a rate, or if the
+    /// precision of its times is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_range: Option<Span>,
     /// Predicted rate relative to that at the curve's smallest number of CPUs.
     pub speedup: Option<f64>,
+    /// The speed-up by the ranges of both rates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speedup_range: Option<Span>,
     /// Reason why counts exist but no prediction; `None` if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub withheld: Option<Said<Withheld>>,
@@ -153,6 +160,15 @@ pub struct LensPoint {
     pub cut_short: Vec<CutShort>,
 }
 
+/// Lower and upper end of a figure.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct Span {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
 /// Reason why a rate is not predicted. Shares are of the total time of all tasks' CPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -167,6 +183,28 @@ pub enum Withheld {
     /// this machine.
     NotMeasured {
         /// Share of that time.
+        share: f64,
+    },
+    /// Threads waited in loops that pause. How often a waiting CPU checks, and which one goes on
+    /// first, is not modelled.
+    Spinning {
+        /// Share of that time.
+        share: f64,
+    },
+    /// The CPUs executed instructions that one CPU does not: retries, or waiting loops without a
+    /// pause. Their number depends on unmodelled timing.
+    Retries {
+        /// Share of these instructions in all, less the share of time in which CPUs slept.
+        share: f64,
+    },
+    /// More CPUs than were calibrated waited for lines that other CPUs used.
+    Queues {
+        /// Share of the time in which they waited.
+        share: f64,
+    },
+    /// Lines moved over a distance that was not calibrated.
+    OtherDistance {
+        /// Share of the time of these transfers.
         share: f64,
     },
     /// CPUs rarely worked at the same time, though they did not sleep: there were too few
@@ -224,6 +262,15 @@ pub struct Reach {
     pub per_doubling: f64,
 }
 
+/// The limit that the busiest line sets.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct LineLimit {
+    /// Transfers of the top line per operation, at the largest number of CPUs.
+    pub transfers: f64,
+    /// The greatest rate that its transfers allow by their costs, in multiples of one CPU's.
+    pub cpus: f64,
+}
+
 /// Change of transfers per operation as CPUs are added.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -237,6 +284,19 @@ pub enum LensVerdict {
     /// price.
     Flat {
         /// The numbers of CPUs.
+        reach: Reach,
+    },
+    /// More than on one CPU, and not growing, but the transfers of one line take so long that the
+    /// largest number of CPUs cannot all work.
+    Contended {
+        /// The numbers of CPUs.
+        reach: Reach,
+        /// The limit by that line.
+        limit: LineLimit,
+    },
+    /// More than on one CPU. Only one number of CPUs ≥ 2 has a figure.
+    Costs {
+        /// That number twice.
         reach: Reach,
     },
     /// Growing.
@@ -256,7 +316,7 @@ pub enum LensVerdict {
         /// The numbers of CPUs.
         reach: Reach,
     },
-    /// Fewer than two numbers of CPUs ≥ 2 have a figure.
+    /// No number of CPUs ≥ 2 has a figure.
     TooFewPoints,
 }
 
@@ -266,6 +326,8 @@ impl LensVerdict {
         match self {
             LensVerdict::Free { .. } => "free",
             LensVerdict::Flat { .. } => "fixed price",
+            LensVerdict::Contended { .. } => "contended",
+            LensVerdict::Costs { .. } => "costs",
             LensVerdict::Grows { .. } => "grows",
             LensVerdict::Falls { .. } => "falls",
             LensVerdict::Uneven { .. } => "uneven",
@@ -278,6 +340,8 @@ impl LensVerdict {
         match self {
             LensVerdict::Free { reach }
             | LensVerdict::Flat { reach }
+            | LensVerdict::Contended { reach, .. }
+            | LensVerdict::Costs { reach }
             | LensVerdict::Grows { reach, .. }
             | LensVerdict::Falls { reach }
             | LensVerdict::Uneven { reach } => Some(reach),

@@ -162,8 +162,8 @@ pub enum WarningKind {
         open: u32,
     },
     /// In a lens run, CPUs were rarely busy at the same time: tasks that run one after the other
-    /// move fewer lines. Given if two or more were busy in less than `LENS_OVERLAP` of the busy
-    /// time.
+    /// move fewer lines. Given if two or more were busy in less than `LENS_OVERLAP_WARNED` of the
+    /// busy time.
     LittleOverlap {
         /// The smallest share of the busy time in which at least two CPUs were busy.
         share: f64,

@@ -3,6 +3,7 @@
 use crate::TargetError;
 use crate::keep::Grace;
 use faultline_coherence::{Caches, CostTable, DelayTimes, Topology};
+use faultline_record::lens::settings::Precision;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,6 +18,8 @@ pub struct MachineModel {
     /// Times of instructions and transfers. With delays, the plugin also models other times, and
     /// rates can be predicted.
     pub costs: CostTable,
+    /// Precision of measured times; `None` if the times are not measured.
+    pub precision: Option<Precision>,
     /// Size of each CPU's own cache; `None` for an unbounded cache.
     pub caches: Option<Caches>,
     /// Maximum lead of a CPU over the slowest one, in cycles.

@@ -24,7 +24,7 @@ fn report() -> Value {
             "delays": null, "caches": {"lines": 64, "ways": 8}},
         "direct_map": 0xffff_8880_0000_0000u64,
         "predicted_time": 1001, "busy_time": 1000, "overlapping_time": 960,
-        "spent": {"transfers": 1, "holds": 2, "atomics": 3, "wakes": 4, "interrupts": 5, "entries": 6,
+        "spent": {"transfers": 1, "holds": 2, "waits": 10, "atomics": 3, "wakes": 4, "interrupts": 5, "entries": 6,
             "times_woken": 7, "times_interrupted": 8, "busiest_line": 9},
         "cpus": [{"cpu": 0, "instructions": 500, "accesses": 200, "transfers": 5, "clock": 1000,
                 "interrupt": {"instructions": 90, "accesses": 30, "transfers": 2}},

@@ -408,3 +408,19 @@ fn one_that_waits_is_taken_along_at_a_fine_grain_too() {
     }
     assert!(turns.clock(0) > 10_000 && turns.clock(1) + 600 > turns.clock(0), "{} {}", turns.clock(0), turns.clock(1));
 }
+
+#[test]
+fn time_in_waiting_loops_is_noted_and_that_of_halted_cpus_is_not() {
+    for halts in [false, true] {
+        let mut turns = Turns::new(2, FINE);
+        turns.begin();
+        for _ in 0..100 {
+            while turns.advance(0, 10) == Step::Runs {}
+            if turns.advance(1, 5) == Step::Runs {
+                turns.wait(1, halts);
+            }
+        }
+        let (waits, clock) = (turns.spent().waits, turns.clock(1));
+        assert!(if halts { waits == 0 } else { waits > clock / 2 && waits < clock }, "{halts}: {waits} of {clock}");
+    }
+}
