@@ -36,7 +36,7 @@ SUITE := bookworm
 
 .PHONY: build run check test test-rust test-lens test-repeats test-vm test-page test-journeys test-workloads test-all test-fresh test-slow test-guest \
 	test-examples test-releases test-real-pages test-bed test-simulated test-api test-newest-emulator fuzz bench install clean guest guest-bsd \
-	release site emulator kernel kernels lens workloads needs-rust needs-build needs-test needs-lens
+	release site demo emulator kernel kernels lens workloads needs-rust needs-build needs-test needs-lens
 
 # --- Packages: COMMAND=PACKAGE. `test` names all missing ones at once. ---
 
@@ -172,11 +172,11 @@ test-examples: build guest lens
 	examples/linux-releases/run.sh $(FAULTLINE)
 	examples/crate-releases/run.sh $(FAULTLINE)
 
-# Small histories: 3 releases of a crate, 2 kernels (170 MB, once), 9 Linux commits; 10 minutes.
-test-releases: build needs-lens guest lens
-	@checks/need.sh python3=python3 git=git
-	examples/crate-releases/run.sh $(FAULTLINE) 0.3.0 0.3.11 0.4.0
-	examples/linux-releases/run.sh $(FAULTLINE) '[8]' '["zero_fill:base"]' bookworm trixie
+# Small histories: 3 releases of a crate, 2 kernels (170 MB, once), 9 Linux commits; pictures of
+# their pages; 15 minutes.
+test-releases: build needs-test guest lens $(PACKAGES)
+	examples/demo.sh $(FAULTLINE) small
+	cd $(PAGE) && npm run test:pictures
 	examples/linux-tree/small.sh $(FAULTLINE)
 
 # Every page over a database of real runs; 10 minutes.
@@ -227,12 +227,12 @@ release: needs-build
 site: # the documentation: target/site/index.html; 2 s, once 3 minutes more for mdBook
 	@checks/need.sh python3=python3
 	@packages/site.py
-
-# Installation includes guest parts, emulator, kernel and plugin if they are built.
+demo: build needs-test guest lens # pages of real histories: target/demo/index.html; 25 minutes
+	examples/demo.sh $(FAULTLINE)
 
 SHARE = $(DESTDIR)$(PREFIX)/share
 LIBEXEC = $(DESTDIR)$(PREFIX)/libexec/faultline
-install: workloads
+install: workloads # also guest parts, emulator, kernel and plugin, if they are built
 	$(CARGO) build --release --locked -p faultline-cli
 	install -d $(DESTDIR)$(PREFIX)/bin $(LIBEXEC) $(SHARE)/man/man1 $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
 	install $(INSTALLED) $(DESTDIR)$(PREFIX)/bin/

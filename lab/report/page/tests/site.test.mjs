@@ -41,6 +41,7 @@ test('every page opens without problems, fits its screen, and passes axe', async
     for (const [scheme, width] of SCREENS) {
       const { page, close } = await openOf(address, { scheme, width })
       await checkPage(page, `${name}, ${scheme}, ${width}`)
+      assert.equal(await page.locator('img').count(), 0, name)
       await close()
     }
   }

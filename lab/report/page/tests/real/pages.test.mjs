@@ -1,6 +1,6 @@
 // Every page of a database of real runs: a workload twice, programs under the lens, a history of
-// times with unmeasurable commits, and a history of counts with a bisection and a revert.
-// `FAULTLINE_PICTURES`: a directory for screenshots. Requires the lens.
+// times with unmeasurable commits, and a history of counts with a bisection and a revert. Requires
+// the lens.
 
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -9,8 +9,6 @@ import { pathToFileURL } from 'node:url'
 import { checkPage, openPage, SCREENS, useBrowser } from '../browser.mjs'
 import { counters } from './counters.mjs'
 import { Lab } from './lab.mjs'
-
-const PICTURES = process.env.FAULTLINE_PICTURES
 
 /** A program whose time is that of its loop. */
 const loop = (rounds) => `int main(void)
@@ -124,7 +122,6 @@ test('every page opens without problems, fits its screen, and passes axe', async
       const { page, close } = await lab.open(address, { scheme, width })
       if (address.includes('at=')) await page.locator('.tip.locked').waitFor()
       await checkPage(page, `${name}, ${scheme}, ${width}`)
-      if (PICTURES) await page.screenshot({ path: join(PICTURES, `${name}-${scheme}-${width}.png`), fullPage: true })
       await close()
     }
   }
