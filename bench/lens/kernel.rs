@@ -126,6 +126,7 @@ fn model() -> MachineModel {
         costs: CostTable::default(),
         caches: Some(Caches::DEFAULT),
         quanta: Quanta::default(),
+        precision: None,
     }
 }
 
