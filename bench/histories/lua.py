@@ -113,7 +113,7 @@ def calibrated(directory, lua):
         git(repository, "init", "-q", "-b", "main")
         write_commit(repository, lua, NEWEST, "none", steps)
         subprocess.run(BUILD.split(), cwd=repository, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    # By turns: a host whose speed changes changes both.
+    # Alternately, because the speed of a shared host changes.
     rounds = [[cpu_s(["./lua", "bench.lua"], repository) for repository in repositories] for _ in range(25)]
     script_s, with_loop_s = map(min, zip(*rounds, strict=True))
     return round(script_s * SHARE / (1 - SHARE) / (with_loop_s - script_s) * tried)

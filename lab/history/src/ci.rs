@@ -19,9 +19,7 @@ use faultline_record::record::{RunId, RunRecord};
 use faultline_record::setup::Setup;
 use faultline_record::subject::{BuildResult, Commit, Subject};
 use faultline_runner::{ComparisonRequest, Request};
-use faultline_stats::ci::{
-    CiProgram, CiResult, CiRow, CiVerdict, MOST_SEEDS, counted, executed, overlap_of, unusable,
-};
+use faultline_stats::ci::{CiProgram, CiResult, CiRow, CiVerdict, MOST_SEEDS, counted, executed, overlap_of, unusable};
 use faultline_stats::comparison::Fit;
 use std::path::Path;
 use std::time::Duration;

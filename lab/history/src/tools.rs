@@ -165,7 +165,7 @@ fn version(asked: &[String], recipe: &Recipe, directory: &Path, lab: &Lab<'_>) -
     answered(asked, ending, printed)
 }
 
-/// What a tool said of its version, given how its process ended.
+/// The version lines of a tool, by the end of its process; `None` if it is missing or fails.
 fn answered(asked: &[String], ending: Ending, printed: Vec<Vec<u8>>) -> Result<Option<Vec<Vec<u8>>>, Error> {
     let failed = |why: &str| lab_failed(format!("`{}` could not be asked for its version: {why}", asked.join(" ")));
     match ending {

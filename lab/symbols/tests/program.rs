@@ -112,7 +112,8 @@ fn a_function_begins_at_its_line() {
     let image = |options: &[&str]| Image::parse(&pie(options).bytes).unwrap();
     let (file, line) = image(&["-g"]).first_line("worker").unwrap();
     let declared = line_of("void worker(void)").unwrap();
-    assert!(file.ends_with("counters.c") && (declared..declared + 2).contains(&line), "{file}:{line}, not {declared}");
+    // An optimised function may begin with the first statement of its body.
+    assert!(file.ends_with("counters.c") && (declared..declared + 4).contains(&line), "{file}:{line}, not {declared}");
     assert_eq!(image(&["-g"]).first_line("nothing"), None);
     assert_eq!(image(&["-g0"]).first_line("worker"), None);
 }

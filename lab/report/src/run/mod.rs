@@ -40,7 +40,7 @@ fn body(mut sheet: Sheet<'_>, summary: &RunSummary) -> String {
     words::head(&mut sheet, summary);
     sheet.space();
     let points = summary.curves.iter().map(|curve| curve.points.len()).sum::<usize>();
-    let alone = summary.command.as_ref().filter(|_| points == 1);
+    let alone = summary.command.as_ref().filter(|command| !command.figures.is_empty() || points == 1);
     if let (None, Some(several)) = (alone, &summary.command) {
         command::name(&mut sheet, several);
         sheet.space();
