@@ -164,3 +164,16 @@ pub(crate) fn try_slice<T>(count: usize, value: impl FnMut() -> T) -> Result<Box
     values.resize_with(count, value);
     Ok(values.into_boxed_slice())
 }
+
+/// Appends a value to a vector with room for it. Unlike `Vec::push` it has no path that grows the
+/// vector, which could panic.
+pub(crate) fn push_reserved<T>(values: &mut Vec<T>, value: T) {
+    let count = values.len();
+    let Some(place) = values.spare_capacity_mut().first_mut() else {
+        debug_assert!(false, "no room was reserved");
+        return;
+    };
+    place.write(value);
+    // SAFETY: 1. The element at `count` was written above. 2. It lies within the capacity.
+    unsafe { values.set_len(count + 1) };
+}

@@ -69,9 +69,13 @@ impl Gathered {
         Self { holds: [const { None }; CLUSTER], count: 0 }
     }
 
+    /// Adds a page. The caller empties full ones first.
     fn add(&mut self, hold: Hold) {
-        self.holds[self.count] = Some(hold);
-        self.count += 1;
+        debug_assert!(!self.is_full());
+        if let Some(place) = self.holds.get_mut(self.count) {
+            *place = Some(hold);
+            self.count += 1;
+        }
     }
 
     fn is_full(&self) -> bool {

@@ -21,7 +21,7 @@ use crate::memory::Cpu;
 use crate::object::mapping::Mapping;
 use crate::page_record::Home;
 use crate::page_word::PageStep;
-use crate::primitive::relax;
+use crate::primitive::{push_reserved, relax};
 use crate::space::{RangeLock, Space, SpaceBody};
 use crate::tree::slot::{Content, Mapped, Marks, Slot, View};
 use alloc::vec::Vec;
@@ -279,7 +279,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                     return Ok(());
                 }
                 mappings.try_reserve(1).map_err(|_| SpaceError::from(self.no_memory(NoMemory)))?;
-                mappings.push((old, self.moved_mapping(space, old, begin, moved(begin), from.range())?));
+                push_reserved(&mut mappings, (old, self.moved_mapping(space, old, begin, moved(begin), from.range())?));
                 Ok(())
             })
             .and_then(|()| self.hold_private(space, from));
