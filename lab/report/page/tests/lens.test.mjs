@@ -7,8 +7,11 @@ import { open, summaryOf, useBrowser } from './browser.mjs'
 useBrowser()
 
 const caseOf = (name) => summaryOf(name).lens.curves[0]
-/** The point with shown lines: the last with any. */
-const shownOf = (curve) => curve.points.findLast((point) => point.lines.length > 0)
+/** The point with shown lines, the last with any, and those lines: not those of 0.0 %. */
+const shownOf = (curve) => {
+  const point = curve.points.findLast((point) => point.lines.length > 0)
+  return { ...point, lines: point.lines.filter(({ share }) => share >= 0.0005) }
+}
 
 test('every case has a curve, a map and tables', async () => {
   const { page } = await open('lens')
