@@ -90,25 +90,39 @@ fn counters_that_were_not_padded_are_named_and_close_the_gates() {
     lab.assert_nothing_left();
 }
 
-/// Lengths of host paths must not move the program's stack or the kernel's allocations.
+/// Lengths of host paths, the host's environment, and the way in which the program is named must
+/// not move the program's stack or the kernel's allocations.
 #[test]
 fn counts_do_not_depend_on_where_the_program_and_its_directory_are() {
     let lab = Lab::new();
-    let points = ["a", "much/longer/name/of/a/directory"].map(|name| {
+    let long = format!("{}/{}", "much/longer/name/of/a/directory", "x".repeat(200));
+    let curves = [("a", "relative"), (&long, "absolute"), ("in/path", "in PATH")].map(|(name, named)| {
         let here = lab.path(name);
         let (bin, scratch) = (here.join("bin"), here.join("scratch"));
         for directory in [&bin, &scratch] {
             fs::create_dir_all(directory).unwrap();
         }
-        fs::copy(counters(), bin.join("counters")).unwrap();
-        let mut command = lens::program(&lab, &["--tasks", "2", "--format", "json"], &["bin/counters", "2", "300"]);
+        let file = bin.join("counters");
+        fs::copy(counters(), &file).unwrap();
+        let program = match named {
+            "relative" => "bin/counters",
+            "absolute" => file.to_str().unwrap(),
+            _ => "counters",
+        };
+        let mut command = lens::program(&lab, &["--tasks", "2", "--format", "json"], &[program, "2", "300"]);
         command.current_dir(&here).env("TMPDIR", &scratch).env("HOME", &here).env("PWD", &here);
+        if named == "in PATH" {
+            let usual = std::env::var("PATH").unwrap_or_default();
+            command.env("PATH", format!("{}:{usual}", bin.display())).env("UNUSED", "y".repeat(3000));
+        }
         let output = command.output().unwrap();
         assert_status(&output, 0);
-        point(&output)
+        curve(&output)
     });
-    assert!(transfers(&points[0]) > 0.0, "{points:?}");
-    assert_eq!(points[0], points[1]);
+    assert!(transfers(&curves[0].points[0]) > 0.0, "{curves:?}");
+    let reports = curves.map(|curve| serde_json::to_string(&curve).unwrap());
+    assert_eq!(reports[0], reports[1]);
+    assert_eq!(reports[0], reports[2]);
     lab.assert_nothing_left();
 }
 
