@@ -173,7 +173,7 @@ test-examples: build guest lens
 	examples/crate-releases/run.sh $(FAULTLINE)
 
 # Small histories: 3 releases of a crate, 2 kernels (170 MB, once), 9 Linux commits; pictures of
-# their pages; 15 minutes.
+# their pages.
 test-releases: build needs-test guest lens $(PACKAGES)
 	examples/demo.sh $(FAULTLINE) small
 	cd $(PAGE) && npm run test:pictures
@@ -227,7 +227,7 @@ release: needs-build
 site: # the documentation: target/site/index.html; 2 s, once 3 minutes more for mdBook
 	@checks/need.sh python3=python3
 	@packages/site.py
-demo: build needs-test guest lens # pages of real histories: target/demo/index.html; 25 minutes
+demo: build needs-test guest lens # pages of real histories: target/demo/index.html; 400 MB, once
 	examples/demo.sh $(FAULTLINE)
 
 SHARE = $(DESTDIR)$(PREFIX)/share

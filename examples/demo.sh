@@ -3,7 +3,7 @@
 #
 # The site has releases of Linux, releases of a crate with the search for its step, and curves of
 # this machine. Fetches kernels and packages (400 MB, once; small: 170 MB) and measures what has no
-# result yet: 25 minutes of CPU time; small: 8. An interrupted run continues. Exits with 1 if a
+# result yet, for some minutes of CPU time. An interrupted run continues. Exits with 1 if a
 # history has another step than theory names, or if the site is larger than 3 MB.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)

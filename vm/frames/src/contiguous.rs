@@ -420,16 +420,26 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
     /// its other frames stay taken. The error counts the refused frames; all others are taken back.
     /// Works in steps of 64 blocks.
     pub fn put_range(&self, first: FrameNumber, frames: u64) -> Result<(), BatchError> {
+        self.put_in_steps(first, frames, Layers::put_range)
+    }
+
+    /// Puts a range by calls of `put` for at most 64 blocks each, pinned anew for each.
+    pub(crate) fn put_in_steps(
+        &self,
+        first: FrameNumber,
+        frames: u64,
+        put: impl Fn(&Layers<'m>, &Local<'m>, FrameNumber, u64, &mut Refused),
+    ) -> Result<(), BatchError> {
         let mut refused = Refused::default();
         let (mut first, mut left) = (first, frames);
         while left > 0 {
             let step = left.min(self.put_step(first));
-            let put = self.held(|layers, local| {
+            let done = self.held(|layers, local| {
                 let before = refused.count();
-                layers.put_range(local, first, step, &mut refused);
+                put(layers, local, first, step, &mut refused);
                 local.count(Event::Refused, refused.count() - before);
             });
-            if put.is_none() {
+            if done.is_none() {
                 refused.add(step, first, PutError::NoSuchCpu);
             }
             (first, left) = (FrameNumber(first.0.saturating_add(step)), left - step);

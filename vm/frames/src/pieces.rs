@@ -2,7 +2,6 @@
 //! huge frame when the last one is there.
 
 use crate::contiguous::{blocks_of, part_of, words_of};
-use crate::counters::Event;
 use crate::cpu::CurrentCpu;
 use crate::error::{BatchError, PutError, Refused};
 use crate::frame::{BLOCK_FRAMES, Block, FRAMES_PER_WORD, Offset};
@@ -102,20 +101,6 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
     /// them those that are in memory already; all others are added. Works in steps of 64 blocks.
     /// Calls for the same frames must not overlap.
     pub fn put_online_range(&self, first: FrameNumber, frames: u64) -> Result<(), BatchError> {
-        let mut refused = Refused::default();
-        let (mut first, mut left) = (first, frames);
-        while left > 0 {
-            let step = left.min(self.put_step(first));
-            let put = self.held(|layers, local| {
-                let before = refused.count();
-                layers.put_online_range(local, first, step, &mut refused);
-                local.count(Event::Refused, refused.count() - before);
-            });
-            if put.is_none() {
-                refused.add(step, first, PutError::NoSuchCpu);
-            }
-            (first, left) = (FrameNumber(first.0.saturating_add(step)), left - step);
-        }
-        refused.result()
+        self.put_in_steps(first, frames, Layers::put_online_range)
     }
 }

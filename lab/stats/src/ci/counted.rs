@@ -72,7 +72,7 @@ pub fn counted(record: &RunRecord, what: Quantity, budget: f64, decides: bool) -
 }
 
 /// Share of the time in which at least two CPUs were busy, of the commit with more; `None` if it
-/// was not counted. The first seed decides, so that further ones do not change the answer.
+/// was not counted. The first seed decides alone: more seeds change no answer.
 pub fn overlap_of(record: &RunRecord) -> Option<f64> {
     let first = |side: BTreeMap<u64, &Reading>| side.into_values().next().and_then(overlap);
     sides(record)?.into_iter().filter_map(first).reduce(f64::max)
