@@ -423,7 +423,7 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
         self.put_in_steps(first, frames, Layers::put_range)
     }
 
-    /// Puts a range by calls of `put` for at most 64 blocks each, pinned anew for each.
+    /// Puts a range by calls of `put`, each for at most 64 blocks and pinned by itself.
     pub(crate) fn put_in_steps(
         &self,
         first: FrameNumber,

@@ -13,7 +13,7 @@
 //! consist of bounded steps, between which the caller's CPU may do something else.
 //!
 //! Limits: the allocator never touches the contents of frames, never moves a frame, and adds only
-//! memory near to what was named at the start.
+//! memory near to memory that was named at the start.
 //!
 //! Targets need atomics of 8, 32 and 64 bits. 32-bit targets with atomics of 32 bits only, such as
 //! `riscv32imac`, `thumbv7m` and `powerpc`, are refused at compile time: the states of 32 frames
