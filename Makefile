@@ -173,8 +173,8 @@ test-examples: build guest lens
 	examples/crate-releases/run.sh $(FAULTLINE)
 
 # Small histories: 3 releases of a crate, 2 kernels (170 MB, once), 9 Linux commits; pictures of
-# their pages.
-test-releases: build needs-test guest lens $(PACKAGES)
+# their pages and of the documentation's.
+test-releases: build needs-test guest lens site $(PACKAGES)
 	examples/demo.sh $(FAULTLINE) small
 	cd $(PAGE) && npm run test:pictures
 	examples/linux-tree/small.sh $(FAULTLINE)

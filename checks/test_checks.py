@@ -206,7 +206,7 @@ class Site(unittest.TestCase):
     def test_pages_keep_their_places_and_bring_the_files_that_they_link_to(self):
         with tempfile.TemporaryDirectory() as place:
             root, source = Path(place, "root"), Path(place, "source")
-            files = {"docs/SUMMARY.md": "[A](../A.md)\n\n- [B](b/B.md)\n", "docs/book.toml": "", "packages/site.css": "", "A.md": "[x](docs/b/B.md#b) [x](src/a.c)",
+            files = {"docs/SUMMARY.md": "[A](../A.md)\n\n- [B](b/B.md)\n", "docs/book.toml": "", "packages/site.css": "", "packages/site.js": "", "A.md": "[x](docs/b/B.md#b) [x](src/a.c)",
                      "docs/b/B.md": "[x](../../C.md) [x](../../src) [x](https://example.org)", "C.md": "", "src/a.c": "", "docs/D.md": ""}
             for name, text in files.items():
                 (root / name).parent.mkdir(parents=True, exist_ok=True)

@@ -70,7 +70,7 @@ def gather(root, source):
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(root / file, copy)
     (source / "src/SUMMARY.md").write_text(moved, encoding="utf-8")
-    for file in ("docs/book.toml", "packages/site.css"):
+    for file in ("docs/book.toml", "packages/site.css", "packages/site.js"):
         shutil.copy(root / file, source)
     return problems
 

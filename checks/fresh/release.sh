@@ -36,7 +36,7 @@ for suite in "$@"; do
     if [ "$suite" = empty ]; then
         mkdir -p "$root/bin" "$root/proc" "$root/sys" "$root/dev" "$root/root" "$root/tmp"
         cp "$(command -v busybox)" "$root/bin/"
-        for name in $("$root/bin/busybox" --list); do ln -sf busybox "$root/bin/$name"; done
+        for name in $("$root/bin/busybox" --list); do [ "$name" = busybox ] || ln -sf busybox "$root/bin/$name"; done
     else
         [ -e "$place/$suite.tar" ] || checks/fresh/bare.sh "$suite" "$place/$suite.tar"
         tar -xf "$place/$suite.tar" -C "$root"

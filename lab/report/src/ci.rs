@@ -21,6 +21,9 @@ use serde::Serialize;
 /// Letters of a program's name in a table.
 const NAME_LETTERS: usize = 40;
 
+/// Changes from this share on are shown as factors instead of percentages.
+const MANY: f64 = 9.0;
+
 /// Functions in a sentence about the code behind a changed count.
 const CODE_SHOWN: usize = 5;
 
@@ -111,6 +114,9 @@ fn name(program: &CiProgram) -> String {
 
 fn risen(program: &CiProgram, row: &CiRow) -> String {
     match row.change {
+        Some(change) if change >= MANY => {
+            format!("{} {} as many", of_program(program, row.quantity), changed(row))
+        }
         Some(_) => format!("{} {}", of_program(program, row.quantity), changed(row)),
         None => format!("{} from 0 to {}", of_program(program, row.quantity), row.head),
     }
@@ -118,6 +124,7 @@ fn risen(program: &CiProgram, row: &CiRow) -> String {
 
 fn changed(row: &CiRow) -> String {
     match row.change {
+        Some(change) if change >= MANY => format!("{:.0} times", 1.0 + change),
         // Without the sign of a zero.
         Some(change) => format!("{:+.2} %", (1e4 * change).round() / 100.0 + 0.0),
         None => "from 0".to_owned(),
@@ -239,6 +246,9 @@ fn columns<'a>() -> Vec<Column<'a>> {
             .number("head", |(_, row)| Some(row.head)),
         Column::right("change", |(_, row), _| changed(row)).number("change", |(_, row)| row.change),
         Column::right("interval", |(_, row), signs| match row.interval {
+            Some([low, high]) if low >= MANY => {
+                format!("{:.0} {} {:.0} times", 1.0 + low, signs.to, 1.0 + high)
+            }
             Some([low, high]) => format!("{:+.1} {} {:+.1} %", 100.0 * low, signs.to, 100.0 * high),
             None if row.executions.is_none() => "exact".to_owned(),
             None => signs.none.to_owned(),
@@ -359,6 +369,13 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("CPU time") && text.contains("inconclusive"), "{text}");
+        let many = CiRow {
+            interval: Some([919.0, 983.0]),
+            ..row(Quantity::Transfers, [148.0, 140_748.0], true, CiVerdict::Worse)
+        };
+        let text = ci(&result(vec![program(vec![many])]), Format::Table, &Style::PLAIN);
+        assert!(text.replace('\n', " ").contains("transfers of './prog 10' 951 times as many."), "{text}");
+        assert!(text.contains("951 times  920 … 984 times"), "{text}");
         let within = result(vec![program(vec![row(Quantity::Instructions, [1e6, 1.003e6], true, CiVerdict::Within)])]);
         let text = ci(&within, Format::Markdown, &Style::PLAIN);
         assert!(text.starts_with("bbbbbbbbbbbb is within the budget of 1 %"), "{text}");

@@ -61,9 +61,9 @@ export function open(name, { hash = '', ...options } = {}) {
 
 /**
  * Opens an address. Problems are console errors, exceptions and requests that are not `allowed`,
- * except those that include `expected`.
+ * except those that include `expected`. `ready` is the class of a page whose script has run.
  */
-export async function openPage(address, { scheme = 'light', javaScriptEnabled = true, width = 1280, reducedMotion = 'reduce', login, offline, allowed, expected }) {
+export async function openPage(address, { scheme = 'light', javaScriptEnabled = true, width = 1280, reducedMotion = 'reduce', ready = 'live', login, offline, allowed, expected }) {
   const context = await browser.newContext({ colorScheme: scheme, javaScriptEnabled, reducedMotion, viewport: { width, height: 900 }, offline, httpCredentials: login })
   const page = await context.newPage()
   const problems = []
@@ -74,7 +74,7 @@ export async function openPage(address, { scheme = 'light', javaScriptEnabled = 
     if (!allowed(url) && !url.startsWith('data:') && !url.startsWith('blob:')) problems.push(`request for ${url}`)
   })
   await page.goto(address)
-  if (javaScriptEnabled) await page.waitForFunction(() => document.documentElement.classList.contains('live'))
+  if (javaScriptEnabled) await page.waitForFunction((name) => document.documentElement.classList.contains(name), ready)
   if (javaScriptEnabled && (await page.locator('.chart').count()) > 0) await page.locator('.chart svg').first().waitFor()
   const close = async () => {
     opened.delete(one)
