@@ -33,6 +33,10 @@ ALLOWED = {
     "faultline-memory": {"frames", "numbers"},
     "faultline-frames-embedding": {"frames"},
     "faultline-memory-embedding": {"frames", "memory"},
+    "faultline-pmap": {"memory", "numbers"},
+    "faultline-pmap-embedding": {"memory", "pmap"},
+    "faultline-pmap-hosted": {"memory", "pmap"},
+    "faultline-pmap-programs": {"frames", "pmap-hosted"},
     "faultline-frame-designs": {"frames", "memory"},
 }
 
@@ -57,7 +61,7 @@ APART = "faultline-lens"
 
 # Uses that would give a pure crate its own clock, file or random number.
 PURE = {"faultline-record", "faultline-stats", "faultline-exchange", "faultline-coherence",
-        "faultline-lens-format", "faultline-frames", "faultline-memory", "faultline-numbers"}
+        "faultline-lens-format", "faultline-frames", "faultline-memory", "faultline-numbers", "faultline-pmap"}
 IMPURE = re.compile(r"""
     \bstd::(?:\{[^}]*\b)?(?:fs|env|net|process)\b            # std::fs::…, use std::{cmp, fs}
   | \bstd::time::(?:\{[^}]*\b)?(?:SystemTime|Instant)\b

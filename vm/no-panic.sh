@@ -42,3 +42,4 @@ check() { # package, entries
 
 check faultline-frames-embedding frames_init frame_get frame_put frame_get_huge frame_put_huge frames_drain frames_reach frames_watched
 check faultline-memory-embedding memory_change memory_fault memory_spaces memory_objects memory_new
+check faultline-pmap-embedding pmap_tables pmap_parts

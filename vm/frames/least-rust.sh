@@ -12,12 +12,12 @@ cd "$(dirname "$0")/.."
 status=1
 [ "${1:-}" != --if-possible ] || status=0
 
-version=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' frames/Cargo.toml memory/Cargo.toml numbers/Cargo.toml | sort -u)
+version=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' frames/Cargo.toml memory/Cargo.toml numbers/Cargo.toml pmap/Cargo.toml | sort -u)
 [ "$(echo "$version" | grep -c '^[0-9.]*$')" -eq 1 ] || { echo "the published crates state no rust-version, or different ones: $version" >&2; exit 1; }
 is_there() { rustup run "$version" rustc --version >/dev/null 2>&1; }
 if ! is_there && ! { timeout 300 rustup toolchain install "$version" --profile minimal >&2 && is_there; }; then
 	echo "not built with Rust $version: the toolchain is missing; hint: rustup toolchain install $version" >&2
 	exit "$status"
 fi
-rustup run "$version" cargo build --quiet --locked --target-dir ../target/vm/least-rust -p faultline-numbers -p faultline-frames -p faultline-memory
+rustup run "$version" cargo build --quiet --locked --target-dir ../target/vm/least-rust -p faultline-numbers -p faultline-frames -p faultline-memory -p faultline-pmap
 echo "builds with Rust $version, the minimum version stated"

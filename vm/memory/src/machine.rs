@@ -195,7 +195,8 @@ pub struct Translation {
 /// # Safety
 /// 1. A page translates to the frame of the last `enter`, or of the last `enter_large` by its place
 ///    in the range, with no more rights than `enter`, `protect` and `protect_large` left, and to
-///    nothing after `remove` or `remove_large`. `divide` changes nothing of that.
+///    nothing after `remove` or `remove_large`. `divide` changes nothing of that. Writing and
+///    executing may include reading.
 /// 2. A table without entries may be taken out, but its memory stays a table until `free` is called
 ///    with the `Retired` that holds it: CPUs may be reading it.
 pub unsafe trait Pmap: Sized {
