@@ -36,6 +36,7 @@ ALLOWED = {
     "faultline-pmap": {"memory", "numbers"},
     "faultline-pmap-embedding": {"memory", "pmap"},
     "faultline-pmap-hosted": {"memory", "pmap"},
+    "faultline-pmap-machine": {"frames", "memory", "pmap"},
     "faultline-pmap-programs": {"frames", "pmap-hosted"},
     "faultline-frame-designs": {"frames", "memory"},
 }

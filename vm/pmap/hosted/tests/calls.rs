@@ -48,7 +48,7 @@ fn calls() -> impl Strategy<Value = Vec<Call>> {
         1 => place().prop_map(Call::Divide),
         1 => Just(Call::Free),
     ];
-    proptest::collection::vec(call, 1..120)
+    proptest::collection::vec(call, 1..if cfg!(miri) { 24 } else { 120 })
 }
 
 struct Machine {
