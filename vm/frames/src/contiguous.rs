@@ -2,9 +2,11 @@
 //! a frame was lost meanwhile.
 //!
 //! The search reads the words of memory in order, in steps of [`STEP_WORDS`] words; between two
-//! steps the caller's CPU may do something else. It breaks a whole block only if no other range
-//! fits. A place of up to [`PIECE`] frames is parked and taken in the step that found it. A longer
-//! one is checked, parked and taken piece by piece, each in its own step.
+//! steps the caller's CPU may do something else. A short range's places in a word are examined
+//! together (`places`). The search breaks a whole block only if no other range fits: in a second
+//! pass, if the first one met a whole block. A place of up to [`PIECE`] frames is parked and taken
+//! in the step that found it. A longer one is checked, parked and taken piece by piece, each in its
+//! own step.
 
 use crate::block::BlockWord;
 use crate::config::MOST_DOMAINS;
@@ -15,6 +17,7 @@ use crate::frame::{BLOCK_FRAMES, Block, FRAMES_PER_BLOCK, FRAMES_PER_WORD, Offse
 use crate::frames::Frames;
 use crate::layers::Urgency;
 use crate::layers::{Layers, Local};
+use crate::places::Places;
 use crate::range_layer::RangeLayer;
 use crate::search::{Pause, Step};
 use crate::state::{ALL_LANES, Lanes};
@@ -44,27 +47,6 @@ pub(crate) fn words_of(range: Range<u64>) -> impl Iterator<Item = (Offset, Lanes
     })
 }
 
-impl RangeRequest {
-    fn is_sound(&self) -> bool {
-        self.frames > 0
-            && self.alignment.is_power_of_two()
-            && (self.boundary == 0 || self.boundary.is_power_of_two() && self.boundary >= self.frames)
-    }
-
-    /// The lowest number from `first` on at which the range may begin.
-    fn next_place(&self, first: u64) -> Option<u64> {
-        let aligned = first.checked_next_multiple_of(self.alignment)?;
-        let last = aligned.checked_add(self.frames - 1)?;
-        if self.boundary == 0 || aligned / self.boundary == last / self.boundary {
-            return Some(aligned);
-        }
-        // The boundary is a power of two and at least as long as the range, so a range at its next
-        // multiple crosses none. If the alignment is larger still, each aligned number is such a
-        // multiple.
-        aligned.checked_next_multiple_of(self.boundary)?.checked_next_multiple_of(self.alignment)
-    }
-}
-
 /// A search for a contiguous range, in steps:
 /// [`Frames::continue_range`](crate::Frames::continue_range).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +56,8 @@ pub struct RangeSearch {
     next: u64,
     /// Only ranges that touch no whole block; the others come in a second pass.
     spares_whole: bool,
+    /// A range was passed over because it touches a whole block.
+    has_spared: bool,
     /// A range exists, but a min watermark forbids it.
     is_kept: bool,
 }
@@ -82,7 +66,7 @@ impl RangeSearch {
     /// Starts at the low bound. Fails if the request is invalid.
     pub fn new(request: &RangeRequest) -> Result<Self, GetError> {
         let spares_whole = request.frames < BLOCK_FRAMES;
-        let search = Self { request: *request, next: request.low.0, spares_whole, is_kept: false };
+        let search = Self { request: *request, next: request.low.0, spares_whole, has_spared: false, is_kept: false };
         if request.is_sound() { Ok(search) } else { Err(GetError::BadRequest) }
     }
 
@@ -112,6 +96,7 @@ impl<'m> Layers<'m> {
     /// lowest place that may fit, as far as the step has checked.
     pub(crate) fn range_step(&self, local: &Local<'m>, urgency: Urgency, search: &mut RangeSearch) -> Step<Offset> {
         let request = search.request;
+        let places = Places::of(&request);
         let spans = &self.range.spans;
         let high = request.high.0.min(spans.end());
         let mut left = STEP_WORDS;
@@ -120,7 +105,7 @@ impl<'m> Layers<'m> {
             let place = span.and_then(|span| request.next_place(search.next.max(span.base)));
             let end = place.and_then(|place| place.checked_add(request.frames)).filter(|end| *end <= high);
             let (Some(span), Some(place), Some(end)) = (span, place, end) else {
-                if !search.spares_whole {
+                if !search.spares_whole || !search.has_spared {
                     return Err(Pause::End);
                 }
                 (search.spares_whole, search.next) = (false, request.low.0);
@@ -134,8 +119,9 @@ impl<'m> Layers<'m> {
             let offset = |number: u64| span.first + (number - span.base);
             let range = offset(place)..offset(end);
             let last = range.end.saturating_sub(PIECE).max(range.start)..range.end;
-            let blocked = if let Some(blocked) = self.range.blocked(last, search.spares_whole, &mut left) {
-                blocked
+            let spared = search.spares_whole.then_some(&mut search.has_spared);
+            let blocked = if let Some(blocked) = self.range.blocked(last, spared, &mut left) {
+                places.map_or(blocked, |places| self.range.skip_places(&places, blocked, &mut left))
             } else if let Some(last) = self.kept_back(local, urgency, &range) {
                 search.is_kept = true;
                 last
@@ -282,23 +268,26 @@ fn last_missing(missing: Lanes, free: Lanes) -> u32 {
 impl RangeLayer<'_> {
     /// A frame that prevents the range from being taken; every range that begins behind the first
     /// place and up to this frame contains such a frame, too. The last such frame, if known. None
-    /// if the range seems free. Subtracts the number of words read from `left`.
-    pub(crate) fn blocked(&self, range: Range<u64>, spares_whole: bool, left: &mut u32) -> Option<u64> {
+    /// if the range seems free. Subtracts the number of words read from `left`. `spared`: if given,
+    /// whole blocks are not free, and it becomes true if one is met.
+    pub(crate) fn blocked(&self, range: Range<u64>, mut spared: Option<&mut bool>, left: &mut u32) -> Option<u64> {
         blocks_of(&range).rev().find_map(|block| {
             let part = part_of(block, &range);
             let last = u64::from(block.first()) + BLOCK_FRAMES - 1;
             let state = self.block(block).map(BlockWord::load)?;
             let words = self.words(block);
             *left = left.saturating_sub(1 + (part.end - part.start).div_ceil(u64::from(FRAMES_PER_WORD)) as u32);
-            if state.is_huge()
-                || state.is_split()
-                || !state.is_opened() && !state.is_whole()
-                || state.is_whole() && spares_whole
-            {
+            if state.is_huge() || state.is_split() || !state.is_opened() && !state.is_whole() {
                 return Some(last);
             }
+            let mut spare = || {
+                spared.as_deref_mut().map(|spared| {
+                    *spared = true;
+                    last
+                })
+            };
             if state.is_whole() {
-                return None;
+                return spare();
             }
             let word = |first: Offset| words.get((first - block.first()) as usize / FRAMES_PER_WORD as usize);
             let missing = words_of(part.clone()).filter_map(|(first, lanes)| {
@@ -307,7 +296,7 @@ impl RangeLayer<'_> {
                 (missing != 0).then(|| u64::from(first + last_missing(missing, free)))
             });
             let is_all_free = || words.iter().all(|word| word.load().is_all_free());
-            missing.last().or_else(|| (spares_whole && is_all_free()).then_some(last))
+            missing.last().or_else(|| if is_all_free() { spare() } else { None })
         })
     }
 
@@ -321,8 +310,8 @@ impl RangeLayer<'_> {
 
 impl<'m, C: CurrentCpu> Frames<'m, C> {
     /// Returns the first frame of a contiguous range. Its frames may be put one by one, in parts,
-    /// or as a whole. Searches all memory between the bounds, in steps, then drains caches and
-    /// searches again.
+    /// or as a whole. Searches all memory between the bounds, in steps, then drains caches, and
+    /// searches again if that freed frames.
     pub fn get_range(&self, request: &RangeRequest) -> Result<FrameNumber, GetError> {
         self.get_range_as(request, Urgency::Normal)
     }
@@ -334,7 +323,10 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
         if let Some(first) = self.range_by_steps(&mut search, urgency)? {
             return Ok(first);
         }
-        self.drain();
+        if self.drain() == 0 {
+            self.count_exhausted();
+            return Err(search.error(GetError::Exhausted));
+        }
         search = RangeSearch::new(request)?;
         let got = self.range_by_steps(&mut search, urgency)?.ok_or(search.error(GetError::Exhausted));
         got.inspect_err(|_| self.count_exhausted())
@@ -372,7 +364,7 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
         let range = u64::from(first)..u64::from(first) + frames;
         for piece in pieces_of(&range).rev() {
             let mut left = u32::MAX;
-            if let Some(lost) = self.held(|layers, _| layers.range.blocked(piece, false, &mut left))? {
+            if let Some(lost) = self.held(|layers, _| layers.range.blocked(piece, None, &mut left))? {
                 return Some(Some(lost as Offset));
             }
         }
@@ -486,18 +478,5 @@ mod tests {
         );
         assert_eq!([last_missing(lane_of(20), free), last_missing(lane_of(31), 0), last_missing(1, 0)], [31; 3]);
         assert_eq!(last_missing(lane_of(30), lane_of(31)), 30);
-    }
-
-    #[test]
-    fn places_are_aligned_and_cross_no_boundary() {
-        let request = RangeRequest { alignment: 8, boundary: 64, ..RangeRequest::of(24) };
-        assert_eq!(request.next_place(1), Some(8));
-        assert_eq!(request.next_place(41), Some(64));
-        assert_eq!(RangeRequest { alignment: 256, ..request }.next_place(1), Some(256));
-        assert_eq!(RangeRequest { frames: 64, ..request }.next_place(1), Some(64));
-        assert_eq!(request.next_place(u64::MAX), None);
-        assert!(!RangeRequest { boundary: 16, ..request }.is_sound());
-        assert!(!RangeRequest { alignment: 3, ..request }.is_sound());
-        assert!(!RangeRequest::of(0).is_sound());
     }
 }

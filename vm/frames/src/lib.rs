@@ -69,6 +69,7 @@ mod late;
 mod layers;
 mod metadata;
 mod pieces;
+mod places;
 mod primitive;
 mod range_layer;
 mod reserve;
