@@ -124,6 +124,20 @@ impl RangeLayer<'_> {
         false
     }
 
+    /// True if no frame of a block is taken and some are parked; false if all are free; none if one
+    /// is taken or the block is no memory.
+    pub(crate) fn is_cached(&self, block: Block) -> Option<bool> {
+        if self.block(block)?.load().is_whole() {
+            return Some(false);
+        }
+        let words = self.words(block);
+        let parked = words.iter().try_fold(false, |parked, word| {
+            let word = word.load();
+            (word.taken() | word.closed() == 0).then_some(parked || word.parked() != 0)
+        })?;
+        (!words.is_empty()).then_some(parked)
+    }
+
     fn huge(&self, frame: HugeFrame) -> Result<(Offset, Block, &BlockWord), PutError> {
         let offset = self.offset(frame.first()).ok_or(PutError::OutOfRange)?;
         let block = Block::of(offset);
@@ -222,8 +236,9 @@ impl RangeLayer<'_> {
 }
 
 impl<'m, C: CurrentCpu> Frames<'m, C> {
-    /// Returns a huge frame, to be put as one. If the index has none, drains caches and scans
-    /// memory, in steps.
+    /// Returns a huge frame, to be put as one. If the index has none, scans memory, in steps.
+    /// Drains caches only if some block lacks nothing but frames that are in them, or a watermark
+    /// forbids taking a whole block.
     pub fn get_huge(&self) -> Result<HugeFrame, GetError> {
         self.get_huge_as(Urgency::Normal)
     }
@@ -252,14 +267,21 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
 
     #[cold]
     fn huge_from_anywhere(&self, urgency: Urgency) -> Result<HugeFrame, GetError> {
+        let scan = |scan: &mut Scan| self.by_steps(|layers, local| layers.scan_huge(local, urgency, scan));
+        let mut found = Scan::default();
+        if let Some(first) = scan(&mut found)? {
+            return Ok(first.huge());
+        }
+        if !found.may_drain() {
+            return Err(found.error());
+        }
         self.drain_own_magazine();
         let got = self.after_drains(|search| self.by_steps(|layers, local| layers.get_huge(local, urgency, search)))?;
         if let Some(first) = got {
             return Ok(first.huge());
         }
-        let mut scan = Scan::default();
-        let got = self.by_steps(|layers, local| layers.scan_huge(local, urgency, &mut scan))?;
-        got.map(FrameNumber::huge).ok_or_else(|| scan.error())
+        let mut last = Scan::default();
+        scan(&mut last)?.map(FrameNumber::huge).ok_or_else(|| last.error())
     }
 
     /// Takes a huge frame back.

@@ -308,9 +308,16 @@ pub(crate) struct Scan {
     next: u32,
     /// A min watermark forbade taking free frames.
     is_kept: bool,
+    /// No frame of some block is taken, but some are in caches.
+    has_cached: bool,
 }
 
 impl Scan {
+    /// True if frames that are in caches may be what a huge frame lacks.
+    pub(crate) fn may_drain(&self) -> bool {
+        self.is_kept || self.has_cached
+    }
+
     /// The reason why the scan found nothing.
     pub(crate) fn error(&self) -> GetError {
         if self.is_kept { GetError::AtMinimum } else { GetError::Exhausted }
@@ -339,8 +346,13 @@ impl<'m> Layers<'m> {
     /// index.
     pub(crate) fn scan_huge(&self, local: &Local<'m>, urgency: Urgency, scan: &mut Scan) -> Step<Offset> {
         self.scan_blocks(local, scan, |block, scan| {
-            if self.range.free_in_block(block) < FRAMES_PER_BLOCK {
-                return None;
+            match self.range.is_cached(block) {
+                None => return None,
+                Some(true) => {
+                    scan.has_cached = true;
+                    return None;
+                }
+                Some(false) => {}
             }
             if !self.may_take_huge(local, block, urgency) {
                 scan.is_kept = true;
