@@ -118,6 +118,11 @@ impl PageRange {
     pub(crate) const fn before(self, end: u64) -> Option<Self> {
         if end > self.first { Some(Self { first: self.first, end }) } else { None }
     }
+
+    /// The part from a page on, which is in the range or behind it. `None` if it is empty.
+    pub(crate) const fn behind(self, first: u64) -> Option<Self> {
+        if first < self.end { Some(Self { first, end: self.end }) } else { None }
+    }
 }
 
 /// Access rights: a set of reading, writing and executing.

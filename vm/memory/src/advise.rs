@@ -32,7 +32,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         let space = self.check_active(space)?;
         space.check(range)?;
         self.count(Event::WillNeed);
-        for page in range.begin()..range.end() {
+        for (page, step) in (range.begin()..range.end()).zip(0_u64..) {
+            self.pause_each(step);
             let most = CLUSTER.min((range.end() - page) as usize);
             // SAFETY: the guard is held, and the space is active.
             let slot = self.pinned(|| unsafe { space.tree.try_lock_covering(page) });
@@ -61,13 +62,13 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// copies and object pages keep their contents, as do locked pages until they are unlocked. The
     /// range may have holes.
     pub fn give_up(&self, space: &Space<'m, M>, range: PageRange) -> Result<(), SpaceError> {
-        self.locked(space, range, |space, lock| {
-            self.count(Event::GiveUp);
+        self.in_pieces(space, range, |space, lock| {
+            self.count_first(lock, range, Event::GiveUp);
             let mut batch = Batch::new(self, space);
             lock.each(|slot, begin, _| {
                 let View::Mapped(mapped) = slot.load().view() else { return };
                 if slot.mapping().is_null() {
-                    slot.set(View::Mapped(self.given_up(begin, mapped, range.end(), &mut batch)));
+                    slot.set(View::Mapped(self.given_up(begin, mapped, lock.range().end(), &mut batch)));
                 }
             });
             // From here on only a fault enables writes, and it records that in the slot.

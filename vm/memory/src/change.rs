@@ -1,8 +1,8 @@
 //! Changes of a space: map, unmap, protect, don't-need, guard.
 //!
-//! Each locks the range, changes slots and page-table entries, waits until CPUs have forgotten
-//! removed translations, and unlocks. Only the lock needs memory, so a change that has begun does
-//! not fail.
+//! Each locks the range, in pieces if it is long (see `pieces`), changes slots and page-table
+//! entries, waits until CPUs have forgotten removed translations, and unlocks. Only the lock needs
+//! memory, so a change that has begun does not fail.
 
 use crate::address::{PageRange, Rights};
 use crate::batch::Batch;
@@ -49,16 +49,14 @@ pub(crate) fn check_mapped(lock: &RangeLock<'_>) -> Result<(), SpaceError> {
 }
 
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
-    /// Maps private zero-fill memory. Atomically replaces existing mappings.
+    /// Maps private zero-fill memory. Replaces existing mappings: each page has its old or its new
+    /// one at any time.
     pub fn map(&self, space: &Space<'m, M>, range: PageRange, rights: Rights) -> Result<(), SpaceError> {
-        self.locked(space, range, |space, lock| {
-            self.fill(space, lock, Mapped::untouched(rights), None);
-            Ok(())
-        })
+        self.map_as(space, range, Mapped::untouched(rights), None)
     }
 
-    /// Maps an object from its page `first` on; writes go to the object. Atomically replaces
-    /// existing mappings.
+    /// Maps an object from its page `first` on; writes go to the object. Replaces existing
+    /// mappings: each page has its old or its new one at any time.
     pub fn map_object(
         &self,
         space: &Space<'m, M>,
@@ -68,13 +66,11 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         first: u64,
     ) -> Result<(), SpaceError> {
         self.check_object(object, first, range.pages())?;
-        self.locked(space, range, |space, lock| {
-            self.fill_with(space, lock, Mapped::untouched(rights), &object.object, first)
-        })
+        self.map_as(space, range, Mapped::untouched(rights), Some((&object.object, first)))
     }
 
     /// Maps an object from its page `first` on, privately: the first write to a page copies it.
-    /// Atomically replaces existing mappings.
+    /// Replaces existing mappings: each page has its old or its new one at any time.
     pub fn map_private(
         &self,
         space: &Space<'m, M>,
@@ -84,9 +80,32 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         first: u64,
     ) -> Result<(), SpaceError> {
         self.check_private(object, first, range.pages())?;
-        self.locked(space, range, |space, lock| {
-            self.fill_with(space, lock, Mapped { copies: true, ..Mapped::untouched(rights) }, &object.object, first)
-        })
+        let mapped = Mapped { copies: true, ..Mapped::untouched(rights) };
+        self.map_as(space, range, mapped, Some((&object.object, first)))
+    }
+
+    /// Maps a range, to an object from one of its pages on if one is given.
+    pub(crate) fn map_as(
+        &self,
+        space: &Space<'m, M>,
+        range: PageRange,
+        mapped: Mapped,
+        object: Option<(&Counted<Object>, u64)>,
+    ) -> Result<(), SpaceError> {
+        let mut mapping = None;
+        let result = self.in_pieces(space, range, |space, lock| {
+            if lock.range().begin() == range.begin() {
+                mapping = match object {
+                    Some((object, first)) => Some(self.new_mapping(space, range, object, first)?),
+                    None => None,
+                };
+                self.count(Event::Map);
+            }
+            self.fill_piece(space, lock, mapped, mapping.as_ref());
+            Ok(())
+        });
+        mapping.into_iter().for_each(|mapping| self.release_mapping(mapping, 1));
+        result
     }
 
     /// Checks that pages of an object may be mapped.
@@ -151,21 +170,33 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         mapping: Option<Counted<Mapping>>,
     ) {
         self.count(Event::Map);
-        self.clear(space, lock, Left::Hole);
-        lock.each(|slot, _, _| {
-            slot.set_mapping(mapping.as_ref().map_or(ptr::null_mut(), |mapping| mapping.share(1)));
-            slot.set(View::Mapped(mapped));
-        });
+        self.fill_piece(space, lock, mapped, mapping.as_ref());
         if let Some(mapping) = mapping {
             self.release_mapping(mapping, 1);
         }
     }
 
-    /// Unmaps a range, which may have holes.
+    fn fill_piece(
+        &self,
+        space: &SpaceBody<'m, M>,
+        lock: &RangeLock<'_>,
+        mapped: Mapped,
+        mapping: Option<&Counted<Mapping>>,
+    ) {
+        self.clear(space, lock, Left::Hole);
+        lock.each(|slot, _, _| {
+            slot.set_mapping(mapping.map_or(ptr::null_mut(), |mapping| mapping.share(1)));
+            slot.set(View::Mapped(mapped));
+        });
+    }
+
+    /// Unmaps a range, which may have holes. Pages of a long range go one after the other.
     pub fn unmap(&self, space: &Space<'m, M>, range: PageRange) -> Result<(), SpaceError> {
-        self.locked(space, range, |space, lock| {
-            self.count(Event::Unmap);
-            self.note_room(space, range);
+        self.in_pieces(space, range, |space, lock| {
+            self.count_first(lock, range, Event::Unmap);
+            if lock.range().begin() == range.begin() {
+                self.note_room(space, range);
+            }
             self.clear(space, lock, Left::Hole);
             lock.leaves_holes();
             Ok(())
@@ -175,29 +206,38 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// Discards the contents of private pages: they read as zeroes afterwards. Object pages keep
     /// theirs. The range may have holes.
     pub fn dont_need(&self, space: &Space<'m, M>, range: PageRange) -> Result<(), SpaceError> {
-        self.locked(space, range, |space, lock| {
-            self.count(Event::DontNeed);
+        self.in_pieces(space, range, |space, lock| {
+            self.count_first(lock, range, Event::DontNeed);
             self.clear(space, lock, Left::Mapping);
             Ok(())
         })
     }
 
-    /// Changes the rights of a range. Fails if it has a hole; then nothing changes.
+    /// Changes the rights of a range. Fails if it has a hole; then nothing changes, unless another
+    /// thread made the hole meanwhile.
     pub fn protect(&self, space: &Space<'m, M>, range: PageRange, rights: Rights) -> Result<(), SpaceError> {
-        self.locked(space, range, |space, lock| {
+        self.check_long(space, range)?;
+        self.in_pieces(space, range, |space, lock| {
             check_mapped(lock)?;
-            self.count(Event::Protect);
+            self.count_first(lock, range, Event::Protect);
             let mut batch = Batch::new(self, space);
             lock.each(|slot, begin, _| {
                 let View::Mapped(mapped) = slot.load().view() else { return };
                 slot.set(View::Mapped(Mapped { rights, ..mapped }));
                 if mapped.is_entered() {
-                    batch.protect(begin, mapped, rights, range.end());
+                    batch.protect(begin, mapped, rights, lock.range().end());
                 }
             });
             batch.finish();
             Ok(())
         })
+    }
+
+    /// Counts a call with its first piece.
+    pub(crate) fn count_first(&self, lock: &RangeLock<'_>, range: PageRange, event: Event) {
+        if lock.range().begin() == range.begin() {
+            self.count(event);
+        }
     }
 
     /// Takes away pages and translations of a locked range.
@@ -279,13 +319,14 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
 
     /// Makes a range refuse every access, regardless of its rights: a fault returns
     /// [`FaultError::Guarded`]. Private contents are discarded. Children inherit guards. Fails if
-    /// the range has a hole; then nothing changes.
+    /// the range has a hole; then nothing changes, unless another thread made the hole meanwhile.
     ///
     /// [`FaultError::Guarded`]: crate::FaultError::Guarded
     pub fn guard(&self, space: &Space<'m, M>, range: PageRange) -> Result<(), SpaceError> {
-        self.locked(space, range, |space, lock| {
+        self.check_long(space, range)?;
+        self.in_pieces(space, range, |space, lock| {
             check_mapped(lock)?;
-            self.count(Event::Guard);
+            self.count_first(lock, range, Event::Guard);
             self.clear(space, lock, Left::Guard);
             Ok(())
         })
@@ -294,7 +335,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// Removes guards: the range has its former mapping, without private contents. Holes and pages
     /// without guards stay unchanged.
     pub fn unguard(&self, space: &Space<'m, M>, range: PageRange) -> Result<(), SpaceError> {
-        self.locked(space, range, |_, lock| {
+        self.in_pieces(space, range, |_, lock| {
             // Removes no translation, so no CPU is asked: a guard has none.
             lock.each(|slot, _, _| {
                 if let View::Mapped(mapped) = slot.load().view() {

@@ -12,7 +12,6 @@ use crate::error::SpaceError;
 use crate::machine::{FrameSource, Machine};
 use crate::memory::Cpu;
 use crate::memory_object::MemoryObject;
-use crate::primitive::relax;
 use crate::space::{RangeLock, Space, SpaceBody};
 use crate::stack::STACK_GAP;
 use crate::tree::slot::Mapped;
@@ -123,16 +122,15 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         loop {
             let range = self.find_room(space, wanted)?;
             let lock = self.lock_alone(space, range).map_err(|error| self.no_memory(error))?;
-            let is_room = self.is_room(space, &lock);
+            let is_room = !space.is_forked() && self.is_room(space, &lock);
             let filled = if is_room { fill(&lock) } else { Ok(()) };
             self.unlock(space, lock);
             if is_room {
                 self.count(Event::Chosen);
                 return filled.map(|()| range);
             }
-            // Another CPU was faster.
-            self.count(Event::Wait);
-            relax();
+            // Another CPU was faster, or a fork is under way.
+            self.wait();
         }
     }
 
@@ -165,11 +163,12 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         takes_changing: bool,
     ) -> Option<PageRange> {
         let mut range = wanted.from(from)?;
+        let mut steps = 0_u64;
         while range.begin() < end {
-            match self.obstacle(space, range, takes_changing) {
-                None => return Some(range),
-                Some(next) => range = wanted.from(next)?,
-            }
+            let Some(next) = self.obstacle(space, range, takes_changing) else { return Some(range) };
+            range = wanted.from(next)?;
+            steps += 1;
+            self.pause_each(steps);
         }
         None
     }

@@ -45,22 +45,27 @@ impl Family {
         Self { members: Spin::new(ptr::null()) }
     }
 
-    /// Adds a member.
+    /// Adds a member: behind another, or as the first if `behind` is null.
     ///
     /// # Safety
-    /// The member does not move until it has left.
-    pub(crate) unsafe fn join(&self, member: *const Member) {
+    /// 1. The member does not move until it has left.
+    /// 2. `behind` has joined this family, and has not left.
+    pub(crate) unsafe fn join(&self, member: *const Member, behind: *const Member) {
         let mut first = self.members.lock();
         // SAFETY: 1. As the caller promises. 2. Members of the list are alive, and their links are
         // protected by this lock.
         unsafe {
-            (*member).before.set(ptr::null());
-            (*member).next.set(*first);
-            if let Some(second) = first.as_ref() {
-                second.before.set(member);
+            let next = behind.as_ref().map_or(*first, |behind| behind.next.get());
+            (*member).before.set(behind);
+            (*member).next.set(next);
+            if let Some(next) = next.as_ref() {
+                next.before.set(member);
+            }
+            match behind.as_ref() {
+                Some(behind) => behind.next.set(member),
+                None => *first = member,
             }
         }
-        *first = member;
     }
 
     /// Removes a member. No visit that has met it is still running afterwards.
@@ -129,7 +134,7 @@ mod tests {
         for order in [[first, second, third], [second, third, first], [third, first, second], [second, first, third]] {
             let family = Family::new();
             // SAFETY: members do not move.
-            [first, second, third].into_iter().for_each(|member| unsafe { family.join(member) });
+            [first, second, third].into_iter().for_each(|member| unsafe { family.join(member, ptr::null()) });
             assert_eq!(members(&family), [third, second, first]);
             assert_eq!(family.visit(|member| (member == second).then_some(7)), Some(7));
             for (left, member) in (0..3).rev().zip(order) {
@@ -138,5 +143,20 @@ mod tests {
                 assert!(members(&family).len() == left && !members(&family).contains(&member));
             }
         }
+    }
+
+    #[test]
+    fn a_child_is_visited_right_behind_its_parent() {
+        let spaces: [Member; 4] = core::array::from_fn(|_| Member::new());
+        let [other, parent, first, second] = [0, 1, 2, 3].map(|index| &raw const spaces[index]);
+        let family = Family::new();
+        for (member, behind) in [(other, ptr::null()), (parent, ptr::null()), (first, parent), (second, first)] {
+            // SAFETY: 1. Members do not move. 2. Each joins behind one that has joined.
+            unsafe { family.join(member, behind) };
+        }
+        assert_eq!(members(&family), [parent, first, second, other]);
+        // SAFETY: it has joined, and leaves once.
+        unsafe { family.leave(first) };
+        assert_eq!(members(&family), [parent, second, other]);
     }
 }

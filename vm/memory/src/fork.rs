@@ -4,8 +4,20 @@
 //! regardless of earlier forks: there are no chains of shadow objects. Each space is an owner of
 //! private pages, and both lose the right to write them until one copies the page or is its last
 //! owner. Page tables are not copied: the child's faults fill them.
+//!
+//! The copy goes in pieces, in address order (see `pieces`). A piece's slots are unlocked after no
+//! TLB can write its pages any more, so a fault finds a slot that is not copied yet, as if there
+//! were no fork, or one whose pages are shared, and copies a page before it writes. Faults wait for
+//! one piece. In return the child is no snapshot of a program whose other threads write meanwhile:
+//! of two writes of one thread it may have the later one alone. Changes of mappings wait, so the
+//! child has all of a piece's change or nothing, and both ends of a move or neither.
+//!
+//! Reverse lookups must find a page in the child as soon as they find its slot in the parent
+//! unlocked. So the child joins its family before the first piece, behind its parent, and visits
+//! come to the parent first: a visit that meets the parent's slot before it is copied changes what
+//! the fork copies, and one that meets it later meets the child's slot too.
 
-use crate::address::{Rights, VirtualPage};
+use crate::address::{PageRange, Rights, VirtualPage};
 use crate::batch::Batch;
 use crate::counted::Counted;
 use crate::counters::Event;
@@ -21,29 +33,42 @@ use core::mem::ManuallyDrop;
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 
+/// Slots of a piece, as [`PIECE_SLOTS`](crate::pieces::PIECE_SLOTS): more, because each piece may
+/// cost a shoot-down.
+#[cfg(not(all(loom, test)))]
+const COPIED_SLOTS: u64 = 512;
+/// Small, so that tests have several pieces.
+#[cfg(all(loom, test))]
+const COPIED_SLOTS: u64 = 1;
+
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
-    /// Makes a space with the same mappings and contents, active on no CPU. Fails if memory runs
+    /// Makes a space with the same mappings and contents, active on no CPU. Works in pieces;
+    /// changes of the space's mappings by other threads wait for all of it, faults for one piece.
+    /// Contents that other threads write meanwhile may be in the child or not. Fails if memory runs
     /// out; then only rights of page-table entries have changed, which faults restore.
     pub fn fork(&self, space: &Space<'m, M>) -> Result<Space<'m, M>, SpaceError> {
         let space = self.check_active(space)?;
         // So that they are not copied.
         self.tidy_all(space);
-        // Locking the whole space needs no node.
-        let lock = self.lock(space, space.tree.pages()).map_err(|error| self.no_memory(error))?;
         let child = self.space_of(&space.family, space.pages).map_err(|error| self.no_memory(error))?;
         child.body().stack_limit.store(space.stack_limit.load(Relaxed), Relaxed);
         child.body().makes_large.store(space.makes_large.load(Relaxed), Relaxed);
-        let mut batch = Batch::new(self, space);
-        // SAFETY: 1. All of the space is locked. 2. The child is not shared yet.
-        let copied = unsafe {
-            space.tree.copy_to(&child.body().tree, &mut |from, to, begin| {
-                self.copy_slot(from, to, begin, &mut batch).map_err(SpaceError::from)
-            })
-        };
-        batch.finish();
-        // Reverse lookups find the child as soon as they find the parent's slots unlocked.
-        child.join();
-        drop(lock);
+        while !space.begin_fork() {
+            self.wait();
+        }
+        child.join_behind(space);
+        let mut copied = Ok(());
+        let mut rest = Some(space.tree.pages());
+        while let Some(range) = rest {
+            match self.copy_piece(space, child.body(), range) {
+                Ok(end) => rest = range.behind(end),
+                Err(error) => (copied, rest) = (Err(error), None),
+            }
+            if rest.is_some() {
+                self.pause();
+            }
+        }
+        space.end_fork();
         match copied {
             Ok(()) => {
                 self.count(Event::Fork);
@@ -51,12 +76,43 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             }
             Err(error) => {
                 self.end(child);
-                Err(self.no_memory(error))
+                Err(self.no_memory(error).into())
             }
         }
     }
 
-    fn copy_slot(&self, from: &Slot, to: &Slot, begin: u64, batch: &mut Batch<'_, 'm, M, F>) -> Result<(), NoMemory> {
+    /// Copies the first piece of a range. Returns its end.
+    fn copy_piece(
+        &self,
+        space: &SpaceBody<'m, M>,
+        child: &SpaceBody<'m, M>,
+        range: PageRange,
+    ) -> Result<u64, NoMemory> {
+        // Needs a node only if another CPU has just taken an empty one out.
+        let lock = self.lock_up_to(space, range, COPIED_SLOTS)?;
+        let mut batch = Batch::new(self, space);
+        let piece = lock.range();
+        // SAFETY: 1. The piece is locked, and both spaces have the same limits. 2. The first piece
+        // begins at 0, and each ends with a leaf or a slot above leaves. 3. Other CPUs only visit
+        // the child.
+        let copied = unsafe {
+            space.tree.copy_to(&child.tree, piece, &mut |from, to, begin| {
+                self.copy_slot(from, to, begin, piece.end(), &mut batch)
+            })
+        };
+        batch.finish();
+        copied.map(|()| piece.end())
+    }
+
+    /// Copies a mapped slot. `end`: all slots before it are locked.
+    fn copy_slot(
+        &self,
+        from: &Slot,
+        to: &Slot,
+        begin: u64,
+        end: u64,
+        batch: &mut Batch<'_, 'm, M, F>,
+    ) -> Result<(), NoMemory> {
         let View::Mapped(mapped) = from.load().view() else { return Ok(()) };
         let (mut shared, mut content) = (false, mapped.content);
         match mapped.content {
@@ -68,7 +124,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 shared = true;
                 from.set(View::Mapped(Mapped { shared, ..mapped }));
                 if mapped.is_entered() {
-                    batch.protect(begin, mapped, mapped.rights.without(Rights::WRITE), u64::MAX);
+                    batch.protect(begin, mapped, mapped.rights.without(Rights::WRITE), end);
                 }
             }
             // Each space reads a page of its own.
@@ -80,7 +136,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             to.set_mapping(mapping.share(1));
         }
         let marks = mapped.marks.without(Marks::LOCKED.with(Marks::WIRED));
-        to.unlock_as(View::Mapped(Mapped { shared, marks, content, ..mapped.untranslated() }));
+        to.set(View::Mapped(Mapped { shared, marks, content, ..mapped.untranslated() }));
         Ok(())
     }
 
@@ -104,7 +160,13 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     fn end(&self, space: Space<'m, M>) {
         let body = space.body();
         let mut tables = Default::default();
+        let mut steps = 0_u64;
+        let mut pause = || {
+            steps += 1;
+            self.pause_each(steps);
+        };
         let mut end_slot = |slot: &Slot, begin: u64, _: u64| -> Result<(), Infallible> {
+            pause();
             if slot.load().view() == View::Hole {
                 return Ok(());
             }
@@ -117,7 +179,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         // nodes, briefly.
         let Ok(()) = unsafe { body.tree.visit(body.tree.pages(), &mut end_slot) };
         space.leave();
-        let body = space.into_body();
+        let mut body = space.into_body();
+        body.tree.free_nodes(&mut pause);
         body.free_answered_tables(tables);
         // Its pages, which led to the family, are gone.
         body.family.release(1);

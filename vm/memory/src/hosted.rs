@@ -13,6 +13,7 @@ use crate::primitive::{Held, Spin, try_slice};
 use crate::space::Space;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
+use core::fmt;
 use core::sync::atomic::AtomicU8;
 use core::sync::atomic::Ordering::Relaxed;
 use faultline_numbers::{CpuNumber, FrameNumber};
@@ -34,6 +35,16 @@ pub struct Hosted {
     bytes: FrameBytes,
     has_tables_of_each_cpu: bool,
     pages: PageRange,
+    pause: Option<Pause>,
+}
+
+/// A call between two pieces of a long call.
+pub struct Pause(pub Arc<dyn Fn(CpuNumber) + Send + Sync>);
+
+impl fmt::Debug for Pause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pause").finish_non_exhaustive()
+    }
 }
 
 /// The default pages of a hosted machine's programs: addresses of 48 bits.
@@ -96,6 +107,7 @@ impl Hosted {
             bytes: FrameBytes { first, frame_bytes, bytes, begin },
             has_tables_of_each_cpu: false,
             pages: PAGES,
+            pause: None,
         })
     }
 
@@ -108,6 +120,11 @@ impl Hosted {
     /// [`PAGES`].
     pub fn with_pages(self, pages: PageRange) -> Self {
         Self { pages, ..self }
+    }
+
+    /// Calls `pause` where a CPU may run other threads; see [`Machine::pause`].
+    pub fn with_pause(self, pause: Arc<dyn Fn(CpuNumber) + Send + Sync>) -> Self {
+        Self { pause: Some(Pause(pause)), ..self }
     }
 
     /// The contents of the frames.
@@ -198,6 +215,12 @@ unsafe impl Machine for Hosted {
 
     fn shoot(&self, cpus: &CpuSet, flush: &Flush) {
         cpus.iter().for_each(|cpu| self.cpu(cpu).forget(flush));
+    }
+
+    fn pause(&self, cpu: CpuNumber) {
+        if let Some(Pause(pause)) = &self.pause {
+            pause(cpu);
+        }
     }
 
     fn zero(&self, frame: FrameNumber) {

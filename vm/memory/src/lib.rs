@@ -7,7 +7,8 @@
 //!   to map), `remap` (move, resize), `stack`, `wire` (locked memory), `fault`, `large` (2
 //!   MiB at once), `fork`, `memory_object`;
 //! - `Batch`: removed pages, tables and nodes, until all CPUs have forgotten them; `RangeLock`: the
-//!   lock of a range; `tidy`: empty nodes at its ends;
+//!   lock of a range; `pieces`: long ranges, and changes beside a fork; `tidy`: empty nodes at the
+//!   ends of a range;
 //! - `sweep`, `write_back`, `truncate`: take pages away from all their places (`reverse`), and
 //!   write them to a [`Pager`];
 //! - [`Space`]: the `Tree` of `Slot`s, which is also the lock of each range; the page tables
@@ -82,6 +83,7 @@ mod object;
 mod page_in;
 mod page_record;
 mod page_word;
+mod pieces;
 mod primitive;
 mod reclaim;
 mod remap;

@@ -64,6 +64,16 @@ pub unsafe trait Machine {
     /// Flushes pages from the TLBs of other CPUs, and waits until they have answered.
     fn shoot(&self, cpus: &CpuSet, flush: &Flush);
 
+    /// Called between two pieces of a long call, and where a call waits for another CPU's fork: at
+    /// least every 50 µs or so. The calling thread holds no slot and no guard of `pin`. May run
+    /// other threads on this CPU, which may make calls with the same handle, and may take as long
+    /// as it likes; returns on the same CPU, with the same spaces active there. Waiting threads
+    /// call it until the other call is over, so each runnable thread must get its turn. Default:
+    /// does nothing.
+    fn pause(&self, cpu: CpuNumber) {
+        let _ = cpu;
+    }
+
     /// Fills a frame with zeroes.
     fn zero(&self, frame: FrameNumber);
 

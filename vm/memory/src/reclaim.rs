@@ -113,6 +113,9 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             self.consider(hand.advance(), &mut load);
             if load.clean.is_full() || load.to_swap.is_full() {
                 self.unload(&mut load);
+                self.pause();
+            } else if load.waiting() == 0 {
+                self.pause_each(load.swept.scanned);
             }
         }
         self.unload(&mut load);

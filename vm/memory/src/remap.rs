@@ -21,7 +21,7 @@ use crate::memory::Cpu;
 use crate::object::mapping::Mapping;
 use crate::page_record::Home;
 use crate::page_word::PageStep;
-use crate::primitive::{push_reserved, relax};
+use crate::primitive::push_reserved;
 use crate::space::{RangeLock, Space, SpaceBody};
 use crate::tree::slot::{Content, Mapped, Marks, Slot, View};
 use alloc::vec::Vec;
@@ -45,7 +45,7 @@ type Moved = (*mut Inner<Mapping>, Counted<Mapping>);
 
 /// Reasons not to move a range now.
 enum Stop {
-    /// Another CPU holds a page briefly, or has mapped something: unlock all and retry.
+    /// Another CPU holds a page briefly, has mapped something, or forks: unlock all and retry.
     Again,
     Error(SpaceError),
 }
@@ -73,9 +73,15 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         let resized = PageRange::new(range.first(), pages)?;
         let longest = range.with(resized);
         space.check(longest)?;
-        let result = self.try_resize(space, range, resized, longest);
-        self.tidy_parts(space, longest, range.pages().min(pages));
-        result?;
+        loop {
+            let result = self.try_resize(space, range, resized, longest);
+            self.tidy_parts(space, longest, range.pages().min(pages));
+            match result {
+                Ok(()) => break,
+                Err(Stop::Error(error)) => return Err(error),
+                Err(Stop::Again) => self.wait(),
+            }
+        }
         self.populate_locked(space, resized);
         Ok(())
     }
@@ -86,19 +92,23 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         range: PageRange,
         resized: PageRange,
         longest: PageRange,
-    ) -> Result<(), SpaceError> {
+    ) -> Result<(), Stop> {
         let Parts { common, rest } = self.lock_parts(space, longest, range.pages().min(resized.pages()))?;
+        if space.is_forked() {
+            return Err(Stop::Again);
+        }
         check_mapped(&common)?;
         if let Some(rest) = &rest {
             if resized == longest {
                 if !self.is_room(space, rest) {
-                    return Err(SpaceError::NoAddress);
+                    return Err(Stop::Error(SpaceError::NoAddress));
                 }
                 let More { mapped, mapping } = self.more(space, &common, rest.range())?;
                 self.fill(space, rest, mapped, mapping);
             } else {
                 check_mapped(rest)?;
                 self.clear(space, rest, Left::Hole);
+                rest.leaves_holes();
             }
         }
         self.count(Event::Resize);
@@ -172,10 +182,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                     return Ok(to);
                 }
                 Err(Stop::Error(error)) => return Err(error),
-                Err(Stop::Again) => {
-                    self.count(Event::Wait);
-                    relax();
-                }
+                Err(Stop::Again) => self.wait(),
             }
         }
     }
@@ -196,6 +203,9 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             let target = self.lock_parts(space, to_range, pages)?;
             (self.lock_parts(space, range, pages)?, target)
         };
+        if space.is_forked() {
+            return Err(Stop::Again);
+        }
         check_mapped(&from.common)?;
         from.rest.as_ref().map_or(Ok(()), check_mapped)?;
         if let To::Free(_) = to
@@ -225,6 +235,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         }
         if let Some(rest) = &from.rest {
             self.clear(space, rest, Left::Hole);
+            rest.leaves_holes();
         }
         self.count(Event::Move);
         Ok(to_range)
@@ -405,5 +416,6 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         });
         batch.retire(from.range());
         batch.finish();
+        from.leaves_holes();
     }
 }

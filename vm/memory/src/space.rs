@@ -8,11 +8,11 @@ use crate::cpu_set::ActiveCpus;
 use crate::error::{NoMemory, SpaceError};
 use crate::family::{Family, Member};
 use crate::leftovers::Leftovers;
-use crate::machine::{Flush, FrameSource, Machine, SpaceId};
+use crate::machine::{Flush, FrameSource, Machine, Pmap, SpaceId};
 use crate::memory::{Cpu, Memory};
 use crate::primitive::{AtomicBool, AtomicPtr, Spin, relax, try_box_with};
-use crate::tree::slot::{Slot, View};
-use crate::tree::{LockStep, Tree};
+use crate::tree::slot::{Mapped, Slot, View};
+use crate::tree::{LEAF_PAGES, LockStep, Tree};
 use alloc::boxed::Box;
 use core::cell::Cell;
 use core::mem::ManuallyDrop;
@@ -45,6 +45,8 @@ pub(crate) struct SpaceBody<'m, M: Machine> {
     pub(crate) stack_limit: AtomicU64,
     /// \[a] True if faults make large pages. Relaxed: no other data depends on it.
     pub(crate) makes_large: AtomicBool,
+    /// \[a] True while a fork copies the space: see `pieces`.
+    forked: AtomicBool,
     /// \[a] With the page tables \[p] of each CPU, if each has its own, and its leftovers \[c].
     pub(crate) active: ActiveCpus<Part<M::Pmap>>,
     /// \[p] The page tables of all CPUs, if shared.
@@ -62,6 +64,26 @@ impl<'m, M: Machine> SpaceBody<'m, M> {
         // SAFETY: 1. A member is the first field of a space, which is alive while it is a member.
         // 2. Families of a memory are of its spaces alone, whose machine has this type.
         unsafe { &*member.cast::<Self>() }
+    }
+
+    /// True if a fork is under way, for a caller that has locked slots of the space.
+    #[inline]
+    pub(crate) fn is_forked(&self) -> bool {
+        // Relaxed: if the fork has released one of these slots, it has set this before, and the
+        // slot's lock orders that.
+        self.forked.load(Relaxed)
+    }
+
+    /// Begins a fork. False if another is under way.
+    pub(crate) fn begin_fork(&self) -> bool {
+        // Acquire: pairs with `end_fork`. The slots that are locked next release this to others.
+        !self.forked.swap(true, Acquire)
+    }
+
+    /// Ends a fork.
+    pub(crate) fn end_fork(&self) {
+        // Release: changes that find it ended come after all of it.
+        self.forked.store(false, Release);
     }
 
     /// A CPU's leftovers: for the CPU itself.
@@ -114,7 +136,13 @@ impl<'m, M: Machine> Space<'m, M> {
     /// Adds the new space to its family. Call once.
     pub(crate) fn join(&self) {
         // SAFETY: it does not move until it has left.
-        unsafe { self.body().family.get().join(&raw const self.body().member) };
+        unsafe { self.body().family.get().join(&raw const self.body().member, ptr::null()) };
+    }
+
+    /// As `join`, behind its parent, so that visits come to the parent first.
+    pub(crate) fn join_behind(&self, parent: &SpaceBody<'m, M>) {
+        // SAFETY: 1. As above. 2. The parent has joined the same family, and is alive.
+        unsafe { self.body().family.get().join(&raw const self.body().member, &raw const parent.member) };
     }
 
     /// True if the space is active on a CPU. For an exclusive owner: visitors of its family are
@@ -167,6 +195,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             pages,
             stack_limit: AtomicU64::new(STACK_LIMIT),
             makes_large: AtomicBool::new(true),
+            forked: AtomicBool::new(false),
             active,
             shared,
             tree: Tree::new(pages.end()),
@@ -224,7 +253,19 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// caller holds only locks of ranges at lower addresses, and no guard of `pin`. Fails if there
     /// is no memory for a node.
     pub(crate) fn lock<'a>(&self, space: &'a SpaceBody<'m, M>, range: PageRange) -> Result<RangeLock<'a>, NoMemory> {
+        self.lock_up_to(space, range, u64::MAX)
+    }
+
+    /// Locks the first part of a range, like `lock`: at least `most` slots if it has as many, up to
+    /// the end of a leaf, and not up to the middle of a large entry.
+    pub(crate) fn lock_up_to<'a>(
+        &self,
+        space: &'a SpaceBody<'m, M>,
+        range: PageRange,
+        most: u64,
+    ) -> Result<RangeLock<'a>, NoMemory> {
         let mut next = range.begin();
+        let mut count = 0;
         let has_holes = Cell::new(false);
         let mut on_split = |view| {
             self.count(Event::Split);
@@ -238,15 +279,25 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 // SAFETY: 1. The slot of the page before `end` is locked, by the step above. 2. It
                 // is of one page, so in a leaf. 3. The guard is held.
                 LockStep::Locked(_, end) if end == next + 1 => unsafe {
-                    Some(space.tree.lock_behind(end, range.end()))
+                    let end = space.tree.lock_behind(end, range.end());
+                    Some((end, end - next))
                 },
-                LockStep::Locked(_, end) => Some(end),
+                LockStep::Locked(_, end) => Some((end, 1)),
                 LockStep::Taken => None,
             });
             // The slot's holder may be waiting for this CPU to answer a shoot-down.
             drop(pinned);
             match locked {
-                Ok(Some(end)) => next = end,
+                Ok(Some((end, slots))) => {
+                    (next, count) = (end, count + slots);
+                    if count >= most
+                        && next.is_multiple_of(LEAF_PAGES)
+                        && (next.is_multiple_of(M::Pmap::LARGE_PAGES) || !self.is_large(space, next - 1))
+                        && let Some(range) = range.before(next)
+                    {
+                        return Ok(RangeLock { tree: &space.tree, range, has_holes });
+                    }
+                }
                 Ok(None) => {
                     self.count(Event::Wait);
                     relax();
@@ -261,6 +312,15 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     }
 }
 
+impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
+    /// True if the entry of a page, whose slot is locked, may be part of a large one.
+    fn is_large(&self, space: &SpaceBody<'m, M>, page: u64) -> bool {
+        // SAFETY: the guard is held, and the space is active.
+        let view = self.pinned(|| unsafe { space.tree.look(page) }.word.view());
+        matches!(view, View::Mapped(Mapped { large: true, .. }))
+    }
+}
+
 impl RangeLock<'_> {
     pub(crate) fn range(&self) -> PageRange {
         self.range
@@ -272,7 +332,7 @@ impl RangeLock<'_> {
         self.has_holes.get()
     }
 
-    /// Records that its slots become holes.
+    /// Records that its slots have become holes.
     pub(crate) fn leaves_holes(&self) {
         self.has_holes.set(true);
     }

@@ -39,10 +39,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// the faulting page, with the rights of its lowest page. The fault is refused if the stack
     /// would exceed the space's limit, or end less than [`STACK_GAP`] pages above another mapping.
     pub fn map_stack(&self, space: &Space<'m, M>, range: PageRange, rights: Rights) -> Result<(), SpaceError> {
-        self.locked(space, range, |space, lock| {
-            self.fill(space, lock, Mapped { marks: Marks::GROWS, ..Mapped::untouched(rights) }, None);
-            Ok(())
-        })
+        self.map_as(space, range, Mapped { marks: Marks::GROWS, ..Mapped::untouched(rights) }, None)
     }
 
     /// Sets the stack limit of a space in pages; the default is 2048. Children inherit it.

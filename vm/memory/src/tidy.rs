@@ -7,28 +7,13 @@
 
 use crate::address::{PageRange, VirtualPage};
 use crate::batch::Batch;
-use crate::error::{NoMemory, SpaceError};
+use crate::error::NoMemory;
 use crate::machine::{FrameSource, Machine};
 use crate::memory::Cpu;
-use crate::space::{RangeLock, Space, SpaceBody};
+use crate::space::{RangeLock, SpaceBody};
 use crate::tree::{LEAF_PAGES, MOST_LEVELS};
 
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
-    /// Calls `act` with a range of a space, locked. The caller has no lock and no guard of `pin`.
-    pub(crate) fn locked<R>(
-        &self,
-        space: &Space<'m, M>,
-        range: PageRange,
-        act: impl FnOnce(&SpaceBody<'m, M>, &RangeLock<'_>) -> Result<R, SpaceError>,
-    ) -> Result<R, SpaceError> {
-        let space = self.check_active(space)?;
-        space.check(range)?;
-        let lock = self.lock_alone(space, range).map_err(|error| self.no_memory(error))?;
-        let result = act(space, &lock);
-        self.unlock(space, lock);
-        result
-    }
-
     /// Locks a range like `lock`, for a caller that has no other lock.
     pub(crate) fn lock_alone<'a>(
         &self,
@@ -69,7 +54,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
 
     /// Takes out the empty nodes on the way to a leaf: from the lowest up, a node at a time.
     #[cold]
-    fn take_empty(&self, space: &SpaceBody<'m, M>, leaf: u64) {
+    pub(crate) fn take_empty(&self, space: &SpaceBody<'m, M>, leaf: u64) {
         for _ in 0..MOST_LEVELS {
             // SAFETY: the guard is held, and the space is active.
             let empty = self.pinned(|| unsafe { space.tree.empty_node(VirtualPage(leaf * LEAF_PAGES)) });

@@ -13,6 +13,7 @@
 //!
 //! Slot locks and folded ranges are sv6's idea (RadixVM); stray nodes are Asterinas' (CortenMM).
 
+mod copy;
 pub(crate) mod slot;
 
 use crate::address::{PageRange, SPACE_PAGES, VirtualPage};
@@ -35,6 +36,8 @@ const BITS: u32 = 1;
 const FAN_OUT: usize = 1 << BITS;
 /// Pages of a leaf.
 pub(crate) const LEAF_PAGES: u64 = FAN_OUT as u64;
+/// Pages of a node of leaves.
+pub(crate) const NODE_PAGES: u64 = LEAF_PAGES << BITS;
 /// Levels of the highest tree.
 pub(crate) const MOST_LEVELS: u32 = SPACE_PAGES.trailing_zeros().div_ceil(BITS);
 
@@ -407,62 +410,32 @@ impl Tree {
         let is_empty = node.slots.iter().all(|slot| slot.load().view() == View::Hole);
         (is_empty && level < self.top).then(|| PageRange::large_with(page, span(level + 1)))
     }
+}
 
-    /// Copies the slots to another tree by `copy`. Fails if memory runs out or `copy` fails; then
-    /// the other tree is incomplete.
-    ///
-    /// # Safety
-    /// The caller has locked all slots of this tree, and has exclusive access to the other one,
-    /// which has no mapping. Both are for the same pages.
-    pub(crate) unsafe fn copy_to<E: From<NoMemory>>(
-        &self,
-        other: &Tree,
-        copy: &mut impl FnMut(&Slot, &Slot, u64) -> Result<(), E>,
-    ) -> Result<(), E> {
-        // SAFETY: as the caller promises.
-        unsafe { Self::copy_node(&self.root, &other.root, self.top, 0, copy) }
-    }
-
-    /// # Safety
-    /// As for `copy_to`.
-    unsafe fn copy_node<E: From<NoMemory>>(
-        from: &Node,
-        to: &Node,
-        level: u32,
-        base: u64,
-        copy: &mut impl FnMut(&Slot, &Slot, u64) -> Result<(), E>,
-    ) -> Result<(), E> {
-        for ((from, to), index) in from.slots.iter().zip(&to.slots).zip(0..) {
-            let begin = base + index * span(level);
-            match from.load().view() {
-                View::Node(child) => {
-                    let new = Box::into_raw(try_box(Node::new())?);
-                    to.unlock_as(View::Node(new));
-                    // SAFETY: 1. All slots below are locked by the caller. 2. The new node is the
-                    // other tree's.
-                    unsafe { Self::copy_node(&*child, &*new, level - 1, begin, copy)? };
+impl Tree {
+    /// Frees the nodes, and calls `pause` after each. Mappings and pages must be released before,
+    /// or leak.
+    pub(crate) fn free_nodes(&mut self, pause: &mut impl FnMut()) {
+        fn free(node: &Node, pause: &mut impl FnMut()) {
+            for slot in &node.slots {
+                if let View::Node(child) = slot.load().view() {
+                    slot.unlock_as(View::Hole);
+                    // SAFETY: 1. Made by `try_box`. 2. The tree is ours alone, and no slot points
+                    // there any more.
+                    let child = unsafe { Box::from_raw(child) };
+                    free(&child, pause);
+                    pause();
                 }
-                _ => copy(from, to, begin)?,
             }
         }
-        Ok(())
+        free(&self.root, pause);
     }
 }
 
-/// Frees the nodes; mappings and pages must be released before, or leak.
+/// As `free_nodes`.
 impl Drop for Tree {
     fn drop(&mut self) {
-        fn free(node: &Node) {
-            for slot in &node.slots {
-                if let View::Node(child) = slot.load().view() {
-                    // SAFETY: 1. Made by `try_box`. 2. The tree is ours alone, and no other slot
-                    // points there.
-                    let child = unsafe { Box::from_raw(child) };
-                    free(&child);
-                }
-            }
-        }
-        free(&self.root);
+        self.free_nodes(&mut || {});
     }
 }
 

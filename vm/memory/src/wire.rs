@@ -32,9 +32,10 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// locked; a missing page is locked by the fault that brings it in. [`SpaceError::Wait`]: call
     /// again to continue.
     pub fn lock_pages(&self, space: &Space<'m, M>, range: PageRange) -> Result<(), SpaceError> {
-        self.locked(space, range, |_, lock| {
+        self.check_long(space, range)?;
+        self.in_pieces(space, range, |_, lock| {
             check_mapped(lock)?;
-            self.count(Event::Lock);
+            self.count_first(lock, range, Event::Lock);
             lock.each(|slot, _, _| {
                 if let View::Mapped(mapped) = slot.load().view()
                     && !mapped.marks.has(Marks::GUARD)
@@ -49,7 +50,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
 
     /// Brings in missing pages of a locked range.
     pub(crate) fn populate(&self, space: &SpaceBody<'m, M>, range: PageRange) -> Result<(), SpaceError> {
-        for page in range.begin()..range.end() {
+        for (page, step) in (range.begin()..range.end()).zip(0_u64..) {
+            self.pause_each(step);
             // SAFETY: the guard is held, and the space is active.
             let view = self.pinned(|| unsafe { space.tree.look(page) }.word.view());
             let rights = match view {
@@ -76,8 +78,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
 
     /// Unlocks a range, which may have holes.
     pub fn unlock_pages(&self, space: &Space<'m, M>, range: PageRange) -> Result<(), SpaceError> {
-        self.locked(space, range, |_, lock| {
-            self.count(Event::Unlock);
+        self.in_pieces(space, range, |_, lock| {
+            self.count_first(lock, range, Event::Unlock);
             lock.each(|slot, _, _| {
                 if let View::Mapped(mut mapped) = slot.load().view() {
                     self.unwire(&mut mapped);

@@ -15,6 +15,7 @@ mod moves;
 mod paging;
 mod places;
 mod spaces;
+mod steps;
 
 use faultline_memory::{Event, PageRange, Rights, VirtualPage};
 use host::HostCpu;

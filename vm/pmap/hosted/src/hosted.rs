@@ -6,7 +6,7 @@ pub use crate::tables::PageTable;
 use crate::tables::Pool;
 use crate::walkers::Access;
 use crate::{Broken, CpuNumber, CpuSet, Flush, FrameNumber, Machine, NoMemory, PageRange, Space, SpaceId, VirtualPage};
-pub use memory::hosted::{Outcome, PAGES};
+pub use memory::hosted::{Outcome, PAGES, Pause};
 use std::sync::atomic::AtomicU8;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -25,6 +25,7 @@ pub struct Hosted {
     name: String,
     has_tables_of_each_cpu: bool,
     pages: PageRange,
+    pause: Option<Pause>,
 }
 
 /// Contents of the frames. Clones share them, for pagers.
@@ -119,6 +120,7 @@ impl Hosted {
             name: std::env::var("FAULTLINE_TABLES").unwrap_or_else(|_| "x86-64".to_owned()),
             has_tables_of_each_cpu: false,
             pages: PAGES,
+            pause: None,
         })
     }
 
@@ -130,6 +132,11 @@ impl Hosted {
     /// Gives programs these pages; the default is [`PAGES`].
     pub fn with_pages(self, pages: PageRange) -> Self {
         Self { pages, ..self }
+    }
+
+    /// Calls `pause` where a CPU may run other threads.
+    pub fn with_pause(self, pause: Arc<dyn Fn(CpuNumber) + Send + Sync>) -> Self {
+        Self { pause: Some(Pause(pause)), ..self }
     }
 
     /// The contents of the frames.
@@ -220,6 +227,12 @@ unsafe impl Machine for Hosted {
 
     fn shoot(&self, cpus: &CpuSet, flush: &Flush) {
         cpus.iter().for_each(|cpu| self.cpu(cpu).forget(flush));
+    }
+
+    fn pause(&self, cpu: CpuNumber) {
+        if let Some(Pause(pause)) = &self.pause {
+            pause(cpu);
+        }
     }
 
     fn zero(&self, frame: FrameNumber) {
