@@ -2,8 +2,9 @@
 //!
 //! The search only reads. Each CPU starts where it last found room (its hint), or in its own part
 //! of the space, so threads that choose at the same time find different ranges and write no common
-//! line. It skips holes that another CPU is changing. The range found is locked and checked again,
-//! since another CPU may have been faster.
+//! line. It skips holes that another CPU is changing, and nodes without a large enough hole that an
+//! earlier search has passed (see `gaps`). The range found is locked and checked again, since
+//! another CPU may have been faster.
 
 use crate::address::{PageRange, Rights, SPACE_PAGES};
 use crate::counters::Event;
@@ -15,12 +16,15 @@ use crate::memory_object::MemoryObject;
 use crate::space::{RangeLock, Space, SpaceBody};
 use crate::stack::STACK_GAP;
 use crate::tree::slot::Mapped;
-use crate::tree::{Kind, Run};
+use crate::tree::{Kind, LEAF_PAGES, Run};
 
 /// Size of the part of a range where a CPU starts searching, in pages.
 fn arena_pages(begin: u64, end: u64) -> u64 {
     end.saturating_sub(begin) / MOST_CPUS as u64
 }
+
+/// Number of steps of a search that notes nothing: most searches end before.
+const SHORT: u64 = 32;
 
 /// Lowest page chosen by default: null pointers with small offsets stay unmapped.
 const LOWEST: u64 = if SPACE_PAGES > 16 { 16 } else { 0 };
@@ -163,9 +167,25 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         takes_changing: bool,
     ) -> Option<PageRange> {
         let mut range = wanted.from(from)?;
-        let mut steps = 0_u64;
+        let (mut steps, mut leaf) = (0_u64, from / LEAF_PAGES);
         while range.begin() < end {
-            let Some(next) = self.obstacle(space, range, takes_changing) else { return Some(range) };
+            let page = range.begin();
+            let mut next = page;
+            if page / LEAF_PAGES != leaf {
+                leaf = page / LEAF_PAGES;
+                // SAFETY: the guard is held, and the space is active.
+                next = self.pinned(|| unsafe { space.tree.skip_full(page, wanted.pages) });
+            }
+            if next == page {
+                next = match self.obstacle(space, range, takes_changing) {
+                    Some(next) => next,
+                    None => return Some(range),
+                };
+                if next / LEAF_PAGES != leaf && steps >= SHORT {
+                    // SAFETY: as above.
+                    self.pinned(|| unsafe { space.tree.note_passed(page, next) });
+                }
+            }
             range = wanted.from(next)?;
             steps += 1;
             self.pause_each(steps);

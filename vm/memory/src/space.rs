@@ -335,6 +335,8 @@ impl RangeLock<'_> {
     /// Records that its slots have become holes.
     pub(crate) fn leaves_holes(&self) {
         self.has_holes.set(true);
+        // SAFETY: the range is locked.
+        unsafe { self.tree.forget_gaps(self.range) };
     }
 
     /// Divides slots so that one begins at a page of the range.

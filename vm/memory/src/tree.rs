@@ -14,12 +14,13 @@
 //! Slot locks and folded ranges are sv6's idea (RadixVM); stray nodes are Asterinas' (CortenMM).
 
 mod copy;
+mod gaps;
 pub(crate) mod slot;
 
 use crate::address::{PageRange, SPACE_PAGES, VirtualPage};
 use crate::counted::Counted;
 use crate::error::NoMemory;
-use crate::primitive::{AtomicPtr, Lifetime, try_box};
+use crate::primitive::{AtomicPtr, AtomicU64, Lifetime, try_box};
 use crate::tree::slot::{Mapped, Marks, Slot, SlotWord, View};
 use alloc::boxed::Box;
 use core::mem::ManuallyDrop;
@@ -41,7 +42,8 @@ pub(crate) const NODE_PAGES: u64 = LEAF_PAGES << BITS;
 /// Levels of the highest tree.
 pub(crate) const MOST_LEVELS: u32 = SPACE_PAGES.trailing_zeros().div_ceil(BITS);
 
-/// A node. Fields: \[l] see [`Slot`]; \[r] written by the CPU that retired the node.
+/// A node. Fields: \[l] see [`Slot`]; \[r] written by the CPU that retired the node; \[g] see
+/// `gaps`.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(crate) struct Node {
@@ -49,6 +51,8 @@ pub(crate) struct Node {
     slots: [Slot; FAN_OUT],
     /// \[r] Next node of the list of retired ones. Relaxed: used by one CPU only.
     next: AtomicPtr<Node>,
+    /// \[g] Bounds of its free space; 0: unknown.
+    gaps: AtomicU64,
     lifetime: Lifetime,
 }
 
@@ -57,6 +61,7 @@ impl Node {
         Self {
             slots: core::array::from_fn(|_| Slot::new()),
             next: AtomicPtr::new(ptr::null_mut()),
+            gaps: AtomicU64::new(0),
             lifetime: Lifetime::new(),
         }
     }

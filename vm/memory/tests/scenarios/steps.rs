@@ -8,6 +8,8 @@ use faultline_memory::hosted::{Hosted, Outcome};
 use faultline_memory::{
     Anywhere, Cpu, CpuNumber, FrameNumber, Memory, PageState, Rights, Space, SpaceError, VirtualPage,
 };
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
@@ -229,4 +231,78 @@ fn a_move_waits_for_a_fork() {
     assert!(cpu.exit(child).is_ok());
     cpu.unmap(space, pages(0, 200 + PAGES)).unwrap();
     assert_eq!(cpu.frames().free(), FRAMES);
+}
+
+/// Holes that are too small: the first search passes each of them, the next ones whole nodes.
+#[test]
+fn a_search_among_many_mappings_takes_few_steps() {
+    const MAPPINGS: u64 = 40_000;
+    let ([cpu, _], space, hook) = boot();
+    (0..MAPPINGS).for_each(|number| cpu.map(space, pages(1 + 2 * number, 1), BOTH).unwrap());
+    let wanted = Anywhere::new(2).within(pages(1, 2 * MAPPINGS - 1));
+    let search = |expected| {
+        let found = AtomicBool::new(false);
+        let (pauses, _) = steps(
+            &cpu,
+            &hook,
+            |_| false,
+            || {
+                found.store(cpu.map_anywhere(space, wanted, BOTH) == expected, SeqCst);
+            },
+        );
+        assert!(found.load(SeqCst), "{expected:?}");
+        pauses
+    };
+    let none = Err(SpaceError::NoAddress);
+    let first = search(none);
+    assert!((MAPPINGS / 256..3 * MAPPINGS / 256).contains(&first), "{first} pauses of a search in each hole");
+    assert_eq!(search(none), 0, "fewer than 256 steps");
+    cpu.unmap(space, pages(60_001, 1)).unwrap();
+    assert_eq!(search(Ok(pages(60_000, 2))), 0);
+    assert_eq!(search(none), 0);
+    cpu.unmap(space, pages(0, 1 << 20)).unwrap();
+}
+
+/// A search finds room exactly if there is some, however holes come and go, on two CPUs that note
+/// what they have passed.
+#[test]
+fn a_search_finds_room_if_there_is_some() {
+    const FIRST: u64 = 40;
+    const WINDOW: u64 = 10_000;
+    let ([cpu, other], space, _) = boot();
+    let cpus = [cpu, other];
+    let window = pages(FIRST, WINDOW);
+    let mut mapped = vec![false; (FIRST + WINDOW) as usize];
+    let mut random = SmallRng::seed_from_u64(7);
+    for page in FIRST..FIRST + WINDOW {
+        if random.random_ratio(3, 4) {
+            cpus[0].map(space, pages(page, 1), BOTH).unwrap();
+            mapped[page as usize] = true;
+        }
+    }
+    let mut refused = 0;
+    for _ in 0..2_000 {
+        let cpu = &cpus[random.random_range(0..2)];
+        let length = random.random_range(1..=9);
+        if random.random_ratio(1, 4) {
+            let (first, length) = (random.random_range(FIRST..FIRST + WINDOW - 100), random.random_range(1..=4));
+            cpu.unmap(space, pages(first, length)).unwrap();
+            mapped[first as usize..(first + length) as usize].fill(false);
+            continue;
+        }
+        let has_room = mapped[FIRST as usize..].windows(length).any(|part| part.iter().all(|mapped| !mapped));
+        match cpu.map_anywhere(space, Anywhere::new(length as u64).within(window), BOTH) {
+            Ok(range) => {
+                let found = &mut mapped[range.first().0 as usize..][..length];
+                assert!(window.contains(range) && found.iter().all(|mapped| !mapped), "{range:?}");
+                found.fill(true);
+            }
+            Err(error) => {
+                assert_eq!((error, has_room), (SpaceError::NoAddress, false), "{length} pages");
+                refused += 1;
+            }
+        }
+    }
+    assert!((100..1_500).contains(&refused), "{refused}");
+    cpus[0].unmap(space, pages(0, 1 << 20)).unwrap();
 }
