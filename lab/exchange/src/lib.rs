@@ -11,6 +11,7 @@ mod format;
 mod formats;
 mod gather;
 mod json;
+mod quotes;
 mod recognition;
 mod reduction;
 mod text;

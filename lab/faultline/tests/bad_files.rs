@@ -6,7 +6,7 @@ use crate::lab::Lab;
 /// File name, content, expected message, and a part of the expected hint.
 struct Bad(&'static str, &'static [u8], &'static str, &'static str);
 
-const BAD: [Bad; 16] = [
+const BAD: [Bad; 17] = [
     Bad("empty.json", b"", "the file is empty", "check that the tool succeeded"),
     Bad("blank.txt", b" \n\n", "the file is empty", "check that the tool succeeded"),
     Bad("utf16.json", b"\xff\xfe{\0}\0", "UTF-16 text, expected UTF-8", "iconv"),
@@ -44,6 +44,12 @@ const BAD: [Bad; 16] = [
         "fields.csv",
         b"command,mean,stddev,median,user,system,min,max\na,1\n",
         "fields.csv:2: found 2 columns, expected 8",
+        "complete",
+    ),
+    Bad(
+        "quote.csv",
+        b"date,ms\n2026-01-01,\"1\n2026-01-02,2\n",
+        "quote.csv:2: found a quote that is not closed",
         "complete",
     ),
     Bad(

@@ -19,6 +19,7 @@ use crate::files::File;
 use crate::format::{Content, FormatDescriptor, Read, Written};
 use crate::gather::{Gather, check_parts, value};
 use crate::json::{self, Members};
+use crate::quotes::check_quotes;
 use crate::recognition::FormatMatch;
 use crate::reduction::Reduction;
 use crate::text::{self, quoted};
@@ -261,6 +262,7 @@ const PARAMETER: &str = "parameter_";
 
 fn read_csv(file: File<'_>) -> Result<Dataset, ReadError> {
     check_parts(file)?;
+    check_quotes(file, b',')?;
     if !file.text.starts_with(HEADER) {
         let found = quoted(file.text.lines().next().unwrap_or_default());
         return Err(ReadError::new(file.name, 1, found, format!("`{HEADER}`")));

@@ -13,6 +13,7 @@ use crate::error::{ReadError, WriteError};
 use crate::files::File;
 use crate::format::{Content, FormatDescriptor, Read, Written};
 use crate::gather::{Gather, check_parts, missing, value};
+use crate::quotes::check_quotes;
 use crate::recognition::FormatMatch;
 use crate::reduction::Reduction;
 use crate::text::{self, quoted};
@@ -60,6 +61,7 @@ struct Columns {
 
 fn read(file: File<'_>) -> Result<Dataset, ReadError> {
     check_parts(file)?;
+    check_quotes(file, b',')?;
     let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(file.text.as_bytes());
     let mut records = reader.records();
     let header = records.next().transpose().map_err(|error| text::csv_error(file.name, &error))?;

@@ -8,6 +8,7 @@ use super::{Named, Sample, UNIT, estimated, iteration_times};
 use crate::error::ReadError;
 use crate::files::File;
 use crate::gather::{Gather, check_parts};
+use crate::quotes::check_quotes;
 use crate::recognition::Glance;
 use crate::text::{self, quoted};
 use crate::{json, values};
@@ -71,6 +72,7 @@ fn name(path: &str) -> String {
 /// values of one run.
 fn read_raw(file: File<'_>) -> Result<Dataset, ReadError> {
     check_parts(file)?;
+    check_quotes(file, b',')?;
     let mut reader = ReaderBuilder::new().from_reader(file.text.as_bytes());
     let mut gather = Gather::default();
     for row in reader.records() {

@@ -18,6 +18,7 @@ use crate::error::ReadError;
 use crate::files::File;
 use crate::format::{Content, FormatDescriptor, Read};
 use crate::gather::{Gather, agree_on_unit, check_separators, missing, value};
+use crate::quotes::check_quotes;
 use crate::recognition::FormatMatch;
 use crate::text::{self, quoted};
 use columns::{Columns, Profile};
@@ -73,6 +74,7 @@ fn read(file: File<'_>) -> Result<Dataset, ReadError> {
         wrong(file, format!("{} or {} may separate the columns", dialect::name(both[0]), dialect::name(both[1])))
     })?;
     check_separators(file, separator, dialect::name(separator))?;
+    check_quotes(file, separator)?;
     let mut profiles = Vec::new();
     let table = Table { file, separator };
     table.header(|header| profiles = header.iter().map(Profile::new).collect())?;
@@ -228,6 +230,7 @@ mod tests {
         assert!(error("benchmark,value,better\na,1,wider\n").contains("expected `higher` or `lower`"));
         assert!(error("benchmark,value,date\na,1,soon\n").contains("a.csv:2: found 'soon', expected a date"));
         assert!(error("benchmark,value,unit\na,1,s\na,2,ms\n").contains("a.csv:3: found the unit 'ms'"));
+        assert!(error("benchmark,value\na,\"1\nb,2\n").contains("a.csv:2: found a quote that is not closed"));
         assert!(error("a;b\n1;2\n3\n").contains("a.csv:3: found 1 columns, expected 2, as in the header"));
         assert!(error("a,b;c\n1,2;3\n").contains("commas or semicolons may separate the columns"));
     }
